@@ -1,6 +1,6 @@
 import type { Application, ApplicationDirectory } from "../applications/application.ts";
 import type { Environment, Store } from "../contract/schemas.ts";
-import { MINUTE, SECOND } from "../duration.ts";
+import { DAY, HOUR, MINUTE, SECOND } from "../duration.ts";
 import { referenceText } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import {
@@ -75,14 +75,21 @@ const TURN_MILLISECONDS = 10 * SECOND;
 /** Delay of a refresh whose purchase cannot be read, so that it does not keep others out of their batches. */
 const UNREADABLE_STEP = 60 * 60 * SECOND;
 
-/** Longest delay of an unanswered refresh if others in its batch were answered. */
-const UNANSWERED_STEP = 5 * 60 * SECOND;
+/**
+ * Delay of an unanswered refresh while the store answers about others: at most the first while the renewal leeway may still
+ * run, the second from a day after the purchase's end on.
+ */
+const UNANSWERED_STEP = 5 * MINUTE;
+const UNANSWERED_LATER_STEP = HOUR;
 
 /**
- * Delay of a refresh whose bundle's or package's credential is rejected, while others of the application have credentials of
- * their own: it leaves the head of the queue to them.
+ * Delay of the refreshes of a bundle or package that cannot be asked about now, while others of the application can: they
+ * leave the head of the queue to them. Each has a credential of its own, and its quota.
  */
-const REJECTED_STEP = 15 * MINUTE;
+const HELD_BACK_STEP: Readonly<Record<PauseReason, number>> = {
+  "credential-rejected": 15 * MINUTE,
+  unavailable: UNANSWERED_STEP,
+};
 
 /**
  * Age from which a refresh is rescheduled even if its store stays unavailable, so that it does not hold up its queue.
@@ -94,17 +101,24 @@ const bundleOrPackageOf = ({ source }: DueRefresh): string =>
   source.store === "ios-store" ? source.bundleIdentifier : source.packageName;
 
 /**
- * The refreshes to try in the next second: all that were read or, after a failure, one of each bundle or package, to
- * probe whether the store is back.
+ * The refreshes to try in the next second: all that were read or, after a failure, two of each bundle or package, to
+ * probe whether the store is back: a different one each time, and the newest. A few purchases alone may cause the failures;
+ * they stay at the head of the queue, and whose period has just ended is behind them.
  */
 const batchOf = (due: readonly DueRefresh[], { failures }: QueueHealth): readonly DueRefresh[] =>
   failures === 0
     ? due
     : [...Map.groupBy(due, bundleOrPackageOf).values()].flatMap((some) => {
-        // A different one each time: one purchase alone may cause the failures.
         const place = failures % some.length;
-        return some.slice(place, place + 1);
+        const newest = some.length - 1;
+        return place === newest
+          ? some.slice(place)
+          : [...some.slice(place, place + 1), ...some.slice(newest)];
       });
+
+/** Whether the store refused one purchase, and may do so for good: it is up. */
+const isRefused = (one: RefreshOutcome): boolean =>
+  one.outcome === "unavailable" && one.isOfThisPurchase === true;
 
 const textOf = ({ purchase, dueAt }: DueRefresh): string => `${dueAt} ${referenceText(purchase)}`;
 
@@ -112,25 +126,26 @@ const textOf = ({ purchase, dueAt }: DueRefresh): string => `${dueAt} ${referenc
 const nextOf = async (
   { table, now }: RefreshRun,
   due: DueRefresh,
-  outcome: RefreshOutcome["outcome"],
+  asked: RefreshOutcome,
 ): Promise<Instant | null> => {
+  const { outcome } = asked;
   if (outcome === "over") return null;
   const moment = now();
   const known = await table.findFacts(due.application, [], [due.purchase], moment);
   const stored = known.purchases.get(referenceText(due.purchase));
-  const cannotBeAnswered = outcome === "unknown" || outcome === "unconfigured";
+  const cannotBeAnswered = outcome === "unknown" || outcome === "unconfigured" || isRefused(asked);
   if (stored === undefined || (cannotBeAnswered && isLongOver(stored.purchase, moment))) return null;
   const next = nextRefresh(stored.purchase, moment)?.at ?? null;
-  // A question that got no answer among others that did is asked again while the renewal leeway may still run.
-  return outcome === "unavailable" && next !== null ? Math.min(next, moment + UNANSWERED_STEP) : next;
+  if (outcome !== "unavailable" || next === null) return next;
+  const hasJustEnded = stored.purchase.lines.some(
+    ({ endsAt }) => endsAt !== null && endsAt <= moment && moment < endsAt + DAY,
+  );
+  if (hasJustEnded) return Math.min(next, moment + UNANSWERED_STEP);
+  return isRefused(asked) ? next : Math.min(next, moment + UNANSWERED_LATER_STEP);
 };
 
 /** Moves a refresh that stored nothing to its next time, or out of the queue. */
-const moveOn = async (
-  run: RefreshRun,
-  due: DueRefresh,
-  outcome: RefreshOutcome["outcome"],
-): Promise<void> => {
+const moveOn = async (run: RefreshRun, due: DueRefresh, outcome: RefreshOutcome): Promise<void> => {
   const next = await nextOf(run, due, outcome).catch((error: unknown) => {
     run.onFailure(error);
     return run.now() + UNREADABLE_STEP;
@@ -141,8 +156,8 @@ const moveOn = async (
 interface Progress {
   refreshed: number;
   failed: number;
-  /** Queues that go on although the credential of one of their bundles or packages is rejected. */
-  readonly rejected: Map<string, PausedQueue>;
+  /** Queues that go on although one of their bundles or packages cannot be asked about. */
+  readonly heldBack: Map<string, PausedQueue>;
 }
 
 /** Tries one refresh. One already tried in this turn that is still due counts as failed, and so moves on. */
@@ -161,8 +176,6 @@ const tryOne = async (
   }
 };
 
-const REJECTED: RefreshOutcome = { outcome: "credential-rejected" };
-
 /** Whether the store answered, even if only that it does not know the purchase. */
 const isAnswer = ({ outcome }: RefreshOutcome): boolean =>
   outcome === "stored" || outcome === "over" || outcome === "unknown";
@@ -175,42 +188,56 @@ const askableIn = (application: Application, store: Store): readonly string[] =>
       )
     : application.androidStore.map(({ packageName }) => packageName);
 
+/** Why something cannot be asked about now, and the time that the store named; null: none. */
+interface Hindrance {
+  readonly because: PauseReason;
+  readonly retryAt: Instant | null;
+}
+
 /**
- * Why the queue pauses after a batch; null: it continues. One answer shows that the store is up, unless it named a
- * retry time. A rejected credential pauses it only where no bundle or package is left with another.
+ * Why there is no point in asking on after these outcomes; null: there is. One answer shows that the store is up, unless it
+ * named a retry time.
  */
-const pauseAfter = (
-  outcomes: readonly RefreshOutcome[],
-  { areOthersLeft }: { readonly areOthersLeft: boolean },
-): { readonly because: PauseReason; readonly retryAt: Instant | null } | null => {
+const hindranceIn = (outcomes: readonly RefreshOutcome[]): Hindrance | null => {
   const failures = outcomes.filter((one) => one.outcome === "unavailable");
   const named = failures.flatMap(({ retryAt }) => retryAt ?? []);
   if (named.length > 0) return { because: "unavailable", retryAt: Math.max(...named) };
-  if (outcomes.some(isAnswer)) return null;
-  if (!areOthersLeft && outcomes.some(({ outcome }) => outcome === "credential-rejected"))
+  if (outcomes.some(isAnswer) || outcomes.some(isRefused)) return null;
+  if (outcomes.some(({ outcome }) => outcome === "credential-rejected"))
     return { because: "credential-rejected", retryAt: null };
   return failures.length > 0 ? { because: "unavailable", retryAt: null } : null;
 };
 
-/** Reschedules what a batch has not stored. In a paused queue, unanswered ones stay at first. */
+/** A refresh of a batch, and its outcome; null: it was not tried, because its bundle or package is held back. */
+interface Tried {
+  readonly due: DueRefresh;
+  readonly outcome: RefreshOutcome | null;
+}
+
+/**
+ * Reschedules what a batch has not stored. In a paused queue, unanswered ones stay at first. In one that goes on, those of a
+ * bundle or package that is held back are asked about later.
+ */
 const settle = async (
   run: RefreshRun,
-  batch: readonly DueRefresh[],
-  outcomes: readonly RefreshOutcome[],
-  { isPaused, areOthersLeft }: { readonly isPaused: boolean; readonly areOthersLeft: boolean },
+  batch: readonly Tried[],
+  isPaused: boolean,
+  heldBack: ReadonlyMap<string, Hindrance>,
 ): Promise<void> => {
-  const moves = batch.map(async (due, index) => {
-    const outcome = outcomes[index]?.outcome ?? "failed";
-    if (outcome === "stored") return;
-    const waits = isPaused && (outcome === "unavailable" || outcome === "credential-rejected");
-    if (waits && run.now() - due.dueAt < MOVES_ON_AFTER) return;
-    if (!isPaused && areOthersLeft && outcome === "credential-rejected") {
-      await run.queue.move(due, run.now() + REJECTED_STEP).catch(run.onFailure);
+  const moves = batch.map(async ({ due, outcome }) => {
+    if (outcome?.outcome === "stored") return;
+    const isUnanswered =
+      outcome === null || outcome.outcome === "credential-rejected" || outcome.outcome === "unavailable";
+    if (isUnanswered && isPaused && run.now() - due.dueAt < MOVES_ON_AFTER) return;
+    const hindrance = heldBack.get(bundleOrPackageOf(due));
+    if (isUnanswered && !isPaused && hindrance !== undefined) {
+      const { pausedUntil } = afterFailure(HEALTHY, hindrance.because, run.now(), hindrance.retryAt);
+      await run.queue.move(due, Math.max(pausedUntil, run.now() + HELD_BACK_STEP[hindrance.because]));
       return;
     }
-    await moveOn(run, due, isPaused && outcome === "unavailable" ? "failed" : outcome).catch(run.onFailure);
+    await moveOn(run, due, outcome === null || (isPaused && isUnanswered) ? { outcome: "failed" } : outcome);
   });
-  await Promise.all(moves);
+  await Promise.all(moves.map((move) => move.catch(run.onFailure)));
 };
 
 /**
@@ -235,8 +262,8 @@ const workOff = async (
   if (health === null) return "left";
 
   const turnEnds = Math.min(until, now() + TURN_MILLISECONDS);
-  const tried = new Set<string>();
-  const rejected = new Set<string>();
+  const triedBefore = new Set<string>();
+  const heldBack = new Map<string, Hindrance>();
   const askable = askableIn(application, reference.store);
   const isLive = reference.environment === "production";
   const read = async (): Promise<readonly DueRefresh[]> =>
@@ -247,32 +274,37 @@ const workOff = async (
     while (due.length > 0 && now() < turnEnds) {
       const began = now();
       const batch = batchOf(due, health);
-      const outcomes: readonly RefreshOutcome[] = await Promise.all(
-        batch.map((one) =>
-          rejected.has(bundleOrPackageOf(one)) ? REJECTED : tryOne(run, application, one, tried),
-        ),
+      const tried: readonly Tried[] = await Promise.all(
+        batch.map(async (one) => ({
+          due: one,
+          outcome: heldBack.has(bundleOrPackageOf(one))
+            ? null
+            : await tryOne(run, application, one, triedBefore),
+        })),
       );
-      batch.forEach((one, index) => {
-        if (outcomes[index]?.outcome === "credential-rejected") rejected.add(bundleOrPackageOf(one));
-      });
-      for (const one of batch) tried.add(textOf(one));
+      for (const one of batch) triedBefore.add(textOf(one));
+      const outcomes = tried.flatMap(({ outcome }) => outcome ?? []);
       const answered = outcomes.filter(isAnswer).length;
       progress.refreshed += answered;
-      progress.failed += outcomes.length - answered;
-      const areOthersLeft = askable.some((name) => !rejected.has(name));
-      const pause = pauseAfter(outcomes, { areOthersLeft });
-      await settle(run, batch, outcomes, { isPaused: pause !== null, areOthersLeft });
+      progress.failed += batch.length - answered;
+      for (const [name, some] of Map.groupBy(tried, ({ due: one }) => bundleOrPackageOf(one))) {
+        const hindrance = hindranceIn(some.flatMap(({ outcome }) => outcome ?? []));
+        if (hindrance !== null) heldBack.set(name, hindrance);
+      }
+      const areOthersLeft = askable.some((name) => !heldBack.has(name));
+      const pause = areOthersLeft ? null : hindranceIn(outcomes);
+      await settle(run, tried, pause !== null, heldBack);
       if (pause !== null) {
         health = afterFailure(health, pause.because, now(), pause.retryAt);
         return "left";
       }
-      if (rejected.size > 0 && areOthersLeft)
-        progress.rejected.set(`${reference.application} ${reference.environment}`, {
+      for (const { because } of heldBack.values())
+        progress.heldBack.set(`${reference.application} ${reference.environment} ${because}`, {
           application: reference.application,
           environment: reference.environment,
-          because: "credential-rejected",
+          because,
           failingSince: now(),
-          until: now() + REJECTED_STEP,
+          until: now() + HELD_BACK_STEP[because],
         });
       health = answered > 0 ? HEALTHY : health;
       due = await read();
@@ -312,7 +344,7 @@ const leftIn = async (
  * @param until no batch starts from this moment on
  */
 export const refreshDuePurchases = async (run: RefreshRun, until: Instant): Promise<RefreshReport> => {
-  const progress: Progress = { refreshed: 0, failed: 0, rejected: new Map() };
+  const progress: Progress = { refreshed: 0, failed: 0, heldBack: new Map() };
   const applications = await run.applications();
   const queues = REFRESHED_ENVIRONMENTS.flatMap((environment) =>
     applications.map((application): QueueReference => ({ application, store: run.store, environment })),
@@ -330,11 +362,11 @@ export const refreshDuePurchases = async (run: RefreshRun, until: Instant): Prom
     }
     return "done";
   });
-  const { refreshed, failed, rejected } = progress;
+  const { refreshed, failed, heldBack } = progress;
   return {
     refreshed,
     failed,
     oldest: Math.max(0, ...left.map(({ age }) => age)),
-    paused: [...left.flatMap(({ paused }) => paused ?? []), ...rejected.values()],
+    paused: [...left.flatMap(({ paused }) => paused ?? []), ...heldBack.values()],
   };
 };

@@ -203,7 +203,9 @@ describe("a store that is down", () => {
     await runEveryMinute(refreshing, 30);
     const [first = [], ...others] = [...Map.groupBy(refreshing.asked, ({ at }) => at).values()];
     expect(first).toHaveLength(30);
-    expect(others.every(({ length }) => length === 1)).toBe(true);
+    // A different one each time, and the newest.
+    expect(others.every(({ length }) => length <= 2)).toBe(true);
+    expect(new Set(others.flat().map(({ key }) => key)).size).toBe(1 + others.length);
     const times = others.map(([one]) => ((one?.at ?? 0) - NOW) / MINUTE);
     expect(times).toEqual([1, 2, 4, 8, 13, 18, 23, 28]);
     expect(Object.keys(await queuedOf(refreshing.world))).toHaveLength(40);
@@ -211,7 +213,7 @@ describe("a store that is down", () => {
     refreshing.answering();
     const report = await refreshing.run({}, 20);
     expect(report).toMatchObject({ refreshed: 0, paused: [{ because: "unavailable", failingSince: NOW }] });
-    expect(report.oldest).toBeGreaterThan(30 * MINUTE);
+    expect(report.oldest).toBeGreaterThan(30 * DAY);
     refreshing.clock.now += 5 * MINUTE;
     const before = refreshing.clock.now;
     expect(await refreshing.run()).toEqual({ refreshed: 40, failed: 0, oldest: 0, paused: [] });
@@ -230,6 +232,23 @@ describe("a store that is down", () => {
     await runEveryMinute(refreshing, 6);
     const answered = refreshing.asked.find(({ key }) => key === "late");
     expect((answered?.at ?? Infinity) - since).toBeLessThanOrEqual(5 * MINUTE);
+  });
+  test("for a few purchases alone holds up no other for longer than a pause", async () => {
+    const refreshing = createRefreshing(table);
+    for (const key of names(12)) await refreshing.hold(`stuck-${key}`, NOW - 10 * MINUTE);
+    refreshing.answering((due, moment) =>
+      due.purchase.key.startsWith("stuck")
+        ? DOWN
+        : owned(due.purchase.key, { endsAt: moment + 30 * DAY, verifiedAt: moment }),
+    );
+    for (const key of names(6)) {
+      await runEveryMinute(refreshing, 9);
+      const since = refreshing.clock.now;
+      await refreshing.hold(key, since - 10 * SECOND);
+      await runEveryMinute(refreshing, 6);
+      const answered = refreshing.asked.find((one) => one.key === key);
+      expect((answered?.at ?? Infinity) - since).toBeLessThanOrEqual(5 * MINUTE);
+    }
   });
   test("for an hour lets its oldest refreshes move on", async () => {
     const refreshing = createRefreshing(table);
@@ -260,6 +279,132 @@ describe("a store that is down", () => {
   });
 });
 
+describe("a refusal of one purchase, which may be for good", () => {
+  const REFUSED: RefreshOutcome = { outcome: "unavailable", retryAt: null, isOfThisPurchase: true };
+
+  test("pauses nothing, however many there are", async () => {
+    const refreshing = createRefreshing(table);
+    for (const key of names(60)) await refreshing.hold(`refused-${key}`, NOW - HOUR);
+    refreshing.answering((due, moment) =>
+      due.purchase.key.startsWith("refused")
+        ? REFUSED
+        : owned(due.purchase.key, { endsAt: moment + 30 * DAY, verifiedAt: moment }),
+    );
+    for (const key of names(5)) {
+      const since = refreshing.clock.now;
+      await refreshing.hold(key, since - 10 * SECOND);
+      expect((await refreshing.run()).paused).toEqual([]);
+      const answered = refreshing.asked.find((one) => one.key === key);
+      expect((answered?.at ?? Infinity) - since).toBeLessThanOrEqual(5 * SECOND);
+      refreshing.clock.now = since + 10 * MINUTE;
+    }
+  });
+  test("is asked about every five minutes for a day after the end, then daily, until it is long over", async () => {
+    const refreshing = await ended(1);
+    refreshing.answering(() => REFUSED);
+    const nextAt = async (moment: number): Promise<number | undefined> => {
+      refreshing.clock.now = moment;
+      await refreshing.run();
+      return (await queuedOf(refreshing.world))["0"];
+    };
+    let due = await nextAt(NOW + 3 * HOUR);
+    expect(due).toBe(NOW + 3 * HOUR + 5 * MINUTE);
+    due = await nextAt(NOW + DAY);
+    expect(due).toBe(NOW - MINUTE + 2 * DAY);
+    expect(await nextAt(NOW + 60 * DAY)).toBeUndefined();
+  });
+  test("that is still running is asked about at its next step", async () => {
+    const refreshing = createRefreshing(table);
+    const purchase = owned("0", { startsAt: NOW, endsAt: NOW + 365 * DAY, verifiedAt: NOW });
+    await refreshing.world.store({ environment: "production", purchases: [purchase], origin: fromApple() });
+    refreshing.answering(() => REFUSED);
+    const [before] = Object.values(await queuedOf(refreshing.world));
+    refreshing.clock.now = (before ?? 0) + SECOND;
+    await refreshing.run();
+    const [after] = Object.values(await queuedOf(refreshing.world));
+    expect((after ?? 0) - refreshing.clock.now).toBeGreaterThan(30 * DAY);
+  });
+});
+
+test("no answer about one that ended more than a day ago, among answers, is asked for hourly", async () => {
+  const refreshing = createRefreshing(table);
+  await refreshing.hold("old", NOW - 3 * DAY);
+  await refreshing.hold("other", NOW - MINUTE);
+  refreshing.answering((due, moment) =>
+    due.purchase.key === "old"
+      ? DOWN
+      : owned(due.purchase.key, { endsAt: moment + 30 * DAY, verifiedAt: moment }),
+  );
+  await refreshing.run();
+  expect(await queuedOf(refreshing.world)).toMatchObject({ old: NOW + HOUR });
+});
+
+/** Another bundle beside {@link BUNDLE}, in one application. */
+const OTHER_BUNDLE = "com.example.other";
+const ofTwoBundles = (refreshing: Refreshing) => {
+  const serverApi = { issuerIdentifier: "i", keyIdentifier: "k", secret: "s" };
+  const iosStore = [BUNDLE, OTHER_BUNDLE].map((bundleIdentifier) => ({
+    bundleIdentifier,
+    appAppleIdentifier: 1,
+    environments: ["production" as const],
+    xcodeCertificates: [],
+    serverApi,
+  }));
+  return {
+    directory: { byIdentifier: () => Promise.resolve({ ...refreshing.world.application, iosStore }) },
+    /** Stores a subscription of the other bundle. */
+    holdOther: (key: string, endsAt: number) =>
+      refreshing.world.at(endsAt - MINUTE).store({
+        environment: "production",
+        purchases: [owned(key, { endsAt, verifiedAt: endsAt - MINUTE })],
+        origin: fromApple({ source: { store: "ios-store", bundleIdentifier: OTHER_BUNDLE } }),
+      }),
+    /** Answers about the other bundle, and with this about the first. */
+    answeringOther: (outcome: RefreshOutcome) =>
+      refreshing.answering(({ purchase, source }, moment) =>
+        source.store === "ios-store" && source.bundleIdentifier === OTHER_BUNDLE
+          ? owned(purchase.key, { endsAt: moment + 30 * DAY, verifiedAt: moment })
+          : outcome,
+      ),
+  };
+};
+
+describe("a bundle whose credential's store is silent, or over its quota", () => {
+  test.each([
+    ["is silent", DOWN],
+    ["names a time", { outcome: "unavailable", retryAt: NOW + 3 * HOUR } as const],
+  ])("leaves the queue to the others: it %s", async (_, outcome) => {
+    const refreshing = createRefreshing(table);
+    const { directory, holdOther, answeringOther } = ofTwoBundles(refreshing);
+    for (const key of names(70)) await refreshing.hold(key, NOW - 2 * MINUTE);
+    answeringOther(outcome);
+    for (const key of ["a", "b", "c"]) {
+      const since = refreshing.clock.now;
+      await holdOther(key, since - 10 * SECOND);
+      const report = await refreshing.run({ directory });
+      expect(report.paused).toMatchObject(key === "a" ? [{ because: "unavailable" }] : report.paused);
+      const answered = refreshing.asked.find((one) => one.key === key);
+      expect((answered?.at ?? Infinity) - since).toBeLessThanOrEqual(5 * SECOND);
+      refreshing.clock.now = since + 10 * MINUTE;
+    }
+    // The time that the store names is kept to, for an hour at most.
+    const times = refreshing.asked.filter(({ key }) => !"abc".includes(key)).map(({ at }) => at);
+    if (outcome.retryAt !== null) expect(Math.max(...times)).toBeLessThanOrEqual(NOW + 10 * SECOND);
+    const waiting = Object.values(await queuedOf(refreshing.world)).filter((at) => at < NOW + DAY);
+    expect(waiting).toHaveLength(70);
+  });
+  test("pauses the queue where the other one is held back too", async () => {
+    const refreshing = createRefreshing(table);
+    const { directory, holdOther } = ofTwoBundles(refreshing);
+    await refreshing.hold("0", NOW - 2 * MINUTE);
+    await holdOther("other", NOW - MINUTE);
+    refreshing.answering(() => DOWN);
+    const report = await refreshing.run({ directory });
+    expect(report).toMatchObject({ failed: 2, paused: [{ because: "unavailable" }] });
+    expect(report.oldest).toBeGreaterThan(0);
+  });
+});
+
 describe("a rejected credential", () => {
   test("pauses its application alone: the others are refreshed in the same run", async () => {
     const applications = Array.from({ length: 100 }, aName);
@@ -278,28 +423,10 @@ describe("a rejected credential", () => {
   });
   test("of one bundle leaves the queue to the others, however many of its refreshes are due", async () => {
     const refreshing = createRefreshing(table);
-    const serverApi = { issuerIdentifier: "i", keyIdentifier: "k", secret: "s" };
-    const iosStore = [BUNDLE, "com.example.other"].map((bundleIdentifier) => ({
-      bundleIdentifier,
-      appAppleIdentifier: 1,
-      environments: ["production" as const],
-      xcodeCertificates: [],
-      serverApi,
-    }));
-    const directory = {
-      byIdentifier: () => Promise.resolve({ ...refreshing.world.application, iosStore }),
-    };
+    const { directory, holdOther, answeringOther } = ofTwoBundles(refreshing);
     for (const key of names(70)) await refreshing.hold(key, NOW - 2 * MINUTE);
-    await refreshing.world.at(NOW - 2 * MINUTE).store({
-      environment: "production",
-      purchases: [owned("other", { endsAt: NOW - MINUTE, verifiedAt: NOW - 2 * MINUTE })],
-      origin: fromApple({ source: { store: "ios-store", bundleIdentifier: "com.example.other" } }),
-    });
-    refreshing.answering(({ purchase, source }, moment) =>
-      source.store === "ios-store" && source.bundleIdentifier === "com.example.other"
-        ? owned(purchase.key, { endsAt: moment + 30 * DAY, verifiedAt: moment })
-        : REJECTED,
-    );
+    await holdOther("other", NOW - MINUTE);
+    answeringOther(REJECTED);
     const report = await refreshing.run({ directory });
     expect(refreshing.asked.map(({ key }) => key)).toContain("other");
     // Once one is rejected, the others of its bundle are not asked about in that turn.
