@@ -18,7 +18,10 @@ const ENVIRONMENTS = ["production", "sandbox"] as const;
 /** Margin after a period's end: an answer within it may not show the period's voids yet, or our clock is ahead. */
 const UNSEEN_MILLISECONDS = 10 * MINUTE;
 
-/** Age of a period up to which it is read again for a purchase about which the store gave no answer, or a 404. */
+/**
+ * Age of a period up to which it is read again for a purchase whose answer could not be used, or is a 404: it may be so for
+ * good. One about which the store was silent is asked about for as long as the store lists its void.
+ */
 const ASKED_AGAIN_MILLISECONDS = 2 * DAY;
 
 /** Look-ups without an answer, with none answered before them, after which the store counts as silent. */
@@ -75,11 +78,12 @@ const refreshVoided = async (
     const { outcome } = refreshed;
     if (outcome === "credential-rejected") return null;
     const isUnused = outcome === "unavailable" || outcome === "failed";
-    if (isSilence(refreshed)) unanswered += 1;
+    const isSilent = isSilence(refreshed);
+    if (isSilent) unanswered += 1;
     else if (!isUnused) answered += 1;
     if (answered === 0 && unanswered === UNANSWERED_BEFORE_SILENT) return null;
     // A 404 may be a mistake.
-    if (isUnused || outcome === "unknown") isLeft ||= sweep.now() - to < ASKED_AGAIN_MILLISECONDS;
+    if (isUnused || outcome === "unknown") isLeft ||= isSilent || sweep.now() - to < ASKED_AGAIN_MILLISECONDS;
   }
   return { answered, isLeft };
 };

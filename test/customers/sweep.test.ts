@@ -444,15 +444,37 @@ describe("the list of voided purchases", () => {
     },
   );
   const TWO_DAYS_OLD = NOW - 2 * DAY - 2 * HOUR;
-  test.each<[what: string, before: Instant, behind: number, after: Instant]>([
+  const ANSWERS = {
+    refused: { outcome: "unavailable", retryAfterSeconds: 5, status: 400, reason: "aReasonOfNextYear" },
+    "busy (503)": { outcome: "unavailable", retryAfterSeconds: 5, status: 503, reason: "backendError" },
+    "over its quota": { outcome: "unavailable", retryAfterSeconds: 5, status: 429, reason: "quotaExceeded" },
+    silent: { outcome: "unavailable", retryAfterSeconds: 5, status: null, reason: "timeout" },
+  } as const;
+  test.each<[what: string, store: keyof typeof ANSWERS, before: Instant, behind: number, after: Instant]>([
     [
       "is read on past a purchase about which the store does not answer, and read again",
+      "refused",
       TWO_DAYS_OLD + 1,
       1,
       TWO_DAYS_OLD + 1,
     ],
-    ["is not read again for a purchase of a period that is two days old", TWO_DAYS_OLD, 0, PRESENT],
-  ])("%s", async (_, before, behind, after) => {
+    [
+      "is not read again for a purchase of a period that is two days old",
+      "refused",
+      TWO_DAYS_OLD,
+      0,
+      PRESENT,
+    ],
+    ...(["busy (503)", "over its quota", "silent"] as const).map(
+      (store): [string, keyof typeof ANSWERS, Instant, number, Instant] => [
+        "is read again however old the period is, as after an outage",
+        store,
+        NOW - 20 * DAY,
+        1,
+        NOW - 20 * DAY,
+      ],
+    ),
+  ])("%s, where the store is %s", async (_, store, before, behind, after) => {
     const stuck = page(null, "stuck");
     const swept = await aPackage(stuck, page(null), page(null), page(null, TOKEN));
     await createWatermarks(table).raise(swept.swept, before);
@@ -462,9 +484,7 @@ describe("the list of voided purchases", () => {
     const report = await swept.sweep((_of, { purchaseToken }) => {
       asked.push(purchaseToken);
       return Promise.resolve(
-        purchaseToken === "stuck"
-          ? { outcome: "unavailable", retryAfterSeconds: 5, status: 400, reason: "aReasonOfNextYear" }
-          : { outcome: "gone", status: 410, reason: null },
+        purchaseToken === "stuck" ? ANSWERS[store] : { outcome: "gone", status: 410, reason: null },
       );
     });
     expect(asked).toEqual(["stuck", TOKEN]);
