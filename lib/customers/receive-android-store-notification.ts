@@ -112,21 +112,21 @@ const mayBecomeKnown = (
   { status }: AndroidStoreAnswer & { outcome: "rejected" | "gone" },
 ): boolean => status === 404 && sentAt !== null && Math.abs(now() - sentAt) < UNKNOWN_MILLISECONDS;
 
-/** Delays after an event at which the store is asked again about a purchase whose answer does not show it. */
+/** Delays after an event at which the store is asked again about a purchase whose answer does not show it, both times. */
 const ASKED_AGAIN_AFTER = [MINUTE, 10 * MINUTE];
 
 /**
- * Time at which to ask again, because the answer is older than the recent event of its notification: nothing else is sent about
+ * Times at which to ask again, because the answer is older than the recent event of its notification: nothing else is sent about
  * it. An older notification may have been overtaken by later events.
  */
-const askAgainAt = (
+const timesToAskAgain = (
   { now }: AndroidStoreReception,
   { expects, sentAt }: AndroidStoreNotification,
   answer: Purchase,
-): Instant | undefined => {
-  if (expects === null || sentAt === null || !isBehind(expects, answer)) return undefined;
+): readonly Instant[] => {
+  if (expects === null || sentAt === null || !isBehind(expects, answer)) return [];
   const event = Math.min(sentAt, now());
-  return ASKED_AGAIN_AFTER.map((delay) => event + delay).find((at) => at > now());
+  return ASKED_AGAIN_AFTER.map((delay) => event + delay).filter((at) => at > now());
 };
 
 /** Asks the store about the purchase, and stores the answer. Conflicting facts are stored for each owner. */
@@ -149,7 +149,8 @@ const ask = async (
       throw new UnansweredLookUpError(answer);
     case "verified": {
       if (!configuration.environments.includes(answer.purchase.environment)) return "UNUSED";
-      const again = askAgainAt(reception, notification, answer.purchase);
+      const [next, later] = timesToAskAgain(reception, notification, answer.purchase);
+      const source = sourceOf(configuration, purchase);
       // A notification never widens what a link asked for.
       return storeAndroidStorePurchase(
         reception,
@@ -157,9 +158,9 @@ const ask = async (
         configuration,
         selecting(answer, purchase.productKind, []),
         {
-          source: sourceOf(configuration, purchase),
+          source: later === undefined ? source : { ...source, askAgainAt: later },
           askedAt: null,
-          ...(again !== undefined && { askAgainAt: again }),
+          ...(next !== undefined && { askAgainAt: next }),
         },
         null,
       ).then(() => "STORED", unusedIfErased);

@@ -12,6 +12,8 @@ export interface AndroidStoreSource {
   readonly packageName: string;
   readonly purchaseToken: string;
   readonly productKind: ProductKind;
+  /** Time of a further refresh, after this one: the store's answer was older than its own notification. Unset: none. */
+  readonly askAgainAt?: Instant | undefined;
 }
 
 /** App of an iOS purchase, which is asked for by its original transaction id. */
@@ -30,7 +32,7 @@ export interface FactsOrigin {
   readonly canRefresh: boolean;
   /** Time at which this service asked the store; null: it did not. */
   readonly askedAt: Instant | null;
-  /** Time of one more refresh: the store's answer is older than its own notification. Unset: none. */
+  /** Time of one more refresh: the store's answer is older than its own notification. A later one is the source's. Unset: none. */
   readonly askAgainAt?: Instant;
 }
 

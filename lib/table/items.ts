@@ -73,6 +73,7 @@ export const refreshItem = once(() =>
         packageName: shape.text(),
         purchaseToken: shape.text(),
         productKind: z.enum(PRODUCT_KINDS),
+        askAgainAt: z.optional(instant()),
       }),
       z.object({ store: z.literal("ios-store"), bundleIdentifier: shape.text() }),
     ]),

@@ -33,6 +33,8 @@ import {
   type KeyServer,
   type PushKey,
 } from "../support/push-tokens.ts";
+import { refreshAndroidStorePurchase } from "../../lib/customers/refresh-android-store-purchase.ts";
+import { createRefreshQueue } from "../../lib/table/refreshes.ts";
 import { factStoreOn } from "../support/fact-store.ts";
 import { createTestTable, waitingIn, type TestTable } from "../support/table.ts";
 import { createWorld, refusal, requests } from "./world.ts";
@@ -163,6 +165,21 @@ const aWorld = (
           productIdentifier: request.productIdentifier,
           applicationAccountIdentifier: request.account ?? "user-1",
         }),
+      /** Asks about what is due, as the schedule does. */
+      refresh: async (): Promise<number> => {
+        const environments = ["production", "sandbox"] as const;
+        const due = await Promise.all(
+          environments.map(async (environment) =>
+            createRefreshQueue(table).due(
+              { application: application.identifier, store: "android-store", environment },
+              moment,
+              10,
+            ),
+          ),
+        );
+        for (const one of due.flat()) await refreshAndroidStorePurchase(reception, application, one);
+        return due.flat().length;
+      },
       read: async (account = "user-1") => {
         const { entitlements } = await readAccountEntitlements(
           reception,
@@ -322,6 +339,51 @@ describe("a known purchase", () => {
       expect(await world.items()).toEqual(items);
       await told(world, token, type, event + 2 * MINUTE, event);
       expect(await refreshesOf(world)).toEqual([after + 10 * MINUTE]);
+    });
+    test("is asked about again after ten minutes too, where the answer after one does not show it either", async () => {
+      const world = aWorld();
+      const token = await linked(world);
+      local.sandbox.change(token, "hold");
+      const event = NOW + 2 * DAY;
+      await told(world, token, 1, event + 1_000, event);
+      expect(await world.at(event + MINUTE).refresh()).toBe(1);
+      expect(await refreshesOf(world)).toEqual([2 * DAY + 10 * MINUTE]);
+      local.sandbox.change(token, "recover");
+      expect(await world.at(event + 10 * MINUTE).refresh()).toBe(1);
+      expect(await world.at(event + 10 * MINUTE).read()).toMatchObject([{ status: "active" }]);
+      expect((await refreshesOf(world))[0]).toBeGreaterThan(3 * DAY);
+    });
+    test("is asked about at its own times only after the second one", async () => {
+      const world = aWorld();
+      const token = await linked(world);
+      local.sandbox.change(token, "hold");
+      const event = NOW + 2 * DAY;
+      await told(world, token, 1, event + 1_000, event);
+      await world.at(event + MINUTE).refresh();
+      await world.at(event + 10 * MINUTE).refresh();
+      const [next] = await refreshesOf(world);
+      expect(next).toBeGreaterThan(2 * DAY + 10 * MINUTE);
+      expect(await world.at(NOW + (next ?? 0)).refresh()).toBe(1);
+      expect((await refreshesOf(world))[0]).toBeGreaterThan(next ?? Infinity);
+      expect(JSON.stringify(await world.items())).not.toContain("askAgainAt");
+    });
+    test("is asked about again in a minute where another answer moments before said otherwise", async () => {
+      const world = aWorld();
+      const token = await linked(world);
+      local.sandbox.change(token, "hold");
+      await world.at(NOW + 2 * DAY).subscription(token, 5);
+      const onHold = local.sandbox.read(token);
+      local.sandbox.change(token, "recover");
+      await told(world, token, 1, NOW + 3 * DAY, NOW + 3 * DAY);
+      const recovered = local.sandbox.read(token);
+      if (onHold === undefined || recovered === undefined) throw new Error("nothing bought");
+      // A link's read comes from a replica that does not have the payment yet.
+      local.sandbox.put(token, onHold);
+      await world.at(NOW + 3 * DAY + 2_000).link(token);
+      expect(await refreshesOf(world)).toEqual([3 * DAY + 2_000 + MINUTE]);
+      local.sandbox.put(token, recovered);
+      await world.at(NOW + 3 * DAY + 2_000 + MINUTE).refresh();
+      expect(await world.at(NOW + 3 * DAY + 5 * MINUTE).read()).toMatchObject([{ status: "active" }]);
     });
     test("is not asked about again for an event of ten minutes ago, as later ones may have overtaken it", async () => {
       const world = aWorld();

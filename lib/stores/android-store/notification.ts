@@ -20,17 +20,17 @@ export interface AndroidStoreNotification {
 }
 
 /**
- * State that the store's answer shows once it includes the notified event: `access` or `no-access` of its lines, `renewing` or
- * `not-renewing` of those that are entitled. Decides no fact; only detects an answer that is older than its notification.
+ * State that the store's answer shows once it includes the notified event: a line that is `paid`, `no-access` of any line,
+ * `renewing` or `not-renewing` of those that are entitled. Decides no fact; only detects an answer that is older than its notification.
  */
-export type Expectation = "access" | "no-access" | "renewing" | "not-renewing";
+export type Expectation = "paid" | "no-access" | "renewing" | "not-renewing";
 
 /** By `notificationType`. @see https://developer.android.com/google/play/billing/rtdn-reference */
 const EXPECTED_OF_SUBSCRIPTION: ReadonlyMap<number | undefined, Expectation> = new Map([
-  [1, "access"], // RECOVERED
-  [2, "access"], // RENEWED
+  [1, "paid"], // RECOVERED
+  [2, "paid"], // RENEWED
   [3, "not-renewing"], // CANCELED
-  [4, "access"], // PURCHASED
+  [4, "paid"], // PURCHASED
   [5, "no-access"], // ON_HOLD
   [7, "renewing"], // RESTARTED
   [10, "no-access"], // PAUSED
@@ -38,15 +38,15 @@ const EXPECTED_OF_SUBSCRIPTION: ReadonlyMap<number | undefined, Expectation> = n
   [13, "no-access"], // EXPIRED
 ]);
 const EXPECTED_OF_ONE_TIME_PRODUCT: ReadonlyMap<number | undefined, Expectation> = new Map([
-  [1, "access"], // PURCHASED
+  [1, "paid"], // PURCHASED
 ]);
 
 /** Whether an answer does not show the event of the notification that led to it. */
 export const isBehind = (expects: Expectation, { lines }: Purchase): boolean => {
   const entitled = lines.filter(({ standing }) => standing === "entitled" || standing === "grace_period");
   switch (expects) {
-    case "access":
-      return entitled.length === 0;
+    case "paid":
+      return !lines.some(({ standing }) => standing === "entitled");
     case "no-access":
       return entitled.length > 0;
     case "renewing":

@@ -109,10 +109,10 @@ test.each<[about: string, members: object, type: string, purchase: object | null
 });
 
 test.each<[event: string, type: number, expects: Expectation | null]>([
-  ["RECOVERED", 1, "access"],
-  ["RENEWED", 2, "access"],
+  ["RECOVERED", 1, "paid"],
+  ["RENEWED", 2, "paid"],
   ["CANCELED", 3, "not-renewing"],
-  ["PURCHASED", 4, "access"],
+  ["PURCHASED", 4, "paid"],
   ["ON_HOLD", 5, "no-access"],
   ["IN_GRACE_PERIOD", 6, null],
   ["RESTARTED", 7, "renewing"],
@@ -128,7 +128,7 @@ test.each<[event: string, type: number, expects: Expectation | null]>([
   });
 });
 test.each<[type: number, expects: Expectation | null]>([
-  [1, "access"],
+  [1, "paid"],
   [2, null],
 ])("after a one-time purchase's %i the store's answer shows: %s", (notificationType, expects) => {
   expect(read({ oneTimeProductNotification: { notificationType, purchaseToken: TOKEN } })).toMatchObject({
@@ -139,35 +139,35 @@ test.each<[type: number, expects: Expectation | null]>([
 test.each<
   [what: string, lines: readonly Parameters<typeof aLine>[0][], behind: Record<Expectation, boolean>]
 >([
-  ["nothing owned", [], { access: true, "no-access": false, renewing: true, "not-renewing": false }],
+  ["nothing owned", [], { paid: true, "no-access": false, renewing: true, "not-renewing": false }],
   [
     "a line that renews",
     [{ willRenew: true }],
-    { access: false, "no-access": true, renewing: false, "not-renewing": true },
+    { paid: false, "no-access": true, renewing: false, "not-renewing": true },
   ],
   [
     "a line that ends",
     [{ willRenew: false }],
-    { access: false, "no-access": true, renewing: true, "not-renewing": false },
+    { paid: false, "no-access": true, renewing: true, "not-renewing": false },
   ],
   [
     "a line that renews and one that ends",
     [{ willRenew: true }, { willRenew: false }],
-    { access: false, "no-access": true, renewing: false, "not-renewing": false },
+    { paid: false, "no-access": true, renewing: false, "not-renewing": false },
   ],
   [
     "a grace period",
     [{ standing: "grace_period", willRenew: true }],
-    { access: false, "no-access": true, renewing: false, "not-renewing": true },
+    { paid: true, "no-access": true, renewing: false, "not-renewing": true },
   ],
   [
     "a hold",
     [{ standing: "billing_retry", willRenew: true }],
-    { access: true, "no-access": false, renewing: true, "not-renewing": false },
+    { paid: true, "no-access": false, renewing: true, "not-renewing": false },
   ],
 ])("an answer of %s is older than an event that shows: %j", (_, lines, behind) => {
   const purchase = aPurchase({ lines: lines.map((line) => aLine(line)) });
-  const found = (["access", "no-access", "renewing", "not-renewing"] as const).map(
+  const found = (["paid", "no-access", "renewing", "not-renewing"] as const).map(
     (expects) => [expects, isBehind(expects, purchase)] as const,
   );
   expect(Object.fromEntries(found)).toEqual(behind);
