@@ -213,7 +213,7 @@ describe("a store that is down", () => {
     refreshing.answering();
     const report = await refreshing.run({}, 20);
     expect(report).toMatchObject({ refreshed: 0, paused: [{ because: "unavailable", failingSince: NOW }] });
-    expect(report.oldest).toBeGreaterThan(30 * DAY);
+    expect(report.oldest).toBeGreaterThan(30 * MINUTE);
     refreshing.clock.now += 5 * MINUTE;
     const before = refreshing.clock.now;
     expect(await refreshing.run()).toEqual({ refreshed: 40, failed: 0, oldest: 0, paused: [] });
@@ -389,7 +389,7 @@ describe("a bundle whose credential's store is silent, or over its quota", () =>
     }
     // The time that the store names is kept to, for an hour at most.
     const times = refreshing.asked.filter(({ key }) => !"abc".includes(key)).map(({ at }) => at);
-    if (outcome.retryAt !== null) expect(Math.max(...times)).toBeLessThanOrEqual(NOW + 10 * SECOND);
+    expect(times.some((at) => at > NOW + 10 * SECOND)).toBe(outcome.retryAt === null);
     const waiting = Object.values(await queuedOf(refreshing.world)).filter((at) => at < NOW + DAY);
     expect(waiting).toHaveLength(70);
   });

@@ -34,6 +34,14 @@ const isOwned = ({
   expiryTime !== null &&
   (latestSuccessfulOrderId !== null || deferredItemReplacement !== null || deferredItemRemoval !== null);
 
+/** The lines that are owned. Of an expired purchase without one, those with an end: it was paid, or it could not expire. */
+const ownedOf = (items: readonly Item[], standing: Standing | null): readonly Item[] => {
+  const owned = items.filter(isOwned);
+  return owned.length === 0 && standing === "expired"
+    ? items.filter(({ expiryTime }) => expiryTime !== null)
+    : owned;
+};
+
 /** Whether the line is charged again at its end: a replaced one as another product, a removed one never. */
 const renews = ({ autoRenewingPlan, deferredItemReplacement, deferredItemRemoval }: Item): boolean =>
   deferredItemReplacement !== null ||
@@ -94,7 +102,7 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
   if (standing !== null && items.length === 0) return null;
 
   const paid = items.filter(({ latestSuccessfulOrderId }) => latestSuccessfulOrderId !== null);
-  const owned = items.filter(isOwned);
+  const owned = ownedOf(items, standing);
   // A paid line has an end; without one the answer does not have the documented shape.
   if (standing !== null && owned.length === 0 && paid.length > 0) return null;
   const lastEnd = lastEndOf(owned);

@@ -1,3 +1,5 @@
+import { joinPurchases } from "../../../lib/entitlements/join.ts";
+import { verifiedAs } from "../../../lib/entitlements/purchase.ts";
 import type { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/v3.js";
 import { isoTime } from "../../../lib/entitlements/time.ts";
 import type { AndroidStoreAnswer } from "../../../lib/stores/android-store/android-store.ts";
@@ -144,6 +146,21 @@ test("a deferred line has no successful order and is not owned yet", async () =>
   const { latestSuccessfulOrderId: _, expiryTime: __, ...deferred } = aSubscriptionLine({ productId: "pro" });
   const { purchase } = await verified(aSubscriptionAnswer({ lineItems: [aSubscriptionLine(), deferred] }));
   expect(purchase.lines.map(({ productIdentifier }) => productIdentifier)).toStrictEqual(["premium"]);
+});
+
+test("an expired purchase whose orders are not named has the lines with an end, so that what was paid before is over", async () => {
+  const { latestSuccessfulOrderId: _, ...refunded } = aSubscriptionLine({ expiryTime: isoTime(NOW - 1) });
+  const { expiryTime: __, ...incoming } = refunded;
+  const lineItems = [refunded, { ...incoming, productId: "pro" }];
+  const expired = aSubscriptionAnswer({ subscriptionState: "SUBSCRIPTION_STATE_EXPIRED", lineItems });
+  const { purchase } = await verified(expired);
+  expect(purchase.lines).toMatchObject([
+    { productIdentifier: "premium", standing: "expired", endsAt: NOW - 1 },
+  ]);
+
+  const paid = (await verified(aSubscriptionAnswer({ lineItems: [aSubscriptionLine()] }))).purchase;
+  const later = verifiedAs(purchase, NOW + 1);
+  expect(joinPurchases(paid, later).lines).toMatchObject([{ standing: "expired" }]);
 });
 
 describe("a deferred change", () => {
