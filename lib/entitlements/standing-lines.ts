@@ -31,13 +31,27 @@ const takesPlaceOf = (next: Line, line: Line): boolean => {
   return standing !== "expired" && (line.endsAt ?? 0) - began > CHARGED_AHEAD_MILLISECONDS;
 };
 
+/**
+ * Whether the store's renewal info names `line` as the most recent purchase, although it was signed when `next` was charged
+ * or had begun: `line` was bought after that charge, and overtook it before it began. A refunded one says nothing.
+ */
+const isNamedLast = (renewal: Renewal | null, line: Line, next: Line): boolean =>
+  renewal !== null &&
+  line.standing === "entitled" &&
+  line.endsAt === renewal.periodEndsAt &&
+  next.productIdentifier !== line.productIdentifier &&
+  next.revokedAt === null &&
+  renewal.signedAt >= Math.min(next.verifiedAt, next.startsAt ?? 0);
+
 /** Ends each subscription period of an iOS lineage where the next one starts, even before its own end date. */
-const inSuccession = (periods: readonly Line[]): readonly Line[] =>
+const inSuccession = (periods: readonly Line[], renewal: Renewal | null): readonly Line[] =>
   periods.length <= 1
     ? periods
     : periods.map((line, index) => {
         if (line.nature !== "auto_renewable" || line.endsAt === null) return line;
-        const next = periods.slice(index + 1).find((other) => takesPlaceOf(other, line));
+        const next = periods
+          .slice(index + 1)
+          .find((other) => takesPlaceOf(other, line) && !isNamedLast(renewal, line, other));
         return next?.startsAt == null ? line : { ...line, endsAt: Math.min(line.endsAt, next.startsAt) };
       });
 
@@ -79,10 +93,19 @@ export interface StandingLine {
   readonly begins?: Instant;
 }
 
+/** Time until which a period gave access, as far as it shows by a charge: a refund long before the charge ended it. */
+const accessEndOf = ({ endsAt, revokedAt }: Line, chargedAt: Instant): Instant => {
+  const end = endsAt ?? Infinity;
+  const isEnded = revokedAt !== null && revokedAt < chargedAt - CHARGED_AHEAD_MILLISECONDS;
+  return isEnded ? Math.min(end, revokedAt) : end;
+};
+
 /**
- * Whether a renewal was charged ahead of time, and the running period is not known: no known period reaches its start.
- * Only a subscription that is running is renewed, so there is access from the charge on, unless another lineage
- * replaced this one. A client may hold the latest transaction alone, and a notification tells one.
+ * Whether a renewal was charged ahead of time, and the running period is not known: no known period gives access until its
+ * start. Only a subscription that is running is renewed, so there is access from the charge on, unless another lineage has
+ * just replaced this one. A client may hold the latest transaction alone, and a notification tells one.
+ *
+ * @param known the lineage's lines, each until the next one took its place
  */
 const provesRunningPeriod = (
   { key, environment, replacedAt }: Purchase,
@@ -99,12 +122,12 @@ const provesRunningPeriod = (
     startsAt !== null &&
     verifiedAt < startsAt &&
     startsAt - verifiedAt <= CHARGED_AHEAD_MILLISECONDS &&
-    replacedAt === null &&
+    (replacedAt === null || replacedAt < verifiedAt - CHARGED_AHEAD_MILLISECONDS) &&
     !known.some(
       (other) =>
         isPeriod(other) &&
         (other.startsAt ?? 0) < startsAt &&
-        (other.endsAt ?? Infinity) >= startsAt - CLOCK_TOLERANCE_MILLISECONDS,
+        accessEndOf(other, verifiedAt) >= startsAt - CLOCK_TOLERANCE_MILLISECONDS,
     )
   );
 };
@@ -148,15 +171,15 @@ const standingLines = (
     return until === null ? [] : [{ line, until }];
   });
   const periods = counting.map(({ until }) => until);
-  const lines = inSuccession(periods);
   const { renewal } = purchase;
+  const lines = inSuccession(periods, renewal);
   const all = events.map(({ line }) => line);
   const spokenOf = renewal === null ? undefined : periodOf(renewal, all);
   return lines.map((line, index) => {
     const whole = counting[index]?.line;
     const isWhole = whole !== undefined && line.endsAt === whole.endsAt;
     const speaks = isWhole && whole === spokenOf && !isSucceeded(whole, all);
-    const begins = provesRunningPeriod(purchase, line, all) ? { begins: line.verifiedAt } : {};
+    const begins = provesRunningPeriod(purchase, line, lines) ? { begins: line.verifiedAt } : {};
     if (speaks) return { line, renewal, ...begins };
     const paid = isWhole ? withPaidRenewal(moment, line, periods.slice(index + 1)) : line;
     return { line: paid, renewal: null, ...begins };

@@ -249,7 +249,9 @@ const subscriptionFacts = (
         // Between the charge of the next period and its start. The store may refund that one, mark it, or say nothing.
         if (clock >= current.end) break;
         clock = Math.max(clock, current.end - DAY);
-        bought.push(buy(current.end));
+        // Whether the running period is told; its start may differ by seconds from the end before it.
+        if (days % 5 === 4) unheard = facts.length;
+        bought.push(buy(current.end + at([0, 0, 1000, -1000], days)));
         clock = Math.min(clock + (1 + (days % 20)) * 3_600_000, current.end - 1);
         const said = [null, {}, { revokedAt: clock }, { upgraded: true }][days % 4] ?? null;
         if (said !== null) bought[bought.length - 1] = say({ ...at(bought, bought.length - 1), ...said });
@@ -418,8 +420,8 @@ const oneTimeFacts = (
 /** Renewal info that the App Store signs around a period's end, whether it is true of that moment or not. */
 interface RenewalScript {
   readonly fact: number;
-  /** Days from the period's end to the signing; very near it, too. */
-  readonly signed: number;
+  /** Days from the period's end to the signing, very near it, too; or with the period's own transaction. */
+  readonly signed: number | "with the transaction";
   readonly date: "end" | "end" | "end" | "grace end" | "another end" | "absent";
   readonly renews: boolean;
   /** Days of grace after the end; null: none. */
@@ -431,7 +433,11 @@ interface RenewalScript {
 
 const renewalScript: fc.Arbitrary<RenewalScript> = fc.record({
   fact: fc.nat(40),
-  signed: fc.oneof(fc.integer({ min: -35, max: 40 }), choice(-0.01, 0, 0.01)),
+  signed: fc.oneof(
+    { weight: 2, arbitrary: fc.integer({ min: -35, max: 40 }) },
+    { weight: 2, arbitrary: choice(-0.01, 0, 0.01) },
+    { weight: 1, arbitrary: fc.constant("with the transaction" as const) },
+  ),
   date: choice("end", "end", "end", "grace end", "another end", "absent"),
   renews: choice(true, true, false),
   grace: choice(null, null, 0.5, 6, 16),
@@ -468,7 +474,9 @@ const renewalOf = (
       intent,
       inGrace,
       // No two of one lineage are signed at one moment.
-      signedAt: Math.floor((end + signed * DAY) / 10) * 10 + index,
+      signedAt:
+        Math.floor((signed === "with the transaction" ? period.signedAt : end + signed * DAY) / 10) * 10 +
+        index,
     },
   ];
 };

@@ -637,8 +637,8 @@ const givenByIos = (
     readonly copies: readonly Copy[];
     readonly home: IosFact;
     readonly until: number | null;
-    /** Whether another lineage names this one. */
-    readonly isReplaced: boolean;
+    /** When another lineage replaced this one; null: none names it. */
+    readonly replacedAt: number | null;
   }[],
   renewal: IosRenewal | undefined,
   leeway: number,
@@ -646,11 +646,11 @@ const givenByIos = (
   catalog: ModelCatalog,
   moment: number,
 ): Given[] => {
-  const known = events.map(({ copies, home, until, isReplaced }) => ({
+  const known = events.map(({ copies, home, until, replacedAt }) => ({
     ...eventOf(copies),
     home,
     until,
-    isReplaced,
+    replacedAt,
   }));
   const bought = known.filter(({ fact }) => fact.type === "subscription");
   const all = known.filter((event) => !bought.includes(event) || !isOvertaken(event, bought));
@@ -671,12 +671,16 @@ const givenByIos = (
       isSpoken: event === spoken,
     };
   });
-  const given = counted.flatMap((event, place): { readonly one: Given; readonly order: Event }[] => {
-    const { fact, start, revokedAt, units } = event;
-    const product = productOf(catalog, "ios-store", fact.product);
-    if (product === undefined) return [];
-    const isSubscription = fact.type === "subscription";
-    const next = counted.slice(place + 1).find(
+  // The store's word on the most recent purchase: it overtook a period that was charged before and begins later.
+  const isNamedLast = (event: Event, other: Event): boolean =>
+    renewal !== undefined &&
+    !event.fact.upgraded &&
+    event.end === renewal.renewalDate &&
+    other.revokedAt === null &&
+    renewal.signedAt >= Math.min(other.fact.signedAt, other.start);
+  const nextOf = (event: Event, place: number): Event | undefined => {
+    const { fact, revokedAt } = event;
+    return counted.slice(place + 1).find(
       (other) =>
         other.fact.type === "subscription" &&
         (fact.upgraded || !other.fact.upgraded) &&
@@ -689,6 +693,7 @@ const givenByIos = (
             // period that the next product was no such. A period that was refunded when the other began, and given back
             // since, was not upgraded to it.
             other.start !== event.start &&
+            !isNamedLast(event, other) &&
             (fact.upgraded ||
               revokedAt !== null ||
               event.refundedBy === null ||
@@ -696,8 +701,23 @@ const givenByIos = (
               fact.signedAt <= other.start) &&
             (fact.upgraded || (event.end ?? 0) - other.start > AHEAD)),
     );
-    const end =
-      isSubscription && event.end !== null ? Math.min(event.end, next?.start ?? Infinity) : event.end;
+  };
+  const endOf = (event: Event, place: number): number | null =>
+    event.fact.type === "subscription" && event.end !== null
+      ? Math.min(event.end, nextOf(event, place)?.start ?? Infinity)
+      : event.end;
+  /** Whether a period gave access at the start of another: it lasts until then, and was not refunded long before the charge. */
+  const reaches = (other: (typeof counted)[number], place: number, { start, fact }: Event): boolean =>
+    other.fact.type === "subscription" &&
+    other.start < start &&
+    (endOf(other, place) ?? 0) >= start - CLOCKS &&
+    ((other.revokedAt ?? Infinity) >= start - CLOCKS || (other.revokedAt ?? 0) >= fact.signedAt - AHEAD);
+  const given = counted.flatMap((event, place): { readonly one: Given; readonly order: Event }[] => {
+    const { fact, start, revokedAt, units } = event;
+    const product = productOf(catalog, "ios-store", fact.product);
+    if (product === undefined) return [];
+    const isSubscription = fact.type === "subscription";
+    const end = endOf(event, place);
     const revoked = revokedAt !== null && revokedAt <= moment;
     const ended = fact.upgraded || (end !== null && end <= moment);
     const renewed = event.isSpoken && isLast && end === event.natural ? renewal : undefined;
@@ -725,8 +745,8 @@ const givenByIos = (
       fact.transaction !== event.home.original &&
       fact.signedAt < start &&
       start - fact.signedAt <= AHEAD &&
-      !event.isReplaced &&
-      !periods.some((other) => other.start < start && (other.end ?? 0) >= start - CLOCKS);
+      (event.replacedAt === null || event.replacedAt < fact.signedAt - AHEAD) &&
+      !counted.some((other, otherPlace) => reaches(other, otherPlace, event));
     const status = fact.upgraded
       ? "expired"
       : renewed !== undefined && end !== null
@@ -1057,7 +1077,7 @@ export const entitlementsFrom = (
         const { start } = eventOf(copies);
         const isBefore = replaced !== null && (isMutual ? start < replaced.at : start <= replaced.at);
         const until = isBefore ? replaced.at : null;
-        return { copies, home, until, isReplaced: newer !== null };
+        return { copies, home, until, replacedAt: newer?.at ?? null };
       });
       const android = owned.flatMap(({ fact }) => (fact.store === "android-store" ? [fact] : []));
       return [
