@@ -157,11 +157,15 @@ const ofSubscription = (
   const saidOf = (period: Line): Renewal | null =>
     renewal !== null && periodOf(renewal, lines) === period ? renewal : null;
   const end = last.endsAt ?? 0;
-  // A reversed refund restores a period that may end after what was bought in between.
-  const givenBack = periods.filter(
-    ({ revokedAt, refundedBy, endsAt }) => revokedAt === null && refundedBy !== null && (endsAt ?? 0) > end,
+  // A reversed refund restores a period that may end after what was bought in between; and the store may name one that
+  // overtook a period which begins later.
+  const longer = periods.filter(
+    (period) =>
+      period.revokedAt === null &&
+      (period.endsAt ?? 0) > end &&
+      (period.refundedBy !== null || saidOf(period) !== null),
   );
-  const beside = givenBack.flatMap((period) =>
+  const beside = longer.flatMap((period) =>
     ofRunningPeriod(period, period.endsAt ?? 0, saidOf(period), after, asked),
   );
   if (isRevoked(last))

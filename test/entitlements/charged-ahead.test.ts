@@ -55,6 +55,28 @@ describe("a renewal that was charged ahead of time, while the running period is 
       [before({ startsAt: START - 90 * DAY, endsAt: START - 60 * DAY }), renewal],
     ],
     ["where it is of another product", [{ ...renewal, productIdentifier: "plus" }]],
+    [
+      "where the person left a longer plan months ago",
+      [
+        before({ productIdentifier: "plus", startsAt: START - 100 * DAY, endsAt: START + 265 * DAY }),
+        before({ transactionIdentifier: "10", startsAt: START - 90 * DAY, endsAt: START - 60 * DAY }),
+        renewal,
+      ],
+    ],
+    [
+      "where a longer plan was refunded months ago",
+      [
+        before({
+          productIdentifier: "plus",
+          startsAt: START - 100 * DAY,
+          endsAt: START + 265 * DAY,
+          verifiedAt: START - 80 * DAY,
+          revokedAt: START - 80 * DAY,
+          revokedSince: START - 80 * DAY,
+        }),
+        renewal,
+      ],
+    ],
   ])("gives access from the charge on: %s", (_, lines) => {
     const active = { status: "active", active: true, startsAt: null, expiresAt: isoTime(START + 30 * DAY) };
     for (const moment of [CHARGED, START - 1]) expect(at(moment, lineage(lines))).toMatchObject([active]);
@@ -67,6 +89,12 @@ describe("a renewal that was charged ahead of time, while the running period is 
   test("changes the answer again at its start, which is then shown", () => {
     const terms = { catalog: CATALOG, renewalLeeway: 0 };
     expect(nextChangeAt(CHARGED, [holdingOf(lineage([renewal]))], terms)).toBe(START);
+  });
+  test("gives access where another lineage replaced this one once, and the person came back since", () => {
+    const replaced = { replacedBy: purchaseKey("9"), replacedAt: CHARGED - 49 * HOUR };
+    expect(at(CHARGED, lineage([renewal], replaced))).toMatchObject([{ status: "active" }]);
+    const just = { ...replaced, replacedAt: CHARGED - 48 * HOUR };
+    expect(at(CHARGED, lineage([renewal], just))).toEqual([]);
   });
   test("goes on in the period itself once that is known", () => {
     expect(at(START - HOUR, lineage([before(), renewal]))).toMatchObject([

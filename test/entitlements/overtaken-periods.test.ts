@@ -139,6 +139,72 @@ describe("a period that was charged ahead of time, and overtaken by an upgrade b
   });
 });
 
+describe("a period that was charged ahead of time and overtaken, where the period before it is not known,", () => {
+  // As in a real receipt: the year is bought hours before the start of the month that was charged, and Apple marks and
+  // refunds that month hours after its start.
+  const YEAR_ENDS = UPGRADED + 365 * DAY;
+  const year = period("3", "plus", UPGRADED, YEAR_ENDS);
+  const named = aRenewal({ periodEndsAt: YEAR_ENDS, willRenew: true, signedAt: UPGRADED + 1000 });
+  const counts = { status: "active", productIdentifier: "plus", expiresAt: isoTime(YEAR_ENDS) };
+  const known = (more: Partial<Line> = {}, said: Partial<typeof named> = {}): Purchase => ({
+    ...lineage(charged(more), year),
+    renewal: { ...named, ...said },
+  });
+
+  test.each<[what: string, more: Partial<Line>, said: Partial<typeof named>]>([
+    ["with the upgrade's own renewal info", {}, {}],
+    ["when asked after its start", { verifiedAt: END + HOUR }, { signedAt: END + HOUR }],
+    ["when asked long after", {}, { signedAt: END + 200 * DAY }],
+    ["whether it will renew or not", {}, { willRenew: false }],
+    ["also where it marks the month", { standing: "expired", verifiedAt: END + 5 * HOUR }, {}],
+  ])("takes nothing from the year that the store names as the most recent purchase: %s", (_, more, said) => {
+    for (const moment of [END - HOUR, END + DAY, END + 40 * DAY, YEAR_ENDS - 1])
+      expect(at(moment, known(more, said))["plus"]).toMatchObject(counts);
+    expect(at(END + 40 * DAY, known(more, said))["premium"]).toMatchObject(counts);
+  });
+  test.each<[what: string, more: Partial<Line>, said: Partial<typeof named>]>([
+    ["the renewal info was signed before the charge", {}, { signedAt: END - 21 * HOUR }],
+    ["it names no date", {}, { periodEndsAt: null }],
+    ["it names the other period", {}, { periodEndsAt: END + 30 * DAY }],
+    [
+      "that was refunded since, which an upgrade is too",
+      { revokedAt: END + HOUR, revokedSince: END + HOUR },
+      {},
+    ],
+  ])("ends the year as an upgrade from it would, where %s", (_, more, said) => {
+    expect(at(END + 40 * DAY, known(more, said))["plus"]).toMatchObject({
+      status: "expired",
+      expiresAt: isoTime(END),
+    });
+  });
+  test("ends the year where it marks the year as upgraded", () => {
+    const left = { ...lineage(charged(), { ...year, standing: "expired" as const }), renewal: named };
+    expect(at(END + 40 * DAY, left)["plus"]).toMatchObject({ status: "expired" });
+  });
+  test("leaves the year to be asked about at its own end", () => {
+    const purchase = known();
+    const times = [];
+    for (let after = END + 100 * DAY; times.length < 12;) {
+      const next = nextRefresh(purchase, after, after);
+      if (next === null) break;
+      times.push(next.at);
+      after = next.at;
+    }
+    expect(times).toContain(YEAR_ENDS - HOUR);
+  });
+});
+
+describe("an extension that is a transaction of its own, and then an upgrade", () => {
+  test("leaves the year that the store names as the most recent purchase", () => {
+    const extension = period("2", "basic", END, END + 14 * DAY, { verifiedAt: END - 20 * DAY });
+    const year = period("3", "plus", END - 10 * DAY, END + 355 * DAY);
+    const renewal = aRenewal({ periodEndsAt: END + 355 * DAY, signedAt: END - 10 * DAY });
+    const known = { ...lineage(first, extension, year), renewal };
+    for (const moment of [END - 5 * DAY, END + DAY, END + 40 * DAY])
+      expect(at(moment, known)["premium"]).toMatchObject({ productIdentifier: "plus", active: true });
+  });
+});
+
 describe("a period of another product that was charged ahead of time, and overtaken before its start", () => {
   test.each<[what: string, said: Partial<Line>]>([
     ["says nothing of it", {}],
