@@ -218,12 +218,19 @@ describe("a store that fails", () => {
     expect(report).toMatchObject({ failed: 1, paused: [{ until: clock.now + 30 * SECOND }] });
     expect(await refreshed.dueAt()).toBeLessThanOrEqual(clock.now);
   });
-  test.each([
-    ["a refusal for a reason that is not known", { status: 400, body: aGoogleError(400, "ofNextYear") }],
-    ["a proxy's own 404", { status: 404, body: "<html>" }],
-  ])("with %s pauses", async (_, fault) => {
-    const { report } = await failingWith(fault);
+  test("with a proxy's own 404 pauses", async () => {
+    const { report } = await failingWith({ status: 404, body: "<html>" });
     expect(report.paused).toHaveLength(1);
+  });
+  test("with a refusal for a reason that is not known pauses nothing, and is asked about within five minutes", async () => {
+    const { refreshed, report } = await failingWith({
+      status: 400,
+      body: aGoogleError(400, "ofNextYear"),
+    });
+    expect(report).toMatchObject({ failed: 1, paused: [] });
+    const dueAt = (await refreshed.dueAt()) ?? Infinity;
+    expect(dueAt).toBeGreaterThan(clock.now);
+    expect(dueAt).toBeLessThanOrEqual(clock.now + 5 * MINUTE);
   });
   test("with a rejected credential pauses, and heals", async () => {
     const { refreshed, report } = await failingWith({ status: 401, body: aGoogleError(401, "authError") });

@@ -809,7 +809,7 @@ const STATES: Record<AndroidSubscriptionFact["state"], Status | null> = {
 /** Whether an answer shows anything as owned, or as owned once. */
 const showsPurchase = (fact: AndroidFact): boolean =>
   fact.kind === "subscription"
-    ? !isPending(fact) && fact.lines.some(isOwned)
+    ? !isPending(fact) && fact.lines.some((line) => isOwnedIn(line, fact))
     : fact.state !== "PENDING" && fact.completedAt !== null;
 
 /** Nothing paid becomes unpaid, so an answer that shows nothing is older than one that does, whenever it came. */
@@ -822,6 +822,12 @@ const isPaidFor = (fact: AndroidSubscriptionFact): boolean => !isPending(fact) &
 /** A line that will be replaced or removed is owned, with or without an order of its own. */
 const isOwned = ({ paid, leaves }: AndroidSubscriptionFact["lines"][number]): boolean =>
   paid || leaves !== null;
+
+/** What has expired was paid once, even if no line names an order. */
+const isOwnedIn = (
+  line: AndroidSubscriptionFact["lines"][number],
+  { state, lines }: AndroidSubscriptionFact,
+) => isOwned(line) || (state === "EXPIRED" && !lines.some(isOwned));
 
 /** Google's answers of these tests are never acknowledged; what is over, or not owned, need not be. */
 const isToBeAcknowledged = (fact: Fact): boolean =>
@@ -859,7 +865,7 @@ const givenByAndroid = (
     if (state === null) return [];
     return answer.lines.flatMap((line, place): Given[] => {
       const product = productOf(catalog, "android-store", line.product, { basePlan: line.basePlan });
-      if (!isOwned(line) || product === undefined) return [];
+      if (!isOwnedIn(line, answer) || product === undefined) return [];
       // A line that will be replaced is paid again, as another product.
       const renews = line.leaves === "replaced" || (line.renews && line.leaves === null);
       // Lines may be charged separately. One that does not renew, or is replaced, and ends before another is over.

@@ -34,7 +34,10 @@ const isOwned = ({
   expiryTime !== null &&
   (latestSuccessfulOrderId !== null || deferredItemReplacement !== null || deferredItemRemoval !== null);
 
-/** The lines that are owned. Of an expired purchase without one, those with an end: it was paid, or it could not expire. */
+/**
+ * The lines that are owned. Of an expired purchase without one, those with an end, so that what an earlier answer showed as paid is
+ * over.
+ */
 const ownedOf = (items: readonly Item[], standing: Standing | null): readonly Item[] => {
   const owned = items.filter(isOwned);
   return owned.length === 0 && standing === "expired"
@@ -146,8 +149,8 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
   const linked = linkedToken === null ? null : purchaseKeyOfToken(linkedToken);
   const expired = expiredToken === null ? null : purchaseKeyOfToken(expiredToken);
   const [first] = lines;
-  // Only an owned purchase replaces another.
-  const replaces = first === undefined ? null : linked;
+  // Only a purchase with an order replaces another.
+  const replaces = items.some(isOwned) && first !== undefined ? linked : null;
   const prepaidUntil = owned.some(({ prepaidPlan }) => prepaidPlan !== null) ? lastEnd : null;
   const environment = answer.testPurchase === null ? "production" : "sandbox";
   // An expired purchase was paid once, but has nothing left to refund; a hold or a pause may still end.

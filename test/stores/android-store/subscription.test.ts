@@ -158,6 +158,10 @@ test("an expired purchase whose orders are not named has the lines with an end, 
     { productIdentifier: "premium", standing: "expired", endsAt: NOW - 1 },
   ]);
 
+  // It ends no other purchase.
+  const linked = await verified({ ...expired, linkedPurchaseToken: "older" });
+  expect(linked).toMatchObject({ replaces: null, predecessors: ["older"] });
+
   const paid = (await verified(aSubscriptionAnswer({ lineItems: [aSubscriptionLine()] }))).purchase;
   const later = verifiedAs(purchase, NOW + 1);
   expect(joinPurchases(paid, later).lines).toMatchObject([{ standing: "expired" }]);
