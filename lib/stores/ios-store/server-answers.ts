@@ -26,7 +26,8 @@ export interface NotificationPage {
 
 /** Unknown fields are tolerated everywhere. */
 const jws = once(() => z.string().check(z.minLength(1)));
-const pageName = once(() => z.optional(z.string().check(z.minLength(1))));
+/** The last page needs none, and may have an empty one. */
+const pageName = once(() => z.nullish(z.string()));
 
 const statuses = once(() =>
   z.object({
@@ -61,11 +62,11 @@ const notifications = once(() =>
 /** Name of the next page; undefined where the store names none, or again the one just read. */
 const nextPage = (
   hasMore: boolean,
-  named: string | undefined,
+  named: string | null | undefined,
   page: string | null,
 ): string | null | undefined => {
   if (!hasMore) return null;
-  return named === page ? undefined : named;
+  return named === page || !named ? undefined : named;
 };
 
 /**

@@ -257,6 +257,17 @@ describe("a question is asked", () => {
     ]);
   });
 
+  test.each([{}, { revision: "" }, { revision: null }, { revision: "this" }])(
+    "a last page of the history may name anything as the next one: %j",
+    async (named) => {
+      script = [{ status: 200, body: { signedTransactions: ["t1"], hasMore: false, ...named } }];
+      expect(await aClient().client.transactionHistory(APP, TRANSACTION, "this")).toStrictEqual({
+        outcome: "answered",
+        content: { signedTransactions: ["t1"], next: null },
+      });
+    },
+  );
+
   test("about notifications that failed, page by page", async () => {
     script = [
       {
@@ -505,6 +516,7 @@ describe("a 200 of another shape is unavailable, without a retry:", () => {
     ["no transactions", { hasMore: false }],
     ["no word whether there is more", { signedTransactions: [], revision: "r" }],
     ["no next page", { signedTransactions: [], hasMore: true }],
+    ["an empty next page", { signedTransactions: [], hasMore: true, revision: "" }],
     ["the page itself as the next one", { signedTransactions: [], hasMore: true, revision: "this" }],
   ])("a history with %s", async (_, body) => {
     script = [{ status: 200, body }];
