@@ -152,32 +152,11 @@ const acknowledgementSince = (
   return isLatest && (said.lines.length > 0 || purchase.lines.length === 0) ? null : before;
 };
 
-/**
- * Two answers of the Android store within this time of each other that differ: one may be an older state that the store still
- * shows, and which of them is not known.
- */
-const ANSWERED_TOGETHER = 2 * MINUTE;
-const ASKED_AGAIN_AFTER = MINUTE;
-
 /** Time after `heard` to ask again, beside what the facts give; Infinity: none. */
-const askAgainAt = (
-  { source, canRefresh, askAgainAt: next }: FactsOrigin,
-  { stored, said }: Joined,
-  isSame: boolean,
-  heard: Instant,
-): Instant => {
+const askAgainAt = ({ source, canRefresh, askAgainAt: next }: FactsOrigin, heard: Instant): Instant => {
   if (!canRefresh) return Infinity;
   const further = source.store === "android-store" ? source.askAgainAt : undefined;
-  const isDoubtful =
-    source.store === "android-store" &&
-    stored !== undefined &&
-    !isSame &&
-    stored.purchase.lines.length > 0 &&
-    Math.abs(said.verifiedAt - stored.purchase.verifiedAt) < ANSWERED_TOGETHER;
-  return [next, further, isDoubtful ? said.verifiedAt + ASKED_AGAIN_AFTER : undefined].reduce<Instant>(
-    (first, at) => (at !== undefined && at > heard ? Math.min(first, at) : first),
-    Infinity,
-  );
+  return Math.min(...[next, further].map((at) => (at !== undefined && at > heard ? at : Infinity)));
 };
 
 /** The source of a refresh at a time, without a further time that is not after it. */
@@ -188,19 +167,21 @@ const sourceAt = (source: RefreshSource, at: Instant): RefreshSource => {
 };
 
 /** The purchase's refresh after new facts, or after the store was asked; null: it stays as it is. */
-const refreshMoveOf = (origin: FactsOrigin | null, joined: Joined): RefreshMove | null => {
+const refreshMoveOf = (
+  origin: FactsOrigin | null,
+  { purchase, stored, hasChanged }: Joined,
+): RefreshMove | null => {
   if (origin === null) return null;
-  const { purchase, stored, hasChanged } = joined;
   const from = stored?.refreshAt ?? null;
+  const heard = Math.max(lastHeard(purchase), origin.askedAt ?? 0);
+  const again = askAgainAt(origin, heard);
+  if (!hasChanged && origin.askedAt === null && (from ?? Infinity) <= again) return null;
+  const next = origin.canRefresh ? nextRefresh(purchase, heard, origin.askedAt) : null;
+  // Facts that say the same put nothing off: the refresh may be one that a notification asked for.
   const isSame =
     purchase.store === "android-store" &&
     stored !== undefined &&
     sameLines(verifiedAs(purchase, 0), verifiedAs(stored.purchase, 0));
-  const heard = Math.max(lastHeard(purchase), origin.askedAt ?? 0);
-  const again = askAgainAt(origin, joined, isSame, heard);
-  if (!hasChanged && origin.askedAt === null && (from ?? Infinity) <= again) return null;
-  const next = origin.canRefresh ? nextRefresh(purchase, heard, origin.askedAt) : null;
-  // Facts that say the same put nothing off: the refresh may be one that a notification asked for.
   const kept = origin.canRefresh && isSame && (from ?? 0) > heard ? (from ?? Infinity) : Infinity;
   const at = Math.min(next?.at ?? Infinity, again, kept);
   const to = at === Infinity ? null : { at, source: sourceAt(origin.source, at) };

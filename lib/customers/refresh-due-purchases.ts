@@ -64,6 +64,9 @@ export const REFRESHES_PER_SECOND = 30;
 /** Apple allows a tenth in its sandbox. Google counts test purchases with all others. */
 export const SANDBOX_REFRESHES_PER_SECOND = 3;
 
+/** Due refreshes of a queue among which another bundle or package is looked for, once one cannot be asked about. */
+const LOOKED_AHEAD = 1_000;
+
 const QUEUES_AT_ONCE = 10;
 
 /** Length of a worker's lease of a queue: longer than a turn and its last batch. A dead worker's lease expires. */
@@ -127,6 +130,7 @@ const nextOf = async (
   { table, now }: RefreshRun,
   due: DueRefresh,
   asked: RefreshOutcome,
+  isPaused: boolean,
 ): Promise<Instant | null> => {
   const { outcome } = asked;
   if (outcome === "over") return null;
@@ -136,17 +140,26 @@ const nextOf = async (
   const cannotBeAnswered = outcome === "unknown" || outcome === "unconfigured" || isRefused(asked);
   if (stored === undefined || (cannotBeAnswered && isLongOver(stored.purchase, moment))) return null;
   const next = nextRefresh(stored.purchase, moment)?.at ?? null;
-  if (outcome !== "unavailable" || next === null) return next;
+  // A further time that a notification asked for is kept.
+  const further = due.source.store === "android-store" ? (due.source.askAgainAt ?? 0) : 0;
+  if (further > moment) return Math.min(next ?? Infinity, further);
+  if (outcome !== "unavailable" || next === null || isLongOver(stored.purchase, moment)) return next;
   const hasJustEnded = stored.purchase.lines.some(
     ({ endsAt }) => endsAt !== null && endsAt <= moment && moment < endsAt + DAY,
   );
-  if (hasJustEnded) return Math.min(next, moment + UNANSWERED_STEP);
+  // In a paused queue it has waited for an hour, and would be among those that are probed again.
+  if (hasJustEnded && !isPaused) return Math.min(next, moment + UNANSWERED_STEP);
   return isRefused(asked) ? next : Math.min(next, moment + UNANSWERED_LATER_STEP);
 };
 
 /** Moves a refresh that stored nothing to its next time, or out of the queue. */
-const moveOn = async (run: RefreshRun, due: DueRefresh, outcome: RefreshOutcome): Promise<void> => {
-  const next = await nextOf(run, due, outcome).catch((error: unknown) => {
+const moveOn = async (
+  run: RefreshRun,
+  due: DueRefresh,
+  outcome: RefreshOutcome,
+  isPaused: boolean,
+): Promise<void> => {
+  const next = await nextOf(run, due, outcome, isPaused).catch((error: unknown) => {
     run.onFailure(error);
     return run.now() + UNREADABLE_STEP;
   });
@@ -156,6 +169,8 @@ const moveOn = async (run: RefreshRun, due: DueRefresh, outcome: RefreshOutcome)
 interface Progress {
   refreshed: number;
   failed: number;
+  /** Bundles and packages that cannot be asked about in this run, by queue. */
+  readonly hindrances: Map<string, Map<string, Hindrance>>;
   /** Queues that go on although one of their bundles or packages cannot be asked about. */
   readonly heldBack: Map<string, PausedQueue>;
 }
@@ -180,14 +195,6 @@ const tryOne = async (
 const isAnswer = ({ outcome }: RefreshOutcome): boolean =>
   outcome === "stored" || outcome === "over" || outcome === "unknown";
 
-/** Bundles or packages of an application that the store can be asked about. */
-const askableIn = (application: Application, store: Store): readonly string[] =>
-  store === "ios-store"
-    ? application.iosStore.flatMap(({ bundleIdentifier, serverApi }) =>
-        serverApi === null ? [] : [bundleIdentifier],
-      )
-    : application.androidStore.map(({ packageName }) => packageName);
-
 /** Why something cannot be asked about now, and the time that the store named; null: none. */
 interface Hindrance {
   readonly because: PauseReason;
@@ -207,6 +214,14 @@ const hindranceIn = (outcomes: readonly RefreshOutcome[]): Hindrance | null => {
     return { because: "credential-rejected", retryAt: null };
   return failures.length > 0 ? { because: "unavailable", retryAt: null } : null;
 };
+
+const UNANSWERED: RefreshOutcome = { outcome: "unavailable", retryAt: null };
+
+/** Time until which the refreshes of a bundle or package are put off: the one that the store names, otherwise a step. */
+const heldBackUntil = ({ because, retryAt }: Hindrance, moment: Instant): Instant =>
+  retryAt === null
+    ? moment + HELD_BACK_STEP[because]
+    : afterFailure(HEALTHY, because, moment, retryAt).pausedUntil;
 
 /** A refresh of a batch, and its outcome; null: it was not tried, because its bundle or package is held back. */
 interface Tried {
@@ -231,11 +246,10 @@ const settle = async (
     if (isUnanswered && isPaused && run.now() - due.dueAt < MOVES_ON_AFTER) return;
     const hindrance = heldBack.get(bundleOrPackageOf(due));
     if (isUnanswered && !isPaused && hindrance !== undefined) {
-      const { pausedUntil } = afterFailure(HEALTHY, hindrance.because, run.now(), hindrance.retryAt);
-      await run.queue.move(due, Math.max(pausedUntil, run.now() + HELD_BACK_STEP[hindrance.because]));
+      await run.queue.move(due, heldBackUntil(hindrance, run.now()));
       return;
     }
-    await moveOn(run, due, outcome === null || (isPaused && isUnanswered) ? { outcome: "failed" } : outcome);
+    await moveOn(run, due, outcome ?? UNANSWERED, isPaused);
   });
   await Promise.all(moves.map((move) => move.catch(run.onFailure)));
 };
@@ -263,8 +277,13 @@ const workOff = async (
 
   const turnEnds = Math.min(until, now() + TURN_MILLISECONDS);
   const triedBefore = new Set<string>();
-  const heldBack = new Map<string, Hindrance>();
-  const askable = askableIn(application, reference.store);
+  const queueText = `${reference.application} ${reference.environment}`;
+  const heldBack = progress.hindrances.get(queueText) ?? new Map<string, Hindrance>();
+  progress.hindrances.set(queueText, heldBack);
+  const answeredNames = new Set<string>();
+  const isLeft = (name: string): boolean => !heldBack.has(name);
+  const areOthersDue = async (): Promise<boolean> =>
+    (await queue.due(reference, now(), LOOKED_AHEAD)).some((one) => isLeft(bundleOrPackageOf(one)));
   const isLive = reference.environment === "production";
   const read = async (): Promise<readonly DueRefresh[]> =>
     queue.due(reference, now(), isLive ? REFRESHES_PER_SECOND : SANDBOX_REFRESHES_PER_SECOND);
@@ -273,7 +292,8 @@ const workOff = async (
     let due = await read();
     while (due.length > 0 && now() < turnEnds) {
       const began = now();
-      const batch = batchOf(due, health);
+      // Where one is held back, the others are known to go on.
+      const batch = batchOf(due, heldBack.size > 0 ? HEALTHY : health);
       const tried: readonly Tried[] = await Promise.all(
         batch.map(async (one) => ({
           due: one,
@@ -290,16 +310,18 @@ const workOff = async (
       for (const [name, some] of Map.groupBy(tried, ({ due: one }) => bundleOrPackageOf(one))) {
         const hindrance = hindranceIn(some.flatMap(({ outcome }) => outcome ?? []));
         if (hindrance !== null) heldBack.set(name, hindrance);
+        if (some.some(({ outcome }) => outcome !== null && isAnswer(outcome))) answeredNames.add(name);
       }
-      const areOthersLeft = askable.some((name) => !heldBack.has(name));
-      const pause = areOthersLeft ? null : hindranceIn(outcomes);
+      const hindrance = hindranceIn(outcomes);
+      const pause =
+        hindrance === null || [...answeredNames].some(isLeft) || (await areOthersDue()) ? null : hindrance;
       await settle(run, tried, pause !== null, heldBack);
       if (pause !== null) {
         health = afterFailure(health, pause.because, now(), pause.retryAt);
         return "left";
       }
       for (const { because } of heldBack.values())
-        progress.heldBack.set(`${reference.application} ${reference.environment} ${because}`, {
+        progress.heldBack.set(`${queueText} ${because}`, {
           application: reference.application,
           environment: reference.environment,
           because,
@@ -344,7 +366,7 @@ const leftIn = async (
  * @param until no batch starts from this moment on
  */
 export const refreshDuePurchases = async (run: RefreshRun, until: Instant): Promise<RefreshReport> => {
-  const progress: Progress = { refreshed: 0, failed: 0, heldBack: new Map() };
+  const progress: Progress = { refreshed: 0, failed: 0, hindrances: new Map(), heldBack: new Map() };
   const applications = await run.applications();
   const queues = REFRESHED_ENVIRONMENTS.flatMap((environment) =>
     applications.map((application): QueueReference => ({ application, store: run.store, environment })),

@@ -367,24 +367,6 @@ describe("a known purchase", () => {
       expect((await refreshesOf(world))[0]).toBeGreaterThan(next ?? Infinity);
       expect(JSON.stringify(await world.items())).not.toContain("askAgainAt");
     });
-    test("is asked about again in a minute where another answer moments before said otherwise", async () => {
-      const world = aWorld();
-      const token = await linked(world);
-      local.sandbox.change(token, "hold");
-      await world.at(NOW + 2 * DAY).subscription(token, 5);
-      const onHold = local.sandbox.read(token);
-      local.sandbox.change(token, "recover");
-      await told(world, token, 1, NOW + 3 * DAY, NOW + 3 * DAY);
-      const recovered = local.sandbox.read(token);
-      if (onHold === undefined || recovered === undefined) throw new Error("nothing bought");
-      // A link's read comes from a replica that does not have the payment yet.
-      local.sandbox.put(token, onHold);
-      await world.at(NOW + 3 * DAY + 2_000).link(token);
-      expect(await refreshesOf(world)).toEqual([3 * DAY + 2_000 + MINUTE]);
-      local.sandbox.put(token, recovered);
-      await world.at(NOW + 3 * DAY + 2_000 + MINUTE).refresh();
-      expect(await world.at(NOW + 3 * DAY + 5 * MINUTE).read()).toMatchObject([{ status: "active" }]);
-    });
     test("is not asked about again for an event of ten minutes ago, as later ones may have overtaken it", async () => {
       const world = aWorld();
       const token = await linked(world);

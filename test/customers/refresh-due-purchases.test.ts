@@ -138,6 +138,33 @@ describe("an answer", () => {
     expect(await refreshing.run()).toEqual({ refreshed: 2, failed: 1, oldest: 0, paused: [] });
     expect(await queuedOf(refreshing.world)).toMatchObject({ 1: NOW + MINUTE });
   });
+  test.each<[what: string, outcome: RefreshOutcome]>([
+    ["that the store does not know it", { outcome: "unknown" }],
+    ["that cannot be used", { outcome: "failed" }],
+    ["that it is refused", { outcome: "unavailable", retryAt: null, isOfThisPurchase: true }],
+  ])("%s leaves the further time that a notification asked for", async (_, outcome) => {
+    const refreshing = createRefreshing(table);
+    const endsAt = NOW + 30 * DAY;
+    const source = {
+      store: "android-store",
+      packageName: "com.example.trails",
+      purchaseToken: "token",
+      productKind: "subscription",
+      askAgainAt: NOW + 10 * MINUTE,
+    } as const;
+    await refreshing.world.store({
+      environment: "production",
+      purchases: [{ ...owned("1", { endsAt, verifiedAt: NOW }), store: "android-store" }],
+      origin: { source, canRefresh: true, askedAt: null, askAgainAt: NOW + MINUTE },
+    });
+    expect(await queuedOf(refreshing.world)).toEqual({ 1: NOW + MINUTE });
+    refreshing.clock.now = NOW + MINUTE;
+    await refreshing.run({ store: "android-store", ask: () => Promise.resolve(outcome) });
+    expect(await queuedOf(refreshing.world)).toEqual({ 1: NOW + 10 * MINUTE });
+    refreshing.clock.now = NOW + 10 * MINUTE;
+    await refreshing.run({ store: "android-store", ask: () => Promise.resolve(outcome) });
+    expect((await queuedOf(refreshing.world))["1"]).toBeGreaterThan(NOW + DAY);
+  });
   test("of this service's own failure moves only that refresh on, and is reported", async () => {
     const refreshing = await ended(2);
     const failure = new Error("The table is full.");
@@ -255,7 +282,7 @@ describe("a store that is down", () => {
     await refreshing.hold("old", NOW - 2 * HOUR);
     refreshing.answering(() => DOWN);
     await refreshing.run();
-    expect(await queuedOf(refreshing.world)).toEqual({ old: NOW + 4 * HOUR });
+    expect(await queuedOf(refreshing.world)).toEqual({ old: NOW + HOUR });
   });
   test("names a time before which it is not asked", async () => {
     const refreshing = await ended(2);
@@ -392,6 +419,26 @@ describe("a bundle whose credential's store is silent, or over its quota", () =>
     expect(times.some((at) => at > NOW + 10 * SECOND)).toBe(outcome.retryAt === null);
     const waiting = Object.values(await queuedOf(refreshing.world)).filter((at) => at < NOW + DAY);
     expect(waiting).toHaveLength(70);
+  });
+  test("pauses the queue where no other bundle has anything due: what waits keeps its age", async () => {
+    const refreshing = createRefreshing(table);
+    const { directory } = ofTwoBundles(refreshing);
+    for (const key of names(5)) await refreshing.hold(key, NOW - 2 * MINUTE);
+    refreshing.answering(() => DOWN);
+    const report = await refreshing.run({ directory });
+    expect(report).toMatchObject({ failed: 5, paused: [{ because: "unavailable", failingSince: NOW }] });
+    expect(report.oldest).toBeGreaterThan(MINUTE);
+  });
+  test("is held back until the time that its store names, where that is sooner than five minutes", async () => {
+    const refreshing = createRefreshing(table);
+    const { directory, holdOther, answeringOther } = ofTwoBundles(refreshing);
+    for (const key of names(3)) await refreshing.hold(key, NOW - 2 * MINUTE);
+    await holdOther("other", NOW - MINUTE);
+    answeringOther({ outcome: "unavailable", retryAt: NOW + SECOND });
+    await refreshing.run({ directory });
+    const waiting = Object.values(await queuedOf(refreshing.world)).filter((at) => at < NOW + HOUR);
+    expect(waiting).toHaveLength(3);
+    expect(Math.max(...waiting)).toBeLessThanOrEqual(NOW + MINUTE);
   });
   test("pauses the queue where the other one is held back too", async () => {
     const refreshing = createRefreshing(table);

@@ -7,7 +7,8 @@ const WEEK = 7 * DAY;
 /**
  * Acknowledgement deadline, after which the store refunds the purchase: three days after it, three minutes for a
  * licence tester, half the plan for a prepaid plan shorter than a week. While the store still waits, the deadline has
- * not passed, whatever start time it gives. So at least a third of that time is left after the answer.
+ * not passed, whatever start time it gives. So at least a third of that time is left after the answer. The end of a top-up is that
+ * of all time bought, which hides the plan's length: it counts as the shortest plan, of a day.
  *
  * @param prepaidUntil end of a prepaid plan; null: the purchase renews, or is not a subscription
  * @see https://developer.android.com/google/play/billing/integrate#process
@@ -18,14 +19,17 @@ export const acknowledgementDeadline = ({
   madeAt,
   answeredAt,
   prepaidUntil,
+  isTopUp = false,
 }: {
   readonly environment: Environment;
   readonly madeAt: Instant | null;
   readonly answeredAt: Instant;
   readonly prepaidUntil: Instant | null;
+  readonly isTopUp?: boolean;
 }): Instant => {
   const from = madeAt ?? answeredAt;
-  const plan = prepaidUntil === null ? Infinity : Math.max(0, prepaidUntil - from);
+  const bought = prepaidUntil === null ? Infinity : Math.max(0, prepaidUntil - from);
+  const plan = isTopUp ? Math.min(bought, prepaidUntil === null ? Infinity : DAY) : bought;
   const usual = 3 * (environment === "production" ? DAY : MINUTE);
   const within = plan < WEEK ? Math.min(usual, plan / 2) : usual;
   return Math.floor(Math.max(from + within, answeredAt + within / 3));

@@ -185,6 +185,7 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
               madeAt: answer.startTime,
               answeredAt,
               prepaidUntil,
+              isTopUp: linkedToken !== null,
             }),
           }
         : null,
