@@ -106,7 +106,7 @@ const bundleOrPackageOf = ({ source }: DueRefresh): string =>
 /**
  * The refreshes to try in the next second: all that were read or, after a failure, two of each bundle or package, to
  * probe whether the store is back: a different one each time, and the newest. A few purchases alone may cause the failures;
- * they stay at the head of the queue, and whose period has just ended is behind them.
+ * they stay at the head of the queue, in front of purchases whose period has just ended.
  */
 const batchOf = (due: readonly DueRefresh[], { failures }: QueueHealth): readonly DueRefresh[] =>
   failures === 0

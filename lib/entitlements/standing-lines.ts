@@ -93,7 +93,7 @@ export interface StandingLine {
   readonly begins?: Instant;
 }
 
-/** Time until which a period gave access, as far as it shows by a charge: a refund long before the charge ended it. */
+/** End of a period's access, as of a later charge: a refund long before that charge ended it. */
 const accessEndOf = ({ endsAt, revokedAt }: Line, chargedAt: Instant): Instant => {
   const end = endsAt ?? Infinity;
   const isEnded = revokedAt !== null && revokedAt < chargedAt - CHARGED_AHEAD_MILLISECONDS;

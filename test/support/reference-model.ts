@@ -823,7 +823,7 @@ const isPaidFor = (fact: AndroidSubscriptionFact): boolean => !isPending(fact) &
 const isOwned = ({ paid, leaves }: AndroidSubscriptionFact["lines"][number]): boolean =>
   paid || leaves !== null;
 
-/** What has expired was paid once, even if no line names an order. */
+/** Whether a line of this answer is owned: of an expired purchase without any order, all lines are. */
 const isOwnedIn = (
   line: AndroidSubscriptionFact["lines"][number],
   { state, lines }: AndroidSubscriptionFact,

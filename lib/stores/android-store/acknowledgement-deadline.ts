@@ -11,6 +11,7 @@ const WEEK = 7 * DAY;
  * of all time bought, which hides the plan's length: it counts as the shortest plan, of a day.
  *
  * @param prepaidUntil end of a prepaid plan; null: the purchase renews, or is not a subscription
+ * @param isTopUp whether a prepaid plan continues an older purchase
  * @see https://developer.android.com/google/play/billing/integrate#process
  * @see https://developer.android.com/google/play/billing/lifecycle/subscriptions#prepaid-plans
  */
@@ -29,7 +30,7 @@ export const acknowledgementDeadline = ({
 }): Instant => {
   const from = madeAt ?? answeredAt;
   const bought = prepaidUntil === null ? Infinity : Math.max(0, prepaidUntil - from);
-  const plan = isTopUp ? Math.min(bought, prepaidUntil === null ? Infinity : DAY) : bought;
+  const plan = isTopUp ? Math.min(bought, DAY) : bought;
   const usual = 3 * (environment === "production" ? DAY : MINUTE);
   const within = plan < WEEK ? Math.min(usual, plan / 2) : usual;
   return Math.floor(Math.max(from + within, answeredAt + within / 3));

@@ -185,7 +185,7 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
               madeAt: answer.startTime,
               answeredAt,
               prepaidUntil,
-              isTopUp: linkedToken !== null,
+              isTopUp: prepaidUntil !== null && linkedToken !== null,
             }),
           }
         : null,
