@@ -136,10 +136,10 @@ const provesRunningPeriod = (
  * The running line; it will renew if the next period, of any product, is known: the App Store charges it up to a day
  * ahead.
  */
-const withPaidRenewal = (moment: Moment, line: Line, later: readonly Line[]): Line => {
+const withPaidRenewal = (moment: Moment, line: Line, periods: readonly Line[]): Line => {
   const { nature, verifiedAt, endsAt } = line;
   if (nature !== "auto_renewable" || endsAt === null || moment.hasCome(endsAt)) return line;
-  const renewals = later.filter(
+  const renewals = periods.filter(
     (other) =>
       other.standing === "entitled" &&
       other.revokedAt === null &&
@@ -181,7 +181,7 @@ const standingLines = (
     const speaks = isWhole && whole === spokenOf && !isSucceeded(whole, all);
     const begins = provesRunningPeriod(purchase, line, lines) ? { begins: line.verifiedAt } : {};
     if (speaks) return { line, renewal, ...begins };
-    const paid = isWhole ? withPaidRenewal(moment, line, periods.slice(index + 1)) : line;
+    const paid = isWhole ? withPaidRenewal(moment, line, periods) : line;
     return { line: paid, renewal: null, ...begins };
   });
 };

@@ -15,6 +15,7 @@ import "../entitlements/passes.test.ts";
 import "../entitlements/periods.test.ts";
 import "../entitlements/purchase.test.ts";
 import "../entitlements/renewal.test.ts";
+import "../entitlements/standing-lines.test.ts";
 import "../entitlements/time.test.ts";
 import "../entitlements/ungranted.test.ts";
 import "../stores/ios-store/one-purchase.test.ts";

@@ -385,6 +385,14 @@ export const EQUIVALENT: Readonly<Record<string, readonly EquivalentChange[]>> =
         "false",
       ],
     ]),
+    ...because(REASONS.nullIsZero, [
+      ["startsAt !== null &&", "startsAt !== null", "true"],
+      [
+        "(replacedAt === null || replacedAt < verifiedAt - CHARGED_AHEAD_MILLISECONDS) &&",
+        "replacedAt === null",
+        "false",
+      ],
+    ]),
   ],
   "lib/entitlements/status.ts": [
     ...because(REASONS.nullIsZero, [
