@@ -1,5 +1,11 @@
 import { MINUTE } from "./duration.ts";
 
+/** Rotates a list, so that it begins at a place; a place past its end counts on from its beginning. */
+export const beginningAt = <T>(list: readonly T[], place: number): readonly T[] => {
+  const first = place % Math.max(1, list.length);
+  return [...list.slice(first), ...list.slice(0, first)];
+};
+
 /**
  * Rotates the queues every minute: if one run has no time for all, the next runs start with others.
  *
@@ -9,10 +15,7 @@ export const fromOthersEachMinute = <Queue>(
   queues: readonly Queue[],
   atOnce: number,
   moment: number,
-): readonly Queue[] => {
-  const first = (Math.floor(moment / MINUTE) * atOnce) % Math.max(1, queues.length);
-  return [...queues.slice(first), ...queues.slice(0, first)];
-};
+): readonly Queue[] => beginningAt(queues, Math.floor(moment / MINUTE) * atOnce);
 
 /**
  * Processes queues, several at once, each for its turn, until none has more.

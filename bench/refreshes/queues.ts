@@ -104,6 +104,7 @@ const memoryQueues = (wait: (milliseconds: number) => Promise<void>) => {
       state.health = health;
     },
     move: notUsed,
+    putOff: notUsed,
     sourceOf: notUsed,
     resume: notUsed,
     set: notUsed,

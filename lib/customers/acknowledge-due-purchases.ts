@@ -3,7 +3,9 @@ import { DAY } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { referenceText } from "../entitlements/purchase.ts";
 import type { ApplicationId } from "../identifiers.ts";
+import { beginningAt } from "../in-turns.ts";
 import type { AndroidStore } from "../stores/android-store/android-store.ts";
+import { givenUpAt } from "../stores/android-store/acknowledgement-deadline.ts";
 import type { VerifiedPurchase } from "../stores/android-store/reading.ts";
 import { customersOf, type CustomerTable } from "./customer-table.ts";
 import type { AcknowledgementQueue } from "./acknowledgement-queue.ts";
@@ -29,7 +31,7 @@ export interface AcknowledgementReport {
   readonly oldest: number;
   /** Production purchases still due, less than a day from their deadline. */
   readonly nearDeadline: number;
-  /** Dropped by the store, or past the deadline: refunded by the store, or soon to be. Production only. */
+  /** Dropped by the store, or given up: refunded by the store, or soon to be. Production only. */
   readonly failed: number;
   /** Applications whose credential the store rejects; absent if none. */
   readonly credentialRejectedOf?: readonly ApplicationId[];
@@ -116,15 +118,9 @@ const tryOne = async (
   }
 };
 
-/** Rotates the list by the time of the run, so that no entry is always last. */
-const begunAt = <T>(moment: Instant, list: readonly T[]): readonly T[] => {
-  const start = moment % Math.max(list.length, 1);
-  return [...list.slice(start), ...list.slice(0, start)];
-};
-
 /**
- * Acknowledges due purchases that belong to an account, shards in parallel and each oldest first. A purchase past its
- * deadline gets a last try and is given up, unless the store still waits. A failure does not stop the others. After
+ * Acknowledges due purchases that belong to an account, shards in parallel and each oldest first. A purchase that is past
+ * {@link givenUpAt} gets a last try and is given up, unless the store still waits. A failure does not stop the others. After
  * {@link SETBACKS_IN_A_ROW} consecutive unsuccessful tries, a package's other purchases are tried in a second
  * round, so that they cannot use up the time of other applications.
  *
@@ -149,7 +145,7 @@ export const acknowledgeDuePurchases = async (
     const isSetback = tried !== "done" && tried !== "failed";
     const credential = credentialOf(due);
     setbacks.set(credential, isSetback ? (setbacks.get(credential) ?? 0) + 1 : 0);
-    const isOver = due.deadline <= run.now();
+    const isOver = givenUpAt(due.purchase.environment, due) <= run.now();
     if (tried === "unclaimed" && !isOver) return;
     const isGivenUp = tried === "due" && isOver;
     const stays = tried === "waits" ? "due" : tried;
@@ -174,7 +170,8 @@ export const acknowledgeDuePurchases = async (
         if (!isPutOff(due)) await settle(due);
         else if (putOff.length < MOST_PUT_OFF) putOff.push(due);
       }
-    for (const due of begunAt(run.now(), putOff)) {
+    // By the time of the run, so that no entry is always last.
+    for (const due of beginningAt(putOff, run.now())) {
       if (run.now() >= until) return;
       await settle(due);
     }

@@ -17,6 +17,7 @@ import type { Instant } from "../entitlements/time.ts";
 import { lastHeard, nextRefresh } from "../freshness/refresh-times.ts";
 import type { FactsOrigin, RefreshMove, RefreshSource } from "../freshness/refresh.ts";
 import type { ApplicationId, CustomerId } from "../identifiers.ts";
+import { compare } from "../order.ts";
 import type { PendingAcknowledgement } from "../stores/android-store/reading.ts";
 import type { CustomerChange } from "./customer-change.ts";
 import type { KnownFacts } from "./customer-table.ts";
@@ -152,18 +153,22 @@ const acknowledgementSince = (
   return isLatest && (said.lines.length > 0 || purchase.lines.length === 0) ? null : before;
 };
 
-/** Time after `heard` to ask again, beside what the facts give; Infinity: none. */
-const askAgainAt = ({ source, canRefresh, askAgainAt: next }: FactsOrigin, heard: Instant): Instant => {
-  if (!canRefresh) return Infinity;
+/** Times after `heard` at which to ask again, beside those that the facts give: two at most, the earlier one first. */
+const timesToAskAgain = (
+  { source, canRefresh, askAgainAt }: FactsOrigin,
+  heard: Instant,
+): readonly Instant[] => {
+  if (!canRefresh) return [];
   const further = source.store === "android-store" ? source.askAgainAt : undefined;
-  return Math.min(...[next, further].map((at) => (at !== undefined && at > heard ? at : Infinity)));
+  const times = [askAgainAt, further].flatMap((at) => (at !== undefined && at > heard ? [at] : []));
+  return [...new Set(times)].sort(compare);
 };
 
-/** The source of a refresh at a time, without a further time that is not after it. */
-const sourceAt = (source: RefreshSource, at: Instant): RefreshSource => {
+/** The source of a refresh that a further one follows; Infinity: none does. */
+const followedBy = (source: RefreshSource, further: Instant): RefreshSource => {
   if (source.store !== "android-store") return source;
-  const { askAgainAt: further, ...asked } = source;
-  return further === undefined || further <= at ? asked : source;
+  const { askAgainAt: _former, ...asked } = source;
+  return further === Infinity ? asked : { ...asked, askAgainAt: further };
 };
 
 /** The purchase's refresh after new facts, or after the store was asked; null: it stays as it is. */
@@ -174,8 +179,8 @@ const refreshMoveOf = (
   if (origin === null) return null;
   const from = stored?.refreshAt ?? null;
   const heard = Math.max(lastHeard(purchase), origin.askedAt ?? 0);
-  const again = askAgainAt(origin, heard);
-  if (!hasChanged && origin.askedAt === null && (from ?? Infinity) <= again) return null;
+  const [again = Infinity, further = Infinity] = timesToAskAgain(origin, heard);
+  if (!hasChanged && origin.askedAt === null && (again === Infinity || from === again)) return null;
   const next = origin.canRefresh ? nextRefresh(purchase, heard, origin.askedAt) : null;
   // Facts that say the same put nothing off: the refresh may be one that a notification asked for.
   const isSame =
@@ -183,9 +188,13 @@ const refreshMoveOf = (
     stored !== undefined &&
     sameLines(verifiedAs(purchase, 0), verifiedAs(stored.purchase, 0));
   const kept = origin.canRefresh && isSame && (from ?? 0) > heard ? (from ?? Infinity) : Infinity;
-  const at = Math.min(next?.at ?? Infinity, again, kept);
-  const to = at === Infinity ? null : { at, source: sourceAt(origin.source, at) };
-  return from === (to?.at ?? null) ? null : { from, to };
+  const scheduled = Math.min(next?.at ?? Infinity, kept);
+  // A refresh names one that follows it. Where two are asked for, a scheduled one gives way to the first, a minute away at most.
+  const at = further === Infinity ? Math.min(scheduled, again) : again;
+  if (at === Infinity) return from === null ? null : { from, to: null };
+  const to = { at, source: followedBy(origin.source, at < again ? again : further) };
+  if (from !== at) return { from, to };
+  return at < again && again !== Infinity ? { from: null, to } : null;
 };
 
 /** Step 2: what is due of a joined purchase, its acknowledgement and its refresh. */

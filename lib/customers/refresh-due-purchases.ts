@@ -6,9 +6,9 @@ import type { Instant } from "../entitlements/time.ts";
 import {
   afterFailure,
   HEALTHY,
+  putOffUntil,
   type Lease,
   type PauseReason,
-  type QueueHealth,
 } from "../freshness/queue-health.ts";
 import { isLongOver, nextRefresh } from "../freshness/refresh-times.ts";
 import { REFRESHED_ENVIRONMENTS, type DueRefresh } from "../freshness/refresh.ts";
@@ -35,11 +35,14 @@ export interface RefreshRun {
   readonly onFailure: (error: unknown) => void;
 }
 
-/** A queue that is paused. */
+/** A queue that is paused, or a bundle or package of it whose refreshes are put off. */
 export interface PausedQueue {
   readonly application: ApplicationId;
   readonly environment: Environment;
+  /** Null: the whole queue. */
+  readonly bundleOrPackage: string | null;
   readonly because: PauseReason;
+  /** First failure in a row; of a bundle or package, the time since which a refresh that was put off has been due. */
   readonly failingSince: Instant;
   readonly until: Instant;
 }
@@ -64,9 +67,6 @@ export const REFRESHES_PER_SECOND = 30;
 /** Apple allows a tenth in its sandbox. Google counts test purchases with all others. */
 export const SANDBOX_REFRESHES_PER_SECOND = 3;
 
-/** Due refreshes of a queue among which another bundle or package is looked for, once one cannot be asked about. */
-const LOOKED_AHEAD = 1_000;
-
 const QUEUES_AT_ONCE = 10;
 
 /** Length of a worker's lease of a queue: longer than a turn and its last batch. A dead worker's lease expires. */
@@ -85,14 +85,8 @@ const UNREADABLE_STEP = 60 * 60 * SECOND;
 const UNANSWERED_STEP = 5 * MINUTE;
 const UNANSWERED_LATER_STEP = HOUR;
 
-/**
- * Delay of the refreshes of a bundle or package that cannot be asked about now, while others of the application can: they
- * leave the head of the queue to them. Each has a credential of its own, and its quota.
- */
-const HELD_BACK_STEP: Readonly<Record<PauseReason, number>> = {
-  "credential-rejected": 15 * MINUTE,
-  unavailable: UNANSWERED_STEP,
-};
+/** Shortest time of a batch of which nothing is asked, but put off. */
+const PUTTING_OFF_MILLISECONDS = SECOND / 4;
 
 /**
  * Age from which a refresh is rescheduled even if its store stays unavailable, so that it does not hold up its queue.
@@ -103,21 +97,19 @@ const MOVES_ON_AFTER = 60 * 60 * SECOND;
 const bundleOrPackageOf = ({ source }: DueRefresh): string =>
   source.store === "ios-store" ? source.bundleIdentifier : source.packageName;
 
+/** Whether the application has several bundles, or packages, in a store: each has a credential and a quota of its own. */
+const hasSeveral = ({ iosStore, androidStore }: Application, store: Store): boolean =>
+  (store === "ios-store" ? iosStore : androidStore).length > 1;
+
 /**
- * The refreshes to try in the next second: all that were read or, after a failure, two of each bundle or package, to
- * probe whether the store is back: a different one each time, and the newest. A few purchases alone may cause the failures;
- * they stay at the head of the queue, in front of purchases whose period has just ended.
+ * Two refreshes that probe whether the store is back: one at a place that changes each time, and the newest. A few purchases
+ * alone may cause the failures; they stay at the head of the queue, in front of purchases whose period has just ended.
  */
-const batchOf = (due: readonly DueRefresh[], { failures }: QueueHealth): readonly DueRefresh[] =>
-  failures === 0
-    ? due
-    : [...Map.groupBy(due, bundleOrPackageOf).values()].flatMap((some) => {
-        const place = failures % some.length;
-        const newest = some.length - 1;
-        return place === newest
-          ? some.slice(place)
-          : [...some.slice(place, place + 1), ...some.slice(newest)];
-      });
+const probesAmong = (due: readonly DueRefresh[], place: number): readonly DueRefresh[] => {
+  const newest = due.length - 1;
+  const probed = place % due.length;
+  return due.filter((_, index) => index === probed || index === newest);
+};
 
 /** Whether the store refused one purchase, and may do so for good: it is up. */
 const isRefused = (one: RefreshOutcome): boolean =>
@@ -166,14 +158,34 @@ const moveOn = async (
   await run.queue.move(due, next);
 };
 
+/** What a run knows of a bundle or package. */
+interface Standing {
+  /** Why it cannot be asked about in this run; null: it can. */
+  hindrance: Hindrance | null;
+  /** Whether it was asked about in this run, without a hindrance. */
+  goesOn: boolean;
+  /** Time since which the oldest refresh that was put off has been due; Infinity: none was. */
+  dueSince: Instant;
+  /** Time until which it was put off last. */
+  until: Instant;
+}
+
+/** Bundles and packages of a queue, by name. */
+type Standings = Map<string, Standing>;
+
 interface Progress {
   refreshed: number;
   failed: number;
-  /** Bundles and packages that cannot be asked about in this run, by queue. */
-  readonly hindrances: Map<string, Map<string, Hindrance>>;
-  /** Queues that go on although one of their bundles or packages cannot be asked about. */
-  readonly heldBack: Map<string, PausedQueue>;
+  /** Standings of each queue, by its text. */
+  readonly standings: Map<string, { readonly reference: QueueReference; readonly byName: Standings }>;
 }
+
+const standingsOf = ({ standings }: Progress, reference: QueueReference) => {
+  const text = `${reference.application} ${reference.environment}`;
+  const known = standings.get(text) ?? { reference, byName: new Map<string, Standing>() };
+  standings.set(text, known);
+  return known;
+};
 
 /** Tries one refresh. One already tried in this turn that is still due counts as failed, and so moves on. */
 const tryOne = async (
@@ -217,45 +229,47 @@ const hindranceIn = (outcomes: readonly RefreshOutcome[]): Hindrance | null => {
 
 const UNANSWERED: RefreshOutcome = { outcome: "unavailable", retryAt: null };
 
-/** Time until which the refreshes of a bundle or package are put off: the one that the store names, otherwise a step. */
-const heldBackUntil = ({ because, retryAt }: Hindrance, moment: Instant): Instant =>
-  retryAt === null
-    ? moment + HELD_BACK_STEP[because]
-    : afterFailure(HEALTHY, because, moment, retryAt).pausedUntil;
-
-/** A refresh of a batch, and its outcome; null: it was not tried, because its bundle or package is held back. */
+/** A refresh of a batch, and its outcome; null: it was not tried, because its bundle or package cannot be asked about. */
 interface Tried {
   readonly due: DueRefresh;
   readonly outcome: RefreshOutcome | null;
 }
 
-/**
- * Reschedules what a batch has not stored. In a paused queue, unanswered ones stay at first. In one that goes on, those of a
- * bundle or package that is held back are asked about later.
- */
+const isUnanswered = (outcome: RefreshOutcome | null): boolean =>
+  outcome === null || outcome.outcome === "credential-rejected" || outcome.outcome === "unavailable";
+
+/** Moves what a batch has not stored. */
 const settle = async (
   run: RefreshRun,
   batch: readonly Tried[],
   isPaused: boolean,
-  heldBack: ReadonlyMap<string, Hindrance>,
+  standingOf: (due: DueRefresh) => Standing,
 ): Promise<void> => {
   const moves = batch.map(async ({ due, outcome }) => {
     if (outcome?.outcome === "stored") return;
-    const isUnanswered =
-      outcome === null || outcome.outcome === "credential-rejected" || outcome.outcome === "unavailable";
-    if (isUnanswered && isPaused && run.now() - due.dueAt < MOVES_ON_AFTER) return;
-    const hindrance = heldBack.get(bundleOrPackageOf(due));
-    if (isUnanswered && !isPaused && hindrance !== undefined) {
-      await run.queue.move(due, heldBackUntil(hindrance, run.now()));
-      return;
+    const moment = run.now();
+    const dueSince = due.dueSince ?? due.dueAt;
+    const hasWaited = moment - dueSince >= MOVES_ON_AFTER;
+    const standing = standingOf(due);
+    if (isUnanswered(outcome)) {
+      // In a paused queue, unanswered ones stay at first.
+      if (isPaused && !hasWaited) return;
+      if (standing.hindrance !== null && (outcome === null || !hasWaited)) {
+        const { because, retryAt } = standing.hindrance;
+        standing.dueSince = Math.min(standing.dueSince, dueSince);
+        standing.until = putOffUntil(because, dueSince, moment, retryAt);
+        await run.queue.putOff(due, standing.until);
+        return;
+      }
     }
-    await moveOn(run, due, outcome ?? UNANSWERED, isPaused);
+    await moveOn(run, due, outcome ?? UNANSWERED, isPaused || standing.hindrance !== null);
   });
   await Promise.all(moves.map((move) => move.catch(run.onFailure)));
 };
 
 /**
- * Processes one application's queue for a turn, or until it is empty or paused.
+ * Processes one application's queue for a turn, or until it is empty or paused. A store that cannot be asked pauses the queue of
+ * an application's only bundle or package. Of several, it puts off the refreshes of that one, which leave the queue to the others.
  *
  * @returns `more`: the queue needs another turn; `left`: refreshes are due, but have to wait
  */
@@ -272,66 +286,65 @@ const workOff = async (
   if (application === null) return "left";
   const worker = run.newWorker();
   const lease: Lease = { worker, until: now() + LEASE_MILLISECONDS };
-  let health = await queue.take(reference, lease, now());
-  if (health === null) return "left";
+  const taken = await queue.take(reference, lease, now());
+  if (taken === null) return "left";
 
+  const isShared = hasSeveral(application, reference.store);
+  let health = isShared ? HEALTHY : taken;
   const turnEnds = Math.min(until, now() + TURN_MILLISECONDS);
   const triedBefore = new Set<string>();
-  const queueText = `${reference.application} ${reference.environment}`;
-  const heldBack = progress.hindrances.get(queueText) ?? new Map<string, Hindrance>();
-  progress.hindrances.set(queueText, heldBack);
-  const answeredNames = new Set<string>();
-  const isLeft = (name: string): boolean => !heldBack.has(name);
-  const areOthersDue = async (): Promise<boolean> =>
-    (await queue.due(reference, now(), LOOKED_AHEAD)).some((one) => isLeft(bundleOrPackageOf(one)));
+  const { byName } = standingsOf(progress, reference);
+  const standingOf = (due: DueRefresh): Standing => {
+    const name = bundleOrPackageOf(due);
+    const standing = byName.get(name) ?? { hindrance: null, goesOn: false, dueSince: Infinity, until: 0 };
+    byName.set(name, standing);
+    return standing;
+  };
   const isLive = reference.environment === "production";
   const read = async (): Promise<readonly DueRefresh[]> =>
     queue.due(reference, now(), isLive ? REFRESHES_PER_SECOND : SANDBOX_REFRESHES_PER_SECOND);
+  /** The refreshes to try in the next second: those that were read or, after a failure, two of each bundle or package. */
+  const batchOf = (due: readonly DueRefresh[]): readonly DueRefresh[] =>
+    [...Map.groupBy(due, standingOf)].flatMap(([{ hindrance, goesOn }, some]) => {
+      if (!isShared) return health.failures > 0 ? probesAmong(some, health.failures) : some;
+      const wasPutOff = some.some(({ dueSince }) => dueSince !== undefined);
+      const isProbed = wasPutOff && hindrance === null && !goesOn;
+      return isProbed ? probesAmong(some, Math.floor(now() / MINUTE)) : some;
+    });
   try {
     // Read under the lease: another worker may have refreshed them since.
     let due = await read();
     while (due.length > 0 && now() < turnEnds) {
       const began = now();
-      // Where one is held back, the others are known to go on.
-      const batch = batchOf(due, heldBack.size > 0 ? HEALTHY : health);
       const tried: readonly Tried[] = await Promise.all(
-        batch.map(async (one) => ({
+        batchOf(due).map(async (one) => ({
           due: one,
-          outcome: heldBack.has(bundleOrPackageOf(one))
-            ? null
-            : await tryOne(run, application, one, triedBefore),
+          outcome:
+            standingOf(one).hindrance === null ? await tryOne(run, application, one, triedBefore) : null,
         })),
       );
-      for (const one of batch) triedBefore.add(textOf(one));
+      for (const { due: one } of tried) triedBefore.add(textOf(one));
       const outcomes = tried.flatMap(({ outcome }) => outcome ?? []);
       const answered = outcomes.filter(isAnswer).length;
       progress.refreshed += answered;
-      progress.failed += batch.length - answered;
-      for (const [name, some] of Map.groupBy(tried, ({ due: one }) => bundleOrPackageOf(one))) {
-        const hindrance = hindranceIn(some.flatMap(({ outcome }) => outcome ?? []));
-        if (hindrance !== null) heldBack.set(name, hindrance);
-        if (some.some(({ outcome }) => outcome !== null && isAnswer(outcome))) answeredNames.add(name);
-      }
-      const hindrance = hindranceIn(outcomes);
-      const pause =
-        hindrance === null || [...answeredNames].some(isLeft) || (await areOthersDue()) ? null : hindrance;
-      await settle(run, tried, pause !== null, heldBack);
+      progress.failed += tried.length - answered;
+      if (isShared)
+        for (const [standing, some] of Map.groupBy(tried, ({ due: one }) => standingOf(one))) {
+          const theirs = some.flatMap(({ outcome }) => outcome ?? []);
+          standing.hindrance ??= hindranceIn(theirs);
+          standing.goesOn ||= theirs.length > 0 && standing.hindrance === null;
+        }
+      const pause = isShared ? null : hindranceIn(outcomes);
+      await settle(run, tried, pause !== null, standingOf);
       if (pause !== null) {
         health = afterFailure(health, pause.because, now(), pause.retryAt);
         return "left";
       }
-      for (const { because } of heldBack.values())
-        progress.heldBack.set(`${queueText} ${because}`, {
-          application: reference.application,
-          environment: reference.environment,
-          because,
-          failingSince: now(),
-          until: now() + HELD_BACK_STEP[because],
-        });
       health = answered > 0 ? HEALTHY : health;
       due = await read();
       if (due.length === 0) break;
-      await run.wait(Math.max(0, began + SECOND - now()));
+      const atLeast = outcomes.length > 0 ? SECOND : PUTTING_OFF_MILLISECONDS;
+      await run.wait(Math.max(0, began + atLeast - now()));
     }
     return due.length === 0 ? "empty" : "more";
   } finally {
@@ -339,39 +352,66 @@ const workOff = async (
   }
 };
 
-/** Age of the oldest due refresh in a queue, and the queue's pause. */
-const leftIn = async (
-  { queue, now }: RefreshRun,
-  reference: QueueReference,
-): Promise<{ readonly age: number; readonly paused: PausedQueue | null }> => {
+/** A queue whose due refreshes wait: the age of the oldest one on which a payer may wait, and its pause. */
+interface Waiting {
+  readonly age: number;
+  readonly paused: PausedQueue | null;
+}
+
+const waitingOf = (
+  { application, environment }: QueueReference,
+  moment: Instant,
+  dueSince: Instant,
+  pause: Omit<PausedQueue, "application" | "environment"> | null,
+): Waiting => ({
+  age: pause?.because === "credential-rejected" || environment !== "production" ? 0 : moment - dueSince,
+  paused: pause === null ? null : { application, environment, ...pause },
+});
+
+/** What is due in a queue, and its pause. */
+const leftIn = async ({ queue, now }: RefreshRun, reference: QueueReference): Promise<Waiting | null> => {
   const moment = now();
   const [oldest] = await queue.due(reference, moment, 1);
-  if (oldest === undefined) return { age: 0, paused: null };
+  if (oldest === undefined) return null;
   const { because, failingSince, pausedUntil } = await queue.healthOf(reference);
-  const { application, environment } = reference;
-  return {
-    age: because === "credential-rejected" || environment !== "production" ? 0 : moment - oldest.dueAt,
-    paused:
-      because === null
-        ? null
-        : { application, environment, because, failingSince: failingSince ?? moment, until: pausedUntil },
+  const pause = because && {
+    bundleOrPackage: null,
+    because,
+    failingSince: failingSince ?? moment,
+    until: pausedUntil,
   };
+  return waitingOf(reference, moment, oldest.dueSince ?? oldest.dueAt, pause);
 };
+
+/** What a run put off of a queue's bundles and packages. */
+const putOffIn = ({ now }: RefreshRun, reference: QueueReference, byName: Standings): readonly Waiting[] =>
+  [...byName].flatMap(([bundleOrPackage, { hindrance, dueSince, until }]) =>
+    hindrance === null || dueSince === Infinity
+      ? []
+      : [
+          waitingOf(reference, now(), dueSince, {
+            bundleOrPackage,
+            because: hindrance.because,
+            failingSince: dueSince,
+            until,
+          }),
+        ],
+  );
 
 /**
  * Processes the due refreshes of all applications: several queues in parallel, each oldest first and at most
- * {@link REFRESHES_PER_SECOND} per second. A failing store or a rejected credential pauses only that application's
+ * {@link REFRESHES_PER_SECOND} per second. A failing store or a rejected credential concerns only that application's
  * queue.
  *
  * @param until no batch starts from this moment on
  */
 export const refreshDuePurchases = async (run: RefreshRun, until: Instant): Promise<RefreshReport> => {
-  const progress: Progress = { refreshed: 0, failed: 0, hindrances: new Map(), heldBack: new Map() };
+  const progress: Progress = { refreshed: 0, failed: 0, standings: new Map() };
   const applications = await run.applications();
   const queues = REFRESHED_ENVIRONMENTS.flatMap((environment) =>
     applications.map((application): QueueReference => ({ application, store: run.store, environment })),
   );
-  const left: Awaited<ReturnType<typeof leftIn>>[] = [];
+  const left: (Waiting | null)[] = [];
   await inTurns(queues, QUEUES_AT_ONCE, async (reference) => {
     try {
       const outcome = run.now() < until ? await workOff(run, reference, until, progress) : "left";
@@ -384,11 +424,13 @@ export const refreshDuePurchases = async (run: RefreshRun, until: Instant): Prom
     }
     return "done";
   });
-  const { refreshed, failed, heldBack } = progress;
+  const { refreshed, failed, standings } = progress;
+  const putOff = [...standings.values()].flatMap(({ reference, byName }) => putOffIn(run, reference, byName));
+  const waiting = [...left.flatMap((one) => one ?? []), ...putOff];
   return {
     refreshed,
     failed,
-    oldest: Math.max(0, ...left.map(({ age }) => age)),
-    paused: [...left.flatMap(({ paused }) => paused ?? []), ...heldBack.values()],
+    oldest: Math.max(0, ...waiting.map(({ age }) => age)),
+    paused: waiting.flatMap(({ paused }) => paused ?? []),
   };
 };

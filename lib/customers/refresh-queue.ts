@@ -42,6 +42,8 @@ export interface RefreshQueue {
    * meanwhile stays where it is.
    */
   move(due: DueRefresh, to: Instant | null): Promise<void>;
+  /** Moves a refresh likewise, which keeps the time since which it has been due. */
+  putOff(due: DueRefresh, until: Instant): Promise<void>;
   /** Sets a refresh for a purchase as it was read. `conflict`: the purchase has changed since. */
   set(
     application: ApplicationId,

@@ -1,7 +1,8 @@
 import type { AndroidStoreConfiguration, Application } from "../applications/application.ts";
-import { DAY, MINUTE } from "../duration.ts";
+import { DAY, HOUR, MINUTE } from "../duration.ts";
 import { isRevoked, productKindOf, referenceText } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
+import { beginningAt } from "../in-turns.ts";
 import { purchaseKeyOfToken } from "../stores/android-store/purchase-token.ts";
 import type { AndroidStore } from "../stores/android-store/android-store.ts";
 import { refreshAndroidStorePurchase } from "./refresh-android-store-purchase.ts";
@@ -58,7 +59,8 @@ const refreshVoided = async (
   const references = entries.map(({ reference }) => reference);
   const known = await sweep.table.findFacts(application.identifier, [], references, sweep.now());
   let [answered, unanswered, isLeft] = [0, 0, false];
-  for (const { purchaseToken, reference } of entries) {
+  // Each hour from another one on: a few about which the store is silent for good do not stop the list.
+  for (const { purchaseToken, reference } of beginningAt(entries, Math.floor(sweep.now() / HOUR))) {
     const stored = known.purchases.get(referenceText(reference))?.purchase;
     const [line] = stored?.lines ?? [];
     if (stored === undefined || line === undefined || stored.verifiedAt > to + UNSEEN_MILLISECONDS) continue;

@@ -42,12 +42,15 @@ export interface DueRefresh {
   readonly purchase: PurchaseReference;
   readonly dueAt: Instant;
   readonly source: RefreshSource;
+  /** Time since which it has been due, if it was put off because its bundle or package cannot be asked about. */
+  readonly dueSince?: Instant | undefined;
 }
 
 /** A refresh to schedule or reschedule. */
 export interface PlannedRefresh {
   readonly at: Instant;
   readonly source: RefreshSource;
+  readonly dueSince?: Instant | undefined;
 }
 
 /** Change of a purchase's refresh, written with its facts. */

@@ -77,6 +77,7 @@ export const refreshItem = once(() =>
       }),
       z.object({ store: z.literal("ios-store"), bundleIdentifier: shape.text() }),
     ]),
+    dueSince: z.optional(instant()),
   }),
 );
 

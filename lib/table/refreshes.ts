@@ -3,7 +3,6 @@ import type { RefreshQueue } from "../customers/refresh-queue.ts";
 import { epochSeconds } from "../duration.ts";
 import { PAUSE_REASONS } from "../freshness/queue-health.ts";
 import type { PurchaseReference } from "../entitlements/purchase.ts";
-import type { Instant } from "../entitlements/time.ts";
 import type { DueRefresh, PlannedRefresh, RefreshMove } from "../freshness/refresh.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { refreshUnchanged, revisionUnchanged } from "./conditions.ts";
@@ -22,13 +21,14 @@ const refreshPut = (
   table: string,
   application: ApplicationId,
   purchase: PurchaseReference,
-  { at, source }: PlannedRefresh,
+  { at, source, dueSince }: PlannedRefresh,
 ): TransactItem =>
   put(table, refreshKey(application, purchase, at), {
     environment: purchase.environment,
     key: purchase.key,
     dueAt: at,
     source,
+    ...(dueSince !== undefined && { dueSince }),
     [TABLE.timeToLiveAttribute]: epochSeconds(at) + KEPT_AFTER_DUE_SECONDS,
   } satisfies Attributes<typeof refreshItem> & TimeToLive);
 
@@ -48,11 +48,27 @@ export const createRefreshQueue = (table: Table): RefreshQueue => {
 
   const queues = createLeasedQueues(table, refreshStateKey, () => z.enum(PAUSE_REASONS));
 
-  const movedTo = (
-    { application, purchase, dueAt, source }: DueRefresh,
-    to: Instant | null,
-  ): TransactItem[] =>
-    refreshWrites(name, application, purchase, { from: dueAt, to: to === null ? null : { at: to, source } });
+  const moveTo = async (due: DueRefresh, to: PlannedRefresh | null): Promise<void> => {
+    const { application, purchase, dueAt } = due;
+    const record: TransactItem = {
+      Update: {
+        TableName: name,
+        Key: { ...keys.purchase(application, purchase) },
+        ...(to === null
+          ? { UpdateExpression: "REMOVE refreshAt ADD revision :one" }
+          : { UpdateExpression: "SET refreshAt = :to ADD revision :one" }),
+        ...refreshUnchanged(dueAt, { ":one": 1, ...(to !== null && { ":to": to.at }) }),
+      },
+    };
+    const moving = (there: PlannedRefresh | null) =>
+      refreshWrites(name, application, purchase, { from: dueAt, to: there });
+    const moved = await transact(table, [record, ...moving(to)]);
+    if (moved.outcome === "written") return;
+    if (!moved.failed.has(0)) throw moved.cause;
+    // The purchase is gone, or its refresh was moved: this entry is a leftover.
+    const left = await transact(table, moving(null));
+    if (left.outcome === "conflict") throw left.cause;
+  };
 
   return {
     due: async (queue, moment, limit) => {
@@ -64,8 +80,8 @@ export const createRefreshQueue = (table: Table): RefreshQueue => {
       };
       const due: DueRefresh[] = [];
       for await (const page of queryPages(table, query)) {
-        for (const { environment, key, dueAt, source } of knownItems(refreshItem, page))
-          due.push({ application, purchase: { store, environment, key }, dueAt, source });
+        for (const { environment, key, ...refresh } of knownItems(refreshItem, page))
+          due.push({ application, purchase: { store, environment, key }, ...refresh });
         // Items of an unknown shape must not hide those behind them.
         if (due.length >= limit) break;
       }
@@ -80,25 +96,9 @@ export const createRefreshQueue = (table: Table): RefreshQueue => {
     ...queues,
     resume: (queue) => queues.resume(queue, { pausedUntil: 0 }),
 
-    move: async (due, to) => {
-      const { application, purchase, dueAt } = due;
-      const record: TransactItem = {
-        Update: {
-          TableName: name,
-          Key: { ...keys.purchase(application, purchase) },
-          ...(to === null
-            ? { UpdateExpression: "REMOVE refreshAt ADD revision :one" }
-            : { UpdateExpression: "SET refreshAt = :to ADD revision :one" }),
-          ...refreshUnchanged(dueAt, { ":one": 1, ...(to !== null && { ":to": to }) }),
-        },
-      };
-      const moved = await transact(table, [record, ...movedTo(due, to)]);
-      if (moved.outcome === "written") return;
-      if (!moved.failed.has(0)) throw moved.cause;
-      // The purchase is gone, or its refresh was moved: this entry is a leftover.
-      const left = await transact(table, movedTo(due, null));
-      if (left.outcome === "conflict") throw left.cause;
-    },
+    move: (due, to) => moveTo(due, to === null ? null : { at: to, source: due.source }),
+    putOff: (due, until) =>
+      moveTo(due, { at: until, source: due.source, dueSince: due.dueSince ?? due.dueAt }),
 
     set: async (application, { purchase, revision, refreshAt }, { dueAt, source }) => {
       const record: TransactItem = {

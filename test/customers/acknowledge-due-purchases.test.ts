@@ -268,6 +268,43 @@ test("an acknowledgement near its deadline is counted, and at the deadline it ha
   expect(await world.queued()).toBe(0);
 });
 
+test.each<[what: string, older: object, startTime: number, newer: (first: string) => string]>([
+  [
+    "a top-up, whose plan is not known",
+    { prepaid: true, period: "P1M" },
+    NOW,
+    (first) => local.sandbox.change(first, "top-up", { period: "P1M" }),
+  ],
+  [
+    "a top-up that keeps the start of the first one",
+    { prepaid: true, period: "P1M" },
+    NOW - 20 * DAY,
+    (first) => local.sandbox.change(first, "top-up", { period: "P1M" }),
+  ],
+  [
+    "a replacement that keeps the start of the older one",
+    {},
+    NOW - 20 * DAY,
+    (first) => buy({ replaces: first }),
+  ],
+])(
+  "an acknowledgement is tried for three days, whatever the deadline: of %s",
+  async (_, older, startTime, newer) => {
+    const world = aWorld();
+    const first = buy(older);
+    await world.at(NOW).link(first);
+    const token = newer(first);
+    const kept = { ...local.sandbox.read(token)?.answer, startTime: new Date(startTime).toISOString() };
+    local.sandbox.failNext("publisher", { status: 200, body: kept }, FAILURE, FAILURE);
+    await world.at(NOW).link(token);
+    local.sandbox.failNext("publisher", FAILURE, FAILURE);
+    expect(await world.at(NOW + 3 * DAY - 1).run()).toMatchObject({ due: 1, nearDeadline: 1, failed: 0 });
+    local.sandbox.clearFaults();
+    expect(await world.at(NOW + 3 * DAY - 1).run()).toMatchObject({ done: 1 });
+    expect(isAcknowledged(token)).toBe(true);
+  },
+);
+
 test("an acknowledgement past its deadline stays due while the store says that it waits", async () => {
   const world = aWorld();
   const token = buy();

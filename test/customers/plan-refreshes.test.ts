@@ -153,3 +153,56 @@ describe("a refresh that the store answered", () => {
     expect(written([purchase], from(APPLE, { askedAt: AHEAD }), waiting(JUST_AFTER))).toEqual([]);
   });
 });
+
+describe("a notification that is newer than Google's answer", () => {
+  const MINUTE = 60_000;
+  const [SOON, LATER] = [NOW + MINUTE, NOW + 10 * MINUTE];
+  const two = from({ ...GOOGLE, askAgainAt: LATER }, { askAgainAt: SOON });
+  const one = from(GOOGLE, { askAgainAt: LATER });
+  const known = (refreshAt: Instant) =>
+    stored(android({ key: "1", lines: [aLine({ verifiedAt: NOW - HOUR })] }), { refreshAt });
+  const heard = (origin: FactsOrigin, ...before: StoredPurchase[]) =>
+    written([android({ key: "1", lines: [aLine({ verifiedAt: NOW })] })], origin, ...before)[0];
+  const followed = { ...GOOGLE, askAgainAt: LATER };
+
+  test.each<[what: string, refreshAt: Instant]>([
+    ["later", NOW + DAY],
+    ["between the two", NOW + 5 * MINUTE],
+    ["within the minute", NOW + 30_000],
+    ["overdue", NOW - 30_000],
+  ])("is followed by two questions, also where one is scheduled: %s", (_, refreshAt) => {
+    expect(heard(two, known(refreshAt))?.refresh).toEqual({
+      from: refreshAt,
+      to: { at: SOON, source: followed },
+    });
+  });
+  test("is followed by two, although the answer was stored before", () => {
+    const same = stored(android({ key: "1", lines: [aLine({ verifiedAt: NOW })] }), {
+      refreshAt: NOW + 30_000,
+    });
+    expect(heard(two, same)?.refresh).toMatchObject({ to: { at: SOON, source: followed } });
+    expect(heard(two, { ...same, refreshAt: SOON })).toBeUndefined();
+  });
+  test("is followed by one that is left, and by a scheduled one before it", () => {
+    expect(heard(one, known(NOW + DAY))?.refresh).toEqual({
+      from: NOW + DAY,
+      to: { at: LATER, source: GOOGLE },
+    });
+    expect(heard(one, known(NOW + 5 * MINUTE))?.refresh).toEqual({
+      from: null,
+      to: { at: NOW + 5 * MINUTE, source: followed },
+    });
+  });
+  test("asks nothing where the package cannot be asked", () => {
+    expect(heard({ ...two, canRefresh: false }, known(NOW + DAY))?.refresh).toEqual({
+      from: NOW + DAY,
+      to: null,
+    });
+  });
+  test("keeps the second question when the first was answered", () => {
+    const asked = from(followed, { askedAt: SOON });
+    expect(heard(asked, known(SOON))?.refresh).toEqual({ from: SOON, to: { at: LATER, source: GOOGLE } });
+    const last = from(GOOGLE, { askedAt: LATER });
+    expect(heard(last, known(LATER))?.refresh?.to?.at).toBeGreaterThan(NOW + DAY);
+  });
+});

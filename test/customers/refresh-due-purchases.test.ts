@@ -1,6 +1,11 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
-import { LEASE_MILLISECONDS, refreshDuePurchases } from "../../lib/customers/refresh-due-purchases.ts";
+import {
+  LEASE_MILLISECONDS,
+  refreshDuePurchases,
+  type RefreshReport,
+  type RefreshRun,
+} from "../../lib/customers/refresh-due-purchases.ts";
 import type { RefreshOutcome } from "../../lib/customers/refresh-outcome.ts";
 import { createRefreshQueue } from "../../lib/table/refreshes.ts";
 import { assertInvariants } from "../support/invariants.ts";
@@ -36,12 +41,18 @@ const ended = async (count: number, endsAt = NOW - MINUTE) => {
 };
 
 /** Runs every minute, as the schedule does. */
-const runEveryMinute = async (refreshing: Refreshing, minutes: number): Promise<void> => {
+const runEveryMinute = async (
+  refreshing: Refreshing,
+  minutes: number,
+  changes: Partial<RefreshRun> = {},
+): Promise<readonly RefreshReport[]> => {
+  const reports: RefreshReport[] = [];
   for (let minute = 0; minute < minutes; minute += 1) {
     const next = refreshing.clock.now + MINUTE;
-    await refreshing.run({}, 0.5);
+    reports.push(await refreshing.run(changes, 0.5));
     refreshing.clock.now = Math.max(next, refreshing.clock.now);
   }
+  return reports;
 };
 
 describe("a run", () => {
@@ -422,14 +433,65 @@ describe("a bundle whose credential's store is silent, or over its quota", () =>
     const waiting = Object.values(await queuedOf(refreshing.world)).filter((at) => at < NOW + DAY);
     expect(waiting).toHaveLength(70);
   });
-  test("pauses the queue where no other bundle has anything due: what waits keeps its age", async () => {
+  test("has its refreshes put off, which keep their age: as long again as they have been due, five minutes at most", async () => {
     const refreshing = createRefreshing(table);
     const { directory } = ofTwoBundles(refreshing);
-    for (const key of names(5)) await refreshing.hold(key, NOW - 2 * MINUTE);
+    const dueSince = NOW - 2 * MINUTE + 5 * SECOND;
+    await refreshing.hold("0", NOW - 2 * MINUTE);
     refreshing.answering(() => DOWN);
-    const report = await refreshing.run({ directory });
-    expect(report).toMatchObject({ failed: 5, paused: [{ because: "unavailable", failingSince: NOW }] });
-    expect(report.oldest).toBeGreaterThan(MINUTE);
+    expect(await refreshing.run({ directory })).toEqual({
+      refreshed: 0,
+      failed: 1,
+      oldest: NOW - dueSince,
+      paused: [
+        {
+          application: refreshing.world.application.identifier,
+          environment: "production",
+          bundleOrPackage: BUNDLE,
+          because: "unavailable",
+          failingSince: dueSince,
+          until: NOW + (NOW - dueSince),
+        },
+      ],
+    });
+    const ages: number[] = [];
+    for (let minute = 0; minute < 30; minute += 1) {
+      refreshing.clock.now += MINUTE;
+      ages.push((await refreshing.run({ directory })).oldest);
+    }
+    const minutes = refreshing.asked.map(({ at }) => (at - NOW) / MINUTE);
+    expect(minutes).toEqual([0, 2, 6, 11, 16, 21, 26]);
+    expect(Math.max(...ages)).toBe(26 * MINUTE + NOW - dueSince);
+    refreshing.answering();
+    refreshing.clock.now += MINUTE;
+    await refreshing.run({ directory });
+    expect((await queuedOf(refreshing.world))["0"]).toBeGreaterThan(NOW + DAY);
+    expect(JSON.stringify(await refreshing.world.items())).not.toContain("dueSince");
+  });
+  test("delays no other, whenever that becomes due, and is itself asked about by two of it at a time until it answers", async () => {
+    const refreshing = createRefreshing(table);
+    const { directory, holdOther, answeringOther } = ofTwoBundles(refreshing);
+    for (const key of names(40)) await refreshing.hold(key, NOW - MINUTE);
+    answeringOther(DOWN);
+    await holdOther("other", NOW + 25 * MINUTE);
+    await runEveryMinute(refreshing, 28, { directory });
+    const other = refreshing.asked.find(({ key }) => key === "other");
+    expect(((other?.at ?? 0) - NOW) / MINUTE).toBeLessThanOrEqual(26);
+    const later = refreshing.asked.filter(({ at, key }) => at > NOW + 30 * SECOND && key !== "other");
+    const byRun = [...Map.groupBy(later, ({ at }) => Math.floor(at / MINUTE)).values()];
+    expect(Math.max(...byRun.map(({ length }) => length))).toBe(2);
+    refreshing.answering();
+    const recovered = refreshing.clock.now;
+    await runEveryMinute(refreshing, 6, { directory });
+    expect(Object.values(await queuedOf(refreshing.world)).filter((at) => at < recovered + DAY)).toEqual([]);
+  });
+  test("lets one of its refreshes that was asked about after an hour move on by an hour", async () => {
+    const refreshing = createRefreshing(table);
+    const { directory } = ofTwoBundles(refreshing);
+    for (const key of ["1", "2", "3"]) await refreshing.hold(key, NOW - 2 * HOUR);
+    refreshing.answering(() => DOWN);
+    await refreshing.run({ directory });
+    expect(Object.values(await queuedOf(refreshing.world))).toEqual([NOW + HOUR, NOW + HOUR, NOW + HOUR]);
   });
   test("is held back until the time that its store names, where that is sooner than five minutes", async () => {
     const refreshing = createRefreshing(table);
@@ -442,15 +504,35 @@ describe("a bundle whose credential's store is silent, or over its quota", () =>
     expect(waiting).toHaveLength(3);
     expect(Math.max(...waiting)).toBeLessThanOrEqual(NOW + MINUTE);
   });
-  test("pauses the queue where the other one is held back too", async () => {
+  test("is asked as often as if it were alone, where the other one's credential is rejected", async () => {
     const refreshing = createRefreshing(table);
     const { directory, holdOther } = ofTwoBundles(refreshing);
-    await refreshing.hold("0", NOW - 2 * MINUTE);
-    await holdOther("other", NOW - MINUTE);
+    await refreshing.hold("rejected", NOW - MINUTE);
+    await holdOther("silent", NOW - MINUTE);
+    refreshing.answering(({ purchase }, moment) => {
+      if (purchase.key === "rejected") return REJECTED;
+      if (moment < NOW + 21 * MINUTE) return DOWN;
+      return owned(purchase.key, { endsAt: moment + 30 * DAY, verifiedAt: moment });
+    });
+    const reports = await runEveryMinute(refreshing, 30, { directory });
+    expect(reports[0]?.paused.map(({ because }) => because).toSorted()).toEqual([
+      "credential-rejected",
+      "unavailable",
+    ]);
+    const asked = Map.groupBy(refreshing.asked, ({ key }) => key);
+    const minutesOf = (key: string) => asked.get(key)?.map(({ at }) => Math.floor((at - NOW) / MINUTE));
+    expect(minutesOf("silent")).toEqual([0, 1, 3, 7, 12, 17, 22]);
+    expect(minutesOf("rejected")).toEqual([0, 5, 11, 23]);
+  });
+  test("is asked about at once, if the queue was paused when it was the only one", async () => {
+    const refreshing = createRefreshing(table);
+    for (const key of names(3)) await refreshing.hold(key, NOW - 2 * MINUTE);
     refreshing.answering(() => DOWN);
-    const report = await refreshing.run({ directory });
-    expect(report).toMatchObject({ failed: 2, paused: [{ because: "unavailable" }] });
-    expect(report.oldest).toBeGreaterThan(0);
+    await refreshing.run();
+    refreshing.clock.now += MINUTE;
+    refreshing.answering();
+    const { directory } = ofTwoBundles(refreshing);
+    expect(await refreshing.run({ directory })).toMatchObject({ refreshed: 3, paused: [] });
   });
 });
 
@@ -484,7 +566,7 @@ describe("a rejected credential", () => {
     expect(report.paused).toMatchObject([{ because: "credential-rejected" }]);
     const waiting = Object.values(await queuedOf(refreshing.world)).filter((at) => at < NOW + DAY);
     expect(waiting).toHaveLength(70);
-    expect(Math.min(...waiting)).toBeGreaterThanOrEqual(NOW + 15 * MINUTE);
+    expect(Math.min(...waiting)).toBeGreaterThanOrEqual(NOW + 5 * MINUTE);
   });
   test("is tried again at growing pauses, and heals", async () => {
     const refreshing = await ended(3);

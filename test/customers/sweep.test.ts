@@ -502,6 +502,25 @@ describe("the list of voided purchases", () => {
     });
     expect(asked).toHaveLength(3);
   });
+  test("is read past three at its head about which the store is silent for good", async () => {
+    const stuck = ["1", "2", "3"];
+    const swept = await aPackage(...Array.from({ length: 4 }, () => page(null, ...stuck, TOKEN)));
+    for (const token of [...stuck, TOKEN]) await swept.own(token, "production", NOW - DAY);
+    const asked: string[] = [];
+    for (let hour = 0; hour < 4; hour += 1)
+      await swept.sweep(
+        (_of, { purchaseToken }) => {
+          asked.push(purchaseToken);
+          return Promise.resolve(
+            stuck.includes(purchaseToken)
+              ? { outcome: "unavailable", retryAfterSeconds: 5, status: 500, reason: "backendError" }
+              : { outcome: "gone", status: 410, reason: null },
+          );
+        },
+        { now: () => PRESENT + hour * HOUR },
+      );
+    expect(asked).toContain(TOKEN);
+  });
   test.each<[what: string, status: number, reason: string | null]>([
     ["refuses for reasons that are not known", 400, "aReasonOfNextYear"],
     ["gives in a form that cannot be read", 200, "malformedAnswer"],

@@ -35,3 +35,13 @@ export const acknowledgementDeadline = ({
   const within = plan < WEEK ? Math.min(usual, plan / 2) : usual;
   return Math.floor(Math.max(from + within, answeredAt + within / 3));
 };
+
+/**
+ * Time at which an acknowledgement is given up: its deadline, and in production three days after it became due, if that is later. A
+ * deadline may be earlier than the store's: a top-up's plan is not known, and a replacement may keep the start time of the
+ * purchase before it.
+ */
+export const givenUpAt = (
+  environment: Environment,
+  { deadline, dueSince }: { readonly deadline: Instant; readonly dueSince: Instant },
+): Instant => (environment === "production" ? Math.max(deadline, dueSince + 3 * DAY) : deadline);

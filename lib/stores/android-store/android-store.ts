@@ -212,7 +212,8 @@ export const createAndroidStore = (options: AndroidStoreOptions): AndroidStore =
       return {
         outcome: "answered",
         purchaseTokens: voidedPurchases.map(({ purchaseToken }) => purchaseToken),
-        next: tokenPagination?.nextPageToken ?? null,
+        // The last page may name an empty one.
+        next: tokenPagination?.nextPageToken || null,
       };
     },
 
