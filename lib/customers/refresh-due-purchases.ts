@@ -115,6 +115,10 @@ const probesAmong = (due: readonly DueRefresh[], place: number): readonly DueRef
 const isRefused = (one: RefreshOutcome): boolean =>
   one.outcome === "unavailable" && one.isOfThisPurchase === true;
 
+/** Whether the store gave no answer about a purchase, or the purchase was not asked about: null. */
+const isUnanswered = (outcome: RefreshOutcome | null): boolean =>
+  outcome === null || outcome.outcome === "credential-rejected" || outcome.outcome === "unavailable";
+
 const textOf = ({ purchase, dueAt }: DueRefresh): string => `${dueAt} ${referenceText(purchase)}`;
 
 /** Next time of a refresh that stored nothing; null: there is none. */
@@ -135,7 +139,7 @@ const nextOf = async (
   // A further time that a notification asked for is kept.
   const further = due.source.store === "android-store" ? (due.source.askAgainAt ?? 0) : 0;
   if (further > moment) return Math.min(next ?? Infinity, further);
-  if (outcome !== "unavailable" || next === null || isLongOver(stored.purchase, moment)) return next;
+  if (!isUnanswered(asked) || next === null || isLongOver(stored.purchase, moment)) return next;
   const hasJustEnded = stored.purchase.lines.some(
     ({ endsAt }) => endsAt !== null && endsAt <= moment && moment < endsAt + DAY,
   );
@@ -234,9 +238,6 @@ interface Tried {
   readonly due: DueRefresh;
   readonly outcome: RefreshOutcome | null;
 }
-
-const isUnanswered = (outcome: RefreshOutcome | null): boolean =>
-  outcome === null || outcome.outcome === "credential-rejected" || outcome.outcome === "unavailable";
 
 /** Moves what a batch has not stored. */
 const settle = async (

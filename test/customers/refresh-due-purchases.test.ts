@@ -568,6 +568,13 @@ describe("a rejected credential", () => {
     expect(waiting).toHaveLength(70);
     expect(Math.min(...waiting)).toBeGreaterThanOrEqual(NOW + 5 * MINUTE);
   });
+  test("that is rejected for an hour is asked about an hour later, not at the purchase's next step", async () => {
+    const refreshing = createRefreshing(table);
+    await refreshing.hold("old", NOW - 2 * HOUR);
+    refreshing.answering(() => REJECTED);
+    await refreshing.run();
+    expect(await queuedOf(refreshing.world)).toEqual({ old: NOW + HOUR });
+  });
   test("is tried again at growing pauses, and heals", async () => {
     const refreshing = await ended(3);
     refreshing.answering(() => REJECTED);
