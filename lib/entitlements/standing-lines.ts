@@ -8,27 +8,59 @@ import { isBeforeReplacement, type Line, type Purchase } from "./purchase.ts";
 import type { Renewal } from "./renewal.ts";
 import type { Instant } from "./time.ts";
 
+/** Whether a line is a period with a length, and not refunded before it began. */
+const hasRun = (line: Line): boolean =>
+  isPeriod(line) && (line.startsAt ?? 0) < (line.endsAt ?? Infinity) && !neverBegan(line);
+
+/**
+ * Whether a period of another product began within an upgraded one: it ran, and is no period that was charged ahead of time
+ * and overtaken before its start.
+ */
+const wasLeft = ({ productIdentifier, startsAt, endsAt }: Line, periods: readonly Line[]): boolean =>
+  periods.some(
+    (other) =>
+      hasRun(other) &&
+      other.productIdentifier !== productIdentifier &&
+      (other.startsAt ?? 0) > (startsAt ?? 0) &&
+      (other.startsAt ?? 0) <= (endsAt ?? Infinity),
+  );
+
+/** Start of the first of the periods that follow one another without a gap, up to one that starts at `startsAt`. */
+const rowStart = (startsAt: Instant, periods: readonly Line[]): Instant => {
+  const before = Math.min(
+    ...periods.filter((one) => isPeriod(one) && one.endsAt === startsAt).map((one) => one.startsAt ?? 0),
+  );
+  return before < startsAt ? rowStart(before, periods) : startsAt;
+};
+
+/**
+ * Whether `line` was refunded by the start of `next`, and signed as given back once `next` had been bought, or the first of
+ * the periods that it renews: a separate purchase, and no upgrade.
+ */
+const isGivenBackBeside = (line: Line, next: Line, periods: readonly Line[]): boolean =>
+  line.standing !== "expired" &&
+  line.revokedAt === null &&
+  (line.refundedBy ?? Infinity) <= (next.startsAt ?? 0) &&
+  rowStart(next.startsAt ?? 0, periods) < line.verifiedAt;
+
 /**
  * Whether a later period ends `line` early. One of the same product does, unless it was refunded, was upgraded, or ends
  * no later, as a restored copy does. One of another product does, refunded or not, if it starts in the middle of the
- * line, as an upgrade. But not if it starts with the line, as another part of a bundle, or between the line's refund
- * and that refund's reversal, as a separate purchase. Nor if it starts within {@link CHARGED_AHEAD_MILLISECONDS} of the
- * line's end: it was charged ahead of time. A period that was refunded before it began ends nothing, nor does one that
- * was itself upgraded: its upgrade does. If the store marks `line` as upgraded, the next period of another product is
- * the upgrade.
+ * line, as an upgrade. But not if it starts with the line, as another part of a bundle, nor within
+ * {@link CHARGED_AHEAD_MILLISECONDS} of the line's end: it was charged ahead of time. Neither does, if it was bought between
+ * the line's refund and that refund's reversal, or renews what was. A period that was refunded before it began ends
+ * nothing, nor does one that was itself upgraded, unless its upgrade shows that it ran. If the store marks `line` as
+ * upgraded, the next period of another product is the upgrade.
  */
-const takesPlaceOf = (next: Line, line: Line): boolean => {
-  const { nature, standing, revokedAt, startsAt, endsAt } = next;
-  if (nature !== "auto_renewable" || (startsAt ?? 0) >= (endsAt ?? Infinity) || neverBegan(next))
-    return false;
+const takesPlaceOf = (next: Line, line: Line, periods: readonly Line[]): boolean => {
+  const { standing, revokedAt, startsAt, endsAt } = next;
+  if (!hasRun(next) || isGivenBackBeside(line, next, periods)) return false;
   if (next.productIdentifier === line.productIdentifier)
     return standing !== "expired" && revokedAt === null && (endsAt ?? Infinity) > (line.endsAt ?? Infinity);
   if (startsAt === line.startsAt) return false;
   if (line.standing === "expired") return true;
-  const began = startsAt ?? 0;
-  const isGivenBack = line.revokedAt === null && (line.refundedBy ?? Infinity) <= began;
-  if (isGivenBack && began < line.verifiedAt) return false;
-  return standing !== "expired" && (line.endsAt ?? 0) - began > CHARGED_AHEAD_MILLISECONDS;
+  if (standing === "expired" && !wasLeft(next, periods)) return false;
+  return (line.endsAt ?? 0) - (startsAt ?? 0) > CHARGED_AHEAD_MILLISECONDS;
 };
 
 /**
@@ -51,7 +83,7 @@ const inSuccession = (periods: readonly Line[], renewal: Renewal | null): readon
         if (line.nature !== "auto_renewable" || line.endsAt === null) return line;
         const next = periods
           .slice(index + 1)
-          .find((other) => takesPlaceOf(other, line) && !isNamedLast(renewal, line, other));
+          .find((other) => takesPlaceOf(other, line, periods) && !isNamedLast(renewal, line, other));
         return next?.startsAt == null ? line : { ...line, endsAt: Math.min(line.endsAt, next.startsAt) };
       });
 

@@ -399,3 +399,82 @@ describe("a period whose refund was reversed", () => {
     expect(at(END, known(...lines))).toMatchObject({ basic: { status: "active" } });
   });
 });
+
+describe("a period that was left for another product, and come back from,", () => {
+  // Changes of product at once, in the middle of each period; only the first transaction of the first period is known.
+  const BACK = END - 10 * DAY;
+  const left = period("2", "plus", END - 20 * DAY, END + 10 * DAY);
+  const back = period("3", "basic", BACK, END + 20 * DAY);
+  const refundedAt = (revokedAt: number) => ({ revokedAt, revokedSince: revokedAt, verifiedAt: revokedAt });
+  const marked = { standing: "expired" as const, verifiedAt: END - 5 * DAY };
+
+  test.each<[what: string, said: Partial<Line>]>([
+    ["is marked as upgraded", marked],
+    ["is refunded and marked", { ...refundedAt(END - 5 * DAY), ...marked }],
+  ])(
+    "does not give access again once the last one is refunded, although what it was left for %s",
+    (_, said) => {
+      const known = lineage(first, { ...left, ...said }, { ...back, ...refundedAt(END - 6 * DAY) });
+      for (const moment of [END - 4 * DAY, END - 1])
+        expect(at(moment, known)["basic"]).toMatchObject({ status: "revoked", active: false });
+    },
+  );
+  test("ends there too where the last one ends before it", () => {
+    const year = { ...first, endsAt: END + 335 * DAY };
+    const known = lineage(year, { ...left, ...marked }, back);
+    expect(at(END + 19 * DAY, known)["basic"]).toMatchObject({ expiresAt: isoTime(END + 20 * DAY) });
+    expect(at(END + 20 * DAY, known)["basic"]?.active).toBe(false);
+  });
+  test("goes on where nothing began in the upgraded one, or only its own product did", () => {
+    const charged = { ...left, ...marked };
+    const refunded = refundedAt(END - 6 * DAY);
+    const active = { status: "active", expiresAt: isoTime(END) };
+    expect(at(END - 1, lineage(first, charged))["basic"]).toMatchObject(active);
+    const same = period("3", "plus", BACK, END + 20 * DAY, marked);
+    expect(at(END - 1, lineage(first, charged, same))["basic"]).toMatchObject(active);
+    const neverBegan = { ...back, ...refundedAt(BACK) };
+    expect(at(END - 1, lineage(first, charged, neverBegan))["basic"]).toMatchObject(active);
+    const pass = { ...back, ...refunded, productIdentifier: "maps", nature: "non_renewing" as const };
+    expect(at(END - 1, lineage(first, charged, pass))["basic"]).toMatchObject(active);
+  });
+});
+
+describe("a period whose refund was reversed, beside what was bought in between and renews,", () => {
+  const REFUNDED = END - 100 * DAY;
+  const YEAR_ENDS = END + 265 * DAY;
+  const year = (signedAt: number) =>
+    period("1", "basic", END - 105 * DAY, YEAR_ENDS, {
+      refundedBy: REFUNDED,
+      revokedSince: REFUNDED,
+      verifiedAt: signedAt,
+    });
+  const months = (...starts: readonly number[]) =>
+    starts.map((days, index) => period(`${index + 2}`, "plus", END - days * DAY, END - (days - 30) * DAY));
+  const counts = { status: "active", expiresAt: isoTime(YEAR_ENDS) };
+
+  test.each<[what: string, starts: readonly number[]]>([
+    ["once", [95, 65]],
+    ["twice", [95, 65, 35]],
+  ])("goes on, whenever it was signed since: %s", (_, starts) => {
+    expect(at(END, lineage(year(END - 80 * DAY), ...months(...starts)))["basic"]).toMatchObject(counts);
+  });
+  test("is ended by what was bought after it had been given back", () => {
+    expect(at(END, lineage(year(END - 95 * DAY), ...months(95, 65)))["basic"]).toMatchObject({
+      expiresAt: isoTime(END - 95 * DAY),
+    });
+    expect(at(END, lineage(year(END - 95 * DAY + 1), ...months(95, 65)))["basic"]).toMatchObject(counts);
+    // A gap between the two: the second was bought anew.
+    expect(at(END, lineage(year(END - 80 * DAY), ...months(95, 64)))["basic"]).toMatchObject({
+      expiresAt: isoTime(END - 64 * DAY),
+    });
+  });
+  test("goes on beside its own product, bought anew in between", () => {
+    const anew = period("2", "basic", END - 95 * DAY, END + 270 * DAY);
+    const other = period("3", "plus", END - 60 * DAY, END - 30 * DAY);
+    const lines = [year(END - 50 * DAY), anew, other];
+    expect(at(END, lineage(...lines))["basic"]).toMatchObject({
+      active: true,
+      expiresAt: isoTime(YEAR_ENDS),
+    });
+  });
+});

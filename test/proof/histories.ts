@@ -51,7 +51,10 @@ const SUBSCRIPTION_STEPS = [
   "lapse-and-return",
   "refund",
   "refund-of-earlier",
+  "refund-of-upgraded",
   "reversal",
+  "reversal-of-earlier",
+  "bought-after-refund",
   "said-again",
   "copy",
   "copy-of-earlier",
@@ -293,9 +296,30 @@ const subscriptionFacts = (
         bought[days % bought.length] = say({ ...earlier, revokedAt: clock });
         break;
       }
+      case "refund-of-upgraded": {
+        // The period that the current one took the place of: with its refund the store also marks it.
+        const upgraded = bought.at(-2);
+        if (upgraded === undefined) break;
+        clock += DAY;
+        bought[bought.length - 2] = say({ ...upgraded, revokedAt: clock, upgraded: true });
+        break;
+      }
       case "reversal":
         clock += days * DAY;
         replaceCurrent({ revokedAt: null });
+        break;
+      case "reversal-of-earlier": {
+        const earlier = at(bought, days);
+        clock += DAY;
+        bought[days % bought.length] = say({ ...earlier, revokedAt: null });
+        break;
+      }
+      case "bought-after-refund":
+        // The same product or another, while the refunded period would still run.
+        if (current.revokedAt === null) break;
+        clock += days * 3_600_000 + 1;
+        if (days % 3 > 0) product = other;
+        bought.push(buy(clock));
         break;
       case "said-again":
         clock += days * DAY;

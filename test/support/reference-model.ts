@@ -678,27 +678,51 @@ const givenByIos = (
     event.end === renewal.renewalDate &&
     other.revokedAt === null &&
     renewal.signedAt >= Math.min(other.fact.signedAt, other.start);
+  /** Whether the person went from an upgraded period to another product while it ran: it was no charge that never ran. */
+  const wasLeft = ({ fact, start, end }: Event): boolean =>
+    counted.some(
+      (other) =>
+        other.fact.type === "subscription" &&
+        other.fact.product !== fact.product &&
+        other.start > start &&
+        other.start <= (end ?? Infinity) &&
+        other.start < (other.end ?? Infinity) &&
+        !neverRan(other),
+    );
+  /** The start of a period, or of the first of those before it that follow each other without a gap. */
+  const rowStart = (start: number): number => {
+    const [before] = sorted(
+      counted.filter(({ fact, end }) => fact.type === "subscription" && end === start),
+      [(event) => event.start],
+    );
+    return before === undefined || before.start >= start ? start : rowStart(before.start);
+  };
+  /**
+   * Whether a refunded period was given back when the person had bought the other, of whichever product, or those that the
+   * other renews: both go on.
+   */
+  const isGivenBackBeside = ({ fact, revokedAt, refundedBy }: Event, other: Event): boolean =>
+    !fact.upgraded &&
+    revokedAt === null &&
+    refundedBy !== null &&
+    refundedBy <= other.start &&
+    fact.signedAt > rowStart(other.start);
   const nextOf = (event: Event, place: number): Event | undefined => {
-    const { fact, revokedAt } = event;
+    const { fact } = event;
     return counted.slice(place + 1).find(
       (other) =>
         other.fact.type === "subscription" &&
-        (fact.upgraded || !other.fact.upgraded) &&
+        (fact.upgraded || !other.fact.upgraded || wasLeft(other)) &&
         other.start < (other.end ?? Infinity) &&
         !neverRan(other) &&
+        !isGivenBackBeside(event, other) &&
         (other.fact.product === fact.product
           ? // The same product is not bought again for a shorter time, and a refund does not end the period before.
             (other.end ?? 0) > (event.end ?? 0) && other.revokedAt === null && !other.fact.upgraded
           : // Another product that is charged ahead of time begins at the end of this one. The store says of an upgraded
-            // period that the next product was no such. A period that was refunded when the other began, and given back
-            // since, was not upgraded to it.
+            // period that the next product was no such.
             other.start !== event.start &&
             !isNamedLast(event, other) &&
-            (fact.upgraded ||
-              revokedAt !== null ||
-              event.refundedBy === null ||
-              event.refundedBy > other.start ||
-              fact.signedAt <= other.start) &&
             (fact.upgraded || (event.end ?? 0) - other.start > AHEAD)),
     );
   };
