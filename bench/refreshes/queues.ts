@@ -94,7 +94,7 @@ const memoryQueues = (wait: (milliseconds: number) => Promise<void>) => {
       if (state.health.pausedUntil > moment) return null;
       state.worker = worker;
       state.leaseUntil = until;
-      return state.health;
+      return { ...state.health, byName: new Map() };
     },
     release: async (reference, { worker }, health) => {
       await roundTrip("release");

@@ -6,9 +6,9 @@ import type { Instant } from "../entitlements/time.ts";
 import {
   afterFailure,
   HEALTHY,
-  putOffUntil,
   type Lease,
   type PauseReason,
+  type QueueHealth,
 } from "../freshness/queue-health.ts";
 import { isLongOver, nextRefresh } from "../freshness/refresh-times.ts";
 import { REFRESHED_ENVIRONMENTS, type DueRefresh } from "../freshness/refresh.ts";
@@ -42,7 +42,7 @@ export interface PausedQueue {
   /** Null: the whole queue. */
   readonly bundleOrPackage: string | null;
   readonly because: PauseReason;
-  /** First failure in a row; of a bundle or package, the time since which a refresh that was put off has been due. */
+  /** First failure in a row. */
   readonly failingSince: Instant;
   readonly until: Instant;
 }
@@ -85,6 +85,12 @@ const UNREADABLE_STEP = 60 * 60 * SECOND;
 const UNANSWERED_STEP = 5 * MINUTE;
 const UNANSWERED_LATER_STEP = HOUR;
 
+/**
+ * Longest time for which a refresh is put off while its bundle or package does not answer, so that each few minutes a run tells
+ * how long it has been due.
+ */
+const PUT_OFF_AT_MOST = 4 * MINUTE;
+
 /** Shortest time of a batch of which nothing is asked, but put off. */
 const PUTTING_OFF_MILLISECONDS = SECOND / 4;
 
@@ -97,9 +103,11 @@ const MOVES_ON_AFTER = 60 * 60 * SECOND;
 const bundleOrPackageOf = ({ source }: DueRefresh): string =>
   source.store === "ios-store" ? source.bundleIdentifier : source.packageName;
 
-/** Whether the application has several bundles, or packages, in a store: each has a credential and a quota of its own. */
-const hasSeveral = ({ iosStore, androidStore }: Application, store: Store): boolean =>
-  (store === "ios-store" ? iosStore : androidStore).length > 1;
+/** An application's bundles, or packages: each has a credential and a quota of its own. */
+const namesIn = ({ iosStore, androidStore }: Application, store: Store): readonly string[] =>
+  store === "ios-store"
+    ? iosStore.map(({ bundleIdentifier }) => bundleIdentifier)
+    : androidStore.map(({ packageName }) => packageName);
 
 /**
  * Two refreshes that probe whether the store is back: one at a place that changes each time, and the newest. A few purchases
@@ -162,34 +170,21 @@ const moveOn = async (
   await run.queue.move(due, next);
 };
 
-/** What a run knows of a bundle or package. */
-interface Standing {
-  /** Why it cannot be asked about in this run; null: it can. */
-  hindrance: Hindrance | null;
-  /** Whether it was asked about in this run, without a hindrance. */
-  goesOn: boolean;
-  /** Time since which the oldest refresh that was put off has been due; Infinity: none was. */
-  dueSince: Instant;
-  /** Time until which it was put off last. */
-  until: Instant;
-}
-
-/** Bundles and packages of a queue, by name. */
-type Standings = Map<string, Standing>;
-
 interface Progress {
   refreshed: number;
   failed: number;
-  /** Standings of each queue, by its text. */
-  readonly standings: Map<string, { readonly reference: QueueReference; readonly byName: Standings }>;
+  /** What the run put off of bundles and packages, by queue and name. */
+  readonly putOff: Map<string, PutOff>;
 }
 
-const standingsOf = ({ standings }: Progress, reference: QueueReference) => {
-  const text = `${reference.application} ${reference.environment}`;
-  const known = standings.get(text) ?? { reference, byName: new Map<string, Standing>() };
-  standings.set(text, known);
-  return known;
-};
+/** What a run put off of a bundle or package. */
+interface PutOff {
+  readonly reference: QueueReference;
+  readonly bundleOrPackage: string;
+  readonly health: QueueHealth;
+  /** Time since which the oldest of it has been due. */
+  readonly dueSince: Instant;
+}
 
 /** Tries one refresh. One already tried in this turn that is still due counts as failed, and so moves on. */
 const tryOne = async (
@@ -239,33 +234,54 @@ interface Tried {
   readonly outcome: RefreshOutcome | null;
 }
 
-/** Moves what a batch has not stored. */
+/** Time until which a refresh of a bundle or package that cannot be asked about now is put off. */
+const putOffUntil = ({ because, pausedUntil }: QueueHealth, moment: Instant): Instant =>
+  because === "credential-rejected" ? pausedUntil : Math.min(pausedUntil, moment + PUT_OFF_AT_MOST);
+
+/**
+ * Moves what a batch has not stored.
+ *
+ * @param failing health of the refresh's bundle or package, where the application has others; null: it is asked about
+ * @param onWaiting takes what has to wait, and the time since which it has been due
+ */
 const settle = async (
   run: RefreshRun,
   batch: readonly Tried[],
   isPaused: boolean,
-  standingOf: (due: DueRefresh) => Standing,
+  failing: (due: DueRefresh) => QueueHealth | null,
+  onWaiting: (due: DueRefresh, health: QueueHealth, dueSince: Instant) => void,
 ): Promise<void> => {
   const moves = batch.map(async ({ due, outcome }) => {
     if (outcome?.outcome === "stored") return;
     const moment = run.now();
     const dueSince = due.dueSince ?? due.dueAt;
     const hasWaited = moment - dueSince >= MOVES_ON_AFTER;
-    const standing = standingOf(due);
+    const health = failing(due);
     if (isUnanswered(outcome)) {
       // In a paused queue, unanswered ones stay at first.
       if (isPaused && !hasWaited) return;
-      if (standing.hindrance !== null && (outcome === null || !hasWaited)) {
-        const { because, retryAt } = standing.hindrance;
-        standing.dueSince = Math.min(standing.dueSince, dueSince);
-        standing.until = putOffUntil(because, dueSince, moment, retryAt);
-        await run.queue.putOff(due, standing.until);
-        return;
+      if (health !== null) {
+        onWaiting(due, health, dueSince);
+        if (outcome === null || !hasWaited) {
+          await run.queue.putOff(due, putOffUntil(health, moment));
+          return;
+        }
       }
     }
-    await moveOn(run, due, outcome ?? UNANSWERED, isPaused || standing.hindrance !== null);
+    await moveOn(run, due, outcome ?? UNANSWERED, isPaused || health !== null);
   });
   await Promise.all(moves.map((move) => move.catch(run.onFailure)));
+};
+
+/** Health after outcomes: the next failure of a row, healthy after an answer, otherwise as before. */
+const healthAfter = (
+  before: QueueHealth,
+  outcomes: readonly RefreshOutcome[],
+  moment: Instant,
+): QueueHealth => {
+  const hindrance = hindranceIn(outcomes);
+  if (hindrance !== null) return afterFailure(before, hindrance.because, moment, hindrance.retryAt);
+  return outcomes.some((one) => isAnswer(one) || isRefused(one)) ? HEALTHY : before;
 };
 
 /**
@@ -290,27 +306,34 @@ const workOff = async (
   const taken = await queue.take(reference, lease, now());
   if (taken === null) return "left";
 
-  const isShared = hasSeveral(application, reference.store);
-  let health = isShared ? HEALTHY : taken;
+  const names = namesIn(application, reference.store);
+  const isShared = names.length > 1;
+  let health: QueueHealth = HEALTHY;
+  const byName = new Map<string, QueueHealth>();
+  if (!isShared) health = taken;
+  else for (const name of names) byName.set(name, taken.byName.get(name) ?? HEALTHY);
+  const healthOf = (name: string): QueueHealth => (isShared ? (byName.get(name) ?? HEALTHY) : health);
+  const failing = (due: DueRefresh): QueueHealth | null => {
+    const known = byName.get(bundleOrPackageOf(due)) ?? HEALTHY;
+    return known.pausedUntil > now() ? known : null;
+  };
+  const onWaiting = (due: DueRefresh, known: QueueHealth, dueSince: Instant): void => {
+    const bundleOrPackage = bundleOrPackageOf(due);
+    const text = `${reference.application} ${reference.environment} ${bundleOrPackage}`;
+    const oldest = Math.min(dueSince, progress.putOff.get(text)?.dueSince ?? Infinity);
+    progress.putOff.set(text, { reference, bundleOrPackage, health: known, dueSince: oldest });
+  };
+
   const turnEnds = Math.min(until, now() + TURN_MILLISECONDS);
   const triedBefore = new Set<string>();
-  const { byName } = standingsOf(progress, reference);
-  const standingOf = (due: DueRefresh): Standing => {
-    const name = bundleOrPackageOf(due);
-    const standing = byName.get(name) ?? { hindrance: null, goesOn: false, dueSince: Infinity, until: 0 };
-    byName.set(name, standing);
-    return standing;
-  };
   const isLive = reference.environment === "production";
   const read = async (): Promise<readonly DueRefresh[]> =>
     queue.due(reference, now(), isLive ? REFRESHES_PER_SECOND : SANDBOX_REFRESHES_PER_SECOND);
   /** The refreshes to try in the next second: those that were read or, after a failure, two of each bundle or package. */
   const batchOf = (due: readonly DueRefresh[]): readonly DueRefresh[] =>
-    [...Map.groupBy(due, standingOf)].flatMap(([{ hindrance, goesOn }, some]) => {
-      if (!isShared) return health.failures > 0 ? probesAmong(some, health.failures) : some;
-      const wasPutOff = some.some(({ dueSince }) => dueSince !== undefined);
-      const isProbed = wasPutOff && hindrance === null && !goesOn;
-      return isProbed ? probesAmong(some, Math.floor(now() / MINUTE)) : some;
+    [...Map.groupBy(due, bundleOrPackageOf)].flatMap(([name, some]) => {
+      const { failures, pausedUntil } = healthOf(name);
+      return failures > 0 && pausedUntil <= now() ? probesAmong(some, failures) : some;
     });
   try {
     // Read under the lease: another worker may have refreshed them since.
@@ -320,8 +343,7 @@ const workOff = async (
       const tried: readonly Tried[] = await Promise.all(
         batchOf(due).map(async (one) => ({
           due: one,
-          outcome:
-            standingOf(one).hindrance === null ? await tryOne(run, application, one, triedBefore) : null,
+          outcome: failing(one) === null ? await tryOne(run, application, one, triedBefore) : null,
         })),
       );
       for (const { due: one } of tried) triedBefore.add(textOf(one));
@@ -330,18 +352,19 @@ const workOff = async (
       progress.refreshed += answered;
       progress.failed += tried.length - answered;
       if (isShared)
-        for (const [standing, some] of Map.groupBy(tried, ({ due: one }) => standingOf(one))) {
-          const theirs = some.flatMap(({ outcome }) => outcome ?? []);
-          standing.hindrance ??= hindranceIn(theirs);
-          standing.goesOn ||= theirs.length > 0 && standing.hindrance === null;
-        }
-      const pause = isShared ? null : hindranceIn(outcomes);
-      await settle(run, tried, pause !== null, standingOf);
-      if (pause !== null) {
-        health = afterFailure(health, pause.because, now(), pause.retryAt);
-        return "left";
-      }
-      health = answered > 0 ? HEALTHY : health;
+        for (const [name, some] of Map.groupBy(tried, ({ due: one }) => bundleOrPackageOf(one)))
+          byName.set(
+            name,
+            healthAfter(
+              healthOf(name),
+              some.flatMap(({ outcome }) => outcome ?? []),
+              now(),
+            ),
+          );
+      else health = healthAfter(health, outcomes, now());
+      const isPaused = health.pausedUntil > now();
+      await settle(run, tried, isPaused, failing, onWaiting);
+      if (isPaused) return "left";
       due = await read();
       if (due.length === 0) break;
       const atLeast = outcomes.length > 0 ? SECOND : PUTTING_OFF_MILLISECONDS;
@@ -349,7 +372,8 @@ const workOff = async (
     }
     return due.length === 0 ? "empty" : "more";
   } finally {
-    await queue.release(reference, lease, health);
+    const failed = [...byName].filter(([, { failures }]) => failures > 0);
+    await queue.release(reference, lease, { ...health, byName: new Map(failed) });
   }
 };
 
@@ -359,11 +383,21 @@ interface Waiting {
   readonly paused: PausedQueue | null;
 }
 
+type Pause = Omit<PausedQueue, "application" | "environment">;
+
+/** The pause that a health gives; null: none. */
+const pauseOf = (
+  { because, failingSince, pausedUntil: until }: QueueHealth,
+  bundleOrPackage: string | null,
+  since: Instant,
+): Pause | null =>
+  because === null ? null : { bundleOrPackage, because, failingSince: failingSince ?? since, until };
+
 const waitingOf = (
   { application, environment }: QueueReference,
   moment: Instant,
   dueSince: Instant,
-  pause: Omit<PausedQueue, "application" | "environment"> | null,
+  pause: Pause | null,
 ): Waiting => ({
   age: pause?.because === "credential-rejected" || environment !== "production" ? 0 : moment - dueSince,
   paused: pause === null ? null : { application, environment, ...pause },
@@ -374,30 +408,9 @@ const leftIn = async ({ queue, now }: RefreshRun, reference: QueueReference): Pr
   const moment = now();
   const [oldest] = await queue.due(reference, moment, 1);
   if (oldest === undefined) return null;
-  const { because, failingSince, pausedUntil } = await queue.healthOf(reference);
-  const pause = because && {
-    bundleOrPackage: null,
-    because,
-    failingSince: failingSince ?? moment,
-    until: pausedUntil,
-  };
+  const pause = pauseOf(await queue.healthOf(reference), null, moment);
   return waitingOf(reference, moment, oldest.dueSince ?? oldest.dueAt, pause);
 };
-
-/** What a run put off of a queue's bundles and packages. */
-const putOffIn = ({ now }: RefreshRun, reference: QueueReference, byName: Standings): readonly Waiting[] =>
-  [...byName].flatMap(([bundleOrPackage, { hindrance, dueSince, until }]) =>
-    hindrance === null || dueSince === Infinity
-      ? []
-      : [
-          waitingOf(reference, now(), dueSince, {
-            bundleOrPackage,
-            because: hindrance.because,
-            failingSince: dueSince,
-            until,
-          }),
-        ],
-  );
 
 /**
  * Processes the due refreshes of all applications: several queues in parallel, each oldest first and at most
@@ -407,7 +420,7 @@ const putOffIn = ({ now }: RefreshRun, reference: QueueReference, byName: Standi
  * @param until no batch starts from this moment on
  */
 export const refreshDuePurchases = async (run: RefreshRun, until: Instant): Promise<RefreshReport> => {
-  const progress: Progress = { refreshed: 0, failed: 0, standings: new Map() };
+  const progress: Progress = { refreshed: 0, failed: 0, putOff: new Map() };
   const applications = await run.applications();
   const queues = REFRESHED_ENVIRONMENTS.flatMap((environment) =>
     applications.map((application): QueueReference => ({ application, store: run.store, environment })),
@@ -425,8 +438,10 @@ export const refreshDuePurchases = async (run: RefreshRun, until: Instant): Prom
     }
     return "done";
   });
-  const { refreshed, failed, standings } = progress;
-  const putOff = [...standings.values()].flatMap(({ reference, byName }) => putOffIn(run, reference, byName));
+  const { refreshed, failed } = progress;
+  const putOff = [...progress.putOff.values()].map(({ reference, bundleOrPackage, health, dueSince }) =>
+    waitingOf(reference, run.now(), dueSince, pauseOf(health, bundleOrPackage, dueSince)),
+  );
   const waiting = [...left.flatMap((one) => one ?? []), ...putOff];
   return {
     refreshed,

@@ -16,6 +16,11 @@ export interface QueueReference {
   readonly environment: Environment;
 }
 
+/** Health of a queue and, where its application has several bundles or packages, of each one that fails. */
+export interface TakenQueue extends QueueHealth {
+  readonly byName: ReadonlyMap<string, QueueHealth>;
+}
+
 /** Queues of refreshes. A refresh is written in the transaction that stores its purchase's facts. */
 export interface RefreshQueue {
   /** Refreshes due by the moment, oldest first. One strongly consistent read. */
@@ -31,12 +36,12 @@ export interface RefreshQueue {
     purchase: PurchaseReference,
     dueAt: Instant,
   ): Promise<RefreshSource | null>;
-  /** Ends a pause: the next worker tries one refresh at once. The failures before it stay counted. */
+  /** Ends a pause: the next worker tries one refresh at once. The failures of the queue as a whole stay counted. */
   resume(queue: QueueReference): Promise<void>;
   /** Takes the lease, or extends the worker's own. Null: another worker has it, or the queue is paused. */
-  take(queue: QueueReference, lease: Lease, moment: Instant): Promise<QueueHealth | null>;
+  take(queue: QueueReference, lease: Lease, moment: Instant): Promise<TakenQueue | null>;
   /** Ends the lease, if it is still the worker's, and stores the queue's health. */
-  release(queue: QueueReference, lease: Pick<Lease, "worker">, health: QueueHealth): Promise<void>;
+  release(queue: QueueReference, lease: Pick<Lease, "worker">, health: TakenQueue): Promise<void>;
   /**
    * Moves a refresh and the purchase's record of it to another time; null: removes it. A refresh that was moved
    * meanwhile stays where it is.

@@ -25,7 +25,10 @@ const UNSEEN_MILLISECONDS = 10 * MINUTE;
  */
 const ASKED_AGAIN_MILLISECONDS = 2 * DAY;
 
-/** Look-ups without an answer, with none answered before them, after which the store counts as silent. */
+/**
+ * Look-ups without an answer, with none answered before them, after which no more are made for a page. The list goes on: these
+ * purchases may stay without an answer for good, and hide what was voided after them.
+ */
 const UNANSWERED_BEFORE_SILENT = 3;
 
 /** Whether the store gave no answer. A refusal that may concern this purchase alone, and an unreadable answer, are answers. */
@@ -39,8 +42,8 @@ const isSilence = (refreshed: RefreshOutcome): boolean =>
  *
  * @param to end of the period
  * @param until no look-up starts from this moment on
- * @returns number answered, and whether the period is to be read again for one that was not; null: the store does not
- * answer, or time is up
+ * @returns number answered, and whether the period is to be read again for one that was not; null: the credential is rejected,
+ * or time is up
  */
 const refreshVoided = async (
   sweep: AndroidStoreSweep,
@@ -58,24 +61,27 @@ const refreshVoided = async (
   );
   const references = entries.map(({ reference }) => reference);
   const known = await sweep.table.findFacts(application.identifier, [], references, sweep.now());
-  let [answered, unanswered, isLeft] = [0, 0, false];
-  // Each hour from another one on: a few about which the store is silent for good do not stop the list.
-  for (const { purchaseToken, reference } of beginningAt(entries, Math.floor(sweep.now() / HOUR))) {
+  const candidates = entries.flatMap(({ purchaseToken, reference }) => {
     const stored = known.purchases.get(referenceText(reference))?.purchase;
     const [line] = stored?.lines ?? [];
-    if (stored === undefined || line === undefined || stored.verifiedAt > to + UNSEEN_MILLISECONDS) continue;
-    if (stored.lines.every(isRevoked)) continue;
+    const isAsked =
+      stored !== undefined && stored.verifiedAt <= to + UNSEEN_MILLISECONDS && !stored.lines.every(isRevoked);
+    return isAsked && line !== undefined
+      ? [{ purchaseToken, reference, productKind: productKindOf(line.nature) }]
+      : [];
+  });
+  let [answered, unanswered, isLeft] = [0, 0, false];
+  // Each hour from another one on: a few about which the store is silent for good do not hide the others.
+  for (const { purchaseToken, reference, productKind } of beginningAt(
+    candidates,
+    Math.floor(sweep.now() / HOUR),
+  )) {
     if (sweep.now() >= until) return null;
     const refreshed = await refreshAndroidStorePurchase(sweep, application, {
       application: application.identifier,
       purchase: reference,
       dueAt: to,
-      source: {
-        store: "android-store",
-        packageName,
-        purchaseToken,
-        productKind: productKindOf(line.nature),
-      },
+      source: { store: "android-store", packageName, purchaseToken, productKind },
     });
     const { outcome } = refreshed;
     if (outcome === "credential-rejected") return null;
@@ -83,9 +89,9 @@ const refreshVoided = async (
     const isSilent = isSilence(refreshed);
     if (isSilent) unanswered += 1;
     else if (!isUnused) answered += 1;
-    if (answered === 0 && unanswered === UNANSWERED_BEFORE_SILENT) return null;
     // A 404 may be a mistake.
     if (isUnused || outcome === "unknown") isLeft ||= isSilent || sweep.now() - to < ASKED_AGAIN_MILLISECONDS;
+    if (answered === 0 && unanswered === UNANSWERED_BEFORE_SILENT) return { answered, isLeft };
   }
   return { answered, isLeft };
 };

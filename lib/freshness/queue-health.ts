@@ -38,23 +38,6 @@ const PAUSES: Readonly<Record<PauseReason, readonly number[]>> = {
 /** Longest pause that a store can ask for. */
 const LONGEST_PAUSE = 60 * MINUTE;
 
-/**
- * Time until which a refresh is put off, if its bundle or package cannot be asked about while others of its application
- * can: as long again as it has been due, between the first and the last pause, or until the time that the store names.
- */
-export const putOffUntil = (
-  because: PauseReason,
-  dueSince: Instant,
-  moment: Instant,
-  retryAt: Instant | null,
-): Instant => {
-  const [shortest = 0] = PAUSES[because];
-  const longest = PAUSES[because].at(-1) ?? 0;
-  const pause =
-    retryAt === null ? Math.min(moment - dueSince, longest) : Math.min(retryAt - moment, LONGEST_PAUSE);
-  return moment + Math.max(pause, shortest);
-};
-
 /** The queue's health after a failure that concerns the whole queue. */
 export const afterFailure = (
   health: QueueHealth,

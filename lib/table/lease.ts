@@ -49,7 +49,7 @@ export const takeLease = async (
 const setHealth = async (
   { client, name }: Table,
   key: Key,
-  attributes: HealthAttributes & Partial<LeaseAttributes>,
+  attributes: HealthAttributes & Partial<LeaseAttributes> & { readonly byName?: object | undefined },
   condition: Condition,
 ): Promise<void> => {
   const update = updateOf(name, key, attributes, condition);
@@ -61,7 +61,9 @@ export const releaseLease = async (
   table: Table,
   key: Key,
   { worker }: Pick<Lease, "worker">,
-  health: Partial<QueueHealth<string>> = {},
+  health: Partial<QueueHealth<string>> & {
+    readonly byName?: Readonly<Record<string, QueueHealth<string>>> | undefined;
+  } = {},
 ): Promise<void> => setHealth(table, key, { ...health, leaseUntil: 0 }, leaseIsOf(worker));
 
 /** Queues that one worker at a time works off. Each has an item for its lease and its health. */
@@ -81,6 +83,8 @@ export const createLeasedQueues = <Queue, Reason extends string>(
     };
   };
   return {
+    healthIn,
+
     healthOf: async (queue: Queue): Promise<QueueHealth<Reason>> => {
       const item = await readItem(table, keyOf(queue));
       return item === undefined ? HEALTHY : healthIn(item);

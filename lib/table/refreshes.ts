@@ -1,3 +1,4 @@
+import { UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod/mini";
 import type { RefreshQueue } from "../customers/refresh-queue.ts";
 import { epochSeconds } from "../duration.ts";
@@ -5,17 +6,23 @@ import { PAUSE_REASONS } from "../freshness/queue-health.ts";
 import type { PurchaseReference } from "../entitlements/purchase.ts";
 import type { DueRefresh, PlannedRefresh, RefreshMove } from "../freshness/refresh.ts";
 import type { ApplicationId } from "../identifiers.ts";
+import { once } from "../once.ts";
 import { refreshUnchanged, revisionUnchanged } from "./conditions.ts";
 import { refreshItem } from "./items.ts";
 import { afterDueBy, keys, refreshKey, refreshPartition, refreshStateKey, TABLE } from "./keys.ts";
-import { createLeasedQueues } from "./lease.ts";
+import { createLeasedQueues, releaseLease, takeLease } from "./lease.ts";
 import { queryPages } from "./query.ts";
 import { knownItems, parseItem, readItem, type Attributes, type Table, type TimeToLive } from "./table.ts";
-import { transact } from "./transactions.ts";
-import { deletion, put, type TransactItem } from "./writes.ts";
+import { transact, unlessChanged } from "./transactions.ts";
+import { deletion, put, updateOf, type TransactItem } from "./writes.ts";
 
 /** Time after its due time at which a refresh expires, so that a token is not kept if nothing processes the queue. */
 const KEPT_AFTER_DUE_SECONDS = 120 * 24 * 3600;
+
+/** Health of each bundle or package that fails, in the state of a queue. */
+const healthByName = once(() =>
+  z.object({ byName: z.optional(z.record(z.string(), z.record(z.string(), z.unknown()))) }),
+);
 
 const refreshPut = (
   table: string,
@@ -46,7 +53,7 @@ export const refreshWrites = (
 export const createRefreshQueue = (table: Table): RefreshQueue => {
   const { name } = table;
 
-  const queues = createLeasedQueues(table, refreshStateKey, () => z.enum(PAUSE_REASONS));
+  const { healthIn, ...queues } = createLeasedQueues(table, refreshStateKey, () => z.enum(PAUSE_REASONS));
 
   const moveTo = async (due: DueRefresh, to: PlannedRefresh | null): Promise<void> => {
     const { application, purchase, dueAt } = due;
@@ -94,7 +101,32 @@ export const createRefreshQueue = (table: Table): RefreshQueue => {
     },
 
     ...queues,
-    resume: (queue) => queues.resume(queue, { pausedUntil: 0 }),
+    resume: async (queue) => {
+      await queues.resume(queue, { pausedUntil: 0 });
+      const update = updateOf(
+        name,
+        refreshStateKey(queue),
+        { byName: {} },
+        { ConditionExpression: "attribute_exists(byName)" },
+      );
+      await unlessChanged(() => table.client.send(new UpdateCommand(update)));
+    },
+    take: async (queue, lease, moment) => {
+      const item = await takeLease(table, refreshStateKey(queue), lease, moment);
+      if (item === null) return null;
+      const { byName = {} } = parseItem(healthByName, item);
+      return {
+        ...healthIn(item),
+        byName: new Map(
+          Object.entries(byName).map(([bundleOrPackage, health]) => [bundleOrPackage, healthIn(health)]),
+        ),
+      };
+    },
+    release: async (queue, lease, { byName, ...health }) =>
+      releaseLease(table, refreshStateKey(queue), lease, {
+        ...health,
+        byName: byName.size === 0 ? undefined : Object.fromEntries(byName),
+      }),
 
     move: (due, to) => moveTo(due, to === null ? null : { at: to, source: due.source }),
     putOff: (due, until) =>

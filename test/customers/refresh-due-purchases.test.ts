@@ -420,9 +420,7 @@ describe("a bundle whose credential's store is silent, or over its quota", () =>
       const since = refreshing.clock.now;
       await holdOther(key, since - 10 * SECOND);
       const report = await refreshing.run({ directory });
-      // Until the time that the store named, no more is asked, and so nothing is refused.
-      const isAsked = key === "a" || outcome.retryAt === null;
-      expect(report.paused.map(({ because }) => because)).toEqual(isAsked ? ["unavailable"] : []);
+      expect(report.paused.map(({ because }) => because)).toEqual(["unavailable"]);
       const answered = refreshing.asked.find((one) => one.key === key);
       expect((answered?.at ?? Infinity) - since).toBeLessThanOrEqual(5 * SECOND);
       refreshing.clock.now = since + 10 * MINUTE;
@@ -433,7 +431,7 @@ describe("a bundle whose credential's store is silent, or over its quota", () =>
     const waiting = Object.values(await queuedOf(refreshing.world)).filter((at) => at < NOW + DAY);
     expect(waiting).toHaveLength(70);
   });
-  test("has its refreshes put off, which keep their age: as long again as they have been due, five minutes at most", async () => {
+  test("has its refreshes put off, which keep their age, and are asked about as often as if it were alone", async () => {
     const refreshing = createRefreshing(table);
     const { directory } = ofTwoBundles(refreshing);
     const dueSince = NOW - 2 * MINUTE + 5 * SECOND;
@@ -449,8 +447,8 @@ describe("a bundle whose credential's store is silent, or over its quota", () =>
           environment: "production",
           bundleOrPackage: BUNDLE,
           because: "unavailable",
-          failingSince: dueSince,
-          until: NOW + (NOW - dueSince),
+          failingSince: NOW,
+          until: NOW + 30 * SECOND,
         },
       ],
     });
@@ -460,11 +458,13 @@ describe("a bundle whose credential's store is silent, or over its quota", () =>
       ages.push((await refreshing.run({ directory })).oldest);
     }
     const minutes = refreshing.asked.map(({ at }) => (at - NOW) / MINUTE);
-    expect(minutes).toEqual([0, 2, 6, 11, 16, 21, 26]);
-    expect(Math.max(...ages)).toBe(26 * MINUTE + NOW - dueSince);
+    expect(minutes).toEqual([0, 1, 2, 4, 8, 13, 18, 23, 28]);
+    for (let minute = 10; minute < 30; minute += 1) {
+      const told = Math.max(...ages.slice(minute - 5, minute));
+      expect(told).toBeGreaterThanOrEqual((minute - 5) * MINUTE);
+    }
     refreshing.answering();
-    refreshing.clock.now += MINUTE;
-    await refreshing.run({ directory });
+    await runEveryMinute(refreshing, 6, { directory });
     expect((await queuedOf(refreshing.world))["0"]).toBeGreaterThan(NOW + DAY);
     expect(JSON.stringify(await refreshing.world.items())).not.toContain("dueSince");
   });
@@ -484,6 +484,33 @@ describe("a bundle whose credential's store is silent, or over its quota", () =>
     const recovered = refreshing.clock.now;
     await runEveryMinute(refreshing, 6, { directory });
     expect(Object.values(await queuedOf(refreshing.world)).filter((at) => at < recovered + DAY)).toEqual([]);
+  });
+  test("is asked about nothing before the time that its store names, also what becomes due since, and its age is told", async () => {
+    const refreshing = createRefreshing(table);
+    const { directory } = ofTwoBundles(refreshing);
+    for (let minute = 0; minute < 15; minute += 1)
+      for (const key of ["a", "b"]) await refreshing.hold(`${minute}-${key}`, NOW + (minute - 1) * MINUTE);
+    refreshing.answering(() => ({ outcome: "unavailable", retryAt: NOW + 20 * MINUTE }));
+    const reports = await runEveryMinute(refreshing, 19, { directory });
+    expect(refreshing.asked).toHaveLength(2);
+    for (let minute = 5; minute < 19; minute += 1) {
+      const told = Math.max(...reports.slice(minute - 5, minute).map(({ oldest }) => oldest));
+      expect(told).toBeGreaterThanOrEqual((minute - 5) * MINUTE);
+    }
+    refreshing.answering();
+    await runEveryMinute(refreshing, 6, { directory });
+    expect(Object.values(await queuedOf(refreshing.world)).filter((at) => at < NOW + DAY)).toEqual([]);
+  });
+  test("of an application that has only one left counts no more", async () => {
+    const refreshing = createRefreshing(table);
+    const { directory, holdOther } = ofTwoBundles(refreshing);
+    await holdOther("other", NOW - MINUTE);
+    refreshing.answering(() => ({ outcome: "unavailable", retryAt: NOW + 20 * MINUTE }));
+    await refreshing.run({ directory });
+    await refreshing.hold("0", NOW - MINUTE);
+    refreshing.answering();
+    refreshing.clock.now += MINUTE;
+    expect(await refreshing.run()).toMatchObject({ refreshed: 1, paused: [] });
   });
   test("lets one of its refreshes that was asked about after an hour move on by an hour", async () => {
     const refreshing = createRefreshing(table);
@@ -521,8 +548,8 @@ describe("a bundle whose credential's store is silent, or over its quota", () =>
     ]);
     const asked = Map.groupBy(refreshing.asked, ({ key }) => key);
     const minutesOf = (key: string) => asked.get(key)?.map(({ at }) => Math.floor((at - NOW) / MINUTE));
-    expect(minutesOf("silent")).toEqual([0, 1, 3, 7, 12, 17, 22]);
-    expect(minutesOf("rejected")).toEqual([0, 5, 11, 23]);
+    expect(minutesOf("silent")).toEqual([0, 1, 2, 4, 8, 13, 18, 23]);
+    expect(minutesOf("rejected")).toEqual([0, 5, 20]);
   });
   test("is asked about at once, if the queue was paused when it was the only one", async () => {
     const refreshing = createRefreshing(table);

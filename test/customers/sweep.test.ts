@@ -502,15 +502,22 @@ describe("the list of voided purchases", () => {
     });
     expect(asked).toHaveLength(3);
   });
-  test("is read past three at its head about which the store is silent for good", async () => {
+  test("is read past three about which the store is silent for good, on their page and on later ones", async () => {
     const stuck = ["1", "2", "3"];
-    const swept = await aPackage(...Array.from({ length: 4 }, () => page(null, ...stuck, TOKEN)));
-    for (const token of [...stuck, TOKEN]) await swept.own(token, "production", NOW - DAY);
-    const asked: string[] = [];
-    for (let hour = 0; hour < 4; hour += 1)
+    const unknown = Array.from({ length: 40 }, (_, index) => `unknown-${index}`);
+    const [beside, after] = ["beside", TOKEN];
+    const pages = Array.from({ length: 4 }, () => [
+      page("next", ...stuck, beside, ...unknown),
+      page(null, after),
+    ]);
+    const swept = await aPackage(...pages.flat());
+    for (const token of [...stuck, beside, after]) await swept.own(token, "production", NOW - DAY);
+    const asked: string[][] = [];
+    for (let hour = 0; hour < 4; hour += 1) {
+      asked.push([]);
       await swept.sweep(
         (_of, { purchaseToken }) => {
-          asked.push(purchaseToken);
+          asked.at(-1)?.push(purchaseToken);
           return Promise.resolve(
             stuck.includes(purchaseToken)
               ? { outcome: "unavailable", retryAfterSeconds: 5, status: 500, reason: "backendError" }
@@ -519,7 +526,9 @@ describe("the list of voided purchases", () => {
         },
         { now: () => PRESENT + hour * HOUR },
       );
-    expect(asked).toContain(TOKEN);
+    }
+    expect(asked[0]).toContain(after);
+    expect(asked.flat()).toContain(beside);
   });
   test.each<[what: string, status: number, reason: string | null]>([
     ["refuses for reasons that are not known", 400, "aReasonOfNextYear"],

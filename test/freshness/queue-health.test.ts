@@ -1,7 +1,6 @@
 import {
   afterFailure,
   HEALTHY,
-  putOffUntil,
   type PauseReason,
   type QueueHealth,
 } from "../../lib/freshness/queue-health.ts";
@@ -55,27 +54,5 @@ describe("a time that the store names", () => {
     ["later than an hour counts as an hour", NOW + 60 * MINUTE + 1, NOW + 60 * MINUTE],
   ])("%s", (_, retryAt, pausedUntil) => {
     expect(afterFailure(HEALTHY, "unavailable", NOW, retryAt).pausedUntil).toBe(pausedUntil);
-  });
-});
-
-describe("a refresh that is put off", () => {
-  test.each<[because: "unavailable" | "credential-rejected", dueFor: number, minutes: number]>([
-    ["unavailable", 0, 0.5],
-    ["unavailable", 0.5, 0.5],
-    ["unavailable", 3, 3],
-    ["unavailable", 5, 5],
-    ["unavailable", 600, 5],
-    ["credential-rejected", 0, 5],
-    ["credential-rejected", 20, 20],
-    ["credential-rejected", 600, 60],
-  ])("waits as long again as it has been due: %s, due for %s minutes, %s", (because, dueFor, minutes) => {
-    expect(putOffUntil(because, NOW - dueFor * MINUTE, NOW, null)).toBe(NOW + minutes * MINUTE);
-  });
-  test.each<[what: string, retryAt: number, until: number]>([
-    ["is the time that it waits for, however long it has been due", NOW + 10 * MINUTE, NOW + 10 * MINUTE],
-    ["is no sooner than the first pause", NOW + SECOND, NOW + 30 * SECOND],
-    ["is an hour away at most", NOW + 60 * MINUTE + 1, NOW + 60 * MINUTE],
-  ])("a time that the store names %s", (_, retryAt, until) => {
-    expect(putOffUntil("unavailable", NOW - 30 * MINUTE, NOW, retryAt)).toBe(until);
   });
 });

@@ -136,7 +136,7 @@ const anApplication = async ({ hasKey = true }: { hasKey?: boolean } = {}) => {
     };
     const lease = { worker: uuid(), until: moment + MINUTE };
     await queue.take(reference, lease, moment);
-    await queue.release(reference, lease, afterFailure(HEALTHY, because, moment));
+    await queue.release(reference, lease, { ...afterFailure(HEALTHY, because, moment), byName: new Map() });
   };
   return { identifier, application, apple, google, store, work, asked, fail };
 };

@@ -89,33 +89,34 @@ describe("what is due", () => {
 });
 
 describe("a lease", () => {
+  const TAKEN = { ...HEALTHY, byName: new Map() };
   const lease = (worker: string, until: number) => ({ worker, until });
 
   test("is refused to another worker until it ends", async () => {
     const { queue, reference } = await holding({});
-    expect(await queue.take(reference, lease("a", NOW + 60), NOW)).toEqual(HEALTHY);
+    expect(await queue.take(reference, lease("a", NOW + 60), NOW)).toEqual(TAKEN);
     expect(await queue.take(reference, lease("b", NOW + 119), NOW + 59)).toBeNull();
-    expect(await queue.take(reference, lease("b", NOW + 120), NOW + 60)).toEqual(HEALTHY);
+    expect(await queue.take(reference, lease("b", NOW + 120), NOW + 60)).toEqual(TAKEN);
     expect(await queue.take(reference, lease("a", NOW + 121), NOW + 61)).toBeNull();
   });
   test("is extended by its own worker, also after it ran out", async () => {
     const { queue, reference } = await holding({});
     await queue.take(reference, lease("a", NOW + 60), NOW);
-    expect(await queue.take(reference, lease("a", NOW + 90), NOW + 30)).toEqual(HEALTHY);
+    expect(await queue.take(reference, lease("a", NOW + 90), NOW + 30)).toEqual(TAKEN);
     expect(await queue.take(reference, lease("b", NOW + 149), NOW + 89)).toBeNull();
-    expect(await queue.take(reference, lease("a", NOW + 200), NOW + 140)).toEqual(HEALTHY);
+    expect(await queue.take(reference, lease("a", NOW + 200), NOW + 140)).toEqual(TAKEN);
   });
   test("that is released is free at once", async () => {
     const { queue, reference } = await holding({});
     await queue.take(reference, lease("a", NOW + 60), NOW);
-    await queue.release(reference, lease("a", NOW + 60), HEALTHY);
-    expect(await queue.take(reference, lease("b", NOW + 60), NOW)).toEqual(HEALTHY);
+    await queue.release(reference, lease("a", NOW + 60), TAKEN);
+    expect(await queue.take(reference, lease("b", NOW + 60), NOW)).toEqual(TAKEN);
   });
   test("is not released by a worker that has lost it", async () => {
     const { queue, reference } = await holding({});
     await queue.take(reference, lease("a", NOW + 60), NOW);
     await queue.take(reference, lease("b", NOW + 120), NOW + 60);
-    const failing = { ...HEALTHY, failures: 1, because: "unavailable" as const, pausedUntil: NOW + 1000 };
+    const failing = { ...TAKEN, failures: 1, because: "unavailable" as const, pausedUntil: NOW + 1000 };
     await queue.release(reference, lease("a", NOW + 60), failing);
     expect(await queue.healthOf(reference)).toEqual(HEALTHY);
     expect(await queue.take(reference, lease("c", NOW + 121), NOW + 61)).toBeNull();
@@ -129,10 +130,29 @@ describe("a lease", () => {
       pausedUntil: NOW + 1000,
     } as const;
     await queue.take(reference, lease("a", NOW + 60), NOW);
-    await queue.release(reference, lease("a", NOW + 60), paused);
+    await queue.release(reference, lease("a", NOW + 60), { ...TAKEN, ...paused });
     expect(await queue.healthOf(reference)).toEqual(paused);
     expect(await queue.take(reference, lease("a", NOW + 2000), NOW + 999)).toBeNull();
-    expect(await queue.take(reference, lease("b", NOW + 2000), NOW + 1000)).toEqual(paused);
+    expect(await queue.take(reference, lease("b", NOW + 2000), NOW + 1000)).toEqual({ ...TAKEN, ...paused });
+  });
+  test("keeps the health of each bundle that fails, until an operator ends its pause", async () => {
+    const { queue, reference } = await holding({});
+    const failing = {
+      failures: 1,
+      because: "unavailable",
+      failingSince: NOW,
+      pausedUntil: NOW + 1000,
+    } as const;
+    const byName = new Map([["com.example.other", failing]]);
+    const taken = async () => queue.take(reference, lease("a", NOW + 60), NOW);
+    await taken();
+    await queue.release(reference, lease("a", NOW + 60), { ...TAKEN, byName });
+    expect(await taken()).toEqual({ ...TAKEN, byName });
+    await queue.resume(reference);
+    expect(await taken()).toEqual(TAKEN);
+    await queue.release(reference, lease("a", NOW + 60), { ...TAKEN, byName });
+    await queue.release(reference, lease("a", NOW + 60), TAKEN);
+    expect(await taken()).toEqual(TAKEN);
   });
 });
 
