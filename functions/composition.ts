@@ -13,7 +13,7 @@ import type { IosStoreCustomers } from "../lib/customers/ios-store-request.ts";
 import type { AndroidStoreLinking } from "../lib/customers/link-android-store-customer.ts";
 import type { AndroidStoreReception } from "../lib/customers/receive-android-store-notification.ts";
 import { refreshAndroidStorePurchase } from "../lib/customers/refresh-android-store-purchase.ts";
-import type { RefreshRun } from "../lib/customers/refresh-due-purchases.ts";
+import type { RefreshRun } from "../lib/customers/refresh-queue-turn.ts";
 import { refreshIosStorePurchase } from "../lib/customers/refresh-ios-store-purchase.ts";
 import type { AndroidStoreSweep } from "../lib/customers/sweep-android-store-refunds.ts";
 import type { IosStoreSweep } from "../lib/customers/sweep-ios-store-notifications.ts";

@@ -12,7 +12,8 @@ import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store
 import { linkIosStoreCustomer } from "../../lib/customers/link-ios-store-customer.ts";
 import { receiveAndroidStoreNotification } from "../../lib/customers/receive-android-store-notification.ts";
 import { receiveIosStoreNotification } from "../../lib/customers/receive-ios-store-notification.ts";
-import { refreshDuePurchases, type RefreshRun } from "../../lib/customers/refresh-due-purchases.ts";
+import { refreshDuePurchases } from "../../lib/customers/refresh-due-purchases.ts";
+import type { RefreshRun } from "../../lib/customers/refresh-queue-turn.ts";
 import { DAY, MINUTE } from "../../lib/duration.ts";
 import { catalogOf } from "../../lib/entitlements/catalog.ts";
 import { referenceText } from "../../lib/entitlements/purchase.ts";

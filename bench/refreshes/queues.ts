@@ -1,10 +1,7 @@
 import { v7 as uuid } from "uuid";
 import type { Application } from "../../lib/applications/application.ts";
-import {
-  refreshDuePurchases,
-  type RefreshReport,
-  type RefreshRun,
-} from "../../lib/customers/refresh-due-purchases.ts";
+import { refreshDuePurchases, type RefreshReport } from "../../lib/customers/refresh-due-purchases.ts";
+import type { RefreshRun } from "../../lib/customers/refresh-queue-turn.ts";
 import type { RefreshOutcome } from "../../lib/customers/refresh-outcome.ts";
 import type { QueueReference, RefreshQueue } from "../../lib/customers/refresh-queue.ts";
 import { MINUTE, SECOND } from "../../lib/duration.ts";

@@ -1,4 +1,4 @@
-import { REFRESHES_PER_SECOND } from "../../lib/customers/refresh-due-purchases.ts";
+import { REFRESHES_PER_SECOND } from "../../lib/customers/refresh-queue-turn.ts";
 
 /**
  * The hottest key of the table: an application's queue of refreshes, one partition key for each store and environment. Each

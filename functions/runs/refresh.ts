@@ -1,8 +1,5 @@
-import {
-  refreshDuePurchases,
-  type RefreshReport,
-  type RefreshRun,
-} from "../../lib/customers/refresh-due-purchases.ts";
+import { refreshDuePurchases, type RefreshReport } from "../../lib/customers/refresh-due-purchases.ts";
+import type { RefreshRun } from "../../lib/customers/refresh-queue-turn.ts";
 import type { Store } from "../../lib/contract/schemas.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { endOf, type Invocation } from "./invocation.ts";

@@ -3,7 +3,7 @@ import type { Store } from "../contract/schemas.ts";
 import type { CustomerTable } from "../customers/customer-table.ts";
 import type { StoredCustomer, StoredPurchase } from "../customers/records.ts";
 import { SAME_ANSWER_MILLISECONDS } from "../customers/plan-customer-change.ts";
-import { REFRESHES_PER_SECOND, SANDBOX_REFRESHES_PER_SECOND } from "../customers/refresh-due-purchases.ts";
+import { REFRESHES_PER_SECOND, SANDBOX_REFRESHES_PER_SECOND } from "../customers/refresh-queue-turn.ts";
 import type { RefreshQueue } from "../customers/refresh-queue.ts";
 import { SECOND } from "../duration.ts";
 import { referenceText, type PurchaseReference } from "../entitlements/purchase.ts";

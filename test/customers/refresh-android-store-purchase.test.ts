@@ -5,7 +5,8 @@ import {
   type AndroidStoreLinking,
 } from "../../lib/customers/link-android-store-customer.ts";
 import { refreshAndroidStorePurchase } from "../../lib/customers/refresh-android-store-purchase.ts";
-import { refreshDuePurchases, type RefreshRun } from "../../lib/customers/refresh-due-purchases.ts";
+import { refreshDuePurchases } from "../../lib/customers/refresh-due-purchases.ts";
+import type { RefreshRun } from "../../lib/customers/refresh-queue-turn.ts";
 import { createAcknowledgementQueue } from "../../lib/table/acknowledgements.ts";
 import { createRefreshQueue } from "../../lib/table/refreshes.ts";
 import { referenceText } from "../../lib/entitlements/purchase.ts";

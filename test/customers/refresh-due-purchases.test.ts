@@ -1,11 +1,7 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
-import {
-  LEASE_MILLISECONDS,
-  refreshDuePurchases,
-  type RefreshReport,
-  type RefreshRun,
-} from "../../lib/customers/refresh-due-purchases.ts";
+import { refreshDuePurchases, type RefreshReport } from "../../lib/customers/refresh-due-purchases.ts";
+import { LEASE_MILLISECONDS, type RefreshRun } from "../../lib/customers/refresh-queue-turn.ts";
 import type { RefreshOutcome } from "../../lib/customers/refresh-outcome.ts";
 import { createRefreshQueue } from "../../lib/table/refreshes.ts";
 import { assertInvariants } from "../support/invariants.ts";

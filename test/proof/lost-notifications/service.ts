@@ -20,7 +20,8 @@ import { readAccountEntitlements } from "../../../lib/customers/read-account-ent
 import { receiveAndroidStoreNotification } from "../../../lib/customers/receive-android-store-notification.ts";
 import { receiveIosStoreNotification } from "../../../lib/customers/receive-ios-store-notification.ts";
 import { refreshAndroidStorePurchase } from "../../../lib/customers/refresh-android-store-purchase.ts";
-import { refreshDuePurchases, type RefreshRun } from "../../../lib/customers/refresh-due-purchases.ts";
+import { refreshDuePurchases } from "../../../lib/customers/refresh-due-purchases.ts";
+import type { RefreshRun } from "../../../lib/customers/refresh-queue-turn.ts";
 import { refreshIosStorePurchase } from "../../../lib/customers/refresh-ios-store-purchase.ts";
 import type { QueueReference } from "../../../lib/customers/refresh-queue.ts";
 import { sweepAndroidStoreRefunds } from "../../../lib/customers/sweep-android-store-refunds.ts";
