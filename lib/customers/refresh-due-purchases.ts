@@ -5,12 +5,7 @@ import { REFRESHED_ENVIRONMENTS } from "../freshness/refresh.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { inTurns } from "../in-turns.ts";
 import type { QueueReference } from "./refresh-queue.ts";
-import {
-  REFRESHES_PER_SECOND,
-  workOff,
-  type RefreshProgress,
-  type RefreshRun,
-} from "./refresh-queue-turn.ts";
+import { workOff, type RefreshProgress, type RefreshRun } from "./refresh-queue-turn.ts";
 
 /** A queue that is paused, or a bundle or package of it whose refreshes are put off. */
 export interface PausedQueue {
@@ -77,7 +72,7 @@ const leftIn = async ({ queue, now }: RefreshRun, reference: QueueReference): Pr
 
 /**
  * Processes the due refreshes of all applications: several queues in parallel, each oldest first and at most
- * {@link REFRESHES_PER_SECOND} per second. A failing store or a rejected credential concerns only that application's
+ * `REFRESHES_PER_SECOND`. A failing store or a rejected credential concerns only that application's
  * queue.
  *
  * @param until no batch starts from this moment on
