@@ -19,11 +19,6 @@ import { deletion, put, updateOf, type TransactItem } from "./writes.ts";
 /** Time after its due time at which a refresh expires, so that a token is not kept if nothing processes the queue. */
 const KEPT_AFTER_DUE_SECONDS = 120 * 24 * 3600;
 
-/** Health of each bundle or package that fails, in the state of a queue. */
-const healthByName = once(() =>
-  z.object({ byName: z.optional(z.record(z.string(), z.record(z.string(), z.unknown()))) }),
-);
-
 const refreshPut = (
   table: string,
   application: ApplicationId,
@@ -53,6 +48,10 @@ export const refreshWrites = (
 export const createRefreshQueue = (table: Table): RefreshQueue => {
   const { name } = table;
 
+  /** Health of each bundle or package that fails, in the state of a queue. */
+  const healthByName = once(() =>
+    z.object({ byName: z.optional(z.record(z.string(), z.record(z.string(), z.unknown()))) }),
+  );
   const { healthIn, ...queues } = createLeasedQueues(table, refreshStateKey, () => z.enum(PAUSE_REASONS));
 
   const moveTo = async (due: DueRefresh, to: PlannedRefresh | null): Promise<void> => {
