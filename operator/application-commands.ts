@@ -7,7 +7,7 @@ import { storesInEnvironments } from "../lib/customers/store-in-environment.ts";
 import { sweptStoresOf } from "../lib/customers/sweep.ts";
 import { isoTime } from "../lib/entitlements/time.ts";
 import { REFRESHED_ENVIRONMENTS } from "../lib/freshness/refresh.ts";
-import { pauseJson, pauseText } from "./asking-text.ts";
+import { pauseJson, pauseText, putOffText } from "./asking-text.ts";
 import { named } from "./apply-command.ts";
 import { type Answer, timeOrNull } from "./answer.ts";
 import { OperatorError } from "./operator-error.ts";
@@ -53,7 +53,12 @@ const queuesOf = async ({ queue, moment }: Session, application: Application) =>
         queue.due(reference, moment, 1),
         queue.healthOf(reference),
       ]);
-      return { store, environment, oldestDueAt: oldest === undefined ? null : isoTime(oldest.dueAt), health };
+      return {
+        store,
+        environment,
+        oldestDueAt: oldest === undefined ? null : isoTime(oldest.dueSince ?? oldest.dueAt),
+        health,
+      };
     }),
   );
 };
@@ -100,6 +105,7 @@ export const showApplication = async (session: Session, identifier: string): Pro
         environment,
         oldestDueAt,
         paused: pauseJson(health),
+        putOff: [...health.byName].map(([bundleOrPackage, one]) => ({ bundleOrPackage, ...pauseJson(one) })),
       })),
       sweeps,
     },
@@ -112,6 +118,9 @@ export const showApplication = async (session: Session, identifier: string): Pro
       ...queues.flatMap(({ store, environment, oldestDueAt, health }) => [
         `# Queue of ${store}, ${environment}: ${oldestDueAt === null ? "nothing is due" : `oldest due since ${oldestDueAt}`}`,
         ...pauseText(store, health, session.moment).map((text) => `# ${text}`),
+        ...[...health.byName].flatMap(([bundleOrPackage, one]) =>
+          putOffText(store, bundleOrPackage, one, session.moment).map((text) => `# ${text}`),
+        ),
       ]),
       ...sweeps.map(
         ({ store, environment, bundleOrPackage, sweptUntil }) =>

@@ -56,13 +56,34 @@ const capitalized = (text: string): string => text.charAt(0).toUpperCase() + tex
 export const notAskedText = (store: Store, because: NotAskedReason): string =>
   `${capitalized(STORE_NAMES[store])} is not asked: ${NOT_ASKED[because]}`;
 
-/** A queue's pause, in a sentence; empty: it is not paused. */
-export const pauseText = (store: Store, health: QueueHealth | undefined, moment: Instant): string[] => {
-  if (health === undefined || health.because === null) return [];
-  const { because, failingSince, pausedUntil } = health;
+/** @param waits subject and word of what waits: `the queue is`, `paused` */
+const failingText = (
+  { because, failingSince, pausedUntil }: QueueHealth,
+  asked: string,
+  [subject, waits]: readonly [string, string],
+  moment: Instant,
+): string[] => {
+  if (because === null) return [];
   const since = failingSince === null ? "" : ` since ${isoTime(failingSince)}`;
-  const next = pausedUntil > moment ? `paused until ${isoTime(pausedUntil)}` : "tried again at once";
-  return [`${capitalized(STORE_NAMES[store])} ${PAUSED[because]}${since}: the queue is ${next}`];
+  const next = pausedUntil > moment ? `${waits} until ${isoTime(pausedUntil)}` : "tried again at once";
+  return [`${asked.replace("%", PAUSED[because])}${since}: ${subject} ${next}`];
+};
+
+/** A queue's pause, in a sentence; empty: it is not paused. */
+export const pauseText = (store: Store, health: QueueHealth | undefined, moment: Instant): string[] =>
+  health === undefined
+    ? []
+    : failingText(health, `${capitalized(STORE_NAMES[store])} %`, ["the queue is", "paused"], moment);
+
+/** Why the refreshes of one of several bundles or packages are put off, in a sentence; empty: they are not. */
+export const putOffText = (
+  store: Store,
+  bundleOrPackage: string,
+  health: QueueHealth,
+  moment: Instant,
+): string[] => {
+  const asked = `Of ${bundleOrPackage}, ${STORE_NAMES[store]} %`;
+  return failingText(health, asked, ["its refreshes are", "put off"], moment);
 };
 
 /** A queue's pause as JSON; null: it is not paused. */

@@ -82,7 +82,7 @@ const memoryQueues = (wait: (milliseconds: number) => Promise<void>) => {
     },
     healthOf: async (reference) => {
       await roundTrip("healthOf");
-      return of(reference).health;
+      return { ...of(reference).health, byName: new Map() };
     },
     take: async (reference, { worker, until }, moment) => {
       await roundTrip("take");

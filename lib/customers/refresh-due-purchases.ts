@@ -5,7 +5,7 @@ import { REFRESHED_ENVIRONMENTS } from "../freshness/refresh.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { inTurns } from "../in-turns.ts";
 import type { QueueReference } from "./refresh-queue.ts";
-import { workOff, type RefreshProgress, type RefreshRun } from "./refresh-queue-turn.ts";
+import { bundleOrPackageOf, workOff, type RefreshProgress, type RefreshRun } from "./refresh-queue-turn.ts";
 
 /** A queue that is paused, or a bundle or package of it whose refreshes are put off. */
 export interface PausedQueue {
@@ -66,7 +66,10 @@ const leftIn = async ({ queue, now }: RefreshRun, reference: QueueReference): Pr
   const moment = now();
   const [oldest] = await queue.due(reference, moment, 1);
   if (oldest === undefined) return null;
-  const pause = pauseOf(await queue.healthOf(reference), null, moment);
+  const { byName, ...whole } = await queue.healthOf(reference);
+  const name = bundleOrPackageOf(oldest);
+  const own = byName.get(name);
+  const pause = own === undefined ? pauseOf(whole, null, moment) : pauseOf(own, name, moment);
   return waitingOf(reference, moment, oldest.dueSince ?? oldest.dueAt, pause);
 };
 

@@ -62,7 +62,7 @@ const UNANSWERED_LATER_STEP = HOUR;
  */
 const PUT_OFF_AT_MOST = 4 * MINUTE;
 
-/** Shortest time of a batch of which nothing is asked, but put off. */
+/** Shortest time of a batch, however little of it is asked. */
 const PUTTING_OFF_MILLISECONDS = SECOND / 4;
 
 /**
@@ -71,7 +71,7 @@ const PUTTING_OFF_MILLISECONDS = SECOND / 4;
 const MOVES_ON_AFTER = 60 * 60 * SECOND;
 
 /** The bundle or package of a refresh, each of which has a credential of its own. */
-const bundleOrPackageOf = ({ source }: DueRefresh): string =>
+export const bundleOrPackageOf = ({ source }: DueRefresh): string =>
   source.store === "ios-store" ? source.bundleIdentifier : source.packageName;
 
 /** An application's bundles, or packages: each has a credential and a quota of its own. */
@@ -198,8 +198,6 @@ const hindranceIn = (outcomes: readonly RefreshOutcome[]): Hindrance | null => {
   return failures.length > 0 ? { because: "unavailable", retryAt: null } : null;
 };
 
-const UNANSWERED: RefreshOutcome = { outcome: "unavailable", retryAt: null };
-
 /** A refresh of a batch, and its outcome; null: it was not tried, because its bundle or package cannot be asked about. */
 interface Tried {
   readonly due: DueRefresh;
@@ -240,7 +238,8 @@ const settle = async (
         }
       }
     }
-    await moveOn(run, due, outcome ?? UNANSWERED, isPaused || health !== null);
+    // Not asked, and its pause has ended meanwhile: the next batch has it.
+    if (outcome !== null) await moveOn(run, due, outcome, isPaused || health !== null);
   });
   await Promise.all(moves.map((move) => move.catch(run.onFailure)));
 };
@@ -289,6 +288,12 @@ export const workOff = async (
     const known = byName.get(bundleOrPackageOf(due)) ?? HEALTHY;
     return known.pausedUntil > now() ? known : null;
   };
+  /** Forgets the pauses from before this turn that an operator has ended since. */
+  const forgetEndedPauses = async (): Promise<void> => {
+    const stored = await queue.healthOf(reference);
+    for (const [name, known] of taken.byName)
+      if (byName.get(name) === known && !stored.byName.has(name)) byName.set(name, HEALTHY);
+  };
   const onWaiting = (due: DueRefresh, known: QueueHealth, dueSince: Instant): void => {
     const bundleOrPackage = bundleOrPackageOf(due);
     const text = `${reference.application} ${reference.environment} ${bundleOrPackage}`;
@@ -299,8 +304,8 @@ export const workOff = async (
   const turnEnds = Math.min(until, now() + TURN_MILLISECONDS);
   const triedBefore = new Set<string>();
   const isLive = reference.environment === "production";
-  const read = async (): Promise<readonly DueRefresh[]> =>
-    queue.due(reference, now(), isLive ? REFRESHES_PER_SECOND : SANDBOX_REFRESHES_PER_SECOND);
+  const perSecond = isLive ? REFRESHES_PER_SECOND : SANDBOX_REFRESHES_PER_SECOND;
+  const read = async (): Promise<readonly DueRefresh[]> => queue.due(reference, now(), perSecond);
   /** The refreshes to try in the next second: those that were read or, after a failure, two of each bundle or package. */
   const batchOf = (due: readonly DueRefresh[]): readonly DueRefresh[] =>
     [...Map.groupBy(due, bundleOrPackageOf)].flatMap(([name, some]) => {
@@ -312,13 +317,14 @@ export const workOff = async (
     let due = await read();
     while (due.length > 0 && now() < turnEnds) {
       const began = now();
+      if (due.some((one) => failing(one) !== null)) await forgetEndedPauses();
       const tried: readonly Tried[] = await Promise.all(
         batchOf(due).map(async (one) => ({
           due: one,
           outcome: failing(one) === null ? await tryOne(run, application, one, triedBefore) : null,
         })),
       );
-      for (const { due: one } of tried) triedBefore.add(textOf(one));
+      for (const { due: one, outcome } of tried) if (outcome !== null) triedBefore.add(textOf(one));
       const outcomes = tried.flatMap(({ outcome }) => outcome ?? []);
       const answered = outcomes.filter(isAnswer).length;
       progress.refreshed += answered;
@@ -339,7 +345,9 @@ export const workOff = async (
       if (isPaused) return "left";
       due = await read();
       if (due.length === 0) break;
-      const atLeast = outcomes.length > 0 ? SECOND : PUTTING_OFF_MILLISECONDS;
+      // A store is asked a second's share in a second; putting off takes no share of it.
+      const share = isShared ? outcomes.length / perSecond : 1;
+      const atLeast = Math.max(PUTTING_OFF_MILLISECONDS, share * SECOND);
       await run.wait(Math.max(0, began + atLeast - now()));
     }
     return due.length === 0 ? "empty" : "more";

@@ -17,7 +17,7 @@ export interface QueueReference {
 }
 
 /** Health of a queue and, where its application has several bundles or packages, of each one that fails. */
-export interface TakenQueue extends QueueHealth {
+export interface RefreshQueueHealth extends QueueHealth {
   readonly byName: ReadonlyMap<string, QueueHealth>;
 }
 
@@ -26,7 +26,7 @@ export interface RefreshQueue {
   /** Refreshes due by the moment, oldest first. One strongly consistent read. */
   due(queue: QueueReference, moment: Instant, limit: number): Promise<readonly DueRefresh[]>;
   /** Health of the queue; a queue that was never taken is healthy. One strongly consistent read. */
-  healthOf(queue: QueueReference): Promise<QueueHealth>;
+  healthOf(queue: QueueReference): Promise<RefreshQueueHealth>;
   /**
    * Source of a purchase, as stored in its refresh at this time; null: there is no such refresh. One strongly
    * consistent read.
@@ -36,12 +36,12 @@ export interface RefreshQueue {
     purchase: PurchaseReference,
     dueAt: Instant,
   ): Promise<RefreshSource | null>;
-  /** Ends a pause: the next worker tries one refresh at once. The failures of the queue as a whole stay counted. */
+  /** Ends a pause, and the lease of a worker that may not know of it: the next one tries a refresh at once. The failures of the queue as a whole stay counted. */
   resume(queue: QueueReference): Promise<void>;
   /** Takes the lease, or extends the worker's own. Null: another worker has it, or the queue is paused. */
-  take(queue: QueueReference, lease: Lease, moment: Instant): Promise<TakenQueue | null>;
+  take(queue: QueueReference, lease: Lease, moment: Instant): Promise<RefreshQueueHealth | null>;
   /** Ends the lease, if it is still the worker's, and stores the queue's health. */
-  release(queue: QueueReference, lease: Pick<Lease, "worker">, health: TakenQueue): Promise<void>;
+  release(queue: QueueReference, lease: Pick<Lease, "worker">, health: RefreshQueueHealth): Promise<void>;
   /**
    * Moves a refresh and the purchase's record of it to another time; null: removes it. A refresh that was moved
    * meanwhile stays where it is.

@@ -1,18 +1,27 @@
 import { UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod/mini";
-import type { RefreshQueue } from "../customers/refresh-queue.ts";
+import type { RefreshQueue, RefreshQueueHealth } from "../customers/refresh-queue.ts";
 import { epochSeconds } from "../duration.ts";
 import { PAUSE_REASONS } from "../freshness/queue-health.ts";
 import type { PurchaseReference } from "../entitlements/purchase.ts";
 import type { DueRefresh, PlannedRefresh, RefreshMove } from "../freshness/refresh.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { once } from "../once.ts";
+import { compare } from "../order.ts";
 import { refreshUnchanged, revisionUnchanged } from "./conditions.ts";
 import { refreshItem } from "./items.ts";
 import { afterDueBy, keys, refreshKey, refreshPartition, refreshStateKey, TABLE } from "./keys.ts";
-import { createLeasedQueues, releaseLease, takeLease } from "./lease.ts";
+import { createLeasedQueues, releaseLease, takeLease, type LeaseAttributes } from "./lease.ts";
 import { queryPages } from "./query.ts";
-import { knownItems, parseItem, readItem, type Attributes, type Table, type TimeToLive } from "./table.ts";
+import {
+  knownItems,
+  parseItem,
+  readItem,
+  type Attributes,
+  type Item,
+  type Table,
+  type TimeToLive,
+} from "./table.ts";
 import { transact, unlessChanged } from "./transactions.ts";
 import { deletion, put, updateOf, type TransactItem } from "./writes.ts";
 
@@ -52,7 +61,15 @@ export const createRefreshQueue = (table: Table): RefreshQueue => {
   const healthByName = once(() =>
     z.object({ byName: z.optional(z.record(z.string(), z.record(z.string(), z.unknown()))) }),
   );
-  const { healthIn, ...queues } = createLeasedQueues(table, refreshStateKey, () => z.enum(PAUSE_REASONS));
+  const queues = createLeasedQueues(table, refreshStateKey, () => z.enum(PAUSE_REASONS));
+  const healthsIn = (item: Item): RefreshQueueHealth => ({
+    ...queues.healthIn(item),
+    byName: new Map(
+      Object.entries(parseItem(healthByName, item).byName ?? {})
+        .toSorted(([a], [b]) => compare(a, b))
+        .map(([bundleOrPackage, health]) => [bundleOrPackage, queues.healthIn(health)]),
+    ),
+  });
 
   const moveTo = async (due: DueRefresh, to: PlannedRefresh | null): Promise<void> => {
     const { application, purchase, dueAt } = due;
@@ -99,27 +116,18 @@ export const createRefreshQueue = (table: Table): RefreshQueue => {
       return item === undefined ? null : parseItem(refreshItem, item).source;
     },
 
-    ...queues,
+    healthOf: async (queue) => healthsIn((await readItem(table, refreshStateKey(queue))) ?? {}),
     resume: async (queue) => {
       await queues.resume(queue, { pausedUntil: 0 });
-      const update = updateOf(
-        name,
-        refreshStateKey(queue),
-        { byName: {} },
-        { ConditionExpression: "attribute_exists(byName)" },
-      );
+      const ended = { byName: {}, worker: "", leaseUntil: 0 } satisfies LeaseAttributes & { byName: object };
+      const update = updateOf(name, refreshStateKey(queue), ended, {
+        ConditionExpression: "attribute_exists(byName)",
+      });
       await unlessChanged(() => table.client.send(new UpdateCommand(update)));
     },
     take: async (queue, lease, moment) => {
       const item = await takeLease(table, refreshStateKey(queue), lease, moment);
-      if (item === null) return null;
-      const { byName = {} } = parseItem(healthByName, item);
-      return {
-        ...healthIn(item),
-        byName: new Map(
-          Object.entries(byName).map(([bundleOrPackage, health]) => [bundleOrPackage, healthIn(health)]),
-        ),
-      };
+      return item === null ? null : healthsIn(item);
     },
     release: async (queue, lease, { byName, ...health }) =>
       releaseLease(table, refreshStateKey(queue), lease, {

@@ -4,6 +4,7 @@ import { refreshDuePurchases, type RefreshReport } from "../../lib/customers/ref
 import { LEASE_MILLISECONDS, type RefreshRun } from "../../lib/customers/refresh-queue-turn.ts";
 import type { RefreshOutcome } from "../../lib/customers/refresh-outcome.ts";
 import { createRefreshQueue } from "../../lib/table/refreshes.ts";
+import { purchaseKey } from "../../lib/identifiers.ts";
 import { assertInvariants } from "../support/invariants.ts";
 import { BUNDLE } from "../support/ios-store.ts";
 import { DAY, NOW } from "../support/purchases.ts";
@@ -496,6 +497,80 @@ describe("a bundle whose credential's store is silent, or over its quota", () =>
     refreshing.answering();
     await runEveryMinute(refreshing, 6, { directory });
     expect(Object.values(await queuedOf(refreshing.world)).filter((at) => at < NOW + DAY)).toEqual([]);
+  });
+  test("stays due, and keeps its age, where its pause ends while another one is asked about", async () => {
+    const refreshing = createRefreshing(table);
+    const { directory, holdOther } = ofTwoBundles(refreshing);
+    await refreshing.hold("first", NOW - 10 * SECOND);
+    refreshing.answering(() => DOWN);
+    await refreshing.run({ directory });
+    refreshing.clock.now = NOW + 25 * SECOND;
+    // At a daily step, two days after its end.
+    await refreshing.hold("old", NOW + 20 * SECOND - 2 * DAY);
+    await holdOther("slow", NOW + 10 * SECOND);
+    refreshing.answering(async ({ purchase }, moment) => {
+      await Promise.resolve();
+      if (purchase.key === "slow") refreshing.clock.now = moment + 8 * SECOND;
+      const answer = owned(purchase.key, { endsAt: moment + 30 * DAY, verifiedAt: moment });
+      const bundleIdentifier = purchase.key === "slow" ? OTHER_BUNDLE : BUNDLE;
+      await refreshing.world.at(moment).store({
+        environment: "production",
+        purchases: [answer],
+        origin: fromApple({ source: { store: "ios-store", bundleIdentifier }, askedAt: moment }),
+      });
+      return { outcome: "stored" };
+    });
+    await refreshing.run({ directory });
+    expect(refreshing.asked.map(({ key }) => key)).toContain("old");
+    expect(Math.min(...Object.values(await queuedOf(refreshing.world)))).toBeGreaterThan(NOW + DAY);
+  });
+  test("is asked about once an operator ends its pause, also in a turn that had begun before", async () => {
+    const refreshing = createRefreshing(table);
+    const { directory, holdOther } = ofTwoBundles(refreshing);
+    const application = refreshing.world.application.identifier;
+    const reference = { application, store: "ios-store", environment: "production" } as const;
+    const queue = createRefreshQueue(table);
+    await refreshing.hold("rejected", NOW - MINUTE);
+    refreshing.answering(() => REJECTED);
+    await refreshing.run({ directory });
+    await holdOther("other", NOW - MINUTE);
+    refreshing.clock.now = NOW + MINUTE;
+    refreshing.answering(async ({ purchase }, moment) => {
+      if (purchase.key === "other") {
+        await queue.resume(reference);
+        const known = {
+          store: "ios-store",
+          environment: "production",
+          key: purchaseKey("rejected"),
+        } as const;
+        const facts = await refreshing.runOn(table).table.findFacts(application, [], [known], moment);
+        const [stored] = [...facts.purchases.values()];
+        if (stored !== undefined)
+          await queue.set(application, stored, { dueAt: moment, source: fromApple().source });
+      }
+      return { outcome: "stored" };
+    });
+    await refreshing.run({ directory });
+    expect(refreshing.asked.map(({ key }) => key)).toEqual(["rejected", "other", "rejected"]);
+    expect((await queue.healthOf(reference)).byName.size).toBe(0);
+  });
+  test("whose credential is rejected has no age, also while another worker has the queue", async () => {
+    const refreshing = createRefreshing(table);
+    const { directory } = ofTwoBundles(refreshing);
+    const application = refreshing.world.application.identifier;
+    await refreshing.hold("rejected", NOW - MINUTE);
+    refreshing.answering(() => REJECTED);
+    await refreshing.run({ directory });
+    refreshing.clock.now = NOW + 6 * MINUTE;
+    await createRefreshQueue(table).take(
+      { application, store: "ios-store", environment: "production" },
+      { worker: "another", until: NOW + HOUR },
+      refreshing.clock.now,
+    );
+    expect(await refreshing.run({ directory })).toMatchObject({
+      oldest: 0,
+      paused: [{ bundleOrPackage: BUNDLE, because: "credential-rejected" }],
+    });
   });
   test("of an application that has only one left counts no more", async () => {
     const refreshing = createRefreshing(table);

@@ -556,3 +556,44 @@ test("application show tells the state of its queues, and how far the stores' li
     sweeps: [{ sweptUntil: null }, { sweptUntil: isoTime(NOW) }],
   });
 });
+
+test("application show tells which of several bundles is put off", async () => {
+  const { identifier } = await anApplication();
+  const queue = createRefreshQueue(table);
+  const reference: QueueReference = {
+    application: identifier,
+    store: "ios-store",
+    environment: "production",
+  };
+  const byName = new Map([
+    ["com.example.one", afterFailure(HEALTHY, "unavailable", NOW)],
+    ["com.example.two", afterFailure(HEALTHY, "credential-rejected", NOW - 10 * MINUTE)],
+  ]);
+  await queue.take(reference, { worker: uuid(), until: NOW + MINUTE }, NOW);
+  await queue.release(reference, { worker: "another" }, { ...HEALTHY, byName });
+  expect((await run(["application", "show", identifier])).out).not.toContain("com.example.one");
+  const lease = { worker: uuid(), until: NOW + 3 * MINUTE };
+  await queue.take(reference, lease, NOW + MINUTE);
+  await queue.release(reference, lease, { ...HEALTHY, byName });
+  const shown = (await run(["application", "show", identifier])).out;
+  expect(shown).toContain(
+    `# Of com.example.one, the App Store does not answer since ${isoTime(NOW)}: its refreshes are put off until ${isoTime(NOW + 30 * SECOND)}`,
+  );
+  expect(shown).toContain(
+    `# Of com.example.two, the App Store rejects the application's credential since ${isoTime(NOW - 10 * MINUTE)}: its refreshes are tried again at once`,
+  );
+  expect((await run(["application", "show", identifier, "--json"])).json()).toMatchObject({
+    queues: [
+      {
+        environment: "production",
+        putOff: [
+          { bundleOrPackage: "com.example.one", because: "unavailable" },
+          { bundleOrPackage: "com.example.two", because: "credential-rejected" },
+        ],
+      },
+      { environment: "sandbox", putOff: [] },
+      {},
+      {},
+    ],
+  });
+});

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { RefreshReport } from "../../lib/customers/refresh-due-purchases.ts";
 import type { RefreshOutcome } from "../../lib/customers/refresh-outcome.ts";
-import { createRefreshing, fromApple } from "../customers/refreshing.ts";
+import { createRefreshing, fromApple, queuedOf } from "../customers/refreshing.ts";
 import { owned } from "../customers/world.ts";
 import { cases, TIMEOUT } from "../support/proof.ts";
 import { DAY, NOW } from "../support/purchases.ts";
@@ -40,7 +40,13 @@ const outage: fc.Arbitrary<Outage> = fc
     from: NOW + from * MINUTE,
     to: NOW + (from + lasts) * MINUTE,
   }));
-const due = fc.record({ bundle, at: minute, count: fc.constantFrom(1, 1, 1, 2, 40) });
+/** Refreshes due at once: just after the end, or at the third daily step after it. */
+const due = fc.record({
+  bundle,
+  at: minute,
+  count: fc.constantFrom(1, 1, 1, 2, 40),
+  daysAfterEnd: fc.constantFrom(0, 0, 3),
+});
 
 /** Longest wait once the store is back: the longest pause, and the minute until the next run. */
 const WAITS: Readonly<Record<Failing, number>> = {
@@ -70,7 +76,8 @@ test(
         fc.integer({ min: 1, max: 3 }),
         fc.array(outage, { maxLength: 4 }),
         fc.array(due, { minLength: 1, maxLength: 8 }),
-        async (bundles, allOutages, allDue) => {
+        fc.constantFrom(0, 0, 8),
+        async (bundles, allOutages, allDue, answersTake) => {
           const refreshing = createRefreshing(createMemoryTable());
           const nameOf = (place: number): string => `com.example.${place % bundles}`;
           const outagesOf = (name: string) => allOutages.filter((one) => nameOf(one.bundle) === name);
@@ -84,21 +91,28 @@ test(
           const directory = {
             byIdentifier: () => Promise.resolve({ ...refreshing.world.application, iosStore }),
           };
-          const purchases = allDue.flatMap(({ bundle: of, at, count }, index) =>
-            Array.from({ length: count }, (_, copy) => ({
-              key: `${index}-${copy}`,
-              name: nameOf(of),
-              dueAt: NOW + at * MINUTE + 5 * SECOND,
-            })),
+          const purchases = allDue.flatMap(({ bundle: of, at, count, daysAfterEnd }, index) =>
+            Array.from({ length: count }, (_, copy) => {
+              const endsAt = NOW + at * MINUTE - daysAfterEnd * DAY;
+              return {
+                key: `${index}-${copy}`,
+                name: nameOf(of),
+                endsAt,
+                // The first refresh after what the store said last.
+                verifiedAt: daysAfterEnd === 0 ? endsAt - MINUTE : endsAt + daysAfterEnd * DAY - MINUTE,
+                dueAt: daysAfterEnd === 0 ? endsAt + 5 * SECOND : endsAt + daysAfterEnd * DAY,
+              };
+            }),
           );
-          for (const { key, name, dueAt } of purchases) {
-            const endsAt = dueAt - 5 * SECOND;
-            await refreshing.world.at(endsAt - MINUTE).store({
+          for (const { key, name, endsAt, verifiedAt } of purchases)
+            await refreshing.world.at(verifiedAt).store({
               environment: "production",
-              purchases: [owned(key, { endsAt, verifiedAt: endsAt - MINUTE })],
+              purchases: [owned(key, { endsAt, verifiedAt })],
               origin: fromApple({ source: { store: "ios-store", bundleIdentifier: name } }),
             });
-          }
+          expect(await queuedOf(refreshing.world)).toEqual(
+            Object.fromEntries(purchases.map(({ key, dueAt }) => [key, dueAt])),
+          );
           const answers = new Map<string, number>();
           const failed: { readonly name: string; readonly at: number }[] = [];
           const ask = async (
@@ -109,6 +123,9 @@ test(
             const name = "bundleIdentifier" in source ? String(source.bundleIdentifier) : "";
             const now = outagesOf(name).find(({ from, to }) => from <= moment && moment < to);
             if (now === undefined) {
+              // The others of the second have been asked by then.
+              await Promise.resolve();
+              refreshing.clock.now = Math.max(refreshing.clock.now, moment + answersTake * SECOND);
               answers.set(purchase.key, Math.min(answers.get(purchase.key) ?? Infinity, moment));
               const answer = owned(purchase.key, { endsAt: moment + 300 * DAY, verifiedAt: moment });
               await refreshing.world.at(moment).store({
