@@ -55,6 +55,7 @@ const SUBSCRIPTION_STEPS = [
   "reversal",
   "reversal-of-earlier",
   "bought-after-refund",
+  "given-back-beside-another",
   "said-again",
   "copy",
   "copy-of-earlier",
@@ -321,6 +322,19 @@ const subscriptionFacts = (
         if (days % 3 > 0) product = other;
         bought.push(buy(clock));
         break;
+      case "given-back-beside-another": {
+        // Another product is bought after a refund, the refund is reversed, and the other product renews.
+        clock += DAY;
+        const refunded = say({ ...current, revokedAt: clock });
+        product = other;
+        clock += DAY;
+        const beside = buy(clock);
+        clock += DAY;
+        bought[bought.length - 1] = say({ ...refunded, revokedAt: null });
+        clock = Math.max(clock, (beside.end ?? clock) - DAY);
+        bought.push(beside, buy(beside.end ?? clock));
+        break;
+      }
       case "said-again":
         clock += days * DAY;
         replaceCurrent({});
