@@ -347,7 +347,7 @@ export const workOff = async (
       if (due.length === 0) break;
       // A store is asked a second's share in a second; putting off takes no share of it.
       const share = isShared ? outcomes.length / perSecond : 1;
-      const atLeast = Math.max(PUTTING_OFF_MILLISECONDS, share * SECOND);
+      const atLeast = Math.max(PUTTING_OFF_MILLISECONDS, Math.ceil(share * SECOND));
       await run.wait(Math.max(0, began + atLeast - now()));
     }
     return due.length === 0 ? "empty" : "more";
