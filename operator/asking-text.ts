@@ -56,16 +56,22 @@ const capitalized = (text: string): string => text.charAt(0).toUpperCase() + tex
 export const notAskedText = (store: Store, because: NotAskedReason): string =>
   `${capitalized(STORE_NAMES[store])} is not asked: ${NOT_ASKED[because]}`;
 
-/** @param waits subject and word of what waits: `the queue is`, `paused` */
+/**
+ * Why a store cannot be asked, since when, and until when something waits; empty: it can.
+ *
+ * @param asked the store, with `%` in place of the reason
+ * @param waiting subject and verb of what waits, such as `the queue is` and `paused`
+ */
 const failingText = (
   { because, failingSince, pausedUntil }: QueueHealth,
   asked: string,
-  [subject, waits]: readonly [string, string],
+  waiting: readonly [subject: string, verb: string],
   moment: Instant,
 ): string[] => {
   if (because === null) return [];
+  const [subject, verb] = waiting;
   const since = failingSince === null ? "" : ` since ${isoTime(failingSince)}`;
-  const next = pausedUntil > moment ? `${waits} until ${isoTime(pausedUntil)}` : "tried again at once";
+  const next = pausedUntil > moment ? `${verb} until ${isoTime(pausedUntil)}` : "tried again at once";
   return [`${asked.replace("%", PAUSED[because])}${since}: ${subject} ${next}`];
 };
 

@@ -61,7 +61,7 @@ const waitingOf = (
   paused: pause === null ? null : { application, environment, ...pause },
 });
 
-/** What is due in a queue, and its pause. */
+/** Age of a queue's oldest due refresh, and the pause that it waits for; null: nothing is due. */
 const leftIn = async ({ queue, now }: RefreshRun, reference: QueueReference): Promise<Waiting | null> => {
   const moment = now();
   const [oldest] = await queue.due(reference, moment, 1);

@@ -141,20 +141,20 @@ const moveOn = async (
   await run.queue.move(due, next);
 };
 
-/** What a run has done so far. */
+/** Counts of a run so far, and the bundles and packages that it put off. */
 export interface RefreshProgress {
   refreshed: number;
   failed: number;
-  /** What the run put off of bundles and packages, by queue and name. */
+  /** Bundles and packages whose refreshes were put off, by queue and name. */
   readonly putOff: Map<string, PutOff>;
 }
 
-/** What a run put off of a bundle or package. */
+/** A bundle or package whose refreshes a run put off. */
 export interface PutOff {
   readonly reference: QueueReference;
   readonly bundleOrPackage: string;
   readonly health: QueueHealth;
-  /** Time since which the oldest of it has been due. */
+  /** Time since which its oldest refresh has been due. */
   readonly dueSince: Instant;
 }
 

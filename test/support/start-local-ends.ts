@@ -8,8 +8,18 @@ declare global {
   var dynamoDbLocal: DynamoDbLocal | undefined;
 }
 
+/** Variables of a terminal in which a local run is used: its clock and its secrets would become those of the tests. */
+const OF_A_LOCAL_RUN = [
+  "ADDRESS",
+  "TABLE_NAME",
+  "AWS_ENDPOINT_URL",
+  "AWS_ENDPOINT_URL_SECRETS_MANAGER",
+  "AWS_ENDPOINT_URL_STS",
+];
+
 /** Starts one DynamoDB Local for the whole run. Each test file creates its own tables in it. */
 const startLocalEnds = async (): Promise<void> => {
+  for (const name of OF_A_LOCAL_RUN) delete process.env[name];
   globalThis.dynamoDbLocal = await startDynamoDb();
   Object.assign(process.env, localAwsVariables(globalThis.dynamoDbLocal.endpoint));
   process.env["TEST_RUN_FOLDER"] = mkdtempSync(join(tmpdir(), "test-run-"));
