@@ -162,9 +162,24 @@ const isContiguous = ({ startsAt, endsAt }: Line, known: readonly Line[], moment
   );
 
 /**
- * Whether an answer has a period of a known subscription that follows no known period. Statuses contain the latest
- * period alone, so those in between would be missed: an upgrade that ended a period early, or the running period while
- * the next one is already charged.
+ * Whether a period of another product began in a known one whose refund was reversed, and that was not signed since: only
+ * its mark tells an upgrade from a separate purchase.
+ */
+const mayBeUpgradeOf = (next: Line, known: readonly Line[]): boolean =>
+  known.some(
+    (line) =>
+      line.refundedBy !== null &&
+      line.revokedAt === null &&
+      line.standing !== "expired" &&
+      line.productIdentifier !== next.productIdentifier &&
+      line.verifiedAt < (next.startsAt ?? 0) &&
+      (next.startsAt ?? 0) < (line.endsAt ?? 0),
+  );
+
+/**
+ * Whether an answer has a period of a known subscription that follows no known period, or may be the upgrade of one.
+ * Statuses contain the latest period alone, so those in between would be missed: an upgrade that ended a period early,
+ * its mark on that period, or the running period while the next one is already charged.
  */
 const lacksPeriods = async (
   { table }: AppStoreQuestions,
@@ -182,7 +197,9 @@ const lacksPeriods = async (
     return (
       before !== undefined &&
       purchase.lines.some(
-        (line) => line.nature === "auto_renewable" && !isContiguous(line, before.lines, moment),
+        (line) =>
+          line.nature === "auto_renewable" &&
+          (!isContiguous(line, before.lines, moment) || mayBeUpgradeOf(line, before.lines)),
       )
     );
   });

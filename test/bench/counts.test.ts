@@ -294,7 +294,7 @@ describe("bundle bytes", () => {
     ["RefreshAndroidStorePurchases", 647],
     ["RefreshIosStorePurchases", 401],
     ["SweepAndroidStoreRefunds", 638],
-    ["SweepIosStoreNotifications", 393],
+    ["SweepIosStoreNotifications", 394],
     ["ReadChanges", 267],
     ["TellChanges", 321],
     ["DeliverMessages", 333],

@@ -7,6 +7,7 @@ import type {
   AppStoreServer,
   SignedFacts,
 } from "../../lib/stores/ios-store/app-store-server.ts";
+import type { Line } from "../../lib/entitlements/purchase.ts";
 import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 import { fingerprintOf, makeChain, signJws, type JwsSigner } from "../../sandbox/ios-store/signing.ts";
 import { assertInvariants } from "../support/invariants.ts";
@@ -274,24 +275,6 @@ describe("a lifetime purchase", () => {
     const purchase = (await world.items()).find(({ sk }) => sk === "PURCHASE");
     expect(JSON.stringify(purchase?.["lines"])).toContain(String(ASKED - DAY));
   });
-  test("of which a period is charged ahead that follows none that is known is asked about by its history too", async () => {
-    const world = await subscribed("1");
-    const upgrade = renewed("1", { transactionId: "18", purchaseDate: ASKED - DAY, expiresDate: LATER });
-    const ahead = renewed("1", { purchaseDate: LATER, expiresDate: LATER + 30 * DAY });
-    const outcome = await refresh(world, {
-      ...statuses(ahead),
-      transactionHistory: () =>
-        Promise.resolve({
-          outcome: "answered",
-          content: { signedTransactions: [signed(ahead), signed(upgrade)], next: null },
-        }),
-    });
-    expect(outcome).toEqual({ outcome: "stored" });
-    const purchase = (await world.items()).find(({ sk }) => sk === "PURCHASE");
-    expect(JSON.stringify(purchase?.["lines"])).toContain(String(ASKED - DAY));
-    // The next one follows it.
-    expect(await refresh(world, statuses(ahead))).toEqual({ outcome: "stored" });
-  });
   test("whose history has a transaction that does not verify is stored as its status says", async () => {
     const world = await subscribed("1");
     const outcome = await refresh(world, {
@@ -392,6 +375,81 @@ test("a store that answers slowly is asked for a quarter of a minute, and what i
     { key: "7", now: () => moment },
   );
   expect([outcome, pages]).toEqual([{ outcome: "stored" }, 3]);
+});
+
+describe("a subscription whose statuses leave out what happened to it", () => {
+  test("is asked about by its history too, where a period is charged ahead that follows none that is known", async () => {
+    const world = await subscribed("1");
+    const upgrade = renewed("1", { transactionId: "18", purchaseDate: ASKED - DAY, expiresDate: LATER });
+    const ahead = renewed("1", { purchaseDate: LATER, expiresDate: LATER + 30 * DAY });
+    const outcome = await refresh(world, {
+      ...statuses(ahead),
+      transactionHistory: () =>
+        Promise.resolve({
+          outcome: "answered",
+          content: { signedTransactions: [signed(ahead), signed(upgrade)], next: null },
+        }),
+    });
+    expect(outcome).toEqual({ outcome: "stored" });
+    const purchase = (await world.items()).find(({ sk }) => sk === "PURCHASE");
+    expect(JSON.stringify(purchase?.["lines"])).toContain(String(ASKED - DAY));
+    // The next one follows it.
+    expect(await refresh(world, statuses(ahead))).toEqual({ outcome: "stored" });
+  });
+  test.each<[what: string, year: Partial<Line>, asks: boolean]>([
+    ["is asked about by its history too", {}, true],
+    ["is not, where it was signed since", { verifiedAt: END - 3 * DAY }, false],
+    ["is not, where it was never refunded", { refundedBy: null, revokedSince: null }, false],
+    ["is not, where it is refunded still", { revokedAt: NOW - 8 * DAY }, false],
+    ["is not, where it is marked already", { standing: "expired" }, false],
+    ["is not, where it was over by then", { endsAt: END - 3 * DAY }, false],
+    ["is not, where both are of one product", { productIdentifier: "plus" }, false],
+  ])("whose refund was reversed, before another product was bought, %s", async (_, more, asks) => {
+    const world = aWorld();
+    const [REFUNDED, UPGRADED] = [NOW - 8 * DAY, END - 3 * DAY];
+    const year = aLine({
+      transactionIdentifier: "1",
+      event: "1",
+      endsAt: LATER + 300 * DAY,
+      refundedBy: REFUNDED,
+      revokedSince: REFUNDED,
+      verifiedAt: NOW - 7 * DAY,
+      ...more,
+    });
+    const plus = { transactionId: "19", productId: "plus", purchaseDate: UPGRADED, expiresDate: LATER };
+    const told = aLine({
+      transactionIdentifier: "19",
+      event: "19",
+      productIdentifier: "plus",
+      startsAt: UPGRADED,
+      endsAt: LATER,
+      verifiedAt: UPGRADED,
+    });
+    await world.store({
+      purchases: [aPurchase({ key: "1", lines: [year, told] })],
+      origin: fromApple(),
+    });
+    let asked = 0;
+    const marked = aTransaction({
+      originalTransactionId: "1",
+      transactionId: "1",
+      expiresDate: LATER + 300 * DAY,
+      isUpgraded: true,
+      signedDate: ASKED,
+    });
+    const outcome = await refresh(world, {
+      ...statuses(renewed("1", plus)),
+      transactionHistory: () => {
+        asked += 1;
+        return Promise.resolve({
+          outcome: "answered",
+          content: { signedTransactions: [signed(marked)], next: null },
+        });
+      },
+    });
+    expect(outcome).toEqual({ outcome: "stored" });
+    expect(asked).toBe(asks ? 1 : 0);
+  });
 });
 
 describe("transaction ids that disagree", () => {
