@@ -162,24 +162,23 @@ const isContiguous = ({ startsAt, endsAt }: Line, known: readonly Line[], moment
   );
 
 /**
- * Whether a period of another product began in a known one whose refund was reversed, and that was not signed since: only
- * its mark tells an upgrade from a separate purchase.
+ * Whether an answer is silent about a known period that was ever refunded, and has not ended: only its transaction tells
+ * whether it was given back, refunded anew or upgraded since.
  */
-const mayBeUpgradeOf = (next: Line, known: readonly Line[]): boolean =>
+const isSilentOnRefund = (told: readonly Line[], known: readonly Line[], moment: Instant): boolean =>
   known.some(
-    (line) =>
-      line.refundedBy !== null &&
-      line.revokedAt === null &&
-      line.standing !== "expired" &&
-      line.productIdentifier !== next.productIdentifier &&
-      line.verifiedAt < (next.startsAt ?? 0) &&
-      (next.startsAt ?? 0) < (line.endsAt ?? 0),
+    ({ refundedBy, standing, endsAt, transactionIdentifier }) =>
+      refundedBy !== null &&
+      standing !== "expired" &&
+      endsAt !== null &&
+      endsAt > moment &&
+      !told.some((line) => line.transactionIdentifier === transactionIdentifier),
   );
 
 /**
- * Whether an answer has a period of a known subscription that follows no known period, or may be the upgrade of one.
- * Statuses contain the latest period alone, so those in between would be missed: an upgrade that ended a period early,
- * its mark on that period, or the running period while the next one is already charged.
+ * Whether an answer has a period of a known subscription that follows no known period, or none of one that was refunded.
+ * Statuses contain the latest period alone, so others would be missed: an upgrade that ended a period early, the running
+ * period while the next one is already charged, or the reversal of a refund.
  */
 const lacksPeriods = async (
   { table }: AppStoreQuestions,
@@ -196,11 +195,10 @@ const lacksPeriods = async (
     const before = others.includes(purchase) ? known?.get(referenceText(purchase))?.purchase : asked;
     return (
       before !== undefined &&
-      purchase.lines.some(
-        (line) =>
-          line.nature === "auto_renewable" &&
-          (!isContiguous(line, before.lines, moment) || mayBeUpgradeOf(line, before.lines)),
-      )
+      (isSilentOnRefund(purchase.lines, before.lines, moment) ||
+        purchase.lines.some(
+          (line) => line.nature === "auto_renewable" && !isContiguous(line, before.lines, moment),
+        ))
     );
   });
 };

@@ -3,7 +3,7 @@ import { CHARGED_AHEAD_MILLISECONDS, eventLines } from "./events.ts";
 import type { Holding } from "./holding.ts";
 import { countingEvents, type CountingEvent } from "./lineages.ts";
 import { CLOCK_TOLERANCE_MILLISECONDS, type Moment } from "./moment.ts";
-import { isPeriod, isSucceeded, neverBegan, periodOf } from "./periods.ts";
+import { isGivenBackBeside, isPeriod, isSucceeded, neverBegan, periodOf } from "./periods.ts";
 import { isBeforeReplacement, type Line, type Purchase } from "./purchase.ts";
 import type { Renewal } from "./renewal.ts";
 import type { Instant } from "./time.ts";
@@ -25,16 +25,10 @@ const wasLeft = ({ productIdentifier, startsAt, endsAt }: Line, periods: readonl
       (other.startsAt ?? 0) <= (endsAt ?? Infinity),
   );
 
-/** Whether `line` was refunded before the start of `next` and given back: `next` may be a separate purchase, and no upgrade. */
-const isGivenBackBeside = (line: Line, next: Line): boolean =>
-  line.standing !== "expired" &&
-  line.revokedAt === null &&
-  Math.min(line.refundedBy ?? Infinity, line.revokedSince ?? Infinity) <= (next.startsAt ?? 0);
-
 /**
  * Whether a later period ends `line` early. One of the same product does, unless it was upgraded, ends no later, as a
  * restored copy does, or was refunded: the refund of one that starts in the middle of the line, as after an untold
- * change of product, brings nothing back. One of another product does, refunded or not, if it starts in the middle of the
+ * change of product, brings nothing back, unless the store signed the line since. One of another product does, refunded or not, if it starts in the middle of the
  * line, as an upgrade. But not if it starts with the line, as another part of a bundle, nor within
  * {@link CHARGED_AHEAD_MILLISECONDS} of the line's end: it was charged ahead of time. Neither does one that began after the
  * line's refund, if that was reversed. A period that was refunded before it began ends nothing, nor does one that was
@@ -48,7 +42,7 @@ const takesPlaceOf = (next: Line, line: Line, periods: readonly Line[]): boolean
   if (next.productIdentifier === line.productIdentifier)
     return (
       standing !== "expired" &&
-      (revokedAt === null || isInMiddle) &&
+      (revokedAt === null || (isInMiddle && line.verifiedAt < (startsAt ?? 0))) &&
       (endsAt ?? Infinity) > (line.endsAt ?? Infinity)
     );
   if (startsAt === line.startsAt) return false;

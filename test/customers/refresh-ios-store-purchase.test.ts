@@ -397,14 +397,15 @@ describe("a subscription whose statuses leave out what happened to it", () => {
     expect(await refresh(world, statuses(ahead))).toEqual({ outcome: "stored" });
   });
   test.each<[what: string, year: Partial<Line>, asks: boolean]>([
-    ["is asked about by its history too", {}, true],
-    ["is not, where it was signed since", { verifiedAt: END - 3 * DAY }, false],
-    ["is not, where it was never refunded", { refundedBy: null, revokedSince: null }, false],
-    ["is not, where it is refunded still", { revokedAt: NOW - 8 * DAY }, false],
-    ["is not, where it is marked already", { standing: "expired" }, false],
-    ["is not, where it was over by then", { endsAt: END - 3 * DAY }, false],
-    ["is not, where both are of one product", { productIdentifier: "plus" }, false],
-  ])("whose refund was reversed, before another product was bought, %s", async (_, more, asks) => {
+    ["of which a refund was reversed", {}, true],
+    ["of which a refund was reversed, also where it was signed since", { verifiedAt: END - 3 * DAY }, true],
+    ["of which one was refunded, and has not ended", { revokedAt: NOW - 8 * DAY }, true],
+    ["of which a refund was reversed, also beside its own product", { productIdentifier: "plus" }, true],
+    ["not where nothing was refunded", { refundedBy: null, revokedSince: null }, false],
+    ["not where the refunded one is marked as upgraded", { standing: "expired" }, false],
+    ["not where the refunded one is over", { endsAt: END - 3 * DAY }, false],
+    ["not where the refunded one ends now", { endsAt: ASKED }, false],
+  ])("is asked about by its history too: %s", async (_, more, asks) => {
     const world = aWorld();
     const [REFUNDED, UPGRADED] = [NOW - 8 * DAY, END - 3 * DAY];
     const year = aLine({

@@ -485,6 +485,52 @@ describe("a period whose refund was reversed, beside what was bought in between 
     expect(at(END, known(...lines))["basic"]).toMatchObject({ status: "revoked" });
     expect(at(END, known(...lines, year(END - 80 * DAY, again)))["basic"]).toMatchObject(counts);
   });
+  test("has its grace period, although what was bought in between would have ended later", () => {
+    const month = { ...REVERSED, endsAt: END - 175 * DAY };
+    const [besides] = months(195);
+    const renewal = aRenewal({
+      periodEndsAt: month.endsAt,
+      isInBillingRetry: true,
+      graceEndsAt: month.endsAt + 16 * DAY,
+      signedAt: month.endsAt + HOUR,
+    });
+    const facts = { ...known(month, ...(besides === undefined ? [] : [besides])), renewal };
+    expect(at(month.endsAt + DAY, facts)["basic"]).toMatchObject({ status: "grace_period" });
+    // Its own renewal, or what began once it was over, succeeded it.
+    for (const later of [
+      period("9", "basic", month.endsAt, month.endsAt + 30 * DAY),
+      period("9", "plus", month.endsAt + 1, month.endsAt + 30 * DAY),
+    ])
+      expect(at(END, { ...known(month, later), renewal })["basic"]).toMatchObject({ status: "expired" });
+  });
+  test("is asked about soon for the mark of an upgrade, then sparsely where the answer left it out", () => {
+    const upgraded = END - 100 * DAY;
+    const facts = known(REVERSED, period("2", "plus", upgraded, upgraded + 365 * DAY));
+    expect(nextRefresh(facts, upgraded)).toEqual({ at: upgraded + 5000, because: "upgrade" });
+    expect(nextRefresh(facts, upgraded + 5000, upgraded + 5000)).toEqual({
+      at: upgraded + DAY,
+      because: "upgrade",
+    });
+    const renewal = { at: YEAR_ENDS - HOUR, because: "renewal-ahead" };
+    expect(nextRefresh(facts, YEAR_ENDS - 2 * HOUR, YEAR_ENDS - 2 * HOUR)).not.toEqual(renewal);
+    for (const other of [
+      known(year(upgraded), period("2", "plus", upgraded, upgraded + 365 * DAY)),
+      known(year(REFUNDED, { revokedAt: REFUNDED }), period("2", "plus", upgraded, upgraded + 365 * DAY)),
+      known(
+        year(END - 180 * DAY, { refundedBy: null, revokedSince: null }),
+        period("2", "plus", upgraded, upgraded + 365 * DAY),
+      ),
+      known(REVERSED, period("2", "basic", upgraded, upgraded + 365 * DAY)),
+      known({ ...REVERSED, endsAt: upgraded }, period("2", "plus", upgraded, upgraded + 365 * DAY)),
+    ])
+      expect(nextRefresh(other, upgraded)?.because).not.toBe("upgrade");
+  });
+  test("is asked about while it is refunded, whatever was bought since", () => {
+    const facts = known(year(REFUNDED, { revokedAt: REFUNDED }), ...months(195));
+    expect(nextRefresh(facts, REFUNDED + DAY)).toEqual({ at: REFUNDED + 7 * DAY, because: "refund" });
+    const over = known(year(REFUNDED, { revokedAt: REFUNDED, endsAt: REFUNDED + DAY }), ...months(195));
+    expect(nextRefresh(over, REFUNDED + DAY)).not.toMatchObject({ because: "refund" });
+  });
   test("goes on beside its own product, bought anew in between", () => {
     const anew = period("2", "basic", END - 195 * DAY, END + 170 * DAY);
     const other = period("3", "plus", END - 160 * DAY, END - 130 * DAY);
@@ -517,6 +563,14 @@ describe("a period after which its product was bought again in its middle, for i
       active: false,
       status: "revoked",
     });
+  });
+  test("goes on where the store has signed it since, neither marked nor refunded: its own refund had been reversed", () => {
+    const signed = (verifiedAt: number) => ({ ...year, verifiedAt });
+    const answer = (verifiedAt: number) =>
+      at(END, lineage(signed(verifiedAt), { ...again, ...refunded }))["basic"];
+    expect(answer(AGAIN - 1)).toMatchObject({ active: false });
+    for (const verifiedAt of [AGAIN, END - 10 * DAY, END])
+      expect(answer(verifiedAt)).toMatchObject({ active: true, expiresAt: isoTime(year.endsAt) });
   });
   test("goes on where the last one was refunded before it began, or is its renewal that was charged ahead", () => {
     const neverBegan = { ...again, ...refunded, revokedAt: AGAIN, refundedBy: AGAIN };

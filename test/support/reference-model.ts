@@ -613,10 +613,21 @@ const isOvertaken = (
 /** Refunded before it began. */
 const neverRan = ({ revokedAt, start }: Event): boolean => revokedAt !== null && revokedAt <= start;
 
-/** Whether the person went on from one period to another, which began after it, or at once in its place. */
+/**
+ * Whether a refunded period was given back, and the person bought the other since the refund: both go on, until the store
+ * marks the first as upgraded.
+ */
+const isGivenBackBeside = ({ fact, revokedAt, refundedFrom }: Event, other: Event): boolean =>
+  !fact.upgraded && revokedAt === null && refundedFrom !== null && refundedFrom <= other.start;
+
+/**
+ * Whether the person went on from one period to another, which began after it, or at once in its place. Not to what was bought
+ * beside it after a refund.
+ */
 const wentOn = (from: Event, to: Event): boolean =>
   (to.end ?? Infinity) > (from.end ?? Infinity) &&
   !neverRan(to) &&
+  !(isGivenBackBeside(from, to) && beganBy(to) < (from.end ?? Infinity)) &&
   (beganBy(to) > beganBy(from) || (beganBy(to) === beganBy(from) && !to.fact.upgraded));
 
 /** The end of the grace period after a period; the longest one where the store tells none. */
@@ -694,12 +705,6 @@ const givenByIos = (
         other.start < (other.end ?? Infinity) &&
         !neverRan(other),
     );
-  /**
-   * Whether a refunded period was given back, and the person bought the other since the refund: both go on, until the store
-   * marks the first as upgraded.
-   */
-  const isGivenBackBeside = ({ fact, revokedAt, refundedFrom }: Event, other: Event): boolean =>
-    !fact.upgraded && revokedAt === null && refundedFrom !== null && refundedFrom <= other.start;
   const nextOf = (event: Event, place: number): Event | undefined => {
     const { fact } = event;
     return counted.slice(place + 1).find(
@@ -711,9 +716,11 @@ const givenByIos = (
         !isGivenBackBeside(event, other) &&
         (other.fact.product === fact.product
           ? // The same product is not bought again for a shorter time. The refund of a renewal does not end the period before;
-            // in the middle of a period, only a person who had left the product buys it again.
+            // in the middle of a period, only a person who had left the product, or was refunded, buys it again. The store has
+            // not marked or refunded what it signed since.
             (other.end ?? 0) > (event.end ?? 0) &&
-            (other.revokedAt === null || (event.end ?? 0) - other.start > AHEAD) &&
+            (other.revokedAt === null ||
+              ((event.end ?? 0) - other.start > AHEAD && fact.signedAt < other.start)) &&
             !other.fact.upgraded
           : // Another product that is charged ahead of time begins at the end of this one. The store says of an upgraded
             // period that the next product was no such.
