@@ -176,37 +176,36 @@ const isSilentOnRefund = (told: readonly Line[], known: readonly Line[], moment:
   );
 
 /**
- * Whether an answer has a period of a known subscription that follows no known period, or none of one that was refunded.
- * Statuses contain the latest period alone, so others would be missed: an upgrade that ended a period early, the running
- * period while the next one is already charged, or the reversal of a refund.
+ * What an answer leaves out of known subscriptions; null: nothing. Statuses contain the latest period alone. `period`: it
+ * has one that follows no known period, so those in between would be missed: an upgrade that ended a period early, or the
+ * running period while the next one is already charged. `refund`: what became of a period that was refunded.
  */
-const lacksPeriods = async (
+const leftOut = async (
   { table }: AppStoreQuestions,
   { identifier }: Application,
   { purchases }: VerifiedFacts,
   asked: Purchase,
   moment: Instant,
-): Promise<boolean> => {
+): Promise<"period" | "refund" | null> => {
   const told = purchases.map(({ purchase }) => purchase);
   const others = told.filter((purchase) => referenceText(purchase) !== referenceText(asked));
   const known =
     others.length === 0 ? null : (await table.findFacts(identifier, [], others, moment)).purchases;
-  return told.some((purchase) => {
+  const pairs = told.flatMap((purchase) => {
     const before = others.includes(purchase) ? known?.get(referenceText(purchase))?.purchase : asked;
-    return (
-      before !== undefined &&
-      (isSilentOnRefund(purchase.lines, before.lines, moment) ||
-        purchase.lines.some(
-          (line) => line.nature === "auto_renewable" && !isContiguous(line, before.lines, moment),
-        ))
-    );
+    return before === undefined ? [] : [{ lines: purchase.lines, before: before.lines }];
   });
+  const lacksPeriod = pairs.some(({ lines, before }) =>
+    lines.some((line) => line.nature === "auto_renewable" && !isContiguous(line, before, moment)),
+  );
+  if (lacksPeriod) return "period";
+  return pairs.some(({ lines, before }) => isSilentOnRefund(lines, before, moment)) ? "refund" : null;
 };
 
 /**
  * Asks about a purchase and verifies the answer; null: as in {@link verifiedFactsOf}. A history has no renewal infos,
  * and what it says of a subscription postpones that one's refresh, so the statuses are asked for too. If the statuses
- * leave out periods, the history is asked for; one that does not verify is ignored.
+ * leave something out, the history is asked for; one that does not verify is ignored.
  */
 export const askAppStore = async (
   questions: AppStoreQuestions,
@@ -224,14 +223,16 @@ export const askAppStore = async (
   if (facts === null) return { outcome: "answered", content: null };
 
   const wasHistory = !isSubscription(purchase);
-  const isPart = wasHistory
-    ? facts.purchases.some((proven) => isSubscription(proven.purchase))
-    : await lacksPeriods(questions, application, facts, purchase, askedAt);
-  if (!isPart) return { outcome: "answered", content: facts };
+  const namesSubscription = facts.purchases.some((proven) => isSubscription(proven.purchase));
+  const ofHistory = namesSubscription ? "period" : null;
+  const left = wasHistory ? ofHistory : await leftOut(questions, application, facts, purchase, askedAt);
+  if (left === null) return { outcome: "answered", content: facts };
   const rest = wasHistory
     ? await questions.appStore.subscriptionStatuses(app, purchase.key)
     : await askHistory(questions, app, purchase.key, askedAt + ASKING_MILLISECONDS);
-  if (rest.outcome === "unknown") return { outcome: "answered", content: facts };
+  // An old refund must not block what the statuses tell.
+  if (rest.outcome === "unknown" || (rest.outcome !== "answered" && left === "refund"))
+    return { outcome: "answered", content: facts };
   if (rest.outcome !== "answered") return rest;
   const parts = [answer.content, rest.content];
   const both = await verify({

@@ -16,8 +16,6 @@ export interface KnownFacts {
   readonly erasedPurchases: ReadonlySet<string>;
   /** Whether a tombstone still reserves one of the identities. */
   readonly erasedIdentity: boolean;
-  /** Time of the last erasure that reserves any of them; null: none does. */
-  readonly erasedAt: Instant | null;
 }
 
 /** Customers that the facts are stored for, aliases included. */

@@ -1,6 +1,5 @@
 import type { Application } from "../applications/application.ts";
 import { ServiceError } from "../contract/errors.ts";
-import { SECOND } from "../duration.ts";
 import { entitlementsAt } from "../entitlements/entitlements.ts";
 import { referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
@@ -45,9 +44,6 @@ export type StoringOutcome =
       readonly acknowledgementDueSince: Instant | null;
     };
 
-/** Time after which the App Store is asked about purchases whose erasure was lifted. */
-const LIFTED_ASKED_AFTER = 5 * SECOND;
-
 /**
  * First attempt at which a missing customer counts as erased. Before, it may be new: its identities can be visible before
  * its own item.
@@ -61,20 +57,17 @@ const isEmpty = ({ identities, purchases }: VerifiedFacts): boolean =>
 
 /**
  * Whether a client may lift an erasure. Only the application's backend knows that an erased person has signed up again.
- * Once a credential has linked the app transaction id again, purchases signed with that id are the person's too. A link
- * from before the erasure, to another account, vouches for nothing.
+ * Once a credential has linked the app transaction id again, purchases signed with that id are the person's too.
  */
 const isVouchedFor = (
   { purchases }: VerifiedFacts,
-  { erasedIdentity, erasedPurchases, erasedAt, identities: [named] }: KnownFacts,
+  { erasedIdentity, erasedPurchases, identities: [named] }: KnownFacts,
   owners: readonly StoredCustomer[],
 ): boolean =>
   !erasedIdentity &&
-  erasedAt !== null &&
   named != null &&
   owners.length === 1 &&
   owners[0]?.link?.assertedBy === "credential" &&
-  owners[0].link.linkedAt >= erasedAt &&
   purchases.every(
     ({ purchase, mentioned, identity }) =>
       identity !== null || ![purchase, ...mentioned].some((one) => erasedPurchases.has(referenceText(one))),
@@ -190,23 +183,6 @@ const statesErased = (
   erasedIdentity || purchases.some(({ purchase }) => erasedPurchases.has(referenceText(purchase)));
 
 /**
- * The facts, asked about soon where the App Store can be: a device may hold a transaction from before its refund, which the
- * erasure forgot. Google has answered just now.
- */
-const askedSoon = (facts: VerifiedFacts, moment: Instant): VerifiedFacts =>
-  facts.origin?.source.store === "ios-store"
-    ? { ...facts, origin: { ...facts.origin, askAgainAt: moment + LIFTED_ASKED_AFTER } }
-    : facts;
-
-/** The facts without purchases that nobody owns, nor one that they mention. */
-const ofOwnedPurchases = (facts: VerifiedFacts, known: KnownFacts): VerifiedFacts => ({
-  ...facts,
-  purchases: facts.purchases.filter(({ purchase, mentioned }) =>
-    [purchase, ...mentioned].some((one) => known.purchases.has(referenceText(one))),
-  ),
-});
-
-/**
  * Resolves the owner of the facts and writes them: one transaction, or none if all is known. `again`: a concurrent
  * write came first. `round`: a step was written, and there is more to merge.
  *
@@ -224,9 +200,8 @@ const decideAndWrite = async (
   if (isErased(known) && !lifts) {
     if (owners.length === 0) throw new ServiceError("CUSTOMER_NOT_FOUND");
     if (statesErased(facts, known)) {
-      // The request is refused, but what the store said of other owners' purchases is kept.
-      const owned = ofOwnedPurchases(facts, known);
-      const kept = await keepRefusedFacts(store, application, owned, known, living, moment);
+      // The request is refused, merges nobody and names nobody anew, but what the store said of others' purchases is kept.
+      const kept = await keepRefusedFacts(store, application, facts, known, living, moment, false);
       if (kept === "conflict") return "again";
       if (kept === "round") return kept;
       throw new ServiceError("CUSTOMER_NOT_FOUND");
@@ -252,9 +227,8 @@ const decideAndWrite = async (
   const link = links ? resolution.link : standingLink(owners, moment);
 
   const { isRound, ...merge } = mergeOf(facts, claim, { survivor, absorbed, link }, moment);
-  const lifted = lifts && isErased(known) ? askedSoon(facts, moment) : facts;
   const plan = planCustomerChange({
-    ...inputOf(application, lifted, known, moment),
+    ...inputOf(application, facts, known, moment),
     ...merge,
     liftsErasures: lifts,
     identifier: survivor?.identifier ?? store.newCustomerIdentifier(),

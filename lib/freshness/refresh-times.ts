@@ -145,8 +145,8 @@ const ofRevoked = (line: Line, after: Instant): readonly Refresh[] => {
 };
 
 /**
- * A period whose refund was reversed, and that was not signed since another product began, is asked about closely; after an answer
- * that left it out, sparsely.
+ * A period whose refund was reversed, and that was not signed since another product began, is asked about closely for some hours;
+ * then, and after an answer that left it out, sparsely.
  */
 const ofUpgrade = (
   period: Line,
@@ -160,7 +160,8 @@ const ofUpgrade = (
     .filter((startsAt) => period.verifiedAt < startsAt && startsAt < (period.endsAt ?? 0))
     .sort(compare);
   if (from === undefined || period.refundedBy === null || isRevoked(period)) return [];
-  const at = asked === null ? denseAfter(from, after) : sparseAfter(from, after);
+  const isSoon = asked === null && after < from + 6 * HOUR;
+  const at = isSoon ? denseAfter(from, after) : sparseAfter(from, after);
   return upTo(period.endsAt ?? 0, at, "upgrade");
 };
 

@@ -1,9 +1,7 @@
 import { TransactGetCommand } from "@aws-sdk/lib-dynamodb";
-import { ERASURE_BLOCKS_MILLISECONDS } from "../customers/bury-remains.ts";
 import type { AccountCustomer, CustomerTable, FoundCustomers } from "../customers/customer-table.ts";
 import type { StoredCustomer, StoredPurchase } from "../customers/records.ts";
 import { referenceText } from "../entitlements/purchase.ts";
-import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId, CustomerId } from "../identifiers.ts";
 import { createBatchReader, eachKeyOnce } from "./batch-reader.ts";
 import { chunks } from "./chunks.ts";
@@ -149,12 +147,10 @@ export const createCustomerTable = (
       const identityKeys = identities.map((identity) => keys.identity(application, identity));
       const purchaseKeys = purchases.map((purchase) => keys.purchase(application, purchase));
       const found = await getAll([...identityKeys, ...purchaseKeys]);
-      const erasedUntilOf = (key: Key): Instant => {
+      const isErased = (key: Key): boolean => {
         const item = found.get(keyText(key));
-        return item !== undefined && isTombstone(item) ? parseItem(tombstoneItem, item).erasedUntil : 0;
+        return item !== undefined && isTombstone(item) && parseItem(tombstoneItem, item).erasedUntil > moment;
       };
-      const isErased = (key: Key): boolean => erasedUntilOf(key) > moment;
-      const lastErasedUntil = Math.max(0, ...[...identityKeys, ...purchaseKeys].map(erasedUntilOf));
       const living = (key: Key): Item | undefined => {
         const item = found.get(keyText(key));
         return item !== undefined && isTombstone(item) ? undefined : item;
@@ -164,7 +160,6 @@ export const createCustomerTable = (
           purchases.filter((purchase) => isErased(keys.purchase(application, purchase))).map(referenceText),
         ),
         erasedIdentity: identityKeys.some(isErased),
-        erasedAt: lastErasedUntil > moment ? lastErasedUntil - ERASURE_BLOCKS_MILLISECONDS : null,
         identities: identityKeys.map((key) => {
           const item = living(key);
           if (item === undefined) return null;

@@ -400,6 +400,23 @@ describe("a link that lifts an erasure", () => {
     expect((await linked({}))["1"]).toBeGreaterThan(NOW + DAY);
     expect(await linked({ canRefresh: false }, buried)).toEqual({});
   });
+  test("asks about nothing that was not erased, nor about anything of Xcode's", async () => {
+    const world = createWorld(table);
+    await buried(world);
+    const origin = fromApple();
+    await world.store({ purchases: [owned("1"), owned("2")], origin }, byCredential("a"));
+    const queued = await queuedOf(world);
+    expect(queued["1"]).toBe(NOW + 5000);
+    expect(queued["2"]).toBeGreaterThan(NOW + DAY);
+    const xcode = {
+      environment: "xcode" as const,
+      purchases: [{ ...owned("9"), environment: "xcode" as const }],
+      origin,
+    };
+    await world.erase(await world.store(xcode, byCredential("c")));
+    await world.store(xcode, byCredential("c"));
+    expect(Object.keys(await queuedOf(world)).sort()).toEqual(["1", "2"]);
+  });
 });
 
 describe("a refused request with an erased purchase or identity", () => {
@@ -440,19 +457,37 @@ describe("a refused request with an erased purchase or identity", () => {
     const items = await world.items();
     expect(items.filter(({ sk, owner }) => sk === "PURCHASE" && owner !== undefined)).toHaveLength(1);
   });
-  test("is not let through by a credential's link from before the erasure, to another account", async () => {
+  test("names nobody anew and merges nobody, so that its repetition lifts nothing", async () => {
+    const named = proven(owned("2"), { identity: device("1") });
     const world = createWorld(table);
-    await world.store({ identities: [device("1")] }, byCredential("b"));
+    await world.erase(await world.store({ purchases: [owned("2")] }, byCredential("a")));
+    await world.store({ purchases: [owned("1")] }, byCredential("b"));
+    const anonymous = await world.store({ purchases: [owned("3")] });
+    const before = await world.items();
+    for (const purchases of [
+      [owned("1"), named],
+      [owned("1"), owned("3"), named],
+    ])
+      for (const claim of [null, byClient("b"), null])
+        expect(await refusal(world.store({ identities: [device("1")], purchases }, claim))).toBe(
+          "CUSTOMER_NOT_FOUND",
+        );
+    expect(await world.items()).toEqual(before);
+    expect(await world.store({ purchases: [owned("3")] })).toEqual(anonymous);
+  });
+  test("keeps a new purchase for the owner of its app transaction id", async () => {
+    const world = createWorld(table);
     const one = await world.store({ purchases: [owned("1")] }, byCredential("a"));
-    const later = world.at(NOW + 1);
-    await later.erase(one);
-    const shown = { identities: [device("1")], purchases: [proven(owned("1"), { identity: device("1") })] };
-    for (const claim of [null, byClient("b"), byClient("a")])
-      expect(await refusal(later.store(shown, claim))).toBe("CUSTOMER_NOT_FOUND");
-    expect((await later.read("b")).entitlements).toEqual([]);
-    // The backend says that the person has signed up again.
-    await later.store(shown, byCredential("b"));
-    expect((await later.read("b")).entitlements).toMatchObject([{ active: true }]);
+    await world.store({ identities: [device("1")], purchases: [owned("3")] }, byClient("b"));
+    await world.erase(one);
+    const shown = {
+      identities: [device("1")],
+      purchases: [owned("1"), proven(owned("2"), { identity: device("1") })],
+    };
+    expect(await refusal(world.store(shown, byClient("b")))).toBe("CUSTOMER_NOT_FOUND");
+    const { customerIdentifiers } = await world.read("b");
+    const purchase = (await world.items()).find(({ sk, key }) => sk === "PURCHASE" && key === "2");
+    expect(customerIdentifiers).toContain(purchase?.["customer"]);
   });
 });
 

@@ -52,7 +52,6 @@ export const knownFacts = (
 ): KnownFacts => ({
   erasedPurchases: new Set(),
   erasedIdentity: false,
-  erasedAt: null,
   identities,
   purchases: new Map(purchases.map((one) => [referenceText(one.purchase), one])),
 });

@@ -451,6 +451,34 @@ describe("a subscription whose statuses leave out what happened to it", () => {
     expect(outcome).toEqual({ outcome: "stored" });
     expect(asked).toBe(asks ? 1 : 0);
   });
+  test("is stored as its status says where the history about an old refund is not answered, but not where periods are missing", async () => {
+    const unavailable = { outcome: "unavailable", retryAt: null, status: 503, reason: null } as const;
+    const history = { transactionHistory: () => Promise.resolve(unavailable) };
+    const world = aWorld();
+    const refunded = aLine({
+      transactionIdentifier: "1",
+      event: "1",
+      productIdentifier: "yearly",
+      endsAt: LATER + 300 * DAY,
+      revokedAt: NOW - 8 * DAY,
+      refundedBy: NOW - 8 * DAY,
+      revokedSince: NOW - 8 * DAY,
+    });
+    const month = aLine({ transactionIdentifier: "18", event: "18", endsAt: END });
+    await world.store({
+      purchases: [aPurchase({ key: "1", lines: [refunded, month] })],
+      origin: fromApple(),
+    });
+    expect(await refresh(world, { ...statuses(renewed("1")), ...history })).toEqual({ outcome: "stored" });
+    const ahead = renewed("1", {
+      purchaseDate: LATER + DAY,
+      expiresDate: LATER + 31 * DAY,
+      transactionId: "20",
+    });
+    expect(await refresh(world, { ...statuses(ahead), ...history })).toMatchObject({
+      outcome: "unavailable",
+    });
+  });
 });
 
 describe("transaction ids that disagree", () => {

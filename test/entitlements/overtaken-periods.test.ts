@@ -511,8 +511,10 @@ describe("a period whose refund was reversed, beside what was bought in between 
       at: upgraded + DAY,
       because: "upgrade",
     });
-    const renewal = { at: YEAR_ENDS - HOUR, because: "renewal-ahead" };
-    expect(nextRefresh(facts, YEAR_ENDS - 2 * HOUR, YEAR_ENDS - 2 * HOUR)).not.toEqual(renewal);
+    // Nor is it asked about daily where the store does not answer.
+    expect(nextRefresh(facts, upgraded + HOUR)).toEqual({ at: upgraded + 6 * HOUR, because: "upgrade" });
+    expect(nextRefresh(facts, upgraded + 6 * HOUR)).toEqual({ at: upgraded + DAY, because: "upgrade" });
+    expect(nextRefresh(facts, upgraded + DAY)).toEqual({ at: upgraded + 7 * DAY, because: "upgrade" });
     for (const other of [
       known(year(upgraded), period("2", "plus", upgraded, upgraded + 365 * DAY)),
       known(year(REFUNDED, { revokedAt: REFUNDED }), period("2", "plus", upgraded, upgraded + 365 * DAY)),
