@@ -88,21 +88,17 @@ const factsByOwner = (
   return byOwner;
 };
 
-/**
- * Plans for a refused link: that of the same request without an account, if it may merge and bind, or, if that is refused
- * too, one per owner.
- */
+/** Plans for a refused link: that of the same request without an account, or, if that is refused too, one per owner. */
 const plansWithoutClaim = (
   application: Application,
   facts: VerifiedFacts,
   known: KnownFacts,
   living: FoundCustomers["living"],
   moment: Instant,
-  merges: boolean,
 ): { readonly plans: readonly Plan[]; readonly isRound: boolean } => {
   const common = inputOf(application, facts, known, moment);
   const unclaimed = resolveCustomer(eachOnce(living), null, moment);
-  if (merges && unclaimed.outcome === "resolved" && unclaimed.survivor !== null) {
+  if (unclaimed.outcome === "resolved" && unclaimed.survivor !== null) {
     const { isRound, ...merge } = mergeOf(facts, null, unclaimed, moment);
     const plan = planCustomerChange({ ...common, ...merge, identifier: unclaimed.survivor.identifier });
     return { plans: [plan], isRound };
@@ -124,8 +120,6 @@ const plansWithoutClaim = (
 /**
  * Stores the facts of a refused request. `conflict`: a concurrent write came first. `round`: there is more to merge.
  * Decide the refusal again after either.
- *
- * @param merges whether customers become one, and identities theirs, as by the same request without an account
  */
 export const keepRefusedFacts = async (
   store: FactStore,
@@ -134,7 +128,6 @@ export const keepRefusedFacts = async (
   known: KnownFacts,
   living: FoundCustomers["living"],
   moment: Instant,
-  merges = true,
 ): Promise<{ readonly acknowledgementDueSince: Instant | null } | "conflict" | "round"> => {
   const { plans, isRound } = plansWithoutClaim(
     application,
@@ -142,7 +135,6 @@ export const keepRefusedFacts = async (
     known,
     living,
     moment,
-    merges,
   );
   // The reads may have seen half of a transaction, which must refuse nobody. The conditions of a write for a single owner
   // rule that out; otherwise the table is asked.
