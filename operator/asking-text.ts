@@ -26,6 +26,7 @@ const DUE: Readonly<Record<RefreshReason, string>> = {
   return: "it is over, and may come back",
   restart: "its cancellation may have been taken back",
   disagreement: "copies of one purchase disagree on a refund",
+  upgrade: "another product was bought since its refund was reversed, and may be its upgrade",
 };
 
 const NOT_ASKED: Readonly<Record<NotAskedReason, string>> = {

@@ -162,36 +162,50 @@ const isContiguous = ({ startsAt, endsAt }: Line, known: readonly Line[], moment
   );
 
 /**
- * Whether an answer has a period of a known subscription that follows no known period. Statuses contain the latest
- * period alone, so those in between would be missed: an upgrade that ended a period early, or the running period while
- * the next one is already charged.
+ * Whether an answer is silent about a known period that was ever refunded, and has not ended: only its transaction tells
+ * whether it was given back, refunded anew or upgraded since.
  */
-const lacksPeriods = async (
+const isSilentOnRefund = (told: readonly Line[], known: readonly Line[], moment: Instant): boolean =>
+  known.some(
+    ({ refundedBy, standing, endsAt, transactionIdentifier }) =>
+      refundedBy !== null &&
+      standing !== "expired" &&
+      endsAt !== null &&
+      endsAt > moment &&
+      !told.some((line) => line.transactionIdentifier === transactionIdentifier),
+  );
+
+/**
+ * What an answer leaves out of known subscriptions; null: nothing. Statuses contain the latest period alone. `period`: it
+ * has one that follows no known period, so those in between would be missed: an upgrade that ended a period early, or the
+ * running period while the next one is already charged. `refund`: what became of a period that was refunded.
+ */
+const leftOut = async (
   { table }: AppStoreQuestions,
   { identifier }: Application,
   { purchases }: VerifiedFacts,
   asked: Purchase,
   moment: Instant,
-): Promise<boolean> => {
+): Promise<"period" | "refund" | null> => {
   const told = purchases.map(({ purchase }) => purchase);
   const others = told.filter((purchase) => referenceText(purchase) !== referenceText(asked));
   const known =
     others.length === 0 ? null : (await table.findFacts(identifier, [], others, moment)).purchases;
-  return told.some((purchase) => {
+  const pairs = told.flatMap((purchase) => {
     const before = others.includes(purchase) ? known?.get(referenceText(purchase))?.purchase : asked;
-    return (
-      before !== undefined &&
-      purchase.lines.some(
-        (line) => line.nature === "auto_renewable" && !isContiguous(line, before.lines, moment),
-      )
-    );
+    return before === undefined ? [] : [{ lines: purchase.lines, before: before.lines }];
   });
+  const lacksPeriod = pairs.some(({ lines, before }) =>
+    lines.some((line) => line.nature === "auto_renewable" && !isContiguous(line, before, moment)),
+  );
+  if (lacksPeriod) return "period";
+  return pairs.some(({ lines, before }) => isSilentOnRefund(lines, before, moment)) ? "refund" : null;
 };
 
 /**
  * Asks about a purchase and verifies the answer; null: as in {@link verifiedFactsOf}. A history has no renewal infos,
  * and what it says of a subscription postpones that one's refresh, so the statuses are asked for too. If the statuses
- * leave out periods, the history is asked for; one that does not verify is ignored.
+ * leave something out, the history is asked for; one that does not verify is ignored.
  */
 export const askAppStore = async (
   questions: AppStoreQuestions,
@@ -209,14 +223,16 @@ export const askAppStore = async (
   if (facts === null) return { outcome: "answered", content: null };
 
   const wasHistory = !isSubscription(purchase);
-  const isPart = wasHistory
-    ? facts.purchases.some((proven) => isSubscription(proven.purchase))
-    : await lacksPeriods(questions, application, facts, purchase, askedAt);
-  if (!isPart) return { outcome: "answered", content: facts };
+  const namesSubscription = facts.purchases.some((proven) => isSubscription(proven.purchase));
+  const ofHistory = namesSubscription ? "period" : null;
+  const left = wasHistory ? ofHistory : await leftOut(questions, application, facts, purchase, askedAt);
+  if (left === null) return { outcome: "answered", content: facts };
   const rest = wasHistory
     ? await questions.appStore.subscriptionStatuses(app, purchase.key)
     : await askHistory(questions, app, purchase.key, askedAt + ASKING_MILLISECONDS);
-  if (rest.outcome === "unknown") return { outcome: "answered", content: facts };
+  // An old refund must not block what the statuses tell.
+  if (rest.outcome === "unknown" || (rest.outcome !== "answered" && left === "refund"))
+    return { outcome: "answered", content: facts };
   if (rest.outcome !== "answered") return rest;
   const parts = [answer.content, rest.content];
   const both = await verify({

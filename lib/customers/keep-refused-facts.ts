@@ -88,17 +88,21 @@ const factsByOwner = (
   return byOwner;
 };
 
-/** Plans for a refused link: that of the same request without an account, or, if that is refused too, one per owner. */
+/**
+ * Plans for a refused link: that of the same request without an account, if it may merge and bind, or, if that is refused
+ * too, one per owner.
+ */
 const plansWithoutClaim = (
   application: Application,
   facts: VerifiedFacts,
   known: KnownFacts,
   living: FoundCustomers["living"],
   moment: Instant,
+  merges: boolean,
 ): { readonly plans: readonly Plan[]; readonly isRound: boolean } => {
   const common = inputOf(application, facts, known, moment);
   const unclaimed = resolveCustomer(eachOnce(living), null, moment);
-  if (unclaimed.outcome === "resolved" && unclaimed.survivor !== null) {
+  if (merges && unclaimed.outcome === "resolved" && unclaimed.survivor !== null) {
     const { isRound, ...merge } = mergeOf(facts, null, unclaimed, moment);
     const plan = planCustomerChange({ ...common, ...merge, identifier: unclaimed.survivor.identifier });
     return { plans: [plan], isRound };
@@ -120,6 +124,8 @@ const plansWithoutClaim = (
 /**
  * Stores the facts of a refused request. `conflict`: a concurrent write came first. `round`: there is more to merge.
  * Decide the refusal again after either.
+ *
+ * @param merges whether customers become one, and identities theirs, as by the same request without an account
  */
 export const keepRefusedFacts = async (
   store: FactStore,
@@ -128,6 +134,7 @@ export const keepRefusedFacts = async (
   known: KnownFacts,
   living: FoundCustomers["living"],
   moment: Instant,
+  merges = true,
 ): Promise<{ readonly acknowledgementDueSince: Instant | null } | "conflict" | "round"> => {
   const { plans, isRound } = plansWithoutClaim(
     application,
@@ -135,6 +142,7 @@ export const keepRefusedFacts = async (
     known,
     living,
     moment,
+    merges,
   );
   // The reads may have seen half of a transaction, which must refuse nobody. The conditions of a write for a single owner
   // rule that out; otherwise the table is asked.

@@ -1,6 +1,6 @@
 import { tellsChanges, type Application } from "../applications/application.ts";
 import type { Environment } from "../contract/schemas.ts";
-import { MINUTE } from "../duration.ts";
+import { MINUTE, SECOND } from "../duration.ts";
 import type { Catalog } from "../entitlements/catalog.ts";
 import { heldAlike, holdingsOf, sameHoldings } from "../entitlements/holdings.ts";
 import { joinAll, joinPurchases } from "../entitlements/join.ts";
@@ -47,6 +47,9 @@ export const joinWithStored = (stored: Purchase | undefined, said: Purchase): Pu
     samePurchase(verifiedAs(joined, 0), verifiedAs(stored, 0));
   return saysTheSame ? stored : joined;
 };
+
+/** Time after which the App Store is asked about a purchase whose erasure was lifted. */
+const LIFTED_ASKED_AFTER = 5 * SECOND;
 
 const sameLink = (a: Link | null, b: Link | null): boolean =>
   a?.account === b?.account && a?.assertedBy === b?.assertedBy && a?.linkedAt === b?.linkedAt;
@@ -197,12 +200,23 @@ const refreshMoveOf = (
   return at < again && again !== Infinity ? { from: null, to } : null;
 };
 
+/**
+ * The origin of a purchase whose erasure is lifted, asked about soon where the App Store can be: a device may hold a transaction
+ * from before its refund, which the erasure forgot. Google has answered just now.
+ */
+const askedSoon = (origin: FactsOrigin, { environment }: Purchase, moment: Instant): FactsOrigin =>
+  origin.source.store === "ios-store" && environment !== "xcode"
+    ? { ...origin, askAgainAt: moment + LIFTED_ASKED_AFTER }
+    : origin;
+
 /** Step 2: what is due of a joined purchase, its acknowledgement and its refresh. */
 const followUp = (input: PlanInput, joined: Joined) => {
   const { reference, said, stored, purchase, hasChanged } = joined;
   const dueBefore = stored?.acknowledgementDueSince ?? null;
   const acknowledgementDueSince = acknowledgementSince(input, joined);
-  const origin = originOf(input.origin, said, stored);
+  const given = originOf(input.origin, said, stored);
+  const isLifted = input.liftsErasures && input.known.erasedPurchases.has(reference);
+  const origin = given !== null && isLifted ? askedSoon(given, purchase, input.moment) : given;
   const refresh = refreshMoveOf(origin, joined);
   const bundle = origin?.source.store === "ios-store" ? origin.source.bundleIdentifier : null;
   return {

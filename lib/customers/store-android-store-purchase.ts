@@ -1,4 +1,5 @@
 import type { AndroidStoreConfiguration, Application } from "../applications/application.ts";
+import { referenceText } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AndroidStoreSource, FactsOrigin } from "../freshness/refresh.ts";
 import type { AndroidStore } from "../stores/android-store/android-store.ts";
@@ -77,7 +78,8 @@ const storeAndAcknowledge = async (
 
 /**
  * Looks up and stores purchases that a verified one mentions and that are unknown here: without a claim, as if their
- * own notifications had arrived. If one of them belongs to an erased customer, only a credential's claim continues.
+ * own notifications had arrived. If one of them belongs to an erased customer, only a credential's claim continues, or a
+ * purchase that has an owner already.
  */
 const learnOfPredecessors =
   (
@@ -96,12 +98,13 @@ const learnOfPredecessors =
       claim,
       known,
     );
+    const isOwned = known.purchases.has(referenceText(verified.purchase));
     for (const { purchaseToken, verified: predecessor } of predecessors) {
       const source = sourceOf(configuration, { purchaseToken, productKind: "subscription" });
       const facts = verifiedFactsOf(predecessor, { source, askedAt: null });
       await storeAndAcknowledge(purchases, application, configuration, facts, null).catch(
         (error: unknown) => {
-          if (claim?.assertedBy !== "credential" || !isOfErased(error)) throw error;
+          if (!(claim?.assertedBy === "credential" || isOwned) || !isOfErased(error)) throw error;
         },
       );
     }

@@ -198,8 +198,15 @@ const decideAndWrite = async (
   const owners = eachOnce(living);
   const lifts = claim?.assertedBy === "credential" || isVouchedFor(facts, known, owners);
   if (isErased(known) && !lifts) {
-    // A living owner's facts are kept, also where they mention an erased purchase.
-    if (owners.length === 0 || statesErased(facts, known)) throw new ServiceError("CUSTOMER_NOT_FOUND");
+    if (owners.length === 0) throw new ServiceError("CUSTOMER_NOT_FOUND");
+    if (statesErased(facts, known)) {
+      // The request is refused, merges nobody and names nobody anew, but what the store said of others' purchases is kept.
+      const kept = await keepRefusedFacts(store, application, facts, known, living, moment, false);
+      if (kept === "conflict") return "again";
+      if (kept === "round") return kept;
+      throw new ServiceError("CUSTOMER_NOT_FOUND");
+    }
+    // A living owner's facts are kept, where they only mention an erased purchase.
     return decideAndWrite(store, application, withoutErased(facts, known), claim, {
       moment,
       known: { ...known, erasedPurchases: new Set() },

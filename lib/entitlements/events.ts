@@ -126,7 +126,10 @@ const decided = (copies: PurchaseCopies): Line => {
   const line = deciding(copies);
   if (line.nature !== "auto_renewable") return line;
   const startsAt = Math.min(...copies.map((copy) => copy.startsAt ?? Infinity));
-  return { ...line, startsAt, refundedBy: lastRefunded(copies)?.refundedBy ?? null };
+  const refunded = copies.filter(wasRefunded);
+  if (!isSome(refunded)) return { ...line, startsAt };
+  const revokedSince = Math.min(...refunded.map((copy) => copy.revokedSince ?? Infinity));
+  return { ...line, startsAt, revokedSince, refundedBy: lastRefunded(copies)?.refundedBy ?? null };
 };
 
 /**

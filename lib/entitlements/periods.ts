@@ -34,10 +34,16 @@ export const periodOf = (renewal: Renewal, lines: readonly Line[]): Line | undef
   );
 };
 
+/** Whether a period was refunded before the start of another and given back: the other may be a separate purchase, and no upgrade. */
+export const isGivenBackBeside = (period: Line, { startsAt }: Line): boolean =>
+  period.standing !== "expired" &&
+  period.revokedAt === null &&
+  Math.min(period.refundedBy ?? Infinity, period.revokedSince ?? Infinity) <= (startsAt ?? 0);
+
 /**
  * Whether a later period of the lineage succeeded this one: a renewal, or a period that took its place. One that began
  * before this one does not count, however late it would have ended: this one took its place. Nor does one that was
- * refunded before it began.
+ * refunded before it began, or was bought beside this one.
  */
 export const isSucceeded = (period: Line, lines: readonly Line[]): boolean =>
   lines.some(
@@ -45,6 +51,7 @@ export const isSucceeded = (period: Line, lines: readonly Line[]): boolean =>
       isPeriod(other) &&
       !neverBegan(other) &&
       endOf(other) > endOf(period) &&
+      !(isGivenBackBeside(period, other) && beganBy(other) < endOf(period)) &&
       (beganBy(other) > beganBy(period) ||
         (beganBy(other) === beganBy(period) && other.standing !== "expired")),
   );

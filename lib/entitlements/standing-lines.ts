@@ -3,7 +3,7 @@ import { CHARGED_AHEAD_MILLISECONDS, eventLines } from "./events.ts";
 import type { Holding } from "./holding.ts";
 import { countingEvents, type CountingEvent } from "./lineages.ts";
 import { CLOCK_TOLERANCE_MILLISECONDS, type Moment } from "./moment.ts";
-import { isPeriod, isSucceeded, neverBegan, periodOf } from "./periods.ts";
+import { isGivenBackBeside, isPeriod, isSucceeded, neverBegan, periodOf } from "./periods.ts";
 import { isBeforeReplacement, type Line, type Purchase } from "./purchase.ts";
 import type { Renewal } from "./renewal.ts";
 import type { Instant } from "./time.ts";
@@ -25,42 +25,29 @@ const wasLeft = ({ productIdentifier, startsAt, endsAt }: Line, periods: readonl
       (other.startsAt ?? 0) <= (endsAt ?? Infinity),
   );
 
-/** Start of the first of the periods that follow one another without a gap, up to one that starts at `startsAt`. */
-const rowStart = (startsAt: Instant, periods: readonly Line[]): Instant => {
-  const before = Math.min(
-    ...periods.filter((one) => isPeriod(one) && one.endsAt === startsAt).map((one) => one.startsAt ?? 0),
-  );
-  return before < startsAt ? rowStart(before, periods) : startsAt;
-};
-
 /**
- * Whether `line` was refunded by the start of `next`, and signed as given back once `next` had been bought, or the first of
- * the periods that it renews: a separate purchase, and no upgrade.
- */
-const isGivenBackBeside = (line: Line, next: Line, periods: readonly Line[]): boolean =>
-  line.standing !== "expired" &&
-  line.revokedAt === null &&
-  (line.refundedBy ?? Infinity) <= (next.startsAt ?? 0) &&
-  rowStart(next.startsAt ?? 0, periods) < line.verifiedAt;
-
-/**
- * Whether a later period ends `line` early. One of the same product does, unless it was refunded, was upgraded, or ends
- * no later, as a restored copy does. One of another product does, refunded or not, if it starts in the middle of the
+ * Whether a later period ends `line` early. One of the same product does, unless it was upgraded, ends no later, as a
+ * restored copy does, or was refunded: the refund of one that starts in the middle of the line, as after an untold
+ * change of product, brings nothing back, unless the store signed the line since. One of another product does, refunded or not, if it starts in the middle of the
  * line, as an upgrade. But not if it starts with the line, as another part of a bundle, nor within
- * {@link CHARGED_AHEAD_MILLISECONDS} of the line's end: it was charged ahead of time. Neither does, if it was bought between
- * the line's refund and that refund's reversal, or renews what was. A period that was refunded before it began ends
- * nothing, nor does one that was itself upgraded, unless its upgrade shows that it ran. If the store marks `line` as
- * upgraded, the next period of another product is the upgrade.
+ * {@link CHARGED_AHEAD_MILLISECONDS} of the line's end: it was charged ahead of time. Neither does one that began after the
+ * line's refund, if that was reversed. A period that was refunded before it began ends nothing, nor does one that was
+ * itself upgraded, unless its upgrade shows that it ran. If the store marks `line` as upgraded, the next period of another
+ * product is the upgrade.
  */
 const takesPlaceOf = (next: Line, line: Line, periods: readonly Line[]): boolean => {
   const { standing, revokedAt, startsAt, endsAt } = next;
-  if (!hasRun(next) || isGivenBackBeside(line, next, periods)) return false;
+  if (!hasRun(next) || isGivenBackBeside(line, next)) return false;
+  const isInMiddle = (line.endsAt ?? 0) - (startsAt ?? 0) > CHARGED_AHEAD_MILLISECONDS;
   if (next.productIdentifier === line.productIdentifier)
-    return standing !== "expired" && revokedAt === null && (endsAt ?? Infinity) > (line.endsAt ?? Infinity);
+    return (
+      standing !== "expired" &&
+      (revokedAt === null || (isInMiddle && line.verifiedAt < (startsAt ?? 0))) &&
+      (endsAt ?? Infinity) > (line.endsAt ?? Infinity)
+    );
   if (startsAt === line.startsAt) return false;
   if (line.standing === "expired") return true;
-  if (standing === "expired" && !wasLeft(next, periods)) return false;
-  return (line.endsAt ?? 0) - (startsAt ?? 0) > CHARGED_AHEAD_MILLISECONDS;
+  return isInMiddle && (standing !== "expired" || wasLeft(next, periods));
 };
 
 /**

@@ -4,6 +4,7 @@ import { beganLast, periodOf } from "../entitlements/periods.ts";
 import { isRevoked, type Line, type Purchase } from "../entitlements/purchase.ts";
 import { BILLING_RETRY_MILLISECONDS, graceEndOf, type Renewal } from "../entitlements/renewal.ts";
 import { isInstant, type Instant } from "../entitlements/time.ts";
+import { compare } from "../order.ts";
 
 /** Why a purchase is refreshed. */
 const REFRESH_REASONS = [
@@ -24,6 +25,8 @@ const REFRESH_REASONS = [
   "restart",
   /** Transaction ids of one purchase event disagree on a refund. */
   "disagreement",
+  /** Another product may be its upgrade, which only its mark tells: its refund was reversed before. */
+  "upgrade",
 ] as const;
 export type RefreshReason = (typeof REFRESH_REASONS)[number];
 
@@ -141,6 +144,27 @@ const ofRevoked = (line: Line, after: Instant): readonly Refresh[] => {
   return sparseUpTo(revokedAt, revokedAt + KEPT_AFTER_END, after, "refund");
 };
 
+/**
+ * A period whose refund was reversed, and that was not signed since another product began, is asked about closely for some hours;
+ * then, and after an answer that left it out, sparsely.
+ */
+const ofUpgrade = (
+  period: Line,
+  periods: readonly Line[],
+  after: Instant,
+  asked: Instant | null,
+): readonly Refresh[] => {
+  const [from] = periods
+    .filter((other) => other.productIdentifier !== period.productIdentifier)
+    .map(({ startsAt }) => startsAt ?? 0)
+    .filter((startsAt) => period.verifiedAt < startsAt && startsAt < (period.endsAt ?? 0))
+    .sort(compare);
+  if (from === undefined || period.refundedBy === null || isRevoked(period)) return [];
+  const isSoon = asked === null && after < from + 6 * HOUR;
+  const at = isSoon ? denseAfter(from, after) : sparseAfter(from, after);
+  return upTo(period.endsAt ?? 0, at, "upgrade");
+};
+
 const ofSubscription = (
   lines: readonly Line[],
   renewal: Renewal | null,
@@ -165,9 +189,14 @@ const ofSubscription = (
       (period.endsAt ?? 0) > end &&
       (period.refundedBy !== null || saidOf(period) !== null),
   );
-  const beside = longer.flatMap((period) =>
-    ofRunningPeriod(period, period.endsAt ?? 0, saidOf(period), after, asked),
-  );
+  const beside = [
+    ...longer.flatMap((period) => ofRunningPeriod(period, period.endsAt ?? 0, saidOf(period), after, asked)),
+    ...periods.flatMap((period) => ofUpgrade(period, periods, after, asked)),
+    // Its refund may be reversed, whatever was bought since.
+    ...periods
+      .filter((period) => period !== last && isRevoked(period) && (period.endsAt ?? 0) > after)
+      .flatMap((period) => ofRevoked(period, after)),
+  ];
   if (isRevoked(last))
     return [
       ...beside,

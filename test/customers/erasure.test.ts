@@ -5,6 +5,7 @@ import { eraseCustomer } from "../../lib/administration/operations.ts";
 import type { Application } from "../../lib/applications/application.ts";
 import { ERASURE_BLOCKS_MILLISECONDS } from "../../lib/customers/bury-remains.ts";
 import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store-customer.ts";
+import type { FactsOrigin } from "../../lib/freshness/refresh.ts";
 import { accountId, customerId } from "../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
 import { bury } from "../../lib/table/burial.ts";
@@ -13,6 +14,7 @@ import { operationsOn } from "../../operator/composition.ts";
 import { assertInvariants } from "../support/invariants.ts";
 import { aCatalog, anAcknowledgement, aProduct, DAY, NOW, proven } from "../support/purchases.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
+import { fromApple, queuedOf } from "./refreshing.ts";
 import {
   android,
   byClient,
@@ -378,6 +380,115 @@ test("an account's erasure spares a customer who has left the account meanwhile"
   );
   expect(await erasure).toBeNull();
   expect((await world.read("b")).entitlements).toMatchObject([{ active: true }]);
+});
+
+describe("a link that lifts an erasure", () => {
+  const linked = async (
+    changes: Partial<FactsOrigin>,
+    before = async (_world: World): Promise<unknown> => null,
+  ) => {
+    const world = createWorld(table);
+    await before(world);
+    await world.store({ purchases: [owned("1")], origin: fromApple(changes) }, byCredential("a"));
+    return queuedOf(world);
+  };
+  const buried = async (world: World) =>
+    world.erase(await world.store({ purchases: [refunded("1")] }, byCredential("a")));
+
+  test("is asked about at once where Apple can be, as the erasure forgot a refund that its device may not know", async () => {
+    expect(await linked({}, buried)).toEqual({ "1": NOW + 5000 });
+    expect((await linked({}))["1"]).toBeGreaterThan(NOW + DAY);
+    expect(await linked({ canRefresh: false }, buried)).toEqual({});
+  });
+  test("asks about nothing that was not erased, nor about anything of Xcode's", async () => {
+    const world = createWorld(table);
+    await buried(world);
+    const origin = fromApple();
+    await world.store({ purchases: [owned("1"), owned("2")], origin }, byCredential("a"));
+    const queued = await queuedOf(world);
+    expect(queued["1"]).toBe(NOW + 5000);
+    expect(queued["2"]).toBeGreaterThan(NOW + DAY);
+    const xcode = {
+      environment: "xcode" as const,
+      purchases: [{ ...owned("9"), environment: "xcode" as const }],
+      origin,
+    };
+    await world.erase(await world.store(xcode, byCredential("c")));
+    await world.store(xcode, byCredential("c"));
+    expect(Object.keys(await queuedOf(world)).sort()).toEqual(["1", "2"]);
+  });
+});
+
+describe("a refused request with an erased purchase or identity", () => {
+  /** The app transaction id and a purchase of one person, which two accounts were linked with; the one of the id is erased. */
+  const inTwoAccounts = async () => {
+    const world = createWorld(table);
+    await world.store({ purchases: [owned("1")] }, byCredential("a"));
+    const other = await world.store(
+      { identities: [device("1")], purchases: [owned("2")] },
+      byCredential("b"),
+    );
+    await world.erase(other);
+    return world;
+  };
+
+  test.each<[what: string, shown: GivenFacts]>([
+    ["its app transaction id was erased", { identities: [device("1")], purchases: [refunded("1")] }],
+    ["another purchase beside it was erased", { purchases: [refunded("1"), owned("2")] }],
+    [
+      "a notification names an erased person",
+      { purchases: [proven(refunded("1"), { identity: device("1") })] },
+    ],
+  ])("stores what the store said of a living owner's purchase: %s", async (what, shown) => {
+    const world = await inTwoAccounts();
+    const identities = what.startsWith("a notification") ? [device("1")] : (shown.identities ?? []);
+    for (const claim of [null, byClient("a")])
+      expect(await refusal(world.store({ ...shown, identities }, claim))).toBe("CUSTOMER_NOT_FOUND");
+    expect((await world.read("a")).entitlements).toMatchObject([{ status: "revoked" }]);
+    expect((await world.read("b")).entitlements).toEqual([]);
+    // The erasure stands.
+    expect(await refusal(world.store({ purchases: [owned("2")] }))).toBe("CUSTOMER_NOT_FOUND");
+  });
+  test("stores no purchase that nobody owns", async () => {
+    const world = await inTwoAccounts();
+    expect(await refusal(world.store({ purchases: [owned("1"), owned("2"), owned("3")] }))).toBe(
+      "CUSTOMER_NOT_FOUND",
+    );
+    const items = await world.items();
+    expect(items.filter(({ sk, owner }) => sk === "PURCHASE" && owner !== undefined)).toHaveLength(1);
+  });
+  test("names nobody anew and merges nobody, so that its repetition lifts nothing", async () => {
+    const named = proven(owned("2"), { identity: device("1") });
+    const world = createWorld(table);
+    await world.erase(await world.store({ purchases: [owned("2")] }, byCredential("a")));
+    await world.store({ purchases: [owned("1")] }, byCredential("b"));
+    const anonymous = await world.store({ purchases: [owned("3")] });
+    const before = await world.items();
+    for (const purchases of [
+      [owned("1"), named],
+      [owned("1"), owned("3"), named],
+    ])
+      for (const claim of [null, byClient("b"), null])
+        expect(await refusal(world.store({ identities: [device("1")], purchases }, claim))).toBe(
+          "CUSTOMER_NOT_FOUND",
+        );
+    expect(await world.items()).toEqual(before);
+    expect(await world.store({ purchases: [owned("3")] })).toEqual(anonymous);
+  });
+  test("keeps a new purchase for the owner of its app transaction id", async () => {
+    const world = createWorld(table);
+    const one = await world.store({ purchases: [owned("1")] }, byCredential("a"));
+    await world.store({ identities: [device("1")], purchases: [owned("3")] }, byClient("b"));
+    await world.erase(one);
+    const shown = {
+      identities: [device("1")],
+      purchases: [owned("1"), proven(owned("2"), { identity: device("1") })],
+    };
+    expect(await refusal(world.store(shown, byClient("b")))).toBe("CUSTOMER_NOT_FOUND");
+    const { customerIdentifiers } = await world.read("b");
+    const purchase = (await world.items()).find(({ sk, key }) => sk === "PURCHASE" && key === "2");
+    expect(customerIdentifiers).toContain(purchase?.["customer"]);
+  });
 });
 
 describe("a refused link", () => {

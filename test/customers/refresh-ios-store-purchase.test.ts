@@ -7,6 +7,7 @@ import type {
   AppStoreServer,
   SignedFacts,
 } from "../../lib/stores/ios-store/app-store-server.ts";
+import type { Line } from "../../lib/entitlements/purchase.ts";
 import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 import { fingerprintOf, makeChain, signJws, type JwsSigner } from "../../sandbox/ios-store/signing.ts";
 import { assertInvariants } from "../support/invariants.ts";
@@ -274,24 +275,6 @@ describe("a lifetime purchase", () => {
     const purchase = (await world.items()).find(({ sk }) => sk === "PURCHASE");
     expect(JSON.stringify(purchase?.["lines"])).toContain(String(ASKED - DAY));
   });
-  test("of which a period is charged ahead that follows none that is known is asked about by its history too", async () => {
-    const world = await subscribed("1");
-    const upgrade = renewed("1", { transactionId: "18", purchaseDate: ASKED - DAY, expiresDate: LATER });
-    const ahead = renewed("1", { purchaseDate: LATER, expiresDate: LATER + 30 * DAY });
-    const outcome = await refresh(world, {
-      ...statuses(ahead),
-      transactionHistory: () =>
-        Promise.resolve({
-          outcome: "answered",
-          content: { signedTransactions: [signed(ahead), signed(upgrade)], next: null },
-        }),
-    });
-    expect(outcome).toEqual({ outcome: "stored" });
-    const purchase = (await world.items()).find(({ sk }) => sk === "PURCHASE");
-    expect(JSON.stringify(purchase?.["lines"])).toContain(String(ASKED - DAY));
-    // The next one follows it.
-    expect(await refresh(world, statuses(ahead))).toEqual({ outcome: "stored" });
-  });
   test("whose history has a transaction that does not verify is stored as its status says", async () => {
     const world = await subscribed("1");
     const outcome = await refresh(world, {
@@ -392,6 +375,110 @@ test("a store that answers slowly is asked for a quarter of a minute, and what i
     { key: "7", now: () => moment },
   );
   expect([outcome, pages]).toEqual([{ outcome: "stored" }, 3]);
+});
+
+describe("a subscription whose statuses leave out what happened to it", () => {
+  test("is asked about by its history too, where a period is charged ahead that follows none that is known", async () => {
+    const world = await subscribed("1");
+    const upgrade = renewed("1", { transactionId: "18", purchaseDate: ASKED - DAY, expiresDate: LATER });
+    const ahead = renewed("1", { purchaseDate: LATER, expiresDate: LATER + 30 * DAY });
+    const outcome = await refresh(world, {
+      ...statuses(ahead),
+      transactionHistory: () =>
+        Promise.resolve({
+          outcome: "answered",
+          content: { signedTransactions: [signed(ahead), signed(upgrade)], next: null },
+        }),
+    });
+    expect(outcome).toEqual({ outcome: "stored" });
+    const purchase = (await world.items()).find(({ sk }) => sk === "PURCHASE");
+    expect(JSON.stringify(purchase?.["lines"])).toContain(String(ASKED - DAY));
+    // The next one follows it.
+    expect(await refresh(world, statuses(ahead))).toEqual({ outcome: "stored" });
+  });
+  test.each<[what: string, year: Partial<Line>, asks: boolean]>([
+    ["of which a refund was reversed", {}, true],
+    ["of which a refund was reversed, also where it was signed since", { verifiedAt: END - 3 * DAY }, true],
+    ["of which one was refunded, and has not ended", { revokedAt: NOW - 8 * DAY }, true],
+    ["of which a refund was reversed, also beside its own product", { productIdentifier: "plus" }, true],
+    ["not where nothing was refunded", { refundedBy: null, revokedSince: null }, false],
+    ["not where the refunded one is marked as upgraded", { standing: "expired" }, false],
+    ["not where the refunded one is over", { endsAt: END - 3 * DAY }, false],
+    ["not where the refunded one ends now", { endsAt: ASKED }, false],
+  ])("is asked about by its history too: %s", async (_, more, asks) => {
+    const world = aWorld();
+    const [REFUNDED, UPGRADED] = [NOW - 8 * DAY, END - 3 * DAY];
+    const year = aLine({
+      transactionIdentifier: "1",
+      event: "1",
+      endsAt: LATER + 300 * DAY,
+      refundedBy: REFUNDED,
+      revokedSince: REFUNDED,
+      verifiedAt: NOW - 7 * DAY,
+      ...more,
+    });
+    const plus = { transactionId: "19", productId: "plus", purchaseDate: UPGRADED, expiresDate: LATER };
+    const told = aLine({
+      transactionIdentifier: "19",
+      event: "19",
+      productIdentifier: "plus",
+      startsAt: UPGRADED,
+      endsAt: LATER,
+      verifiedAt: UPGRADED,
+    });
+    await world.store({
+      purchases: [aPurchase({ key: "1", lines: [year, told] })],
+      origin: fromApple(),
+    });
+    let asked = 0;
+    const marked = aTransaction({
+      originalTransactionId: "1",
+      transactionId: "1",
+      expiresDate: LATER + 300 * DAY,
+      isUpgraded: true,
+      signedDate: ASKED,
+    });
+    const outcome = await refresh(world, {
+      ...statuses(renewed("1", plus)),
+      transactionHistory: () => {
+        asked += 1;
+        return Promise.resolve({
+          outcome: "answered",
+          content: { signedTransactions: [signed(marked)], next: null },
+        });
+      },
+    });
+    expect(outcome).toEqual({ outcome: "stored" });
+    expect(asked).toBe(asks ? 1 : 0);
+  });
+  test("is stored as its status says where the history about an old refund is not answered, but not where periods are missing", async () => {
+    const unavailable = { outcome: "unavailable", retryAt: null, status: 503, reason: null } as const;
+    const history = { transactionHistory: () => Promise.resolve(unavailable) };
+    const world = aWorld();
+    const refunded = aLine({
+      transactionIdentifier: "1",
+      event: "1",
+      productIdentifier: "yearly",
+      endsAt: LATER + 300 * DAY,
+      revokedAt: NOW - 8 * DAY,
+      refundedBy: NOW - 8 * DAY,
+      revokedSince: NOW - 8 * DAY,
+    });
+    const month = aLine({ transactionIdentifier: "18", event: "18", endsAt: END });
+    await world.store({
+      purchases: [aPurchase({ key: "1", lines: [refunded, month] })],
+      origin: fromApple(),
+    });
+    expect(await refresh(world, { ...statuses(renewed("1")), ...history })).toEqual({ outcome: "stored" });
+    const ahead = renewed("1", {
+      purchaseDate: LATER + DAY,
+      expiresDate: LATER + 31 * DAY,
+      transactionId: "20",
+    });
+    expect(await refresh(world, { ...statuses(ahead), ...history })).toMatchObject({
+      outcome: "unavailable",
+    });
+  });
 });
 
 describe("transaction ids that disagree", () => {

@@ -245,6 +245,26 @@ describe("a purchase whose predecessor nobody has told of", () => {
       expect(await chain.activeOf()).toEqual(["tiles"]);
     },
   );
+  test("that an erased customer's token leads to is passed over once its purchase has an owner", async () => {
+    const chain = aWorld();
+    const { customerIdentifier } = await chain.link("x", "old-account");
+    await chain.world.erase({
+      identifier: customerId(customerIdentifier ?? ""),
+      holdings: [],
+      acknowledgementDueSince: null,
+    });
+    chain.pass(DAY);
+    // The person has signed up again, and a plan change with a pending payment is linked.
+    chain.answers.set("y", { ...Y, ...owned("maps", 30), subscriptionState: "SUBSCRIPTION_STATE_ACTIVE" });
+    chain.answers.set("z", { ...Z, subscriptionState: "SUBSCRIPTION_STATE_PENDING" });
+    await chain.link("z", "new-account");
+    chain.answers.set("y", Y).set("z", Z);
+    await chain.tell("z");
+    expect(await chain.refresh("z")).toEqual({ outcome: "stored" });
+    expect(await chain.activeOf("new-account")).toEqual(["tiles"]);
+    expect(await chain.activeOf("old-account")).toEqual([]);
+    expect(chain.acknowledged).not.toContain("y");
+  });
   describe("about which the store does not answer for long", () => {
     const UNREADABLE: Answer = { ...BUSY, status: 200, reason: "malformedAnswer" };
     const refused = { code: expect.stringMatching(/^STORE_/) as unknown };

@@ -357,12 +357,16 @@ describe("a period whose refund was reversed", () => {
       basic: { status: "expired", expiresAt: isoTime(REFUNDED - 1) },
     });
   });
-  test("was ended by an upgrade that began once it was given back, and had not been signed since", () => {
+  test("is not ended by another product that was bought once it was given back, until the store marks it", () => {
     for (const verifiedAt of [END - 25 * DAY, END - 15 * DAY]) {
       const givenBack = { ...reversed, verifiedAt };
       const refundedBefore = { ...refunded, revokedAt: END - 26 * DAY, refundedBy: END - 26 * DAY };
       const lines = [{ ...refundedBefore, verifiedAt: END - 26 * DAY }, givenBack, beside(END - 15 * DAY)];
-      expect(at(END, known(...lines))).toMatchObject({ basic: { expiresAt: isoTime(END - 15 * DAY) } });
+      expect(at(END, known(...lines))).toMatchObject({ basic: { expiresAt: isoTime(yearly.endsAt) } });
+      const marked = { ...givenBack, standing: "expired" as const, verifiedAt: END - DAY };
+      expect(at(END, known(...lines, marked))).toMatchObject({
+        basic: { expiresAt: isoTime(END - 15 * DAY) },
+      });
     }
   });
   test("was ended by an upgrade that marks it, however late that is signed", () => {
@@ -440,41 +444,150 @@ describe("a period that was left for another product, and come back from,", () =
 });
 
 describe("a period whose refund was reversed, beside what was bought in between and renews,", () => {
-  const REFUNDED = END - 100 * DAY;
-  const YEAR_ENDS = END + 265 * DAY;
-  const year = (signedAt: number) =>
-    period("1", "basic", END - 105 * DAY, YEAR_ENDS, {
+  const REFUNDED = END - 200 * DAY;
+  const YEAR_ENDS = END + 160 * DAY;
+  const year = (signedAt: number, more: Partial<Line> = {}) =>
+    period("1", "basic", END - 205 * DAY, YEAR_ENDS, {
       refundedBy: REFUNDED,
       revokedSince: REFUNDED,
       verifiedAt: signedAt,
+      ...more,
     });
+  const REVERSED = year(END - 180 * DAY);
   const months = (...starts: readonly number[]) =>
     starts.map((days, index) => period(`${index + 2}`, "plus", END - days * DAY, END - (days - 30) * DAY));
-  const counts = { status: "active", expiresAt: isoTime(YEAR_ENDS) };
+  const known = (...lines: readonly Line[]) => joinAll(lines.map((line) => lineage(line)))[0] ?? lineage();
+  const counts = { active: true, status: "active", expiresAt: isoTime(YEAR_ENDS) };
 
   test.each<[what: string, starts: readonly number[]]>([
-    ["once", [95, 65]],
-    ["twice", [95, 65, 35]],
-  ])("goes on, whenever it was signed since: %s", (_, starts) => {
-    expect(at(END, lineage(year(END - 80 * DAY), ...months(...starts)))["basic"]).toMatchObject(counts);
+    ["once", [195, 165]],
+    ["twice", [195, 165, 135]],
+    ["five times, of which not all are kept", [195, 165, 135, 105, 75, 45]],
+    ["after its payment had failed for three days", [195, 162, 132]],
+    ["dated at its charge", [195, 166, 136]],
+    ["after a pause", [195, 100]],
+  ])("goes on, in any order: %s", (_, starts) => {
+    const facts = [REVERSED, ...months(...starts)];
+    for (const lines of [facts, facts.toReversed()]) {
+      expect(at(END, known(...lines))["basic"]).toMatchObject(counts);
+      expect(at(END, lines.map((line) => lineage(line)).reduce(joinPurchases))["basic"]).toMatchObject(
+        counts,
+      );
+    }
   });
-  test("is ended by what was bought after it had been given back", () => {
-    expect(at(END, lineage(year(END - 95 * DAY), ...months(95, 65)))["basic"]).toMatchObject({
-      expiresAt: isoTime(END - 95 * DAY),
+  test.each<[what: string, more: Partial<Line>]>([
+    ["under its own id", {}],
+    ["under another id", { transactionIdentifier: "9", revokedSince: END - 90 * DAY }],
+  ])("goes on once a second refund was reversed too, %s", (_, more) => {
+    const again = { refundedBy: END - 90 * DAY, ...more };
+    const second = year(END - 90 * DAY, { revokedAt: END - 90 * DAY, ...again });
+    const lines = [REVERSED, ...months(195, 165), second];
+    expect(at(END, known(...lines))["basic"]).toMatchObject({ status: "revoked" });
+    expect(at(END, known(...lines, year(END - 80 * DAY, again)))["basic"]).toMatchObject(counts);
+  });
+  test("has its grace period, although what was bought in between would have ended later", () => {
+    const month = { ...REVERSED, endsAt: END - 175 * DAY };
+    const [besides] = months(195);
+    const renewal = aRenewal({
+      periodEndsAt: month.endsAt,
+      isInBillingRetry: true,
+      graceEndsAt: month.endsAt + 16 * DAY,
+      signedAt: month.endsAt + HOUR,
     });
-    expect(at(END, lineage(year(END - 95 * DAY + 1), ...months(95, 65)))["basic"]).toMatchObject(counts);
-    // A gap between the two: the second was bought anew.
-    expect(at(END, lineage(year(END - 80 * DAY), ...months(95, 64)))["basic"]).toMatchObject({
-      expiresAt: isoTime(END - 64 * DAY),
+    const facts = { ...known(month, ...(besides === undefined ? [] : [besides])), renewal };
+    expect(at(month.endsAt + DAY, facts)["basic"]).toMatchObject({ status: "grace_period" });
+    // Its own renewal, or what began once it was over, succeeded it.
+    for (const later of [
+      period("9", "basic", month.endsAt, month.endsAt + 30 * DAY),
+      period("9", "plus", month.endsAt + 1, month.endsAt + 30 * DAY),
+    ])
+      expect(at(END, { ...known(month, later), renewal })["basic"]).toMatchObject({ status: "expired" });
+  });
+  test("is asked about soon for the mark of an upgrade, then sparsely where the answer left it out", () => {
+    const upgraded = END - 100 * DAY;
+    const facts = known(REVERSED, period("2", "plus", upgraded, upgraded + 365 * DAY));
+    expect(nextRefresh(facts, upgraded)).toEqual({ at: upgraded + 5000, because: "upgrade" });
+    expect(nextRefresh(facts, upgraded + 5000, upgraded + 5000)).toEqual({
+      at: upgraded + DAY,
+      because: "upgrade",
     });
+    // Nor is it asked about daily where the store does not answer.
+    expect(nextRefresh(facts, upgraded + HOUR)).toEqual({ at: upgraded + 6 * HOUR, because: "upgrade" });
+    expect(nextRefresh(facts, upgraded + 6 * HOUR)).toEqual({ at: upgraded + DAY, because: "upgrade" });
+    expect(nextRefresh(facts, upgraded + DAY)).toEqual({ at: upgraded + 7 * DAY, because: "upgrade" });
+    for (const other of [
+      known(year(upgraded), period("2", "plus", upgraded, upgraded + 365 * DAY)),
+      known(year(REFUNDED, { revokedAt: REFUNDED }), period("2", "plus", upgraded, upgraded + 365 * DAY)),
+      known(
+        year(END - 180 * DAY, { refundedBy: null, revokedSince: null }),
+        period("2", "plus", upgraded, upgraded + 365 * DAY),
+      ),
+      known(REVERSED, period("2", "basic", upgraded, upgraded + 365 * DAY)),
+      known({ ...REVERSED, endsAt: upgraded }, period("2", "plus", upgraded, upgraded + 365 * DAY)),
+    ])
+      expect(nextRefresh(other, upgraded)?.because).not.toBe("upgrade");
+  });
+  test("is asked about while it is refunded, whatever was bought since", () => {
+    const facts = known(year(REFUNDED, { revokedAt: REFUNDED }), ...months(195));
+    expect(nextRefresh(facts, REFUNDED + DAY)).toEqual({ at: REFUNDED + 7 * DAY, because: "refund" });
+    const over = known(year(REFUNDED, { revokedAt: REFUNDED, endsAt: REFUNDED + DAY }), ...months(195));
+    expect(nextRefresh(over, REFUNDED + DAY)).not.toMatchObject({ because: "refund" });
   });
   test("goes on beside its own product, bought anew in between", () => {
-    const anew = period("2", "basic", END - 95 * DAY, END + 270 * DAY);
-    const other = period("3", "plus", END - 60 * DAY, END - 30 * DAY);
-    const lines = [year(END - 50 * DAY), anew, other];
-    expect(at(END, lineage(...lines))["basic"]).toMatchObject({
+    const anew = period("2", "basic", END - 195 * DAY, END + 170 * DAY);
+    const other = period("3", "plus", END - 160 * DAY, END - 130 * DAY);
+    expect(at(END, lineage(year(END - 150 * DAY), anew, other))["basic"]).toMatchObject({
       active: true,
       expiresAt: isoTime(YEAR_ENDS),
+    });
+  });
+});
+
+describe("a period after which its product was bought again in its middle, for it was left in between,", () => {
+  const AGAIN = END - 20 * DAY;
+  const year = { ...first, endsAt: END + 335 * DAY };
+  const refunded = {
+    revokedAt: END - DAY,
+    revokedSince: END - DAY,
+    refundedBy: END - DAY,
+    verifiedAt: END - DAY,
+  };
+  const again = period("3", "basic", AGAIN, AGAIN + 365 * DAY);
+
+  test("ends there, although nothing was told of what it was left for", () => {
+    expect(at(END, lineage(year, again))["basic"]).toMatchObject({
+      active: true,
+      expiresAt: isoTime(AGAIN + 365 * DAY),
+    });
+  });
+  test("does not give access again once the last one is refunded", () => {
+    expect(at(END, lineage(year, { ...again, ...refunded }))["basic"]).toMatchObject({
+      active: false,
+      status: "revoked",
+    });
+  });
+  test("goes on where the store has signed it since, neither marked nor refunded: its own refund had been reversed", () => {
+    const signed = (verifiedAt: number) => ({ ...year, verifiedAt });
+    const answer = (verifiedAt: number) =>
+      at(END, lineage(signed(verifiedAt), { ...again, ...refunded }))["basic"];
+    expect(answer(AGAIN - 1)).toMatchObject({ active: false });
+    for (const verifiedAt of [AGAIN, END - 10 * DAY, END])
+      expect(answer(verifiedAt)).toMatchObject({ active: true, expiresAt: isoTime(year.endsAt) });
+  });
+  test("goes on where the last one was refunded before it began, or is its renewal that was charged ahead", () => {
+    const neverBegan = { ...again, ...refunded, revokedAt: AGAIN, refundedBy: AGAIN };
+    const renewal = (before: number) => ({
+      ...period("3", "basic", year.endsAt - before, year.endsAt + 365 * DAY),
+      ...refunded,
+      revokedAt: year.endsAt - before + 1,
+    });
+    for (const last of [neverBegan, renewal(0), renewal(48 * HOUR)])
+      expect(at(year.endsAt - HOUR, lineage(year, last))["basic"]).toMatchObject({
+        active: true,
+        expiresAt: isoTime(year.endsAt),
+      });
+    expect(at(year.endsAt - HOUR, lineage(year, renewal(48 * HOUR + 1)))["basic"]).toMatchObject({
+      active: false,
     });
   });
 });

@@ -56,6 +56,7 @@ const SUBSCRIPTION_STEPS = [
   "reversal-of-earlier",
   "bought-after-refund",
   "given-back-beside-another",
+  "return-unsaid",
   "said-again",
   "copy",
   "copy-of-earlier",
@@ -323,18 +324,33 @@ const subscriptionFacts = (
         bought.push(buy(clock));
         break;
       case "given-back-beside-another": {
-        // Another product is bought after a refund, the refund is reversed, and the other product renews.
+        // Another product is bought after a refund, the refund is reversed, and the other product renews, with or without the
+        // gap of a payment that failed at first, or dated at its charge.
         clock += DAY;
-        const refunded = say({ ...current, revokedAt: clock });
+        let year = say({ ...current, revokedAt: clock });
         product = other;
         clock += DAY;
-        const beside = buy(clock);
+        const beside = [buy(clock)];
         clock += DAY;
-        bought[bought.length - 1] = say({ ...refunded, revokedAt: null });
-        clock = Math.max(clock, (beside.end ?? clock) - DAY);
-        bought.push(beside, buy(beside.end ?? clock));
+        year = say({ ...year, revokedAt: null });
+        for (let renewal = 0; renewal <= days % 6; renewal += 1) {
+          const end = beside.at(-1)?.end ?? clock;
+          clock = Math.max(clock, end - DAY);
+          beside.push(buy(end + at([0, 0, 0, 3 * DAY, -DAY], days + renewal)));
+        }
+        if (days % 4 === 3)
+          for (const revokedAt of [clock + DAY, null]) {
+            clock += DAY;
+            year = say({ ...year, revokedAt });
+          }
+        bought.splice(-1, 1, year, ...beside);
         break;
       }
+      case "return-unsaid":
+        // Back to the product after a change of which nobody tells anything.
+        clock = Math.max(clock, Math.min(current.start + days * DAY + 1, current.end - 1));
+        bought.push(buy(clock));
+        break;
       case "said-again":
         clock += days * DAY;
         replaceCurrent({});

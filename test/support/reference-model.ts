@@ -228,6 +228,8 @@ interface Given {
   readonly revokedAt: number | null;
   /** Time by which units were refunded; null: none. */
   readonly refundedBy: number | null;
+  /** The last refund, or the first signing of any, if earlier. */
+  readonly refundedFrom: number | null;
   /** Units that are not refunded. */
   readonly units: number;
   /** Units that an answer showed as not refunded: the others never counted. */
@@ -384,6 +386,8 @@ interface Event {
   readonly revokedAt: number | null;
   /** The last refund of it, also once that was reversed. */
   readonly refundedBy: number | null;
+  /** The last refund, or the first signing of any, if earlier. */
+  readonly refundedFrom: number | null;
   /** Units that are not refunded. */
   readonly units: number;
 }
@@ -483,6 +487,7 @@ const eventOf = (ids: readonly Copy[]): Event => {
     end: upgraded ? Math.min(natural ?? Infinity, signedAt) : natural,
     revokedAt: units === 0 ? revokedAt : null,
     refundedBy: type === "subscription" ? lastOf(refunds) : lastOf(refundsOfFact),
+    refundedFrom: firstOf([lastOf(refunds), ...ids.map(({ revokedSince }) => revokedSince)]),
     units,
   };
 };
@@ -608,10 +613,21 @@ const isOvertaken = (
 /** Refunded before it began. */
 const neverRan = ({ revokedAt, start }: Event): boolean => revokedAt !== null && revokedAt <= start;
 
-/** Whether the person went on from one period to another, which began after it, or at once in its place. */
+/**
+ * Whether a refunded period was given back, and the person bought the other since the refund: both go on, until the store
+ * marks the first as upgraded.
+ */
+const isGivenBackBeside = ({ fact, revokedAt, refundedFrom }: Event, other: Event): boolean =>
+  !fact.upgraded && revokedAt === null && refundedFrom !== null && refundedFrom <= other.start;
+
+/**
+ * Whether the person went on from one period to another, which began after it, or at once in its place. Not to what was bought
+ * beside it after a refund.
+ */
 const wentOn = (from: Event, to: Event): boolean =>
   (to.end ?? Infinity) > (from.end ?? Infinity) &&
   !neverRan(to) &&
+  !(isGivenBackBeside(from, to) && beganBy(to) < (from.end ?? Infinity)) &&
   (beganBy(to) > beganBy(from) || (beganBy(to) === beganBy(from) && !to.fact.upgraded));
 
 /** The end of the grace period after a period; the longest one where the store tells none. */
@@ -689,24 +705,6 @@ const givenByIos = (
         other.start < (other.end ?? Infinity) &&
         !neverRan(other),
     );
-  /** The start of a period, or of the first of those before it that follow each other without a gap. */
-  const rowStart = (start: number): number => {
-    const [before] = sorted(
-      counted.filter(({ fact, end }) => fact.type === "subscription" && end === start),
-      [(event) => event.start],
-    );
-    return before === undefined || before.start >= start ? start : rowStart(before.start);
-  };
-  /**
-   * Whether a refunded period was given back when the person had bought the other, of whichever product, or those that the
-   * other renews: both go on.
-   */
-  const isGivenBackBeside = ({ fact, revokedAt, refundedBy }: Event, other: Event): boolean =>
-    !fact.upgraded &&
-    revokedAt === null &&
-    refundedBy !== null &&
-    refundedBy <= other.start &&
-    fact.signedAt > rowStart(other.start);
   const nextOf = (event: Event, place: number): Event | undefined => {
     const { fact } = event;
     return counted.slice(place + 1).find(
@@ -717,8 +715,13 @@ const givenByIos = (
         !neverRan(other) &&
         !isGivenBackBeside(event, other) &&
         (other.fact.product === fact.product
-          ? // The same product is not bought again for a shorter time, and a refund does not end the period before.
-            (other.end ?? 0) > (event.end ?? 0) && other.revokedAt === null && !other.fact.upgraded
+          ? // The same product is not bought again for a shorter time. The refund of a renewal does not end the period before;
+            // in the middle of a period, only a person who had left the product, or was refunded, buys it again. The store has
+            // not marked or refunded what it signed since.
+            (other.end ?? 0) > (event.end ?? 0) &&
+            (other.revokedAt === null ||
+              ((event.end ?? 0) - other.start > AHEAD && fact.signedAt < other.start)) &&
+            !other.fact.upgraded
           : // Another product that is charged ahead of time begins at the end of this one. The store says of an upgraded
             // period that the next product was no such.
             other.start !== event.start &&
@@ -794,6 +797,7 @@ const givenByIos = (
           beganLater: isSubscription && (start > (end ?? Infinity) || (isChargedAhead && moment < start)),
           revokedAt,
           refundedBy: event.refundedBy,
+          refundedFrom: event.refundedFrom,
           units,
           shown: fact.quantity,
           bought: fact.quantity,
@@ -937,6 +941,7 @@ const givenByAndroid = (
           begins: answer.start,
           end,
           refundedBy: null,
+          refundedFrom: null,
           units: 1,
           shown: 1,
           bought: 1,
@@ -984,6 +989,7 @@ const givenByAndroid = (
         shown: Math.max(...said.map((one) => one.units)),
         bought: bought.quantity,
         refundedBy: heard?.at ?? null,
+        refundedFrom: null,
         isPass: product.access !== null,
         kind: "one_time_product",
         willRenew: null,
