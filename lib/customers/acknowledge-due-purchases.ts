@@ -1,7 +1,7 @@
 import type { ApplicationDirectory } from "../applications/application.ts";
 import { DAY } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
-import { referenceText } from "../entitlements/purchase.ts";
+import { referenceText, selectsNothing } from "../entitlements/purchase.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { beginningAt } from "../in-turns.ts";
 import type { AndroidStore } from "../stores/android-store/android-store.ts";
@@ -61,7 +61,8 @@ const isDelivered = async (
   { application, purchase }: DueAcknowledgement,
 ): Promise<boolean> => {
   const known = await table.findFacts(application, [], [purchase], now());
-  if (known.purchases.get(referenceText(purchase))?.purchase.selectedProducts?.length === 0) return false;
+  const stored = known.purchases.get(referenceText(purchase));
+  if (stored !== undefined && selectsNothing(stored.purchase)) return false;
   const { living } = await table.findCustomers(application, customersOf(known));
   return [...living.values()].some(({ link }) => link !== null);
 };

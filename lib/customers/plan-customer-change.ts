@@ -8,6 +8,7 @@ import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import {
   byReference,
   referenceText,
+  selectsNothing,
   sameLines,
   samePurchase,
   verifiedAs,
@@ -324,13 +325,15 @@ export const planCustomerChange = (input: PlanInput): Plan => {
   const customer = customerAfter(input, holdings);
   const identities = input.identities.filter((_, index) => known.identities[index] === null);
   const changesNothing = absorbed.length + identities.length + written.length === 0;
+  const toAcknowledge = purchases.find(
+    ({ reference }) => due !== null && reference === referenceText(due.purchase),
+  )?.stored;
   return {
     customer,
     acknowledgementDueSince:
-      link === null
+      link === null || toAcknowledge === undefined || selectsNothing(toAcknowledge.purchase)
         ? null
-        : (purchases.find(({ reference }) => due !== null && reference === referenceText(due.purchase))
-            ?.stored.acknowledgementDueSince ?? null),
+        : toAcknowledge.acknowledgementDueSince,
     change:
       changesNothing && isUnchanged(survivor, customer)
         ? null

@@ -82,7 +82,14 @@ const findFacts = (
 ) =>
   table.findFacts(application.identifier, facts.identities, [...statedPurchases(facts), ...others], moment);
 
-/** Whether the application lets a credential move these customers, given the request's facts too. */
+/** Whether the request's purchase may still be paid: nothing of it is owned yet, and the store has not closed it. */
+const awaitsPayment = ({ purchases, origin }: VerifiedFacts): boolean =>
+  origin?.canRefresh !== false && purchases.some(({ purchase }) => purchase.lines.length === 0);
+
+/**
+ * Whether the application lets a credential move these customers, given the request's facts too. What is not paid yet
+ * is not inactive: it belongs to the account in which it was bought.
+ */
 const mayTransfer = (
   application: Application,
   facts: VerifiedFacts,
@@ -93,7 +100,7 @@ const mayTransfer = (
   const { transfers, catalog } = application;
   if (transfers !== "when_inactive") return transfers === "always";
   const customerIdentifier = owners[0]?.identifier;
-  if (customerIdentifier === undefined) return false;
+  if (customerIdentifier === undefined || awaitsPayment(facts)) return false;
   const holdings = holdingsAfter(statedPurchases(facts), known, owners, catalog);
   return !entitlementsAt(
     moment,

@@ -1,4 +1,5 @@
 import type { AndroidStoreConfiguration, Application } from "../applications/application.ts";
+import { DAY } from "../duration.ts";
 import { referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AndroidStore, UnansweredLookUp } from "../stores/android-store/android-store.ts";
@@ -51,18 +52,28 @@ const unknownTo = (
     isUnknown(known, referenceText(referenceOf(purchase, token)), acknowledgement !== null),
   );
 
+/** Time from a purchase for which it waits for a predecessor about which Google reports an error of its own server. */
+const WAITS_FOR_SERVER = 3 * DAY;
+const SERVER_ERROR = 500;
+
 /**
  * Whether a claimed or stored purchase waits for the store's answer about a predecessor. If its acknowledgement is due,
- * it waits until a third of the time to the deadline is left; otherwise, unless the fault is the predecessor's own.
+ * it waits until a third of the time to the deadline is left. Otherwise it waits unless the fault may be the
+ * predecessor's own: an answer that cannot be parsed, or a server error of a few days, which Google has been seen to
+ * give about single tokens for good.
  */
 const mayWait = (
   { purchase, acknowledgement }: VerifiedPurchase,
   unanswered: UnansweredLookUp,
   now: Instant,
 ): boolean => {
-  if (acknowledgement === null) return !isOfThisPurchase(unanswered);
-  const { deadline } = acknowledgement;
   const startsAt = purchase.lines[0]?.startsAt ?? now;
+  if (acknowledgement === null)
+    return (
+      !isOfThisPurchase(unanswered) &&
+      (unanswered.status !== SERVER_ERROR || now - startsAt < WAITS_FOR_SERVER)
+    );
+  const { deadline } = acknowledgement;
   return 3 * (deadline - now) > deadline - startsAt;
 };
 

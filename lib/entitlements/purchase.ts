@@ -136,6 +136,9 @@ export const grantingLines = ({
   return lines.filter(({ productIdentifier }) => selectedProducts.includes(productIdentifier));
 };
 
+/** Whether no product of a purchase was selected, so that it grants nothing: only a notification or another account has told. */
+export const selectsNothing = ({ selectedProducts }: Purchase): boolean => selectedProducts?.length === 0;
+
 /** Whether a line started by the time at which another lineage replaced its purchase. */
 export const isBeforeReplacement = ({ replacedAt }: Purchase, { startsAt }: Line): boolean =>
   replacedAt !== null && (startsAt ?? 0) <= replacedAt;

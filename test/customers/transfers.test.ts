@@ -8,9 +8,10 @@ import { createOperationTable } from "../../lib/table/operations.ts";
 import { tellsIn } from "../../operator/composition.ts";
 import { transactionsOf } from "../../lib/table/write-customer-change.ts";
 import { assertInvariants } from "../support/invariants.ts";
-import { DAY, NOW, proven } from "../support/purchases.ts";
+import { anAcknowledgement, aPurchase, DAY, NOW, proven } from "../support/purchases.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
 import {
+  android,
   byClient,
   byCredential,
   createWorld,
@@ -78,6 +79,26 @@ describe("a customer that a credential has linked", () => {
     const world = aWorld("when_inactive");
     await world.store({ purchases: [inactive, owned("2")] }, byCredential("a"));
     expect(await refusal(world.store({ purchases: [inactive] }, byCredential("b")))).toBe(STAYS);
+  });
+  test("is not inactive while the payment of the request's purchase is pending", async () => {
+    const pending = aPurchase({ store: "android-store", key: "pending", lines: [], verifiedAt: NOW });
+    const source = {
+      store: "android-store",
+      packageName: "com.example.trails",
+      purchaseToken: "the-token",
+      productKind: "subscription",
+    } as const;
+    const facts = (canRefresh: boolean) => ({
+      purchases: [pending],
+      origin: { source, canRefresh, askedAt: null },
+    });
+    const world = aWorld("when_inactive");
+    const customer = await world.store(facts(true), byCredential("a"));
+    expect(await refusal(world.store(facts(true), byCredential("b")))).toBe(STAYS);
+    expect(await customersOf(world, "a")).toEqual([customer?.identifier]);
+    // Google has closed it: it was never paid.
+    expect(await refusal(world.store(facts(false), byCredential("b")))).toBe("accepted");
+    expect(await customersOf(world, "b")).toEqual([customer?.identifier]);
   });
   test("is recorded as transferred when it moves", async () => {
     const world = aWorld("always");
@@ -222,6 +243,20 @@ describe("an operator's move", () => {
     const customer = await world.store({ purchases: [active] });
     expect(await world.unlink(customer, "b")).toEqual({ outcome: "unlinked", account: null });
     expect(await customersOf(world, "b")).toEqual([customer?.identifier]);
+  });
+  test("of a one-time purchase of which nothing was selected leaves it to the store's refund", async () => {
+    const world = aWorld();
+    const bought = { ...android("bought"), selectedProducts: [] };
+    const facts = (selectedProducts: readonly string[]) => ({
+      purchases: [{ ...bought, selectedProducts }],
+      acknowledgementDue: anAcknowledgement(bought),
+    });
+    const customer = await world.store(facts([]));
+    await world.unlink(customer, "a");
+    expect(await world.store(facts([]))).toMatchObject({ acknowledgementDueSince: null });
+    expect(await world.store(facts(["monthly"]), byCredential("a"))).toMatchObject({
+      acknowledgementDueSince: NOW,
+    });
   });
   test("that retries after a conflicting write reports the original account and is audited once", async () => {
     const world = aWorld();

@@ -129,6 +129,22 @@ export const toRenewal = ({ environment, lineage, ...info }: IosRenewal): Purcha
     },
   );
 
+/** Refreshes depend on when a fact comes, so here only a closed purchase has an origin: it is never asked about. */
+const originOf = (fact: Fact | undefined): VerifiedFacts["origin"] => {
+  if (fact?.store !== "android-store" || !toReading(fact).isClosed) return null;
+  const productKind = fact.kind === "subscription" ? "subscription" : "one_time_product";
+  return {
+    source: {
+      store: "android-store",
+      packageName: "com.example.trails",
+      purchaseToken: fact.token,
+      productKind,
+    },
+    canRefresh: false,
+    askedAt: null,
+  };
+};
+
 /** The request as verified facts. */
 export const toVerifiedFacts = ({
   environment,
@@ -146,6 +162,6 @@ export const toVerifiedFacts = ({
     purchases: toPurchases(facts),
     renewals: renewals.map(toRenewal),
     acknowledgementDue: null,
-    origin: null,
+    origin: originOf(facts[0]),
   };
 };

@@ -840,6 +840,13 @@ const showsPurchase = (fact: AndroidFact): boolean =>
     ? !isPending(fact) && fact.lines.some((line) => isOwnedIn(line, fact))
     : fact.state !== "PENDING" && fact.completedAt !== null;
 
+/** Whether the payment may still come: nothing is owned yet, and Google has not closed the purchase. */
+const awaitsPayment = (fact: Fact): boolean =>
+  fact.store === "android-store" &&
+  (fact.kind === "subscription"
+    ? fact.state !== "PENDING_PURCHASE_CANCELED" && !showsPurchase(fact)
+    : fact.state === "PENDING");
+
 /** Nothing paid becomes unpaid, so an answer that shows nothing is older than one that does, whenever it came. */
 const latestAnswer = <T extends AndroidFact>(facts: readonly T[]): T | undefined =>
   sorted(facts, [(fact) => !showsPurchase(fact), ({ answeredAt }) => -answeredAt])[0];
@@ -915,18 +922,23 @@ const givenByAndroid = (
       const willRenew = renews && !isGone && answer.state !== "CANCELED" && answer.state !== "EXPIRED";
       // In a grace period everything that renews keeps its access. One whose own date has passed in it keeps it until the
       // period is over, at the latest at the first date that is still ahead. A later date of another line says nothing.
-      const ends = answer.lines
-        .filter(
-          (other) =>
-            isOwned(other) && (other.leaves === "replaced" || (other.renews && other.leaves === null)),
-        )
-        .map(({ expiry }) => expiry);
+      const charged = answer.lines.filter(
+        (other) => isOwned(other) && (other.leaves === "replaced" || (other.renews && other.leaves === null)),
+      );
+      // A replacement whose first payment failed has no order yet, but may have a date.
+      const replaced = charged.filter(({ leaves }) => leaves === "replaced");
+      const replacements = answer.lines.filter((other) =>
+        replaced.some((leaving) => leaving !== other && leaving.replacement === other.product),
+      );
+      const ends = [...charged, ...replacements].map(({ expiry }) => expiry);
       const ahead = ends.filter((expiry) => expiry > answer.answeredAt);
       const isCarried =
         answer.state === "IN_GRACE_PERIOD" && renews && !isGone && line.expiry <= answer.answeredAt;
       // For a day at most: at the very end of the grace period the answer is the same.
       const carriedTo =
-        ahead.length > 0 ? Math.min(...ahead, answer.answeredAt + 86_400_000) : Math.max(...ends);
+        ahead.length > 0 || replaced.length > 0
+          ? Math.min(...ahead, answer.answeredAt + 86_400_000)
+          : Math.max(...ends);
       const end = isCarried ? carriedTo : line.expiry;
       const grants = state === "active" || state === "grace_period";
       const lasts = !willRenew ? 0 : answer.answeredAt >= end ? SILENT : leeway;
@@ -1317,7 +1329,9 @@ export const createReferenceModel = (
       const moves =
         byCredential &&
         (terms.transfers === "always" ||
-          (terms.transfers === "when_inactive" && !grants.some(({ active }) => active)));
+          (terms.transfers === "when_inactive" &&
+            !grants.some(({ active }) => active) &&
+            !request.facts.some(awaitsPayment)));
       if (!moves) {
         // The link is refused, but the facts are kept.
         submit({ ...request, facts: selectingNothing(request.facts), claim: null }, moment);

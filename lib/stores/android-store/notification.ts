@@ -21,9 +21,10 @@ export interface AndroidStoreNotification {
 
 /**
  * State that the store's answer shows once it includes the notified event: a line that is `paid`, `no-access` of any line,
- * `renewing` or `not-renewing` of those that are entitled. Decides no fact; only detects an answer that is older than its notification.
+ * `renewing` or `not-renewing` of those that are entitled, `other-items` than before, which no answer tells by itself. Decides no fact;
+ * only detects an answer that is older than its notification.
  */
-export type Expectation = "paid" | "no-access" | "renewing" | "not-renewing";
+export type Expectation = "paid" | "no-access" | "renewing" | "not-renewing" | "other-items";
 
 /** By `notificationType`. @see https://developer.android.com/google/play/billing/rtdn-reference */
 const EXPECTED_OF_SUBSCRIPTION: ReadonlyMap<number | undefined, Expectation> = new Map([
@@ -36,12 +37,13 @@ const EXPECTED_OF_SUBSCRIPTION: ReadonlyMap<number | undefined, Expectation> = n
   [10, "no-access"], // PAUSED
   [12, "no-access"], // REVOKED
   [13, "no-access"], // EXPIRED
+  [17, "other-items"], // ITEMS_CHANGED
 ]);
 const EXPECTED_OF_ONE_TIME_PRODUCT: ReadonlyMap<number | undefined, Expectation> = new Map([
   [1, "paid"], // PURCHASED
 ]);
 
-/** Whether an answer does not show the event of the notification that led to it. */
+/** Whether an answer does not show the event of the notification that led to it, as far as it can be told. */
 export const isBehind = (expects: Expectation, { lines }: Purchase): boolean => {
   const entitled = lines.filter(({ standing }) => standing === "entitled" || standing === "grace_period");
   switch (expects) {
@@ -53,6 +55,8 @@ export const isBehind = (expects: Expectation, { lines }: Purchase): boolean => 
       return !entitled.some(({ willRenew }) => willRenew === true);
     case "not-renewing":
       return entitled.length > 0 && entitled.every(({ willRenew }) => willRenew === true);
+    case "other-items":
+      return true;
   }
 };
 

@@ -77,15 +77,18 @@ const isOver = (item: Item, owned: readonly Item[], items: readonly Item[], answ
  * End, during a grace period, of an item whose own date has passed: the next date ahead, at most a day after the
  * answer. Google moves the declined item's date to the end of the grace period and leaves later dates as they are.
  * Until then all items keep their access, and items whose date passes are charged afterwards; then all go on hold. At
- * the very end of the grace period the answer looks the same, so it counts for a day.
+ * the very end of the grace period the answer looks the same, so it counts for a day. So does one in which a
+ * replacement's first payment failed: its date may be the only one that moves, or it may have none yet.
  *
- * @param items those that renew
+ * @param renewing those that renew
  * @see https://developer.android.com/google/play/billing/subscription-with-addons
  */
-const endInGrace = (items: readonly Item[], answeredAt: Instant): Instant => {
-  const ends = items.map(({ expiryTime }) => expiryTime ?? 0);
+const endInGrace = (renewing: readonly Item[], items: readonly Item[], answeredAt: Instant): Instant => {
+  const replaced = renewing.filter(({ deferredItemReplacement }) => deferredItemReplacement !== null);
+  const replacements = replaced.flatMap((item) => replacementOf(item, items) ?? []);
+  const ends = [...renewing, ...replacements].map(({ expiryTime }) => expiryTime ?? 0);
   const ahead = ends.filter((end) => end > answeredAt);
-  return ahead.length > 0 ? Math.min(...ahead, answeredAt + DAY) : Math.max(...ends);
+  return ahead.length > 0 || replaced.length > 0 ? Math.min(...ahead, answeredAt + DAY) : Math.max(...ends);
 };
 
 /**
@@ -109,7 +112,7 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
   // A paid line has an end; without one the answer does not have the documented shape.
   if (standing !== null && owned.length === 0 && paid.length > 0) return null;
   const lastEnd = lastEndOf(owned);
-  const carriedTo = standing === "grace_period" ? endInGrace(owned.filter(renews), answeredAt) : null;
+  const carriedTo = standing === "grace_period" ? endInGrace(owned.filter(renews), items, answeredAt) : null;
   const lines =
     standing === null
       ? []
@@ -149,6 +152,8 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
   const linked = linkedToken === null ? null : purchaseKeyOfToken(linkedToken);
   const expired = expiredToken === null ? null : purchaseKeyOfToken(expiredToken);
   const [first] = lines;
+  // Google wants one of the purchase's products, of which the first may be over.
+  const kept = lines.find((line) => line.standing !== "expired") ?? first;
   // Only a purchase with an order replaces another.
   const replaces = items.some(isOwned) && first !== undefined ? linked : null;
   const prepaidUntil = owned.some(({ prepaidPlan }) => prepaidPlan !== null) ? lastEnd : null;
@@ -173,13 +178,13 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
     samePerson: [replaces === null ? linked : null, expired].filter((other) => other !== null),
     predecessors: [linkedToken, expiredToken].filter((token) => token !== null),
     acknowledgement:
-      due && first !== undefined
+      due && kept !== undefined
         ? {
             purchase: reference,
             packageName,
             purchaseToken,
             productKind: "subscription",
-            productIdentifier: first.productIdentifier,
+            productIdentifier: kept.productIdentifier,
             deadline: acknowledgementDeadline({
               environment,
               madeAt: answer.startTime,

@@ -120,6 +120,7 @@ test.each<[event: string, type: number, expects: Expectation | null]>([
   ["PAUSED", 10, "no-access"],
   ["REVOKED", 12, "no-access"],
   ["EXPIRED", 13, "no-access"],
+  ["ITEMS_CHANGED", 17, "other-items"],
   ["PENDING_PURCHASE_CANCELED", 20, null],
   ["a type that is new", 999, null],
 ])("after %s (%i) the store's answer shows: %s", (_, notificationType, expects) => {
@@ -137,7 +138,11 @@ test.each<[type: number, expects: Expectation | null]>([
 });
 
 test.each<
-  [what: string, lines: readonly Parameters<typeof aLine>[0][], behind: Record<Expectation, boolean>]
+  [
+    what: string,
+    lines: readonly Parameters<typeof aLine>[0][],
+    behind: Record<Exclude<Expectation, "other-items">, boolean>,
+  ]
 >([
   ["nothing owned", [], { paid: true, "no-access": false, renewing: true, "not-renewing": false }],
   [
@@ -167,6 +172,8 @@ test.each<
   ],
 ])("an answer of %s is older than an event that shows: %j", (_, lines, behind) => {
   const purchase = aPurchase({ lines: lines.map((line) => aLine(line)) });
+  // No answer tells by itself whether items of before are missing.
+  expect(isBehind("other-items", purchase)).toBe(true);
   const found = (["paid", "no-access", "renewing", "not-renewing"] as const).map(
     (expects) => [expects, isBehind(expects, purchase)] as const,
   );

@@ -344,6 +344,18 @@ describe("a line that ends before another", () => {
     test("ends at the last date if all have passed", async () => {
       expect(await endsOf(line("maps", -3), line("premium", -1))).toEqual({ maps: -1, premium: -1 });
     });
+    test.each([1, 3, 6])(
+      "and waits for its replacement's failed payment keeps its access a day at a time, %i days after its end",
+      async (days) => {
+        const { latestSuccessfulOrderId: _, ...unpaid } = line("pro", 2);
+        const { expiryTime: __, ...undated } = unpaid;
+        const replaced = { ...ends, deferredItemReplacement: { productId: "pro" } };
+        expect(await endsOf(line("premium", -days, replaced), undated)).toEqual({ premium: 1 });
+        expect(await endsOf(line("premium", -days, replaced), unpaid)).toEqual({ premium: 1 });
+        const soon = { ...unpaid, expiryTime: isoTime(NOW + DAY / 4) };
+        expect(await endsOf(line("premium", -days, replaced), soon)).toEqual({ premium: 0.25 });
+      },
+    );
     test("and does not renew ends at its own date", async () => {
       const lines = [line("maps", -1, ends), line("premium", 14), line("tiles", 2, ends)];
       expect(await endsOf(...lines)).toEqual({ maps: -1, premium: 14, tiles: 2 });
@@ -352,6 +364,15 @@ describe("a line that ends before another", () => {
       const lines = [line("maps", -1), line("premium", 0.5), line("tiles", 0.25, ends)];
       expect(await endsOf(...lines)).toEqual({ maps: 0.5, premium: 0.5, tiles: 0.25 });
     });
+  });
+  test("is not the one that the purchase is acknowledged by", async () => {
+    const { acknowledgement } = await verified(
+      aSubscriptionAnswer({
+        acknowledgementState: "ACKNOWLEDGEMENT_STATE_PENDING",
+        lineItems: [line("maps", -1, ends), line("premium", 30)],
+      }),
+    );
+    expect(acknowledgement).toMatchObject({ productIdentifier: "premium" });
   });
   test("is not over when the other line is not owned yet", async () => {
     const { latestSuccessfulOrderId: _, ...notOwned } = line("premium", 30);
