@@ -37,9 +37,13 @@ const concerned = (
     ? transactions.find(({ revocationDate }) => revocationDate !== undefined)
     : (named ?? transactions[0]);
 
+/** Time before a period's end at which a renewal may be charged. */
+const CHARGED_AHEAD = 2 * DAY;
+
 /**
  * Whether Apple's answers show the change: the statuses tell the latest transaction of each subscription, so a refund of
- * an earlier period, or its reversal, is not among them. Such a period is over, or about to be.
+ * an earlier period, or its reversal, is not among them. Such a period is over, or about to be. Nor is the mark of an upgrade,
+ * which alone tells it from a renewal charged ahead.
  *
  * @param transactions of the lineage, the latest first
  * @param named the transaction that is refunded
@@ -48,9 +52,15 @@ export const showsInAnswers = (
   change: RequestedChange,
   transactions: readonly IosTransaction[],
   named: IosTransaction | undefined,
-): boolean =>
-  !isAboutRefund(change) ||
-  concerned(change, transactions, named)?.webOrderLineItemId === transactions[0]?.webOrderLineItemId;
+  now: Instant,
+): boolean => {
+  const [latest] = transactions;
+  if (change.change === "upgrade") return now < (latest?.expiresDate ?? Infinity) - CHARGED_AHEAD;
+  return (
+    !isAboutRefund(change) ||
+    concerned(change, transactions, named)?.webOrderLineItemId === latest?.webOrderLineItemId
+  );
+};
 
 /** Ends and refunds are followed for as long as Apple retries a payment, passes for so long after their purchase. */
 const FOLLOWED = 60 * DAY;

@@ -239,7 +239,7 @@ export const standSideBySide = (
         // An upgrade is to another product.
         if (change.change === "upgrade" && change.productIdentifier === transactions[0]?.productId) return;
         const named = isRefund(change) ? transactions[act.transaction % transactions.length] : undefined;
-        const isFound = showsInAnswers(change, transactions, named);
+        const isFound = showsInAnswers(change, transactions, named, clock.now);
         const isInTime = asked === "by hand" || isFollowed(change, transactions, named, clock.now);
         const changed = await ios.change(purchase.lineage, {
           ...change,
