@@ -1,6 +1,6 @@
 import type { Application } from "../applications/application.ts";
 import type { CustomerEntitlement } from "../contract/schemas.ts";
-import { eachOnce, type CustomerTable } from "../customers/customer-table.ts";
+import { accountHoldings, eachOnce, type CustomerTable } from "../customers/customer-table.ts";
 import { entitlementsAt } from "../entitlements/entitlements.ts";
 import type { AssertedBy, Holding } from "../entitlements/holding.ts";
 import { referenceText, type Purchase } from "../entitlements/purchase.ts";
@@ -95,9 +95,6 @@ export const loadAccountReport = async (
     }),
   );
   const all = reported.flat();
-  const holdings = linked.flatMap(({ customer, holdings, assertedBy }) =>
-    holdings.map((purchase) => ({ customerIdentifier: customer, assertedBy, purchase })),
-  );
   return {
     application: { identifier: application.identifier, name: application.name },
     account,
@@ -107,7 +104,7 @@ export const loadAccountReport = async (
       application,
       all.flatMap(({ purchases }) => purchases),
     ),
-    entitlements: entitlementsAt(moment, holdings, application),
+    entitlements: entitlementsAt(moment, accountHoldings(linked), application),
     told: await loadToldReport(told, application, account, moment),
   };
 };

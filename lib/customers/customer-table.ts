@@ -1,5 +1,5 @@
 import type { Environment } from "../contract/schemas.ts";
-import type { AssertedBy } from "../entitlements/holding.ts";
+import type { AssertedBy, Holding } from "../entitlements/holding.ts";
 import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import type { Purchase, PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
@@ -35,6 +35,12 @@ export interface AccountCustomer {
   readonly holdings: readonly Purchase[];
   readonly assertedBy: AssertedBy;
 }
+
+/** The holdings of an account's customers. */
+export const accountHoldings = (customers: readonly AccountCustomer[]): readonly Holding[] =>
+  customers.flatMap(({ customer, holdings, assertedBy }) =>
+    holdings.map((purchase) => ({ customerIdentifier: customer, assertedBy, purchase })),
+  );
 
 /**
  * Customers that identifiers lead to, with aliases followed. An identifier in neither map leads to a survivor that, even

@@ -5,7 +5,7 @@ import { entitlementsAt } from "../entitlements/entitlements.ts";
 import type { Terms } from "../entitlements/grants.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId } from "../identifiers.ts";
-import type { CustomerTable } from "./customer-table.ts";
+import { accountHoldings, type CustomerTable } from "./customer-table.ts";
 
 /** Terms of an application that no longer exists. */
 const NOTHING_SOLD: Terms = { catalog: catalogOf(new Map(), []), renewalLeeway: 0 };
@@ -29,13 +29,10 @@ export const readAccountEntitlements = async (
     directory.byIdentifier(application),
     table.findAccount(application, account),
   ]);
-  const holdings = customers.flatMap(({ customer, holdings, assertedBy }) =>
-    holdings.map((purchase) => ({ customerIdentifier: customer, assertedBy, purchase })),
-  );
   return {
     applicationAccountIdentifier: account,
     customerIdentifiers: customers.map(({ customer }) => customer),
     applicationIdentifier: application,
-    entitlements: entitlementsAt(now(), holdings, described ?? NOTHING_SOLD),
+    entitlements: entitlementsAt(now(), accountHoldings(customers), described ?? NOTHING_SOLD),
   };
 };

@@ -1,12 +1,14 @@
 import type { Application } from "../applications/application.ts";
 import { ServiceError } from "../contract/errors.ts";
 import { entitlementsAt } from "../entitlements/entitlements.ts";
+import type { Holding } from "../entitlements/holding.ts";
 import { referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { ungrantedProducts } from "../entitlements/ungranted.ts";
 import type { CustomerId } from "../identifiers.ts";
 import { buryRemains } from "./bury-remains.ts";
 import {
+  accountHoldings,
   customersOf,
   eachOnce,
   isBehindIdentity,
@@ -87,26 +89,56 @@ const awaitsPayment = ({ purchases, origin }: VerifiedFacts): boolean =>
   origin?.canRefresh !== false && purchases.some(({ purchase }) => purchase.lines.length === 0);
 
 /**
+ * Holdings that stay in the account of these customers, if a credential claims them for another and the application moves
+ * what is inactive. One Query, in that case alone.
+ */
+const holdingsLeft = async (
+  { table }: FactStore,
+  { identifier, transfers }: Application,
+  claim: Claim | null,
+  owners: readonly StoredCustomer[],
+): Promise<readonly Holding[]> => {
+  if (transfers !== "when_inactive" || claim?.assertedBy !== "credential") return [];
+  const account = owners.map(({ link }) => link?.account).find((linked) => linked !== undefined);
+  if (account === undefined || account === claim.account) return [];
+  const customers = await table.findAccount(identifier, account);
+  return accountHoldings(
+    customers.filter(({ customer }) => owners.every((owner) => owner.identifier !== customer)),
+  );
+};
+
+/**
  * Whether the application lets a credential move these customers, given the request's facts too. What is not paid yet
- * is not inactive: it belongs to the account in which it was bought.
+ * is not inactive: it belongs to the account in which it was bought. Nor is a pass that others of its account wait for, or
+ * that waited for them.
+ *
+ * @param left what stays in the account
  */
 const mayTransfer = (
   application: Application,
   facts: VerifiedFacts,
   known: KnownFacts,
   owners: readonly StoredCustomer[],
+  left: readonly Holding[],
   moment: Instant,
 ): boolean => {
   const { transfers, catalog } = application;
   if (transfers !== "when_inactive") return transfers === "always";
   const customerIdentifier = owners[0]?.identifier;
   if (customerIdentifier === undefined || awaitsPayment(facts)) return false;
-  const holdings = holdingsAfter(statedPurchases(facts), known, owners, catalog);
-  return !entitlementsAt(
-    moment,
-    holdings.map((purchase) => ({ customerIdentifier, assertedBy: null, purchase })),
-    application,
-  ).some(({ active }) => active);
+  const activeIn = (holdings: readonly Holding[]): readonly string[] =>
+    entitlementsAt(moment, holdings, application).flatMap(({ active, identifier }) =>
+      active ? [identifier] : [],
+    );
+  const moving = holdingsAfter(statedPurchases(facts), known, owners, catalog).map((purchase) => ({
+    customerIdentifier,
+    assertedBy: null,
+    purchase,
+  }));
+  if (activeIn(moving).length > 0) return false;
+  if (left.length === 0) return true;
+  const remaining = activeIn(left);
+  return activeIn([...left, ...moving]).every((entitlement) => remaining.includes(entitlement));
 };
 
 /**
@@ -221,8 +253,9 @@ const decideAndWrite = async (
     });
   }
 
+  const left = await holdingsLeft(store, application, claim, owners);
   const resolution = resolveCustomer(owners, claim, moment, () =>
-    mayTransfer(application, facts, known, owners, moment),
+    mayTransfer(application, facts, known, owners, left, moment),
   );
   if (resolution.outcome === "refused") {
     const kept = await keepRefusedFacts(store, application, facts, known, living, moment);

@@ -52,15 +52,19 @@ const unknownTo = (
     isUnknown(known, referenceText(referenceOf(purchase, token)), acknowledgement !== null),
   );
 
-/** Time from a purchase for which it waits for a predecessor about which Google reports an error of its own server. */
+/** Time from a purchase for which it waits for a predecessor about which Google's server fails. */
 const WAITS_FOR_SERVER = 3 * DAY;
 const SERVER_ERROR = 500;
+
+/** Google's server failed, or did not answer in time, although it has just answered about the newer purchase. */
+const isServerFailure = ({ outcome, status }: UnansweredLookUp): boolean =>
+  outcome === "unavailable" && (status === null || status >= SERVER_ERROR);
 
 /**
  * Whether a claimed or stored purchase waits for the store's answer about a predecessor. If its acknowledgement is due,
  * it waits until a third of the time to the deadline is left. Otherwise it waits unless the fault may be the
- * predecessor's own: an answer that cannot be parsed, or a server error of a few days, which Google has been seen to
- * give about single tokens for good.
+ * predecessor's own: an answer that cannot be parsed, or a server failure of a few days, which Google has been seen
+ * to give about single tokens for good.
  */
 const mayWait = (
   { purchase, acknowledgement }: VerifiedPurchase,
@@ -70,8 +74,7 @@ const mayWait = (
   const startsAt = purchase.lines[0]?.startsAt ?? now;
   if (acknowledgement === null)
     return (
-      !isOfThisPurchase(unanswered) &&
-      (unanswered.status !== SERVER_ERROR || now - startsAt < WAITS_FOR_SERVER)
+      !isOfThisPurchase(unanswered) && (!isServerFailure(unanswered) || now - startsAt < WAITS_FOR_SERVER)
     );
   const { deadline } = acknowledgement;
   return 3 * (deadline - now) > deadline - startsAt;

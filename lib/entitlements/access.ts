@@ -69,13 +69,26 @@ const accessOrder = (a: Access, b: Access): number =>
   compare(a.begins, b.begins) || holdingOrder(a.holding, b.holding) || lineOrder(a.line, b.line);
 
 /**
+ * Names the passes that follow one another: those of one product, unless its purchase options grant something else. A
+ * rental waits for none: Google counts its time from the purchase, and rents again only what is over.
+ *
+ * @see https://developers.google.com/android-publisher/api-ref/rest/v3/monetization.onetimeproducts#OneTimeProductRentPurchaseOption
+ */
+const queueOf = ({ holding: { purchase }, line, product }: Pass): string =>
+  JSON.stringify([
+    purchase.store,
+    purchase.environment,
+    line.productIdentifier,
+    product.grants.toSorted(),
+    line.rented ? purchase.key : null,
+  ]);
+
+/**
  * Passes of one product add up: each begins at its purchase or at the end of the previous one, whichever is later, and
  * lasts its duration for each unit that is not refunded.
  */
 const passesInTurn = (passes: readonly Pass[]): Access[] => {
-  const groups = Map.groupBy(passes, ({ holding: { purchase }, line }) =>
-    JSON.stringify([purchase.store, purchase.environment, line.productIdentifier]),
-  );
+  const groups = Map.groupBy(passes, queueOf);
   return [...groups.values()].flatMap((group) => {
     let taken = 0;
     return group.toSorted(accessOrder).map((pass): Access => {

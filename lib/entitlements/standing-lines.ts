@@ -53,24 +53,42 @@ const takesPlaceOf = (next: Line, line: Line, periods: readonly Line[]): boolean
 /**
  * Whether the store's renewal info names `line` as the most recent purchase, although it was signed when `next` was charged
  * or had begun: `line` was bought after that charge, and overtook it before it began. A refunded one says nothing.
+ *
+ * @param endsAt the line's own end, even if its purchase is replaced before
  */
-const isNamedLast = (renewal: Renewal | null, line: Line, next: Line): boolean =>
+const isNamedLast = (
+  renewal: Renewal | null,
+  line: Line,
+  endsAt: Instant | null | undefined,
+  next: Line,
+): boolean =>
   renewal !== null &&
   line.standing === "entitled" &&
-  line.endsAt === renewal.periodEndsAt &&
+  endsAt === renewal.periodEndsAt &&
   next.productIdentifier !== line.productIdentifier &&
   next.revokedAt === null &&
   renewal.signedAt >= Math.min(next.verifiedAt, next.startsAt ?? 0);
 
-/** Ends each subscription period of an iOS lineage where the next one starts, even before its own end date. */
-const inSuccession = (periods: readonly Line[], renewal: Renewal | null): readonly Line[] =>
+/**
+ * Ends each subscription period of an iOS lineage where the next one starts, even before its own end date.
+ *
+ * @param whole the same periods, not ended by a replacement of their purchase
+ */
+const inSuccession = (
+  periods: readonly Line[],
+  whole: readonly Line[],
+  renewal: Renewal | null,
+): readonly Line[] =>
   periods.length <= 1
     ? periods
     : periods.map((line, index) => {
         if (line.nature !== "auto_renewable" || line.endsAt === null) return line;
         const next = periods
           .slice(index + 1)
-          .find((other) => takesPlaceOf(other, line, periods) && !isNamedLast(renewal, line, other));
+          .find(
+            (other) =>
+              takesPlaceOf(other, line, periods) && !isNamedLast(renewal, line, whole[index]?.endsAt, other),
+          );
         return next?.startsAt == null ? line : { ...line, endsAt: Math.min(line.endsAt, next.startsAt) };
       });
 
@@ -191,7 +209,11 @@ const standingLines = (
   });
   const periods = counting.map(({ until }) => until);
   const { renewal } = purchase;
-  const lines = inSuccession(periods, renewal);
+  const lines = inSuccession(
+    periods,
+    counting.map(({ line }) => line),
+    renewal,
+  );
   const all = events.map(({ line }) => line);
   const spokenOf = renewal === null ? undefined : periodOf(renewal, all);
   return lines.map((line, index) => {

@@ -1,5 +1,5 @@
 import type { Application } from "../applications/application.ts";
-import type { AccountCustomer, CustomerTable } from "../customers/customer-table.ts";
+import { accountHoldings, type AccountCustomer, type CustomerTable } from "../customers/customer-table.ts";
 import { entitlementsAt } from "../entitlements/entitlements.ts";
 import type { Holding } from "../entitlements/holding.ts";
 import { nextChangeAt } from "../entitlements/next-change.ts";
@@ -125,9 +125,7 @@ const stateOf = (
   application: Application,
   moment: Instant,
 ): { readonly state: AccountState; readonly holdings: readonly Holding[] } => {
-  const holdings = customers.flatMap(({ customer, holdings, assertedBy }) =>
-    holdings.map((purchase) => ({ customerIdentifier: customer, assertedBy, purchase })),
-  );
+  const holdings = accountHoldings(customers);
   return {
     holdings,
     state: {

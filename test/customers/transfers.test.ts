@@ -8,7 +8,16 @@ import { createOperationTable } from "../../lib/table/operations.ts";
 import { tellsIn } from "../../operator/composition.ts";
 import { transactionsOf } from "../../lib/table/write-customer-change.ts";
 import { assertInvariants } from "../support/invariants.ts";
-import { anAcknowledgement, aPurchase, DAY, NOW, proven } from "../support/purchases.ts";
+import {
+  aCatalog,
+  anAcknowledgement,
+  aProduct,
+  aPurchase,
+  DAY,
+  NOW,
+  period,
+  proven,
+} from "../support/purchases.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
 import {
   android,
@@ -22,6 +31,8 @@ import {
   refusal,
   type World,
 } from "./world.ts";
+
+const HOUR = DAY / 24;
 
 let table: TestTable;
 beforeAll(async () => {
@@ -100,6 +111,29 @@ describe("a customer that a credential has linked", () => {
     expect(await refusal(world.store(facts(false), byCredential("b")))).toBe("accepted");
     expect(await customersOf(world, "b")).toEqual([customer?.identifier]);
   });
+  test.each(["first", "second"])(
+    "is not inactive where its passes follow those of another customer of the account: the %s of two",
+    async (which) => {
+      const sold = aProduct({
+        store: "android-store",
+        productIdentifier: "pass",
+        accessDuration: period("P1D"),
+      });
+      const world = aWorld("when_inactive").selling(aCatalog([sold]));
+      const pass = (key: string, startsAt: number) =>
+        android(key, NOW, { productIdentifier: "pass", nature: "consumable", startsAt, endsAt: null });
+      const passes = { first: pass("first", NOW - 30 * HOUR), second: pass("second", NOW - 29 * HOUR) };
+      for (const one of Object.values(passes)) await world.store({ purchases: [one] }, byCredential("a"));
+      const request = { purchases: which === "first" ? [passes.first] : [passes.second] };
+      expect(await refusal(world.store(request, byCredential("b")))).toBe(STAYS);
+      const both = await world.read("a");
+      expect(both.customerIdentifiers).toHaveLength(2);
+      expect(both.entitlements).toMatchObject([{ active: true }]);
+      // Once both are over, they move.
+      const later = world.at(NOW + DAY);
+      expect(await refusal(later.store(request, byCredential("b")))).toBe("accepted");
+    },
+  );
   test("is recorded as transferred when it moves", async () => {
     const world = aWorld("always");
     const customer = await world.store({ purchases: [active] }, byCredential("a"));

@@ -459,17 +459,24 @@ describe("a purchase whose predecessor nobody has told of", () => {
     await chain.tell("z");
     expect(await chain.activeOf("user-2")).toEqual(["tiles"]);
   });
-  test("about which Google's server fails for good holds up an acknowledged purchase for three days", async () => {
-    const chain = await aChain({
-      y: { outcome: "unavailable", status: 500, reason: "backendError", retryAfterSeconds: 5 },
-      z: { ...Z, acknowledgementState: "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED" },
-    });
-    chain.pass(3 * DAY - 1);
-    await expect(chain.link("z")).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
-    chain.pass(1);
-    await chain.link("z");
-    expect(await chain.activeOf()).toContain("tiles");
-  });
+  test.each([
+    [500, "backendError"],
+    [503, null],
+    [null, null],
+  ])(
+    "about which Google's server fails for good (%s) holds up an acknowledged purchase for three days",
+    async (status, reason) => {
+      const chain = await aChain({
+        y: { outcome: "unavailable", status, reason, retryAfterSeconds: 5 },
+        z: { ...Z, acknowledgementState: "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED" },
+      });
+      chain.pass(3 * DAY - 1);
+      await expect(chain.link("z")).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+      chain.pass(1);
+      await chain.link("z");
+      expect(await chain.activeOf()).toContain("tiles");
+    },
+  );
   test("about which Google does not answer for another reason holds it up for as long as that lasts", async () => {
     const chain = await aChain({
       y: BUSY,

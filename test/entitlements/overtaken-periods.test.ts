@@ -1,5 +1,5 @@
 import { joinAll, joinPurchases } from "../../lib/entitlements/join.ts";
-import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
+import { mentionedPurchase, type Line, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { nextRefresh } from "../../lib/freshness/refresh-times.ts";
 import { customerId } from "../../lib/identifiers.ts";
@@ -278,6 +278,29 @@ describe("a period counts that starts at the end of the one before", () => {
   test("or is a pass itself", () => {
     const pass = charged({ nature: "non_renewing" });
     expect(basicAt(first, pass, plus)).toMatchObject({ expiresAt: isoTime(END + 30 * DAY) });
+  });
+  test("where it was upgraded, and the upgrade ends with its lineage, whose replacement lies ahead", () => {
+    // The upgrade without its mark; its renewal is charged under a new lineage a day before.
+    const renewsAt = END + 7 * DAY;
+    const older = aPurchase({
+      key: "8",
+      lines: [period("1", "basic", END - 6 * DAY, END + 300 * DAY), period("2", "plus", END, renewsAt)],
+      renewal: aRenewal({ periodEndsAt: renewsAt, renewsInto: "plus", signedAt: END }),
+    });
+    const renewed = period("3", "plus", renewsAt, renewsAt + 7 * DAY, { verifiedAt: renewsAt - DAY });
+    const newer = aPurchase({ key: "9", lines: [renewed] });
+    const replaced = mentionedPurchase(older, newer.key, renewsAt);
+    const both = entitlementsAt(
+      renewsAt - DAY / 2,
+      joinAll([older, newer, replaced]).map((purchase) => ({
+        customerIdentifier: SOMEBODY,
+        assertedBy: null,
+        purchase,
+      })),
+      CATALOG,
+    );
+    expect(both.find(({ identifier }) => identifier === "basic")).toMatchObject({ active: false });
+    expect(both.find(({ identifier }) => identifier === "plus")).toMatchObject({ active: true });
   });
   test("where the other product was signed last in another lineage, so that it counts there", () => {
     const moved = aPurchase({ key: "9", lines: [{ ...plus, verifiedAt: END }] });

@@ -2,7 +2,7 @@ import type { Holding } from "../../lib/entitlements/holding.ts";
 import { joinAll } from "../../lib/entitlements/join.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
-import { customerId } from "../../lib/identifiers.ts";
+import { customerId, purchaseKey } from "../../lib/identifiers.ts";
 import {
   aCatalog,
   aLine,
@@ -269,6 +269,41 @@ describe("passes of one product add up", () => {
     }
   });
 
+  describe("of one product with two purchase options", () => {
+    const option = (purchaseOptionIdentifier: string, grants: readonly string[]) =>
+      aProduct({
+        store: "android-store",
+        productIdentifier: "pass",
+        purchaseOptionIdentifier,
+        grants,
+        accessDuration: period("P1D"),
+      });
+    const holdings = heldBy(
+      ONE,
+      ...["one", "two"].map((purchaseOptionIdentifier) =>
+        aPass(
+          purchaseOptionIdentifier,
+          { purchaseOptionIdentifier, nature: "consumable" },
+          { store: "android-store" },
+        ),
+      ),
+    );
+    test("do not wait for each other where they grant something else", () => {
+      const sold = aCatalog([option("one", ["basic"]), option("two", ["pro"])]);
+      expect(entitlementsAt(T, holdings, sold)).toMatchObject([
+        { identifier: "basic", active: true, expiresAt: isoTime(T + DAY) },
+        { identifier: "pro", active: true, expiresAt: isoTime(T + DAY) },
+      ]);
+    });
+    test("add up where they grant the same", () => {
+      const sold = aCatalog([option("one", ["pro", "basic"]), option("two", ["basic", "pro"])]);
+      expect(entitlementsAt(T + DAY, holdings, sold)).toMatchObject([
+        { identifier: "basic", expiresAt: isoTime(T + 2 * DAY) },
+        { identifier: "pro", expiresAt: isoTime(T + 2 * DAY) },
+      ]);
+    });
+  });
+
   test("of two bought at the same moment the one with the smaller purchase key runs first", () => {
     const [first, second] = [
       heldBy(ONE, aPass("1", { transactionIdentifier: "9" })),
@@ -362,6 +397,16 @@ describe("a rental", () => {
     ],
   ])("%s", (_, products, expected) => {
     expect(endOf(rented("rent"), ...products)).toEqual(expected);
+  });
+  test("lasts from its own purchase: rented again, it adds nothing to the end", () => {
+    const again = rented("rent");
+    const later = {
+      ...again,
+      key: purchaseKey("2"),
+      lines: again.lines.map((line) => ({ ...line, startsAt: T + DAY })),
+    };
+    const holdings = heldBy(ONE, rented("rent"), later);
+    expect(entitlementsAt(T + DAY, holdings, aCatalog([rent]))).toMatchObject([{ expiresAt: after(3) }]);
   });
   test("without an option lasts as long as its product", () => {
     expect(endOf(rented(null), rent)).toEqual([]);

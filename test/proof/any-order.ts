@@ -74,7 +74,11 @@ export const expectTrafficAsTheModel = async (
       (expected.outcome === "stored" &&
         ACCOUNTS.some((account) => model.account(account, moment).customers.includes(expected.customer)));
     const waiting = request.facts.flatMap((fact) =>
-      fact.store === "android-store" && toReading(fact).acknowledgement !== null ? [fact.token] : [],
+      fact.store === "android-store" &&
+      toReading(fact).acknowledgement !== null &&
+      model.isSelected(fact.token)
+        ? [fact.token]
+        : [],
     );
     const asked = request.answers.filter((fact) => toReading(fact).acknowledgement !== null);
     if (isLinked) for (const token of [...waiting, ...asked.map((fact) => fact.token)]) mayBeDue.add(token);

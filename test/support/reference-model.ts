@@ -237,6 +237,7 @@ interface Given {
   readonly bought: number;
   /** Whether its length comes from the catalog. */
   readonly isPass: boolean;
+  readonly isRented?: boolean;
   readonly kind: ModelEntitlement["productKind"];
   readonly willRenew: boolean | null;
   readonly verifiedAt: number;
@@ -691,7 +692,7 @@ const givenByIos = (
   const isNamedLast = (event: Event, other: Event): boolean =>
     renewal !== undefined &&
     !event.fact.upgraded &&
-    event.end === renewal.renewalDate &&
+    event.natural === renewal.renewalDate &&
     other.revokedAt === null &&
     renewal.signedAt >= Math.min(other.fact.signedAt, other.start);
   /** Whether the person went from an upgraded period to another product while it ran: it was no charge that never ran. */
@@ -1003,6 +1004,7 @@ const givenByAndroid = (
         refundedBy: heard?.at ?? null,
         refundedFrom: null,
         isPass: product.access !== null,
+        isRented: rented,
         kind: "one_time_product",
         willRenew: null,
         place,
@@ -1011,7 +1013,10 @@ const givenByAndroid = (
   });
 };
 
-/** Passes of one product follow one another, whichever customer of the account bought them. */
+/**
+ * Passes of one product that grant the same follow one another, whichever customer of the account bought them. A rental's
+ * time runs from its purchase.
+ */
 const inTurn = (given: readonly Given[], moment: number): Given[] => {
   const passes = sorted(
     given.filter(({ isPass }) => isPass),
@@ -1020,7 +1025,13 @@ const inTurn = (given: readonly Given[], moment: number): Given[] => {
   const ends = new Map<string, number>();
   const placed = new Map<Given, Given>();
   for (const pass of passes) {
-    const name = JSON.stringify([pass.fact.store, pass.fact.environment, pass.productIdentifier]);
+    const name = JSON.stringify([
+      pass.fact.store,
+      pass.fact.environment,
+      pass.productIdentifier,
+      [...pass.product.grants].sort(),
+      pass.isRented ? pass.key : null,
+    ]);
     const start = pass.start ?? 0;
     const begins = Math.max(start, ends.get(name) ?? 0);
     const { months, days } = pass.product.access ?? { months: 0, days: 0 };
@@ -1178,6 +1189,8 @@ export interface ReferenceModel {
   /** The customers linked to an account, by number, and their entitlements. */
   account(account: string, moment: number): { customers: number[]; entitlements: ModelEntitlement[] };
   customers(): readonly number[];
+  /** Whether a purchase of this token was told in which a product is selected; a subscription is as a whole. */
+  isSelected(token: string): boolean;
   /** An independent copy. */
   copy(): ReferenceModel;
 }
@@ -1316,22 +1329,30 @@ export const createReferenceModel = (
     let [account] = accounts;
     let agreeing = firm;
     if (account !== undefined && claim !== null && claim.account !== account) {
-      const grants = entitlementsFrom(
-        [...owners.flatMap(factsOf), ...request.facts].map((fact) => ({ fact, customer: 0, by: null })),
-        catalog,
-        moment,
-        {
-          everything: [...facts, ...request.facts],
-          renewals: [...renewals, ...request.renewals],
-          leeway: terms.leeway,
-        },
-      );
+      const activeIn = (held: readonly { readonly fact: Fact; readonly customer: number }[]): string[] =>
+        entitlementsFrom(
+          held.map((one) => ({ ...one, by: null })),
+          catalog,
+          moment,
+          {
+            everything: [...facts, ...request.facts],
+            renewals: [...renewals, ...request.renewals],
+            leeway: terms.leeway,
+          },
+        ).flatMap(({ active, identifier }) => (active ? [identifier] : []));
+      const moving = [...owners.flatMap(factsOf), ...request.facts].map((fact) => ({ fact, customer: 0 }));
+      const left = people
+        .filter((person) => person.link?.account === account && !owners.includes(person))
+        .flatMap((person) => factsOf(person).map((fact) => ({ fact, customer: person.number })));
+      const remaining = activeIn(left);
+      // Passes of one account follow one another, so one that moves may take another's time with it.
+      const isInactive =
+        activeIn(moving).length === 0 &&
+        activeIn([...left, ...moving]).every((identifier) => remaining.includes(identifier));
       const moves =
         byCredential &&
         (terms.transfers === "always" ||
-          (terms.transfers === "when_inactive" &&
-            !grants.some(({ active }) => active) &&
-            !request.facts.some(awaitsPayment)));
+          (terms.transfers === "when_inactive" && isInactive && !request.facts.some(awaitsPayment)));
       if (!moves) {
         // The link is refused, but the facts are kept.
         submit({ ...request, facts: selectingNothing(request.facts), claim: null }, moment);
@@ -1397,6 +1418,13 @@ export const createReferenceModel = (
       };
     },
     customers: () => people.map(({ number }) => number),
+    isSelected: (token) =>
+      facts.some(
+        (fact) =>
+          fact.store === "android-store" &&
+          fact.token === token &&
+          (fact.kind === "subscription" || fact.asked === null || fact.asked.length > 0),
+      ),
     copy: () => createReferenceModel(catalog, terms, { facts, renewals, people, made }),
   };
 };
