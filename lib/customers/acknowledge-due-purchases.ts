@@ -145,8 +145,7 @@ export const acknowledgeDuePurchases = async (
     const tried = await tryOne(run, due, unusable, rejected).catch(stillDue);
     const isSetback = tried !== "done" && tried !== "failed";
     const credential = credentialOf(due);
-    // The store was not asked about one that nobody claims.
-    if (tried !== "unclaimed") setbacks.set(credential, isSetback ? (setbacks.get(credential) ?? 0) + 1 : 0);
+    setbacks.set(credential, isSetback ? (setbacks.get(credential) ?? 0) + 1 : 0);
     const isOver = givenUpAt(due.purchase.environment, due) <= run.now();
     if (tried === "unclaimed" && !isOver) return;
     const isGivenUp = tried === "due" && isOver;

@@ -53,6 +53,7 @@ const storedPurchase = async (
       replaces: null,
       samePerson: [],
       predecessors: [],
+      isPending: false,
       isClosed: true,
       goesOn: null,
       acknowledgement: null,

@@ -32,7 +32,7 @@ export type Resolution<Customer extends Owner> =
   | { readonly outcome: "refused"; readonly code: LinkRefusal };
 
 /** Only a client's link to another account yields, and only to a credential. */
-const yields = (link: Link, claim: Claim | null): boolean =>
+export const yields = (link: Link, claim: Claim | null): boolean =>
   claim?.assertedBy === "credential" && link.assertedBy === "client" && link.account !== claim.account;
 
 /**

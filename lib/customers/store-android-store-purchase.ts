@@ -32,6 +32,7 @@ const verifiedFactsOf = (verified: VerifiedPurchase, question: AndroidStoreQuest
   identities: [],
   purchases: [provenPurchaseOf(verified)],
   renewals: [],
+  isPending: verified.isPending,
   acknowledgementDue: verified.acknowledgement,
   origin: { ...question, canRefresh: !verified.isClosed },
 });

@@ -22,7 +22,7 @@ import { mergeOf, standingLink } from "./merge.ts";
 import { isLineageHalfSeen, namingFacts, storeForOwners } from "./other-renewals.ts";
 import { holdingsAfter, inputOf, planCustomerChange } from "./plan-customer-change.ts";
 import type { StoredCustomer } from "./records.ts";
-import { resolveCustomer, type Claim, type LinkRefusal } from "./resolve-customer.ts";
+import { resolveCustomer, yields, type Claim, type LinkRefusal } from "./resolve-customer.ts";
 import { otherRenewals, statedPurchases, type VerifiedFacts } from "./verified-facts.ts";
 
 /** The customer that the facts name, as stored. */
@@ -84,13 +84,9 @@ const findFacts = (
 ) =>
   table.findFacts(application.identifier, facts.identities, [...statedPurchases(facts), ...others], moment);
 
-/** Whether the request's purchase may still be paid: nothing of it is owned yet, and the store has not closed it. */
-const awaitsPayment = ({ purchases, origin }: VerifiedFacts): boolean =>
-  origin?.canRefresh !== false && purchases.some(({ purchase }) => purchase.lines.length === 0);
-
 /**
  * Holdings that stay in the account of these customers, if a credential claims them for another and the application moves
- * what is inactive. One Query, in that case alone.
+ * what is inactive. One Query, in that case alone; the write is not conditional on it.
  */
 const holdingsLeft = async (
   { table }: FactStore,
@@ -99,7 +95,7 @@ const holdingsLeft = async (
   owners: readonly StoredCustomer[],
 ): Promise<readonly Holding[]> => {
   if (transfers !== "when_inactive" || claim?.assertedBy !== "credential") return [];
-  const account = owners.map(({ link }) => link?.account).find((linked) => linked !== undefined);
+  const account = owners.find(({ link }) => link !== null && !yields(link, claim))?.link?.account;
   if (account === undefined || account === claim.account) return [];
   const customers = await table.findAccount(identifier, account);
   return accountHoldings(
@@ -108,9 +104,9 @@ const holdingsLeft = async (
 };
 
 /**
- * Whether the application lets a credential move these customers, given the request's facts too. What is not paid yet
- * is not inactive: it belongs to the account in which it was bought. Nor is a pass that others of its account wait for, or
- * that waited for them.
+ * Whether the application lets a credential move these customers, given the request's facts too. A request whose
+ * purchase is not paid yet moves none: it belongs to the account in which it was bought. Nor does one without whose passes
+ * the account would lose now what it has: they follow one another there.
  *
  * @param left what stays in the account
  */
@@ -125,7 +121,7 @@ const mayTransfer = (
   const { transfers, catalog } = application;
   if (transfers !== "when_inactive") return transfers === "always";
   const customerIdentifier = owners[0]?.identifier;
-  if (customerIdentifier === undefined || awaitsPayment(facts)) return false;
+  if (customerIdentifier === undefined || facts.isPending === true) return false;
   const activeIn = (holdings: readonly Holding[]): readonly string[] =>
     entitlementsAt(moment, holdings, application).flatMap(({ active, identifier }) =>
       active ? [identifier] : [],

@@ -1,5 +1,4 @@
 import type { AndroidStoreConfiguration, Application } from "../applications/application.ts";
-import { DAY } from "../duration.ts";
 import { referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AndroidStore, UnansweredLookUp } from "../stores/android-store/android-store.ts";
@@ -52,31 +51,18 @@ const unknownTo = (
     isUnknown(known, referenceText(referenceOf(purchase, token)), acknowledgement !== null),
   );
 
-/** Time from a purchase for which it waits for a predecessor about which Google's server fails. */
-const WAITS_FOR_SERVER = 3 * DAY;
-const SERVER_ERROR = 500;
-
-/** Google's server failed, or did not answer in time, although it has just answered about the newer purchase. */
-const isServerFailure = ({ outcome, status }: UnansweredLookUp): boolean =>
-  outcome === "unavailable" && (status === null || status >= SERVER_ERROR);
-
 /**
  * Whether a claimed or stored purchase waits for the store's answer about a predecessor. If its acknowledgement is due,
- * it waits until a third of the time to the deadline is left. Otherwise it waits unless the fault may be the
- * predecessor's own: an answer that cannot be parsed, or a server failure of a few days, which Google has been seen
- * to give about single tokens for good.
+ * it waits until a third of the time to the deadline is left; otherwise, unless the fault is the predecessor's own.
  */
 const mayWait = (
   { purchase, acknowledgement }: VerifiedPurchase,
   unanswered: UnansweredLookUp,
   now: Instant,
 ): boolean => {
-  const startsAt = purchase.lines[0]?.startsAt ?? now;
-  if (acknowledgement === null)
-    return (
-      !isOfThisPurchase(unanswered) && (!isServerFailure(unanswered) || now - startsAt < WAITS_FOR_SERVER)
-    );
+  if (acknowledgement === null) return !isOfThisPurchase(unanswered);
   const { deadline } = acknowledgement;
+  const startsAt = purchase.lines[0]?.startsAt ?? now;
   return 3 * (deadline - now) > deadline - startsAt;
 };
 

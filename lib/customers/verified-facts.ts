@@ -18,6 +18,8 @@ export interface VerifiedFacts {
    * is ignored.
    */
   readonly renewals: readonly Purchase[];
+  /** Whether the payment of the request's purchase is pending; unset: no. */
+  readonly isPending?: boolean;
   /** The acknowledgement that the store waits for; null: none. */
   readonly acknowledgementDue: PendingAcknowledgement | null;
   /** Null: no store can be asked about these facts, so their refreshes stay as they are. */

@@ -69,33 +69,34 @@ const accessOrder = (a: Access, b: Access): number =>
   compare(a.begins, b.begins) || holdingOrder(a.holding, b.holding) || lineOrder(a.line, b.line);
 
 /**
- * Names the passes that follow one another: those of one product, unless its purchase options grant something else. A
- * rental waits for none: Google counts its time from the purchase, and rents again only what is over.
+ * Names the queue of a pass: its product's. A rental has one of its own: Google counts its time from the purchase, and
+ * rents again only what is over.
  *
  * @see https://developers.google.com/android-publisher/api-ref/rest/v3/monetization.onetimeproducts#OneTimeProductRentPurchaseOption
  */
-const queueOf = ({ holding: { purchase }, line, product }: Pass): string =>
+const queueOf = ({ holding: { purchase }, line }: Pass): string =>
   JSON.stringify([
     purchase.store,
     purchase.environment,
     line.productIdentifier,
-    product.grants.toSorted(),
     line.rented ? purchase.key : null,
   ]);
 
 /**
- * Passes of one product add up: each begins at its purchase or at the end of the previous one, whichever is later, and
- * lasts its duration for each unit that is not refunded.
+ * Passes of one product add up: each begins at its purchase or where the earlier ones have used up the time of every
+ * entitlement that it grants, whichever is later, and lasts its duration for each unit that is not refunded. Purchase
+ * options of one product that grant nothing in common do not wait for each other.
  */
 const passesInTurn = (passes: readonly Pass[]): Access[] => {
   const groups = Map.groupBy(passes, queueOf);
   return [...groups.values()].flatMap((group) => {
-    let taken = 0;
+    const taken = new Map<string, Instant>();
     return group.toSorted(accessOrder).map((pass): Access => {
-      const { line, duration } = pass;
-      const begins = Math.max(pass.begins, taken);
-      taken = takenUntil(line, duration, begins);
-      const ends = isRevoked(line) ? endOfUnits(line.quantity, duration, begins) : taken;
+      const { line, duration, product } = pass;
+      const begins = Math.max(pass.begins, ...product.grants.map((grant) => taken.get(grant) ?? 0));
+      const until = takenUntil(line, duration, begins);
+      for (const grant of product.grants) taken.set(grant, until);
+      const ends = isRevoked(line) ? endOfUnits(line.quantity, duration, begins) : until;
       return { ...pass, begins, ends };
     });
   });

@@ -442,27 +442,6 @@ test("an application whose acknowledgements keep failing lets the other applicat
   expect(await lookedUpAt(inThirds + 1)).toEqual([a, b, c, good, e, f, d]);
 });
 
-test("purchases that nobody claims put off no other of their package: the store was not asked about them", async () => {
-  const world = aWorld();
-  const [unclaimed, good] = [buy(), buy()];
-  await world.at(NOW).hear(unclaimed);
-  await linkedButNotAcknowledged(world, good);
-  const waiting = await waitingIn(createAcknowledgementQueue(table));
-  const dueOf = (token: string) => waiting.filter(({ purchaseToken }) => purchaseToken === token);
-  let isInFirstRound: boolean | null = null;
-  await world.at(NOW + 1000).run(undefined, {
-    shards: ACKNOWLEDGEMENT_SHARDS,
-    waiting: async function* (shard) {
-      if (shard > 0) return;
-      for (let time = 0; time < 3; time += 1) yield dueOf(unclaimed);
-      yield dueOf(good);
-      isInFirstRound = isAcknowledged(good);
-    },
-    remove: () => Promise.resolve(),
-  });
-  expect(isInFirstRound).toBe(true);
-});
-
 test("a licence tester's acknowledgement has three minutes, and its failure is not counted", async () => {
   const world = aWorld();
   const token = buy({ test: true });

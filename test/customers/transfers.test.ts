@@ -92,22 +92,13 @@ describe("a customer that a credential has linked", () => {
     expect(await refusal(world.store({ purchases: [inactive] }, byCredential("b")))).toBe(STAYS);
   });
   test("is not inactive while the payment of the request's purchase is pending", async () => {
-    const pending = aPurchase({ store: "android-store", key: "pending", lines: [], verifiedAt: NOW });
-    const source = {
-      store: "android-store",
-      packageName: "com.example.trails",
-      purchaseToken: "the-token",
-      productKind: "subscription",
-    } as const;
-    const facts = (canRefresh: boolean) => ({
-      purchases: [pending],
-      origin: { source, canRefresh, askedAt: null },
-    });
+    const bought = aPurchase({ store: "android-store", key: "pending", lines: [], verifiedAt: NOW });
+    const facts = (isPending: boolean) => ({ purchases: [bought], isPending });
     const world = aWorld("when_inactive");
     const customer = await world.store(facts(true), byCredential("a"));
     expect(await refusal(world.store(facts(true), byCredential("b")))).toBe(STAYS);
     expect(await customersOf(world, "a")).toEqual([customer?.identifier]);
-    // Google has closed it: it was never paid.
+    // It was never paid.
     expect(await refusal(world.store(facts(false), byCredential("b")))).toBe("accepted");
     expect(await customersOf(world, "b")).toEqual([customer?.identifier]);
   });
@@ -134,6 +125,23 @@ describe("a customer that a credential has linked", () => {
       expect(await refusal(later.store(request, byCredential("b")))).toBe("accepted");
     },
   );
+  test("is judged by the account that a credential has linked, not by one that a client claimed", async () => {
+    const sold = aProduct({
+      store: "android-store",
+      productIdentifier: "pass",
+      accessDuration: period("P1D"),
+    });
+    const world = aWorld("when_inactive").selling(aCatalog([sold]));
+    const pass = (key: string, startsAt: number) =>
+      android(key, NOW, { productIdentifier: "pass", nature: "consumable", startsAt, endsAt: null });
+    const [claimed, over] = [pass("claimed", NOW - 90 * DAY), pass("one", NOW - 30 * HOUR)];
+    // Created first, so that it is found first.
+    await world.at(NOW - 1).store({ purchases: [claimed] }, byClient("c"));
+    for (const one of [over, pass("two", NOW - 29 * HOUR)])
+      await world.store({ purchases: [one] }, byCredential("a"));
+    expect(await refusal(world.store({ purchases: [claimed, over] }, byCredential("b")))).toBe(STAYS);
+    expect((await world.read("a")).entitlements).toMatchObject([{ active: true }]);
+  });
   test("is recorded as transferred when it moves", async () => {
     const world = aWorld("always");
     const customer = await world.store({ purchases: [active] }, byCredential("a"));

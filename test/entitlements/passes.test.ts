@@ -288,6 +288,35 @@ describe("passes of one product add up", () => {
         ),
       ),
     );
+    test("add up where they share what they grant, also after one is given more", () => {
+      const before = aCatalog([option("one", ["pro"]), option("two", ["pro"])]);
+      const after = aCatalog([option("one", ["pro"]), option("two", ["pro", "maps"])]);
+      for (const sold of [before, after])
+        expect(
+          entitlementsAt(T + DAY, holdings, sold).find(({ identifier }) => identifier === "pro"),
+        ).toMatchObject({ active: true, expiresAt: isoTime(T + 2 * DAY) });
+    });
+    test("that is bought later moves none that was bought before, although it shares something with each", () => {
+      const sold = aCatalog([
+        option("one", ["basic"]),
+        option("two", ["pro"]),
+        option("three", ["basic", "pro"]),
+      ]);
+      const third = aPass(
+        "three",
+        { purchaseOptionIdentifier: "three", nature: "consumable", startsAt: T + DAY / 2 },
+        { store: "android-store" },
+      );
+      const all = [...holdings, ...heldBy(ONE, third)];
+      for (const [moment, end] of [
+        [T + DAY / 2, T + DAY],
+        [T + DAY, T + 2 * DAY],
+      ] as const)
+        expect(entitlementsAt(moment, all, sold)).toMatchObject([
+          { identifier: "basic", active: true, expiresAt: isoTime(end) },
+          { identifier: "pro", active: true, expiresAt: isoTime(end) },
+        ]);
+    });
     test("do not wait for each other where they grant something else", () => {
       const sold = aCatalog([option("one", ["basic"]), option("two", ["pro"])]);
       expect(entitlementsAt(T, holdings, sold)).toMatchObject([

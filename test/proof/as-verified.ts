@@ -129,22 +129,6 @@ export const toRenewal = ({ environment, lineage, ...info }: IosRenewal): Purcha
     },
   );
 
-/** Refreshes depend on when a fact comes, so here only a closed purchase has an origin: it is never asked about. */
-const originOf = (fact: Fact | undefined): VerifiedFacts["origin"] => {
-  if (fact?.store !== "android-store" || !toReading(fact).isClosed) return null;
-  const productKind = fact.kind === "subscription" ? "subscription" : "one_time_product";
-  return {
-    source: {
-      store: "android-store",
-      packageName: "com.example.trails",
-      purchaseToken: fact.token,
-      productKind,
-    },
-    canRefresh: false,
-    askedAt: null,
-  };
-};
-
 /** The request as verified facts. */
 export const toVerifiedFacts = ({
   environment,
@@ -161,7 +145,8 @@ export const toVerifiedFacts = ({
     identities: identity === null ? [] : [identity],
     purchases: toPurchases(facts),
     renewals: renewals.map(toRenewal),
+    isPending: facts.some((fact) => fact.store === "android-store" && toReading(fact).isPending),
     acknowledgementDue: null,
-    origin: originOf(facts[0]),
+    origin: null,
   };
 };

@@ -49,6 +49,10 @@ export const CATALOG: ModelCatalog = {
     sold("android-store", "hint", ["pro"], { access: { months: 0, days: 2 } }),
     sold("android-store", "day", ["premium"], { access: { months: 1, days: 1 } }),
     sold("android-store", "day", ["maps"], { purchaseOption: "buy", access: { months: 0, days: 3 } }),
+    sold("android-store", "day", ["premium", "maps"], {
+      purchaseOption: "rent",
+      access: { months: 0, days: 5 },
+    }),
     sold("android-store", "film", ["maps"]),
     sold("android-store", "film", ["maps"], { purchaseOption: "rent", access: { months: 0, days: 2 } }),
   ],

@@ -279,6 +279,8 @@ const after = (moment: number, { months, days }: { months: number; days: number 
 const isPending = (fact: AndroidFact): boolean =>
   fact.state === "PENDING" || fact.state === "PENDING_PURCHASE_CANCELED";
 
+const awaitsPayment = (fact: Fact): boolean => fact.store === "android-store" && fact.state === "PENDING";
+
 const tokenName = ({ environment }: Fact, token: string): string => `android ${environment} token ${token}`;
 
 /** In Xcode every id is "0", so the certificate and the product tell lineages apart. */
@@ -841,13 +843,6 @@ const showsPurchase = (fact: AndroidFact): boolean =>
     ? !isPending(fact) && fact.lines.some((line) => isOwnedIn(line, fact))
     : fact.state !== "PENDING" && fact.completedAt !== null;
 
-/** Whether the payment may still come: nothing is owned yet, and Google has not closed the purchase. */
-const awaitsPayment = (fact: Fact): boolean =>
-  fact.store === "android-store" &&
-  (fact.kind === "subscription"
-    ? fact.state !== "PENDING_PURCHASE_CANCELED" && !showsPurchase(fact)
-    : fact.state === "PENDING");
-
 /** Nothing paid becomes unpaid, so an answer that shows nothing is older than one that does, whenever it came. */
 const latestAnswer = <T extends AndroidFact>(facts: readonly T[]): T | undefined =>
   sorted(facts, [(fact) => !showsPurchase(fact), ({ answeredAt }) => -answeredAt])[0];
@@ -1014,8 +1009,8 @@ const givenByAndroid = (
 };
 
 /**
- * Passes of one product that grant the same follow one another, whichever customer of the account bought them. A rental's
- * time runs from its purchase.
+ * A pass begins where the earlier ones of its product have used up the time of what it grants, whichever customer of the
+ * account bought them. A rental's time runs from its purchase.
  */
 const inTurn = (given: readonly Given[], moment: number): Given[] => {
   const passes = sorted(
@@ -1025,22 +1020,24 @@ const inTurn = (given: readonly Given[], moment: number): Given[] => {
   const ends = new Map<string, number>();
   const placed = new Map<Given, Given>();
   for (const pass of passes) {
-    const name = JSON.stringify([
-      pass.fact.store,
-      pass.fact.environment,
-      pass.productIdentifier,
-      [...pass.product.grants].sort(),
-      pass.isRented ? pass.key : null,
-    ]);
+    const names = pass.product.grants.map((grant) =>
+      JSON.stringify([
+        pass.fact.store,
+        pass.fact.environment,
+        pass.productIdentifier,
+        pass.isRented ? pass.key : null,
+        grant,
+      ]),
+    );
     const start = pass.start ?? 0;
-    const begins = Math.max(start, ends.get(name) ?? 0);
+    const begins = Math.max(start, ...names.map((name) => ends.get(name) ?? 0));
     const { months, days } = pass.product.access ?? { months: 0, days: 0 };
     const lasting = (units: number): number => after(begins, { months: months * units, days: days * units });
     // Time used before a refund stays used, whatever is refunded later. Units first seen refunded were never used.
     const used = pass.refundedBy === null ? begins : Math.min(lasting(pass.shown), pass.refundedBy);
     const over = Math.max(lasting(pass.units), used);
     const end = pass.units > 0 ? over : lasting(pass.bought);
-    ends.set(name, Math.max(over, ends.get(name) ?? 0));
+    for (const name of names) ends.set(name, Math.max(over, ends.get(name) ?? 0));
     const status = pass.status === "active" && end <= moment ? "expired" : pass.status;
     placed.set(pass, { ...pass, begins, end, status });
   }

@@ -68,6 +68,7 @@ export const readOneTimeProduct = (body: unknown, question: Question): Reading =
     replaces: null,
     samePerson: [],
     predecessors: [],
+    isPending: purchaseState === "PENDING",
     isClosed: purchaseState !== "PENDING" && answer.purchaseCompletionTime === null,
     goesOn: null,
     acknowledgement:

@@ -37,6 +37,8 @@ export interface VerifiedPurchase {
   readonly samePerson: readonly PurchaseKey[];
   /** Tokens of the purchases in `replaces` and `samePerson`: in memory only, as only their hashes are stored. */
   readonly predecessors: readonly string[];
+  /** Whether its payment is pending. */
+  readonly isPending: boolean;
   /** Whether the store will have no news of it: it was cancelled before it was paid, or dropped. */
   readonly isClosed: boolean;
   /** Token of the subscription that continues because this one, its replacement, was never paid; null: none. */

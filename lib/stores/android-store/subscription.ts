@@ -172,6 +172,7 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
       verifiedAt: answeredAt,
     },
     replaces,
+    isPending: answer.subscriptionState === "SUBSCRIPTION_STATE_PENDING",
     isClosed,
     goesOn:
       isClosed && answer.linkedPurchaseToken !== purchaseToken ? (answer.linkedPurchaseToken ?? null) : null,

@@ -74,6 +74,7 @@ test("a one-time purchase is a purchase keyed by the SHA-256 of its token, with 
     replaces: null,
     samePerson: [],
     predecessors: [],
+    isPending: false,
     isClosed: false,
     goesOn: null,
     acknowledgement: null,

@@ -77,6 +77,7 @@ test("a subscription is a purchase keyed by the SHA-256 of its token, with a lin
     replaces: null,
     samePerson: [],
     predecessors: [],
+    isPending: false,
     isClosed: false,
     goesOn: null,
     acknowledgement: null,
