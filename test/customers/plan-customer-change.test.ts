@@ -299,6 +299,34 @@ describe("an acknowledgement", () => {
     expect(change?.acknowledgements.done ?? []).toEqual([]);
     expect(change?.purchases.map((one) => one.acknowledgementDueSince) ?? [NOW - 1000]).toEqual([NOW - 1000]);
   });
+  test("that is due stays due after a later answer without lines, which does not replace one with lines", () => {
+    const paid = android({ verifiedAt: NOW });
+    const { change } = plan({
+      survivor: aCustomer({ holdings: [paid] }),
+      known: [stored(paid, { acknowledgementDueSince: NOW - 1000 })],
+      facts: { purchases: [android({ lines: [], verifiedAt: NOW + 120_000 })] },
+    });
+    expect(change?.acknowledgements.done ?? []).toEqual([]);
+    expect(change?.purchases.map((one) => one.acknowledgementDueSince) ?? [NOW - 1000]).toEqual([NOW - 1000]);
+  });
+  test("that is due of a purchase without lines is done by a later answer without lines", () => {
+    const empty = (verifiedAt: number) => android({ lines: [], verifiedAt });
+    const { change } = plan({
+      survivor: aCustomer(),
+      known: [stored(empty(NOW), { acknowledgementDueSince: NOW - 1000 })],
+      facts: { purchases: [empty(NOW + 120_000)] },
+    });
+    expect(change?.acknowledgements.done).toMatchObject([{ dueSince: NOW - 1000 }]);
+  });
+  test("that is due stays due where another purchase's becomes due", () => {
+    const [one, other] = [android({ key: "1" }), android({ key: "2" })];
+    const { change } = plan({
+      survivor: aCustomer(),
+      known: [stored(one, { acknowledgementDueSince: NOW - 1000 })],
+      facts: { purchases: [other], acknowledgementDue: anAcknowledgement(other) },
+    });
+    expect(change?.acknowledgements).toMatchObject({ due: [{ dueSince: NOW }], done: [] });
+  });
   const purchase = android();
   const due = anAcknowledgement(purchase);
   const waiting = stored(purchase, { acknowledgementDueSince: NOW - 1000 });

@@ -199,10 +199,62 @@ describe("a notification that is newer than Google's answer", () => {
       to: null,
     });
   });
+  test.each<[what: string, first: Instant, second: Instant, to: readonly [Instant, Instant?]]>([
+    ["the later one named first", LATER, SOON, [SOON, LATER]],
+    ["both at one time", SOON, SOON, [SOON]],
+    ["the first at the time of the answer", NOW, SOON, [SOON]],
+    ["the second at the time of the answer", SOON, NOW, [SOON]],
+  ])(
+    "is followed by what is later than the answer, in the order of time: %s",
+    (_, first, second, [at, then]) => {
+      const asked = from({ ...GOOGLE, askAgainAt: second }, { askAgainAt: first });
+      expect(heard(asked, known(NOW + DAY))?.refresh).toEqual({
+        from: NOW + DAY,
+        to: { at, source: then === undefined ? GOOGLE : { ...GOOGLE, askAgainAt: then } },
+      });
+    },
+  );
+  test("leaves the refresh as it is where both times are over", () => {
+    const asked = from({ ...GOOGLE, askAgainAt: NOW - MINUTE }, { askAgainAt: NOW });
+    expect(heard(asked, known(NOW + DAY))).toMatchObject({ refresh: null, refreshAt: NOW + DAY });
+  });
   test("keeps the second question when the first was answered", () => {
     const asked = from(followed, { askedAt: SOON });
     expect(heard(asked, known(SOON))?.refresh).toEqual({ from: SOON, to: { at: LATER, source: GOOGLE } });
     const last = from(GOOGLE, { askedAt: LATER });
     expect(heard(last, known(LATER))?.refresh?.to?.at).toBeGreaterThan(NOW + DAY);
+  });
+});
+
+describe("a purchase whose erasure is lifted", () => {
+  const SOON = NOW + 5000;
+  /** The refresh of a purchase that was erased, after a request that may lift its erasure. */
+  const lifted = (
+    said: Purchase,
+    source: RefreshSource | null,
+    { lifts = true, isErased = true, canRefresh = true } = {},
+  ) => {
+    const origin = source === null ? null : from(source, { canRefresh });
+    const erased = isErased ? [said] : [];
+    const { change } = plan({ facts: { purchases: [said], origin }, erased, liftsErasures: lifts });
+    return change?.purchases.map(({ refresh }) => refresh?.to ?? null);
+  };
+  test("is asked about soon at the App Store: a device may hold a transaction from before its refund", () => {
+    expect(lifted(purchase, APPLE)).toEqual([{ at: SOON, source: APPLE }]);
+    const inSandbox = aPurchase({ environment: "sandbox" });
+    expect(lifted(inSandbox, APPLE)).toEqual([{ at: SOON, source: APPLE }]);
+  });
+  test("is asked about as ever where nothing was erased, or nothing is lifted", () => {
+    for (const options of [{ isErased: false }, { lifts: false }])
+      expect(lifted(purchase, APPLE, options)).toEqual([{ at: AHEAD, source: APPLE }]);
+  });
+  test("is asked about as ever at Google, which has answered just now", () => {
+    expect(lifted(android(), GOOGLE)).toEqual([{ at: JUST_AFTER, source: GOOGLE }]);
+  });
+  test("is not asked about where its store cannot be: of Xcode, without a key, without an origin", () => {
+    const [xcode] = lifted(aPurchase({ environment: "xcode" }), APPLE) ?? [];
+    expect(xcode?.at).not.toBe(SOON);
+    expect(lifted(purchase, APPLE, { canRefresh: false })).toEqual([null]);
+    expect(lifted(purchase, null)).toEqual([null]);
   });
 });

@@ -61,6 +61,8 @@ export type Given = Omit<Partial<PlanInput>, "known"> & {
   readonly facts?: Partial<Pick<PlanInput, "identities" | "purchases" | "acknowledgementDue" | "origin">>;
   readonly known?: readonly StoredPurchase[];
   readonly knownIdentities?: KnownFacts["identities"];
+  /** Purchases that a tombstone reserves. */
+  readonly erased?: readonly Purchase[];
 };
 
 /** The plan for a request at {@link NOW}; its facts' identities are new unless a test says otherwise. */
@@ -68,6 +70,7 @@ export const plan = ({
   facts: given = {},
   known = [],
   knownIdentities,
+  erased = [],
   survivor = null,
   ...others
 }: Given): Plan => {
@@ -77,7 +80,10 @@ export const plan = ({
     catalog: aCatalog(),
     environment: "production",
     ...facts,
-    known: knownFacts(known, knownIdentities ?? facts.identities.map(() => null)),
+    known: {
+      ...knownFacts(known, knownIdentities ?? facts.identities.map(() => null)),
+      erasedPurchases: new Set(erased.map(referenceText)),
+    },
     survivor,
     absorbed: [],
     link: survivor?.link ?? null,
