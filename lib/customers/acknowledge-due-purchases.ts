@@ -98,14 +98,13 @@ const tryOne = async (
     productIdentifier: null,
   });
   switch (answer.outcome) {
-    case "gone":
-      return "failed";
     case "credential-rejected":
       unusable.add(credentialOf(due));
       rejected.add(due.application);
       return "due";
     // The store vouched for it before, so this answer may be a mistake.
     case "rejected":
+    case "gone":
     case "unavailable":
       return "due";
     case "verified": {

@@ -16,6 +16,7 @@ import { appTransactionIdentityOf, purchasesOf } from "../stores/ios-store/purch
 import { renewalsOf, type StatedRenewalInfo } from "../stores/ios-store/renewal-info.ts";
 import type { Transaction } from "../stores/ios-store/transaction.ts";
 import type { Trust } from "../stores/ios-store/trust.ts";
+import type { VerifyAll } from "../stores/ios-store/verifier.ts";
 import type { IosStoreCustomers } from "./ios-store-request.ts";
 import { iosStoreOrigin, type VerifiedFacts } from "./verified-facts.ts";
 
@@ -108,8 +109,32 @@ export const ofLineage = (facts: VerifiedFacts, lineage: PurchaseReference): Ver
 };
 
 /**
- * The verified facts of an answer; null: a payload is of another app, or fails verification. If an answer is about
- * several persons, as after a migration of an Apple Account, only the lineage that was asked about counts.
+ * The payloads that verify, each with its JWS. Apple composes the answer, so one that does not, as of a product type that is
+ * not known here, must not keep the others back: nobody can leave it out.
+ */
+const verifyEach = async <Payload>(
+  verify: VerifyAll<Payload>,
+  compacts: readonly string[],
+  trust: Trust,
+  moment: Instant,
+): Promise<readonly { readonly jws: string; readonly payload: Payload }[]> => {
+  const pairs = (payloads: readonly Payload[], all: readonly string[]) =>
+    payloads.map((payload, index) => ({ payload, jws: all[index] ?? "" }));
+  const distinct = distinctJws(compacts);
+  const verdict = await verify(distinct, trust, moment);
+  if (verdict.outcome !== "rejected") return pairs(verdict.payload, distinct);
+  const each = await Promise.all(
+    distinct.map(async (one) => ({ one, verdict: await verify([one], trust, moment) })),
+  );
+  return each.flatMap(({ one, verdict }) =>
+    verdict.outcome === "rejected" ? [] : pairs(verdict.payload, [one]),
+  );
+};
+
+/**
+ * The verified facts of an answer; null: it says nothing that verifies about the purchase that was asked about, or is of
+ * another app. If an answer is about several persons, as after a migration of an Apple Account, only the lineage that was
+ * asked about counts.
  */
 const verifiedFactsOf = async (
   { verifier, trustedRoots, now }: AppStoreQuestions,
@@ -120,36 +145,40 @@ const verifiedFactsOf = async (
   askedAt: Instant,
 ): Promise<VerifiedFacts | null> => {
   const trust: Trust = { roots: trustedRoots, xcodeCertificates: new Set() };
-  const transactions = await verifier.verifyTransactions(distinctJws(signedTransactions), trust, now());
-  if (transactions.outcome === "rejected") return null;
-  const distinct = distinctJws(signedRenewalInfos);
-  const verified = await verifier.verifyRenewalInfos(distinct, trust, now());
-  if (verified.outcome === "rejected") return null;
-  const renewalInfos = verified.payload.map((info, index): StatedRenewalInfo => ({
-    ...info,
-    isInGrace: signedInGrace.includes(distinct[index] ?? ""),
+  const moment = now();
+  const verified = await verifyEach(verifier.verifyTransactions, signedTransactions, trust, moment);
+  const transactions = verified.map(({ payload }) => payload);
+  const infos = await verifyEach(verifier.verifyRenewalInfos, signedRenewalInfos, trust, moment);
+  const renewalInfos = infos.map(({ jws, payload }): StatedRenewalInfo => ({
+    ...payload,
+    isInGrace: signedInGrace.includes(jws),
   }));
   const first = { bundleIdentifier, environment, appTransactionIdentifier: null };
   const factsOf = (
-    own: readonly Transaction[],
+    told: readonly Transaction[],
     infos: readonly StatedRenewalInfo[],
   ): VerifiedFacts | null => {
-    if (disagreement(first, [...own, ...infos]) !== null) return null;
-    const identity = appTransactionIdentityOf(own);
+    if (disagreement(first, [...told, ...infos]) !== null) return null;
+    const identity = appTransactionIdentityOf(told);
     return {
       environment,
       identities: identity === null ? [] : [identity],
-      purchases: purchasesOf(own),
-      renewals: renewalsOf(infos, own),
+      purchases: purchasesOf(told),
+      renewals: renewalsOf(infos, told),
       acknowledgementDue: null,
       origin: iosStoreOrigin(configuration, askedAt),
     };
   };
-  const all = factsOf(transactions.payload, renewalInfos);
-  if (all !== null) return all;
   const isOf = ({ originalTransactionIdentifier }: { originalTransactionIdentifier: string }): boolean =>
     originalTransactionIdentifier === lineage.key;
-  const alone = factsOf(transactions.payload.filter(isOf), renewalInfos.filter(isOf));
+  const own = transactions.filter(isOf);
+  const isWhole =
+    transactions.length === distinctJws(signedTransactions).length &&
+    infos.length === distinctJws(signedRenewalInfos).length;
+  if (!isWhole && own.length === 0) return null;
+  const all = factsOf(transactions, renewalInfos);
+  if (all !== null) return all;
+  const alone = factsOf(own, renewalInfos.filter(isOf));
   return alone === null || alone.purchases.length === 0 ? null : ofLineage(alone, lineage);
 };
 

@@ -102,15 +102,21 @@ const noteLast = async (
   await note(packageInEnvironment(application, packageName), Math.min(sentAt, now()));
 };
 
+const UNKNOWN_STATUSES: ReadonlySet<number> = new Set([404, 410]);
+
 /**
- * Whether the store answers 404 about the purchase of its own recent notification: by mistake, or not yet. Unless the
- * app sends the purchase, no other message names it. Clock skew counts in both directions.
+ * Whether the store does not know the purchase of its own recent notification: by mistake, or not yet. Unless the app sends
+ * the purchase, no other message names it. Clock skew counts in both directions.
  */
 const mayBecomeKnown = (
   { now }: AndroidStoreReception,
   { sentAt }: AndroidStoreNotification,
   { status }: AndroidStoreAnswer & { outcome: "rejected" | "gone" },
-): boolean => status === 404 && sentAt !== null && Math.abs(now() - sentAt) < UNKNOWN_MILLISECONDS;
+): boolean =>
+  status !== null &&
+  UNKNOWN_STATUSES.has(status) &&
+  sentAt !== null &&
+  Math.abs(now() - sentAt) < UNKNOWN_MILLISECONDS;
 
 /** Delays after an event at which the store is asked again about a purchase whose answer does not show it, both times. */
 const ASKED_AGAIN_AFTER = [MINUTE, 10 * MINUTE];

@@ -4,9 +4,9 @@ import type { Instant } from "../entitlements/time.ts";
 /**
  * Outcome of asking a store about one purchase.
  * - `stored`: its answer is stored, and the refresh moved with it.
- * - `over`: the store has dropped the purchase, or it is not stored any more: no refresh is due again.
- * - `unknown`: the store no longer knows the purchase that it once vouched for. Stores have said so by mistake, and an
- *   Android purchase's token is stored only in its refresh, so the purchase is asked about again until it is long over.
+ * - `over`: the purchase is not stored any more: no refresh is due again.
+ * - `unknown`: the store does not know, or has dropped, the purchase that it once vouched for. Stores have said so by mistake,
+ *   and an Android purchase's token is stored only in its refresh, so the purchase is asked about again until it is long over.
  * - `unconfigured`: the application has no configuration, or no key, for it. It may get one again, until the purchase is
  *   long over.
  * - `failed`: the store could not be asked or its answer not used, for a reason specific to this purchase.

@@ -1,5 +1,6 @@
 import type { Application } from "../applications/application.ts";
 import { ServiceError } from "../contract/errors.ts";
+import { splitsPasses } from "../entitlements/access.ts";
 import { entitlementsAt } from "../entitlements/entitlements.ts";
 import type { Holding } from "../entitlements/holding.ts";
 import { referenceText, type Purchase } from "../entitlements/purchase.ts";
@@ -88,7 +89,7 @@ const findFacts = (
  * Holdings that stay in the account of these customers, if a credential claims them for another and the application moves
  * what is inactive. One Query, in that case alone; the write is not conditional on it.
  */
-const holdingsLeft = async (
+const holdingsStaying = async (
   { table }: FactStore,
   { identifier, transfers }: Application,
   claim: Claim | null,
@@ -105,36 +106,32 @@ const holdingsLeft = async (
 
 /**
  * Whether the application lets a credential move these customers, given the request's facts too. A request whose
- * purchase is not paid yet moves none: it belongs to the account in which it was bought. Nor does one without whose passes
- * the account would lose now what it has: they follow one another there.
+ * purchase is not paid yet moves none: it belongs to the account in which it was bought. Nor is a queue of passes divided
+ * before it is over: time of those that stay, or of those that move, would be lost.
  *
- * @param left what stays in the account
+ * @param staying the account's other holdings
  */
 const mayTransfer = (
   application: Application,
   facts: VerifiedFacts,
   known: KnownFacts,
   owners: readonly StoredCustomer[],
-  left: readonly Holding[],
+  staying: readonly Holding[],
   moment: Instant,
 ): boolean => {
   const { transfers, catalog } = application;
   if (transfers !== "when_inactive") return transfers === "always";
   const customerIdentifier = owners[0]?.identifier;
   if (customerIdentifier === undefined || facts.isPending === true) return false;
-  const activeIn = (holdings: readonly Holding[]): readonly string[] =>
-    entitlementsAt(moment, holdings, application).flatMap(({ active, identifier }) =>
-      active ? [identifier] : [],
-    );
-  const moving = holdingsAfter(statedPurchases(facts), known, owners, catalog).map((purchase) => ({
+  const leaving = holdingsAfter(statedPurchases(facts), known, owners, catalog).map((purchase) => ({
     customerIdentifier,
     assertedBy: null,
     purchase,
   }));
-  if (activeIn(moving).length > 0) return false;
-  if (left.length === 0) return true;
-  const remaining = activeIn(left);
-  return activeIn([...left, ...moving]).every((entitlement) => remaining.includes(entitlement));
+  return (
+    !entitlementsAt(moment, leaving, application).some(({ active }) => active) &&
+    !splitsPasses(moment, leaving, staying, catalog)
+  );
 };
 
 /**
@@ -249,9 +246,9 @@ const decideAndWrite = async (
     });
   }
 
-  const left = await holdingsLeft(store, application, claim, owners);
+  const staying = await holdingsStaying(store, application, claim, owners);
   const resolution = resolveCustomer(owners, claim, moment, () =>
-    mayTransfer(application, facts, known, owners, left, moment),
+    mayTransfer(application, facts, known, owners, staying, moment),
   );
   if (resolution.outcome === "refused") {
     const kept = await keepRefusedFacts(store, application, facts, known, living, moment);

@@ -1,10 +1,10 @@
 import type { Status } from "../contract/schemas.ts";
-import { placedAccesses, type Access } from "./access.ts";
+import { accessName, placedAccesses, type Access } from "./access.ts";
 import type { Terms } from "./grants.ts";
 import type { Holding } from "./holding.ts";
 import { isRetriedSilently, statusAt } from "./status.ts";
 import { momentAt } from "./moment.ts";
-import { lineName, referenceText, type Line } from "./purchase.ts";
+import type { Line } from "./purchase.ts";
 import type { Instant } from "./time.ts";
 
 /** Kind of a span: the period, or one after the period's end. */
@@ -21,14 +21,14 @@ export interface AccessSpan {
   readonly active: boolean;
 }
 
-/** Access of a mapped line over time, by what is known now. */
+/** Access of a mapped line over time, by what is known now. A pass may give its entitlements at different times: one for each. */
 export interface AccessPeriod {
   readonly holding: Holding;
   readonly line: Line;
+  /** Entitlements to which it is access. */
+  readonly grants: readonly string[];
   readonly spans: readonly AccessSpan[];
 }
-
-const nameOf = ({ holding, line }: Access): string => `${referenceText(holding.purchase)} ${lineName(line)}`;
 
 /** Kind of active access after the end of a period. */
 const kindAfterEnd = ({ holding, line }: Access): SpanKind =>
@@ -100,13 +100,14 @@ export const accessPeriods = (
   { catalog, renewalLeeway }: Terms,
 ): readonly AccessPeriod[] => {
   const remaining = placedAccesses(momentAt(now), holdings, catalog);
-  const names = new Set(remaining.map(nameOf));
+  const names = new Set(remaining.map(accessName));
   const replaced = placedAccesses(momentAt(-Infinity), holdings, catalog).filter(
-    (access) => !names.has(nameOf(access)),
+    (access) => !names.has(accessName(access)),
   );
   const periodOf = (access: Access, replacedAt: Instant | null): AccessPeriod => ({
     holding: access.holding,
     line: access.line,
+    grants: access.product.grants,
     spans: spansOf(access, replacedAt, renewalLeeway),
   });
   return [

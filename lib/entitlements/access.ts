@@ -1,9 +1,9 @@
 import { compare } from "../order.ts";
 import type { Catalog, CatalogProduct } from "./catalog.ts";
 import { holdingOrder, type Holding } from "./holding.ts";
-import type { Moment } from "./moment.ts";
+import { momentAt, type Moment } from "./moment.ts";
 import { endOfUnits, takenUntil } from "./passes.ts";
-import { isRevoked, lineOrder, grantingLines, type Line } from "./purchase.ts";
+import { grantingLines, isRevoked, lineName, lineOrder, referenceText, type Line } from "./purchase.ts";
 import { graceEndOf, type Renewal } from "./renewal.ts";
 import { standingAt } from "./standing-lines.ts";
 import type { Instant, Period } from "./time.ts";
@@ -27,6 +27,10 @@ export interface Access {
   readonly begins: Instant;
   readonly ends: Instant | null;
 }
+
+/** Names the line of an access: unique among the holdings of an account. */
+export const accessName = ({ holding, line }: Access): string =>
+  `${referenceText(holding.purchase)} ${lineName(line)}`;
 
 const accesses = (moment: Moment, holdings: readonly Holding[], catalog: Catalog): Access[] => {
   const granting = holdings.map((holding) => ({ holding, lines: grantingLines(holding.purchase) }));
@@ -83,21 +87,23 @@ const queueOf = ({ holding: { purchase }, line }: Pass): string =>
   ]);
 
 /**
- * Passes of one product add up: each begins at its purchase or where the earlier ones have used up the time of every
- * entitlement that it grants, whichever is later, and lasts its duration for each unit that is not refunded. Purchase
- * options of one product that grant nothing in common do not wait for each other.
+ * Passes of one product add up, for each entitlement by itself: each gives it from its purchase or from where the earlier
+ * ones have used up its time, whichever is later, for its duration for each unit that is not refunded. Purchase options of
+ * one product may grant different entitlements; a pass whose entitlements begin at different times is several accesses.
  */
 const passesInTurn = (passes: readonly Pass[]): Access[] => {
   const groups = Map.groupBy(passes, queueOf);
   return [...groups.values()].flatMap((group) => {
     const taken = new Map<string, Instant>();
-    return group.toSorted(accessOrder).map((pass): Access => {
+    return group.toSorted(accessOrder).flatMap((pass) => {
       const { line, duration, product } = pass;
-      const begins = Math.max(pass.begins, ...product.grants.map((grant) => taken.get(grant) ?? 0));
-      const until = takenUntil(line, duration, begins);
-      for (const grant of product.grants) taken.set(grant, until);
-      const ends = isRevoked(line) ? endOfUnits(line.quantity, duration, begins) : until;
-      return { ...pass, begins, ends };
+      const byStart = Map.groupBy(product.grants, (grant) => Math.max(pass.begins, taken.get(grant) ?? 0));
+      return [...byStart].map(([begins, grants]): Access => {
+        const until = takenUntil(line, duration, begins);
+        for (const grant of grants) taken.set(grant, until);
+        const ends = isRevoked(line) ? endOfUnits(line.quantity, duration, begins) : until;
+        return { ...pass, product: byStart.size === 1 ? product : { ...product, grants }, begins, ends };
+      });
     });
   });
 };
@@ -114,4 +120,34 @@ export const placedAccesses = (
   const all = accesses(moment, holdings, catalog);
   const passes = all.flatMap((one) => asPass(one) ?? []);
   return passes.length === 0 ? all : [...all.filter((one) => asPass(one) === null), ...passesInTurn(passes)];
+};
+
+/** What passes that are not over grant, refunded ones aside, by line and entitlement: when each begins. */
+const passesAhead = (
+  now: Instant,
+  holdings: readonly Holding[],
+  catalog: Catalog,
+): ReadonlyMap<string, Instant> =>
+  new Map(
+    placedAccesses(momentAt(now), holdings, catalog).flatMap((access) =>
+      asPass(access) !== null && !isRevoked(access.line) && (access.ends ?? Infinity) > now
+        ? access.product.grants.map((grant) => [`${accessName(access)} ${grant}`, access.begins] as const)
+        : [],
+    ),
+  );
+
+/**
+ * Whether time of passes that are not over would be lost, or would run at another time, if holdings left an account: passes
+ * follow one another there.
+ */
+export const splitsPasses = (
+  now: Instant,
+  leaving: readonly Holding[],
+  staying: readonly Holding[],
+  catalog: Catalog,
+): boolean => {
+  const after = passesAhead(now, staying, catalog);
+  return [...passesAhead(now, [...staying, ...leaving], catalog)].some(
+    ([name, begins]) => after.get(name) !== begins,
+  );
 };

@@ -118,12 +118,14 @@ const ofRunningPeriod = (
   if (renewal !== null && isSaidOver(renewal, endsAt)) return sparseUpTo(endsAt, last, after, "return");
   const startsAt = period.startsAt ?? endsAt;
   const ahead = endsAt - BEFORE_END;
-  const isAhead = ahead > after && ahead > startsAt && renewal?.willRenew !== false;
+  const isAhead = ahead > after && ahead > startsAt;
   const month = startsAt + MONTH;
   const graceEndsAt = renewal === null ? null : graceEndOf(endsAt, renewal);
   const midway = month > after ? month : periodic(month, QUARTER, after);
   return [
-    ...(isAhead ? [{ at: ahead, because: "renewal-ahead" } as const] : []),
+    ...(isAhead
+      ? [{ at: ahead, because: renewal?.willRenew === false ? "restart" : "renewal-ahead" } as const]
+      : []),
     ...upTo(ahead - DAY, midway, "refund"),
     ...upTo(last, denseAfter(endsAt, after), "renewal"),
     ...(graceEndsAt !== null && graceEndsAt > endsAt
@@ -238,6 +240,16 @@ const ofDispute = (event: PurchaseEvent, after: Instant, asked: Instant | null):
   return [{ at: at > after ? at : denseAfter(at, after), because: "disagreement" }];
 };
 
+/**
+ * A copy without a refund that was signed soon after the refund may have been read before it, so it is asked about closely
+ * for a day.
+ */
+const ofWithdrawnRefund = (line: Line, after: Instant): readonly Refresh[] => {
+  const { revokedSince, refundedQuantity } = line;
+  if (revokedSince === null || isRevoked(line) || refundedQuantity > 0) return [];
+  return upTo(revokedSince + DAY, denseAfter(revokedSince, after), "refund");
+};
+
 const ofIosStore = (
   { lines, renewal }: Purchase,
   after: Instant,
@@ -246,7 +258,7 @@ const ofIosStore = (
   const standing = eventLines(lines);
   return [
     ...ofSubscription(standing, renewal, after, asked),
-    ...standing.flatMap((line) => ofOneTime(line, after)),
+    ...standing.flatMap((line) => [...ofOneTime(line, after), ...ofWithdrawnRefund(line, after)]),
     ...eventsOf(lines).flatMap((event) => ofDispute(event, after, asked)),
   ];
 };

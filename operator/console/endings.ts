@@ -97,7 +97,7 @@ const endedOf = (
   terms: Terms,
   purchases: Purchases,
 ): readonly Ended[] => {
-  const { holding, line } = period;
+  const { holding, line, grants } = period;
   const { store, environment } = holding.purchase;
   const product = terms.catalog.productOf(store, line);
   const end = endOf(period, now);
@@ -105,7 +105,7 @@ const endedOf = (
   const lasts = end !== null && end > now;
   const next = end === null || lasts ? null : changedTo(period, end, purchases);
   const isPass = product.accessDuration !== null;
-  return product.grants.map((entitlement) => ({
+  return grants.map((entitlement) => ({
     end: end ?? Number.NEGATIVE_INFINITY,
     ending: {
       entitlement,

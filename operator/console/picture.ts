@@ -75,9 +75,9 @@ export const pictureOf = (
     if (purchase === undefined) return [];
     const next = asking.get(reference);
     const askedAt = next?.outcome === "due" ? next.at : null;
-    const known = new Map(periodsOf.get(reference)?.map((period) => [lineName(period.line), period]));
+    const known = Map.groupBy(periodsOf.get(reference) ?? [], ({ line }) => lineName(line));
     return purchase.lines.map((line): PictureRow => {
-      const period = known.get(lineName(line));
+      const spans = known.get(lineName(line))?.flatMap((period) => period.spans);
       return {
         store: purchase.store,
         environment: purchase.environment,
@@ -85,7 +85,7 @@ export const pictureOf = (
         productIdentifier: line.productIdentifier,
         basePlanIdentifier: line.basePlanIdentifier,
         transactionIdentifier: line.transactionIdentifier,
-        bars: period?.spans.flatMap((span) => barOf(span, line)) ?? unmapped(line),
+        bars: spans?.flatMap((span) => barOf(span, line)) ?? unmapped(line),
         marks: marksOf(purchase, line, askedAt),
       };
     });

@@ -318,28 +318,30 @@ test("an acknowledgement past its deadline stays due while the store says that i
   expect(isAcknowledged(token)).toBe(true);
 });
 
-test("an acknowledgement that the store refuses for good has failed and is not retried", async () => {
+test("an acknowledgement that the store refuses until it is given up has failed and is not retried", async () => {
   const world = aWorld();
   const token = buy();
   await linkedButNotAcknowledged(world, token);
   local.sandbox.drop(token);
-  expect(await world.at(NOW + 1000).run()).toMatchObject({ done: 0, failed: 1 });
+  expect(await world.at(NOW + 1000).run()).toMatchObject({ due: 1, failed: 0 });
+  expect(await world.at(NOW + 3 * DAY).run()).toMatchObject({ done: 0, failed: 1 });
   expect(await world.queued()).toBe(0);
 });
 
-test.each([404, 400])(
-  "an acknowledgement stays due while the store answers %i by mistake",
-  async (status) => {
-    const world = aWorld();
-    const token = buy();
-    await linkedButNotAcknowledged(world, token);
-    local.sandbox.failNext("publisher", { status, body: aGoogleError(status, "purchaseTokenNotFound") });
-    expect(await world.at(NOW + 1000).run()).toMatchObject({ due: 1, failed: 0 });
-    local.sandbox.clearFaults();
-    expect(await world.at(NOW + DAY).run()).toMatchObject({ done: 1 });
-    expect(isAcknowledged(token)).toBe(true);
-  },
-);
+test.each([
+  [404, "purchaseTokenNotFound"],
+  [400, "purchaseTokenNotFound"],
+  [410, "purchaseTokenNoLongerValid"],
+])("an acknowledgement stays due while the store answers %i by mistake", async (status, reason) => {
+  const world = aWorld();
+  const token = buy();
+  await linkedButNotAcknowledged(world, token);
+  local.sandbox.failNext("publisher", { status, body: aGoogleError(status, reason) });
+  expect(await world.at(NOW + 1000).run()).toMatchObject({ due: 1, failed: 0 });
+  local.sandbox.clearFaults();
+  expect(await world.at(NOW + DAY).run()).toMatchObject({ done: 1 });
+  expect(isAcknowledged(token)).toBe(true);
+});
 
 test("an application whose credential the store refuses is reported, and its other purchases are skipped", async () => {
   const world = aWorld();

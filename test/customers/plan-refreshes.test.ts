@@ -119,9 +119,9 @@ describe("the refresh of a known purchase", () => {
     expect(written([purchase], from(APPLE), waiting(PUT_OFF))).toEqual([]);
   });
   test("is moved by a renewal info alone", () => {
-    const said = renewedPurchase(purchase, aRenewal({ willRenew: false, signedAt: NOW }));
+    const said = renewedPurchase(purchase, aRenewal({ willRenew: false, signedAt: END }));
     expect(written([said], from(APPLE), waiting(AHEAD))).toMatchObject([
-      { refresh: { from: AHEAD, to: { at: JUST_AFTER, source: APPLE } }, refreshAt: JUST_AFTER },
+      { refresh: { from: AHEAD, to: { at: END + DAY, source: APPLE } }, refreshAt: END + DAY },
     ]);
   });
   test("stays where another purchase only mentions it as replaced, whose token is not its own", () => {

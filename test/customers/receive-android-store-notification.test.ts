@@ -694,6 +694,8 @@ describe("a push is to be sent again, and nothing is stored,", () => {
     [6 * HOUR, 404, null],
     [1 - 6 * HOUR, 404, "STORE_UNAVAILABLE"],
     [-6 * HOUR, 404, null],
+    [0, 410, "STORE_UNAVAILABLE"],
+    [6 * HOUR, 410, null],
     [0, 400, null],
   ])("of %i ms ago, whose purchase the store does not know (%i): %s", async (age, status, code) => {
     const world = aWorld();
@@ -703,7 +705,11 @@ describe("a push is to be sent again, and nothing is stored,", () => {
         subscriptionNotification: { notificationType: 4, purchaseToken: token },
         eventTimeMillis: String(NOW - age),
       });
-    failing({ status, body: aGoogleError(status, status === 404 ? "purchaseTokenNotFound" : "invalid") });
+    const reasons = new Map([
+      [404, "purchaseTokenNotFound"],
+      [410, "purchaseTokenNoLongerValid"],
+    ]);
+    failing({ status, body: aGoogleError(status, reasons.get(status) ?? "invalid") });
     const refused = await pushed().then(
       () => null,
       (error: { readonly code: string }) => error.code,

@@ -12,7 +12,7 @@ import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 import { fingerprintOf, makeChain, signJws, type JwsSigner } from "../../sandbox/ios-store/signing.ts";
 import { assertInvariants } from "../support/invariants.ts";
 import { aBundle, aRenewalInfo, aTransaction, BUNDLE, type Payload } from "../support/ios-store.ts";
-import { aCatalog, aLine, aPurchase, DAY, NOW } from "../support/purchases.ts";
+import { aCatalog, aLine, aProduct, aPurchase, DAY, NOW } from "../support/purchases.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
 import { aName, fromApple, queuedOf, recordedOf } from "./refreshing.ts";
 import { byCredential, createWorld, device, type World } from "./world.ts";
@@ -193,16 +193,71 @@ describe("a subscription", () => {
   });
 });
 
+describe("a payload that does not verify keeps nothing else of the answer back: Apple composes it", () => {
+  /** A bundle in another group, of a type that this code does not know. */
+  const bundle = (fields: Payload = {}): string =>
+    signed(renewed("77", { type: "Auto-Renewable Subscription Bundle", ...fields }));
+  const forged = makeChain();
+  const info = (signer: JwsSigner = chain) =>
+    signed(aRenewalInfo({ originalTransactionId: "1", renewalDate: LATER, signedDate: ASKED }), signer);
+
+  test.each<[what: string, answer: AppStoreAnswer<SignedFacts>]>([
+    ["of a type that is not known", facts([bundle(), signed(renewed("1"))], [info()])],
+    ["that is forged", facts([signed(renewed("1")), signed(renewed("2"), forged)], [info()])],
+    ["that is a renewal info", facts([signed(renewed("1"))], [info(), info(forged)])],
+  ])("%s", async (_, answer) => {
+    const world = await subscribed("1", "2");
+    const outcome = await refresh(world, { subscriptionStatuses: () => Promise.resolve(answer) });
+    expect(outcome).toEqual({ outcome: "stored" });
+    expect(await queuedOf(world)).toEqual({ 1: LATER - 3600_000, 2: END - 3600_000 });
+  });
+  test("in the history of a lifetime purchase that was refunded", async () => {
+    const world = aWorld().selling(aCatalog([aProduct({ productIdentifier: "lifetime" })]));
+    const bought = {
+      productIdentifier: "lifetime",
+      nature: "non_consumable",
+      startsAt: NOW - DAY,
+      endsAt: null,
+    } as const;
+    await world.store(
+      {
+        purchases: [
+          aPurchase({ key: "5", lines: [aLine({ ...bought, transactionIdentifier: "5", event: "" })] }),
+        ],
+        origin: fromApple(),
+      },
+      byCredential("a"),
+    );
+    const refunded = renewed("5", {
+      transactionId: "5",
+      productId: "lifetime",
+      type: "Non-Consumable",
+      purchaseDate: NOW - DAY,
+      originalPurchaseDate: NOW - DAY,
+      expiresDate: undefined,
+      revocationDate: NOW,
+      revocationReason: 0,
+    });
+    const transactionHistory = () =>
+      Promise.resolve({
+        outcome: "answered",
+        content: { signedTransactions: [signed(refunded), bundle()], next: null },
+      } as const);
+    expect(await refresh(world, { transactionHistory }, { key: "5" })).toEqual({ outcome: "stored" });
+    expect((await world.read("a")).entitlements).toMatchObject([{ status: "revoked" }]);
+  });
+});
+
 describe("an answer is not stored", () => {
   const forged = makeChain();
   test.each<[what: string, answer: AppStoreAnswer<SignedFacts>]>([
     ["of another bundle", facts([signed(renewed("1", { bundleId: "com.example.other" }))])],
     ["of another environment", facts([signed(renewed("1", { environment: "Sandbox" }))])],
-    ["with a forged transaction", facts([signed(renewed("1")), signed(renewed("2"), forged)])],
     [
-      "with a forged renewal info",
-      facts([signed(renewed("1"))], [signed(aRenewalInfo({ originalTransactionId: "1" }), forged)]),
+      "whose transaction of the purchase is forged",
+      facts([signed(renewed("1"), forged), signed(renewed("2"))]),
     ],
+    ["with a forged renewal info alone", facts([], [signed(aRenewalInfo(), forged)])],
     ["with a renewal info for a transaction", facts([signed(aRenewalInfo())])],
     ["that is signed in the future", facts([signed(renewed("1", { signedDate: ASKED + 61_000 }))])],
   ])("%s", async (_, answer) => {

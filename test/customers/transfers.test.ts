@@ -102,29 +102,52 @@ describe("a customer that a credential has linked", () => {
     expect(await refusal(world.store(facts(false), byCredential("b")))).toBe("accepted");
     expect(await customersOf(world, "b")).toEqual([customer?.identifier]);
   });
-  test.each(["first", "second"])(
-    "is not inactive where its passes follow those of another customer of the account: the %s of two",
-    async (which) => {
-      const sold = aProduct({
-        store: "android-store",
-        productIdentifier: "pass",
-        accessDuration: period("P1D"),
-      });
+  describe("whose passes follow those of other customers of the account", () => {
+    const sold = aProduct({
+      store: "android-store",
+      productIdentifier: "pass",
+      accessDuration: period("P1D"),
+    });
+    /** Account a with passes, each of a customer of its own, bought so many hours ago. */
+    const withPasses = async (...hours: readonly number[]) => {
       const world = aWorld("when_inactive").selling(aCatalog([sold]));
-      const pass = (key: string, startsAt: number) =>
-        android(key, NOW, { productIdentifier: "pass", nature: "consumable", startsAt, endsAt: null });
-      const passes = { first: pass("first", NOW - 30 * HOUR), second: pass("second", NOW - 29 * HOUR) };
-      for (const one of Object.values(passes)) await world.store({ purchases: [one] }, byCredential("a"));
-      const request = { purchases: which === "first" ? [passes.first] : [passes.second] };
-      expect(await refusal(world.store(request, byCredential("b")))).toBe(STAYS);
-      const both = await world.read("a");
-      expect(both.customerIdentifiers).toHaveLength(2);
-      expect(both.entitlements).toMatchObject([{ active: true }]);
-      // Once both are over, they move.
-      const later = world.at(NOW + DAY);
-      expect(await refusal(later.store(request, byCredential("b")))).toBe("accepted");
-    },
-  );
+      const passes = hours.map((before) =>
+        android(String(before), NOW, {
+          productIdentifier: "pass",
+          nature: "consumable",
+          startsAt: NOW - before * HOUR,
+          endsAt: null,
+        }),
+      );
+      for (const one of passes) await world.store({ purchases: [one] }, byCredential("a"));
+      return { world, requests: passes.map((one) => ({ purchases: [one] })) };
+    };
+    const ALL_OVER = NOW + 7 * DAY;
+
+    test.each<[what: string, hours: readonly number[]]>([
+      ["one that runs, and one that is over", [30, 29]],
+      ["one that runs, was bought before the end of the first, and would go on without it", [30, 20]],
+      ["one that waits, one that runs, and one that is over", [30, 29, 28]],
+      ["one that waits, and one that runs", [20, 19]],
+    ])("stays with each of them until all are over: %s", async (_, hours) => {
+      const { world, requests } = await withPasses(...hours);
+      const before = await world.read("a");
+      for (const request of requests)
+        expect(await refusal(world.store(request, byCredential("b")))).toBe(STAYS);
+      expect(await world.read("a")).toEqual(before);
+      const later = world.at(ALL_OVER);
+      for (const request of requests)
+        expect(await refusal(later.store(request, byCredential("b")))).toBe("accepted");
+      expect(await customersOf(world, "b")).toHaveLength(hours.length);
+    });
+    test("moves where none of them has waited for another", async () => {
+      const { world, requests } = await withPasses(80, 10);
+      const [over, runs] = requests;
+      if (over === undefined || runs === undefined) throw new Error("There are two.");
+      expect(await refusal(world.store(over, byCredential("b")))).toBe("accepted");
+      expect(await refusal(world.store(runs, byCredential("b")))).toBe(STAYS);
+    });
+  });
   test("is judged by the account that a credential has linked, not by one that a client claimed", async () => {
     const sold = aProduct({
       store: "android-store",

@@ -317,6 +317,37 @@ describe("passes of one product add up", () => {
           { identifier: "pro", active: true, expiresAt: isoTime(end) },
         ]);
     });
+    test("give each entitlement when its own time comes: more in the catalog, or in a purchase, takes no access", () => {
+      const sold = aCatalog([option("one", ["basic"]), option("two", ["basic", "pro"])]);
+      for (const [moment, basicEnd, pro] of [
+        [T, 1, [{ identifier: "pro", active: true, expiresAt: isoTime(T + DAY) }]],
+        [T + DAY, 2, [{ identifier: "pro", active: false }]],
+      ] as const)
+        expect(entitlementsAt(moment, holdings, sold)).toMatchObject([
+          { identifier: "basic", active: true, expiresAt: isoTime(T + basicEnd * DAY) },
+          ...pro,
+        ]);
+    });
+    test.each<[what: string, refunds: Partial<Line>]>([
+      ["is paid", {}],
+      ["is refunded in every answer", { revokedAt: T, refundedQuantity: 1, leastRefunded: 1 }],
+      ["was refunded before it ran", { revokedAt: T, refundedQuantity: 1, refundedBy: T + DAY / 2 }],
+    ])("take up no time of what they do not give yet: a pass of one of two entitlements %s", (_, refunds) => {
+      const sold = aCatalog([
+        { ...option("week", ["maps"]), accessDuration: period("P7D") },
+        option("both", ["maps", "tiles"]),
+        option("day", ["tiles"]),
+      ]);
+      const bought = (purchaseOptionIdentifier: string, days: number, line: Partial<Line> = {}) =>
+        aPass(
+          purchaseOptionIdentifier,
+          { purchaseOptionIdentifier, nature: "consumable", startsAt: T + days * DAY, ...line },
+          { store: "android-store" },
+        );
+      const all = heldBy(ONE, bought("week", 0), bought("both", 1, refunds), bought("day", 2));
+      const tiles = entitlementsAt(T + 2.5 * DAY, all, sold).find(({ identifier }) => identifier === "tiles");
+      expect(tiles).toMatchObject({ active: true, expiresAt: isoTime(T + 3 * DAY) });
+    });
     test("do not wait for each other where they grant something else", () => {
       const sold = aCatalog([option("one", ["basic"]), option("two", ["pro"])]);
       expect(entitlementsAt(T, holdings, sold)).toMatchObject([

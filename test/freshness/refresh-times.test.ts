@@ -42,8 +42,10 @@ describe("an iOS subscription is refreshed after", () => {
     expectNext(aPurchase(), ...expected);
   });
 
-  test("its end and not ahead of it where it does not renew", () => {
-    expectNext(aPurchase({ renewal: aRenewal({ willRenew: false }) }), NOW, END + 5 * SECOND, "renewal");
+  test("an hour before its end also where it does not renew: that may have been taken back", () => {
+    const cancelled = aPurchase({ renewal: aRenewal({ willRenew: false }) });
+    expectNext(cancelled, NOW, END - HOUR, "restart");
+    expectNext(cancelled, END - HOUR, END + 5 * SECOND, "renewal");
   });
   test("its end and not ahead of it where it lasts less than an hour", () => {
     const short = aPurchase({ lines: [aLine({ startsAt: NOW, endsAt: NOW + 5 * MINUTE })] });
@@ -182,6 +184,36 @@ describe("an iOS purchase without an end is refreshed after", () => {
   });
   test("never, as a consumable", () => {
     expectNext(aPurchase({ lines: [aLine({ nature: "consumable", endsAt: null })] }), START, null);
+  });
+});
+
+describe("a purchase that was signed without its refund after it is read", () => {
+  const withdrawn = (line: Partial<Line>) =>
+    aPurchase({
+      lines: [
+        aLine({
+          startsAt: NOW - 35 * DAY,
+          revokedSince: NOW,
+          refundedBy: NOW,
+          verifiedAt: NOW + 2000,
+          ...line,
+        }),
+      ],
+    });
+  test.each<[what: string, line: Partial<Line>]>([
+    ["a lifetime purchase", { nature: "non_consumable", endsAt: null }],
+    ["a period", { endsAt: NOW + 330 * DAY }],
+  ])("closely for a day, then as ever: %s", (_, line) => {
+    const purchase = withdrawn(line);
+    expectNext(purchase, NOW + 2000, NOW + 5 * SECOND, "refund");
+    expectNext(purchase, NOW + 5 * SECOND, NOW + 2 * MINUTE, "refund");
+    expectNext(purchase, NOW + 6 * HOUR, NOW + DAY, "refund");
+    expect(nextRefresh(purchase, NOW + DAY)?.at).toBeGreaterThan(NOW + 5 * DAY);
+  });
+  test("as ever where it is still refunded, all of it or a part", () => {
+    const line = { nature: "non_consumable", endsAt: null } as const;
+    for (const refunded of [{ revokedAt: NOW }, { quantity: 3, refundedQuantity: 1 }])
+      expect(nextRefresh(withdrawn({ ...line, ...refunded }), NOW + 2000)?.at).toBeGreaterThan(NOW + HOUR);
   });
 });
 

@@ -43,9 +43,12 @@ test(
         }));
         for (const moment of moments(facts, MOMENTS, renewals)) {
           const grants = grantsAt(moment, holdings, terms);
-          for (const { holding, line, spans } of accessPeriods(moment, holdings, terms)) {
+          for (const { holding, line, grants: given, spans } of accessPeriods(moment, holdings, terms)) {
             const found = grants.filter(
-              (grant) => grant.holding === holding && lineName(grant.line) === lineName(line),
+              (grant) =>
+                grant.holding === holding &&
+                lineName(grant.line) === lineName(line) &&
+                grant.product.grants.some((one) => given.includes(one)),
             );
             const span = spans.find(({ from, to }) => from <= moment && moment < (to ?? Infinity));
             // Access that begins within a minute has begun; a line without a start has always.

@@ -1009,8 +1009,8 @@ const givenByAndroid = (
 };
 
 /**
- * A pass begins where the earlier ones of its product have used up the time of what it grants, whichever customer of the
- * account bought them. A rental's time runs from its purchase.
+ * A pass gives each entitlement where the earlier ones of its product have used up the time of that one, whichever customer
+ * of the account bought them. A rental's time runs from its purchase.
  */
 const inTurn = (given: readonly Given[], moment: number): Given[] => {
   const passes = sorted(
@@ -1018,30 +1018,29 @@ const inTurn = (given: readonly Given[], moment: number): Given[] => {
     [({ start }) => start ?? 0, ...BY_KEY],
   );
   const ends = new Map<string, number>();
-  const placed = new Map<Given, Given>();
-  for (const pass of passes) {
-    const names = pass.product.grants.map((grant) =>
-      JSON.stringify([
+  const placed = passes.flatMap((pass) =>
+    pass.product.grants.map((grant): Given => {
+      const name = JSON.stringify([
         pass.fact.store,
         pass.fact.environment,
         pass.productIdentifier,
         pass.isRented ? pass.key : null,
         grant,
-      ]),
-    );
-    const start = pass.start ?? 0;
-    const begins = Math.max(start, ...names.map((name) => ends.get(name) ?? 0));
-    const { months, days } = pass.product.access ?? { months: 0, days: 0 };
-    const lasting = (units: number): number => after(begins, { months: months * units, days: days * units });
-    // Time used before a refund stays used, whatever is refunded later. Units first seen refunded were never used.
-    const used = pass.refundedBy === null ? begins : Math.min(lasting(pass.shown), pass.refundedBy);
-    const over = Math.max(lasting(pass.units), used);
-    const end = pass.units > 0 ? over : lasting(pass.bought);
-    for (const name of names) ends.set(name, Math.max(over, ends.get(name) ?? 0));
-    const status = pass.status === "active" && end <= moment ? "expired" : pass.status;
-    placed.set(pass, { ...pass, begins, end, status });
-  }
-  return given.map((one) => placed.get(one) ?? one);
+      ]);
+      const begins = Math.max(pass.start ?? 0, ends.get(name) ?? 0);
+      const { months, days } = pass.product.access ?? { months: 0, days: 0 };
+      const lasting = (units: number): number =>
+        after(begins, { months: months * units, days: days * units });
+      // Time used before a refund stays used, whatever is refunded later. Units first seen refunded were never used.
+      const used = pass.refundedBy === null ? begins : Math.min(lasting(pass.shown), pass.refundedBy);
+      const over = Math.max(lasting(pass.units), used);
+      const end = pass.units > 0 ? over : lasting(pass.bought);
+      ends.set(name, Math.max(over, ends.get(name) ?? 0));
+      const status = pass.status === "active" && end <= moment ? "expired" : pass.status;
+      return { ...pass, product: { ...pass.product, grants: [grant] }, begins, end, status };
+    }),
+  );
+  return [...given.filter(({ isPass }) => !isPass), ...placed];
 };
 
 const isActive = ({ status }: Given): boolean => status === "active" || status === "grace_period";
@@ -1096,23 +1095,23 @@ const latestRenewal = (renewals: readonly IosRenewal[], home: IosFact | undefine
     [({ signedAt }) => -signedAt, ({ inGrace }) => !inGrace],
   )[0];
 
-/** The entitlements at a moment from facts, each with its customer. */
-export const entitlementsFrom = (
+/** What beside the facts decides what they give. */
+interface FactTerms {
+  /** Facts of everybody, if not the same: another lineage or token may replace one of these. */
+  readonly everything?: readonly Fact[];
+  readonly renewals?: readonly IosRenewal[];
+  readonly leeway?: number;
+}
+
+/** What the facts give, also what begins later, passes in turn. */
+const givenFrom = (
   facts: readonly ({ readonly fact: Fact } & Owner)[],
   catalog: ModelCatalog,
   moment: number,
-  {
-    everything = facts.map(({ fact }) => fact),
-    renewals = [],
-    leeway = 0,
-  }: {
-    readonly everything?: readonly Fact[];
-    readonly renewals?: readonly IosRenewal[];
-    readonly leeway?: number;
-  } = {},
-): ModelEntitlement[] => {
+  { everything = facts.map(({ fact }) => fact), renewals = [], leeway = 0 }: FactTerms,
+): Given[] => {
   const owners = [...Map.groupBy(facts, ({ customer }) => customer)];
-  const given = inTurn(
+  return inTurn(
     owners.flatMap(([customer, owned]) => {
       const owner = { customer, by: owned[0]?.by ?? null };
       const ios = owned.flatMap(({ fact }) => (fact.store === "ios-store" ? [fact] : []));
@@ -1146,7 +1145,27 @@ export const entitlementsFrom = (
       ];
     }),
     moment,
-  ).filter(({ begins }) => (begins ?? 0) <= moment + CLOCKS);
+  );
+};
+
+/** Passes that are not over, refunded ones aside, each with the time at which it begins. */
+const passesAhead = (given: readonly Given[], moment: number): string[] =>
+  given.flatMap(({ isPass, fact, key, productIdentifier, place, product, status, begins, end }) =>
+    isPass && status !== "revoked" && (end ?? Infinity) > moment
+      ? [JSON.stringify([purchaseName(fact), key, productIdentifier, place, product.grants, begins])]
+      : [],
+  );
+
+/** The entitlements at a moment from facts, each with its customer. */
+export const entitlementsFrom = (
+  facts: readonly ({ readonly fact: Fact } & Owner)[],
+  catalog: ModelCatalog,
+  moment: number,
+  terms: FactTerms = {},
+): ModelEntitlement[] => {
+  const given = givenFrom(facts, catalog, moment, terms).filter(
+    ({ begins }) => (begins ?? 0) <= moment + CLOCKS,
+  );
   const identifiers = sorted([...new Set(given.flatMap(({ product }) => product.grants))], [(text) => text]);
   return identifiers.flatMap((identifier): ModelEntitlement[] => {
     const [shown] = sorted(
@@ -1326,26 +1345,22 @@ export const createReferenceModel = (
     let [account] = accounts;
     let agreeing = firm;
     if (account !== undefined && claim !== null && claim.account !== account) {
-      const activeIn = (held: readonly { readonly fact: Fact; readonly customer: number }[]): string[] =>
-        entitlementsFrom(
-          held.map((one) => ({ ...one, by: null })),
-          catalog,
-          moment,
-          {
-            everything: [...facts, ...request.facts],
-            renewals: [...renewals, ...request.renewals],
-            leeway: terms.leeway,
-          },
-        ).flatMap(({ active, identifier }) => (active ? [identifier] : []));
-      const moving = [...owners.flatMap(factsOf), ...request.facts].map((fact) => ({ fact, customer: 0 }));
+      const told = {
+        everything: [...facts, ...request.facts],
+        renewals: [...renewals, ...request.renewals],
+        leeway: terms.leeway,
+      };
+      const nobody = { customer: 0, by: null };
+      const moving = [...owners.flatMap(factsOf), ...request.facts].map((fact) => ({ fact, ...nobody }));
       const left = people
         .filter((person) => person.link?.account === account && !owners.includes(person))
-        .flatMap((person) => factsOf(person).map((fact) => ({ fact, customer: person.number })));
-      const remaining = activeIn(left);
-      // Passes of one account follow one another, so one that moves may take another's time with it.
+        .flatMap((person) => factsOf(person).map((fact) => ({ fact, ...nobody, customer: person.number })));
+      // Passes of one account follow one another, so one that moves may take another's time with it, or its own.
+      const ahead = (held: typeof left): string[] =>
+        passesAhead(givenFrom(held, catalog, moment, told), moment);
       const isInactive =
-        activeIn(moving).length === 0 &&
-        activeIn([...left, ...moving]).every((identifier) => remaining.includes(identifier));
+        !entitlementsFrom(moving, catalog, moment, told).some(({ active }) => active) &&
+        ahead([...left, ...moving]).every((pass) => ahead(left).includes(pass));
       const moves =
         byCredential &&
         (terms.transfers === "always" ||
