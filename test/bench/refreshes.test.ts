@@ -27,7 +27,7 @@ describe("a monthly subscription", () => {
     ["ios-store", false, "renewed", { "renewal-ahead": 1 }],
     ["ios-store", true, "renewed", {}],
     ["ios-store", false, "canceled", { "renewal-ahead": 1, renewal: 1, return: 4 }],
-    ["ios-store", true, "canceled", { return: 4 }],
+    ["ios-store", true, "canceled", { restart: 1, return: 4 }],
     ["ios-store", false, "recovered in grace", { "renewal-ahead": 1, renewal: 7 }],
     ["ios-store", true, "recovered in grace", { "renewal-ahead": 1, renewal: 6 }],
     ["android-store", false, "renewed", { renewal: 1 }],
