@@ -13,6 +13,7 @@ import type { Holding } from "../lib/entitlements/holding.ts";
 import { eventName } from "../lib/entitlements/events.ts";
 import { isBeforeReplacement, lineName, type Line, type Purchase } from "../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../lib/entitlements/time.ts";
+import { compare } from "../lib/order.ts";
 
 /** A line's state at a moment, with what it grants or why it grants nothing. */
 export interface ExplainedLine {
@@ -117,6 +118,20 @@ const whyNoLines = ({ lines, replacedBy, verifiedAt }: Purchase): readonly strin
   ];
 };
 
+/** Entitlements of a pass that wait for those of the passes before it, while others have begun. */
+const laterOf = (
+  { store }: Purchase,
+  line: Line,
+  begun: readonly Grant[],
+  catalog: Catalog,
+): readonly string[] => {
+  const given = new Set(begun.flatMap(({ product }) => product.grants));
+  const all = catalog.productOf(store, line)?.grants ?? [];
+  return all
+    .filter((entitlement) => !given.has(entitlement))
+    .map((entitlement) => `grants ${entitlement} later: when the pass before it has used up its time`);
+};
+
 /** Explains an account's purchases line by line: what each grants at the moment, or why it grants nothing. */
 export const explain = (
   moment: Instant,
@@ -130,7 +145,11 @@ export const explain = (
 
   const explainLine = (holding: Holding, line: Line): ExplainedLine => {
     const ofPurchase = grantsOf.get(holding) ?? [];
-    const grant = ofPurchase.find((grant) => lineName(grant.line) === lineName(line));
+    // A pass may give its entitlements at different times; the last end is the line's.
+    const ofLine = ofPurchase
+      .filter((grant) => lineName(grant.line) === lineName(line))
+      .toSorted((a, b) => Number(b.active) - Number(a.active) || compare(lastAccess(b), lastAccess(a)));
+    const [grant] = ofLine;
     if (grant === undefined)
       return {
         line,
@@ -150,9 +169,14 @@ export const explain = (
       line,
       status: grant.status,
       expiresAt: grant.expiresAt,
-      why: grant.product.grants.map((entitlement) =>
-        grantText(moment, entitlement, grant, best.get(entitlement) ?? grant),
-      ),
+      why: [
+        ...ofLine.flatMap((one) =>
+          one.product.grants.map((entitlement) =>
+            grantText(moment, entitlement, one, best.get(entitlement) ?? one),
+          ),
+        ),
+        ...laterOf(holding.purchase, line, ofLine, terms.catalog),
+      ],
     };
   };
 

@@ -85,7 +85,8 @@ export const pictureOf = (
         productIdentifier: line.productIdentifier,
         basePlanIdentifier: line.basePlanIdentifier,
         transactionIdentifier: line.transactionIdentifier,
-        bars: spans?.flatMap((span) => barOf(span, line)) ?? unmapped(line),
+        bars:
+          spans?.toSorted((a, b) => a.from - b.from).flatMap((span) => barOf(span, line)) ?? unmapped(line),
         marks: marksOf(purchase, line, askedAt),
       };
     });

@@ -83,7 +83,12 @@ describe("a known customer", () => {
       change: null,
     });
   });
+  test("without a link and anything new stays the same and needs no write", () => {
+    const unlinked = { ...survivor, link: null };
+    expect(plan({ ...replay, survivor: unlinked })).toMatchObject({ customer: { link: null }, change: null });
+  });
   test.each<[string, Given, object]>([
+    ["an identity and a purchase", { knownIdentities: [null], known: [] }, { identities: [device("1")] }],
     ["an identity", { knownIdentities: [null] }, { identities: [device("1")], purchases: [] }],
     ["another account", { link: { ...LINK, account: accountId("user-2") } }, { purchases: [] }],
     ["another asserter of the link", { link: { ...LINK, assertedBy: "client" } }, { purchases: [] }],

@@ -86,6 +86,19 @@ describe("a customer that a credential has linked", () => {
     await world.store({ purchases: [inactive] }, byCredential("a"));
     expect(await refusal(world.store({ purchases: [extended("1")] }, byCredential("b")))).toBe(STAYS);
   });
+  test("moves with its app transaction to who signs in before anything is bought, not with what was bought", async () => {
+    const world = aWorld("when_inactive");
+    const signIn = { identities: [device("1")] };
+    const bought = { ...signIn, purchases: [active] };
+    await world.store(signIn, byCredential("a"));
+    expect(await refusal(world.store(bought, byCredential("b")))).toBe(STAYS);
+    expect(await refusal(world.store(signIn, byCredential("b")))).toBe(STAYS);
+    const other = aWorld("when_inactive");
+    await other.store(signIn, byCredential("a"));
+    expect(await refusal(other.store(signIn, byCredential("b")))).toBe("accepted");
+    expect(await refusal(other.store(bought, byCredential("b")))).toBe("accepted");
+    expect(await customersOf(other, "b")).toHaveLength(1);
+  });
   test("is active if any of its purchases is", async () => {
     const world = aWorld("when_inactive");
     await world.store({ purchases: [inactive, owned("2")] }, byCredential("a"));

@@ -45,6 +45,54 @@ const why = (...purchases: Purchase[]): string[] =>
 
 const END = isoTime(NOW + 20 * DAY);
 
+test("a pass whose entitlements begin at different times is explained with each of them", () => {
+  const option = (purchaseOptionIdentifier: string, grants: readonly string[]) =>
+    aProduct({
+      store: "android-store",
+      productIdentifier: "pass",
+      purchaseOptionIdentifier,
+      grants,
+      accessDuration: period("P2D"),
+    });
+  const catalog = aCatalog([option("one", ["basic"]), option("two", ["basic", "pro"])]);
+  const pass = (purchaseOptionIdentifier: string, startsAt: number) =>
+    aPurchase({
+      store: "android-store",
+      key: purchaseOptionIdentifier,
+      lines: [
+        aLine({
+          transactionIdentifier: null,
+          event: null,
+          productIdentifier: "pass",
+          purchaseOptionIdentifier,
+          nature: "consumable",
+          startsAt,
+          endsAt: null,
+        }),
+      ],
+    });
+  const customer = aCustomer([pass("one", NOW - DAY), pass("two", NOW - DAY / 2)]);
+  const linesAt = (moment: number) =>
+    explain(moment, [customer], { catalog, renewalLeeway: 0 }).flatMap(({ purchases }) =>
+      purchases.flatMap(({ lines }) => lines),
+    );
+  const proEnd = NOW + 1.5 * DAY;
+  const basicEnd = NOW + 3 * DAY;
+  expect(linesAt(NOW)[1]).toMatchObject({
+    status: "active",
+    expiresAt: proEnd,
+    why: [
+      `grants pro until ${isoTime(proEnd)}`,
+      "grants basic later: when the pass before it has used up its time",
+    ],
+  });
+  expect(linesAt(NOW + 1.25 * DAY)[1]).toMatchObject({
+    status: "active",
+    expiresAt: basicEnd,
+    why: [`grants basic until ${isoTime(basicEnd)}`, `grants pro until ${isoTime(proEnd)}`],
+  });
+});
+
 describe("an account's purchase is explained:", () => {
   test.each<[string, Purchase, string[]]>([
     ["it grants until its end", aPurchase(), [`grants premium until ${END}`]],
