@@ -6,6 +6,7 @@ import type {
 import { ServiceError } from "../contract/errors.ts";
 import type { AndroidStoreLinkRequest, LinkResponse } from "../contract/schemas.ts";
 import { productKindOf, type Purchase } from "../entitlements/purchase.ts";
+import { isLongOver } from "../freshness/refresh-times.ts";
 import { accountId, type ApplicationId } from "../identifiers.ts";
 import { purchaseKeyOfToken } from "../stores/android-store/purchase-token.ts";
 import { selecting, type VerifiedPurchase } from "../stores/android-store/reading.ts";
@@ -23,7 +24,11 @@ export interface AndroidStoreLinking extends AndroidStorePurchases {
   readonly directory: ApplicationDirectory;
 }
 
-/** The stored purchase, in place of one that the store has dropped. */
+/**
+ * The stored purchase, in place of one that the store says it has dropped. What is stored is no answer, and until the
+ * purchase is long over the store may be mistaken: its refresh stays, with the only copy of the token, and so does its due
+ * acknowledgement.
+ */
 const storedPurchase = async (
   { table, bury, now }: AndroidStoreLinking,
   application: Application,
@@ -46,15 +51,16 @@ const storedPurchase = async (
     .find(({ verifiedAt }) => verifiedAt > 0);
   if (purchase === undefined) throw new ServiceError("PURCHASE_NO_LONGER_AVAILABLE");
   if (!isOfKind(purchase, productKind, productIdentifier ?? null)) throw new ServiceError("INVALID_PURCHASE");
+  const isOver = isLongOver(purchase, moment);
   // A purchase stored by a notification selects none of its products.
   return selecting(
     {
-      purchase,
+      purchase: isOver ? purchase : { ...purchase, verifiedAt: 0 },
       replaces: null,
       samePerson: [],
       predecessors: [],
-      isPending: false,
-      isClosed: true,
+      isPending: purchase.lines.length === 0,
+      isClosed: isOver,
       goesOn: null,
       acknowledgement: null,
     },

@@ -40,14 +40,14 @@ afterEach(async () => {
 });
 
 /** An application; the test chooses the moments at which its purchases are linked and acknowledged. */
-const aWorld = () => {
+const aWorld = (transfers: Application["transfers"] = "refuse") => {
   const application: Application = {
     identifier: applicationId(uuid()),
     name: "Trails",
     iosStore: [],
     androidStore: [{ ...local.androidPackage, environments: ["production", "sandbox"], notifications: null }],
     catalog: aCatalog([aProduct({ store: "android-store", productIdentifier: "premium" })]),
-    transfers: "refuse",
+    transfers,
     destinations: [],
     keepsChanges: false,
     renewalLeeway: 0,
@@ -341,6 +341,43 @@ test.each([
   local.sandbox.clearFaults();
   expect(await world.at(NOW + DAY).run()).toMatchObject({ done: 1 });
   expect(isAcknowledged(token)).toBe(true);
+});
+
+describe("a link that the store answers 410, by mistake", () => {
+  const DROPPED = { status: 410, body: aGoogleError(410, "purchaseTokenNoLongerValid") };
+  /** The outcome of an action while the store answers 410. */
+  const dropped = async (act: () => Promise<unknown>): Promise<string> => {
+    local.sandbox.failNext("publisher", DROPPED, DROPPED, DROPPED);
+    const outcome = await act().then(
+      () => "linked",
+      (error: { readonly code: string }) => error.code,
+    );
+    local.sandbox.clearFaults();
+    return outcome;
+  };
+  test("leaves the acknowledgement due of what a notification stored, and links it", async () => {
+    const world = aWorld();
+    const token = buy();
+    await world.at(NOW).hear(token);
+    expect(await dropped(() => world.at(NOW + 1000).link(token))).toBe("linked");
+    expect(await world.queued()).toBe(1);
+    expect(await world.at(NOW + 60_000).run()).toMatchObject({ done: 1 });
+    expect(isAcknowledged(token)).toBe(true);
+  });
+  test("leaves it due where the link is refused", async () => {
+    const world = aWorld();
+    const token = buy();
+    await linkedButNotAcknowledged(world, token);
+    expect(await dropped(() => world.at(NOW + 1000).link(token, "user-2"))).toBe("CUSTOMER_ALREADY_LINKED");
+    expect(await world.at(NOW + 60_000).run()).toMatchObject({ done: 1 });
+    expect(isAcknowledged(token)).toBe(true);
+  });
+  test("moves no purchase whose payment is pending", async () => {
+    const world = aWorld("when_inactive");
+    const token = buy({ pending: true });
+    await world.at(NOW).link(token);
+    expect(await dropped(() => world.at(NOW + 1000).link(token, "user-2"))).toBe("CUSTOMER_ALREADY_LINKED");
+  });
 });
 
 test("an application whose credential the store refuses is reported, and its other purchases are skipped", async () => {

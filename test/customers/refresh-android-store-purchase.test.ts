@@ -157,6 +157,19 @@ describe("a subscription", () => {
     expect(await recordedOf(refreshed.world)).toEqual({});
     expect(JSON.stringify(await refreshed.world.items())).not.toContain(token);
   });
+  test("that the store has dropped keeps its refresh where it is linked again, until it is over for 60 days", async () => {
+    const refreshed = aWorld();
+    const token = await refreshed.link();
+    const due = await refreshed.dueAt();
+    const end = due - 5 * SECOND;
+    local.sandbox.drop(token);
+    clock.now = end - DAY;
+    await refreshed.linkToken(token);
+    expect(await refreshed.dueAt()).toBe(due);
+    clock.now = end + 60 * DAY;
+    await refreshed.linkToken(token);
+    expect(await queuedOf(refreshed.world)).toEqual({});
+  });
   test.each([
     [404, "purchaseTokenNotFound"],
     [410, "purchaseTokenNoLongerValid"],
