@@ -130,7 +130,7 @@ const passesAhead = (
 ): ReadonlyMap<string, Instant> =>
   new Map(
     placedAccesses(momentAt(now), holdings, catalog).flatMap((access) =>
-      asPass(access) !== null && !isRevoked(access.line) && (access.ends ?? Infinity) > now
+      asPass(access) !== null && !isRevoked(access.line) && access.ends !== null && access.ends > now
         ? access.product.grants.map((grant) => [`${accessName(access)} ${grant}`, access.begins] as const)
         : [],
     ),

@@ -1,4 +1,5 @@
 import type { Holding } from "../../lib/entitlements/holding.ts";
+import { splitsPasses } from "../../lib/entitlements/access.ts";
 import { joinAll } from "../../lib/entitlements/join.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
@@ -22,6 +23,7 @@ const catalog = aCatalog([
   aProduct({ productIdentifier: "week", accessDuration: period("P7D") }),
   aProduct({ store: "android-store", productIdentifier: "pass", accessDuration: period("P1D") }),
   aProduct({ productIdentifier: "month", accessDuration: period("P1M") }),
+  aProduct(),
 ]);
 
 const T = NOW;
@@ -408,6 +410,37 @@ describe("passes of one product add up", () => {
     const own = (key: string) => aPass(key, { endsAt: T + 2 * DAY });
     const renewing = (key: string) => aPass(key, { nature: "auto_renewable", endsAt: T + 2 * DAY });
     expect(days(own("1"), own("2"), renewing("3"), renewing("4"))).toBe(2);
+  });
+});
+
+describe("holdings that leave an account", () => {
+  const pass = (key: string, daysAgo: number, line: Partial<Line> = {}) =>
+    aPass(key, { startsAt: T - daysAgo * DAY, ...line });
+  const splits = (leaving: readonly Purchase[], staying: readonly Purchase[], now = T): boolean =>
+    splitsPasses(now, heldBy(ONE, ...leaving), heldBy(OTHER, ...staying), catalog);
+
+  test.each<[what: string, leaving: readonly Purchase[], staying: readonly Purchase[]]>([
+    ["a pass that runs, alone", [pass("1", 0.5)], []],
+    ["one that is over, for whose end another has waited", [pass("1", 1.25)], [pass("2", 1)]],
+    ["one that waits for another", [pass("2", 0.25)], [pass("1", 0.5)]],
+    ["one that runs, before another that waits", [pass("1", 0.5)], [pass("2", 0.25)]],
+    ["one that runs, beside one that is over", [pass("1", 3), pass("2", 0.5)], []],
+  ])("split its passes: %s", (_, leaving, staying) => {
+    expect(splits(leaving, staying)).toBe(true);
+  });
+  test.each<[what: string, leaving: readonly Purchase[], staying: readonly Purchase[]]>([
+    ["nothing", [], [pass("1", 0.5), pass("2", 0.25)]],
+    ["a pass that is over, for whose end none has waited", [pass("1", 3)], [pass("2", 0.5)]],
+    ["a pass whose end this is", [pass("1", 1)], []],
+    ["a pass for whose end one has waited that is over too", [pass("1", 5)], [pass("2", 4.5)]],
+    ["a refunded pass that took up no time", [pass("1", 0.5, { revokedAt: T - DAY / 2 })], [pass("2", 0.25)]],
+    [
+      "a subscription that is paused",
+      [aPurchase({ key: "s", lines: [aLine({ productIdentifier: "monthly", standing: "paused" })] })],
+      [pass("2", 0.25)],
+    ],
+  ])("split none of its passes: %s", (_, leaving, staying) => {
+    expect(splits(leaving, staying)).toBe(false);
   });
 });
 

@@ -94,6 +94,18 @@ export const EQUIVALENT: Readonly<Record<string, readonly EquivalentChange[]>> =
         "passes.length === 0",
         "false",
       ],
+      [
+        "return { ...pass, product: byStart.size === 1 ? product : { ...product, grants }, begins, ends };",
+        "byStart.size === 1",
+        "false",
+      ],
+    ]),
+    ...because(REASONS.typeGuard, [
+      [
+        "asPass(access) !== null && !isRevoked(access.line) && access.ends !== null && access.ends > now",
+        "access.ends !== null",
+        "true",
+      ],
     ]),
   ],
   "lib/entitlements/catalog.ts": [
