@@ -89,7 +89,7 @@ const refreshVoided = async (
     const isSilent = isSilence(refreshed);
     if (isSilent) unanswered += 1;
     else if (!isUnused) answered += 1;
-    // A 404 may be a mistake.
+    // A 404 or a 410 may be a mistake.
     if (isUnused || outcome === "unknown") isLeft ||= isSilent || sweep.now() - to < ASKED_AGAIN_MILLISECONDS;
     if (answered === 0 && unanswered === UNANSWERED_BEFORE_SILENT) return { answered, isLeft };
   }
