@@ -205,7 +205,7 @@ const isSilentOnRefund = (told: readonly Line[], known: readonly Line[], moment:
   );
 
 /**
- * What an answer leaves out of known subscriptions; null: nothing. Statuses contain the latest period alone. `period`: it
+ * Part of known subscriptions that an answer leaves out; null: nothing. Statuses contain the latest period alone. `period`: it
  * has one that follows no known period, so those in between would be missed: an upgrade that ended a period early, or the
  * running period while the next one is already charged. `refund`: what became of a period that was refunded.
  */

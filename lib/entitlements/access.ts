@@ -122,7 +122,7 @@ export const placedAccesses = (
   return passes.length === 0 ? all : [...all.filter((one) => asPass(one) === null), ...passesInTurn(passes)];
 };
 
-/** What passes that are not over grant, refunded ones aside, by line and entitlement: when each begins. */
+/** Start of each entitlement of the passes that are not over, refunded ones aside, by line and entitlement. */
 const passesAhead = (
   now: Instant,
   holdings: readonly Holding[],

@@ -1095,7 +1095,7 @@ const latestRenewal = (renewals: readonly IosRenewal[], home: IosFact | undefine
     [({ signedAt }) => -signedAt, ({ inGrace }) => !inGrace],
   )[0];
 
-/** What beside the facts decides what they give. */
+/** Terms beside the facts that decide what these give. */
 interface FactTerms {
   /** Facts of everybody, if not the same: another lineage or token may replace one of these. */
   readonly everything?: readonly Fact[];
@@ -1103,7 +1103,7 @@ interface FactTerms {
   readonly leeway?: number;
 }
 
-/** What the facts give, also what begins later, passes in turn. */
+/** Accesses that the facts give, those that begin later included, with passes in turn. */
 const givenFrom = (
   facts: readonly ({ readonly fact: Fact } & Owner)[],
   catalog: ModelCatalog,

@@ -168,7 +168,7 @@ const shown = (counts: ReadonlyMap<string, number>): string =>
     .map(([name, count]) => `  ${String(count).padStart(6)}  ${name}`)
     .join("\n");
 
-/** What is wrong when a refused link, whose facts are kept, is sent again. */
+/** Faults of the repetition of a refused link whose facts are kept. */
 const whenRefusedAgain = async (attack: NamedAttack): Promise<string[]> => {
   proxy.plan();
   const answer = await exchange(attack);
