@@ -109,26 +109,35 @@ export const ofLineage = (facts: VerifiedFacts, lineage: PurchaseReference): Ver
 };
 
 /**
- * The payloads that verify, each with its JWS. Apple composes the answer, so one that does not, as of a product type that is
- * not known here, must not keep the others back: nobody can leave it out.
+ * Payloads that verify, each with its JWS. One that does not, such as a transaction of an unknown product type, must not
+ * block the others: Apple composes the answer, so nobody can leave it out.
  */
 const verifyEach = async <Payload>(
   verify: VerifyAll<Payload>,
   compacts: readonly string[],
   trust: Trust,
   moment: Instant,
-): Promise<readonly { readonly jws: string; readonly payload: Payload }[]> => {
-  const pairs = (payloads: readonly Payload[], all: readonly string[]) =>
-    payloads.map((payload, index) => ({ payload, jws: all[index] ?? "" }));
+): Promise<{
+  readonly verified: readonly { readonly jws: string; readonly payload: Payload }[];
+  /** Whether all of them verify. */
+  readonly isWhole: boolean;
+}> => {
   const distinct = distinctJws(compacts);
-  const verdict = await verify(distinct, trust, moment);
-  if (verdict.outcome !== "rejected") return pairs(verdict.payload, distinct);
-  const each = await Promise.all(
-    distinct.map(async (one) => ({ one, verdict: await verify([one], trust, moment) })),
-  );
-  return each.flatMap(({ one, verdict }) =>
-    verdict.outcome === "rejected" ? [] : pairs(verdict.payload, [one]),
-  );
+  const together = await verify(distinct, trust, moment);
+  const isWhole = together.outcome !== "rejected";
+  const payloads = isWhole
+    ? together.payload
+    : await Promise.all(
+        distinct.map(async (one) => {
+          const alone = await verify([one], trust, moment);
+          return alone.outcome === "rejected" ? undefined : alone.payload[0];
+        }),
+      );
+  const verified = distinct.flatMap((jws, index) => {
+    const payload = payloads[index];
+    return payload === undefined ? [] : [{ jws, payload }];
+  });
+  return { verified, isWhole };
 };
 
 /**
@@ -146,10 +155,10 @@ const verifiedFactsOf = async (
 ): Promise<VerifiedFacts | null> => {
   const trust: Trust = { roots: trustedRoots, xcodeCertificates: new Set() };
   const moment = now();
-  const verified = await verifyEach(verifier.verifyTransactions, signedTransactions, trust, moment);
-  const transactions = verified.map(({ payload }) => payload);
+  const signed = await verifyEach(verifier.verifyTransactions, signedTransactions, trust, moment);
+  const transactions = signed.verified.map(({ payload }) => payload);
   const infos = await verifyEach(verifier.verifyRenewalInfos, signedRenewalInfos, trust, moment);
-  const renewalInfos = infos.map(({ jws, payload }): StatedRenewalInfo => ({
+  const renewalInfos = infos.verified.map(({ jws, payload }): StatedRenewalInfo => ({
     ...payload,
     isInGrace: signedInGrace.includes(jws),
   }));
@@ -172,10 +181,7 @@ const verifiedFactsOf = async (
   const isOf = ({ originalTransactionIdentifier }: { originalTransactionIdentifier: string }): boolean =>
     originalTransactionIdentifier === lineage.key;
   const own = transactions.filter(isOf);
-  const isWhole =
-    transactions.length === distinctJws(signedTransactions).length &&
-    infos.length === distinctJws(signedRenewalInfos).length;
-  if (!isWhole && own.length === 0) return null;
+  if (!(signed.isWhole && infos.isWhole) && own.length === 0) return null;
   const all = factsOf(transactions, renewalInfos);
   if (all !== null) return all;
   const alone = factsOf(own, renewalInfos.filter(isOf));
@@ -207,7 +213,7 @@ const isSilentOnRefund = (told: readonly Line[], known: readonly Line[], moment:
 /**
  * Part of known subscriptions that an answer leaves out; null: nothing. Statuses contain the latest period alone. `period`: it
  * has one that follows no known period, so those in between would be missed: an upgrade that ended a period early, or the
- * running period while the next one is already charged. `refund`: what became of a period that was refunded.
+ * running period while the next one is already charged. `refund`: the fate of a period that was refunded.
  */
 const leftOut = async (
   { table }: AppStoreQuestions,

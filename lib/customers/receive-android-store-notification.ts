@@ -102,6 +102,7 @@ const noteLast = async (
   await note(packageInEnvironment(application, packageName), Math.min(sentAt, now()));
 };
 
+/** HTTP statuses for a purchase that the store does not know, or says it has dropped. */
 const UNKNOWN_STATUSES: ReadonlySet<number> = new Set([404, 410]);
 
 /**

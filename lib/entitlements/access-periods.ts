@@ -21,7 +21,7 @@ export interface AccessSpan {
   readonly active: boolean;
 }
 
-/** Access of a mapped line over time, by what is known now. A pass may give its entitlements at different times: one for each. */
+/** Access of a mapped line over time, by what is known now. A pass whose entitlements begin at different times has several. */
 export interface AccessPeriod {
   readonly holding: Holding;
   readonly line: Line;

@@ -241,8 +241,8 @@ const ofDispute = (event: PurchaseEvent, after: Instant, asked: Instant | null):
 };
 
 /**
- * A copy without a refund that was signed soon after the refund may have been read before it, so it is asked about closely
- * for a day.
+ * A refund that a copy signed later lacks: the copy may have been read before the refund, so the store is asked closely for
+ * a day after the refund was first signed.
  */
 const ofWithdrawnRefund = (line: Line, after: Instant): readonly Refresh[] => {
   const { revokedSince, refundedQuantity } = line;

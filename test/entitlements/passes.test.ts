@@ -1,12 +1,15 @@
+import fc from "fast-check";
 import type { Holding } from "../../lib/entitlements/holding.ts";
 import { splitsPasses } from "../../lib/entitlements/access.ts";
 import { joinAll } from "../../lib/entitlements/join.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import { customerId, purchaseKey } from "../../lib/identifiers.ts";
+import { cases, TIMEOUT } from "../support/proof.ts";
 import {
   aCatalog,
   aLine,
+  aPassOption,
   aProduct,
   aPurchase,
   DAY,
@@ -272,14 +275,6 @@ describe("passes of one product add up", () => {
   });
 
   describe("of one product with two purchase options", () => {
-    const option = (purchaseOptionIdentifier: string, grants: readonly string[]) =>
-      aProduct({
-        store: "android-store",
-        productIdentifier: "pass",
-        purchaseOptionIdentifier,
-        grants,
-        accessDuration: period("P1D"),
-      });
     const holdings = heldBy(
       ONE,
       ...["one", "two"].map((purchaseOptionIdentifier) =>
@@ -291,8 +286,8 @@ describe("passes of one product add up", () => {
       ),
     );
     test("add up where they share what they grant, also after one is given more", () => {
-      const before = aCatalog([option("one", ["pro"]), option("two", ["pro"])]);
-      const after = aCatalog([option("one", ["pro"]), option("two", ["pro", "maps"])]);
+      const before = aCatalog([aPassOption("one", ["pro"]), aPassOption("two", ["pro"])]);
+      const after = aCatalog([aPassOption("one", ["pro"]), aPassOption("two", ["pro", "maps"])]);
       for (const sold of [before, after])
         expect(
           entitlementsAt(T + DAY, holdings, sold).find(({ identifier }) => identifier === "pro"),
@@ -300,9 +295,9 @@ describe("passes of one product add up", () => {
     });
     test("that is bought later moves none that was bought before, although it shares something with each", () => {
       const sold = aCatalog([
-        option("one", ["basic"]),
-        option("two", ["pro"]),
-        option("three", ["basic", "pro"]),
+        aPassOption("one", ["basic"]),
+        aPassOption("two", ["pro"]),
+        aPassOption("three", ["basic", "pro"]),
       ]);
       const third = aPass(
         "three",
@@ -320,7 +315,7 @@ describe("passes of one product add up", () => {
         ]);
     });
     test("give each entitlement when its own time comes: more in the catalog, or in a purchase, takes no access", () => {
-      const sold = aCatalog([option("one", ["basic"]), option("two", ["basic", "pro"])]);
+      const sold = aCatalog([aPassOption("one", ["basic"]), aPassOption("two", ["basic", "pro"])]);
       for (const [moment, basicEnd, pro] of [
         [T, 1, [{ identifier: "pro", active: true, expiresAt: isoTime(T + DAY) }]],
         [T + DAY, 2, [{ identifier: "pro", active: false }]],
@@ -336,9 +331,9 @@ describe("passes of one product add up", () => {
       ["was refunded before it ran", { revokedAt: T, refundedQuantity: 1, refundedBy: T + DAY / 2 }],
     ])("take up no time of what they do not give yet: a pass of one of two entitlements %s", (_, refunds) => {
       const sold = aCatalog([
-        { ...option("week", ["maps"]), accessDuration: period("P7D") },
-        option("both", ["maps", "tiles"]),
-        option("day", ["tiles"]),
+        aPassOption("week", ["maps"], "P7D"),
+        aPassOption("both", ["maps", "tiles"]),
+        aPassOption("day", ["tiles"]),
       ]);
       const bought = (purchaseOptionIdentifier: string, days: number, line: Partial<Line> = {}) =>
         aPass(
@@ -351,14 +346,14 @@ describe("passes of one product add up", () => {
       expect(tiles).toMatchObject({ active: true, expiresAt: isoTime(T + 3 * DAY) });
     });
     test("do not wait for each other where they grant something else", () => {
-      const sold = aCatalog([option("one", ["basic"]), option("two", ["pro"])]);
+      const sold = aCatalog([aPassOption("one", ["basic"]), aPassOption("two", ["pro"])]);
       expect(entitlementsAt(T, holdings, sold)).toMatchObject([
         { identifier: "basic", active: true, expiresAt: isoTime(T + DAY) },
         { identifier: "pro", active: true, expiresAt: isoTime(T + DAY) },
       ]);
     });
     test("add up where they grant the same", () => {
-      const sold = aCatalog([option("one", ["pro", "basic"]), option("two", ["basic", "pro"])]);
+      const sold = aCatalog([aPassOption("one", ["pro", "basic"]), aPassOption("two", ["basic", "pro"])]);
       expect(entitlementsAt(T + DAY, holdings, sold)).toMatchObject([
         { identifier: "basic", expiresAt: isoTime(T + 2 * DAY) },
         { identifier: "pro", expiresAt: isoTime(T + 2 * DAY) },
@@ -442,6 +437,55 @@ describe("holdings that leave an account", () => {
   ])("split none of its passes: %s", (_, leaving, staying) => {
     expect(splits(leaving, staying)).toBe(false);
   });
+  test(
+    "take nothing from it, now or later, where they split none of its passes",
+    () => {
+      const sold = aCatalog([
+        aPassOption("basic", ["basic"]),
+        aPassOption("both", ["basic", "pro"], "P2D"),
+        aPassOption("pro", ["pro"]),
+      ]);
+      const bought = fc.record({
+        option: fc.constantFrom("basic", "both", "pro"),
+        hoursAgo: fc.integer({ min: 0, max: 20 * 24 }),
+        isLeaving: fc.boolean(),
+      });
+      let divided = 0;
+      fc.assert(
+        fc.property(fc.array(bought, { minLength: 2, maxLength: 8 }), (all) => {
+          const holdings = all.flatMap(({ option, hoursAgo, isLeaving }, index) =>
+            heldBy(
+              isLeaving ? ONE : OTHER,
+              aPass(
+                String(index),
+                {
+                  purchaseOptionIdentifier: option,
+                  nature: "consumable",
+                  startsAt: T - hoursAgo * (DAY / 24),
+                },
+                { store: "android-store" },
+              ),
+            ),
+          );
+          const [leaving, staying] = [ONE, OTHER].map((customer) =>
+            holdings.filter(({ customerIdentifier }) => customerIdentifier === customer),
+          );
+          if (leaving === undefined || staying === undefined) throw new Error("There are two.");
+          fc.pre(!splitsPasses(T, leaving, staying, sold));
+          if (leaving.length > 0 && staying.length > 0) divided += 1;
+          for (let moment = T; moment < T + 20 * DAY; moment += DAY / 4) {
+            const [before, after] = [holdings, staying].map((held) =>
+              entitlementsAt(moment, held, sold).filter(({ active }) => active),
+            );
+            expect(after).toEqual(before);
+          }
+        }),
+        cases(300, 20_000),
+      );
+      expect(divided).toBeGreaterThan(0);
+    },
+    TIMEOUT,
+  );
 });
 
 describe("a rental", () => {

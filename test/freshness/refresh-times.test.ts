@@ -187,7 +187,7 @@ describe("an iOS purchase without an end is refreshed after", () => {
   });
 });
 
-describe("a purchase that was signed without its refund after it is read", () => {
+describe("a purchase whose refund a later copy lacks is read", () => {
   const withdrawn = (line: Partial<Line>) =>
     aPurchase({
       lines: [

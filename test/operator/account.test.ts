@@ -8,6 +8,7 @@ import type { Terms } from "../../lib/entitlements/grants.ts";
 import {
   aCatalog,
   aLine,
+  aPassOption,
   aProduct,
   aPurchase,
   aRenewal,
@@ -46,15 +47,10 @@ const why = (...purchases: Purchase[]): string[] =>
 const END = isoTime(NOW + 20 * DAY);
 
 test("a pass whose entitlements begin at different times is explained with each of them", () => {
-  const option = (purchaseOptionIdentifier: string, grants: readonly string[]) =>
-    aProduct({
-      store: "android-store",
-      productIdentifier: "pass",
-      purchaseOptionIdentifier,
-      grants,
-      accessDuration: period("P2D"),
-    });
-  const catalog = aCatalog([option("one", ["basic"]), option("two", ["basic", "pro"])]);
+  const catalog = aCatalog([
+    aPassOption("one", ["basic"], "P2D"),
+    aPassOption("two", ["basic", "pro"], "P2D"),
+  ]);
   const pass = (purchaseOptionIdentifier: string, startsAt: number) =>
     aPurchase({
       store: "android-store",
