@@ -1,4 +1,5 @@
-import { dirname } from "node:path";
+import { writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { AssetHashType, DockerImage } from "aws-cdk-lib";
 import { Code, type AssetCode } from "aws-cdk-lib/aws-lambda";
@@ -47,25 +48,51 @@ export const BUNDLING = {
   logLevel: "warning",
 } as const satisfies BuildOptions;
 
+type Modules = Readonly<Record<string, string>>;
+
+const bundle = (modules: Modules): ReadonlyMap<string, Uint8Array> => {
+  const { outputFiles } = buildSync({
+    ...BUNDLING,
+    entryPoints: Object.entries(modules).map(([name, module]) => ({ in: module, out: name })),
+    outdir: PROJECT,
+    write: false,
+  });
+  return new Map(outputFiles.map(({ path, contents }) => [basename(path, ".js"), contents]));
+};
+
 /**
- * Bundles a module and its imports into `index.cjs`, with esbuild in this process: no Docker, package manager or network.
- * The same sources give the same bytes; the asset is named by their hash.
+ * Bundles of functions, each with all its imports in `index.cjs`, made by esbuild in this process: no Docker, package
+ * manager or network. All are made together when the first is needed, since most of their modules are the same. The same
+ * sources give the same bytes; each asset is named by their hash.
  *
- * @param entry module that exports `handler`
+ * @param modules modules that export `handler`, by the names of their functions
+ * @returns the code of a function, by its name
  */
-export const bundledCode = (entry: string): AssetCode =>
-  Code.fromAsset(dirname(entry), {
-    assetHashType: AssetHashType.OUTPUT,
-    bundling: {
-      // The CDK requires a fallback image. It is never used: local bundling succeeds or throws.
-      image: DockerImage.fromRegistry("none"),
-      // Never run. It is part of the CDK's cache key, which must differ between the assets of one folder.
-      command: [entry],
-      local: {
-        tryBundle: (outputFolder) => {
-          buildSync({ ...BUNDLING, entryPoints: [entry], outfile: `${outputFolder}/index.cjs` });
-          return true;
+export const bundledCode = (modules: Modules): ((name: string) => AssetCode) => {
+  let bundles: ReadonlyMap<string, Uint8Array> | undefined;
+  const bundleOf = (name: string): Uint8Array => {
+    bundles ??= bundle(modules);
+    const found = bundles.get(name);
+    if (found === undefined) throw new RangeError(`There is no bundle of ${name}.`);
+    return found;
+  };
+  return (name) => {
+    const entry = modules[name];
+    if (entry === undefined) throw new RangeError(`There is no module of ${name}.`);
+    return Code.fromAsset(dirname(entry), {
+      assetHashType: AssetHashType.OUTPUT,
+      bundling: {
+        // The CDK requires a fallback image. It is never used: local bundling succeeds or throws.
+        image: DockerImage.fromRegistry("none"),
+        // Never run. It is part of the CDK's cache key, which must differ between the assets of one folder.
+        command: [entry],
+        local: {
+          tryBundle: (outputFolder) => {
+            writeFileSync(join(outputFolder, "index.cjs"), bundleOf(name));
+            return true;
+          },
         },
       },
-    },
-  });
+    });
+  };
+};

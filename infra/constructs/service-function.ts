@@ -12,21 +12,21 @@ import {
   SystemLogLevel,
   Tracing,
   type CfnFunction,
+  type Code,
   type IFunction,
 } from "aws-cdk-lib/aws-lambda";
 import { LogGroup, type RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import type { ItemKind, TableAccess } from "../../lib/contract/table-access.ts";
 import { partitionPatterns } from "../../lib/table/keys.ts";
-import { bundledCode } from "../bundling/bundled-code.ts";
 import type { FunctionParameters } from "../parameters.ts";
 import { acceptFinding } from "./accept-finding.ts";
 import { decryption, encryption } from "./key-permissions.ts";
 import { secretArn } from "./secret-arn.ts";
 
 export interface ServiceFunctionProps extends FunctionParameters {
-  /** Module that exports `handler`. */
-  readonly entry: string;
+  /** Bundle whose `index.cjs` exports `handler`. */
+  readonly code: Code;
   readonly description: string;
   /** Service name in logs and metrics. */
   readonly serviceName: string;
@@ -92,7 +92,7 @@ export class ServiceFunction extends Construct {
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
       handler: "index.handler",
-      code: bundledCode(props.entry),
+      code: props.code,
       memorySize: props.memory,
       timeout: Duration.seconds(props.timeout),
       role,

@@ -6,6 +6,8 @@ import { endpoints } from "../../lib/contract/endpoints.ts";
 import { functionName } from "../../lib/contract/function-name.ts";
 import { APPLICATIONS_PREFIX, DELIVERIES, LOOKS, LOOKS_SUFFIX, REQUESTS } from "../../lib/table/keys.ts";
 import { masterSecretName } from "../../lib/telling/master-secret.ts";
+import { bundledCode } from "../bundling/bundled-code.ts";
+import { ENTRIES } from "../bundling/entries.ts";
 import { Alarms } from "../constructs/alarms.ts";
 import { EntitlementsApi } from "../constructs/entitlements-api.ts";
 import { HealthDashboard } from "../constructs/health-dashboard.ts";
@@ -53,6 +55,7 @@ export class ServiceStack extends Stack {
     const functionNames: Record<string, string> = {};
     const writers: ServiceFunction[] = [];
     const askingGoogle: ServiceFunction[] = [];
+    const codeOf = bundledCode(mapOf(ENTRIES, moduleOf));
     const functionOf = (
       name: FunctionName,
       description: string,
@@ -60,7 +63,7 @@ export class ServiceStack extends Stack {
     ): ServiceFunction => {
       const folder = functionName(name);
       const made = new ServiceFunction(this, idOf(name), {
-        entry: moduleOf(folder),
+        code: codeOf(folder),
         description,
         serviceName,
         logRetentionDays,

@@ -14,7 +14,7 @@ interface Copy {
   readonly line: Line;
   /** Lineage of the last signed copy. */
   readonly home: PurchaseKey;
-  readonly lineages: ReadonlySet<PurchaseKey>;
+  readonly lineages: Set<PurchaseKey>;
 }
 
 /** A purchase event, cut at its upgrade, in the one lineage where it counts. */
@@ -62,10 +62,11 @@ const copiesOf = (lineages: readonly Lineage[]): readonly Copy[] => {
         line.verifiedAt > known.line.verifiedAt ||
         (line.verifiedAt === known.line.verifiedAt && key < known.home);
       const [later, earlier] = isLater ? [line, known.line] : [known.line, line];
+      known.lineages.add(key);
       copies.set(id, {
+        ...known,
         line: refundedAsBoth(later, earlier),
         home: isLater ? key : known.home,
-        lineages: new Set([...known.lineages, key]),
       });
     }
   return [...copies.values()];

@@ -59,19 +59,19 @@ test.each(["ios-store", "android-store"] as const)(
   120_000,
 );
 
-test("a subscription renews for a year without a link, and ends once it is cancelled", async () => {
-  const changes = await Promise.all([followed.onIos("ios-year"), followed.onAndroid("android-year")]);
-  const later = await followed.move({ advance: "P1Y" });
-  for (const account of ["ios-year", "android-year"]) {
+test("a subscription renews for three months without a link, and ends once it is cancelled", async () => {
+  const changes = await Promise.all([followed.onIos("ios-renewing"), followed.onAndroid("android-renewing")]);
+  const later = await followed.move({ advance: "P3M" });
+  for (const account of ["ios-renewing", "android-renewing"]) {
     const shown = await followed.read(account);
     expect(shown).toMatchObject({ status: "active", willRenew: true });
     expect(ends(shown)).toBeGreaterThan(later);
   }
   for (const change of changes) await change("cancel");
-  for (const account of ["ios-year", "android-year"])
+  for (const account of ["ios-renewing", "android-renewing"])
     expect(await followed.read(account)).toMatchObject({ status: "active", willRenew: false });
   await followed.move({ advance: "P1M" });
-  for (const account of ["ios-year", "android-year"])
+  for (const account of ["ios-renewing", "android-renewing"])
     expect(await followed.read(account)).toMatchObject({ status: "expired", active: false });
 }, 240_000);
 

@@ -31,10 +31,15 @@ interface Run {
   readonly ready: Promise<string>;
 }
 
-/** Runs what `npm start` runs, with a temporary folder of its own and only PATH from this process's environment. */
+/** Runs what `npm start` runs, with a temporary folder of its own, and of this process's environment PATH and Java's options. */
 const start = (environment: Readonly<Record<string, string>>, ...args: string[]): Run => {
   const child = spawn(process.execPath, [START, ...args], {
-    env: { PATH: process.env["PATH"], TMPDIR: folder, ...environment },
+    env: {
+      PATH: process.env["PATH"],
+      JDK_JAVA_OPTIONS: process.env["JDK_JAVA_OPTIONS"],
+      TMPDIR: folder,
+      ...environment,
+    },
     stdio: ["ignore", "pipe", "pipe"],
   });
   running.add(child);

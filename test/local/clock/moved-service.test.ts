@@ -146,16 +146,16 @@ describe("POST /sandbox/clock", () => {
   });
 
   test("moves the functions and the stores alike: what the store signs then is accepted then", async () => {
-    const before = await move({ advance: "P1M" });
-    const request = await bought("a-month-later");
+    const before = await move({ advance: "P2D" });
+    const request = await bought("days-later");
     expect(decodeJwt(request.signedTransactions[0])["signedDate"]).toBeGreaterThanOrEqual(before);
     const linked = await post("/v1/customers/ios-store/link", request, { apiKey: service.demo.apiKey });
     expect(linked.body.entitlements).toMatchObject([{ identifier: "offline-maps", active: true }]);
     expect(Date.parse(linked.body.entitlements[0].lastVerifiedAt)).toBeGreaterThanOrEqual(before);
   });
 
-  test("an Android purchase can be linked after a year: its tokens are new", async () => {
-    await move({ advance: "P1Y" });
+  test("an Android purchase can be linked after months: its tokens are new", async () => {
+    await move({ advance: "P3M" });
     const { body: purchase } = await post("/sandbox/android-publisher/purchases", {
       packageName: DEMO.packageName,
       productKind: "subscription",
@@ -168,7 +168,7 @@ describe("POST /sandbox/clock", () => {
         packageName: DEMO.packageName,
         purchaseToken: purchase.purchaseToken,
         productKind: "subscription",
-        applicationAccountIdentifier: "a-year-later",
+        applicationAccountIdentifier: "months-later",
       },
       { apiKey: service.demo.apiKey },
     );
@@ -177,7 +177,7 @@ describe("POST /sandbox/clock", () => {
 
   test("the operator's commands go by the moved clock", async () => {
     const account = "seen-by-both";
-    const before = await move({ advance: "P1M" });
+    const before = await move({ advance: "P1D" });
     await link(account);
     const operator = operatorOf(service);
     const { entitlements } = JSON.parse(
@@ -215,7 +215,7 @@ describe("POST /sandbox/clock", () => {
   });
 
   test("a reset goes back to real time, to an empty table with the demo application and its key", async () => {
-    await move({ advance: "P1M" });
+    await move({ advance: "P2D" });
     const other = await issue(null);
     await link("somebody");
     expect((await read("somebody")).body.entitlements).toHaveLength(1);
@@ -283,7 +283,7 @@ test("a table that is not on this machine is not emptied, and the console does n
 test("a data folder keeps the clock, the key and the demo's purchase, so that a restart does not go back in time", async () => {
   const options = { dataFolder: join(folder, "data"), tableName: `test-kept-${Date.now()}` };
   const first = await startWholeService(options);
-  const moved = await move({ advance: "P1M" }, first);
+  const moved = await move({ advance: "P2D" }, first);
   await first.stop();
   const second = await startWholeService(options);
   expect(await now(second)).toBeGreaterThanOrEqual(moved);
