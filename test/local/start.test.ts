@@ -31,12 +31,14 @@ interface Run {
   readonly ready: Promise<string>;
 }
 
-/** Runs what `npm start` runs, with a temporary folder of its own, and of this process's environment PATH and Java's options. */
+/** Variables of this process that a run is given: where programs are, and what makes them start faster. */
+const OWN = ["PATH", "JDK_JAVA_OPTIONS", "NODE_COMPILE_CACHE"];
+
+/** Runs what `npm start` runs, with a temporary folder of its own. */
 const start = (environment: Readonly<Record<string, string>>, ...args: string[]): Run => {
   const child = spawn(process.execPath, [START, ...args], {
     env: {
-      PATH: process.env["PATH"],
-      JDK_JAVA_OPTIONS: process.env["JDK_JAVA_OPTIONS"],
+      ...Object.fromEntries(OWN.map((name) => [name, process.env[name]])),
       TMPDIR: folder,
       ...environment,
     },

@@ -26,7 +26,10 @@ const startLocalEnds = async (): Promise<void> => {
   process.env["JDK_JAVA_OPTIONS"] ??= JAVA_OPTIONS;
   globalThis.dynamoDbLocal = await startDynamoDb();
   Object.assign(process.env, localAwsVariables(globalThis.dynamoDbLocal.endpoint));
-  process.env["TEST_RUN_FOLDER"] = mkdtempSync(join(tmpdir(), "test-run-"));
+  const folder = mkdtempSync(join(tmpdir(), "test-run-"));
+  process.env["TEST_RUN_FOLDER"] = folder;
+  // The processes that tests start load the same modules again and again.
+  process.env["NODE_COMPILE_CACHE"] ??= join(folder, "compile-cache");
 };
 
 export default startLocalEnds;
