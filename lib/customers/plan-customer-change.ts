@@ -186,12 +186,13 @@ const refreshMoveOf = (
   const [again = Infinity, further = Infinity] = timesToAskAgain(origin, heard);
   if (!hasChanged && origin.askedAt === null && (again === Infinity || from === again)) return null;
   const next = origin.canRefresh ? nextRefresh(purchase, heard, origin.askedAt) : null;
-  // Facts that say the same put nothing off: the refresh may be one that a notification asked for.
-  const isSame =
-    purchase.store === "android-store" &&
+  // An early refresh that somebody asked for is not put off: neither by Google's facts that say the same, nor by the app's copies.
+  const staysDue =
     stored !== undefined &&
-    sameLines(verifiedAs(purchase, 0), verifiedAs(stored.purchase, 0));
-  const kept = origin.canRefresh && isSame && (from ?? 0) > heard ? (from ?? Infinity) : Infinity;
+    (purchase.store === "android-store"
+      ? sameLines(verifiedAs(purchase, 0), verifiedAs(stored.purchase, 0))
+      : (from ?? Infinity) < (nextRefresh(stored.purchase, lastHeard(stored.purchase))?.at ?? Infinity));
+  const kept = origin.canRefresh && staysDue && (from ?? 0) > heard ? (from ?? Infinity) : Infinity;
   const scheduled = Math.min(next?.at ?? Infinity, kept);
   // A refresh names one that follows it. Where two are asked for, a scheduled one gives way to the first, a minute away at most.
   const at = further === Infinity ? Math.min(scheduled, again) : again;

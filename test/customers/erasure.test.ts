@@ -400,6 +400,20 @@ describe("a link that lifts an erasure", () => {
     expect((await linked({}))["1"]).toBeGreaterThan(NOW + DAY);
     expect(await linked({ canRefresh: false }, buried)).toEqual({});
   });
+  test("is still asked about at once when the app sends a later copy in the meantime", async () => {
+    const world = createWorld(table);
+    await buried(world);
+    await world.store({ purchases: [owned("1")], origin: fromApple() }, byCredential("a"));
+    const later = owned("1", { verifiedAt: NOW + 2000 });
+    const meanwhile = world.at(NOW + 3000);
+    await meanwhile.store({ purchases: [later], origin: fromApple() }, byClient("a"));
+    expect(await queuedOf(world)).toEqual({ "1": NOW + 5000 });
+    // The answer ends it.
+    const answered = world.at(NOW + 6000);
+    const origin = fromApple({ askedAt: NOW + 6000 });
+    await answered.store({ purchases: [owned("1", { verifiedAt: NOW + 6000 })], origin }, byClient("a"));
+    expect((await queuedOf(world))["1"]).toBeGreaterThan(NOW + DAY);
+  });
   test("asks about nothing that was not erased, nor about anything of Xcode's", async () => {
     const world = createWorld(table);
     await buried(world);
