@@ -9,7 +9,7 @@ import { exportChain } from "../sandbox/ios-store/signing.ts";
 import { synthesize } from "../local/synthesize.ts";
 import { newChain } from "./purchases.ts";
 import { writeFormatted, writeReport } from "./report/report.ts";
-import { isComplete, SECTIONS, type Results } from "./results.ts";
+import { isComplete, SECTIONS, type Results, type SectionRun } from "./results.ts";
 
 /**
  * `npm run bench [section …]` measures all sections, or those named, each in its own process, and writes
@@ -21,6 +21,13 @@ const run = promisify(execFile);
 
 const kept = (): Partial<Results> => (existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS, "utf8")) : {});
 
+const machine = {
+  processors: availableParallelism(),
+  model: cpus()[0]?.model ?? "unknown",
+  node: process.version,
+};
+
+/** The results of the sections, beside those that are kept. */
 const measure = async (sections: readonly string[]): Promise<Partial<Results>> => {
   const folder = mkdtempSync(join(tmpdir(), "bench-"));
   const database = await startDynamoDbLocal({ port: await freePort(), folder: null });
@@ -36,25 +43,19 @@ const measure = async (sections: readonly string[]): Promise<Partial<Results>> =
       BENCH_ASSEMBLY: assembly,
       BENCH_CHAIN: exportChain(newChain()),
     };
+    const runs: Record<string, SectionRun> = { ...kept().runs };
     const measured: Record<string, unknown> = {};
     for (const section of sections) {
       const file = join(folder, `${section}.json`);
       const start = performance.now();
+      runs[section] = { at: new Date().toISOString(), machine };
       const running = run(process.execPath, [RUNNER, section, file], { env, maxBuffer: 1 << 28 });
       running.child.stderr?.pipe(process.stderr);
       await running;
       measured[section] = JSON.parse(readFileSync(file, "utf8"));
       process.stdout.write(`${section}: ${((performance.now() - start) / 1000).toFixed(0)} s\n`);
     }
-    return {
-      measuredAt: new Date().toISOString(),
-      machine: {
-        processors: availableParallelism(),
-        model: cpus()[0]?.model ?? "unknown",
-        node: process.version,
-      },
-      ...measured,
-    };
+    return Object.assign(kept(), measured, { runs });
   } finally {
     await database.stop();
     rmSync(folder, { recursive: true, force: true });
@@ -63,8 +64,7 @@ const measure = async (sections: readonly string[]): Promise<Partial<Results>> =
 
 const wanted = process.argv.slice(2);
 const sections = wanted.length > 0 ? wanted.filter((name) => name !== "report") : SECTIONS;
-if (sections.length > 0)
-  await writeFormatted(RESULTS, JSON.stringify({ ...kept(), ...(await measure(sections)) }));
+if (sections.length > 0) await writeFormatted(RESULTS, JSON.stringify(await measure(sections)));
 const results = kept();
 if (isComplete(results)) await writeReport(results);
 else process.stdout.write("No report yet: it is written once all sections have been measured.\n");

@@ -8,10 +8,16 @@ import type { StoringResult } from "./sections/storing.ts";
 import type { TellingResult } from "./sections/telling.ts";
 import type { VerificationResult } from "./sections/verification.ts";
 
+/** When and where a section was measured. */
+export interface SectionRun {
+  /** ISO 8601, in UTC. */
+  readonly at: string;
+  readonly machine: { readonly processors: number; readonly model: string; readonly node: string };
+}
+
 /** Content of `bench/results.json`. */
 export interface Results {
-  readonly measuredAt: string;
-  readonly machine: { readonly processors: number; readonly model: string; readonly node: string };
+  readonly runs: Readonly<Record<(typeof SECTIONS)[number], SectionRun>>;
   readonly verification: VerificationResult;
   readonly hostile: HostileResult;
   readonly storing: StoringResult;
@@ -37,4 +43,4 @@ export const SECTIONS = [
 
 /** Whether every section has been measured. */
 export const isComplete = (results: Partial<Results>): results is Results =>
-  (["measuredAt", "machine", ...SECTIONS] as const).every((part) => results[part] !== undefined);
+  (["runs", ...SECTIONS] as const).every((part) => results[part] !== undefined);

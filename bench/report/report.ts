@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { format, resolveConfig } from "prettier";
-import type { Results } from "../results.ts";
+import type { Results, SectionRun } from "../results.ts";
 import { coldStartSection } from "./cold-start.ts";
 import { costSection } from "./cost-section.ts";
 import { goalsSection } from "./goals.ts";
@@ -17,14 +17,28 @@ import { READING_THE_FIGURES } from "./reading-the-figures.ts";
 
 const DOCS = new URL("../../docs/", import.meta.url);
 
-const introduction = ({ measuredAt, machine }: Results): string => `# Performance
+const machineOf = ({ machine: { processors, model, node } }: SectionRun): string =>
+  `${processors} processors (${model}), Node ${node}`;
+const dayOf = ({ at }: SectionRun): string => at.slice(0, 10);
 
-\`npm run bench\` writes this report. It measures everything below on one machine and keeps the figures in
-\`bench/results.json\`. This run: ${measuredAt.slice(0, 16).replace("T", " ")} UTC, ${machine.processors} processors
-(${machine.model}), Node ${machine.node}, DynamoDB Local in memory on the same processors.
+/** The machines and days of all sections, and the sections of each where they are not the same for all. */
+const whereAndWhen = ({ runs }: Results): string => {
+  const all = Object.entries(runs);
+  const groups = Map.groupBy(all, ([, run]) => `${machineOf(run)}, ${dayOf(run)}`);
+  return [...groups]
+    .map(([run, sections]) =>
+      sections.length === all.length ? run : `${run}: ${sections.map(([name]) => name).join(", ")}`,
+    )
+    .join("; ");
+};
+
+const introduction = (results: Results): string => `# Performance
+
+\`npm run bench\` writes this report, each section measured on one machine, and keeps the figures in
+\`bench/results.json\`. Measured with DynamoDB Local in memory on the same processors: ${whereAndWhen(results)}.
 
 Compared sides alternate in rounds of one run. Tables show medians; ratios are medians of the rounds' ratios. Times are
-those of this machine, and no test asserts them. \`test/bench/counts.test.ts\` asserts what cannot vary: requests to DynamoDB,
+those of their machine, and no test asserts them. \`test/bench/counts.test.ts\` asserts what cannot vary: requests to DynamoDB,
 capacity units, signature checks, bundle bytes.
 `;
 

@@ -115,6 +115,20 @@ describe("the refresh of a known purchase", () => {
       { refresh: { from: AHEAD, to: null }, refreshAt: null },
     ]);
   });
+  test("that was put off is moved to its own time by a later copy", () => {
+    expect(written([signedAgain], from(APPLE), waiting(PUT_OFF))).toMatchObject([
+      { refresh: { from: PUT_OFF, to: { at: AHEAD, source: APPLE } }, refreshAt: AHEAD },
+    ]);
+  });
+  test("that was asked for early stays where a later copy comes by itself, until the store has answered", () => {
+    const early = NOW + 5000;
+    expect(written([signedAgain], from(APPLE), waiting(early))).toMatchObject([
+      { refresh: null, refreshAt: early },
+    ]);
+    expect(written([signedAgain], from(APPLE, { askedAt: early + 1 }), waiting(early))).toMatchObject([
+      { refresh: { from: early, to: { at: AHEAD, source: APPLE } }, refreshAt: AHEAD },
+    ]);
+  });
   test("that was put off stays put off while the same facts come again by themselves", () => {
     expect(written([purchase], from(APPLE), waiting(PUT_OFF))).toEqual([]);
   });
