@@ -59,7 +59,8 @@ const storedPurchase = async (
       replaces: null,
       samePerson: [],
       predecessors: [],
-      isPending: purchase.lines.length === 0,
+      // Until it is long over it may be paid or renewed by now, so it moves no customer that may be inactive.
+      isPending: !isOver || purchase.lines.length === 0,
       isClosed: isOver,
       goesOn: null,
       acknowledgement: null,

@@ -18,7 +18,7 @@ export interface VerifiedFacts {
    * is ignored.
    */
   readonly renewals: readonly Purchase[];
-  /** Whether the payment of the request's purchase is pending; unset: no. */
+  /** Whether the payment of the request's purchase is pending, or unknown where the store did not answer; unset: no. */
   readonly isPending?: boolean;
   /** The acknowledgement that the store waits for; null: none. */
   readonly acknowledgementDue: PendingAcknowledgement | null;

@@ -372,6 +372,18 @@ describe("a link that the store answers 410, by mistake", () => {
     expect(await world.at(NOW + 60_000).run()).toMatchObject({ done: 1 });
     expect(isAcknowledged(token)).toBe(true);
   });
+  test.each([
+    ["ended, and may be renewed", 31, "CUSTOMER_ALREADY_LINKED"],
+    ["is long over", 100, "linked"],
+  ])(
+    "moves a subscription under when_inactive only once it is long over: one that %s",
+    async (_, days, outcome) => {
+      const world = aWorld("when_inactive");
+      const token = buy();
+      await world.at(NOW).link(token);
+      expect(await dropped(() => world.at(NOW + days * DAY).link(token, "user-2"))).toBe(outcome);
+    },
+  );
   test("moves no purchase whose payment is pending", async () => {
     const world = aWorld("when_inactive");
     const token = buy({ pending: true });

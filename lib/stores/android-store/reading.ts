@@ -37,7 +37,7 @@ export interface VerifiedPurchase {
   readonly samePerson: readonly PurchaseKey[];
   /** Tokens of the purchases in `replaces` and `samePerson`: in memory only, as only their hashes are stored. */
   readonly predecessors: readonly string[];
-  /** Whether its payment is pending. */
+  /** Whether its payment is pending, or unknown where the store did not answer. */
   readonly isPending: boolean;
   /** Whether the store will have no news of it: it was cancelled before it was paid, or dropped. */
   readonly isClosed: boolean;
