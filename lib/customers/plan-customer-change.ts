@@ -175,27 +175,35 @@ const followedBy = (source: RefreshSource, further: Instant): RefreshSource => {
   return further === Infinity ? asked : { ...asked, askAgainAt: further };
 };
 
+/**
+ * Time of a known refresh that new facts do not put off; Infinity: none. Somebody may have asked for it. Of Google's, facts that
+ * say the same put nothing off. Of the App Store's, what comes by itself puts off only the time that the facts themselves
+ * gave: a copy or a renewal info does not answer what was asked.
+ */
+const keptRefresh = (origin: FactsOrigin, { purchase, stored }: Joined, heard: Instant): Instant => {
+  const refreshAt = stored?.refreshAt ?? null;
+  if (stored === undefined || refreshAt === null || !origin.canRefresh) return Infinity;
+  const isKept =
+    purchase.store === "android-store"
+      ? refreshAt > heard && sameLines(verifiedAs(purchase, 0), verifiedAs(stored.purchase, 0))
+      : origin.askedAt === null && refreshAt !== nextRefresh(stored.purchase, lastHeard(stored.purchase))?.at;
+  return isKept ? refreshAt : Infinity;
+};
+
 /** The purchase's refresh after new facts, or after the store was asked; null: it stays as it is. */
-const refreshMoveOf = (
-  origin: FactsOrigin | null,
-  { purchase, stored, hasChanged }: Joined,
-): RefreshMove | null => {
+const refreshMoveOf = (origin: FactsOrigin | null, joined: Joined): RefreshMove | null => {
   if (origin === null) return null;
+  const { purchase, stored, hasChanged } = joined;
   const from = stored?.refreshAt ?? null;
   const heard = Math.max(lastHeard(purchase), origin.askedAt ?? 0);
   const [again = Infinity, further = Infinity] = timesToAskAgain(origin, heard);
   if (!hasChanged && origin.askedAt === null && (again === Infinity || from === again)) return null;
   const next = origin.canRefresh ? nextRefresh(purchase, heard, origin.askedAt) : null;
-  // An early refresh that somebody asked for is not put off: neither by Google's facts that say the same, nor by the app's copies.
-  const staysDue =
-    stored !== undefined &&
-    (purchase.store === "android-store"
-      ? sameLines(verifiedAs(purchase, 0), verifiedAs(stored.purchase, 0))
-      : (from ?? Infinity) < (nextRefresh(stored.purchase, lastHeard(stored.purchase))?.at ?? Infinity));
-  const kept = origin.canRefresh && staysDue && (from ?? 0) > heard ? (from ?? Infinity) : Infinity;
-  const scheduled = Math.min(next?.at ?? Infinity, kept);
+  const scheduled = Math.min(next?.at ?? Infinity, keptRefresh(origin, joined, heard));
   // A refresh names one that follows it. Where two are asked for, a scheduled one gives way to the first, a minute away at most.
-  const at = further === Infinity ? Math.min(scheduled, again) : again;
+  // So it does on iOS, where the time of the first must not be one that the facts give.
+  const isFirst = further !== Infinity || (purchase.store === "ios-store" && again !== Infinity);
+  const at = isFirst ? again : Math.min(scheduled, again);
   if (at === Infinity) return from === null ? null : { from, to: null };
   const to = { at, source: followedBy(origin.source, at < again ? again : further) };
   if (from !== at) return { from, to };

@@ -5,6 +5,7 @@ import { eraseCustomer } from "../../lib/administration/operations.ts";
 import type { Application } from "../../lib/applications/application.ts";
 import { ERASURE_BLOCKS_MILLISECONDS } from "../../lib/customers/bury-remains.ts";
 import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store-customer.ts";
+import { renewedPurchase } from "../../lib/entitlements/purchase.ts";
 import type { FactsOrigin } from "../../lib/freshness/refresh.ts";
 import { accountId, customerId } from "../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
@@ -12,7 +13,17 @@ import { bury } from "../../lib/table/burial.ts";
 import { keyedHash } from "../support/keyed-hash.ts";
 import { operationsOn } from "../../operator/composition.ts";
 import { assertInvariants } from "../support/invariants.ts";
-import { aCatalog, anAcknowledgement, aProduct, DAY, NOW, proven } from "../support/purchases.ts";
+import {
+  aCatalog,
+  aLine,
+  anAcknowledgement,
+  aProduct,
+  aPurchase,
+  aRenewal,
+  DAY,
+  NOW,
+  proven,
+} from "../support/purchases.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
 import { fromApple, queuedOf } from "./refreshing.ts";
 import {
@@ -400,20 +411,52 @@ describe("a link that lifts an erasure", () => {
     expect((await linked({}))["1"]).toBeGreaterThan(NOW + DAY);
     expect(await linked({ canRefresh: false }, buried)).toEqual({});
   });
-  test("is still asked about at once when the app sends a later copy in the meantime", async () => {
+  const YEAR = { startsAt: NOW - 10 * DAY, endsAt: NOW + 355 * DAY };
+  /** A purchase that was refunded, erased, and linked again with a copy of an age from before the refund. */
+  const liftedWith = async (age: number) => {
     const world = createWorld(table);
-    await buried(world);
-    await world.store({ purchases: [owned("1")], origin: fromApple() }, byCredential("a"));
-    const later = owned("1", { verifiedAt: NOW + 2000 });
-    const meanwhile = world.at(NOW + 3000);
-    await meanwhile.store({ purchases: [later], origin: fromApple() }, byClient("a"));
+    const refund = { verifiedAt: NOW - DAY, revokedAt: NOW - 2 * DAY };
+    await world.erase(
+      await world.store({ purchases: [owned("1", { ...YEAR, ...refund })] }, byCredential("a")),
+    );
+    const cached = owned("1", { ...YEAR, verifiedAt: NOW - age });
+    await world.store({ purchases: [cached], origin: fromApple() }, byCredential("a"));
     expect(await queuedOf(world)).toEqual({ "1": NOW + 5000 });
-    // The answer ends it.
-    const answered = world.at(NOW + 6000);
-    const origin = fromApple({ askedAt: NOW + 6000 });
-    await answered.store({ purchases: [owned("1", { verifiedAt: NOW + 6000 })], origin }, byClient("a"));
-    expect((await queuedOf(world))["1"]).toBeGreaterThan(NOW + DAY);
+    return { world, cached };
+  };
+  const restored = (signedAt: number) =>
+    aPurchase({ key: "1", lines: [aLine({ ...YEAR, transactionIdentifier: "2", verifiedAt: signedAt })] });
+  const cancelled = (signedAt: number) => ({
+    renewals: [
+      renewedPurchase(owned("1"), aRenewal({ periodEndsAt: YEAR.endsAt, willRenew: false, signedAt })),
+    ],
   });
+  test.each<[what: string, later: number, factsAt: (signedAt: number) => Partial<GivenFacts>]>([
+    ["a later copy", 3000, (verifiedAt) => ({ purchases: [owned("1", { ...YEAR, verifiedAt })] })],
+    [
+      "a later copy, once it is due",
+      20_000,
+      (verifiedAt) => ({ purchases: [owned("1", { ...YEAR, verifiedAt })] }),
+    ],
+    ["a restored copy with another id", 20_000, (signedAt) => ({ purchases: [restored(signedAt)] })],
+    ["a renewal info", 20_000, cancelled],
+  ])(
+    "is still asked about at once when it is followed by %s, until Apple has answered",
+    async (_, later, factsAt) => {
+      for (const age of [0, 5 * DAY, 9 * DAY]) {
+        const { world, cached } = await liftedWith(age);
+        const meanwhile = world.at(NOW + later);
+        const facts = { purchases: [cached], origin: fromApple(), ...factsAt(NOW + later) };
+        await meanwhile.store(facts, byClient("a"));
+        await meanwhile.store(facts, byClient("a"));
+        expect(await queuedOf(world)).toEqual({ "1": NOW + 5000 });
+        const askedAt = NOW + 60_000;
+        const answer = owned("1", { ...YEAR, verifiedAt: askedAt });
+        await world.at(askedAt).store({ purchases: [answer], origin: fromApple({ askedAt }) });
+        expect((await queuedOf(world))["1"]).toBeGreaterThan(askedAt);
+      }
+    },
+  );
   test("asks about nothing that was not erased, nor about anything of Xcode's", async () => {
     const world = createWorld(table);
     await buried(world);
