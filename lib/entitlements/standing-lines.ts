@@ -137,17 +137,25 @@ const accessEndOf = ({ endsAt, revokedAt }: Line, chargedAt: Instant): Instant =
   return isEnded ? Math.min(end, revokedAt) : end;
 };
 
+/** Whether a refunded period ends where another starts: it is the one that was renewed, whenever it was refunded. */
+const isRefundedBefore = ({ standing, revokedAt, endsAt }: Line, startsAt: Instant): boolean =>
+  standing !== "expired" &&
+  revokedAt !== null &&
+  Math.abs((endsAt ?? 0) - startsAt) <= CLOCK_TOLERANCE_MILLISECONDS;
+
 /**
  * Whether a renewal was charged ahead of time, and the running period is not known: no known period gives access until its
- * start. Only a subscription that is running is renewed, so there is access from the charge on, unless another lineage has
+ * start, nor was the one refunded that ends there. Only a subscription that is running is renewed, so there is access from the charge on, unless another lineage has
  * just replaced this one. A client may hold the latest transaction alone, and a notification tells one.
  *
  * @param known the lineage's lines, each until the next one took its place
+ * @param whole the same lines as the store dates them
  */
 const provesRunningPeriod = (
   { key, environment, replacedAt }: Purchase,
   line: Line,
   known: readonly Line[],
+  whole: readonly Line[],
 ): boolean => {
   const { nature, standing, revokedAt, startsAt, verifiedAt, transactionIdentifier } = line;
   return (
@@ -161,10 +169,11 @@ const provesRunningPeriod = (
     startsAt - verifiedAt <= CHARGED_AHEAD_MILLISECONDS &&
     (replacedAt === null || replacedAt < verifiedAt - CHARGED_AHEAD_MILLISECONDS) &&
     !known.some(
-      (other) =>
+      (other, index) =>
         isPeriod(other) &&
         (other.startsAt ?? 0) < startsAt &&
-        accessEndOf(other, verifiedAt) >= startsAt - CLOCK_TOLERANCE_MILLISECONDS,
+        (accessEndOf(other, verifiedAt) >= startsAt - CLOCK_TOLERANCE_MILLISECONDS ||
+          isRefundedBefore(whole[index] ?? other, startsAt)),
     )
   );
 };
@@ -209,18 +218,15 @@ const standingLines = (
   });
   const periods = counting.map(({ until }) => until);
   const { renewal } = purchase;
-  const lines = inSuccession(
-    periods,
-    counting.map(({ line }) => line),
-    renewal,
-  );
+  const whole = counting.map(({ line }) => line);
+  const lines = inSuccession(periods, whole, renewal);
   const all = events.map(({ line }) => line);
   const spokenOf = renewal === null ? undefined : periodOf(renewal, all);
   return lines.map((line, index) => {
-    const whole = counting[index]?.line;
-    const isWhole = whole !== undefined && line.endsAt === whole.endsAt;
-    const speaks = isWhole && whole === spokenOf && !isSucceeded(whole, all);
-    const begins = provesRunningPeriod(purchase, line, lines) ? { begins: line.verifiedAt } : {};
+    const asDated = whole[index];
+    const isWhole = asDated !== undefined && line.endsAt === asDated.endsAt;
+    const speaks = isWhole && asDated === spokenOf && !isSucceeded(asDated, all);
+    const begins = provesRunningPeriod(purchase, line, lines, whole) ? { begins: line.verifiedAt } : {};
     if (speaks) return { line, renewal, ...begins };
     const paid = isWhole ? withPaidRenewal(moment, line, periods) : line;
     return { line: paid, renewal: null, ...begins };

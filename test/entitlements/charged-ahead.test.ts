@@ -114,6 +114,10 @@ describe("a renewal that was charged ahead of time, while the running period is 
       [before({ revokedAt: START - DAY, standing: "revoked", revokedSince: START - DAY }), renewal],
     ],
     [
+      "the running period is known, and was refunded long before the charge",
+      [before({ revokedAt: START - 6 * DAY, standing: "revoked", revokedSince: START - 6 * DAY }), renewal],
+    ],
+    [
       "it was refunded itself",
       [{ ...renewal, revokedAt: CHARGED, standing: "revoked", revokedSince: CHARGED }],
     ],

@@ -103,11 +103,24 @@ describe("access from the charge on, of a renewal that was charged ahead of time
     expect(begins([before({ endsAt: START - MINUTE }), renewal()])).toBeUndefined();
     expect(begins([before({ endsAt: START - MINUTE - 1 }), renewal()])).toBe(CHARGED);
   });
-  test("is given where the running period was refunded more than 48 hours before the charge", () => {
-    const refundedAt = (time: number) =>
-      before({ revokedAt: time, revokedSince: time, refundedBy: time, verifiedAt: time });
-    expect(begins([refundedAt(CHARGED - CHARGED_AHEAD - 1), renewal()])).toBe(CHARGED);
-    expect(begins([refundedAt(CHARGED - CHARGED_AHEAD), renewal()])).toBeUndefined();
+  const refundedAt = (time: number, more = {}) =>
+    before({ revokedAt: time, revokedSince: time, refundedBy: time, verifiedAt: time, ...more });
+  test("is given where a longer plan was refunded more than 48 hours before the charge", () => {
+    const longer = { productIdentifier: "plus", endsAt: START + 300 * DAY };
+    expect(begins([refundedAt(CHARGED - CHARGED_AHEAD - 1, longer), renewal()])).toBe(CHARGED);
+    expect(begins([refundedAt(CHARGED - CHARGED_AHEAD, longer), renewal()])).toBeUndefined();
+  });
+  test("is not given where the period that ends at its start, by a minute at most, was refunded, however long before", () => {
+    const refunded = (endsAt: number, more = {}) =>
+      begins([refundedAt(CHARGED - 5 * DAY, { endsAt, ...more }), renewal()]);
+    for (const endsAt of [START - MINUTE, START, START + MINUTE]) expect(refunded(endsAt)).toBeUndefined();
+    for (const endsAt of [START - MINUTE - 1, START + MINUTE + 1]) expect(refunded(endsAt)).toBe(CHARGED);
+    expect(refunded(START, { nature: "non_renewing" })).toBe(CHARGED);
+  });
+  test("is given where that period was upgraded before it was refunded", () => {
+    const upgraded = refundedAt(CHARGED - 5 * DAY, { standing: "expired" });
+    const plus = period("10", "plus", START - 20 * DAY, START - 9 * DAY);
+    expect(begins([upgraded, plus, renewal()])).toBe(CHARGED);
   });
   test("is given where no other lineage replaced this one, or one did more than 48 hours before the charge", () => {
     const replaced = (replacedAt: number) => ({ replacedBy: purchaseKey("9"), replacedAt });

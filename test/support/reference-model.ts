@@ -736,12 +736,17 @@ const givenByIos = (
     event.fact.type === "subscription" && event.end !== null
       ? Math.min(event.end, nextOf(event, place)?.start ?? Infinity)
       : event.end;
-  /** Whether a period gave access at the start of another: it lasts until then, and was not refunded long before the charge. */
+  /**
+   * Whether a period is known to run until the start of another: it lasts until then, and was not refunded long before the charge.
+   * One that ends at that very start is the one that was renewed, whenever it was refunded.
+   */
   const reaches = (other: (typeof counted)[number], place: number, { start, fact }: Event): boolean =>
     other.fact.type === "subscription" &&
     other.start < start &&
-    (endOf(other, place) ?? 0) >= start - CLOCKS &&
-    ((other.revokedAt ?? Infinity) >= start - CLOCKS || (other.revokedAt ?? 0) >= fact.signedAt - AHEAD);
+    ((other.revokedAt !== null && !other.fact.upgraded && Math.abs((other.natural ?? 0) - start) <= CLOCKS) ||
+      ((endOf(other, place) ?? 0) >= start - CLOCKS &&
+        ((other.revokedAt ?? Infinity) >= start - CLOCKS ||
+          (other.revokedAt ?? 0) >= fact.signedAt - AHEAD)));
   const given = counted.flatMap((event, place): { readonly one: Given; readonly order: Event }[] => {
     const { fact, start, revokedAt, units } = event;
     const product = productOf(catalog, "ios-store", fact.product);
