@@ -18,19 +18,28 @@ const beganBy = (period: Line): number => Math.min(period.startsAt ?? 0, endOf(p
 export const beganLast = (periods: readonly Line[]): Line | undefined =>
   periods.toSorted((a, b) => compare(beganBy(a), beganBy(b))).at(-1);
 
+/** Whether it reports a payment that failed, which is that of a period that is over. */
+const reportsFailure = ({ isInBillingRetry, isInGrace, graceEndsAt }: Renewal): boolean =>
+  isInBillingRetry || isInGrace || graceEndsAt !== null;
+
 /**
  * The period that a renewal info is about: the one that ends at its renewal date, otherwise the last one that had begun
- * when it was signed. It never applies to a later one, so an old report of a failing payment does not end a period paid
- * since.
+ * when it was signed, and was over by then if a payment failed. It never applies to a later one, so an old report of a failing
+ * payment does not end a period paid since, nor the one that recovered it, which begins at the end of the one before.
  *
  * @param lines of the lineage's events, oldest first
  */
 export const periodOf = (renewal: Renewal, lines: readonly Line[]): Line | undefined => {
   const periods = lines.filter(isPeriod);
+  const begun = periods.filter((period) => beganBy(period) <= renewal.signedAt);
   return (
     beganLast(
       periods.filter(({ endsAt, standing }) => endsAt === renewal.periodEndsAt && standing === "entitled"),
-    ) ?? beganLast(periods.filter((period) => beganBy(period) <= renewal.signedAt))
+    ) ??
+    (reportsFailure(renewal)
+      ? beganLast(begun.filter((period) => endOf(period) <= renewal.signedAt))
+      : undefined) ??
+    beganLast(begun)
   );
 };
 

@@ -102,6 +102,15 @@ const isSaidOver = (renewal: Renewal, endsAt: Instant): boolean => {
   return signedAt >= endsAt && !willRenew && !isInBillingRetry && graceEndsAt <= signedAt;
 };
 
+/**
+ * Sparse steps of a year from a period's start, in place of those after its end: an upgraded period ends where it was signed
+ * last, so an answer would move them.
+ */
+const ofMovingEnd = ({ startsAt }: Line, after: Instant, asked: Instant): readonly Refresh[] => {
+  const from = startsAt ?? asked;
+  return sparseUpTo(from, from + PASS_KEPT, after, "renewal");
+};
+
 const ofRunningPeriod = (
   period: Line,
   endsAt: Instant,
@@ -109,11 +118,7 @@ const ofRunningPeriod = (
   after: Instant,
   asked: Instant | null,
 ): readonly Refresh[] => {
-  // An upgraded period ends where it was signed last, so an answer would move the steps after its end.
-  if (asked !== null && period.standing === "expired") {
-    const from = period.startsAt ?? asked;
-    return sparseUpTo(from, from + PASS_KEPT, after, "renewal");
-  }
+  if (asked !== null && period.standing === "expired") return ofMovingEnd(period, after, asked);
   const last = endsAt + KEPT_AFTER_END;
   if (renewal !== null && isSaidOver(renewal, endsAt)) return sparseUpTo(endsAt, last, after, "return");
   const startsAt = period.startsAt ?? endsAt;
@@ -199,15 +204,14 @@ const ofSubscription = (
       .filter((period) => period !== last && isRevoked(period) && (period.endsAt ?? 0) > after)
       .flatMap((period) => ofRevoked(period, after)),
   ];
-  if (isRevoked(last))
-    return [
-      ...beside,
-      ...ofRevoked(last, after),
-      // A refund of one period does not end the subscription: only the person can.
-      ...(saidOf(last)?.willRenew === true
-        ? upTo(end + KEPT_AFTER_END, denseAfter(end, after), "renewal")
-        : []),
-    ];
+  if (isRevoked(last)) {
+    const ofRenewal =
+      asked !== null && last.standing === "expired"
+        ? ofMovingEnd(last, after, asked)
+        : upTo(end + KEPT_AFTER_END, denseAfter(end, after), "renewal");
+    // A refund of one period does not end the subscription: only the person can.
+    return [...beside, ...ofRevoked(last, after), ...(saidOf(last)?.willRenew === true ? ofRenewal : [])];
+  }
   return [...beside, ...ofRunningPeriod(last, end, saidOf(last), after, asked)];
 };
 

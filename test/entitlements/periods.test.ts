@@ -1,5 +1,6 @@
 import { isSucceeded, periodOf } from "../../lib/entitlements/periods.ts";
 import type { Line } from "../../lib/entitlements/purchase.ts";
+import type { Renewal } from "../../lib/entitlements/renewal.ts";
 import { aLine, aRenewal, DAY, NOW } from "../support/purchases.ts";
 
 const period = (transactionIdentifier: string, from: number, to: number, more: Partial<Line> = {}): Line =>
@@ -13,9 +14,18 @@ const period = (transactionIdentifier: string, from: number, to: number, more: P
 const pass = aLine({ transactionIdentifier: "pass", nature: "non_renewing", endsAt: null });
 
 /** The transaction of the period that a renewal info speaks of. */
-const spokenOf = (lines: readonly Line[], date: number | null, signed: number): string | null | undefined =>
+const spokenOf = (
+  lines: readonly Line[],
+  date: number | null,
+  signed: number,
+  more: Partial<Renewal> = {},
+): string | null | undefined =>
   periodOf(
-    aRenewal({ periodEndsAt: date === null ? null : NOW + date * DAY, signedAt: NOW + signed * DAY }),
+    aRenewal({
+      periodEndsAt: date === null ? null : NOW + date * DAY,
+      signedAt: NOW + signed * DAY,
+      ...more,
+    }),
     lines,
   )?.transactionIdentifier;
 
@@ -44,6 +54,19 @@ describe("a renewal info speaks of", () => {
     expect(spokenOf([first, second, third], null, 30)).toBe("2");
     expect(spokenOf([first, second, third], null, 29.9)).toBe("1");
     expect(spokenOf([third, second, first], null, 100)).toBe("3");
+  });
+
+  test.each<[what: string, more: Partial<Renewal>]>([
+    ["is in billing retry", { isInBillingRetry: true }],
+    ["is in a grace period", { isInGrace: true }],
+    ["has a grace period's end", { graceEndsAt: NOW + 33 * DAY }],
+  ])("the last that was over when it was signed, if one was and it %s", (_, more) => {
+    expect(spokenOf([first, second, third], 33, 31, more)).toBe("1");
+    expect(spokenOf([first, second, third], null, 30, more)).toBe("1");
+    expect(spokenOf([first, second, third], null, 29.9, more)).toBe("1");
+    expect(spokenOf([first, second, third], null, 61, more)).toBe("2");
+    expect(spokenOf([second, third], null, 31, more)).toBe("2");
+    expect(spokenOf([first, second, third], 60, 31, more)).toBe("2");
   });
 
   test("the period that took the place of a longer one", () => {

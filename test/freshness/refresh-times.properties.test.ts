@@ -135,5 +135,6 @@ test("sixty days in which the store signs some facts anew with each answer, and 
       }
       expect(asked).toBeLessThanOrEqual(mostIn60Days(one) + 1);
     }),
+    { numRuns: 2000 },
   );
 });

@@ -140,6 +140,13 @@ describe("an iOS subscription is refreshed after", () => {
       const { verifiedAt } = upgraded;
       expectNext(aPurchase({ lines: [upgraded] }), verifiedAt, verifiedAt + 5 * SECOND, "renewal");
     });
+    test("sparsely after an answer, which moves its end, also where it was refunded", () => {
+      for (const refund of [{}, { revokedAt: NOW, revokedSince: NOW, refundedBy: NOW }]) {
+        const lines = [aLine({ ...upgraded, ...refund, startsAt: NOW - 2 * DAY, verifiedAt: NOW })];
+        const renewal = aRenewal({ periodEndsAt: null, signedAt: NOW });
+        expect(nextRefresh(aPurchase({ lines, renewal }), NOW, NOW)?.at).toBeGreaterThanOrEqual(NOW + DAY);
+      }
+    });
   });
 
   test.each<Case>([

@@ -581,11 +581,18 @@ const rememberedOf = (facts: readonly IosFact[]): IosFact[] => {
 /** A copy restored after the end of its period says only that it had begun by then. */
 const beganBy = ({ start, end }: Event): number => Math.min(start, end ?? Infinity);
 
-/** The period that a renewal info speaks of: the one that ends at its date, else the last that had begun by then. */
+/**
+ * The period that a renewal info speaks of: the one that ends at its date, else the last that had begun by then. A payment fails
+ * for a period that is over: where one is, it speaks of no running one.
+ */
 const spokenOf = (periods: readonly Event[], renewal: IosRenewal): Event | undefined => {
-  const ending = periods.filter(({ end, fact }) => end === renewal.renewalDate && !fact.upgraded);
-  const begun = periods.filter((period) => beganBy(period) <= renewal.signedAt);
-  return sorted(sorted(ending.length > 0 ? ending : begun, LINEAGE), [beganBy]).at(-1);
+  const { renewalDate, signedAt, inRetry, inGrace, graceEnd } = renewal;
+  const ending = periods.filter(({ end, fact }) => end === renewalDate && !fact.upgraded);
+  const begun = periods.filter((period) => beganBy(period) <= signedAt);
+  const over = begun.filter(({ end }) => (end ?? Infinity) <= signedAt);
+  const hasFailed = inRetry || inGrace || graceEnd !== null;
+  const undated = hasFailed && over.length > 0 ? over : begun;
+  return sorted(sorted(ending.length > 0 ? ending : undated, LINEAGE), [beganBy]).at(-1);
 };
 
 /**
