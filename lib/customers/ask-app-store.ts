@@ -237,6 +237,12 @@ const leftOut = async (
   return pairs.some(({ lines, before }) => isSilentOnRefund(lines, before, moment)) ? "refund" : null;
 };
 
+/** Facts of an answer whose history is missing: the disagreements and upgrades of the person's other purchases stay open. */
+const withoutHistory = (facts: VerifiedFacts, { key }: Purchase): VerifiedFacts => ({
+  ...facts,
+  origin: facts.origin && { ...facts.origin, askedAbout: key },
+});
+
 /**
  * Asks about a purchase and verifies the answer; null: as in {@link verifiedFactsOf}. A history has no renewal infos,
  * and what it says of a subscription postpones that one's refresh, so the statuses are asked for too. If the statuses
@@ -267,7 +273,7 @@ export const askAppStore = async (
     : await askHistory(questions, app, purchase.key, askedAt + ASKING_MILLISECONDS);
   // An old refund must not block what the statuses tell.
   if (rest.outcome === "unknown" || (rest.outcome !== "answered" && left === "refund"))
-    return { outcome: "answered", content: facts };
+    return { outcome: "answered", content: withoutHistory(facts, purchase) };
   if (rest.outcome !== "answered") return rest;
   const parts = [answer.content, rest.content];
   const both = await verify({
@@ -276,5 +282,5 @@ export const askAppStore = async (
     signedInGrace: parts.flatMap(({ signedInGrace = [] }) => signedInGrace),
   });
   // An old transaction that does not verify stays in the history, and must not block the statuses.
-  return { outcome: "answered", content: both ?? (wasHistory ? null : facts) };
+  return { outcome: "answered", content: both ?? (wasHistory ? null : withoutHistory(facts, purchase)) };
 };

@@ -176,18 +176,28 @@ const followedBy = (source: RefreshSource, further: Instant): RefreshSource => {
 };
 
 /**
- * Time of a known refresh that new facts do not put off; Infinity: none. Somebody may have asked for it. Of Google's, facts that
- * say the same put nothing off. Of the App Store's, what comes by itself puts off only the time that the facts themselves
- * gave: a copy or a renewal info does not answer what was asked.
+ * Whether a known refresh stays, whatever the new facts give: somebody may have asked for it. Of Google's, facts that say the same
+ * put nothing off. Of the App Store's, what comes by itself puts off only the time that the known facts themselves gave (a copy
+ * or a renewal info does not answer what was asked), and an answer without its history only what it was asked about.
  */
+const staysDue = (
+  { askedAt, askedAbout }: FactsOrigin,
+  said: Purchase,
+  { purchase: known, refreshAt }: StoredPurchase & { readonly refreshAt: Instant },
+  heard: Instant,
+): boolean => {
+  if (said.store === "android-store")
+    return refreshAt > heard && sameLines(verifiedAs(said, 0), verifiedAs(known, 0));
+  return askedAt === null
+    ? refreshAt !== nextRefresh(known, lastHeard(known))?.at
+    : askedAbout !== undefined && askedAbout !== said.key;
+};
+
+/** Time of the known refresh, if it stays due; Infinity: it does not, or there is none. */
 const keptRefresh = (origin: FactsOrigin, { purchase, stored }: Joined, heard: Instant): Instant => {
-  const refreshAt = stored?.refreshAt ?? null;
-  if (stored === undefined || refreshAt === null || !origin.canRefresh) return Infinity;
-  const isKept =
-    purchase.store === "android-store"
-      ? refreshAt > heard && sameLines(verifiedAs(purchase, 0), verifiedAs(stored.purchase, 0))
-      : origin.askedAt === null && refreshAt !== nextRefresh(stored.purchase, lastHeard(stored.purchase))?.at;
-  return isKept ? refreshAt : Infinity;
+  if (stored === undefined || stored.refreshAt === null || !origin.canRefresh) return Infinity;
+  const { refreshAt } = stored;
+  return staysDue(origin, purchase, { ...stored, refreshAt }, heard) ? refreshAt : Infinity;
 };
 
 /** The purchase's refresh after new facts, or after the store was asked; null: it stays as it is. */

@@ -1,7 +1,7 @@
 import type { Environment, ProductKind } from "../contract/schemas.ts";
 import type { PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
-import type { ApplicationId } from "../identifiers.ts";
+import type { ApplicationId, PurchaseKey } from "../identifiers.ts";
 
 /** Environments whose purchases a store can be asked about, production first. */
 export const REFRESHED_ENVIRONMENTS = ["production", "sandbox"] as const satisfies readonly Environment[];
@@ -34,6 +34,11 @@ export interface FactsOrigin {
   readonly askedAt: Instant | null;
   /** Time of one more refresh: the store's answer is older than its own notification. A later one is the source's. Unset: none. */
   readonly askAgainAt?: Instant;
+  /**
+   * The purchase whose question the facts answer, where they lack what would answer those of the person's others: their refreshes
+   * stay. Unset: all of them.
+   */
+  readonly askedAbout?: PurchaseKey;
 }
 
 /** A refresh in the queue of its application and store. */

@@ -129,6 +129,16 @@ describe("the refresh of a known purchase", () => {
       { refresh: { from: early, to: { at: AHEAD, source: APPLE } }, refreshAt: AHEAD },
     ]);
   });
+  test("stays where an answer without its history was asked about another purchase", () => {
+    const about = (key: string) => from(APPLE, { askedAt: NOW + 6000, askedAbout: purchaseKey(key) });
+    const early = NOW + 5000;
+    expect(written([signedAgain], about("2"), waiting(early))).toMatchObject([
+      { refresh: null, refreshAt: early },
+    ]);
+    expect(written([signedAgain], about(purchase.key), waiting(early))).toMatchObject([
+      { refresh: { from: early, to: { at: AHEAD, source: APPLE } }, refreshAt: AHEAD },
+    ]);
+  });
   test("that was put off stays put off while the same facts come again by themselves", () => {
     expect(written([purchase], from(APPLE), waiting(PUT_OFF))).toEqual([]);
   });

@@ -536,6 +536,44 @@ describe("a subscription whose statuses leave out what happened to it", () => {
   });
 });
 
+test("an answer without its history leaves the refresh of the person's other disagreement due, and one with it does not", async () => {
+  const PERIOD = { startsAt: NOW - 10 * DAY, endsAt: NOW + 355 * DAY };
+  const yearly = (id: string, more = {}) =>
+    aLine({ event: "w21", transactionIdentifier: id, ...PERIOD, ...more });
+  const refunded = { revokedAt: END - 3 * DAY, verifiedAt: END - 3 * DAY };
+  const world = aWorld();
+  const purchases = [
+    aPurchase({ key: "1", lines: [aLine({ transactionIdentifier: "1", event: "1" })] }),
+    // Signed without its refund since, under another id.
+    aPurchase({ key: "2", lines: [yearly("21", refunded), yearly("22", { verifiedAt: END })] }),
+  ];
+  await world.at(END).store({ purchases, origin: fromApple() });
+  expect((await queuedOf(world))["2"]).toBe(END + 5000);
+  const other = (transactionId: string) =>
+    renewed("2", {
+      transactionId,
+      webOrderLineItemId: "w21",
+      purchaseDate: PERIOD.startsAt,
+      expiresDate: PERIOD.endsAt,
+    });
+  const told = statuses(renewed("1"), other("22"));
+  const unavailable = { outcome: "unavailable", retryAt: null, status: 503, reason: null } as const;
+  const without = { ...told, transactionHistory: () => Promise.resolve(unavailable) };
+  expect(await refresh(world, without)).toEqual({ outcome: "stored" });
+  const queued = await queuedOf(world);
+  expect(queued["2"]).toBe(END + 5000);
+  // What was asked about is answered.
+  expect(queued["1"]).toBeGreaterThan(ASKED + DAY);
+
+  const transactionHistory = () =>
+    Promise.resolve({
+      outcome: "answered" as const,
+      content: { signedTransactions: [signed(other("21")), signed(other("22"))], next: null },
+    });
+  expect(await refresh(world, { ...told, transactionHistory })).toEqual({ outcome: "stored" });
+  expect((await queuedOf(world))["2"]).toBeGreaterThan(ASKED + DAY);
+});
+
 describe("transaction ids that disagree", () => {
   const disputed = async (ids: number) => {
     const world = aWorld();
