@@ -377,8 +377,11 @@ export const EQUIVALENT: Readonly<Record<string, readonly EquivalentChange[]>> =
         "replacedAt === null",
         "false",
       ],
-      ["const whole = counting[index]?.line;", "counting[index]?.line", "counting[index].line"],
-      ["const isWhole = whole !== undefined && line.endsAt === whole.endsAt;", "whole !== undefined", "true"],
+      [
+        "const isWhole = asDated !== undefined && line.endsAt === asDated.endsAt;",
+        "asDated !== undefined",
+        "true",
+      ],
       [
         "counting.get(ofPerson(holding))?.get(purchase.key) ??",
         "counting.get(ofPerson(holding))?.get",
