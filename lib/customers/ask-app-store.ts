@@ -24,7 +24,9 @@ export interface AppStoreQuestions extends IosStoreCustomers {
   readonly appStore: AppStoreServer;
 }
 
-type Asked = AppStoreAnswer<SignedFacts>;
+/** `isCut`: of the history there is more than was read. */
+type AskedFacts = SignedFacts & { readonly isCut?: boolean };
+type Asked = AppStoreAnswer<AskedFacts>;
 
 /** Maximum number of history pages read. The latest changes come first, refunds among them. */
 const HISTORY_PAGES = 20;
@@ -48,7 +50,10 @@ const askHistory = async (
     revision = answer.content.next;
     if (revision === null || now() >= until) break;
   }
-  return { outcome: "answered", content: { signedTransactions, signedRenewalInfos: [] } };
+  return {
+    outcome: "answered",
+    content: { signedTransactions, signedRenewalInfos: [], isCut: revision !== null },
+  };
 };
 
 /** Transaction ids asked about one by one; the others wait for the next refresh. */
@@ -150,7 +155,7 @@ const verifiedFactsOf = async (
   configuration: IosStoreConfiguration,
   { bundleIdentifier, environment }: AppStoreApp,
   lineage: PurchaseReference,
-  { signedTransactions, signedRenewalInfos, signedInGrace = [] }: SignedFacts,
+  { signedTransactions, signedRenewalInfos, signedInGrace = [], isCut = false }: AskedFacts,
   askedAt: Instant,
 ): Promise<VerifiedFacts | null> => {
   const trust: Trust = { roots: trustedRoots, xcodeCertificates: new Set() };
@@ -162,6 +167,8 @@ const verifiedFactsOf = async (
     ...payload,
     isInGrace: signedInGrace.includes(jws),
   }));
+  const isWhole = signed.isWhole && infos.isWhole;
+  const origin = iosStoreOrigin(configuration, askedAt);
   const first = { bundleIdentifier, environment, appTransactionIdentifier: null };
   const factsOf = (
     told: readonly Transaction[],
@@ -175,13 +182,13 @@ const verifiedFactsOf = async (
       purchases: purchasesOf(told),
       renewals: renewalsOf(infos, told),
       acknowledgementDue: null,
-      origin: iosStoreOrigin(configuration, askedAt),
+      origin: isWhole && !isCut ? origin : { ...origin, askedAbout: lineage.key },
     };
   };
   const isOf = ({ originalTransactionIdentifier }: { originalTransactionIdentifier: string }): boolean =>
     originalTransactionIdentifier === lineage.key;
   const own = transactions.filter(isOf);
-  if (!(signed.isWhole && infos.isWhole) && own.length === 0) return null;
+  if (!isWhole && own.length === 0) return null;
   const all = factsOf(transactions, renewalInfos);
   if (all !== null) return all;
   const alone = factsOf(own, renewalInfos.filter(isOf));
@@ -258,7 +265,7 @@ export const askAppStore = async (
 ): Promise<AppStoreAnswer<VerifiedFacts | null>> => {
   const answer = await askAbout(questions, app, purchase, askedAt + ASKING_MILLISECONDS);
   if (answer.outcome !== "answered") return answer;
-  const verify = async (signed: SignedFacts): Promise<VerifiedFacts | null> =>
+  const verify = async (signed: AskedFacts): Promise<VerifiedFacts | null> =>
     verifiedFactsOf(questions, configuration, app, purchase, signed, askedAt);
   const facts = await verify(answer.content);
   if (facts === null) return { outcome: "answered", content: null };
@@ -275,11 +282,12 @@ export const askAppStore = async (
   if (rest.outcome === "unknown" || (rest.outcome !== "answered" && left === "refund"))
     return { outcome: "answered", content: withoutHistory(facts, purchase) };
   if (rest.outcome !== "answered") return rest;
-  const parts = [answer.content, rest.content];
+  const parts: readonly AskedFacts[] = [answer.content, rest.content];
   const both = await verify({
     signedTransactions: parts.flatMap(({ signedTransactions }) => signedTransactions),
     signedRenewalInfos: parts.flatMap(({ signedRenewalInfos }) => signedRenewalInfos),
     signedInGrace: parts.flatMap(({ signedInGrace = [] }) => signedInGrace),
+    isCut: parts.some(({ isCut }) => isCut === true),
   });
   // An old transaction that does not verify stays in the history, and must not block the statuses.
   return { outcome: "answered", content: both ?? (wasHistory ? null : withoutHistory(facts, purchase)) };

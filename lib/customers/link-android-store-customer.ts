@@ -6,7 +6,7 @@ import type {
 import { ServiceError } from "../contract/errors.ts";
 import type { AndroidStoreLinkRequest, LinkResponse } from "../contract/schemas.ts";
 import { productKindOf, type Purchase } from "../entitlements/purchase.ts";
-import { isLongOver } from "../freshness/refresh-times.ts";
+import { endedLongAgo, isLongOver } from "../freshness/refresh-times.ts";
 import { accountId, type ApplicationId } from "../identifiers.ts";
 import { purchaseKeyOfToken } from "../stores/android-store/purchase-token.ts";
 import { selecting, type VerifiedPurchase } from "../stores/android-store/reading.ts";
@@ -59,8 +59,8 @@ const storedPurchase = async (
       replaces: null,
       samePerson: [],
       predecessors: [],
-      // Until it is long over it may be paid or renewed by now, so it moves no customer that may be inactive.
-      isPending: !isOver || purchase.lines.length === 0,
+      // Until its end is long ago it may be paid or renewed by now, so it moves no customer that may be inactive.
+      isPending: purchase.lines.length === 0 || !(isOver || endedLongAgo(purchase, moment)),
       isClosed: isOver,
       goesOn: null,
       acknowledgement: null,

@@ -177,31 +177,39 @@ const followedBy = (source: RefreshSource, further: Instant): RefreshSource => {
 
 /**
  * Whether a known refresh stays, whatever the new facts give: somebody may have asked for it. Of Google's, facts that say the same
- * put nothing off. Of the App Store's, what comes by itself puts off only the time that the known facts themselves gave (a copy
- * or a renewal info does not answer what was asked), and an answer without its history only what it was asked about.
+ * put nothing off. Of the App Store's, what comes by itself puts off no refresh that is about to be made at another time than
+ * the known facts gave (a copy or a renewal info does not answer what was asked), and an answer without its history only what
+ * it was asked about.
  */
 const staysDue = (
   { askedAt, askedAbout }: FactsOrigin,
   said: Purchase,
   { purchase: known, refreshAt }: StoredPurchase & { readonly refreshAt: Instant },
   heard: Instant,
+  moment: Instant,
 ): boolean => {
   if (said.store === "android-store")
     return refreshAt > heard && sameLines(verifiedAs(said, 0), verifiedAs(known, 0));
+  // One that was put off for longer, as where a key is rejected, gives way to news: otherwise each renewal would add one.
   return askedAt === null
-    ? refreshAt !== nextRefresh(known, lastHeard(known))?.at
+    ? refreshAt <= moment + LIFTED_ASKED_AFTER && refreshAt !== nextRefresh(known, lastHeard(known))?.at
     : askedAbout !== undefined && askedAbout !== said.key;
 };
 
 /** Time of the known refresh, if it stays due; Infinity: it does not, or there is none. */
-const keptRefresh = (origin: FactsOrigin, { purchase, stored }: Joined, heard: Instant): Instant => {
+const keptRefresh = (
+  origin: FactsOrigin,
+  { purchase, stored }: Joined,
+  heard: Instant,
+  moment: Instant,
+): Instant => {
   if (stored === undefined || stored.refreshAt === null || !origin.canRefresh) return Infinity;
   const { refreshAt } = stored;
-  return staysDue(origin, purchase, { ...stored, refreshAt }, heard) ? refreshAt : Infinity;
+  return staysDue(origin, purchase, { ...stored, refreshAt }, heard, moment) ? refreshAt : Infinity;
 };
 
 /** The purchase's refresh after new facts, or after the store was asked; null: it stays as it is. */
-const refreshMoveOf = (origin: FactsOrigin | null, joined: Joined): RefreshMove | null => {
+const refreshMoveOf = (origin: FactsOrigin | null, joined: Joined, moment: Instant): RefreshMove | null => {
   if (origin === null) return null;
   const { purchase, stored, hasChanged } = joined;
   const from = stored?.refreshAt ?? null;
@@ -209,7 +217,7 @@ const refreshMoveOf = (origin: FactsOrigin | null, joined: Joined): RefreshMove 
   const [again = Infinity, further = Infinity] = timesToAskAgain(origin, heard);
   if (!hasChanged && origin.askedAt === null && (again === Infinity || from === again)) return null;
   const next = origin.canRefresh ? nextRefresh(purchase, heard, origin.askedAt) : null;
-  const scheduled = Math.min(next?.at ?? Infinity, keptRefresh(origin, joined, heard));
+  const scheduled = Math.min(next?.at ?? Infinity, keptRefresh(origin, joined, heard, moment));
   // A refresh names one that follows it. Where two are asked for, a scheduled one gives way to the first, a minute away at most.
   // So it does on iOS, where the time of the first must not be one that the facts give.
   const isFirst = further !== Infinity || (purchase.store === "ios-store" && again !== Infinity);
@@ -237,7 +245,7 @@ const followUp = (input: PlanInput, joined: Joined) => {
   const given = originOf(input.origin, said, stored);
   const isLifted = input.liftsErasures && input.known.erasedPurchases.has(reference);
   const origin = given !== null && isLifted ? askedSoon(given, purchase, input.moment) : given;
-  const refresh = refreshMoveOf(origin, joined);
+  const refresh = refreshMoveOf(origin, joined, input.moment);
   const bundle = origin?.source.store === "ios-store" ? origin.source.bundleIdentifier : null;
   return {
     reference,

@@ -1,7 +1,6 @@
 import type { Environment } from "../contract/schemas.ts";
-import { HOUR } from "../duration.ts";
 import { compare } from "../order.ts";
-import { isPeriod } from "./periods.ts";
+import { CHARGED_AHEAD_MILLISECONDS, isPeriod } from "./periods.ts";
 import { lineOrder, lineText, type Line } from "./purchase.ts";
 import type { Instant } from "./time.ts";
 
@@ -163,9 +162,6 @@ const upToUpgrade = (line: Line): Line =>
     : line;
 
 export const eventName = ({ productIdentifier, event }: Line): string => `${productIdentifier} ${event}`;
-
-/** Longest time before a period's end at which its renewal, charged ahead of time, begins; a day is usual. */
-export const CHARGED_AHEAD_MILLISECONDS = 48 * HOUR;
 
 /**
  * Whether two copies under one name are of one subscription period: they have the same end or start, one contains the

@@ -1,6 +1,10 @@
+import { HOUR } from "../duration.ts";
 import { compare } from "../order.ts";
 import type { Line } from "./purchase.ts";
 import type { Renewal } from "./renewal.ts";
+
+/** Longest time before a period's end at which its renewal, charged ahead of time, begins; a day is usual. */
+export const CHARGED_AHEAD_MILLISECONDS = 48 * HOUR;
 
 /** Whether a line is a period of a subscription. */
 export const isPeriod = ({ nature }: Line): boolean => nature === "auto_renewable";
@@ -18,13 +22,13 @@ const beganBy = (period: Line): number => Math.min(period.startsAt ?? 0, endOf(p
 export const beganLast = (periods: readonly Line[]): Line | undefined =>
   periods.toSorted((a, b) => compare(beganBy(a), beganBy(b))).at(-1);
 
-/** Whether it reports a payment that failed, which is that of a period that is over. */
+/** Whether it reports a payment that failed: that of a period which is over, or about to be. */
 const reportsFailure = ({ isInBillingRetry, isInGrace, graceEndsAt }: Renewal): boolean =>
   isInBillingRetry || isInGrace || graceEndsAt !== null;
 
 /**
  * The period that a renewal info is about: the one that ends at its renewal date, otherwise the last one that had begun
- * when it was signed, and was over by then if a payment failed. It never applies to a later one, so an old report of a failing
+ * when it was signed, and was over by then, or about to be, if a payment failed. It never applies to a later one, so an old report of a failing
  * payment does not end a period paid since, nor the one that recovered it, which begins at the end of the one before.
  *
  * @param lines of the lineage's events, oldest first
@@ -37,7 +41,7 @@ export const periodOf = (renewal: Renewal, lines: readonly Line[]): Line | undef
       periods.filter(({ endsAt, standing }) => endsAt === renewal.periodEndsAt && standing === "entitled"),
     ) ??
     (reportsFailure(renewal)
-      ? beganLast(begun.filter((period) => endOf(period) <= renewal.signedAt))
+      ? beganLast(begun.filter((period) => endOf(period) <= renewal.signedAt + CHARGED_AHEAD_MILLISECONDS))
       : undefined) ??
     beganLast(begun)
   );

@@ -1,9 +1,16 @@
 import type { PurchaseKey } from "../identifiers.ts";
-import { CHARGED_AHEAD_MILLISECONDS, eventLines } from "./events.ts";
+import { eventLines } from "./events.ts";
 import type { Holding } from "./holding.ts";
 import { countingEvents, type CountingEvent } from "./lineages.ts";
 import { CLOCK_TOLERANCE_MILLISECONDS, type Moment } from "./moment.ts";
-import { isGivenBackBeside, isPeriod, isSucceeded, neverBegan, periodOf } from "./periods.ts";
+import {
+  CHARGED_AHEAD_MILLISECONDS,
+  isGivenBackBeside,
+  isPeriod,
+  isSucceeded,
+  neverBegan,
+  periodOf,
+} from "./periods.ts";
 import { isBeforeReplacement, type Line, type Purchase } from "./purchase.ts";
 import type { Renewal } from "./renewal.ts";
 import type { Instant } from "./time.ts";

@@ -313,6 +313,13 @@ export const nextRefresh = (
     .reduce<Refresh | null>((first, one) => (first === null || one.at < first.at ? one : first), null);
 };
 
+/** Last end of a purchase's lines; 0: none has one. */
+const lastEnd = ({ lines }: Purchase): Instant => Math.max(0, ...lines.map(({ endsAt }) => endsAt ?? 0));
+
+/** Whether a purchase ended at least 60 days ago: so long, stores know what has ended. False where nothing has an end. */
+export const endedLongAgo = (purchase: Purchase, moment: Instant): boolean =>
+  lastEnd(purchase) > 0 && moment >= lastEnd(purchase) + KEPT_AFTER_END;
+
 /**
  * Whether a purchase that its store no longer knows need not be asked about again: it ended, and was last heard of, at
  * least 60 days ago. Never for an iOS purchase without an end: it is asked about too seldom to matter.
@@ -320,8 +327,7 @@ export const nextRefresh = (
 export const isLongOver = (purchase: Purchase, moment: Instant): boolean => {
   const { store, lines } = purchase;
   if (store === "ios-store" && lines.some(({ endsAt }) => endsAt === null)) return false;
-  const last = Math.max(lastHeard(purchase), ...lines.map(({ endsAt }) => endsAt ?? 0));
-  return moment >= last + KEPT_AFTER_END;
+  return moment >= Math.max(lastHeard(purchase), lastEnd(purchase)) + KEPT_AFTER_END;
 };
 
 /** Reason of a refresh at a time; null: the facts give none, so a person asked for it. */

@@ -384,6 +384,15 @@ describe("a link that the store answers 410, by mistake", () => {
       expect(await dropped(() => world.at(NOW + days * DAY).link(token, "user-2"))).toBe(outcome);
     },
   );
+  test("moves one whose end is long ago, whenever it was heard of since", async () => {
+    const world = aWorld("when_inactive");
+    const token = buy();
+    await world.at(NOW).link(token);
+    await world.at(NOW + 80 * DAY).hear(token);
+    const linkAt = (days: number) => dropped(() => world.at(NOW + days * DAY).link(token, "user-2"));
+    expect(await linkAt(81)).toBe("CUSTOMER_ALREADY_LINKED");
+    expect(await linkAt(100)).toBe("linked");
+  });
   test("moves no purchase whose payment is pending", async () => {
     const world = aWorld("when_inactive");
     const token = buy({ pending: true });

@@ -129,6 +129,14 @@ describe("the refresh of a known purchase", () => {
       { refresh: { from: early, to: { at: AHEAD, source: APPLE } }, refreshAt: AHEAD },
     ]);
   });
+  test("that was put off for longer gives way to a renewal", () => {
+    const renewed = aPurchase({ lines: [aLine({ endsAt: END + 30 * DAY, verifiedAt: NOW })] });
+    const moved = (refreshAt: Instant) => written([renewed], from(APPLE), waiting(refreshAt))[0]?.refreshAt;
+    for (const refreshAt of [NOW - DAY, NOW + 5000]) expect(moved(refreshAt)).toBe(refreshAt);
+    const monthAfterItsStart = END;
+    for (const refreshAt of [NOW + 5001, NOW + HOUR, AHEAD])
+      expect(moved(refreshAt)).toBe(monthAfterItsStart);
+  });
   test("stays where an answer without its history was asked about another purchase", () => {
     const about = (key: string) => from(APPLE, { askedAt: NOW + 6000, askedAbout: purchaseKey(key) });
     const early = NOW + 5000;

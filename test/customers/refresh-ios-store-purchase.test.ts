@@ -536,7 +536,7 @@ describe("a subscription whose statuses leave out what happened to it", () => {
   });
 });
 
-test("an answer without its history leaves the refresh of the person's other disagreement due, and one with it does not", async () => {
+test("an answer without the whole history leaves the refresh of the person's other disagreement due, and one with it does not", async () => {
   const PERIOD = { startsAt: NOW - 10 * DAY, endsAt: NOW + 355 * DAY };
   const yearly = (id: string, more = {}) =>
     aLine({ event: "w21", transactionIdentifier: id, ...PERIOD, ...more });
@@ -557,19 +557,32 @@ test("an answer without its history leaves the refresh of the person's other dis
       expiresDate: PERIOD.endsAt,
     });
   const told = statuses(renewed("1"), other("22"));
-  const unavailable = { outcome: "unavailable", retryAt: null, status: 503, reason: null } as const;
-  const without = { ...told, transactionHistory: () => Promise.resolve(unavailable) };
-  expect(await refresh(world, without)).toEqual({ outcome: "stored" });
-  const queued = await queuedOf(world);
-  expect(queued["2"]).toBe(END + 5000);
-  // What was asked about is answered.
-  expect(queued["1"]).toBeGreaterThan(ASKED + DAY);
-
-  const transactionHistory = () =>
+  const page = (ids: readonly string[], next: string | null = null, more = {}) =>
     Promise.resolve({
       outcome: "answered" as const,
-      content: { signedTransactions: [signed(other("21")), signed(other("22"))], next: null },
+      content: { signedTransactions: ids.map((id) => signed({ ...other(id), ...more })), next },
     });
+  let clock = ASKED;
+  const late = (): Promise<Awaited<ReturnType<typeof page>>> => {
+    clock += 16_000;
+    return page(["22"], "2");
+  };
+  const unavailable = { outcome: "unavailable", retryAt: null, status: 503, reason: null } as const;
+  for (const transactionHistory of [
+    () => Promise.resolve(unavailable),
+    late,
+    () => page(["21"], null, { type: "Something New" }),
+  ]) {
+    clock = ASKED;
+    const answers = { ...told, transactionHistory };
+    expect(await refresh(world, answers, { now: () => clock })).toEqual({ outcome: "stored" });
+    const queued = await queuedOf(world);
+    expect(queued["2"]).toBe(END + 5000);
+    // What was asked about is answered.
+    expect(queued["1"]).toBeGreaterThan(ASKED + DAY);
+  }
+
+  const transactionHistory = () => page(["21", "22"]);
   expect(await refresh(world, { ...told, transactionHistory })).toEqual({ outcome: "stored" });
   expect((await queuedOf(world))["2"]).toBeGreaterThan(ASKED + DAY);
 });

@@ -60,10 +60,12 @@ describe("a renewal info speaks of", () => {
     ["is in billing retry", { isInBillingRetry: true }],
     ["is in a grace period", { isInGrace: true }],
     ["has a grace period's end", { graceEndsAt: NOW + 33 * DAY }],
-  ])("the last that was over when it was signed, if one was and it %s", (_, more) => {
+  ])("the last that was over when it was signed, or two days later, if one was and it %s", (_, more) => {
     expect(spokenOf([first, second, third], 33, 31, more)).toBe("1");
     expect(spokenOf([first, second, third], null, 30, more)).toBe("1");
     expect(spokenOf([first, second, third], null, 29.9, more)).toBe("1");
+    expect(spokenOf([first, second, third], null, 57.9, more)).toBe("1");
+    expect(spokenOf([first, second, third], null, 58, more)).toBe("2");
     expect(spokenOf([first, second, third], null, 61, more)).toBe("2");
     expect(spokenOf([second, third], null, 31, more)).toBe("2");
     expect(spokenOf([first, second, third], 60, 31, more)).toBe("2");

@@ -583,13 +583,13 @@ const beganBy = ({ start, end }: Event): number => Math.min(start, end ?? Infini
 
 /**
  * The period that a renewal info speaks of: the one that ends at its date, else the last that had begun by then. A payment fails
- * for a period that is over: where one is, it speaks of no running one.
+ * for a period that is over, or that may be charged: where one is, it speaks of no other that runs.
  */
 const spokenOf = (periods: readonly Event[], renewal: IosRenewal): Event | undefined => {
   const { renewalDate, signedAt, inRetry, inGrace, graceEnd } = renewal;
   const ending = periods.filter(({ end, fact }) => end === renewalDate && !fact.upgraded);
   const begun = periods.filter((period) => beganBy(period) <= signedAt);
-  const over = begun.filter(({ end }) => (end ?? Infinity) <= signedAt);
+  const over = begun.filter(({ end }) => (end ?? Infinity) <= signedAt + AHEAD);
   const hasFailed = inRetry || inGrace || graceEnd !== null;
   const undated = hasFailed && over.length > 0 ? over : begun;
   return sorted(sorted(ending.length > 0 ? ending : undated, LINEAGE), [beganBy]).at(-1);
