@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { codeOf, LocalError } from "./local-error.ts";
 
 /** Holds the ids of the processes that use a data folder: the service, and below it its database. */
-export const LOCK_FILE = ".in-use-by";
+const LOCK_FILE = ".in-use-by";
 
 /** Exclusive use of a data folder. */
 export interface FolderLock {

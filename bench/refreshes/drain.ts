@@ -61,7 +61,7 @@ const eachOf = async <T>(items: readonly T[], act: (item: T) => Promise<unknown>
 };
 
 /** Links subscribers: one count per application. */
-export const ending = async (counts: readonly number[]): Promise<Ending> => {
+const ending = async (counts: readonly number[]): Promise<Ending> => {
   const world = await createWorld();
   const [configuration] = world.application.iosStore;
   if (configuration === undefined) throw new Error("The application has no bundle.");

@@ -33,7 +33,7 @@ export interface TenantRow {
   readonly measured: { readonly median: number; readonly worst: number };
 }
 
-export const LEEWAY = 15 * MINUTE;
+const LEEWAY = 15 * MINUTE;
 export const ENDS = 10_000;
 const FEW = 5;
 

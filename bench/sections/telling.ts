@@ -51,7 +51,7 @@ export interface Burst {
 
 const CHANGES = 20;
 export const TOGETHER = 100;
-export const BURST = 10_000;
+const BURST = 10_000;
 const LINKS_AT_ONCE = 20;
 const INVOCATION_MILLISECONDS = 110_000;
 

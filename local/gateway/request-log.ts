@@ -115,7 +115,7 @@ const reasonText = (
 };
 
 /** `POST /v1/customers/ios-store/link 400 12 ms INVALID_APP_TRANSACTION: the app's Apple ID is 12, the manifest says 34`. */
-export const requestText = (request: AnsweredRequest, line: FunctionLine | null): string => {
+const requestText = (request: AnsweredRequest, line: FunctionLine | null): string => {
   const { method, path, status, milliseconds, refusal } = request;
   const body = refusal === null ? null : parsed(refusalBody, refusal);
   return [

@@ -21,7 +21,7 @@ const LEEWAY = 15 * MINUTE;
 const BETWEEN_SWEEPS = 10 * DAY;
 
 /** Accounts of the persons, and the persons' app transaction ids. */
-export const ACCOUNTS = ["a", "b"];
+const ACCOUNTS = ["a", "b"];
 const PERSONS = ["704000000000001", "704000000000002"];
 
 const applicationWith = (stores: Stores): Application => {
