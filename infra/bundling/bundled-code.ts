@@ -1,11 +1,13 @@
 import { writeFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { AssetHashType, DockerImage } from "aws-cdk-lib";
 import { Code, type AssetCode } from "aws-cdk-lib/aws-lambda";
 import { buildSync, type BuildOptions } from "esbuild";
 
 const PROJECT = fileURLToPath(new URL("../../", import.meta.url));
+/** The CDK requires a source folder. It is never read: the bundles have their own modules. */
+const FOLDER = fileURLToPath(new URL(".", import.meta.url));
 /** Module that replaces a package with the part that the functions use. Each file gives its reason. */
 const standIn = (name: string): string => fileURLToPath(new URL(`stand-ins/${name}.ts`, import.meta.url));
 
@@ -73,19 +75,17 @@ export const bundledCode = (modules: Modules): ((name: string) => AssetCode) => 
   const bundleOf = (name: string): Uint8Array => {
     bundles ??= bundle(modules);
     const found = bundles.get(name);
-    if (found === undefined) throw new RangeError(`There is no bundle of ${name}.`);
+    if (found === undefined) throw new RangeError(`There is no module of ${name}.`);
     return found;
   };
-  return (name) => {
-    const entry = modules[name];
-    if (entry === undefined) throw new RangeError(`There is no module of ${name}.`);
-    return Code.fromAsset(dirname(entry), {
+  return (name) =>
+    Code.fromAsset(FOLDER, {
       assetHashType: AssetHashType.OUTPUT,
       bundling: {
         // The CDK requires a fallback image. It is never used: local bundling succeeds or throws.
         image: DockerImage.fromRegistry("none"),
         // Never run. It is part of the CDK's cache key, which must differ between the assets of one folder.
-        command: [entry],
+        command: [name],
         local: {
           tryBundle: (outputFolder) => {
             writeFileSync(join(outputFolder, "index.cjs"), bundleOf(name));
@@ -94,5 +94,4 @@ export const bundledCode = (modules: Modules): ((name: string) => AssetCode) => 
         },
       },
     });
-  };
 };

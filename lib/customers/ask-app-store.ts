@@ -2,6 +2,7 @@ import type { Application, IosStoreConfiguration } from "../applications/applica
 import { eventsOf } from "../entitlements/events.ts";
 import { referenceText, type Line, type Purchase, type PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
+import type { FactsOrigin } from "../freshness/refresh.ts";
 import { isDisputed } from "../freshness/refresh-times.ts";
 import { compare } from "../order.ts";
 import { disagreement } from "../stores/ios-store/agreement.ts";
@@ -145,6 +146,12 @@ const verifyEach = async <Payload>(
   return { verified, isWhole };
 };
 
+/** Origin of an answer that lacks a part: the disagreements and upgrades of the person's other purchases stay open. */
+const onlyAbout = (origin: FactsOrigin, { key }: PurchaseReference): FactsOrigin => ({
+  ...origin,
+  askedAbout: key,
+});
+
 /**
  * The verified facts of an answer; null: it says nothing that verifies about the purchase that was asked about, or is of
  * another app. If an answer is about several persons, as after a migration of an Apple Account, only the lineage that was
@@ -182,7 +189,7 @@ const verifiedFactsOf = async (
       purchases: purchasesOf(told),
       renewals: renewalsOf(infos, told),
       acknowledgementDue: null,
-      origin: isWhole && !isCut ? origin : { ...origin, askedAbout: lineage.key },
+      origin: isWhole && !isCut ? origin : onlyAbout(origin, lineage),
     };
   };
   const isOf = ({ originalTransactionIdentifier }: { originalTransactionIdentifier: string }): boolean =>
@@ -244,12 +251,6 @@ const leftOut = async (
   return pairs.some(({ lines, before }) => isSilentOnRefund(lines, before, moment)) ? "refund" : null;
 };
 
-/** Facts of an answer whose history is missing: the disagreements and upgrades of the person's other purchases stay open. */
-const withoutHistory = (facts: VerifiedFacts, { key }: Purchase): VerifiedFacts => ({
-  ...facts,
-  origin: facts.origin && { ...facts.origin, askedAbout: key },
-});
-
 /**
  * Asks about a purchase and verifies the answer; null: as in {@link verifiedFactsOf}. A history has no renewal infos,
  * and what it says of a subscription postpones that one's refresh, so the statuses are asked for too. If the statuses
@@ -269,6 +270,7 @@ export const askAppStore = async (
     verifiedFactsOf(questions, configuration, app, purchase, signed, askedAt);
   const facts = await verify(answer.content);
   if (facts === null) return { outcome: "answered", content: null };
+  const part = { ...facts, origin: facts.origin && onlyAbout(facts.origin, purchase) };
 
   const wasHistory = !isSubscription(purchase);
   const namesSubscription = facts.purchases.some((proven) => isSubscription(proven.purchase));
@@ -280,7 +282,7 @@ export const askAppStore = async (
     : await askHistory(questions, app, purchase.key, askedAt + ASKING_MILLISECONDS);
   // An old refund must not block what the statuses tell.
   if (rest.outcome === "unknown" || (rest.outcome !== "answered" && left === "refund"))
-    return { outcome: "answered", content: withoutHistory(facts, purchase) };
+    return { outcome: "answered", content: part };
   if (rest.outcome !== "answered") return rest;
   const parts: readonly AskedFacts[] = [answer.content, rest.content];
   const both = await verify({
@@ -290,5 +292,5 @@ export const askAppStore = async (
     isCut: parts.some(({ isCut }) => isCut === true),
   });
   // An old transaction that does not verify stays in the history, and must not block the statuses.
-  return { outcome: "answered", content: both ?? (wasHistory ? null : withoutHistory(facts, purchase)) };
+  return { outcome: "answered", content: both ?? (wasHistory ? null : part) };
 };

@@ -176,36 +176,26 @@ const followedBy = (source: RefreshSource, further: Instant): RefreshSource => {
 };
 
 /**
- * Whether a known refresh stays, whatever the new facts give: somebody may have asked for it. Of Google's, facts that say the same
- * put nothing off. Of the App Store's, what comes by itself puts off no refresh that is about to be made at another time than
- * the known facts gave (a copy or a renewal info does not answer what was asked), and an answer without its history only what
- * it was asked about.
+ * Time of the known refresh, where new facts do not put it off, as somebody may have asked for it; Infinity: they may, or there is
+ * none. Google's facts put nothing off if they say the same. What comes from the App Store by itself does not answer what was
+ * asked: it leaves a refresh that is about to be made at another time than the known facts give. An answer that lacks a part
+ * leaves all but the purchase that it was asked about.
  */
-const staysDue = (
-  { askedAt, askedAbout }: FactsOrigin,
-  said: Purchase,
-  { purchase: known, refreshAt }: StoredPurchase & { readonly refreshAt: Instant },
-  heard: Instant,
-  moment: Instant,
-): boolean => {
-  if (said.store === "android-store")
-    return refreshAt > heard && sameLines(verifiedAs(said, 0), verifiedAs(known, 0));
-  // One that was put off for longer, as where a key is rejected, gives way to news: otherwise each renewal would add one.
-  return askedAt === null
-    ? refreshAt <= moment + LIFTED_ASKED_AFTER && refreshAt !== nextRefresh(known, lastHeard(known))?.at
-    : askedAbout !== undefined && askedAbout !== said.key;
-};
-
-/** Time of the known refresh, if it stays due; Infinity: it does not, or there is none. */
 const keptRefresh = (
-  origin: FactsOrigin,
+  { canRefresh, askedAt, askedAbout }: FactsOrigin,
   { purchase, stored }: Joined,
   heard: Instant,
   moment: Instant,
 ): Instant => {
-  if (stored === undefined || stored.refreshAt === null || !origin.canRefresh) return Infinity;
-  const { refreshAt } = stored;
-  return staysDue(origin, purchase, { ...stored, refreshAt }, heard, moment) ? refreshAt : Infinity;
+  if (stored === undefined || stored.refreshAt === null || !canRefresh) return Infinity;
+  const { purchase: known, refreshAt } = stored;
+  const keptIf = (isKept: boolean): Instant => (isKept ? refreshAt : Infinity);
+  if (purchase.store === "android-store")
+    return keptIf(refreshAt > heard && sameLines(verifiedAs(purchase, 0), verifiedAs(known, 0)));
+  if (askedAt !== null) return keptIf(askedAbout !== undefined && askedAbout !== purchase.key);
+  // One that was put off for longer, as where a key is rejected, gives way to news: otherwise each renewal would add one.
+  const isImminent = refreshAt <= moment + LIFTED_ASKED_AFTER;
+  return keptIf(isImminent && refreshAt !== nextRefresh(known, lastHeard(known))?.at);
 };
 
 /** The purchase's refresh after new facts, or after the store was asked; null: it stays as it is. */
@@ -219,7 +209,7 @@ const refreshMoveOf = (origin: FactsOrigin | null, joined: Joined, moment: Insta
   const next = origin.canRefresh ? nextRefresh(purchase, heard, origin.askedAt) : null;
   const scheduled = Math.min(next?.at ?? Infinity, keptRefresh(origin, joined, heard, moment));
   // A refresh names one that follows it. Where two are asked for, a scheduled one gives way to the first, a minute away at most.
-  // So it does on iOS, where the time of the first must not be one that the facts give.
+  // On iOS it always does: only its time tells it from the refreshes that the facts give.
   const isFirst = further !== Infinity || (purchase.store === "ios-store" && again !== Infinity);
   const at = isFirst ? again : Math.min(scheduled, again);
   if (at === Infinity) return from === null ? null : { from, to: null };

@@ -22,14 +22,15 @@ const beganBy = (period: Line): number => Math.min(period.startsAt ?? 0, endOf(p
 export const beganLast = (periods: readonly Line[]): Line | undefined =>
   periods.toSorted((a, b) => compare(beganBy(a), beganBy(b))).at(-1);
 
-/** Whether it reports a payment that failed: that of a period which is over, or about to be. */
+/** Whether it reports a failed payment, by its words or by a grace period. */
 const reportsFailure = ({ isInBillingRetry, isInGrace, graceEndsAt }: Renewal): boolean =>
   isInBillingRetry || isInGrace || graceEndsAt !== null;
 
 /**
  * The period that a renewal info is about: the one that ends at its renewal date, otherwise the last one that had begun
- * when it was signed, and was over by then, or about to be, if a payment failed. It never applies to a later one, so an old report of a failing
- * payment does not end a period paid since, nor the one that recovered it, which begins at the end of the one before.
+ * when it was signed. Of a payment that failed, it is the last one that was over then, or was to be within two days. It never
+ * applies to a later one, so an old report of a failing payment does not end a period paid since, nor the one that recovered
+ * it, which begins at the end of the one before.
  *
  * @param lines of the lineage's events, oldest first
  */

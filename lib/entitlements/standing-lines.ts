@@ -152,8 +152,9 @@ const isRefundedBefore = ({ standing, revokedAt, endsAt }: Line, startsAt: Insta
 
 /**
  * Whether a renewal was charged ahead of time, and the running period is not known: no known period gives access until its
- * start, nor was the one refunded that ends there. Only a subscription that is running is renewed, so there is access from the charge on, unless another lineage has
- * just replaced this one. A client may hold the latest transaction alone, and a notification tells one.
+ * start, and none that ends there was refunded. Only a subscription that is running is renewed, so there is access from the
+ * charge on, unless another lineage has just replaced this one. A client may hold the latest transaction alone, and a
+ * notification tells one.
  *
  * @param known the lineage's lines, each until the next one took its place
  * @param whole the same lines as the store dates them

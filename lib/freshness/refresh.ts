@@ -34,10 +34,7 @@ export interface FactsOrigin {
   readonly askedAt: Instant | null;
   /** Time of one more refresh: the store's answer is older than its own notification. A later one is the source's. Unset: none. */
   readonly askAgainAt?: Instant;
-  /**
-   * The purchase whose question the facts answer, where they lack what would answer those of the person's others: their refreshes
-   * stay. Unset: all of them.
-   */
+  /** Key of the purchase that the store was asked about, if its answer lacks a part: other refreshes stay. Unset: it lacks none. */
   readonly askedAbout?: PurchaseKey;
 }
 

@@ -582,8 +582,8 @@ const rememberedOf = (facts: readonly IosFact[]): IosFact[] => {
 const beganBy = ({ start, end }: Event): number => Math.min(start, end ?? Infinity);
 
 /**
- * The period that a renewal info speaks of: the one that ends at its date, else the last that had begun by then. A payment fails
- * for a period that is over, or that may be charged: where one is, it speaks of no other that runs.
+ * The period that a renewal info speaks of: the one that ends at its date, else the last that had begun by then. A failed payment
+ * is that of the last one that was over, or whose renewal might be charged by then, if there is one.
  */
 const spokenOf = (periods: readonly Event[], renewal: IosRenewal): Event | undefined => {
   const { renewalDate, signedAt, inRetry, inGrace, graceEnd } = renewal;
@@ -744,8 +744,8 @@ const givenByIos = (
       ? Math.min(event.end, nextOf(event, place)?.start ?? Infinity)
       : event.end;
   /**
-   * Whether a period is known to run until the start of another: it lasts until then, and was not refunded long before the charge.
-   * One that ends at that very start is the one that was renewed, whenever it was refunded.
+   * Whether a period is known to run until the start of another: it lasts until then, and was not refunded long before the
+   * charge. A refunded one that ends at that very start is the one that was renewed, whenever it was refunded.
    */
   const reaches = (other: (typeof counted)[number], place: number, { start, fact }: Event): boolean =>
     other.fact.type === "subscription" &&
