@@ -175,31 +175,27 @@ const followedBy = (source: RefreshSource, further: Instant): RefreshSource => {
   return further === Infinity ? asked : { ...asked, askAgainAt: further };
 };
 
+/** Whether the facts are the store's answer about this purchase: an answer that lacks a part is about one alone. */
+const isAnswerAbout = ({ askedAt, askedAbout }: FactsOrigin, { key }: Purchase): boolean =>
+  askedAt !== null && (askedAbout === undefined || askedAbout === key);
+
 /**
- * Time of the known refresh, where new facts do not put it off, as somebody may have asked for it; Infinity: they may, or there is
- * none. Google's facts put nothing off if they say the same. What comes from the App Store by itself does not answer what was
- * asked: it leaves a refresh that is about to be made at another time than the known facts give. An answer that lacks a part
+ * Time of the known refresh, where new facts do not put it off; Infinity: they do, or there is none. Google's facts put nothing off
+ * if they say the same. What comes from the App Store by itself does not answer what was asked for. An answer that lacks a part
  * leaves all but the purchase that it was asked about.
  */
-const keptRefresh = (
-  { canRefresh, askedAt, askedAbout }: FactsOrigin,
-  { purchase, stored }: Joined,
-  heard: Instant,
-  moment: Instant,
-): Instant => {
-  if (stored === undefined || stored.refreshAt === null || !canRefresh) return Infinity;
-  const { purchase: known, refreshAt } = stored;
-  const keptIf = (isKept: boolean): Instant => (isKept ? refreshAt : Infinity);
-  if (purchase.store === "android-store")
-    return keptIf(refreshAt > heard && sameLines(verifiedAs(purchase, 0), verifiedAs(known, 0)));
-  if (askedAt !== null) return keptIf(askedAbout !== undefined && askedAbout !== purchase.key);
-  // One that was put off for longer, as where a key is rejected, gives way to news: otherwise each renewal would add one.
-  const isImminent = refreshAt <= moment + LIFTED_ASKED_AFTER;
-  return keptIf(isImminent && refreshAt !== nextRefresh(known, lastHeard(known))?.at);
+const keptRefresh = (origin: FactsOrigin, { purchase, stored }: Joined, heard: Instant): Instant => {
+  if (stored === undefined || stored.refreshAt === null || !origin.canRefresh) return Infinity;
+  const { purchase: known, refreshAt, askedForAt } = stored;
+  const isKept =
+    purchase.store === "android-store"
+      ? refreshAt > heard && sameLines(verifiedAs(purchase, 0), verifiedAs(known, 0))
+      : !isAnswerAbout(origin, purchase) && (origin.askedAt !== null || askedForAt !== null);
+  return isKept ? refreshAt : Infinity;
 };
 
 /** The purchase's refresh after new facts, or after the store was asked; null: it stays as it is. */
-const refreshMoveOf = (origin: FactsOrigin | null, joined: Joined, moment: Instant): RefreshMove | null => {
+const refreshMoveOf = (origin: FactsOrigin | null, joined: Joined): RefreshMove | null => {
   if (origin === null) return null;
   const { purchase, stored, hasChanged } = joined;
   const from = stored?.refreshAt ?? null;
@@ -207,11 +203,9 @@ const refreshMoveOf = (origin: FactsOrigin | null, joined: Joined, moment: Insta
   const [again = Infinity, further = Infinity] = timesToAskAgain(origin, heard);
   if (!hasChanged && origin.askedAt === null && (again === Infinity || from === again)) return null;
   const next = origin.canRefresh ? nextRefresh(purchase, heard, origin.askedAt) : null;
-  const scheduled = Math.min(next?.at ?? Infinity, keptRefresh(origin, joined, heard, moment));
+  const scheduled = Math.min(next?.at ?? Infinity, keptRefresh(origin, joined, heard));
   // A refresh names one that follows it. Where two are asked for, a scheduled one gives way to the first, a minute away at most.
-  // On iOS it always does: only its time tells it from the refreshes that the facts give.
-  const isFirst = further !== Infinity || (purchase.store === "ios-store" && again !== Infinity);
-  const at = isFirst ? again : Math.min(scheduled, again);
+  const at = further === Infinity ? Math.min(scheduled, again) : again;
   if (at === Infinity) return from === null ? null : { from, to: null };
   const to = { at, source: followedBy(origin.source, at < again ? again : further) };
   if (from !== at) return { from, to };
@@ -227,6 +221,14 @@ const askedSoon = (origin: FactsOrigin, { environment }: Purchase, moment: Insta
     ? { ...origin, askAgainAt: moment + LIFTED_ASKED_AFTER }
     : origin;
 
+/** Time for which a refresh of the purchase was asked for and is not answered, also by these facts; null: none. */
+const askedForAfter = (origin: FactsOrigin | null, { stored, purchase }: Joined): Instant | null => {
+  const before = stored?.askedForAt ?? null;
+  if (origin === null) return before;
+  if (purchase.store === "ios-store" && origin.askAgainAt !== undefined) return origin.askAgainAt;
+  return isAnswerAbout(origin, purchase) ? null : before;
+};
+
 /** Step 2: what is due of a joined purchase, its acknowledgement and its refresh. */
 const followUp = (input: PlanInput, joined: Joined) => {
   const { reference, said, stored, purchase, hasChanged } = joined;
@@ -235,11 +237,17 @@ const followUp = (input: PlanInput, joined: Joined) => {
   const given = originOf(input.origin, said, stored);
   const isLifted = input.liftsErasures && input.known.erasedPurchases.has(reference);
   const origin = given !== null && isLifted ? askedSoon(given, purchase, input.moment) : given;
-  const refresh = refreshMoveOf(origin, joined, input.moment);
+  const refresh = refreshMoveOf(origin, joined);
+  const refreshAt = refresh === null ? (stored?.refreshAt ?? null) : (refresh.to?.at ?? null);
+  const askedForAt = refreshAt === null ? null : askedForAfter(origin, joined);
   const bundle = origin?.source.store === "ios-store" ? origin.source.bundleIdentifier : null;
   return {
     reference,
-    changed: hasChanged || dueBefore !== acknowledgementDueSince || refresh !== null,
+    changed:
+      hasChanged ||
+      dueBefore !== acknowledgementDueSince ||
+      refresh !== null ||
+      askedForAt !== (stored?.askedForAt ?? null),
     dueBefore,
     stored: {
       purchase,
@@ -247,7 +255,8 @@ const followUp = (input: PlanInput, joined: Joined) => {
       acknowledgementDueSince,
       customer: stored?.customer ?? input.identifier,
       refresh,
-      refreshAt: refresh === null ? (stored?.refreshAt ?? null) : (refresh.to?.at ?? null),
+      refreshAt,
+      askedForAt,
       bundleIdentifier: stored?.bundleIdentifier ?? bundle,
     },
   };

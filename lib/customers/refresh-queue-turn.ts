@@ -10,10 +10,11 @@ import {
   type PauseReason,
   type QueueHealth,
 } from "../freshness/queue-health.ts";
-import { isLongOver, nextRefresh } from "../freshness/refresh-times.ts";
+import { askedForAgain, isLongOver, nextRefresh } from "../freshness/refresh-times.ts";
 import type { DueRefresh } from "../freshness/refresh.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import type { CustomerTable } from "./customer-table.ts";
+import type { StoredPurchase } from "./records.ts";
 import type { RefreshOutcome } from "./refresh-outcome.ts";
 import type { QueueReference, RefreshQueue } from "./refresh-queue.ts";
 
@@ -100,6 +101,27 @@ const isUnanswered = (outcome: RefreshOutcome | null): boolean =>
 
 const textOf = ({ purchase, dueAt }: DueRefresh): string => `${dueAt} ${referenceText(purchase)}`;
 
+/** Next time of a refresh that stored nothing, by the purchase's facts and the outcome; null: there is none. */
+const nextByFacts = (
+  { purchase }: StoredPurchase,
+  due: DueRefresh,
+  asked: RefreshOutcome,
+  isPaused: boolean,
+  moment: Instant,
+): Instant | null => {
+  const next = nextRefresh(purchase, moment)?.at ?? null;
+  // A further time that a notification asked for is kept.
+  const further = due.source.store === "android-store" ? (due.source.askAgainAt ?? 0) : 0;
+  if (further > moment) return Math.min(next ?? Infinity, further);
+  if (!isUnanswered(asked) || next === null || isLongOver(purchase, moment)) return next;
+  const hasJustEnded = purchase.lines.some(
+    ({ endsAt }) => endsAt !== null && endsAt <= moment && moment < endsAt + DAY,
+  );
+  // In a paused queue it has waited for an hour, and would be among those that are probed again.
+  if (hasJustEnded && !isPaused) return Math.min(next, moment + UNANSWERED_STEP);
+  return isRefused(asked) ? next : Math.min(next, moment + UNANSWERED_LATER_STEP);
+};
+
 /** Next time of a refresh that stored nothing; null: there is none. */
 const nextOf = async (
   { table, now }: RefreshRun,
@@ -114,17 +136,9 @@ const nextOf = async (
   const stored = known.purchases.get(referenceText(due.purchase));
   const cannotBeAnswered = outcome === "unknown" || outcome === "unconfigured" || isRefused(asked);
   if (stored === undefined || (cannotBeAnswered && isLongOver(stored.purchase, moment))) return null;
-  const next = nextRefresh(stored.purchase, moment)?.at ?? null;
-  // A further time that a notification asked for is kept.
-  const further = due.source.store === "android-store" ? (due.source.askAgainAt ?? 0) : 0;
-  if (further > moment) return Math.min(next ?? Infinity, further);
-  if (!isUnanswered(asked) || next === null || isLongOver(stored.purchase, moment)) return next;
-  const hasJustEnded = stored.purchase.lines.some(
-    ({ endsAt }) => endsAt !== null && endsAt <= moment && moment < endsAt + DAY,
-  );
-  // In a paused queue it has waited for an hour, and would be among those that are probed again.
-  if (hasJustEnded && !isPaused) return Math.min(next, moment + UNANSWERED_STEP);
-  return isRefused(asked) ? next : Math.min(next, moment + UNANSWERED_LATER_STEP);
+  const next = nextByFacts(stored, due, asked, isPaused, moment);
+  const again = stored.askedForAt === null ? null : askedForAgain(stored.askedForAt, moment);
+  return again === null ? next : Math.min(next ?? Infinity, again);
 };
 
 /** Moves a refresh that stored nothing to its next time, or out of the queue. */

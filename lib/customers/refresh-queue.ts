@@ -49,7 +49,7 @@ export interface RefreshQueue {
   move(due: DueRefresh, to: Instant | null): Promise<void>;
   /** Moves a refresh likewise, which keeps the time since which it has been due. */
   putOff(due: DueRefresh, until: Instant): Promise<void>;
-  /** Sets a refresh for a purchase as it was read. `conflict`: the purchase has changed since. */
+  /** Sets a refresh for a purchase as it was read: it was asked for, until the store answers. `conflict`: the purchase has changed since. */
   set(
     application: ApplicationId,
     purchase: Pick<StoredPurchase, "purchase" | "revision" | "refreshAt">,

@@ -49,6 +49,8 @@ const SPARSE_STEPS = [DAY, 7 * DAY, 30 * DAY];
 
 /** Steps after an end that Google calls over, before the sparse ones: it has been seen to renew a minute after it said so. */
 const STEPS_AFTER_EXPIRY = [2 * MINUTE, HOUR];
+/** Steps after the time for which a refresh was asked, while the store gives no answer that can be used. */
+const STEPS_AFTER_ASKED = [2 * MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, DAY];
 const MONTH = 30 * DAY;
 const QUARTER = 91 * DAY;
 
@@ -311,6 +313,15 @@ export const nextRefresh = (
   return all
     .filter(({ at }) => isInstant(at))
     .reduce<Refresh | null>((first, one) => (first === null || one.at < first.at ? one : first), null);
+};
+
+/**
+ * The next time, later than `after`, at which a refresh that was asked for is made again because the store has not answered; null:
+ * a day has passed, and the purchase's own steps follow.
+ */
+export const askedForAgain = (askedForAt: Instant, after: Instant): Instant | null => {
+  const step = STEPS_AFTER_ASKED.find((delay) => askedForAt + delay > after);
+  return step === undefined ? null : askedForAt + step;
 };
 
 /** Last end of a purchase's lines; 0: none has one. */

@@ -200,7 +200,7 @@ export const identityWrite = (
 const purchaseWrite = (
   table: string,
   change: CustomerChange,
-  { purchase, revision, acknowledgementDueSince, refreshAt, bundleIdentifier }: PurchaseWrite,
+  { purchase, revision, acknowledgementDueSince, refreshAt, askedForAt, bundleIdentifier }: PurchaseWrite,
 ): TransactItem => {
   const { application, after } = change;
   const key = keys.purchase(application, purchase);
@@ -218,6 +218,7 @@ const purchaseWrite = (
     const due = {
       ...(acknowledgementDueSince !== null && { acknowledgementDueSince }),
       ...(refreshAt !== null && { refreshAt }),
+      ...(askedForAt !== null && { askedForAt }),
     };
     return put(table, key, { ...attributes, ...due }, free(change));
   }
@@ -228,6 +229,7 @@ const purchaseWrite = (
       ...attributes,
       acknowledgementDueSince: acknowledgementDueSince ?? undefined,
       refreshAt: refreshAt ?? undefined,
+      askedForAt: askedForAt ?? undefined,
     },
     revisionUnchanged(revision),
   );

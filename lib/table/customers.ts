@@ -29,6 +29,7 @@ export const storedPurchase = (item: Item): StoredPurchase => {
     revision,
     acknowledgementDueSince = null,
     refreshAt = null,
+    askedForAt = null,
     bundleIdentifier = null,
     lines,
     renewal,
@@ -44,6 +45,7 @@ export const storedPurchase = (item: Item): StoredPurchase => {
     revision,
     acknowledgementDueSince,
     refreshAt,
+    askedForAt,
     bundleIdentifier,
   };
 };

@@ -56,6 +56,8 @@ export const purchaseItem = once(() =>
     acknowledgementDueSince: z.optional(instant()),
     /** Start of its refresh's sort key; absent: none is due. */
     refreshAt: z.optional(instant()),
+    /** Set while that refresh was asked for and is not answered. */
+    askedForAt: z.optional(instant()),
     /** iOS; absent: not known. */
     bundleIdentifier: z.optional(shape.text()),
   }),

@@ -78,7 +78,7 @@ export const createRefreshQueue = (table: Table): RefreshQueue => {
         TableName: name,
         Key: { ...keys.purchase(application, purchase) },
         ...(to === null
-          ? { UpdateExpression: "REMOVE refreshAt ADD revision :one" }
+          ? { UpdateExpression: "REMOVE refreshAt, askedForAt ADD revision :one" }
           : { UpdateExpression: "SET refreshAt = :to ADD revision :one" }),
         ...refreshUnchanged(dueAt, { ":one": 1, ...(to !== null && { ":to": to.at }) }),
       },
@@ -144,7 +144,7 @@ export const createRefreshQueue = (table: Table): RefreshQueue => {
         Update: {
           TableName: name,
           Key: { ...keys.purchase(application, purchase) },
-          UpdateExpression: "SET refreshAt = :to ADD revision :one",
+          UpdateExpression: "SET refreshAt = :to, askedForAt = :to ADD revision :one",
           ...revisionUnchanged(revision),
           ExpressionAttributeValues: {
             ...revisionUnchanged(revision).ExpressionAttributeValues,

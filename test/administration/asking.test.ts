@@ -35,6 +35,7 @@ const stored = (purchase: Purchase, more: Partial<StoredPurchase> = {}): StoredP
   customer: customerId("0198c0de-0000-7000-8000-0000000000cc"),
   acknowledgementDueSince: null,
   refreshAt: null,
+  askedForAt: null,
   bundleIdentifier: "com.example.trails",
   ...more,
 });

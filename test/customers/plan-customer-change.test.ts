@@ -52,6 +52,7 @@ describe("a new customer", () => {
           acknowledgementDueSince: null,
           refresh: null,
           refreshAt: null,
+          askedForAt: null,
           bundleIdentifier: null,
         },
       ],

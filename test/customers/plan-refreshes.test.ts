@@ -40,8 +40,8 @@ const written = (purchases: readonly Purchase[], origin: FactsOrigin | null, ...
 
 const purchase = aPurchase();
 /** The purchase as stored, with a refresh at a time. */
-const waiting = (refreshAt: Instant): StoredPurchase =>
-  stored(purchase, { refreshAt, bundleIdentifier: BUNDLE });
+const waiting = (refreshAt: Instant, askedForAt: Instant | null = null): StoredPurchase =>
+  stored(purchase, { refreshAt, askedForAt, bundleIdentifier: BUNDLE });
 /** The same purchase, signed later, with nothing else new. */
 const signedAgain = aPurchase({ lines: [aLine({ verifiedAt: NOW })] });
 
@@ -120,32 +120,59 @@ describe("the refresh of a known purchase", () => {
       { refresh: { from: PUT_OFF, to: { at: AHEAD, source: APPLE } }, refreshAt: AHEAD },
     ]);
   });
-  test("that was asked for early stays where a later copy comes by itself, until the store has answered", () => {
-    const early = NOW + 5000;
-    expect(written([signedAgain], from(APPLE), waiting(early))).toMatchObject([
-      { refresh: null, refreshAt: early },
-    ]);
-    expect(written([signedAgain], from(APPLE, { askedAt: early + 1 }), waiting(early))).toMatchObject([
-      { refresh: { from: early, to: { at: AHEAD, source: APPLE } }, refreshAt: AHEAD },
+  test("that was asked for stays where something comes by itself, until the store has answered", () => {
+    const renewed = aPurchase({ lines: [aLine({ endsAt: END + 30 * DAY, verifiedAt: NOW })] });
+    for (const at of [NOW - DAY, NOW + 5000, NOW + HOUR])
+      for (const said of [signedAgain, renewed])
+        expect(written([said], from(APPLE), waiting(at, NOW - HOUR))).toMatchObject([
+          { refresh: null, refreshAt: at, askedForAt: NOW - HOUR },
+        ]);
+    const answered = from(APPLE, { askedAt: NOW + 1 });
+    expect(written([signedAgain], answered, waiting(NOW, NOW))).toMatchObject([
+      { refresh: { from: NOW, to: { at: AHEAD, source: APPLE } }, refreshAt: AHEAD, askedForAt: null },
     ]);
   });
-  test("that was put off for longer gives way to a renewal", () => {
+  test("that was asked for is made earlier where news give it an earlier time, and is still asked for", () => {
+    const shortened = aPurchase({ lines: [aLine({ endsAt: NOW + 2 * HOUR, verifiedAt: NOW })] });
+    expect(written([shortened], from(APPLE), waiting(NOW + 3 * HOUR, NOW))).toMatchObject([
+      { refreshAt: NOW + HOUR, askedForAt: NOW },
+    ]);
+  });
+  test("that was asked for is no longer, once it is answered, or its store cannot be asked any more", () => {
+    // Neither the facts nor the time are new.
+    expect(written([purchase], from(APPLE, { askedAt: NOW }), waiting(AHEAD, NOW))).toMatchObject([
+      { refresh: null, refreshAt: AHEAD, askedForAt: null },
+    ]);
+    expect(written([signedAgain], from(APPLE, { canRefresh: false }), waiting(AHEAD, NOW))).toMatchObject([
+      { refreshAt: null, askedForAt: null },
+    ]);
+  });
+  test("that was asked for stays so where it is only mentioned, or news are of another bundle", () => {
+    const other = from({ store: "ios-store", bundleIdentifier: "com.example.other" });
+    for (const origin of [null, other])
+      expect(written([signedAgain], origin, waiting(PUT_OFF, NOW))).toMatchObject([
+        { refreshAt: PUT_OFF, askedForAt: NOW },
+      ]);
+  });
+  test("that was put off, and not asked for, gives way to a renewal", () => {
     const renewed = aPurchase({ lines: [aLine({ endsAt: END + 30 * DAY, verifiedAt: NOW })] });
-    const moved = (refreshAt: Instant) => written([renewed], from(APPLE), waiting(refreshAt))[0]?.refreshAt;
-    for (const refreshAt of [NOW - DAY, NOW + 5000]) expect(moved(refreshAt)).toBe(refreshAt);
     const monthAfterItsStart = END;
-    for (const refreshAt of [NOW + 5001, NOW + HOUR, AHEAD])
-      expect(moved(refreshAt)).toBe(monthAfterItsStart);
+    for (const refreshAt of [NOW - DAY, NOW + 5000, NOW + HOUR, AHEAD])
+      expect(written([renewed], from(APPLE), waiting(refreshAt))).toMatchObject([
+        { refreshAt: monthAfterItsStart, askedForAt: null },
+      ]);
   });
   test("stays where an answer without its history was asked about another purchase", () => {
     const about = (key: string) => from(APPLE, { askedAt: NOW + 6000, askedAbout: purchaseKey(key) });
     const early = NOW + 5000;
-    expect(written([signedAgain], about("2"), waiting(early))).toMatchObject([
-      { refresh: null, refreshAt: early },
-    ]);
-    expect(written([signedAgain], about(purchase.key), waiting(early))).toMatchObject([
-      { refresh: { from: early, to: { at: AHEAD, source: APPLE } }, refreshAt: AHEAD },
-    ]);
+    for (const askedForAt of [null, early]) {
+      expect(written([signedAgain], about("2"), waiting(early, askedForAt))).toMatchObject([
+        { refresh: null, refreshAt: early, askedForAt },
+      ]);
+      expect(written([signedAgain], about(purchase.key), waiting(early, askedForAt))).toMatchObject([
+        { refresh: { from: early, to: { at: AHEAD, source: APPLE } }, refreshAt: AHEAD, askedForAt: null },
+      ]);
+    }
   });
   test("that was put off stays put off while the same facts come again by themselves", () => {
     expect(written([purchase], from(APPLE), waiting(PUT_OFF))).toEqual([]);
@@ -269,7 +296,10 @@ describe("a purchase whose erasure is lifted", () => {
     const origin = source === null ? null : from(source, { canRefresh });
     const erased = isErased ? [said] : [];
     const { change } = plan({ facts: { purchases: [said], origin }, erased, liftsErasures: lifts });
-    return change?.purchases.map(({ refresh }) => refresh?.to ?? null);
+    return change?.purchases.map(({ refresh, refreshAt, askedForAt }) => {
+      expect(askedForAt).toBe(refreshAt === SOON ? SOON : null);
+      return refresh?.to ?? null;
+    });
   };
   test("is asked about soon at the App Store: a device may hold a transaction from before its refund", () => {
     expect(lifted(purchase, APPLE)).toEqual([{ at: SOON, source: APPLE }]);

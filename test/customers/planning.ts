@@ -25,6 +25,7 @@ export const stored = (purchase: Purchase, changes: Partial<StoredPurchase> = {}
   customer: OLD,
   acknowledgementDueSince: null,
   refreshAt: null,
+  askedForAt: null,
   bundleIdentifier: null,
   ...changes,
 });

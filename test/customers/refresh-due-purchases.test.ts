@@ -3,6 +3,7 @@ import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import { refreshDuePurchases, type RefreshReport } from "../../lib/customers/refresh-due-purchases.ts";
 import { LEASE_MILLISECONDS, type RefreshRun } from "../../lib/customers/refresh-queue-turn.ts";
 import type { RefreshOutcome } from "../../lib/customers/refresh-outcome.ts";
+import { createCustomerTable } from "../../lib/table/customers.ts";
 import { createRefreshQueue } from "../../lib/table/refreshes.ts";
 import { purchaseKey } from "../../lib/identifiers.ts";
 import { assertInvariants } from "../support/invariants.ts";
@@ -372,6 +373,77 @@ test("no answer about one that ended more than a day ago, among answers, is aske
   );
   await refreshing.run();
   expect(await queuedOf(refreshing.world)).toMatchObject({ old: NOW + HOUR });
+});
+
+describe("a refresh that was asked for", () => {
+  const YEAR = 365 * DAY;
+  /** A subscription of a year that began an hour ago, whose refresh an operator asks for now. */
+  const askedFor = async () => {
+    const refreshing = createRefreshing(table);
+    const { world } = refreshing;
+    const bought = owned("1", { startsAt: NOW - HOUR, endsAt: NOW + YEAR, verifiedAt: NOW - HOUR });
+    await world.at(NOW - HOUR).store({ purchases: [bought], origin: fromApple() });
+    expect((await queuedOf(world))["1"]).toBeGreaterThan(NOW + DAY);
+    const { identifier } = world.application;
+    const known = await createCustomerTable(table, () => Promise.resolve()).findFacts(
+      identifier,
+      [],
+      [bought],
+      NOW,
+    );
+    const [stored] = known.purchases.values();
+    if (stored === undefined) throw new Error("The purchase is not stored.");
+    const { source } = fromApple();
+    expect(await createRefreshQueue(table).set(identifier, stored, { dueAt: NOW, source })).toBe("written");
+    const copied = (moment: number) =>
+      world.at(moment).store({
+        purchases: [{ ...bought, lines: bought.lines.map((line) => ({ ...line, verifiedAt: moment })) }],
+        origin: fromApple(),
+      });
+    return { refreshing, world, copied };
+  };
+
+  test.each<[what: string, outcome: RefreshOutcome]>([
+    ["the store refuses this purchase", { outcome: "unavailable", retryAt: null, isOfThisPurchase: true }],
+    ["its answer cannot be used", { outcome: "failed" }],
+    ["the store knows nothing of it", { outcome: "unknown" }],
+    ["the application has no key for it", { outcome: "unconfigured" }],
+  ])(
+    "is made again after minutes and hours, whatever the app sends meanwhile, and after a day at its own step: %s",
+    async (_, outcome) => {
+      const { refreshing, world, copied } = await askedFor();
+      refreshing.answering(() => outcome);
+      for (const step of [2 * MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, DAY]) {
+        await refreshing.run();
+        expect(await queuedOf(world)).toEqual({ 1: NOW + step });
+        await copied(refreshing.clock.now + SECOND);
+        refreshing.clock.now = NOW + step;
+      }
+      await refreshing.run();
+      expect(refreshing.asked).toHaveLength(6);
+      expect((await queuedOf(world))["1"]).toBeGreaterThan(NOW + 10 * DAY);
+    },
+  );
+  test("is made no more, once it is answered", async () => {
+    const { refreshing, world, copied } = await askedFor();
+    refreshing.answering(() => ({ outcome: "failed" }));
+    await refreshing.run();
+    refreshing.clock.now = NOW + HOUR;
+    refreshing.answering(({ purchase }, moment) =>
+      owned(purchase.key, { startsAt: NOW - HOUR, endsAt: NOW + YEAR, verifiedAt: moment }),
+    );
+    await refreshing.run();
+    await copied(NOW + HOUR + MINUTE);
+    expect((await queuedOf(world))["1"]).toBeGreaterThan(NOW + 10 * DAY);
+    expect((await world.items()).some(({ askedForAt }) => askedForAt !== undefined)).toBe(false);
+  });
+  test("leaves no trace where the store has dropped the purchase", async () => {
+    const { refreshing, world } = await askedFor();
+    refreshing.answering(() => ({ outcome: "over" }));
+    await refreshing.run();
+    expect(await queuedOf(world)).toEqual({});
+    expect((await world.items()).some(({ askedForAt }) => askedForAt !== undefined)).toBe(false);
+  });
 });
 
 /** Another bundle beside {@link BUNDLE}, in one application. */

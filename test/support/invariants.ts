@@ -284,6 +284,10 @@ const sort = (
         violations.check(sk === "PURCHASE", `${keyOf(item)} has an unknown sort key`);
         violations.check(rest === referenceOf(purchase), `${keyOf(item)} is of ${referenceOf(purchase)}`);
         const { customer, acknowledgementDueSince: dueSince = null, refreshAt = null, lines } = purchase;
+        violations.check(
+          purchase.askedForAt === undefined || refreshAt !== null,
+          `${keyOf(item)} has no refresh, though one was asked for`,
+        );
         tenant.purchases.push({
           key: keyOf(item),
           customer,
