@@ -210,18 +210,27 @@ const isContiguous = ({ startsAt, endsAt }: Line, known: readonly Line[], moment
       (line.startsAt === startsAt && line.endsAt === endsAt && (startsAt ?? 0) <= moment),
   );
 
+/** Whether an answer tells of a period of the same product that began within this one, and ends before it: this one may be refunded. */
+const isOvertaken = ({ productIdentifier, startsAt, endsAt }: Line, told: readonly Line[]): boolean =>
+  told.some(
+    (other) =>
+      other.productIdentifier === productIdentifier &&
+      (other.startsAt ?? 0) > (startsAt ?? 0) &&
+      (other.endsAt ?? Infinity) < (endsAt ?? 0),
+  );
+
 /**
- * Whether an answer is silent about a known period that was ever refunded, and has not ended: only its transaction tells
- * whether it was given back, refunded anew or upgraded since.
+ * Whether an answer is silent about a known period that has not ended, and was ever refunded or is overtaken: only its
+ * transaction tells whether it was given back, refunded anew or upgraded since.
  */
 const isSilentOnRefund = (told: readonly Line[], known: readonly Line[], moment: Instant): boolean =>
   known.some(
-    ({ refundedBy, standing, endsAt, transactionIdentifier }) =>
-      refundedBy !== null &&
-      standing !== "expired" &&
-      endsAt !== null &&
-      endsAt > moment &&
-      !told.some((line) => line.transactionIdentifier === transactionIdentifier),
+    (period) =>
+      (period.refundedBy !== null || isOvertaken(period, told)) &&
+      period.standing !== "expired" &&
+      period.endsAt !== null &&
+      period.endsAt > moment &&
+      !told.some((line) => line.transactionIdentifier === period.transactionIdentifier),
   );
 
 /**

@@ -1,6 +1,7 @@
 import type { Application } from "../applications/application.ts";
 import { ServiceError } from "../contract/errors.ts";
 import { splitsPasses } from "../entitlements/access.ts";
+import { DAY } from "../duration.ts";
 import { entitlementsAt } from "../entitlements/entitlements.ts";
 import type { Holding } from "../entitlements/holding.ts";
 import { referenceText, type Purchase } from "../entitlements/purchase.ts";
@@ -104,6 +105,9 @@ const holdingsStaying = async (
   );
 };
 
+/** Least leeway with which a customer counts as inactive: what ended within a day may be renewed, and not be asked about yet. */
+const INACTIVE_LEEWAY = DAY;
+
 /**
  * Whether the application lets a credential move these customers, given the request's facts too. A request whose
  * purchase is not paid yet moves none: it belongs to the account in which it was bought. Nor is a queue of passes divided
@@ -128,8 +132,12 @@ const mayTransfer = (
     assertedBy: null,
     purchase,
   }));
+  const lenient = {
+    ...application,
+    renewalLeeway: Math.max(application.renewalLeeway, INACTIVE_LEEWAY),
+  };
   return (
-    !entitlementsAt(moment, leaving, application).some(({ active }) => active) &&
+    !entitlementsAt(moment, leaving, lenient).some(({ active }) => active) &&
     !splitsPasses(moment, leaving, staying, catalog)
   );
 };

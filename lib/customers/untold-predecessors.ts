@@ -19,8 +19,8 @@ export interface Predecessor {
   readonly verified: VerifiedPurchase;
 }
 
-/** Steps back from one purchase: more plan changes than anybody makes without one of them becoming known. */
-const MOST_STEPS = 5;
+/** Steps back from one purchase: more plan changes or top-ups than anybody makes without one of them becoming known. */
+const MOST_STEPS = 20;
 
 const referenceOf = ({ store, environment }: Purchase, purchaseToken: string) => ({
   store,

@@ -2,7 +2,12 @@ import { DAY, HOUR, MINUTE, SECOND } from "../duration.ts";
 import { eventLines, eventsOf, type PurchaseEvent } from "../entitlements/events.ts";
 import { beganLast, periodOf } from "../entitlements/periods.ts";
 import { isRevoked, type Line, type Purchase } from "../entitlements/purchase.ts";
-import { BILLING_RETRY_MILLISECONDS, graceEndOf, type Renewal } from "../entitlements/renewal.ts";
+import {
+  BILLING_RETRY_MILLISECONDS,
+  graceEndOf,
+  isUndecided,
+  type Renewal,
+} from "../entitlements/renewal.ts";
 import { isInstant, type Instant } from "../entitlements/time.ts";
 import { compare } from "../order.ts";
 
@@ -41,6 +46,9 @@ const JUST_AFTER = 5 * SECOND;
 /** Steps after an end, followed by daily ones. */
 const STEPS_AFTER_END = [JUST_AFTER, 2 * MINUTE, 10 * MINUTE, HOUR, 6 * HOUR];
 
+/** Those within the hour after an end while the App Store only says that it will renew: its renewal is made some minutes late. */
+const STEPS_WHILE_UNDECIDED = [14, 20, 30, 45].map((minutes) => minutes * MINUTE);
+
 /** Time before an end: the App Store charges a renewal up to a day before it begins, and a cancellation can be taken back. */
 const BEFORE_END = HOUR;
 
@@ -76,6 +84,15 @@ const denseAfter = (from: Instant, after: Instant): Instant => {
   const step = STEPS_AFTER_END.find((delay) => from + delay > after);
   return step === undefined ? periodic(from, DAY, after) : from + step;
 };
+
+/** The next of the steps of a renewal that the App Store has not decided after the end. */
+const ofUndecided = (endsAt: Instant, renewal: Renewal | null, after: Instant): readonly Refresh[] =>
+  renewal !== null && renewal.signedAt >= endsAt && isUndecided(renewal)
+    ? STEPS_WHILE_UNDECIDED.map((delay) => endsAt + delay)
+        .filter((at) => at > after)
+        .slice(0, 1)
+        .map((at) => ({ at, because: "renewal" }))
+    : [];
 
 /** First of the steps later than `after`: a day, a week and a month after the moment, then quarterly. */
 const sparseAfter = (from: Instant, after: Instant): Instant => {
@@ -135,6 +152,7 @@ const ofRunningPeriod = (
       : []),
     ...upTo(ahead - DAY, midway, "refund"),
     ...upTo(last, denseAfter(endsAt, after), "renewal"),
+    ...ofUndecided(endsAt, renewal, after),
     ...(graceEndsAt !== null && graceEndsAt > endsAt
       ? upTo(last, denseAfter(graceEndsAt, after), "grace-period-end")
       : []),
@@ -174,6 +192,14 @@ const ofUpgrade = (
   return upTo(period.endsAt ?? 0, at, "upgrade");
 };
 
+/** The period that began last, if it is upgraded, and its upgrade unknown: nothing that runs ends later. */
+const withoutItsUpgrade = (known: readonly Line[], running: readonly Line[]): readonly Line[] => {
+  const last = beganLast(known);
+  return last?.standing === "expired" && running.every(({ endsAt }) => (endsAt ?? 0) <= (last.endsAt ?? 0))
+    ? [last]
+    : [];
+};
+
 const ofSubscription = (
   lines: readonly Line[],
   renewal: Renewal | null,
@@ -182,7 +208,7 @@ const ofSubscription = (
 ): readonly Refresh[] => {
   const known = lines.filter(({ nature }) => nature === "auto_renewable");
   const running = known.filter(({ standing }) => standing !== "expired");
-  // Upgraded periods count only if no other is known: the upgrade is missing.
+  const cut = running.length > 0 ? withoutItsUpgrade(known, running) : [];
   const periods = running.length > 0 ? running : known;
   // An upgrade may end before the period that it replaced, which the store did not mark as upgraded.
   const last = beganLast(periods);
@@ -199,7 +225,9 @@ const ofSubscription = (
       (period.refundedBy !== null || saidOf(period) !== null),
   );
   const beside = [
-    ...longer.flatMap((period) => ofRunningPeriod(period, period.endsAt ?? 0, saidOf(period), after, asked)),
+    ...[...longer, ...cut].flatMap((period) =>
+      ofRunningPeriod(period, period.endsAt ?? 0, saidOf(period), after, asked),
+    ),
     ...periods.flatMap((period) => ofUpgrade(period, periods, after, asked)),
     // Its refund may be reversed, whatever was bought since.
     ...periods

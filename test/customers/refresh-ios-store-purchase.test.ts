@@ -433,6 +433,7 @@ test("a store that answers slowly is asked for a quarter of a minute, and what i
 });
 
 describe("a subscription whose statuses leave out what happened to it", () => {
+  const UNREFUNDED = { refundedBy: null, revokedSince: null };
   test("is asked about by its history too, where a period is charged ahead that follows none that is known", async () => {
     const world = await subscribed("1");
     const upgrade = renewed("1", { transactionId: "18", purchaseDate: ASKED - DAY, expiresDate: LATER });
@@ -456,7 +457,22 @@ describe("a subscription whose statuses leave out what happened to it", () => {
     ["of which a refund was reversed, also where it was signed since", { verifiedAt: END - 3 * DAY }, true],
     ["of which one was refunded, and has not ended", { revokedAt: NOW - 8 * DAY }, true],
     ["of which a refund was reversed, also beside its own product", { productIdentifier: "plus" }, true],
-    ["not where nothing was refunded", { refundedBy: null, revokedSince: null }, false],
+    ["not where nothing was refunded", UNREFUNDED, false],
+    [
+      "that its own product's shorter period has overtaken, as if it were refunded",
+      { ...UNREFUNDED, productIdentifier: "plus" },
+      true,
+    ],
+    [
+      "not where its own product's ends with it",
+      { ...UNREFUNDED, productIdentifier: "plus", endsAt: LATER },
+      false,
+    ],
+    [
+      "not where its own product's began with it",
+      { ...UNREFUNDED, productIdentifier: "plus", startsAt: END - 3 * DAY },
+      false,
+    ],
     ["not where the refunded one is marked as upgraded", { standing: "expired" }, false],
     ["not where the refunded one is over", { endsAt: END - 3 * DAY }, false],
     ["not where the refunded one ends now", { endsAt: ASKED }, false],

@@ -3,6 +3,7 @@ import type { TransferPolicy } from "../../lib/applications/application.ts";
 import { ABSORBED_PER_TRANSACTION } from "../../lib/customers/customer-change.ts";
 import { storeFacts } from "../../lib/customers/store-facts.ts";
 import type { AssertedBy } from "../../lib/entitlements/holding.ts";
+import type { Line } from "../../lib/entitlements/purchase.ts";
 import { createAuditTable } from "../../lib/table/audit.ts";
 import { createOperationTable } from "../../lib/table/operations.ts";
 import { tellsIn } from "../../operator/composition.ts";
@@ -10,6 +11,7 @@ import { transactionsOf } from "../../lib/table/write-customer-change.ts";
 import { assertInvariants } from "../support/invariants.ts";
 import {
   aCatalog,
+  aLine,
   anAcknowledgement,
   aProduct,
   aPurchase,
@@ -103,6 +105,23 @@ describe("a customer that a credential has linked", () => {
     const world = aWorld("when_inactive");
     await world.store({ purchases: [inactive, owned("2")] }, byCredential("a"));
     expect(await refusal(world.store({ purchases: [inactive] }, byCredential("b")))).toBe(STAYS);
+  });
+  test("is not inactive for a day after an end at which another purchase may have been renewed, unheard", async () => {
+    const ENDED = NOW - 3 * HOUR;
+    const bought = (key: string, line: Partial<Line>, verifiedAt: number) =>
+      aPurchase({ store: "android-store", key, lines: [aLine({ ...line, verifiedAt })], verifiedAt });
+    const newer = (standing: Line["standing"], verifiedAt: number) =>
+      bought("b", { endsAt: ENDED, standing, willRenew: standing === "entitled" }, verifiedAt);
+    const older = bought("a", { endsAt: NOW - DAY, standing: "expired", willRenew: false }, NOW - DAY);
+    const claimedAt = async (moment: number, said = newer("entitled", NOW - DAY)) => {
+      const world = aWorld("when_inactive").selling(aCatalog([aProduct({ store: "android-store" })]));
+      await world.store({ purchases: [older, said] }, byCredential("a"));
+      return refusal(world.at(moment).store({ purchases: [older] }, byCredential("b")));
+    };
+    expect(await claimedAt(NOW)).toBe(STAYS);
+    expect(await claimedAt(ENDED + DAY - 1)).toBe(STAYS);
+    expect(await claimedAt(ENDED + DAY)).toBe("accepted");
+    expect(await claimedAt(NOW, newer("expired", NOW - HOUR))).toBe("accepted");
   });
   test("is not inactive while the payment of the request's purchase is pending", async () => {
     const bought = aPurchase({ store: "android-store", key: "pending", lines: [], verifiedAt: NOW });

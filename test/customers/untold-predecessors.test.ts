@@ -398,21 +398,23 @@ describe("a purchase whose predecessor nobody has told of", () => {
       expect(await chain.activeOf()).toEqual(["tiles"]);
     });
   });
-  test("is looked for in five steps at most", async () => {
-    const chain = await aChain();
-    const after = (before: string): Answer => ({ ...Y, linkedPurchaseToken: before });
-    for (const [index, token] of ["y1", "y2", "y3", "y4"].entries())
-      chain.answers.set(token, after(["x", "y1", "y2", "y3"][index] ?? ""));
-    chain.answers.set("y", after("y4"));
-    await chain.tell("z");
-    expect(chain.asked).toEqual(["z", "y", "y4", "y3", "y2", "y1"]);
+  test("is looked for in twenty steps at most", async () => {
+    /** A chain with so many untold purchases between X and Z, asked about from the newest on. */
+    const withUntold = async (count: number) => {
+      const tokens = Array.from({ length: count }, (_, index) => (index === 0 ? "y" : `y${index}`));
+      const chain = await aChain();
+      for (const [index, token] of tokens.entries())
+        chain.answers.set(token, { ...Y, linkedPurchaseToken: tokens[index + 1] ?? "x" });
+      await chain.tell("z");
+      return { tokens, chain };
+    };
+    const { tokens, chain } = await withUntold(20);
+    expect(chain.asked).toEqual(["z", ...tokens]);
     expect(await chain.activeOf()).toEqual(["tiles"]);
 
-    const longer = await aChain({ y: after("y4"), y4: after("y3"), y3: after("y2"), y2: after("y1") });
-    longer.answers.set("y1", after("y0")).set("y0", after("x"));
-    await longer.tell("z");
-    expect(longer.asked).toEqual(["z", "y", "y4", "y3", "y2", "y1"]);
-    expect(await longer.activeOf()).toEqual(["premium"]);
+    const longer = await withUntold(21);
+    expect(longer.chain.asked).toEqual(["z", ...longer.tokens.slice(0, 20)]);
+    expect(await longer.chain.activeOf()).toEqual(["premium"]);
   });
   test("that names itself by a detour is asked about once", async () => {
     const chain = await aChain({

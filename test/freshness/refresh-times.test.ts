@@ -115,6 +115,23 @@ describe("an iOS subscription is refreshed after", () => {
     });
   });
 
+  describe("an end after which the store only says that it will renew", () => {
+    const undecided = (changes: Parameters<typeof aRenewal>[0] = {}) =>
+      aPurchase({ renewal: aRenewal({ periodEndsAt: END, signedAt: END, ...changes }) });
+    test("just before the usual leeway is over, and more often until an hour has passed", () => {
+      const minutes = [14, 20, 30, 45, 60, 6 * 60];
+      for (const [index, at] of minutes.entries())
+        expectNext(undecided(), END + (minutes[index - 1] ?? 10) * MINUTE, END + at * MINUTE, "renewal");
+    });
+    test.each<[what: string, changes: Parameters<typeof aRenewal>[0]]>([
+      ["said so before the end", { signedAt: END - 1 }],
+      ["reports a failed payment", { isInBillingRetry: true }],
+      ["says that it is over", { willRenew: false, isInBillingRetry: true }],
+    ])("not where it %s", (_, changes) => {
+      expectNext(undecided(changes), END + 10 * MINUTE, END + HOUR, "renewal");
+    });
+  });
+
   test("a renewal info that knows a later end, at once", () => {
     const renewal = aRenewal({ periodEndsAt: END + 30 * DAY, signedAt: NOW });
     expectNext(aPurchase({ renewal }), NOW, NOW + 5 * SECOND, "renewal-unseen");
@@ -139,6 +156,25 @@ describe("an iOS subscription is refreshed after", () => {
     test("at once where nothing is known of the period that took its place", () => {
       const { verifiedAt } = upgraded;
       expectNext(aPurchase({ lines: [upgraded] }), verifiedAt, verifiedAt + 5 * SECOND, "renewal");
+    });
+    test("at once where nothing is known of it beside an earlier period, and sparsely after an answer", () => {
+      for (const days of [30, 365]) {
+        const startsAt = NOW - 15 * DAY;
+        const before = aLine({
+          transactionIdentifier: "0",
+          startsAt: startsAt - days * DAY,
+          endsAt: startsAt,
+        });
+        const cut = aLine({ standing: "expired", startsAt, endsAt: startsAt + days * DAY, verifiedAt: NOW });
+        const purchase = aPurchase({ lines: [before, cut] });
+        expectNext(purchase, NOW, NOW + 5 * SECOND, "renewal");
+        expect(nextRefresh(purchase, NOW, NOW)?.at).toBeGreaterThanOrEqual(NOW + 9 * HOUR);
+      }
+    });
+    test("not for itself where an earlier period still runs, which the other product was bought beside", () => {
+      const beside = aLine({ transactionIdentifier: "0", startsAt: NOW - 8 * DAY, endsAt: END });
+      const cut = aLine({ standing: "expired", startsAt: NOW - DAY, endsAt: END, verifiedAt: NOW });
+      expectNext(aPurchase({ lines: [beside, cut] }), NOW, END - HOUR, "renewal-ahead");
     });
     test("sparsely after an answer, which moves its end, also where it was refunded", () => {
       for (const refund of [{}, { revokedAt: NOW, revokedSince: NOW, refundedBy: NOW }]) {

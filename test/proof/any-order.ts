@@ -49,7 +49,7 @@ const expectNoWrite = async <T>(table: TestTable, act: () => Promise<T>): Promis
  */
 export const expectTrafficAsTheModel = async (
   table: TestTable,
-  { history, terms, requests, unlinks }: Traffic,
+  { history, terms, requests, unlinks, from }: Traffic,
   depth: "many moments" | "some moments",
 ): Promise<void> => {
   const world = aWorld(table, anApplication(uuid(), terms.transfers, terms.leeway), {
@@ -91,7 +91,7 @@ export const expectTrafficAsTheModel = async (
   };
 
   for (const [index, request] of requests.entries()) {
-    const moment = END + index;
+    const moment = from + index;
     const expected = model.submit(request, moment);
     const before = expected.outcome === "nobody" ? JSON.stringify(await itemsOfWorld()) : "";
     const actual = await send(request, moment, expected);

@@ -1067,7 +1067,24 @@ export interface Traffic {
   readonly requests: readonly ModelRequest[];
   /** For each request, the place of the customer that an operator unlinks afterwards, among the customers so far. */
   readonly unlinks: readonly number[];
+  /** Time of the first request: when all is said, or some time after an end that follows, and of which nobody has heard. */
+  readonly from: number;
 }
+
+/** Ends of the history's subscriptions later than its last word. */
+const endsAhead = (history: History): number[] =>
+  factsOf(history)
+    .flatMap((fact) => {
+      if (fact.store === "ios-store") return fact.end ?? [];
+      return fact.kind === "one-time" ? [] : fact.lines.map(({ expiry }) => expiry);
+    })
+    .filter((end) => end > END);
+
+/** So long after one of these ends; {@link END}: there is none. */
+const fromEnd = (ends: readonly number[], { which, by }: { which: number; by: number }): number => {
+  const end = ends[which % Math.max(1, ends.length)];
+  return end === undefined ? END : end + by;
+};
 
 /** Mostly what the stores say by themselves, with a link now and then. */
 export const MOSTLY_NOTIFICATIONS: readonly RequestScript["kind"][] = [
@@ -1091,12 +1108,14 @@ export const trafficOf = (
         leeway: choice(...LEEWAYS),
       }),
       scripts: fc.array(requestScript(kinds), length),
+      after: fc.option(fc.record({ which: fc.nat(20), by: choice(MINUTE, DAY / 12, DAY + MINUTE) })),
     })
-    .map(({ history, terms, scripts }) => ({
+    .map(({ history, terms, scripts, after }) => ({
       history,
       terms,
       requests: scripts.map((script) => requestOf(history, script)),
       unlinks: scripts.map(({ unlinks }) => unlinks),
+      from: after === null ? END : fromEnd(endsAhead(history), after),
     }));
 
 /**

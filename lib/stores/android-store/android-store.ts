@@ -1,6 +1,6 @@
 import type { ProductKind } from "../../contract/schemas.ts";
 import type { Instant } from "../../entitlements/time.ts";
-import { saysAcknowledged, voidedAnswer } from "./answers.ts";
+import { productsIn, saysAcknowledged, voidedAnswer } from "./answers.ts";
 import type { AndroidStoreCredential } from "./credentials.ts";
 import { malformedAnswer, rejectedAs, type Failure } from "./failure.ts";
 import { readOneTimeProduct } from "./one-time-product.ts";
@@ -165,6 +165,12 @@ const failed = (failure: Failure): AndroidStoreAnswer =>
     ? { ...failure, retryAfterSeconds: failure.retryAfterSeconds ?? RETRY_AFTER_SECONDS }
     : failure;
 
+/** Further products of a purchase by whose names its acknowledgement is tried. */
+const NAMES_TRIED = 4;
+
+/** Google refuses so what it does not acknowledge by this name, and what is acknowledged already. */
+const isRefusal = ({ status }: Failure): boolean => status === 400 || status === 409;
+
 const ACKNOWLEDGED: AcknowledgementAnswer = { outcome: "acknowledged" };
 
 const dueBecauseOf = ({ outcome: because, status, reason }: Failure): AcknowledgementAnswer => ({
@@ -221,14 +227,26 @@ export const createAndroidStore = (options: AndroidStoreOptions): AndroidStore =
       const { credential } = androidPackage;
       try {
         const deadline = publisher.deadline();
-        const sent = await publisher.call(credential, acknowledgePurchase(pending), deadline);
+        const send = (productIdentifier: string) =>
+          publisher.call(credential, acknowledgePurchase({ ...pending, productIdentifier }), deadline);
+        const sent = await send(pending.productIdentifier);
         if (sent.outcome === "answered") return ACKNOWLEDGED;
         // Google also refuses a purchase that is already acknowledged, by the app perhaps: read it to find out.
-        if (sent.status !== 400 && sent.status !== 409) return dueBecauseOf(sent);
+        if (!isRefusal(sent)) return dueBecauseOf(sent);
         const call = readPurchase(androidPackage, pending.purchaseToken, pending.productKind);
         const read = await publisher.call(credential, call, deadline);
         if (read.outcome !== "answered") return dueBecauseOf(read);
-        return saysAcknowledged(read.body) ? ACKNOWLEDGED : dueBecauseOf(sent);
+        if (saysAcknowledged(read.body)) return ACKNOWLEDGED;
+        // One acknowledgement is of the whole purchase, but of which add-on's name Google takes nothing is said.
+        const others = new Set(
+          productsIn(read.body).filter((product) => product !== pending.productIdentifier),
+        );
+        for (const product of [...others].slice(0, NAMES_TRIED)) {
+          const again = await send(product);
+          if (again.outcome === "answered") return ACKNOWLEDGED;
+          if (!isRefusal(again)) return dueBecauseOf(again);
+        }
+        return dueBecauseOf(sent);
       } catch {
         return { outcome: "due", because: "unavailable", status: null, reason: null };
       }

@@ -127,4 +127,17 @@ const acknowledgedAnswer = once(() =>
   }),
 );
 
+const productsAnswer = once(() =>
+  z.object({
+    lineItems: orNull(z.array(z.object({ productId: text() }))),
+    productLineItem: orNull(z.array(z.object({ productId: text() }))),
+  }),
+);
+
+/** Products of a purchase of either kind; none where the body has no such shape. */
+export const productsIn = (body: unknown): readonly string[] => {
+  const { data } = productsAnswer().safeParse(body);
+  return [...(data?.lineItems ?? []), ...(data?.productLineItem ?? [])].map(({ productId }) => productId);
+};
+
 export const saysAcknowledged = (body: unknown): boolean => acknowledgedAnswer().safeParse(body).success;

@@ -20,8 +20,9 @@ export const readOneTimeProduct = (body: unknown, question: Question): Reading =
     return "product-not-in-purchase";
 
   const { purchaseState } = answer.purchaseStateContext;
-  // Without a completion time it was never paid: it was cancelled while pending.
-  const owned = purchaseState === "PENDING" || answer.purchaseCompletionTime === null ? [] : items;
+  // Without a completion time it was never paid: it is pending, or was cancelled while pending.
+  const isPaid = answer.purchaseCompletionTime !== null;
+  const owned = purchaseState === "PENDING" || !isPaid ? [] : items;
   const lines = owned.map(({ productId, productOfferDetails: details }): Line => {
     const quantity = Math.max(1, details?.quantity ?? 1);
     const kept = Math.min(quantity, Math.max(0, details?.refundableQuantity ?? quantity));
@@ -68,8 +69,8 @@ export const readOneTimeProduct = (body: unknown, question: Question): Reading =
     replaces: null,
     samePerson: [],
     predecessors: [],
-    isPending: purchaseState === "PENDING",
-    isClosed: purchaseState !== "PENDING" && answer.purchaseCompletionTime === null,
+    isPending: purchaseState === "PENDING" || (purchaseState === "PURCHASED" && !isPaid),
+    isClosed: purchaseState === "CANCELLED" && !isPaid,
     goesOn: null,
     acknowledgement:
       due && paid !== undefined

@@ -35,14 +35,18 @@ const isOwned = ({
   (latestSuccessfulOrderId !== null || deferredItemReplacement !== null || deferredItemRemoval !== null);
 
 /**
- * The lines that are owned. Of an expired purchase without one, those with an end, so that what an earlier answer showed as paid is
- * over.
+ * The lines that are owned. Of an expired purchase without one, those with an end, otherwise all, as if they had ended at its start:
+ * what an earlier answer showed as paid is over.
  */
-const ownedOf = (items: readonly Item[], standing: Standing | null): readonly Item[] => {
+const ownedOf = (
+  items: readonly Item[],
+  standing: Standing | null,
+  startTime: Instant | null,
+): readonly Item[] => {
   const owned = items.filter(isOwned);
-  return owned.length === 0 && standing === "expired"
-    ? items.filter(({ expiryTime }) => expiryTime !== null)
-    : owned;
+  if (owned.length > 0 || standing !== "expired") return owned;
+  const ended = items.filter(({ expiryTime }) => expiryTime !== null);
+  return ended.length > 0 ? ended : items.map((item) => ({ ...item, expiryTime: startTime ?? 0 }));
 };
 
 /** Whether the line is charged again at its end: a replaced one as another product, a removed one never. */
@@ -108,7 +112,7 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
   if (standing !== null && items.length === 0) return null;
 
   const paid = items.filter(({ latestSuccessfulOrderId }) => latestSuccessfulOrderId !== null);
-  const owned = ownedOf(items, standing);
+  const owned = ownedOf(items, standing, answer.startTime);
   // A paid line has an end; without one the answer does not have the documented shape.
   if (standing !== null && owned.length === 0 && paid.length > 0) return null;
   const lastEnd = lastEndOf(owned);

@@ -78,11 +78,44 @@ describe.each(["subscription", "one_time_product"] as const)("a %s", (productKin
     expect(stateOf(pending)).toBe("ACKNOWLEDGEMENT_STATE_PENDING");
   });
 
-  test("stays due when another product is named", async () => {
+  test("is acknowledged by the name of another of its products, where Google refuses one", async () => {
     const pending = await unacknowledged(productKind);
-    expect(await acknowledge({ ...pending, productIdentifier: "something-else" })).toMatchObject({
-      outcome: "due",
+    expect(await acknowledge({ ...pending, productIdentifier: "something-else" })).toEqual({
+      outcome: "acknowledged",
     });
+    expect(publisherCalls()).toStrictEqual(["POST", "GET", "POST"]);
+    expect(stateOf(pending)).toBe("ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED");
+  });
+});
+
+describe("the acknowledgement of a purchase with add-ons", () => {
+  const REFUSED: Fault = { status: 400, body: aGoogleError(400, "invalid") };
+  const read: Fault = {
+    status: 200,
+    body: {
+      acknowledgementState: "ACKNOWLEDGEMENT_STATE_PENDING",
+      lineItems: ["premium", "a", "b", "b", "c", "d", "e"].map((productId) => ({ productId })),
+    },
+  };
+  test("is tried by the names of four others, and stays due as the first was refused", async () => {
+    const pending = await unacknowledged("subscription");
+    const others = [REFUSED, REFUSED, REFUSED, { ...REFUSED, body: aGoogleError(400, "invalidValue") }];
+    expect(await acknowledge(pending, REFUSED, read, ...others)).toEqual({
+      outcome: "due",
+      because: "rejected",
+      status: 400,
+      reason: "invalid",
+    });
+    expect(publisherCalls()).toStrictEqual(["POST", "GET", "POST", "POST", "POST", "POST"]);
+  });
+  test("is tried no more once Google refuses for another reason", async () => {
+    const pending = await unacknowledged("subscription");
+    const denied: Fault = { status: 403, body: aGoogleError(403, "permissionDenied") };
+    expect(await acknowledge(pending, REFUSED, read, denied, denied)).toMatchObject({
+      outcome: "due",
+      reason: "permissionDenied",
+    });
+    expect(publisherCalls()).toStrictEqual(["POST", "GET", "POST", "POST"]);
   });
 });
 

@@ -168,6 +168,22 @@ test("an expired purchase whose orders are not named has the lines with an end, 
   expect(joinPurchases(paid, later).lines).toMatchObject([{ standing: "expired" }]);
 });
 
+test("an expired purchase of which no line has an end is over too", async () => {
+  const [{ productId = "" } = {}] = aSubscriptionAnswer().lineItems ?? [];
+  const answer = aSubscriptionAnswer({
+    subscriptionState: "SUBSCRIPTION_STATE_EXPIRED",
+    lineItems: [{ productId }],
+  });
+  const { purchase } = await verified(answer);
+  expect(purchase.lines).toMatchObject([{ productIdentifier: productId, standing: "expired" }]);
+  // Each answer gives the same end: its steps must not count from the answer.
+  expect(purchase.lines[0]?.endsAt).toBe(purchase.lines[0]?.startsAt);
+  const paid = (await verified(aSubscriptionAnswer())).purchase;
+  expect(joinPurchases(paid, verifiedAs(purchase, NOW + 1)).lines).toMatchObject([{ standing: "expired" }]);
+  const { startTime: _, ...undated } = answer;
+  expect((await verified(undated)).purchase.lines).toMatchObject([{ standing: "expired", endsAt: 0 }]);
+});
+
 describe("a deferred change", () => {
   const end = isoTime(NOW + 7 * DAY);
   const { latestSuccessfulOrderId: _, expiryTime: __, ...incoming } = aSubscriptionLine({ productId: "pro" });
