@@ -26,6 +26,14 @@ const PARTS = {
       "test/proof/any-order.test.ts",
     ],
   },
+  freshness: {
+    mutate: ["lib/freshness/*.ts"],
+    tests: [
+      "test/freshness/queue-health.test.ts",
+      "test/freshness/refresh-times.test.ts",
+      "test/freshness/refresh-times.properties.test.ts",
+    ],
+  },
 } as const;
 
 const PROJECT = fileURLToPath(new URL("../../", import.meta.url));
