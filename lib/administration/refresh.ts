@@ -2,13 +2,12 @@ import type { Application } from "../applications/application.ts";
 import type { Store } from "../contract/schemas.ts";
 import type { CustomerTable } from "../customers/customer-table.ts";
 import type { StoredCustomer, StoredPurchase } from "../customers/records.ts";
-import { SAME_ANSWER_MILLISECONDS } from "../customers/plan-customer-change.ts";
 import { REFRESHES_PER_SECOND, SANDBOX_REFRESHES_PER_SECOND } from "../customers/refresh-queue-turn.ts";
 import type { RefreshQueue } from "../customers/refresh-queue.ts";
 import { SECOND } from "../duration.ts";
 import { referenceText, type PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
-import { lastHeard, nextRefresh } from "../freshness/refresh-times.ts";
+import { isStillAskedFor, lastHeard, nextRefresh } from "../freshness/refresh-times.ts";
 import type { RefreshSource } from "../freshness/refresh.ts";
 import type { CustomerId } from "../identifiers.ts";
 import { compare } from "../order.ts";
@@ -76,7 +75,7 @@ const resumingOnce = ({ queue }: Refreshing, { identifier }: Application): Resum
   };
 };
 
-/** Sets a purchase's refresh to a time, unless it is due earlier. Null: the purchase is gone. */
+/** Sets a purchase's refresh to a time, unless it is due earlier, as one that was asked for. Null: the purchase is gone. */
 const queueOne = async (
   refreshing: Refreshing,
   application: Application,
@@ -99,10 +98,13 @@ const queueOne = async (
     if (typeof source !== "string") {
       // The refresh wakes the worker, which must not find the queue paused.
       await resume(before.purchase);
-      if (before.refreshAt !== null && before.refreshAt <= dueAt)
-        return { before, outcome: "queued", isNew: false, dueAt: before.refreshAt };
-      const written = await refreshing.queue.set(application.identifier, before, { dueAt, source });
-      if (written === "written") return { before, outcome: "queued", isNew: true, dueAt };
+      const at = Math.min(before.refreshAt ?? Infinity, dueAt);
+      const isNew = at !== before.refreshAt;
+      if (!isNew && isStillAskedFor(before.askedForAt, dueAt))
+        return { before, outcome: "queued", isNew, dueAt: at };
+      const to = { dueAt: at, source, askedForAt: dueAt };
+      const written = await refreshing.queue.set(application.identifier, before, to);
+      if (written === "written") return { before, outcome: "queued", isNew, dueAt: at };
     }
     return "conflict";
   });
@@ -173,10 +175,6 @@ export type RefreshedPurchase =
       readonly after: StoredPurchase;
     };
 
-/** Whether an unchanged answer counts as a replay, which is not stored. */
-const isReplay = ({ purchase }: StoredPurchase, dueAt: Instant): boolean =>
-  purchase.store === "android-store" && dueAt - lastHeard(purchase) < SAME_ANSWER_MILLISECONDS;
-
 const outcomeOf = (
   queued: QueuedPurchase,
   after: StoredPurchase | undefined,
@@ -186,10 +184,11 @@ const outcomeOf = (
   if (queued.outcome === "not-asked") return { before, outcome: "not-asked", because: queued.because };
   if (after === undefined) return { before, outcome: "erased" };
   const { purchase, refreshAt } = after;
-  if (lastHeard(purchase) > lastHeard(before.purchase)) return { before, after, outcome: "answered" };
-  if (refreshAt === queued.dueAt) return { before, after, outcome: "waiting" };
-  if (refreshAt !== null)
-    return { before, after, outcome: isReplay(before, queued.dueAt) ? "answered" : "unanswered" };
+  // Only an answer ends what was asked for; what the app has sent meanwhile is none.
+  if (after.askedForAt !== null)
+    return { before, after, outcome: refreshAt === queued.dueAt ? "waiting" : "unanswered" };
+  if (refreshAt !== null || lastHeard(purchase) > lastHeard(before.purchase))
+    return { before, after, outcome: "answered" };
   const isExpected = nextRefresh(purchase, moment) !== null;
   return { before, after, outcome: isExpected ? "dropped" : "answered" };
 };

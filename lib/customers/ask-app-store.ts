@@ -210,8 +210,8 @@ const isContiguous = ({ startsAt, endsAt }: Line, known: readonly Line[], moment
       (line.startsAt === startsAt && line.endsAt === endsAt && (startsAt ?? 0) <= moment),
   );
 
-/** Whether an answer tells of a period of the same product that began within this one, and ends before it: this one may be refunded. */
-const isOvertaken = ({ productIdentifier, startsAt, endsAt }: Line, told: readonly Line[]): boolean =>
+/** Whether an answer tells of a shorter period of the same product that began later and ends earlier. */
+const surroundsOneOf = ({ productIdentifier, startsAt, endsAt }: Line, told: readonly Line[]): boolean =>
   told.some(
     (other) =>
       other.productIdentifier === productIdentifier &&
@@ -220,13 +220,13 @@ const isOvertaken = ({ productIdentifier, startsAt, endsAt }: Line, told: readon
   );
 
 /**
- * Whether an answer is silent about a known period that has not ended, and was ever refunded or is overtaken: only its
- * transaction tells whether it was given back, refunded anew or upgraded since.
+ * Whether an answer is silent about a known period that has not ended, and was ever refunded, or may be, as its product was bought
+ * anew within it: only its transaction tells whether it was refunded, given back or upgraded since.
  */
 const isSilentOnRefund = (told: readonly Line[], known: readonly Line[], moment: Instant): boolean =>
   known.some(
     (period) =>
-      (period.refundedBy !== null || isOvertaken(period, told)) &&
+      (period.refundedBy !== null || surroundsOneOf(period, told)) &&
       period.standing !== "expired" &&
       period.endsAt !== null &&
       period.endsAt > moment &&
@@ -236,7 +236,7 @@ const isSilentOnRefund = (told: readonly Line[], known: readonly Line[], moment:
 /**
  * Part of known subscriptions that an answer leaves out; null: nothing. Statuses contain the latest period alone. `period`: it
  * has one that follows no known period, so those in between would be missed: an upgrade that ended a period early, or the
- * running period while the next one is already charged. `refund`: the fate of a period that was refunded.
+ * running period while the next one is already charged. `refund`: the fate of a period that was refunded, or may be.
  */
 const leftOut = async (
   { table }: AppStoreQuestions,

@@ -15,7 +15,7 @@ import {
   type Purchase,
 } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
-import { lastHeard, nextRefresh } from "../freshness/refresh-times.ts";
+import { isStillAskedFor, lastHeard, nextRefresh } from "../freshness/refresh-times.ts";
 import type { FactsOrigin, RefreshMove, RefreshSource } from "../freshness/refresh.ts";
 import type { ApplicationId, CustomerId } from "../identifiers.ts";
 import { compare } from "../order.ts";
@@ -175,27 +175,46 @@ const followedBy = (source: RefreshSource, further: Instant): RefreshSource => {
   return further === Infinity ? asked : { ...asked, askAgainAt: further };
 };
 
-/** Whether the facts are the store's answer about this purchase: an answer that lacks a part is about one alone. */
-const isAnswerAbout = ({ askedAt, askedAbout }: FactsOrigin, { key }: Purchase): boolean =>
-  askedAt !== null && (askedAbout === undefined || askedAbout === key);
+/** Time for which a refresh of the purchase was asked for, and is still; null: none. */
+const askedForBefore = (stored: StoredPurchase | undefined, moment: Instant): Instant | null => {
+  const askedForAt = stored?.askedForAt ?? null;
+  return isStillAskedFor(askedForAt, moment) ? askedForAt : null;
+};
+
+/**
+ * Whether the facts answer what was asked about this purchase. Google is asked for all of its facts. An answer of the App Store that
+ * lacks a part is about one purchase alone; what comes from it by itself is no answer.
+ */
+const isAnswer = (
+  { askedAt, askedAbout }: FactsOrigin,
+  { said, purchase }: Joined,
+  askedForAt: Instant | null,
+): boolean => {
+  const since = askedForAt ?? 0;
+  return purchase.store === "android-store"
+    ? said.verifiedAt >= since
+    : askedAt !== null && askedAt >= since && (askedAbout === undefined || askedAbout === purchase.key);
+};
 
 /**
  * Time of the known refresh, where new facts do not put it off; Infinity: they do, or there is none. Google's facts put nothing off
  * if they say the same. What comes from the App Store by itself does not answer what was asked for. An answer that lacks a part
  * leaves all but the purchase that it was asked about.
  */
-const keptRefresh = (origin: FactsOrigin, { purchase, stored }: Joined, heard: Instant): Instant => {
+const keptRefresh = (origin: FactsOrigin, joined: Joined, heard: Instant, moment: Instant): Instant => {
+  const { purchase, stored } = joined;
   if (stored === undefined || stored.refreshAt === null || !origin.canRefresh) return Infinity;
-  const { purchase: known, refreshAt, askedForAt } = stored;
+  const { purchase: known, refreshAt } = stored;
+  const askedForAt = askedForBefore(stored, moment);
   const isKept =
     purchase.store === "android-store"
       ? refreshAt > heard && sameLines(verifiedAs(purchase, 0), verifiedAs(known, 0))
-      : !isAnswerAbout(origin, purchase) && (origin.askedAt !== null || askedForAt !== null);
+      : !isAnswer(origin, joined, askedForAt) && (origin.askedAt !== null || askedForAt !== null);
   return isKept ? refreshAt : Infinity;
 };
 
 /** The purchase's refresh after new facts, or after the store was asked; null: it stays as it is. */
-const refreshMoveOf = (origin: FactsOrigin | null, joined: Joined): RefreshMove | null => {
+const refreshMoveOf = (origin: FactsOrigin | null, joined: Joined, moment: Instant): RefreshMove | null => {
   if (origin === null) return null;
   const { purchase, stored, hasChanged } = joined;
   const from = stored?.refreshAt ?? null;
@@ -203,7 +222,7 @@ const refreshMoveOf = (origin: FactsOrigin | null, joined: Joined): RefreshMove 
   const [again = Infinity, further = Infinity] = timesToAskAgain(origin, heard);
   if (!hasChanged && origin.askedAt === null && (again === Infinity || from === again)) return null;
   const next = origin.canRefresh ? nextRefresh(purchase, heard, origin.askedAt) : null;
-  const scheduled = Math.min(next?.at ?? Infinity, keptRefresh(origin, joined, heard));
+  const scheduled = Math.min(next?.at ?? Infinity, keptRefresh(origin, joined, heard, moment));
   // A refresh names one that follows it. Where two are asked for, a scheduled one gives way to the first, a minute away at most.
   const at = further === Infinity ? Math.min(scheduled, again) : again;
   if (at === Infinity) return from === null ? null : { from, to: null };
@@ -216,17 +235,21 @@ const refreshMoveOf = (origin: FactsOrigin | null, joined: Joined): RefreshMove 
  * The origin of a purchase whose erasure is lifted, asked about soon where the App Store can be: a device may hold a transaction
  * from before its refund, which the erasure forgot. Google has answered just now.
  */
-const askedSoon = (origin: FactsOrigin, { environment }: Purchase, moment: Instant): FactsOrigin =>
-  origin.source.store === "ios-store" && environment !== "xcode"
-    ? { ...origin, askAgainAt: moment + LIFTED_ASKED_AFTER }
+const askedSoon = (origin: FactsOrigin, purchase: Purchase, moment: Instant): FactsOrigin =>
+  origin.source.store === "ios-store" && purchase.environment !== "xcode"
+    ? // A transaction may be signed a little ahead of the clock.
+      { ...origin, askAgainAt: Math.max(moment, lastHeard(purchase)) + LIFTED_ASKED_AFTER }
     : origin;
 
 /** Time for which a refresh of the purchase was asked for and is not answered, also by these facts; null: none. */
-const askedForAfter = (origin: FactsOrigin | null, { stored, purchase }: Joined): Instant | null => {
-  const before = stored?.askedForAt ?? null;
+const askedForAfter = (
+  origin: FactsOrigin | null,
+  joined: Joined,
+  before: Instant | null,
+): Instant | null => {
   if (origin === null) return before;
-  if (purchase.store === "ios-store" && origin.askAgainAt !== undefined) return origin.askAgainAt;
-  return isAnswerAbout(origin, purchase) ? null : before;
+  if (joined.purchase.store === "ios-store" && origin.askAgainAt !== undefined) return origin.askAgainAt;
+  return isAnswer(origin, joined, before) ? null : before;
 };
 
 /** Step 2: what is due of a joined purchase, its acknowledgement and its refresh. */
@@ -237,17 +260,15 @@ const followUp = (input: PlanInput, joined: Joined) => {
   const given = originOf(input.origin, said, stored);
   const isLifted = input.liftsErasures && input.known.erasedPurchases.has(reference);
   const origin = given !== null && isLifted ? askedSoon(given, purchase, input.moment) : given;
-  const refresh = refreshMoveOf(origin, joined);
+  const refresh = refreshMoveOf(origin, joined, input.moment);
   const refreshAt = refresh === null ? (stored?.refreshAt ?? null) : (refresh.to?.at ?? null);
-  const askedForAt = refreshAt === null ? null : askedForAfter(origin, joined);
+  const askedForThen = askedForBefore(stored, input.moment);
+  const askedForAt = refreshAt === null ? null : askedForAfter(origin, joined, askedForThen);
   const bundle = origin?.source.store === "ios-store" ? origin.source.bundleIdentifier : null;
   return {
     reference,
     changed:
-      hasChanged ||
-      dueBefore !== acknowledgementDueSince ||
-      refresh !== null ||
-      askedForAt !== (stored?.askedForAt ?? null),
+      hasChanged || dueBefore !== acknowledgementDueSince || refresh !== null || askedForAt !== askedForThen,
     dueBefore,
     stored: {
       purchase,

@@ -106,9 +106,11 @@ const nextByFacts = (
   { purchase }: StoredPurchase,
   due: DueRefresh,
   asked: RefreshOutcome,
-  isPaused: boolean,
-  moment: Instant,
+  { isPaused, moment }: { readonly isPaused: boolean; readonly moment: Instant },
 ): Instant | null => {
+  const cannotBeAnswered =
+    asked.outcome === "unknown" || asked.outcome === "unconfigured" || isRefused(asked);
+  if (cannotBeAnswered && isLongOver(purchase, moment)) return null;
   const next = nextRefresh(purchase, moment)?.at ?? null;
   // A further time that a notification asked for is kept.
   const further = due.source.store === "android-store" ? (due.source.askAgainAt ?? 0) : 0;
@@ -129,14 +131,12 @@ const nextOf = async (
   asked: RefreshOutcome,
   isPaused: boolean,
 ): Promise<Instant | null> => {
-  const { outcome } = asked;
-  if (outcome === "over") return null;
+  if (asked.outcome === "over") return null;
   const moment = now();
   const known = await table.findFacts(due.application, [], [due.purchase], moment);
   const stored = known.purchases.get(referenceText(due.purchase));
-  const cannotBeAnswered = outcome === "unknown" || outcome === "unconfigured" || isRefused(asked);
-  if (stored === undefined || (cannotBeAnswered && isLongOver(stored.purchase, moment))) return null;
-  const next = nextByFacts(stored, due, asked, isPaused, moment);
+  if (stored === undefined) return null;
+  const next = nextByFacts(stored, due, asked, { isPaused, moment });
   const again = stored.askedForAt === null ? null : askedForAgain(stored.askedForAt, moment);
   return again === null ? next : Math.min(next ?? Infinity, again);
 };

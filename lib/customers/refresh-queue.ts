@@ -49,10 +49,13 @@ export interface RefreshQueue {
   move(due: DueRefresh, to: Instant | null): Promise<void>;
   /** Moves a refresh likewise, which keeps the time since which it has been due. */
   putOff(due: DueRefresh, until: Instant): Promise<void>;
-  /** Sets a refresh for a purchase as it was read: it was asked for, until the store answers. `conflict`: the purchase has changed since. */
+  /**
+   * Sets a refresh that somebody asks for, for a purchase as it was read. It may be due by then already, and stays where it is.
+   * `conflict`: the purchase has changed since.
+   */
   set(
     application: ApplicationId,
     purchase: Pick<StoredPurchase, "purchase" | "revision" | "refreshAt">,
-    to: Pick<DueRefresh, "dueAt" | "source">,
+    to: Pick<DueRefresh, "dueAt" | "source"> & { readonly askedForAt: Instant },
   ): Promise<"written" | "conflict">;
 }

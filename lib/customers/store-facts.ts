@@ -1,7 +1,7 @@
 import type { Application } from "../applications/application.ts";
 import { ServiceError } from "../contract/errors.ts";
-import { splitsPasses } from "../entitlements/access.ts";
 import { DAY } from "../duration.ts";
+import { splitsPasses } from "../entitlements/access.ts";
 import { entitlementsAt } from "../entitlements/entitlements.ts";
 import type { Holding } from "../entitlements/holding.ts";
 import { referenceText, type Purchase } from "../entitlements/purchase.ts";

@@ -1,4 +1,5 @@
 import type { AndroidStoreConfiguration, Application } from "../applications/application.ts";
+import { SECOND } from "../duration.ts";
 import { referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AndroidStore, UnansweredLookUp } from "../stores/android-store/android-store.ts";
@@ -21,6 +22,9 @@ export interface Predecessor {
 
 /** Steps back from one purchase: more plan changes or top-ups than anybody makes without one of them becoming known. */
 const MOST_STEPS = 20;
+
+/** Steps that are always made, and the time after which no more are: a link has half a minute for all it does. */
+const [SURE_STEPS, SEARCH_MILLISECONDS] = [5, 8 * SECOND];
 
 const referenceOf = ({ store, environment }: Purchase, purchaseToken: string) => ({
   store,
@@ -125,7 +129,8 @@ export const untoldPredecessors = async (
     const answered = answers.filter((answer) => answer !== null);
     for (const one of answered) found.set(one.purchaseToken, one);
     const named = answered.filter((one) => one.verified.predecessors.length > 0);
-    if (step === MOST_STEPS || named.length === 0) break;
+    const isLate = step >= SURE_STEPS && lookUps.now() >= now + SEARCH_MILLISECONDS;
+    if (step === MOST_STEPS || isLate || named.length === 0) break;
     const references = named.flatMap((one) =>
       one.verified.predecessors.map((token) => referenceOf(one.verified.purchase, token)),
     );

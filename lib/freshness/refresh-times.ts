@@ -46,7 +46,7 @@ const JUST_AFTER = 5 * SECOND;
 /** Steps after an end, followed by daily ones. */
 const STEPS_AFTER_END = [JUST_AFTER, 2 * MINUTE, 10 * MINUTE, HOUR, 6 * HOUR];
 
-/** Those within the hour after an end while the App Store only says that it will renew: its renewal is made some minutes late. */
+/** Further steps after an end while the App Store only says that it will renew: the renewal may be some minutes late. */
 const STEPS_WHILE_UNDECIDED = [14, 20, 30, 45].map((minutes) => minutes * MINUTE);
 
 /** Time before an end: the App Store charges a renewal up to a day before it begins, and a cancellation can be taken back. */
@@ -57,13 +57,17 @@ const SPARSE_STEPS = [DAY, 7 * DAY, 30 * DAY];
 
 /** Steps after an end that Google calls over, before the sparse ones: it has been seen to renew a minute after it said so. */
 const STEPS_AFTER_EXPIRY = [2 * MINUTE, HOUR];
-/** Steps after the time for which a refresh was asked, while the store gives no answer that can be used. */
-const STEPS_AFTER_ASKED = [2 * MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, DAY];
 const MONTH = 30 * DAY;
 const QUARTER = 91 * DAY;
 
 /** Pause between refreshes of a purchase whose payment is pending. */
 const PAYMENT_STEP = 6 * HOUR;
+
+/** Steps after the time for which a refresh was asked, while the store gives no answer that can be used. */
+const STEPS_AFTER_ASKED = [10 * MINUTE, 6 * HOUR, DAY];
+
+/** Time for which a refresh that was asked for stays so. */
+const ASKED_FOR = DAY;
 
 /**
  * Time for which an iOS purchase that ended or was revoked is refreshed: as long as the App Store retries a payment.
@@ -85,7 +89,7 @@ const denseAfter = (from: Instant, after: Instant): Instant => {
   return step === undefined ? periodic(from, DAY, after) : from + step;
 };
 
-/** The next of the steps of a renewal that the App Store has not decided after the end. */
+/** The next further step where the App Store said after the end that it will renew, and nothing else. */
 const ofUndecided = (endsAt: Instant, renewal: Renewal | null, after: Instant): readonly Refresh[] =>
   renewal !== null && renewal.signedAt >= endsAt && isUndecided(renewal)
     ? STEPS_WHILE_UNDECIDED.map((delay) => endsAt + delay)
@@ -343,9 +347,13 @@ export const nextRefresh = (
     .reduce<Refresh | null>((first, one) => (first === null || one.at < first.at ? one : first), null);
 };
 
+/** Whether a refresh that was asked for is still: for a day, unless the store answers. Then the purchase's own steps follow. */
+export const isStillAskedFor = (askedForAt: Instant | null, moment: Instant): askedForAt is Instant =>
+  askedForAt !== null && moment < askedForAt + ASKED_FOR;
+
 /**
- * The next time, later than `after`, at which a refresh that was asked for is made again because the store has not answered; null:
- * a day has passed, and the purchase's own steps follow.
+ * The next time, later than `after`, at which a refresh that was asked for is made again, because the store has not answered;
+ * null: none.
  */
 export const askedForAgain = (askedForAt: Instant, after: Instant): Instant | null => {
   const step = STEPS_AFTER_ASKED.find((delay) => askedForAt + delay > after);

@@ -45,7 +45,8 @@ export const storedPurchase = (item: Item): StoredPurchase => {
     revision,
     acknowledgementDueSince,
     refreshAt,
-    askedForAt,
+    // A version without this mark may have taken the refresh away and left it.
+    askedForAt: refreshAt === null ? null : askedForAt,
     bundleIdentifier,
   };
 };

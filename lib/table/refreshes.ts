@@ -139,25 +139,27 @@ export const createRefreshQueue = (table: Table): RefreshQueue => {
     putOff: (due, until) =>
       moveTo(due, { at: until, source: due.source, dueSince: due.dueSince ?? due.dueAt }),
 
-    set: async (application, { purchase, revision, refreshAt }, { dueAt, source }) => {
+    set: async (application, { purchase, revision, refreshAt }, { dueAt, source, askedForAt }) => {
       const record: TransactItem = {
         Update: {
           TableName: name,
           Key: { ...keys.purchase(application, purchase) },
-          UpdateExpression: "SET refreshAt = :to, askedForAt = :to ADD revision :one",
+          UpdateExpression: "SET refreshAt = :to, askedForAt = :asked ADD revision :one",
           ...revisionUnchanged(revision),
           ExpressionAttributeValues: {
             ...revisionUnchanged(revision).ExpressionAttributeValues,
             ":to": dueAt,
+            ":asked": askedForAt,
             ":one": 1,
           },
         },
       };
-      const from = refreshAt === dueAt ? null : refreshAt;
-      const { outcome } = await transact(table, [
-        record,
-        ...refreshWrites(name, application, purchase, { from, to: { at: dueAt, source } }),
-      ]);
+      // One that is due by then keeps its item, with the time since which it has been due.
+      const moves =
+        refreshAt === dueAt
+          ? []
+          : refreshWrites(name, application, purchase, { from: refreshAt, to: { at: dueAt, source } });
+      const { outcome } = await transact(table, [record, ...moves]);
       return outcome;
     },
   };

@@ -122,15 +122,34 @@ describe("the refresh of a known purchase", () => {
   });
   test("that was asked for stays where something comes by itself, until the store has answered", () => {
     const renewed = aPurchase({ lines: [aLine({ endsAt: END + 30 * DAY, verifiedAt: NOW })] });
+    const before = from(APPLE, { askedAt: NOW - HOUR - 1 });
     for (const at of [NOW - DAY, NOW + 5000, NOW + HOUR])
       for (const said of [signedAgain, renewed])
-        expect(written([said], from(APPLE), waiting(at, NOW - HOUR))).toMatchObject([
-          { refresh: null, refreshAt: at, askedForAt: NOW - HOUR },
-        ]);
-    const answered = from(APPLE, { askedAt: NOW + 1 });
+        for (const origin of [from(APPLE), before])
+          expect(written([said], origin, waiting(at, NOW - HOUR))).toMatchObject([
+            { refresh: null, refreshAt: at, askedForAt: NOW - HOUR },
+          ]);
+    const answered = from(APPLE, { askedAt: NOW });
     expect(written([signedAgain], answered, waiting(NOW, NOW))).toMatchObject([
       { refresh: { from: NOW, to: { at: AHEAD, source: APPLE } }, refreshAt: AHEAD, askedForAt: null },
     ]);
+  });
+  test("that was asked for a day ago gives way, and counts as not asked for", () => {
+    const asked = (since: Instant) => written([signedAgain], from(APPLE), waiting(NOW, since));
+    expect(asked(NOW - DAY + 1)).toMatchObject([{ refreshAt: NOW, askedForAt: NOW - DAY + 1 }]);
+    expect(asked(NOW - DAY)).toMatchObject([{ refreshAt: AHEAD, askedForAt: null }]);
+    expect(written([purchase], from(APPLE), waiting(PUT_OFF, NOW - DAY))).toEqual([]);
+  });
+  test("of an Android purchase that was asked for is answered by whatever makes the service ask Google", () => {
+    const at = (verifiedAt: Instant) => android({ lines: [aLine({ verifiedAt })] });
+    const known = (askedForAt: Instant) => stored(at(NOW - HOUR), { refreshAt: JUST_AFTER, askedForAt });
+    const said = at(NOW);
+    for (const askedAt of [null, NOW]) {
+      expect(written([said], from(GOOGLE, { askedAt }), known(NOW))).toMatchObject([{ askedForAt: null }]);
+      expect(written([said], from(GOOGLE, { askedAt }), known(NOW + 1))).toMatchObject([
+        { askedForAt: NOW + 1 },
+      ]);
+    }
   });
   test("that was asked for is made earlier where news give it an earlier time, and is still asked for", () => {
     const shortened = aPurchase({ lines: [aLine({ endsAt: NOW + 2 * HOUR, verifiedAt: NOW })] });
@@ -287,6 +306,7 @@ describe("a notification that is newer than Google's answer", () => {
 
 describe("a purchase whose erasure is lifted", () => {
   const SOON = NOW + 5000;
+  const soonAfter = ({ verifiedAt }: Purchase): Instant => Math.max(NOW, verifiedAt) + 5000;
   /** The refresh of a purchase that was erased, after a request that may lift its erasure. */
   const lifted = (
     said: Purchase,
@@ -297,7 +317,7 @@ describe("a purchase whose erasure is lifted", () => {
     const erased = isErased ? [said] : [];
     const { change } = plan({ facts: { purchases: [said], origin }, erased, liftsErasures: lifts });
     return change?.purchases.map(({ refresh, refreshAt, askedForAt }) => {
-      expect(askedForAt).toBe(refreshAt === SOON ? SOON : null);
+      expect(askedForAt).toBe(lifts && isErased && refreshAt === soonAfter(said) ? refreshAt : null);
       return refresh?.to ?? null;
     });
   };
@@ -305,6 +325,11 @@ describe("a purchase whose erasure is lifted", () => {
     expect(lifted(purchase, APPLE)).toEqual([{ at: SOON, source: APPLE }]);
     const inSandbox = aPurchase({ environment: "sandbox" });
     expect(lifted(inSandbox, APPLE)).toEqual([{ at: SOON, source: APPLE }]);
+  });
+  test("is asked about soon after its transaction was signed, if that is a little ahead of the clock", () => {
+    const signedAt = NOW + 6000;
+    const ahead = aPurchase({ lines: [aLine({ verifiedAt: signedAt })] });
+    expect(lifted(ahead, APPLE)).toEqual([{ at: signedAt + 5000, source: APPLE }]);
   });
   test("is asked about as ever where nothing was erased, or nothing is lifted", () => {
     for (const options of [{ isErased: false }, { lifts: false }])

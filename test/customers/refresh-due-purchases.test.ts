@@ -5,7 +5,7 @@ import { LEASE_MILLISECONDS, type RefreshRun } from "../../lib/customers/refresh
 import type { RefreshOutcome } from "../../lib/customers/refresh-outcome.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
 import { createRefreshQueue } from "../../lib/table/refreshes.ts";
-import { purchaseKey } from "../../lib/identifiers.ts";
+import { accountId, purchaseKey } from "../../lib/identifiers.ts";
 import { assertInvariants } from "../support/invariants.ts";
 import { BUNDLE } from "../support/ios-store.ts";
 import { DAY, NOW } from "../support/purchases.ts";
@@ -394,7 +394,9 @@ describe("a refresh that was asked for", () => {
     const [stored] = known.purchases.values();
     if (stored === undefined) throw new Error("The purchase is not stored.");
     const { source } = fromApple();
-    expect(await createRefreshQueue(table).set(identifier, stored, { dueAt: NOW, source })).toBe("written");
+    expect(
+      await createRefreshQueue(table).set(identifier, stored, { dueAt: NOW, source, askedForAt: NOW }),
+    ).toBe("written");
     const copied = (moment: number) =>
       world.at(moment).store({
         purchases: [{ ...bought, lines: bought.lines.map((line) => ({ ...line, verifiedAt: moment })) }],
@@ -409,21 +411,70 @@ describe("a refresh that was asked for", () => {
     ["the store knows nothing of it", { outcome: "unknown" }],
     ["the application has no key for it", { outcome: "unconfigured" }],
   ])(
-    "is made again after minutes and hours, whatever the app sends meanwhile, and after a day at its own step: %s",
+    "is made again after minutes and hours, whatever the app sends meanwhile, and once more after a day: %s",
     async (_, outcome) => {
       const { refreshing, world, copied } = await askedFor();
       refreshing.answering(() => outcome);
-      for (const step of [2 * MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, DAY]) {
+      for (const step of [10 * MINUTE, 6 * HOUR, DAY]) {
         await refreshing.run();
         expect(await queuedOf(world)).toEqual({ 1: NOW + step });
         await copied(refreshing.clock.now + SECOND);
         refreshing.clock.now = NOW + step;
       }
       await refreshing.run();
-      expect(refreshing.asked).toHaveLength(6);
+      expect(refreshing.asked).toHaveLength(4);
       expect((await queuedOf(world))["1"]).toBeGreaterThan(NOW + 10 * DAY);
     },
   );
+  test("gives way to news once a day has passed, also where it was never made", async () => {
+    const { world, copied } = await askedFor();
+    await copied(NOW + DAY - 1);
+    expect(await queuedOf(world)).toEqual({ 1: NOW });
+    await copied(NOW + DAY);
+    expect((await queuedOf(world))["1"]).toBeGreaterThan(NOW + 10 * DAY);
+    expect((await world.items()).some(({ askedForAt }) => askedForAt !== undefined)).toBe(false);
+  });
+  test("is made again where its purchase is long over, and the store once knows nothing of it", async () => {
+    const refreshing = createRefreshing(table);
+    const { world } = refreshing;
+    const { identifier } = world.application;
+    const bought = owned("1", {
+      startsAt: NOW - 90 * DAY,
+      endsAt: NOW - 61 * DAY,
+      verifiedAt: NOW - 61 * DAY,
+    });
+    await world.at(NOW - 61 * DAY).store({ purchases: [bought], origin: fromApple() });
+    const customers = createCustomerTable(table, () => Promise.resolve());
+    const [stored] = (await customers.findFacts(identifier, [], [bought], NOW)).purchases.values();
+    if (stored === undefined) throw new Error("The purchase is not stored.");
+    const to = { dueAt: NOW, source: fromApple().source, askedForAt: NOW };
+    expect(await createRefreshQueue(table).set(identifier, stored, to)).toBe("written");
+    refreshing.answering(() => ({ outcome: "unknown" }));
+    for (const step of [10 * MINUTE, 6 * HOUR, DAY]) {
+      await refreshing.run();
+      expect(await queuedOf(world)).toEqual({ 1: NOW + step });
+      refreshing.clock.now = NOW + step;
+    }
+    await refreshing.run();
+    expect(await queuedOf(world)).toEqual({});
+  });
+  test("after a lifted erasure is made again where it fails, whatever the app sends meanwhile", async () => {
+    const refreshing = createRefreshing(table);
+    const { world } = refreshing;
+    const bought = owned("1", { startsAt: NOW - DAY, endsAt: NOW + YEAR, verifiedAt: NOW - HOUR });
+    const facts = (verifiedAt: number) => ({
+      purchases: [{ ...bought, lines: bought.lines.map((line) => ({ ...line, verifiedAt })) }],
+      origin: fromApple(),
+    });
+    const byBackend = { account: accountId("a"), assertedBy: "credential" } as const;
+    await world.erase(await world.store(facts(NOW - HOUR), byBackend));
+    await world.store(facts(NOW - HOUR), byBackend);
+    refreshing.answering(() => ({ outcome: "failed" }));
+    refreshing.clock.now = NOW + 5 * SECOND;
+    await refreshing.run();
+    await world.at(NOW + MINUTE).store(facts(NOW + MINUTE), byBackend);
+    expect(await queuedOf(world)).toEqual({ 1: NOW + 5 * SECOND + 10 * MINUTE });
+  });
   test("is made no more, once it is answered", async () => {
     const { refreshing, world, copied } = await askedFor();
     refreshing.answering(() => ({ outcome: "failed" }));
@@ -618,7 +669,11 @@ describe("a bundle whose credential's store is silent, or over its quota", () =>
         const facts = await refreshing.runOn(table).table.findFacts(application, [], [known], moment);
         const [stored] = [...facts.purchases.values()];
         if (stored !== undefined)
-          await queue.set(application, stored, { dueAt: moment, source: fromApple().source });
+          await queue.set(application, stored, {
+            dueAt: moment,
+            source: fromApple().source,
+            askedForAt: moment,
+          });
       }
       return { outcome: "stored" };
     });

@@ -1,4 +1,9 @@
-import { nextRefresh, type RefreshReason } from "../../lib/freshness/refresh-times.ts";
+import {
+  askedForAgain,
+  isStillAskedFor,
+  nextRefresh,
+  type RefreshReason,
+} from "../../lib/freshness/refresh-times.ts";
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import { purchaseKey } from "../../lib/identifiers.ts";
 import { aLine, aPurchase, aRenewal, DAY, NOW } from "../support/purchases.ts";
@@ -157,7 +162,7 @@ describe("an iOS subscription is refreshed after", () => {
       const { verifiedAt } = upgraded;
       expectNext(aPurchase({ lines: [upgraded] }), verifiedAt, verifiedAt + 5 * SECOND, "renewal");
     });
-    test("at once where nothing is known of it beside an earlier period, and sparsely after an answer", () => {
+    test("at once where nothing is known of it beside an earlier period", () => {
       for (const days of [30, 365]) {
         const startsAt = NOW - 15 * DAY;
         const before = aLine({
@@ -168,8 +173,20 @@ describe("an iOS subscription is refreshed after", () => {
         const cut = aLine({ standing: "expired", startsAt, endsAt: startsAt + days * DAY, verifiedAt: NOW });
         const purchase = aPurchase({ lines: [before, cut] });
         expectNext(purchase, NOW, NOW + 5 * SECOND, "renewal");
-        expect(nextRefresh(purchase, NOW, NOW)?.at).toBeGreaterThanOrEqual(NOW + 9 * HOUR);
       }
+    });
+    test("after an answer at the steps of the earlier period, and sparsely once that has been over for long", () => {
+      const after = (startsAt: number) => {
+        const before = aLine({
+          transactionIdentifier: "0",
+          startsAt: startsAt - 365 * DAY,
+          endsAt: startsAt,
+        });
+        const cut = aLine({ standing: "expired", startsAt, endsAt: NOW + 200 * DAY, verifiedAt: NOW });
+        return nextRefresh(aPurchase({ lines: [before, cut] }), NOW, NOW)?.at;
+      };
+      expect(after(NOW - 15.5 * DAY)).toBe(NOW + DAY / 2);
+      expect(after(NOW - 100 * DAY)).toBe(NOW + 21 * DAY);
     });
     test("not for itself where an earlier period still runs, which the other product was bought beside", () => {
       const beside = aLine({ transactionIdentifier: "0", startsAt: NOW - 8 * DAY, endsAt: END });
@@ -354,4 +371,24 @@ describe("an Android purchase is refreshed after", () => {
 
 test("purchases made in Xcode are never refreshed", () => {
   expectNext(aPurchase({ environment: "xcode" }), NOW, null);
+});
+
+describe("a refresh that was asked for", () => {
+  test.each<[after: number, at: number | null]>([
+    [-MINUTE, NOW + 10 * MINUTE],
+    [0, NOW + 10 * MINUTE],
+    [10 * MINUTE - 1, NOW + 10 * MINUTE],
+    [10 * MINUTE, NOW + 6 * HOUR],
+    [6 * HOUR, NOW + DAY],
+    [DAY - 1, NOW + DAY],
+    [DAY, null],
+  ])("is made again %i milliseconds later, without an answer, at %s", (after, at) => {
+    expect(askedForAgain(NOW, NOW + after)).toBe(at);
+  });
+  test("is asked for until it has been for a day", () => {
+    expect(isStillAskedFor(NOW, NOW - DAY)).toBe(true);
+    expect(isStillAskedFor(NOW, NOW + DAY - 1)).toBe(true);
+    expect(isStillAskedFor(NOW, NOW + DAY)).toBe(false);
+    expect(isStillAskedFor(null, NOW)).toBe(false);
+  });
 });

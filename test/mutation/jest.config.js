@@ -1,7 +1,7 @@
 import jest from "../../jest.config.js";
 
 /**
- * For mutation testing: the tests of verification, join, identity and entitlement rules. None of them needs a database.
+ * For mutation testing: the tests of verification, join, identity, entitlement rules and the times of refreshes. None of them needs a database.
  *
  * @type {import("jest").Config}
  */
@@ -17,5 +17,6 @@ export default {
     "<rootDir>/test/customers/plan-customer-change.test.ts",
     "<rootDir>/test/customers/plan-refreshes.test.ts",
     "<rootDir>/test/proof/any-order.test.ts",
+    "<rootDir>/test/freshness/*.test.ts",
   ],
 };

@@ -310,8 +310,28 @@ describe("customer refresh", () => {
     );
     expect(done.code).toBe(1);
     expect(done.out).toContain(
-      `the store's answer could not be used; it is asked again at ${isoTime(NOW + 2 * MINUTE)}`,
+      `the store's answer could not be used; it is asked again at ${isoTime(NOW + 10 * MINUTE)}`,
     );
+  });
+
+  test("waits for the store where the purchase was due already, and takes nothing that the app sends for its answer", async () => {
+    const { identifier, apple, store, work, asked } = await anApplication();
+    const customer = await store([onIos("p1")], { source: apple });
+    const refresh = ["customer", "refresh", identifier, customer];
+    await run([...refresh, "--no-wait"]);
+    const done = await run(refresh, async () => {
+      await store([onIos("p1", { verifiedAt: NOW })], { source: apple });
+    });
+    expect(done).toMatchObject({ code: 1, waits: 90 });
+    expect(done.out).toContain("still waiting");
+    const answered = await run(refresh, () =>
+      work(async () => {
+        await store([onIos("p1", { verifiedAt: NOW })], { source: apple, askedAt: NOW });
+        return { outcome: "stored" };
+      }),
+    );
+    expect(asked).toHaveLength(1);
+    expect(answered).toMatchObject({ code: 0, waits: 1 });
   });
 
   test("does not wait with --no-wait", async () => {

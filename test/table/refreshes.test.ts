@@ -3,6 +3,7 @@ import type { QueueReference } from "../../lib/customers/refresh-queue.ts";
 import { HEALTHY } from "../../lib/freshness/queue-health.ts";
 import type { DueRefresh } from "../../lib/freshness/refresh.ts";
 import { purchaseKey } from "../../lib/identifiers.ts";
+import { storedPurchase } from "../../lib/table/customers.ts";
 import { refreshPartition } from "../../lib/table/keys.ts";
 import { createRefreshQueue } from "../../lib/table/refreshes.ts";
 import { aName, createRefreshing, fromApple, queuedOf, recordedOf } from "../customers/refreshing.ts";
@@ -202,7 +203,7 @@ describe("a refresh that is moved", () => {
 });
 
 describe("a refresh that is set", () => {
-  const to = { dueAt: NOW + 2 * DAY, source: fromApple().source };
+  const to = { dueAt: NOW + 2 * DAY, source: fromApple().source, askedForAt: NOW + DAY };
 
   test("takes the place of the one before", async () => {
     const { queue, reference, world } = await holding({ 1: NOW });
@@ -210,11 +211,31 @@ describe("a refresh that is set", () => {
     expect(await queuedOf(world)).toEqual({ 1: NOW + 2 * DAY });
     expect(await recordedOf(world)).toEqual({ 1: NOW + 2 * DAY });
   });
-  test("at the time that it has is written again", async () => {
+  test("at the time that it has keeps its item, with the time since which it has been due", async () => {
     const { queue, reference, world } = await holding({ 1: NOW });
-    const same = { ...to, dueAt: NOW + JUST_AFTER };
+    await queue.putOff(dueOf(reference, "1", NOW + JUST_AFTER), NOW + DAY);
+    const same = { ...to, dueAt: NOW + DAY };
     expect(await queue.set(reference.application, await storedOf(world, "1"), same)).toBe("written");
-    expect(await queuedOf(world)).toEqual({ 1: NOW + JUST_AFTER });
+    expect(await queuedOf(world)).toEqual({ 1: NOW + DAY });
+    expect(await storedOf(world, "1")).toMatchObject({ refreshAt: NOW + DAY, askedForAt: NOW + DAY });
+    expect(await queue.due(reference, NOW + DAY, 9)).toMatchObject([{ dueSince: NOW + JUST_AFTER }]);
+  });
+  test("says for when it was asked, until it is taken away", async () => {
+    const { queue, reference, world } = await holding({ 1: NOW });
+    await queue.set(reference.application, await storedOf(world, "1"), to);
+    expect(await storedOf(world, "1")).toMatchObject({ askedForAt: NOW + DAY });
+    await queue.move(dueOf(reference, "1", to.dueAt), NOW + 3 * DAY);
+    expect(await storedOf(world, "1")).toMatchObject({ askedForAt: NOW + DAY, refreshAt: NOW + 3 * DAY });
+    await queue.move(dueOf(reference, "1", NOW + 3 * DAY), null);
+    expect(await storedOf(world, "1")).toMatchObject({ askedForAt: null, refreshAt: null });
+  });
+  test("is not asked for where a version without the mark took it away, and left the mark", async () => {
+    const { queue, reference, world } = await holding({ 1: NOW });
+    await queue.set(reference.application, await storedOf(world, "1"), to);
+    const item = (await world.items()).find(({ sk }) => sk === "PURCHASE");
+    const { refreshAt: _, ...left } = item ?? {};
+    expect(left).toHaveProperty("askedForAt");
+    expect(storedPurchase(left)).toMatchObject({ refreshAt: null, askedForAt: null });
   });
   test("conflicts where the purchase has changed since", async () => {
     const { queue, reference, world, refreshing } = await holding({ 1: NOW });

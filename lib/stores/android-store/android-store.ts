@@ -1,4 +1,5 @@
 import type { ProductKind } from "../../contract/schemas.ts";
+import { MINUTE } from "../../duration.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { productsIn, saysAcknowledged, voidedAnswer } from "./answers.ts";
 import type { AndroidStoreCredential } from "./credentials.ts";
@@ -165,9 +166,6 @@ const failed = (failure: Failure): AndroidStoreAnswer =>
     ? { ...failure, retryAfterSeconds: failure.retryAfterSeconds ?? RETRY_AFTER_SECONDS }
     : failure;
 
-/** Further products of a purchase by whose names its acknowledgement is tried. */
-const NAMES_TRIED = 4;
-
 /** Google refuses so what it does not acknowledge by this name, and what is acknowledged already. */
 const isRefusal = ({ status }: Failure): boolean => status === 400 || status === 409;
 
@@ -237,16 +235,11 @@ export const createAndroidStore = (options: AndroidStoreOptions): AndroidStore =
         const read = await publisher.call(credential, call, deadline);
         if (read.outcome !== "answered") return dueBecauseOf(read);
         if (saysAcknowledged(read.body)) return ACKNOWLEDGED;
-        // One acknowledgement is of the whole purchase, but of which add-on's name Google takes nothing is said.
-        const others = new Set(
-          productsIn(read.body).filter((product) => product !== pending.productIdentifier),
-        );
-        for (const product of [...others].slice(0, NAMES_TRIED)) {
-          const again = await send(product);
-          if (again.outcome === "answered") return ACKNOWLEDGED;
-          if (!isRefusal(again)) return dueBecauseOf(again);
-        }
-        return dueBecauseOf(sent);
+        // By the name of which add-on Google acknowledges a purchase is not said: another one each minute.
+        const others = productsIn(read.body).filter((product) => product !== pending.productIdentifier);
+        const other = others[Math.floor(now() / MINUTE) % Math.max(1, others.length)];
+        const again = other === undefined ? sent : await send(other);
+        return again.outcome === "answered" ? ACKNOWLEDGED : dueBecauseOf(again);
       } catch {
         return { outcome: "due", because: "unavailable", status: null, reason: null };
       }

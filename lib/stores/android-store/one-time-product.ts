@@ -20,8 +20,10 @@ export const readOneTimeProduct = (body: unknown, question: Question): Reading =
     return "product-not-in-purchase";
 
   const { purchaseState } = answer.purchaseStateContext;
-  // Without a completion time it was never paid: it is pending, or was cancelled while pending.
   const isPaid = answer.purchaseCompletionTime !== null;
+  // The store names the time of every payment: asked again, it will.
+  if (purchaseState === "PURCHASED" && !isPaid) return null;
+  // Without it, the purchase was cancelled while pending.
   const owned = purchaseState === "PENDING" || !isPaid ? [] : items;
   const lines = owned.map(({ productId, productOfferDetails: details }): Line => {
     const quantity = Math.max(1, details?.quantity ?? 1);
@@ -69,7 +71,7 @@ export const readOneTimeProduct = (body: unknown, question: Question): Reading =
     replaces: null,
     samePerson: [],
     predecessors: [],
-    isPending: purchaseState === "PENDING" || (purchaseState === "PURCHASED" && !isPaid),
+    isPending: purchaseState === "PENDING",
     isClosed: purchaseState === "CANCELLED" && !isPaid,
     goesOn: null,
     acknowledgement:

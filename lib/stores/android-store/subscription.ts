@@ -35,8 +35,9 @@ const isOwned = ({
   (latestSuccessfulOrderId !== null || deferredItemReplacement !== null || deferredItemRemoval !== null);
 
 /**
- * The lines that are owned. Of an expired purchase without one, those with an end, otherwise all, as if they had ended at its start:
- * what an earlier answer showed as paid is over.
+ * The lines that are owned. Of an expired purchase without one, those with an end, so that what an earlier answer showed as paid is
+ * over. Where none has an end either, all of them, which then end at the purchase's start: the time of the answer would be another
+ * end each time.
  */
 const ownedOf = (
   items: readonly Item[],

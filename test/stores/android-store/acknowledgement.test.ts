@@ -9,6 +9,7 @@ import {
   startAndroidStore,
   TIMING,
   type LocalAndroidStore,
+  NOW,
 } from "../../support/android-store.ts";
 
 let local: LocalAndroidStore;
@@ -94,21 +95,28 @@ describe("the acknowledgement of a purchase with add-ons", () => {
     status: 200,
     body: {
       acknowledgementState: "ACKNOWLEDGEMENT_STATE_PENDING",
-      lineItems: ["premium", "a", "b", "b", "c", "d", "e"].map((productId) => ({ productId })),
+      lineItems: ["premium", "a", "b", "c", "d", "e"].map((productId) => ({ productId })),
     },
   };
-  test("is tried by the names of four others, and stays due as the first was refused", async () => {
+  test("is tried by another name each minute, and stays due while Google refuses it", async () => {
     const pending = await unacknowledged("subscription");
-    const others = [REFUSED, REFUSED, REFUSED, { ...REFUSED, body: aGoogleError(400, "invalidValue") }];
-    expect(await acknowledge(pending, REFUSED, read, ...others)).toEqual({
-      outcome: "due",
-      because: "rejected",
-      status: 400,
-      reason: "invalid",
-    });
-    expect(publisherCalls()).toStrictEqual(["POST", "GET", "POST", "POST", "POST", "POST"]);
+    const named = [];
+    for (let minute = 0; minute < 6; minute += 1) {
+      local.sandbox.failNext("publisher", REFUSED, read, REFUSED);
+      local.sandbox.calls.length = 0;
+      const store = local.store({ timing: TIMING, now: () => NOW + minute * 60_000 });
+      expect(await store.acknowledge(local.androidPackage, pending)).toEqual({
+        outcome: "due",
+        because: "rejected",
+        status: 400,
+        reason: "invalid",
+      });
+      expect(publisherCalls()).toStrictEqual(["POST", "GET", "POST"]);
+      named.push(/subscriptions\/([^/]+)\//.exec(local.sandbox.calls.at(-1)?.path ?? "")?.[1]);
+    }
+    expect(new Set(named)).toEqual(new Set(["a", "b", "c", "d", "e"]));
   });
-  test("is tried no more once Google refuses for another reason", async () => {
+  test("says why another name was refused", async () => {
     const pending = await unacknowledged("subscription");
     const denied: Fault = { status: 403, body: aGoogleError(403, "permissionDenied") };
     expect(await acknowledge(pending, REFUSED, read, denied, denied)).toMatchObject({

@@ -110,8 +110,6 @@ test("a purchase cancelled before payment grants nothing", async () => {
 test.each([
   ["PENDING", false, true],
   ["CANCELLED", true, false],
-  // The time may follow.
-  ["PURCHASED", false, true],
 ])("without a time of completion nothing was paid: %s", async (purchaseState, isClosed, isPending) => {
   const { purchaseCompletionTime: _, ...answer } = aOneTimeAnswer({
     purchaseStateContext: { purchaseState },
@@ -252,6 +250,7 @@ test.each<[string, androidpublisher_v3.Schema$ProductPurchaseV2]>([
   ["no lines", { productLineItem: [] }],
   ["a line without a product", { productLineItem: [{ productOfferDetails: {} }] }],
   ["an invalid completion time", { purchaseCompletionTime: "yesterday" }],
+  ["PURCHASED, and no completion time", { purchaseCompletionTime: null }],
 ])("an answer with %s is malformed: unavailable", async (_, changes) => {
   expect(await lookUp(aOneTimeAnswer(changes))).toMatchObject({
     outcome: "unavailable",
