@@ -74,9 +74,10 @@ const aWorld = (environments: readonly ("production" | "sandbox")[] = ["producti
   const answers = new Map<string, Answer>([["x", X]]);
   const asked: string[] = [];
   const acknowledged: string[] = [];
-  let [now, reads] = [NOW, 0];
+  let [now, reads, answersAfter] = [NOW, 0, 0];
   const lookUp: AndroidStore["lookUp"] = async ({ packageName }, { purchaseToken, productKind }) => {
     asked.push(purchaseToken);
+    now += answersAfter;
     expect(productKind).toBe("subscription");
     const answer = answers.get(purchaseToken) ?? UNKNOWN;
     if ("outcome" in answer) return Promise.resolve(answer);
@@ -140,6 +141,7 @@ const aWorld = (environments: readonly ("production" | "sandbox")[] = ["producti
       return reads;
     },
     pass: (milliseconds: number) => (now += milliseconds),
+    slowDown: (milliseconds: number) => (answersAfter = milliseconds),
     refresh: (purchaseToken: string) =>
       refreshAndroidStorePurchase(purchases, application, {
         application: application.identifier,
@@ -400,11 +402,12 @@ describe("a purchase whose predecessor nobody has told of", () => {
   });
   test("is looked for in twenty steps at most", async () => {
     /** A chain with so many untold purchases between X and Z, asked about from the newest on. */
-    const withUntold = async (count: number) => {
+    const withUntold = async (count: number, answersAfter = 0) => {
       const tokens = Array.from({ length: count }, (_, index) => (index === 0 ? "y" : `y${index}`));
       const chain = await aChain();
       for (const [index, token] of tokens.entries())
         chain.answers.set(token, { ...Y, linkedPurchaseToken: tokens[index + 1] ?? "x" });
+      chain.slowDown(answersAfter);
       await chain.tell("z");
       return { tokens, chain };
     };
@@ -415,6 +418,16 @@ describe("a purchase whose predecessor nobody has told of", () => {
     const longer = await withUntold(21);
     expect(longer.chain.asked).toEqual(["z", ...longer.tokens.slice(0, 20)]);
     expect(await longer.chain.activeOf()).toEqual(["premium"]);
+
+    // No further than five once eight seconds have passed.
+    for (const [seconds, steps] of [
+      [1, 8],
+      [1.5, 6],
+      [3, 5],
+    ] as const) {
+      const slow = await withUntold(20, seconds * 1000);
+      expect(slow.chain.asked).toEqual(["z", ...slow.tokens.slice(0, steps)]);
+    }
   });
   test("that names itself by a detour is asked about once", async () => {
     const chain = await aChain({
