@@ -102,7 +102,8 @@ const queueOne = async (
       const isNew = at !== before.refreshAt;
       if (!isNew && isStillAskedFor(before.askedForAt, dueAt))
         return { before, outcome: "queued", isNew, dueAt: at };
-      const to = { dueAt: at, source, askedForAt: dueAt };
+      // One that is due by then may be overdue for days.
+      const to = { dueAt: at, source, askedForAt: Math.max(at, refreshing.now()) };
       const written = await refreshing.queue.set(application.identifier, before, to);
       if (written === "written") return { before, outcome: "queued", isNew, dueAt: at };
     }

@@ -15,7 +15,7 @@ import {
   type Purchase,
 } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
-import { isStillAskedFor, lastHeard, nextRefresh } from "../freshness/refresh-times.ts";
+import { isStillAskedFor, lastEnd, lastHeard, nextRefresh } from "../freshness/refresh-times.ts";
 import type { FactsOrigin, RefreshMove, RefreshSource } from "../freshness/refresh.ts";
 import type { ApplicationId, CustomerId } from "../identifiers.ts";
 import { compare } from "../order.ts";
@@ -182,35 +182,31 @@ const askedForBefore = (stored: StoredPurchase | undefined, moment: Instant): In
 };
 
 /**
- * Whether the facts answer what was asked about this purchase. Google is asked for all of its facts. An answer of the App Store that
+ * Whether the facts are the store's answer about this purchase. Google is asked for all of its facts. An answer of the App Store that
  * lacks a part is about one purchase alone; what comes from it by itself is no answer.
  */
-const isAnswer = (
-  { askedAt, askedAbout }: FactsOrigin,
-  { said, purchase }: Joined,
-  askedForAt: Instant | null,
-): boolean => {
-  const since = askedForAt ?? 0;
-  return purchase.store === "android-store"
-    ? said.verifiedAt >= since
-    : askedAt !== null && askedAt >= since && (askedAbout === undefined || askedAbout === purchase.key);
-};
+const isAnswer = ({ askedAt, askedAbout }: FactsOrigin, { store, key }: Purchase): boolean =>
+  store === "android-store" || (askedAt !== null && (askedAbout === undefined || askedAbout === key));
 
 /**
  * Time of the known refresh, where new facts do not put it off; Infinity: they do, or there is none. Google's facts put nothing off
- * if they say the same. What comes from the App Store by itself does not answer what was asked for. An answer that lacks a part
- * leaves all but the purchase that it was asked about.
+ * if they say the same. What comes from the App Store by itself does not answer what was asked for, nor what is overdue, as while the
+ * store is down: only a renewal puts that off. An answer that lacks a part leaves all but the purchase that it was asked about.
  */
-const keptRefresh = (origin: FactsOrigin, joined: Joined, heard: Instant, moment: Instant): Instant => {
-  const { purchase, stored } = joined;
+const keptRefresh = (
+  origin: FactsOrigin,
+  { purchase, stored }: Joined,
+  heard: Instant,
+  moment: Instant,
+): Instant => {
   if (stored === undefined || stored.refreshAt === null || !origin.canRefresh) return Infinity;
   const { purchase: known, refreshAt } = stored;
-  const askedForAt = askedForBefore(stored, moment);
-  const isKept =
-    purchase.store === "android-store"
-      ? refreshAt > heard && sameLines(verifiedAs(purchase, 0), verifiedAs(known, 0))
-      : !isAnswer(origin, joined, askedForAt) && (origin.askedAt !== null || askedForAt !== null);
-  return isKept ? refreshAt : Infinity;
+  const keptIf = (isKept: boolean): Instant => (isKept ? refreshAt : Infinity);
+  if (purchase.store === "android-store")
+    return keptIf(refreshAt > heard && sameLines(verifiedAs(purchase, 0), verifiedAs(known, 0)));
+  if (origin.askedAt !== null) return keptIf(!isAnswer(origin, purchase));
+  const isOverdue = refreshAt <= moment && lastEnd(purchase) === lastEnd(known);
+  return keptIf(isOverdue || askedForBefore(stored, moment) !== null);
 };
 
 /** The purchase's refresh after new facts, or after the store was asked; null: it stays as it is. */
@@ -244,12 +240,12 @@ const askedSoon = (origin: FactsOrigin, purchase: Purchase, moment: Instant): Fa
 /** Time for which a refresh of the purchase was asked for and is not answered, also by these facts; null: none. */
 const askedForAfter = (
   origin: FactsOrigin | null,
-  joined: Joined,
+  purchase: Purchase,
   before: Instant | null,
 ): Instant | null => {
   if (origin === null) return before;
-  if (joined.purchase.store === "ios-store" && origin.askAgainAt !== undefined) return origin.askAgainAt;
-  return isAnswer(origin, joined, before) ? null : before;
+  if (purchase.store === "ios-store" && origin.askAgainAt !== undefined) return origin.askAgainAt;
+  return isAnswer(origin, purchase) ? null : before;
 };
 
 /** Step 2: what is due of a joined purchase, its acknowledgement and its refresh. */
@@ -263,7 +259,7 @@ const followUp = (input: PlanInput, joined: Joined) => {
   const refresh = refreshMoveOf(origin, joined, input.moment);
   const refreshAt = refresh === null ? (stored?.refreshAt ?? null) : (refresh.to?.at ?? null);
   const askedForThen = askedForBefore(stored, input.moment);
-  const askedForAt = refreshAt === null ? null : askedForAfter(origin, joined, askedForThen);
+  const askedForAt = refreshAt === null ? null : askedForAfter(origin, purchase, askedForThen);
   const bundle = origin?.source.store === "ios-store" ? origin.source.bundleIdentifier : null;
   return {
     reference,

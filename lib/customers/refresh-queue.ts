@@ -50,7 +50,7 @@ export interface RefreshQueue {
   /** Moves a refresh likewise, which keeps the time since which it has been due. */
   putOff(due: DueRefresh, until: Instant): Promise<void>;
   /**
-   * Sets a refresh that somebody asks for, for a purchase as it was read. It may be due by then already, and stays where it is.
+   * Sets a refresh that somebody asks for, for a purchase as it was read. One that has this time already keeps its item.
    * `conflict`: the purchase has changed since.
    */
   set(

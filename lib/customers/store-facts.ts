@@ -105,7 +105,10 @@ const holdingsStaying = async (
   );
 };
 
-/** Least leeway with which a customer counts as inactive: what ended within a day may be renewed, and not be asked about yet. */
+/**
+ * Renewal leeway with which a customer counts as inactive, the longest that a manifest can give: what ended within a day may be
+ * renewed, and not be asked about yet.
+ */
 const INACTIVE_LEEWAY = DAY;
 
 /**
@@ -132,10 +135,7 @@ const mayTransfer = (
     assertedBy: null,
     purchase,
   }));
-  const lenient = {
-    ...application,
-    renewalLeeway: Math.max(application.renewalLeeway, INACTIVE_LEEWAY),
-  };
+  const lenient = { ...application, renewalLeeway: INACTIVE_LEEWAY };
   return (
     !entitlementsAt(moment, leaving, lenient).some(({ active }) => active) &&
     !splitsPasses(moment, leaving, staying, catalog)

@@ -361,7 +361,8 @@ export const askedForAgain = (askedForAt: Instant, after: Instant): Instant | nu
 };
 
 /** Last end of a purchase's lines; 0: none has one. */
-const lastEnd = ({ lines }: Purchase): Instant => Math.max(0, ...lines.map(({ endsAt }) => endsAt ?? 0));
+export const lastEnd = ({ lines }: Purchase): Instant =>
+  Math.max(0, ...lines.map(({ endsAt }) => endsAt ?? 0));
 
 /** Whether a purchase ended at least 60 days ago: so long, stores know what has ended. False where nothing has an end. */
 export const endedLongAgo = (purchase: Purchase, moment: Instant): boolean =>

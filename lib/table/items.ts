@@ -56,7 +56,7 @@ export const purchaseItem = once(() =>
     acknowledgementDueSince: z.optional(instant()),
     /** Start of its refresh's sort key; absent: none is due. */
     refreshAt: z.optional(instant()),
-    /** Set while that refresh was asked for and is not answered. */
+    /** Set where that refresh was asked for and is not answered; after a day it counts no more, and may stay. */
     askedForAt: z.optional(instant()),
     /** iOS; absent: not known. */
     bundleIdentifier: z.optional(shape.text()),

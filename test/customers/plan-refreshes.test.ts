@@ -122,21 +122,20 @@ describe("the refresh of a known purchase", () => {
   });
   test("that was asked for stays where something comes by itself, until the store has answered", () => {
     const renewed = aPurchase({ lines: [aLine({ endsAt: END + 30 * DAY, verifiedAt: NOW })] });
-    const before = from(APPLE, { askedAt: NOW - HOUR - 1 });
     for (const at of [NOW - DAY, NOW + 5000, NOW + HOUR])
       for (const said of [signedAgain, renewed])
-        for (const origin of [from(APPLE), before])
-          expect(written([said], origin, waiting(at, NOW - HOUR))).toMatchObject([
-            { refresh: null, refreshAt: at, askedForAt: NOW - HOUR },
-          ]);
-    const answered = from(APPLE, { askedAt: NOW });
-    expect(written([signedAgain], answered, waiting(NOW, NOW))).toMatchObject([
-      { refresh: { from: NOW, to: { at: AHEAD, source: APPLE } }, refreshAt: AHEAD, askedForAt: null },
-    ]);
+        expect(written([said], from(APPLE), waiting(at, NOW - HOUR))).toMatchObject([
+          { refresh: null, refreshAt: at, askedForAt: NOW - HOUR },
+        ]);
+    // The clock of who asked may be ahead of the one of who was answered.
+    for (const askedAt of [NOW - 1, NOW])
+      expect(written([signedAgain], from(APPLE, { askedAt }), waiting(NOW, NOW))).toMatchObject([
+        { refresh: { from: NOW, to: { at: AHEAD, source: APPLE } }, refreshAt: AHEAD, askedForAt: null },
+      ]);
   });
   test("that was asked for a day ago gives way, and counts as not asked for", () => {
-    const asked = (since: Instant) => written([signedAgain], from(APPLE), waiting(NOW, since));
-    expect(asked(NOW - DAY + 1)).toMatchObject([{ refreshAt: NOW, askedForAt: NOW - DAY + 1 }]);
+    const asked = (since: Instant) => written([signedAgain], from(APPLE), waiting(NOW + HOUR, since));
+    expect(asked(NOW - DAY + 1)).toMatchObject([{ refreshAt: NOW + HOUR, askedForAt: NOW - DAY + 1 }]);
     expect(asked(NOW - DAY)).toMatchObject([{ refreshAt: AHEAD, askedForAt: null }]);
     expect(written([purchase], from(APPLE), waiting(PUT_OFF, NOW - DAY))).toEqual([]);
   });
@@ -144,12 +143,11 @@ describe("the refresh of a known purchase", () => {
     const at = (verifiedAt: Instant) => android({ lines: [aLine({ verifiedAt })] });
     const known = (askedForAt: Instant) => stored(at(NOW - HOUR), { refreshAt: JUST_AFTER, askedForAt });
     const said = at(NOW);
-    for (const askedAt of [null, NOW]) {
-      expect(written([said], from(GOOGLE, { askedAt }), known(NOW))).toMatchObject([{ askedForAt: null }]);
-      expect(written([said], from(GOOGLE, { askedAt }), known(NOW + 1))).toMatchObject([
-        { askedForAt: NOW + 1 },
-      ]);
-    }
+    for (const askedAt of [null, NOW])
+      for (const askedForAt of [NOW - HOUR, NOW, NOW + 1])
+        expect(written([said], from(GOOGLE, { askedAt }), known(askedForAt))).toMatchObject([
+          { refreshAt: JUST_AFTER, askedForAt: null },
+        ]);
   });
   test("that was asked for is made earlier where news give it an earlier time, and is still asked for", () => {
     const shortened = aPurchase({ lines: [aLine({ endsAt: NOW + 2 * HOUR, verifiedAt: NOW })] });
@@ -172,6 +170,18 @@ describe("the refresh of a known purchase", () => {
       expect(written([signedAgain], origin, waiting(PUT_OFF, NOW))).toMatchObject([
         { refreshAt: PUT_OFF, askedForAt: NOW },
       ]);
+  });
+  test("that is overdue, as while its store is down, stays where no renewal comes by itself", () => {
+    const info = renewedPurchase(purchase, aRenewal({ signedAt: NOW }));
+    for (const said of [signedAgain, info])
+      for (const overdue of [NOW - DAY, NOW])
+        expect(written([said], from(APPLE), waiting(overdue))).toMatchObject([
+          { refresh: null, refreshAt: overdue },
+        ]);
+    expect(written([signedAgain], from(APPLE), waiting(NOW + 1))).toMatchObject([{ refreshAt: AHEAD }]);
+    expect(written([signedAgain], from(APPLE, { canRefresh: false }), waiting(NOW))).toMatchObject([
+      { refreshAt: null },
+    ]);
   });
   test("that was put off, and not asked for, gives way to a renewal", () => {
     const renewed = aPurchase({ lines: [aLine({ endsAt: END + 30 * DAY, verifiedAt: NOW })] });

@@ -426,14 +426,6 @@ describe("a refresh that was asked for", () => {
       expect((await queuedOf(world))["1"]).toBeGreaterThan(NOW + 10 * DAY);
     },
   );
-  test("gives way to news once a day has passed, also where it was never made", async () => {
-    const { world, copied } = await askedFor();
-    await copied(NOW + DAY - 1);
-    expect(await queuedOf(world)).toEqual({ 1: NOW });
-    await copied(NOW + DAY);
-    expect((await queuedOf(world))["1"]).toBeGreaterThan(NOW + 10 * DAY);
-    expect((await world.items()).some(({ askedForAt }) => askedForAt !== undefined)).toBe(false);
-  });
   test("is made again where its purchase is long over, and the store once knows nothing of it", async () => {
     const refreshing = createRefreshing(table);
     const { world } = refreshing;

@@ -142,11 +142,15 @@ const anApplication = async ({ hasKey = true }: { hasKey?: boolean } = {}) => {
   return { identifier, application, apple, google, store, work, asked, fail };
 };
 
-const run = async (words: readonly string[], wait: () => Promise<void> = pause) => {
+const run = async (
+  words: readonly string[],
+  wait: () => Promise<void> = pause,
+  now: () => Instant = () => NOW,
+) => {
   let [out, err, waits] = ["", "", 0];
   const code = await runOperator(words, {
     environment: { ...process.env, TABLE_NAME: table.name },
-    now: () => NOW,
+    now,
     out: (text) => void (out += text),
     err: (text) => void (err += text),
     waitForIndex: () => Promise.resolve(),
@@ -332,6 +336,23 @@ describe("customer refresh", () => {
     );
     expect(asked).toHaveLength(1);
     expect(answered).toMatchObject({ code: 0, waits: 1 });
+  });
+
+  test("marks a purchase that is due again where it was asked for days ago", async () => {
+    const { identifier, apple, store } = await anApplication();
+    const customer = await store([onIos("p1")], { source: apple });
+    const refresh = ["customer", "refresh", identifier, customer, "--no-wait"];
+    const marked = async () => {
+      const customers = createCustomerTable(table, pause);
+      const known = await customers.findFacts(identifier, [], [onIos("p1")], NOW);
+      return [...known.purchases.values()].map(({ refreshAt, askedForAt }) => ({ refreshAt, askedForAt }));
+    };
+    await run(refresh, undefined, () => NOW - 3 * DAY);
+    expect(await marked()).toEqual([{ refreshAt: NOW - 3 * DAY, askedForAt: NOW - 3 * DAY }]);
+    await run(refresh);
+    expect(await marked()).toEqual([{ refreshAt: NOW - 3 * DAY, askedForAt: NOW }]);
+    await run(refresh, undefined, () => NOW + DAY - 1);
+    expect(await marked()).toEqual([{ refreshAt: NOW - 3 * DAY, askedForAt: NOW }]);
   });
 
   test("does not wait with --no-wait", async () => {

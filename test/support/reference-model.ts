@@ -1361,7 +1361,7 @@ export const createReferenceModel = (
         everything: [...facts, ...request.facts],
         renewals: [...renewals, ...request.renewals],
         // What ended within a day may be renewed by now, and not be asked about yet.
-        leeway: Math.max(terms.leeway, 86_400_000),
+        leeway: 86_400_000,
       };
       const nobody = { customer: 0, by: null };
       const moving = [...owners.flatMap(factsOf), ...request.facts].map((fact) => ({ fact, ...nobody }));

@@ -72,7 +72,7 @@ export const readOneTimeProduct = (body: unknown, question: Question): Reading =
     samePerson: [],
     predecessors: [],
     isPending: purchaseState === "PENDING",
-    isClosed: purchaseState === "CANCELLED" && !isPaid,
+    isClosed: purchaseState !== "PENDING" && !isPaid,
     goesOn: null,
     acknowledgement:
       due && paid !== undefined
