@@ -40,6 +40,13 @@ const concerned = (
 /** Time before a period's end at which a renewal may be charged. */
 const CHARGED_AHEAD = 2 * DAY;
 
+/** Whether the App Store makes such a change: it renews no subscription whose next period is charged and has not begun. */
+export const isMade = (
+  { change }: RequestedChange,
+  [latest]: readonly IosTransaction[],
+  now: Instant,
+): boolean => !(change.startsWith("renew") && latest !== undefined && latest.purchaseDate > now);
+
 /**
  * Whether Apple's answers show the change: the statuses tell the latest transaction of each subscription, so a refund of
  * an earlier period, or its reversal, is not among them. Such a period is over, or about to be. Nor is the mark of an upgrade,

@@ -1,5 +1,12 @@
 import { decodeJwt } from "jose";
-import { iosTransaction, isFollowed, isRefund, showsInAnswers, type IosTransaction } from "./followed.ts";
+import {
+  iosTransaction,
+  isFollowed,
+  isMade,
+  isRefund,
+  showsInAnswers,
+  type IosTransaction,
+} from "./followed.ts";
 import type { Application } from "../../../lib/applications/application.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { ImpossibleChange } from "../../../sandbox/impossible-change.ts";
@@ -238,6 +245,7 @@ export const standSideBySide = (
         const transactions = await transactionsOf(purchase);
         // An upgrade is to another product.
         if (change.change === "upgrade" && change.productIdentifier === transactions[0]?.productId) return;
+        if (!isMade(change, transactions, clock.now)) return;
         const named = isRefund(change) ? transactions[act.transaction % transactions.length] : undefined;
         const isFound = showsInAnswers(change, transactions, named, clock.now);
         const isInTime = asked === "by hand" || isFollowed(change, transactions, named, clock.now);
