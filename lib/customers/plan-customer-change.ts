@@ -175,7 +175,7 @@ const followedBy = (source: RefreshSource, further: Instant): RefreshSource => {
   return further === Infinity ? asked : { ...asked, askAgainAt: further };
 };
 
-/** Time for which a refresh of the purchase was asked for, and is still; null: none. */
+/** Since when a refresh of the purchase is asked for; null: it is not, or has been for a day. */
 const askedForBefore = (stored: StoredPurchase | undefined, moment: Instant): Instant | null => {
   const askedForAt = stored?.askedForAt ?? null;
   return isStillAskedFor(askedForAt, moment) ? askedForAt : null;
@@ -237,7 +237,7 @@ const askedSoon = (origin: FactsOrigin, purchase: Purchase, moment: Instant): Fa
       { ...origin, askAgainAt: Math.max(moment, lastHeard(purchase)) + LIFTED_ASKED_AFTER }
     : origin;
 
-/** Time for which a refresh of the purchase was asked for and is not answered, also by these facts; null: none. */
+/** Since when a refresh of the purchase is asked for after these facts; null: they answer it, or it was not. */
 const askedForAfter = (
   origin: FactsOrigin | null,
   purchase: Purchase,
