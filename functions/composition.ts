@@ -198,6 +198,7 @@ export const composeAcknowledgementRun = (
   directory: directoryOf(configuration),
   androidStore: androidStoreOf(configuration),
   queue: createAcknowledgementQueue(configuration.table),
+  refreshes: createRefreshQueue(configuration.table),
   table: createCustomerTable(configuration.table, pause),
   now: configuration.now,
   onFailure: configuration.onFailure,

@@ -74,7 +74,11 @@ export const SCHEDULED_FUNCTIONS = {
     timeoutSeconds: 60,
     store: "android-store",
     secrets: "store-credentials",
-    table: { by: "changes", reads: ["application", "customer"], changes: ["purchase", "acknowledgement"] },
+    table: {
+      by: "changes",
+      reads: ["application", "customer"],
+      changes: ["purchase", "acknowledgement", "refresh"],
+    },
   },
   watchNotifications: {
     description: "Find applications that stores notify no more",

@@ -7,7 +7,7 @@ import type { RefreshQueue } from "../customers/refresh-queue.ts";
 import { SECOND } from "../duration.ts";
 import { referenceText, type PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
-import { isStillAskedFor, lastHeard, nextRefresh } from "../freshness/refresh-times.ts";
+import { lastHeard, nextRefresh } from "../freshness/refresh-times.ts";
 import type { RefreshSource } from "../freshness/refresh.ts";
 import type { CustomerId } from "../identifiers.ts";
 import { compare } from "../order.ts";
@@ -100,8 +100,6 @@ const queueOne = async (
       await resume(before.purchase);
       const at = Math.min(before.refreshAt ?? Infinity, dueAt);
       const isNew = at !== before.refreshAt;
-      if (!isNew && isStillAskedFor(before.askedForAt, dueAt))
-        return { before, outcome: "queued", isNew, dueAt: at };
       // One that is due by then may be overdue for days.
       const to = { dueAt: at, source, askedForAt: Math.max(at, refreshing.now()) };
       const written = await refreshing.queue.set(application.identifier, before, to);

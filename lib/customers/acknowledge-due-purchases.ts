@@ -1,20 +1,23 @@
 import type { ApplicationDirectory } from "../applications/application.ts";
 import { DAY } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
-import { referenceText, selectsNothing } from "../entitlements/purchase.ts";
+import { joinPurchases } from "../entitlements/join.ts";
+import { isRevoked, referenceText, sameLines, selectsNothing, verifiedAs } from "../entitlements/purchase.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { beginningAt } from "../in-turns.ts";
 import type { AndroidStore } from "../stores/android-store/android-store.ts";
 import { givenUpAt } from "../stores/android-store/acknowledgement-deadline.ts";
-import type { VerifiedPurchase } from "../stores/android-store/reading.ts";
+import { selecting, type VerifiedPurchase } from "../stores/android-store/reading.ts";
 import { customersOf, type CustomerTable } from "./customer-table.ts";
 import type { AcknowledgementQueue } from "./acknowledgement-queue.ts";
-import type { DueAcknowledgement } from "./records.ts";
+import type { DueAcknowledgement, StoredPurchase } from "./records.ts";
+import type { RefreshQueue } from "./refresh-queue.ts";
 
 export interface AcknowledgementRun {
   readonly directory: ApplicationDirectory;
   readonly androidStore: Pick<AndroidStore, "lookUp" | "acknowledge">;
   readonly queue: AcknowledgementQueue;
+  readonly refreshes: Pick<RefreshQueue, "set">;
   readonly table: Pick<CustomerTable, "findFacts" | "findCustomers">;
   readonly now: () => Instant;
   /** Takes an unexpected failure of one acknowledgement, which stays due. */
@@ -31,7 +34,7 @@ export interface AcknowledgementReport {
   readonly oldest: number;
   /** Production purchases still due, less than a day from their deadline. */
   readonly nearDeadline: number;
-  /** Dropped by the store, or given up: refunded by the store, or soon to be. Production only. */
+  /** Over since their deadline, dropped by the store, or given up: refunded by the store, or soon to be. Production only. */
   readonly failed: number;
   /** Applications whose credential the store rejects; absent if none. */
   readonly credentialRejectedOf?: readonly ApplicationId[];
@@ -53,18 +56,52 @@ type Outcome = "done" | "due" | "waits" | "failed" | "unclaimed";
 const NEAR_MILLISECONDS = DAY;
 
 /**
- * Whether somebody has got the purchase: it belongs to an account, and of a one-time purchase a product was selected. An
+ * The purchase, if somebody has got it: it belongs to an account, and of a one-time purchase a product was selected. An
  * operator may move a customer that only a notification made, which selects none.
  */
-const isDelivered = async (
+const deliveredOf = async (
   { table, now }: AcknowledgementRun,
   { application, purchase }: DueAcknowledgement,
-): Promise<boolean> => {
+): Promise<StoredPurchase | null> => {
   const known = await table.findFacts(application, [], [purchase], now());
   const stored = known.purchases.get(referenceText(purchase));
-  if (stored !== undefined && selectsNothing(stored.purchase)) return false;
+  if (stored === undefined || selectsNothing(stored.purchase)) return null;
   const { living } = await table.findCustomers(application, customersOf(known));
-  return [...living.values()].some(({ link }) => link !== null);
+  return [...living.values()].some(({ link }) => link !== null) ? stored : null;
+};
+
+/** Whether the answer says something of the purchase that is not stored. */
+const isNews = (
+  { purchase: known }: StoredPurchase,
+  { productKind }: DueAcknowledgement,
+  answer: VerifiedPurchase,
+) => {
+  const joined = joinPurchases(known, selecting(answer, productKind, []).purchase);
+  return !sameLines(verifiedAs(joined, 0), verifiedAs(known, 0));
+};
+
+const isOver = ({ purchase: { lines } }: VerifiedPurchase): boolean =>
+  lines.length > 0 && lines.every((line) => isRevoked(line) || line.standing === "expired");
+
+/**
+ * What follows from an answer after which nothing is to be acknowledged. Its news, such as the refund of a purchase that was not
+ * acknowledged, are asked for once more by a refresh, which stores them: with the acknowledgement goes the last copy of a one-time
+ * purchase's token.
+ */
+const afterLastAnswer = async (
+  { refreshes, now }: AcknowledgementRun,
+  due: DueAcknowledgement,
+  stored: StoredPurchase,
+  answer: VerifiedPurchase,
+): Promise<Outcome> => {
+  if (isNews(stored, due, answer)) {
+    const { packageName, purchaseToken, productKind } = due;
+    const source = { store: "android-store", packageName, purchaseToken, productKind } as const;
+    const dueAt = Math.min(stored.refreshAt ?? Infinity, now());
+    const set = await refreshes.set(due.application, stored, { dueAt, source, askedForAt: now() });
+    if (set === "conflict") return "due";
+  }
+  return isOver(answer) && due.deadline <= now() ? "failed" : "done";
 };
 
 /** Whether the answer shows a purchase that was paid as pending: it is older than the acknowledgement that is due. */
@@ -90,7 +127,8 @@ const tryOne = async (
   const application = await directory.byIdentifier(due.application);
   const configuration = application?.androidStore.find(({ packageName }) => packageName === due.packageName);
   if (configuration === undefined) return "due";
-  if (!(await isDelivered(run, due))) return "unclaimed";
+  const delivered = await deliveredOf(run, due);
+  if (delivered === null) return "unclaimed";
   const { purchaseToken, productKind } = due;
   const answer = await androidStore.lookUp(configuration, {
     purchaseToken,
@@ -108,7 +146,8 @@ const tryOne = async (
     case "unavailable":
       return "due";
     case "verified": {
-      if (answer.acknowledgement === null) return isStale(answer) ? "due" : "done";
+      if (answer.acknowledgement === null)
+        return isStale(answer) ? "due" : afterLastAnswer(run, due, delivered, answer);
       const acknowledged = await androidStore.acknowledge(configuration, answer.acknowledgement);
       if (acknowledged.outcome === "acknowledged") return "done";
       // The rejection may concern this purchase alone, so the others are still tried.

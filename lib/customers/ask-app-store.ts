@@ -147,10 +147,7 @@ const verifyEach = async <Payload>(
 };
 
 /** Origin of an answer that lacks a part: the disagreements and upgrades of the person's other purchases stay open. */
-const onlyAbout = (origin: FactsOrigin, { key }: PurchaseReference): FactsOrigin => ({
-  ...origin,
-  askedAbout: key,
-});
+const asPart = (origin: FactsOrigin): FactsOrigin => ({ ...origin, isPart: true });
 
 /**
  * The verified facts of an answer; null: it says nothing that verifies about the purchase that was asked about, or is of
@@ -175,7 +172,7 @@ const verifiedFactsOf = async (
     isInGrace: signedInGrace.includes(jws),
   }));
   const isWhole = signed.isWhole && infos.isWhole;
-  const origin = iosStoreOrigin(configuration, askedAt);
+  const origin = { ...iosStoreOrigin(configuration, askedAt), askedAbout: lineage.key };
   const first = { bundleIdentifier, environment, appTransactionIdentifier: null };
   const factsOf = (
     told: readonly Transaction[],
@@ -189,7 +186,7 @@ const verifiedFactsOf = async (
       purchases: purchasesOf(told),
       renewals: renewalsOf(infos, told),
       acknowledgementDue: null,
-      origin: isWhole && !isCut ? origin : onlyAbout(origin, lineage),
+      origin: isWhole && !isCut ? origin : asPart(origin),
     };
   };
   const isOf = ({ originalTransactionIdentifier }: { originalTransactionIdentifier: string }): boolean =>
@@ -279,7 +276,7 @@ export const askAppStore = async (
     verifiedFactsOf(questions, configuration, app, purchase, signed, askedAt);
   const facts = await verify(answer.content);
   if (facts === null) return { outcome: "answered", content: null };
-  const part = { ...facts, origin: facts.origin && onlyAbout(facts.origin, purchase) };
+  const part = { ...facts, origin: facts.origin && asPart(facts.origin) };
 
   const wasHistory = !isSubscription(purchase);
   const namesSubscription = facts.purchases.some((proven) => isSubscription(proven.purchase));

@@ -15,8 +15,20 @@ import {
   type Purchase,
 } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
-import { isStillAskedFor, lastEnd, lastHeard, nextRefresh } from "../freshness/refresh-times.ts";
-import type { FactsOrigin, RefreshMove, RefreshSource } from "../freshness/refresh.ts";
+import {
+  hasDispute,
+  isStillAskedFor,
+  isWordOfEnd,
+  lastEnd,
+  lastHeard,
+  nextRefresh,
+} from "../freshness/refresh-times.ts";
+import {
+  KEPT_AFTER_DUE,
+  type FactsOrigin,
+  type RefreshMove,
+  type RefreshSource,
+} from "../freshness/refresh.ts";
 import type { ApplicationId, CustomerId } from "../identifiers.ts";
 import { compare } from "../order.ts";
 import type { PendingAcknowledgement } from "../stores/android-store/reading.ts";
@@ -185,13 +197,18 @@ const askedForBefore = (stored: StoredPurchase | undefined, moment: Instant): In
  * Whether the facts are the store's answer about this purchase. Google is asked for all of its facts. An answer of the App Store that
  * lacks a part is about one purchase alone; what comes from it by itself is no answer.
  */
-const isAnswer = ({ askedAt, askedAbout }: FactsOrigin, { store, key }: Purchase): boolean =>
-  store === "android-store" || (askedAt !== null && (askedAbout === undefined || askedAbout === key));
+const isAnswer = ({ askedAt, askedAbout, isPart }: FactsOrigin, { store, key }: Purchase): boolean =>
+  store === "android-store" || (askedAt !== null && (isPart !== true || askedAbout === key));
+
+/** Whether the ids of a purchase disagree, and an answer is about another one: each id has to be asked about. */
+const staysDisputed = ({ askedAbout }: FactsOrigin, purchase: Purchase): boolean =>
+  askedAbout !== undefined && askedAbout !== purchase.key && hasDispute(purchase);
 
 /**
  * Time of the known refresh, where new facts do not put it off; Infinity: they do, or there is none. Google's facts put nothing off
- * if they say the same. What comes from the App Store by itself does not answer what was asked for, nor what is overdue, as while the
- * store is down: only a renewal puts that off. An answer that lacks a part leaves all but the purchase that it was asked about.
+ * if they say the same. What comes from the App Store by itself answers no question: it may have been signed before what is asked,
+ * and the refresh may have been put off already, as while the store is down. Only a renewal, or the store's word that a period was
+ * the last, puts one off that nobody asked for. An answer that lacks a part leaves all but the purchase that it was asked about.
  */
 const keptRefresh = (
   origin: FactsOrigin,
@@ -199,20 +216,26 @@ const keptRefresh = (
   heard: Instant,
   moment: Instant,
 ): Instant => {
-  if (stored === undefined || stored.refreshAt === null || !origin.canRefresh) return Infinity;
+  if (stored === undefined || stored.refreshAt === null) return Infinity;
   const { purchase: known, refreshAt } = stored;
   const keptIf = (isKept: boolean): Instant => (isKept ? refreshAt : Infinity);
   if (purchase.store === "android-store")
-    return keptIf(refreshAt > heard && sameLines(verifiedAs(purchase, 0), verifiedAs(known, 0)));
-  if (origin.askedAt !== null) return keptIf(!isAnswer(origin, purchase));
-  const isOverdue = refreshAt <= moment && lastEnd(purchase) === lastEnd(known);
-  return keptIf(isOverdue || askedForBefore(stored, moment) !== null);
+    return keptIf(
+      origin.canRefresh && refreshAt > heard && sameLines(verifiedAs(purchase, 0), verifiedAs(known, 0)),
+    );
+  // Its item has expired: nothing would ask.
+  if (moment >= refreshAt + KEPT_AFTER_DUE) return Infinity;
+  if (origin.askedAt !== null) return keptIf(!isAnswer(origin, purchase) || staysDisputed(origin, purchase));
+  const isPutOff = lastEnd(purchase) !== lastEnd(known) || isWordOfEnd(purchase, known);
+  return keptIf(!isPutOff || askedForBefore(stored, moment) !== null);
 };
 
 /** The purchase's refresh after new facts, or after the store was asked; null: it stays as it is. */
 const refreshMoveOf = (origin: FactsOrigin | null, joined: Joined, moment: Instant): RefreshMove | null => {
   if (origin === null) return null;
   const { purchase, stored, hasChanged } = joined;
+  // The key may have come within the last minute; if there is none, the worker finds that out.
+  if (purchase.store === "ios-store" && !origin.canRefresh) return null;
   const from = stored?.refreshAt ?? null;
   const heard = Math.max(lastHeard(purchase), origin.askedAt ?? 0);
   const [again = Infinity, further = Infinity] = timesToAskAgain(origin, heard);

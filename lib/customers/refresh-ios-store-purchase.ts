@@ -1,5 +1,5 @@
 import type { Application } from "../applications/application.ts";
-import { referenceText } from "../entitlements/purchase.ts";
+import { referenceText, type PurchaseReference } from "../entitlements/purchase.ts";
 import type { DueRefresh } from "../freshness/refresh.ts";
 import type { AppStoreApp } from "../stores/ios-store/app-store-server.ts";
 import { askAppStore, ofLineage, type AppStoreQuestions } from "./ask-app-store.ts";
@@ -42,12 +42,16 @@ export const refreshIosStorePurchase = async (
     case "answered": {
       const facts = answer.content;
       if (facts === null) return { outcome: "failed" };
+      // An answer about others, as of a lineage that has moved, moves only their refreshes.
+      const isNamed = (one: PurchaseReference): boolean => referenceText(one) === referenceText(purchase);
+      const isAbout =
+        facts.purchases.some((proven) => isNamed(proven.purchase)) || facts.renewals.some(isNamed);
       return storeFacts(questions, application, facts, null)
         .catch(async (error: unknown) => {
           if (!isOfErased(error)) throw error;
           return storeFacts(questions, application, ofLineage(facts, purchase), null);
         })
-        .then(() => ({ outcome: "stored" }), failedIfErased);
+        .then(() => ({ outcome: isAbout ? "stored" : "failed" }), failedIfErased);
     }
   }
 };

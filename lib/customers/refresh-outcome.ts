@@ -10,12 +10,16 @@ import type { Instant } from "../entitlements/time.ts";
  * - `unconfigured`: the application has no configuration, or no key, for it. It may get one again, until the purchase is
  *   long over.
  * - `failed`: the store could not be asked or its answer not used, for a reason specific to this purchase.
+ * - `unstored`: this service failed, so the answer is not stored.
  * - `unavailable`: the store did not answer, or refused. `retryAt`: the time that it named; null: none. `isOfThisPurchase`:
  *   the refusal may be specific to this purchase, and permanent.
  * - `credential-rejected`: the store refuses the application's credential.
  */
 export type RefreshOutcome =
-  | { readonly outcome: "stored" | "over" | "unknown" | "unconfigured" | "failed" | "credential-rejected" }
+  | {
+      readonly outcome:
+        "stored" | "over" | "unknown" | "unconfigured" | "failed" | "unstored" | "credential-rejected";
+    }
   | {
       readonly outcome: "unavailable";
       readonly retryAt: Instant | null;

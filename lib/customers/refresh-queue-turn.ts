@@ -1,7 +1,7 @@
 import type { Application, ApplicationDirectory } from "../applications/application.ts";
 import type { Store } from "../contract/schemas.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "../duration.ts";
-import { referenceText } from "../entitlements/purchase.ts";
+import { referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import {
   afterFailure,
@@ -95,9 +95,19 @@ const probesAmong = (due: readonly DueRefresh[], place: number): readonly DueRef
 const isRefused = (one: RefreshOutcome): boolean =>
   one.outcome === "unavailable" && one.isOfThisPurchase === true;
 
-/** Whether the store gave no answer about a purchase, or the purchase was not asked about: null. */
+const UNANSWERED: ReadonlySet<RefreshOutcome["outcome"]> = new Set([
+  "credential-rejected",
+  "unavailable",
+  "unstored",
+]);
+
+/** Whether the store's answer about a purchase is not there, or the purchase was not asked about: null. */
 const isUnanswered = (outcome: RefreshOutcome | null): boolean =>
-  outcome === null || outcome.outcome === "credential-rejected" || outcome.outcome === "unavailable";
+  outcome === null || UNANSWERED.has(outcome.outcome);
+
+/** Whether a period of the purchase ended within this time. */
+const hasEndedWithin = ({ lines }: Purchase, milliseconds: number, moment: Instant): boolean =>
+  lines.some(({ endsAt }) => endsAt !== null && endsAt <= moment && moment < endsAt + milliseconds);
 
 const textOf = ({ purchase, dueAt }: DueRefresh): string => `${dueAt} ${referenceText(purchase)}`;
 
@@ -115,30 +125,33 @@ const nextByFacts = (
   // A further time that a notification asked for is kept.
   const further = due.source.store === "android-store" ? (due.source.askAgainAt ?? 0) : 0;
   if (further > moment) return Math.min(next ?? Infinity, further);
-  if (!isUnanswered(asked) || next === null || isLongOver(purchase, moment)) return next;
-  const hasJustEnded = purchase.lines.some(
-    ({ endsAt }) => endsAt !== null && endsAt <= moment && moment < endsAt + DAY,
-  );
+  if (isLongOver(purchase, moment)) return next;
+  const atMost = (step: number): Instant => Math.min(next ?? Infinity, moment + step);
   // In a paused queue it has waited for an hour, and would be among those that are probed again.
-  if (hasJustEnded && !isPaused) return Math.min(next, moment + UNANSWERED_STEP);
-  return isRefused(asked) ? next : Math.min(next, moment + UNANSWERED_LATER_STEP);
+  const isClose = !isPaused && hasEndedWithin(purchase, isUnanswered(asked) ? DAY : HOUR, moment);
+  if (isClose && asked.outcome !== "unconfigured") return atMost(UNANSWERED_STEP);
+  return isUnanswered(asked) && !isRefused(asked) ? atMost(UNANSWERED_LATER_STEP) : next;
 };
 
-/** Next time of a refresh that stored nothing; null: there is none. */
+/**
+ * Next time of a refresh that stored nothing, and since when it is asked for; null: there is none, whether it is asked for or
+ * not.
+ */
 const nextOf = async (
   { table, now }: RefreshRun,
   due: DueRefresh,
   asked: RefreshOutcome,
   isPaused: boolean,
-): Promise<Instant | null> => {
+): Promise<{ readonly next: Instant | null; readonly askedForAt: Instant | null } | null> => {
   if (asked.outcome === "over") return null;
   const moment = now();
   const known = await table.findFacts(due.application, [], [due.purchase], moment);
   const stored = known.purchases.get(referenceText(due.purchase));
   if (stored === undefined) return null;
+  const { askedForAt } = stored;
   const next = nextByFacts(stored, due, asked, { isPaused, moment });
-  const again = stored.askedForAt === null ? null : askedForAgain(stored.askedForAt, moment);
-  return again === null ? next : Math.min(next ?? Infinity, again);
+  const again = askedForAt === null ? null : askedForAgain(askedForAt, moment);
+  return { next: again === null ? next : Math.min(next ?? Infinity, again), askedForAt };
 };
 
 /** Moves a refresh that stored nothing to its next time, or out of the queue. */
@@ -148,11 +161,12 @@ const moveOn = async (
   outcome: RefreshOutcome,
   isPaused: boolean,
 ): Promise<void> => {
-  const next = await nextOf(run, due, outcome, isPaused).catch((error: unknown) => {
+  const to = await nextOf(run, due, outcome, isPaused).catch((error: unknown) => {
     run.onFailure(error);
-    return run.now() + UNREADABLE_STEP;
+    return "unreadable" as const;
   });
-  await run.queue.move(due, next);
+  if (to === "unreadable") await run.queue.putOff(due, run.now() + UNREADABLE_STEP);
+  else await run.queue.move(due, to?.next ?? null, to?.askedForAt);
 };
 
 /** Counts of a run so far, and the bundles and packages that it put off. */
@@ -184,7 +198,7 @@ const tryOne = async (
     return await run.ask(application, due);
   } catch (error) {
     run.onFailure(error);
-    return { outcome: "failed" };
+    return { outcome: "unstored" };
   }
 };
 

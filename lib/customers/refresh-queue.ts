@@ -44,13 +44,16 @@ export interface RefreshQueue {
   release(queue: QueueReference, lease: Pick<Lease, "worker">, health: RefreshQueueHealth): Promise<void>;
   /**
    * Moves a refresh and the purchase's record of it to another time; null: removes it. A refresh that was moved
-   * meanwhile stays where it is.
+   * meanwhile stays where it is, and so does one that somebody has asked for meanwhile.
+   *
+   * @param askedForAt since when it is asked for, as read; null: it is not; unset: whether it is or not
    */
-  move(due: DueRefresh, to: Instant | null): Promise<void>;
+  move(due: DueRefresh, to: Instant | null, askedForAt?: Instant | null): Promise<void>;
   /** Moves a refresh likewise, which keeps the time since which it has been due. */
   putOff(due: DueRefresh, until: Instant): Promise<void>;
   /**
-   * Sets a refresh that somebody asks for, for a purchase as it was read. One that has this time already keeps its item.
+   * Sets a refresh that somebody asks for, for a purchase as it was read. One that has this time already keeps its item, unless
+   * that has expired.
    * `conflict`: the purchase has changed since.
    */
   set(

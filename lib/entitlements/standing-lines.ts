@@ -59,7 +59,8 @@ const takesPlaceOf = (next: Line, line: Line, periods: readonly Line[]): boolean
 
 /**
  * Whether the store's renewal info names `line` as the most recent purchase, although it was signed when `next` was charged
- * or had begun: `line` was bought after that charge, and overtook it before it began. A refunded one says nothing.
+ * or had begun: `line` was bought after that charge, and overtook it before it began. Where `next` is refunded, only what was
+ * signed since its refund says so: a refund brings nothing back that an upgrade ended.
  *
  * @param endsAt the line's own end, even if its purchase is replaced before
  */
@@ -73,8 +74,7 @@ const isNamedLast = (
   line.standing === "entitled" &&
   endsAt === renewal.periodEndsAt &&
   next.productIdentifier !== line.productIdentifier &&
-  next.revokedAt === null &&
-  renewal.signedAt >= Math.min(next.verifiedAt, next.startsAt ?? 0);
+  renewal.signedAt >= (next.revokedAt ?? Math.min(next.verifiedAt, next.startsAt ?? 0));
 
 /**
  * Ends each subscription period of an iOS lineage where the next one starts, even before its own end date.
@@ -233,7 +233,13 @@ const standingLines = (
   return lines.map((line, index) => {
     const asDated = whole[index];
     const isWhole = asDated !== undefined && line.endsAt === asDated.endsAt;
-    const speaks = isWhole && asDated === spokenOf && !isSucceeded(asDated, all);
+    const speaks =
+      isWhole &&
+      asDated === spokenOf &&
+      !isSucceeded(
+        asDated,
+        all.filter((other) => !isNamedLast(renewal, asDated, asDated.endsAt, other)),
+      );
     const begins = provesRunningPeriod(purchase, line, lines, whole) ? { begins: line.verifiedAt } : {};
     if (speaks) return { line, renewal, ...begins };
     const paid = isWhole ? withPaidRenewal(moment, line, periods) : line;

@@ -265,6 +265,9 @@ export const isDisputed = ({ copies }: PurchaseEvent): boolean => {
   return Math.max(...times) - Math.min(...times) > READ_TOGETHER;
 };
 
+/** Whether transaction ids of an event of the purchase disagree. */
+export const hasDispute = ({ lines }: Purchase): boolean => eventsOf(lines).some(isDisputed);
+
 /**
  * An event whose ids disagree is read at once, then at most daily while the app keeps sending one of them. After an answer that
  * left one of them out, it is read sparsely, counted from the signing that is left: the answer has moved the others.
@@ -309,17 +312,23 @@ const ofAndroidStore = (purchase: Purchase, after: Instant): readonly Refresh[] 
   const subscribed = lines.filter(({ nature }) => nature === "auto_renewable");
   const running = subscribed.filter(({ standing }) => standing !== "expired");
   const endOf = (line: Line): Instant => line.endsAt ?? line.verifiedAt;
+  /** Latest step where the store says that access, or its payment, has stopped, and names an end that is yet to come. */
+  const latestOf = (line: Line): Instant =>
+    line.standing !== "entitled" && endOf(line) > after ? after + DAY : Infinity;
   if (running.length > 0)
     return running.flatMap((line) => [
       ...(endOf(line) - BEFORE_END > after && line.willRenew === false
         ? [{ at: endOf(line) - BEFORE_END, because: "restart" } as const]
         : []),
       {
-        at: denseAfter(endOf(line), after),
+        at: Math.min(denseAfter(endOf(line), after), latestOf(line)),
         because: line.standing === "grace_period" ? "grace-period-end" : "renewal",
       } as const,
     ]);
-  return subscribed.map((line) => ({ at: afterExpiry(endOf(line), after), because: "return" }));
+  return subscribed.map((line) => ({
+    at: Math.min(afterExpiry(endOf(line), after), latestOf(line)),
+    because: "return",
+  }));
 };
 
 /**
@@ -360,6 +369,17 @@ export const askedForAgain = (askedForAt: Instant, after: Instant): Instant | nu
   return step === undefined ? null : askedForAt + step;
 };
 
+/** Whether newer facts bring the App Store's word that the period before was the last. */
+export const isWordOfEnd = ({ lines, renewal }: Purchase, before: Purchase): boolean => {
+  const endsAt = renewal === null ? null : (periodOf(renewal, lines)?.endsAt ?? null);
+  return (
+    renewal !== null &&
+    renewal.signedAt !== before.renewal?.signedAt &&
+    endsAt !== null &&
+    isSaidOver(renewal, endsAt)
+  );
+};
+
 /** Last end of a purchase's lines; 0: none has one. */
 export const lastEnd = ({ lines }: Purchase): Instant =>
   Math.max(0, ...lines.map(({ endsAt }) => endsAt ?? 0));
@@ -380,8 +400,8 @@ export const isLongOver = (purchase: Purchase, moment: Instant): boolean => {
 
 /** Reason of a refresh at a time; null: the facts give none, so a person asked for it. */
 export const refreshReasonAt = (purchase: Purchase, at: Instant): RefreshReason | null =>
-  // A pending payment's time counts from when the store spoke; all others follow from the facts.
-  [at - 1, at - PAYMENT_STEP]
+  // Some times count from when the store spoke; all others follow from the facts.
+  [at - 1, at - PAYMENT_STEP, at - DAY]
     .flatMap((after) => [nextRefresh(purchase, after), nextRefresh(purchase, after, after)])
     .find((refresh) => refresh?.at === at)?.because ?? null;
 

@@ -1,4 +1,5 @@
 import type { Environment, ProductKind } from "../contract/schemas.ts";
+import { DAY } from "../duration.ts";
 import type { PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId, PurchaseKey } from "../identifiers.ts";
@@ -22,6 +23,9 @@ export interface IosStoreSource {
   readonly bundleIdentifier: string;
 }
 
+/** Time after its due time for which a refresh is kept, in milliseconds, so that a token is not kept if nothing processes the queue. */
+export const KEPT_AFTER_DUE = 120 * DAY;
+
 /** Source by which the store is asked about a purchase again. */
 export type RefreshSource = AndroidStoreSource | IosStoreSource;
 
@@ -34,8 +38,10 @@ export interface FactsOrigin {
   readonly askedAt: Instant | null;
   /** Time of one more refresh: the store's answer is older than its own notification. A later one is the source's. Unset: none. */
   readonly askAgainAt?: Instant;
-  /** Key of the purchase that the store was asked about, if its answer lacks a part: other refreshes stay. Unset: it lacks none. */
+  /** Key of the purchase that the store was asked about; unset: as that of the facts. */
   readonly askedAbout?: PurchaseKey;
+  /** Whether the store's answer lacks a part: refreshes of other purchases stay. Unset: it lacks none. */
+  readonly isPart?: boolean;
 }
 
 /** A refresh in the queue of its application and store. */

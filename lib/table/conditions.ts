@@ -31,9 +31,29 @@ export const acknowledgementUnchanged = (dueSince: Instant, values: Record<strin
 });
 
 /** The purchase's refresh is still due at this time. */
-export const refreshUnchanged = (dueAt: Instant, values: Record<string, unknown>): Condition => ({
+export const refreshUnchanged = (dueAt: Instant): Condition => ({
   ConditionExpression: "refreshAt = :dueAt",
-  ExpressionAttributeValues: { ":dueAt": dueAt, ...values },
+  ExpressionAttributeValues: { ":dueAt": dueAt },
+});
+
+/** The purchase's refresh is still due at this time, and is asked for since the time that was read, or is not: null. */
+export const refreshUnchangedAsRead = (dueAt: Instant, askedForAt: Instant | null): Condition => {
+  const { ConditionExpression, ExpressionAttributeValues } = refreshUnchanged(dueAt);
+  return {
+    ConditionExpression: `${ConditionExpression} AND ${
+      askedForAt === null ? "attribute_not_exists(askedForAt)" : "askedForAt = :asked"
+    }`,
+    ExpressionAttributeValues: {
+      ...ExpressionAttributeValues,
+      ...(askedForAt !== null && { ":asked": askedForAt }),
+    },
+  };
+};
+
+/** The purchase is gone, or its refresh is not due at this time: an item of that time is a leftover. */
+export const refreshMoved = (dueAt: Instant): Condition => ({
+  ConditionExpression: `${absent.ConditionExpression} OR attribute_not_exists(refreshAt) OR refreshAt <> :dueAt`,
+  ExpressionAttributeValues: { ":dueAt": dueAt },
 });
 
 /** The queue is not paused, and no other worker has it. */

@@ -4,11 +4,22 @@ import type { RefreshQueue, RefreshQueueHealth } from "../customers/refresh-queu
 import { epochSeconds } from "../duration.ts";
 import { PAUSE_REASONS } from "../freshness/queue-health.ts";
 import type { PurchaseReference } from "../entitlements/purchase.ts";
-import type { DueRefresh, PlannedRefresh, RefreshMove } from "../freshness/refresh.ts";
+import {
+  KEPT_AFTER_DUE,
+  type DueRefresh,
+  type PlannedRefresh,
+  type RefreshMove,
+} from "../freshness/refresh.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { once } from "../once.ts";
 import { compare } from "../order.ts";
-import { refreshUnchanged, revisionUnchanged } from "./conditions.ts";
+import {
+  refreshMoved,
+  refreshUnchanged,
+  refreshUnchangedAsRead,
+  revisionUnchanged,
+  type Condition,
+} from "./conditions.ts";
 import { refreshItem } from "./items.ts";
 import { afterDueBy, keys, refreshKey, refreshPartition, refreshStateKey, TABLE } from "./keys.ts";
 import { createLeasedQueues, releaseLease, takeLease, type LeaseAttributes } from "./lease.ts";
@@ -23,25 +34,35 @@ import {
   type TimeToLive,
 } from "./table.ts";
 import { transact, unlessChanged } from "./transactions.ts";
-import { deletion, put, updateOf, type TransactItem } from "./writes.ts";
+import { check, deletion, put, setUnlessThere, updateOf, type TransactItem } from "./writes.ts";
 
-/** Time after its due time at which a refresh expires, so that a token is not kept if nothing processes the queue. */
-const KEPT_AFTER_DUE_SECONDS = 120 * 24 * 3600;
+const refreshAttributes = (
+  purchase: PurchaseReference,
+  { at, source, dueSince }: PlannedRefresh,
+): Attributes<typeof refreshItem> & TimeToLive => ({
+  environment: purchase.environment,
+  key: purchase.key,
+  dueAt: at,
+  source,
+  ...(dueSince !== undefined && { dueSince }),
+  [TABLE.timeToLiveAttribute]: epochSeconds(at + KEPT_AFTER_DUE),
+});
 
 const refreshPut = (
   table: string,
   application: ApplicationId,
   purchase: PurchaseReference,
-  { at, source, dueSince }: PlannedRefresh,
+  to: PlannedRefresh,
+): TransactItem => put(table, refreshKey(application, purchase, to.at), refreshAttributes(purchase, to));
+
+/** A refresh's item, if it has expired; one that is there stays, with the time since which it has been due. */
+const refreshUnlessThere = (
+  table: string,
+  application: ApplicationId,
+  purchase: PurchaseReference,
+  to: PlannedRefresh,
 ): TransactItem =>
-  put(table, refreshKey(application, purchase, at), {
-    environment: purchase.environment,
-    key: purchase.key,
-    dueAt: at,
-    source,
-    ...(dueSince !== undefined && { dueSince }),
-    [TABLE.timeToLiveAttribute]: epochSeconds(at) + KEPT_AFTER_DUE_SECONDS,
-  } satisfies Attributes<typeof refreshItem> & TimeToLive);
+  setUnlessThere(table, refreshKey(application, purchase, to.at), refreshAttributes(purchase, to));
 
 /** Writes that move a purchase's refresh, in the transaction of its facts. */
 export const refreshWrites = (
@@ -71,16 +92,26 @@ export const createRefreshQueue = (table: Table): RefreshQueue => {
     ),
   });
 
-  const moveTo = async (due: DueRefresh, to: PlannedRefresh | null): Promise<void> => {
-    const { application, purchase, dueAt } = due;
+  /** `unchanged`: condition under which the purchase's refresh is moved. */
+  const moveTo = async (
+    { application, purchase, dueAt }: DueRefresh,
+    to: PlannedRefresh | null,
+    unchanged: Condition,
+  ): Promise<void> => {
+    const key = keys.purchase(application, purchase);
     const record: TransactItem = {
       Update: {
         TableName: name,
-        Key: { ...keys.purchase(application, purchase) },
+        Key: { ...key },
+        ...unchanged,
         ...(to === null
           ? { UpdateExpression: "REMOVE refreshAt, askedForAt ADD revision :one" }
           : { UpdateExpression: "SET refreshAt = :to ADD revision :one" }),
-        ...refreshUnchanged(dueAt, { ":one": 1, ...(to !== null && { ":to": to.at }) }),
+        ExpressionAttributeValues: {
+          ...unchanged.ExpressionAttributeValues,
+          ":one": 1,
+          ...(to !== null && { ":to": to.at }),
+        },
       },
     };
     const moving = (there: PlannedRefresh | null) =>
@@ -88,9 +119,9 @@ export const createRefreshQueue = (table: Table): RefreshQueue => {
     const moved = await transact(table, [record, ...moving(to)]);
     if (moved.outcome === "written") return;
     if (!moved.failed.has(0)) throw moved.cause;
-    // The purchase is gone, or its refresh was moved: this entry is a leftover.
-    const left = await transact(table, moving(null));
-    if (left.outcome === "conflict") throw left.cause;
+    // The purchase is gone, or its refresh was moved: this entry is a leftover. If it is asked for since, it stays due.
+    const left = await transact(table, [check(name, key, refreshMoved(dueAt)), ...moving(null)]);
+    if (left.outcome === "conflict" && !left.failed.has(0)) throw left.cause;
   };
 
   return {
@@ -135,9 +166,18 @@ export const createRefreshQueue = (table: Table): RefreshQueue => {
         byName: byName.size === 0 ? undefined : Object.fromEntries(byName),
       }),
 
-    move: (due, to) => moveTo(due, to === null ? null : { at: to, source: due.source }),
-    putOff: (due, until) =>
-      moveTo(due, { at: until, source: due.source, dueSince: due.dueSince ?? due.dueAt }),
+    move: (due, to, askedForAt) =>
+      moveTo(
+        due,
+        to === null ? null : { at: to, source: due.source },
+        askedForAt === undefined
+          ? refreshUnchanged(due.dueAt)
+          : refreshUnchangedAsRead(due.dueAt, askedForAt),
+      ),
+    putOff: (due, until) => {
+      const to = { at: until, source: due.source, dueSince: due.dueSince ?? due.dueAt };
+      return moveTo(due, to, refreshUnchanged(due.dueAt));
+    },
 
     set: async (application, { purchase, revision, refreshAt }, { dueAt, source, askedForAt }) => {
       const record: TransactItem = {
@@ -154,11 +194,11 @@ export const createRefreshQueue = (table: Table): RefreshQueue => {
           },
         },
       };
-      // One that is due by then keeps its item, with the time since which it has been due.
+      const to = { at: dueAt, source };
       const moves =
         refreshAt === dueAt
-          ? []
-          : refreshWrites(name, application, purchase, { from: refreshAt, to: { at: dueAt, source } });
+          ? [refreshUnlessThere(name, application, purchase, to)]
+          : refreshWrites(name, application, purchase, { from: refreshAt, to });
       const { outcome } = await transact(table, [record, ...moves]);
       return outcome;
     },

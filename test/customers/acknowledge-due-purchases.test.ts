@@ -14,6 +14,7 @@ import { applicationId } from "../../lib/identifiers.ts";
 import { createAcknowledgementQueue } from "../../lib/table/acknowledgements.ts";
 import { ACKNOWLEDGEMENT_SHARDS, acknowledgementPartition } from "../../lib/table/keys.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
+import { createRefreshQueue } from "../../lib/table/refreshes.ts";
 import {
   aGoogleError,
   DAY,
@@ -107,6 +108,7 @@ const aWorld = (transfers: Application["transfers"] = "refuse") => {
             },
             androidStore,
             queue: waiting,
+            refreshes: createRefreshQueue(table),
             table: createCustomerTable(table, pause),
             now,
             onFailure: (error) => failures.push(error),

@@ -44,6 +44,7 @@ const waiting = (refreshAt: Instant, askedForAt: Instant | null = null): StoredP
   stored(purchase, { refreshAt, askedForAt, bundleIdentifier: BUNDLE });
 /** The same purchase, signed later, with nothing else new. */
 const signedAgain = aPurchase({ lines: [aLine({ verifiedAt: NOW })] });
+const renewed = aPurchase({ lines: [aLine({ endsAt: END + 30 * DAY, verifiedAt: NOW })] });
 
 describe("an iOS purchase's first facts", () => {
   test("set its refresh, and say its bundle", () => {
@@ -110,10 +111,12 @@ describe("the refresh of a known purchase", () => {
       { refresh: null, refreshAt: PUT_OFF, bundleIdentifier: BUNDLE },
     ]);
   });
-  test("is removed by news of a store that cannot be asked any more", () => {
-    expect(written([signedAgain], from(APPLE, { canRefresh: false }), waiting(AHEAD))).toMatchObject([
-      { refresh: { from: AHEAD, to: null }, refreshAt: null },
-    ]);
+  test("stays where news are of an app without a key: it may have come since the configuration was read", () => {
+    for (const askedForAt of [null, NOW])
+      for (const said of [signedAgain, renewed])
+        expect(written([said], from(APPLE, { canRefresh: false }), waiting(AHEAD, askedForAt))).toMatchObject(
+          [{ refresh: null, refreshAt: AHEAD, askedForAt }],
+        );
   });
   test("that was put off is moved to its own time by a later copy", () => {
     expect(written([signedAgain], from(APPLE), waiting(PUT_OFF))).toMatchObject([
@@ -121,7 +124,6 @@ describe("the refresh of a known purchase", () => {
     ]);
   });
   test("that was asked for stays where something comes by itself, until the store has answered", () => {
-    const renewed = aPurchase({ lines: [aLine({ endsAt: END + 30 * DAY, verifiedAt: NOW })] });
     for (const at of [NOW - DAY, NOW + 5000, NOW + HOUR])
       for (const said of [signedAgain, renewed])
         expect(written([said], from(APPLE), waiting(at, NOW - HOUR))).toMatchObject([
@@ -136,7 +138,10 @@ describe("the refresh of a known purchase", () => {
   test("that was asked for a day ago gives way, and counts as not asked for", () => {
     const asked = (since: Instant) => written([signedAgain], from(APPLE), waiting(NOW + HOUR, since));
     expect(asked(NOW - DAY + 1)).toMatchObject([{ refreshAt: NOW + HOUR, askedForAt: NOW - DAY + 1 }]);
-    expect(asked(NOW - DAY)).toMatchObject([{ refreshAt: AHEAD, askedForAt: null }]);
+    expect(asked(NOW - DAY)).toMatchObject([{ refreshAt: NOW + HOUR, askedForAt: null }]);
+    expect(written([renewed], from(APPLE), waiting(NOW + HOUR, NOW - DAY))).toMatchObject([
+      { refreshAt: END, askedForAt: null },
+    ]);
     expect(written([purchase], from(APPLE), waiting(PUT_OFF, NOW - DAY))).toEqual([]);
   });
   test("of an Android purchase that was asked for is answered by whatever makes the service ask Google", () => {
@@ -155,13 +160,10 @@ describe("the refresh of a known purchase", () => {
       { refreshAt: NOW + HOUR, askedForAt: NOW },
     ]);
   });
-  test("that was asked for is no longer, once it is answered, or its store cannot be asked any more", () => {
+  test("that was asked for is no longer, once it is answered", () => {
     // Neither the facts nor the time are new.
     expect(written([purchase], from(APPLE, { askedAt: NOW }), waiting(AHEAD, NOW))).toMatchObject([
       { refresh: null, refreshAt: AHEAD, askedForAt: null },
-    ]);
-    expect(written([signedAgain], from(APPLE, { canRefresh: false }), waiting(AHEAD, NOW))).toMatchObject([
-      { refreshAt: null, askedForAt: null },
     ]);
   });
   test("that was asked for stays so where it is only mentioned, or news are of another bundle", () => {
@@ -171,20 +173,54 @@ describe("the refresh of a known purchase", () => {
         { refreshAt: PUT_OFF, askedForAt: NOW },
       ]);
   });
-  test("that is overdue, as while its store is down, stays where no renewal comes by itself", () => {
+  test("that is overdue, or put off while its store is down, stays where no renewal comes by itself", () => {
     const info = renewedPurchase(purchase, aRenewal({ signedAt: NOW }));
-    for (const said of [signedAgain, info])
-      for (const overdue of [NOW - DAY, NOW])
-        expect(written([said], from(APPLE), waiting(overdue))).toMatchObject([
-          { refresh: null, refreshAt: overdue },
-        ]);
-    expect(written([signedAgain], from(APPLE), waiting(NOW + 1))).toMatchObject([{ refreshAt: AHEAD }]);
-    expect(written([signedAgain], from(APPLE, { canRefresh: false }), waiting(NOW))).toMatchObject([
-      { refreshAt: null },
+    const refunded = aPurchase({ lines: [aLine({ revokedAt: NOW, revokedSince: NOW, verifiedAt: NOW })] });
+    for (const said of [signedAgain, info, refunded])
+      for (const at of [NOW - 119 * DAY, NOW - DAY, NOW, NOW + 1, NOW + HOUR])
+        expect(written([said], from(APPLE), waiting(at))).toMatchObject([{ refresh: null, refreshAt: at }]);
+  });
+  test("whose item has expired is written anew", () => {
+    const expired = NOW - 120 * DAY;
+    expect(written([signedAgain], from(APPLE), waiting(expired + 1))).toMatchObject([{ refresh: null }]);
+    expect(written([signedAgain], from(APPLE), waiting(expired))).toMatchObject([
+      { refresh: { from: expired, to: { at: AHEAD } }, refreshAt: AHEAD },
     ]);
   });
+  test("gives way to the word that the period was the last, but only once", () => {
+    const over = renewedPurchase(purchase, aRenewal({ willRenew: false, signedAt: END }));
+    const told = { ...purchase, renewal: over.renewal };
+    const at = END + 5000;
+    expect(written([over], from(APPLE), waiting(at))).toMatchObject([{ refreshAt: END + DAY }]);
+    const known = stored(told, { refreshAt: END + HOUR, bundleIdentifier: BUNDLE });
+    const later = aPurchase({ lines: [aLine({ verifiedAt: END + 1000 })] });
+    expect(written([later], from(APPLE), known)).toMatchObject([{ refreshAt: END + HOUR }]);
+    for (const said of [aRenewal({ signedAt: END }), aRenewal({ willRenew: false, signedAt: END - 1 })])
+      expect(written([renewedPurchase(purchase, said)], from(APPLE), waiting(at))).toMatchObject([
+        { refreshAt: at },
+      ]);
+  });
+  test("stays where its ids disagree, and an answer is about another purchase", () => {
+    const copy = { event: "e", startsAt: NOW - 20 * DAY, purchasedAt: NOW - 20 * DAY };
+    const lifetime = { ...copy, nature: "non_consumable", endsAt: null } as const;
+    const since = NOW - 10 * DAY;
+    const refunded = { revokedAt: since, refundedBy: since, revokedSince: since, verifiedAt: since };
+    const disputed = aPurchase({
+      lines: [
+        aLine({ ...lifetime, ...refunded, transactionIdentifier: "1" }),
+        aLine({ ...lifetime, verifiedAt: NOW, transactionIdentifier: "2" }),
+      ],
+    });
+    const at = NOW + 5000;
+    const known = stored(disputed, { refreshAt: at, bundleIdentifier: BUNDLE });
+    const said = aPurchase({ lines: [aLine({ ...lifetime, verifiedAt: at, transactionIdentifier: "2" })] });
+    const about = (key: string) => from(APPLE, { askedAt: at, askedAbout: purchaseKey(key) });
+    expect(written([said], about("2"), known)).toMatchObject([{ refresh: null, refreshAt: at }]);
+    expect(written([said], about(disputed.key), known)).toMatchObject([{ refreshAt: NOW + 20 * DAY }]);
+    // Of what does not disagree, any whole answer tells.
+    expect(written([signedAgain], about("2"), waiting(at))).toMatchObject([{ refreshAt: AHEAD }]);
+  });
   test("that was put off, and not asked for, gives way to a renewal", () => {
-    const renewed = aPurchase({ lines: [aLine({ endsAt: END + 30 * DAY, verifiedAt: NOW })] });
     const monthAfterItsStart = END;
     for (const refreshAt of [NOW - DAY, NOW + 5000, NOW + HOUR, AHEAD])
       expect(written([renewed], from(APPLE), waiting(refreshAt))).toMatchObject([
@@ -192,7 +228,8 @@ describe("the refresh of a known purchase", () => {
       ]);
   });
   test("stays where an answer without its history was asked about another purchase", () => {
-    const about = (key: string) => from(APPLE, { askedAt: NOW + 6000, askedAbout: purchaseKey(key) });
+    const about = (key: string) =>
+      from(APPLE, { askedAt: NOW + 6000, askedAbout: purchaseKey(key), isPart: true });
     const early = NOW + 5000;
     for (const askedForAt of [null, early]) {
       expect(written([signedAgain], about("2"), waiting(early, askedForAt))).toMatchObject([

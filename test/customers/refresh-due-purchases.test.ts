@@ -184,6 +184,86 @@ describe("an answer", () => {
     expect(await refreshing.run()).toMatchObject({ refreshed: 1, failed: 1 });
     expect(refreshing.failures).toEqual([failure]);
   });
+  test.each<[what: string, outcome: RefreshOutcome]>([
+    ["that the store knows nothing of it", { outcome: "unknown" }],
+    ["that cannot be used", { outcome: "failed" }],
+    ["that does not come", DOWN],
+    ["that is not stored", { outcome: "unstored" }],
+  ])("%s, is asked for every five minutes while the renewal may be late", async (_, outcome) => {
+    const refreshing = createRefreshing(table);
+    await refreshing.hold("late", NOW);
+    await refreshing.hold("other", NOW);
+    refreshing.answering((due, moment) =>
+      due.purchase.key === "late"
+        ? outcome
+        : owned(due.purchase.key, { endsAt: moment + 30 * DAY, verifiedAt: moment }),
+    );
+    refreshing.clock.now = NOW + 10 * MINUTE;
+    await refreshing.run();
+    expect(await queuedOf(refreshing.world)).toMatchObject({ late: NOW + 15 * MINUTE });
+  });
+  test.each<[what: string, outcome: RefreshOutcome, step: number]>([
+    ["that the store knows nothing of it, at its next step", { outcome: "unknown" }, 5 * HOUR],
+    ["that cannot be used, at its next step", { outcome: "failed" }, 5 * HOUR],
+    ["of an app without a key, at its next step", { outcome: "unconfigured" }, 5 * HOUR],
+    ["that does not come, as often for a day", DOWN, 5 * MINUTE],
+    ["that is not stored, as often for a day", { outcome: "unstored" }, 5 * MINUTE],
+  ])("%s, an hour after the end is asked for", async (_, outcome, step) => {
+    const refreshing = createRefreshing(table);
+    await refreshing.hold("late", NOW);
+    await refreshing.hold("other", NOW + 58 * MINUTE);
+    refreshing.answering((due, moment) =>
+      due.purchase.key === "late"
+        ? outcome
+        : owned(due.purchase.key, { endsAt: moment + 30 * DAY, verifiedAt: moment }),
+    );
+    refreshing.clock.now = NOW + HOUR;
+    await refreshing.run();
+    expect(await queuedOf(refreshing.world)).toMatchObject({ late: NOW + HOUR + step });
+  });
+  test("that this service failed to store is asked for within the hour, not at the next step", async () => {
+    const refreshing = createRefreshing(table);
+    const { world } = refreshing;
+    const lifetime = { nature: "non_consumable", startsAt: NOW - 30 * DAY, endsAt: null } as const;
+    await world.at(NOW - 8 * DAY).store({
+      purchases: [owned("1", { ...lifetime, verifiedAt: NOW - 8 * DAY })],
+      origin: fromApple(),
+    });
+    expect(await queuedOf(world)).toEqual({ 1: NOW });
+    refreshing.answering(() => {
+      throw new Error("The table is throttled.");
+    });
+    await refreshing.run();
+    expect(await queuedOf(world)).toEqual({ 1: NOW + HOUR });
+    refreshing.clock.now = NOW + HOUR;
+    refreshing.answering(() => ({ outcome: "failed" }));
+    await refreshing.run();
+    expect(await queuedOf(world)).toEqual({ 1: NOW + 91 * DAY });
+  });
+  test("that does not come to the last question is asked for again within the hour", async () => {
+    const refreshing = createRefreshing(table);
+    const { world } = refreshing;
+    const end = NOW - 60 * DAY;
+    await world.at(NOW - DAY).store({
+      purchases: [owned("1", { startsAt: end - 30 * DAY, endsAt: end, verifiedAt: NOW - DAY })],
+      origin: fromApple(),
+    });
+    expect(await queuedOf(world)).toEqual({ 1: NOW });
+    await refreshing.hold("other", NOW - MINUTE);
+    refreshing.answering((due, moment) =>
+      due.purchase.key === "1"
+        ? DOWN
+        : owned(due.purchase.key, { endsAt: moment + 30 * DAY, verifiedAt: moment }),
+    );
+    await refreshing.run();
+    expect(await queuedOf(world)).toMatchObject({ 1: NOW + HOUR });
+    refreshing.clock.now = NOW + HOUR;
+    refreshing.answering((due, moment) =>
+      owned(due.purchase.key, { startsAt: end - 30 * DAY, endsAt: end, verifiedAt: moment }),
+    );
+    await refreshing.run();
+    expect(await queuedOf(world)).not.toHaveProperty("1");
+  });
   test("about an erased customer's purchase leaves no refresh", async () => {
     const refreshing = await ended(1);
     refreshing.answering(async ({ application, purchase }) => {
@@ -466,6 +546,33 @@ describe("a refresh that was asked for", () => {
     await refreshing.run();
     await world.at(NOW + MINUTE).store(facts(NOW + MINUTE), byBackend);
     expect(await queuedOf(world)).toEqual({ 1: NOW + 5 * SECOND + 10 * MINUTE });
+  });
+  test("while the worker moves it on stays due, and is made again", async () => {
+    const refreshing = createRefreshing(table);
+    const { world } = refreshing;
+    const { identifier } = world.application;
+    const lifetime = { nature: "non_consumable", startsAt: NOW - 30 * DAY, endsAt: null } as const;
+    await world.at(NOW - 8 * DAY).store({
+      purchases: [owned("1", { ...lifetime, verifiedAt: NOW - 8 * DAY })],
+      origin: fromApple(),
+    });
+    const customers = createCustomerTable(table, () => Promise.resolve());
+    refreshing.answering(() => ({ outcome: "failed" }));
+    const asked: string[] = [];
+    await refreshing.run({
+      table: {
+        findFacts: async (...read) => {
+          const known = await customers.findFacts(...read);
+          const [stored] = known.purchases.values();
+          const to = { dueAt: NOW, source: fromApple().source, askedForAt: NOW };
+          if (stored !== undefined && asked.length === 0)
+            asked.push(await createRefreshQueue(table).set(identifier, stored, to));
+          return known;
+        },
+      },
+    });
+    expect(asked).toEqual(["written"]);
+    expect(await queuedOf(world)).toEqual({ 1: NOW + 10 * MINUTE });
   });
   test("is made no more, once it is answered", async () => {
     const { refreshing, world, copied } = await askedFor();

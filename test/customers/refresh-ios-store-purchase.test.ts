@@ -633,7 +633,8 @@ describe("transaction ids that disagree", () => {
   });
   test("are each asked about, and one that the store forgot says nothing", async () => {
     const asked: string[] = [];
-    expect(await refresh(await disputed(3), asking(asked))).toEqual({ outcome: "stored" });
+    // The answer names nothing of the purchase.
+    expect(await refresh(await disputed(3), asking(asked))).toEqual({ outcome: "failed" });
     expect(asked.toSorted()).toEqual(["1", "2", "3"]);
   });
   test("are asked about twenty at a time, those heard of longest ago first", async () => {

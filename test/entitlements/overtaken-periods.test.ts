@@ -171,10 +171,39 @@ describe("a period that was charged ahead of time and overtaken, where the perio
       { revokedAt: END + HOUR, revokedSince: END + HOUR },
       {},
     ],
+    [
+      "that was refunded since the renewal info was signed",
+      { revokedAt: END + HOUR, revokedSince: END + HOUR },
+      { signedAt: END + HOUR - 1 },
+    ],
   ])("ends the year as an upgrade from it would, where %s", (_, more, said) => {
     expect(at(END + 40 * DAY, known(more, said))["plus"]).toMatchObject({
       status: "expired",
       expiresAt: isoTime(END),
+    });
+  });
+  test.each([END + HOUR, END + 35 * DAY])(
+    "leaves the year where the month is refunded, and the store names the year since",
+    (revokedAt) => {
+      const refunded = { revokedAt, revokedSince: revokedAt, verifiedAt: revokedAt };
+      for (const signedAt of [revokedAt, revokedAt + DAY])
+        for (const moment of [revokedAt, revokedAt + DAY, END + 40 * DAY, YEAR_ENDS - 1])
+          expect(at(moment, known(refunded, { signedAt }))["plus"]).toMatchObject(counts);
+    },
+  );
+  test("leaves the upgrade its renewal, and its grace period, where what it overtook is longer", () => {
+    const never = period("2", "basic", END, END + 365 * DAY, { verifiedAt: END - 20 * HOUR });
+    const month = period("3", "plus", UPGRADED, PLUS_ENDS);
+    const said = (changes: Partial<typeof named>): Purchase => ({
+      ...lineage(never, month),
+      renewal: aRenewal({ periodEndsAt: PLUS_ENDS, willRenew: true, signedAt: UPGRADED, ...changes }),
+    });
+    expect(at(END + DAY, said({}))["plus"]).toMatchObject({ status: "active", willRenew: true });
+    const graceEndsAt = PLUS_ENDS + 16 * DAY;
+    const failed = said({ isInBillingRetry: true, graceEndsAt, signedAt: PLUS_ENDS });
+    expect(at(PLUS_ENDS + DAY, failed)["plus"]).toMatchObject({
+      status: "grace_period",
+      expiresAt: isoTime(graceEndsAt),
     });
   });
   test("ends the year where it marks the year as upgraded", () => {

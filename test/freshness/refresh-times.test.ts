@@ -331,6 +331,25 @@ describe("an Android purchase is refreshed after", () => {
   ])("%s: its cancellation may be taken back without a word", (_, ...expected) => {
     expectNext(android([{ willRenew: false }]), ...expected);
   });
+  test.each<Line["standing"]>(["grace_period", "paused", "billing_retry"])(
+    "a day, where it is %s, and the store names an end that is yet to come",
+    (standing) => {
+      const stopped = android([{ standing }]);
+      expectNext(stopped, NOW, NOW + DAY, standing === "grace_period" ? "grace-period-end" : "renewal");
+      expectNext(
+        stopped,
+        END - HOUR,
+        END + 5 * SECOND,
+        standing === "grace_period" ? "grace-period-end" : "renewal",
+      );
+    },
+  );
+  test("a day, where it is expired before its end, as if Google had said so a minute before it renews", () => {
+    const expired = android([{ standing: "expired" }]);
+    expectNext(expired, NOW, NOW + DAY, "return");
+    expectNext(expired, END - HOUR, END + 2 * MINUTE, "return");
+    expectNext(expired, END - DAY, END, "return");
+  });
   test("6 hours, while its payment is pending", () => {
     expectNext(android([]), NOW, NOW + 6 * HOUR, "payment");
     expectNext(android([]), NOW + 6 * HOUR, NOW + 12 * HOUR, "payment");

@@ -35,6 +35,8 @@ const notify = async (enabled: boolean): Promise<void> => {
 const SELDOM: ReadonlySet<string> = new Set([
   "AcknowledgeDuePurchases changes acknowledgement",
   "AcknowledgeDuePurchases changes purchase",
+  "AcknowledgeDuePurchases reads refresh",
+  "AcknowledgeDuePurchases changes refresh",
   "LinkAndroidStoreCustomer changes transfer",
   "RefreshIosStorePurchases changes identity",
   "RefreshAndroidStorePurchases changes acknowledgement",

@@ -351,8 +351,9 @@ describe("customer refresh", () => {
     expect(await marked()).toEqual([{ refreshAt: NOW - 3 * DAY, askedForAt: NOW - 3 * DAY }]);
     await run(refresh);
     expect(await marked()).toEqual([{ refreshAt: NOW - 3 * DAY, askedForAt: NOW }]);
+    // Who asks again within the day has a day from then.
     await run(refresh, undefined, () => NOW + DAY - 1);
-    expect(await marked()).toEqual([{ refreshAt: NOW - 3 * DAY, askedForAt: NOW }]);
+    expect(await marked()).toEqual([{ refreshAt: NOW - 3 * DAY, askedForAt: NOW + DAY - 1 }]);
   });
 
   test("does not wait with --no-wait", async () => {

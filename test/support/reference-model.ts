@@ -682,7 +682,17 @@ const givenByIos = (
   const all = known.filter((event) => !bought.includes(event) || !isOvertaken(event, bought));
   const periods = all.filter(({ fact }) => fact.type === "subscription");
   const spoken = renewal === undefined ? undefined : spokenOf(periods, renewal);
-  const isLast = !periods.some((other) => spoken !== undefined && wentOn(spoken, other));
+  // The store's word on the most recent purchase: it overtook a period that was charged before and begins later.
+  const isNamedLast = (event: Event, end: number | null, other: Event): boolean =>
+    renewal !== undefined &&
+    !event.fact.upgraded &&
+    end === renewal.renewalDate &&
+    event.fact.product !== other.fact.product &&
+    // What is refunded ended a period for good, unless the store names that one since.
+    renewal.signedAt >= (other.revokedAt ?? Math.min(other.fact.signedAt, other.start));
+  const isLast = !periods.some(
+    (other) => spoken !== undefined && wentOn(spoken, other) && !isNamedLast(spoken, spoken.end, other),
+  );
   // In the order of the ends that the store gave, whatever cuts them short.
   const counted = sorted(
     all.filter(({ until }) => (until ?? Infinity) > moment),
@@ -697,13 +707,6 @@ const givenByIos = (
       isSpoken: event === spoken,
     };
   });
-  // The store's word on the most recent purchase: it overtook a period that was charged before and begins later.
-  const isNamedLast = (event: Event, other: Event): boolean =>
-    renewal !== undefined &&
-    !event.fact.upgraded &&
-    event.natural === renewal.renewalDate &&
-    other.revokedAt === null &&
-    renewal.signedAt >= Math.min(other.fact.signedAt, other.start);
   /** Whether the person went from an upgraded period to another product while it ran: it was no charge that never ran. */
   const wasLeft = ({ fact, start, end }: Event): boolean =>
     counted.some(
@@ -735,7 +738,7 @@ const givenByIos = (
           : // Another product that is charged ahead of time begins at the end of this one. The store says of an upgraded
             // period that the next product was no such.
             other.start !== event.start &&
-            !isNamedLast(event, other) &&
+            !isNamedLast(event, event.natural, other) &&
             (fact.upgraded || (event.end ?? 0) - other.start > AHEAD)),
     );
   };

@@ -1,4 +1,4 @@
-import { PutCommand } from "@aws-sdk/lib-dynamodb";
+import { DeleteCommand, PutCommand } from "@aws-sdk/lib-dynamodb";
 import type { QueueReference } from "../../lib/customers/refresh-queue.ts";
 import { HEALTHY } from "../../lib/freshness/queue-health.ts";
 import type { DueRefresh } from "../../lib/freshness/refresh.ts";
@@ -168,21 +168,42 @@ const dueOf = ({ application }: QueueReference, key: string, dueAt: number): Due
 describe("a refresh that is moved", () => {
   test("moves with its purchase's record of it", async () => {
     const { queue, reference, world } = await holding({ 1: NOW });
-    await queue.move(dueOf(reference, "1", NOW + JUST_AFTER), NOW + DAY);
+    await queue.move(dueOf(reference, "1", NOW + JUST_AFTER), NOW + DAY, null);
     expect(await queuedOf(world)).toEqual({ 1: NOW + DAY });
     expect(await recordedOf(world)).toEqual({ 1: NOW + DAY });
   });
   test("out of the queue leaves nothing", async () => {
     const { queue, reference, world } = await holding({ 1: NOW });
-    await queue.move(dueOf(reference, "1", NOW + JUST_AFTER), null);
+    await queue.move(dueOf(reference, "1", NOW + JUST_AFTER), null, null);
     expect([await queuedOf(world), await recordedOf(world)]).toEqual([{}, {}]);
   });
   test("stays where new facts have moved it meanwhile", async () => {
     const { queue, reference, world, refreshing } = await holding({ 1: NOW });
     await refreshing.hold("1", NOW + 30 * DAY);
-    await queue.move(dueOf(reference, "1", NOW + JUST_AFTER), NOW + DAY);
+    await queue.move(dueOf(reference, "1", NOW + JUST_AFTER), NOW + DAY, null);
     expect(await queuedOf(world)).toEqual({ 1: NOW + 30 * DAY + JUST_AFTER });
     expect(await recordedOf(world)).toEqual(await queuedOf(world));
+  });
+  test("stays where it is asked for since it was read, or not any more", async () => {
+    const { queue, reference, world } = await holding({ 1: NOW });
+    const at = NOW + JUST_AFTER;
+    const { source } = fromApple();
+    await queue.move(dueOf(reference, "1", at), NOW + DAY, NOW);
+    expect(await queuedOf(world)).toEqual({ 1: at });
+    await queue.set(reference.application, await storedOf(world, "1"), {
+      dueAt: at,
+      source,
+      askedForAt: NOW,
+    });
+    for (const to of [NOW + DAY, null])
+      for (const askedForAt of [null, NOW - 1]) {
+        await queue.move(dueOf(reference, "1", at), to, askedForAt);
+        expect([await queuedOf(world), await recordedOf(world)]).toEqual([{ 1: at }, { 1: at }]);
+      }
+    await queue.move(dueOf(reference, "1", at), NOW + DAY, NOW);
+    expect(await queuedOf(world)).toEqual({ 1: NOW + DAY });
+    await queue.move(dueOf(reference, "1", NOW + DAY), null);
+    expect([await queuedOf(world), await recordedOf(world)]).toEqual([{}, {}]);
   });
   test("is deleted where its purchase was erased", async () => {
     const { queue, reference, world } = await holding({ 1: NOW });
@@ -190,13 +211,13 @@ describe("a refresh that is moved", () => {
     const item = (await world.items()).find(({ sk }) => String(sk).endsWith("#1"));
     await world.erase(await world.store({ purchases: [owned("1")] }));
     await table.client.send(new PutCommand({ TableName: table.name, Item: item }));
-    await queue.move(left, NOW + DAY);
+    await queue.move(left, NOW + DAY, null);
     expect(await queuedOf(world)).toEqual({});
   });
   test("fails whole when it meets another write, and can be moved again", async () => {
     const { queue, reference, world } = await holding({ 1: NOW });
     const due = dueOf(reference, "1", NOW + JUST_AFTER);
-    await expect(meetingAWriteAt(table, 0, () => queue.move(due, NOW + DAY))).rejects.toThrow(Error);
+    await expect(meetingAWriteAt(table, 0, () => queue.move(due, NOW + DAY, null))).rejects.toThrow(Error);
     expect(await queuedOf(world)).toEqual({ 1: NOW + JUST_AFTER });
     expect(await recordedOf(world)).toEqual({ 1: NOW + JUST_AFTER });
   });
@@ -220,13 +241,22 @@ describe("a refresh that is set", () => {
     expect(await storedOf(world, "1")).toMatchObject({ refreshAt: NOW + DAY, askedForAt: NOW + DAY });
     expect(await queue.due(reference, NOW + DAY, 9)).toMatchObject([{ dueSince: NOW + JUST_AFTER }]);
   });
+  test("at the time that it has gets its item again, where that has expired", async () => {
+    const { queue, reference, world } = await holding({ 1: NOW });
+    const item = (await world.items()).find(({ sk }) => String(sk).endsWith("#1"));
+    const key = { pk: item?.["pk"], sk: item?.["sk"] };
+    await table.client.send(new DeleteCommand({ TableName: table.name, Key: key }));
+    const same = { ...to, dueAt: NOW + JUST_AFTER };
+    expect(await queue.set(reference.application, await storedOf(world, "1"), same)).toBe("written");
+    expect((await world.items()).find(({ sk }) => String(sk).endsWith("#1"))).toEqual(item);
+  });
   test("says for when it was asked, until it is taken away", async () => {
     const { queue, reference, world } = await holding({ 1: NOW });
     await queue.set(reference.application, await storedOf(world, "1"), to);
     expect(await storedOf(world, "1")).toMatchObject({ askedForAt: NOW + DAY });
-    await queue.move(dueOf(reference, "1", to.dueAt), NOW + 3 * DAY);
+    await queue.move(dueOf(reference, "1", to.dueAt), NOW + 3 * DAY, NOW + DAY);
     expect(await storedOf(world, "1")).toMatchObject({ askedForAt: NOW + DAY, refreshAt: NOW + 3 * DAY });
-    await queue.move(dueOf(reference, "1", NOW + 3 * DAY), null);
+    await queue.move(dueOf(reference, "1", NOW + 3 * DAY), null, NOW + DAY);
     expect(await storedOf(world, "1")).toMatchObject({ askedForAt: null, refreshAt: null });
   });
   test("is not asked for where a version without the mark took it away, and left the mark", async () => {

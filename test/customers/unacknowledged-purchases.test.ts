@@ -1,0 +1,176 @@
+import { v7 as uuid } from "uuid";
+import type { Application } from "../../lib/applications/application.ts";
+import {
+  acknowledgeDuePurchases,
+  type AcknowledgementRun,
+} from "../../lib/customers/acknowledge-due-purchases.ts";
+import {
+  linkAndroidStoreCustomer,
+  type AndroidStoreLinking,
+} from "../../lib/customers/link-android-store-customer.ts";
+import { readAccountEntitlements } from "../../lib/customers/read-account-entitlements.ts";
+import { refreshAndroidStorePurchase } from "../../lib/customers/refresh-android-store-purchase.ts";
+import { refreshDuePurchases } from "../../lib/customers/refresh-due-purchases.ts";
+import type { ProductKind } from "../../lib/contract/schemas.ts";
+import { accountId } from "../../lib/identifiers.ts";
+import { createAcknowledgementQueue } from "../../lib/table/acknowledgements.ts";
+import { createRefreshQueue } from "../../lib/table/refreshes.ts";
+import {
+  DAY,
+  NOW,
+  PACKAGE_NAME,
+  startAndroidStore,
+  type LocalAndroidStore,
+} from "../support/android-store.ts";
+import { assertInvariants } from "../support/invariants.ts";
+import { aCatalog, aProduct } from "../support/purchases.ts";
+import { createTestTable, waitingIn, type TestTable } from "../support/table.ts";
+import { aName, queuedOf } from "./refreshing.ts";
+import { createWorld } from "./world.ts";
+
+const HOUR = 3_600_000;
+const clock = { now: NOW };
+
+let table: TestTable;
+let local: LocalAndroidStore;
+beforeEach(async () => {
+  clock.now = NOW;
+  [table, local] = await Promise.all([createTestTable(), startAndroidStore({ now: () => clock.now })]);
+});
+afterEach(async () => {
+  await assertInvariants(table);
+  await Promise.all([table.remove(), local.close()]);
+});
+
+const SOLD = {
+  one_time_product: { productIdentifier: "lifetime" },
+  subscription: { productIdentifier: "premium", basePlanIdentifier: "yearly", period: "P1Y" },
+} as const satisfies Record<ProductKind, object>;
+
+/** A purchase of an account, whose acknowledgement the store refuses while it answers look-ups. */
+const aRefusedPurchase = async (productKind: ProductKind) => {
+  const plain = createWorld(table);
+  const application: Application = {
+    ...plain.application,
+    identifier: aName(),
+    androidStore: [{ ...local.androidPackage, environments: ["production"], notifications: null }],
+    catalog: aCatalog([
+      aProduct({ store: "android-store", productIdentifier: "premium" }),
+      aProduct({ store: "android-store", productIdentifier: "lifetime" }),
+    ]),
+  };
+  const world = plain.with({ application });
+  const directory: AndroidStoreLinking["directory"] & AcknowledgementRun["directory"] = {
+    byIdentifier: () => Promise.resolve(application),
+    byBundle: () => Promise.resolve(null),
+    byPackage: () => Promise.resolve(application),
+  };
+  const now = () => clock.now;
+  const androidStore = local.store({ now });
+  const queue = createAcknowledgementQueue(table);
+  const linking = { ...world.factStore, now, directory, androidStore, acknowledgements: queue };
+  const failures: unknown[] = [];
+  const onFailure = (error: unknown) => failures.push(error);
+  const purchaseToken = local.sandbox.buy({ packageName: PACKAGE_NAME, productKind, ...SOLD[productKind] });
+  const refusing = () => {
+    const refused = { status: 403, body: { error: { code: 403, errors: [{ reason: "permissionDenied" }] } } };
+    local.sandbox.failNext(
+      "publisher",
+      { status: 200, body: local.sandbox.read(purchaseToken)?.answer },
+      refused,
+      refused,
+    );
+  };
+  refusing();
+  await linkAndroidStoreCustomer(linking, application.identifier, {
+    packageName: PACKAGE_NAME,
+    purchaseToken,
+    productKind,
+    applicationAccountIdentifier: "user-1",
+  });
+  return {
+    purchaseToken,
+    failures,
+    waiting: async () => (await waitingIn(queue)).length,
+    queued: async () => Object.values(await queuedOf(world)),
+    /** Runs the queue of acknowledgements at a time, to which the store's own clock goes. */
+    acknowledge: async (
+      at: number,
+      refreshes: AcknowledgementRun["refreshes"] = createRefreshQueue(table),
+    ) => {
+      clock.now = at;
+      await local.sandbox.runUntil(at);
+      if (local.sandbox.read(purchaseToken)?.answer.acknowledgementState === "ACKNOWLEDGEMENT_STATE_PENDING")
+        refusing();
+      const { table: customers } = world.factStore;
+      const run = { directory, androidStore, queue, refreshes, table: customers, now, onFailure };
+      const report = await acknowledgeDuePurchases(run, at + 60_000);
+      local.sandbox.clearFaults();
+      return report;
+    },
+    refresh: () =>
+      refreshDuePurchases(
+        {
+          store: "android-store",
+          directory,
+          queue: createRefreshQueue(table),
+          table: world.factStore.table,
+          applications: () => Promise.resolve([application.identifier]),
+          ask: (asked, due) => refreshAndroidStorePurchase(linking, asked, due),
+          newWorker: uuid,
+          now,
+          wait: (milliseconds) => {
+            clock.now += milliseconds;
+            return Promise.resolve();
+          },
+          onFailure,
+        },
+        clock.now + 60_000,
+      ),
+    entitlement: async () => {
+      const account = accountId("user-1");
+      const reading = { directory, table: world.factStore.table, now };
+      const { entitlements } = await readAccountEntitlements(reading, application.identifier, account);
+      return entitlements[0]?.status;
+    },
+  };
+};
+
+describe.each<ProductKind>(["one_time_product", "subscription"])("a %s", (productKind) => {
+  test("that Google refunds because nobody could acknowledge it ends, and has failed", async () => {
+    const refused = await aRefusedPurchase(productKind);
+    expect(await refused.acknowledge(NOW + HOUR)).toMatchObject({ due: 1, failed: 0 });
+    expect(await refused.acknowledge(NOW + 71 * HOUR)).toMatchObject({ due: 1, nearDeadline: 1, failed: 0 });
+    expect(await refused.entitlement()).toBe("active");
+    expect(await refused.acknowledge(NOW + 3 * DAY + HOUR)).toMatchObject({ done: 0, due: 0, failed: 1 });
+    expect(await refused.waiting()).toBe(0);
+    expect(await refused.queued()).toEqual([clock.now]);
+    await refused.refresh();
+    expect(["revoked", "expired"]).toContain(await refused.entitlement());
+    expect(refused.failures).toEqual([]);
+  });
+  test("that is refunded before its deadline ends too, and nothing has failed", async () => {
+    const refused = await aRefusedPurchase(productKind);
+    local.sandbox.change(refused.purchaseToken, "revoke");
+    expect(await refused.acknowledge(NOW + HOUR)).toMatchObject({ done: 1, due: 0, failed: 0 });
+    await refused.refresh();
+    expect(["revoked", "expired"]).toContain(await refused.entitlement());
+  });
+  test("that the app has acknowledged itself is asked about no more", async () => {
+    const refused = await aRefusedPurchase(productKind);
+    const before = await refused.queued();
+    local.sandbox.change(refused.purchaseToken, "acknowledge");
+    expect(await refused.acknowledge(NOW + HOUR)).toMatchObject({ done: 1, due: 0, failed: 0 });
+    expect([await refused.waiting(), await refused.queued()]).toEqual([0, before]);
+    expect(await refused.entitlement()).toBe("active");
+  });
+  test("whose refund cannot be asked about, because the purchase has changed since, stays due", async () => {
+    const refused = await aRefusedPurchase(productKind);
+    local.sandbox.change(refused.purchaseToken, "revoke");
+    const changed = { set: () => Promise.resolve("conflict" as const) };
+    expect(await refused.acknowledge(NOW + HOUR, changed)).toMatchObject({ done: 0, due: 1 });
+    expect(await refused.waiting()).toBe(1);
+    expect(await refused.acknowledge(NOW + HOUR)).toMatchObject({ done: 1, due: 0 });
+    expect(await refused.queued()).toEqual([clock.now]);
+  });
+});
