@@ -176,8 +176,11 @@ describe("a renewal info speaks of one period", () => {
 
   test("and an end that an upgrade cut short is final", () => {
     const upgrade = period("2", NOW, NOW + 10 * DAY, { productIdentifier: "yearly", revokedAt: NOW + DAY });
-    const cut = renewing({ graceEndsAt: END + 16 * DAY, signedAt: END + 1 }, first, upgrade);
+    const cut = renewing({ graceEndsAt: END + 16 * DAY, signedAt: NOW + DAY - 1 }, first, upgrade);
     expect(statusAt(END + DAY, cut)).toBe("revoked");
+    // The store says since the refund that the first one goes on.
+    const named = renewing({ graceEndsAt: END + 16 * DAY, signedAt: NOW + DAY }, first, upgrade);
+    expect(statusAt(END + DAY, named)).toBe("grace_period");
   });
 });
 

@@ -331,19 +331,17 @@ describe("an Android purchase is refreshed after", () => {
   ])("%s: its cancellation may be taken back without a word", (_, ...expected) => {
     expectNext(android([{ willRenew: false }]), ...expected);
   });
-  test.each<Line["standing"]>(["grace_period", "paused", "billing_retry"])(
+  test.each<Line["standing"]>(["paused", "billing_retry"])(
     "a day, where it is %s, and the store names an end that is yet to come",
     (standing) => {
       const stopped = android([{ standing }]);
-      expectNext(stopped, NOW, NOW + DAY, standing === "grace_period" ? "grace-period-end" : "renewal");
-      expectNext(
-        stopped,
-        END - HOUR,
-        END + 5 * SECOND,
-        standing === "grace_period" ? "grace-period-end" : "renewal",
-      );
+      expectNext(stopped, NOW, NOW + DAY, "renewal");
+      expectNext(stopped, END - HOUR, END + 5 * SECOND, "renewal");
     },
   );
+  test("its end, where it is in its grace period, which the store's end includes", () => {
+    expectNext(android([{ standing: "grace_period" }]), NOW, END + 5 * SECOND, "grace-period-end");
+  });
   test("a day, where it is expired before its end, as if Google had said so a minute before it renews", () => {
     const expired = android([{ standing: "expired" }]);
     expectNext(expired, NOW, NOW + DAY, "return");

@@ -791,7 +791,10 @@ describe("roles", () => {
       ["<a>", "STORE#*"],
       [...FACTS, ACKNOWLEDGEMENT, "NOTIFICATIONS", DELIVERY],
     ),
-    AcknowledgeDuePurchases: reading(["<a>", "<a>#CUSTOMER#*"], ["<a>#PURCHASE#*", ACKNOWLEDGEMENT]),
+    AcknowledgeDuePurchases: reading(
+      ["<a>", "<a>#CUSTOMER#*"],
+      ["<a>#PURCHASE#*", ACKNOWLEDGEMENT, "<a>#REFRESH#*"],
+    ),
     RefreshIosStorePurchases: reading(["<a>", "APPLICATIONS"], [...FACTS, IDENTITY]),
     RefreshAndroidStorePurchases: reading(["<a>", "APPLICATIONS"], [...FACTS, ACKNOWLEDGEMENT]),
     SweepIosStoreNotifications: reading(["<a>", "STORE#*", "APPLICATIONS"], [...FACTS, IDENTITY, DELIVERY]),
