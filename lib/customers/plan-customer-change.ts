@@ -23,12 +23,7 @@ import {
   lastHeard,
   nextRefresh,
 } from "../freshness/refresh-times.ts";
-import {
-  KEPT_AFTER_DUE,
-  type FactsOrigin,
-  type RefreshMove,
-  type RefreshSource,
-} from "../freshness/refresh.ts";
+import { isQueued, type FactsOrigin, type RefreshMove, type RefreshSource } from "../freshness/refresh.ts";
 import type { ApplicationId, CustomerId } from "../identifiers.ts";
 import { compare } from "../order.ts";
 import type { PendingAcknowledgement } from "../stores/android-store/reading.ts";
@@ -216,19 +211,20 @@ const keptRefresh = (
   heard: Instant,
   moment: Instant,
 ): Instant => {
-  if (stored === undefined || stored.refreshAt === null) return Infinity;
+  if (stored === undefined || !isQueued(stored.refreshAt, moment)) return Infinity;
   const { purchase: known, refreshAt } = stored;
   const keptIf = (isKept: boolean): Instant => (isKept ? refreshAt : Infinity);
   if (purchase.store === "android-store")
     return keptIf(
       origin.canRefresh && refreshAt > heard && sameLines(verifiedAs(purchase, 0), verifiedAs(known, 0)),
     );
-  // Its item has expired: nothing would ask.
-  if (moment >= refreshAt + KEPT_AFTER_DUE) return Infinity;
   if (origin.askedAt !== null) return keptIf(!isAnswer(origin, purchase) || staysDisputed(origin, purchase));
   const isPutOff = lastEnd(purchase) !== lastEnd(known) || isWordOfEnd(purchase, known);
   return keptIf(!isPutOff || askedForBefore(stored, moment) !== null);
 };
+
+/** A time, or now where an item of that time would have expired, as of facts that a device has kept for a year. */
+const notExpired = (at: Instant, moment: Instant): Instant => (isQueued(at, moment) ? at : moment);
 
 /** The purchase's refresh after new facts, or after the store was asked; null: it stays as it is. */
 const refreshMoveOf = (origin: FactsOrigin | null, joined: Joined, moment: Instant): RefreshMove | null => {
@@ -237,11 +233,15 @@ const refreshMoveOf = (origin: FactsOrigin | null, joined: Joined, moment: Insta
   // The key may have come within the last minute; if there is none, the worker finds that out.
   if (purchase.store === "ios-store" && !origin.canRefresh) return null;
   const from = stored?.refreshAt ?? null;
-  const heard = Math.max(lastHeard(purchase), origin.askedAt ?? 0);
+  // One whose item has expired is due now, if at all.
+  const isExpired = from !== null && !isQueued(from, moment);
+  const heard = Math.max(lastHeard(purchase), origin.askedAt ?? 0, isExpired ? moment : 0);
   const [again = Infinity, further = Infinity] = timesToAskAgain(origin, heard);
-  if (!hasChanged && origin.askedAt === null && (again === Infinity || from === again)) return null;
+  const isKnown = !hasChanged && !isExpired && origin.askedAt === null;
+  if (isKnown && (again === Infinity || from === again)) return null;
   const next = origin.canRefresh ? nextRefresh(purchase, heard, origin.askedAt) : null;
-  const scheduled = Math.min(next?.at ?? Infinity, keptRefresh(origin, joined, heard, moment));
+  const kept = keptRefresh(origin, joined, heard, moment);
+  const scheduled = Math.min(next === null ? Infinity : notExpired(next.at, moment), kept);
   // A refresh names one that follows it. Where two are asked for, a scheduled one gives way to the first, a minute away at most.
   const at = further === Infinity ? Math.min(scheduled, again) : again;
   if (at === Infinity) return from === null ? null : { from, to: null };
@@ -268,7 +268,7 @@ const askedForAfter = (
 ): Instant | null => {
   if (origin === null) return before;
   if (purchase.store === "ios-store" && origin.askAgainAt !== undefined) return origin.askAgainAt;
-  return isAnswer(origin, purchase) ? null : before;
+  return isAnswer(origin, purchase) && !staysDisputed(origin, purchase) ? null : before;
 };
 
 /** Step 2: what is due of a joined purchase, its acknowledgement and its refresh. */

@@ -10,7 +10,13 @@ import {
   type PauseReason,
   type QueueHealth,
 } from "../freshness/queue-health.ts";
-import { askedForAgain, isLongOver, nextRefresh } from "../freshness/refresh-times.ts";
+import {
+  askedForAgain,
+  isLongOver,
+  KEPT_AFTER_END,
+  lastHeard,
+  nextRefresh,
+} from "../freshness/refresh-times.ts";
 import type { DueRefresh } from "../freshness/refresh.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import type { CustomerTable } from "./customer-table.ts";
@@ -125,7 +131,8 @@ const nextByFacts = (
   // A further time that a notification asked for is kept.
   const further = due.source.store === "android-store" ? (due.source.askAgainAt ?? 0) : 0;
   if (further > moment) return Math.min(next ?? Infinity, further);
-  if (isLongOver(purchase, moment)) return next;
+  const isLast = next === null && moment >= lastHeard(purchase) + KEPT_AFTER_END;
+  if (isLast || isLongOver(purchase, moment)) return next;
   const atMost = (step: number): Instant => Math.min(next ?? Infinity, moment + step);
   // In a paused queue it has waited for an hour, and would be among those that are probed again.
   const isClose = !isPaused && hasEndedWithin(purchase, isUnanswered(asked) ? DAY : HOUR, moment);
@@ -165,7 +172,7 @@ const moveOn = async (
     run.onFailure(error);
     return "unreadable" as const;
   });
-  if (to === "unreadable") await run.queue.putOff(due, run.now() + UNREADABLE_STEP);
+  if (to === "unreadable") await run.queue.move(due, run.now() + UNREADABLE_STEP);
   else await run.queue.move(due, to?.next ?? null, to?.askedForAt);
 };
 

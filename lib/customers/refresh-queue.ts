@@ -52,8 +52,7 @@ export interface RefreshQueue {
   /** Moves a refresh likewise, which keeps the time since which it has been due. */
   putOff(due: DueRefresh, until: Instant): Promise<void>;
   /**
-   * Sets a refresh that somebody asks for, for a purchase as it was read. One that has this time already keeps its item, unless
-   * that has expired.
+   * Sets a refresh that somebody asks for, for a purchase as it was read. One that has this time already keeps its item.
    * `conflict`: the purchase has changed since.
    */
   set(

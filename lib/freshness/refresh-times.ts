@@ -72,7 +72,7 @@ const ASKED_FOR = DAY;
 /**
  * Time for which an iOS purchase that ended or was revoked is refreshed: as long as the App Store retries a payment.
  */
-const KEPT_AFTER_END = BILLING_RETRY_MILLISECONDS;
+export const KEPT_AFTER_END = BILLING_RETRY_MILLISECONDS;
 
 /** Time for which a pass is refreshed after its purchase, whatever its access duration. */
 const PASS_KEPT = 400 * DAY;

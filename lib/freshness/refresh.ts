@@ -26,6 +26,10 @@ export interface IosStoreSource {
 /** Time after its due time for which a refresh is kept, in milliseconds, so that a token is not kept if nothing processes the queue. */
 export const KEPT_AFTER_DUE = 120 * DAY;
 
+/** Whether a refresh is still in its queue at a moment: its item has not expired. */
+export const isQueued = (refreshAt: Instant | null, moment: Instant): refreshAt is Instant =>
+  refreshAt !== null && moment < refreshAt + KEPT_AFTER_DUE;
+
 /** Source by which the store is asked about a purchase again. */
 export type RefreshSource = AndroidStoreSource | IosStoreSource;
 

@@ -34,35 +34,22 @@ import {
   type TimeToLive,
 } from "./table.ts";
 import { transact, unlessChanged } from "./transactions.ts";
-import { check, deletion, put, setUnlessThere, updateOf, type TransactItem } from "./writes.ts";
-
-const refreshAttributes = (
-  purchase: PurchaseReference,
-  { at, source, dueSince }: PlannedRefresh,
-): Attributes<typeof refreshItem> & TimeToLive => ({
-  environment: purchase.environment,
-  key: purchase.key,
-  dueAt: at,
-  source,
-  ...(dueSince !== undefined && { dueSince }),
-  [TABLE.timeToLiveAttribute]: epochSeconds(at + KEPT_AFTER_DUE),
-});
+import { check, deletion, put, updateOf, type TransactItem } from "./writes.ts";
 
 const refreshPut = (
   table: string,
   application: ApplicationId,
   purchase: PurchaseReference,
-  to: PlannedRefresh,
-): TransactItem => put(table, refreshKey(application, purchase, to.at), refreshAttributes(purchase, to));
-
-/** A refresh's item, if it has expired; one that is there stays, with the time since which it has been due. */
-const refreshUnlessThere = (
-  table: string,
-  application: ApplicationId,
-  purchase: PurchaseReference,
-  to: PlannedRefresh,
+  { at, source, dueSince }: PlannedRefresh,
 ): TransactItem =>
-  setUnlessThere(table, refreshKey(application, purchase, to.at), refreshAttributes(purchase, to));
+  put(table, refreshKey(application, purchase, at), {
+    environment: purchase.environment,
+    key: purchase.key,
+    dueAt: at,
+    source,
+    ...(dueSince !== undefined && { dueSince }),
+    [TABLE.timeToLiveAttribute]: epochSeconds(at + KEPT_AFTER_DUE),
+  } satisfies Attributes<typeof refreshItem> & TimeToLive);
 
 /** Writes that move a purchase's refresh, in the transaction of its facts. */
 export const refreshWrites = (
@@ -194,11 +181,11 @@ export const createRefreshQueue = (table: Table): RefreshQueue => {
           },
         },
       };
-      const to = { at: dueAt, source };
+      // One that is due by then keeps its item, with the time since which it has been due.
       const moves =
         refreshAt === dueAt
-          ? [refreshUnlessThere(name, application, purchase, to)]
-          : refreshWrites(name, application, purchase, { from: refreshAt, to });
+          ? []
+          : refreshWrites(name, application, purchase, { from: refreshAt, to: { at: dueAt, source } });
       const { outcome } = await transact(table, [record, ...moves]);
       return outcome;
     },

@@ -57,24 +57,6 @@ export const setAttributes = (...given: Parameters<typeof updateOf>): TransactIt
   Update: updateOf(...given),
 });
 
-/** Sets those of these attributes that the item has not; creates it if it is not there. */
-export const setUnlessThere = (TableName: string, key: Key, attributes: object): TransactItem => {
-  const entries = Object.entries(attributes).map(([name, value]: [string, unknown], index) => ({
-    name,
-    value,
-    index,
-  }));
-  return {
-    Update: {
-      TableName,
-      Key: { ...key },
-      UpdateExpression: `SET ${entries.map(({ index }) => `#a${index} = if_not_exists(#a${index}, :a${index})`).join(", ")}`,
-      ExpressionAttributeNames: Object.fromEntries(entries.map(({ name, index }) => [`#a${index}`, name])),
-      ExpressionAttributeValues: Object.fromEntries(entries.map(({ value, index }) => [`:a${index}`, value])),
-    },
-  };
-};
-
 /** Adds to numeric attributes; a missing one counts as 0. */
 export const add = (
   TableName: string,

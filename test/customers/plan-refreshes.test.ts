@@ -180,12 +180,38 @@ describe("the refresh of a known purchase", () => {
       for (const at of [NOW - 119 * DAY, NOW - DAY, NOW, NOW + 1, NOW + HOUR])
         expect(written([said], from(APPLE), waiting(at))).toMatchObject([{ refresh: null, refreshAt: at }]);
   });
-  test("whose item has expired is written anew", () => {
+  test("whose item has expired is written anew, also where nothing is new", () => {
     const expired = NOW - 120 * DAY;
-    expect(written([signedAgain], from(APPLE), waiting(expired + 1))).toMatchObject([{ refresh: null }]);
-    expect(written([signedAgain], from(APPLE), waiting(expired))).toMatchObject([
-      { refresh: { from: expired, to: { at: AHEAD } }, refreshAt: AHEAD },
+    // The item is there until then.
+    expect(written([purchase], from(APPLE), waiting(expired + 1))).toEqual([]);
+    expect(written([signedAgain], from(APPLE), waiting(expired + 1))).toMatchObject([
+      { refresh: null, refreshAt: expired + 1 },
     ]);
+    for (const said of [signedAgain, purchase])
+      expect(written([said], from(APPLE), waiting(expired))).toMatchObject([
+        { refresh: { from: expired, to: { at: AHEAD } }, refreshAt: AHEAD },
+      ]);
+  });
+  test("that facts from long ago give is due now, as its item would have expired, or at its known time", () => {
+    const heard = NOW - 300 * DAY;
+    const year = { startsAt: heard - DAY, endsAt: heard + 364 * DAY };
+    const old = aPurchase({ lines: [aLine({ ...year, verifiedAt: heard })] });
+    const due = (...known: StoredPurchase[]) =>
+      written([old], from(APPLE), ...known)[0]?.refresh?.to?.at ?? null;
+    expect(due()).toBe(NOW);
+    const earlier = aPurchase({ lines: [aLine({ ...year, verifiedAt: heard - HOUR })] });
+    const known = (refreshAt: Instant) => stored(earlier, { refreshAt, bundleIdentifier: BUNDLE });
+    expect(due(known(NOW + DAY))).toBe(NOW);
+    for (const refreshAt of [NOW, NOW - 119 * DAY])
+      expect(written([old], from(APPLE), known(refreshAt))).toMatchObject([{ refresh: null, refreshAt }]);
+    // A purchase that is long over is due no more once its item has expired.
+    const over = aPurchase({
+      lines: [aLine({ startsAt: heard - 31 * DAY, endsAt: heard, verifiedAt: heard - DAY })],
+    });
+    expect(due()).toBe(NOW);
+    expect(written([over], from(APPLE))).toMatchObject([{ refreshAt: NOW }]);
+    const expired = stored(over, { refreshAt: heard, bundleIdentifier: BUNDLE });
+    expect(written([over], from(APPLE), expired)).toMatchObject([{ refresh: { from: heard, to: null } }]);
   });
   test("gives way to the word that the period was the last, but only once", () => {
     const over = renewedPurchase(purchase, aRenewal({ willRenew: false, signedAt: END }));
@@ -215,7 +241,10 @@ describe("the refresh of a known purchase", () => {
     const known = stored(disputed, { refreshAt: at, bundleIdentifier: BUNDLE });
     const said = aPurchase({ lines: [aLine({ ...lifetime, verifiedAt: at, transactionIdentifier: "2" })] });
     const about = (key: string) => from(APPLE, { askedAt: at, askedAbout: purchaseKey(key) });
-    expect(written([said], about("2"), known)).toMatchObject([{ refresh: null, refreshAt: at }]);
+    for (const askedForAt of [null, NOW])
+      expect(written([said], about("2"), { ...known, askedForAt })).toMatchObject([
+        { refresh: null, refreshAt: at, askedForAt },
+      ]);
     expect(written([said], about(disputed.key), known)).toMatchObject([{ refreshAt: NOW + 20 * DAY }]);
     // Of what does not disagree, any whole answer tells.
     expect(written([signedAgain], about("2"), waiting(at))).toMatchObject([{ refreshAt: AHEAD }]);

@@ -264,6 +264,28 @@ describe("an answer", () => {
     await refreshing.run();
     expect(await queuedOf(world)).not.toHaveProperty("1");
   });
+  test("that does not come to the last question of a pass is asked for no more, 60 days after it was last heard of", async () => {
+    for (const [heard, next] of [
+      [NOW - 60 * DAY, undefined],
+      [NOW - 60 * DAY + 1, NOW + HOUR],
+    ] as const) {
+      const refreshing = createRefreshing(table);
+      const { world } = refreshing;
+      const pass = { nature: "non_renewing", startsAt: NOW - 400 * DAY, endsAt: null } as const;
+      await world
+        .at(heard)
+        .store({ purchases: [owned("1", { ...pass, verifiedAt: heard })], origin: fromApple() });
+      await refreshing.hold("other", NOW - MINUTE);
+      refreshing.answering((due, moment) =>
+        due.purchase.key === "1"
+          ? DOWN
+          : owned(due.purchase.key, { endsAt: moment + 30 * DAY, verifiedAt: moment }),
+      );
+      expect((await queuedOf(world))["1"]).toBe(heard < NOW - 49 * DAY ? NOW - 6 * DAY : NOW);
+      await refreshing.run();
+      expect((await queuedOf(world))["1"]).toBe(next);
+    }
+  });
   test("about an erased customer's purchase leaves no refresh", async () => {
     const refreshing = await ended(1);
     refreshing.answering(async ({ application, purchase }) => {

@@ -1,4 +1,4 @@
-import { DeleteCommand, PutCommand } from "@aws-sdk/lib-dynamodb";
+import { PutCommand } from "@aws-sdk/lib-dynamodb";
 import type { QueueReference } from "../../lib/customers/refresh-queue.ts";
 import { HEALTHY } from "../../lib/freshness/queue-health.ts";
 import type { DueRefresh } from "../../lib/freshness/refresh.ts";
@@ -240,15 +240,6 @@ describe("a refresh that is set", () => {
     expect(await queuedOf(world)).toEqual({ 1: NOW + DAY });
     expect(await storedOf(world, "1")).toMatchObject({ refreshAt: NOW + DAY, askedForAt: NOW + DAY });
     expect(await queue.due(reference, NOW + DAY, 9)).toMatchObject([{ dueSince: NOW + JUST_AFTER }]);
-  });
-  test("at the time that it has gets its item again, where that has expired", async () => {
-    const { queue, reference, world } = await holding({ 1: NOW });
-    const item = (await world.items()).find(({ sk }) => String(sk).endsWith("#1"));
-    const key = { pk: item?.["pk"], sk: item?.["sk"] };
-    await table.client.send(new DeleteCommand({ TableName: table.name, Key: key }));
-    const same = { ...to, dueAt: NOW + JUST_AFTER };
-    expect(await queue.set(reference.application, await storedOf(world, "1"), same)).toBe("written");
-    expect((await world.items()).find(({ sk }) => String(sk).endsWith("#1"))).toEqual(item);
   });
   test("says for when it was asked, until it is taken away", async () => {
     const { queue, reference, world } = await holding({ 1: NOW });
