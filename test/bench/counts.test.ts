@@ -287,7 +287,7 @@ describe("bundle bytes", () => {
     ["SynchronizeIosStorePurchases", 375],
     ["LinkIosStoreCustomer", 375],
     ["LinkAndroidStoreCustomer", 651],
-    ["ReceiveIosStoreNotification", 380],
+    ["ReceiveIosStoreNotification", 381],
     ["ReceiveAndroidStoreNotification", 680],
     ["AcknowledgeDuePurchases", 598],
     ["WatchNotifications", 263],
