@@ -107,7 +107,8 @@ const holdingsStaying = async (
 
 /**
  * Renewal leeway with which a customer counts as inactive, the longest that a manifest can give: what ended within a day may be
- * renewed, and not be asked about yet.
+ * renewed, and not be asked about yet. The same holds of an App Store subscription of which no renewal info is known: an app need not
+ * send one.
  */
 const INACTIVE_LEEWAY = DAY;
 
@@ -135,7 +136,7 @@ const mayTransfer = (
     assertedBy: null,
     purchase,
   }));
-  const lenient = { ...application, renewalLeeway: INACTIVE_LEEWAY };
+  const lenient = { ...application, renewalLeeway: INACTIVE_LEEWAY, assumesRenewals: true };
   return (
     !entitlementsAt(moment, leaving, lenient).some(({ active }) => active) &&
     !splitsPasses(moment, leaving, staying, catalog)

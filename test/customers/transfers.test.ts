@@ -17,6 +17,7 @@ import {
   aPurchase,
   DAY,
   NOW,
+  aRenewal,
   period,
   proven,
 } from "../support/purchases.ts";
@@ -56,7 +57,8 @@ const transfersOf = (world: World) =>
 const auditOf = (world: World) => createAuditTable(table).of(world.application.identifier);
 
 const active = owned("1");
-const inactive = owned("1", { endsAt: NOW });
+/** Ended so long ago that it cannot be about to be renewed. */
+const inactive = owned("1", { endsAt: NOW - DAY });
 
 const STAYS = "CUSTOMER_ALREADY_LINKED";
 
@@ -122,6 +124,39 @@ describe("a customer that a credential has linked", () => {
     expect(await claimedAt(ENDED + DAY - 1)).toBe(STAYS);
     expect(await claimedAt(ENDED + DAY)).toBe("accepted");
     expect(await claimedAt(NOW, newer("expired", NOW - HOUR))).toBe("accepted");
+  });
+  test.each<[what: string, said: Parameters<typeof aRenewal>[0] | null, outcome: string]>([
+    ["says nothing", null, STAYS],
+    ["spoke of an earlier period", { periodEndsAt: NOW - 40 * DAY, signedAt: NOW - 50 * DAY }, STAYS],
+    ["said that it would renew", { periodEndsAt: NOW - HOUR, signedAt: NOW - DAY }, STAYS],
+    [
+      "said that it would not",
+      { periodEndsAt: NOW - HOUR, willRenew: false, signedAt: NOW - DAY },
+      "accepted",
+    ],
+    [
+      "says that it is over",
+      { periodEndsAt: NOW - HOUR, willRenew: false, signedAt: NOW - 1000 },
+      "accepted",
+    ],
+  ])("is not inactive for a day after an end of which the App Store %s", async (_, said, outcome) => {
+    const ended = owned("1", { startsAt: NOW - 31 * DAY, endsAt: NOW - HOUR, verifiedAt: NOW - 30 * DAY });
+    const renewal = said === null ? null : aRenewal({ willRenew: true, ...said });
+    const claimedAt = async (moment: number) => {
+      const world = aWorld("when_inactive");
+      const signIn = { identities: [device("1")] };
+      await world.store({ ...signIn, purchases: [{ ...ended, renewal }] }, byCredential("a"));
+      return refusal(world.at(moment).store(signIn, byCredential("b")));
+    };
+    expect(await claimedAt(NOW)).toBe(outcome);
+    expect(await claimedAt(NOW - HOUR + DAY - 1)).toBe(outcome);
+    expect(await claimedAt(NOW - HOUR + DAY)).toBe("accepted");
+  });
+  test("is inactive at once where its last period was refunded, whatever is known of its renewal", async () => {
+    const refunded = owned("1", { endsAt: NOW - HOUR, revokedAt: NOW - HOUR, revokedSince: NOW - HOUR });
+    const world = aWorld("when_inactive");
+    await world.store({ purchases: [refunded] }, byCredential("a"));
+    expect(await refusal(world.store({ purchases: [refunded] }, byCredential("b")))).toBe("accepted");
   });
   test("is not inactive while the payment of the request's purchase is pending", async () => {
     const bought = aPurchase({ store: "android-store", key: "pending", lines: [], verifiedAt: NOW });

@@ -668,6 +668,7 @@ const givenByIos = (
   }[],
   renewal: IosRenewal | undefined,
   leeway: number,
+  assumesRenewals: boolean,
   customer: Owner,
   catalog: ModelCatalog,
   moment: number,
@@ -796,7 +797,7 @@ const givenByIos = (
       ? "expired"
       : renewed !== undefined && end !== null
         ? renewedStatus(end, renewed, leeway, moment)
-        : ended
+        : ended && !(assumesRenewals && isSubscription && moment < (end ?? 0) + leeway)
           ? "expired"
           : "active";
     return [
@@ -1116,6 +1117,8 @@ interface FactTerms {
   readonly everything?: readonly Fact[];
   readonly renewals?: readonly IosRenewal[];
   readonly leeway?: number;
+  /** Whether a subscription of whose renewal Apple has said nothing may be renewed. */
+  readonly assumesRenewals?: boolean;
 }
 
 /** Accesses that the facts give, those that begin later included, with passes in turn. */
@@ -1123,7 +1126,12 @@ const givenFrom = (
   facts: readonly ({ readonly fact: Fact } & Owner)[],
   catalog: ModelCatalog,
   moment: number,
-  { everything = facts.map(({ fact }) => fact), renewals = [], leeway = 0 }: FactTerms,
+  {
+    everything = facts.map(({ fact }) => fact),
+    renewals = [],
+    leeway = 0,
+    assumesRenewals = false,
+  }: FactTerms,
 ): Given[] => {
   const owners = [...Map.groupBy(facts, ({ customer }) => customer)];
   return inTurn(
@@ -1152,7 +1160,15 @@ const givenFrom = (
       const android = owned.flatMap(({ fact }) => (fact.store === "android-store" ? [fact] : []));
       return [
         ...[...Map.groupBy(events, ({ home }) => purchaseName(home)).values()].flatMap((lineage) =>
-          givenByIos(lineage, latestRenewal(renewals, lineage[0]?.home), leeway, owner, catalog, moment),
+          givenByIos(
+            lineage,
+            latestRenewal(renewals, lineage[0]?.home),
+            leeway,
+            assumesRenewals,
+            owner,
+            catalog,
+            moment,
+          ),
         ),
         ...[...Map.groupBy(android, purchaseName).values()].flatMap((answers) =>
           givenByAndroid(answers, everything, leeway, owner, catalog, moment),
@@ -1365,6 +1381,7 @@ export const createReferenceModel = (
         renewals: [...renewals, ...request.renewals],
         // What ended within a day may be renewed by now, and not be asked about yet.
         leeway: 86_400_000,
+        assumesRenewals: true,
       };
       const nobody = { customer: 0, by: null };
       const moving = [...owners.flatMap(factsOf), ...request.facts].map((fact) => ({ fact, ...nobody }));

@@ -41,6 +41,7 @@ const EXPECTED_OF_SUBSCRIPTION: ReadonlyMap<number | undefined, Expectation> = n
 ]);
 const EXPECTED_OF_ONE_TIME_PRODUCT: ReadonlyMap<number | undefined, Expectation> = new Map([
   [1, "paid"], // PURCHASED
+  [2, "no-access"], // CANCELED: never paid, or revoked
 ]);
 
 /** Whether an answer does not show the event of the notification that led to it, as far as it can be told. */

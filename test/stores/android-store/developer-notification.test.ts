@@ -130,7 +130,8 @@ test.each<[event: string, type: number, expects: Expectation | null]>([
 });
 test.each<[type: number, expects: Expectation | null]>([
   [1, "paid"],
-  [2, null],
+  [2, "no-access"],
+  [3, null],
 ])("after a one-time purchase's %i the store's answer shows: %s", (notificationType, expects) => {
   expect(read({ oneTimeProductNotification: { notificationType, purchaseToken: TOKEN } })).toMatchObject({
     expects,
