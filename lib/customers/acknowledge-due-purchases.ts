@@ -84,7 +84,7 @@ const isOver = ({ purchase: { lines } }: VerifiedPurchase): boolean =>
   lines.length > 0 && lines.every((line) => isRevoked(line) || line.standing === "expired");
 
 /**
- * What follows from an answer after which nothing is to be acknowledged. Its news, such as the refund of a purchase that was not
+ * The outcome of an answer after which nothing is to be acknowledged. Its news, such as the refund of a purchase that was not
  * acknowledged, are asked for once more by a refresh, which stores them: with the acknowledgement goes the last copy of a one-time
  * purchase's token.
  */
