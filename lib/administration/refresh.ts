@@ -8,7 +8,7 @@ import { SECOND } from "../duration.ts";
 import { referenceText, type PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { lastHeard, nextRefresh } from "../freshness/refresh-times.ts";
-import { isQueued, type RefreshSource } from "../freshness/refresh.ts";
+import { dueBy, type RefreshSource } from "../freshness/refresh.ts";
 import type { CustomerId } from "../identifiers.ts";
 import { compare } from "../order.ts";
 import { again } from "../pause.ts";
@@ -98,8 +98,7 @@ const queueOne = async (
     if (typeof source !== "string") {
       // The refresh wakes the worker, which must not find the queue paused.
       await resume(before.purchase);
-      const waitsFor = isQueued(before.refreshAt, refreshing.now()) ? before.refreshAt : Infinity;
-      const at = Math.min(waitsFor, dueAt);
+      const at = dueBy(dueAt, before.refreshAt, refreshing.now());
       const isNew = at !== before.refreshAt;
       // One that is due by then may be overdue for days.
       const to = { dueAt: at, source, askedForAt: Math.max(at, refreshing.now()) };

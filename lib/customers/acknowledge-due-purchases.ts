@@ -3,6 +3,7 @@ import { DAY } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { joinPurchases } from "../entitlements/join.ts";
 import { isRevoked, referenceText, sameLines, selectsNothing, verifiedAs } from "../entitlements/purchase.ts";
+import { dueBy } from "../freshness/refresh.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { beginningAt } from "../in-turns.ts";
 import type { AndroidStore } from "../stores/android-store/android-store.ts";
@@ -97,8 +98,9 @@ const afterLastAnswer = async (
   if (isNews(stored, due, answer)) {
     const { packageName, purchaseToken, productKind } = due;
     const source = { store: "android-store", packageName, purchaseToken, productKind } as const;
-    const dueAt = Math.min(stored.refreshAt ?? Infinity, now());
-    const set = await refreshes.set(due.application, stored, { dueAt, source, askedForAt: now() });
+    const moment = now();
+    const dueAt = dueBy(moment, stored.refreshAt, moment);
+    const set = await refreshes.set(due.application, stored, { dueAt, source, askedForAt: moment });
     if (set === "conflict") return "due";
   }
   return isOver(answer) && due.deadline <= now() ? "failed" : "done";

@@ -101,6 +101,7 @@ const probesAmong = (due: readonly DueRefresh[], place: number): readonly DueRef
 const isRefused = (one: RefreshOutcome): boolean =>
   one.outcome === "unavailable" && one.isOfThisPurchase === true;
 
+/** Outcomes after which nothing that the store says is stored. */
 const UNANSWERED: ReadonlySet<RefreshOutcome["outcome"]> = new Set([
   "credential-rejected",
   "unavailable",

@@ -311,10 +311,12 @@ const ofAndroidStore = (purchase: Purchase, after: Instant): readonly Refresh[] 
   // Refunds of one-time purchases are on the store's list of voided purchases.
   const subscribed = lines.filter(({ nature }) => nature === "auto_renewable");
   const running = subscribed.filter(({ standing }) => standing !== "expired");
-  const endOf = (line: Pick<Line, "endsAt" | "verifiedAt">): Instant => line.endsAt ?? line.verifiedAt;
+  const endOf = (line: Line): Instant => line.endsAt ?? line.verifiedAt;
   /** Latest step where the store says that access has stopped, and names an end that is yet to come. */
-  const latestOf = ({ standing, ...line }: Line): Instant =>
-    standing !== "entitled" && standing !== "grace_period" && endOf(line) > after ? after + DAY : Infinity;
+  const latestOf = (line: Line): Instant =>
+    line.standing !== "entitled" && line.standing !== "grace_period" && endOf(line) > after
+      ? after + DAY
+      : Infinity;
   if (running.length > 0)
     return running.flatMap((line) => [
       ...(endOf(line) - BEFORE_END > after && line.willRenew === false

@@ -30,6 +30,10 @@ export const KEPT_AFTER_DUE = 120 * DAY;
 export const isQueued = (refreshAt: Instant | null, moment: Instant): refreshAt is Instant =>
   refreshAt !== null && moment < refreshAt + KEPT_AFTER_DUE;
 
+/** Time of a refresh that is to be made by `at`: the one that is queued, if that is due before. */
+export const dueBy = (at: Instant, refreshAt: Instant | null, moment: Instant): Instant =>
+  isQueued(refreshAt, moment) ? Math.min(refreshAt, at) : at;
+
 /** Source by which the store is asked about a purchase again. */
 export type RefreshSource = AndroidStoreSource | IosStoreSource;
 
@@ -42,7 +46,7 @@ export interface FactsOrigin {
   readonly askedAt: Instant | null;
   /** Time of one more refresh: the store's answer is older than its own notification. A later one is the source's. Unset: none. */
   readonly askAgainAt?: Instant;
-  /** Key of the purchase that the store was asked about; unset: as that of the facts. */
+  /** Key of the purchase that the store was asked about. Unset: it was not asked, or about the only purchase of the facts. */
   readonly askedAbout?: PurchaseKey;
   /** Whether the store's answer lacks a part: refreshes of other purchases stay. Unset: it lacks none. */
   readonly isPart?: boolean;
