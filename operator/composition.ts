@@ -28,6 +28,7 @@ import { createFeedTable } from "../lib/table/feed.ts";
 import { createOperationTable } from "../lib/table/operations.ts";
 import { createFindOwnership } from "../lib/table/ownership.ts";
 import { createRefreshQueue } from "../lib/table/refreshes.ts";
+import { createForgetRequests } from "../lib/table/forget-requests.ts";
 import { createForgetTold } from "../lib/table/forget-told.ts";
 import { keyedHash } from "../lib/telling/webhook-secret.ts";
 import { createRetellTable } from "../lib/table/retell.ts";
@@ -105,6 +106,7 @@ export const operationsOn = (
   hashAccounts,
   audit: createAuditTable(table),
   forgetTold: createForgetTold(table, effects.pause, keyedHash, tells),
+  forgetRequests: createForgetRequests(table, effects.pause),
   customers: createCustomerTable(table, effects.pause),
   table: operations,
   findOwnership: createFindOwnership(table, effects.pause),

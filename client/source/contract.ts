@@ -111,6 +111,8 @@ export interface StoreRequest {
   readonly applicationIdentifier: string;
   /** The account; null where the customer is linked to none, or nobody is known. */
   readonly applicationAccountIdentifier: string | null;
+  /** Who linked the customer to the account: your `credential`, or a `client` by a claim without one. Absent where there is no account. */
+  readonly assertedBy?: "credential" | "client";
   /** Customer of the purchase; null where none is known. */
   readonly customerIdentifier: string | null;
   readonly store: "android-store" | "ios-store";

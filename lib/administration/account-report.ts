@@ -1,8 +1,8 @@
 import type { Application } from "../applications/application.ts";
-import type { CustomerEntitlement } from "../contract/schemas.ts";
+import type { AssertedBy, CustomerEntitlement } from "../contract/schemas.ts";
 import { accountHoldings, eachOnce, type CustomerTable } from "../customers/customer-table.ts";
 import { entitlementsAt } from "../entitlements/entitlements.ts";
-import type { AssertedBy, Holding } from "../entitlements/holding.ts";
+import type { Holding } from "../entitlements/holding.ts";
 import { referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { RefreshQueue } from "../customers/refresh-queue.ts";

@@ -28,6 +28,19 @@ export type ForgetTold = (
   begin: () => Promise<void>,
 ) => Promise<number>;
 
+/**
+ * Deletes what stores asked of the application about erased customers, as far as it still waits for a destination. Safe
+ * to repeat after an interruption.
+ *
+ * @param begin called before the first write, if there is one
+ * @returns number of deleted messages
+ */
+export type ForgetRequests = (
+  application: ApplicationId,
+  customers: readonly CustomerId[],
+  begin: () => Promise<void>,
+) => Promise<number>;
+
 export interface Operations {
   readonly customers: Pick<CustomerTable, "findCustomers">;
   readonly table: OperationTable;
@@ -37,6 +50,7 @@ export interface Operations {
   readonly write: WriteCustomerChange;
   readonly bury: Bury;
   readonly forgetTold: ForgetTold;
+  readonly forgetRequests: ForgetRequests;
   readonly now: () => Instant;
   readonly pause: (attempt: number) => Promise<void>;
   /** Waits as long as the owner index may lag behind the table. */
@@ -157,8 +171,7 @@ export const eraseCustomer = async (
   progress: (erased: Erasure) => void,
   { account }: { readonly account?: AccountId } = {},
 ): Promise<Erasure | null> => {
-  const { table, audit, hashAccounts, findOwnership, bury, forgetTold, now, waitForIndex, newEntry } =
-    operations;
+  const { table, audit, hashAccounts, findOwnership, bury, now, waitForIndex, newEntry } = operations;
   const end = async (stored: StoredCustomer) => {
     if (account !== undefined && stored.link?.account !== account) return LEFT;
     const { identifier, link } = stored;
@@ -208,10 +221,12 @@ export const eraseCustomer = async (
     for (const { item } of owned.identities) identities.add(item);
     progress(counts());
   }
-  const forgotten = await forgetTold(application, [identifier, ...aliases], left, now(), recordCompletion);
+  const erased = [identifier, ...aliases];
+  const requests = await operations.forgetRequests(application, erased, recordCompletion);
+  const told = await operations.forgetTold(application, erased, left, now(), recordCompletion);
   // Aliases go last: purchases stored for them are found through them.
   await table.forget(application, [...aliases]);
-  const nothing = purchases.size + identities.size + aliases.size + forgotten === 0;
+  const nothing = purchases.size + identities.size + aliases.size + requests + told === 0;
   return !wasThere && nothing ? null : counts();
 };
 

@@ -25,12 +25,15 @@ export const STORES = ["android-store", "ios-store"] as const;
 export const ENVIRONMENTS = ["production", "sandbox", "xcode"] as const;
 export const STATUSES = ["active", "grace_period", "billing_retry", "paused", "expired", "revoked"] as const;
 export const PRODUCT_KINDS = ["subscription", "one_time_product"] as const;
+/** Source of a link: the application's backend with a credential, or a client without one. */
+export const ASSERTED_BY = ["credential", "client"] as const;
 export const SCOPES = ["customers:write", "entitlements:read", "changes:read"] as const;
 
 export type Store = (typeof STORES)[number];
 export type Environment = (typeof ENVIRONMENTS)[number];
 export type Status = (typeof STATUSES)[number];
 export type ProductKind = (typeof PRODUCT_KINDS)[number];
+export type AssertedBy = (typeof ASSERTED_BY)[number];
 export type Scope = (typeof SCOPES)[number];
 
 const characters = (text: string): number => {
@@ -289,6 +292,12 @@ export const storeRequest = once(() =>
       applicationAccountIdentifier: described(
         "The account; null where the customer is linked to none, or nobody is known.",
         z.nullable(z.string()),
+      ),
+      assertedBy: z.optional(
+        described(
+          "Who linked the customer to the account: your `credential`, or a `client` by a claim without one. Absent where there is no account.",
+          z.enum(ASSERTED_BY),
+        ),
       ),
       customerIdentifier: z.nullable(uuid("Customer of the purchase; null where none is known.")),
       store: z.enum(STORES),

@@ -1,5 +1,5 @@
-import type { Environment } from "../contract/schemas.ts";
-import type { AssertedBy, Holding } from "../entitlements/holding.ts";
+import type { AssertedBy, Environment } from "../contract/schemas.ts";
+import type { Holding } from "../entitlements/holding.ts";
 import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import type { Purchase, PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";

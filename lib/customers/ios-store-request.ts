@@ -4,8 +4,7 @@ import type {
   IosStoreConfiguration,
 } from "../applications/application.ts";
 import { ServiceError, type ErrorCode } from "../contract/errors.ts";
-import type { IosStoreSynchronizeRequest } from "../contract/schemas.ts";
-import type { AssertedBy } from "../entitlements/holding.ts";
+import type { AssertedBy, IosStoreSynchronizeRequest } from "../contract/schemas.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { accountId } from "../identifiers.ts";
 import { disagreement, type Agreeing } from "../stores/ios-store/agreement.ts";

@@ -1,5 +1,4 @@
-import type { Environment } from "../contract/schemas.ts";
-import type { AssertedBy } from "../entitlements/holding.ts";
+import type { AssertedBy, Environment } from "../contract/schemas.ts";
 import type { Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";

@@ -1,5 +1,5 @@
 import type { ErrorCode } from "../contract/errors.ts";
-import type { AssertedBy } from "../entitlements/holding.ts";
+import type { AssertedBy } from "../contract/schemas.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, CustomerId } from "../identifiers.ts";
 import { compare } from "../order.ts";

@@ -16,7 +16,11 @@ export interface StoreQuestion {
   readonly answerBy: Instant | null;
   readonly content: Omit<
     StoreRequest,
-    "applicationIdentifier" | "applicationAccountIdentifier" | "customerIdentifier" | "answerBy"
+    | "applicationIdentifier"
+    | "applicationAccountIdentifier"
+    | "assertedBy"
+    | "customerIdentifier"
+    | "answerBy"
   >;
 }
 
@@ -74,6 +78,7 @@ export const passOn = async (
       data: {
         applicationIdentifier: application,
         applicationAccountIdentifier: owner?.link?.account ?? null,
+        ...(owner?.link != null && { assertedBy: owner.link.assertedBy }),
         customerIdentifier: owner?.identifier ?? null,
         ...content,
         answerBy: answerBy === null ? null : isoTime(answerBy),

@@ -1,9 +1,7 @@
+import type { AssertedBy } from "../contract/schemas.ts";
 import type { CustomerId } from "../identifiers.ts";
 import { compare } from "../order.ts";
 import type { Purchase } from "./purchase.ts";
-
-/** Source of a link: the application's backend with a credential, or a client without one. */
-export type AssertedBy = "credential" | "client";
 
 /** A purchase, its customer, and the source of the customer's link; null: the customer is not linked. */
 export interface Holding {

@@ -43,7 +43,7 @@ const storedJson = once(() =>
   ),
 );
 
-const requestDeliveryItem = once(() =>
+export const requestDeliveryItem = once(() =>
   z.object({
     request: shape.text(),
     type: shape.text(),

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { ENVIRONMENTS, PRODUCT_KINDS, STORES, type Environment } from "../contract/schemas.ts";
+import { ASSERTED_BY, ENVIRONMENTS, PRODUCT_KINDS, STORES, type Environment } from "../contract/schemas.ts";
 import type { Purchase } from "../entitlements/purchase.ts";
 import {
   purchaseKey,
@@ -174,7 +174,7 @@ export const decodeHoldings = (encoded: EncodedHoldings): readonly Purchase[] =>
 
 const holdings = once(() => z.custom<EncodedHoldings>(isListOf(arePositions(HOLDING_POSITIONS))));
 
-const assertedBy = once(() => z.enum(["credential", "client"]));
+const assertedBy = once(() => z.enum(ASSERTED_BY));
 const customerIdentifiers = once(() => z.array(customerIdentifier()));
 
 const link = once(() =>

@@ -38,6 +38,7 @@ import {
 import { aCatalog, aProduct, DAY, NOW } from "../support/purchases.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
 import {
+  byClient,
   byCredential,
   createWorld,
   device,
@@ -692,6 +693,7 @@ describe("what the App Store asks of the application", () => {
         data: {
           applicationIdentifier: app.world.application.identifier,
           applicationAccountIdentifier: "a",
+          assertedBy: "credential",
           customerIdentifier,
           store: "ios-store",
           kind: "CONSUMPTION_REQUEST",
@@ -734,10 +736,24 @@ describe("what the App Store asks of the application", () => {
     const app = anAskedApp();
     await app.send(consumption());
     const customer = (await app.world.items()).find(({ sk }) => sk === "CUSTOMER");
-    expect(await app.asked()).toMatchObject({
+    const asked = await app.asked();
+    expect(asked).toMatchObject({
       applicationAccountIdentifier: null,
       customerIdentifier: customer?.["customer"],
     });
+    expect(asked).not.toHaveProperty("assertedBy");
+  });
+
+  test("of an account that only an app claimed says so", async () => {
+    const app = anAskedApp();
+    await app.world.store(
+      { purchases: [owned("700000000000001", { productIdentifier: PRODUCT })] },
+      byClient("victim"),
+    );
+    await app.send(consumption());
+    const asked = await app.asked();
+    expect(asked).toMatchObject({ applicationAccountIdentifier: "victim", assertedBy: "client" });
+    expect(storeRequest().parse(asked)).toEqual(asked);
   });
 
   test("of a purchase whose Apple Account is another customer's names the purchase's owner", async () => {
@@ -764,6 +780,7 @@ describe("what the App Store asks of the application", () => {
     expect(data).toEqual({
       applicationIdentifier: app.world.application.identifier,
       applicationAccountIdentifier: "a",
+      assertedBy: "credential",
       customerIdentifier,
       store: "ios-store",
       kind: "RESCIND_CONSENT",

@@ -1,5 +1,5 @@
 import { resolveCustomer, type Claim, type Owner } from "../../lib/customers/resolve-customer.ts";
-import type { AssertedBy } from "../../lib/entitlements/holding.ts";
+import type { AssertedBy } from "../../lib/contract/schemas.ts";
 import { accountId, customerId } from "../../lib/identifiers.ts";
 
 const MOMENT = 1_000;

@@ -2,7 +2,7 @@ import { TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
 import type { TransferPolicy } from "../../lib/applications/application.ts";
 import { ABSORBED_PER_TRANSACTION } from "../../lib/customers/customer-change.ts";
 import { storeFacts } from "../../lib/customers/store-facts.ts";
-import type { AssertedBy } from "../../lib/entitlements/holding.ts";
+import type { AssertedBy } from "../../lib/contract/schemas.ts";
 import type { Line } from "../../lib/entitlements/purchase.ts";
 import { createAuditTable } from "../../lib/table/audit.ts";
 import { createOperationTable } from "../../lib/table/operations.ts";

@@ -7,7 +7,7 @@ import { readManifest } from "../../lib/administration/manifest.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
 import { ERASURE_BLOCKS_MILLISECONDS } from "../../lib/customers/bury-remains.ts";
 import { storeFacts, type ResolvedCustomer } from "../../lib/customers/store-facts.ts";
-import type { AssertedBy } from "../../lib/entitlements/holding.ts";
+import type { AssertedBy } from "../../lib/contract/schemas.ts";
 import type { IdentityReference } from "../../lib/entitlements/proven-purchase.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";

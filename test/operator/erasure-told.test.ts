@@ -1,12 +1,14 @@
+import { PutCommand } from "@aws-sdk/lib-dynamodb";
 import { byCredential, owned, refunded } from "../customers/world.ts";
 import type { ResolvedCustomer } from "../../lib/customers/store-facts.ts";
 import { accountId } from "../../lib/identifiers.ts";
+import { requestDeliveryPut } from "../../lib/table/deliveries.ts";
 import { toldKey } from "../../lib/table/keys.ts";
 import { lookWrite } from "../../lib/table/looks.ts";
 import { transact } from "../../lib/table/transactions.ts";
 import { setAttributes } from "../../lib/table/writes.ts";
 import { DAY, NOW } from "../support/purchases.ts";
-import { anApplication, BACKEND, withOperator, type ToldApplication } from "./telling-world.ts";
+import { anApplication, BACKEND, BUS, withOperator, type ToldApplication } from "./telling-world.ts";
 
 const given = withOperator();
 
@@ -121,6 +123,69 @@ describe("an erasure in an application that tells no changes any more", () => {
     // The empty state alone.
     expect(kept).toEqual([["a", 3]]);
     expect((await application.itemsOf("#TOLD#")).some(({ account }) => account === "a")).toBe(false);
+  });
+});
+
+describe("what a store asks of the application about an erased person, while it waits for destinations", () => {
+  const wait = async (application: ToldApplication, identifier: string, data: object): Promise<void> => {
+    const message = { identifier, type: "store.request", timestamp: NOW, data };
+    for (const destination of ["backend", "bus"])
+      await given.table.client.send(
+        new PutCommand(
+          requestDeliveryPut(given.table.name, application.identifier, destination, {
+            message,
+            until: NOW + DAY,
+          }),
+        ),
+      );
+  };
+  const waiting = async (application: ToldApplication) =>
+    (await application.itemsOf("#DESTINATION#"))
+      .flatMap(({ request }) => (request === undefined ? [] : [request]))
+      .toSorted();
+
+  test("goes with the person, at every destination; that of others stays", async () => {
+    const application = await anApplication(given, [BACKEND, BUS]);
+    const world = await application.world();
+    const [first, second] = await Promise.all(
+      ["1", "2"].map((key) => world.store({ purchases: [owned(key)] }, null)),
+    );
+    const merged = await world.store({ purchases: [owned("1"), owned("2")] }, byCredential("a"));
+    const other = await world.store({ purchases: [owned("3")] }, byCredential("b"));
+    for (const [index, customer] of [first, second].entries())
+      await wait(application, `of-erased-${index}`, { customerIdentifier: customer?.identifier });
+    await wait(application, "of-other", { customerIdentifier: other?.identifier });
+    await wait(application, "of-nobody", { customerIdentifier: null });
+    await wait(application, "of-another-version", {});
+    expect(await waiting(application)).toHaveLength(10);
+    expect(await erase(application, merged)).toMatchObject({ code: 0 });
+    expect(await waiting(application)).toEqual(
+      ["of-another-version", "of-nobody", "of-other"].flatMap((one) => [one, one]),
+    );
+  });
+
+  test("goes, however much waits", async () => {
+    const application = await anApplication(given, [BACKEND, BUS]);
+    const world = await application.world();
+    const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
+    const data = { customerIdentifier: customer?.identifier, reason: "x".repeat(100_000) };
+    for (let index = 0; index < 30; index += 1) await wait(application, `request-${index}`, data);
+    expect(await erase(application, customer)).toMatchObject({ code: 0 });
+    expect(await waiting(application)).toEqual([]);
+  });
+
+  test("is removed by the same command where the erasure broke off before, which records who completes it", async () => {
+    const application = await anApplication(given, [BACKEND, BUS]);
+    const world = await application.world();
+    const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
+    await erase(application, customer);
+    await wait(application, "late", { customerIdentifier: customer?.identifier });
+    expect(await erase(application, customer)).toMatchObject({ code: 0 });
+    expect(await waiting(application)).toEqual([]);
+    expect(JSON.stringify(await application.itemsOf("#AUDIT"))).toContain(
+      "completes an erasure that broke off",
+    );
+    expect(await erase(application, customer)).toMatchObject({ code: 1 });
   });
 });
 

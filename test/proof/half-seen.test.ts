@@ -7,7 +7,7 @@ import type { TransferPolicy } from "../../lib/applications/application.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
 import { eachOnce, type AccountCustomer } from "../../lib/customers/customer-table.ts";
 import type { StoredCustomer } from "../../lib/customers/records.ts";
-import type { AssertedBy } from "../../lib/entitlements/holding.ts";
+import type { AssertedBy } from "../../lib/contract/schemas.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { accountId } from "../../lib/identifiers.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";

@@ -3,7 +3,7 @@ import { v7 as uuid } from "uuid";
 import type { Destination } from "../../lib/applications/destination.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
 import type { AccountChange, CustomerEntitlement } from "../../lib/contract/schemas.ts";
-import type { AssertedBy } from "../../lib/entitlements/holding.ts";
+import type { AssertedBy } from "../../lib/contract/schemas.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { accountId } from "../../lib/identifiers.ts";
 import type { ChangeData } from "../../lib/telling/change.ts";
