@@ -200,8 +200,14 @@ const staysDisputed = ({ askedAbout }: FactsOrigin, purchase: Purchase): boolean
   askedAbout !== undefined && askedAbout !== purchase.key && hasDispute(purchase);
 
 /**
+ * Time after an answer of Google's up to which a refresh stays, whatever the answer says: it may be asked for by a notification whose
+ * event that answer does not show yet, although it shows another.
+ */
+const UNSEEN_MILLISECONDS = 10 * MINUTE;
+
+/**
  * Time of the known refresh, where new facts do not put it off; Infinity: they do, or there is none. Google's facts put nothing off
- * if they say the same. What comes from the App Store by itself answers no question: it may have been signed before what is asked,
+ * if they say the same, and never what is asked within ten minutes. What comes from the App Store by itself answers no question: it may have been signed before what is asked,
  * and the refresh may have been put off already, as while the store is down. Only a renewal, or the store's word that a period was
  * the last, puts one off that nobody asked for. An answer that lacks a part leaves all but the purchase that it was asked about.
  */
@@ -214,10 +220,11 @@ const keptRefresh = (
   if (stored === undefined || !isQueued(stored.refreshAt, moment)) return Infinity;
   const { purchase: known, refreshAt } = stored;
   const keptIf = (isKept: boolean): Instant => (isKept ? refreshAt : Infinity);
-  if (purchase.store === "android-store")
-    return keptIf(
-      origin.canRefresh && refreshAt > heard && sameLines(verifiedAs(purchase, 0), verifiedAs(known, 0)),
-    );
+  if (purchase.store === "android-store") {
+    const isClose = refreshAt <= heard + UNSEEN_MILLISECONDS;
+    const isKept = isClose || sameLines(verifiedAs(purchase, 0), verifiedAs(known, 0));
+    return keptIf(origin.canRefresh && refreshAt > heard && isKept);
+  }
   if (origin.askedAt !== null) return keptIf(!isAnswer(origin, purchase) || staysDisputed(origin, purchase));
   const isPutOff = lastEnd(purchase) !== lastEnd(known) || isWordOfEnd(purchase, known);
   return keptIf(!isPutOff || askedForBefore(stored, moment) !== null);

@@ -1,9 +1,8 @@
 import type { Application } from "../applications/application.ts";
 import { ServiceError } from "../contract/errors.ts";
-import { DAY } from "../duration.ts";
 import { splitsPasses } from "../entitlements/access.ts";
-import { entitlementsAt } from "../entitlements/entitlements.ts";
 import type { Holding } from "../entitlements/holding.ts";
+import { mayBeActive, withUnmapped } from "../entitlements/inactivity.ts";
 import { referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { ungrantedProducts } from "../entitlements/ungranted.ts";
@@ -106,13 +105,6 @@ const holdingsStaying = async (
 };
 
 /**
- * Renewal leeway with which a customer counts as inactive, the longest that a manifest can give: what ended within a day may be
- * renewed, and not be asked about yet. The same holds of an App Store subscription of which no renewal info is known: an app need not
- * send one.
- */
-const INACTIVE_LEEWAY = DAY;
-
-/**
  * Whether the application lets a credential move these customers, given the request's facts too. A request whose
  * purchase is not paid yet moves none: it belongs to the account in which it was bought. Nor is a queue of passes divided
  * before it is over: time of those that stay, or of those that move, would be lost.
@@ -131,16 +123,14 @@ const mayTransfer = (
   if (transfers !== "when_inactive") return transfers === "always";
   const customerIdentifier = owners[0]?.identifier;
   if (customerIdentifier === undefined || facts.isPending === true) return false;
-  const leaving = holdingsAfter(statedPurchases(facts), known, owners, catalog).map((purchase) => ({
-    customerIdentifier,
-    assertedBy: null,
-    purchase,
-  }));
-  const lenient = { ...application, renewalLeeway: INACTIVE_LEEWAY, assumesRenewals: true };
-  return (
-    !entitlementsAt(moment, leaving, lenient).some(({ active }) => active) &&
-    !splitsPasses(moment, leaving, staying, catalog)
+  const leaving = holdingsAfter(statedPurchases(facts), known, owners, withUnmapped(catalog)).map(
+    (purchase) => ({
+      customerIdentifier,
+      assertedBy: null,
+      purchase,
+    }),
   );
+  return !mayBeActive(moment, leaving, catalog) && !splitsPasses(moment, leaving, staying, catalog);
 };
 
 /**

@@ -8,13 +8,13 @@ import { lineOrder, type Line } from "./purchase.ts";
 import { statusAt } from "./status.ts";
 import type { Instant } from "./time.ts";
 
+export const grantsAccess = (status: Status): boolean => status === "active" || status === "grace_period";
+
 /** Terms by which an application's purchases grant entitlements. */
 export interface Terms {
   readonly catalog: Catalog;
   /** Milliseconds for which a subscription that was to renew stays active after its end while the store is silent. */
   readonly renewalLeeway: number;
-  /** Whether an App Store subscription of whose renewal nothing is known counts as one that will renew. Unset: it does not. */
-  readonly assumesRenewals?: boolean;
 }
 
 /** One line of a purchase, as it stands at a moment. */
@@ -40,13 +40,13 @@ const beganOf = ({ event, startsAt, endsAt }: Line): Instant | null =>
 export const grantsAsOf = (
   moment: Moment,
   holdings: readonly Holding[],
-  { catalog, renewalLeeway, assumesRenewals }: Terms,
+  { catalog, renewalLeeway }: Terms,
 ): Grant[] =>
   placedAccesses(moment, holdings, catalog).flatMap((access): Grant[] => {
     const { holding, line, product, begins, ends } = access;
     if (line.startsAt !== null && !moment.hasCome(begins - CLOCK_TOLERANCE_MILLISECONDS)) return [];
-    const status = statusAt(moment, access, renewalLeeway, assumesRenewals);
-    const active = status === "active" || status === "grace_period";
+    const status = statusAt(moment, access, renewalLeeway);
+    const active = grantsAccess(status);
     const expiresAt =
       status === "revoked" && line.revokedAt !== null ? Math.min(ends ?? Infinity, line.revokedAt) : ends;
     const startsAt = beganOf(line);

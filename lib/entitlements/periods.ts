@@ -16,7 +16,7 @@ export const neverBegan = ({ revokedAt, startsAt }: Line): boolean =>
 const endOf = ({ endsAt }: Line): number => endsAt ?? Infinity;
 
 /** A copy restored after the end does not show when its period began, only that it began before its end. */
-const beganBy = (period: Line): number => Math.min(period.startsAt ?? 0, endOf(period));
+export const beganBy = (period: Line): number => Math.min(period.startsAt ?? 0, endOf(period));
 
 /** The period that began last; if several began together, the last one in the order of the lines. */
 export const beganLast = (periods: readonly Line[]): Line | undefined =>

@@ -60,7 +60,8 @@ const takesPlaceOf = (next: Line, line: Line, periods: readonly Line[]): boolean
 /**
  * Whether the store's renewal info names `line` as the most recent purchase, although it was signed when `next` was charged
  * or had begun: `line` was bought after that charge, and overtook it before it began. Where `next` is refunded, only what was
- * signed since its refund says so: a refund brings nothing back that an upgrade ended.
+ * signed since its refund says so: a refund brings nothing back that an upgrade ended. One that starts where `line` ends was
+ * not overtaken: a payment that recovers late is dated from there, and the renewal info may be of before it.
  *
  * @param endsAt the line's own end, even if its purchase is replaced before
  */
@@ -74,6 +75,7 @@ const isNamedLast = (
   line.standing === "entitled" &&
   endsAt === renewal.periodEndsAt &&
   next.productIdentifier !== line.productIdentifier &&
+  (next.startsAt ?? 0) < (endsAt ?? Infinity) &&
   renewal.signedAt >= (next.revokedAt ?? Math.min(next.verifiedAt, next.startsAt ?? 0));
 
 /**

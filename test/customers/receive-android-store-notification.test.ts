@@ -395,6 +395,26 @@ describe("a known purchase", () => {
       await world.at(NOW + 3_000).link(token, { productKind: "one_time_product" });
       expect(await refreshesOf(world)).toEqual([MINUTE]);
     });
+    test.each<[what: string, act: (world: ReturnType<typeof aWorld>, token: string) => Promise<unknown>]>([
+      ["the notification", (world, token) => told(world, token, 3, NOW + 2_000)],
+      ["its app's link", (world, token) => world.at(NOW + 2_000).link(token)],
+    ])(
+      "stays asked about twice where %s of another change brings an answer without this event",
+      async (_, act) => {
+        const world = aWorld();
+        const token = await linked(world);
+        await told(world, token, 12, NOW + 1_000);
+        local.sandbox.change(token, "cancel");
+        await act(world, token);
+        expect(await world.at(NOW + 3_000).read()).toMatchObject([{ status: "active" }]);
+        expect(await refreshesOf(world)).toEqual([MINUTE]);
+        await world.at(NOW + MINUTE).refresh();
+        expect(await refreshesOf(world)).toEqual([10 * MINUTE]);
+        local.sandbox.change(token, "revoke");
+        expect(await world.at(NOW + 10 * MINUTE).refresh()).toBe(1);
+        expect(await world.at(NOW + 10 * MINUTE).read()).toMatchObject([{ status: "expired" }]);
+      },
+    );
     test("of an event ahead of our clock counts from now", async () => {
       const world = aWorld();
       const token = await linked(world);

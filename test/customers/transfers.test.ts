@@ -3,7 +3,7 @@ import type { TransferPolicy } from "../../lib/applications/application.ts";
 import { ABSORBED_PER_TRANSACTION } from "../../lib/customers/customer-change.ts";
 import { storeFacts } from "../../lib/customers/store-facts.ts";
 import type { AssertedBy } from "../../lib/contract/schemas.ts";
-import type { Line } from "../../lib/entitlements/purchase.ts";
+import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import { createAuditTable } from "../../lib/table/audit.ts";
 import { createOperationTable } from "../../lib/table/operations.ts";
 import { tellsIn } from "../../operator/composition.ts";
@@ -151,6 +151,112 @@ describe("a customer that a credential has linked", () => {
     expect(await claimedAt(NOW)).toBe(outcome);
     expect(await claimedAt(NOW - HOUR + DAY - 1)).toBe(outcome);
     expect(await claimedAt(NOW - HOUR + DAY)).toBe("accepted");
+  });
+  describe("is not inactive by what the catalog does not map:", () => {
+    const yearly = (more: Partial<Line> = {}) =>
+      android("new", NOW - DAY, {
+        productIdentifier: "new",
+        endsAt: NOW + 300 * DAY,
+        willRenew: true,
+        ...more,
+      });
+    const bought = (more: Partial<Line>) =>
+      android("new", NOW - DAY, { productIdentifier: "new", nature: "consumable", endsAt: null, ...more });
+    const ios = (nature: Line["nature"], more: Partial<Line> = {}) =>
+      owned("1", { productIdentifier: "new", nature, endsAt: null, startsAt: NOW - 400 * DAY, ...more });
+    const fromShop = aCatalog([aProduct({ store: "android-store" }), aProduct({ store: "ios-store" })]);
+
+    test.each<[what: string, purchase: ReturnType<typeof owned>, outcome: string]>([
+      ["a subscription that runs", yearly(), STAYS],
+      ["one that is over", yearly({ endsAt: NOW - 2 * DAY, willRenew: false }), "accepted"],
+      ["a one-time product of Google's", bought({}), STAYS],
+      ["one that is refunded", bought({ standing: "revoked" }), "accepted"],
+      ["a non-consumable", ios("non_consumable"), STAYS],
+      [
+        "one that is refunded",
+        ios("non_consumable", { revokedAt: NOW - DAY, revokedSince: NOW - DAY }),
+        "accepted",
+      ],
+      ["a pass whose length nobody knows", ios("non_renewing"), STAYS],
+      ["a consumable of the App Store's", ios("consumable"), "accepted"],
+    ])("%s", async (_, purchase, outcome) => {
+      const world = aWorld("when_inactive").selling(fromShop);
+      await world.store({ purchases: [purchase] }, byCredential("a"));
+      expect(await refusal(world.store({ purchases: [purchase] }, byCredential("b")))).toBe(outcome);
+    });
+    test("what was mapped when it was bought, and is not for a while", async () => {
+      const pass = { productIdentifier: "pass", accessDuration: period("P1M") };
+      const sold = aWorld("when_inactive").selling(aCatalog([aProduct({ store: "ios-store", ...pass })]));
+      const signIn = { identities: [device("1")] };
+      const purchases = [
+        owned("1", { productIdentifier: "pass", nature: "non_renewing", endsAt: null, startsAt: NOW - DAY }),
+      ];
+      await sold.store({ ...signIn, purchases }, byCredential("a"));
+      expect(await refusal(sold.selling(aCatalog([])).store(signIn, byCredential("b")))).toBe(STAYS);
+    });
+  });
+  describe("is not inactive while a period may run of which no transaction is known:", () => {
+    const plan = (
+      id: string,
+      productIdentifier: string,
+      startsAt: number,
+      endsAt: number,
+      more: Partial<Line> = {},
+    ) =>
+      aLine({
+        transactionIdentifier: id,
+        event: `w${id}`,
+        productIdentifier,
+        startsAt,
+        endsAt,
+        verifiedAt: startsAt,
+        ...more,
+      });
+    const basic = (more: Partial<Line> = {}) => plan("1", "monthly", NOW - 10 * DAY, NOW + 20 * DAY, more);
+    const claimedAt = async (moment: number, lines: readonly Line[], renewal: Purchase["renewal"] = null) => {
+      const world = aWorld("when_inactive");
+      const signIn = { identities: [device("1")] };
+      const purchase = { ...aPurchase({ lines, verifiedAt: NOW - HOUR }), renewal };
+      await world.store({ ...signIn, purchases: [purchase] }, byCredential("a"));
+      return refusal(world.at(moment).store(signIn, byCredential("b")));
+    };
+
+    test("the upgrade that took the place of one that is marked", async () => {
+      const marked = basic({ standing: "expired", verifiedAt: NOW - HOUR });
+      expect(await claimedAt(NOW, [marked])).toBe(STAYS);
+      expect(await claimedAt(NOW + 21 * DAY - 1, [marked])).toBe(STAYS);
+      expect(await claimedAt(NOW + 21 * DAY, [marked])).toBe("accepted");
+      const known = plan("2", "plus", NOW - 2 * DAY, NOW - HOUR, {
+        revokedAt: NOW - HOUR,
+        revokedSince: NOW - HOUR,
+      });
+      expect(await claimedAt(NOW, [marked, known])).toBe("accepted");
+    });
+    test("the renewal that was charged, and begins later, where the running period was refunded", async () => {
+      const running = plan("1", "monthly", NOW - 29 * DAY, NOW + DAY, {
+        revokedAt: NOW - DAY,
+        revokedSince: NOW - DAY,
+        refundedBy: NOW - DAY,
+      });
+      const renewal = plan("2", "monthly", NOW + DAY, NOW + 31 * DAY, { verifiedAt: NOW - HOUR });
+      expect(await claimedAt(NOW, [running, renewal])).toBe(STAYS);
+      const refunded = { ...renewal, revokedAt: NOW, revokedSince: NOW, refundedBy: NOW };
+      expect(await claimedAt(NOW, [running, refunded])).toBe("accepted");
+    });
+    test("the one whose end the renewal info names", async () => {
+      const ended = plan("1", "monthly", NOW - 35 * DAY, NOW - 5 * DAY);
+      const says = (more: Parameters<typeof aRenewal>[0]) =>
+        aRenewal({ periodEndsAt: NOW + 25 * DAY, signedAt: NOW - HOUR, ...more });
+      expect(await claimedAt(NOW, [ended], says({ willRenew: true }))).toBe(STAYS);
+      expect(await claimedAt(NOW, [ended], says({ willRenew: false }))).toBe(STAYS);
+      expect(await claimedAt(NOW + 25 * DAY, [ended], says({ willRenew: true }))).toBe("accepted");
+      expect(await claimedAt(NOW, [ended], says({ isInBillingRetry: true }))).toBe("accepted");
+      const refunded = plan("2", "monthly", NOW - 5 * DAY, NOW + 25 * DAY, {
+        revokedAt: NOW,
+        revokedSince: NOW,
+      });
+      expect(await claimedAt(NOW, [ended, refunded], says({}))).toBe("accepted");
+    });
   });
   test("is inactive at once where its last period was refunded, whatever is known of its renewal", async () => {
     const refunded = owned("1", { endsAt: NOW - HOUR, revokedAt: NOW - HOUR, revokedSince: NOW - HOUR });

@@ -69,6 +69,25 @@ describe("a period that another product follows", () => {
     test("is ended where the store marks it as upgraded", () => {
       expect(end(first({ standing: "expired", verifiedAt: END }), taken())).toBe(early);
     });
+    test("is over where the other begins at its end: a payment recovered late, into another product, as was to be renewed", () => {
+      const failing = aRenewal({
+        periodEndsAt: END,
+        willRenew: true,
+        renewsInto: "plus",
+        isInBillingRetry: true,
+        graceEndsAt: END + 16 * DAY,
+        signedAt: END + MINUTE,
+      });
+      const recovered = (startsAt: number) =>
+        period("2", "plus", startsAt, END + 30 * DAY, { verifiedAt: END + 3 * DAY });
+      const speaks = (other: Line) =>
+        lineOf(standing(aPurchase({ lines: [first(), other], renewal: failing }), END + 10 * DAY), "1")
+          ?.renewal;
+      expect(speaks(recovered(END))).toBeNull();
+      expect(speaks(recovered(END + 3 * DAY))).toBeNull();
+      // It was overtaken before it began, by one that the store names since.
+      expect(speaks(recovered(END - 1))).toBe(failing);
+    });
     test("is ended where the other is of its own product", () => {
       expect(end(first(), taken({ productIdentifier: "basic" }))).toBe(early);
     });

@@ -683,11 +683,13 @@ const givenByIos = (
   const all = known.filter((event) => !bought.includes(event) || !isOvertaken(event, bought));
   const periods = all.filter(({ fact }) => fact.type === "subscription");
   const spoken = renewal === undefined ? undefined : spokenOf(periods, renewal);
-  // The store's word on the most recent purchase: it overtook a period that was charged before and begins later.
+  // The store's word on the most recent purchase: it overtook a period that was charged before and begins later. One that begins
+  // where this one ends was not overtaken, however late the store's word on this one's payment is.
   const isNamedLast = (event: Event, end: number | null, other: Event): boolean =>
     renewal !== undefined &&
     !event.fact.upgraded &&
     end === renewal.renewalDate &&
+    other.start < (end ?? Infinity) &&
     event.fact.product !== other.fact.product &&
     // What is refunded ended a period for good, unless the store names that one since.
     renewal.signedAt >= (other.revokedAt ?? Math.min(other.fact.signedAt, other.start));
@@ -1187,6 +1189,62 @@ const passesAhead = (given: readonly Given[], moment: number): string[] =>
       : [],
   );
 
+/** What products give that the catalog does not map. */
+const UNMAPPED = "unmapped";
+
+/** The catalog with all products of these facts. An iOS consumable that it does not map gives nothing. */
+const withUnmapped = (catalog: ModelCatalog, facts: readonly Fact[]): ModelCatalog => {
+  const named = facts.flatMap((fact) =>
+    fact.store === "ios-store"
+      ? fact.type === "consumable"
+        ? []
+        : [fact.product]
+      : (fact.kind === "subscription" ? fact.lines : fact.products).map(({ product }) => product),
+  );
+  const stores = ["ios-store", "android-store"] as const;
+  const sold = stores.flatMap((store) =>
+    named.map((product) => ({ store, product, basePlan: null, purchaseOption: null })),
+  );
+  const unmapped = sold
+    .filter(({ store, product }) => productOf(catalog, store, product) === undefined)
+    .map((product) => ({ ...product, grants: [UNMAPPED], access: null }));
+  return { ...catalog, products: [...catalog.products, ...unmapped] };
+};
+
+/**
+ * Whether a lineage may have a paid period that no transaction has told: the store's word names a later end than any, or the
+ * period that began last was upgraded, and ended less than a day ago or would end later.
+ */
+const mayRunUnseen = (
+  moving: readonly Fact[],
+  { everything, renewals }: Required<Pick<FactTerms, "everything" | "renewals">>,
+  moment: number,
+): boolean => {
+  const ios = moving.flatMap((fact) =>
+    fact.store === "ios-store" && fact.type === "subscription" ? [fact] : [],
+  );
+  return [...Map.groupBy(ios, purchaseName)].some(([lineage, said]) => {
+    const periods = copiesOf(rememberedOf(said)).map(({ latest }) => latest);
+    const renewal = latestRenewal(renewals, said[0]);
+    const named = renewal === undefined || renewal.inRetry ? 0 : (renewal.renewalDate ?? 0);
+    if (named > moment && periods.every(({ end }) => (end ?? Infinity) < named)) return true;
+    const begins = ({ start, end }: IosFact): number => Math.min(start, end ?? Infinity);
+    return (
+      replacementOf(lineage, everything) === null &&
+      periods.some(
+        (period) =>
+          period.upgraded &&
+          (period.end ?? Infinity) + 86_400_000 > moment &&
+          periods.every(
+            (other) =>
+              begins(other) < begins(period) ||
+              (begins(other) === begins(period) && (other.upgraded || other.product === period.product)),
+          ),
+      )
+    );
+  });
+};
+
 /** The entitlements at a moment from facts, each with its customer. */
 export const entitlementsFrom = (
   facts: readonly ({ readonly fact: Fact } & Owner)[],
@@ -1391,8 +1449,24 @@ export const createReferenceModel = (
       // Passes of one account follow one another, so one that moves may take another's time with it, or its own.
       const ahead = (held: typeof left): string[] =>
         passesAhead(givenFrom(held, catalog, moment, told), moment);
+      // What the catalog does not map may be on sale, and be mapped later. A consumable of the App Store is consumed; of Google's
+      // one-time products only what the request shows is known.
+      const isKnown = ({ fact, product }: Given): boolean =>
+        !product.grants.includes(UNMAPPED) ||
+        fact.store === "ios-store" ||
+        fact.kind === "subscription" ||
+        request.facts.some((said) => purchaseName(said) === purchaseName(fact));
+      const everything = withUnmapped(
+        catalog,
+        moving.map(({ fact }) => fact),
+      );
       const isInactive =
-        !entitlementsFrom(moving, catalog, moment, told).some(({ active }) => active) &&
+        !givenFrom(moving, everything, moment, told).some((given) => isActive(given) && isKnown(given)) &&
+        !mayRunUnseen(
+          moving.map(({ fact }) => fact),
+          told,
+          moment,
+        ) &&
         ahead([...left, ...moving]).every((pass) => ahead(left).includes(pass));
       const moves =
         byCredential &&
