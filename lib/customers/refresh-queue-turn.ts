@@ -116,6 +116,17 @@ const isUnanswered = (outcome: RefreshOutcome | null): boolean =>
 const hasEndedWithin = ({ lines }: Purchase, milliseconds: number, moment: Instant): boolean =>
   lines.some(({ endsAt }) => endsAt !== null && endsAt <= moment && moment < endsAt + milliseconds);
 
+/** A refresh of a batch, and its outcome; null: it was not tried, because its bundle or package cannot be asked about. */
+interface Tried {
+  readonly due: DueRefresh;
+  readonly outcome: RefreshOutcome | null;
+  /**
+   * Time at which the store was to be asked: who asks for the refresh since then has not been answered. Null: it has stayed for that
+   * once in this turn.
+   */
+  readonly askedAt: Instant | null;
+}
+
 const textOf = ({ purchase, dueAt }: DueRefresh): string => `${dueAt} ${referenceText(purchase)}`;
 
 /** Next time of a refresh that stored nothing, by the purchase's facts and the outcome; null: there is none. */
@@ -141,40 +152,37 @@ const nextByFacts = (
   return isUnanswered(asked) && !isRefused(asked) ? atMost(UNANSWERED_LATER_STEP) : next;
 };
 
-/**
- * Next time of a refresh that stored nothing, and since when it is asked for; null: there is none, whether it is asked for or
- * not.
- */
+/** Next time of a refresh that stored nothing; null: there is none. It stays if somebody has asked for it since the store was asked. */
 const nextOf = async (
   { table, now }: RefreshRun,
-  due: DueRefresh,
+  { due, askedAt }: Tried,
   asked: RefreshOutcome,
   isPaused: boolean,
-): Promise<{ readonly next: Instant | null; readonly askedForAt: Instant | null } | null> => {
+): Promise<Instant | null | "stays"> => {
   if (asked.outcome === "over") return null;
   const moment = now();
   const known = await table.findFacts(due.application, [], [due.purchase], moment);
   const stored = known.purchases.get(referenceText(due.purchase));
   if (stored === undefined) return null;
   const { askedForAt } = stored;
+  if (askedAt !== null && askedForAt !== null && askedForAt > askedAt) return "stays";
   const next = nextByFacts(stored, due, asked, { isPaused, moment });
   const again = askedForAt === null ? null : askedForAgain(askedForAt, moment);
-  return { next: again === null ? next : Math.min(next ?? Infinity, again), askedForAt };
+  return again === null ? next : Math.min(next ?? Infinity, again);
 };
 
 /** Moves a refresh that stored nothing to its next time, or out of the queue. */
 const moveOn = async (
   run: RefreshRun,
-  due: DueRefresh,
+  tried: Tried,
   outcome: RefreshOutcome,
   isPaused: boolean,
-): Promise<void> => {
-  const to = await nextOf(run, due, outcome, isPaused).catch((error: unknown) => {
+): Promise<"moved" | "stays"> => {
+  const to = await nextOf(run, tried, outcome, isPaused).catch((error: unknown) => {
     run.onFailure(error);
-    return "unreadable" as const;
+    return run.now() + UNREADABLE_STEP;
   });
-  if (to === "unreadable") await run.queue.move(due, run.now() + UNREADABLE_STEP);
-  else await run.queue.move(due, to?.next ?? null, to?.askedForAt);
+  return to === "stays" ? to : run.queue.move(tried.due, to, tried.askedAt);
 };
 
 /** Counts of a run so far, and the bundles and packages that it put off. */
@@ -234,18 +242,12 @@ const hindranceIn = (outcomes: readonly RefreshOutcome[]): Hindrance | null => {
   return failures.length > 0 ? { because: "unavailable", retryAt: null } : null;
 };
 
-/** A refresh of a batch, and its outcome; null: it was not tried, because its bundle or package cannot be asked about. */
-interface Tried {
-  readonly due: DueRefresh;
-  readonly outcome: RefreshOutcome | null;
-}
-
 /** Time until which a refresh of a bundle or package that cannot be asked about now is put off. */
 const putOffUntil = ({ because, pausedUntil }: QueueHealth, moment: Instant): Instant =>
   because === "credential-rejected" ? pausedUntil : Math.min(pausedUntil, moment + PUT_OFF_AT_MOST);
 
 /**
- * Moves what a batch has not stored.
+ * Moves what a batch has not stored. Returns what stays due, because somebody has asked for it since the store was asked.
  *
  * @param failing health of the refresh's bundle or package, where the application has others; null: it is asked about
  * @param onWaiting takes what has to wait, and the time since which it has been due
@@ -256,28 +258,37 @@ const settle = async (
   isPaused: boolean,
   failing: (due: DueRefresh) => QueueHealth | null,
   onWaiting: (due: DueRefresh, health: QueueHealth, dueSince: Instant) => void,
-): Promise<void> => {
-  const moves = batch.map(async ({ due, outcome }) => {
-    if (outcome?.outcome === "stored") return;
+): Promise<readonly DueRefresh[]> => {
+  const settleOne = async (tried: Tried): Promise<"moved" | "stays"> => {
+    const { due, outcome, askedAt } = tried;
+    if (outcome?.outcome === "stored") return "moved";
+    // Its bundle or package has failed before somebody asked: the next turn knows whether that one's pause was ended.
+    if (outcome === null && askedAt === null) return "stays";
     const moment = run.now();
     const dueSince = due.dueSince ?? due.dueAt;
     const hasWaited = moment - dueSince >= MOVES_ON_AFTER;
     const health = failing(due);
     if (isUnanswered(outcome)) {
       // In a paused queue, unanswered ones stay at first.
-      if (isPaused && !hasWaited) return;
+      if (isPaused && !hasWaited) return "moved";
       if (health !== null) {
         onWaiting(due, health, dueSince);
-        if (outcome === null || !hasWaited) {
-          await run.queue.putOff(due, putOffUntil(health, moment));
-          return;
-        }
+        if (outcome === null || !hasWaited)
+          return run.queue.putOff(due, putOffUntil(health, moment), askedAt);
       }
     }
     // Not asked, and its pause has ended meanwhile: the next batch has it.
-    if (outcome !== null) await moveOn(run, due, outcome, isPaused || health !== null);
-  });
-  await Promise.all(moves.map((move) => move.catch(run.onFailure)));
+    return outcome === null ? "moved" : moveOn(run, tried, outcome, isPaused || health !== null);
+  };
+  const settled = await Promise.all(
+    batch.map((tried) =>
+      settleOne(tried).catch((error: unknown) => {
+        run.onFailure(error);
+        return "moved" as const;
+      }),
+    ),
+  );
+  return batch.flatMap(({ due }, index) => (settled[index] === "stays" ? [due] : []));
 };
 
 /** Health after outcomes: the next failure of a row, healthy after an answer, otherwise as before. */
@@ -339,6 +350,7 @@ export const workOff = async (
 
   const turnEnds = Math.min(until, now() + TURN_MILLISECONDS);
   const triedBefore = new Set<string>();
+  const stayed = new Set<string>();
   const isLive = reference.environment === "production";
   const perSecond = isLive ? REFRESHES_PER_SECOND : SANDBOX_REFRESHES_PER_SECOND;
   const read = async (): Promise<readonly DueRefresh[]> => queue.due(reference, now(), perSecond);
@@ -357,6 +369,7 @@ export const workOff = async (
       const tried: readonly Tried[] = await Promise.all(
         batchOf(due).map(async (one) => ({
           due: one,
+          askedAt: stayed.has(textOf(one)) ? null : now(),
           outcome: failing(one) === null ? await tryOne(run, application, one, triedBefore) : null,
         })),
       );
@@ -377,10 +390,14 @@ export const workOff = async (
           );
       else health = healthAfter(health, outcomes, now());
       const isPaused = health.pausedUntil > now();
-      await settle(run, tried, isPaused, failing, onWaiting);
+      for (const one of await settle(run, tried, isPaused, failing, onWaiting)) {
+        stayed.add(textOf(one));
+        triedBefore.delete(textOf(one));
+      }
       if (isPaused) return "left";
       due = await read();
       if (due.length === 0) break;
+      if (due.every((one) => stayed.has(textOf(one)) && failing(one) !== null)) return "left";
       // A store is asked a second's share in a second; putting off takes no share of it.
       const share = isShared ? outcomes.length / perSecond : 1;
       const atLeast = Math.max(PUTTING_OFF_MILLISECONDS, Math.ceil(share * SECOND));

@@ -44,13 +44,13 @@ export interface RefreshQueue {
   release(queue: QueueReference, lease: Pick<Lease, "worker">, health: RefreshQueueHealth): Promise<void>;
   /**
    * Moves a refresh and the purchase's record of it to another time; null: removes it. A refresh that was moved
-   * meanwhile stays where it is, and so does one that somebody has asked for meanwhile.
+   * meanwhile stays where it is: `moved`. So does one that somebody has asked for since the store was asked: `stays`.
    *
-   * @param askedForAt since when it is asked for, as read; null: it is not; unset: whether it is or not
+   * @param askedAt time at which the store was asked about it; null: whether somebody has asked for it or not
    */
-  move(due: DueRefresh, to: Instant | null, askedForAt?: Instant | null): Promise<void>;
+  move(due: DueRefresh, to: Instant | null, askedAt: Instant | null): Promise<"moved" | "stays">;
   /** Moves a refresh likewise, which keeps the time since which it has been due. */
-  putOff(due: DueRefresh, until: Instant): Promise<void>;
+  putOff(due: DueRefresh, until: Instant, askedAt: Instant | null): Promise<"moved" | "stays">;
   /**
    * Sets a refresh that somebody asks for, for a purchase as it was read. One that has this time already keeps its item.
    * `conflict`: the purchase has changed since.

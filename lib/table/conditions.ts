@@ -36,17 +36,12 @@ export const refreshUnchanged = (dueAt: Instant): Condition => ({
   ExpressionAttributeValues: { ":dueAt": dueAt },
 });
 
-/** The purchase's refresh is still due at this time, and is asked for since the time that was read, or is not: null. */
-export const refreshUnchangedAsRead = (dueAt: Instant, askedForAt: Instant | null): Condition => {
+/** The purchase's refresh is still due at this time, and nobody has asked for it since the store was asked. */
+export const refreshUnaskedSince = (dueAt: Instant, askedAt: Instant): Condition => {
   const { ConditionExpression, ExpressionAttributeValues } = refreshUnchanged(dueAt);
   return {
-    ConditionExpression: `${ConditionExpression} AND ${
-      askedForAt === null ? "attribute_not_exists(askedForAt)" : "askedForAt = :asked"
-    }`,
-    ExpressionAttributeValues: {
-      ...ExpressionAttributeValues,
-      ...(askedForAt !== null && { ":asked": askedForAt }),
-    },
+    ConditionExpression: `${ConditionExpression} AND (attribute_not_exists(askedForAt) OR askedForAt <= :asked)`,
+    ExpressionAttributeValues: { ...ExpressionAttributeValues, ":asked": askedAt },
   };
 };
 

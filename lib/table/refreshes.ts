@@ -4,6 +4,7 @@ import type { RefreshQueue, RefreshQueueHealth } from "../customers/refresh-queu
 import { epochSeconds } from "../duration.ts";
 import { PAUSE_REASONS } from "../freshness/queue-health.ts";
 import type { PurchaseReference } from "../entitlements/purchase.ts";
+import type { Instant } from "../entitlements/time.ts";
 import {
   KEPT_AFTER_DUE,
   type DueRefresh,
@@ -13,13 +14,7 @@ import {
 import type { ApplicationId } from "../identifiers.ts";
 import { once } from "../once.ts";
 import { compare } from "../order.ts";
-import {
-  refreshMoved,
-  refreshUnchanged,
-  refreshUnchangedAsRead,
-  revisionUnchanged,
-  type Condition,
-} from "./conditions.ts";
+import { refreshMoved, refreshUnchanged, refreshUnaskedSince, revisionUnchanged } from "./conditions.ts";
 import { refreshItem } from "./items.ts";
 import { afterDueBy, keys, refreshKey, refreshPartition, refreshStateKey, TABLE } from "./keys.ts";
 import { createLeasedQueues, releaseLease, takeLease, type LeaseAttributes } from "./lease.ts";
@@ -79,12 +74,13 @@ export const createRefreshQueue = (table: Table): RefreshQueue => {
     ),
   });
 
-  /** `unchanged`: condition under which the purchase's refresh is moved. */
+  /** See {@link RefreshQueue}. */
   const moveTo = async (
     { application, purchase, dueAt }: DueRefresh,
     to: PlannedRefresh | null,
-    unchanged: Condition,
-  ): Promise<void> => {
+    askedAt: Instant | null,
+  ): Promise<"moved" | "stays"> => {
+    const unchanged = askedAt === null ? refreshUnchanged(dueAt) : refreshUnaskedSince(dueAt, askedAt);
     const key = keys.purchase(application, purchase);
     const record: TransactItem = {
       Update: {
@@ -104,11 +100,13 @@ export const createRefreshQueue = (table: Table): RefreshQueue => {
     const moving = (there: PlannedRefresh | null) =>
       refreshWrites(name, application, purchase, { from: dueAt, to: there });
     const moved = await transact(table, [record, ...moving(to)]);
-    if (moved.outcome === "written") return;
+    if (moved.outcome === "written") return "moved";
     if (!moved.failed.has(0)) throw moved.cause;
     // The purchase is gone, or its refresh was moved: this entry is a leftover. If it is asked for since, it stays due.
     const left = await transact(table, [check(name, key, refreshMoved(dueAt)), ...moving(null)]);
-    if (left.outcome === "conflict" && !left.failed.has(0)) throw left.cause;
+    if (left.outcome === "written") return "moved";
+    if (!left.failed.has(0)) throw left.cause;
+    return "stays";
   };
 
   return {
@@ -153,18 +151,9 @@ export const createRefreshQueue = (table: Table): RefreshQueue => {
         byName: byName.size === 0 ? undefined : Object.fromEntries(byName),
       }),
 
-    move: (due, to, askedForAt) =>
-      moveTo(
-        due,
-        to === null ? null : { at: to, source: due.source },
-        askedForAt === undefined
-          ? refreshUnchanged(due.dueAt)
-          : refreshUnchangedAsRead(due.dueAt, askedForAt),
-      ),
-    putOff: (due, until) => {
-      const to = { at: until, source: due.source, dueSince: due.dueSince ?? due.dueAt };
-      return moveTo(due, to, refreshUnchanged(due.dueAt));
-    },
+    move: (due, to, askedAt) => moveTo(due, to === null ? null : { at: to, source: due.source }, askedAt),
+    putOff: (due, until, askedAt) =>
+      moveTo(due, { at: until, source: due.source, dueSince: due.dueSince ?? due.dueAt }, askedAt),
 
     set: async (application, { purchase, revision, refreshAt }, { dueAt, source, askedForAt }) => {
       const record: TransactItem = {

@@ -586,7 +586,8 @@ describe("a refresh that was asked for", () => {
         findFacts: async (...read) => {
           const known = await customers.findFacts(...read);
           const [stored] = known.purchases.values();
-          const to = { dueAt: NOW, source: fromApple().source, askedForAt: NOW };
+          refreshing.clock.now += SECOND;
+          const to = { dueAt: NOW, source: fromApple().source, askedForAt: NOW + SECOND };
           if (stored !== undefined && asked.length === 0)
             asked.push(await createRefreshQueue(table).set(identifier, stored, to));
           return known;
@@ -594,7 +595,101 @@ describe("a refresh that was asked for", () => {
       },
     });
     expect(asked).toEqual(["written"]);
-    expect(await queuedOf(world)).toEqual({ 1: NOW + 10 * MINUTE });
+    expect(refreshing.asked).toHaveLength(2);
+    expect(await queuedOf(world)).toEqual({ 1: NOW + SECOND + 10 * MINUTE });
+  });
+  describe("while the store is asked", () => {
+    /** A purchase whose refresh is due, and an operator's question about it that comes seconds after the worker's. */
+    const withQuestion = async () => {
+      const refreshing = createRefreshing(table);
+      const { world, clock } = refreshing;
+      const lifetime = { nature: "non_consumable", startsAt: NOW - 30 * DAY, endsAt: null } as const;
+      const bought = owned("1", { ...lifetime, verifiedAt: NOW - 8 * DAY });
+      await world.at(NOW - 8 * DAY).store({ purchases: [bought], origin: fromApple() });
+      const customers = createCustomerTable(table, () => Promise.resolve());
+      const question = async () => {
+        clock.now += SECOND;
+        const { purchases } = await customers.findFacts(
+          world.application.identifier,
+          [],
+          [bought],
+          clock.now,
+        );
+        const [stored] = purchases.values();
+        if (stored === undefined) throw new Error("The purchase is not stored.");
+        const to = { dueAt: clock.now, source: fromApple().source, askedForAt: clock.now };
+        await createRefreshQueue(table).set(world.application.identifier, stored, {
+          ...to,
+          dueAt: stored.refreshAt ?? NOW,
+        });
+        clock.now += SECOND;
+      };
+      /** Answers with the first outcome, during which the question comes, and then as the store does. */
+      const answeringOnce = (outcome: RefreshOutcome) => {
+        refreshing.answering(async ({ purchase }, moment) => {
+          if (refreshing.asked.length === 1) {
+            await question();
+            return outcome;
+          }
+          return owned(purchase.key, { ...lifetime, verifiedAt: moment });
+        });
+      };
+      return { refreshing, world, question, answeringOnce, lifetime };
+    };
+
+    test.each<[what: string, outcome: RefreshOutcome]>([
+      ["its answer cannot be used", { outcome: "failed" }],
+      ["the store refuses this purchase", { outcome: "unavailable", retryAt: null, isOfThisPurchase: true }],
+      ["the store knows nothing of it", { outcome: "unknown" }],
+      ["this service fails", { outcome: "unstored" }],
+    ])("is made at once, not put off unasked: %s", async (_, outcome) => {
+      const { refreshing, answeringOnce } = await withQuestion();
+      answeringOnce(outcome);
+      await refreshing.run({}, 1);
+      expect(refreshing.asked).toHaveLength(2);
+      expect((await refreshing.world.items()).some(({ askedForAt }) => askedForAt !== undefined)).toBe(false);
+    });
+    test("stays due where the store's credential was refused, and is made once the queue goes on", async () => {
+      const { refreshing, world, answeringOnce } = await withQuestion();
+      answeringOnce({ outcome: "credential-rejected" });
+      await refreshing.run({}, 1);
+      expect(refreshing.asked).toHaveLength(1);
+      const [due] = Object.values(await queuedOf(world));
+      expect(due).toBeLessThanOrEqual(NOW);
+      await createRefreshQueue(table).resume({
+        application: world.application.identifier,
+        store: "ios-store",
+        environment: "production",
+      });
+      await refreshing.run({}, 1);
+      expect(refreshing.asked).toHaveLength(2);
+    });
+    test("is put off with a bundle that fails only if it came before", async () => {
+      const { refreshing, question, lifetime } = await withQuestion();
+      const { directory } = ofTwoBundles(refreshing);
+      let isMended = false;
+      refreshing.answering(async ({ purchase }, moment) => {
+        if (isMended) return owned(purchase.key, { ...lifetime, verifiedAt: moment });
+        if (refreshing.asked.length === 1) {
+          await question();
+          isMended = true;
+        }
+        return { outcome: "credential-rejected" };
+      });
+      await refreshing.run({ directory }, 1);
+      const [due] = Object.values(await queuedOf(refreshing.world));
+      expect(due).toBeLessThanOrEqual(NOW);
+    });
+    test("is made twice in a turn at most, however far ahead the clock of who asked is", async () => {
+      const { refreshing, world, question } = await withQuestion();
+      refreshing.clock.now += HOUR;
+      await question();
+      refreshing.clock.now = NOW;
+      refreshing.answering(() => ({ outcome: "failed" }));
+      await refreshing.run({}, 1);
+      expect(refreshing.asked).toHaveLength(2);
+      expect(Object.values(await queuedOf(world))[0]).toBeGreaterThan(NOW);
+    });
   });
   test("is made no more, once it is answered", async () => {
     const { refreshing, world, copied } = await askedFor();

@@ -42,7 +42,10 @@ export const recordedOf = async (world: World): Promise<Record<string, number>> 
       .map(({ key, refreshAt }) => [String(key), Number(refreshAt)]),
   );
 
-type Answer = (due: DueRefresh, moment: Instant) => RefreshOutcome | Purchase | Promise<RefreshOutcome>;
+type Answer = (
+  due: DueRefresh,
+  moment: Instant,
+) => RefreshOutcome | Purchase | Promise<RefreshOutcome | Purchase>;
 
 /** A question to the scripted store. */
 export interface Asked {

@@ -184,25 +184,28 @@ describe("a refresh that is moved", () => {
     expect(await queuedOf(world)).toEqual({ 1: NOW + 30 * DAY + JUST_AFTER });
     expect(await recordedOf(world)).toEqual(await queuedOf(world));
   });
-  test("stays where it is asked for since it was read, or not any more", async () => {
+  test("stays where somebody has asked for it since the store was asked, and says so", async () => {
     const { queue, reference, world } = await holding({ 1: NOW });
     const at = NOW + JUST_AFTER;
     const { source } = fromApple();
-    await queue.move(dueOf(reference, "1", at), NOW + DAY, NOW);
-    expect(await queuedOf(world)).toEqual({ 1: at });
+    const due = dueOf(reference, "1", at);
     await queue.set(reference.application, await storedOf(world, "1"), {
       dueAt: at,
       source,
       askedForAt: NOW,
     });
-    for (const to of [NOW + DAY, null])
-      for (const askedForAt of [null, NOW - 1]) {
-        await queue.move(dueOf(reference, "1", at), to, askedForAt);
-        expect([await queuedOf(world), await recordedOf(world)]).toEqual([{ 1: at }, { 1: at }]);
-      }
-    await queue.move(dueOf(reference, "1", at), NOW + DAY, NOW);
+    for (const move of [
+      () => queue.move(due, NOW + DAY, NOW - 1),
+      () => queue.move(due, null, NOW - 1),
+      () => queue.putOff(due, NOW + DAY, NOW - 1),
+    ]) {
+      expect(await move()).toBe("stays");
+      expect([await queuedOf(world), await recordedOf(world)]).toEqual([{ 1: at }, { 1: at }]);
+    }
+    expect(await queue.move(due, NOW + DAY, NOW)).toBe("moved");
     expect(await queuedOf(world)).toEqual({ 1: NOW + DAY });
-    await queue.move(dueOf(reference, "1", NOW + DAY), null);
+    expect(await queue.move(dueOf(reference, "1", NOW + DAY), NOW + 2 * DAY, null)).toBe("moved");
+    expect(await queue.move(dueOf(reference, "1", NOW + 2 * DAY), null, null)).toBe("moved");
     expect([await queuedOf(world), await recordedOf(world)]).toEqual([{}, {}]);
   });
   test("is deleted where its purchase was erased", async () => {
@@ -234,7 +237,7 @@ describe("a refresh that is set", () => {
   });
   test("at the time that it has keeps its item, with the time since which it has been due", async () => {
     const { queue, reference, world } = await holding({ 1: NOW });
-    await queue.putOff(dueOf(reference, "1", NOW + JUST_AFTER), NOW + DAY);
+    await queue.putOff(dueOf(reference, "1", NOW + JUST_AFTER), NOW + DAY, null);
     const same = { ...to, dueAt: NOW + DAY };
     expect(await queue.set(reference.application, await storedOf(world, "1"), same)).toBe("written");
     expect(await queuedOf(world)).toEqual({ 1: NOW + DAY });
