@@ -31,7 +31,11 @@ export interface EntitlementsClient {
   /**
    * Links the signed data of an iOS app, in several requests where needed. Needs a key with `customers:write`.
    *
+   * If a link is refused with 409, the rest is sent without the account: it links nothing, and the service gets to know
+   * every refund. Any other failure ends the call: send all of it again.
+   *
    * @returns the last answer, which covers all of it
+   * @throws EntitlementsError the first refusal, once everything was sent; any other failure at once
    */
   linkIosStoreCustomer(request: IosStoreLinkRequest, options?: CallOptions): Promise<LinkResponse>;
   /** A page of the changes of all accounts. Needs a key with `changes:read`. */
@@ -67,6 +71,11 @@ const linkRequests = ({
     ...further.map((some) => ({ ...request, signedRenewalInfos: some })),
   ];
 };
+
+/** Whether a link is refused because of other accounts. Facts of purchases with an owner are stored all the same. */
+const refusesLink = (error: unknown): error is EntitlementsError =>
+  error instanceof EntitlementsError &&
+  (error.code === "CUSTOMER_ALREADY_LINKED" || error.code === "IDENTITY_CONFLICT");
 
 /** The promise, or the signal's reason. A shared read continues. */
 const unlessAborted = async <Value>(
@@ -121,6 +130,15 @@ export const createEntitlementsClient = (options: EntitlementsClientOptions): En
     }
   };
 
+  /** Sends signed data without its account, which stores it and links nothing. */
+  const synchronize = async (request: IosStoreLinkRequest, call?: CallOptions): Promise<void> => {
+    const body = { ...request, applicationAccountIdentifier: null };
+    await send(
+      { method: "POST", path: "/v1/customers/ios-store/synchronize", body, list: "entitlements" },
+      call,
+    );
+  };
+
   return {
     readAccountEntitlements,
     hasEntitlement: async (account, entitlement, call) => {
@@ -130,9 +148,17 @@ export const createEntitlementsClient = (options: EntitlementsClientOptions): En
     linkAndroidStoreCustomer: async (request, call) =>
       link("/v1/customers/android-store/link", request, call),
     linkIosStoreCustomer: async (request, call) => {
-      const [first, ...others] = linkRequests(request);
-      let answer = await link("/v1/customers/ios-store/link", first ?? request, call);
-      for (const other of others) answer = await link("/v1/customers/ios-store/link", other, call);
+      let answer: LinkResponse | null = null;
+      let refusal: EntitlementsError | null = null;
+      for (const part of linkRequests(request))
+        try {
+          if (refusal === null) answer = await link("/v1/customers/ios-store/link", part, call);
+          else await synchronize(part, call);
+        } catch (error) {
+          if (!refusesLink(error)) throw error;
+          refusal ??= error;
+        }
+      if (refusal !== null || answer === null) throw refusal;
       return answer;
     },
     readChanges: async (position = {}, call = {}) => readChanges(send, position, call),

@@ -15,6 +15,7 @@ import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { pack } from "../../client/build.ts";
 import { createEntitlementsClient, signMessage, type Message } from "../../client/source/index.ts";
+import type { SandboxTransaction } from "../../sandbox/ios-store/app-store.ts";
 import { startTestService, type TestApplication, type TestService } from "../support/service.ts";
 
 const NAME = "customer-entitlements-client";
@@ -117,6 +118,28 @@ describe("the client, with the service", () => {
       code: "INVALID_REQUEST",
       issues: [{ path: "applicationAccountIdentifier", message: expect.any(String) }],
     });
+  });
+
+  test("tells a refund that is beyond the first request of a refused link", async () => {
+    const device = app.device();
+    const link = async (account: string, ...transactions: Partial<SandboxTransaction>[]) =>
+      aClient().linkIosStoreCustomer({
+        ...device.request(...transactions),
+        applicationAccountIdentifier: account,
+      });
+    const bought = { transactionIdentifier: "9100", signedDate: Date.now() - 2000 };
+    await link("user-5", bought);
+    const others = Array.from({ length: 500 }, (_, index) => ({
+      productIdentifier: "coins",
+      transactionIdentifier: String(9200 + index),
+    }));
+    const refunded = { ...bought, signedDate: Date.now() - 1000, revocationDate: Date.now() - 1500 };
+    await expect(link("user-6", ...others, refunded)).rejects.toMatchObject({
+      code: "CUSTOMER_ALREADY_LINKED",
+    });
+    const statusOf = async (account: string) =>
+      (await aClient().readAccountEntitlements(account)).entitlements.map(({ status }) => status);
+    expect([await statusOf("user-5"), await statusOf("user-6")]).toEqual([["revoked"], []]);
   });
 
   test("sends the request again when the store comes back", async () => {

@@ -257,6 +257,57 @@ describe("an iOS link", () => {
     const lastTransactions = sent.findLastIndex((body) => (body.signedTransactions ?? []).length > 0);
     expect(firstInfos).toBeGreaterThanOrEqual(lastTransactions);
   });
+
+  describe("that is refused", () => {
+    const large = {
+      ...request,
+      signedTransactions: Array.from({ length: 1001 }, (_, index) => `t${index}`),
+      signedRenewalInfos: ["r"],
+    };
+    const shown = () =>
+      service.requests.map(({ url, body }) => {
+        const {
+          applicationAccountIdentifier: account = null,
+          signedTransactions,
+          signedRenewalInfos,
+        } = JSON.parse(body);
+        return [url.split("/").at(-1), account, signedTransactions.length, signedRenewalInfos?.length ?? 0];
+      });
+
+    test.each(["CUSTOMER_ALREADY_LINKED", "IDENTITY_CONFLICT"])(
+      "with %s tells the rest without the account, and then rejects with the first refusal",
+      async (code) => {
+        service.answer(aRefusal(409, code), aRefusal(409, "IDENTITY_CONFLICT"), linked);
+        expect(await failureOf(aClient().linkIosStoreCustomer(large))).toMatchObject({ code, status: 409 });
+        expect(shown()).toEqual([
+          ["link", "user-1", 500, 0],
+          ["synchronize", null, 500, 0],
+          ["synchronize", null, 1, 1],
+        ]);
+      },
+    );
+    test("rejects, also if a part before was linked", async () => {
+      service.answer(linked, aRefusal(409, "CUSTOMER_ALREADY_LINKED"), linked);
+      expect((await failureOf(aClient().linkIosStoreCustomer(large))).code).toBe("CUSTOMER_ALREADY_LINKED");
+      expect(shown().map(([route]) => route)).toEqual(["link", "link", "synchronize"]);
+    });
+    test.each([
+      [400, "INVALID_TRANSACTION", 1],
+      [401, "INVALID_CREDENTIAL", 1],
+      [500, "INTERNAL_ERROR", 4],
+    ])("with %d %s ends there", async (status, code, requests) => {
+      service.answer(aRefusal(status, code));
+      expect((await failureOf(aClient().linkIosStoreCustomer(large))).code).toBe(code);
+      expect(service.requests).toHaveLength(requests);
+    });
+    test("rejects with a failure that comes after the refusal, so that all of it is sent again", async () => {
+      service.answer(aRefusal(409, "CUSTOMER_ALREADY_LINKED"), aRefusal(503, "INTERNAL_ERROR"));
+      expect(await failureOf(aClient().linkIosStoreCustomer(large))).toMatchObject({
+        code: "INTERNAL_ERROR",
+        isTemporary: true,
+      });
+    });
+  });
 });
 
 describe("the feed of changes", () => {
