@@ -1,9 +1,12 @@
 import type { AccountEntitlements } from "./contract.ts";
-import { answerLater } from "./entitlement.ts";
+import { answerLater, hasEndedSince } from "./entitlement.ts";
 import { EntitlementsError } from "./error.ts";
 
 export interface CacheOptions {
-  /** Milliseconds for which an answer is reused without asking; unset: 30,000. 0: every read asks. */
+  /**
+   * Milliseconds for which an answer is reused without asking, unless something in it has ended since; unset: 30,000. 0:
+   * every read asks.
+   */
   readonly fresh?: number;
   /** Milliseconds after which an answer is never reused, even if the service cannot be reached; unset: one hour. */
   readonly stale?: number;
@@ -14,8 +17,9 @@ export interface CacheOptions {
 /** Answers by account. */
 export interface AnswerCache {
   /**
-   * The fresh answer, or a new one; if the service cannot answer, the kept one unless it is stale. Concurrent reads of
-   * one account share a request.
+   * The fresh answer, or a new one; if the service cannot answer, the kept one, as it stands by now, unless it is stale.
+   * An answer of which something has ended since is not fresh: a pass that follows may have begun. Concurrent reads of one
+   * account share a request.
    */
   read(account: string): Promise<AccountEntitlements>;
   /** Makes the next read ask the service. The kept answer remains as a fallback. */
@@ -49,12 +53,12 @@ export const createAnswerCache = (
     if (kept.size > accounts && oldest !== undefined) kept.delete(oldest);
   };
 
-  /** The kept answer, as of now, if it is younger than `age`. */
-  const younger = (entry: Kept | undefined, age: number): AccountEntitlements | null => {
-    if (entry === undefined) return null;
-    const passed = now() - entry.readAt;
-    return passed >= 0 && passed < age ? answerLater(entry.answer, now()) : null;
+  const isYounger = ({ readAt }: Kept, age: number): boolean => {
+    const passed = now() - readAt;
+    return passed >= 0 && passed < age;
   };
+  const isFresh = (entry: Kept): boolean =>
+    !entry.isOutdated && isYounger(entry, fresh) && !hasEndedSince(entry.answer, now());
 
   const loadOnce = (account: string): Promise<AccountEntitlements> => {
     const running = loading.get(account);
@@ -77,15 +81,14 @@ export const createAnswerCache = (
   return {
     read: async (account) => {
       const entry = kept.get(account);
-      const answer = entry?.isOutdated === true ? null : younger(entry, fresh);
-      if (answer !== null) return answer;
+      if (entry !== undefined && isFresh(entry)) return entry.answer;
       try {
         return await loadOnce(account);
       } catch (error) {
-        const before =
-          error instanceof EntitlementsError && error.isTemporary ? younger(kept.get(account), stale) : null;
-        if (before === null) throw error;
-        return before;
+        const before = kept.get(account);
+        if (!(error instanceof EntitlementsError && error.isTemporary)) throw error;
+        if (before === undefined || !isYounger(before, stale)) throw error;
+        return answerLater(before.answer, now());
       }
     },
     outdate: (account) => {

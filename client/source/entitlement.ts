@@ -14,6 +14,10 @@ const laterOn = (entitlement: CustomerEntitlement, moment: number): CustomerEnti
   return entitlement.willRenew === true ? entitlement : { ...entitlement, active: false, status: "expired" };
 };
 
+/** Whether an entitlement of an earlier answer has ended by a later moment, as {@link answerLater} shows it. */
+export const hasEndedSince = ({ entitlements }: AccountEntitlements, moment: number): boolean =>
+  entitlements.some((entitlement) => laterOn(entitlement, moment) !== entitlement);
+
 /** An earlier answer, projected to a later moment. */
 export const answerLater = (answer: AccountEntitlements, moment: number): AccountEntitlements => ({
   ...answer,

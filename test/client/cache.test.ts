@@ -86,7 +86,31 @@ test("an account that was never read is not bridged", async () => {
   await expect(has("stranger")).rejects.toMatchObject({ code: "INTERNAL_ERROR" });
 });
 
-describe("of a kept answer, what was to end has ended", () => {
+test("a fresh answer of which something has ended is asked for: a pass that follows may have begun", async () => {
+  const [first, second] = [NOW + 10_000, NOW + 40 * MINUTE];
+  await keep({ expiresAt: iso(first) });
+  service.answer(anAnswer(anEntitlement({ expiresAt: iso(second) })));
+  clock.current = first - 1;
+  expect(await has()).toBe(true);
+  expect(service.requests).toHaveLength(1);
+  clock.current = first;
+  expect(await has()).toBe(true);
+  expect(service.requests).toHaveLength(2);
+});
+
+test("what the service has told as ended is fresh, and so is a subscription that will renew", async () => {
+  for (const fields of [{ active: false, status: "expired" }, { willRenew: true }] as const) {
+    client.forget("user-1");
+    clock.current = NOW;
+    service.requests.length = 0;
+    await keep({ expiresAt: iso(NOW + 10_000), ...fields });
+    clock.current = NOW + 10_000;
+    await has();
+    expect(service.requests).toHaveLength(1);
+  }
+});
+
+describe("of a kept answer, what was to end has ended while the service cannot answer", () => {
   const END = NOW + 10_000;
   test.each<[string, Partial<CustomerEntitlement>, CustomerEntitlement["status"] | null]>([
     ["a cancelled subscription", { expiresAt: iso(END), willRenew: false }, "expired"],
@@ -102,9 +126,9 @@ describe("of a kept answer, what was to end has ended", () => {
       return entitlements.map(({ status, active }) => [status, active]);
     };
     const before = [[fields.status ?? "active", true]];
+    service.answer(down);
     expect(await at(END - 1)).toEqual(before);
     expect(await at(END)).toEqual(ended === null ? before : [[ended, false]]);
-    expect(service.requests).toHaveLength(1);
   });
 });
 
