@@ -1,10 +1,23 @@
 import type { Application } from "../applications/application.ts";
 import type { Catalog, CatalogProduct } from "../entitlements/catalog.ts";
-import { plusPeriod, type Period } from "../entitlements/time.ts";
+import { plusPeriod, type Instant, type Period } from "../entitlements/time.ts";
 import { leewayText, periodText } from "./manifest-document.ts";
 
-/** Periods compare by their ends; null never ends. */
-const end = (period: Period | null): number => (period === null ? Infinity : plusPeriod(0, period));
+/**
+ * Starts of the shortest and the longest months and years: the first and the last day of each month of four years, one of
+ * which is a leap year.
+ */
+const STARTS: readonly Instant[] = [2025, 2026, 2027, 2028].flatMap((year) =>
+  Array.from({ length: 12 }, (_, month) => [Date.UTC(year, month, 1), Date.UTC(year, month + 1, 0)]).flat(),
+);
+
+/** Null never ends. */
+const end = (start: Instant, period: Period | null): Instant =>
+  period === null ? Infinity : plusPeriod(start, period);
+
+/** Whether access that begins on some day would end earlier: a month has 28 to 31 days, so `P1M` may be less than `P30D`. */
+const isShorter = (period: Period | null, before: Period | null): boolean =>
+  STARTS.some((start) => end(start, period) < end(start, before));
 
 const without = <T>(values: readonly T[], kept: readonly T[]): readonly T[] =>
   values.filter((value) => !kept.includes(value));
@@ -23,7 +36,7 @@ const productLosses = (before: Catalog, after: Catalog): string[] => {
     if (old === undefined) return [];
     if (now === undefined) return [`product ${name} grants nothing any more`];
     const lost = without(old.grants, now.grants);
-    const shorter = now.accessDuration !== null && end(now.accessDuration) < end(old.accessDuration);
+    const shorter = now.accessDuration !== null && isShorter(now.accessDuration, old.accessDuration);
     // Without an access duration, access never ends, but a rental grants nothing.
     const unrented =
       product.store === "android-store" && old.accessDuration !== null && now.accessDuration === null;

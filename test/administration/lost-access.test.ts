@@ -90,6 +90,28 @@ test("a shorter access duration is a loss, a longer one is not", () => {
   expect(lostAccess(lasting("P7D"), lasting("P7D"))).toEqual([]);
 });
 
+test.each([
+  ["P30D", "P1M", true],
+  ["P31D", "P1M", true],
+  ["P28D", "P1M", false],
+  ["P1M", "P30D", true],
+  ["P1M", "P31D", false],
+  ["P1M", "P1M", false],
+  ["P1M", "P1M1D", false],
+  ["P59D", "P2M", false],
+  ["P62D", "P2M", true],
+  ["P6M", "P181D", true],
+  ["P1Y", "P365D", true],
+  ["P1Y", "P366D", false],
+  ["P366D", "P1Y", true],
+  ["P4Y", "P1461D", false],
+])("from %s to %s, some pass ends earlier: %s", (old, now, isLost) => {
+  const lasting = (text: string) => selling([{ ...premium, accessDuration: period(text) }]);
+  expect(lostAccess(lasting(old), lasting(now))).toEqual(
+    isLost ? [`product android-store premium gives access for ${now} only`] : [],
+  );
+});
+
 test("access that has no end any more is a loss for Android's rentals alone, which then grant nothing", () => {
   const rented = { ...premium, accessDuration: period("P7D") };
   expect(lostAccess(selling([rented]), before)).toEqual([
