@@ -8,7 +8,7 @@ import { ServiceError } from "../../lib/contract/errors.ts";
 import { ERASURE_BLOCKS_MILLISECONDS } from "../../lib/customers/bury-remains.ts";
 import { storeFacts, type ResolvedCustomer } from "../../lib/customers/store-facts.ts";
 import type { AssertedBy } from "../../lib/contract/schemas.ts";
-import type { IdentityReference } from "../../lib/entitlements/proven-purchase.ts";
+import type { IdentityReference, ProvenPurchase } from "../../lib/entitlements/proven-purchase.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import {
@@ -52,10 +52,10 @@ const anApplication = async (
   const identifier = applicationId(uuid());
   const bundleIdentifier = `com.example.t${identifier.replaceAll("-", "")}`;
   const applications = createApplicationTable(table);
-  const sell = async (sold: readonly object[]): Promise<void> => {
+  const sell = async (sold: readonly object[], transfers = "refuse"): Promise<void> => {
     const reading = readManifest(
       JSON.stringify({
-        application: { identifier, name: "Trails" },
+        application: { identifier, name: "Trails", transfers },
         stores: { "ios-store": [{ bundleIdentifier, environments: ["sandbox"] }] },
         entitlements: { premium: {} },
         products: sold,
@@ -66,7 +66,11 @@ const anApplication = async (
   };
   await sell(products);
   const store = async (
-    { identities = [], purchases = [] }: { identities?: IdentityReference[]; purchases?: Purchase[] },
+    {
+      identities = [],
+      purchases = [],
+      proved = purchases.map((purchase) => proven(purchase)),
+    }: { identities?: IdentityReference[]; purchases?: Purchase[]; proved?: ProvenPurchase[] },
     account: string | null = null,
     { moment = NOW, assertedBy = "credential" }: { moment?: number; assertedBy?: AssertedBy } = {},
   ): Promise<ResolvedCustomer | null> => {
@@ -76,9 +80,9 @@ const anApplication = async (
       factStoreOn(table, () => moment),
       application,
       {
-        environment: purchases[0]?.environment ?? "production",
+        environment: proved[0]?.purchase.environment ?? "production",
         identities,
-        purchases: purchases.map((purchase) => proven(purchase)),
+        purchases: proved,
         renewals: [],
         acknowledgementDue: null,
         origin: null,
@@ -236,6 +240,50 @@ describe("customer unlink --to", () => {
     expect((await run(["application", "audit", identifier, "--json"])).json()["audit"]).toMatchObject([
       { action: "move", customer: customer?.identifier, by: "ada" },
     ]);
+  });
+});
+
+describe("IDENTITY_CONFLICT, where a person's app transaction and purchase have different accounts", () => {
+  const lapsed = owned("p1", { endsAt: NOW - 1 });
+  const both = { identities: [device("d1")], purchases: [lapsed] };
+
+  test.each(["refuse", "when_inactive", "always"])(
+    "is the answer under transfers: %s, to either account and to none, and moves nothing",
+    async (transfers) => {
+      const { identifier, sell, store } = await anApplication();
+      await sell([{ store: "ios-store", productIdentifier: "monthly", grants: ["premium"] }], transfers);
+      await store({ purchases: [lapsed] }, "user-a");
+      await store({ identities: [device("d1")] }, "user-b");
+      const before = await itemsOf(identifier);
+      for (const account of ["user-a", "user-b", null])
+        expect(await codeOf(store(both, account))).toBe("IDENTITY_CONFLICT");
+      expect(await itemsOf(identifier)).toEqual(before);
+    },
+  );
+  test("keeps a new purchase that carries the app transaction id, and no older one", async () => {
+    const { identifier, store } = await anApplication();
+    await store({ purchases: [lapsed] }, "user-a");
+    await store({ identities: [device("d1")] }, "user-b");
+    const identity = device("d1");
+    const proved = [proven(lapsed), proven(owned("new"), { identity }), proven(owned("old"))];
+    expect(await codeOf(store({ identities: [identity], proved }, "user-b"))).toBe("IDENTITY_CONFLICT");
+    expect((await run(["customer", "find", identifier, "new"])).out).toContain("account user-b");
+    expect((await run(["customer", "find", identifier, "old"])).err).toContain("Nobody is known");
+  });
+  test("ends once the operator has found both customers and moved one to the other's account", async () => {
+    const { identifier, store } = await anApplication();
+    const bought = await store({ purchases: [lapsed] }, "user-a");
+    const signedIn = await store({ identities: [device("d1")] }, "user-b");
+    const found = async (name: string) =>
+      (await run(["customer", "find", identifier, name, "--json"])).json()["customers"];
+    expect([await found("p1"), await found("d1")]).toMatchObject([
+      [{ customerIdentifier: bought?.identifier, link: { account: "user-a" } }],
+      [{ customerIdentifier: signedIn?.identifier, link: { account: "user-b" } }],
+    ]);
+    await run(["customer", "unlink", identifier, bought?.identifier ?? "", "--to", "user-b", ...meant]);
+    expect((await store(both, "user-b"))?.holdings.map(({ key }) => key)).toEqual(["p1"]);
+    expect(await found("p1")).toEqual(await found("d1"));
+    expect(await codeOf(store(both, "user-a"))).toBe("CUSTOMER_ALREADY_LINKED");
   });
 });
 
