@@ -5,6 +5,7 @@ import "../entitlements/charged-ahead.test.ts";
 import "../entitlements/entitlements.test.ts";
 import "../entitlements/events.test.ts";
 import "../entitlements/holdings.test.ts";
+import "../entitlements/inactivity.test.ts";
 import "../entitlements/join.test.ts";
 import "../entitlements/lineages.test.ts";
 import "../entitlements/moment.test.ts";

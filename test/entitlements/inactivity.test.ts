@@ -1,0 +1,189 @@
+import { mayBeActive, withUnmapped } from "../../lib/entitlements/inactivity.ts";
+import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
+import { customerId, purchaseKey } from "../../lib/identifiers.ts";
+import { aCatalog, aLine, aProduct, aPurchase, aRenewal, DAY, NOW, period } from "../support/purchases.ts";
+
+const HOUR = DAY / 24;
+const CATALOG = aCatalog([
+  aProduct({ store: "ios-store", productIdentifier: "basic" }),
+  aProduct({ store: "android-store", productIdentifier: "basic" }),
+]);
+const customerIdentifier = customerId("00000000-0000-7000-8000-000000000001");
+
+const active = (moment: number, ...purchases: readonly Purchase[]): boolean =>
+  mayBeActive(
+    moment,
+    purchases.map((purchase) => ({ customerIdentifier, assertedBy: null, purchase })),
+    CATALOG,
+  );
+/** The first moment, to the millisecond, from which a purchase counts as inactive, among these. */
+const inactiveFrom = (purchase: Purchase, ...moments: readonly number[]): number | undefined =>
+  moments.find((moment) => {
+    expect(active(moment - 1, purchase)).toBe(true);
+    return !active(moment, purchase);
+  });
+
+const plan = (id: string, startsAt: number, endsAt: number, more: Partial<Line> = {}): Line =>
+  aLine({
+    transactionIdentifier: id,
+    event: `w${id}`,
+    productIdentifier: "basic",
+    startsAt,
+    endsAt,
+    verifiedAt: startsAt,
+    ...more,
+  });
+const refundedAt = (at: number) => ({ revokedAt: at, revokedSince: at, refundedBy: at });
+const END = NOW + 20 * DAY;
+
+test("nothing is inactive", () => {
+  expect(active(NOW)).toBe(false);
+  expect(active(NOW, aPurchase({ lines: [] }))).toBe(false);
+});
+
+test("what runs is active until a day after its end, one of several suffices", () => {
+  const runs = aPurchase({ lines: [plan("1", NOW - DAY, END)] });
+  expect(inactiveFrom(runs, END + DAY)).toBe(END + DAY);
+  const over = aPurchase({ key: "2", lines: [plan("2", NOW - 90 * DAY, NOW - 60 * DAY)] });
+  expect(active(NOW, over)).toBe(false);
+  expect(active(NOW, over, runs)).toBe(true);
+});
+
+test("a grace period is active, and billing retry is not", () => {
+  const failing = (more: Parameters<typeof aRenewal>[0]) => ({
+    ...aPurchase({ lines: [plan("1", NOW - 31 * DAY, NOW - DAY)] }),
+    renewal: aRenewal({ periodEndsAt: NOW - DAY, isInBillingRetry: true, signedAt: NOW - DAY, ...more }),
+  });
+  expect(active(NOW, failing({ graceEndsAt: NOW + DAY }))).toBe(true);
+  expect(active(NOW, failing({}))).toBe(false);
+});
+
+describe("what the catalog does not map", () => {
+  const unmapped = (store: Purchase["store"], more: Partial<Line>) =>
+    aPurchase({ store, lines: [plan("1", NOW - 400 * DAY, END, { productIdentifier: "new", ...more })] });
+
+  test("is active while the store has not ended it", () => {
+    expect(inactiveFrom(unmapped("ios-store", {}), END + DAY)).toBe(END + DAY);
+    expect(active(NOW, unmapped("android-store", { standing: "expired" }))).toBe(false);
+    for (const nature of ["non_consumable", "non_renewing"] as const) {
+      expect(active(NOW, unmapped("ios-store", { nature, endsAt: null }))).toBe(true);
+      expect(active(NOW, unmapped("ios-store", { nature, endsAt: null, ...refundedAt(NOW - DAY) }))).toBe(
+        false,
+      );
+    }
+  });
+  test("of consumables is active in Google's store alone", () => {
+    expect(active(NOW, unmapped("android-store", { nature: "consumable", endsAt: null }))).toBe(true);
+    expect(active(NOW, unmapped("ios-store", { nature: "consumable", endsAt: null }))).toBe(false);
+  });
+  test("is a product by its own name, with its base plan or purchase option, beside the mapped ones", () => {
+    const { productOf } = withUnmapped(CATALOG);
+    expect(productOf("ios-store", { productIdentifier: "basic" })).toBe(CATALOG.products[0]);
+    expect(
+      productOf("android-store", {
+        productIdentifier: "new",
+        basePlanIdentifier: "p",
+        purchaseOptionIdentifier: "o",
+      }),
+    ).toEqual({
+      store: "android-store",
+      productIdentifier: "new",
+      basePlanIdentifier: "p",
+      purchaseOptionIdentifier: "o",
+      grants: ["new"],
+      accessDuration: null,
+    });
+    expect(productOf("ios-store", { productIdentifier: "new" })).toMatchObject({
+      basePlanIdentifier: null,
+      purchaseOptionIdentifier: null,
+    });
+  });
+  test("does not make a mapped pass last longer", () => {
+    const catalog = aCatalog([aProduct({ productIdentifier: "pass", accessDuration: period("P1D") })]);
+    const pass = aPurchase({
+      lines: [
+        plan("1", NOW - 2 * DAY, 0, { productIdentifier: "pass", nature: "non_renewing", endsAt: null }),
+      ],
+    });
+    expect(mayBeActive(NOW, [{ customerIdentifier, assertedBy: null, purchase: pass }], catalog)).toBe(false);
+  });
+});
+
+describe("a period that begins later", () => {
+  const running = plan("1", NOW - 29 * DAY, NOW + DAY, refundedAt(NOW - DAY));
+  const renewal = (more: Partial<Line> = {}) =>
+    plan("2", NOW + DAY, NOW + 31 * DAY, { verifiedAt: NOW - HOUR, ...more });
+
+  test("is active from its charge on", () => {
+    expect(active(NOW, aPurchase({ lines: [running, renewal()] }))).toBe(true);
+  });
+  test("is not, once it was refunded", () => {
+    expect(active(NOW, aPurchase({ lines: [running, renewal(refundedAt(NOW))] }))).toBe(false);
+  });
+});
+
+describe("an end that only the renewal info names", () => {
+  const ended = plan("1", NOW - 35 * DAY, NOW - 5 * DAY);
+  const named = (more: Parameters<typeof aRenewal>[0] = {}, ...lines: readonly Line[]): Purchase => ({
+    ...aPurchase({ lines: [ended, ...lines] }),
+    renewal: aRenewal({ periodEndsAt: END, signedAt: NOW - HOUR, ...more }),
+  });
+
+  test("is active until then, whether it will renew or not", () => {
+    for (const willRenew of [true, false]) expect(inactiveFrom(named({ willRenew }), END)).toBe(END);
+  });
+  test("is not in billing retry, nor where it names none", () => {
+    expect(active(NOW, named({ isInBillingRetry: true }))).toBe(false);
+    expect(active(NOW, named({ periodEndsAt: null, willRenew: false }))).toBe(false);
+  });
+  test("is that of a period that is known, and was refunded", () => {
+    const known = (endsAt: number) => plan("2", NOW - 5 * DAY, endsAt, refundedAt(NOW - HOUR));
+    expect(active(NOW, named({}, known(END)))).toBe(false);
+    expect(active(NOW, named({}, known(END + 1)))).toBe(false);
+    expect(active(NOW, named({}, known(END - 1)))).toBe(true);
+    expect(
+      active(NOW, named({}, plan("3", NOW - 5 * DAY, END, { nature: "non_consumable", endsAt: null }))),
+    ).toBe(true);
+  });
+  test("says nothing of Google's purchases", () => {
+    expect(active(NOW, { ...named(), store: "android-store" })).toBe(true);
+    const over = aPurchase({
+      store: "android-store",
+      lines: [plan("1", NOW - 35 * DAY, END, { standing: "expired" })],
+    });
+    expect(active(NOW, over)).toBe(false);
+  });
+});
+
+describe("an upgrade of which only the mark is known", () => {
+  const marked = (more: Partial<Line> = {}) =>
+    plan("1", NOW - 10 * DAY, END, { standing: "expired", verifiedAt: NOW - HOUR, ...more });
+  const over = (id: string, startsAt: number, more: Partial<Line> = {}) =>
+    plan(id, startsAt, NOW - HOUR, { ...refundedAt(NOW - HOUR), productIdentifier: "plus", ...more });
+
+  test("is active until a day after the end of what it replaced", () => {
+    expect(inactiveFrom(aPurchase({ lines: [marked()] }), END + DAY)).toBe(END + DAY);
+    expect(active(NOW, aPurchase({ lines: [over("0", NOW - 11 * DAY), marked()] }))).toBe(true);
+  });
+  test("is known where a period began later, or another product with it", () => {
+    expect(active(NOW, aPurchase({ lines: [marked(), over("2", NOW - 9 * DAY)] }))).toBe(false);
+    expect(active(NOW, aPurchase({ lines: [marked(), over("2", NOW - 10 * DAY)] }))).toBe(false);
+    expect(
+      active(
+        NOW,
+        aPurchase({ lines: [marked(), over("2", NOW - 10 * DAY, { productIdentifier: "basic" })] }),
+      ),
+    ).toBe(true);
+  });
+  test("is not known where the one that began with it is marked too", () => {
+    const other = marked({ transactionIdentifier: "2", event: "w2", productIdentifier: "plus" });
+    expect(active(NOW, aPurchase({ lines: [marked(), other] }))).toBe(true);
+  });
+  test("is known where another lineage replaced this one", () => {
+    const replaced = { replacedBy: purchaseKey("9"), replacedAt: NOW - 9 * DAY };
+    expect(active(NOW, aPurchase({ lines: [marked()], ...replaced }))).toBe(false);
+  });
+  test("is none of what is no subscription", () => {
+    expect(active(NOW, aPurchase({ lines: [marked({ nature: "non_consumable" })] }))).toBe(false);
+  });
+});
