@@ -33,7 +33,7 @@ export interface AcknowledgementReport {
   readonly due: number;
   /** Age in milliseconds of the oldest production purchase still due; 0: none is. */
   readonly oldest: number;
-  /** Production purchases still due, less than a day from their deadline. */
+  /** Production purchases still due, less than a day from their deadline or past it. */
   readonly nearDeadline: number;
   /** Over since their deadline, dropped by the store, or given up: refunded by the store, or soon to be. Production only. */
   readonly failed: number;
@@ -48,11 +48,34 @@ const SETBACKS_IN_A_ROW = 3;
 const MOST_PUT_OFF = 5000;
 
 /**
- * `waits`: still due, and the store has just said that it waits, so the deadline has not passed. `unclaimed`: the
- * purchase belongs to no account, or no product of it was selected, so nothing was delivered; the store refunds it unless
- * that changes.
+ * `waits`: still due, and the store has just said that it waits, so the deadline has not passed. `due`: the store says that it does
+ * not know the purchase, or not any more. `unsettled`: it gave no answer that can be used, or what it said could not be kept.
+ * `unclaimed`: the purchase belongs to no account, or no product of it was selected, so nothing was delivered; the store refunds it
+ * unless that changes.
  */
-type Outcome = "done" | "due" | "waits" | "failed" | "unclaimed";
+type Outcome = "done" | "due" | "waits" | "unsettled" | "failed" | "unclaimed";
+
+/**
+ * Time after {@link givenUpAt} for which an unsettled purchase is tried. The store may have refunded it, and the queue may have the
+ * last copy of its token.
+ */
+const UNSETTLED_KEPT = 7 * DAY;
+
+/** Whether a purchase leaves the queue after a try. */
+const leaves = (outcome: Outcome, due: DueAcknowledgement, moment: Instant): boolean => {
+  switch (outcome) {
+    case "done":
+    case "failed":
+      return true;
+    case "waits":
+      return false;
+    case "due":
+    case "unclaimed":
+      return givenUpAt(due.purchase.environment, due) <= moment;
+    case "unsettled":
+      return givenUpAt(due.purchase.environment, due) + UNSETTLED_KEPT <= moment;
+  }
+};
 
 const NEAR_MILLISECONDS = DAY;
 
@@ -101,7 +124,7 @@ const afterLastAnswer = async (
     const moment = now();
     const dueAt = dueBy(moment, stored.refreshAt, moment);
     const set = await refreshes.set(due.application, stored, { dueAt, source, askedForAt: moment });
-    if (set === "conflict") return "due";
+    if (set === "conflict") return "unsettled";
   }
   return isOver(answer) && due.deadline <= now() ? "failed" : "done";
 };
@@ -125,10 +148,10 @@ const tryOne = async (
   rejected: Set<ApplicationId>,
 ): Promise<Outcome> => {
   const { directory, androidStore } = run;
-  if (unusable.has(credentialOf(due))) return "due";
+  if (unusable.has(credentialOf(due))) return "unsettled";
   const application = await directory.byIdentifier(due.application);
   const configuration = application?.androidStore.find(({ packageName }) => packageName === due.packageName);
-  if (configuration === undefined) return "due";
+  if (configuration === undefined) return "unsettled";
   const delivered = await deliveredOf(run, due);
   if (delivered === null) return "unclaimed";
   const { purchaseToken, productKind } = due;
@@ -141,15 +164,16 @@ const tryOne = async (
     case "credential-rejected":
       unusable.add(credentialOf(due));
       rejected.add(due.application);
-      return "due";
+      return "unsettled";
+    case "unavailable":
+      return "unsettled";
     // The store vouched for it before, so this answer may be a mistake.
     case "rejected":
     case "gone":
-    case "unavailable":
       return "due";
     case "verified": {
       if (answer.acknowledgement === null)
-        return isStale(answer) ? "due" : afterLastAnswer(run, due, delivered, answer);
+        return isStale(answer) ? "unsettled" : afterLastAnswer(run, due, delivered, answer);
       const acknowledged = await androidStore.acknowledge(configuration, answer.acknowledgement);
       if (acknowledged.outcome === "acknowledged") return "done";
       // The rejection may concern this purchase alone, so the others are still tried.
@@ -161,8 +185,8 @@ const tryOne = async (
 
 /**
  * Acknowledges due purchases that belong to an account, shards in parallel and each oldest first. A purchase that is past
- * {@link givenUpAt} gets a last try and is given up, unless the store still waits. A failure does not stop the others. After
- * {@link SETBACKS_IN_A_ROW} consecutive unsuccessful tries, a package's other purchases are tried in a second
+ * {@link givenUpAt} is given up after the store's next answer, unless that waits for the acknowledgement; without an answer
+ * {@link UNSETTLED_KEPT} later. A failure does not stop the others. After {@link SETBACKS_IN_A_ROW} consecutive unsuccessful tries, a package's other purchases are tried in a second
  * round, so that they cannot use up the time of other applications.
  *
  * @param until no try starts from this moment on
@@ -176,28 +200,33 @@ export const acknowledgeDuePurchases = async (
   const rejected = new Set<ApplicationId>();
   const setbacks = new Map<string, number>();
 
+  const countDue = ({ purchase, dueSince, deadline }: DueAcknowledgement): void => {
+    report.due += 1;
+    if (purchase.environment !== "production") return;
+    report.oldest = Math.max(report.oldest, run.now() - dueSince);
+    if (deadline - run.now() < NEAR_MILLISECONDS) report.nearDeadline += 1;
+  };
   const settle = async (due: DueAcknowledgement): Promise<void> => {
-    const inProduction = due.purchase.environment === "production";
-    const stillDue = (error: unknown): "due" => {
+    const tried = await tryOne(run, due, unusable, rejected).catch((error: unknown): Outcome => {
       run.onFailure(error);
-      return "due";
-    };
-    const tried = await tryOne(run, due, unusable, rejected).catch(stillDue);
+      return "unsettled";
+    });
     const isSetback = tried !== "done" && tried !== "failed";
     const credential = credentialOf(due);
     setbacks.set(credential, isSetback ? (setbacks.get(credential) ?? 0) + 1 : 0);
-    const isOver = givenUpAt(due.purchase.environment, due) <= run.now();
-    if (tried === "unclaimed" && !isOver) return;
-    const isGivenUp = tried === "due" && isOver;
-    const stays = tried === "waits" ? "due" : tried;
-    const wanted: Exclude<Outcome, "waits"> = isGivenUp ? "failed" : stays;
-    const outcome = wanted === "due" ? wanted : await run.queue.remove(due).then(() => wanted, stillDue);
-    if (outcome === "unclaimed") return;
-    if (outcome === "due" && inProduction) {
-      report.oldest = Math.max(report.oldest, run.now() - due.dueSince);
-      if (due.deadline - run.now() < NEAR_MILLISECONDS) report.nearDeadline += 1;
-    }
-    if (outcome !== "failed" || inProduction) report[outcome] += 1;
+    const isRemoved =
+      leaves(tried, due, run.now()) &&
+      (await run.queue.remove(due).then(
+        () => true,
+        (error: unknown) => {
+          run.onFailure(error);
+          return false;
+        },
+      ));
+    if (tried === "unclaimed") return;
+    if (!isRemoved) countDue(due);
+    else if (tried === "done") report.done += 1;
+    else if (due.purchase.environment === "production") report.failed += 1;
   };
   const isPutOff = (due: DueAcknowledgement): boolean => {
     const credential = credentialOf(due);

@@ -250,7 +250,7 @@ test("an acknowledgement that fails on a refused link stays due for the owner", 
   expect(await world.at(NOW + DAY).run()).toMatchObject({ done: 1 });
 });
 
-test("an acknowledgement near its deadline is counted, and at the deadline it has failed", async () => {
+test("an acknowledgement near its deadline is counted, and has failed a week after it if the store gives no answer", async () => {
   const world = aWorld();
   const token = buy();
   await linkedButNotAcknowledged(world, token);
@@ -266,7 +266,11 @@ test("an acknowledgement near its deadline is counted, and at the deadline it ha
     oldest: 2 * DAY + 1000,
     nearDeadline: 1,
   });
-  expect(await failing(NOW + 3 * DAY)).toEqual({ ...NOTHING, failed: 1 });
+  const stillDue = { ...NOTHING, due: 1, nearDeadline: 1 };
+  expect(await failing(NOW + 3 * DAY)).toEqual({ ...stillDue, oldest: 3 * DAY });
+  expect(await failing(NOW + 10 * DAY - 1)).toEqual({ ...stillDue, oldest: 10 * DAY - 1 });
+  expect(await world.queued()).toBe(1);
+  expect(await failing(NOW + 10 * DAY)).toEqual({ ...NOTHING, failed: 1 });
   expect(await world.queued()).toBe(0);
 });
 
@@ -510,7 +514,8 @@ test("a licence tester's acknowledgement has three minutes, and its failure is n
   await linkedButNotAcknowledged(world, token);
   local.sandbox.failNext("publisher", FAILURE, FAILURE);
   expect(await world.at(NOW + 60_000).run()).toEqual({ ...NOTHING, due: 1 });
-  local.sandbox.failNext("publisher", FAILURE, FAILURE);
+  local.sandbox.clearFaults();
+  local.sandbox.drop(token);
   expect(await world.at(NOW + 3 * 60_000).run()).toEqual(NOTHING);
   expect(await world.queued()).toBe(0);
 });

@@ -94,17 +94,21 @@ const aRefusedPurchase = async (productKind: ProductKind) => {
     waiting: async () => (await waitingIn(queue)).length,
     queued: async () => Object.values(await queuedOf(world)),
     /** Runs the queue of acknowledgements at a time, to which the store's own clock goes. */
-    acknowledge: async (
-      at: number,
-      refreshes: AcknowledgementRun["refreshes"] = createRefreshQueue(table),
-    ) => {
+    acknowledge: async (at: number, changes: Changes = () => ({})) => {
       clock.now = at;
       await local.sandbox.runUntil(at);
       if (local.sandbox.read(purchaseToken)?.answer.acknowledgementState === "ACKNOWLEDGEMENT_STATE_PENDING")
         refusing();
-      const { table: customers } = world.factStore;
-      const run = { directory, androidStore, queue, refreshes, table: customers, now, onFailure };
-      const report = await acknowledgeDuePurchases(run, at + 60_000);
+      const run = {
+        directory,
+        androidStore,
+        queue,
+        refreshes: createRefreshQueue(table),
+        table: world.factStore.table,
+        now,
+        onFailure,
+      };
+      const report = await acknowledgeDuePurchases({ ...run, ...changes(run) }, at + 60_000);
       local.sandbox.clearFaults();
       return report;
     },
@@ -135,6 +139,43 @@ const aRefusedPurchase = async (productKind: ProductKind) => {
     },
   };
 };
+
+type Changes = (run: AcknowledgementRun) => Partial<AcknowledgementRun>;
+const fails = () => Promise.reject(new Error("The table cannot be read or written."));
+const conflicting: Changes = ({ refreshes }) => ({
+  refreshes: { ...refreshes, set: () => Promise.resolve("conflict") },
+});
+
+/** A run in which nothing can be learned of a purchase, or kept. */
+const UNSETTLED: readonly [string, Changes][] = [
+  [
+    "the store does not answer",
+    ({ androidStore }) => ({
+      androidStore: {
+        ...androidStore,
+        lookUp: () =>
+          Promise.resolve({ outcome: "unavailable", status: 503, reason: null, retryAfterSeconds: 5 }),
+      },
+    }),
+  ],
+  [
+    "the store rejects the credential",
+    ({ androidStore }) => ({
+      androidStore: {
+        ...androidStore,
+        lookUp: () => Promise.resolve({ outcome: "credential-rejected", status: 403, reason: null }),
+      },
+    }),
+  ],
+  [
+    "its package is in no application",
+    ({ directory }) => ({ directory: { ...directory, byIdentifier: () => Promise.resolve(null) } }),
+  ],
+  ["the purchase changes meanwhile", conflicting],
+  ["the refresh cannot be set", ({ refreshes }) => ({ refreshes: { ...refreshes, set: fails } })],
+  ["the purchase cannot be read", ({ table: facts }) => ({ table: { ...facts, findFacts: fails } })],
+  ["its customer cannot be read", ({ table: facts }) => ({ table: { ...facts, findCustomers: fails } })],
+];
 
 describe.each<ProductKind>(["one_time_product", "subscription"])("a %s", (productKind) => {
   test("that Google refunds because nobody could acknowledge it ends, and has failed", async () => {
@@ -167,10 +208,29 @@ describe.each<ProductKind>(["one_time_product", "subscription"])("a %s", (produc
   test("whose refund cannot be asked about, because the purchase has changed since, stays due", async () => {
     const refused = await aRefusedPurchase(productKind);
     local.sandbox.change(refused.purchaseToken, "revoke");
-    const changed = { set: () => Promise.resolve("conflict" as const) };
-    expect(await refused.acknowledge(NOW + HOUR, changed)).toMatchObject({ done: 0, due: 1 });
+    expect(await refused.acknowledge(NOW + HOUR, conflicting)).toMatchObject({ done: 0, due: 1 });
     expect(await refused.waiting()).toBe(1);
     expect(await refused.acknowledge(NOW + HOUR)).toMatchObject({ done: 1, due: 0 });
     expect(await refused.queued()).toEqual([clock.now]);
   });
+  test.each(UNSETTLED)("is tried again after its deadline, and ends, where %s then", async (_, unsettled) => {
+    const refused = await aRefusedPurchase(productKind);
+    const after = NOW + 3 * DAY + HOUR;
+    expect(await refused.acknowledge(after, unsettled)).toMatchObject({ due: 1, nearDeadline: 1, failed: 0 });
+    expect(await refused.waiting()).toBe(1);
+    expect(await refused.acknowledge(after + 60_000)).toMatchObject({ due: 0, failed: 1 });
+    expect(await refused.waiting()).toBe(0);
+    await refused.refresh();
+    expect(["revoked", "expired"]).toContain(await refused.entitlement());
+  });
+  test.each(UNSETTLED)(
+    "leaves the queue a week after its deadline, where %s all the time",
+    async (_, unsettled) => {
+      const refused = await aRefusedPurchase(productKind);
+      const week = NOW + 10 * DAY;
+      expect(await refused.acknowledge(week - 1, unsettled)).toMatchObject({ due: 1, failed: 0 });
+      expect(await refused.acknowledge(week, unsettled)).toMatchObject({ due: 0, failed: 1 });
+      expect(await refused.waiting()).toBe(0);
+    },
+  );
 });
