@@ -3,7 +3,7 @@ import { DAY } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { joinPurchases } from "../entitlements/join.ts";
 import { isRevoked, referenceText, sameLines, selectsNothing, verifiedAs } from "../entitlements/purchase.ts";
-import { dueBy } from "../freshness/refresh.ts";
+import { dueBy, type RefreshSource } from "../freshness/refresh.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { beginningAt } from "../in-turns.ts";
 import type { AndroidStore } from "../stores/android-store/android-store.ts";
@@ -18,7 +18,7 @@ export interface AcknowledgementRun {
   readonly directory: ApplicationDirectory;
   readonly androidStore: Pick<AndroidStore, "lookUp" | "acknowledge">;
   readonly queue: AcknowledgementQueue;
-  readonly refreshes: Pick<RefreshQueue, "set">;
+  readonly refreshes: Pick<RefreshQueue, "set" | "sourceOf">;
   readonly table: Pick<CustomerTable, "findFacts" | "findCustomers">;
   readonly now: () => Instant;
   /** Takes an unexpected failure of one acknowledgement, which stays due. */
@@ -107,20 +107,30 @@ const isNews = (
 const isOver = ({ purchase: { lines } }: VerifiedPurchase): boolean =>
   lines.length > 0 && lines.every((line) => isRevoked(line) || line.standing === "expired");
 
+/** Source of the purchase's refresh: that of the one that is queued, which may name a time of a further one. */
+const sourceOf = async (
+  { refreshes }: AcknowledgementRun,
+  { application, purchase, packageName, purchaseToken, productKind }: DueAcknowledgement,
+  { refreshAt }: StoredPurchase,
+): Promise<RefreshSource> => {
+  const queued = refreshAt === null ? null : await refreshes.sourceOf(application, purchase, refreshAt);
+  return queued ?? { store: "android-store", packageName, purchaseToken, productKind };
+};
+
 /**
  * The outcome of an answer after which nothing is to be acknowledged. Its news, such as the refund of a purchase that was not
  * acknowledged, are asked for once more by a refresh, which stores them: with the acknowledgement goes the last copy of a one-time
  * purchase's token.
  */
 const afterLastAnswer = async (
-  { refreshes, now }: AcknowledgementRun,
+  run: AcknowledgementRun,
   due: DueAcknowledgement,
   stored: StoredPurchase,
   answer: VerifiedPurchase,
 ): Promise<Outcome> => {
+  const { refreshes, now } = run;
   if (isNews(stored, due, answer)) {
-    const { packageName, purchaseToken, productKind } = due;
-    const source = { store: "android-store", packageName, purchaseToken, productKind } as const;
+    const source = await sourceOf(run, due, stored);
     const moment = now();
     const dueAt = dueBy(moment, stored.refreshAt, moment);
     const set = await refreshes.set(due.application, stored, { dueAt, source, askedForAt: moment });

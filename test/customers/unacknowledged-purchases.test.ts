@@ -93,6 +93,36 @@ const aRefusedPurchase = async (productKind: ProductKind) => {
     failures,
     waiting: async () => (await waitingIn(queue)).length,
     queued: async () => Object.values(await queuedOf(world)),
+    /** Sets a refresh that a further one follows, as a notification does whose event the store's answer does not show yet. */
+    askTwice: async (dueAt: number, askAgainAt: number) => {
+      const [due] = await waitingIn(queue);
+      if (due === undefined) throw new Error("It is due.");
+      const { purchases } = await world.factStore.table.findFacts(
+        application.identifier,
+        [],
+        [due.purchase],
+        clock.now,
+      );
+      const [stored] = [...purchases.values()];
+      if (stored === undefined) throw new Error("It is stored.");
+      await createRefreshQueue(table).set(application.identifier, stored, {
+        dueAt,
+        source: {
+          store: "android-store",
+          packageName: PACKAGE_NAME,
+          purchaseToken,
+          productKind,
+          askAgainAt,
+        },
+        askedForAt: clock.now,
+      });
+    },
+    /** Sources of the refreshes that are due. */
+    sources: async () => {
+      const reference = { store: "android-store", environment: "production" } as const;
+      const queueOf = { application: application.identifier, ...reference };
+      return (await createRefreshQueue(table).due(queueOf, clock.now, 10)).map(({ source }) => source);
+    },
     /** Runs the queue of acknowledgements at a time, to which the store's own clock goes. */
     acknowledge: async (at: number, changes: Changes = () => ({})) => {
       clock.now = at;
@@ -196,6 +226,16 @@ describe.each<ProductKind>(["one_time_product", "subscription"])("a %s", (produc
     expect(await refused.acknowledge(NOW + HOUR)).toMatchObject({ done: 1, due: 0, failed: 0 });
     await refused.refresh();
     expect(["revoked", "expired"]).toContain(await refused.entitlement());
+  });
+  test("whose refund is asked about, is asked about once more where a notification wants that", async () => {
+    const refused = await aRefusedPurchase(productKind);
+    await refused.askTwice(NOW + 2 * HOUR, NOW + 3 * HOUR);
+    local.sandbox.change(refused.purchaseToken, "revoke");
+    expect(await refused.acknowledge(NOW + HOUR)).toMatchObject({ done: 1 });
+    expect(await refused.sources()).toMatchObject([{ askAgainAt: NOW + 3 * HOUR }]);
+    await refused.refresh();
+    expect(["revoked", "expired"]).toContain(await refused.entitlement());
+    expect(await refused.queued()).toEqual([NOW + 3 * HOUR]);
   });
   test("that the app has acknowledged itself is asked about no more", async () => {
     const refused = await aRefusedPurchase(productKind);
