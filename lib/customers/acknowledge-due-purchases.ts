@@ -2,7 +2,7 @@ import type { ApplicationDirectory } from "../applications/application.ts";
 import { DAY } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { joinPurchases } from "../entitlements/join.ts";
-import { isRevoked, referenceText, sameLines, selectsNothing, verifiedAs } from "../entitlements/purchase.ts";
+import { isOverAt, referenceText, sameLines, selectsNothing, verifiedAs } from "../entitlements/purchase.ts";
 import { dueBy, type RefreshSource } from "../freshness/refresh.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { beginningAt } from "../in-turns.ts";
@@ -104,8 +104,8 @@ const isNews = (
   return !sameLines(verifiedAs(joined, 0), verifiedAs(known, 0));
 };
 
-const isOver = ({ purchase: { lines } }: VerifiedPurchase): boolean =>
-  lines.length > 0 && lines.every((line) => isRevoked(line) || line.standing === "expired");
+const isOver = ({ purchase: { lines } }: VerifiedPurchase, moment: Instant): boolean =>
+  lines.length > 0 && lines.every((line) => isOverAt(line, moment));
 
 /** Source of the purchase's refresh: that of the one that is queued, which may name a time of a further one. */
 const sourceOf = async (
@@ -136,7 +136,7 @@ const afterLastAnswer = async (
     const set = await refreshes.set(due.application, stored, { dueAt, source, askedForAt: moment });
     if (set === "conflict") return "unsettled";
   }
-  return isOver(answer) && due.deadline <= now() ? "failed" : "done";
+  return isOver(answer, now()) && due.deadline <= now() ? "failed" : "done";
 };
 
 /** Whether the answer shows a purchase that was paid as pending: it is older than the acknowledgement that is due. */

@@ -71,6 +71,16 @@ export interface Line {
 export const isRevoked = ({ standing, revokedAt }: Line): boolean =>
   standing === "revoked" || revokedAt !== null;
 
+/**
+ * Whether the store has said that a line is over at a moment: it was revoked, it expired, or its end has passed and it does not renew.
+ * Google calls a prepaid plan active or cancelled after its end.
+ */
+export const isOverAt = (line: Line, moment: Instant): boolean => {
+  const { standing, endsAt, willRenew } = line;
+  const hasEnded = standing === "entitled" && endsAt !== null && endsAt <= moment && !willRenew;
+  return isRevoked(line) || standing === "expired" || hasEnded;
+};
+
 /** Identifies a purchase within an application. */
 export interface PurchaseReference {
   readonly store: Store;

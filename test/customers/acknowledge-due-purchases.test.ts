@@ -324,6 +324,29 @@ test("an acknowledgement past its deadline stays due while the store says that i
   expect(isAcknowledged(token)).toBe(true);
 });
 
+test.each(["ACTIVE", "CANCELED"])(
+  "an acknowledgement has failed once the store shows that its prepaid plan has ended: %s",
+  async (state) => {
+    const world = aWorld();
+    const token = buy({ prepaid: true, period: "P1D" });
+    await linkedButNotAcknowledged(world, token);
+    const ended = {
+      ...local.sandbox.read(token)?.answer,
+      subscriptionState: `SUBSCRIPTION_STATE_${state}`,
+    };
+    const refused = { status: 400, body: aGoogleError(400, "failedPrecondition") };
+    const runAt = async (moment: number) => {
+      local.sandbox.failNext("publisher", { status: 200, body: ended }, refused, refused);
+      const report = await world.at(moment).run();
+      local.sandbox.clearFaults();
+      return report;
+    };
+    expect(await runAt(NOW + DAY - 1)).toMatchObject({ due: 1, failed: 0 });
+    expect(await runAt(NOW + DAY)).toEqual({ ...NOTHING, failed: 1 });
+    expect(await world.queued()).toBe(0);
+  },
+);
+
 test("an acknowledgement that the store refuses until it is given up has failed and is not retried", async () => {
   const world = aWorld();
   const token = buy();

@@ -1,6 +1,6 @@
 import type * as z from "zod/mini";
 import { DAY } from "../../duration.ts";
-import { lineOrder, type Line, type Standing } from "../../entitlements/purchase.ts";
+import { isOverAt, lineOrder, type Line, type Standing } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { acknowledgementDeadline } from "./acknowledgement-deadline.ts";
 import { ACKNOWLEDGEMENT_PENDING, subscriptionAnswer, type SubscriptionState } from "./answers.ts";
@@ -163,8 +163,10 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
   const replaces = items.some(isOwned) && first !== undefined ? linked : null;
   const prepaidUntil = owned.some(({ prepaidPlan }) => prepaidPlan !== null) ? lastEnd : null;
   const environment = answer.testPurchase === null ? "production" : "sandbox";
-  // An expired purchase was paid once, but has nothing left to refund; a hold or a pause may still end.
-  const due = answer.acknowledgementState === ACKNOWLEDGEMENT_PENDING && standing !== "expired";
+  // A purchase that is over was paid once, but has nothing left to refund; a hold or a pause may still end.
+  const due =
+    answer.acknowledgementState === ACKNOWLEDGEMENT_PENDING &&
+    !lines.every((line) => isOverAt(line, answeredAt));
   const reference = { store: "android-store", environment, key } as const;
   return {
     purchase: {

@@ -521,18 +521,35 @@ test.each<[string, androidpublisher_v3.Schema$SubscriptionPurchaseV2, number]>([
   ["three days from the answer when it has no start", { startTime: null }, NOW + 3 * DAY],
   ["half of a prepaid plan below a week", { lineItems: [prepaid(3)] }, NOW + DAY],
   ["three days of a prepaid plan of a week", { lineItems: [prepaid(6)] }, NOW + 2 * DAY],
+  [
+    "a third of that from the answer, where it is past its end and renews",
+    {
+      lineItems: [aSubscriptionLine({ expiryTime: isoTime(NOW - 1) }), prepaid(-1, "maps")],
+      startTime: isoTime(NOW - 30 * DAY),
+    },
+    NOW + DAY,
+  ],
   ["half of the longest of its prepaid lines", { lineItems: [prepaid(1), prepaid(3, "maps")] }, NOW + DAY],
 ])("it is to be acknowledged within %s", async (_, changes, deadline) => {
   const { acknowledgement } = await verified(aSubscriptionAnswer({ ...UNACKNOWLEDGED, ...changes }));
   expect(acknowledgement?.deadline).toBe(deadline);
 });
 
-test.each([
+test.each<[string, androidpublisher_v3.Schema$SubscriptionPurchaseV2]>([
   ["an expired subscription", { ...UNACKNOWLEDGED, subscriptionState: "SUBSCRIPTION_STATE_EXPIRED" }],
   [
     "a subscription without an owned line",
     { ...UNACKNOWLEDGED, lineItems: [{ productId: "pro", autoRenewingPlan: {} }] },
   ],
+  ...["ACTIVE", "CANCELED"].map((state): [string, androidpublisher_v3.Schema$SubscriptionPurchaseV2] => [
+    `a prepaid plan that has ended and is ${state}`,
+    {
+      ...UNACKNOWLEDGED,
+      subscriptionState: `SUBSCRIPTION_STATE_${state}`,
+      startTime: isoTime(NOW - 2 * DAY),
+      lineItems: [prepaid(0), prepaid(-1, "maps")],
+    },
+  ]),
   ["an acknowledged subscription", {}],
   [
     "a subscription with an unspecified acknowledgement",
