@@ -17,6 +17,46 @@ export const fromOthersEachMinute = <Queue>(
   moment: number,
 ): readonly Queue[] => beginningAt(queues, Math.floor(moment / MINUTE) * atOnce);
 
+/** The first item of each list, then the second of each, and so on. */
+export const alternating = <T>(lists: readonly (readonly T[])[]): readonly T[] => {
+  const longest = lists.reduce((most, { length }) => Math.max(most, length), 0);
+  return Array.from({ length: longest }, (_, place) =>
+    lists.flatMap((list) => list.slice(place, place + 1)),
+  ).flat();
+};
+
+/** Some items of a stream. */
+export interface Kept<T> {
+  add(item: T): void;
+  readonly items: () => readonly T[];
+}
+
+/**
+ * Keeps items of a stream, `most` at most, evenly spread over it, and others in the next turn: of a stream that stays the same, each
+ * is kept once in `2 * length / most` consecutive turns.
+ *
+ * @param leave takes each item that is not kept
+ */
+export const keepingSome = <T>(most: number, turn: number, leave: (item: T) => void): Kept<T> => {
+  let kept: { readonly place: number; readonly item: T }[] = [];
+  let added = 0;
+  let step = 1;
+  const isKept = ({ place }: { readonly place: number }): boolean => place % step === turn % step;
+  return {
+    add: (item) => {
+      const next = { place: added, item };
+      added += 1;
+      if (!isKept(next)) return leave(item);
+      kept.push(next);
+      if (kept.length <= most) return;
+      step *= 2;
+      for (const left of kept.filter((one) => !isKept(one))) leave(left.item);
+      kept = kept.filter(isKept);
+    },
+    items: () => kept.map(({ item }) => item),
+  };
+};
+
 /**
  * Processes queues, several at once, each for its turn, until none has more.
  *

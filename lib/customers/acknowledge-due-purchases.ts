@@ -1,11 +1,18 @@
 import type { ApplicationDirectory } from "../applications/application.ts";
-import { DAY } from "../duration.ts";
+import { DAY, MINUTE } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { joinPurchases } from "../entitlements/join.ts";
-import { isOverAt, referenceText, sameLines, selectsNothing, verifiedAs } from "../entitlements/purchase.ts";
+import {
+  isOverAt,
+  referenceText,
+  sameLines,
+  selectsNothing,
+  verifiedAs,
+  type PurchaseReference,
+} from "../entitlements/purchase.ts";
 import { dueBy, type RefreshSource } from "../freshness/refresh.ts";
 import type { ApplicationId } from "../identifiers.ts";
-import { beginningAt } from "../in-turns.ts";
+import { alternating, beginningAt, keepingSome, type Kept } from "../in-turns.ts";
 import type { AndroidStore } from "../stores/android-store/android-store.ts";
 import { givenUpAt } from "../stores/android-store/acknowledgement-deadline.ts";
 import { selecting, type VerifiedPurchase } from "../stores/android-store/reading.ts";
@@ -44,8 +51,11 @@ export interface AcknowledgementReport {
 /** Consecutive unsuccessful tries after which a package's other purchases move to the shard's second round. */
 const SETBACKS_IN_A_ROW = 3;
 
-/** Purchases that a shard keeps for its second round; further ones wait for the next run. */
-const MOST_PUT_OFF = 5000;
+/** Purchases of a package that a shard keeps for its second round. Others have their turn in the next runs. */
+const MOST_PUT_OFF = 200;
+
+/** Purchases that nobody has got and that a shard gives up in a run, so that others get their try. */
+const MOST_REMOVED = 100;
 
 /**
  * `waits`: still due, and the store has just said that it waits, so the deadline has not passed. `due`: the store says that it does
@@ -80,18 +90,37 @@ const leaves = (outcome: Outcome, due: DueAcknowledgement, moment: Instant): boo
 const NEAR_MILLISECONDS = DAY;
 
 /**
- * The purchase, if somebody has got it: it belongs to an account, and of a one-time purchase a product was selected. An
- * operator may move a customer that only a notification made, which selects none.
+ * The purchases that are stored, by `referenceText`; null: nobody has got it. What somebody has got belongs to an account, and of a
+ * one-time purchase a product was selected. An operator may move a customer that only a notification made, which selects none.
  */
 const deliveredOf = async (
   { table, now }: AcknowledgementRun,
-  { application, purchase }: DueAcknowledgement,
-): Promise<StoredPurchase | null> => {
-  const known = await table.findFacts(application, [], [purchase], now());
-  const stored = known.purchases.get(referenceText(purchase));
-  if (stored === undefined || selectsNothing(stored.purchase)) return null;
+  application: ApplicationId,
+  purchases: readonly PurchaseReference[],
+): Promise<ReadonlyMap<string, StoredPurchase | null>> => {
+  const known = await table.findFacts(application, [], purchases, now());
   const { living } = await table.findCustomers(application, customersOf(known));
-  return [...living.values()].some(({ link }) => link !== null) ? stored : null;
+  const isDelivered = ({ purchase, customer }: StoredPurchase): boolean =>
+    !selectsNothing(purchase) && (living.get(customer)?.link ?? null) !== null;
+  return new Map([...known.purchases].map(([text, stored]) => [text, isDelivered(stored) ? stored : null]));
+};
+
+/** The entries of a page that nobody has got. They may be many, so they are read together, and take no time from the others. */
+const unclaimedOf = async (
+  run: AcknowledgementRun,
+  page: readonly DueAcknowledgement[],
+): Promise<ReadonlySet<DueAcknowledgement>> => {
+  const byApplication = [...Map.groupBy(page, ({ application }) => application)];
+  const unclaimed = await Promise.all(
+    byApplication.map(async ([application, entries]) => {
+      const purchases = entries.map(({ purchase }) => purchase);
+      const nothingKnown = new Map<string, null>();
+      // One that cannot be read must not hold up the others: each is read alone when it is tried.
+      const delivered = await deliveredOf(run, application, purchases).catch(() => nothingKnown);
+      return entries.filter(({ purchase }) => delivered.get(referenceText(purchase)) === null);
+    }),
+  );
+  return new Set(unclaimed.flat());
 };
 
 /** Whether the answer says something of the purchase that is not stored. */
@@ -162,7 +191,8 @@ const tryOne = async (
   const application = await directory.byIdentifier(due.application);
   const configuration = application?.androidStore.find(({ packageName }) => packageName === due.packageName);
   if (configuration === undefined) return "unsettled";
-  const delivered = await deliveredOf(run, due);
+  const stored = await deliveredOf(run, due.application, [due.purchase]);
+  const delivered = stored.get(referenceText(due.purchase)) ?? null;
   if (delivered === null) return "unclaimed";
   const { purchaseToken, productKind } = due;
   const answer = await androidStore.lookUp(configuration, {
@@ -196,8 +226,9 @@ const tryOne = async (
 /**
  * Acknowledges due purchases that belong to an account, shards in parallel and each oldest first. A purchase that is past
  * {@link givenUpAt} is given up after the store's next answer, unless that waits for the acknowledgement; without an answer
- * {@link UNSETTLED_KEPT} later. A failure does not stop the others. After {@link SETBACKS_IN_A_ROW} consecutive unsuccessful tries, a package's other purchases are tried in a second
- * round, so that they cannot use up the time of other applications.
+ * {@link UNSETTLED_KEPT} later. A failure does not stop the others. After {@link SETBACKS_IN_A_ROW} consecutive unsuccessful
+ * tries, a package's other purchases are tried in a second round, in which packages take turns, so that they cannot use up the time of
+ * other applications. What the run has read and has no time for is counted as due.
  *
  * @param until no try starts from this moment on
  */
@@ -209,6 +240,7 @@ export const acknowledgeDuePurchases = async (
   const unusable = new Set<string>();
   const rejected = new Set<ApplicationId>();
   const setbacks = new Map<string, number>();
+  const minute = Math.floor(run.now() / MINUTE);
 
   const countDue = ({ purchase, dueSince, deadline }: DueAcknowledgement): void => {
     report.due += 1;
@@ -221,9 +253,12 @@ export const acknowledgeDuePurchases = async (
       run.onFailure(error);
       return "unsettled";
     });
-    const isSetback = tried !== "done" && tried !== "failed";
-    const credential = credentialOf(due);
-    setbacks.set(credential, isSetback ? (setbacks.get(credential) ?? 0) + 1 : 0);
+    // The store was not asked about one that nobody has got.
+    if (tried !== "unclaimed") {
+      const isSetback = tried !== "done" && tried !== "failed";
+      const credential = credentialOf(due);
+      setbacks.set(credential, isSetback ? (setbacks.get(credential) ?? 0) + 1 : 0);
+    }
     const isRemoved =
       leaves(tried, due, run.now()) &&
       (await run.queue.remove(due).then(
@@ -238,22 +273,37 @@ export const acknowledgeDuePurchases = async (
     else if (tried === "done") report.done += 1;
     else if (due.purchase.environment === "production") report.failed += 1;
   };
+  const isTimeOver = (): boolean => run.now() >= until;
   const isPutOff = (due: DueAcknowledgement): boolean => {
     const credential = credentialOf(due);
     return !unusable.has(credential) && (setbacks.get(credential) ?? 0) >= SETBACKS_IN_A_ROW;
   };
   const work = async (shard: number): Promise<void> => {
-    const putOff: DueAcknowledgement[] = [];
-    for await (const page of run.queue.waiting(shard))
-      for (const due of page) {
-        if (run.now() >= until) return;
-        if (!isPutOff(due)) await settle(due);
-        else if (putOff.length < MOST_PUT_OFF) putOff.push(due);
-      }
-    // By the time of the run, so that no entry is always last.
-    for (const due of beginningAt(putOff, run.now())) {
-      if (run.now() >= until) return;
-      await settle(due);
+    const putOff = new Map<string, Kept<DueAcknowledgement>>();
+    const keep = (due: DueAcknowledgement): void => {
+      const credential = credentialOf(due);
+      const kept = putOff.get(credential) ?? keepingSome(MOST_PUT_OFF, minute, countDue);
+      putOff.set(credential, kept);
+      kept.add(due);
+    };
+    let mayRemove = MOST_REMOVED;
+    for await (const page of run.queue.waiting(shard)) {
+      if (isTimeOver()) break;
+      const unclaimed = await unclaimedOf(run, page);
+      for (const due of page)
+        if (unclaimed.has(due)) {
+          if (isTimeOver() || mayRemove === 0 || !leaves("unclaimed", due, run.now())) continue;
+          mayRemove -= 1;
+          await settle(due);
+        } else if (isTimeOver() || isPutOff(due)) keep(due);
+        else await settle(due);
+    }
+    // By the time of the run, so that no entry and no package is always last.
+    const moment = run.now();
+    const lists = [...putOff.values()].map((kept) => beginningAt(kept.items(), moment));
+    for (const due of alternating(beginningAt(lists, minute))) {
+      if (isTimeOver()) countDue(due);
+      else await settle(due);
     }
   };
   const shards = Array.from({ length: run.queue.shards }, (_, shard) => work(shard));
