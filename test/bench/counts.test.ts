@@ -289,7 +289,7 @@ describe("bundle bytes", () => {
     ["LinkAndroidStoreCustomer", 652],
     ["ReceiveIosStoreNotification", 381],
     ["ReceiveAndroidStoreNotification", 680],
-    ["AcknowledgeDuePurchases", 598],
+    ["AcknowledgeDuePurchases", 599],
     ["WatchNotifications", 263],
     ["RefreshAndroidStorePurchases", 653],
     ["RefreshIosStorePurchases", 407],
