@@ -202,7 +202,12 @@ describe("a purchase whose predecessor nobody has told of", () => {
     expect(await chain.activeOf()).toEqual(["tiles"]);
   });
   test("has the predecessor acknowledged, too, where the store waits for that", async () => {
-    const waiting = { ...Y, ...PENDING_ACKNOWLEDGEMENT, subscriptionState: "SUBSCRIPTION_STATE_CANCELED" };
+    const waiting = {
+      ...Y,
+      ...owned("maps", 30),
+      ...PENDING_ACKNOWLEDGEMENT,
+      subscriptionState: "SUBSCRIPTION_STATE_CANCELED",
+    };
     const chain = await aChain({ y: waiting });
     await chain.tell("z");
     expect(chain.acknowledged).toEqual(["y", "z"]);

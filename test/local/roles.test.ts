@@ -33,6 +33,7 @@ const notify = async (enabled: boolean): Promise<void> => {
  * it), another policy of transfers, or an answer that names more than was known.
  */
 const SELDOM: ReadonlySet<string> = new Set([
+  "AcknowledgeDuePurchases reads application",
   "AcknowledgeDuePurchases changes acknowledgement",
   "AcknowledgeDuePurchases changes purchase",
   "AcknowledgeDuePurchases reads refresh",
