@@ -203,13 +203,45 @@ const boundedPerProduct = (
   return candidates.filter((held) => kept.has(held) || (!held.mapped && isHeld(held.reference)));
 };
 
-/** All of them if they fit; otherwise those that fit, in order and without copies that decide nothing. */
-const withinBytes = (candidates: readonly Candidate[]): readonly Candidate[] => {
-  let bytes = 0;
-  const hasRoom = ({ purchase }: Candidate): boolean => (bytes += bytesOf(purchase)) <= HOLDINGS_BYTES;
-  if (candidates.every(hasRoom)) return candidates;
-  bytes = 0;
-  return candidates.map((held) => ({ ...held, purchase: withDecidingCopies(held.purchase) })).filter(hasRoom);
+/**
+ * In the order in which they get room: first the best one for each entitlement, then those that end, of an entitlement whose best one
+ * ends too, as passes add up, then the others. However many lifetimes give one entitlement, they crowd nothing else out.
+ *
+ * @param candidates those of most worth first
+ */
+const neededFirst = (candidates: readonly Candidate[], catalog: Catalog): readonly Candidate[] => {
+  const grantsOf = ({ purchase: { store, lines }, revoked }: Candidate): readonly string[] =>
+    revoked
+      ? []
+      : lines
+          .filter((line) => isMapped(line, store, catalog))
+          .flatMap((line) => catalog.productOf(store, line)?.grants ?? []);
+  const grants = new Map(candidates.map((held) => [held, grantsOf(held)]));
+  const best = new Map<string, Candidate>();
+  for (const held of candidates)
+    for (const grant of grants.get(held) ?? []) if (!best.has(grant)) best.set(grant, held);
+  const firsts = new Set(best.values());
+  const addsUp = (held: Candidate): boolean =>
+    (grants.get(held) ?? []).some((grant) => (best.get(grant)?.end ?? Infinity) < Infinity);
+  const rank = (held: Candidate): number => (firsts.has(held) ? 0 : addsUp(held) ? 1 : 2);
+  return candidates.toSorted((a, b) => rank(a) - rank(b));
+};
+
+/** All of them if they fit; otherwise those that fit, in order of need and without copies that decide nothing. */
+const withinBytes = (candidates: readonly Candidate[], catalog: Catalog): readonly Candidate[] => {
+  let room = HOLDINGS_BYTES;
+  const fits = ({ purchase }: Candidate): boolean => {
+    const bytes = bytesOf(purchase);
+    if (bytes > room) return false;
+    room -= bytes;
+    return true;
+  };
+  if (candidates.every(fits)) return candidates;
+  room = HOLDINGS_BYTES;
+  return neededFirst(
+    candidates.map((held) => ({ ...held, purchase: withDecidingCopies(held.purchase) })),
+    catalog,
+  ).filter(fits);
 };
 
 const NOT_HELD = (): boolean => false;
@@ -239,7 +271,7 @@ export const holdingsOf = (
       isHeld,
     ),
   ].sort(mostWorthFirst);
-  return withinBytes(bounded)
+  return withinBytes(bounded, catalog)
     .toSorted(byReferenceText)
     .map(({ purchase }) => purchase);
 };

@@ -2,7 +2,7 @@ import { marshall } from "@aws-sdk/util-dynamodb";
 import { bytesOfItem } from "../../bench/meter.ts";
 import type { Catalog } from "../../lib/entitlements/catalog.ts";
 import { heldAlike, HOLDINGS_BYTES, holdingsOf, sameHoldings } from "../../lib/entitlements/holdings.ts";
-import type { Purchase } from "../../lib/entitlements/purchase.ts";
+import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import { customerId, purchaseKey } from "../../lib/identifiers.ts";
 import { encodeHoldings } from "../../lib/table/items.ts";
 import {
@@ -186,6 +186,61 @@ describe("holdings may take 256 KiB, by the size that a purchase has at most:", 
     ["of one with more, only those that decide", 1, [1]],
   ])("%s", (_, more, expected) => {
     expect(linesHeld(lifetime(3, (HOLDINGS_BYTES - 48 - 1) / 3 - 136 - 2 + more))).toEqual(expected);
+  });
+});
+
+describe("where there is not room for all,", () => {
+  const catalog = aCatalog([
+    aProduct({ productIdentifier: "chapter", grants: ["chapters"] }),
+    aProduct({ productIdentifier: "plan", grants: ["premium"] }),
+    aProduct({ productIdentifier: "day", grants: ["day"], accessDuration: period("P1D") }),
+  ]);
+  const bought = (key: string, productIdentifier: string, more: Partial<Line>): Purchase =>
+    aPurchase({ key, lines: [aLine({ productIdentifier, transactionIdentifier: key, ...more })] });
+  /** More than the room that the last chapter leaves. */
+  const LONG = "x".repeat(1000);
+  const chapters = Array.from({ length: 2000 }, (_, index) =>
+    bought(`chapter-${index}`, "chapter", { nature: "non_consumable", endsAt: null }),
+  );
+  const held = (...others: readonly Purchase[]): readonly string[] =>
+    keysOf(holdingsOf([...chapters, ...others], catalog));
+
+  test("lifetimes of one entitlement crowd out no running subscription of another, nor any of its passes", () => {
+    const passes = [1, 2, 3].map((hours) =>
+      bought(`day-${hours}`, "day", {
+        nature: "non_renewing",
+        endsAt: null,
+        startsAt: NOW - hours * 3_600_000,
+      }),
+    );
+    const keys = held(bought("plan", "plan", { endsAt: NOW + DAY }), ...passes);
+    for (const key of ["plan", "day-1", "day-2", "day-3"]) expect(keys.includes(key)).toBe(true);
+    expect(keys.length).toBeGreaterThan(1000);
+    expect(keys.length).toBeLessThan(2000);
+  });
+  test("a refunded purchase is no entitlement's best one", () => {
+    const refunded = bought("plan", "plan", {
+      endsAt: NOW + DAY,
+      revokedAt: NOW - DAY,
+      revokedSince: NOW - DAY,
+      event: LONG,
+    });
+    expect(held(refunded).includes("plan")).toBe(false);
+  });
+  test("of an entitlement that a lifetime gives, what ends has room only after the lifetimes", () => {
+    const both = aCatalog([
+      ...catalog.products,
+      aProduct({ productIdentifier: "month", grants: ["chapters"] }),
+    ]);
+    const month = bought("month", "month", { endsAt: NOW + DAY, event: LONG });
+    expect(keysOf(holdingsOf([...chapters, month], both)).includes("month")).toBe(false);
+  });
+  test("one that does not fit takes no room from those that do", () => {
+    const large = bought("a-large", "plan", { endsAt: NOW + DAY, event: "x".repeat(HOLDINGS_BYTES) });
+    const keys = held(large, bought("plan", "plan", { endsAt: NOW + 1 }));
+    expect(keys.includes("plan")).toBe(true);
+    expect(keys.includes("a-large")).toBe(false);
+    expect(keys.length).toBeGreaterThan(1000);
   });
 });
 
