@@ -283,10 +283,10 @@ describe("bundle bytes", () => {
 
   test.each([
     ["AuthorizeCredential", 267],
-    ["ReadAccountEntitlements", 298],
-    ["SynchronizeIosStorePurchases", 375],
-    ["LinkIosStoreCustomer", 375],
-    ["LinkAndroidStoreCustomer", 652],
+    ["ReadAccountEntitlements", 299],
+    ["SynchronizeIosStorePurchases", 377],
+    ["LinkIosStoreCustomer", 377],
+    ["LinkAndroidStoreCustomer", 653],
     ["ReceiveIosStoreNotification", 381],
     ["ReceiveAndroidStoreNotification", 680],
     ["AcknowledgeDuePurchases", 599],
@@ -295,7 +295,7 @@ describe("bundle bytes", () => {
     ["RefreshIosStorePurchases", 407],
     ["SweepAndroidStoreRefunds", 643],
     ["SweepIosStoreNotifications", 398],
-    ["ReadChanges", 267],
+    ["ReadChanges", 268],
     ["TellChanges", 321],
     ["DeliverMessages", 333],
   ])(
