@@ -878,13 +878,21 @@ const isOwnedIn = (
   { state, lines }: AndroidSubscriptionFact,
 ) => isOwned(line) || (state === "EXPIRED" && !lines.some(isOwned));
 
+/** Whether a line has ended by the time of the answer, and is not paid again. */
+const isOverIn = (
+  { expiry, renews, leaves }: AndroidSubscriptionFact["lines"][number],
+  { state, answeredAt }: AndroidSubscriptionFact,
+): boolean =>
+  expiry <= answeredAt &&
+  (state === "CANCELED" || (state === "ACTIVE" && leaves !== "replaced" && (!renews || leaves !== null)));
+
 /** Google's answers of these tests are never acknowledged; what is over, or not owned, need not be. */
 const isToBeAcknowledged = (fact: Fact): boolean =>
   fact.store === "android-store" &&
   fact.kind === "subscription" &&
   !isPending(fact) &&
   fact.state !== "EXPIRED" &&
-  fact.lines.some(isOwned);
+  fact.lines.some((line) => isOwned(line) && !isOverIn(line, fact));
 
 const givenByAndroid = (
   facts: readonly AndroidFact[],
