@@ -22,6 +22,7 @@ import {
   lastEnd,
   lastHeard,
   nextRefresh,
+  refreshReasonAt,
 } from "../freshness/refresh-times.ts";
 import { isQueued, type FactsOrigin, type RefreshMove, type RefreshSource } from "../freshness/refresh.ts";
 import type { ApplicationId, CustomerId } from "../identifiers.ts";
@@ -200,30 +201,41 @@ const staysDisputed = ({ askedAbout }: FactsOrigin, purchase: Purchase): boolean
   askedAbout !== undefined && askedAbout !== purchase.key && hasDispute(purchase);
 
 /**
- * Time after an answer of Google's up to which a refresh stays, whatever the answer says: it may be asked for by a notification whose
- * event that answer does not show yet, although it shows another.
+ * Longest time between an answer of Google's and a refresh that a notification has asked for. The answer may not show that
+ * notification's event yet, although it shows another.
  */
 const UNSEEN_MILLISECONDS = 10 * MINUTE;
 
+/** Whether Google's purchase has a refresh close to an answer that its facts do not give: a notification has asked for it. */
+const isAskedClose = ({ purchase, stored }: Joined, heard: Instant): boolean => {
+  const refreshAt = stored?.refreshAt ?? null;
+  return (
+    purchase.store === "android-store" &&
+    stored !== undefined &&
+    refreshAt !== null &&
+    Math.abs(refreshAt - heard) <= UNSEEN_MILLISECONDS &&
+    refreshReasonAt(stored.purchase, refreshAt) === null
+  );
+};
+
 /**
  * Time of the known refresh, where new facts do not put it off; Infinity: they do, or there is none. Google's facts put nothing off
- * if they say the same, and never what is asked within ten minutes. What comes from the App Store by itself answers no question: it may have been signed before what is asked,
+ * if they say the same, and never what a notification has asked for minutes ago, which stays for its worker even when it is due, unless
+ * this answer brings questions of its own. What comes from the App Store by itself answers no question: it may have been signed before what is asked,
  * and the refresh may have been put off already, as while the store is down. Only a renewal, or the store's word that a period was
  * the last, puts one off that nobody asked for. An answer that lacks a part leaves all but the purchase that it was asked about.
  */
-const keptRefresh = (
-  origin: FactsOrigin,
-  { purchase, stored }: Joined,
-  heard: Instant,
-  moment: Instant,
-): Instant => {
+const keptRefresh = (origin: FactsOrigin, joined: Joined, heard: Instant, moment: Instant): Instant => {
+  const { purchase, stored } = joined;
   if (stored === undefined || !isQueued(stored.refreshAt, moment)) return Infinity;
   const { purchase: known, refreshAt } = stored;
   const keptIf = (isKept: boolean): Instant => (isKept ? refreshAt : Infinity);
   if (purchase.store === "android-store") {
-    const isClose = refreshAt <= heard + UNSEEN_MILLISECONDS;
-    const isKept = isClose || sameLines(verifiedAs(purchase, 0), verifiedAs(known, 0));
-    return keptIf(origin.canRefresh && refreshAt > heard && isKept);
+    const isClose = isAskedClose(joined, heard);
+    const isAhead =
+      refreshAt > heard && (isClose || sameLines(verifiedAs(purchase, 0), verifiedAs(known, 0)));
+    const isUnmade = isClose && origin.askedAt === null && timesToAskAgain(origin, heard).length === 0;
+    return keptIf(origin.canRefresh && (isAhead || isUnmade));
   }
   if (origin.askedAt !== null) return keptIf(!isAnswer(origin, purchase) || staysDisputed(origin, purchase));
   const isPutOff = lastEnd(purchase) !== lastEnd(known) || isWordOfEnd(purchase, known);
@@ -252,7 +264,11 @@ const refreshMoveOf = (origin: FactsOrigin | null, joined: Joined, moment: Insta
   // A refresh names one that follows it. Where two are asked for, a scheduled one gives way to the first, a minute away at most.
   const at = further === Infinity ? Math.min(scheduled, again) : again;
   if (at === Infinity) return from === null ? null : { from, to: null };
-  const to = { at, source: followedBy(origin.source, at < again ? again : further) };
+  // A notification that comes late, and asks once, leaves the second question of another one.
+  const isLate =
+    origin.askedAt === null && again !== Infinity && further === Infinity && isAskedClose(joined, heard);
+  const follows = isLate ? Math.max(again, heard + UNSEEN_MILLISECONDS) : at < again ? again : further;
+  const to = { at, source: followedBy(origin.source, follows) };
   if (from !== at) return { from, to };
   return at < again && again !== Infinity ? { from: null, to } : null;
 };

@@ -1,10 +1,11 @@
 import type { Store } from "../contract/schemas.ts";
 import { compare } from "../order.ts";
 import type { Catalog } from "./catalog.ts";
-import { decidingCopies, eventsOf } from "./events.ts";
+import { decidingCopies, eventLines, eventsOf } from "./events.ts";
 import { endOfUnits, takenUntil } from "./passes.ts";
 import {
   grantingLines,
+  isBeforeReplacement,
   isRevoked,
   referenceText,
   sameLines,
@@ -97,14 +98,23 @@ const candidate = (purchase: Purchase, catalog: Catalog): Candidate | null => {
   const [first] =
     lines.length <= 1 ? lines : [...lines].sort((a, b) => PRECEDENCE[a.nature] - PRECEDENCE[b.nature]);
   if (first === undefined) return null;
+  // By its events: a copy restored before a refund, or the nominal end of what was refunded or upgraded, is worth nothing.
+  const said = store === "ios-store" ? eventLines(lines) : lines;
+  const valid = said.filter((line) => !isRevoked(line));
+  const counting = [valid, said, lines].find((some) => some.length > 0) ?? lines;
+  const ends = counting.map((line) =>
+    isBeforeReplacement(purchase, line)
+      ? Math.min(endOf(line, store, catalog), purchase.replacedAt ?? Infinity)
+      : endOf(line, store, catalog),
+  );
   return {
     purchase: { ...purchase, lines },
     reference: referenceText(purchase),
     nature: first.nature,
     mapped: lines.some((line) => isMapped(line, store, catalog)),
-    revoked: lines.every(isRevoked),
+    revoked: valid.length === 0,
     start: Math.max(...lines.map(startOf)),
-    end: Math.max(...lines.map((line) => endOf(line, store, catalog))),
+    end: Math.max(...ends),
   };
 };
 
@@ -204,18 +214,20 @@ const boundedPerProduct = (
 };
 
 /**
- * In the order in which they get room: first the best one for each entitlement, then those that end, of an entitlement whose best one
- * ends too, as passes add up, then the others. However many lifetimes give one entitlement, they crowd nothing else out.
+ * In the order in which they get room. First comes the best one for each entitlement and environment. Then come those that end, if the
+ * best one of an entitlement ends too: passes add up. Then come the others, so that many lifetimes of one entitlement crowd out nothing
+ * else.
  *
  * @param candidates those of most worth first
  */
 const neededFirst = (candidates: readonly Candidate[], catalog: Catalog): readonly Candidate[] => {
-  const grantsOf = ({ purchase: { store, lines }, revoked }: Candidate): readonly string[] =>
+  const grantsOf = ({ purchase: { store, environment, lines }, revoked }: Candidate): readonly string[] =>
     revoked
       ? []
       : lines
           .filter((line) => isMapped(line, store, catalog))
-          .flatMap((line) => catalog.productOf(store, line)?.grants ?? []);
+          .flatMap((line) => catalog.productOf(store, line)?.grants ?? [])
+          .map((grant) => `${environment} ${grant}`);
   const grants = new Map(candidates.map((held) => [held, grantsOf(held)]));
   const best = new Map<string, Candidate>();
   for (const held of candidates)

@@ -415,6 +415,44 @@ describe("a known purchase", () => {
         expect(await world.at(NOW + 10 * MINUTE).read()).toMatchObject([{ status: "expired" }]);
       },
     );
+    test("stays asked about twice where a link comes when it is due, before the worker", async () => {
+      const { world, token, event } = await recoveredUnseen();
+      await world.at(event + MINUTE + 5_000).link(token);
+      expect(await refreshesOf(world)).toEqual([2 * DAY + MINUTE]);
+      await world.at(event + 2 * MINUTE).refresh();
+      expect(await refreshesOf(world)).toEqual([2 * DAY + 10 * MINUTE]);
+    });
+    test.each<[what: string, before: number, at: number, moved: boolean]>([
+      ["while the first question waits, of an event nine minutes before", 9 * MINUTE, 30_000, false],
+      ["while the second one waits, of an event minutes before", 3 * MINUTE, 76_000, true],
+    ])(
+      "is asked about once more ten minutes after a notification that comes late, %s",
+      async (_, before, at, moved) => {
+        const world = aWorld();
+        const token = await linked(world);
+        await told(world, token, 12, NOW + 3_000);
+        if (moved) await world.at(NOW + MINUTE).refresh();
+        await told(world, token, 12, NOW + at, NOW - before);
+        const [first = 0] = await refreshesOf(world);
+        expect(first).toBeLessThanOrEqual(10 * MINUTE);
+        await world.at(NOW + first).refresh();
+        const [second = 0] = await refreshesOf(world);
+        expect(second).toBeGreaterThanOrEqual(10 * MINUTE);
+        expect(second).toBeLessThanOrEqual(12 * MINUTE);
+      },
+    );
+    test.each([-5 * MINUTE, -1_000, 2_000, 10_000, MINUTE])(
+      "is not asked about once more where a renewal is told %d ms from the end",
+      async (from) => {
+        const world = aWorld();
+        const token = await linked(world);
+        const [known] = await world.read();
+        const moment = Date.parse(String(known?.expiresAt)) + from;
+        local.sandbox.change(token, "renew");
+        await told(world, token, 2, moment, moment);
+        expect((await refreshesOf(world))[0]).toBeGreaterThan(moment - NOW + DAY);
+      },
+    );
     test("of an event ahead of our clock counts from now", async () => {
       const world = aWorld();
       const token = await linked(world);

@@ -235,6 +235,70 @@ describe("where there is not room for all,", () => {
     const month = bought("month", "month", { endsAt: NOW + DAY, event: LONG });
     expect(keysOf(holdingsOf([...chapters, month], both)).includes("month")).toBe(false);
   });
+  test.each<[what: string, dead: () => Purchase]>([
+    [
+      "a lifetime that was refunded under one id, and restored before under another",
+      () => {
+        const life = {
+          productIdentifier: "life",
+          nature: "non_consumable",
+          endsAt: null,
+          event: "w",
+        } as const;
+        const refund = { revokedAt: NOW - DAY, revokedSince: NOW - DAY, verifiedAt: NOW - DAY };
+        return aPurchase({
+          key: "dead",
+          lines: [
+            aLine({ ...life, transactionIdentifier: "1", verifiedAt: NOW - 2 * DAY }),
+            aLine({ ...life, transactionIdentifier: "2", ...refund }),
+          ],
+        });
+      },
+    ],
+    [
+      "a year that was upgraded, to a month that is over",
+      () =>
+        aPurchase({
+          key: "dead",
+          lines: [
+            aLine({
+              productIdentifier: "plan",
+              transactionIdentifier: "1",
+              startsAt: NOW - 50 * DAY,
+              endsAt: NOW + 300 * DAY,
+              standing: "expired",
+              verifiedAt: NOW - 40 * DAY,
+            }),
+            aLine({
+              productIdentifier: "other",
+              transactionIdentifier: "2",
+              startsAt: NOW - 40 * DAY,
+              endsAt: NOW - 10 * DAY,
+            }),
+          ],
+        }),
+    ],
+    [
+      "a year that another lineage replaced",
+      () => ({
+        ...bought("dead", "plan", { startsAt: NOW - 50 * DAY, endsAt: NOW + 300 * DAY }),
+        replacedBy: purchaseKey("9"),
+        replacedAt: NOW - 40 * DAY,
+      }),
+    ],
+    [
+      "what was bought in the sandbox",
+      () => ({ ...bought("dead", "plan", { endsAt: NOW + 300 * DAY }), environment: "sandbox" }),
+    ],
+  ])("no running subscription gives way to what is over, or counts after it: %s", (_, dead) => {
+    const sold = aCatalog([
+      ...catalog.products,
+      aProduct({ productIdentifier: "life", grants: ["premium"] }),
+    ]);
+    const plan = bought("plan", "plan", { endsAt: NOW + DAY, event: LONG });
+    const keys = keysOf(holdingsOf([...chapters, dead(), plan], sold));
+    expect(keys.includes("plan")).toBe(true);
+  });
   test("one that does not fit takes no room from those that do", () => {
     const large = bought("a-large", "plan", { endsAt: NOW + DAY, event: "x".repeat(HOLDINGS_BYTES) });
     const keys = held(large, bought("plan", "plan", { endsAt: NOW + 1 }));
