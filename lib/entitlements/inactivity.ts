@@ -1,13 +1,15 @@
 import { DAY } from "../duration.ts";
 import { placedAccesses } from "./access.ts";
 import type { Catalog, CatalogProduct, ProductReference } from "./catalog.ts";
+import { countingOf, eventsOf } from "./events.ts";
 import { grantsAccess } from "./grants.ts";
 import type { Holding } from "./holding.ts";
 import { momentAt } from "./moment.ts";
-import { beganBy, isPeriod } from "./periods.ts";
-import type { Line, Purchase } from "./purchase.ts";
+import { beganBy, isPeriod, neverBegan } from "./periods.ts";
+import { isBeforeReplacement, type Line, type Purchase } from "./purchase.ts";
+import { graceEndOf } from "./renewal.ts";
 import { statusAt } from "./status.ts";
-import type { Instant } from "./time.ts";
+import type { Instant, Period } from "./time.ts";
 
 /**
  * Renewal leeway with which a purchase counts as inactive, the longest that a manifest can give: what ended within a day may be
@@ -16,36 +18,56 @@ import type { Instant } from "./time.ts";
  */
 const INACTIVE_LEEWAY = DAY;
 
+/** Longer than a rental can be watched: what the catalog gives no length to is over by then. */
+const LONGEST_RENTAL: Period = { months: 12, milliseconds: 0 };
+
 /**
- * The catalog, which maps all else to something that never ends by itself: it may be on sale, and be mapped later. But not a
- * consumable of the App Store, which is consumed.
+ * The catalog, which maps all else to something that never ends by itself: it may be on sale, and be mapped later. A rental
+ * ends after a year; a consumable of the App Store is consumed, and is mapped to nothing.
  */
 export const withUnmapped = (catalog: Catalog): Catalog => {
   const productOf = (
     store: CatalogProduct["store"],
-    line: ProductReference & Partial<Pick<Line, "nature">>,
+    line: ProductReference & Partial<Pick<Line, "nature" | "rented">>,
   ): CatalogProduct | undefined => {
     const product = catalog.productOf(store, line);
-    if (product !== undefined || (store === "ios-store" && line.nature === "consumable")) return product;
+    const isRentalOfNoLength = line.rented === true && (product?.accessDuration ?? null) === null;
+    if (product !== undefined && !isRentalOfNoLength) return product;
+    if (store === "ios-store" && line.nature === "consumable") return product;
     const { productIdentifier, basePlanIdentifier = null, purchaseOptionIdentifier = null } = line;
     const reference = { store, productIdentifier, basePlanIdentifier, purchaseOptionIdentifier };
-    return { ...reference, grants: [productIdentifier], accessDuration: null };
+    const accessDuration = isRentalOfNoLength ? LONGEST_RENTAL : null;
+    return { ...reference, grants: [productIdentifier], accessDuration };
   };
   return { ...catalog, productOf };
 };
 
-/** Whether the App Store's renewal info names the end of a period of which no transaction is known. */
+/**
+ * Whether the App Store's renewal info names the end of a period of which no transaction is known, or a grace period after it. A later
+ * end is that of a period which came after, if it was signed since.
+ */
 const isRenewedUnseen = (now: Instant, { renewal }: Purchase, periods: readonly Line[]): boolean => {
-  const end = renewal === null || renewal.isInBillingRetry ? 0 : (renewal.periodEndsAt ?? 0);
-  return end > now && periods.every(({ endsAt }) => (endsAt ?? Infinity) < end);
+  if (renewal === null || renewal.periodEndsAt === null) return false;
+  const { periodEndsAt, isInBillingRetry, signedAt } = renewal;
+  const isSeen = periods.some(
+    ({ endsAt, verifiedAt }) =>
+      endsAt === periodEndsAt || ((endsAt ?? Infinity) > periodEndsAt && verifiedAt >= signedAt),
+  );
+  const end = Math.max(isInBillingRetry ? 0 : periodEndsAt, graceEndOf(periodEndsAt, renewal) ?? 0);
+  return !isSeen && end > now;
 };
 
 /** Whether the period that began last is marked as upgraded, and nothing is known of the upgrade that runs in its place. */
-const isUpgradedUnseen = (now: Instant, { replacedBy }: Purchase, periods: readonly Line[]): boolean =>
-  replacedBy === null &&
-  periods.some(
+const isUpgradedUnseen = (now: Instant, purchase: Purchase, all: readonly Line[]): boolean => {
+  // What was charged ahead, and never ran, says nothing of the upgrade.
+  const counting = new Set(countingOf(eventsOf(all)).map(({ line }) => line.transactionIdentifier));
+  const periods = all.filter(
+    (line) => line.standing === "expired" || (counting.has(line.transactionIdentifier) && !neverBegan(line)),
+  );
+  return periods.some(
     (period) =>
       period.standing === "expired" &&
+      !isBeforeReplacement(purchase, period) &&
       (period.endsAt ?? Infinity) + INACTIVE_LEEWAY > now &&
       periods.every(
         (other) =>
@@ -53,6 +75,20 @@ const isUpgradedUnseen = (now: Instant, { replacedBy }: Purchase, periods: reado
           (beganBy(other) === beganBy(period) &&
             (other.standing === "expired" || other.productIdentifier === period.productIdentifier)),
       ),
+  );
+};
+
+/**
+ * Whether a period's own end is to come, and the store has neither refunded it nor marked it as upgraded: that another one seems to have
+ * ended it is only inferred, and wrong where that one was charged before, and overtaken.
+ */
+const isUnended = (now: Instant, purchase: Purchase, all: readonly Line[]): boolean =>
+  eventsOf(all).some(
+    ({ line }) =>
+      line.standing === "entitled" &&
+      line.revokedAt === null &&
+      (line.endsAt ?? 0) > now &&
+      !isBeforeReplacement(purchase, line),
   );
 
 /**
@@ -67,7 +103,7 @@ export const mayBeActive = (now: Instant, holdings: readonly Holding[], catalog:
     ) ||
     holdings.some(({ purchase }) => {
       const periods = purchase.store === "ios-store" ? purchase.lines.filter(isPeriod) : [];
-      return isRenewedUnseen(now, purchase, periods) || isUpgradedUnseen(now, purchase, periods);
+      return [isRenewedUnseen, isUpgradedUnseen, isUnended].some((mayRun) => mayRun(now, purchase, periods));
     })
   );
 };

@@ -72,6 +72,15 @@ describe("what the catalog does not map", () => {
       );
     }
   });
+  test("of rentals is active for a year, also where the catalog gives them no length", () => {
+    const rent = { nature: "consumable", endsAt: null, rented: true } as const;
+    const rented = (productIdentifier: string, startsAt: number) =>
+      unmapped("android-store", { ...rent, productIdentifier, startsAt });
+    for (const product of ["new", "basic"]) {
+      expect(active(NOW, rented(product, NOW - 364 * DAY))).toBe(true);
+      expect(active(NOW, rented(product, NOW - 366 * DAY))).toBe(false);
+    }
+  });
   test("of consumables is active in Google's store alone", () => {
     expect(active(NOW, unmapped("android-store", { nature: "consumable", endsAt: null }))).toBe(true);
     expect(active(NOW, unmapped("ios-store", { nature: "consumable", endsAt: null }))).toBe(false);
@@ -137,13 +146,20 @@ describe("an end that only the renewal info names", () => {
     expect(active(NOW, named({ periodEndsAt: null, willRenew: false }))).toBe(false);
   });
   test("is that of a period that is known, and was refunded", () => {
-    const known = (endsAt: number) => plan("2", NOW - 5 * DAY, endsAt, refundedAt(NOW - HOUR));
-    expect(active(NOW, named({}, known(END)))).toBe(false);
+    const known = (endsAt: number, verifiedAt = NOW - HOUR) =>
+      plan("2", NOW - 5 * DAY, endsAt, { ...refundedAt(NOW - HOUR), verifiedAt });
+    expect(active(NOW, named({}, known(END, NOW - 5 * DAY)))).toBe(false);
     expect(active(NOW, named({}, known(END + 1)))).toBe(false);
+    // It was refunded, and the store has named another since.
+    expect(active(NOW, named({}, known(END + 1, NOW - HOUR - 1)))).toBe(true);
     expect(active(NOW, named({}, known(END - 1)))).toBe(true);
     expect(
       active(NOW, named({}, plan("3", NOW - 5 * DAY, END, { nature: "non_consumable", endsAt: null }))),
     ).toBe(true);
+  });
+  test("is active in the grace period after it, and not later", () => {
+    const failing = named({ periodEndsAt: NOW - DAY, isInBillingRetry: true, graceEndsAt: END });
+    expect(inactiveFrom(failing, END)).toBe(END);
   });
   test("says nothing of Google's purchases", () => {
     expect(active(NOW, { ...named(), store: "android-store" })).toBe(true);
@@ -152,6 +168,22 @@ describe("an end that only the renewal info names", () => {
       lines: [plan("1", NOW - 35 * DAY, END, { standing: "expired" })],
     });
     expect(active(NOW, over)).toBe(false);
+  });
+});
+
+describe("a period that only seems to have ended early", () => {
+  // A year bought after a month was charged ahead: with the period before unknown, the month looks like a change from the year.
+  const month = plan("1", NOW - 35 * DAY, NOW - 5 * DAY, { verifiedAt: NOW - 36 * DAY });
+  const year = (more: Partial<Line> = {}) =>
+    plan("2", NOW - 35.5 * DAY, END, { productIdentifier: "year", ...more });
+
+  test("is active until its own end", () => {
+    expect(inactiveFrom(aPurchase({ lines: [month, year()] }), END)).toBe(END);
+  });
+  test("is not where it was refunded, or another lineage replaced it", () => {
+    expect(active(NOW, aPurchase({ lines: [month, year(refundedAt(NOW - 36 * DAY))] }))).toBe(false);
+    const replaced = { replacedBy: purchaseKey("9"), replacedAt: NOW - 10 * DAY };
+    expect(active(NOW, aPurchase({ lines: [month, year()], ...replaced }))).toBe(false);
   });
 });
 
@@ -179,9 +211,24 @@ describe("an upgrade of which only the mark is known", () => {
     const other = marked({ transactionIdentifier: "2", event: "w2", productIdentifier: "plus" });
     expect(active(NOW, aPurchase({ lines: [marked(), other] }))).toBe(true);
   });
-  test("is known where another lineage replaced this one", () => {
-    const replaced = { replacedBy: purchaseKey("9"), replacedAt: NOW - 9 * DAY };
-    expect(active(NOW, aPurchase({ lines: [marked()], ...replaced }))).toBe(false);
+  test("is known where another lineage replaced this one since", () => {
+    const replaced = (replacedAt: number) => ({ replacedBy: purchaseKey("9"), replacedAt });
+    expect(active(NOW, aPurchase({ lines: [marked()], ...replaced(NOW - 10 * DAY) }))).toBe(false);
+    // The person came back to this one, and upgraded.
+    expect(active(NOW, aPurchase({ lines: [marked()], ...replaced(NOW - 10 * DAY - 1) }))).toBe(true);
+  });
+  test("is not known from what was charged ahead, and never ran", () => {
+    const before = plan("0", NOW - 40 * DAY, NOW - 9.8 * DAY);
+    const charged = plan("2", NOW - 9.8 * DAY, NOW + 20 * DAY, { verifiedAt: NOW - 10.5 * DAY });
+    const plus = marked({ productIdentifier: "plus" });
+    expect(active(NOW, aPurchase({ lines: [before, charged, plus] }))).toBe(true);
+    // Apple refunds it at the upgrade.
+    const given = { ...charged, ...refundedAt(NOW - 10 * DAY), verifiedAt: NOW - 10 * DAY };
+    const old = plan("1", NOW - 40 * DAY, NOW - 0.5 * DAY, {
+      standing: "expired",
+      verifiedAt: NOW - 10 * DAY,
+    });
+    expect(active(NOW, aPurchase({ lines: [old, { ...given, startsAt: NOW - 0.5 * DAY }] }))).toBe(true);
   });
   test("is none of what is no subscription", () => {
     expect(active(NOW, aPurchase({ lines: [marked({ nature: "non_consumable" })] }))).toBe(false);

@@ -1216,12 +1216,28 @@ const withUnmapped = (catalog: ModelCatalog, facts: readonly Fact[]): ModelCatal
   const unmapped = sold
     .filter(({ store, product }) => productOf(catalog, store, product) === undefined)
     .map((product) => ({ ...product, grants: [UNMAPPED], access: null }));
-  return { ...catalog, products: [...catalog.products, ...unmapped] };
+  // A rental without a length counts for a year.
+  const rentals = facts
+    .flatMap((fact) => (fact.store === "android-store" && fact.kind === "one-time" ? fact.products : []))
+    .filter(({ rented }) => rented)
+    .map(({ product, purchaseOption }) => ({
+      store: "android-store" as const,
+      product,
+      basePlan: null,
+      purchaseOption,
+    }))
+    .filter(({ store, product, purchaseOption }) => {
+      const access = productOf(catalog, store, product, { purchaseOption })?.access ?? null;
+      return access === null;
+    })
+    .map((product) => ({ ...product, grants: [UNMAPPED], access: { months: 12, days: 0 } }));
+  return { ...catalog, products: [...rentals, ...catalog.products, ...unmapped] };
 };
 
 /**
- * Whether a lineage may have a paid period that no transaction has told: the store's word names a later end than any, or the
- * period that began last was upgraded, and ended less than a day ago or would end later.
+ * Whether a lineage may have a paid period, as the store has not said that it is over: its word names an end that no transaction has; a
+ * period that it has neither refunded nor marked would end later; or the period that began last was upgraded, and ended less than a day
+ * ago or would end later.
  */
 const mayRunUnseen = (
   moving: readonly Fact[],
@@ -1232,23 +1248,42 @@ const mayRunUnseen = (
     fact.store === "ios-store" && fact.type === "subscription" ? [fact] : [],
   );
   return [...Map.groupBy(ios, purchaseName)].some(([lineage, said]) => {
-    const periods = copiesOf(rememberedOf(said)).map(({ latest }) => latest);
+    const ids = eventsOfPerson(rememberedOf(said));
+    const events = ids.map(eventOf);
+    const periods = ids.flat().map(({ latest }) => latest);
     const renewal = latestRenewal(renewals, said[0]);
-    const named = renewal === undefined || renewal.inRetry ? 0 : (renewal.renewalDate ?? 0);
-    if (named > moment && periods.every(({ end }) => (end ?? Infinity) < named)) return true;
+    const named = renewal?.renewalDate ?? null;
+    if (renewal !== undefined && named !== null) {
+      const isSeen = periods.some(
+        ({ end, signedAt }) => end === named || ((end ?? Infinity) > named && signedAt >= renewal.signedAt),
+      );
+      const lasts = Math.max(renewal.inRetry ? 0 : named, graceEndOf(named, renewal) ?? 0);
+      if (!isSeen && lasts > moment) return true;
+    }
+    const replacedAt = replacementOf(lineage, everything)?.at ?? -Infinity;
+    const isUnended = events.some(
+      ({ fact, start, revokedAt }) =>
+        !fact.upgraded && revokedAt === null && (fact.end ?? 0) > moment && start > replacedAt,
+    );
+    if (isUnended) return true;
+    // What was charged ahead and never ran says nothing of what came after.
+    const counting = new Set(events.filter((event) => !isOvertaken(event, events)).map(({ fact }) => fact));
+    const ran = periods.filter(
+      (period) =>
+        period.upgraded ||
+        (counting.has(period) && !(period.revokedAt !== null && period.revokedAt <= period.start)),
+    );
     const begins = ({ start, end }: IosFact): number => Math.min(start, end ?? Infinity);
-    return (
-      replacementOf(lineage, everything) === null &&
-      periods.some(
-        (period) =>
-          period.upgraded &&
-          (period.end ?? Infinity) + 86_400_000 > moment &&
-          periods.every(
-            (other) =>
-              begins(other) < begins(period) ||
-              (begins(other) === begins(period) && (other.upgraded || other.product === period.product)),
-          ),
-      )
+    return ran.some(
+      (period) =>
+        period.upgraded &&
+        period.start > replacedAt &&
+        (period.end ?? Infinity) + 86_400_000 > moment &&
+        ran.every(
+          (other) =>
+            begins(other) < begins(period) ||
+            (begins(other) === begins(period) && (other.upgraded || other.product === period.product)),
+        ),
     );
   });
 };
