@@ -58,7 +58,7 @@ export const createAnswerCache = (
     return passed >= 0 && passed < age;
   };
   const isFresh = (entry: Kept): boolean =>
-    !entry.isOutdated && isYounger(entry, fresh) && !hasEndedSince(entry.answer, now());
+    !entry.isOutdated && isYounger(entry, fresh) && !hasEndedSince(entry.answer, entry.readAt, now());
 
   const loadOnce = (account: string): Promise<AccountEntitlements> => {
     const running = loading.get(account);

@@ -32,10 +32,11 @@ export interface EntitlementsClient {
    * Links the signed data of an iOS app, in several requests where needed. Needs a key with `customers:write`.
    *
    * If a link is refused with 409, the rest is sent without the account: it links nothing, and the service gets to know
-   * every refund. Any other failure ends the call: send all of it again.
+   * every refund. What cannot succeed is then left out. A temporary failure ends the call: send all of it again. What
+   * nobody owns in the rest stays unlinked until a link that is not refused brings it again.
    *
    * @returns the last answer, which covers all of it
-   * @throws EntitlementsError the first refusal, once everything was sent; any other failure at once
+   * @throws EntitlementsError the 409, once the rest was sent; a temporary failure, or any before the 409, at once
    */
   linkIosStoreCustomer(request: IosStoreLinkRequest, options?: CallOptions): Promise<LinkResponse>;
   /** A page of the changes of all accounts. Needs a key with `changes:read`. */
@@ -73,7 +74,7 @@ const linkRequests = ({
 };
 
 /** Whether a link is refused because of other accounts. Facts of purchases with an owner are stored all the same. */
-const refusesLink = (error: unknown): error is EntitlementsError =>
+const refusesLink = (error: unknown): boolean =>
   error instanceof EntitlementsError &&
   (error.code === "CUSTOMER_ALREADY_LINKED" || error.code === "IDENTITY_CONFLICT");
 
@@ -118,25 +119,53 @@ export const createEntitlementsClient = (options: EntitlementsClientOptions): En
   const readAccountEntitlements: EntitlementsClient["readAccountEntitlements"] = async (account, call) =>
     cache === null ? read(account, call) : unlessAborted(cache.read(account), call?.signal);
 
+  /** Sends purchases of an account. Also what is refused, or sent without the account, can change its answer. */
+  const sendPurchases = async (
+    account: string,
+    path: string,
+    body: object,
+    call?: CallOptions,
+  ): Promise<unknown> => {
+    try {
+      return await send({ method: "POST", path, body, list: "entitlements" }, call);
+    } finally {
+      cache?.outdate(account);
+    }
+  };
+
   const link = async (
     path: string,
     body: AndroidStoreLinkRequest | IosStoreLinkRequest,
     call?: CallOptions,
-  ) => {
+  ): Promise<LinkResponse> =>
+    (await sendPurchases(body.applicationAccountIdentifier, path, body, call)) as LinkResponse;
+
+  /** Sends signed data without its account, which stores it and links nothing. What cannot succeed is left out. */
+  const synchronize = async (request: IosStoreLinkRequest, call?: CallOptions): Promise<void> => {
+    const body = { ...request, applicationAccountIdentifier: null };
+    const path = "/v1/customers/ios-store/synchronize";
     try {
-      return (await send({ method: "POST", path, body, list: "entitlements" }, call)) as LinkResponse;
-    } finally {
-      cache?.outdate(body.applicationAccountIdentifier);
+      await sendPurchases(request.applicationAccountIdentifier, path, body, call);
+    } catch (error) {
+      if (!(error instanceof EntitlementsError) || error.isTemporary) throw error;
     }
   };
 
-  /** Sends signed data without its account, which stores it and links nothing. */
-  const synchronize = async (request: IosStoreLinkRequest, call?: CallOptions): Promise<void> => {
-    const body = { ...request, applicationAccountIdentifier: null };
-    await send(
-      { method: "POST", path: "/v1/customers/ios-store/synchronize", body, list: "entitlements" },
-      call,
-    );
+  /** Links parts in turn. After a refusal the rest is synchronized, and the refusal thrown. */
+  const linkParts = async (
+    part: IosStoreLinkRequest,
+    rest: readonly IosStoreLinkRequest[],
+    call?: CallOptions,
+  ): Promise<LinkResponse> => {
+    const [next, ...others] = rest;
+    let answer: LinkResponse;
+    try {
+      answer = await link("/v1/customers/ios-store/link", part, call);
+    } catch (error) {
+      if (refusesLink(error)) for (const untold of rest) await synchronize(untold, call);
+      throw error;
+    }
+    return next === undefined ? answer : linkParts(next, others, call);
   };
 
   return {
@@ -148,18 +177,8 @@ export const createEntitlementsClient = (options: EntitlementsClientOptions): En
     linkAndroidStoreCustomer: async (request, call) =>
       link("/v1/customers/android-store/link", request, call),
     linkIosStoreCustomer: async (request, call) => {
-      let answer: LinkResponse | null = null;
-      let refusal: EntitlementsError | null = null;
-      for (const part of linkRequests(request))
-        try {
-          if (refusal === null) answer = await link("/v1/customers/ios-store/link", part, call);
-          else await synchronize(part, call);
-        } catch (error) {
-          if (!refusesLink(error)) throw error;
-          refusal ??= error;
-        }
-      if (refusal !== null || answer === null) throw refusal;
-      return answer;
+      const [first = request, ...others] = linkRequests(request);
+      return linkParts(first, others, call);
     },
     readChanges: async (position = {}, call = {}) => readChanges(send, position, call),
     followChanges: (following = {}) => followChanges(send, clock.wait, following),

@@ -14,9 +14,18 @@ const laterOn = (entitlement: CustomerEntitlement, moment: number): CustomerEnti
   return entitlement.willRenew === true ? entitlement : { ...entitlement, active: false, status: "expired" };
 };
 
-/** Whether an entitlement of an earlier answer has ended by a later moment, as {@link answerLater} shows it. */
-export const hasEndedSince = ({ entitlements }: AccountEntitlements, moment: number): boolean =>
-  entitlements.some((entitlement) => laterOn(entitlement, moment) !== entitlement);
+/**
+ * Whether an entitlement of an answer has ended, as {@link answerLater} shows it, since the answer was read. What had ended
+ * by then counts as told: this clock may be ahead of the service's.
+ */
+export const hasEndedSince = (
+  { entitlements }: AccountEntitlements,
+  readAt: number,
+  moment: number,
+): boolean =>
+  entitlements.some(
+    (entitlement) => !hasEnded(entitlement, readAt) && laterOn(entitlement, moment) !== entitlement,
+  );
 
 /** An earlier answer, projected to a later moment. */
 export const answerLater = (answer: AccountEntitlements, moment: number): AccountEntitlements => ({

@@ -98,6 +98,12 @@ test("a fresh answer of which something has ended is asked for: a pass that foll
   expect(service.requests).toHaveLength(2);
 });
 
+test("a clock that is ahead of the service's does not make each new answer one that has ended", async () => {
+  await keep({ expiresAt: iso(NOW - 1) });
+  await has();
+  expect(service.requests).toHaveLength(1);
+});
+
 test("what the service has told as ended is fresh, and so is a subscription that will renew", async () => {
   for (const fields of [{ active: false, status: "expired" }, { willRenew: true }] as const) {
     client.forget("user-1");
@@ -165,6 +171,27 @@ test("after a link the next read asks, and an outage is still bridged", async ()
   service.answer(down);
   expect(await has()).toBe(true);
   service.answer(anAnswer());
+  expect(await has()).toBe(false);
+});
+
+test("after what is told of a refused link the next read asks: an account's own purchases may be in it", async () => {
+  const read = Promise.withResolvers<boolean>();
+  service.answer(
+    aRefusal(409, "IDENTITY_CONFLICT"),
+    (_, response) => {
+      read.resolve(has());
+      void read.promise.then(() => response.end(JSON.stringify(anAnswer().body)));
+    },
+    anAnswer(anEntitlement()),
+    anAnswer(),
+  );
+  const request = {
+    signedAppTransaction: "app",
+    signedTransactions: Array.from({ length: 501 }, (_, index) => `t${index}`),
+    applicationAccountIdentifier: "user-1",
+  };
+  await expect(client.linkIosStoreCustomer(request)).rejects.toMatchObject({ code: "IDENTITY_CONFLICT" });
+  expect(await read.promise).toBe(true);
   expect(await has()).toBe(false);
 });
 

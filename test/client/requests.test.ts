@@ -291,6 +291,15 @@ describe("an iOS link", () => {
       expect((await failureOf(aClient().linkIosStoreCustomer(large))).code).toBe("CUSTOMER_ALREADY_LINKED");
       expect(shown().map(([route]) => route)).toEqual(["link", "link", "synchronize"]);
     });
+    test("tells the rest also past what cannot succeed, and rejects with the refusal", async () => {
+      service.answer(
+        aRefusal(409, "CUSTOMER_ALREADY_LINKED"),
+        aRefusal(404, "CUSTOMER_NOT_FOUND"),
+        aRefusal(400, "INVALID_TRANSACTION"),
+      );
+      expect((await failureOf(aClient().linkIosStoreCustomer(large))).code).toBe("CUSTOMER_ALREADY_LINKED");
+      expect(shown().map(([route]) => route)).toEqual(["link", "synchronize", "synchronize"]);
+    });
     test.each([
       [400, "INVALID_TRANSACTION", 1],
       [401, "INVALID_CREDENTIAL", 1],
@@ -300,12 +309,26 @@ describe("an iOS link", () => {
       expect((await failureOf(aClient().linkIosStoreCustomer(large))).code).toBe(code);
       expect(service.requests).toHaveLength(requests);
     });
-    test("rejects with a failure that comes after the refusal, so that all of it is sent again", async () => {
-      service.answer(aRefusal(409, "CUSTOMER_ALREADY_LINKED"), aRefusal(503, "INTERNAL_ERROR"));
-      expect(await failureOf(aClient().linkIosStoreCustomer(large))).toMatchObject({
-        code: "INTERNAL_ERROR",
-        isTemporary: true,
-      });
+    test.each<[string, StubAnswer, number]>([
+      ["TOO_MANY_REQUESTS", aRefusal(429, "TOO_MANY_REQUESTS", { "Retry-After": "300" }), 2],
+      ["INTERNAL_ERROR", aRefusal(503, "INTERNAL_ERROR"), 5],
+      ["UNREACHABLE", (_, response) => void response.destroy(), 5],
+    ])(
+      "rejects with %s, which is temporary, and ends there, so that all of it is sent again",
+      async (code, failure, requests) => {
+        service.answer(aRefusal(409, "CUSTOMER_ALREADY_LINKED"), failure);
+        expect(await failureOf(aClient().linkIosStoreCustomer(large))).toMatchObject({
+          code,
+          isTemporary: true,
+        });
+        expect(service.requests).toHaveLength(requests);
+      },
+    );
+    test("ends with a caller's signal", async () => {
+      const gone = new Error("gone");
+      const controller = new AbortController();
+      service.answer(aRefusal(409, "CUSTOMER_ALREADY_LINKED"), () => controller.abort(gone));
+      await expect(aClient().linkIosStoreCustomer(large, { signal: controller.signal })).rejects.toBe(gone);
     });
   });
 });
