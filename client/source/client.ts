@@ -33,7 +33,7 @@ export interface EntitlementsClient {
    *
    * If a link is refused with 409, the rest is sent without the account: it links nothing, and the service gets to know
    * every refund. What cannot succeed is then left out. A temporary failure ends the call: send all of it again. What
-   * nobody owns in the rest stays unlinked until a link that is not refused brings it again.
+   * leads to no account in the rest stays unlinked until a link that is not refused brings it again.
    *
    * @returns the last answer, which covers all of it
    * @throws EntitlementsError the 409, once the rest was sent; a temporary failure, or any before the 409, at once
