@@ -134,6 +134,19 @@ const ofMovingEnd = ({ startsAt }: Line, after: Instant, asked: Instant): readon
   return sparseUpTo(from, from + PASS_KEPT, after, "renewal");
 };
 
+/**
+ * Whether the renewal info is about a period of which no transaction is known: one that ends later, or one since which the store has not
+ * signed this period, as after an upgrade to a shorter plan.
+ */
+const namesAnother = (
+  { verifiedAt }: Line,
+  endsAt: Instant,
+  { periodEndsAt, isInBillingRetry, signedAt }: Renewal,
+): boolean =>
+  !isInBillingRetry &&
+  periodEndsAt !== null &&
+  (periodEndsAt > endsAt || (periodEndsAt !== endsAt && periodEndsAt > signedAt && signedAt > verifiedAt));
+
 const ofRunningPeriod = (
   period: Line,
   endsAt: Instant,
@@ -160,9 +173,9 @@ const ofRunningPeriod = (
     ...(graceEndsAt !== null && graceEndsAt > endsAt
       ? upTo(last, denseAfter(graceEndsAt, after), "grace-period-end")
       : []),
-    ...(renewal?.periodEndsAt != null && renewal.periodEndsAt > endsAt && !renewal.isInBillingRetry
+    ...(renewal?.periodEndsAt != null && namesAnother(period, endsAt, renewal)
       ? upTo(
-          last,
+          renewal.periodEndsAt > endsAt ? last : renewal.periodEndsAt,
           asked === null ? denseAfter(renewal.signedAt, after) : periodic(startsAt, DAY, after),
           "renewal-unseen",
         )

@@ -141,6 +141,27 @@ describe("an iOS subscription is refreshed after", () => {
     const renewal = aRenewal({ periodEndsAt: END + 30 * DAY, signedAt: NOW });
     expectNext(aPurchase({ renewal }), NOW, NOW + 5 * SECOND, "renewal-unseen");
   });
+  test("of which only the renewal info knows, though the known period ends later, as an upgrade to a shorter plan", () => {
+    const year = aLine({ startsAt: NOW - 100 * DAY, endsAt: NOW + 265 * DAY, verifiedAt: NOW - 100 * DAY });
+    const after = (renewal: Parameters<typeof aRenewal>[0], line = year) =>
+      nextRefresh(
+        aPurchase({
+          lines: [line],
+          renewal: aRenewal({ periodEndsAt: NOW + 30 * DAY, signedAt: NOW, ...renewal }),
+        }),
+        NOW,
+      );
+    expect(after({})).toEqual({ at: NOW + 5 * SECOND, because: "renewal-unseen" });
+    const others = [
+      after({ isInBillingRetry: true }),
+      // What is signed since says that the year goes on.
+      after({}, { ...year, verifiedAt: NOW }),
+      // A period before the year.
+      after({ periodEndsAt: NOW }),
+      after({ periodEndsAt: NOW + 265 * DAY }),
+    ];
+    for (const refresh of others) expect(refresh?.because).not.toBe("renewal-unseen");
+  });
 
   describe("an upgrade", () => {
     const upgraded = aLine({ transactionIdentifier: "1", standing: "expired", endsAt: END + 90 * DAY });
