@@ -105,22 +105,31 @@ const deliveredOf = async (
   return new Map([...known.purchases].map(([text, stored]) => [text, isDelivered(stored) ? stored : null]));
 };
 
-/** The entries of a page that nobody has got. They may be many, so they are read together, and take no time from the others. */
-const unclaimedOf = async (
+/**
+ * Whether somebody has got each entry of a page; an entry whose purchase could not be read is missing. There may be many, so they are
+ * read together, and take no time from the others.
+ */
+const claimsOf = async (
   run: AcknowledgementRun,
   page: readonly DueAcknowledgement[],
-): Promise<ReadonlySet<DueAcknowledgement>> => {
+): Promise<ReadonlyMap<DueAcknowledgement, "claimed" | "unclaimed">> => {
   const byApplication = [...Map.groupBy(page, ({ application }) => application)];
-  const unclaimed = await Promise.all(
+  const claims = await Promise.all(
     byApplication.map(async ([application, entries]) => {
       const purchases = entries.map(({ purchase }) => purchase);
-      const nothingKnown = new Map<string, null>();
-      // One that cannot be read must not hold up the others: each is read alone when it is tried.
-      const delivered = await deliveredOf(run, application, purchases).catch(() => nothingKnown);
-      return entries.filter(({ purchase }) => delivered.get(referenceText(purchase)) === null);
+      const delivered = await deliveredOf(run, application, purchases).catch((error: unknown) => {
+        // One that cannot be read must not hold up the others: each is read alone when it is tried.
+        run.onFailure(error);
+        return null;
+      });
+      if (delivered === null) return [];
+      return entries.map((due) => {
+        const stored = delivered.get(referenceText(due.purchase)) ?? null;
+        return [due, stored === null ? "unclaimed" : "claimed"] as const;
+      });
     }),
   );
-  return new Set(unclaimed.flat());
+  return new Map(claims.flat());
 };
 
 /** Whether the answer says something of the purchase that is not stored. */
@@ -187,13 +196,13 @@ const tryOne = async (
   rejected: Set<ApplicationId>,
 ): Promise<Outcome> => {
   const { directory, androidStore } = run;
+  const stored = await deliveredOf(run, due.application, [due.purchase]);
+  const delivered = stored.get(referenceText(due.purchase)) ?? null;
+  if (delivered === null) return "unclaimed";
   if (unusable.has(credentialOf(due))) return "unsettled";
   const application = await directory.byIdentifier(due.application);
   const configuration = application?.androidStore.find(({ packageName }) => packageName === due.packageName);
   if (configuration === undefined) return "unsettled";
-  const stored = await deliveredOf(run, due.application, [due.purchase]);
-  const delivered = stored.get(referenceText(due.purchase)) ?? null;
-  if (delivered === null) return "unclaimed";
   const { purchaseToken, productKind } = due;
   const answer = await androidStore.lookUp(configuration, {
     purchaseToken,
@@ -248,19 +257,20 @@ export const acknowledgeDuePurchases = async (
     report.oldest = Math.max(report.oldest, run.now() - dueSince);
     if (deadline - run.now() < NEAR_MILLISECONDS) report.nearDeadline += 1;
   };
-  const settle = async (due: DueAcknowledgement): Promise<void> => {
-    const tried = await tryOne(run, due, unusable, rejected).catch((error: unknown): Outcome => {
+  const tried = (due: DueAcknowledgement): Promise<Outcome> =>
+    tryOne(run, due, unusable, rejected).catch((error: unknown) => {
       run.onFailure(error);
       return "unsettled";
     });
+  const settle = async (due: DueAcknowledgement, outcome: Outcome): Promise<void> => {
     // The store was not asked about one that nobody has got.
-    if (tried !== "unclaimed") {
-      const isSetback = tried !== "done" && tried !== "failed";
+    if (outcome !== "unclaimed") {
+      const isSetback = outcome !== "done" && outcome !== "failed";
       const credential = credentialOf(due);
       setbacks.set(credential, isSetback ? (setbacks.get(credential) ?? 0) + 1 : 0);
     }
     const isRemoved =
-      leaves(tried, due, run.now()) &&
+      leaves(outcome, due, run.now()) &&
       (await run.queue.remove(due).then(
         () => true,
         (error: unknown) => {
@@ -268,9 +278,9 @@ export const acknowledgeDuePurchases = async (
           return false;
         },
       ));
-    if (tried === "unclaimed") return;
+    if (outcome === "unclaimed") return;
     if (!isRemoved) countDue(due);
-    else if (tried === "done") report.done += 1;
+    else if (outcome === "done") report.done += 1;
     else if (due.purchase.environment === "production") report.failed += 1;
   };
   const isTimeOver = (): boolean => run.now() >= until;
@@ -289,21 +299,25 @@ export const acknowledgeDuePurchases = async (
     let mayRemove = MOST_REMOVED;
     for await (const page of run.queue.waiting(shard)) {
       if (isTimeOver()) break;
-      const unclaimed = await unclaimedOf(run, page);
-      for (const due of page)
-        if (unclaimed.has(due)) {
+      const claims = await claimsOf(run, page);
+      for (const due of page) {
+        const claim = claims.get(due);
+        if (claim === "unclaimed") {
           if (isTimeOver() || mayRemove === 0 || !leaves("unclaimed", due, run.now())) continue;
           mayRemove -= 1;
-          await settle(due);
+          await settle(due, "unclaimed");
         } else if (isTimeOver() || isPutOff(due)) keep(due);
-        else await settle(due);
+        // These may be many too, so none of them is read again.
+        else if (claim === "claimed" && unusable.has(credentialOf(due))) await settle(due, "unsettled");
+        else await settle(due, await tried(due));
+      }
     }
     // By the time of the run, so that no entry and no package is always last.
     const moment = run.now();
     const lists = [...putOff.values()].map((kept) => beginningAt(kept.items(), moment));
     for (const due of alternating(beginningAt(lists, minute))) {
       if (isTimeOver()) countDue(due);
-      else await settle(due);
+      else await settle(due, await tried(due));
     }
   };
   const shards = Array.from({ length: run.queue.shards }, (_, shard) => work(shard));

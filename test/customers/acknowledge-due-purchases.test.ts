@@ -186,6 +186,48 @@ describe("a purchase without an account", () => {
     expect(await world.at(NOW + 3 * DAY).run()).toEqual(NOTHING);
     expect([isAcknowledged(token), await world.queued()]).toEqual([false, 0]);
   });
+
+  test("is neither due nor kept for longer: unclaimed, of a package that is configured no more", async () => {
+    const world = aWorld();
+    await world.at(NOW).hear(buy());
+    const withoutPackage = { ...world.configured, androidStore: [] };
+    const runAt = (moment: number) => world.at(moment).run(undefined, undefined, withoutPackage);
+    expect(await runAt(NOW + 3 * DAY - 1)).toEqual(NOTHING);
+    expect(await world.queued()).toBe(1);
+    expect(await runAt(NOW + 3 * DAY)).toEqual(NOTHING);
+    expect(await world.queued()).toBe(0);
+  });
+
+  test("is neither due nor kept for longer: unclaimed, of a package whose credential is rejected", async () => {
+    const world = aWorld();
+    const [linked, unclaimed] = [buy(), buy()];
+    await linkedButNotAcknowledged(world, linked);
+    await world.at(NOW).hear(unclaimed);
+    const queue = createAcknowledgementQueue(table);
+    const waiting = await waitingIn(queue);
+    // The linked one comes first: with it the run learns of the rejection.
+    const inOrder = [linked, unclaimed].flatMap((token) =>
+      waiting.filter(({ purchaseToken }) => purchaseToken === token),
+    );
+    const refused = { status: 400, body: { error: "invalid_grant" } };
+    const runAt = async (moment: number) => {
+      local.sandbox.failNext("token", refused, refused);
+      const report = await world.at(moment).run(undefined, {
+        ...queue,
+        shards: 1,
+        waiting: async function* () {
+          yield inOrder;
+        },
+      });
+      local.sandbox.clearFaults();
+      return report;
+    };
+    const oneDue = { ...NOTHING, due: 1, nearDeadline: 1, credentialRejectedOf: [world.application] };
+    expect(await runAt(NOW + 3 * DAY - 1)).toEqual({ ...oneDue, oldest: 3 * DAY - 1 });
+    expect(await world.queued()).toBe(2);
+    expect(await runAt(NOW + 3 * DAY)).toEqual({ ...oneDue, oldest: 3 * DAY });
+    expect((await waitingIn(queue)).map(({ purchaseToken }) => purchaseToken)).toEqual([linked]);
+  });
 });
 
 test("a failed acknowledgement stays due, is retried, and is done once it succeeds", async () => {
@@ -571,9 +613,9 @@ test("an acknowledgement that always fails does not block those behind it", asyn
     shards: ACKNOWLEDGEMENT_SHARDS,
     waiting: async function* (shard) {
       if (shard > 0) return;
-      // Three pages of items whose application no longer exists.
+      // Three pages of items whose package is configured no more.
       for (let page = 0; page < 3; page += 1)
-        yield Array.from({ length: 50 }, () => ({ ...ofOld, application: applicationId(uuid()) }));
+        yield Array.from({ length: 50 }, () => ({ ...ofOld, packageName: "com.example.gone" }));
       yield [ofGood];
     },
     remove: ({ purchase }) => Promise.resolve(void removed.push(purchase.key)),

@@ -16,10 +16,14 @@ const RUN = 35_000;
 const READ = 10;
 const CALL = 200;
 
-/** How a purchase's acknowledgement goes: nobody has linked the purchase, its item cannot be read, the store refuses, or it accepts. */
-type Kind = "unclaimed" | "unreadable" | "refused" | "good";
+/**
+ * How a purchase's acknowledgement goes: nobody has linked the purchase, its item cannot be read, the store rejects the credential, it
+ * refuses the acknowledgement, or it accepts.
+ */
+type Kind = "unclaimed" | "unreadable" | "rejected" | "refused" | "good";
 
 const UNREADABLE = new Error("The item cannot be read.");
+const UNREADABLE_PAGE = new Error("An item of the page cannot be read.");
 
 /** A queue of one shard, in memory; entry number n is due n milliseconds after the first. */
 const aQueue = (...bursts: readonly (readonly [count: number, kind: Kind, packageName: string])[]) => {
@@ -77,6 +81,8 @@ const aQueue = (...bursts: readonly (readonly [count: number, kind: Kind, packag
         asked.push(purchaseToken);
         const due = waiting.find((one) => one.purchaseToken === purchaseToken);
         if (due === undefined) throw new Error("It waits.");
+        if (kinds.get(purchaseToken) === "rejected")
+          return after(CALL, { outcome: "credential-rejected", status: 401, reason: null });
         return after(CALL, {
           outcome: "verified",
           purchase: purchaseOf(purchaseToken),
@@ -112,7 +118,8 @@ const aQueue = (...bursts: readonly (readonly [count: number, kind: Kind, packag
     refreshes: { set: () => Promise.resolve("written"), sourceOf: () => Promise.resolve(null) },
     table: {
       findFacts: async (_, __, purchases) => {
-        if (purchases.some(({ key }) => kinds.get(key) === "unreadable")) throw UNREADABLE;
+        if (purchases.some(({ key }) => kinds.get(key) === "unreadable"))
+          throw purchases.length > 1 ? UNREADABLE_PAGE : UNREADABLE;
         return after(
           READ,
           knownFacts(purchases.map(({ key }) => stored(purchaseOf(key), { customer: customerId(key) }))),
@@ -136,10 +143,13 @@ const aQueue = (...bursts: readonly (readonly [count: number, kind: Kind, packag
     failures,
     waiting: () => waiting.length,
     /** Keys of the purchases that the store was asked about in a run. */
-    runAt: async (moment: number): Promise<{ report: AcknowledgementReport; tried: readonly string[] }> => {
+    runAt: async (
+      moment: number,
+      time = RUN,
+    ): Promise<{ report: AcknowledgementReport; tried: readonly string[] }> => {
       now = moment;
       asked.length = 0;
-      const report = await acknowledgeDuePurchases(run, moment + RUN);
+      const report = await acknowledgeDuePurchases(run, moment + time);
       return { report, tried: [...asked] };
     },
   };
@@ -180,6 +190,47 @@ test("each of a package's refused purchases has its turn, and all are counted in
   expect(tried.size).toBeGreaterThan(1900);
 });
 
+test("purchases that are given up, as nobody has linked them, are no reason to put off their package's others", async () => {
+  const queue = aQueue(
+    [4, "unclaimed", "com.example.a"],
+    [1, "good", "com.example.a"],
+    [100, "good", "com.example.b"],
+  );
+  const { report, tried } = await queue.runAt(NOW + 3 * DAY + HOUR, 5000);
+  expect(report.done).toBeGreaterThan(1);
+  expect(tried[0]).toMatch(/^com\.example\.a /);
+});
+
+test("the second round begins with another package each minute, so that none is always last", async () => {
+  const packages = ["com.example.a", "com.example.b", "com.example.c"];
+  const queue = aQueue(...packages.map((name) => [10, "refused", name] as const));
+  const firstRound = packages.length * 3;
+  const begins = new Set<string>();
+  for (let minute = 0; minute < packages.length; minute += 1) {
+    // There is time for the first round and the first try of the second.
+    const { tried } = await queue.runAt(NOW + HOUR + minute * MINUTE, firstRound * 2 * (READ + CALL) + 100);
+    expect(tried).toHaveLength(firstRound + 1);
+    begins.add(tried.at(-1)?.split(" ")[0] ?? "");
+  }
+  expect([...begins].toSorted()).toEqual(packages);
+});
+
+test("however many purchases a package has whose credential is rejected, those of others are tried", async () => {
+  const queue = aQueue([10_000, "rejected", "com.example.a"], [1, "good", "com.example.b"]);
+  const { report, tried } = await queue.runAt(NOW + HOUR);
+  expect(report).toMatchObject({ done: 1, due: 10_000, credentialRejectedOf: [APPLICATION] });
+  expect(tried).toHaveLength(2);
+});
+
+test("a purchase that nobody has linked is not due, though its page cannot be read and its credential is rejected", async () => {
+  const queue = aQueue(
+    [1, "rejected", "com.example.a"],
+    [1, "unreadable", "com.example.a"],
+    [3, "unclaimed", "com.example.a"],
+  );
+  expect((await queue.runAt(NOW + HOUR)).report).toMatchObject({ done: 0, due: 2 });
+});
+
 test("a purchase that cannot be read holds up no other of its page, and is counted", async () => {
   const queue = aQueue(
     [1, "unreadable", "com.example.a"],
@@ -187,7 +238,7 @@ test("a purchase that cannot be read holds up no other of its page, and is count
     [1, "good", "com.example.a"],
   );
   expect((await queue.runAt(NOW + HOUR)).report).toMatchObject({ done: 1, due: 1 });
-  expect(queue.failures).toEqual([UNREADABLE]);
+  expect(queue.failures).toEqual([UNREADABLE_PAGE, UNREADABLE]);
 });
 
 test("purchases that nobody has linked are given up some at a time, and are counted neither as due nor as failed", async () => {
