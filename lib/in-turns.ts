@@ -32,9 +32,10 @@ export interface Kept<T> {
 }
 
 /**
- * Keeps items of a stream, `most` at most, evenly spread over it, and others in the next turn: of a stream that stays the same, each
- * is kept once in `2 * length / most` consecutive turns.
+ * Keeps at most `most` items of a stream: all of them, or every second one, every fourth, and so on. The next turn keeps other items. If
+ * the stream does not change, each item is kept in at least one of any `2 * length / most` consecutive turns.
  *
+ * @param turn number of the turn; the next turn has the next number
  * @param leave takes each item that is not kept
  */
 export const keepingSome = <T>(most: number, turn: number, leave: (item: T) => void): Kept<T> => {

@@ -27,7 +27,7 @@ export const METRICS = {
   acknowledgementsDue: "AcknowledgementsDue",
   /** Age of the oldest production acknowledgement that a run leaves due, in milliseconds. */
   acknowledgementAge: "AcknowledgementAge",
-  /** Production purchases still due that the store refunds in less than a day. */
+  /** Production purchases still due, less than a day from the store's deadline or past it. */
   acknowledgementsNearDeadline: "AcknowledgementsNearDeadline",
   /** Acknowledgements given up in production: of a purchase that the store has dropped, or past the store's deadline. */
   acknowledgementsFailed: "AcknowledgementsFailed",
