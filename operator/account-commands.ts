@@ -136,7 +136,7 @@ export const unlinkAccount = async (
   };
 };
 
-/** Erases every customer of an account. */
+/** Erases every customer of an account, and what stores asked about the account. */
 export const eraseAccount = async (
   session: Session,
   confirmation: Confirmation,
@@ -172,11 +172,13 @@ export const eraseAccount = async (
     erased.push(customerIdentifier);
     confirmation.progress(`erased ${erased.length} of ${counted(customers.length, "customer")}`);
   }
+  const requests = await operations.forgetAccountRequests(application.identifier, account, authority);
+  const deleted = requests === 0 ? "" : " What stores asked about it is deleted.";
   return {
     json: { applicationAccountIdentifier: account, erasedCustomers: erased },
     text:
       erased.length === 0
-        ? `No customer is linked to account ${account}. To complete an interrupted erasure, run customer erase for the customers that application audit lists.`
+        ? `No customer is linked to account ${account}.${deleted} To complete an interrupted erasure, run customer erase for the customers that application audit lists.`
         : `Account ${account} is erased: ${counted(erased.length, "customer")}.`,
   };
 };

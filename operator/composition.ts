@@ -6,6 +6,7 @@ import { findCustomersKnownAs } from "../lib/administration/find-customers.ts";
 import type { Authority, HashAccounts } from "../lib/administration/audit.ts";
 import {
   eraseCustomer,
+  forgetAccountRequests,
   unlinkCustomer,
   type Erasure,
   type Operations,
@@ -158,6 +159,8 @@ export const composeOperations = (
       progress: (erased: Erasure) => void,
       options: { readonly account?: AccountId } = {},
     ) => eraseCustomer(operations, application, customer, authority, progress, options),
+    forgetAccountRequests: (application: ApplicationId, account: AccountId, authority: Authority) =>
+      forgetAccountRequests(operations, application, account, authority),
     reproject: (
       application: Application,
       after: ScanPosition | null,

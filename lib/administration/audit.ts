@@ -107,8 +107,8 @@ export interface SoughtAccount {
   readonly customers: ReadonlySet<CustomerId>;
 }
 
-/** Actions on a whole account rather than on one customer. */
-const OF_AN_ACCOUNT: ReadonlySet<string> = new Set(["export"] satisfies AuditAction[]);
+/** Actions on a whole account, where they name no customer. */
+const OF_AN_ACCOUNT: ReadonlySet<string> = new Set(["export", "erase"] satisfies AuditAction[]);
 
 /**
  * Whether an entry is about an account. `unknown`: it is about an account or a customer, but whether it is this account is

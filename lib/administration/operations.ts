@@ -28,16 +28,22 @@ export type ForgetTold = (
   begin: () => Promise<void>,
 ) => Promise<number>;
 
+/** Whom a message must name to be deleted: one of the customers, or the account. */
+export interface ErasedNames {
+  readonly customers: readonly CustomerId[];
+  readonly account: AccountId | null;
+}
+
 /**
- * Deletes what stores asked of the application about erased customers, as far as it still waits for a destination. Safe
- * to repeat after an interruption.
+ * Deletes what stores asked of the application about somebody erased, as far as it still waits for a destination. Safe to
+ * repeat after an interruption.
  *
  * @param begin called before the first write, if there is one
  * @returns number of deleted messages
  */
 export type ForgetRequests = (
   application: ApplicationId,
-  customers: readonly CustomerId[],
+  names: ErasedNames,
   begin: () => Promise<void>,
 ) => Promise<number>;
 
@@ -222,7 +228,8 @@ export const eraseCustomer = async (
     progress(counts());
   }
   const erased = [identifier, ...aliases];
-  const requests = await operations.forgetRequests(application, erased, recordCompletion);
+  const names = { customers: erased, account: null };
+  const requests = await operations.forgetRequests(application, names, recordCompletion);
   const told = await operations.forgetTold(application, erased, left, now(), recordCompletion);
   // Aliases go last: purchases stored for them are found through them.
   await table.forget(application, [...aliases]);
@@ -232,3 +239,22 @@ export const eraseCustomer = async (
 
 /** The customer is no longer linked to the given account. */
 const LEFT = Symbol("left");
+
+/**
+ * Deletes what stores asked of the application and names the account, also about a customer that has moved to another account since.
+ * Completes the erasure of an account, after that of its customers. Audited if there is any.
+ *
+ * @returns number of deleted messages
+ */
+export const forgetAccountRequests = (
+  { forgetRequests, audit, hashAccounts, now, newEntry }: Operations,
+  application: ApplicationId,
+  account: AccountId,
+  authority: Authority,
+): Promise<number> =>
+  forgetRequests(application, { customers: [], account }, async () => {
+    const accounts = await hashAccounts(application, [account]);
+    const what = ["begun: what stores asked about the account and waits for destinations"];
+    const entry = auditEntry("erase", now(), authority, { accounts, what });
+    await audit.record(application, { entryIdentifier: newEntry(), entry });
+  });

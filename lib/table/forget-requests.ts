@@ -1,6 +1,5 @@
 import * as z from "zod/mini";
 import type { ForgetRequests } from "../administration/operations.ts";
-import { customerId } from "../identifiers.ts";
 import { once } from "../once.ts";
 import { createApplicationReader } from "./application-reader.ts";
 import { createBatchWriter } from "./batch-writer.ts";
@@ -9,7 +8,15 @@ import { destinationPartition, requestDeliveryKey, REQUESTS } from "./keys.ts";
 import { queryPages } from "./query.ts";
 import { knownItems, type Table } from "./table.ts";
 
-const aboutCustomer = once(() => z.object({ customerIdentifier: z.string() }));
+/** What is read of a request: its other attributes may be of another version. */
+const waitingRequest = once(() => z.pick(requestDeliveryItem(), { request: true, data: true }));
+
+const about = once(() =>
+  z.object({
+    customerIdentifier: z.nullish(z.string()),
+    applicationAccountIdentifier: z.nullish(z.string()),
+  }),
+);
 
 /** Implements {@link ForgetRequests}. Reads every request that waits for the application: there are few. */
 export const createForgetRequests = (
@@ -18,17 +25,23 @@ export const createForgetRequests = (
 ): ForgetRequests => {
   const writeAll = createBatchWriter(table, pause);
   const { load } = createApplicationReader(table);
-  return async (application, customers, begin) => {
-    const erased = new Set(customers);
+  return async (application, { customers, account }, begin) => {
+    const erased = new Set<string>(customers);
+    const isNamed = (data: unknown): boolean => {
+      const named = about().safeParse(data);
+      if (!named.success) return false;
+      const { customerIdentifier, applicationAccountIdentifier } = named.data;
+      const isOfCustomer = customerIdentifier != null && erased.has(customerIdentifier);
+      return isOfCustomer || (account !== null && applicationAccountIdentifier === account);
+    };
     const { destinations = [] } = (await load(application)) ?? {};
     let deleted = 0;
     for (const { name } of destinations) {
       const query = { pk: destinationPartition(application, name), sortKeyPrefix: REQUESTS };
       for await (const page of queryPages(table, query)) {
-        const found = knownItems(requestDeliveryItem, page).flatMap(({ request, data }) => {
-          const about = aboutCustomer().safeParse(data);
-          return about.success && erased.has(customerId(about.data.customerIdentifier)) ? [request] : [];
-        });
+        const found = knownItems(waitingRequest, page).flatMap(({ request, data }) =>
+          isNamed(data) ? [request] : [],
+        );
         if (found.length === 0) continue;
         if (deleted === 0) await begin();
         await writeAll(found.map((request) => ({ delete: requestDeliveryKey(application, name, request) })));

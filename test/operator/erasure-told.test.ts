@@ -3,7 +3,7 @@ import { byCredential, owned, refunded } from "../customers/world.ts";
 import type { ResolvedCustomer } from "../../lib/customers/store-facts.ts";
 import { accountId } from "../../lib/identifiers.ts";
 import { requestDeliveryPut } from "../../lib/table/deliveries.ts";
-import { toldKey } from "../../lib/table/keys.ts";
+import { requestDeliveryKey, toldKey } from "../../lib/table/keys.ts";
 import { lookWrite } from "../../lib/table/looks.ts";
 import { transact } from "../../lib/table/transactions.ts";
 import { setAttributes } from "../../lib/table/writes.ts";
@@ -139,6 +139,15 @@ describe("what a store asks of the application about an erased person, while it 
         ),
       );
   };
+  const eraseAccount = (
+    application: ToldApplication,
+    account: string,
+    environment: Record<string, string> = {},
+  ) =>
+    given.operator.run(
+      ["account", "erase", application.identifier, account, "--reason", "asked", "--yes"],
+      environment,
+    );
   const waiting = async (application: ToldApplication) =>
     (await application.itemsOf("#DESTINATION#"))
       .flatMap(({ request }) => (request === undefined ? [] : [request]))
@@ -162,6 +171,97 @@ describe("what a store asks of the application about an erased person, while it 
     expect(await waiting(application)).toEqual(
       ["of-another-version", "of-nobody", "of-other"].flatMap((one) => [one, one]),
     );
+  });
+
+  test("goes with the account that it names, although its customer has moved to another", async () => {
+    const application = await anApplication(given, [BACKEND, BUS]);
+    const world = await application.world();
+    const moved = await world.store({ purchases: [owned("1")] }, byCredential("a"));
+    await world.store({ purchases: [owned("2")] }, byCredential("a"));
+    const customerIdentifier = moved?.identifier;
+    await wait(application, "of-a", { customerIdentifier, applicationAccountIdentifier: "a" });
+    await world.unlink(moved, "b");
+    await wait(application, "of-b", { customerIdentifier, applicationAccountIdentifier: "b" });
+    await wait(application, "of-nobody", { customerIdentifier: null, applicationAccountIdentifier: null });
+    expect(await eraseAccount(application, "a")).toMatchObject({
+      code: 0,
+      out: expect.stringContaining("is erased: 1 customer."),
+    });
+    expect(await waiting(application)).toEqual(["of-b", "of-b", "of-nobody", "of-nobody"]);
+    // It is the customer's, whatever account it names.
+    await wait(application, "of-c", { customerIdentifier, applicationAccountIdentifier: "c" });
+    expect(await eraseAccount(application, "b")).toMatchObject({ code: 0 });
+    expect(await waiting(application)).toEqual(["of-nobody", "of-nobody"]);
+  });
+
+  test("goes with an account that has no customer any more, which the audit records", async () => {
+    const application = await anApplication(given, [BACKEND, BUS]);
+    const world = await application.world();
+    const moved = await world.store({ purchases: [owned("1")] }, byCredential("a"));
+    const customerIdentifier = moved?.identifier;
+    await wait(application, "of-a", { customerIdentifier, applicationAccountIdentifier: "a" });
+    await world.unlink(moved, "b");
+    const audited = async () =>
+      (await application.itemsOf("#AUDIT")).filter(({ action }) => action === "erase");
+    expect(await eraseAccount(application, "a")).toMatchObject({
+      code: 0,
+      out: expect.stringContaining(
+        "No customer is linked to account a. What stores asked about it is deleted.",
+      ),
+    });
+    expect(await waiting(application)).toEqual([]);
+    const once = [
+      expect.objectContaining({
+        customer: null,
+        accounts: [expect.any(String)],
+        what: ["begun: what stores asked about the account and waits for destinations"],
+      }),
+    ];
+    expect(await audited()).toEqual(once);
+    expect((await eraseAccount(application, "a")).out).not.toContain("What stores asked");
+    expect(await audited()).toEqual(once);
+  });
+
+  test("goes without the master secret; the audit then counts the entry as one of an unknown account", async () => {
+    const application = await anApplication(given, [BACKEND, BUS]);
+    await wait(application, "of-a", { customerIdentifier: null, applicationAccountIdentifier: "a" });
+    expect(await eraseAccount(application, "a", { MASTER_SECRET: "nowhere" })).toMatchObject({ code: 0 });
+    expect(await waiting(application)).toEqual([]);
+    const words = ["application", "audit", application.identifier, "--account", "b", "--json"];
+    expect((await given.operator.run(words)).json()).toMatchObject({
+      audit: [{ action: "apply" }],
+      entriesOfUnknownAccount: 1,
+    });
+  });
+
+  test("stays with the account's other customers where one of them is erased", async () => {
+    const application = await anApplication(given, [BACKEND, BUS]);
+    const world = await application.world();
+    const [erased, other] = await Promise.all(
+      ["1", "2"].map((key) => world.store({ purchases: [owned(key)] }, byCredential("a"))),
+    );
+    for (const [request, customer] of [
+      ["of-erased", erased],
+      ["of-other", other],
+    ] as const)
+      await wait(application, request, {
+        customerIdentifier: customer?.identifier,
+        applicationAccountIdentifier: "a",
+      });
+    expect(await erase(application, erased ?? null)).toMatchObject({ code: 0 });
+    expect(await waiting(application)).toEqual(["of-other", "of-other"]);
+  });
+
+  test("goes although a later version wrote its other attributes in another form", async () => {
+    const application = await anApplication(given, [BACKEND, BUS]);
+    const world = await application.world();
+    const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
+    const data = JSON.stringify({ customerIdentifier: customer?.identifier });
+    const Item = { ...requestDeliveryKey(application.identifier, "bus", "later"), request: "later", data };
+    await given.table.client.send(new PutCommand({ TableName: given.table.name, Item }));
+    expect(await waiting(application)).toEqual(["later"]);
+    expect(await erase(application, customer)).toMatchObject({ code: 0 });
+    expect(await waiting(application)).toEqual([]);
   });
 
   test("goes, however much waits", async () => {
