@@ -121,8 +121,8 @@ interface Tried {
   readonly due: DueRefresh;
   readonly outcome: RefreshOutcome | null;
   /**
-   * Time at which the store was to be asked: who asks for the refresh since then has not been answered. Null: it has stayed for that
-   * once in this turn.
+   * Time at which the store was asked. A question of somebody's since then has no answer yet, so the refresh stays due, once in a turn.
+   * Null: it has stayed in this turn already.
    */
   readonly askedAt: Instant | null;
 }
@@ -158,14 +158,14 @@ const nextOf = async (
   { due, askedAt }: Tried,
   asked: RefreshOutcome,
   isPaused: boolean,
-): Promise<Instant | null | "stays"> => {
+): Promise<Instant | null | "asked-again"> => {
   if (asked.outcome === "over") return null;
   const moment = now();
   const known = await table.findFacts(due.application, [], [due.purchase], moment);
   const stored = known.purchases.get(referenceText(due.purchase));
   if (stored === undefined) return null;
   const { askedForAt } = stored;
-  if (askedAt !== null && askedForAt !== null && askedForAt > askedAt) return "stays";
+  if (askedAt !== null && askedForAt !== null && askedForAt > askedAt) return "asked-again";
   const next = nextByFacts(stored, due, asked, { isPaused, moment });
   const again = askedForAt === null ? null : askedForAgain(askedForAt, moment);
   return again === null ? next : Math.min(next ?? Infinity, again);
@@ -177,12 +177,12 @@ const moveOn = async (
   tried: Tried,
   outcome: RefreshOutcome,
   isPaused: boolean,
-): Promise<"moved" | "stays"> => {
+): Promise<"settled" | "asked-again"> => {
   const to = await nextOf(run, tried, outcome, isPaused).catch((error: unknown) => {
     run.onFailure(error);
     return run.now() + UNREADABLE_STEP;
   });
-  return to === "stays" ? to : run.queue.move(tried.due, to, tried.askedAt);
+  return to === "asked-again" ? to : run.queue.move(tried.due, to, tried.askedAt);
 };
 
 /** Counts of a run so far, and the bundles and packages that it put off. */
@@ -259,18 +259,18 @@ const settle = async (
   failing: (due: DueRefresh) => QueueHealth | null,
   onWaiting: (due: DueRefresh, health: QueueHealth, dueSince: Instant) => void,
 ): Promise<readonly DueRefresh[]> => {
-  const settleOne = async (tried: Tried): Promise<"moved" | "stays"> => {
+  const settleOne = async (tried: Tried): Promise<"settled" | "asked-again"> => {
     const { due, outcome, askedAt } = tried;
-    if (outcome?.outcome === "stored") return "moved";
-    // Its bundle or package has failed before somebody asked: the next turn knows whether that one's pause was ended.
-    if (outcome === null && askedAt === null) return "stays";
+    if (outcome?.outcome === "stored") return "settled";
+    // It stayed because somebody asked, and its bundle or package is paused. The next turn reads whether an operator ended the pause.
+    if (outcome === null && askedAt === null) return "asked-again";
     const moment = run.now();
     const dueSince = due.dueSince ?? due.dueAt;
     const hasWaited = moment - dueSince >= MOVES_ON_AFTER;
     const health = failing(due);
     if (isUnanswered(outcome)) {
       // In a paused queue, unanswered ones stay at first.
-      if (isPaused && !hasWaited) return "moved";
+      if (isPaused && !hasWaited) return "settled";
       if (health !== null) {
         onWaiting(due, health, dueSince);
         if (outcome === null || !hasWaited)
@@ -278,17 +278,17 @@ const settle = async (
       }
     }
     // Not asked, and its pause has ended meanwhile: the next batch has it.
-    return outcome === null ? "moved" : moveOn(run, tried, outcome, isPaused || health !== null);
+    return outcome === null ? "settled" : moveOn(run, tried, outcome, isPaused || health !== null);
   };
   const settled = await Promise.all(
     batch.map((tried) =>
       settleOne(tried).catch((error: unknown) => {
         run.onFailure(error);
-        return "moved" as const;
+        return "settled" as const;
       }),
     ),
   );
-  return batch.flatMap(({ due }, index) => (settled[index] === "stays" ? [due] : []));
+  return batch.flatMap(({ due }, index) => (settled[index] === "asked-again" ? [due] : []));
 };
 
 /** Health after outcomes: the next failure of a row, healthy after an answer, otherwise as before. */

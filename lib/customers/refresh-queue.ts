@@ -43,14 +43,14 @@ export interface RefreshQueue {
   /** Ends the lease, if it is still the worker's, and stores the queue's health. */
   release(queue: QueueReference, lease: Pick<Lease, "worker">, health: RefreshQueueHealth): Promise<void>;
   /**
-   * Moves a refresh and the purchase's record of it to another time; null: removes it. A refresh that was moved
-   * meanwhile stays where it is: `moved`. So does one that somebody has asked for since the store was asked: `stays`.
+   * Moves a refresh and the purchase's record of it to another time; null: removes it. One that was moved meanwhile is left where it
+   * is, and is settled. One that somebody has asked for since the store was asked stays due: `asked-again`.
    *
    * @param askedAt time at which the store was asked about it; null: whether somebody has asked for it or not
    */
-  move(due: DueRefresh, to: Instant | null, askedAt: Instant | null): Promise<"moved" | "stays">;
+  move(due: DueRefresh, to: Instant | null, askedAt: Instant | null): Promise<"settled" | "asked-again">;
   /** Moves a refresh likewise, which keeps the time since which it has been due. */
-  putOff(due: DueRefresh, until: Instant, askedAt: Instant | null): Promise<"moved" | "stays">;
+  putOff(due: DueRefresh, until: Instant, askedAt: Instant | null): Promise<"settled" | "asked-again">;
   /**
    * Sets a refresh that somebody asks for, for a purchase as it was read. One that has this time already keeps its item.
    * `conflict`: the purchase has changed since.

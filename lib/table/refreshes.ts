@@ -79,7 +79,7 @@ export const createRefreshQueue = (table: Table): RefreshQueue => {
     { application, purchase, dueAt }: DueRefresh,
     to: PlannedRefresh | null,
     askedAt: Instant | null,
-  ): Promise<"moved" | "stays"> => {
+  ): Promise<"settled" | "asked-again"> => {
     const unchanged = askedAt === null ? refreshUnchanged(dueAt) : refreshUnaskedSince(dueAt, askedAt);
     const key = keys.purchase(application, purchase);
     const record: TransactItem = {
@@ -100,13 +100,13 @@ export const createRefreshQueue = (table: Table): RefreshQueue => {
     const moving = (there: PlannedRefresh | null) =>
       refreshWrites(name, application, purchase, { from: dueAt, to: there });
     const moved = await transact(table, [record, ...moving(to)]);
-    if (moved.outcome === "written") return "moved";
+    if (moved.outcome === "written") return "settled";
     if (!moved.failed.has(0)) throw moved.cause;
     // The purchase is gone, or its refresh was moved: this entry is a leftover. If it is asked for since, it stays due.
     const left = await transact(table, [check(name, key, refreshMoved(dueAt)), ...moving(null)]);
-    if (left.outcome === "written") return "moved";
+    if (left.outcome === "written") return "settled";
     if (!left.failed.has(0)) throw left.cause;
-    return "stays";
+    return "asked-again";
   };
 
   return {

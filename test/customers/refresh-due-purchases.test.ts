@@ -664,21 +664,23 @@ describe("a refresh that was asked for", () => {
       await refreshing.run({}, 1);
       expect(refreshing.asked).toHaveLength(2);
     });
-    test("is put off with a bundle that fails only if it came before", async () => {
-      const { refreshing, question, lifetime } = await withQuestion();
-      const { directory } = ofTwoBundles(refreshing);
-      let isMended = false;
+    test("is not put off with a bundle that fails, though others of the queue are asked about after it", async () => {
+      const { refreshing, world, question, lifetime } = await withQuestion();
+      const { directory, holdOther } = ofTwoBundles(refreshing);
+      // More than a second's share.
+      for (const other of names(40)) await holdOther(`other ${other}`, NOW - 2 * MINUTE);
+      let isAsked = false;
       refreshing.answering(async ({ purchase }, moment) => {
-        if (isMended) return owned(purchase.key, { ...lifetime, verifiedAt: moment });
-        if (refreshing.asked.length === 1) {
-          await question();
-          isMended = true;
-        }
+        if (purchase.key !== "1")
+          return owned(purchase.key, { endsAt: moment + 30 * DAY, verifiedAt: moment });
+        if (isAsked) return owned("1", { ...lifetime, verifiedAt: moment });
+        await question();
+        isAsked = true;
         return { outcome: "credential-rejected" };
       });
       await refreshing.run({ directory }, 1);
-      const [due] = Object.values(await queuedOf(refreshing.world));
-      expect(due).toBeLessThanOrEqual(NOW);
+      expect(refreshing.asked.filter(({ key }) => key !== "1")).toHaveLength(40);
+      expect((await queuedOf(world))["1"]).toBeLessThanOrEqual(NOW);
     });
     test("is made twice in a turn at most, however far ahead the clock of who asked is", async () => {
       const { refreshing, world, question } = await withQuestion();

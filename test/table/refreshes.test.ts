@@ -199,13 +199,13 @@ describe("a refresh that is moved", () => {
       () => queue.move(due, null, NOW - 1),
       () => queue.putOff(due, NOW + DAY, NOW - 1),
     ]) {
-      expect(await move()).toBe("stays");
+      expect(await move()).toBe("asked-again");
       expect([await queuedOf(world), await recordedOf(world)]).toEqual([{ 1: at }, { 1: at }]);
     }
-    expect(await queue.move(due, NOW + DAY, NOW)).toBe("moved");
+    expect(await queue.move(due, NOW + DAY, NOW)).toBe("settled");
     expect(await queuedOf(world)).toEqual({ 1: NOW + DAY });
-    expect(await queue.move(dueOf(reference, "1", NOW + DAY), NOW + 2 * DAY, null)).toBe("moved");
-    expect(await queue.move(dueOf(reference, "1", NOW + 2 * DAY), null, null)).toBe("moved");
+    expect(await queue.move(dueOf(reference, "1", NOW + DAY), NOW + 2 * DAY, null)).toBe("settled");
+    expect(await queue.move(dueOf(reference, "1", NOW + 2 * DAY), null, null)).toBe("settled");
     expect([await queuedOf(world), await recordedOf(world)]).toEqual([{}, {}]);
   });
   test("is deleted where its purchase was erased", async () => {
