@@ -7,7 +7,7 @@ import type { Holding } from "./holding.ts";
 import { momentAt } from "./moment.ts";
 import { beganBy, isPeriod, neverBegan } from "./periods.ts";
 import { isBeforeReplacement, type Line, type Purchase } from "./purchase.ts";
-import { graceEndOf } from "./renewal.ts";
+import { graceEndOf, type Renewal } from "./renewal.ts";
 import { statusAt } from "./status.ts";
 import type { Instant, Period } from "./time.ts";
 
@@ -42,28 +42,39 @@ export const withUnmapped = (catalog: Catalog): Catalog => {
   return { ...catalog, productOf };
 };
 
+/** How long a period may go on after its end: it may be renewed, unless the renewal info says that it will not be, or was not. */
+const leewayOf = (renewal: Renewal | null): number =>
+  renewal === null || (renewal.willRenew && !renewal.isInBillingRetry) ? INACTIVE_LEEWAY : 0;
+
 /**
  * Whether the App Store's renewal info names the end of a period of which no transaction is known, or a grace period after it. A later
- * end is that of a period which came after, if it was signed since.
+ * end is that of a period which came after, if it was signed since and not refunded before.
  */
 const isRenewedUnseen = (now: Instant, { renewal }: Purchase, periods: readonly Line[]): boolean => {
   if (renewal === null || renewal.periodEndsAt === null) return false;
   const { periodEndsAt, isInBillingRetry, signedAt } = renewal;
   const isSeen = periods.some(
-    ({ endsAt, verifiedAt }) =>
-      endsAt === periodEndsAt || ((endsAt ?? Infinity) > periodEndsAt && verifiedAt >= signedAt),
+    ({ endsAt, verifiedAt, revokedAt }) =>
+      endsAt === periodEndsAt ||
+      ((endsAt ?? Infinity) > periodEndsAt &&
+        verifiedAt >= signedAt &&
+        (revokedAt === null || revokedAt >= signedAt)),
   );
-  const end = Math.max(isInBillingRetry ? 0 : periodEndsAt, graceEndOf(periodEndsAt, renewal) ?? 0);
-  return !isSeen && end > now;
+  const paid = isInBillingRetry ? 0 : periodEndsAt + leewayOf(renewal);
+  return !isSeen && Math.max(paid, graceEndOf(periodEndsAt, renewal) ?? 0) > now;
 };
 
 /** Whether the period that began last is marked as upgraded, and nothing is known of the upgrade that runs in its place. */
 const isUpgradedUnseen = (now: Instant, purchase: Purchase, all: readonly Line[]): boolean => {
+  const events = eventsOf(all);
   // What was charged ahead, and never ran, says nothing of the upgrade.
-  const counting = new Set(countingOf(eventsOf(all)).map(({ line }) => line.transactionIdentifier));
-  const periods = all.filter(
-    (line) => line.standing === "expired" || (counting.has(line.transactionIdentifier) && !neverBegan(line)),
-  );
+  const counting = new Set(countingOf(events).map(({ line }) => line.transactionIdentifier));
+  const periods = events
+    .map(({ line }) => line)
+    .filter(
+      (line) =>
+        line.standing === "expired" || (counting.has(line.transactionIdentifier) && !neverBegan(line)),
+    );
   return periods.some(
     (period) =>
       period.standing === "expired" &&
@@ -87,7 +98,7 @@ const isUnended = (now: Instant, purchase: Purchase, all: readonly Line[]): bool
     ({ line }) =>
       line.standing === "entitled" &&
       line.revokedAt === null &&
-      (line.endsAt ?? 0) > now &&
+      (line.endsAt ?? 0) + leewayOf(purchase.renewal) > now &&
       !isBeforeReplacement(purchase, line),
   );
 

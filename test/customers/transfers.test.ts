@@ -249,7 +249,7 @@ describe("a customer that a credential has linked", () => {
         aRenewal({ periodEndsAt: NOW + 25 * DAY, signedAt: NOW - HOUR, ...more });
       expect(await claimedAt(NOW, [ended], says({ willRenew: true }))).toBe(STAYS);
       expect(await claimedAt(NOW, [ended], says({ willRenew: false }))).toBe(STAYS);
-      expect(await claimedAt(NOW + 25 * DAY, [ended], says({ willRenew: true }))).toBe("accepted");
+      expect(await claimedAt(NOW + 26 * DAY, [ended], says({ willRenew: true }))).toBe("accepted");
       expect(await claimedAt(NOW, [ended], says({ isInBillingRetry: true }))).toBe("accepted");
       const refunded = plan("2", "monthly", NOW - 5 * DAY, NOW + 25 * DAY, {
         revokedAt: NOW,

@@ -138,8 +138,9 @@ describe("an end that only the renewal info names", () => {
     renewal: aRenewal({ periodEndsAt: END, signedAt: NOW - HOUR, ...more }),
   });
 
-  test("is active until then, whether it will renew or not", () => {
-    for (const willRenew of [true, false]) expect(inactiveFrom(named({ willRenew }), END)).toBe(END);
+  test("is active until then, and for a day if it was to renew", () => {
+    expect(inactiveFrom(named({ willRenew: false }), END)).toBe(END);
+    expect(inactiveFrom(named({ willRenew: true }), END + DAY)).toBe(END + DAY);
   });
   test("is not in billing retry, nor where it names none", () => {
     expect(active(NOW, named({ isInBillingRetry: true }))).toBe(false);
@@ -156,6 +157,12 @@ describe("an end that only the renewal info names", () => {
     expect(
       active(NOW, named({}, plan("3", NOW - 5 * DAY, END, { nature: "non_consumable", endsAt: null }))),
     ).toBe(true);
+  });
+  test("is not that of what ends later, was refunded before, and is only signed anew", () => {
+    const year = (revokedAt: number) =>
+      plan("2", NOW - 40 * DAY, END + 300 * DAY, { ...refundedAt(revokedAt), verifiedAt: NOW });
+    expect(active(NOW, named({}, year(NOW - HOUR - 1)))).toBe(true);
+    expect(active(NOW, named({}, year(NOW - HOUR)))).toBe(false);
   });
   test("is active in the grace period after it, and not later", () => {
     const failing = named({ periodEndsAt: NOW - DAY, isInBillingRetry: true, graceEndsAt: END });
@@ -177,8 +184,14 @@ describe("a period that only seems to have ended early", () => {
   const year = (more: Partial<Line> = {}) =>
     plan("2", NOW - 35.5 * DAY, END, { productIdentifier: "year", ...more });
 
-  test("is active until its own end", () => {
-    expect(inactiveFrom(aPurchase({ lines: [month, year()] }), END)).toBe(END);
+  test("is active until its own end, and for a day if it may be renewed", () => {
+    const known = (willRenew: boolean) => ({
+      ...aPurchase({ lines: [month, year()] }),
+      renewal: aRenewal({ periodEndsAt: NOW - 5 * DAY, willRenew, signedAt: NOW - 36 * DAY }),
+    });
+    expect(inactiveFrom(known(false), END)).toBe(END);
+    for (const purchase of [known(true), aPurchase({ lines: [month, year()] })])
+      expect(inactiveFrom(purchase, END + DAY)).toBe(END + DAY);
   });
   test("is not where it was refunded, or another lineage replaced it", () => {
     expect(active(NOW, aPurchase({ lines: [month, year(refundedAt(NOW - 36 * DAY))] }))).toBe(false);
@@ -229,6 +242,13 @@ describe("an upgrade of which only the mark is known", () => {
       verifiedAt: NOW - 10 * DAY,
     });
     expect(active(NOW, aPurchase({ lines: [old, { ...given, startsAt: NOW - 0.5 * DAY }] }))).toBe(true);
+  });
+  test("is known, and over, though a restored copy of what it replaced begins later", () => {
+    const year = marked({ startsAt: NOW - 100 * DAY });
+    const restored = { ...year, transactionIdentifier: "3", startsAt: NOW - 50 * DAY };
+    const upgrade = plan("2", NOW - 60 * DAY, NOW - 30 * DAY, { productIdentifier: "plus" });
+    expect(active(NOW, aPurchase({ lines: [year, upgrade] }))).toBe(false);
+    expect(active(NOW, aPurchase({ lines: [year, restored, upgrade] }))).toBe(false);
   });
   test("is none of what is no subscription", () => {
     expect(active(NOW, aPurchase({ lines: [marked({ nature: "non_consumable" })] }))).toBe(false);

@@ -1253,36 +1253,40 @@ const mayRunUnseen = (
     const periods = ids.flat().map(({ latest }) => latest);
     const renewal = latestRenewal(renewals, said[0]);
     const named = renewal?.renewalDate ?? null;
+    // It may be renewed by now, and not be asked about yet.
+    const leeway = renewal === undefined || (renewal.renews && !renewal.inRetry) ? 86_400_000 : 0;
     if (renewal !== undefined && named !== null) {
       const isSeen = periods.some(
-        ({ end, signedAt }) => end === named || ((end ?? Infinity) > named && signedAt >= renewal.signedAt),
+        ({ end, signedAt, revokedAt }) =>
+          end === named ||
+          ((end ?? Infinity) > named &&
+            signedAt >= renewal.signedAt &&
+            (revokedAt ?? Infinity) >= renewal.signedAt),
       );
-      const lasts = Math.max(renewal.inRetry ? 0 : named, graceEndOf(named, renewal) ?? 0);
+      const lasts = Math.max(renewal.inRetry ? 0 : named + leeway, graceEndOf(named, renewal) ?? 0);
       if (!isSeen && lasts > moment) return true;
     }
     const replacedAt = replacementOf(lineage, everything)?.at ?? -Infinity;
     const isUnended = events.some(
       ({ fact, start, revokedAt }) =>
-        !fact.upgraded && revokedAt === null && (fact.end ?? 0) > moment && start > replacedAt,
+        !fact.upgraded && revokedAt === null && (fact.end ?? 0) + leeway > moment && start > replacedAt,
     );
     if (isUnended) return true;
     // What was charged ahead and never ran says nothing of what came after.
-    const counting = new Set(events.filter((event) => !isOvertaken(event, events)).map(({ fact }) => fact));
-    const ran = periods.filter(
-      (period) =>
-        period.upgraded ||
-        (counting.has(period) && !(period.revokedAt !== null && period.revokedAt <= period.start)),
+    const ran = events.filter(
+      (event) => event.fact.upgraded || !(isOvertaken(event, events) || neverRan(event)),
     );
-    const begins = ({ start, end }: IosFact): number => Math.min(start, end ?? Infinity);
+    const begins = ({ start, fact }: Event): number => Math.min(start, fact.end ?? Infinity);
     return ran.some(
-      (period) =>
-        period.upgraded &&
-        period.start > replacedAt &&
-        (period.end ?? Infinity) + 86_400_000 > moment &&
+      (event) =>
+        event.fact.upgraded &&
+        event.start > replacedAt &&
+        (event.fact.end ?? Infinity) + 86_400_000 > moment &&
         ran.every(
           (other) =>
-            begins(other) < begins(period) ||
-            (begins(other) === begins(period) && (other.upgraded || other.product === period.product)),
+            begins(other) < begins(event) ||
+            (begins(other) === begins(event) &&
+              (other.fact.upgraded || other.fact.product === event.fact.product)),
         ),
     );
   });
