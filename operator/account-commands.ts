@@ -149,12 +149,15 @@ export const eraseAccount = async (
   const application = await findApplication(session, readApplicationIdentifier(applicationText));
   const { customers } = await session.accountReport(application, account);
   const purchases = customers.reduce((sum, customer) => sum + customer.purchases.length, 0);
-  if (customers.length > 0)
-    await confirm(
-      confirmation,
-      options,
-      `This erases account ${account} of ${application.name}: ${counted(customers.length, "customer")} with ${counted(purchases, "purchase")}. They are refused for ${TOMBSTONE_DAYS} days, unless a link with an API key brings them back.`,
-    );
+  const refused =
+    customers.length === 0
+      ? ""
+      : ` They are refused for ${TOMBSTONE_DAYS} days, unless a link with an API key brings them back.`;
+  await confirm(
+    confirmation,
+    options,
+    `This erases account ${account} of ${application.name}: ${counted(customers.length, "customer")} with ${counted(purchases, "purchase")}, and what stores asked about it and waits.${refused}`,
+  );
   const operations = operationsOf(session);
   const erased: CustomerId[] = [];
   for (const { customerIdentifier } of customers) {

@@ -305,7 +305,8 @@ export const acknowledgeDuePurchases = async (
         if (claim === "unclaimed") {
           if (isTimeOver() || mayRemove === 0 || !leaves("unclaimed", due, run.now())) continue;
           mayRemove -= 1;
-          await settle(due, "unclaimed");
+          // Somebody may have got it since the page was read.
+          await settle(due, await tried(due));
         } else if (isTimeOver() || isPutOff(due)) keep(due);
         // These may be many too, so none of them is read again.
         else if (claim === "claimed" && unusable.has(credentialOf(due))) await settle(due, "unsettled");

@@ -135,17 +135,25 @@ const ofMovingEnd = ({ startsAt }: Line, after: Instant, asked: Instant): readon
 };
 
 /**
- * Whether the renewal info is about a period of which no transaction is known: one that ends later, or one since which the store has not
- * signed this period, as after an upgrade to a shorter plan.
+ * Times to ask about a period of which no transaction is known, and that the renewal info is about: one that ends later; or one since which
+ * the store has not signed this period, as after an upgrade to a shorter plan, or had refunded it before.
  */
-const namesAnother = (
-  { verifiedAt }: Line,
+const ofUnseen = (
+  period: Line,
   endsAt: Instant,
-  { periodEndsAt, isInBillingRetry, signedAt }: Renewal,
-): boolean =>
-  !isInBillingRetry &&
-  periodEndsAt !== null &&
-  (periodEndsAt > endsAt || (periodEndsAt !== endsAt && periodEndsAt > signedAt && signedAt > verifiedAt));
+  renewal: Renewal | null,
+  after: Instant,
+  asked: Instant | null,
+): readonly Refresh[] => {
+  if (renewal === null || renewal.isInBillingRetry) return [];
+  const { periodEndsAt, signedAt } = renewal;
+  if (periodEndsAt === null || periodEndsAt === endsAt) return [];
+  const isLater = periodEndsAt > endsAt;
+  const isNewer = periodEndsAt > signedAt && signedAt > (period.revokedAt ?? period.verifiedAt);
+  if (!isLater && !isNewer) return [];
+  const at = asked === null ? denseAfter(signedAt, after) : periodic(period.startsAt ?? endsAt, DAY, after);
+  return upTo(isLater ? endsAt + KEPT_AFTER_END : periodEndsAt, at, "renewal-unseen");
+};
 
 const ofRunningPeriod = (
   period: Line,
@@ -173,13 +181,7 @@ const ofRunningPeriod = (
     ...(graceEndsAt !== null && graceEndsAt > endsAt
       ? upTo(last, denseAfter(graceEndsAt, after), "grace-period-end")
       : []),
-    ...(renewal?.periodEndsAt != null && namesAnother(period, endsAt, renewal)
-      ? upTo(
-          renewal.periodEndsAt > endsAt ? last : renewal.periodEndsAt,
-          asked === null ? denseAfter(renewal.signedAt, after) : periodic(startsAt, DAY, after),
-          "renewal-unseen",
-        )
-      : []),
+    ...ofUnseen(period, endsAt, renewal, after, asked),
   ];
 };
 
@@ -257,7 +259,12 @@ const ofSubscription = (
         ? ofMovingEnd(last, after, asked)
         : upTo(end + KEPT_AFTER_END, denseAfter(end, after), "renewal");
     // A refund of one period does not end the subscription: only the person can.
-    return [...beside, ...ofRevoked(last, after), ...(saidOf(last)?.willRenew === true ? ofRenewal : [])];
+    return [
+      ...beside,
+      ...ofRevoked(last, after),
+      ...(saidOf(last)?.willRenew === true ? ofRenewal : []),
+      ...ofUnseen(last, end, saidOf(last), after, asked),
+    ];
   }
   return [...beside, ...ofRunningPeriod(last, end, saidOf(last), after, asked)];
 };

@@ -141,6 +141,7 @@ describe("an iOS subscription is refreshed after", () => {
     const renewal = aRenewal({ periodEndsAt: END + 30 * DAY, signedAt: NOW });
     expectNext(aPurchase({ renewal }), NOW, NOW + 5 * SECOND, "renewal-unseen");
   });
+  const refundedAt = (at: number) => ({ revokedAt: at, revokedSince: at, refundedBy: at });
   test("of which only the renewal info knows, though the known period ends later, as an upgrade to a shorter plan", () => {
     const year = aLine({ startsAt: NOW - 100 * DAY, endsAt: NOW + 265 * DAY, verifiedAt: NOW - 100 * DAY });
     const after = (renewal: Parameters<typeof aRenewal>[0], line = year) =>
@@ -161,6 +162,10 @@ describe("an iOS subscription is refreshed after", () => {
       after({ periodEndsAt: NOW + 265 * DAY }),
     ];
     for (const refresh of others) expect(refresh?.because).not.toBe("renewal-unseen");
+    // Refunded before that word, however late it is signed again.
+    const refunded = (revokedAt: number) => ({ ...year, verifiedAt: NOW, ...refundedAt(revokedAt) });
+    expect(after({}, refunded(NOW - 1))).toEqual({ at: NOW + 5 * SECOND, because: "renewal-unseen" });
+    expect(after({}, refunded(NOW))?.because).not.toBe("renewal-unseen");
   });
 
   describe("an upgrade", () => {
