@@ -287,7 +287,7 @@ describe("bundle bytes", () => {
     ["SynchronizeIosStorePurchases", 378],
     ["LinkIosStoreCustomer", 378],
     ["LinkAndroidStoreCustomer", 654],
-    ["ReceiveIosStoreNotification", 381],
+    ["ReceiveIosStoreNotification", 382],
     ["ReceiveAndroidStoreNotification", 681],
     ["AcknowledgeDuePurchases", 599],
     ["WatchNotifications", 263],
