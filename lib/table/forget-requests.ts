@@ -8,7 +8,7 @@ import { destinationPartition, requestDeliveryKey, REQUESTS } from "./keys.ts";
 import { queryPages } from "./query.ts";
 import { knownItems, type Table } from "./table.ts";
 
-/** What is read of a request: its other attributes may be of another version. */
+/** The parts of a request that are read: its other attributes may be of another version. */
 const waitingRequest = once(() => z.pick(requestDeliveryItem(), { request: true, data: true }));
 
 const about = once(() =>

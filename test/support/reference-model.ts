@@ -1197,7 +1197,7 @@ const passesAhead = (given: readonly Given[], moment: number): string[] =>
       : [],
   );
 
-/** What products give that the catalog does not map. */
+/** Grants of products that the catalog does not map. */
 const UNMAPPED = "unmapped";
 
 /** The catalog with all products of these facts. An iOS consumable that it does not map gives nothing. */
