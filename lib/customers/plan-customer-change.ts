@@ -219,11 +219,14 @@ const isAskedClose = ({ purchase, stored }: Joined, heard: Instant): boolean => 
 };
 
 /**
- * Time of the known refresh, where new facts do not put it off; Infinity: they do, or there is none. Google's facts put nothing off
- * if they say the same, and never what a notification has asked for minutes ago, which stays for its worker even when it is due, unless
- * this answer brings questions of its own. What comes from the App Store by itself answers no question: it may have been signed before what is asked,
- * and the refresh may have been put off already, as while the store is down. Only a renewal, or the store's word that a period was
- * the last, puts one off that nobody asked for. An answer that lacks a part leaves all but the purchase that it was asked about.
+ * Time of the known refresh, where new facts do not put it off; Infinity: they do, or there is none.
+ *
+ * Google: facts that say the same put nothing off. What a notification has asked for minutes ago stays whatever they say, and when it is
+ * due it stays for its worker, unless this answer brings questions of its own.
+ *
+ * App Store: what comes by itself answers no question. It may have been signed before what is asked, and the refresh may have been put
+ * off already, as while the store is down. Only a renewal, or the store's word that a period was the last, puts one off that nobody
+ * asked for. An answer that lacks a part leaves all but the purchase that it was asked about.
  */
 const keptRefresh = (origin: FactsOrigin, joined: Joined, heard: Instant, moment: Instant): Instant => {
   const { purchase, stored } = joined;

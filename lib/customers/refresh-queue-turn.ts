@@ -152,7 +152,7 @@ const nextByFacts = (
   return isUnanswered(asked) && !isRefused(asked) ? atMost(UNANSWERED_LATER_STEP) : next;
 };
 
-/** Next time of a refresh that stored nothing; null: there is none. It stays if somebody has asked for it since the store was asked. */
+/** Next time of a refresh that stored nothing; null: none. `asked-again`: somebody has asked for it since the store was asked. */
 const nextOf = async (
   { table, now }: RefreshRun,
   { due, askedAt }: Tried,

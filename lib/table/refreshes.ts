@@ -74,7 +74,6 @@ export const createRefreshQueue = (table: Table): RefreshQueue => {
     ),
   });
 
-  /** See {@link RefreshQueue}. */
   const moveTo = async (
     { application, purchase, dueAt }: DueRefresh,
     to: PlannedRefresh | null,
