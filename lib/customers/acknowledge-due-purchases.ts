@@ -10,7 +10,7 @@ import {
   verifiedAs,
   type PurchaseReference,
 } from "../entitlements/purchase.ts";
-import { dueBy, type RefreshSource } from "../freshness/refresh.ts";
+import { dueBy } from "../freshness/refresh.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { alternating, beginningAt, keepingSome, type Kept } from "../in-turns.ts";
 import type { AndroidStore } from "../stores/android-store/android-store.ts";
@@ -25,7 +25,7 @@ export interface AcknowledgementRun {
   readonly directory: ApplicationDirectory;
   readonly androidStore: Pick<AndroidStore, "lookUp" | "acknowledge">;
   readonly queue: AcknowledgementQueue;
-  readonly refreshes: Pick<RefreshQueue, "set" | "sourceOf">;
+  readonly refreshes: Pick<RefreshQueue, "set">;
   readonly table: Pick<CustomerTable, "findFacts" | "findCustomers">;
   readonly now: () => Instant;
   /** Takes an unexpected failure of one acknowledgement, which stays due. */
@@ -145,16 +145,6 @@ const isNews = (
 const isOver = ({ purchase: { lines } }: VerifiedPurchase, moment: Instant): boolean =>
   lines.length > 0 && lines.every((line) => isOverAt(line, moment));
 
-/** Source of the purchase's refresh: that of the one that is queued, which may name a time of a further one. */
-const sourceOf = async (
-  { refreshes }: AcknowledgementRun,
-  { application, purchase, packageName, purchaseToken, productKind }: DueAcknowledgement,
-  { refreshAt }: StoredPurchase,
-): Promise<RefreshSource> => {
-  const queued = refreshAt === null ? null : await refreshes.sourceOf(application, purchase, refreshAt);
-  return queued ?? { store: "android-store", packageName, purchaseToken, productKind };
-};
-
 /**
  * The outcome of an answer after which nothing is to be acknowledged. Its news, such as the refund of a purchase that was not
  * acknowledged, are asked for once more by a refresh, which stores them: with the acknowledgement goes the last copy of a one-time
@@ -168,7 +158,8 @@ const afterLastAnswer = async (
 ): Promise<Outcome> => {
   const { refreshes, now } = run;
   if (isNews(stored, due, answer)) {
-    const source = await sourceOf(run, due, stored);
+    const { packageName, purchaseToken, productKind } = due;
+    const source = { store: "android-store", packageName, purchaseToken, productKind } as const;
     const moment = now();
     const dueAt = dueBy(moment, stored.refreshAt, moment);
     const set = await refreshes.set(due.application, stored, { dueAt, source, askedForAt: moment });

@@ -22,11 +22,10 @@ import {
   lastEnd,
   lastHeard,
   nextRefresh,
-  refreshReasonAt,
 } from "../freshness/refresh-times.ts";
-import { isQueued, type FactsOrigin, type RefreshMove, type RefreshSource } from "../freshness/refresh.ts";
+import { isQueued, type FactsOrigin, type RefreshMove } from "../freshness/refresh.ts";
 import type { ApplicationId, CustomerId } from "../identifiers.ts";
-import { compare } from "../order.ts";
+import { sameList } from "../order.ts";
 import type { PendingAcknowledgement } from "../stores/android-store/reading.ts";
 import type { CustomerChange } from "./customer-change.ts";
 import type { KnownFacts } from "./customer-table.ts";
@@ -165,22 +164,18 @@ const acknowledgementSince = (
   return isLatest && (said.lines.length > 0 || purchase.lines.length === 0) ? null : before;
 };
 
-/** Times after `heard` at which to ask again, beside those that the facts give: two at most, the earlier one first. */
-const timesToAskAgain = (
-  { source, canRefresh, askAgainAt }: FactsOrigin,
+/**
+ * Times after `heard` at which Google is asked whatever the facts give: the first of those that were known and are wanted now, and the
+ * last, which is late enough for each event.
+ */
+const furtherQuestions = (
+  { source, canRefresh, askAgainAt = [] }: FactsOrigin,
+  stored: StoredPurchase | undefined,
   heard: Instant,
 ): readonly Instant[] => {
-  if (!canRefresh) return [];
-  const further = source.store === "android-store" ? source.askAgainAt : undefined;
-  const times = [askAgainAt, further].flatMap((at) => (at !== undefined && at > heard ? [at] : []));
-  return [...new Set(times)].sort(compare);
-};
-
-/** The source of a refresh that a further one follows; Infinity: none does. */
-const followedBy = (source: RefreshSource, further: Instant): RefreshSource => {
-  if (source.store !== "android-store") return source;
-  const { askAgainAt: _former, ...asked } = source;
-  return further === Infinity ? asked : { ...asked, askAgainAt: further };
+  if (source.store !== "android-store" || !canRefresh) return [];
+  const times = [...(stored?.askAgainAt ?? []), ...askAgainAt].filter((at) => at > heard);
+  return times.length === 0 ? [] : [...new Set([Math.min(...times), Math.max(...times)])];
 };
 
 /** Since when a refresh of the purchase is asked for; null: it is not, or has been for a day. */
@@ -201,45 +196,27 @@ const staysDisputed = ({ askedAbout }: FactsOrigin, purchase: Purchase): boolean
   askedAbout !== undefined && askedAbout !== purchase.key && hasDispute(purchase);
 
 /**
- * Longest time between an answer of Google's and a refresh that a notification has asked for. The answer may not show that
- * notification's event yet, although it shows another.
- */
-const UNSEEN_MILLISECONDS = 10 * MINUTE;
-
-/** Whether Google's purchase has a refresh close to an answer that its facts do not give: a notification has asked for it. */
-const isAskedClose = ({ purchase, stored }: Joined, heard: Instant): boolean => {
-  const refreshAt = stored?.refreshAt ?? null;
-  return (
-    purchase.store === "android-store" &&
-    stored !== undefined &&
-    refreshAt !== null &&
-    Math.abs(refreshAt - heard) <= UNSEEN_MILLISECONDS &&
-    refreshReasonAt(stored.purchase, refreshAt) === null
-  );
-};
-
-/**
  * Time of the known refresh, where new facts do not put it off; Infinity: they do, or there is none.
  *
- * Google: facts that say the same put nothing off. What a notification has asked for minutes ago stays whatever they say, and when it is
- * due it stays for its worker, unless this answer brings questions of its own.
+ * Google: facts that say the same put nothing off.
  *
  * App Store: what comes by itself answers no question. It may have been signed before what is asked, and the refresh may have been put
  * off already, as while the store is down. Only a renewal, or the store's word that a period was the last, puts one off that nobody
  * asked for. An answer that lacks a part leaves all but the purchase that it was asked about.
  */
-const keptRefresh = (origin: FactsOrigin, joined: Joined, heard: Instant, moment: Instant): Instant => {
-  const { purchase, stored } = joined;
+const keptRefresh = (
+  origin: FactsOrigin,
+  { purchase, stored }: Joined,
+  heard: Instant,
+  moment: Instant,
+): Instant => {
   if (stored === undefined || !isQueued(stored.refreshAt, moment)) return Infinity;
   const { purchase: known, refreshAt } = stored;
   const keptIf = (isKept: boolean): Instant => (isKept ? refreshAt : Infinity);
-  if (purchase.store === "android-store") {
-    const isClose = isAskedClose(joined, heard);
-    const isAhead =
-      refreshAt > heard && (isClose || sameLines(verifiedAs(purchase, 0), verifiedAs(known, 0)));
-    const isUnmade = isClose && origin.askedAt === null && timesToAskAgain(origin, heard).length === 0;
-    return keptIf(origin.canRefresh && (isAhead || isUnmade));
-  }
+  if (purchase.store === "android-store")
+    return keptIf(
+      origin.canRefresh && refreshAt > heard && sameLines(verifiedAs(purchase, 0), verifiedAs(known, 0)),
+    );
   if (origin.askedAt !== null) return keptIf(!isAnswer(origin, purchase) || staysDisputed(origin, purchase));
   const isPutOff = lastEnd(purchase) !== lastEnd(known) || isWordOfEnd(purchase, known);
   return keptIf(!isPutOff || askedForBefore(stored, moment) !== null);
@@ -248,32 +225,35 @@ const keptRefresh = (origin: FactsOrigin, joined: Joined, heard: Instant, moment
 /** A time, or now where an item of that time would have expired, as of facts that a device has kept for a year. */
 const notExpired = (at: Instant, moment: Instant): Instant => (isQueued(at, moment) ? at : moment);
 
-/** The purchase's refresh after new facts, or after the store was asked; null: it stays as it is. */
-const refreshMoveOf = (origin: FactsOrigin | null, joined: Joined, moment: Instant): RefreshMove | null => {
-  if (origin === null) return null;
+/** What is asked of the store about a purchase from now on. */
+interface Questions {
+  /** Change of its refresh; null: it stays as it is. */
+  readonly refresh: RefreshMove | null;
+  readonly askAgainAt: readonly Instant[];
+}
+
+/** The purchase's refresh and its further questions after new facts, or after the store was asked. */
+const questionsOf = (origin: FactsOrigin | null, joined: Joined, moment: Instant): Questions => {
   const { purchase, stored, hasChanged } = joined;
+  const known = stored?.askAgainAt ?? [];
+  const asBefore = { refresh: null, askAgainAt: known };
+  if (origin === null) return asBefore;
   // The key may have come within the last minute; if there is none, the worker finds that out.
-  if (purchase.store === "ios-store" && !origin.canRefresh) return null;
+  if (purchase.store === "ios-store" && !origin.canRefresh) return asBefore;
   const from = stored?.refreshAt ?? null;
   // One whose item has expired is due now, if at all.
   const isExpired = from !== null && !isQueued(from, moment);
   const heard = Math.max(lastHeard(purchase), origin.askedAt ?? 0, isExpired ? moment : 0);
-  const [again = Infinity, further = Infinity] = timesToAskAgain(origin, heard);
-  const isKnown = !hasChanged && !isExpired && origin.askedAt === null;
-  if (isKnown && (again === Infinity || from === again)) return null;
+  const askAgainAt = furtherQuestions(origin, stored, heard);
+  const wanted = purchase.store === "ios-store" ? (origin.askAgainAt ?? []) : askAgainAt;
+  const isKnown =
+    !hasChanged && !isExpired && origin.askedAt === null && wanted.every((at) => known.includes(at));
+  if (isKnown) return asBefore;
   const next = origin.canRefresh ? nextRefresh(purchase, heard, origin.askedAt) : null;
   const kept = keptRefresh(origin, joined, heard, moment);
-  const scheduled = Math.min(next === null ? Infinity : notExpired(next.at, moment), kept);
-  // A refresh names one that follows it. Where two are asked for, a scheduled one gives way to the first, a minute away at most.
-  const at = further === Infinity ? Math.min(scheduled, again) : again;
-  if (at === Infinity) return from === null ? null : { from, to: null };
-  // A notification that comes late, and asks once, leaves the second question of another one.
-  const isLate =
-    origin.askedAt === null && again !== Infinity && further === Infinity && isAskedClose(joined, heard);
-  const follows = isLate ? Math.max(again, heard + UNSEEN_MILLISECONDS) : at < again ? again : further;
-  const to = { at, source: followedBy(origin.source, follows) };
-  if (from !== at) return { from, to };
-  return at < again && again !== Infinity ? { from: null, to } : null;
+  const at = Math.min(next === null ? Infinity : notExpired(next.at, moment), kept, ...wanted);
+  if (at === Infinity) return { refresh: from === null ? null : { from, to: null }, askAgainAt };
+  return { refresh: from === at ? null : { from, to: { at, source: origin.source } }, askAgainAt };
 };
 
 /**
@@ -283,7 +263,7 @@ const refreshMoveOf = (origin: FactsOrigin | null, joined: Joined, moment: Insta
 const askedSoon = (origin: FactsOrigin, purchase: Purchase, moment: Instant): FactsOrigin =>
   origin.source.store === "ios-store" && purchase.environment !== "xcode"
     ? // A transaction may be signed a little ahead of the clock.
-      { ...origin, askAgainAt: Math.max(moment, lastHeard(purchase)) + LIFTED_ASKED_AFTER }
+      { ...origin, askAgainAt: [Math.max(moment, lastHeard(purchase)) + LIFTED_ASKED_AFTER] }
     : origin;
 
 /** Since when a refresh of the purchase is asked for after these facts; null: they answer it, or it was not. */
@@ -293,7 +273,8 @@ const askedForAfter = (
   before: Instant | null,
 ): Instant | null => {
   if (origin === null) return before;
-  if (purchase.store === "ios-store" && origin.askAgainAt !== undefined) return origin.askAgainAt;
+  const [lifted] = purchase.store === "ios-store" ? (origin.askAgainAt ?? []) : [];
+  if (lifted !== undefined) return lifted;
   return isAnswer(origin, purchase) && !staysDisputed(origin, purchase) ? null : before;
 };
 
@@ -305,7 +286,7 @@ const followUp = (input: PlanInput, joined: Joined) => {
   const given = originOf(input.origin, said, stored);
   const isLifted = input.liftsErasures && input.known.erasedPurchases.has(reference);
   const origin = given !== null && isLifted ? askedSoon(given, purchase, input.moment) : given;
-  const refresh = refreshMoveOf(origin, joined, input.moment);
+  const { refresh, askAgainAt } = questionsOf(origin, joined, input.moment);
   const refreshAt = refresh === null ? (stored?.refreshAt ?? null) : (refresh.to?.at ?? null);
   const askedForThen = askedForBefore(stored, input.moment);
   const askedForAt = refreshAt === null ? null : askedForAfter(origin, purchase, askedForThen);
@@ -313,7 +294,11 @@ const followUp = (input: PlanInput, joined: Joined) => {
   return {
     reference,
     changed:
-      hasChanged || dueBefore !== acknowledgementDueSince || refresh !== null || askedForAt !== askedForThen,
+      hasChanged ||
+      dueBefore !== acknowledgementDueSince ||
+      refresh !== null ||
+      askedForAt !== askedForThen ||
+      !sameList(askAgainAt, stored?.askAgainAt ?? [], Object.is),
     dueBefore,
     stored: {
       purchase,
@@ -323,6 +308,7 @@ const followUp = (input: PlanInput, joined: Joined) => {
       refresh,
       refreshAt,
       askedForAt,
+      askAgainAt,
       bundleIdentifier: stored?.bundleIdentifier ?? bundle,
     },
   };

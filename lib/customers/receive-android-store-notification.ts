@@ -156,8 +156,6 @@ const ask = async (
       throw new UnansweredLookUpError(answer);
     case "verified": {
       if (!configuration.environments.includes(answer.purchase.environment)) return "UNUSED";
-      const [next, later] = timesToAskAgain(reception, notification, answer.purchase);
-      const source = sourceOf(configuration, purchase);
       // A notification never widens what a link asked for.
       return storeAndroidStorePurchase(
         reception,
@@ -165,9 +163,9 @@ const ask = async (
         configuration,
         selecting(answer, purchase.productKind, []),
         {
-          source: later === undefined ? source : { ...source, askAgainAt: later },
+          source: sourceOf(configuration, purchase),
           askedAt: null,
-          ...(next !== undefined && { askAgainAt: next }),
+          askAgainAt: timesToAskAgain(reception, notification, answer.purchase),
         },
         null,
       ).then(() => "STORED", unusedIfErased);

@@ -49,6 +49,11 @@ export interface StoredPurchase {
    * Null: the facts alone gave the time, or nothing is set.
    */
   readonly askedForAt: Instant | null;
+  /**
+   * Times at which Google is asked whatever the facts give, because an answer was older than its notification: two at most, the
+   * earlier one first. An answer from such a time on removes it.
+   */
+  readonly askAgainAt: readonly Instant[];
   /** iOS: the app's bundle; null: not known. */
   readonly bundleIdentifier: string | null;
 }

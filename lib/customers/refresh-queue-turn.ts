@@ -131,8 +131,7 @@ const textOf = ({ purchase, dueAt }: DueRefresh): string => `${dueAt} ${referenc
 
 /** Next time of a refresh that stored nothing, by the purchase's facts and the outcome; null: there is none. */
 const nextByFacts = (
-  { purchase }: StoredPurchase,
-  due: DueRefresh,
+  { purchase, askAgainAt }: StoredPurchase,
   asked: RefreshOutcome,
   { isPaused, moment }: { readonly isPaused: boolean; readonly moment: Instant },
 ): Instant | null => {
@@ -141,8 +140,8 @@ const nextByFacts = (
   if (cannotBeAnswered && isLongOver(purchase, moment)) return null;
   const next = nextRefresh(purchase, moment)?.at ?? null;
   // A further time that a notification asked for is kept.
-  const further = due.source.store === "android-store" ? (due.source.askAgainAt ?? 0) : 0;
-  if (further > moment) return Math.min(next ?? Infinity, further);
+  const further = askAgainAt.find((at) => at > moment);
+  if (further !== undefined) return Math.min(next ?? Infinity, further);
   const isLast = next === null && moment >= lastHeard(purchase) + KEPT_AFTER_END;
   if (isLast || isLongOver(purchase, moment)) return next;
   const atMost = (step: number): Instant => Math.min(next ?? Infinity, moment + step);
@@ -166,7 +165,7 @@ const nextOf = async (
   if (stored === undefined) return null;
   const { askedForAt } = stored;
   if (askedAt !== null && askedForAt !== null && askedForAt > askedAt) return "asked-again";
-  const next = nextByFacts(stored, due, asked, { isPaused, moment });
+  const next = nextByFacts(stored, asked, { isPaused, moment });
   const again = askedForAt === null ? null : askedForAgain(askedForAt, moment);
   return again === null ? next : Math.min(next ?? Infinity, again);
 };

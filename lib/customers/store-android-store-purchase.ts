@@ -38,7 +38,7 @@ const verifiedFactsOf = (verified: VerifiedPurchase, question: AndroidStoreQuest
 });
 
 export const sourceOf = (
-  { packageName }: AndroidStoreConfiguration,
+  { packageName }: Pick<AndroidStoreConfiguration, "packageName">,
   { purchaseToken, productKind }: Pick<AndroidStoreSource, "purchaseToken" | "productKind">,
 ): AndroidStoreSource => ({ store: "android-store", packageName, purchaseToken, productKind });
 

@@ -13,8 +13,6 @@ export interface AndroidStoreSource {
   readonly packageName: string;
   readonly purchaseToken: string;
   readonly productKind: ProductKind;
-  /** Time of a further refresh, after this one: the store's answer was older than its own notification. Unset: none. */
-  readonly askAgainAt?: Instant | undefined;
 }
 
 /** App of an iOS purchase, which is asked for by its original transaction id. */
@@ -44,8 +42,8 @@ export interface FactsOrigin {
   readonly canRefresh: boolean;
   /** Time at which this service asked the store; null: it did not. */
   readonly askedAt: Instant | null;
-  /** Time of one more refresh: the store's answer is older than its own notification. A later one is the source's. Unset: none. */
-  readonly askAgainAt?: Instant;
+  /** Times at which the store is asked whatever the facts give: Google's answer is older than its own notification. Unset: none. */
+  readonly askAgainAt?: readonly Instant[];
   /** Key of the purchase that the store was asked about. Unset: it was not asked, or about the only purchase of the facts. */
   readonly askedAbout?: PurchaseKey;
   /** Whether the store's answer lacks a part: refreshes of other purchases stay. Unset: it lacks none. */

@@ -200,7 +200,15 @@ export const identityWrite = (
 const purchaseWrite = (
   table: string,
   change: CustomerChange,
-  { purchase, revision, acknowledgementDueSince, refreshAt, askedForAt, bundleIdentifier }: PurchaseWrite,
+  {
+    purchase,
+    revision,
+    acknowledgementDueSince,
+    refreshAt,
+    askedForAt,
+    askAgainAt,
+    bundleIdentifier,
+  }: PurchaseWrite,
 ): TransactItem => {
   const { application, after } = change;
   const key = keys.purchase(application, purchase);
@@ -219,6 +227,7 @@ const purchaseWrite = (
       ...(acknowledgementDueSince !== null && { acknowledgementDueSince }),
       ...(refreshAt !== null && { refreshAt }),
       ...(askedForAt !== null && { askedForAt }),
+      ...(askAgainAt.length > 0 && { askAgainAt }),
     };
     return put(table, key, { ...attributes, ...due }, free(change));
   }
@@ -230,6 +239,7 @@ const purchaseWrite = (
       acknowledgementDueSince: acknowledgementDueSince ?? undefined,
       refreshAt: refreshAt ?? undefined,
       askedForAt: askedForAt ?? undefined,
+      askAgainAt: askAgainAt.length > 0 ? askAgainAt : undefined,
     },
     revisionUnchanged(revision),
   );

@@ -30,6 +30,7 @@ export const storedPurchase = (item: Item): StoredPurchase => {
     acknowledgementDueSince = null,
     refreshAt = null,
     askedForAt = null,
+    askAgainAt = [],
     bundleIdentifier = null,
     lines,
     renewal,
@@ -45,8 +46,9 @@ export const storedPurchase = (item: Item): StoredPurchase => {
     revision,
     acknowledgementDueSince,
     refreshAt,
-    // A version without this mark may have taken the refresh away and left it.
+    // A version without these marks may have taken the refresh away and left them.
     askedForAt: refreshAt === null ? null : askedForAt,
+    askAgainAt: refreshAt === null ? [] : askAgainAt,
     bundleIdentifier,
   };
 };

@@ -58,6 +58,8 @@ export const purchaseItem = once(() =>
     refreshAt: z.optional(instant()),
     /** Set where that refresh was asked for and is not answered; after a day it counts no more, and may stay. */
     askedForAt: z.optional(instant()),
+    /** Absent: none. */
+    askAgainAt: z.optional(z.array(instant())),
     /** iOS; absent: not known. */
     bundleIdentifier: z.optional(shape.text()),
   }),
@@ -75,7 +77,6 @@ export const refreshItem = once(() =>
         packageName: shape.text(),
         purchaseToken: shape.text(),
         productKind: z.enum(PRODUCT_KINDS),
-        askAgainAt: z.optional(instant()),
       }),
       z.object({ store: z.literal("ios-store"), bundleIdentifier: shape.text() }),
     ]),

@@ -87,7 +87,7 @@ export const createRefreshQueue = (table: Table): RefreshQueue => {
         Key: { ...key },
         ...unchanged,
         ...(to === null
-          ? { UpdateExpression: "REMOVE refreshAt, askedForAt ADD revision :one" }
+          ? { UpdateExpression: "REMOVE refreshAt, askedForAt, askAgainAt ADD revision :one" }
           : { UpdateExpression: "SET refreshAt = :to ADD revision :one" }),
         ExpressionAttributeValues: {
           ...unchanged.ExpressionAttributeValues,

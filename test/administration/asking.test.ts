@@ -36,6 +36,7 @@ const stored = (purchase: Purchase, more: Partial<StoredPurchase> = {}): StoredP
   acknowledgementDueSince: null,
   refreshAt: null,
   askedForAt: null,
+  askAgainAt: [],
   bundleIdentifier: "com.example.trails",
   ...more,
 });

@@ -115,7 +115,7 @@ const aQueue = (...bursts: readonly (readonly [count: number, kind: Kind, packag
         return after(READ, undefined);
       },
     },
-    refreshes: { set: () => Promise.resolve("written"), sourceOf: () => Promise.resolve(null) },
+    refreshes: { set: () => Promise.resolve("written") },
     table: {
       findFacts: async (_, __, purchases) => {
         if (purchases.some(({ key }) => kinds.get(key) === "unreadable"))

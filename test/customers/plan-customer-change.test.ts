@@ -53,6 +53,7 @@ describe("a new customer", () => {
           refresh: null,
           refreshAt: null,
           askedForAt: null,
+          askAgainAt: [],
           bundleIdentifier: null,
         },
       ],

@@ -1,5 +1,10 @@
 import type { StoredPurchase } from "../../lib/customers/records.ts";
-import { mentionedPurchase, renewedPurchase, type Purchase } from "../../lib/entitlements/purchase.ts";
+import {
+  mentionedPurchase,
+  renewedPurchase,
+  type Line,
+  type Purchase,
+} from "../../lib/entitlements/purchase.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import type { FactsOrigin, RefreshSource } from "../../lib/freshness/refresh.ts";
 import { purchaseKey } from "../../lib/identifiers.ts";
@@ -311,72 +316,115 @@ describe("a refresh that the store answered", () => {
 describe("a notification that is newer than Google's answer", () => {
   const MINUTE = 60_000;
   const [SOON, LATER] = [NOW + MINUTE, NOW + 10 * MINUTE];
-  const two = from({ ...GOOGLE, askAgainAt: LATER }, { askAgainAt: SOON });
-  const one = from(GOOGLE, { askAgainAt: LATER });
-  const known = (refreshAt: Instant) =>
-    stored(android({ key: "1", lines: [aLine({ verifiedAt: NOW - HOUR })] }), { refreshAt });
-  const heard = (origin: FactsOrigin, ...before: StoredPurchase[]) =>
-    written([android({ key: "1", lines: [aLine({ verifiedAt: NOW })] })], origin, ...before)[0];
-  const followed = { ...GOOGLE, askAgainAt: LATER };
+  const asking = (...askAgainAt: readonly Instant[]) => from(GOOGLE, { askAgainAt });
+  const saidAt = (verifiedAt: Instant, line: Partial<Line> = {}) =>
+    android({ key: "1", lines: [aLine({ ...line, verifiedAt })] });
+  const known = (refreshAt: Instant, ...askAgainAt: readonly Instant[]) =>
+    stored(saidAt(NOW - HOUR), { refreshAt, askAgainAt });
+  /** What is asked after the answer of a moment, by default NOW. */
+  const heard = (origin: FactsOrigin, before: StoredPurchase, at = NOW, line: Partial<Line> = {}) =>
+    written([saidAt(at, line)], origin, before)[0];
+  const cancelled = { willRenew: false };
 
-  test.each<[what: string, refreshAt: Instant]>([
-    ["later", NOW + DAY],
-    ["between the two", NOW + 5 * MINUTE],
-    ["within the minute", NOW + 30_000],
-    ["overdue", NOW - 30_000],
-  ])("is followed by two questions, also where one is scheduled: %s", (_, refreshAt) => {
-    expect(heard(two, known(refreshAt))?.refresh).toEqual({
-      from: refreshAt,
-      to: { at: SOON, source: followed },
+  test.each<[what: string, refreshAt: Instant, next: Instant]>([
+    ["later", NOW + DAY, SOON],
+    ["between the two", NOW + 5 * MINUTE, SOON],
+    ["within the minute", NOW + 30_000, NOW + 30_000],
+    ["overdue", NOW - 30_000, SOON],
+  ])("is followed by two questions, also where one is scheduled: %s", (_, refreshAt, next) => {
+    expect(heard(asking(SOON, LATER), known(refreshAt))).toMatchObject({
+      refresh: next === refreshAt ? null : { from: refreshAt, to: { at: next, source: GOOGLE } },
+      refreshAt: next,
+      askAgainAt: [SOON, LATER],
     });
   });
   test("is followed by two, although the answer was stored before", () => {
-    const same = stored(android({ key: "1", lines: [aLine({ verifiedAt: NOW })] }), {
+    const same = stored(saidAt(NOW), { refreshAt: NOW + 30_000 });
+    expect(heard(asking(SOON, LATER), same)).toMatchObject({
       refreshAt: NOW + 30_000,
+      askAgainAt: [SOON, LATER],
     });
-    expect(heard(two, same)?.refresh).toMatchObject({ to: { at: SOON, source: followed } });
-    expect(heard(two, { ...same, refreshAt: SOON })).toBeUndefined();
+    const asked = { ...same, refreshAt: SOON, askAgainAt: [SOON, LATER] };
+    expect(heard(asking(SOON, LATER), asked)).toBeUndefined();
+    expect(heard(asking(LATER), asked)).toBeUndefined();
+    expect(heard(asking(LATER + 1), asked)).toMatchObject({ refresh: null, askAgainAt: [SOON, LATER + 1] });
   });
-  test("is followed by one that is left, and by a scheduled one before it", () => {
-    expect(heard(one, known(NOW + DAY))?.refresh).toEqual({
-      from: NOW + DAY,
-      to: { at: LATER, source: GOOGLE },
+  test("is followed by one that is left, beside a scheduled one before it", () => {
+    expect(heard(asking(LATER), known(NOW + DAY))).toMatchObject({
+      refresh: { from: NOW + DAY, to: { at: LATER, source: GOOGLE } },
+      askAgainAt: [LATER],
     });
-    expect(heard(one, known(NOW + 5 * MINUTE))?.refresh).toEqual({
-      from: null,
-      to: { at: NOW + 5 * MINUTE, source: followed },
+    expect(heard(asking(LATER), known(NOW + 5 * MINUTE))).toMatchObject({
+      refresh: null,
+      refreshAt: NOW + 5 * MINUTE,
+      askAgainAt: [LATER],
     });
   });
   test("asks nothing where the package cannot be asked", () => {
-    expect(heard({ ...two, canRefresh: false }, known(NOW + DAY))?.refresh).toEqual({
-      from: NOW + DAY,
-      to: null,
+    const closed = { ...asking(SOON, LATER), canRefresh: false };
+    expect(heard(closed, known(NOW + DAY, LATER))).toMatchObject({
+      refresh: { from: NOW + DAY, to: null },
+      askAgainAt: [],
     });
   });
-  test.each<[what: string, first: Instant, second: Instant, to: readonly [Instant, Instant?]]>([
-    ["the later one named first", LATER, SOON, [SOON, LATER]],
-    ["both at one time", SOON, SOON, [SOON]],
-    ["the first at the time of the answer", NOW, SOON, [SOON]],
-    ["the second at the time of the answer", SOON, NOW, [SOON]],
-  ])(
-    "is followed by what is later than the answer, in the order of time: %s",
-    (_, first, second, [at, then]) => {
-      const asked = from({ ...GOOGLE, askAgainAt: second }, { askAgainAt: first });
-      expect(heard(asked, known(NOW + DAY))?.refresh).toEqual({
-        from: NOW + DAY,
-        to: { at, source: then === undefined ? GOOGLE : { ...GOOGLE, askAgainAt: then } },
-      });
-    },
-  );
-  test("leaves the refresh as it is where both times are over", () => {
-    const asked = from({ ...GOOGLE, askAgainAt: NOW - MINUTE }, { askAgainAt: NOW });
-    expect(heard(asked, known(NOW + DAY))).toMatchObject({ refresh: null, refreshAt: NOW + DAY });
+  test.each<[what: string, asked: readonly Instant[], left: readonly Instant[]]>([
+    ["the later one named first", [LATER, SOON], [SOON, LATER]],
+    ["both at one time", [SOON, SOON], [SOON]],
+    ["the first at the time of the answer", [NOW, SOON], [SOON]],
+    ["the second at the time of the answer", [SOON, NOW], [SOON]],
+  ])("is followed by what is later than the answer, in the order of time: %s", (_, asked, left) => {
+    expect(heard(asking(...asked), known(NOW + DAY))).toMatchObject({
+      refresh: { from: NOW + DAY, to: { at: left[0], source: GOOGLE } },
+      askAgainAt: left,
+    });
   });
-  test("keeps the second question when the first was answered", () => {
-    const asked = from(followed, { askedAt: SOON });
-    expect(heard(asked, known(SOON))?.refresh).toEqual({ from: SOON, to: { at: LATER, source: GOOGLE } });
-    const last = from(GOOGLE, { askedAt: LATER });
-    expect(heard(last, known(LATER))?.refresh?.to?.at).toBeGreaterThan(NOW + DAY);
+  test("leaves the refresh as it is where both times are over", () => {
+    expect(heard(asking(NOW - MINUTE, NOW), known(NOW + DAY))).toMatchObject({
+      refresh: null,
+      refreshAt: NOW + DAY,
+      askAgainAt: [],
+    });
+  });
+  test("keeps the second question when the first was answered, by whatever made the service ask Google", () => {
+    for (const askedAt of [null, SOON])
+      expect(heard(from(GOOGLE, { askedAt }), known(SOON, SOON, LATER), SOON)).toMatchObject({
+        refresh: { from: SOON, to: { at: LATER, source: GOOGLE } },
+        askAgainAt: [LATER],
+      });
+    const last = heard(from(GOOGLE, { askedAt: LATER }), known(LATER, LATER), LATER);
+    expect(last?.refresh?.to?.at).toBeGreaterThan(NOW + DAY);
+    expect(last?.askAgainAt).toEqual([]);
+  });
+  test("keeps both questions, whatever is asked and answered before", () => {
+    const waits = known(SOON, SOON, LATER);
+    for (const askedAt of [null, SOON - 1])
+      // What is on hold or paused with an end yet to come has a step of its own a day after each answer.
+      for (const line of [{}, cancelled, { standing: "billing_retry" }, { standing: "paused" }] as const)
+        expect(heard(from(GOOGLE, { askedAt }), waits, SOON - 1, line)).toMatchObject({
+          refresh: null,
+          refreshAt: SOON,
+          askAgainAt: [SOON, LATER],
+        });
+    // A scheduled step between the two.
+    const between = heard(
+      from(GOOGLE, { askedAt: LATER - 1 }),
+      known(LATER - 1, LATER),
+      LATER - 1,
+      cancelled,
+    );
+    expect(between).toMatchObject({ refreshAt: LATER, askAgainAt: [LATER] });
+  });
+  test("that comes late leaves the questions of another one: the first of all, and the last", () => {
+    const waits = known(SOON, SOON, LATER);
+    for (const late of [asking(SOON + 1), asking(SOON + 1, SOON + 2)])
+      expect(heard(late, waits, NOW, cancelled)).toMatchObject({
+        refreshAt: SOON,
+        askAgainAt: [SOON, LATER],
+      });
+    expect(heard(asking(SOON - 2, LATER + 2), waits)).toMatchObject({
+      refreshAt: SOON - 2,
+      askAgainAt: [SOON - 2, LATER + 2],
+    });
   });
 });
 

@@ -26,6 +26,7 @@ export const stored = (purchase: Purchase, changes: Partial<StoredPurchase> = {}
   acknowledgementDueSince: null,
   refreshAt: null,
   askedForAt: null,
+  askAgainAt: [],
   bundleIdentifier: null,
   ...changes,
 });

@@ -415,12 +415,25 @@ describe("a known purchase", () => {
         expect(await world.at(NOW + 10 * MINUTE).read()).toMatchObject([{ status: "expired" }]);
       },
     );
-    test("stays asked about twice where a link comes when it is due, before the worker", async () => {
+    test("stays asked about ten minutes after where a link asks when the first question is due, before the worker", async () => {
       const { world, token, event } = await recoveredUnseen();
       await world.at(event + MINUTE + 5_000).link(token);
-      expect(await refreshesOf(world)).toEqual([2 * DAY + MINUTE]);
-      await world.at(event + 2 * MINUTE).refresh();
       expect(await refreshesOf(world)).toEqual([2 * DAY + 10 * MINUTE]);
+      expect(await world.at(event + 2 * MINUTE).refresh()).toBe(0);
+    });
+    test("stays asked about twice where its own steps come before, between and after", async () => {
+      const world = aWorld();
+      const token = await linked(world);
+      const [known] = await world.read();
+      const end = Date.parse(String(known?.expiresAt));
+      await told(world, token, 12, end - 20_000, end - 30_000);
+      const asked: number[] = [];
+      while (asked.length < 5) {
+        const [next = 0] = await refreshesOf(world);
+        asked.push(NOW + next - end);
+        await world.at(NOW + next).refresh();
+      }
+      expect(asked).toEqual([5_000, 30_000, 2 * MINUTE, 9.5 * MINUTE, 10 * MINUTE]);
     });
     test.each<[what: string, before: number, at: number, moved: boolean]>([
       ["while the first question waits, of an event nine minutes before", 9 * MINUTE, 30_000, false],

@@ -159,12 +159,11 @@ describe("an answer", () => {
       packageName: "com.example.trails",
       purchaseToken: "token",
       productKind: "subscription",
-      askAgainAt: NOW + 10 * MINUTE,
     } as const;
     await refreshing.world.store({
       environment: "production",
       purchases: [{ ...owned("1", { endsAt, verifiedAt: NOW }), store: "android-store" }],
-      origin: { source, canRefresh: true, askedAt: null, askAgainAt: NOW + MINUTE },
+      origin: { source, canRefresh: true, askedAt: null, askAgainAt: [NOW + MINUTE, NOW + 10 * MINUTE] },
     });
     expect(await queuedOf(refreshing.world)).toEqual({ 1: NOW + MINUTE });
     refreshing.clock.now = NOW + MINUTE;

@@ -10,6 +10,7 @@ import {
 } from "../../lib/customers/link-android-store-customer.ts";
 import { readAccountEntitlements } from "../../lib/customers/read-account-entitlements.ts";
 import { refreshAndroidStorePurchase } from "../../lib/customers/refresh-android-store-purchase.ts";
+import { sourceOf } from "../../lib/customers/store-android-store-purchase.ts";
 import { refreshDuePurchases } from "../../lib/customers/refresh-due-purchases.ts";
 import type { ProductKind } from "../../lib/contract/schemas.ts";
 import { accountId } from "../../lib/identifiers.ts";
@@ -93,35 +94,25 @@ const aRefusedPurchase = async (productKind: ProductKind) => {
     failures,
     waiting: async () => (await waitingIn(queue)).length,
     queued: async () => Object.values(await queuedOf(world)),
-    /** Sets a refresh that a further one follows, as a notification does whose event the store's answer does not show yet. */
-    askTwice: async (dueAt: number, askAgainAt: number) => {
+    /** Asks twice more, as a notification does whose event the store's answer does not show yet. */
+    askTwice: async (...askAgainAt: readonly number[]) => {
       const [due] = await waitingIn(queue);
       if (due === undefined) throw new Error("It is due.");
-      const { purchases } = await world.factStore.table.findFacts(
-        application.identifier,
-        [],
-        [due.purchase],
-        clock.now,
-      );
-      const [stored] = [...purchases.values()];
-      if (stored === undefined) throw new Error("It is stored.");
-      await createRefreshQueue(table).set(application.identifier, stored, {
-        dueAt,
-        source: {
-          store: "android-store",
-          packageName: PACKAGE_NAME,
-          purchaseToken,
-          productKind,
+      const { table: facts } = world.factStore;
+      const known = await facts.findFacts(application.identifier, [], [due.purchase], clock.now);
+      await world.store({
+        environment: "production",
+        purchases: [...known.purchases.values()].map(({ purchase }) => ({
+          ...purchase,
+          verifiedAt: purchase.verifiedAt - 1,
+        })),
+        origin: {
+          source: sourceOf(local.androidPackage, { purchaseToken, productKind }),
+          canRefresh: true,
+          askedAt: null,
           askAgainAt,
         },
-        askedForAt: clock.now,
       });
-    },
-    /** Sources of the refreshes that are due. */
-    sources: async () => {
-      const reference = { store: "android-store", environment: "production" } as const;
-      const queueOf = { application: application.identifier, ...reference };
-      return (await createRefreshQueue(table).due(queueOf, clock.now, 10)).map(({ source }) => source);
     },
     /** Runs the queue of acknowledgements at a time, to which the store's own clock goes. */
     acknowledge: async (at: number, changes: Changes = () => ({})) => {
@@ -227,14 +218,17 @@ describe.each<ProductKind>(["one_time_product", "subscription"])("a %s", (produc
     await refused.refresh();
     expect(["revoked", "expired"]).toContain(await refused.entitlement());
   });
-  test("whose refund is asked about, is asked about once more where a notification wants that", async () => {
+  test("whose refund is asked about, is asked about twice more where a notification wants that", async () => {
     const refused = await aRefusedPurchase(productKind);
     await refused.askTwice(NOW + 2 * HOUR, NOW + 3 * HOUR);
     local.sandbox.change(refused.purchaseToken, "revoke");
     expect(await refused.acknowledge(NOW + HOUR)).toMatchObject({ done: 1 });
-    expect(await refused.sources()).toMatchObject([{ askAgainAt: NOW + 3 * HOUR }]);
+    expect(await refused.queued()).toEqual([NOW + HOUR]);
     await refused.refresh();
     expect(["revoked", "expired"]).toContain(await refused.entitlement());
+    expect(await refused.queued()).toEqual([NOW + 2 * HOUR]);
+    clock.now = NOW + 2 * HOUR;
+    await refused.refresh();
     expect(await refused.queued()).toEqual([NOW + 3 * HOUR]);
   });
   test("that the app has acknowledged itself is asked about no more", async () => {
