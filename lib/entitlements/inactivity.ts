@@ -5,7 +5,7 @@ import { countingOf, eventsOf } from "./events.ts";
 import { grantsAccess } from "./grants.ts";
 import type { Holding } from "./holding.ts";
 import { momentAt } from "./moment.ts";
-import { beganBy, isPeriod, neverBegan } from "./periods.ts";
+import { beganBy, CHARGED_AHEAD_MILLISECONDS, isPeriod, neverBegan } from "./periods.ts";
 import { isBeforeReplacement, type Line, type Purchase } from "./purchase.ts";
 import { graceEndOf, type Renewal } from "./renewal.ts";
 import { statusAt } from "./status.ts";
@@ -48,17 +48,19 @@ const leewayOf = (renewal: Renewal | null): number =>
 
 /**
  * Whether the App Store's renewal info names the end of a period of which no transaction is known, or a grace period after it. A later
- * end is that of a period which came after, if it was signed since and not refunded before.
+ * end is that of a period which came after, if it was signed since and not refunded before. One that was upgraded came after only if it
+ * began since: a year that was left for a month ends later than that month's renewals.
  */
 const isRenewedUnseen = (now: Instant, { renewal }: Purchase, periods: readonly Line[]): boolean => {
   if (renewal === null || renewal.periodEndsAt === null) return false;
   const { periodEndsAt, isInBillingRetry, signedAt } = renewal;
   const isSeen = periods.some(
-    ({ endsAt, verifiedAt, revokedAt }) =>
-      endsAt === periodEndsAt ||
-      ((endsAt ?? Infinity) > periodEndsAt &&
-        verifiedAt >= signedAt &&
-        (revokedAt === null || revokedAt >= signedAt)),
+    (period) =>
+      period.endsAt === periodEndsAt ||
+      ((period.endsAt ?? Infinity) > periodEndsAt &&
+        period.verifiedAt >= signedAt &&
+        (period.revokedAt === null || period.revokedAt >= signedAt) &&
+        (period.standing !== "expired" || beganBy(period) >= signedAt)),
   );
   const paid = isInBillingRetry ? 0 : periodEndsAt + leewayOf(renewal);
   return !isSeen && Math.max(paid, graceEndOf(periodEndsAt, renewal) ?? 0) > now;
@@ -103,6 +105,30 @@ const isUnended = (now: Instant, purchase: Purchase, all: readonly Line[]): bool
   );
 
 /**
+ * Whether the period that began last was refunded, and the store says since that it renews, which may have been charged ahead by now, or
+ * at its end: a refund does not end the subscription.
+ */
+const mayRenewAfterRefund = (now: Instant, purchase: Purchase, all: readonly Line[]): boolean => {
+  const { renewal } = purchase;
+  if (renewal === null || renewal.periodEndsAt === null) return false;
+  const { periodEndsAt, signedAt } = renewal;
+  if (now < periodEndsAt - CHARGED_AHEAD_MILLISECONDS || now >= periodEndsAt + leewayOf(renewal))
+    return false;
+  const periods = eventsOf(all).map(({ line }) => line);
+  return (
+    leewayOf(renewal) > 0 &&
+    periods.some(
+      (period) =>
+        period.endsAt === periodEndsAt &&
+        period.revokedAt !== null &&
+        period.revokedAt <= signedAt &&
+        !isBeforeReplacement(purchase, period) &&
+        periods.every((other) => beganBy(other) <= beganBy(period)),
+    )
+  );
+};
+
+/**
  * Whether any of the holdings may give access now, or has been paid for and gives it later: by the catalog, or by one that mapped
  * them. What is not known to be over counts, so that a payer's customer is never given to another account.
  */
@@ -114,7 +140,9 @@ export const mayBeActive = (now: Instant, holdings: readonly Holding[], catalog:
     ) ||
     holdings.some(({ purchase }) => {
       const periods = purchase.store === "ios-store" ? purchase.lines.filter(isPeriod) : [];
-      return [isRenewedUnseen, isUpgradedUnseen, isUnended].some((mayRun) => mayRun(now, purchase, periods));
+      return [isRenewedUnseen, isUpgradedUnseen, isUnended, mayRenewAfterRefund].some((mayRun) =>
+        mayRun(now, purchase, periods),
+      );
     })
   );
 };

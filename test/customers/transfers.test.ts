@@ -258,7 +258,28 @@ describe("a customer that a credential has linked", () => {
       expect(await claimedAt(NOW, [ended, refunded], says({}))).toBe("accepted");
     });
   });
-  test("is inactive at once where its last period was refunded, whatever is known of its renewal", async () => {
+  test("is not inactive at the end of a refunded period that the store says will renew", async () => {
+    const refundedAt = NOW - 10 * DAY;
+    const refunded = owned("1", {
+      startsAt: NOW - 30 * DAY,
+      endsAt: NOW,
+      verifiedAt: refundedAt,
+      revokedAt: refundedAt,
+      revokedSince: refundedAt,
+      refundedBy: refundedAt,
+    });
+    const renewal = aRenewal({ periodEndsAt: NOW, signedAt: refundedAt + HOUR });
+    const claimedAt = async (moment: number) => {
+      const world = aWorld("when_inactive");
+      const signIn = { identities: [device("1")] };
+      await world.store({ ...signIn, purchases: [{ ...refunded, renewal }] }, byCredential("a"));
+      return refusal(world.at(moment).store(signIn, byCredential("b")));
+    };
+    expect(await claimedAt(NOW - 3 * DAY)).toBe("accepted");
+    expect(await claimedAt(NOW + HOUR)).toBe(STAYS);
+    expect(await claimedAt(NOW + DAY)).toBe("accepted");
+  });
+  test("is inactive at once where its last period was refunded, and the store says nothing of its renewal since", async () => {
     const refunded = owned("1", { endsAt: NOW - HOUR, revokedAt: NOW - HOUR, revokedSince: NOW - HOUR });
     const world = aWorld("when_inactive");
     await world.store({ purchases: [refunded] }, byCredential("a"));

@@ -164,6 +164,19 @@ describe("an end that only the renewal info names", () => {
     expect(active(NOW, named({}, year(NOW - HOUR - 1)))).toBe(true);
     expect(active(NOW, named({}, year(NOW - HOUR)))).toBe(false);
   });
+  test("is not that of an older period that was upgraded, and is only signed anew", () => {
+    const year = (startsAt: number) =>
+      plan("2", startsAt, END + 300 * DAY, {
+        productIdentifier: "year",
+        standing: "expired",
+        verifiedAt: NOW - HOUR,
+      });
+    expect(active(NOW, named({}, year(NOW - 100 * DAY)))).toBe(true);
+    expect(inactiveFrom(named({}, year(NOW - 100 * DAY)), END + DAY)).toBe(END + DAY);
+    // Bought since, upgraded, and its upgrade is refunded.
+    const upgrade = plan("3", NOW - HOUR + 1, END, { productIdentifier: "plus", ...refundedAt(NOW) });
+    expect(active(NOW, named({}, year(NOW - HOUR), { ...upgrade, endsAt: END + 1 }))).toBe(false);
+  });
   test("is active in the grace period after it, and not later", () => {
     const failing = named({ periodEndsAt: NOW - DAY, isInBillingRetry: true, graceEndsAt: END });
     expect(inactiveFrom(failing, END)).toBe(END);
@@ -175,6 +188,33 @@ describe("an end that only the renewal info names", () => {
       lines: [plan("1", NOW - 35 * DAY, END, { standing: "expired" })],
     });
     expect(active(NOW, over)).toBe(false);
+  });
+});
+
+describe("a refunded period that the store says will renew", () => {
+  const REFUNDED = END - 15 * DAY;
+  const refunded = (renewal: Parameters<typeof aRenewal>[0] = {}, ...lines: readonly Line[]): Purchase => ({
+    ...aPurchase({
+      lines: [plan("1", NOW - 10 * DAY, END, { ...refundedAt(REFUNDED), verifiedAt: REFUNDED }), ...lines],
+    }),
+    renewal: aRenewal({ periodEndsAt: END, signedAt: REFUNDED, ...renewal }),
+  });
+
+  test("may have been charged for the next one from two days before its end, and is until a day after it", () => {
+    expect(active(END - 2 * DAY - 1, refunded())).toBe(false);
+    for (const moment of [END - 2 * DAY, END, END + DAY - 1]) expect(active(moment, refunded())).toBe(true);
+    expect(active(END + DAY, refunded())).toBe(false);
+  });
+  test("is inactive where the store said so before the refund only, or that it will not, or has not been paid", () => {
+    for (const said of [{ signedAt: REFUNDED - 1 }, { willRenew: false }, { isInBillingRetry: true }])
+      expect(active(END, refunded(said))).toBe(false);
+    expect(active(END, refunded({ periodEndsAt: null }))).toBe(false);
+  });
+  test("is inactive where what came after is known, and refunded, or another lineage replaced it", () => {
+    const next = plan("2", END, END + 30 * DAY, refundedAt(END));
+    expect(active(END, refunded({}, next))).toBe(false);
+    const replaced = { replacedBy: purchaseKey("9"), replacedAt: END - 5 * DAY };
+    expect(active(END, { ...refunded(), ...replaced })).toBe(false);
   });
 });
 

@@ -1256,12 +1256,14 @@ const mayRunUnseen = (
     // It may be renewed by now, and not be asked about yet.
     const leeway = renewal === undefined || (renewal.renews && !renewal.inRetry) ? 86_400_000 : 0;
     if (renewal !== undefined && named !== null) {
+      // What was upgraded, and began before, is older than what the store named.
       const isSeen = periods.some(
-        ({ end, signedAt, revokedAt }) =>
+        ({ start, end, signedAt, revokedAt, upgraded }) =>
           end === named ||
           ((end ?? Infinity) > named &&
             signedAt >= renewal.signedAt &&
-            (revokedAt ?? Infinity) >= renewal.signedAt),
+            (revokedAt ?? Infinity) >= renewal.signedAt &&
+            (!upgraded || Math.min(start, end ?? Infinity) >= renewal.signedAt)),
       );
       const lasts = Math.max(renewal.inRetry ? 0 : named + leeway, graceEndOf(named, renewal) ?? 0);
       if (!isSeen && lasts > moment) return true;
@@ -1272,11 +1274,27 @@ const mayRunUnseen = (
         !fact.upgraded && revokedAt === null && (fact.end ?? 0) + leeway > moment && start > replacedAt,
     );
     if (isUnended) return true;
+    const begins = ({ start, fact }: Event): number => Math.min(start, fact.end ?? Infinity);
+    // A refund ends no subscription: where the store says since that it renews, the next period may be charged two days ahead.
+    const mayRenewAfterRefund =
+      renewal !== undefined &&
+      leeway > 0 &&
+      named !== null &&
+      moment >= named - 2 * 86_400_000 &&
+      moment < named + leeway &&
+      events.some(
+        (event) =>
+          event.fact.end === named &&
+          event.revokedAt !== null &&
+          event.revokedAt <= renewal.signedAt &&
+          event.start > replacedAt &&
+          events.every((other) => begins(other) <= begins(event)),
+      );
+    if (mayRenewAfterRefund) return true;
     // What was charged ahead and never ran says nothing of what came after.
     const ran = events.filter(
       (event) => event.fact.upgraded || !(isOvertaken(event, events) || neverRan(event)),
     );
-    const begins = ({ start, fact }: Event): number => Math.min(start, fact.end ?? Infinity);
     return ran.some(
       (event) =>
         event.fact.upgraded &&
