@@ -81,7 +81,11 @@ export const createAnswerCache = (
   return {
     read: async (account) => {
       const entry = kept.get(account);
-      if (entry !== undefined && isFresh(entry)) return entry.answer;
+      if (entry !== undefined && isFresh(entry)) {
+        // Now it is the one that was read last.
+        keep(account, entry);
+        return entry.answer;
+      }
       try {
         return await loadOnce(account);
       } catch (error) {

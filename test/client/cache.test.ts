@@ -206,6 +206,14 @@ test("beyond its accounts, the one that was read longest ago goes", async () => 
   expect(service.requests).toHaveLength(1);
 });
 
+test("beyond its accounts, one that is read again and again stays, also where no read asked", async () => {
+  service.answer(anAnswer(anEntitlement()));
+  for (const account of ["a", "b", "a", "c"]) await has(account);
+  service.requests.length = 0;
+  await has("a");
+  expect(service.requests).toHaveLength(0);
+});
+
 test("a clock that was set back makes nothing fresh", async () => {
   await keep();
   clock.current = NOW - 1;
