@@ -90,6 +90,7 @@ const aQueue = (...bursts: readonly (readonly [count: number, kind: Kind, packag
           samePerson: [],
           predecessors: [],
           isPending: false,
+          isReplaced: false,
           isClosed: false,
           goesOn: null,
           acknowledgement: { ...due, packageName, deadline: now + DAY },

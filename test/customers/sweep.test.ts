@@ -262,6 +262,7 @@ const aPackage = async (...pages: readonly VoidedPurchasesAnswer[]) => {
         samePerson: [],
         predecessors: [],
         isPending: false,
+        isReplaced: false,
         isClosed: false,
         goesOn: null,
         acknowledgement: null,

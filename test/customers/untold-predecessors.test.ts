@@ -1,4 +1,5 @@
-import type { Application } from "../../lib/applications/application.ts";
+import type { Application, TransferPolicy } from "../../lib/applications/application.ts";
+import { ServiceError } from "../../lib/contract/errors.ts";
 import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store-customer.ts";
 import { refreshAndroidStorePurchase } from "../../lib/customers/refresh-android-store-purchase.ts";
 import {
@@ -56,11 +57,15 @@ const Z = aSubscriptionAnswer({
 });
 
 /** An application whose Android store answers what the test says. */
-const aWorld = (environments: readonly ("production" | "sandbox")[] = ["production", "sandbox"]) => {
+const aWorld = (
+  environments: readonly ("production" | "sandbox")[] = ["production", "sandbox"],
+  transfers: TransferPolicy = "refuse",
+) => {
   const plain = createWorld(table);
   const application: Application = {
     ...plain.application,
     identifier: aName(),
+    transfers,
     androidStore: [
       { packageName: PACKAGE_NAME, credential: { secret: "play" }, environments, notifications: null },
     ],
@@ -513,5 +518,51 @@ describe("a purchase whose predecessor nobody has told of", () => {
     await expect(chain.link("z", "user-2")).rejects.toMatchObject({ code: "CUSTOMER_ALREADY_LINKED" });
     expect(await chain.activeOf()).toEqual(["tiles"]);
     expect(chain.acknowledged).toEqual(["z"]);
+  });
+});
+
+describe("under when_inactive, a purchase of another account", () => {
+  const over = { ...X, subscriptionState: "SUBSCRIPTION_STATE_EXPIRED" };
+  const replaced = { ...over, canceledStateContext: { replacementCancellation: {} } };
+  const next = aSubscriptionAnswer({ ...owned("tiles", 30), linkedPurchaseToken: "x" });
+  const linkedBy = async (answer: Answer) => {
+    const chain = aWorld(undefined, "when_inactive");
+    await chain.link("x");
+    chain.pass(DAY);
+    chain.answers.set("x", answer);
+    return chain;
+  };
+  const moved = (chain: ReturnType<typeof aWorld>, token = "x") =>
+    chain.link(token, "user-2").then(
+      () => "moved",
+      (error: unknown) => (error instanceof ServiceError ? error.code : error),
+    );
+
+  test("is moved where it is over", async () => {
+    expect(await moved(await linkedBy(over))).toBe("moved");
+  });
+  test("is not moved while nobody has told of the one that replaced it, which is its owner's", async () => {
+    const chain = await linkedBy(replaced);
+    expect(await moved(chain)).toBe("CUSTOMER_ALREADY_LINKED");
+    chain.answers.set("y", next);
+    await chain.link("y");
+    expect(await chain.activeOf()).toEqual(["tiles"]);
+    expect(await chain.activeOf("user-2")).toEqual([]);
+  });
+  test("is moved once the one that replaced it is over, too", async () => {
+    const chain = await linkedBy(replaced);
+    chain.answers.set("y", { ...next, subscriptionState: "SUBSCRIPTION_STATE_EXPIRED" });
+    await chain.link("y");
+    expect(await moved(chain)).toBe("moved");
+  });
+  test("is not moved by one of which Google shows no paid item, and does not call it over", async () => {
+    const unpaid = aSubscriptionAnswer({
+      lineItems: [aSubscriptionLine({ productId: "tiles", latestSuccessfulOrderId: null })],
+      linkedPurchaseToken: "x",
+    });
+    const chain = await linkedBy(over);
+    await chain.tell("x");
+    chain.answers.set("y", unpaid);
+    expect(await moved(chain, "y")).toBe("CUSTOMER_ALREADY_LINKED");
   });
 });

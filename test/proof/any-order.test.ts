@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { cases, TIMEOUT } from "../support/proof.ts";
 import { expectSameStateInAnyOrder, expectTrafficAsTheModel, orders } from "./any-order.ts";
-import { MOSTLY_NOTIFICATIONS, trafficOf } from "./histories.ts";
+import { LINKS_OF_GOOGLE, MOSTLY_NOTIFICATIONS, trafficOf } from "./histories.ts";
 import { createMemoryTable } from "./memory-table.ts";
 
 const SOME = { minLength: 1, maxLength: 14 };
@@ -12,7 +12,12 @@ describe("requests and notifications, on a table in memory", () => {
     () =>
       fc.assert(
         fc.asyncProperty(
-          fc.oneof(trafficOf(SOME, 1), trafficOf(SOME), trafficOf(SOME, 2, MOSTLY_NOTIFICATIONS)),
+          fc.oneof(
+            trafficOf(SOME, 1),
+            trafficOf(SOME),
+            trafficOf(SOME, 2, MOSTLY_NOTIFICATIONS),
+            trafficOf(SOME, 1, LINKS_OF_GOOGLE),
+          ),
           (traffic) => expectTrafficAsTheModel(createMemoryTable(), traffic, "many moments"),
         ),
         cases(110, 8_000),

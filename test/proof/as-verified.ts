@@ -66,6 +66,7 @@ const toAnswer = (fact: AndroidFact): unknown =>
         })),
         ...(fact.replaces !== null && { linkedPurchaseToken: fact.replaces }),
         ...(fact.expired !== null && { outOfAppPurchaseContext: { expiredPurchaseToken: fact.expired } }),
+        ...(fact.isReplaced && { canceledStateContext: { replacementCancellation: {} } }),
         ...(fact.obfuscated !== null && {
           externalAccountIdentifiers: { obfuscatedExternalAccountId: fact.obfuscated },
         }),
@@ -146,6 +147,7 @@ export const toVerifiedFacts = ({
     purchases: toPurchases(facts),
     renewals: renewals.map(toRenewal),
     isPending: facts.some((fact) => fact.store === "android-store" && toReading(fact).isPending),
+    isReplaced: facts.some((fact) => fact.store === "android-store" && toReading(fact).isReplaced),
     acknowledgementDue: null,
     origin: null,
   };

@@ -845,6 +845,7 @@ const answersOf = (script: AndroidScript, index: number): AndroidFact[] => {
       ],
       replaces: relation === "replaces" ? earlier : null,
       expired: relation === "resubscribes" ? earlier : null,
+      isReplaced: variant % 2 === 1 && ["EXPIRED", "CANCELED"].includes(at(SUBSCRIPTION_STATES, state)),
     } satisfies AndroidSubscriptionFact;
   });
 };
@@ -1090,6 +1091,13 @@ const fromEnd = (ends: readonly number[], { which, by }: { which: number; by: nu
 export const MOSTLY_NOTIFICATIONS: readonly RequestScript["kind"][] = [
   ...KINDS.slice(2),
   "ios-notification",
+  "android-notification",
+];
+
+/** Links of Google's purchases, most of them of purchases that somebody has linked already. */
+export const LINKS_OF_GOOGLE: readonly RequestScript["kind"][] = [
+  "android",
+  "android",
   "android-notification",
 ];
 

@@ -78,6 +78,8 @@ export interface AndroidSubscriptionFact extends AndroidAnswer {
   readonly replaces: string | null;
   /** `outOfAppPurchaseContext.expiredPurchaseToken`. */
   readonly expired: string | null;
+  /** `canceledStateContext.replacementCancellation`: another purchase, which the answer does not name, took its place. */
+  readonly isReplaced: boolean;
 }
 
 /** Google's answer about a one-time purchase. */
@@ -279,7 +281,11 @@ const after = (moment: number, { months, days }: { months: number; days: number 
 const isPending = (fact: AndroidFact): boolean =>
   fact.state === "PENDING" || fact.state === "PENDING_PURCHASE_CANCELED";
 
-const awaitsPayment = (fact: Fact): boolean => fact.store === "android-store" && fact.state === "PENDING";
+/** Whether the payment is still to come, or Google shows nothing as paid and does not call it over. */
+const awaitsPayment = (fact: Fact): boolean =>
+  fact.store === "android-store" &&
+  (fact.state === "PENDING" ||
+    (fact.kind === "subscription" && !isPending(fact) && fact.state !== "EXPIRED" && !isPaidFor(fact)));
 
 const tokenName = ({ environment }: Fact, token: string): string => `android ${environment} token ${token}`;
 
@@ -894,6 +900,21 @@ const isToBeAcknowledged = (fact: Fact): boolean =>
   fact.state !== "EXPIRED" &&
   fact.lines.some((line) => isOwned(line) && !isOverIn(line, fact));
 
+const isReplacedBy = (answer: AndroidFact, other: Fact): boolean =>
+  other.store === "android-store" &&
+  other.kind === "subscription" &&
+  other.environment === answer.environment &&
+  isPaidFor(other) &&
+  other.token !== answer.token &&
+  other.replaces === answer.token;
+
+/** Whether Google says that another purchase took this one's place, and nobody has told of that one. */
+const goesOnUnseen = (fact: Fact, everything: readonly Fact[]): boolean =>
+  fact.store === "android-store" &&
+  fact.kind === "subscription" &&
+  fact.isReplaced &&
+  !everything.some((other) => isReplacedBy(fact, other));
+
 const givenByAndroid = (
   facts: readonly AndroidFact[],
   everything: readonly Fact[],
@@ -904,16 +925,7 @@ const givenByAndroid = (
 ): Given[] => {
   const answer = latestAnswer(facts);
   if (answer === undefined) return [];
-  const isReplaced = everything.some(
-    (other) =>
-      other.store === "android-store" &&
-      other.kind === "subscription" &&
-      other.environment === answer.environment &&
-      isPaidFor(other) &&
-      other.token !== answer.token &&
-      other.replaces === answer.token,
-  );
-  if (isReplaced) return [];
+  if (everything.some((other) => isReplacedBy(answer, other))) return [];
   const key = createHash("sha256").update(answer.token).digest("hex");
   const common = { ...customer, fact: answer, key, revokedAt: null, verifiedAt: answer.answeredAt };
 
@@ -1536,7 +1548,9 @@ export const createReferenceModel = (
       const moves =
         byCredential &&
         (terms.transfers === "always" ||
-          (terms.transfers === "when_inactive" && isInactive && !request.facts.some(awaitsPayment)));
+          (terms.transfers === "when_inactive" &&
+            isInactive &&
+            !request.facts.some((fact) => awaitsPayment(fact) || goesOnUnseen(fact, told.everything))));
       if (!moves) {
         // The link is refused, but the facts are kept.
         submit({ ...request, facts: selectingNothing(request.facts), claim: null }, moment);

@@ -179,7 +179,8 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
       verifiedAt: answeredAt,
     },
     replaces,
-    isPending: answer.subscriptionState === "SUBSCRIPTION_STATE_PENDING",
+    isPending: lines.length === 0 && !isClosed,
+    isReplaced: answer.canceledStateContext?.replacementCancellation != null,
     isClosed,
     goesOn:
       isClosed && answer.linkedPurchaseToken !== purchaseToken ? (answer.linkedPurchaseToken ?? null) : null,
