@@ -1,6 +1,7 @@
 import type { Application, IosStoreConfiguration } from "../applications/application.ts";
 import { eventsOf } from "../entitlements/events.ts";
 import { referenceText, type Line, type Purchase, type PurchaseReference } from "../entitlements/purchase.ts";
+import type { Renewal } from "../entitlements/renewal.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { FactsOrigin } from "../freshness/refresh.ts";
 import { isDisputed } from "../freshness/refresh-times.ts";
@@ -230,15 +231,23 @@ const isSilentOnRefund = (told: readonly Line[], known: readonly Line[], moment:
       !told.some((line) => line.transactionIdentifier === period.transactionIdentifier),
   );
 
+/** Whether a renewal info names the end of a paid period that is still to come, and of which no transaction is told or known. */
+const isPeriodUntold = (renewal: Renewal | null, lines: readonly Line[], moment: Instant): boolean =>
+  renewal !== null &&
+  !renewal.isInBillingRetry &&
+  renewal.periodEndsAt !== null &&
+  renewal.periodEndsAt > moment &&
+  lines.every(({ endsAt }) => endsAt !== renewal.periodEndsAt);
+
 /**
  * Part of known subscriptions that an answer leaves out; null: nothing. Statuses contain the latest period alone. `period`: it
  * has one that follows no known period, so those in between would be missed: an upgrade that ended a period early, or the
- * running period while the next one is already charged. `refund`: the fate of a period that was refunded, or may be.
+ * running period while the next one is already charged; or its renewal info names one that it does not have. `refund`: the fate of a period that was refunded, or may be.
  */
 const leftOut = async (
   { table }: AppStoreQuestions,
   { identifier }: Application,
-  { purchases }: VerifiedFacts,
+  { purchases, renewals }: VerifiedFacts,
   asked: Purchase,
   moment: Instant,
 ): Promise<"period" | "refund" | null> => {
@@ -248,10 +257,15 @@ const leftOut = async (
     others.length === 0 ? null : (await table.findFacts(identifier, [], others, moment)).purchases;
   const pairs = told.flatMap((purchase) => {
     const before = others.includes(purchase) ? known?.get(referenceText(purchase))?.purchase : asked;
-    return before === undefined ? [] : [{ lines: purchase.lines, before: before.lines }];
+    const info = renewals.find((one) => referenceText(one) === referenceText(purchase));
+    return before === undefined
+      ? []
+      : [{ lines: purchase.lines, before: before.lines, renewal: info?.renewal ?? null }];
   });
-  const lacksPeriod = pairs.some(({ lines, before }) =>
-    lines.some((line) => line.nature === "auto_renewable" && !isContiguous(line, before, moment)),
+  const lacksPeriod = pairs.some(
+    ({ lines, before, renewal }) =>
+      lines.some((line) => line.nature === "auto_renewable" && !isContiguous(line, before, moment)) ||
+      isPeriodUntold(renewal, [...lines, ...before], moment),
   );
   if (lacksPeriod) return "period";
   return pairs.some(({ lines, before }) => isSilentOnRefund(lines, before, moment)) ? "refund" : null;

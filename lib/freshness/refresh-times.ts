@@ -258,12 +258,14 @@ const ofSubscription = (
       asked !== null && last.standing === "expired"
         ? ofMovingEnd(last, after, asked)
         : upTo(end + KEPT_AFTER_END, denseAfter(end, after), "renewal");
-    // A refund of one period does not end the subscription: only the person can.
+    // A refund of one period does not end the subscription: only the person can, and the store tells, if it is asked.
+    const said = saidOf(last);
+    const mayRenew = said === null ? asked === null : said.willRenew;
     return [
       ...beside,
       ...ofRevoked(last, after),
-      ...(saidOf(last)?.willRenew === true ? ofRenewal : []),
-      ...ofUnseen(last, end, saidOf(last), after, asked),
+      ...(mayRenew ? ofRenewal : []),
+      ...ofUnseen(last, end, said, after, asked),
     ];
   }
   return [...beside, ...ofRunningPeriod(last, end, saidOf(last), after, asked)];

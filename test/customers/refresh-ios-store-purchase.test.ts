@@ -522,6 +522,46 @@ describe("a subscription whose statuses leave out what happened to it", () => {
     expect(outcome).toEqual({ outcome: "stored" });
     expect(asked).toBe(asks ? 1 : 0);
   });
+  test.each<[what: string, more: Parameters<typeof aRenewalInfo>[0], asks: number]>([
+    ["that is to come", {}, 1],
+    ["of the period in the answer", { renewalDate: LATER }, 0],
+    ["of a period that is known", { renewalDate: END }, 0],
+    ["that is over", { renewalDate: ASKED }, 0],
+    ["by which a failed payment was due", { isInBillingRetryPeriod: true }, 0],
+    ["of another subscription", { originalTransactionId: "2" }, 0],
+  ])(
+    "is asked about by its history too where its renewal info names an end %s, of which nothing is told",
+    async (_, more, asks) => {
+      const world = await subscribed("1");
+      const yearEnds = END - 3600_000 + 365 * DAY;
+      const info = aRenewalInfo({
+        originalTransactionId: "1",
+        renewalDate: yearEnds,
+        signedDate: ASKED,
+        ...more,
+      });
+      const year = renewed("1", {
+        transactionId: "10",
+        productId: "yearly",
+        webOrderLineItemId: "77",
+        purchaseDate: END - 3600_000,
+        expiresDate: yearEnds,
+      });
+      let asked = 0;
+      const outcome = await refresh(world, {
+        subscriptionStatuses: () => Promise.resolve(facts([signed(renewed("1"))], [signed(info)])),
+        transactionHistory: () => {
+          asked += 1;
+          const signedTransactions = [signed(renewed("1")), signed(year)];
+          return Promise.resolve({ outcome: "answered", content: { signedTransactions, next: null } });
+        },
+      });
+      expect(outcome).toEqual({ outcome: "stored" });
+      expect(asked).toBe(asks);
+      const purchase = (await world.items()).find(({ sk }) => sk === "PURCHASE");
+      expect(JSON.stringify(purchase?.["lines"]).includes(String(yearEnds))).toBe(asks === 1);
+    },
+  );
   test("is stored as its status says where the history about an old refund is not answered, but not where periods are missing", async () => {
     const unavailable = { outcome: "unavailable", retryAt: null, status: 503, reason: null } as const;
     const history = { transactionHistory: () => Promise.resolve(unavailable) };

@@ -234,7 +234,8 @@ describe("an iOS subscription is refreshed after", () => {
     ["a refund: 60 days, the last time", NOW + 30 * DAY, NOW + 60 * DAY, "refund"],
     ["a refund: not later than 60 days", NOW + 60 * DAY, null],
   ])("%s", (_, ...expected) => {
-    expectNext(aPurchase({ lines: [aLine({ revokedAt: NOW })] }), ...expected);
+    const renewal = aRenewal({ willRenew: false, signedAt: NOW });
+    expectNext(aPurchase({ lines: [aLine({ revokedAt: NOW })], renewal }), ...expected);
   });
 });
 
@@ -245,6 +246,18 @@ test("an iOS subscription whose period was refunded is refreshed after its end t
   expectNext(refunded(true), END + 10 * MINUTE, END + HOUR, "renewal");
   expectNext(refunded(true), END + 60 * DAY, null);
   expectNext(refunded(false), NOW + 7 * DAY, NOW + 30 * DAY, "refund");
+});
+test("and where nothing is known of its renewal, until an answer says nothing of it either", () => {
+  const lines = [aLine({ revokedAt: NOW })];
+  const before = aRenewal({ periodEndsAt: START, signedAt: START - DAY });
+  for (const renewal of [null, before]) {
+    const refunded = aPurchase({ lines, renewal });
+    expectNext(refunded, NOW + 7 * DAY, END + 5 * SECOND, "renewal");
+    expect(nextRefresh(refunded, NOW + 7 * DAY, NOW + 7 * DAY)).toEqual({
+      at: NOW + 30 * DAY,
+      because: "refund",
+    });
+  }
 });
 
 describe("an iOS purchase without an end is refreshed after", () => {

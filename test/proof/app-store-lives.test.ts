@@ -275,7 +275,16 @@ test(
         if (purchase === undefined) throw new Error("Something was bought.");
         const holdings = [{ customerIdentifier: SOMEBODY, assertedBy: null, purchase }];
         const { to } = lastOf(periods);
-        for (const moment of LATER.map((later) => now + later)) {
+        const knowsAll = told.every((fact) => "line" in fact || !fact.isLost);
+        const moments = [...LATER.map((later) => now + later), to - HOUR, to + HOUR].filter(
+          (moment) => moment > now,
+        );
+        for (const moment of moments) {
+          // A renewal is charged up to a day ahead, and may not be told for another one.
+          const mayBeRenewed =
+            goesOn && !isFailing && knowsAll && to - DAY <= moment && moment < to + DAY - HOUR;
+          const staysWhereRenewed = !mayBeRenewed || mayBeActive(moment, holdings, CATALOG);
+          expect({ moment, staysWhereRenewed }).toEqual({ moment, staysWhereRenewed: true });
           // What comes after the last period is not told yet.
           if (moment >= to && (goesOn || isFailing) && moment > now + HOUR) continue;
           const answer = entitlementsAt(moment, holdings, CATALOG);
