@@ -105,25 +105,25 @@ const isUnended = (now: Instant, purchase: Purchase, all: readonly Line[]): bool
   );
 
 /**
- * Whether the period that began last was refunded, and the store says since that it renews, which may have been charged ahead by now, or
- * at its end: a refund does not end the subscription.
+ * Whether the period that the renewal info names was refunded, and is to renew: the next one may have been charged ahead by now, or at
+ * its end. A refund does not end the subscription.
  */
 const mayRenewAfterRefund = (now: Instant, purchase: Purchase, all: readonly Line[]): boolean => {
   const { renewal } = purchase;
   if (renewal === null || renewal.periodEndsAt === null) return false;
-  const { periodEndsAt, signedAt } = renewal;
+  const { periodEndsAt } = renewal;
   if (now < periodEndsAt - CHARGED_AHEAD_MILLISECONDS || now >= periodEndsAt + leewayOf(renewal))
     return false;
   const periods = eventsOf(all).map(({ line }) => line);
   return (
     leewayOf(renewal) > 0 &&
+    periods.every((other) => beganBy(other) < periodEndsAt) &&
     periods.some(
       (period) =>
         period.endsAt === periodEndsAt &&
         period.revokedAt !== null &&
-        period.revokedAt <= signedAt &&
-        !isBeforeReplacement(purchase, period) &&
-        periods.every((other) => beganBy(other) <= beganBy(period)),
+        period.standing !== "expired" &&
+        !isBeforeReplacement(purchase, period),
     )
   );
 };

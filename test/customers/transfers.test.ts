@@ -279,7 +279,7 @@ describe("a customer that a credential has linked", () => {
     expect(await claimedAt(NOW + HOUR)).toBe(STAYS);
     expect(await claimedAt(NOW + DAY)).toBe("accepted");
   });
-  test("is inactive at once where its last period was refunded, and the store says nothing of its renewal since", async () => {
+  test("is inactive at once where its last period was refunded, and the store says nothing of its renewal", async () => {
     const refunded = owned("1", { endsAt: NOW - HOUR, revokedAt: NOW - HOUR, revokedSince: NOW - HOUR });
     const world = aWorld("when_inactive");
     await world.store({ purchases: [refunded] }, byCredential("a"));

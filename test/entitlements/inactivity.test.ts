@@ -205,14 +205,39 @@ describe("a refunded period that the store says will renew", () => {
     for (const moment of [END - 2 * DAY, END, END + DAY - 1]) expect(active(moment, refunded())).toBe(true);
     expect(active(END + DAY, refunded())).toBe(false);
   });
-  test("is inactive where the store said so before the refund only, or that it will not, or has not been paid", () => {
-    for (const said of [{ signedAt: REFUNDED - 1 }, { willRenew: false }, { isInBillingRetry: true }])
+  test("also where the store said so before the refund", () => {
+    expect(active(END, refunded({ signedAt: REFUNDED - 1 }))).toBe(true);
+  });
+  test("is inactive where the store said that it will not renew, or has not been paid, or named no end or another one", () => {
+    for (const said of [{ willRenew: false }, { isInBillingRetry: true }, { periodEndsAt: null }])
       expect(active(END, refunded(said))).toBe(false);
-    expect(active(END, refunded({ periodEndsAt: null }))).toBe(false);
+    expect(active(END, { ...refunded(), renewal: null })).toBe(false);
+  });
+  test("also beside a period that was charged ahead, and overtaken by it", () => {
+    const charged = plan("2", END - 14 * DAY, END + 16 * DAY, {
+      ...refundedAt(REFUNDED),
+      productIdentifier: "month",
+    });
+    expect(active(END, refunded({}, charged))).toBe(true);
+  });
+  test("is inactive where it was upgraded, and the upgrade is refunded, too", () => {
+    const upgraded = aPurchase({
+      lines: [
+        plan("1", NOW - 10 * DAY, END, {
+          ...refundedAt(REFUNDED),
+          standing: "expired",
+          verifiedAt: REFUNDED,
+        }),
+        plan("2", NOW - 5 * DAY, END + DAY, { ...refundedAt(REFUNDED), productIdentifier: "plus" }),
+      ],
+      renewal: aRenewal({ periodEndsAt: END, signedAt: REFUNDED }),
+    });
+    expect(active(END, upgraded)).toBe(false);
   });
   test("is inactive where what came after is known, and refunded, or another lineage replaced it", () => {
-    const next = plan("2", END, END + 30 * DAY, refundedAt(END));
-    expect(active(END, refunded({}, next))).toBe(false);
+    const next = (startsAt: number) => plan("2", startsAt, END + 30 * DAY, refundedAt(END));
+    expect(active(END, refunded({}, next(END)))).toBe(false);
+    expect(active(END, refunded({}, next(END - 1)))).toBe(true);
     const replaced = { replacedBy: purchaseKey("9"), replacedAt: END - 5 * DAY };
     expect(active(END, { ...refunded(), ...replaced })).toBe(false);
   });

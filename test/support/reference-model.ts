@@ -1287,20 +1287,17 @@ const mayRunUnseen = (
     );
     if (isUnended) return true;
     const begins = ({ start, fact }: Event): number => Math.min(start, fact.end ?? Infinity);
-    // A refund ends no subscription: where the store says since that it renews, the next period may be charged two days ahead.
+    // A refund ends no subscription: where the store says that it renews, the next period may be charged two days ahead.
     const mayRenewAfterRefund =
       renewal !== undefined &&
       leeway > 0 &&
       named !== null &&
-      moment >= named - 2 * 86_400_000 &&
+      moment >= named - AHEAD &&
       moment < named + leeway &&
+      !events.some((event) => begins(event) >= named) &&
       events.some(
-        (event) =>
-          event.fact.end === named &&
-          event.revokedAt !== null &&
-          event.revokedAt <= renewal.signedAt &&
-          event.start > replacedAt &&
-          events.every((other) => begins(other) <= begins(event)),
+        ({ fact, start, revokedAt }) =>
+          fact.end === named && revokedAt !== null && !fact.upgraded && start > replacedAt,
       );
     if (mayRenewAfterRefund) return true;
     // What was charged ahead and never ran says nothing of what came after.
