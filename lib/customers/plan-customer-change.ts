@@ -184,12 +184,23 @@ const askedForBefore = (stored: StoredPurchase | undefined, moment: Instant): In
   return isStillAskedFor(askedForAt, moment) ? askedForAt : null;
 };
 
+/** Last time at which the store reported on a purchase, or answered about it. */
+const heardAt = ({ askedAt }: FactsOrigin, purchase: Purchase): Instant =>
+  Math.max(lastHeard(purchase), askedAt ?? 0);
+
 /**
- * Whether the facts are the store's answer about this purchase. Google is asked for all of its facts. An answer of the App Store that
- * lacks a part is about one purchase alone; what comes from it by itself is no answer.
+ * Whether the facts are the store's answer about this purchase. Google is asked for all of its facts, but an answer from before the
+ * purchase was asked for is none. An answer of the App Store that lacks a part is about one purchase alone; what comes from it by itself
+ * is no answer.
+ *
+ * @param askedFor time since which it is asked for; null: it is not
  */
-const isAnswer = ({ askedAt, askedAbout, isPart }: FactsOrigin, { store, key }: Purchase): boolean =>
-  store === "android-store" || (askedAt !== null && (isPart !== true || askedAbout === key));
+const isAnswer = (origin: FactsOrigin, purchase: Purchase, askedFor: Instant | null): boolean => {
+  const { askedAt, askedAbout, isPart } = origin;
+  return purchase.store === "android-store"
+    ? askedFor === null || askedFor <= heardAt(origin, purchase)
+    : askedAt !== null && (isPart !== true || askedAbout === purchase.key);
+};
 
 /** Whether the ids of a purchase disagree, and an answer is about another one: each id has to be asked about. */
 const staysDisputed = ({ askedAbout }: FactsOrigin, purchase: Purchase): boolean =>
@@ -198,7 +209,7 @@ const staysDisputed = ({ askedAbout }: FactsOrigin, purchase: Purchase): boolean
 /**
  * Time of the known refresh, where new facts do not put it off; Infinity: they do, or there is none.
  *
- * Google: facts that say the same put nothing off.
+ * Google: facts that say the same put nothing off, nor does an answer from before somebody asked.
  *
  * App Store: what comes by itself answers no question. It may have been signed before what is asked, and the refresh may have been put
  * off already, as while the store is down. Only a renewal, or the store's word that a period was the last, puts one off that nobody
@@ -213,13 +224,15 @@ const keptRefresh = (
   if (stored === undefined || !isQueued(stored.refreshAt, moment)) return Infinity;
   const { purchase: known, refreshAt } = stored;
   const keptIf = (isKept: boolean): Instant => (isKept ? refreshAt : Infinity);
-  if (purchase.store === "android-store")
-    return keptIf(
-      origin.canRefresh && refreshAt > heard && sameLines(verifiedAs(purchase, 0), verifiedAs(known, 0)),
-    );
-  if (origin.askedAt !== null) return keptIf(!isAnswer(origin, purchase) || staysDisputed(origin, purchase));
+  const askedFor = askedForBefore(stored, moment);
+  const answers = isAnswer(origin, purchase, askedFor);
+  if (purchase.store === "android-store") {
+    const isAhead = refreshAt > heard && sameLines(verifiedAs(purchase, 0), verifiedAs(known, 0));
+    return keptIf(origin.canRefresh && (isAhead || !answers));
+  }
+  if (origin.askedAt !== null) return keptIf(!answers || staysDisputed(origin, purchase));
   const isPutOff = lastEnd(purchase) !== lastEnd(known) || isWordOfEnd(purchase, known);
-  return keptIf(!isPutOff || askedForBefore(stored, moment) !== null);
+  return keptIf(!isPutOff || askedFor !== null);
 };
 
 /** A time, or now where an item of that time would have expired, as of facts that a device has kept for a year. */
@@ -243,7 +256,7 @@ const questionsOf = (origin: FactsOrigin | null, joined: Joined, moment: Instant
   const from = stored?.refreshAt ?? null;
   // One whose item has expired is due now, if at all.
   const isExpired = from !== null && !isQueued(from, moment);
-  const heard = Math.max(lastHeard(purchase), origin.askedAt ?? 0, isExpired ? moment : 0);
+  const heard = Math.max(heardAt(origin, purchase), isExpired ? moment : 0);
   const askAgainAt = furtherQuestions(origin, stored, heard);
   const wanted = purchase.store === "ios-store" ? (origin.askAgainAt ?? []) : askAgainAt;
   const isKnown =
@@ -275,7 +288,7 @@ const askedForAfter = (
   if (origin === null) return before;
   const [lifted] = purchase.store === "ios-store" ? (origin.askAgainAt ?? []) : [];
   if (lifted !== undefined) return lifted;
-  return isAnswer(origin, purchase) && !staysDisputed(origin, purchase) ? null : before;
+  return isAnswer(origin, purchase, before) && !staysDisputed(origin, purchase) ? null : before;
 };
 
 /** Step 2: what is due of a joined purchase, its acknowledgement and its refresh. */

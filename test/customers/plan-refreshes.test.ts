@@ -154,7 +154,7 @@ describe("the refresh of a known purchase", () => {
     const known = (askedForAt: Instant) => stored(at(NOW - HOUR), { refreshAt: JUST_AFTER, askedForAt });
     const said = at(NOW);
     for (const askedAt of [null, NOW])
-      for (const askedForAt of [NOW - HOUR, NOW, NOW + 1])
+      for (const askedForAt of [NOW - HOUR, NOW])
         expect(written([said], from(GOOGLE, { askedAt }), known(askedForAt))).toMatchObject([
           { refreshAt: JUST_AFTER, askedForAt: null },
         ]);
@@ -310,6 +310,26 @@ describe("a refresh that the store answered", () => {
   });
   test("stays where it was put to the next time before, and nothing is written", () => {
     expect(written([purchase], from(APPLE, { askedAt: AHEAD }), waiting(JUST_AFTER))).toEqual([]);
+  });
+});
+
+describe("a refresh that somebody has asked for at Google's", () => {
+  const said = (verifiedAt: Instant, line: Partial<Line> = {}) =>
+    android({ key: "1", lines: [aLine({ ...line, verifiedAt })] });
+  const pass = { nature: "non_consumable", endsAt: null } as const;
+
+  test.each<[what: string, before: Partial<Line>, line: Partial<Line>]>([
+    ["of a subscription", {}, { willRenew: false }],
+    ["of a one-time product, of whose token it is the last copy", pass, { ...pass, quantity: 2 }],
+  ])("stays where an answer from before is stored after, with news: %s", (_, before, line) => {
+    const asked = stored(said(NOW - DAY, before), { refreshAt: NOW, askedForAt: NOW });
+    const overdue = { ...asked, refreshAt: NOW - HOUR };
+    for (const askedAt of [null, NOW - 1])
+      for (const known of [asked, overdue])
+        expect(written([said(NOW - 1, line)], from(GOOGLE, { askedAt }), known)).toMatchObject([
+          { refresh: null, refreshAt: known.refreshAt, askedForAt: NOW },
+        ]);
+    expect(written([said(NOW, line)], from(GOOGLE), asked)).toMatchObject([{ askedForAt: null }]);
   });
 });
 
