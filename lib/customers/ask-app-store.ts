@@ -242,7 +242,8 @@ const isPeriodUntold = (renewal: Renewal | null, lines: readonly Line[], moment:
 /**
  * Part of known subscriptions that an answer leaves out; null: nothing. Statuses contain the latest period alone. `period`: it
  * has one that follows no known period, so those in between would be missed: an upgrade that ended a period early, or the
- * running period while the next one is already charged; or its renewal info names one that it does not have. `refund`: the fate of a period that was refunded, or may be.
+ * running period while the next one is already charged. `refund`: the fate of a period that was refunded, or may be. `untold`: its
+ * renewal info names the end of a period that it does not have, and does so at the next refresh, too.
  */
 const leftOut = async (
   { table }: AppStoreQuestions,
@@ -250,7 +251,7 @@ const leftOut = async (
   { purchases, renewals }: VerifiedFacts,
   asked: Purchase,
   moment: Instant,
-): Promise<"period" | "refund" | null> => {
+): Promise<"period" | "refund" | "untold" | null> => {
   const told = purchases.map(({ purchase }) => purchase);
   const others = told.filter((purchase) => referenceText(purchase) !== referenceText(asked));
   const known =
@@ -262,13 +263,14 @@ const leftOut = async (
       ? []
       : [{ lines: purchase.lines, before: before.lines, renewal: info?.renewal ?? null }];
   });
-  const lacksPeriod = pairs.some(
-    ({ lines, before, renewal }) =>
-      lines.some((line) => line.nature === "auto_renewable" && !isContiguous(line, before, moment)) ||
-      isPeriodUntold(renewal, [...lines, ...before], moment),
+  const lacksPeriod = pairs.some(({ lines, before }) =>
+    lines.some((line) => line.nature === "auto_renewable" && !isContiguous(line, before, moment)),
   );
   if (lacksPeriod) return "period";
-  return pairs.some(({ lines, before }) => isSilentOnRefund(lines, before, moment)) ? "refund" : null;
+  if (pairs.some(({ lines, before }) => isSilentOnRefund(lines, before, moment))) return "refund";
+  return pairs.some(({ lines, before, renewal }) => isPeriodUntold(renewal, [...lines, ...before], moment))
+    ? "untold"
+    : null;
 };
 
 /**
@@ -300,8 +302,8 @@ export const askAppStore = async (
   const rest = wasHistory
     ? await questions.appStore.subscriptionStatuses(app, purchase.key)
     : await askHistory(questions, app, purchase.key, askedAt + ASKING_MILLISECONDS);
-  // An old refund must not block what the statuses tell.
-  if (rest.outcome === "unknown" || (rest.outcome !== "answered" && left === "refund"))
+  // Neither an old refund nor a period that is asked for again must block what the statuses tell.
+  if (rest.outcome === "unknown" || (rest.outcome !== "answered" && left !== "period"))
     return { outcome: "answered", content: part };
   if (rest.outcome !== "answered") return rest;
   const parts: readonly AskedFacts[] = [answer.content, rest.content];

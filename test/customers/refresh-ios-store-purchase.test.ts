@@ -525,7 +525,6 @@ describe("a subscription whose statuses leave out what happened to it", () => {
   test.each<[what: string, more: Parameters<typeof aRenewalInfo>[0], asks: number]>([
     ["that is to come", {}, 1],
     ["of the period in the answer", { renewalDate: LATER }, 0],
-    ["of a period that is known", { renewalDate: END }, 0],
     ["that is over", { renewalDate: ASKED }, 0],
     ["by which a failed payment was due", { isInBillingRetryPeriod: true }, 0],
     ["of another subscription", { originalTransactionId: "2" }, 0],
@@ -562,6 +561,50 @@ describe("a subscription whose statuses leave out what happened to it", () => {
       expect(JSON.stringify(purchase?.["lines"]).includes(String(yearEnds))).toBe(asks === 1);
     },
   );
+  test("is not asked about by its history where its renewal info names the end of a period that is known, and not in the answer", async () => {
+    const world = aWorld();
+    const known = [
+      aLine({ transactionIdentifier: "1", event: "1" }),
+      aLine({ transactionIdentifier: "20", event: "20", startsAt: LATER, endsAt: LATER + 30 * DAY }),
+    ];
+    await world.store({ purchases: [aPurchase({ key: "1", lines: known })], origin: fromApple() });
+    const info = aRenewalInfo({
+      originalTransactionId: "1",
+      renewalDate: LATER + 30 * DAY,
+      signedDate: ASKED,
+    });
+    const answer = facts([signed(renewed("1"))], [signed(info)]);
+    let asked = 0;
+    const transactionHistory: AppStoreServer["transactionHistory"] = () => {
+      asked += 1;
+      return Promise.resolve({ outcome: "answered", content: { signedTransactions: [], next: null } });
+    };
+    await refresh(world, { subscriptionStatuses: () => Promise.resolve(answer), transactionHistory });
+    expect(asked).toBe(0);
+  });
+  test("is stored as its status says, and asked about again, where the history about an end that its renewal info names is not answered", async () => {
+    const world = await subscribed("1");
+    const info = aRenewalInfo({
+      originalTransactionId: "1",
+      renewalDate: LATER + 300 * DAY,
+      signedDate: ASKED,
+    });
+    const refunded = renewed("1", { revocationDate: ASKED, revocationReason: 0 });
+    let asked = 0;
+    const answers: Partial<AppStoreServer> = {
+      subscriptionStatuses: () => Promise.resolve(facts([signed(refunded)], [signed(info)])),
+      transactionHistory: () => {
+        asked += 1;
+        return Promise.resolve({ outcome: "unavailable", retryAt: null, status: 503, reason: null } as const);
+      },
+    };
+    expect(await refresh(world, answers)).toEqual({ outcome: "stored" });
+    const purchase = (await world.items()).find(({ sk }) => sk === "PURCHASE");
+    expect(JSON.stringify(purchase?.["lines"])).toContain(String(ASKED));
+    expect(purchase?.["refreshAt"]).toBeLessThanOrEqual(ASKED + DAY);
+    expect(await refresh(world, answers)).toEqual({ outcome: "stored" });
+    expect(asked).toBe(2);
+  });
   test("is stored as its status says where the history about an old refund is not answered, but not where periods are missing", async () => {
     const unavailable = { outcome: "unavailable", retryAt: null, status: 503, reason: null } as const;
     const history = { transactionHistory: () => Promise.resolve(unavailable) };
