@@ -61,7 +61,6 @@ const storedPurchase = async (
       predecessors: [],
       // Until its end is long ago it may be paid or renewed by now, so it moves no customer that may be inactive.
       isPending: purchase.lines.length === 0 || !(isOver || endedLongAgo(purchase, moment)),
-      isReplaced: false,
       isClosed: isOver,
       goesOn: null,
       acknowledgement: null,

@@ -33,7 +33,6 @@ const verifiedFactsOf = (verified: VerifiedPurchase, question: AndroidStoreQuest
   purchases: [provenPurchaseOf(verified)],
   renewals: [],
   isPending: verified.isPending,
-  isReplaced: verified.isReplaced,
   acknowledgementDue: verified.acknowledgement,
   origin: { ...question, canRefresh: !verified.isClosed },
 });

@@ -104,19 +104,10 @@ const holdingsStaying = async (
   );
 };
 
-/** Whether another purchase has replaced the request's, and nobody has told of it: it may run, and is the same customer's. */
-const goesOnUnseen = ({ isReplaced, purchases }: VerifiedFacts, known: KnownFacts): boolean =>
-  isReplaced === true &&
-  purchases.some(({ purchase }) => {
-    const stored = known.purchases.get(referenceText(purchase))?.purchase;
-    return (stored?.replacedBy ?? null) === null;
-  });
-
 /**
  * Whether the application lets a credential move these customers, given the request's facts too. A request whose
- * purchase is not paid yet moves none: it belongs to the account in which it was bought. Nor does one whose purchase was
- * replaced by one that is not known yet. Nor is a queue of passes divided before it is over: time of those that stay, or of
- * those that move, would be lost.
+ * purchase is not paid yet moves none: it belongs to the account in which it was bought. Nor is a queue of passes divided before
+ * it is over: time of those that stay, or of those that move, would be lost.
  *
  * @param staying the account's other holdings
  */
@@ -131,8 +122,7 @@ const mayTransfer = (
   const { transfers, catalog } = application;
   if (transfers !== "when_inactive") return transfers === "always";
   const customerIdentifier = owners[0]?.identifier;
-  if (customerIdentifier === undefined || facts.isPending === true || goesOnUnseen(facts, known))
-    return false;
+  if (customerIdentifier === undefined || facts.isPending === true) return false;
   const leaving = holdingsAfter(statedPurchases(facts), known, owners, withUnmapped(catalog)).map(
     (purchase) => ({
       customerIdentifier,

@@ -20,8 +20,6 @@ export interface VerifiedFacts {
   readonly renewals: readonly Purchase[];
   /** Whether the payment of the request's purchase is pending, or unknown where the store did not answer; unset: no. */
   readonly isPending?: boolean;
-  /** Whether the store says that another purchase, which it does not name, has replaced the request's; unset: no. */
-  readonly isReplaced?: boolean;
   /** The acknowledgement that the store waits for; null: none. */
   readonly acknowledgementDue: PendingAcknowledgement | null;
   /** Null: no store can be asked about these facts, so their refreshes stay as they are. */

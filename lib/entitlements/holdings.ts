@@ -294,6 +294,7 @@ export const heldAlike = (a: Purchase | undefined, b: Purchase | undefined): boo
     ? a === b
     : a.replacedBy === b.replacedBy &&
       a.replacedAt === b.replacedAt &&
+      a.isReplaced === b.isReplaced &&
       sameRenewal(a.renewal, b.renewal) &&
       sameLines(a, b);
 

@@ -128,6 +128,15 @@ const mayRenewAfterRefund = (now: Instant, purchase: Purchase, all: readonly Lin
   );
 };
 
+/** Time after its end for which nobody may have told of the purchase that replaced one: then Google drops the older one. */
+const REPLACED_UNSEEN = 60 * DAY;
+
+/** Whether Google has said that another purchase replaced this one, and nobody has told of it: it may run, and is the same person's. */
+const isReplacedUnseen = (now: Instant, { isReplaced, replacedBy, lines }: Purchase): boolean =>
+  isReplaced === true &&
+  replacedBy === null &&
+  lines.some(({ endsAt }) => (endsAt ?? 0) + REPLACED_UNSEEN > now);
+
 /**
  * Whether any of the holdings may give access now, or has been paid for and gives it later: by the catalog, or by one that mapped
  * them. What is not known to be over counts, so that a payer's customer is never given to another account.
@@ -140,8 +149,8 @@ export const mayBeActive = (now: Instant, holdings: readonly Holding[], catalog:
     ) ||
     holdings.some(({ purchase }) => {
       const periods = purchase.store === "ios-store" ? purchase.lines.filter(isPeriod) : [];
-      return [isRenewedUnseen, isUpgradedUnseen, isUnended, mayRenewAfterRefund].some((mayRun) =>
-        mayRun(now, purchase, periods),
+      return [isRenewedUnseen, isUpgradedUnseen, isUnended, mayRenewAfterRefund, isReplacedUnseen].some(
+        (mayRun) => mayRun(now, purchase, periods),
       );
     })
   );

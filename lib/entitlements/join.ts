@@ -199,6 +199,7 @@ const joinFacts = (first: Purchase, ...others: readonly Purchase[]): Purchase =>
     selectedProducts: facts.reduce((all, one) => union(all, one.selectedProducts), first.selectedProducts),
     replacedBy,
     replacedAt,
+    ...(facts.some(({ isReplaced }) => isReplaced) && { isReplaced: true }),
     renewal: facts.reduce<Renewal | null>((latest, one) => laterRenewal(latest, one.renewal), null),
     verifiedAt,
   };

@@ -97,6 +97,8 @@ export interface Purchase extends PurchaseReference {
   readonly replacedBy: PurchaseKey | null;
   /** Start of the replacing period; null where the store gives none, so all lines are replaced. */
   readonly replacedAt: Instant | null;
+  /** Android: the store has said that another purchase, which it does not name, replaced this one. Unset: it has not. */
+  readonly isReplaced?: true | undefined;
   /** iOS: the latest renewal info of the lineage; null: none is known. */
   readonly renewal: Renewal | null;
   /** Last time the store vouched for the purchase; 0 where only another purchase mentions it. */
@@ -255,6 +257,7 @@ export const samePurchase = (a: Purchase, b: Purchase): boolean =>
   a.verifiedAt === b.verifiedAt &&
   a.replacedBy === b.replacedBy &&
   a.replacedAt === b.replacedAt &&
+  a.isReplaced === b.isReplaced &&
   sameRenewal(a.renewal, b.renewal) &&
   sameProducts(a.selectedProducts, b.selectedProducts) &&
   sameLines(a, b);

@@ -49,6 +49,8 @@ export const purchaseItem = once(() =>
     selectedProducts: z.nullable(shape.texts()),
     replacedBy: z.nullable(storedPurchaseKey()),
     replacedAt: nullableInstant(),
+    /** Absent: the store has not said so. */
+    isReplaced: z.optional(z.literal(true)),
     /** The latest renewal info; absent: none is known. */
     renewal: z.optional(encodedRenewal()),
     verifiedAt: instant(),
@@ -123,6 +125,8 @@ type EncodedHolding = [
   ...first: Guarded<typeof FIRST_HOLDING_POSITIONS>,
   /** Absent where none is known, and from holdings that an earlier version stored. */
   renewal?: EncodedRenewal | null,
+  /** 1 where the store has said so. */
+  isReplaced?: 1 | null,
   ...further: unknown[],
 ];
 export type EncodedHoldings = EncodedHolding[];
@@ -130,11 +134,23 @@ export type EncodedHoldings = EncodedHolding[];
 const isRenewalOrNone: Guard<EncodedRenewal | null | undefined> = (
   value,
 ): value is EncodedRenewal | null | undefined => value == null || isEncodedRenewal(value);
-const HOLDING_POSITIONS = [...FIRST_HOLDING_POSITIONS, isRenewalOrNone] as const;
+const isOneOrNone: Guard<1 | null | undefined> = (value): value is 1 | null | undefined =>
+  value == null || value === 1;
+const HOLDING_POSITIONS = [...FIRST_HOLDING_POSITIONS, isRenewalOrNone, isOneOrNone] as const;
 
 export const encodeHoldings = (holdings: readonly Purchase[]): EncodedHoldings =>
   holdings.map(
-    ({ store, environment, key, lines, replacedBy, replacedAt, renewal, further = [] }): EncodedHolding => {
+    ({
+      store,
+      environment,
+      key,
+      lines,
+      replacedBy,
+      replacedAt,
+      isReplaced,
+      renewal,
+      further = [],
+    }): EncodedHolding => {
       const first = [
         STORES.indexOf(store),
         ENVIRONMENTS.indexOf(environment),
@@ -143,9 +159,9 @@ export const encodeHoldings = (holdings: readonly Purchase[]): EncodedHoldings =
         replacedBy,
         replacedAt,
       ] as const;
-      return renewal === null && further.length === 0
-        ? [...first]
-        : [...first, renewal && encodeRenewal(renewal), ...further];
+      if (isReplaced === true || further.length > 0)
+        return [...first, renewal && encodeRenewal(renewal), isReplaced === true ? 1 : null, ...further];
+      return renewal === null ? [...first] : [...first, encodeRenewal(renewal)];
     },
   );
 
@@ -157,6 +173,7 @@ const decodeHolding = ([
   replacedBy,
   replacedAt,
   renewal,
+  isReplaced,
   ...further
 ]: EncodedHolding): Purchase => ({
   store: memberOf(STORES, store),
@@ -166,6 +183,7 @@ const decodeHolding = ([
   selectedProducts: null,
   replacedBy: replacedBy === null ? null : purchaseKey(replacedBy),
   replacedAt,
+  ...(isReplaced === 1 && { isReplaced: true }),
   renewal: renewal == null ? null : decodeRenewal(renewal),
   verifiedAt: Math.max(...lines.map((line) => line[9])),
   ...(further.length > 0 && { further }),

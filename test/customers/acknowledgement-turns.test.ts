@@ -90,7 +90,6 @@ const aQueue = (...bursts: readonly (readonly [count: number, kind: Kind, packag
           samePerson: [],
           predecessors: [],
           isPending: false,
-          isReplaced: false,
           isClosed: false,
           goesOn: null,
           acknowledgement: { ...due, packageName, deadline: now + DAY },

@@ -262,7 +262,6 @@ const aPackage = async (...pages: readonly VoidedPurchasesAnswer[]) => {
         samePerson: [],
         predecessors: [],
         isPending: false,
-        isReplaced: false,
         isClosed: false,
         goesOn: null,
         acknowledgement: null,

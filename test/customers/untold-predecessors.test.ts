@@ -549,6 +549,20 @@ describe("under when_inactive, a purchase of another account", () => {
     expect(await chain.activeOf()).toEqual(["tiles"]);
     expect(await chain.activeOf("user-2")).toEqual([]);
   });
+  test("is not moved by an older one of its chain, or by another one of its owner, either", async () => {
+    const chain = await linkedBy(over);
+    chain.answers.set("y", { ...replaced, linkedPurchaseToken: "x" });
+    await chain.link("y");
+    expect(await moved(chain)).toBe("CUSTOMER_ALREADY_LINKED");
+    chain.answers.set("z", { ...next, linkedPurchaseToken: "y" });
+    await chain.link("z");
+    expect([await chain.activeOf(), await chain.activeOf("user-2")]).toEqual([["tiles"], []]);
+
+    const other = await linkedBy(replaced);
+    await other.tell("x");
+    other.answers.set("w", { ...over, outOfAppPurchaseContext: { expiredPurchaseToken: "x" } });
+    expect(await moved(other, "w")).toBe("CUSTOMER_ALREADY_LINKED");
+  });
   test("is moved once the one that replaced it is over, too", async () => {
     const chain = await linkedBy(replaced);
     chain.answers.set("y", { ...next, subscriptionState: "SUBSCRIPTION_STATE_EXPIRED" });

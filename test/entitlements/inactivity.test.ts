@@ -243,6 +243,23 @@ describe("a refunded period that the store says will renew", () => {
   });
 });
 
+describe("a purchase that Google says was replaced", () => {
+  const replaced = (more: Partial<Purchase> = {}): Purchase => ({
+    ...aPurchase({
+      store: "android-store",
+      lines: [plan("1", END - 30 * DAY, END, { standing: "expired" })],
+    }),
+    isReplaced: true,
+    ...more,
+  });
+  test("counts until Google drops it, while nobody has told of the other one", () => {
+    expect(inactiveFrom(replaced(), END + 60 * DAY)).toBe(END + 60 * DAY);
+    expect(active(END, replaced({ isReplaced: undefined }))).toBe(false);
+    expect(active(END, replaced({ replacedBy: purchaseKey("9") }))).toBe(false);
+    expect(active(END, replaced({ lines: [] }))).toBe(false);
+  });
+});
+
 describe("a period that only seems to have ended early", () => {
   // A year bought after a month was charged ahead: with the period before unknown, the month looks like a change from the year.
   const month = plan("1", NOW - 35 * DAY, NOW - 5 * DAY, { verifiedAt: NOW - 36 * DAY });

@@ -147,7 +147,6 @@ export const toVerifiedFacts = ({
     purchases: toPurchases(facts),
     renewals: renewals.map(toRenewal),
     isPending: facts.some((fact) => fact.store === "android-store" && toReading(fact).isPending),
-    isReplaced: facts.some((fact) => fact.store === "android-store" && toReading(fact).isReplaced),
     acknowledgementDue: null,
     origin: null,
   };

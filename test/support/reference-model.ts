@@ -908,12 +908,26 @@ const isReplacedBy = (answer: AndroidFact, other: Fact): boolean =>
   other.token !== answer.token &&
   other.replaces === answer.token;
 
-/** Whether Google says that another purchase took this one's place, and nobody has told of that one. */
-const goesOnUnseen = (fact: Fact, everything: readonly Fact[]): boolean =>
-  fact.store === "android-store" &&
-  fact.kind === "subscription" &&
-  fact.isReplaced &&
-  !everything.some((other) => isReplacedBy(fact, other));
+/** Days after the end of a purchase for which Google knows it, and so says that another one took its place. */
+const KNOWN_AFTER_END = 60;
+
+/** Whether Google has ever said that another purchase took this one's place, and nobody has told of that one: not long after its end. */
+const goOnUnseen = (moving: readonly Fact[], everything: readonly Fact[], moment: number): boolean => {
+  const subscriptions = moving.flatMap((fact) =>
+    fact.store === "android-store" && fact.kind === "subscription" ? [fact] : [],
+  );
+  return [...Map.groupBy(subscriptions, purchaseName).values()].some((said) => {
+    const answer = latestAnswer(said);
+    return (
+      answer !== undefined &&
+      said.some(({ isReplaced }) => isReplaced) &&
+      !everything.some((other) => isReplacedBy(answer, other)) &&
+      answer.lines.some(
+        (line) => isOwnedIn(line, answer) && line.expiry + KNOWN_AFTER_END * 86_400_000 > moment,
+      )
+    );
+  });
+};
 
 const givenByAndroid = (
   facts: readonly AndroidFact[],
@@ -1547,7 +1561,12 @@ export const createReferenceModel = (
         (terms.transfers === "always" ||
           (terms.transfers === "when_inactive" &&
             isInactive &&
-            !request.facts.some((fact) => awaitsPayment(fact) || goesOnUnseen(fact, told.everything))));
+            !request.facts.some(awaitsPayment) &&
+            !goOnUnseen(
+              moving.map(({ fact }) => fact),
+              told.everything,
+              moment,
+            )));
       if (!moves) {
         // The link is refused, but the facts are kept.
         submit({ ...request, facts: selectingNothing(request.facts), claim: null }, moment);

@@ -122,13 +122,17 @@ describe("a later version's data", () => {
   });
   /** A line's smallest refund, which is stored only where it is not 0, or where more follows. */
   const NO_REFUND = 0;
+  /** The mark of what was replaced, likewise. */
+  const NOT_REPLACED = null;
+  const isHolding = (value: readonly unknown[]): boolean => Array.isArray(value[3]);
   test("at the end of encoded lines, renewal infos and holdings survives changes of the customer's other purchases", async () => {
     const world = createWorld(table);
     const renewed = (key: string) => ({ ...owned(key), renewal: aRenewal() });
     await world.store({ purchases: [renewed("1"), renewed("2")] }, byCredential("a"));
     const addAtTheEnd = (value: unknown): unknown => {
       if (!Array.isArray(value)) return value;
-      const later = value[0] === "2" ? [NO_REFUND, "later"] : typeof value[0] === "number" ? ["later"] : [];
+      const added = isHolding(value) ? [NOT_REPLACED, "later"] : ["later"];
+      const later = value[0] === "2" ? [NO_REFUND, "later"] : typeof value[0] === "number" ? added : [];
       return [...value.map(addAtTheEnd), ...later];
     };
     for (const item of await world.items())

@@ -1,4 +1,5 @@
 import { decodeLines, encodedLines, encodeLines } from "../../lib/table/lines.ts";
+import { decodeHoldings, encodeHoldings } from "../../lib/table/items.ts";
 import { GetCommand, PutCommand } from "@aws-sdk/lib-dynamodb";
 import { ENVIRONMENTS, STORES } from "../../lib/contract/schemas.ts";
 import { storeFacts } from "../../lib/customers/store-facts.ts";
@@ -10,7 +11,7 @@ import { changeKey, keys, notificationKey } from "../../lib/table/keys.ts";
 import { createNotificationTimes } from "../../lib/table/notification-times.ts";
 import { MalformedItemError } from "../../lib/table/table.ts";
 import { createToldTable } from "../../lib/table/told-report.ts";
-import { aCatalog, aLine, aPurchase, NOW, proven } from "../support/purchases.ts";
+import { aCatalog, aLine, aPurchase, aRenewal, NOW, proven } from "../support/purchases.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
 
 const APPLICATION = applicationId("0198c0de-0000-7000-8000-000000000001");
@@ -134,7 +135,9 @@ const holding = async (
       Item: {
         ...keys.accountCustomer(APPLICATION, account, CUSTOMER),
         customer: CUSTOMER,
-        holdings: [[at("store"), at("environment"), "1", [line], null, null, null, "of a later version"]],
+        holdings: [
+          [at("store"), at("environment"), "1", [line], null, null, null, null, "of a later version"],
+        ],
         assertedBy: "client",
         absorbed: [],
       },
@@ -166,6 +169,17 @@ test("holdings with positions in the lists are read, and a later version's addit
   expect(found?.holdings).toMatchObject([
     { store: STORES[0], lines: [{ nature: NATURES[0], quantity: 1, further }], further },
   ]);
+});
+
+test("that a purchase was replaced is stored with its holding, after the positions of the earlier version", () => {
+  const later = { further: ["of a later version"] };
+  const holdings = [{}, { renewal: aRenewal() }, later].flatMap((more) => [
+    aPurchase({ ...more }),
+    aPurchase({ ...more, isReplaced: true }),
+  ]);
+  expect(decodeHoldings(encodeHoldings(holdings))).toEqual(holdings);
+  const [without, replaced] = encodeHoldings(holdings);
+  expect(replaced).toEqual([...(without ?? []), null, 1]);
 });
 
 test.each<[appended: readonly unknown[], leastRefunded: number]>([

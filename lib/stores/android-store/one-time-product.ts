@@ -72,7 +72,6 @@ export const readOneTimeProduct = (body: unknown, question: Question): Reading =
     samePerson: [],
     predecessors: [],
     isPending: purchaseState === "PENDING",
-    isReplaced: false,
     isClosed: purchaseState !== "PENDING" && !isPaid,
     goesOn: null,
     acknowledgement:

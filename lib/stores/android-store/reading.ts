@@ -39,8 +39,6 @@ export interface VerifiedPurchase {
   readonly predecessors: readonly string[];
   /** Whether its payment is pending, or unknown: the store did not answer, or shows nothing as paid and does not call it over. */
   readonly isPending: boolean;
-  /** Whether the store says that another purchase, which it does not name, has replaced this one. */
-  readonly isReplaced: boolean;
   /** Whether the store will have no news of it: it was cancelled before it was paid, or dropped. */
   readonly isClosed: boolean;
   /** Token of the subscription that continues because this one, its replacement, was never paid; null: none. */

@@ -175,12 +175,12 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
       selectedProducts: null,
       replacedBy: null,
       replacedAt: null,
+      ...(answer.canceledStateContext?.replacementCancellation != null && { isReplaced: true }),
       renewal: null,
       verifiedAt: answeredAt,
     },
     replaces,
     isPending: lines.length === 0 && !isClosed,
-    isReplaced: answer.canceledStateContext?.replacementCancellation != null,
     isClosed,
     goesOn:
       isClosed && answer.linkedPurchaseToken !== purchaseToken ? (answer.linkedPurchaseToken ?? null) : null,

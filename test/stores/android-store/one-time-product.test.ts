@@ -75,7 +75,6 @@ test("a one-time purchase is a purchase keyed by the SHA-256 of its token, with 
     samePerson: [],
     predecessors: [],
     isPending: false,
-    isReplaced: false,
     isClosed: false,
     goesOn: null,
     acknowledgement: null,

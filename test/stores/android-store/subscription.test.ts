@@ -78,7 +78,6 @@ test("a subscription is a purchase keyed by the SHA-256 of its token, with a lin
     samePerson: [],
     predecessors: [],
     isPending: false,
-    isReplaced: false,
     isClosed: false,
     goesOn: null,
     acknowledgement: null,
