@@ -184,8 +184,11 @@ const outcomeOf = (
   if (after === undefined) return { before, outcome: "erased" };
   const { purchase, refreshAt } = after;
   // Only an answer ends what was asked for; what the app has sent meanwhile is none.
-  if (after.askedForAt !== null)
-    return { before, after, outcome: refreshAt === queued.dueAt ? "waiting" : "unanswered" };
+  if (after.askedForAt !== null) {
+    // An answer from before the question moves what was overdue to its time.
+    const waits = refreshAt === queued.dueAt || refreshAt === after.askedForAt;
+    return { before, after, outcome: waits ? "waiting" : "unanswered" };
+  }
   if (refreshAt !== null || lastHeard(purchase) > lastHeard(before.purchase))
     return { before, after, outcome: "answered" };
   const isExpected = nextRefresh(purchase, moment) !== null;

@@ -1,4 +1,5 @@
 import type { Application, IosStoreConfiguration } from "../applications/application.ts";
+import { HOUR } from "../duration.ts";
 import { eventsOf } from "../entitlements/events.ts";
 import { referenceText, type Line, type Purchase, type PurchaseReference } from "../entitlements/purchase.ts";
 import type { Renewal } from "../entitlements/renewal.ts";
@@ -57,6 +58,9 @@ const askHistory = async (
     content: { signedTransactions, signedRenewalInfos: [], isCut: revision !== null },
   };
 };
+
+/** Time after which a history is asked for again that was not answered: by it alone, a period can be told that its owner pays for. */
+const HISTORY_ASKED_AGAIN_AFTER = HOUR;
 
 /** Transaction ids asked about one by one; the others wait for the next refresh. */
 const IDS_ASKED = 20;
@@ -243,7 +247,7 @@ const isPeriodUntold = (renewal: Renewal | null, lines: readonly Line[], moment:
  * Part of known subscriptions that an answer leaves out; null: nothing. Statuses contain the latest period alone. `period`: it
  * has one that follows no known period, so those in between would be missed: an upgrade that ended a period early, or the
  * running period while the next one is already charged. `refund`: the fate of a period that was refunded, or may be. `untold`: its
- * renewal info names the end of a period that it does not have, and does so at the next refresh, too.
+ * renewal info names the end of a period that it does not have.
  */
 const leftOut = async (
   { table }: AppStoreQuestions,
@@ -302,10 +306,15 @@ export const askAppStore = async (
   const rest = wasHistory
     ? await questions.appStore.subscriptionStatuses(app, purchase.key)
     : await askHistory(questions, app, purchase.key, askedAt + ASKING_MILLISECONDS);
-  // Neither an old refund nor a period that is asked for again must block what the statuses tell.
-  if (rest.outcome === "unknown" || (rest.outcome !== "answered" && left !== "period"))
-    return { outcome: "answered", content: part };
-  if (rest.outcome !== "answered") return rest;
+  if (rest.outcome === "unknown") return { outcome: "answered", content: part };
+  if (rest.outcome !== "answered") {
+    if (left === "period") return rest;
+    // Neither an old refund nor a period of which nothing is told must block what the statuses tell.
+    const askAgainAt = [askedAt + HISTORY_ASKED_AGAIN_AFTER];
+    const content =
+      left === "refund" ? part : { ...part, origin: part.origin && { ...part.origin, askAgainAt } };
+    return { outcome: "answered", content };
+  }
   const parts: readonly AskedFacts[] = [answer.content, rest.content];
   const both = await verify({
     signedTransactions: parts.flatMap(({ signedTransactions }) => signedTransactions),

@@ -228,6 +228,8 @@ const keptRefresh = (
   const answers = isAnswer(origin, purchase, askedFor);
   if (purchase.store === "android-store") {
     const isAhead = refreshAt > heard && sameLines(verifiedAs(purchase, 0), verifiedAs(known, 0));
+    // This answer is that of a refresh before what somebody has asked for since, or asks for later.
+    if (origin.canRefresh && !answers && refreshAt <= heard) return askedFor ?? Infinity;
     return keptIf(origin.canRefresh && (isAhead || !answers));
   }
   if (origin.askedAt !== null) return keptIf(!answers || staysDisputed(origin, purchase));

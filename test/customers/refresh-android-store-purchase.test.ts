@@ -122,7 +122,42 @@ const aWorld = () => {
       expect(queued).toEqual(recorded);
       return Object.values(queued)[0] ?? NaN;
     },
-    run: () => refreshDuePurchases(run, clock.now + 5 * MINUTE),
+    /** @param onAnswered called once, after the store's first answer and before it is stored */
+    run: (onAnswered?: () => Promise<void>) => {
+      let answered = onAnswered;
+      const lookUp: AndroidStoreLinking["androidStore"]["lookUp"] = async (...question) => {
+        const answer = await linking.androidStore.lookUp(...question);
+        const first = answered;
+        answered = undefined;
+        await first?.();
+        return answer;
+      };
+      const asking = { ...linking, androidStore: { ...linking.androidStore, lookUp } };
+      const ask: RefreshRun["ask"] = (asked, due) => refreshAndroidStorePurchase(asking, asked, due);
+      return refreshDuePurchases({ ...run, ask }, clock.now + 5 * MINUTE);
+    },
+    /** Asks for the refresh of the only purchase, as an operator does. */
+    askFor: async (token: string, dueAt: number, askedForAt: number): Promise<void> => {
+      const key = purchaseKeyOfToken(token);
+      const reference = { store: "android-store", environment: "production", key } as const;
+      const { purchases } = await world.factStore.table.findFacts(
+        application.identifier,
+        [],
+        [reference],
+        clock.now,
+      );
+      const [stored] = purchases.values();
+      if (stored === undefined) throw new Error("The purchase is not stored.");
+      const source = {
+        store: "android-store",
+        packageName: PACKAGE_NAME,
+        purchaseToken: token,
+        productKind: "subscription",
+      } as const;
+      expect(await run.queue.set(application.identifier, stored, { dueAt, source, askedForAt })).toBe(
+        "written",
+      );
+    },
   };
 };
 type Refreshed = ReturnType<typeof aWorld>;
@@ -186,6 +221,36 @@ describe("a subscription", () => {
     local.sandbox.clearFaults();
     await refreshed.run();
     expect(await refreshed.dueAt()).toBeGreaterThan(end + 20 * DAY);
+  });
+  test.each([
+    ["for later", 2 * 60 * MINUTE],
+    ["by a clock that is ahead", 30 * SECOND],
+  ])("that is asked for %s, and due before, is read at both times", async (_, ahead) => {
+    const refreshed = aWorld();
+    const token = await refreshed.link();
+    clock.now += DAY;
+    const asked = clock.now + ahead;
+    await refreshed.askFor(token, clock.now, asked);
+    const before = lookups();
+    expect(await refreshed.run()).toMatchObject({ refreshed: 1, failed: 0 });
+    expect([lookups() - before, await refreshed.dueAt()]).toEqual([1, asked]);
+    clock.now = asked;
+    expect(await refreshed.run()).toMatchObject({ refreshed: 1, failed: 0 });
+    expect(await refreshed.dueAt()).toBeGreaterThan(clock.now + 20 * DAY);
+  });
+  test("that is asked for while Google answers, with news, is read again at once", async () => {
+    const refreshed = aWorld();
+    const token = await refreshed.link();
+    const due = await untilDue(refreshed);
+    local.sandbox.change(token, "renew");
+    const before = lookups();
+    await refreshed.run(async () => {
+      clock.now += SECOND;
+      await refreshed.askFor(token, due, clock.now);
+    });
+    expect(lookups() - before).toBe(2);
+    expect(await refreshed.dueAt()).toBeGreaterThan(clock.now + 20 * DAY);
+    expect(refreshed.failures).toEqual([]);
   });
   test("that is held is read again and again, and not at once", async () => {
     const refreshed = aWorld();

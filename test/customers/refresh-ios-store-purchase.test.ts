@@ -582,6 +582,30 @@ describe("a subscription whose statuses leave out what happened to it", () => {
     await refresh(world, { subscriptionStatuses: () => Promise.resolve(answer), transactionHistory });
     expect(asked).toBe(0);
   });
+  test("is asked about again in an hour where its renewal info names an end, it was long over, and the history is not answered", async () => {
+    const world = aWorld();
+    const [startsAt, endsAt] = [ASKED - 100 * DAY, ASKED - 70 * DAY];
+    const lines = [aLine({ transactionIdentifier: "1", event: "1", startsAt, endsAt, verifiedAt: endsAt })];
+    await world.store({ purchases: [aPurchase({ key: "1", lines })], origin: fromApple() });
+    const info = aRenewalInfo({
+      originalTransactionId: "1",
+      renewalDate: ASKED + 20 * DAY,
+      signedDate: ASKED,
+    });
+    const old = renewed("1", {
+      transactionId: "1",
+      purchaseDate: startsAt,
+      expiresDate: endsAt,
+      signedDate: ASKED,
+    });
+    const unavailable = { outcome: "unavailable", retryAt: null, status: 503, reason: null } as const;
+    const refreshed = await refresh(world, {
+      subscriptionStatuses: () => Promise.resolve(facts([signed(old)], [signed(info)])),
+      transactionHistory: () => Promise.resolve(unavailable),
+    });
+    expect(refreshed).toEqual({ outcome: "stored" });
+    expect(await queuedOf(world)).toEqual({ 1: ASKED + 3600_000 });
+  });
   test("is stored as its status says, and asked about again, where the history about an end that its renewal info names is not answered", async () => {
     const world = await subscribed("1");
     const info = aRenewalInfo({

@@ -338,6 +338,20 @@ describe("customer refresh", () => {
     expect(answered).toMatchObject({ code: 0, waits: 1 });
   });
 
+  test("waits where a purchase was overdue, and an answer from before the question is stored after it", async () => {
+    const { identifier, google, store } = await anApplication();
+    const source = google("overdue");
+    const customer = await store([onAndroid("overdue")], { source });
+    const refresh = ["customer", "refresh", identifier, customer];
+    await run([...refresh, "--no-wait"], undefined, () => NOW - DAY);
+    const older = onAndroid("overdue", { verifiedAt: NOW - 1, willRenew: false });
+    const done = await run(refresh, async () => {
+      await store([older], { source });
+    });
+    expect(done).toMatchObject({ code: 1, waits: 90 });
+    expect(done.out).toContain("still waiting");
+  });
+
   test("marks a purchase that is due again where it was asked for days ago", async () => {
     const { identifier, apple, store } = await anApplication();
     const customer = await store([onIos("p1")], { source: apple });
