@@ -291,13 +291,13 @@ test("after a move that crashes half way, time to live deletes nothing that stil
 
 test(
   "during merges, moves, unlinkings and erasures an account reads as before or as after, and no purchase appears twice",
-  () => fc.assert(holds(fc.constant(null)), cases(150, 10_000)),
+  () => fc.assert(holds(fc.constant(null)), cases(90, 10_000)),
   TIMEOUT,
 );
 
 test.each(["conflict", "crash"] as const)(
   "the same holds when transactions fail (%s), and later requests complete unfinished changes",
-  (as) => fc.assert(holds(fc.option(fc.record({ at: fc.nat(2), as: fc.constant(as) }))), cases(150, 10_000)),
+  (as) => fc.assert(holds(fc.option(fc.record({ at: fc.nat(2), as: fc.constant(as) }))), cases(90, 10_000)),
   TIMEOUT,
 );
 
@@ -481,7 +481,7 @@ describe("a request that sees a transaction half done", () => {
           }),
           expectAnswer,
         ),
-        cases(300, 20_000),
+        cases(180, 20_000),
       ),
     TIMEOUT,
   );

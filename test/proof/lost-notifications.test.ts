@@ -34,7 +34,7 @@ describe("a service that no notification reaches", () => {
           await both.advance(60_000);
           await expectSameAnswers(both);
         }),
-        cases(10, 400),
+        cases(8, 400),
       ),
     TIMEOUT,
   );
@@ -50,7 +50,7 @@ describe("a service that no notification reaches", () => {
           await both.settle();
           await expectSameAnswers(both);
         }),
-        cases(6, 300),
+        cases(4, 300),
       ),
     TIMEOUT,
   );
@@ -77,7 +77,7 @@ describe("a service that no notification reaches", () => {
             await expectEveryPurchaseQueued(both);
           },
         ),
-        cases(6, 300),
+        cases(4, 300),
       ),
     TIMEOUT,
   );

@@ -133,12 +133,15 @@ export const PRODUCTS = [
 ] as const;
 
 /** A monthly subscription that was bought ten days ago. */
-const aSandboxTransaction = (changes: Partial<SandboxTransaction>): SandboxTransaction => ({
+const aSandboxTransaction = (
+  changes: Partial<SandboxTransaction>,
+  now: number = Date.now(),
+): SandboxTransaction => ({
   productIdentifier: "monthly",
   type: "Auto-Renewable Subscription",
-  purchaseDate: Date.now() - 10 * DAY,
-  expiresDate: Date.now() + 20 * DAY,
-  signedDate: Date.now() - 1000,
+  purchaseDate: now - 10 * DAY,
+  expiresDate: now + 20 * DAY,
+  signedDate: now - 1000,
   ...changes,
 });
 
