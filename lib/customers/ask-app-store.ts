@@ -59,7 +59,7 @@ const askHistory = async (
   };
 };
 
-/** Time after which a history is asked for again that was not answered: by it alone, a period can be told that its owner pays for. */
+/** Time after which an unanswered history is asked for again: it alone may tell of a period that its owner pays for. */
 const HISTORY_ASKED_AGAIN_AFTER = HOUR;
 
 /** Transaction ids asked about one by one; the others wait for the next refresh. */

@@ -240,7 +240,7 @@ const keptRefresh = (
 /** A time, or now where an item of that time would have expired, as of facts that a device has kept for a year. */
 const notExpired = (at: Instant, moment: Instant): Instant => (isQueued(at, moment) ? at : moment);
 
-/** What is asked of the store about a purchase from now on. */
+/** Questions to the store about a purchase, from now on. */
 interface Questions {
   /** Change of its refresh; null: it stays as it is. */
   readonly refresh: RefreshMove | null;
@@ -288,8 +288,8 @@ const askedForAfter = (
   before: Instant | null,
 ): Instant | null => {
   if (origin === null) return before;
-  const [lifted] = purchase.store === "ios-store" ? (origin.askAgainAt ?? []) : [];
-  if (lifted !== undefined) return lifted;
+  const [again] = purchase.store === "ios-store" ? (origin.askAgainAt ?? []) : [];
+  if (again !== undefined) return again;
   return isAnswer(origin, purchase, before) && !staysDisputed(origin, purchase) ? null : before;
 };
 

@@ -42,7 +42,10 @@ export interface FactsOrigin {
   readonly canRefresh: boolean;
   /** Time at which this service asked the store; null: it did not. */
   readonly askedAt: Instant | null;
-  /** Times at which the store is asked whatever the facts give: Google's answer is older than its own notification. Unset: none. */
+  /**
+   * Times at which the store is asked whatever the facts give. Google: its answer is older than its own notification. App Store, one
+   * time: an erasure was lifted, or a history was not answered. Unset: none.
+   */
   readonly askAgainAt?: readonly Instant[];
   /** Key of the purchase that the store was asked about. Unset: it was not asked, or about the only purchase of the facts. */
   readonly askedAbout?: PurchaseKey;

@@ -49,7 +49,7 @@ export const purchaseItem = once(() =>
     selectedProducts: z.nullable(shape.texts()),
     replacedBy: z.nullable(storedPurchaseKey()),
     replacedAt: nullableInstant(),
-    /** Absent: the store has not said so. */
+    /** Mark of a purchase that the store calls replaced. */
     isReplaced: z.optional(z.literal(true)),
     /** The latest renewal info; absent: none is known. */
     renewal: z.optional(encodedRenewal()),
@@ -60,7 +60,7 @@ export const purchaseItem = once(() =>
     refreshAt: z.optional(instant()),
     /** Set where that refresh was asked for and is not answered; after a day it counts no more, and may stay. */
     askedForAt: z.optional(instant()),
-    /** Absent: none. */
+    /** Times at which Google is asked whatever the facts give; absent: none. */
     askAgainAt: z.optional(z.array(instant())),
     /** iOS; absent: not known. */
     bundleIdentifier: z.optional(shape.text()),
@@ -125,7 +125,7 @@ type EncodedHolding = [
   ...first: Guarded<typeof FIRST_HOLDING_POSITIONS>,
   /** Absent where none is known, and from holdings that an earlier version stored. */
   renewal?: EncodedRenewal | null,
-  /** 1 where the store has said so. */
+  /** Mark of a purchase that the store calls replaced: 1. */
   isReplaced?: 1 | null,
   ...further: unknown[],
 ];

@@ -206,7 +206,7 @@ test("beyond its accounts, the one that was read longest ago goes", async () => 
   expect(service.requests).toHaveLength(1);
 });
 
-test("beyond its accounts, one that is read again and again stays, also where no read asked", async () => {
+test("beyond its accounts, one that is read again and again stays, also where the service was not asked", async () => {
   service.answer(anAnswer(anEntitlement()));
   for (const account of ["a", "b", "a", "c"]) await has(account);
   service.requests.length = 0;

@@ -342,7 +342,7 @@ describe("a notification that is newer than Google's answer", () => {
     android({ key: "1", lines: [aLine({ ...line, verifiedAt })] });
   const known = (refreshAt: Instant, ...askAgainAt: readonly Instant[]) =>
     stored(saidAt(NOW - HOUR), { refreshAt, askAgainAt });
-  /** What is asked after the answer of a moment, by default NOW. */
+  /** The purchase to write after an answer of a moment, by default NOW. */
   const heard = (origin: FactsOrigin, before: StoredPurchase, at = NOW, line: Partial<Line> = {}) =>
     written([saidAt(at, line)], origin, before)[0];
   const cancelled = { willRenew: false };

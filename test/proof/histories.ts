@@ -1094,7 +1094,7 @@ export const MOSTLY_NOTIFICATIONS: readonly RequestScript["kind"][] = [
   "android-notification",
 ];
 
-/** Links of Google's purchases, most of them of purchases that somebody has linked already. */
+/** Links and notifications of Google's purchases alone, so that most purchases are linked more than once. */
 export const LINKS_OF_GOOGLE: readonly RequestScript["kind"][] = [
   "android",
   "android",
