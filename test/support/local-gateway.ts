@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { createMovedClock, type MovedClock } from "../../local/clock/moved-clock.ts";
 import { createGateway } from "../../local/gateway/gateway.ts";
 import { startLocalService, type LocalService, type LocalServiceOptions } from "../../local/local-service.ts";
 import { synthesize } from "../../local/synthesize.ts";
@@ -22,12 +23,14 @@ export interface TestGateway {
 export const serveGateway = async (
   assembly: Assembly,
   environment: Readonly<Record<string, string>> = {},
+  clock: MovedClock = createMovedClock(),
 ): Promise<TestGateway> => {
   const log: string[] = [];
   const gateway = createGateway({
     assembly,
     region: "us-east-1",
     environment,
+    clock,
     log: (line) => void log.push(line),
   });
   const server = createServer((request, response) => void gateway.handle(request, response));
