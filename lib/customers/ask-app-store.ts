@@ -1,5 +1,4 @@
 import type { Application, IosStoreConfiguration } from "../applications/application.ts";
-import { HOUR } from "../duration.ts";
 import { eventsOf } from "../entitlements/events.ts";
 import { referenceText, type Line, type Purchase, type PurchaseReference } from "../entitlements/purchase.ts";
 import type { Renewal } from "../entitlements/renewal.ts";
@@ -31,6 +30,22 @@ export interface AppStoreQuestions extends IosStoreCustomers {
 type AskedFacts = SignedFacts & { readonly isCut?: boolean };
 type Asked = AppStoreAnswer<AskedFacts>;
 
+/** Answer that is not there: the store knows nothing of what was asked about, or could not be asked. */
+export type NoAnswer = Exclude<AppStoreAnswer<never>, { readonly outcome: "answered" }>;
+
+/** What the App Store said of a purchase. */
+export interface AppStoreFacts {
+  /** Null: nothing that verifies is about the purchase, or it is of another app. */
+  readonly facts: VerifiedFacts | null;
+  /** Why a further question was not answered that may tell of a paid period: the refresh is not answered. Null: there was none. */
+  readonly unanswered: NoAnswer | null;
+}
+
+const answeredBy = (facts: VerifiedFacts | null): AppStoreAnswer<AppStoreFacts> => ({
+  outcome: "answered",
+  content: { facts, unanswered: null },
+});
+
 /** Maximum number of history pages read. The latest changes come first, refunds among them. */
 const HISTORY_PAGES = 20;
 
@@ -58,9 +73,6 @@ const askHistory = async (
     content: { signedTransactions, signedRenewalInfos: [], isCut: revision !== null },
   };
 };
-
-/** Time after which an unanswered history is asked for again: it alone may tell of a period that its owner pays for. */
-const HISTORY_ASKED_AGAIN_AFTER = HOUR;
 
 /** Transaction ids asked about one by one; the others wait for the next refresh. */
 const IDS_ASKED = 20;
@@ -246,8 +258,8 @@ const isPeriodUntold = (renewal: Renewal | null, lines: readonly Line[], moment:
 /**
  * Part of known subscriptions that an answer leaves out; null: nothing. Statuses contain the latest period alone. `period`: it
  * has one that follows no known period, so those in between would be missed: an upgrade that ended a period early, or the
- * running period while the next one is already charged. `refund`: the fate of a period that was refunded, or may be. `untold`: its
- * renewal info names the end of a period that it does not have.
+ * running period while the next one is already charged. `untold`: its renewal info names the end of a period that it does not have.
+ * `refund`: the fate of a period that was refunded, or may be.
  */
 const leftOut = async (
   { table }: AppStoreQuestions,
@@ -255,7 +267,7 @@ const leftOut = async (
   { purchases, renewals }: VerifiedFacts,
   asked: Purchase,
   moment: Instant,
-): Promise<"period" | "refund" | "untold" | null> => {
+): Promise<"period" | "untold" | "refund" | null> => {
   const told = purchases.map(({ purchase }) => purchase);
   const others = told.filter((purchase) => referenceText(purchase) !== referenceText(asked));
   const known =
@@ -271,16 +283,17 @@ const leftOut = async (
     lines.some((line) => line.nature === "auto_renewable" && !isContiguous(line, before, moment)),
   );
   if (lacksPeriod) return "period";
-  if (pairs.some(({ lines, before }) => isSilentOnRefund(lines, before, moment))) return "refund";
-  return pairs.some(({ lines, before, renewal }) => isPeriodUntold(renewal, [...lines, ...before], moment))
-    ? "untold"
-    : null;
+  const lacksUntold = pairs.some(({ lines, before, renewal }) =>
+    isPeriodUntold(renewal, [...lines, ...before], moment),
+  );
+  if (lacksUntold) return "untold";
+  return pairs.some(({ lines, before }) => isSilentOnRefund(lines, before, moment)) ? "refund" : null;
 };
 
 /**
- * Asks about a purchase and verifies the answer; null: as in {@link verifiedFactsOf}. A history has no renewal infos,
- * and what it says of a subscription postpones that one's refresh, so the statuses are asked for too. If the statuses
- * leave something out, the history is asked for; one that does not verify is ignored.
+ * Asks about a purchase and verifies the answer. A history has no renewal infos, and what it says of a subscription postpones that
+ * one's refresh, so the statuses are asked for too. If the statuses leave something out, the history is asked for; one that does not
+ * verify is ignored.
  */
 export const askAppStore = async (
   questions: AppStoreQuestions,
@@ -289,31 +302,31 @@ export const askAppStore = async (
   app: AppStoreApp,
   purchase: Purchase,
   askedAt: Instant,
-): Promise<AppStoreAnswer<VerifiedFacts | null>> => {
+): Promise<AppStoreAnswer<AppStoreFacts>> => {
   const answer = await askAbout(questions, app, purchase, askedAt + ASKING_MILLISECONDS);
   if (answer.outcome !== "answered") return answer;
   const verify = async (signed: AskedFacts): Promise<VerifiedFacts | null> =>
     verifiedFactsOf(questions, configuration, app, purchase, signed, askedAt);
   const facts = await verify(answer.content);
-  if (facts === null) return { outcome: "answered", content: null };
+  if (facts === null) return answeredBy(null);
   const part = { ...facts, origin: facts.origin && asPart(facts.origin) };
 
   const wasHistory = !isSubscription(purchase);
   const namesSubscription = facts.purchases.some((proven) => isSubscription(proven.purchase));
   const ofHistory = namesSubscription ? "period" : null;
   const left = wasHistory ? ofHistory : await leftOut(questions, application, facts, purchase, askedAt);
-  if (left === null) return { outcome: "answered", content: facts };
+  if (left === null) return answeredBy(facts);
   const rest = wasHistory
     ? await questions.appStore.subscriptionStatuses(app, purchase.key)
     : await askHistory(questions, app, purchase.key, askedAt + ASKING_MILLISECONDS);
-  if (rest.outcome === "unknown") return { outcome: "answered", content: part };
+  if (rest.outcome === "unknown") return answeredBy(part);
   if (rest.outcome !== "answered") {
     if (left === "period") return rest;
     // Neither an old refund nor a period of which nothing is told must block what the statuses tell.
-    const askAgainAt = [askedAt + HISTORY_ASKED_AGAIN_AFTER];
-    const content =
-      left === "refund" ? part : { ...part, origin: part.origin && { ...part.origin, askAgainAt } };
-    return { outcome: "answered", content };
+    if (left === "refund") return answeredBy(part);
+    // Facts that answer no question leave the refresh as it is.
+    const asTold = { ...facts, origin: facts.origin && { ...facts.origin, askedAt: null } };
+    return { outcome: "answered", content: { facts: asTold, unanswered: rest } };
   }
   const parts: readonly AskedFacts[] = [answer.content, rest.content];
   const both = await verify({
@@ -323,5 +336,5 @@ export const askAppStore = async (
     isCut: parts.some(({ isCut }) => isCut === true),
   });
   // An old transaction that does not verify stays in the history, and must not block the statuses.
-  return { outcome: "answered", content: both ?? (wasHistory ? null : part) };
+  return answeredBy(both ?? (wasHistory ? null : part));
 };

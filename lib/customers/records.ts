@@ -45,8 +45,8 @@ export interface StoredPurchase {
   /** Time at which the store is asked about it again; null: none is set. */
   readonly refreshAt: Instant | null;
   /**
-   * Since when that refresh is asked for, by an operator, or because an erasure was lifted or a history was not answered: for a day, or until the store answers.
-   * Null: the facts alone gave the time, or nothing is set.
+   * Since when that refresh is asked for, by an operator, or because an erasure was lifted: for a day, or until the store answers. Null:
+   * the facts alone gave the time, or nothing is set.
    */
   readonly askedForAt: Instant | null;
   /**

@@ -1,7 +1,7 @@
 import { DAY } from "../duration.ts";
 import { placedAccesses } from "./access.ts";
 import type { Catalog, CatalogProduct, ProductReference } from "./catalog.ts";
-import { countingOf, eventsOf } from "./events.ts";
+import { countingOf, eventsOf, lastEnd, type PurchaseEvent } from "./events.ts";
 import { grantsAccess } from "./grants.ts";
 import type { Holding } from "./holding.ts";
 import { momentAt } from "./moment.ts";
@@ -47,20 +47,26 @@ const leewayOf = (renewal: Renewal | null): number =>
   renewal === null || (renewal.willRenew && !renewal.isInBillingRetry) ? INACTIVE_LEEWAY : 0;
 
 /**
- * Whether the App Store's renewal info names the end of a period of which no transaction is known, or a grace period after it. A later
- * end is that of a period which came after, if it was signed since and not refunded before. One that was upgraded came after only if it
- * began since: a year that was left for a month ends later than that month's renewals.
+ * Whether a period came after a renewal info that names an earlier end: it began since, or was signed since, and had neither been
+ * refunded nor upgraded before. A year that was left for a month ends later than that month's renewals, and a restored copy of it
+ * may lack its refund or its mark.
  */
-const isRenewedUnseen = (now: Instant, { renewal }: Purchase, periods: readonly Line[]): boolean => {
+const cameAfter = ({ line, copies }: PurchaseEvent, { signedAt }: Renewal): boolean =>
+  copies.some(({ verifiedAt }) => verifiedAt >= signedAt) &&
+  (beganBy(line) >= signedAt ||
+    copies.every(
+      ({ standing, revokedAt, revokedSince }) =>
+        standing !== "expired" && Math.min(revokedAt ?? Infinity, revokedSince ?? Infinity) >= signedAt,
+    ));
+
+/** Whether the App Store's renewal info names the end of a period of which no transaction is known, or a grace period after it. */
+const isRenewedUnseen = (now: Instant, { renewal }: Purchase, all: readonly Line[]): boolean => {
   if (renewal === null || renewal.periodEndsAt === null) return false;
-  const { periodEndsAt, isInBillingRetry, signedAt } = renewal;
-  const isSeen = periods.some(
-    (period) =>
-      period.endsAt === periodEndsAt ||
-      ((period.endsAt ?? Infinity) > periodEndsAt &&
-        period.verifiedAt >= signedAt &&
-        (period.revokedAt === null || period.revokedAt >= signedAt) &&
-        (period.standing !== "expired" || beganBy(period) >= signedAt)),
+  const { periodEndsAt, isInBillingRetry } = renewal;
+  const isSeen = eventsOf(all).some(
+    (event) =>
+      event.copies.some(({ endsAt }) => endsAt === periodEndsAt) ||
+      (lastEnd(event) > periodEndsAt && cameAfter(event, renewal)),
   );
   const paid = isInBillingRetry ? 0 : periodEndsAt + leewayOf(renewal);
   return !isSeen && Math.max(paid, graceEndOf(periodEndsAt, renewal) ?? 0) > now;
@@ -105,27 +111,40 @@ const isUnended = (now: Instant, purchase: Purchase, all: readonly Line[]): bool
   );
 
 /**
- * Whether the period that the renewal info names was refunded, and is to renew: the next one may have been charged ahead by now, or at
- * its end. A refund does not end the subscription.
+ * End at which a refunded period may be renewed, and for how long after it; null: it will not be. A refund does not end the
+ * subscription. Of the period that began last, nothing is known where no renewal info was signed since.
  */
+const renewalAfterRefund = (
+  { line, copies }: PurchaseEvent,
+  { renewal }: Purchase,
+  events: readonly PurchaseEvent[],
+): { readonly endsAt: Instant; readonly leeway: number } | null => {
+  const named = renewal?.periodEndsAt ?? null;
+  if (named !== null && copies.some(({ endsAt }) => endsAt === named))
+    return { endsAt: named, leeway: leewayOf(renewal) };
+  const isUnknown = renewal === null || renewal.signedAt < beganBy(line);
+  const isLast = events.every((other) => beganBy(other.line) <= beganBy(line) || neverBegan(other.line));
+  const endsAt = Math.max(...copies.map((copy) => copy.endsAt ?? 0));
+  return isUnknown && isLast && !neverBegan(line) ? { endsAt, leeway: INACTIVE_LEEWAY } : null;
+};
+
+/** Whether a refunded period is to renew, or may be: the next one may have been charged ahead by now, or at its end. */
 const mayRenewAfterRefund = (now: Instant, purchase: Purchase, all: readonly Line[]): boolean => {
-  const { renewal } = purchase;
-  if (renewal === null || renewal.periodEndsAt === null) return false;
-  const { periodEndsAt } = renewal;
-  if (now < periodEndsAt - CHARGED_AHEAD_MILLISECONDS || now >= periodEndsAt + leewayOf(renewal))
-    return false;
-  const periods = eventsOf(all).map(({ line }) => line);
-  return (
-    leewayOf(renewal) > 0 &&
-    periods.every((other) => beganBy(other) < periodEndsAt) &&
-    periods.some(
-      (period) =>
-        period.endsAt === periodEndsAt &&
-        period.revokedAt !== null &&
-        period.standing !== "expired" &&
-        !isBeforeReplacement(purchase, period),
-    )
-  );
+  const events = eventsOf(all);
+  return events.some((event) => {
+    const { line } = event;
+    const next = renewalAfterRefund(event, purchase, events);
+    return (
+      next !== null &&
+      line.revokedAt !== null &&
+      line.standing !== "expired" &&
+      next.leeway > 0 &&
+      now >= next.endsAt - CHARGED_AHEAD_MILLISECONDS &&
+      now < next.endsAt + next.leeway &&
+      events.every((other) => beganBy(other.line) < next.endsAt) &&
+      !isBeforeReplacement(purchase, line)
+    );
+  });
 };
 
 /** Time after its end for which nobody may have told of the purchase that replaced one: then Google drops the older one. */

@@ -152,7 +152,7 @@ const ofUnseen = (
   const isNewer = periodEndsAt > signedAt && signedAt > (period.revokedAt ?? period.verifiedAt);
   if (!isLater && !isNewer) return [];
   const at = asked === null ? denseAfter(signedAt, after) : periodic(period.startsAt ?? endsAt, DAY, after);
-  return upTo(isLater ? endsAt + KEPT_AFTER_END : periodEndsAt, at, "renewal-unseen");
+  return upTo(Math.max(isLater ? endsAt + KEPT_AFTER_END : 0, periodEndsAt), at, "renewal-unseen");
 };
 
 const ofRunningPeriod = (

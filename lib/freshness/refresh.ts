@@ -44,7 +44,7 @@ export interface FactsOrigin {
   readonly askedAt: Instant | null;
   /**
    * Times at which the store is asked whatever the facts give. Google: its answer is older than its own notification. App Store, one
-   * time: an erasure was lifted, or a history was not answered. Unset: none.
+   * time: an erasure was lifted. Unset: none.
    */
   readonly askAgainAt?: readonly Instant[];
   /** Key of the purchase that the store was asked about. Unset: it was not asked, or about the only purchase of the facts. */

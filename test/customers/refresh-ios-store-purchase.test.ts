@@ -7,9 +7,10 @@ import type {
   AppStoreServer,
   SignedFacts,
 } from "../../lib/stores/ios-store/app-store-server.ts";
-import type { Line } from "../../lib/entitlements/purchase.ts";
+import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 import { fingerprintOf, makeChain, signJws, type JwsSigner } from "../../sandbox/ios-store/signing.ts";
+import { createRefreshQueue } from "../../lib/table/refreshes.ts";
 import { assertInvariants } from "../support/invariants.ts";
 import { aBundle, aRenewalInfo, aTransaction, BUNDLE, type Payload } from "../support/ios-store.ts";
 import { aCatalog, aLine, aProduct, aPurchase, DAY, NOW } from "../support/purchases.ts";
@@ -114,6 +115,20 @@ const subscribed = async (...lineages: readonly string[]): Promise<World> => {
     origin: fromApple(),
   });
   return world;
+};
+
+/** Puts a purchase's refresh into the queue at a time of its own. */
+const queueAt = async (world: World, key: string, dueAt: number): Promise<void> => {
+  const { identifier } = world.application;
+  const reference = { store: "ios-store", environment: "production", key: purchaseKey(key) } as const;
+  const { purchases } = await world.factStore.table.findFacts(identifier, [], [reference], ASKED);
+  const [stored] = purchases.values();
+  if (stored === undefined) throw new Error("The purchase is not stored.");
+  const source = { store: "ios-store", bundleIdentifier: BUNDLE } as const;
+  const queue = createRefreshQueue(table);
+  // So long ago that it does not count as asked for any more.
+  const askedForAt = dueAt - 2 * DAY;
+  expect(await queue.set(identifier, stored, { dueAt, source, askedForAt })).toBe("written");
 };
 
 const statuses = (...payloads: readonly Payload[]): Partial<AppStoreServer> => ({
@@ -582,52 +597,119 @@ describe("a subscription whose statuses leave out what happened to it", () => {
     await refresh(world, { subscriptionStatuses: () => Promise.resolve(answer), transactionHistory });
     expect(asked).toBe(0);
   });
-  test("is asked about again in an hour where its renewal info names an end, it was long over, and the history is not answered", async () => {
-    const world = aWorld();
+  describe("whose renewal info names the end of a period of which nothing is told", () => {
+    const unavailable = { outcome: "unavailable", retryAt: null, status: 503, reason: null } as const;
+    const NAMED = ASKED + 80 * DAY;
     const [startsAt, endsAt] = [ASKED - 100 * DAY, ASKED - 70 * DAY];
-    const lines = [aLine({ transactionIdentifier: "1", event: "1", startsAt, endsAt, verifiedAt: endsAt })];
-    await world.store({ purchases: [aPurchase({ key: "1", lines })], origin: fromApple() });
-    const info = aRenewalInfo({
-      originalTransactionId: "1",
-      renewalDate: ASKED + 20 * DAY,
-      signedDate: ASKED,
-    });
     const old = renewed("1", {
       transactionId: "1",
       purchaseDate: startsAt,
       expiresDate: endsAt,
       signedDate: ASKED,
     });
-    const unavailable = { outcome: "unavailable", retryAt: null, status: 503, reason: null } as const;
-    const refreshed = await refresh(world, {
-      subscriptionStatuses: () => Promise.resolve(facts([signed(old)], [signed(info)])),
-      transactionHistory: () => Promise.resolve(unavailable),
+    const info = aRenewalInfo({ originalTransactionId: "1", renewalDate: NAMED, signedDate: ASKED });
+    const statusesSay = (...others: readonly Payload[]): Partial<AppStoreServer> => ({
+      subscriptionStatuses: () =>
+        Promise.resolve(
+          facts(
+            [old, ...others].map((one) => signed(one)),
+            [signed(info)],
+          ),
+        ),
     });
-    expect(refreshed).toEqual({ outcome: "stored" });
-    expect(await queuedOf(world)).toEqual({ 1: ASKED + 3600_000 });
-  });
-  test("is stored as its status says, and asked about again, where the history about an end that its renewal info names is not answered", async () => {
-    const world = await subscribed("1");
-    const info = aRenewalInfo({
-      originalTransactionId: "1",
-      renewalDate: LATER + 300 * DAY,
-      signedDate: ASKED,
-    });
-    const refunded = renewed("1", { revocationDate: ASKED, revocationReason: 0 });
-    let asked = 0;
-    const answers: Partial<AppStoreServer> = {
-      subscriptionStatuses: () => Promise.resolve(facts([signed(refunded)], [signed(info)])),
-      transactionHistory: () => {
-        asked += 1;
-        return Promise.resolve({ outcome: "unavailable", retryAt: null, status: 503, reason: null } as const);
-      },
+    /** It ended 70 days ago, and is due now. */
+    const longOver = async (more: readonly Purchase[] = []): Promise<World> => {
+      const world = aWorld();
+      const lines = [aLine({ transactionIdentifier: "1", event: "1", startsAt, endsAt, verifiedAt: endsAt })];
+      const purchases = [aPurchase({ key: "1", lines }), ...more];
+      await world.store({ purchases, origin: fromApple() });
+      await queueAt(world, "1", ASKED);
+      return world;
     };
-    expect(await refresh(world, answers)).toEqual({ outcome: "stored" });
-    const purchase = (await world.items()).find(({ sk }) => sk === "PURCHASE");
-    expect(JSON.stringify(purchase?.["lines"])).toContain(String(ASKED));
-    expect(purchase?.["refreshAt"]).toBeLessThanOrEqual(ASKED + DAY);
-    expect(await refresh(world, answers)).toEqual({ outcome: "stored" });
-    expect(asked).toBe(2);
+
+    test.each<[what: string, history: Awaited<ReturnType<AppStoreServer["transactionHistory"]>>, to: object]>(
+      [
+        ["is not answered", unavailable, { outcome: "unavailable", retryAt: null }],
+        [
+          "is asked for too often",
+          { outcome: "unavailable", retryAt: ASKED + 5 * DAY, status: 429, reason: null },
+          { outcome: "unavailable", retryAt: ASKED + 5 * DAY },
+        ],
+        [
+          "is refused",
+          { outcome: "credential-rejected", status: 401, reason: null },
+          { outcome: "credential-rejected" },
+        ],
+      ],
+    )("is stored as its status says, and stays due, where the history %s", async (_, history, outcome) => {
+      const world = await longOver();
+      const refunded = { ...old, revocationDate: endsAt - DAY, revocationReason: 0 };
+      const answers = {
+        ...statusesSay(refunded),
+        transactionHistory: () => Promise.resolve(history),
+      };
+      expect(await refresh(world, answers)).toEqual(outcome);
+      const purchase = (await world.items()).find(({ sk }) => sk === "PURCHASE");
+      expect(JSON.stringify(purchase?.["lines"])).toContain(String(endsAt - DAY));
+      expect(await queuedOf(world)).toEqual({ 1: ASKED });
+    });
+    test("leaves what the person has beside it to its own refresh", async () => {
+      const year = aLine({ transactionIdentifier: "2", event: "2", startsAt: NOW, endsAt: NOW + 365 * DAY });
+      const world = await longOver([aPurchase({ key: "2", lines: [year] })]);
+      const before = await queuedOf(world);
+      const other = renewed("2", { transactionId: "2", purchaseDate: NOW, expiresDate: NOW + 365 * DAY });
+      await refresh(world, {
+        ...statusesSay(other),
+        transactionHistory: () => Promise.resolve(unavailable),
+      });
+      expect(await queuedOf(world)).toEqual(before);
+    });
+    test.each<
+      [what: string, history: Awaited<ReturnType<AppStoreServer["transactionHistory"]>>, now: number]
+    >([
+      ["the store knows no history", { outcome: "unknown", status: 404, reason: null }, ASKED],
+      [
+        "the history lacks it",
+        { outcome: "answered", content: { signedTransactions: [], next: null } },
+        ASKED,
+      ],
+      [
+        "is too long to be read whole",
+        { outcome: "answered", content: { signedTransactions: [], next: "more" } },
+        ASKED + 60_000,
+      ],
+    ])("is asked about daily until that end, where %s", async (_, history, now) => {
+      const world = await longOver();
+      const answers = { ...statusesSay(), transactionHistory: () => Promise.resolve(history) };
+      expect(await refresh(world, answers, { now: () => now })).toEqual({ outcome: "stored" });
+      expect((await queuedOf(world))["1"]).toBeGreaterThan(ASKED);
+      expect((await queuedOf(world))["1"]).toBeLessThanOrEqual(now + DAY);
+    });
+    test("stays due, too, where a refund is left out as well", async () => {
+      const refunded = aLine({
+        transactionIdentifier: "2",
+        event: "2",
+        productIdentifier: "yearly",
+        endsAt: LATER + 300 * DAY,
+        revokedAt: NOW,
+        refundedBy: NOW,
+        revokedSince: NOW,
+      });
+      const world = await longOver([aPurchase({ key: "2", lines: [refunded] })]);
+      const month = renewed("2", { transactionId: "3", purchaseDate: NOW, expiresDate: LATER });
+      await world.store({
+        purchases: [
+          aPurchase({
+            key: "2",
+            lines: [aLine({ transactionIdentifier: "3", event: "3", startsAt: NOW, endsAt: LATER })],
+          }),
+        ],
+        origin: fromApple(),
+      });
+      const answers = { ...statusesSay(month), transactionHistory: () => Promise.resolve(unavailable) };
+      expect(await refresh(world, answers)).toEqual({ outcome: "unavailable", retryAt: null });
+      expect((await queuedOf(world))["1"]).toBe(ASKED);
+    });
   });
   test("is stored as its status says where the history about an old refund is not answered, but not where periods are missing", async () => {
     const unavailable = { outcome: "unavailable", retryAt: null, status: 503, reason: null } as const;

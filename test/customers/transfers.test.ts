@@ -226,7 +226,7 @@ describe("a customer that a credential has linked", () => {
       expect(await claimedAt(NOW, [marked])).toBe(STAYS);
       expect(await claimedAt(NOW + 21 * DAY - 1, [marked])).toBe(STAYS);
       expect(await claimedAt(NOW + 21 * DAY, [marked])).toBe("accepted");
-      const known = plan("2", "plus", NOW - 2 * DAY, NOW - HOUR, {
+      const known = plan("2", "plus", NOW - 2 * DAY, NOW + 28 * DAY, {
         revokedAt: NOW - HOUR,
         revokedSince: NOW - HOUR,
       });
@@ -279,11 +279,17 @@ describe("a customer that a credential has linked", () => {
     expect(await claimedAt(NOW + HOUR)).toBe(STAYS);
     expect(await claimedAt(NOW + DAY)).toBe("accepted");
   });
-  test("is inactive at once where its last period was refunded, and the store says nothing of its renewal", async () => {
-    const refunded = owned("1", { endsAt: NOW - HOUR, revokedAt: NOW - HOUR, revokedSince: NOW - HOUR });
-    const world = aWorld("when_inactive");
-    await world.store({ purchases: [refunded] }, byCredential("a"));
-    expect(await refusal(world.store({ purchases: [refunded] }, byCredential("b")))).toBe("accepted");
+  test("is inactive at once where its last period was refunded, but not where that may be renewed by now, and nothing tells", async () => {
+    const claimed = async (endsAt: number) => {
+      const refunded = owned("1", { endsAt, revokedAt: NOW - HOUR, revokedSince: NOW - HOUR });
+      const world = aWorld("when_inactive");
+      await world.store({ purchases: [refunded] }, byCredential("a"));
+      return refusal(world.store({ purchases: [refunded] }, byCredential("b")));
+    };
+    expect(await claimed(NOW + 10 * DAY)).toBe("accepted");
+    expect(await claimed(NOW + DAY)).toBe(STAYS);
+    expect(await claimed(NOW - HOUR)).toBe(STAYS);
+    expect(await claimed(NOW - 2 * DAY)).toBe("accepted");
   });
   test("is not inactive while the payment of the request's purchase is pending", async () => {
     const bought = aPurchase({ store: "android-store", key: "pending", lines: [], verifiedAt: NOW });

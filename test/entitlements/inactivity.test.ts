@@ -177,6 +177,21 @@ describe("an end that only the renewal info names", () => {
     const upgrade = plan("3", NOW - HOUR + 1, END, { productIdentifier: "plus", ...refundedAt(NOW) });
     expect(active(NOW, named({}, year(NOW - HOUR), { ...upgrade, endsAt: END + 1 }))).toBe(false);
   });
+  test("is not that of an older period that was refunded or upgraded under one id, and is signed anew under another", () => {
+    const year = (id: string, more: Partial<Line>) =>
+      plan(id, NOW - 100 * DAY, END + 300 * DAY, { productIdentifier: "year", event: "w2", ...more });
+    const restored = { startsAt: NOW - 60 * DAY, verifiedAt: NOW };
+    const refunded = year("2", { ...refundedAt(NOW - 50 * DAY), verifiedAt: NOW - 50 * DAY });
+    expect(active(NOW, named({}, refunded, year("3", restored)))).toBe(true);
+    // Refunded, given back, and refunded again since.
+    const again = { ...refundedAt(NOW), revokedSince: NOW - 50 * DAY, verifiedAt: NOW };
+    expect(active(NOW, named({}, year("2", again)))).toBe(true);
+    const upgraded = { standing: "expired", verifiedAt: NOW - 35 * DAY } as const;
+    const since = { standing: "expired", startsAt: NOW - HOUR / 2, verifiedAt: NOW } as const;
+    expect(active(NOW, named({}, year("2", upgraded), year("3", since)))).toBe(true);
+    const unmarked = year("3", { verifiedAt: NOW - HOUR / 2 });
+    expect(active(NOW, named({}, year("2", { ...upgraded, verifiedAt: NOW }), unmarked))).toBe(true);
+  });
   test("is active in the grace period after it, and not later", () => {
     const failing = named({ periodEndsAt: NOW - DAY, isInBillingRetry: true, graceEndsAt: END });
     expect(inactiveFrom(failing, END)).toBe(END);
@@ -191,7 +206,7 @@ describe("an end that only the renewal info names", () => {
   });
 });
 
-describe("a refunded period that the store says will renew", () => {
+describe("a refunded period that is to renew, or may be", () => {
   const REFUNDED = END - 15 * DAY;
   const refunded = (renewal: Parameters<typeof aRenewal>[0] = {}, ...lines: readonly Line[]): Purchase => ({
     ...aPurchase({
@@ -211,7 +226,33 @@ describe("a refunded period that the store says will renew", () => {
   test("is inactive where the store said that it will not renew, or has not been paid, or named no end or another one", () => {
     for (const said of [{ willRenew: false }, { isInBillingRetry: true }, { periodEndsAt: null }])
       expect(active(END, refunded(said))).toBe(false);
-    expect(active(END, { ...refunded(), renewal: null })).toBe(false);
+  });
+  test("also where nothing is known of its renewal, as the renewal info is of the period before it, or of none", () => {
+    const before = aRenewal({ periodEndsAt: NOW - 10 * DAY, willRenew: false, signedAt: NOW - 10 * DAY - 1 });
+    for (const renewal of [null, before]) {
+      expect(active(END - 2 * DAY - 1, { ...refunded(), renewal })).toBe(false);
+      expect(inactiveFrom({ ...refunded(), renewal }, END + DAY)).toBe(END + DAY);
+    }
+    // The store named no such end since it began.
+    const since = { ...before, signedAt: NOW - 10 * DAY };
+    expect(active(END, { ...refunded(), renewal: since })).toBe(false);
+  });
+  test("is inactive where nothing is known of its renewal, and it never began, or what began since did", () => {
+    const unknown = (...lines: readonly Line[]) => ({ ...refunded({}, ...lines), renewal: null });
+    const next = plan("2", NOW - 9 * DAY, END - DAY, refundedAt(NOW - 8 * DAY));
+    expect(active(END, unknown(next))).toBe(false);
+    expect(active(END, unknown({ ...next, ...refundedAt(NOW - 9 * DAY) }))).toBe(true);
+    const ahead = aPurchase({ lines: [plan("1", NOW, END, refundedAt(NOW))] });
+    expect(active(END, ahead)).toBe(false);
+  });
+  test("is named by its end under any of its ids", () => {
+    const extended = plan("2", NOW - 10 * DAY, END, { event: "w1", verifiedAt: NOW - 9 * DAY });
+    const [copy] = refunded().lines;
+    if (copy === undefined) throw new Error("It was refunded.");
+    const both = [{ ...copy, endsAt: END - 7 * DAY }, extended];
+    expect(active(END, { ...refunded(), lines: both })).toBe(true);
+    expect(active(END, { ...refunded({ willRenew: false }), lines: both })).toBe(false);
+    expect(active(END, { ...refunded(), lines: both, renewal: null })).toBe(true);
   });
   test("also beside a period that was charged ahead, and overtaken by it", () => {
     const charged = plan("2", END - 14 * DAY, END + 16 * DAY, {
@@ -286,7 +327,7 @@ describe("an upgrade of which only the mark is known", () => {
   const marked = (more: Partial<Line> = {}) =>
     plan("1", NOW - 10 * DAY, END, { standing: "expired", verifiedAt: NOW - HOUR, ...more });
   const over = (id: string, startsAt: number, more: Partial<Line> = {}) =>
-    plan(id, startsAt, NOW - HOUR, { ...refundedAt(NOW - HOUR), productIdentifier: "plus", ...more });
+    plan(id, startsAt, NOW - 2 * DAY, { ...refundedAt(NOW - 3 * DAY), productIdentifier: "plus", ...more });
 
   test("is active until a day after the end of what it replaced", () => {
     expect(inactiveFrom(aPurchase({ lines: [marked()] }), END + DAY)).toBe(END + DAY);

@@ -141,6 +141,21 @@ describe("an iOS subscription is refreshed after", () => {
     const renewal = aRenewal({ periodEndsAt: END + 30 * DAY, signedAt: NOW });
     expectNext(aPurchase({ renewal }), NOW, NOW + 5 * SECOND, "renewal-unseen");
   });
+  test.each<[how: string, asked: number | null]>([
+    ["told", null],
+    ["asked", END + 100 * DAY],
+  ])(
+    "daily until a later end that only the renewal info names, however long the known period is over: %s",
+    (_, asked) => {
+      const named = END + 130 * DAY;
+      const renewal = aRenewal({ periodEndsAt: named, signedAt: END + 100 * DAY });
+      const next = (after: number) => nextRefresh(aPurchase({ renewal }), after, asked);
+      const soon = next(END + 110 * DAY);
+      expect(soon?.because).toBe("renewal-unseen");
+      expect(soon?.at).toBeLessThanOrEqual(END + 111 * DAY);
+      expect(next(named)).toBeNull();
+    },
+  );
   const refundedAt = (at: number) => ({ revokedAt: at, revokedSince: at, refundedBy: at });
   test("of which only the renewal info knows, though the known period ends later, as an upgrade to a shorter plan", () => {
     const year = aLine({ startsAt: NOW - 100 * DAY, endsAt: NOW + 265 * DAY, verifiedAt: NOW - 100 * DAY });

@@ -120,10 +120,16 @@ const lifeOf = (steps: readonly Step[]) => {
     [renews, next, failing] = [true, product, null];
     tell(lastOf(periods), step);
   };
-  const copied = (of: Period, { copies }: Step): void => {
+  /** A device sends its copy; under another id, as restores make, it begins with its restore and never carries the refund. */
+  const copied = (of: Period, { copies, which }: Step): void => {
     if (copies > 1) return;
     now += MINUTE;
-    told.push({ line: lineOf(of, now) });
+    const line = lineOf(of, now);
+    const restored = { ...line, transactionIdentifier: `r${of.id}`, startsAt: now, purchasedAt: now };
+    const isRestored = which % 2 === 0 && of.from <= now && now < of.to;
+    told.push({
+      line: isRestored ? { ...restored, revokedAt: null, revokedSince: null, refundedBy: null } : line,
+    });
   };
   const chosen = (from: readonly Product[], { which }: Step): Product | undefined =>
     from[which % Math.max(1, from.length)];
@@ -171,10 +177,14 @@ const lifeOf = (steps: readonly Step[]) => {
   };
   const stepWhileRunning = (step: Step, running: Period): void => {
     const { what } = step;
-    if (what < 4) {
+    if (what < 4 && running.refundedAt !== null) {
+      // What was refunded can be bought anew.
+      if (!moveWithin(running, 49 * HOUR, step)) return;
+      begin(chosen(PRODUCTS, step) ?? "basic", now, step);
+      copied(running, { ...step, copies: step.copies % 3 });
+    } else if (what < 4) {
       const product = chosen(above(running.product), step);
-      if (product === undefined || running.refundedAt !== null || !moveWithin(running, 49 * HOUR, step))
-        return;
+      if (product === undefined || !moveWithin(running, 49 * HOUR, step)) return;
       running.upgradedAt = now;
       begin(product, now, step);
       copied(running, step);
@@ -271,9 +281,9 @@ test(
             if ("line" in fact) return [aPurchase({ lines: [fact.line] })];
             return fact.isLost ? [] : [renewedPurchase(lineage, fact.renewal)];
           });
-        const [purchase] = joinAll(facts);
-        if (purchase === undefined) throw new Error("Something was bought.");
-        const holdings = [{ customerIdentifier: SOMEBODY, assertedBy: null, purchase }];
+        const holdingsOf = (known: readonly Purchase[]) =>
+          joinAll(known).map((purchase) => ({ customerIdentifier: SOMEBODY, assertedBy: null, purchase }));
+        const holdings = holdingsOf(facts);
         const { to } = lastOf(periods);
         const knowsAll = told.every((fact) => "line" in fact || !fact.isLost);
         const moments = [...LATER.map((later) => now + later), to - HOUR, to + HOUR].filter(
@@ -319,6 +329,21 @@ test(
             staysWherePaid: true,
           });
         }
+        // Of the last period, the renewal info alone has told.
+        const last = lastOf(periods);
+        const unseen = holdingsOf(
+          facts.filter(({ lines }) =>
+            lines.every(({ transactionIdentifier: id }) => id !== last.id && id !== `r${last.id}`),
+          ),
+        );
+        const isNamed = told.some(
+          (fact) => "renewal" in fact && !fact.isLost && fact.renewal.periodEndsAt === last.to,
+        );
+        for (const moment of moments.filter((one) => isNamed && runs(last, one)))
+          expect({ moment, staysUnseen: mayBeActive(moment, unseen, CATALOG) }).toEqual({
+            moment,
+            staysUnseen: true,
+          });
         // Nothing is kept from its next owner for ever.
         expect(mayBeActive(now + 1000 * DAY, holdings, CATALOG)).toBe(false);
       }),

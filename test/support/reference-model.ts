@@ -1276,21 +1276,26 @@ const mayRunUnseen = (
   return [...Map.groupBy(ios, purchaseName)].some(([lineage, said]) => {
     const ids = eventsOfPerson(rememberedOf(said));
     const events = ids.map(eventOf);
-    const periods = ids.flat().map(({ latest }) => latest);
     const renewal = latestRenewal(renewals, said[0]);
     const named = renewal?.renewalDate ?? null;
     // It may be renewed by now, and not be asked about yet.
     const leeway = renewal === undefined || (renewal.renews && !renewal.inRetry) ? 86_400_000 : 0;
     if (renewal !== undefined && named !== null) {
-      // What was upgraded, and began before, is older than what the store named.
-      const isSeen = periods.some(
-        ({ start, end, signedAt, revokedAt, upgraded }) =>
-          end === named ||
-          ((end ?? Infinity) > named &&
-            signedAt >= renewal.signedAt &&
-            (revokedAt ?? Infinity) >= renewal.signedAt &&
-            (!upgraded || Math.min(start, end ?? Infinity) >= renewal.signedAt)),
-      );
+      // What was upgraded or refunded under any id, and began before, is older than what the store named.
+      const isSeen = ids.some((copies) => {
+        const event = eventOf(copies);
+        const began = Math.min(event.start, event.fact.end ?? Infinity);
+        const isOlder =
+          began < renewal.signedAt &&
+          copies.some(
+            ({ latest, revokedSince }) =>
+              [latest.revokedAt, revokedSince].some((at) => at !== null && at < renewal.signedAt) ||
+              latest.upgraded,
+          );
+        const ends = copies.map(({ latest }) => latest.end ?? Infinity);
+        const isSignedSince = copies.some(({ latest }) => latest.signedAt >= renewal.signedAt);
+        return ends.includes(named) || (Math.max(...ends) > named && isSignedSince && !isOlder);
+      });
       const lasts = Math.max(renewal.inRetry ? 0 : named + leeway, graceEndOf(named, renewal) ?? 0);
       if (!isSeen && lasts > moment) return true;
     }
@@ -1301,18 +1306,28 @@ const mayRunUnseen = (
     );
     if (isUnended) return true;
     const begins = ({ start, fact }: Event): number => Math.min(start, fact.end ?? Infinity);
-    // A refund ends no subscription: where the store says that it renews, the next period may be charged two days ahead.
-    const mayRenewAfterRefund =
-      renewal !== undefined &&
-      leeway > 0 &&
-      named !== null &&
-      moment >= named - AHEAD &&
-      moment < named + leeway &&
-      !events.some((event) => begins(event) >= named) &&
-      events.some(
-        ({ fact, start, revokedAt }) =>
-          fact.end === named && revokedAt !== null && !fact.upgraded && start > replacedAt,
+    // A refund ends no subscription: unless the store says that it does not renew, the next period may be charged two days ahead.
+    const mayRenewAfterRefund = ids.some((copies) => {
+      const event = eventOf(copies);
+      const ends = copies.map(({ latest }) => latest.end ?? Infinity);
+      const isNamed = named !== null && ends.includes(named);
+      // Nothing is known of the renewal of what began last, and no word came since.
+      const isUnknown =
+        (renewal === undefined || renewal.signedAt < begins(event)) &&
+        !neverRan(event) &&
+        !events.some((other) => begins(other) > begins(event) && !neverRan(other));
+      const end = isNamed ? named : Math.max(...ends);
+      return (
+        event.revokedAt !== null &&
+        !event.fact.upgraded &&
+        (isNamed || isUnknown) &&
+        event.start > replacedAt &&
+        moment >= end - AHEAD &&
+        moment < end + (isNamed ? leeway : 86_400_000) &&
+        (!isNamed || leeway > 0) &&
+        !events.some((other) => begins(other) >= end)
       );
+    });
     if (mayRenewAfterRefund) return true;
     // What was charged ahead and never ran says nothing of what came after.
     const ran = events.filter(
