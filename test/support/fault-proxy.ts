@@ -225,6 +225,8 @@ export const startFaultProxy = async (target: string): Promise<FaultProxy> => {
     onTheirWay.add(serving);
     void serving.finally(() => onTheirWay.delete(serving));
   });
+  // On a slow machine a connection idles for seconds: closed by the proxy as the client uses it again, it would be another fault.
+  server.keepAliveTimeout = 0;
   const listening = Promise.withResolvers<void>();
   server.listen(0, "127.0.0.1", listening.resolve);
   await listening.promise;
