@@ -30,22 +30,6 @@ export interface AppStoreQuestions extends IosStoreCustomers {
 type AskedFacts = SignedFacts & { readonly isCut?: boolean };
 type Asked = AppStoreAnswer<AskedFacts>;
 
-/** Answer that is not there: the store knows nothing of what was asked about, or could not be asked. */
-export type NoAnswer = Exclude<AppStoreAnswer<never>, { readonly outcome: "answered" }>;
-
-/** What the App Store said of a purchase. */
-export interface AppStoreFacts {
-  /** Null: nothing that verifies is about the purchase, or it is of another app. */
-  readonly facts: VerifiedFacts | null;
-  /** Why a further question was not answered that may tell of a paid period: the refresh is not answered. Null: there was none. */
-  readonly unanswered: NoAnswer | null;
-}
-
-const answeredBy = (facts: VerifiedFacts | null): AppStoreAnswer<AppStoreFacts> => ({
-  outcome: "answered",
-  content: { facts, unanswered: null },
-});
-
 /** Maximum number of history pages read. The latest changes come first, refunds among them. */
 const HISTORY_PAGES = 20;
 
@@ -258,8 +242,8 @@ const isPeriodUntold = (renewal: Renewal | null, lines: readonly Line[], moment:
 /**
  * Part of known subscriptions that an answer leaves out; null: nothing. Statuses contain the latest period alone. `period`: it
  * has one that follows no known period, so those in between would be missed: an upgrade that ended a period early, or the
- * running period while the next one is already charged. `untold`: its renewal info names the end of a period that it does not have.
- * `refund`: the fate of a period that was refunded, or may be.
+ * running period while the next one is already charged. `more`: the fate of a period that was refunded, or may be, or the period
+ * whose end the renewal info names.
  */
 const leftOut = async (
   { table }: AppStoreQuestions,
@@ -267,7 +251,7 @@ const leftOut = async (
   { purchases, renewals }: VerifiedFacts,
   asked: Purchase,
   moment: Instant,
-): Promise<"period" | "untold" | "refund" | null> => {
+): Promise<"period" | "more" | null> => {
   const told = purchases.map(({ purchase }) => purchase);
   const others = told.filter((purchase) => referenceText(purchase) !== referenceText(asked));
   const known =
@@ -283,15 +267,15 @@ const leftOut = async (
     lines.some((line) => line.nature === "auto_renewable" && !isContiguous(line, before, moment)),
   );
   if (lacksPeriod) return "period";
-  const lacksUntold = pairs.some(({ lines, before, renewal }) =>
-    isPeriodUntold(renewal, [...lines, ...before], moment),
+  const lacksMore = pairs.some(
+    ({ lines, before, renewal }) =>
+      isSilentOnRefund(lines, before, moment) || isPeriodUntold(renewal, [...lines, ...before], moment),
   );
-  if (lacksUntold) return "untold";
-  return pairs.some(({ lines, before }) => isSilentOnRefund(lines, before, moment)) ? "refund" : null;
+  return lacksMore ? "more" : null;
 };
 
 /**
- * Asks about a purchase and verifies the answer. A history has no renewal infos, and what it says of a subscription postpones that
+ * Asks about a purchase and verifies the answer; null: as in {@link verifiedFactsOf}. A history has no renewal infos, and what it says of a subscription postpones that
  * one's refresh, so the statuses are asked for too. If the statuses leave something out, the history is asked for; one that does not
  * verify is ignored.
  */
@@ -302,32 +286,26 @@ export const askAppStore = async (
   app: AppStoreApp,
   purchase: Purchase,
   askedAt: Instant,
-): Promise<AppStoreAnswer<AppStoreFacts>> => {
+): Promise<AppStoreAnswer<VerifiedFacts | null>> => {
   const answer = await askAbout(questions, app, purchase, askedAt + ASKING_MILLISECONDS);
   if (answer.outcome !== "answered") return answer;
   const verify = async (signed: AskedFacts): Promise<VerifiedFacts | null> =>
     verifiedFactsOf(questions, configuration, app, purchase, signed, askedAt);
   const facts = await verify(answer.content);
-  if (facts === null) return answeredBy(null);
+  if (facts === null) return { outcome: "answered", content: null };
   const part = { ...facts, origin: facts.origin && asPart(facts.origin) };
 
   const wasHistory = !isSubscription(purchase);
   const namesSubscription = facts.purchases.some((proven) => isSubscription(proven.purchase));
   const ofHistory = namesSubscription ? "period" : null;
   const left = wasHistory ? ofHistory : await leftOut(questions, application, facts, purchase, askedAt);
-  if (left === null) return answeredBy(facts);
+  if (left === null) return { outcome: "answered", content: facts };
   const rest = wasHistory
     ? await questions.appStore.subscriptionStatuses(app, purchase.key)
     : await askHistory(questions, app, purchase.key, askedAt + ASKING_MILLISECONDS);
-  if (rest.outcome === "unknown") return answeredBy(part);
-  if (rest.outcome !== "answered") {
-    if (left === "period") return rest;
-    // Neither an old refund nor a period of which nothing is told must block what the statuses tell.
-    if (left === "refund") return answeredBy(part);
-    // Facts that answer no question leave the refresh as it is.
-    const asTold = { ...facts, origin: facts.origin && { ...facts.origin, askedAt: null } };
-    return { outcome: "answered", content: { facts: asTold, unanswered: rest } };
-  }
+  if (rest.outcome === "unknown") return { outcome: "answered", content: part };
+  // Neither an old refund nor a period that only a renewal info names must block what the statuses tell.
+  if (rest.outcome !== "answered") return left === "period" ? rest : { outcome: "answered", content: part };
   const parts: readonly AskedFacts[] = [answer.content, rest.content];
   const both = await verify({
     signedTransactions: parts.flatMap(({ signedTransactions }) => signedTransactions),
@@ -336,5 +314,5 @@ export const askAppStore = async (
     isCut: parts.some(({ isCut }) => isCut === true),
   });
   // An old transaction that does not verify stays in the history, and must not block the statuses.
-  return answeredBy(both ?? (wasHistory ? null : part));
+  return { outcome: "answered", content: both ?? (wasHistory ? null : part) };
 };

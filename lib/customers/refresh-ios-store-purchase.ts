@@ -2,18 +2,12 @@ import type { Application } from "../applications/application.ts";
 import { referenceText, type PurchaseReference } from "../entitlements/purchase.ts";
 import type { DueRefresh } from "../freshness/refresh.ts";
 import type { AppStoreApp } from "../stores/ios-store/app-store-server.ts";
-import { askAppStore, ofLineage, type AppStoreQuestions, type NoAnswer } from "./ask-app-store.ts";
+import { askAppStore, ofLineage, type AppStoreQuestions } from "./ask-app-store.ts";
 import { failedIfErased, isOfErased, type RefreshOutcome } from "./refresh-outcome.ts";
 import { storeFacts } from "./store-facts.ts";
 
 /** Status of an answer that arrived. */
 const READ = 200;
-
-const outcomeOf = (answer: NoAnswer): RefreshOutcome => {
-  if (answer.outcome !== "unavailable") return { outcome: answer.outcome };
-  // An answer that cannot be parsed concerns only this purchase.
-  return answer.status === READ ? { outcome: "failed" } : { outcome: "unavailable", retryAt: answer.retryAt };
-};
 
 /** Asks Apple about a purchase with the application's key, verifies the answer, and stores it. */
 export const refreshIosStorePurchase = async (
@@ -35,18 +29,29 @@ export const refreshIosStorePurchase = async (
   if (stored === undefined) return { outcome: "over" };
   const app: AppStoreApp = { bundleIdentifier, environment, key: configuration.serverApi };
   const answer = await askAppStore(questions, application, configuration, app, stored.purchase, askedAt);
-  if (answer.outcome !== "answered") return outcomeOf(answer);
-  const { facts, unanswered } = answer.content;
-  if (facts === null) return { outcome: "failed" };
-  // An answer about others, as of a lineage that has moved, moves only their refreshes.
-  const isNamed = (one: PurchaseReference): boolean => referenceText(one) === referenceText(purchase);
-  const isAbout = facts.purchases.some((proven) => isNamed(proven.purchase)) || facts.renewals.some(isNamed);
-  const outcome: RefreshOutcome =
-    unanswered === null ? { outcome: isAbout ? "stored" : "failed" } : outcomeOf(unanswered);
-  return storeFacts(questions, application, facts, null)
-    .catch(async (error: unknown) => {
-      if (!isOfErased(error)) throw error;
-      return storeFacts(questions, application, ofLineage(facts, purchase), null);
-    })
-    .then(() => outcome, failedIfErased);
+  switch (answer.outcome) {
+    case "unknown":
+      return { outcome: "unknown" };
+    case "credential-rejected":
+      return { outcome: "credential-rejected" };
+    case "unavailable":
+      // An answer that cannot be parsed concerns only this purchase.
+      return answer.status === READ
+        ? { outcome: "failed" }
+        : { outcome: "unavailable", retryAt: answer.retryAt };
+    case "answered": {
+      const facts = answer.content;
+      if (facts === null) return { outcome: "failed" };
+      // An answer about others, as of a lineage that has moved, moves only their refreshes.
+      const isNamed = (one: PurchaseReference): boolean => referenceText(one) === referenceText(purchase);
+      const isAbout =
+        facts.purchases.some((proven) => isNamed(proven.purchase)) || facts.renewals.some(isNamed);
+      return storeFacts(questions, application, facts, null)
+        .catch(async (error: unknown) => {
+          if (!isOfErased(error)) throw error;
+          return storeFacts(questions, application, ofLineage(facts, purchase), null);
+        })
+        .then(() => ({ outcome: isAbout ? "stored" : "failed" }), failedIfErased);
+    }
+  }
 };

@@ -5,7 +5,7 @@ import { countingOf, eventsOf, lastEnd, type PurchaseEvent } from "./events.ts";
 import { grantsAccess } from "./grants.ts";
 import type { Holding } from "./holding.ts";
 import { momentAt } from "./moment.ts";
-import { beganBy, CHARGED_AHEAD_MILLISECONDS, isPeriod, neverBegan } from "./periods.ts";
+import { beganBy, beganLast, CHARGED_AHEAD_MILLISECONDS, isPeriod, neverBegan, periodOf } from "./periods.ts";
 import { isBeforeReplacement, type Line, type Purchase } from "./purchase.ts";
 import { graceEndOf, type Renewal } from "./renewal.ts";
 import { statusAt } from "./status.ts";
@@ -47,11 +47,12 @@ const leewayOf = (renewal: Renewal | null): number =>
   renewal === null || (renewal.willRenew && !renewal.isInBillingRetry) ? INACTIVE_LEEWAY : 0;
 
 /**
- * Whether a period came after a renewal info that names an earlier end: it began since, or was signed since, and had neither been
- * refunded nor upgraded before. A year that was left for a month ends later than that month's renewals, and a restored copy of it
+ * Whether a period came after a renewal info that names an earlier end, and ran: it began since, or was signed since, and had neither
+ * been refunded nor upgraded before. A year that was left for a month ends later than that month's renewals, and a restored copy of it
  * may lack its refund or its mark.
  */
 const cameAfter = ({ line, copies }: PurchaseEvent, { signedAt }: Renewal): boolean =>
+  !neverBegan(line) &&
   copies.some(({ verifiedAt }) => verifiedAt >= signedAt) &&
   (beganBy(line) >= signedAt ||
     copies.every(
@@ -112,28 +113,30 @@ const isUnended = (now: Instant, purchase: Purchase, all: readonly Line[]): bool
 
 /**
  * End at which a refunded period may be renewed, and for how long after it; null: it will not be. A refund does not end the
- * subscription. Of the period that began last, nothing is known where no renewal info was signed since.
+ * subscription. Of the period that began last, nothing is known where no renewal info is about it.
  */
 const renewalAfterRefund = (
   { line, copies }: PurchaseEvent,
   { renewal }: Purchase,
-  events: readonly PurchaseEvent[],
+  counting: readonly Line[],
 ): { readonly endsAt: Instant; readonly leeway: number } | null => {
   const named = renewal?.periodEndsAt ?? null;
   if (named !== null && copies.some(({ endsAt }) => endsAt === named))
     return { endsAt: named, leeway: leewayOf(renewal) };
-  const isUnknown = renewal === null || renewal.signedAt < beganBy(line);
-  const isLast = events.every((other) => beganBy(other.line) <= beganBy(line) || neverBegan(other.line));
-  const endsAt = Math.max(...copies.map((copy) => copy.endsAt ?? 0));
-  return isUnknown && isLast && !neverBegan(line) ? { endsAt, leeway: INACTIVE_LEEWAY } : null;
+  const ran = counting.filter((one) => !neverBegan(one));
+  const isUnknown = renewal === null || periodOf(renewal, ran) !== line;
+  return isUnknown && beganLast(ran) === line
+    ? { endsAt: Math.max(...copies.map(({ endsAt }) => endsAt ?? 0)), leeway: INACTIVE_LEEWAY }
+    : null;
 };
 
 /** Whether a refunded period is to renew, or may be: the next one may have been charged ahead by now, or at its end. */
 const mayRenewAfterRefund = (now: Instant, purchase: Purchase, all: readonly Line[]): boolean => {
   const events = eventsOf(all);
+  const counting = countingOf(events).map(({ line }) => line);
   return events.some((event) => {
     const { line } = event;
-    const next = renewalAfterRefund(event, purchase, events);
+    const next = renewalAfterRefund(event, purchase, counting);
     return (
       next !== null &&
       line.revokedAt !== null &&

@@ -152,7 +152,9 @@ const ofUnseen = (
   const isNewer = periodEndsAt > signedAt && signedAt > (period.revokedAt ?? period.verifiedAt);
   if (!isLater && !isNewer) return [];
   const at = asked === null ? denseAfter(signedAt, after) : periodic(period.startsAt ?? endsAt, DAY, after);
-  return upTo(Math.max(isLater ? endsAt + KEPT_AFTER_END : 0, periodEndsAt), at, "renewal-unseen");
+  // What was upgraded ends where it was signed last.
+  const ownLimit = isLater && period.standing !== "expired" ? endsAt + KEPT_AFTER_END : 0;
+  return upTo(Math.max(ownLimit, periodEndsAt), at, "renewal-unseen");
 };
 
 const ofRunningPeriod = (
@@ -162,7 +164,8 @@ const ofRunningPeriod = (
   after: Instant,
   asked: Instant | null,
 ): readonly Refresh[] => {
-  if (asked !== null && period.standing === "expired") return ofMovingEnd(period, after, asked);
+  if (asked !== null && period.standing === "expired")
+    return [...ofMovingEnd(period, after, asked), ...ofUnseen(period, endsAt, renewal, after, asked)];
   const last = endsAt + KEPT_AFTER_END;
   if (renewal !== null && isSaidOver(renewal, endsAt)) return sparseUpTo(endsAt, last, after, "return");
   const startsAt = period.startsAt ?? endsAt;

@@ -192,6 +192,10 @@ describe("an end that only the renewal info names", () => {
     const unmarked = year("3", { verifiedAt: NOW - HOUR / 2 });
     expect(active(NOW, named({}, year("2", { ...upgraded, verifiedAt: NOW }), unmarked))).toBe(true);
   });
+  test("is not that of what was charged ahead, and refunded before it began", () => {
+    const ahead = plan("2", END, END + 30 * DAY, { ...refundedAt(NOW), verifiedAt: NOW });
+    expect(active(NOW, named({}, ahead))).toBe(true);
+  });
   test("is active in the grace period after it, and not later", () => {
     const failing = named({ periodEndsAt: NOW - DAY, isInBillingRetry: true, graceEndsAt: END });
     expect(inactiveFrom(failing, END)).toBe(END);
@@ -233,8 +237,10 @@ describe("a refunded period that is to renew, or may be", () => {
       expect(active(END - 2 * DAY - 1, { ...refunded(), renewal })).toBe(false);
       expect(inactiveFrom({ ...refunded(), renewal }, END + DAY)).toBe(END + DAY);
     }
-    // The store named no such end since it began.
-    const since = { ...before, signedAt: NOW - 10 * DAY };
+    // Its word on the period before, also after that one's end, is none on this one; any other since it began is.
+    const since = { ...before, signedAt: NOW - 9 * DAY };
+    const known = plan("0", NOW - 40 * DAY, NOW - 10 * DAY);
+    expect(active(END, { ...refunded({}, known), renewal: since })).toBe(true);
     expect(active(END, { ...refunded(), renewal: since })).toBe(false);
   });
   test("is inactive where nothing is known of its renewal, and it never began, or what began since did", () => {
@@ -244,6 +250,14 @@ describe("a refunded period that is to renew, or may be", () => {
     expect(active(END, unknown({ ...next, ...refundedAt(NOW - 9 * DAY) }))).toBe(true);
     const ahead = aPurchase({ lines: [plan("1", NOW, END, refundedAt(NOW))] });
     expect(active(END, ahead)).toBe(false);
+    // Charged ahead, and overtaken, it says nothing.
+    const overtaken = plan("3", NOW - 9 * DAY, NOW + 21 * DAY, {
+      productIdentifier: "other",
+      verifiedAt: NOW - 8 * DAY,
+      standing: "expired",
+    });
+    const before = plan("0", NOW - 39 * DAY, NOW - 9 * DAY, { productIdentifier: "other" });
+    expect(active(END, unknown(before, overtaken))).toBe(true);
   });
   test("is named by its end under any of its ids", () => {
     const extended = plan("2", NOW - 10 * DAY, END, { event: "w1", verifiedAt: NOW - 9 * DAY });

@@ -156,6 +156,19 @@ describe("an iOS subscription is refreshed after", () => {
       expect(next(named)).toBeNull();
     },
   );
+  test("daily until the end of an upgrade that only the renewal info names, however often what it replaced is signed anew", () => {
+    const marked = (verifiedAt: number) =>
+      aPurchase({
+        lines: [
+          aLine({ startsAt: NOW - 90 * DAY, endsAt: NOW + 265 * DAY, standing: "expired", verifiedAt }),
+        ],
+        renewal: aRenewal({ periodEndsAt: END, signedAt: verifiedAt }),
+      });
+    const next = (asked: number) => nextRefresh(marked(asked), asked, asked);
+    expect(next(NOW)).toEqual({ at: NOW + DAY, because: "renewal-unseen" });
+    expect(next(END)?.because).toBe("renewal");
+    expect(next(END)?.at).toBeGreaterThan(END + 7 * DAY);
+  });
   const refundedAt = (at: number) => ({ revokedAt: at, revokedSince: at, refundedBy: at });
   test("of which only the renewal info knows, though the known period ends later, as an upgrade to a shorter plan", () => {
     const year = aLine({ startsAt: NOW - 100 * DAY, endsAt: NOW + 265 * DAY, verifiedAt: NOW - 100 * DAY });

@@ -1294,7 +1294,8 @@ const mayRunUnseen = (
           );
         const ends = copies.map(({ latest }) => latest.end ?? Infinity);
         const isSignedSince = copies.some(({ latest }) => latest.signedAt >= renewal.signedAt);
-        return ends.includes(named) || (Math.max(...ends) > named && isSignedSince && !isOlder);
+        const mayHide = isSignedSince && !isOlder && !neverRan(event);
+        return ends.includes(named) || (Math.max(...ends) > named && mayHide);
       });
       const lasts = Math.max(renewal.inRetry ? 0 : named + leeway, graceEndOf(named, renewal) ?? 0);
       if (!isSeen && lasts > moment) return true;
@@ -1311,11 +1312,11 @@ const mayRunUnseen = (
       const event = eventOf(copies);
       const ends = copies.map(({ latest }) => latest.end ?? Infinity);
       const isNamed = named !== null && ends.includes(named);
-      // Nothing is known of the renewal of what began last, and no word came since.
-      const isUnknown =
-        (renewal === undefined || renewal.signedAt < begins(event)) &&
-        !neverRan(event) &&
-        !events.some((other) => begins(other) > begins(event) && !neverRan(other));
+      // Nothing is known of the renewal of what began last, and the store's word is about another period.
+      const began = events.filter((other) => !isOvertaken(other, events) && !neverRan(other));
+      const last = sorted(sorted(began, LINEAGE), [begins]).at(-1);
+      const spoken = renewal === undefined ? undefined : spokenOf(began, renewal);
+      const isUnknown = last?.fact === event.fact && spoken?.fact !== event.fact;
       const end = isNamed ? named : Math.max(...ends);
       return (
         event.revokedAt !== null &&
