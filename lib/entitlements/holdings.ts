@@ -101,7 +101,7 @@ const candidate = (purchase: Purchase, catalog: Catalog): Candidate | null => {
   // By its events: a copy restored before a refund, or the nominal end of what was refunded or upgraded, is worth nothing.
   const said = store === "ios-store" ? eventLines(lines) : lines;
   const valid = said.filter((line) => !isRevoked(line));
-  const counting = [valid, said, lines].find((some) => some.length > 0) ?? lines;
+  const counting = valid.length > 0 ? valid : lines;
   const ends = counting.map((line) =>
     isBeforeReplacement(purchase, line)
       ? Math.min(endOf(line, store, catalog), purchase.replacedAt ?? Infinity)

@@ -47,18 +47,17 @@ const leewayOf = (renewal: Renewal | null): number =>
   renewal === null || (renewal.willRenew && !renewal.isInBillingRetry) ? INACTIVE_LEEWAY : 0;
 
 /**
- * Whether a period came after a renewal info that names an earlier end, and ran: it began since, or was signed since, and had neither
- * been refunded nor upgraded before. A year that was left for a month ends later than that month's renewals, and a restored copy of it
- * may lack its refund or its mark.
+ * Whether a period came after a renewal info that names an earlier end, and ran: it was signed since, and under none of its ids upgraded, or
+ * refunded before. A year that was left for a month ends later than that month's renewals, and a restored copy of it may lack its
+ * refund or its mark.
  */
 const cameAfter = ({ line, copies }: PurchaseEvent, { signedAt }: Renewal): boolean =>
   !neverBegan(line) &&
   copies.some(({ verifiedAt }) => verifiedAt >= signedAt) &&
-  (beganBy(line) >= signedAt ||
-    copies.every(
-      ({ standing, revokedAt, revokedSince }) =>
-        standing !== "expired" && Math.min(revokedAt ?? Infinity, revokedSince ?? Infinity) >= signedAt,
-    ));
+  copies.every(
+    ({ standing, revokedAt, revokedSince }) =>
+      standing !== "expired" && Math.min(revokedAt ?? Infinity, revokedSince ?? Infinity) >= signedAt,
+  );
 
 /** Whether the App Store's renewal info names the end of a period of which no transaction is known, or a grace period after it. */
 const isRenewedUnseen = (now: Instant, { renewal }: Purchase, all: readonly Line[]): boolean => {
@@ -82,7 +81,7 @@ const isUpgradedUnseen = (now: Instant, purchase: Purchase, all: readonly Line[]
     .map(({ line }) => line)
     .filter(
       (line) =>
-        line.standing === "expired" || (counting.has(line.transactionIdentifier) && !neverBegan(line)),
+        counting.has(line.transactionIdentifier) && (line.standing === "expired" || !neverBegan(line)),
     );
   return periods.some(
     (period) =>
@@ -167,7 +166,7 @@ export const mayBeActive = (now: Instant, holdings: readonly Holding[], catalog:
   const moment = momentAt(now);
   return (
     placedAccesses(moment, holdings, withUnmapped(catalog)).some((access) =>
-      grantsAccess(statusAt(moment, access, INACTIVE_LEEWAY, true)),
+      grantsAccess(statusAt(moment, access, INACTIVE_LEEWAY)),
     ) ||
     holdings.some(({ purchase }) => {
       const periods = purchase.store === "ios-store" ? purchase.lines.filter(isPeriod) : [];

@@ -81,6 +81,19 @@ describe("what the catalog does not map", () => {
       expect(active(NOW, rented(product, NOW - 366 * DAY))).toBe(false);
     }
   });
+  test("of rentals is none where the catalog gives them a length", () => {
+    const sold = aCatalog([
+      aProduct({ store: "android-store", productIdentifier: "film", accessDuration: period("P2D") }),
+    ]);
+    const rented = unmapped("android-store", {
+      nature: "consumable",
+      endsAt: null,
+      rented: true,
+      productIdentifier: "film",
+      startsAt: NOW - 3 * DAY,
+    });
+    expect(mayBeActive(NOW, [{ customerIdentifier, assertedBy: null, purchase: rented }], sold)).toBe(false);
+  });
   test("of consumables is active in Google's store alone", () => {
     expect(active(NOW, unmapped("android-store", { nature: "consumable", endsAt: null }))).toBe(true);
     expect(active(NOW, unmapped("ios-store", { nature: "consumable", endsAt: null }))).toBe(false);
@@ -145,6 +158,12 @@ describe("an end that only the renewal info names", () => {
   test("is not in billing retry, nor where it names none", () => {
     expect(active(NOW, named({ isInBillingRetry: true }))).toBe(false);
     expect(active(NOW, named({ periodEndsAt: null, willRenew: false }))).toBe(false);
+    const graceOf = (periodEndsAt: number | null) => ({
+      ...aPurchase({ lines: [{ ...ended, ...refundedAt(NOW - 20 * DAY) }] }),
+      renewal: aRenewal({ periodEndsAt, isInBillingRetry: true, graceEndsAt: END, signedAt: NOW - HOUR }),
+    });
+    expect(active(NOW, graceOf(null))).toBe(false);
+    expect(active(NOW, graceOf(NOW - DAY))).toBe(true);
   });
   test("is that of a period that is known, and was refunded", () => {
     const known = (endsAt: number, verifiedAt = NOW - HOUR) =>
@@ -174,8 +193,8 @@ describe("an end that only the renewal info names", () => {
     expect(active(NOW, named({}, year(NOW - 100 * DAY)))).toBe(true);
     expect(inactiveFrom(named({}, year(NOW - 100 * DAY)), END + DAY)).toBe(END + DAY);
     // Bought since, upgraded, and its upgrade is refunded.
-    const upgrade = plan("3", NOW - HOUR + 1, END, { productIdentifier: "plus", ...refundedAt(NOW) });
-    expect(active(NOW, named({}, year(NOW - HOUR), { ...upgrade, endsAt: END + 1 }))).toBe(false);
+    const upgrade = plan("3", NOW - HOUR + 1, END + 1, { productIdentifier: "plus", ...refundedAt(NOW) });
+    expect(active(NOW, named({}, year(NOW - HOUR), upgrade))).toBe(false);
   });
   test("is not that of an older period that was refunded or upgraded under one id, and is signed anew under another", () => {
     const year = (id: string, more: Partial<Line>) =>
@@ -189,12 +208,29 @@ describe("an end that only the renewal info names", () => {
     const upgraded = { standing: "expired", verifiedAt: NOW - 35 * DAY } as const;
     const since = { standing: "expired", startsAt: NOW - HOUR / 2, verifiedAt: NOW } as const;
     expect(active(NOW, named({}, year("2", upgraded), year("3", since)))).toBe(true);
+    // Seen, whichever of its ids was signed since.
+    const seen = { ...refundedAt(NOW), verifiedAt: NOW };
+    const before = { verifiedAt: NOW - 2 * HOUR };
+    expect(active(NOW, named({}, year("2", seen), year("3", before)))).toBe(false);
     const unmarked = year("3", { verifiedAt: NOW - HOUR / 2 });
     expect(active(NOW, named({}, year("2", { ...upgraded, verifiedAt: NOW }), unmarked))).toBe(true);
   });
   test("is not that of what was charged ahead, and refunded before it began", () => {
     const ahead = plan("2", END, END + 30 * DAY, { ...refundedAt(NOW), verifiedAt: NOW });
     expect(active(NOW, named({}, ahead))).toBe(true);
+  });
+  test("is known by the end of any of its ids", () => {
+    const both = [
+      plan("2", NOW - 5 * DAY, END, { event: "w2", ...refundedAt(NOW - 2 * DAY) }),
+      plan("3", NOW - 5 * DAY, END + 7 * DAY, { event: "w2", ...refundedAt(NOW - 2 * DAY) }),
+    ];
+    expect(active(NOW, named({}, ...both))).toBe(false);
+  });
+  test("is known where what it recovered into is over, within its grace period", () => {
+    const failed = { periodEndsAt: NOW - 10 * DAY, signedAt: NOW - 9 * DAY };
+    const recovered = plan("2", NOW - 8 * DAY, NOW - 2 * DAY);
+    const grace = { isInBillingRetry: true, graceEndsAt: NOW + 5 * DAY };
+    expect(active(NOW, named({ ...failed, ...grace }, recovered))).toBe(false);
   });
   test("is active in the grace period after it, and not later", () => {
     const failing = named({ periodEndsAt: NOW - DAY, isInBillingRetry: true, graceEndsAt: END });
@@ -229,7 +265,7 @@ describe("a refunded period that is to renew, or may be", () => {
   });
   test("is inactive where the store said that it will not renew, or has not been paid, or named no end or another one", () => {
     for (const said of [{ willRenew: false }, { isInBillingRetry: true }, { periodEndsAt: null }])
-      expect(active(END, refunded(said))).toBe(false);
+      for (const moment of [END - HOUR, END]) expect(active(moment, refunded(said))).toBe(false);
   });
   test("also where nothing is known of its renewal, as the renewal info is of the period before it, or of none", () => {
     const before = aRenewal({ periodEndsAt: NOW - 10 * DAY, willRenew: false, signedAt: NOW - 10 * DAY - 1 });
@@ -348,7 +384,10 @@ describe("an upgrade of which only the mark is known", () => {
     expect(active(NOW, aPurchase({ lines: [over("0", NOW - 11 * DAY), marked()] }))).toBe(true);
   });
   test("is known where a period began later, or another product with it", () => {
-    expect(active(NOW, aPurchase({ lines: [marked(), over("2", NOW - 9 * DAY)] }))).toBe(false);
+    for (const productIdentifier of ["plus", "basic"])
+      expect(
+        active(NOW, aPurchase({ lines: [marked(), over("2", NOW - 9 * DAY, { productIdentifier })] })),
+      ).toBe(false);
     expect(active(NOW, aPurchase({ lines: [marked(), over("2", NOW - 10 * DAY)] }))).toBe(false);
     expect(
       active(
@@ -372,6 +411,13 @@ describe("an upgrade of which only the mark is known", () => {
     const charged = plan("2", NOW - 9.8 * DAY, NOW + 20 * DAY, { verifiedAt: NOW - 10.5 * DAY });
     const plus = marked({ productIdentifier: "plus" });
     expect(active(NOW, aPurchase({ lines: [before, charged, plus] }))).toBe(true);
+    // Nor from its own mark, once the upgrade is known.
+    const upgrade = plan("3", NOW - 10.5 * DAY, END, {
+      productIdentifier: "plus",
+      ...refundedAt(NOW - 3 * DAY),
+    });
+    const overtaken = { ...charged, standing: "expired" } as const;
+    expect(active(NOW, aPurchase({ lines: [before, overtaken, upgrade] }))).toBe(false);
     // Apple refunds it at the upgrade.
     const given = { ...charged, ...refundedAt(NOW - 10 * DAY), verifiedAt: NOW - 10 * DAY };
     const old = plan("1", NOW - 40 * DAY, NOW - 0.5 * DAY, {

@@ -273,6 +273,12 @@ describe("Android purchases", () => {
     expect(joinPurchases(replaced, answered(5)).replacedBy).toBe("2");
     expect(joinPurchases(answered(5), replaced).lines).toHaveLength(1);
   });
+  test("one that Google has called replaced stays so, whatever a later answer says", () => {
+    const marked = { ...answered(1), isReplaced: true as const };
+    expect(joinPurchases(marked, answered(5)).isReplaced).toBe(true);
+    expect(joinPurchases(answered(5), marked).isReplaced).toBe(true);
+    expect(joinPurchases(answered(1), answered(5))).not.toHaveProperty("isReplaced");
+  });
   test("selected products add up, and `null` selects all of them", () => {
     const asked = (selectedProducts: string[] | null) => ({ ...answered(1), selectedProducts });
     expect(joinPurchases(asked(["b"]), asked(["a"])).selectedProducts).toEqual(["a", "b"]);

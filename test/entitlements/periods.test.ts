@@ -123,3 +123,10 @@ describe("a period is succeeded", () => {
     expect(isSucceeded(first, [first, pass])).toBe(false);
   });
 });
+
+test("a period that was refunded and given back is succeeded by its renewal, and not by what was bought beside it", () => {
+  const givenBack = period("1", 0, 30, { revokedSince: NOW + 5 * DAY, refundedBy: NOW + 5 * DAY });
+  expect(isSucceeded(givenBack, [givenBack, period("2", 10, 40)])).toBe(false);
+  expect(isSucceeded(givenBack, [givenBack, period("2", 30, 60)])).toBe(true);
+  expect(isSucceeded(period("1", 0, 30), [period("2", 10, 40)])).toBe(true);
+});

@@ -1,10 +1,13 @@
 import {
   byReference,
+  isOverAt,
+  lineName,
   lineOrder,
   mentionedPurchase,
   productKindOf,
   sameLine,
   samePurchase,
+  selectsNothing,
   verifiedAs,
   type Line,
   type Purchase,
@@ -34,6 +37,38 @@ test("a mentioned purchase has no lines, selects no product and was never verifi
   });
   expect(mentionedPurchase(reference, purchaseKey("b"), 7).replacedAt).toBe(7);
   expect(mentionedPurchase(reference, null)).toMatchObject({ replacedBy: null, replacedAt: null });
+});
+
+test.each<[what: string, line: Partial<Line>, isOver: boolean]>([
+  ["one that was refunded", { revokedAt: 5 }, true],
+  ["one that was revoked", { standing: "revoked" }, true],
+  ["one that expired", { standing: "expired", endsAt: 20 }, true],
+  ["one that has ended and does not renew", { endsAt: 10, willRenew: false }, true],
+  ["one that has ended, of whose renewal nothing is said", { endsAt: 10, willRenew: null }, true],
+  ["one that has ended and renews", { endsAt: 10, willRenew: true }, false],
+  ["one that ends later", { endsAt: 11, willRenew: false }, false],
+  ["one without an end", { endsAt: null, willRenew: false }, false],
+  ["one in a grace period", { standing: "grace_period", endsAt: 10, willRenew: false }, false],
+  ["one on hold", { standing: "billing_retry", endsAt: 10, willRenew: false }, false],
+])("a line is over by the store's word: %s", (_, line, isOver) => {
+  expect(isOverAt(aLine({ endsAt: 20, ...line }), 10)).toBe(isOver);
+});
+
+test("a purchase selects nothing where no product of it is selected", () => {
+  expect(selectsNothing(aPurchase({ selectedProducts: [] }))).toBe(true);
+  expect(selectsNothing(aPurchase({ selectedProducts: ["a"] }))).toBe(false);
+  expect(selectsNothing(aPurchase({ selectedProducts: null }))).toBe(false);
+});
+
+test.each<Partial<Line>>([
+  { transactionIdentifier: "9" },
+  { event: "9" },
+  { productIdentifier: "9" },
+  { basePlanIdentifier: "9" },
+  { purchaseOptionIdentifier: "9" },
+])("a line's name has its %j, and no times", (changes) => {
+  expect(lineName(aLine(changes))).not.toBe(lineName(aLine()));
+  expect(lineName(aLine({ startsAt: 9, endsAt: 9, verifiedAt: 9 }))).toBe(lineName(aLine()));
 });
 
 describe("the order of lines", () => {
@@ -71,6 +106,7 @@ describe("purchases are the same", () => {
     ["when it was verified", { verifiedAt: 1 }],
     ["what replaced it", { replacedBy: null }],
     ["when it was replaced", { replacedAt: 9 }],
+    ["that Google called it replaced", { isReplaced: true }],
     ["what was selected: all", { selectedProducts: null }],
     ["what was selected: fewer", { selectedProducts: ["a"] }],
     ["what was selected: another", { selectedProducts: ["a", "c"] }],

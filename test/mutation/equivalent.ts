@@ -35,7 +35,6 @@ const REASONS = {
     "Without a pending acknowledgement, no purchase of the request becomes due: the list is empty.",
   noBundle: "A stored Android purchase has no bundle, so the comparison after this one is false.",
   falsy: "The value is only tested, and both are false.",
-  keyText: "The text is a part of keys that stay in the module; no identifier has an exclamation mark.",
 } as const;
 
 type Change = readonly [line: string, from: string, to: string];
@@ -114,13 +113,6 @@ export const EQUIVALENT: Readonly<Record<string, readonly EquivalentChange[]>> =
         "return basePlanIdentifier === null && purchaseOptionIdentifier === null",
         "basePlanIdentifier === null && purchaseOptionIdentifier === null",
         "false",
-      ],
-    ]),
-    ...because(REASONS.keyText, [
-      [
-        '`${store} ${productIdentifier.length} ${productIdentifier} ${basePlanIdentifier ?? ""} ${purchaseOptionIdentifier === null ? "" : `option ${purchaseOptionIdentifier}`}`;',
-        '""',
-        '"Stryker was here!"',
       ],
     ]),
   ],

@@ -1281,17 +1281,14 @@ const mayRunUnseen = (
     // It may be renewed by now, and not be asked about yet.
     const leeway = renewal === undefined || (renewal.renews && !renewal.inRetry) ? 86_400_000 : 0;
     if (renewal !== undefined && named !== null) {
-      // What was upgraded or refunded under any id, and began before, is older than what the store named.
+      // What was upgraded under any id, or refunded before, is older than what the store named.
       const isSeen = ids.some((copies) => {
         const event = eventOf(copies);
-        const began = Math.min(event.start, event.fact.end ?? Infinity);
-        const isOlder =
-          began < renewal.signedAt &&
-          copies.some(
-            ({ latest, revokedSince }) =>
-              [latest.revokedAt, revokedSince].some((at) => at !== null && at < renewal.signedAt) ||
-              latest.upgraded,
-          );
+        const isOlder = copies.some(
+          ({ latest, revokedSince }) =>
+            [latest.revokedAt, revokedSince].some((at) => at !== null && at < renewal.signedAt) ||
+            latest.upgraded,
+        );
         const ends = copies.map(({ latest }) => latest.end ?? Infinity);
         const isSignedSince = copies.some(({ latest }) => latest.signedAt >= renewal.signedAt);
         const mayHide = isSignedSince && !isOlder && !neverRan(event);
@@ -1332,7 +1329,7 @@ const mayRunUnseen = (
     if (mayRenewAfterRefund) return true;
     // What was charged ahead and never ran says nothing of what came after.
     const ran = events.filter(
-      (event) => event.fact.upgraded || !(isOvertaken(event, events) || neverRan(event)),
+      (event) => !isOvertaken(event, events) && (event.fact.upgraded || !neverRan(event)),
     );
     return ran.some(
       (event) =>

@@ -1,0 +1,199 @@
+import { registerHooks } from "node:module";
+import { resolve } from "node:path";
+import { performance } from "node:perf_hooks";
+import { pathToFileURL } from "node:url";
+import type { InstrumenterContext, StrykerOptions } from "@stryker-mutator/api/core";
+import { commonTokens, declareFactoryPlugin, PluginKind, tokens } from "@stryker-mutator/api/plugin";
+import {
+  determineHitLimitReached,
+  DryRunStatus,
+  TestStatus,
+  toMutantRunResult,
+  type DryRunResult,
+  type TestResult,
+  type TestRunner,
+} from "@stryker-mutator/api/test-runner";
+import { expect } from "expect";
+
+/**
+ * A test runner for Stryker that loads the tests once, as Node.js runs them, and then runs those that reach a change. Jest
+ * loads all modules anew for each change, which takes a hundred times longer than the tests do. It knows what the tests of the
+ * rules use of Jest: `describe`, `test`, `each`, the hooks, `expect` itself, and `spyOn`. What a file of tests makes when it is
+ * loaded, such as a catalog, is made without the change.
+ *
+ * @see https://stryker-mutator.io/docs/stryker-js/guides/create-a-plugin/
+ */
+
+type Run = () => unknown;
+
+interface Suite {
+  readonly name: string;
+  readonly parent: Suite | null;
+  readonly beforeAll: Run[];
+  readonly afterAll: Run[];
+  readonly beforeEach: Run[];
+  readonly afterEach: Run[];
+}
+
+interface TestCase {
+  readonly id: string;
+  readonly name: string;
+  readonly file: string;
+  readonly suite: Suite;
+  readonly run: Run;
+}
+
+const suiteOf = (name: string, parent: Suite | null): Suite => ({
+  name,
+  parent,
+  beforeAll: [],
+  afterAll: [],
+  beforeEach: [],
+  afterEach: [],
+});
+
+/** A suite and those around it, the outermost first. */
+const around = (suite: Suite): readonly Suite[] => [
+  ...(suite.parent === null ? [] : around(suite.parent)),
+  suite,
+];
+
+const collected: TestCase[] = [];
+let file = "";
+let suite = suiteOf("", null);
+
+const describeSuite = (name: string, define: () => void): void => {
+  const parent = suite;
+  suite = suiteOf(`${parent.name}${name} `, parent);
+  define();
+  suite = parent;
+};
+
+const defineTest = (name: string, run: Run): void => {
+  const fullName = `${suite.name}${name}`;
+  collected.push({ id: `${collected.length} ${fullName}`, name: fullName, file, suite, run });
+};
+
+/** One test or suite for each row of a table. */
+const eachOf =
+  (define: (name: string, run: () => void) => void) =>
+  (table: readonly unknown[]) =>
+  (name: string, run: (...row: readonly unknown[]) => void): void => {
+    // As Jest: a row is a list of arguments where all of them are lists.
+    for (const [index, row] of table.entries())
+      define(`${name} (${index + 1})`, () =>
+        run(...(table.every((one) => Array.isArray(one)) ? (row as readonly unknown[]) : [row])),
+      );
+  };
+
+const GLOBALS = {
+  describe: Object.assign(describeSuite, { each: eachOf(describeSuite) }),
+  test: Object.assign(defineTest, { each: eachOf(defineTest) }),
+  beforeAll: (run: Run) => void suite.beforeAll.push(run),
+  afterAll: (run: Run) => void suite.afterAll.push(run),
+  beforeEach: (run: Run) => void suite.beforeEach.push(run),
+  afterEach: (run: Run) => void suite.afterEach.push(run),
+  expect,
+};
+
+const beside = (name: string): string => new URL(name, import.meta.url).href;
+
+/** Modules that others take the place of. */
+const IN_PLACE: readonly (readonly [name: RegExp, url: string])[] = [
+  [/\/once\.ts$/, beside("not-once.ts")],
+  [/^@jest\/globals$/, beside("jest-globals.ts")],
+];
+
+const load = async (files: readonly string[]): Promise<void> => {
+  Object.assign(globalThis, GLOBALS);
+  registerHooks({
+    resolve: (specifier, context, next) => {
+      const other = IN_PLACE.find(([name]) => name.test(specifier))?.[1];
+      return other === undefined
+        ? next(specifier, context)
+        : { url: other, format: "module-typescript", shortCircuit: true };
+    },
+  });
+  for (const one of files) {
+    file = resolve(one);
+    await import(pathToFileURL(file).href);
+  }
+};
+
+const all = async (runs: readonly Run[]): Promise<void> => {
+  for (const run of runs) await run();
+};
+
+/** Runs tests in their order, up to the first that fails where `bails`. */
+const runTests = async (
+  tests: readonly TestCase[],
+  context: InstrumenterContext,
+  bails: boolean,
+): Promise<DryRunResult> => {
+  const begun = new Set<Suite>();
+  const results: TestResult[] = [];
+  for (const { id, name, file: fileName, suite: own, run } of tests) {
+    const suites = around(own);
+    const startedAt = performance.now();
+    let failure: unknown = null;
+    try {
+      for (const one of suites.filter((each) => !begun.has(each))) {
+        begun.add(one);
+        await all(one.beforeAll);
+      }
+      context.currentTestId = id;
+      expect.setState({ currentTestName: name });
+      await all(suites.flatMap((one) => one.beforeEach));
+      await run();
+      await all(suites.toReversed().flatMap((one) => one.afterEach));
+    } catch (error) {
+      failure = error ?? "thrown";
+    }
+    delete context.currentTestId;
+    const hitLimit = determineHitLimitReached(context.hitCount, context.hitLimit);
+    if (hitLimit !== undefined) return hitLimit;
+    const result = { id, name, fileName, timeSpentMs: performance.now() - startedAt };
+    results.push(
+      failure === null
+        ? { ...result, status: TestStatus.Success }
+        : { ...result, status: TestStatus.Failed, failureMessage: String(failure) },
+    );
+    if (failure !== null && bails) break;
+  }
+  await all([...begun].flatMap((one) => one.afterAll)).catch(() => undefined);
+  return { status: DryRunStatus.Complete, tests: results };
+};
+
+const createRunner = ({ testFiles }: StrykerOptions): TestRunner => {
+  const context: InstrumenterContext = {};
+  Object.assign(globalThis, { __stryker__: context });
+  let loading: Promise<void> | null = null;
+  const loaded = (): Promise<void> => (loading ??= load(testFiles ?? []));
+  return {
+    capabilities: () => ({ reloadEnvironment: false }),
+    dryRun: async () => {
+      await loaded();
+      const result = await runTests(collected, context, false);
+      const { mutantCoverage } = context;
+      return result.status === DryRunStatus.Complete && mutantCoverage !== undefined
+        ? { ...result, mutantCoverage }
+        : result;
+    },
+    mutantRun: async ({ activeMutant, testFilter, hitLimit, mutantActivation, disableBail }) => {
+      if (mutantActivation === "static") context.activeMutant = activeMutant.id;
+      await loaded();
+      context.activeMutant = activeMutant.id;
+      if (hitLimit !== undefined) Object.assign(context, { hitLimit, hitCount: 0 });
+      const wanted = new Set(testFilter);
+      const tests = testFilter === undefined ? collected : collected.filter(({ id }) => wanted.has(id));
+      try {
+        return toMutantRunResult(await runTests(tests, context, !disableBail), disableBail);
+      } finally {
+        for (const key of ["activeMutant", "hitLimit", "hitCount"] as const) delete context[key];
+      }
+    },
+  };
+};
+createRunner.inject = tokens(commonTokens.options);
+
+export const strykerPlugins = [declareFactoryPlugin(PluginKind.TestRunner, "in-process", createRunner)];
