@@ -30,7 +30,7 @@ const PARTS = {
   },
   freshness: {
     mutate: ["lib/freshness/*.ts"],
-    tests: ["test/freshness/*.test.ts"],
+    tests: ["test/freshness/*.test.ts", "test/customers/plan-refreshes.test.ts"],
   },
 } as const;
 
