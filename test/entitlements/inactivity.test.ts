@@ -396,6 +396,10 @@ describe("an upgrade of which only the mark is known", () => {
       ),
     ).toBe(true);
   });
+  test("is not known where what is marked was refunded before it began", () => {
+    const charged = plan("1", NOW + DAY, END, { standing: "expired", ...refundedAt(NOW - HOUR) });
+    expect(active(NOW, aPurchase({ lines: [charged] }))).toBe(true);
+  });
   test("is not known where the one that began with it is marked too", () => {
     const other = marked({ transactionIdentifier: "2", event: "w2", productIdentifier: "plus" });
     expect(active(NOW, aPurchase({ lines: [marked(), other] }))).toBe(true);
