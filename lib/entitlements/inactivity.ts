@@ -166,7 +166,7 @@ export const mayBeActive = (now: Instant, holdings: readonly Holding[], catalog:
   const moment = momentAt(now);
   return (
     placedAccesses(moment, holdings, withUnmapped(catalog)).some((access) =>
-      grantsAccess(statusAt(moment, access, INACTIVE_LEEWAY)),
+      grantsAccess(statusAt(moment, access, INACTIVE_LEEWAY, true)),
     ) ||
     holdings.some(({ purchase }) => {
       const periods = purchase.store === "ios-store" ? purchase.lines.filter(isPeriod) : [];

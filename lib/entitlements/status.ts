@@ -34,6 +34,10 @@ const mayBeRenewed = (store: Store, line: Line, renewal: Renewal | null): boolea
   return willRenew === true && endsAt !== null && lastWord < endsAt;
 };
 
+/** Whether the App Store has said nothing of the renewal of this subscription period; what it said of another one is no word on it. */
+const isUnspokenOf = (store: Store, { nature }: Line, renewal: Renewal | null): boolean =>
+  store === "ios-store" && nature === "auto_renewable" && renewal === null;
+
 /** Status of an App Store line after its end; a grace period precedes the billing retries. */
 const statusAfterEnd = (moment: Moment, endsAt: Instant, renewal: Renewal): Status => {
   if (!moment.hasCome(graceEndOf(endsAt, renewal) ?? 0)) return "grace_period";
@@ -42,11 +46,16 @@ const statusAfterEnd = (moment: Moment, endsAt: Instant, renewal: Renewal): Stat
     : "expired";
 };
 
-/** Access is half-open: [start, end). A revocation precedes everything else. */
+/**
+ * Access is half-open: [start, end). A revocation precedes everything else.
+ *
+ * @param assumesRenewals whether an App Store subscription of whose renewal nothing is known counts as one that will renew
+ */
 export const statusAt = (
   moment: Moment,
   { holding, line, renewal, ends }: Access,
   renewalLeeway: number,
+  assumesRenewals = false,
 ): Status => {
   const { store } = holding.purchase;
   if (line.standing === "revoked" || (line.revokedAt !== null && moment.hasCome(line.revokedAt)))
@@ -66,7 +75,7 @@ export const statusAt = (
       }
       const longer = isRetriedSilently(store, line)
         ? SILENT_RETRY_MILLISECONDS
-        : mayBeRenewed(store, line, renewal)
+        : mayBeRenewed(store, line, renewal) || (assumesRenewals && isUnspokenOf(store, line, renewal))
           ? renewalLeeway
           : 0;
       return ends !== null && moment.hasCome(ends + longer) ? "expired" : standing;

@@ -332,6 +332,23 @@ describe("a refresh that somebody has asked for at Google's", () => {
         ]);
     expect(written([said(NOW, line)], from(GOOGLE), asked)).toMatchObject([{ askedForAt: null }]);
   });
+  test("stays at its own time, which is before the question, where an answer from before both comes", () => {
+    const refreshAt = NOW - HOUR / 2;
+    const known = stored(said(NOW - DAY, {}), { refreshAt, askedForAt: NOW });
+    expect(written([said(NOW - HOUR, { willRenew: false })], from(GOOGLE), known)).toMatchObject([
+      { refresh: null, refreshAt, askedForAt: NOW },
+    ]);
+  });
+  test("is put off by an answer to it, however long it was due, and taken away where nothing can be asked", () => {
+    const known = stored(said(NOW - DAY, {}), { refreshAt: NOW - HOUR, askedForAt: NOW });
+    expect(written([said(NOW, { willRenew: false })], from(GOOGLE), known)).toMatchObject([
+      { refreshAt: AHEAD, askedForAt: null },
+    ]);
+    const unasked = from(GOOGLE, { canRefresh: false });
+    expect(written([said(NOW - 1, { willRenew: false })], unasked, known)).toMatchObject([
+      { refreshAt: null, askedForAt: null },
+    ]);
+  });
 });
 
 describe("a notification that is newer than Google's answer", () => {

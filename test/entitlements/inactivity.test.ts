@@ -49,6 +49,28 @@ test("what runs is active until a day after its end, one of several suffices", (
   expect(active(NOW, over, runs)).toBe(true);
 });
 
+describe("of whose renewal nothing is said", () => {
+  test("a subscription period is active for a day after its end, whatever the store said of the one before", () => {
+    const [first, second] = [plan("1", NOW - 40 * DAY, NOW - 10 * DAY), plan("2", NOW - 10 * DAY, END)];
+    const said = { periodEndsAt: NOW - 10 * DAY, willRenew: false, signedAt: NOW - 10 * DAY };
+    const purchase = { ...aPurchase({ lines: [first, second] }), renewal: aRenewal(said) };
+    expect(inactiveFrom(purchase, END, END + DAY)).toBe(END + DAY);
+  });
+  test("a pass, or a subscription of Google's, is over at its end", () => {
+    const pass = aCatalog([
+      aProduct({ store: "ios-store", productIdentifier: "basic", accessDuration: period("P2D") }),
+    ]);
+    const bought = aPurchase({
+      lines: [plan("1", NOW - 2 * DAY, NOW, { nature: "non_renewing", endsAt: null })],
+    });
+    const may = (moment: number) =>
+      mayBeActive(moment, [{ customerIdentifier, assertedBy: null, purchase: bought }], pass);
+    expect([may(NOW - 1), may(NOW)]).toEqual([true, false]);
+    const google = aPurchase({ store: "android-store", lines: [plan("1", NOW - 30 * DAY, NOW)] });
+    expect([active(NOW - 1, google), active(NOW, google)]).toEqual([true, false]);
+  });
+});
+
 test("a grace period is active, and billing retry is not", () => {
   const failing = (more: Parameters<typeof aRenewal>[0]) => ({
     ...aPurchase({ lines: [plan("1", NOW - 31 * DAY, NOW - DAY)] }),
