@@ -1,5 +1,6 @@
 import {
   endedLongAgo,
+  hasDispute,
   isLongOver,
   isWordOfEnd,
   lastEnd,
@@ -158,4 +159,64 @@ describe("a period whose refund was reversed, and that was not signed since anot
   ])("is none where %s", (_, lines) => {
     expect(asks(BEGAN, null, ...lines)?.because).not.toBe("upgrade");
   });
+});
+
+describe("a period that ends after the one that began last", () => {
+  const LATE = NOW + 265 * DAY;
+  const hour = DAY / 24;
+  const refund = { refundedBy: NOW - 50 * DAY, revokedSince: NOW - 50 * DAY };
+  const year = (more: Partial<Line> = {}): Line =>
+    aLine({
+      transactionIdentifier: "1",
+      event: "w1",
+      productIdentifier: "year",
+      startsAt: NOW - 100 * DAY,
+      endsAt: LATE,
+      verifiedAt: NOW,
+      ...more,
+    });
+  const month = aLine({
+    transactionIdentifier: "2",
+    event: "w2",
+    startsAt: NOW - 10 * DAY,
+    endsAt: END,
+    verifiedAt: NOW - 10 * DAY,
+  });
+  const atItsEnd = (line: Line, renewal: Renewal | null = null) =>
+    nextRefresh(aPurchase({ lines: [line, month], renewal }), LATE - 2 * hour);
+
+  test("is asked about at its end where its refund was reversed, or the renewal info is about it", () => {
+    const ahead = { at: LATE - hour, because: "renewal-ahead" };
+    expect(atItsEnd(year(refund))).toEqual(ahead);
+    expect(atItsEnd(year(), aRenewal({ periodEndsAt: LATE, signedAt: NOW }))).toEqual(ahead);
+  });
+  test("is not, where the other took its place, or it is refunded", () => {
+    expect(atItsEnd(year())).toBeNull();
+    expect(atItsEnd(year(), aRenewal({ periodEndsAt: END, signedAt: NOW }))).toBeNull();
+    expect(atItsEnd(year({ ...refund, revokedAt: NOW - 50 * DAY }))).toBeNull();
+  });
+  test("is asked about after its refund, until its end: the refund may be reversed", () => {
+    const since = NOW - 5 * DAY;
+    const refunded = (endsAt: number) =>
+      aPurchase({
+        lines: [year({ endsAt, revokedAt: since, revokedSince: since, refundedBy: since }), month],
+      });
+    expect(nextRefresh(refunded(LATE), NOW)).toEqual({ at: since + 7 * DAY, because: "refund" });
+    expect(nextRefresh(refunded(NOW), NOW)?.because).not.toBe("refund");
+    expect(nextRefresh(refunded(NOW + 1), NOW)?.because).toBe("refund");
+  });
+});
+
+test("transaction ids of one event disagree where some of them are refunded, and they were not read together", () => {
+  const copy = (transactionIdentifier: string, revokedAt: number | null, verifiedAt: number): Line =>
+    aLine({ transactionIdentifier, event: "w", revokedAt, verifiedAt });
+  const disagree = (...lines: readonly Line[]): boolean => hasDispute(aPurchase({ lines }));
+  const minutes = 60_000;
+  const refunded = copy("1", NOW, NOW);
+  expect(disagree(refunded, copy("2", null, NOW + 10 * minutes + 1))).toBe(true);
+  expect(disagree(refunded, copy("2", null, NOW + 10 * minutes))).toBe(false);
+  expect(disagree(refunded, copy("2", NOW, NOW + DAY))).toBe(false);
+  expect(disagree(copy("1", null, NOW), copy("2", null, NOW + DAY))).toBe(false);
+  const other = { ...copy("3", null, NOW), event: "other" };
+  expect(disagree(refunded, copy("2", null, NOW + DAY), other)).toBe(true);
 });
