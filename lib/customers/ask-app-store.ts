@@ -275,9 +275,9 @@ const leftOut = async (
 };
 
 /**
- * Asks about a purchase and verifies the answer; null: as in {@link verifiedFactsOf}. A history has no renewal infos, and what it says of a subscription postpones that
- * one's refresh, so the statuses are asked for too. If the statuses leave something out, the history is asked for; one that does not
- * verify is ignored.
+ * Asks about a purchase and verifies the answer; null: as in {@link verifiedFactsOf}. A history has no renewal infos, and what it says
+ * of a subscription postpones that one's refresh, so the statuses are asked for too. If the statuses leave something out, the history
+ * is asked for; one that does not verify is ignored.
  */
 export const askAppStore = async (
   questions: AppStoreQuestions,
