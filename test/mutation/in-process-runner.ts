@@ -116,6 +116,7 @@ const load = async (files: readonly string[]): Promise<void> => {
   });
   for (const one of files) {
     file = resolve(one);
+    suite = suiteOf("", null);
     await import(pathToFileURL(file).href);
   }
 };
@@ -124,7 +125,28 @@ const all = async (runs: readonly Run[]): Promise<void> => {
   for (const run of runs) await run();
 };
 
-/** Runs tests in their order, up to the first that fails where `bails`. */
+/** Runs all, also after one that fails; then fails as the first that did. */
+const allOf = async (runs: readonly Run[]): Promise<void> => {
+  const failures: unknown[] = [];
+  for (const run of runs) {
+    try {
+      await run();
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
+};
+
+/** Runs a test with the hooks around it; those after it run as well where it fails. */
+const runTest = async ({ run, suite: own }: TestCase): Promise<void> => {
+  const suites = around(own);
+  const before = suites.flatMap((one) => one.beforeEach);
+  const after = suites.toReversed().flatMap((one) => one.afterEach);
+  await allOf([async () => all([...before, run]), ...after]);
+};
+
+/** Runs tests in their order, up to the first that fails where `bails`. What has begun is ended in any case. */
 const runTests = async (
   tests: readonly TestCase[],
   context: InstrumenterContext,
@@ -132,26 +154,29 @@ const runTests = async (
 ): Promise<DryRunResult> => {
   const begun = new Set<Suite>();
   const results: TestResult[] = [];
-  for (const { id, name, file: fileName, suite: own, run } of tests) {
-    const suites = around(own);
+  const end = async (): Promise<void> => allOf([...begun].toReversed().flatMap((one) => one.afterAll));
+  for (const one of tests) {
+    const { id, name, file: fileName } = one;
     const startedAt = performance.now();
     let failure: unknown = null;
     try {
-      for (const one of suites.filter((each) => !begun.has(each))) {
-        begun.add(one);
-        await all(one.beforeAll);
+      for (const each of around(one.suite).filter((other) => !begun.has(other))) {
+        begun.add(each);
+        await all(each.beforeAll);
       }
       context.currentTestId = id;
       expect.setState({ currentTestName: name });
-      await all(suites.flatMap((one) => one.beforeEach));
-      await run();
-      await all(suites.toReversed().flatMap((one) => one.afterEach));
+      await runTest(one);
     } catch (error) {
       failure = error ?? "thrown";
     }
     delete context.currentTestId;
     const hitLimit = determineHitLimitReached(context.hitCount, context.hitLimit);
-    if (hitLimit !== undefined) return hitLimit;
+    if (hitLimit !== undefined) {
+      delete context.hitLimit;
+      await end().catch(() => undefined);
+      return hitLimit;
+    }
     const result = { id, name, fileName, timeSpentMs: performance.now() - startedAt };
     results.push(
       failure === null
@@ -160,8 +185,13 @@ const runTests = async (
     );
     if (failure !== null && bails) break;
   }
-  await all([...begun].flatMap((one) => one.afterAll)).catch(() => undefined);
-  return { status: DryRunStatus.Complete, tests: results };
+  const failed = await end().then(
+    () => null,
+    (error: unknown) => String(error),
+  );
+  return failed === null || results.some(({ status }) => status === TestStatus.Failed)
+    ? { status: DryRunStatus.Complete, tests: results }
+    : { status: DryRunStatus.Error, errorMessage: failed };
 };
 
 const createRunner = ({ testFiles }: StrykerOptions): TestRunner => {
