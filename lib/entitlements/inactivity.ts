@@ -46,17 +46,21 @@ export const withUnmapped = (catalog: Catalog): Catalog => {
 const leewayOf = (renewal: Renewal | null): number =>
   renewal === null || (renewal.willRenew && !renewal.isInBillingRetry) ? INACTIVE_LEEWAY : 0;
 
+/** Whether the store has marked a period as upgraded, under any of its ids: a restored copy may lack the mark. */
+const isMarked = ({ copies }: PurchaseEvent): boolean =>
+  copies.some(({ standing }) => standing === "expired");
+
 /**
  * Whether a period came after a renewal info that names an earlier end, and ran: it was signed since, and under none of its ids upgraded, or
  * refunded before. A year that was left for a month ends later than that month's renewals, and a restored copy of it may lack its
  * refund or its mark.
  */
-const cameAfter = ({ line, copies }: PurchaseEvent, { signedAt }: Renewal): boolean =>
-  !neverBegan(line) &&
-  copies.some(({ verifiedAt }) => verifiedAt >= signedAt) &&
-  copies.every(
-    ({ standing, revokedAt, revokedSince }) =>
-      standing !== "expired" && Math.min(revokedAt ?? Infinity, revokedSince ?? Infinity) >= signedAt,
+const cameAfter = (event: PurchaseEvent, { signedAt }: Renewal): boolean =>
+  !isMarked(event) &&
+  !neverBegan(event.line) &&
+  event.copies.some(({ verifiedAt }) => verifiedAt >= signedAt) &&
+  event.copies.every(
+    ({ revokedAt, revokedSince }) => Math.min(revokedAt ?? Infinity, revokedSince ?? Infinity) >= signedAt,
   );
 
 /** Whether the App Store's renewal info names the end of a period of which no transaction is known, or a grace period after it. */
@@ -77,24 +81,23 @@ const isUpgradedUnseen = (now: Instant, purchase: Purchase, all: readonly Line[]
   const events = eventsOf(all);
   // What was charged ahead, and never ran, says nothing of the upgrade.
   const counting = new Set(countingOf(events).map(({ line }) => line.transactionIdentifier));
-  const periods = events
-    .map(({ line }) => line)
-    .filter(
-      (line) =>
-        counting.has(line.transactionIdentifier) && (line.standing === "expired" || !neverBegan(line)),
-    );
-  return periods.some(
-    (period) =>
-      period.standing === "expired" &&
+  const periods = events.filter(
+    (event) => counting.has(event.line.transactionIdentifier) && (isMarked(event) || !neverBegan(event.line)),
+  );
+  return periods.some((event) => {
+    const { line: period } = event;
+    return (
+      isMarked(event) &&
       !isBeforeReplacement(purchase, period) &&
       (period.endsAt ?? Infinity) + INACTIVE_LEEWAY > now &&
       periods.every(
         (other) =>
-          beganBy(other) < beganBy(period) ||
-          (beganBy(other) === beganBy(period) &&
-            (other.standing === "expired" || other.productIdentifier === period.productIdentifier)),
-      ),
-  );
+          beganBy(other.line) < beganBy(period) ||
+          (beganBy(other.line) === beganBy(period) &&
+            (isMarked(other) || other.line.productIdentifier === period.productIdentifier)),
+      )
+    );
+  });
 };
 
 /**
@@ -103,11 +106,11 @@ const isUpgradedUnseen = (now: Instant, purchase: Purchase, all: readonly Line[]
  */
 const isUnended = (now: Instant, purchase: Purchase, all: readonly Line[]): boolean =>
   eventsOf(all).some(
-    ({ line }) =>
-      line.standing === "entitled" &&
-      line.revokedAt === null &&
-      (line.endsAt ?? 0) + leewayOf(purchase.renewal) > now &&
-      !isBeforeReplacement(purchase, line),
+    (event) =>
+      !isMarked(event) &&
+      event.line.revokedAt === null &&
+      (event.line.endsAt ?? 0) + leewayOf(purchase.renewal) > now &&
+      !isBeforeReplacement(purchase, event.line),
   );
 
 /**
@@ -139,7 +142,7 @@ const mayRenewAfterRefund = (now: Instant, purchase: Purchase, all: readonly Lin
     return (
       next !== null &&
       line.revokedAt !== null &&
-      line.standing !== "expired" &&
+      !isMarked(event) &&
       next.leeway > 0 &&
       now >= next.endsAt - CHARGED_AHEAD_MILLISECONDS &&
       now < next.endsAt + next.leeway &&

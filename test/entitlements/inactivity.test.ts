@@ -418,6 +418,22 @@ describe("an upgrade of which only the mark is known", () => {
       ),
     ).toBe(true);
   });
+  test("is known, and over, though a restored copy of what it replaced lacks the mark", () => {
+    const year = plan("1", NOW - 100 * DAY, NOW + 265 * DAY, {
+      standing: "expired",
+      verifiedAt: NOW - 90 * DAY,
+    });
+    const restored = { ...year, transactionIdentifier: "3", standing: "entitled", verifiedAt: NOW } as const;
+    const upgrade = plan("2", NOW - 90 * DAY, NOW - 60 * DAY, { productIdentifier: "plus" });
+    const over = aRenewal({ periodEndsAt: NOW - 60 * DAY, willRenew: false, signedAt: NOW - 59 * DAY });
+    const lines = [{ ...restored, event: "w1" }, year, upgrade];
+    expect(active(NOW, { ...aPurchase({ lines }), renewal: over })).toBe(false);
+  });
+  test("is not known, though another id of what it replaced is refunded without the mark", () => {
+    const since = { standing: "entitled", ...refundedAt(NOW - HOUR), verifiedAt: NOW } as const;
+    const refunded = marked({ transactionIdentifier: "2", ...since });
+    expect(active(NOW, aPurchase({ lines: [marked({ verifiedAt: NOW - 2 * HOUR }), refunded] }))).toBe(true);
+  });
   test("is not known where what is marked was refunded before it began", () => {
     const charged = plan("1", NOW + DAY, END, { standing: "expired", ...refundedAt(NOW - HOUR) });
     expect(active(NOW, aPurchase({ lines: [charged] }))).toBe(true);

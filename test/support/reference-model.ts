@@ -1276,6 +1276,9 @@ const mayRunUnseen = (
   return [...Map.groupBy(ios, purchaseName)].some(([lineage, said]) => {
     const ids = eventsOfPerson(rememberedOf(said));
     const events = ids.map(eventOf);
+    // A mark under any id counts: what is restored may lack it.
+    const hasMark = (copies: readonly Copy[]): boolean => copies.some(({ latest }) => latest.upgraded);
+    const marked = new Set(events.filter((_, place) => hasMark(ids[place] ?? [])));
     const renewal = latestRenewal(renewals, said[0]);
     const named = renewal?.renewalDate ?? null;
     // It may be renewed by now, and not be asked about yet.
@@ -1299,8 +1302,11 @@ const mayRunUnseen = (
     }
     const replacedAt = replacementOf(lineage, everything)?.at ?? -Infinity;
     const isUnended = events.some(
-      ({ fact, start, revokedAt }) =>
-        !fact.upgraded && revokedAt === null && (fact.end ?? 0) + leeway > moment && start > replacedAt,
+      (event) =>
+        !marked.has(event) &&
+        event.revokedAt === null &&
+        (event.fact.end ?? 0) + leeway > moment &&
+        event.start > replacedAt,
     );
     if (isUnended) return true;
     const begins = ({ start, fact }: Event): number => Math.min(start, fact.end ?? Infinity);
@@ -1317,7 +1323,7 @@ const mayRunUnseen = (
       const end = isNamed ? named : Math.max(...ends);
       return (
         event.revokedAt !== null &&
-        !event.fact.upgraded &&
+        !hasMark(copies) &&
         (isNamed || isUnknown) &&
         event.start > replacedAt &&
         moment >= end - AHEAD &&
@@ -1329,18 +1335,18 @@ const mayRunUnseen = (
     if (mayRenewAfterRefund) return true;
     // What was charged ahead and never ran says nothing of what came after.
     const ran = events.filter(
-      (event) => !isOvertaken(event, events) && (event.fact.upgraded || !neverRan(event)),
+      (event) => !isOvertaken(event, events) && (marked.has(event) || !neverRan(event)),
     );
     return ran.some(
       (event) =>
-        event.fact.upgraded &&
+        marked.has(event) &&
         event.start > replacedAt &&
         (event.fact.end ?? Infinity) + 86_400_000 > moment &&
         ran.every(
           (other) =>
             begins(other) < begins(event) ||
             (begins(other) === begins(event) &&
-              (other.fact.upgraded || other.fact.product === event.fact.product)),
+              (marked.has(other) || other.fact.product === event.fact.product)),
         ),
     );
   });
