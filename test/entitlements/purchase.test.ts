@@ -15,6 +15,15 @@ import {
 import { purchaseKey } from "../../lib/identifiers.ts";
 import { aLine, aPurchase } from "../support/purchases.ts";
 
+/** Changes of each field that a line's name has. */
+const OTHER_NAMES: readonly Partial<Line>[] = [
+  { transactionIdentifier: "9" },
+  { event: "9" },
+  { productIdentifier: "9" },
+  { basePlanIdentifier: "9" },
+  { purchaseOptionIdentifier: "9" },
+];
+
 test.each([
   ["auto_renewable", "subscription"],
   ["non_renewing", "subscription"],
@@ -60,13 +69,7 @@ test("a purchase selects nothing where no product of it is selected", () => {
   expect(selectsNothing(aPurchase({ selectedProducts: null }))).toBe(false);
 });
 
-test.each<Partial<Line>>([
-  { transactionIdentifier: "9" },
-  { event: "9" },
-  { productIdentifier: "9" },
-  { basePlanIdentifier: "9" },
-  { purchaseOptionIdentifier: "9" },
-])("a line's name has its %j, and no times", (changes) => {
+test.each(OTHER_NAMES)("a line's name has its %j, and no times", (changes) => {
   expect(lineName(aLine(changes))).not.toBe(lineName(aLine()));
   expect(lineName(aLine({ startsAt: 9, endsAt: 9, verifiedAt: 9 }))).toBe(lineName(aLine()));
 });
@@ -117,11 +120,7 @@ describe("purchases are the same", () => {
     expect(samePurchase({ ...purchase, ...changes }, purchase)).toBe(false);
   });
   test.each<Partial<Line>>([
-    { transactionIdentifier: "9" },
-    { event: "9" },
-    { productIdentifier: "9" },
-    { basePlanIdentifier: "9" },
-    { purchaseOptionIdentifier: "9" },
+    ...OTHER_NAMES,
     { nature: "consumable" },
     { standing: "paused" },
     { startsAt: 9 },

@@ -476,3 +476,9 @@ describe("a refresh that was asked for", () => {
     expect(isStillAskedFor(null, NOW)).toBe(false);
   });
 });
+
+test("a refresh is asked for until a day after it was", () => {
+  expect(isStillAskedFor(null, 0)).toBe(false);
+  expect(isStillAskedFor(NOW, NOW + DAY - 1)).toBe(true);
+  expect(isStillAskedFor(NOW, NOW + DAY)).toBe(false);
+});

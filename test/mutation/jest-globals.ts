@@ -1,4 +1,4 @@
 import { ModuleMocker } from "jest-mock";
 
-/** What the tests of the rules import of `@jest/globals`, for the runner that is not Jest. */
+/** Mocks of `@jest/globals`, for tests that run without Jest. */
 export const jest = new ModuleMocker(globalThis);

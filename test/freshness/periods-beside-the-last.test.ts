@@ -1,0 +1,126 @@
+import { hasDispute, nextRefresh } from "../../lib/freshness/refresh-times.ts";
+import type { Line } from "../../lib/entitlements/purchase.ts";
+import type { Renewal } from "../../lib/entitlements/renewal.ts";
+import { aLine, aPurchase, aRenewal, DAY, NOW } from "../support/purchases.ts";
+
+const END = NOW + 20 * DAY;
+
+describe("a period whose refund was reversed, and that was not signed since another product began", () => {
+  const YEAR = { startsAt: NOW - 100 * DAY, endsAt: NOW + 265 * DAY };
+  const BEGAN = NOW - DAY;
+  const givenBack = (more: Partial<Line> = {}): Line =>
+    aLine({
+      transactionIdentifier: "1",
+      productIdentifier: "year",
+      refundedBy: NOW - 50 * DAY,
+      revokedSince: NOW - 50 * DAY,
+      verifiedAt: NOW - 40 * DAY,
+      ...YEAR,
+      ...more,
+    });
+  const plus = (startsAt = BEGAN): Line =>
+    aLine({
+      transactionIdentifier: "2",
+      productIdentifier: "plus",
+      startsAt,
+      endsAt: NOW + 200 * DAY,
+      verifiedAt: startsAt,
+    });
+  const asks = (after: number, asked: number | null, ...lines: readonly Line[]) =>
+    nextRefresh(aPurchase({ lines }), after, asked);
+
+  test("is asked about closely for six hours, then sparsely", () => {
+    const lines = [givenBack(), plus()];
+    const hour = DAY / 24;
+    expect(asks(BEGAN, null, ...lines)).toEqual({ at: BEGAN + 5000, because: "upgrade" });
+    expect(asks(BEGAN + 6 * hour - 1, null, ...lines)).toEqual({ at: BEGAN + 6 * hour, because: "upgrade" });
+    expect(asks(BEGAN + 6 * hour, null, ...lines)).toEqual({ at: BEGAN + DAY, because: "upgrade" });
+    expect(asks(BEGAN + DAY, null, ...lines)).toEqual({ at: BEGAN + 7 * DAY, because: "upgrade" });
+  });
+  test("is asked about sparsely after an answer that left it out", () => {
+    expect(asks(BEGAN, BEGAN, givenBack(), plus())).toEqual({ at: BEGAN + DAY, because: "upgrade" });
+  });
+  test("is asked about until its end", () => {
+    const short = givenBack({ endsAt: BEGAN + 3 * DAY });
+    expect(asks(BEGAN, null, short, plus())?.because).toBe("upgrade");
+    expect(asks(BEGAN + DAY, null, short, plus())?.because).not.toBe("upgrade");
+  });
+  test.each<[what: string, lines: readonly Line[]]>([
+    ["it was signed since", [givenBack({ verifiedAt: BEGAN }), plus()]],
+    ["the other began at its end", [givenBack({ endsAt: BEGAN }), plus()]],
+    ["there was no refund", [givenBack({ refundedBy: null, revokedSince: null }), plus()]],
+    ["the refund stands", [givenBack({ revokedAt: NOW - 50 * DAY }), plus()]],
+    ["the other is the same product", [givenBack(), { ...plus(), productIdentifier: "year" }]],
+  ])("is none where %s", (_, lines) => {
+    expect(asks(BEGAN, null, ...lines)?.because).not.toBe("upgrade");
+  });
+});
+
+describe("a period that ends after the one that began last", () => {
+  const LATE = NOW + 265 * DAY;
+  const hour = DAY / 24;
+  const refund = { refundedBy: NOW - 50 * DAY, revokedSince: NOW - 50 * DAY };
+  const year = (more: Partial<Line> = {}): Line =>
+    aLine({
+      transactionIdentifier: "1",
+      event: "w1",
+      productIdentifier: "year",
+      startsAt: NOW - 100 * DAY,
+      endsAt: LATE,
+      verifiedAt: NOW,
+      ...more,
+    });
+  const month = aLine({
+    transactionIdentifier: "2",
+    event: "w2",
+    startsAt: NOW - 10 * DAY,
+    endsAt: END,
+    verifiedAt: NOW - 10 * DAY,
+  });
+  const atItsEnd = (line: Line, renewal: Renewal | null = null) =>
+    nextRefresh(aPurchase({ lines: [line, month], renewal }), LATE - 2 * hour);
+
+  test("is asked about at its end where its refund was reversed, or the renewal info is about it", () => {
+    const ahead = { at: LATE - hour, because: "renewal-ahead" };
+    expect(atItsEnd(year(refund))).toEqual(ahead);
+    expect(atItsEnd(year(), aRenewal({ periodEndsAt: LATE, signedAt: NOW }))).toEqual(ahead);
+  });
+  test("is not, where the other took its place, or it is refunded", () => {
+    expect(atItsEnd(year())).toBeNull();
+    expect(atItsEnd(year(), aRenewal({ periodEndsAt: END, signedAt: NOW }))).toBeNull();
+    expect(atItsEnd(year({ ...refund, revokedAt: NOW - 50 * DAY }))).toBeNull();
+  });
+  test("is asked about after its refund, until its end: the refund may be reversed", () => {
+    const since = NOW - 5 * DAY;
+    const refunded = (endsAt: number) =>
+      aPurchase({
+        lines: [year({ endsAt, revokedAt: since, revokedSince: since, refundedBy: since }), month],
+      });
+    expect(nextRefresh(refunded(LATE), NOW)).toEqual({ at: since + 7 * DAY, because: "refund" });
+    expect(nextRefresh(refunded(NOW), NOW)?.because).not.toBe("refund");
+    expect(nextRefresh(refunded(NOW + 1), NOW)?.because).toBe("refund");
+  });
+});
+
+test("a subscription's times are those of its periods, whatever else its lineage has", () => {
+  const period = aLine({ transactionIdentifier: "1", event: "w1" });
+  const pass = aLine({ transactionIdentifier: "2", event: "w2", nature: "consumable", startsAt: NOW + DAY });
+  const next = (after: number, ...lines: Parameters<typeof aLine>[0][]) =>
+    nextRefresh(aPurchase({ lines: lines.map((line) => aLine(line)) }), after);
+  expect(next(NOW, period, pass)).toEqual(next(NOW, period));
+  expect(next(NOW, pass)).toBeNull();
+});
+
+test("transaction ids of one event disagree where some of them are refunded, and they were not read together", () => {
+  const copy = (transactionIdentifier: string, revokedAt: number | null, verifiedAt: number): Line =>
+    aLine({ transactionIdentifier, event: "w", revokedAt, verifiedAt });
+  const disagree = (...lines: readonly Line[]): boolean => hasDispute(aPurchase({ lines }));
+  const minutes = 60_000;
+  const refunded = copy("1", NOW, NOW);
+  expect(disagree(refunded, copy("2", null, NOW + 10 * minutes + 1))).toBe(true);
+  expect(disagree(refunded, copy("2", null, NOW + 10 * minutes))).toBe(false);
+  expect(disagree(refunded, copy("2", NOW, NOW + DAY))).toBe(false);
+  expect(disagree(copy("1", null, NOW), copy("2", null, NOW + DAY))).toBe(false);
+  const other = { ...copy("3", null, NOW), event: "other" };
+  expect(disagree(refunded, copy("2", null, NOW + DAY), other)).toBe(true);
+});
