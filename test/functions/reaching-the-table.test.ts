@@ -16,6 +16,9 @@ const answered = z.object({
   deaf: z.boolean().optional(),
 });
 
+// Other processes may take the processor for longer than the two seconds that a test takes it: then the test is tried again.
+jest.retryTimes(2, { logErrorsBeforeRetry: true });
+
 let server: Worker;
 let port: number;
 const others: Socket[] = [];
