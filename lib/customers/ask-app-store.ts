@@ -1,5 +1,6 @@
 import type { Application, IosStoreConfiguration } from "../applications/application.ts";
 import { eventsOf } from "../entitlements/events.ts";
+import { untoldEndOf } from "../entitlements/periods.ts";
 import { referenceText, type Line, type Purchase, type PurchaseReference } from "../entitlements/purchase.ts";
 import type { Renewal } from "../entitlements/renewal.ts";
 import type { Instant } from "../entitlements/time.ts";
@@ -233,11 +234,7 @@ const isSilentOnRefund = (told: readonly Line[], known: readonly Line[], moment:
 
 /** Whether a renewal info names the end of a paid period that is still to come, and of which no transaction is told or known. */
 const isPeriodUntold = (renewal: Renewal | null, lines: readonly Line[], moment: Instant): boolean =>
-  renewal !== null &&
-  !renewal.isInBillingRetry &&
-  renewal.periodEndsAt !== null &&
-  renewal.periodEndsAt > moment &&
-  lines.every(({ endsAt }) => endsAt !== renewal.periodEndsAt);
+  (untoldEndOf(renewal, lines) ?? 0) > moment && renewal?.isInBillingRetry === false;
 
 /**
  * Part of known subscriptions that an answer leaves out; null: nothing. Statuses contain the latest period alone. `period`: it

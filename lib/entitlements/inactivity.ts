@@ -5,7 +5,15 @@ import { countingOf, eventsOf, lastEnd, type PurchaseEvent } from "./events.ts";
 import { grantsAccess } from "./grants.ts";
 import type { Holding } from "./holding.ts";
 import { momentAt } from "./moment.ts";
-import { beganBy, beganLast, CHARGED_AHEAD_MILLISECONDS, isPeriod, neverBegan, periodOf } from "./periods.ts";
+import {
+  beganBy,
+  beganLast,
+  CHARGED_AHEAD_MILLISECONDS,
+  isPeriod,
+  neverBegan,
+  periodOf,
+  untoldEndOf,
+} from "./periods.ts";
 import { isBeforeReplacement, type Line, type Purchase } from "./purchase.ts";
 import { graceEndOf, type Renewal } from "./renewal.ts";
 import { statusAt } from "./status.ts";
@@ -63,17 +71,18 @@ const cameAfter = (event: PurchaseEvent, { signedAt }: Renewal): boolean =>
     ({ revokedAt, revokedSince }) => Math.min(revokedAt ?? Infinity, revokedSince ?? Infinity) >= signedAt,
   );
 
+/** Whether a renewal info was signed so long before another lineage replaced the purchase that the period it names had begun by then. */
+const isOfReplaced = ({ signedAt }: Renewal, { replacedAt }: Purchase): boolean =>
+  replacedAt !== null && signedAt + CHARGED_AHEAD_MILLISECONDS <= replacedAt;
+
 /** Whether the App Store's renewal info names the end of a period of which no transaction is known, or a grace period after it. */
-const isRenewedUnseen = (now: Instant, { renewal }: Purchase, all: readonly Line[]): boolean => {
-  if (renewal === null || renewal.periodEndsAt === null) return false;
-  const { periodEndsAt, isInBillingRetry } = renewal;
-  const isSeen = eventsOf(all).some(
-    (event) =>
-      event.copies.some(({ endsAt }) => endsAt === periodEndsAt) ||
-      (lastEnd(event) > periodEndsAt && cameAfter(event, renewal)),
-  );
-  const paid = isInBillingRetry ? 0 : periodEndsAt + leewayOf(renewal);
-  return !isSeen && Math.max(paid, graceEndOf(periodEndsAt, renewal) ?? 0) > now;
+const isRenewedUnseen = (now: Instant, purchase: Purchase, all: readonly Line[]): boolean => {
+  const { renewal } = purchase;
+  const named = untoldEndOf(renewal, all);
+  if (named === null || renewal === null || isOfReplaced(renewal, purchase)) return false;
+  const hasGoneOn = eventsOf(all).some((event) => lastEnd(event) > named && cameAfter(event, renewal));
+  const paid = renewal.isInBillingRetry ? 0 : named + leewayOf(renewal);
+  return !hasGoneOn && Math.max(paid, graceEndOf(named, renewal) ?? 0) > now;
 };
 
 /** Whether the period that began last is marked as upgraded, and nothing is known of the upgrade that runs in its place. */
@@ -126,10 +135,13 @@ const renewalAfterRefund = (
   if (named !== null && copies.some(({ endsAt }) => endsAt === named))
     return { endsAt: named, leeway: leewayOf(renewal) };
   const ran = counting.filter((one) => !neverBegan(one));
-  const isUnknown = renewal === null || periodOf(renewal, ran) !== line;
-  return isUnknown && beganLast(ran) === line
-    ? { endsAt: Math.max(...copies.map(({ endsAt }) => endsAt ?? 0)), leeway: INACTIVE_LEEWAY }
-    : null;
+  // What was refunded before it began may be followed by the next one, too.
+  if (beganLast(ran) !== line && beganLast(counting) !== line) return null;
+  const isAbout = renewal !== null && periodOf(renewal, ran) === line;
+  return {
+    endsAt: Math.max(...copies.map(({ endsAt }) => endsAt ?? 0)),
+    leeway: isAbout ? leewayOf(renewal) : INACTIVE_LEEWAY,
+  };
 };
 
 /** Whether a refunded period is to renew, or may be: the next one may have been charged ahead by now, or at its end. */

@@ -34,8 +34,8 @@ const EVENTS_KEPT_PER_PRODUCT = 3;
 const EVENTS_KEPT = 100;
 
 /**
- * Newest copies kept per event, of those ever refunded and of the others. The last signed of each, and the first signed of
- * the last refund, are kept too.
+ * Newest copies kept per event, of those ever refunded and of the others. The last signed of each, the last signed that is marked as
+ * upgraded, and the first signed of the last refund, are kept too.
  */
 const COPIES_KEPT = 32;
 
@@ -47,7 +47,9 @@ const boundedCopies = ({ copies }: PurchaseEvent): readonly Line[] => {
     if (first === undefined) return [];
     const lastSigned = others.reduce(laterLine, first);
     const refund = lastRefunded([first, ...others]) ?? first;
-    return [...new Set([...[first, ...others].slice(0, COPIES_KEPT), lastSigned, refund])];
+    const marked = [first, ...others].filter(({ standing }) => standing === "expired");
+    const lastMarked = marked.reduce(laterLine, marked[0] ?? first);
+    return [...new Set([...[first, ...others].slice(0, COPIES_KEPT), lastSigned, lastMarked, refund])];
   });
 };
 

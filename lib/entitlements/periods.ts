@@ -2,6 +2,7 @@ import { HOUR } from "../duration.ts";
 import { compare } from "../order.ts";
 import type { Line } from "./purchase.ts";
 import type { Renewal } from "./renewal.ts";
+import type { Instant } from "./time.ts";
 
 /** Longest time before a period's end at which its renewal, charged ahead of time, begins; a day is usual. */
 export const CHARGED_AHEAD_MILLISECONDS = 48 * HOUR;
@@ -46,6 +47,16 @@ export const periodOf = (renewal: Renewal, lines: readonly Line[]): Line | undef
       : undefined) ??
     beganLast(begun)
   );
+};
+
+/**
+ * End that a renewal info names, of whose period no transaction is known; null: there is none.
+ *
+ * @param lines of the lineage, or copies of its events
+ */
+export const untoldEndOf = (renewal: Renewal | null, lines: readonly Line[]): Instant | null => {
+  const named = renewal?.periodEndsAt ?? null;
+  return named === null || lines.some((line) => isPeriod(line) && line.endsAt === named) ? null : named;
 };
 
 /** Whether a period was refunded before the start of another and given back: the other may be a separate purchase, and no upgrade. */

@@ -1,6 +1,6 @@
 import { DAY, HOUR, MINUTE, SECOND } from "../duration.ts";
 import { eventLines, eventsOf, type PurchaseEvent } from "../entitlements/events.ts";
-import { beganLast, periodOf } from "../entitlements/periods.ts";
+import { beganBy, beganLast, isPeriod, periodOf, untoldEndOf } from "../entitlements/periods.ts";
 import { isRevoked, type Line, type Purchase } from "../entitlements/purchase.ts";
 import {
   BILLING_RETRY_MILLISECONDS,
@@ -83,6 +83,10 @@ const READ_TOGETHER = 10 * MINUTE;
 const periodic = (from: Instant, step: number, after: Instant): Instant =>
   from + Math.max(1, Math.floor((after - from) / step) + 1) * step;
 
+/** The next time later than `after` that is a number of whole days from another time, which may be later or earlier. */
+const nextDaily = (time: Instant, after: Instant): Instant =>
+  time + (Math.floor((after - time) / DAY) + 1) * DAY;
+
 /** First of the steps later than `after`: just after the moment, 2 and 10 minutes, 1 and 6 hours, then daily. */
 const denseAfter = (from: Instant, after: Instant): Instant => {
   const step = STEPS_AFTER_END.find((delay) => from + delay > after);
@@ -134,27 +138,39 @@ const ofMovingEnd = ({ startsAt }: Line, after: Instant, asked: Instant): readon
   return sparseUpTo(from, from + PASS_KEPT, after, "renewal");
 };
 
+/** Times after an end that may be renewed, until 60 days after it; sparse ones once the store has said that it is over. */
+const ofEnd = (endsAt: Instant, renewal: Renewal | null, after: Instant): readonly Refresh[] => {
+  const last = endsAt + KEPT_AFTER_END;
+  if (renewal !== null && isSaidOver(renewal, endsAt)) return sparseUpTo(endsAt, last, after, "return");
+  const graceEndsAt = renewal === null ? null : graceEndOf(endsAt, renewal);
+  return [
+    ...upTo(last, denseAfter(endsAt, after), "renewal"),
+    ...ofUndecided(endsAt, renewal, after),
+    ...(graceEndsAt !== null && graceEndsAt > endsAt
+      ? upTo(last, denseAfter(graceEndsAt, after), "grace-period-end")
+      : []),
+  ];
+};
+
 /**
- * Times to ask about a period of which no transaction is known, and that the renewal info is about: one that ends later; or one since which
- * the store has not signed this period, as after an upgrade to a shorter plan, or had refunded it before.
+ * Times to ask about a period that only the renewal info names, whatever else the lineage has: soon, and daily until that end; and after
+ * it, if nothing that is known ends later.
  */
-const ofUnseen = (
-  period: Line,
-  endsAt: Instant,
+const ofUntold = (
+  periods: readonly Line[],
   renewal: Renewal | null,
   after: Instant,
   asked: Instant | null,
 ): readonly Refresh[] => {
-  if (renewal === null || renewal.isInBillingRetry) return [];
-  const { periodEndsAt, signedAt } = renewal;
-  if (periodEndsAt === null || periodEndsAt === endsAt) return [];
-  const isLater = periodEndsAt > endsAt;
-  const isNewer = periodEndsAt > signedAt && signedAt > (period.revokedAt ?? period.verifiedAt);
-  if (!isLater && !isNewer) return [];
-  const at = asked === null ? denseAfter(signedAt, after) : periodic(period.startsAt ?? endsAt, DAY, after);
-  // What was upgraded ends where it was signed last.
-  const ownLimit = isLater && period.standing !== "expired" ? endsAt + KEPT_AFTER_END : 0;
-  return upTo(Math.max(ownLimit, periodEndsAt), at, "renewal-unseen");
+  const named = untoldEndOf(renewal, periods);
+  if (named === null || renewal === null) return [];
+  const at = asked === null ? denseAfter(renewal.signedAt, after) : nextDaily(named, after);
+  const mayRun = (period: Line): boolean => period.standing !== "expired" && !isRevoked(period);
+  const isLast = periods.every((period) => (mayRun(period) ? (period.endsAt ?? 0) : beganBy(period)) < named);
+  return [
+    ...(renewal.isInBillingRetry ? [] : upTo(named, at, "renewal-unseen")),
+    ...(isLast ? ofEnd(named, renewal, Math.max(after, named)) : []),
+  ];
 };
 
 const ofRunningPeriod = (
@@ -164,27 +180,20 @@ const ofRunningPeriod = (
   after: Instant,
   asked: Instant | null,
 ): readonly Refresh[] => {
-  if (asked !== null && period.standing === "expired")
-    return [...ofMovingEnd(period, after, asked), ...ofUnseen(period, endsAt, renewal, after, asked)];
-  const last = endsAt + KEPT_AFTER_END;
-  if (renewal !== null && isSaidOver(renewal, endsAt)) return sparseUpTo(endsAt, last, after, "return");
+  if (asked !== null && period.standing === "expired") return ofMovingEnd(period, after, asked);
+  const ofItsEnd = ofEnd(endsAt, renewal, after);
+  if (renewal !== null && isSaidOver(renewal, endsAt)) return ofItsEnd;
   const startsAt = period.startsAt ?? endsAt;
   const ahead = endsAt - BEFORE_END;
   const isAhead = ahead > after && ahead > startsAt;
   const month = startsAt + MONTH;
-  const graceEndsAt = renewal === null ? null : graceEndOf(endsAt, renewal);
   const midway = month > after ? month : periodic(month, QUARTER, after);
   return [
     ...(isAhead
       ? [{ at: ahead, because: renewal?.willRenew === false ? "restart" : "renewal-ahead" } as const]
       : []),
     ...upTo(ahead - DAY, midway, "refund"),
-    ...upTo(last, denseAfter(endsAt, after), "renewal"),
-    ...ofUndecided(endsAt, renewal, after),
-    ...(graceEndsAt !== null && graceEndsAt > endsAt
-      ? upTo(last, denseAfter(graceEndsAt, after), "grace-period-end")
-      : []),
-    ...ofUnseen(period, endsAt, renewal, after, asked),
+    ...ofItsEnd,
   ];
 };
 
@@ -228,7 +237,7 @@ const ofSubscription = (
   after: Instant,
   asked: Instant | null,
 ): readonly Refresh[] => {
-  const known = lines.filter(({ nature }) => nature === "auto_renewable");
+  const known = lines.filter(isPeriod);
   const running = known.filter(({ standing }) => standing !== "expired");
   const cut = running.length > 0 ? withoutItsUpgrade(known, running) : [];
   const periods = running.length > 0 ? running : known;
@@ -264,12 +273,7 @@ const ofSubscription = (
     // A refund of one period does not end the subscription: only the person can, and the store tells, if it is asked.
     const said = saidOf(last);
     const mayRenew = said === null ? asked === null : said.willRenew;
-    return [
-      ...beside,
-      ...ofRevoked(last, after),
-      ...(mayRenew ? ofRenewal : []),
-      ...ofUnseen(last, end, said, after, asked),
-    ];
+    return [...beside, ...ofRevoked(last, after), ...(mayRenew ? ofRenewal : [])];
   }
   return [...beside, ...ofRunningPeriod(last, end, saidOf(last), after, asked)];
 };
@@ -324,6 +328,7 @@ const ofIosStore = (
   const standing = eventLines(lines);
   return [
     ...ofSubscription(standing, renewal, after, asked),
+    ...ofUntold(lines.filter(isPeriod), renewal, after, asked),
     ...standing.flatMap((line) => [...ofOneTime(line, after), ...ofWithdrawnRefund(line, after)]),
     ...eventsOf(lines).flatMap((event) => ofDispute(event, after, asked)),
   ];

@@ -659,6 +659,26 @@ describe("a subscription whose statuses leave out what happened to it", () => {
       expect(await refresh(world, answers)).toEqual({ outcome: "stored" });
       expect((await queuedOf(world))["1"]).toBeLessThanOrEqual(ASKED + DAY);
     });
+    test("is asked about daily, too, where its next period is charged already", async () => {
+      const world = aWorld();
+      const month = {
+        transactionIdentifier: "1",
+        event: "1",
+        startsAt: ASKED - 29 * DAY,
+        endsAt: ASKED + DAY,
+      };
+      await world.store({ purchases: [aPurchase({ key: "1", lines: [aLine(month)] })], origin: fromApple() });
+      await queueAt(world, "1", ASKED);
+      const ahead = renewed("1", {
+        transactionId: "2",
+        purchaseDate: month.endsAt,
+        expiresDate: month.endsAt + 365 * DAY,
+        signedDate: ASKED,
+      });
+      const answers = { ...statusesSay(ahead), transactionHistory: () => Promise.resolve(unavailable) };
+      expect(await refresh(world, answers)).toEqual({ outcome: "stored" });
+      expect((await queuedOf(world))["1"]).toBeLessThanOrEqual(ASKED + DAY);
+    });
     test("leaves what the person has beside it to its own refresh, where the history is not answered", async () => {
       const world = await longOver();
       const year = { startsAt: NOW, endsAt: NOW + 365 * DAY };

@@ -266,6 +266,18 @@ describe("an end that only the renewal info names", () => {
     });
     expect(active(NOW, over)).toBe(false);
   });
+  test("counts no more where another lineage replaced this one two days after it was named, or later", () => {
+    const named = (signedAt: number) =>
+      aPurchase({
+        lines: [plan("1", NOW - 60 * DAY, NOW - 30 * DAY)],
+        renewal: aRenewal({ periodEndsAt: END, signedAt }),
+        replacedBy: purchaseKey("9"),
+        replacedAt: NOW - 5 * DAY,
+      });
+    expect(active(NOW, named(NOW - 7 * DAY))).toBe(false);
+    // It may be a renewal that was charged ahead, or that of somebody who came back.
+    expect(active(NOW, named(NOW - 7 * DAY + 1))).toBe(true);
+  });
 });
 
 describe("a refunded period that is to renew, or may be", () => {
@@ -282,11 +294,18 @@ describe("a refunded period that is to renew, or may be", () => {
     for (const moment of [END - 2 * DAY, END, END + DAY - 1]) expect(active(moment, refunded())).toBe(true);
     expect(active(END + DAY, refunded())).toBe(false);
   });
+  test("also where the store names no end", () => {
+    const unnamed = refunded({ periodEndsAt: null });
+    expect(active(END - 2 * DAY - 1, unnamed)).toBe(false);
+    for (const moment of [END - 2 * DAY, END, END + DAY - 1]) expect(active(moment, unnamed)).toBe(true);
+    expect(active(END + DAY, unnamed)).toBe(false);
+  });
   test("also where the store said so before the refund", () => {
     expect(active(END, refunded({ signedAt: REFUNDED - 1 }))).toBe(true);
   });
-  test("is inactive where the store said that it will not renew, or has not been paid, or named no end or another one", () => {
-    for (const said of [{ willRenew: false }, { isInBillingRetry: true }, { periodEndsAt: null }])
+  test("is inactive where the store said that it will not renew, or has not been paid", () => {
+    const named = [{ willRenew: false }, { isInBillingRetry: true }];
+    for (const said of [...named, ...named.map((one) => ({ ...one, periodEndsAt: null }))])
       for (const moment of [END - HOUR, END]) expect(active(moment, refunded(said))).toBe(false);
   });
   test("also where nothing is known of its renewal, as the renewal info is of the period before it, or of none", () => {
@@ -301,13 +320,11 @@ describe("a refunded period that is to renew, or may be", () => {
     expect(active(END, { ...refunded({}, known), renewal: since })).toBe(true);
     expect(active(END, { ...refunded(), renewal: since })).toBe(false);
   });
-  test("is inactive where nothing is known of its renewal, and it never began, or what began since did", () => {
+  test("is inactive where nothing is known of its renewal, and what began since did", () => {
     const unknown = (...lines: readonly Line[]) => ({ ...refunded({}, ...lines), renewal: null });
     const next = plan("2", NOW - 9 * DAY, END - DAY, refundedAt(NOW - 8 * DAY));
     expect(active(END, unknown(next))).toBe(false);
     expect(active(END, unknown({ ...next, ...refundedAt(NOW - 9 * DAY) }))).toBe(true);
-    const ahead = aPurchase({ lines: [plan("1", NOW, END, refundedAt(NOW))] });
-    expect(active(END, ahead)).toBe(false);
     // Charged ahead, and overtaken, it says nothing.
     const overtaken = plan("3", NOW - 9 * DAY, NOW + 21 * DAY, {
       productIdentifier: "other",
@@ -316,6 +333,13 @@ describe("a refunded period that is to renew, or may be", () => {
     });
     const before = plan("0", NOW - 39 * DAY, NOW - 9 * DAY, { productIdentifier: "other" });
     expect(active(END, unknown(before, overtaken))).toBe(true);
+  });
+  test("may be followed by the next one also where it was charged ahead, and refunded before it began", () => {
+    const lines = [plan("0", NOW - 30 * DAY, NOW), plan("1", NOW, END, refundedAt(NOW - HOUR))];
+    expect(inactiveFrom(aPurchase({ lines }), END + DAY)).toBe(END + DAY);
+    expect(active(END - 2 * DAY - 1, aPurchase({ lines }))).toBe(false);
+    const upgrade = plan("2", NOW, END + 60 * DAY, { ...refundedAt(NOW + DAY), productIdentifier: "plus" });
+    expect(active(END, aPurchase({ lines: [...lines, upgrade] }))).toBe(false);
   });
   test("is named by its end under any of its ids", () => {
     const extended = plan("2", NOW - 10 * DAY, END, { event: "w1", verifiedAt: NOW - 9 * DAY });
@@ -341,7 +365,7 @@ describe("a refunded period that is to renew, or may be", () => {
           standing: "expired",
           verifiedAt: REFUNDED,
         }),
-        plan("2", NOW - 5 * DAY, END + DAY, { ...refundedAt(REFUNDED), productIdentifier: "plus" }),
+        plan("2", NOW - 5 * DAY, END + 3 * DAY, { ...refundedAt(REFUNDED), productIdentifier: "plus" }),
       ],
       renewal: aRenewal({ periodEndsAt: END, signedAt: REFUNDED }),
     });

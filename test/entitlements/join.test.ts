@@ -170,6 +170,17 @@ describe("iOS lineages", () => {
       const all = copies((index) => ({ purchasedAt: index, verifiedAt: 100 - index }));
       expect(keptOf(all)).toStrictEqual(["10", ...ids(18, 50)]);
     });
+    test("and the one signed last of those that are marked as upgraded: a restored copy may lack the mark", () => {
+      const all = copies((index) => ({
+        nature: "auto_renewable",
+        endsAt: 1000,
+        purchasedAt: index,
+        verifiedAt: 100 + index,
+        standing: index === 2 || index === 3 ? "expired" : "entitled",
+      }));
+      for (const order of [all, all.toReversed()])
+        expect(keptOf(order)).toStrictEqual(["13", ...ids(18, 50)]);
+    });
     test("of one purchase date, the 32 with the greatest ids are kept, in any order of facts", () => {
       const all = copies(() => ({ purchasedAt: 5, verifiedAt: 9 }));
       const mixed = [...all.slice(20).toReversed(), ...all.slice(0, 20)];

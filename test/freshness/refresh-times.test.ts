@@ -137,65 +137,6 @@ describe("an iOS subscription is refreshed after", () => {
     });
   });
 
-  test("a renewal info that knows a later end, at once", () => {
-    const renewal = aRenewal({ periodEndsAt: END + 30 * DAY, signedAt: NOW });
-    expectNext(aPurchase({ renewal }), NOW, NOW + 5 * SECOND, "renewal-unseen");
-  });
-  test.each<[how: string, asked: number | null]>([
-    ["told", null],
-    ["asked", END + 100 * DAY],
-  ])(
-    "daily until a later end that only the renewal info names, however long the known period is over: %s",
-    (_, asked) => {
-      const named = END + 130 * DAY;
-      const renewal = aRenewal({ periodEndsAt: named, signedAt: END + 100 * DAY });
-      const next = (after: number) => nextRefresh(aPurchase({ renewal }), after, asked);
-      const soon = next(END + 110 * DAY);
-      expect(soon?.because).toBe("renewal-unseen");
-      expect(soon?.at).toBeLessThanOrEqual(END + 111 * DAY);
-      expect(next(named)).toBeNull();
-    },
-  );
-  test("daily until the end of an upgrade that only the renewal info names, however often what it replaced is signed anew", () => {
-    const marked = (verifiedAt: number) =>
-      aPurchase({
-        lines: [
-          aLine({ startsAt: NOW - 90 * DAY, endsAt: NOW + 265 * DAY, standing: "expired", verifiedAt }),
-        ],
-        renewal: aRenewal({ periodEndsAt: END, signedAt: verifiedAt }),
-      });
-    const next = (asked: number) => nextRefresh(marked(asked), asked, asked);
-    expect(next(NOW)).toEqual({ at: NOW + DAY, because: "renewal-unseen" });
-    expect(next(END)?.because).toBe("renewal");
-    expect(next(END)?.at).toBeGreaterThan(END + 7 * DAY);
-  });
-  const refundedAt = (at: number) => ({ revokedAt: at, revokedSince: at, refundedBy: at });
-  test("of which only the renewal info knows, though the known period ends later, as an upgrade to a shorter plan", () => {
-    const year = aLine({ startsAt: NOW - 100 * DAY, endsAt: NOW + 265 * DAY, verifiedAt: NOW - 100 * DAY });
-    const after = (renewal: Parameters<typeof aRenewal>[0], line = year) =>
-      nextRefresh(
-        aPurchase({
-          lines: [line],
-          renewal: aRenewal({ periodEndsAt: NOW + 30 * DAY, signedAt: NOW, ...renewal }),
-        }),
-        NOW,
-      );
-    expect(after({})).toEqual({ at: NOW + 5 * SECOND, because: "renewal-unseen" });
-    const others = [
-      after({ isInBillingRetry: true }),
-      // What is signed since says that the year goes on.
-      after({}, { ...year, verifiedAt: NOW }),
-      // A period before the year.
-      after({ periodEndsAt: NOW }),
-      after({ periodEndsAt: NOW + 265 * DAY }),
-    ];
-    for (const refresh of others) expect(refresh?.because).not.toBe("renewal-unseen");
-    // Refunded before that word, however late it is signed again.
-    const refunded = (revokedAt: number) => ({ ...year, verifiedAt: NOW, ...refundedAt(revokedAt) });
-    expect(after({}, refunded(NOW - 1))).toEqual({ at: NOW + 5 * SECOND, because: "renewal-unseen" });
-    expect(after({}, refunded(NOW))?.because).not.toBe("renewal-unseen");
-  });
-
   describe("an upgrade", () => {
     const upgraded = aLine({ transactionIdentifier: "1", standing: "expired", endsAt: END + 90 * DAY });
     test("by the period that took its place", () => {

@@ -1283,7 +1283,9 @@ const mayRunUnseen = (
     const named = renewal?.renewalDate ?? null;
     // It may be renewed by now, and not be asked about yet.
     const leeway = renewal === undefined || (renewal.renews && !renewal.inRetry) ? 86_400_000 : 0;
-    if (renewal !== undefined && named !== null) {
+    const replacedAt = replacementOf(lineage, everything)?.at ?? -Infinity;
+    // What was named so long before had begun when another lineage replaced this one.
+    if (renewal !== undefined && named !== null && renewal.signedAt + AHEAD > replacedAt) {
       // What was upgraded under any id, or refunded before, is older than what the store named.
       const isSeen = ids.some((copies) => {
         const event = eventOf(copies);
@@ -1300,7 +1302,6 @@ const mayRunUnseen = (
       const lasts = Math.max(renewal.inRetry ? 0 : named + leeway, graceEndOf(named, renewal) ?? 0);
       if (!isSeen && lasts > moment) return true;
     }
-    const replacedAt = replacementOf(lineage, everything)?.at ?? -Infinity;
     const isUnended = events.some(
       (event) =>
         !marked.has(event) &&
@@ -1316,19 +1317,22 @@ const mayRunUnseen = (
       const ends = copies.map(({ latest }) => latest.end ?? Infinity);
       const isNamed = named !== null && ends.includes(named);
       // Nothing is known of the renewal of what began last, and the store's word is about another period.
-      const began = events.filter((other) => !isOvertaken(other, events) && !neverRan(other));
-      const last = sorted(sorted(began, LINEAGE), [begins]).at(-1);
+      const counting = events.filter((other) => !isOvertaken(other, events));
+      const began = counting.filter((other) => !neverRan(other));
+      const isLast = [counting, began].some(
+        (some) => sorted(sorted(some, LINEAGE), [begins]).at(-1)?.fact === event.fact,
+      );
       const spoken = renewal === undefined ? undefined : spokenOf(began, renewal);
-      const isUnknown = last?.fact === event.fact && spoken?.fact !== event.fact;
+      const lasts = isNamed || spoken?.fact === event.fact ? leeway : 86_400_000;
       const end = isNamed ? named : Math.max(...ends);
       return (
         event.revokedAt !== null &&
         !hasMark(copies) &&
-        (isNamed || isUnknown) &&
+        (isNamed || isLast) &&
         event.start > replacedAt &&
         moment >= end - AHEAD &&
-        moment < end + (isNamed ? leeway : 86_400_000) &&
-        (!isNamed || leeway > 0) &&
+        moment < end + lasts &&
+        lasts > 0 &&
         !events.some((other) => begins(other) >= end)
       );
     });

@@ -1,0 +1,131 @@
+import { nextRefresh } from "../../lib/freshness/refresh-times.ts";
+import type { Line } from "../../lib/entitlements/purchase.ts";
+import { aLine, aPurchase, aRenewal, DAY, NOW } from "../support/purchases.ts";
+
+const SECOND = 1000;
+const HOUR = 3600 * SECOND;
+const NAMED = NOW + 30 * DAY;
+
+type RenewalChanges = Parameters<typeof aRenewal>[0];
+
+/** A subscription with these periods, whose renewal info names an end that none of them has. */
+const untold = (lines: readonly Partial<Line>[], renewal: RenewalChanges = {}) =>
+  aPurchase({
+    lines: lines.map((line, index) =>
+      aLine({ transactionIdentifier: String(index), event: String(index), ...line }),
+    ),
+    renewal: aRenewal({ periodEndsAt: NAMED, signedAt: NOW, ...renewal }),
+  });
+const MONTH = { startsAt: NOW - 20 * DAY, endsAt: NOW + 10 * DAY, verifiedAt: NOW - 20 * DAY };
+const YEAR = { startsAt: NOW - 100 * DAY, endsAt: NOW + 265 * DAY, verifiedAt: NOW - 100 * DAY };
+const refundedAt = (at: number) => ({ revokedAt: at, revokedSince: at, refundedBy: at });
+
+/** What a lineage may have beside the period that only the renewal info names. */
+const BESIDE: readonly (readonly [what: string, lines: readonly Partial<Line>[]])[] = [
+  ["a period that ends earlier", [MONTH]],
+  ["a period that was over long ago", [{ startsAt: NOW - 130 * DAY, endsAt: NOW - 100 * DAY }]],
+  ["a year that runs", [YEAR]],
+  ["a year that was signed with the renewal info", [{ ...YEAR, verifiedAt: NOW }]],
+  ["a year that was signed a moment after it", [{ ...YEAR, verifiedAt: NOW + 2 }]],
+  ["a year that was refunded", [{ ...YEAR, verifiedAt: NOW, ...refundedAt(NOW - DAY) }]],
+  ["a year that was refunded since", [{ ...YEAR, verifiedAt: NOW, ...refundedAt(NOW) }]],
+  ["a year that is marked as upgraded", [{ ...YEAR, verifiedAt: NOW, standing: "expired" }]],
+  [
+    "a renewal that is charged ahead",
+    [
+      { ...MONTH, endsAt: NOW + DAY, verifiedAt: NOW },
+      { startsAt: NOW + DAY, endsAt: NOW + 366 * DAY, verifiedAt: NOW },
+    ],
+  ],
+  [
+    "a year, and a later upgrade of it that is marked, too",
+    [
+      { ...YEAR, productIdentifier: "year", verifiedAt: NOW },
+      {
+        productIdentifier: "plus",
+        startsAt: NOW - DAY,
+        endsAt: NOW + 29 * DAY,
+        verifiedAt: NOW,
+        standing: "expired",
+      },
+    ],
+  ],
+];
+
+describe.each(BESIDE)("a period that only the renewal info names, beside %s", (_, lines) => {
+  test("is asked about at once, and after an answer daily until its end", () => {
+    expect(nextRefresh(untold(lines), NOW)?.at).toBe(NOW + 5 * SECOND);
+    const times: number[] = [];
+    for (let at = NOW; at < NAMED;) {
+      // The store signs all of it anew, and tells nothing else.
+      const signed = lines.map((line) => ({ ...line, verifiedAt: at }));
+      const next = nextRefresh(untold(signed, { signedAt: at }), at, at);
+      expect(next?.at).toBeGreaterThan(at);
+      expect(next?.at).toBeLessThanOrEqual(at + DAY);
+      at = next?.at ?? Infinity;
+      times.push(at);
+    }
+    // Beside the steps of the known periods.
+    expect(times.length).toBeLessThanOrEqual(2 * 30 + 10);
+    expect(times).toContain(NAMED);
+  });
+});
+
+test("a period that only the renewal info names is asked about at its own time of day, whatever the answer moves", () => {
+  const after = NOW + 7 * HOUR;
+  expect(nextRefresh(untold([YEAR]), after, after)).toEqual({ at: NOW + DAY, because: "renewal-unseen" });
+  expect(nextRefresh(untold([YEAR]), NAMED - 1, NAMED - 1)?.at).toBe(NAMED);
+});
+
+describe("nothing is untold where the renewal info", () => {
+  test.each<[what: string, lines: readonly Partial<Line>[], renewal: RenewalChanges]>([
+    ["names no end", [YEAR], { periodEndsAt: null }],
+    ["names the end of a known period", [YEAR], { periodEndsAt: YEAR.endsAt }],
+    ["names one that a copy under another id has", [YEAR, { ...YEAR, endsAt: NAMED, event: "0" }], {}],
+    ["reports that the payment of it is retried", [YEAR], { isInBillingRetry: true }],
+    ["names one that is over", [YEAR], { periodEndsAt: NOW }],
+  ])("%s", (_, lines, renewal) => {
+    for (const asked of [null, NOW])
+      expect(nextRefresh(untold(lines, renewal), NOW, asked)?.because).not.toBe("renewal-unseen");
+  });
+  test("is not there", () => {
+    expect(nextRefresh(aPurchase({ lines: [aLine(YEAR)] }), NOW, NOW)?.at).toBeGreaterThan(NOW + DAY);
+  });
+});
+
+describe("the end that only the renewal info names", () => {
+  const at = (after: number, lines: readonly Partial<Line>[], renewal: RenewalChanges = {}) =>
+    nextRefresh(untold(lines, { signedAt: after, ...renewal }), after, after);
+  const over = [{ startsAt: NOW - 130 * DAY, endsAt: NOW - 100 * DAY }];
+
+  test("may be renewed, so it is followed like any other", () => {
+    for (const lines of [
+      over,
+      [{ ...YEAR, standing: "expired" as const }],
+      [{ ...YEAR, ...refundedAt(NOW) }],
+    ]) {
+      const because = "renewal";
+      expect(at(NAMED, lines)).toEqual({ at: NAMED + 5 * SECOND, because });
+      expect(at(NAMED + HOUR, lines)).toEqual({ at: NAMED + 6 * HOUR, because });
+      expect(at(NAMED + 3 * DAY, lines)?.at).toBe(NAMED + 4 * DAY);
+    }
+    expect(at(NAMED + 60 * DAY, over)).toBeNull();
+  });
+  test("is followed while its payment is retried", () => {
+    expect(at(NAMED + HOUR, over, { isInBillingRetry: true })?.at).toBe(NAMED + 6 * HOUR);
+  });
+  test("is followed sparsely once the store has said that it was the last", () => {
+    const because = "return";
+    expect(at(NAMED + HOUR, over, { willRenew: false })).toEqual({ at: NAMED + DAY, because });
+  });
+  test("is not where a known period runs on, or began since", () => {
+    expect(at(NAMED, [YEAR])?.at).toBeGreaterThan(NAMED + 7 * DAY);
+    const next = {
+      startsAt: NAMED,
+      endsAt: NAMED + 365 * DAY,
+      verifiedAt: NAMED,
+      ...refundedAt(NAMED + DAY),
+    };
+    expect(at(NAMED + DAY, [...over, next], { willRenew: false })?.because).toBe("refund");
+  });
+});
