@@ -198,8 +198,7 @@ const aWorld = (
     noted,
     queued: async () =>
       (await waitingIn(queue)).filter((due) => due.application === application.identifier).length,
-    items: async () =>
-      (await table.items()).filter(({ pk, sk }) => `${pk} ${sk}`.includes(application.identifier)),
+    items: async () => await table.items(application.identifier),
   };
 };
 

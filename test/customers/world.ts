@@ -177,7 +177,7 @@ export const createWorld = (table: TestTable, changes: Partial<Options> = {}): W
       const entry = auditEntry("erase", moment, AUTHORITY, { customer: stored.identifier });
       await operations.table.end(identifier, stored, { entryIdentifier: uuid(), entry });
     },
-    items: async () => (await table.items()).filter(({ pk }) => String(pk).includes(identifier)),
+    items: async () => (await table.items(identifier)).filter(({ pk }) => String(pk).includes(identifier)),
   };
 };
 

@@ -59,8 +59,7 @@ export const expectTrafficAsTheModel = async (
   const model = createReferenceModel(CATALOG, terms);
   const names = new Names();
   const at = moments(factsOf(history), depth === "many moments" ? MOMENTS : 4, renewalsIn(history));
-  const itemsOfWorld = async () =>
-    (await table.items()).filter(({ pk, sk }) => `${pk} ${sk}`.includes(world.application));
+  const itemsOfWorld = async () => table.items(world.application);
   const mayBeDue = new Set<string>();
   const send = async (
     request: ModelRequest,
@@ -164,7 +163,9 @@ export const expectSameStateInAnyOrder = async (
     for (const pass of [sequence, sequence.filter(({ facts }) => facts.length === 0)])
       for (const [index, request] of pass.entries())
         expect(await world.submit(request, END + index)).not.toMatchObject({ outcome: "refused" });
-    const items = (await table.items()).filter(({ pk }) => String(pk).includes(world.application));
+    const items = (await table.items(world.application)).filter(({ pk }) =>
+      String(pk).includes(world.application),
+    );
     states.push(stateOf(items).map((state) => state.replaceAll(world.application, "")));
     expect(checkInvariants(items, { catalogOf: () => SOLD })).toEqual([]);
   }
