@@ -264,7 +264,8 @@ const questionsOf = (origin: FactsOrigin | null, joined: Joined, moment: Instant
   const isKnown =
     !hasChanged && !isExpired && origin.askedAt === null && wanted.every((at) => known.includes(at));
   if (isKnown) return asBefore;
-  const next = origin.canRefresh ? nextRefresh(purchase, heard, origin.askedAt) : null;
+  const before = from === null || isExpired ? null : (stored?.purchase ?? null);
+  const next = origin.canRefresh ? nextRefresh(purchase, heard, origin.askedAt, before) : null;
   const kept = keptRefresh(origin, joined, heard, moment);
   const at = Math.min(next === null ? Infinity : notExpired(next.at, moment), kept, ...wanted);
   if (at === Infinity) return { refresh: from === null ? null : { from, to: null }, askAgainAt };

@@ -15,6 +15,7 @@ import {
   isLongOver,
   KEPT_AFTER_END,
   lastHeard,
+  endsOf,
   nextRefresh,
 } from "../freshness/refresh-times.ts";
 import type { DueRefresh } from "../freshness/refresh.ts";
@@ -113,8 +114,8 @@ const isUnanswered = (outcome: RefreshOutcome | null): boolean =>
   outcome === null || UNANSWERED.has(outcome.outcome);
 
 /** Whether a period of the purchase ended within this time. */
-const hasEndedWithin = ({ lines }: Purchase, milliseconds: number, moment: Instant): boolean =>
-  lines.some(({ endsAt }) => endsAt !== null && endsAt <= moment && moment < endsAt + milliseconds);
+const hasEndedWithin = (purchase: Purchase, milliseconds: number, moment: Instant): boolean =>
+  endsOf(purchase).some((endsAt) => endsAt <= moment && moment < endsAt + milliseconds);
 
 /** A refresh of a batch, and its outcome; null: it was not tried, because its bundle or package cannot be asked about. */
 interface Tried {

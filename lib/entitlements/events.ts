@@ -115,15 +115,23 @@ const deciding = (copies: PurchaseCopies): Line => {
   return isSome(paid) ? latest(paid) : last;
 };
 
+/** The line, marked as upgraded as the last signed of the copies that are. */
+const markedAs = (line: Line, copies: PurchaseCopies): Line => {
+  const marked = copies.filter(({ standing }) => standing === "expired");
+  if (!isSome(marked) || line.standing === "expired") return line;
+  const { standing, verifiedAt } = latest(marked);
+  return { ...line, standing, verifiedAt };
+};
+
 /**
  * The deciding copy. A subscription period starts at the earliest start of its copies, and carries a refund of any of
- * them.
+ * them, and the mark of an upgrade: a restored copy lacks either, however late it is signed.
  */
 const decided = (copies: PurchaseCopies): Line => {
   const [first] = copies;
   if (copies.length === 1) return first;
-  const line = deciding(copies);
-  if (line.nature !== "auto_renewable") return line;
+  if (first.nature !== "auto_renewable") return deciding(copies);
+  const line = markedAs(deciding(copies), copies);
   const startsAt = Math.min(...copies.map((copy) => copy.startsAt ?? Infinity));
   const refunded = copies.filter(wasRefunded);
   if (!isSome(refunded)) return { ...line, startsAt };

@@ -1,7 +1,7 @@
 import { DAY } from "../duration.ts";
 import { placedAccesses } from "./access.ts";
 import type { Catalog, CatalogProduct, ProductReference } from "./catalog.ts";
-import { countingOf, eventsOf, lastEnd, type PurchaseEvent } from "./events.ts";
+import { countingOf, eventsOf, type PurchaseEvent } from "./events.ts";
 import { grantsAccess } from "./grants.ts";
 import type { Holding } from "./holding.ts";
 import { momentAt } from "./moment.ts";
@@ -54,35 +54,23 @@ export const withUnmapped = (catalog: Catalog): Catalog => {
 const leewayOf = (renewal: Renewal | null): number =>
   renewal === null || (renewal.willRenew && !renewal.isInBillingRetry) ? INACTIVE_LEEWAY : 0;
 
-/** Whether the store has marked a period as upgraded, under any of its ids: a restored copy may lack the mark. */
-const isMarked = ({ copies }: PurchaseEvent): boolean =>
-  copies.some(({ standing }) => standing === "expired");
-
-/**
- * Whether a period came after a renewal info that names an earlier end, and ran: it was signed since, and under none of its ids upgraded, or
- * refunded before. A year that was left for a month ends later than that month's renewals, and a restored copy of it may lack its
- * refund or its mark.
- */
-const cameAfter = (event: PurchaseEvent, { signedAt }: Renewal): boolean =>
-  !isMarked(event) &&
-  !neverBegan(event.line) &&
-  event.copies.some(({ verifiedAt }) => verifiedAt >= signedAt) &&
-  event.copies.every(
-    ({ revokedAt, revokedSince }) => Math.min(revokedAt ?? Infinity, revokedSince ?? Infinity) >= signedAt,
-  );
+/** Whether the store has marked a period as upgraded. */
+const isMarked = ({ line }: PurchaseEvent): boolean => line.standing === "expired";
 
 /** Whether a renewal info was signed so long before another lineage replaced the purchase that the period it names had begun by then. */
-const isOfReplaced = ({ signedAt }: Renewal, { replacedAt }: Purchase): boolean =>
-  replacedAt !== null && signedAt + CHARGED_AHEAD_MILLISECONDS <= replacedAt;
+const isOfReplaced = ({ signedAt }: Renewal, { replacedAt }: Purchase, now: Instant): boolean =>
+  replacedAt !== null && replacedAt <= now && signedAt + CHARGED_AHEAD_MILLISECONDS <= replacedAt;
 
-/** Whether the App Store's renewal info names the end of a period of which no transaction is known, or a grace period after it. */
+/**
+ * Whether the App Store's renewal info names the end of a period of which no transaction is known, or a grace period after it. Nothing
+ * else that is known shows that this period is over: a year may end later, and be a restored copy of what was left for it.
+ */
 const isRenewedUnseen = (now: Instant, purchase: Purchase, all: readonly Line[]): boolean => {
   const { renewal } = purchase;
   const named = untoldEndOf(renewal, all);
-  if (named === null || renewal === null || isOfReplaced(renewal, purchase)) return false;
-  const hasGoneOn = eventsOf(all).some((event) => lastEnd(event) > named && cameAfter(event, renewal));
+  if (named === null || renewal === null || isOfReplaced(renewal, purchase, now)) return false;
   const paid = renewal.isInBillingRetry ? 0 : named + leewayOf(renewal);
-  return !hasGoneOn && Math.max(paid, graceEndOf(named, renewal) ?? 0) > now;
+  return Math.max(paid, graceEndOf(named, renewal) ?? 0) > now;
 };
 
 /** Whether the period that began last is marked as upgraded, and nothing is known of the upgrade that runs in its place. */

@@ -35,22 +35,25 @@ const EVENTS_KEPT = 100;
 
 /**
  * Newest copies kept per event, of those ever refunded and of the others. The last signed of each, the last signed that is marked as
- * upgraded, and the first signed of the last refund, are kept too.
+ * upgraded, and the first signed of the last refund, are kept too; and the oldest of all, which is the purchase's own: it is what is
+ * refunded, and its refund may be told after the reversal.
  */
 const COPIES_KEPT = 32;
 
 const boundedCopies = ({ copies }: PurchaseEvent): readonly Line[] => {
   if (copies.length <= COPIES_KEPT) return copies;
   const newest = copies.toSorted(newestCopyFirst);
-  return [true, false].flatMap((refunded) => {
+  const oldest = newest.slice(-1);
+  const kept = [true, false].flatMap((refunded) => {
     const [first, ...others] = newest.filter(({ revokedSince }) => (revokedSince !== null) === refunded);
     if (first === undefined) return [];
     const lastSigned = others.reduce(laterLine, first);
     const refund = lastRefunded([first, ...others]) ?? first;
     const marked = [first, ...others].filter(({ standing }) => standing === "expired");
     const lastMarked = marked.reduce(laterLine, marked[0] ?? first);
-    return [...new Set([...[first, ...others].slice(0, COPIES_KEPT), lastSigned, lastMarked, refund])];
+    return [...[first, ...others].slice(0, COPIES_KEPT), lastSigned, lastMarked, refund];
   });
+  return [...new Set([...kept, ...oldest])];
 };
 
 const endOf = ({ endsAt }: Line): number => endsAt ?? Infinity;

@@ -1,5 +1,6 @@
 import { HOUR } from "../duration.ts";
 import { compare } from "../order.ts";
+import { CLOCK_TOLERANCE_MILLISECONDS } from "./moment.ts";
 import type { Line } from "./purchase.ts";
 import type { Renewal } from "./renewal.ts";
 import type { Instant } from "./time.ts";
@@ -24,7 +25,7 @@ export const beganLast = (periods: readonly Line[]): Line | undefined =>
   periods.toSorted((a, b) => compare(beganBy(a), beganBy(b))).at(-1);
 
 /** Whether it reports a failed payment, by its words or by a grace period. */
-const reportsFailure = ({ isInBillingRetry, isInGrace, graceEndsAt }: Renewal): boolean =>
+export const reportsFailure = ({ isInBillingRetry, isInGrace, graceEndsAt }: Renewal): boolean =>
   isInBillingRetry || isInGrace || graceEndsAt !== null;
 
 /**
@@ -50,13 +51,15 @@ export const periodOf = (renewal: Renewal, lines: readonly Line[]): Line | undef
 };
 
 /**
- * End that a renewal info names, of whose period no transaction is known; null: there is none.
+ * End that a renewal info names, of whose period no transaction is known; null: there is none. Ends within a minute of each other are one.
  *
  * @param lines of the lineage, or copies of its events
  */
 export const untoldEndOf = (renewal: Renewal | null, lines: readonly Line[]): Instant | null => {
   const named = renewal?.periodEndsAt ?? null;
-  return named === null || lines.some((line) => isPeriod(line) && line.endsAt === named) ? null : named;
+  const isTold = (line: Line): boolean =>
+    isPeriod(line) && Math.abs((line.endsAt ?? Infinity) - (named ?? 0)) <= CLOCK_TOLERANCE_MILLISECONDS;
+  return named === null || lines.some(isTold) ? null : named;
 };
 
 /** Whether a period was refunded before the start of another and given back: the other may be a separate purchase, and no upgrade. */

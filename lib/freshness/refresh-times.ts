@@ -1,6 +1,14 @@
 import { DAY, HOUR, MINUTE, SECOND } from "../duration.ts";
 import { eventLines, eventsOf, type PurchaseEvent } from "../entitlements/events.ts";
-import { beganBy, beganLast, isPeriod, periodOf, untoldEndOf } from "../entitlements/periods.ts";
+import {
+  beganBy,
+  beganLast,
+  CHARGED_AHEAD_MILLISECONDS,
+  isPeriod,
+  periodOf,
+  reportsFailure,
+  untoldEndOf,
+} from "../entitlements/periods.ts";
 import { isRevoked, type Line, type Purchase } from "../entitlements/purchase.ts";
 import {
   BILLING_RETRY_MILLISECONDS,
@@ -154,22 +162,30 @@ const ofEnd = (endsAt: Instant, renewal: Renewal | null, after: Instant): readon
 
 /**
  * Times to ask about a period that only the renewal info names, whatever else the lineage has: soon, and daily until that end; and after
- * it, if nothing that is known ends later.
+ * it, if nothing that is known ends later. Daily from the first known start, which no answer moves: the named end may be the next attempt
+ * to charge a payment that failed.
+ *
+ * @param wasNamed whether the end was named before, so that the store has been asked, or is to be
  */
 const ofUntold = (
   periods: readonly Line[],
   renewal: Renewal | null,
   after: Instant,
-  asked: Instant | null,
+  wasNamed: boolean,
 ): readonly Refresh[] => {
   const named = untoldEndOf(renewal, periods);
   if (named === null || renewal === null) return [];
-  const at = asked === null ? denseAfter(renewal.signedAt, after) : nextDaily(named, after);
+  const first = Math.min(named, ...periods.map(({ startsAt }) => startsAt ?? named));
+  const at = wasNamed ? nextDaily(first, after) : denseAfter(renewal.signedAt, after);
   const mayRun = (period: Line): boolean => period.standing !== "expired" && !isRevoked(period);
   const isLast = periods.every((period) => (mayRun(period) ? (period.endsAt ?? 0) : beganBy(period)) < named);
+  const over = Math.max(after, named);
+  const ofItsEnd = reportsFailure(renewal)
+    ? upTo(named + KEPT_AFTER_END, nextDaily(first, over), "renewal")
+    : ofEnd(named, renewal, over);
   return [
     ...(renewal.isInBillingRetry ? [] : upTo(named, at, "renewal-unseen")),
-    ...(isLast ? ofEnd(named, renewal, Math.max(after, named)) : []),
+    ...(isLast ? ofItsEnd : []),
   ];
 };
 
@@ -223,6 +239,32 @@ const ofUpgrade = (
   return upTo(period.endsAt ?? 0, at, "upgrade");
 };
 
+/**
+ * A renewal that is charged ahead begins after an upgrade that was bought since, and overtook it. Where nothing is known of the period
+ * before both, it looks like a change of plan that took the upgrade's place, until a renewal info tells which of them runs.
+ */
+const ofOvertaking = (
+  periods: readonly Line[],
+  renewal: Renewal | null,
+  after: Instant,
+  asked: Instant | null,
+): readonly Refresh[] => {
+  const saidAt = ({ startsAt, verifiedAt }: Line): Instant => Math.min(startsAt ?? 0, verifiedAt);
+  const doubtful = periods.filter((earlier) =>
+    periods.some(
+      (later) =>
+        later.productIdentifier !== earlier.productIdentifier &&
+        beganBy(later) > beganBy(earlier) &&
+        beganBy(later) <= beganBy(earlier) + CHARGED_AHEAD_MILLISECONDS &&
+        (earlier.endsAt ?? 0) > beganBy(later) &&
+        (renewal === null || renewal.signedAt < Math.max(saidAt(earlier), saidAt(later))),
+    ),
+  );
+  if (asked !== null || doubtful.length === 0) return [];
+  const signedAt = Math.max(...periods.map(({ verifiedAt }) => verifiedAt));
+  return upTo(signedAt + 6 * HOUR, denseAfter(signedAt, after), "upgrade");
+};
+
 /** The period that began last, if it is upgraded, and its upgrade unknown: nothing that runs ends later. */
 const withoutItsUpgrade = (known: readonly Line[], running: readonly Line[]): readonly Line[] => {
   const last = beganLast(known);
@@ -260,6 +302,12 @@ const ofSubscription = (
       ofRunningPeriod(period, period.endsAt ?? 0, saidOf(period), after, asked),
     ),
     ...periods.flatMap((period) => ofUpgrade(period, periods, after, asked)),
+    ...ofOvertaking(
+      periods.filter((period) => !isRevoked(period)),
+      renewal,
+      after,
+      asked,
+    ),
     // Its refund may be reversed, whatever was bought since.
     ...periods
       .filter((period) => period !== last && isRevoked(period) && (period.endsAt ?? 0) > after)
@@ -324,11 +372,15 @@ const ofIosStore = (
   { lines, renewal }: Purchase,
   after: Instant,
   asked: Instant | null,
+  before: Purchase | null,
 ): readonly Refresh[] => {
+  const periods = lines.filter(isPeriod);
+  const wasNamed =
+    before !== null && untoldEndOf(before.renewal, before.lines) === untoldEndOf(renewal, periods);
   const standing = eventLines(lines);
   return [
     ...ofSubscription(standing, renewal, after, asked),
-    ...ofUntold(lines.filter(isPeriod), renewal, after, asked),
+    ...ofUntold(periods, renewal, after, asked !== null || wasNamed),
     ...standing.flatMap((line) => [...ofOneTime(line, after), ...ofWithdrawnRefund(line, after)]),
     ...eventsOf(lines).flatMap((event) => ofDispute(event, after, asked)),
   ];
@@ -374,15 +426,19 @@ const ofAndroidStore = (purchase: Purchase, after: Instant): readonly Refresh[] 
  * @param after last time at which the store answered, or failed to
  * @param asked time of the question that the facts answer: what the answer signed anew must not bring the next question nearer;
  * null: the facts came by themselves
+ * @param before the facts known before, of which a refresh is queued; null: there are none
  */
 export const nextRefresh = (
   purchase: Purchase,
   after: Instant,
   asked: Instant | null = null,
+  before: Purchase | null = null,
 ): Refresh | null => {
   if (purchase.environment === "xcode") return null;
   const all =
-    purchase.store === "ios-store" ? ofIosStore(purchase, after, asked) : ofAndroidStore(purchase, after);
+    purchase.store === "ios-store"
+      ? ofIosStore(purchase, after, asked, before)
+      : ofAndroidStore(purchase, after);
   return all
     .filter(({ at }) => isInstant(at))
     .reduce<Refresh | null>((first, one) => (first === null || one.at < first.at ? one : first), null);
@@ -412,9 +468,12 @@ export const isWordOfEnd = ({ lines, renewal }: Purchase, before: Purchase): boo
   );
 };
 
-/** Last end of a purchase's lines; 0: none has one. */
-export const lastEnd = ({ lines }: Purchase): Instant =>
-  Math.max(0, ...lines.map(({ endsAt }) => endsAt ?? 0));
+/** Ends of a purchase's lines, and the end that only its renewal info names. */
+export const endsOf = ({ lines, renewal }: Purchase): readonly Instant[] =>
+  [...lines.map(({ endsAt }) => endsAt), untoldEndOf(renewal, lines)].filter((end) => end !== null);
+
+/** Last end of a purchase; 0: it has none. */
+export const lastEnd = (purchase: Purchase): Instant => Math.max(0, ...endsOf(purchase));
 
 /** Whether a purchase ended at least 60 days ago: so long, stores know what has ended. False where nothing has an end. */
 export const endedLongAgo = (purchase: Purchase, moment: Instant): boolean =>

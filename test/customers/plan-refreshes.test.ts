@@ -73,6 +73,27 @@ describe("an iOS purchase's first facts", () => {
   });
 });
 
+describe("an iOS purchase whose renewal info names an end of which nothing is told", () => {
+  const NAMED = END + 30 * DAY;
+  const untold = (signedAt: number, verifiedAt = signedAt, periodEndsAt = NAMED) =>
+    aPurchase({ lines: [aLine({ verifiedAt })], renewal: aRenewal({ periodEndsAt, signedAt }) });
+  const daily = NOW + DAY / 2;
+  const asked = stored(untold(NOW), { refreshAt: daily, bundleIdentifier: BUNDLE });
+  const refreshOf = (facts: Purchase, ...known: StoredPurchase[]) =>
+    written([facts], from(APPLE), ...known).map(({ refreshAt }) => refreshAt);
+
+  test("is asked about at once, where it is new, or names another end", () => {
+    expect(refreshOf(untold(NOW))).toEqual([NOW + 5000]);
+    expect(refreshOf(untold(NOW, NOW, NAMED + DAY), asked)).toEqual([NOW + 5000]);
+  });
+  test("is not asked about sooner, whatever the app signs anew and sends", () => {
+    for (const minutes of [0, 1, 5, 30]) {
+      const sent = NOW + minutes * 60_000 + 1;
+      for (const facts of [untold(sent), untold(NOW, sent)]) expect(refreshOf(facts, asked)).toEqual([daily]);
+    }
+  });
+});
+
 test("an Android purchase's first facts set its refresh, with its token; it has no bundle", () => {
   expect(written([android()], from(GOOGLE))).toMatchObject([
     {

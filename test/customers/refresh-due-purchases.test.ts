@@ -8,7 +8,7 @@ import { createRefreshQueue } from "../../lib/table/refreshes.ts";
 import { accountId, purchaseKey } from "../../lib/identifiers.ts";
 import { assertInvariants } from "../support/invariants.ts";
 import { BUNDLE } from "../support/ios-store.ts";
-import { DAY, NOW } from "../support/purchases.ts";
+import { aRenewal, DAY, NOW } from "../support/purchases.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
 import { aName, createRefreshing, fromApple, queuedOf, recordedOf, type Refreshing } from "./refreshing.ts";
 import { owned } from "./world.ts";
@@ -449,6 +449,17 @@ describe("a refusal of one purchase, which may be for good", () => {
     due = await nextAt(NOW + DAY);
     expect(due).toBe(NOW - MINUTE + 2 * DAY);
     expect(await nextAt(NOW + 60 * DAY)).toBeUndefined();
+  });
+  test("is asked about as closely after an end that only its renewal info names", async () => {
+    const refreshing = createRefreshing(table);
+    const purchase = owned("0", { endsAt: NOW - 30 * DAY, verifiedAt: NOW - 30 * DAY });
+    const renewal = aRenewal({ periodEndsAt: NOW, signedAt: NOW - 30 * DAY });
+    const facts = { environment: "production", purchases: [{ ...purchase, renewal }] } as const;
+    await refreshing.world.at(NOW - DAY).store({ ...facts, origin: fromApple() });
+    refreshing.answering(() => REFUSED);
+    refreshing.clock.now = NOW + 3 * HOUR;
+    await refreshing.run();
+    expect(await queuedOf(refreshing.world)).toEqual({ 0: NOW + 3 * HOUR + 5 * MINUTE });
   });
   test("that is still running is asked about at its next step", async () => {
     const refreshing = createRefreshing(table);

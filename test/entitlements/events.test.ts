@@ -103,6 +103,33 @@ test("no copies are no event, and none of them decides", () => {
   expect(decidingCopies([])).toEqual([]);
 });
 
+describe("an upgraded period", () => {
+  const END = NOW + 300 * DAY;
+  const marked = (verifiedAt: number) => copy("1", { endsAt: END, standing: "expired", verifiedAt });
+  const restored = (verifiedAt: number, id = "2") => copy(id, { endsAt: END, verifiedAt });
+  test("ends where its mark was signed last, whatever lacks the mark, and is signed with it or since", () => {
+    for (const verifiedAt of [NOW - 1, NOW, NOW + DAY])
+      for (const id of ["0", "2"])
+        for (const copies of [
+          [marked(NOW), restored(verifiedAt, id)],
+          [restored(verifiedAt, id), marked(NOW)],
+        ])
+          expect(eventLines(copies)).toMatchObject([{ standing: "expired", endsAt: NOW, verifiedAt: NOW }]);
+    expect(eventLines([marked(NOW), { ...marked(NOW + 1), transactionIdentifier: "3" }])).toMatchObject([
+      { endsAt: NOW + 1 },
+    ]);
+  });
+  test("is none where the same transaction is signed without the mark", () => {
+    expect(eventLines([{ ...marked(NOW), standing: "entitled" }, restored(NOW - 1)])).toMatchObject([
+      { standing: "entitled", endsAt: END },
+    ]);
+  });
+  test("carries a refund of another copy", () => {
+    const refunded = { ...restored(NOW - 1), revokedAt: NOW - 2, refundedBy: NOW - 2, revokedSince: NOW - 1 };
+    expect(eventLines([marked(NOW), refunded])).toMatchObject([{ standing: "expired", revokedAt: NOW - 2 }]);
+  });
+});
+
 test("an event ends with the last end of its copies", () => {
   const event = (...ends: readonly (number | null)[]) => {
     const copies = ends.map((endsAt, index) => copy(String(index), { endsAt }));

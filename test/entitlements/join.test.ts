@@ -114,7 +114,7 @@ describe("iOS lineages", () => {
       expect(joined && lines(joined)).toEqual(months.flatMap(lines));
     }
   });
-  test("the copies of one event are bounded: the newest refunded ones, the first signed of the last refund and the newest others are kept", () => {
+  test("the copies of one event are bounded: the newest refunded ones, the first signed of the last refund, the newest others and the oldest are kept", () => {
     const copy = (index: number, revokedAt: number | null) =>
       aPurchase({
         lines: [
@@ -133,9 +133,9 @@ describe("iOS lineages", () => {
     const many = Array.from({ length: 40 }, (_, index) => [copy(index, null), copy(index, 1)]).flat();
     const [joined] = joinAll(many);
     const kept = joined === undefined ? [] : lines(joined);
-    expect(kept).toHaveLength(65);
+    expect(kept).toHaveLength(66);
     expect(kept).toEqual(
-      expect.arrayContaining(["kept 08", "kept 39", "refunded 00", "refunded 08", "refunded 39"]),
+      expect.arrayContaining(["kept 00", "kept 08", "kept 39", "refunded 00", "refunded 08", "refunded 39"]),
     );
     expect(joinAll(many.toReversed())).toEqual(joinAll(many));
   });
@@ -170,6 +170,26 @@ describe("iOS lineages", () => {
       const all = copies((index) => ({ purchasedAt: index, verifiedAt: 100 - index }));
       expect(keptOf(all)).toStrictEqual(["10", ...ids(18, 50)]);
     });
+    test("and the oldest, whose refund may be told after the reversal of it", () => {
+      const own = (verifiedAt: number, revokedAt: number | null) =>
+        aLine({
+          transactionIdentifier: "1",
+          event: "",
+          nature: "non_consumable",
+          startsAt: 1,
+          purchasedAt: 1,
+          endsAt: null,
+          verifiedAt,
+          revokedAt,
+        });
+      const restored = copies((index) => ({ purchasedAt: 10 + index, verifiedAt: 100 + index }));
+      const facts = [...restored, own(60, null), own(50, 40)].map((one) => aPurchase({ lines: [one] }));
+      const [joined] = joinAll(facts);
+      expect(joined?.lines.find(({ transactionIdentifier }) => transactionIdentifier === "1")).toMatchObject({
+        verifiedAt: 60,
+        revokedAt: null,
+      });
+    });
     test("and the one signed last of those that are marked as upgraded: a restored copy may lack the mark", () => {
       const all = copies((index) => ({
         nature: "auto_renewable",
@@ -179,12 +199,13 @@ describe("iOS lineages", () => {
         standing: index === 2 || index === 3 ? "expired" : "entitled",
       }));
       for (const order of [all, all.toReversed()])
-        expect(keptOf(order)).toStrictEqual(["13", ...ids(18, 50)]);
+        expect(keptOf(order)).toStrictEqual(["10", "13", ...ids(18, 50)]);
     });
-    test("of one purchase date, the 32 with the greatest ids are kept, in any order of facts", () => {
+    test("of one purchase date, the 32 with the greatest ids and the least are kept, in any order of facts", () => {
       const all = copies(() => ({ purchasedAt: 5, verifiedAt: 9 }));
       const mixed = [...all.slice(20).toReversed(), ...all.slice(0, 20)];
-      for (const order of [all, all.toReversed(), mixed]) expect(keptOf(order)).toEqual(ids(18, 50));
+      for (const order of [all, all.toReversed(), mixed])
+        expect(keptOf(order)).toEqual(["10", ...ids(18, 50)]);
     });
   });
   describe("nine copies of one event", () => {

@@ -1,5 +1,6 @@
 import {
   endedLongAgo,
+  endsOf,
   isLongOver,
   isWordOfEnd,
   lastEnd,
@@ -18,6 +19,15 @@ test("a purchase's last end is that of the line that ends last", () => {
   expect(lastEnd(ended())).toBe(END);
   expect(lastEnd(aPurchase({ lines: [lifetime] }))).toBe(0);
   expect(lastEnd(aPurchase({ lines: [] }))).toBe(0);
+});
+
+test("a purchase ends where only its renewal info says so, too", () => {
+  const named = (periodEndsAt: number | null) => ended({ renewal: aRenewal({ periodEndsAt }) });
+  expect(lastEnd(named(END + DAY))).toBe(END + DAY);
+  expect(endsOf(named(END + DAY)).toSorted((a, b) => a - b)).toEqual([NOW, END, END + DAY]);
+  for (const one of [named(END), named(null)]) expect(endsOf(one)).toHaveLength(2);
+  expect(isLongOver(named(END + 300 * DAY), END + 360 * DAY - 1)).toBe(false);
+  expect(isLongOver(named(END + 300 * DAY), END + 360 * DAY)).toBe(true);
 });
 
 test("a purchase was last heard of when it was verified, or its renewal info was signed", () => {

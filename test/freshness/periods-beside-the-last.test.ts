@@ -102,6 +102,51 @@ describe("a period that ends after the one that began last", () => {
   });
 });
 
+describe("a renewal that was charged ahead, and another product bought before it began, of which one overtook the other", () => {
+  const hour = DAY / 24;
+  const year = (startsAt: number, more: Partial<Line> = {}): Line =>
+    aLine({
+      transactionIdentifier: "2",
+      event: "w2",
+      productIdentifier: "year",
+      startsAt,
+      endsAt: startsAt + 365 * DAY,
+      verifiedAt: NOW,
+      ...more,
+    });
+  const month = aLine({
+    transactionIdentifier: "1",
+    event: "w1",
+    startsAt: NOW + 16 * hour,
+    endsAt: NOW + 30 * DAY + 16 * hour,
+    verifiedAt: NOW,
+  });
+  const next = (bought: Line, renewal: Renewal | null = null, after = NOW, asked: number | null = null) =>
+    nextRefresh(aPurchase({ lines: [month, bought], renewal }), after, asked);
+  const soon = { at: NOW + 5000, because: "upgrade" };
+  test("are asked about at once, and closely for six hours without an answer", () => {
+    expect(next(year(NOW))).toEqual(soon);
+    expect(next(year(NOW), null, NOW + hour)).toEqual({ at: NOW + 6 * hour, because: "upgrade" });
+    expect(next(year(NOW), null, NOW + 6 * hour)?.because).not.toBe("upgrade");
+    expect(next(year(NOW + 16 * hour - 2 * DAY))).toEqual(soon);
+  });
+  test("also where the renewal info is older than the later charge", () => {
+    const renewal = (signedAt: number) => aRenewal({ periodEndsAt: null, signedAt });
+    expect(next(year(NOW), renewal(NOW - 1))).toEqual(soon);
+    expect(next(year(NOW), renewal(NOW))?.because).not.toBe("upgrade");
+  });
+  test.each<[what: string, bought: Line, asked: number | null]>([
+    ["the store has answered", year(NOW), NOW],
+    ["they began together", year(NOW + 16 * hour), null],
+    ["more than two days lie between them", year(NOW + 16 * hour - 2 * DAY - 1), null],
+    ["one was over when the other began", year(NOW, { endsAt: NOW + 16 * hour }), null],
+    ["they are of one product", year(NOW, { productIdentifier: month.productIdentifier }), null],
+    ["one of them is refunded", year(NOW, { revokedAt: NOW, refundedBy: NOW, revokedSince: NOW }), null],
+  ])("are not where %s", (_, bought, asked) => {
+    expect(next(bought, null, NOW, asked)?.because).not.toBe("upgrade");
+  });
+});
+
 test("a subscription's times are those of its periods, whatever else its lineage has", () => {
   const period = aLine({ transactionIdentifier: "1", event: "w1" });
   const pass = aLine({ transactionIdentifier: "2", event: "w2", nature: "consumable", startsAt: NOW + DAY });

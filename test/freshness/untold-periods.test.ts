@@ -112,7 +112,10 @@ describe("the end that only the renewal info names", () => {
     expect(at(NAMED + 60 * DAY, over)).toBeNull();
   });
   test("is followed while its payment is retried", () => {
-    expect(at(NAMED + HOUR, over, { isInBillingRetry: true })?.at).toBe(NAMED + 6 * HOUR);
+    const next = at(NAMED + HOUR, over, { isInBillingRetry: true });
+    expect(next?.because).toBe("renewal");
+    expect(next?.at).toBeLessThanOrEqual(NAMED + HOUR + DAY);
+    expect(at(NAMED + 60 * DAY, over, { isInBillingRetry: true })).toBeNull();
   });
   test("is followed sparsely once the store has said that it was the last", () => {
     const because = "return";
@@ -127,5 +130,38 @@ describe("the end that only the renewal info names", () => {
       ...refundedAt(NAMED + DAY),
     };
     expect(at(NAMED + DAY, [...over, next], { willRenew: false })?.because).toBe("refund");
+  });
+});
+
+test("a payment that failed is asked about daily, wherever each answer moves its next attempt", () => {
+  const END = NOW + 10 * DAY;
+  for (const hours of [1, 6, 12])
+    for (const said of [{ isInBillingRetry: true }, { graceEndsAt: END + 16 * DAY }]) {
+      let asked = 0;
+      for (let at = END + DAY; at < END + 15 * DAY; asked += 1) {
+        const periodEndsAt = at + hours * HOUR;
+        const next = nextRefresh(untold([MONTH], { ...said, periodEndsAt, signedAt: at }), at, at);
+        at = next?.at ?? Infinity;
+      }
+      // Daily by the known end, and by the one that is named before it.
+      expect(asked).toBeLessThanOrEqual(2 * 14 + 2);
+    }
+});
+
+describe("an end that was named before", () => {
+  const before = untold([YEAR]);
+  const brought = (minutes: number) =>
+    untold([YEAR, { ...MONTH, verifiedAt: NOW + minutes * 60 * SECOND }], { signedAt: NOW });
+  test("is asked about daily, whatever the app signs anew", () => {
+    const heard = NOW + 5 * 60 * SECOND;
+    expect(nextRefresh(brought(5), heard, null, before)?.at).toBe(NOW + DAY);
+    // Without what was known before, it is asked about closely.
+    expect(nextRefresh(brought(5), heard)?.at).toBe(NOW + 10 * 60 * SECOND);
+  });
+  test("is not where it is another one", () => {
+    const other = untold([YEAR], { periodEndsAt: NAMED + 7 * DAY });
+    const known = aPurchase({ lines: [aLine(YEAR)] });
+    for (const one of [other, known])
+      expect(nextRefresh(brought(0), NOW, null, one)?.at).toBe(NOW + 5 * SECOND);
   });
 });

@@ -481,11 +481,17 @@ const eventOf = (ids: readonly Copy[]): Event => {
   if (fact === undefined) throw new RangeError("Nothing was signed.");
   const refunds = ids.map(({ revokedLast }) => revokedLast);
   const refundsOfFact = ids.filter(({ latest }) => latest === fact).map(({ revokedLast }) => revokedLast);
-  const { type, end, revokedAt, upgraded, signedAt } = fact;
+  // A restored copy of a period lacks the mark of its upgrade, however late it is signed.
+  const marked = fact.type === "subscription" ? ids.filter(({ latest }) => latest.upgraded) : [];
+  const asMarked =
+    marked.length === 0 || fact.upgraded
+      ? fact
+      : { ...fact, upgraded: true, signedAt: latestSigned(marked.map(({ latest }) => latest)).signedAt };
+  const { type, end, revokedAt, upgraded, signedAt } = asMarked;
   const natural = type === "subscription" ? end : null;
   const units = unitsOf(fact);
   return {
-    fact,
+    fact: asMarked,
     start:
       type === "subscription"
         ? Math.min(...ids.map(({ latest }) => latest.start))
@@ -1285,20 +1291,11 @@ const mayRunUnseen = (
     const leeway = renewal === undefined || (renewal.renews && !renewal.inRetry) ? 86_400_000 : 0;
     const replacedAt = replacementOf(lineage, everything)?.at ?? -Infinity;
     // What was named so long before had begun when another lineage replaced this one.
-    if (renewal !== undefined && named !== null && renewal.signedAt + AHEAD > replacedAt) {
-      // What was upgraded under any id, or refunded before, is older than what the store named.
-      const isSeen = ids.some((copies) => {
-        const event = eventOf(copies);
-        const isOlder = copies.some(
-          ({ latest, revokedSince }) =>
-            [latest.revokedAt, revokedSince].some((at) => at !== null && at < renewal.signedAt) ||
-            latest.upgraded,
-        );
-        const ends = copies.map(({ latest }) => latest.end ?? Infinity);
-        const isSignedSince = copies.some(({ latest }) => latest.signedAt >= renewal.signedAt);
-        const mayHide = isSignedSince && !isOlder && !neverRan(event);
-        return ends.includes(named) || (Math.max(...ends) > named && mayHide);
-      });
+    const isOfReplaced = replacedAt <= moment && (renewal?.signedAt ?? 0) + AHEAD <= replacedAt;
+    if (renewal !== undefined && named !== null && !isOfReplaced) {
+      const isSeen = ids.some((copies) =>
+        copies.some(({ latest }) => Math.abs((latest.end ?? Infinity) - named) <= CLOCKS),
+      );
       const lasts = Math.max(renewal.inRetry ? 0 : named + leeway, graceEndOf(named, renewal) ?? 0);
       if (!isSeen && lasts > moment) return true;
     }
