@@ -78,6 +78,12 @@ const FIRST_PERIOD = 4 * HOUR;
 const LONGEST_PERIOD = 7 * DAY;
 
 /**
+ * The last period begins at most so long before the present. Google is asked about what was voided in a period until an answer is later than
+ * its end: behind one voided purchase that is read again for weeks, a last period of a week would have all of them asked about hourly.
+ */
+const LAST_PERIOD = 4 * HOUR;
+
+/**
  * Reads one list from its watermark to the present, period by period.
  *
  * @param read reads a period; from and to are both included
@@ -96,7 +102,8 @@ const sweepOne = async (
   let [found, isLeft] = [0, false];
   for (let period = FIRST_PERIOD; from < present; period = Math.min(2 * period, LONGEST_PERIOD)) {
     if (now() >= until) return { found, behind: 1 };
-    const to = Math.min(from + period, present);
+    const isLast = from >= present - LAST_PERIOD;
+    const to = isLast ? present : Math.min(from + period, present - LAST_PERIOD);
     const outcome = await read(from, to);
     found += outcome.found;
     if (outcome.outcome === "stopped") return { found, behind: 1 };

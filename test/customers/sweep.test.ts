@@ -91,11 +91,11 @@ const aSweep = (applications: readonly ApplicationId[] = [aName()]) => {
 };
 
 describe("a list", () => {
-  test("that was never read is read as far back as the store keeps it, a week at a time at most", async () => {
+  test("that was never read is read as far back as the store keeps it, a week at a time at most, and the last hours by themselves", async () => {
     const sweep = aSweep();
-    expect(await sweep.run()).toEqual({ found: 9, behind: 0 });
+    expect(await sweep.run()).toEqual({ found: 10, behind: 0 });
     const hours = sweep.periods.map(([, from, to]) => (to - from) / HOUR);
-    expect(hours.slice(0, -1)).toEqual([4, 8, 16, 32, 64, 128, 168, 168]);
+    expect(hours).toEqual([4, 8, 16, 32, 64, 128, 168, 168, 127, 4]);
     expect(sweep.periods[0]?.[1]).toBe(PRESENT - FURTHEST);
     expect(sweep.periods.slice(1).map(([, from]) => from)).toEqual(
       sweep.periods.slice(0, -1).map(([, , to]) => to),
@@ -229,7 +229,7 @@ describe("a failure of one application", () => {
     const report = await sweep.run(undefined, undefined, (identifier) =>
       identifier === one ? Promise.reject(failure) : Promise.resolve(anApplication(identifier)),
     );
-    expect(report).toEqual({ found: 9, behind: 1 });
+    expect(report).toEqual({ found: 10, behind: 1 });
     expect(sweep.failures).toEqual([failure]);
   });
 });
@@ -296,6 +296,39 @@ const aPackage = async (...pages: readonly VoidedPurchasesAnswer[]) => {
       owned.set(token, purchase);
       return world.store({ environment, purchases: [purchase] }, byCredential("user-1"));
     },
+    /** Sweeps at a time, with the list's answers, and whether the store knows a purchase. */
+    sweepAt: (
+      moment: Instant,
+      listed: (period: VoidedPeriod) => VoidedPurchasesAnswer,
+      isKnown: (purchaseToken: string) => boolean,
+    ) => {
+      const at = world.at(moment);
+      return sweepAndroidStoreRefunds(
+        {
+          ...at.factStore,
+          directory,
+          androidStore: {
+            ...androidStore,
+            voidedPurchases: (_, period) => Promise.resolve(listed(period)),
+            lookUp: async (...question) => {
+              const answer = isKnown(question[1].purchaseToken)
+                ? await androidStore.lookUp(...question)
+                : ({ outcome: "rejected", status: 404, reason: "purchaseTokenNotFound" } as const);
+              return answer.outcome === "verified"
+                ? { ...answer, purchase: verifiedAs(answer.purchase, moment) }
+                : answer;
+            },
+          },
+          acknowledgements: { remove: () => Promise.resolve() },
+          watermarks: createWatermarks(table),
+          applications: () => Promise.resolve([application.identifier]),
+          onFailure: (error) => {
+            throw error;
+          },
+        },
+        Infinity,
+      );
+    },
     sweep: (
       lookUp: AndroidStore["lookUp"] = androidStore.lookUp,
       { now = world.factStore.now, until = Infinity }: { now?: () => Instant; until?: Instant } = {},
@@ -317,6 +350,8 @@ const aPackage = async (...pages: readonly VoidedPurchasesAnswer[]) => {
       ),
   };
 };
+
+type VoidedPeriod = Parameters<AndroidStore["voidedPurchases"]>[1];
 
 const page = (next: string | null, ...purchaseTokens: readonly string[]): VoidedPurchasesAnswer => ({
   outcome: "answered",
@@ -382,6 +417,37 @@ describe("the list of voided purchases", () => {
     const report = await swept.sweep(() => Promise.resolve({ outcome: "gone", status: 410, reason: null }));
     expect(report).toEqual({ found: 1, behind: 1 });
     expect(await swept.markOf()).toBe(PRESENT - HOUR);
+  });
+  test("asks about each purchase for some hours, also while it is read again for another one", async () => {
+    const stuck = "unknown to it";
+    const asked = new Map<string, number>();
+    const start = NOW - 40 * HOUR;
+    const swept = await aPackage();
+    await createWatermarks(table).raise(swept.swept, start);
+    await swept.own(stuck, "production", start - HOUR);
+    // One is voided every hour, and its subscription goes on.
+    const tokens = Array.from({ length: 30 }, (_, hour) => `voided ${hour}`);
+    for (const token of tokens) await swept.own(token, "production", start - HOUR);
+    for (let hour = 0; hour < 40; hour += 1) {
+      const now = start + (hour + 1) * HOUR;
+      const listed = ({ from, to }: VoidedPeriod): VoidedPurchasesAnswer => {
+        const inside = (at: Instant) => from <= at && at <= to;
+        return page(
+          null,
+          ...[
+            ...(inside(start) ? [stuck] : []),
+            ...tokens.filter((_, index) => inside(start + index * HOUR + HOUR / 2)),
+          ],
+        );
+      };
+      await swept.sweepAt(now, listed, (purchaseToken) => {
+        asked.set(purchaseToken, (asked.get(purchaseToken) ?? 0) + 1);
+        return purchaseToken !== stuck;
+      });
+    }
+    expect(asked.get(stuck)).toBe(40);
+    for (const token of tokens) expect(asked.get(token)).toBeGreaterThanOrEqual(3);
+    for (const token of tokens) expect(asked.get(token)).toBeLessThanOrEqual(8);
   });
   test("starts no look-up once time is up", async () => {
     const swept = await aPackage(page(null, "first", TOKEN));
