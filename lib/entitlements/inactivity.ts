@@ -1,4 +1,4 @@
-import { DAY } from "../duration.ts";
+import { DAY, MINUTE } from "../duration.ts";
 import { placedAccesses } from "./access.ts";
 import type { Catalog, CatalogProduct, ProductReference } from "./catalog.ts";
 import { countingOf, eventsOf, type PurchaseEvent } from "./events.ts";
@@ -161,6 +161,21 @@ const isReplacedUnseen = (now: Instant, { isReplaced, replacedBy, lines }: Purch
   replacedBy === null &&
   lines.some(({ endsAt }) => (endsAt ?? 0) + REPLACED_UNSEEN > now);
 
+/** Time after an answer of Google's for which a payment that it calls missing counts as missing. */
+const HELD_KNOWN = 10 * MINUTE;
+
+/**
+ * Whether Google has said that a subscription is held or paused, and not just now: the payment may have recovered, and its notification
+ * been lost. A link that brings the purchase itself has just asked.
+ */
+const isHeldUnheard = (now: Instant, { store, replacedBy, lines }: Purchase): boolean =>
+  store === "android-store" &&
+  replacedBy === null &&
+  lines.some(
+    ({ standing, verifiedAt }) =>
+      (standing === "billing_retry" || standing === "paused") && verifiedAt + HELD_KNOWN <= now,
+  );
+
 /**
  * Whether any of the holdings may give access now, or has been paid for and gives it later: by the catalog, or by one that mapped
  * them. What is not known to be over counts, so that a payer's customer is never given to another account.
@@ -173,9 +188,14 @@ export const mayBeActive = (now: Instant, holdings: readonly Holding[], catalog:
     ) ||
     holdings.some(({ purchase }) => {
       const periods = purchase.store === "ios-store" ? purchase.lines.filter(isPeriod) : [];
-      return [isRenewedUnseen, isUpgradedUnseen, isUnended, mayRenewAfterRefund, isReplacedUnseen].some(
-        (mayRun) => mayRun(now, purchase, periods),
-      );
+      return [
+        isRenewedUnseen,
+        isUpgradedUnseen,
+        isUnended,
+        mayRenewAfterRefund,
+        isReplacedUnseen,
+        isHeldUnheard,
+      ].some((mayRun) => mayRun(now, purchase, periods));
     })
   );
 };

@@ -9,7 +9,7 @@ import {
   reportsFailure,
   untoldEndOf,
 } from "../entitlements/periods.ts";
-import { isRevoked, type Line, type Purchase } from "../entitlements/purchase.ts";
+import { isOverAt, isRevoked, type Line, type Purchase } from "../entitlements/purchase.ts";
 import {
   BILLING_RETRY_MILLISECONDS,
   graceEndOf,
@@ -392,7 +392,8 @@ const ofAndroidStore = (purchase: Purchase, after: Instant): readonly Refresh[] 
   if (lines.length === 0) return [{ at: Math.max(verifiedAt, after) + PAYMENT_STEP, because: "payment" }];
   // Refunds of one-time purchases are on the store's list of voided purchases.
   const subscribed = lines.filter(({ nature }) => nature === "auto_renewable");
-  const running = subscribed.filter(({ standing }) => standing !== "expired");
+  // Google calls a prepaid plan active after its end, too.
+  const running = subscribed.filter((line) => !isOverAt(line, line.verifiedAt));
   const endOf = (line: Line): Instant => line.endsAt ?? line.verifiedAt;
   /** Latest step where the store says that access has stopped, and names an end that is yet to come. */
   const latestOf = (line: Line): Instant =>

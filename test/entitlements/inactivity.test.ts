@@ -364,6 +364,27 @@ describe("a refunded period that is to renew, or may be", () => {
   });
 });
 
+describe("a subscription of Google's whose payment is missing", () => {
+  const held = (standing: Line["standing"], store: Purchase["store"] = "android-store") => ({
+    ...aPurchase({ lines: [plan("1", NOW - 35 * DAY, NOW - 5 * DAY, { standing, verifiedAt: NOW })] }),
+    store,
+  });
+  test.each(["billing_retry", "paused"] as const)(
+    "is inactive for ten minutes after Google has said so: %s; then its recovery may be unheard",
+    (standing) => {
+      for (const moment of [NOW, NOW + 10 * MINUTE - 1]) expect(active(moment, held(standing))).toBe(false);
+      for (const moment of [NOW + 10 * MINUTE, NOW + DAY]) expect(active(moment, held(standing))).toBe(true);
+      expect(active(NOW + DAY, held(standing, "ios-store"))).toBe(false);
+    },
+  );
+  test("is inactive where Google has said that it is over", () => {
+    expect(active(NOW + DAY, held("expired"))).toBe(false);
+  });
+  test("is inactive where another purchase took its place", () => {
+    expect(active(NOW + DAY, { ...held("paused"), replacedBy: purchaseKey("9") })).toBe(false);
+  });
+});
+
 describe("a purchase that Google says was replaced", () => {
   const replaced = (more: Partial<Purchase> = {}): Purchase => ({
     ...aPurchase({

@@ -356,6 +356,16 @@ describe("an Android purchase is refreshed after", () => {
     expectNext(expired, END - HOUR, END + 2 * MINUTE, "return");
     expectNext(expired, END - DAY, END, "return");
   });
+  test("like what is over, where it is a prepaid plan, which Google calls active or cancelled after its end", () => {
+    const prepaid = (verifiedAt: number) => android([{ willRenew: false, verifiedAt }], { verifiedAt });
+    expectNext(prepaid(END - 1), END - 1, END + 5 * SECOND, "renewal");
+    const over = prepaid(END + 5 * SECOND);
+    expectNext(over, END + 5 * SECOND, END + 2 * MINUTE, "return");
+    expectNext(over, END + HOUR, END + DAY, "return");
+    expectNext(over, END + 30 * DAY, END + 121 * DAY, "return");
+    const silent = android([{ willRenew: true, verifiedAt: END + HOUR }]);
+    expectNext(silent, END + HOUR, END + 6 * HOUR, "renewal");
+  });
   test("6 hours, while its payment is pending", () => {
     expectNext(android([]), NOW, NOW + 6 * HOUR, "payment");
     expectNext(android([]), NOW + 6 * HOUR, NOW + 12 * HOUR, "payment");

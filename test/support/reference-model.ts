@@ -1568,8 +1568,15 @@ export const createReferenceModel = (
         catalog,
         moving.map(({ fact }) => fact),
       );
+      // Google has called its payment missing, and not just now: it may have recovered since.
+      const mayHaveRecovered = ({ fact, status, verifiedAt }: Given): boolean =>
+        fact.store === "android-store" &&
+        (status === "billing_retry" || status === "paused") &&
+        verifiedAt + 600_000 <= moment;
       const isInactive =
-        !givenFrom(moving, everything, moment, told).some((given) => isActive(given) && isKnown(given)) &&
+        !givenFrom(moving, everything, moment, told).some(
+          (given) => (isActive(given) && isKnown(given)) || mayHaveRecovered(given),
+        ) &&
         !mayRunUnseen(
           moving.map(({ fact }) => fact),
           told,

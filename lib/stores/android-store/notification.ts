@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { LIMITS, type ProductKind } from "../../contract/schemas.ts";
-import type { Purchase } from "../../entitlements/purchase.ts";
+import { isOverAt, type Purchase } from "../../entitlements/purchase.ts";
 import { isInstant, type Instant } from "../../entitlements/time.ts";
 import { once } from "../../once.ts";
 
@@ -51,7 +51,8 @@ export const isBehind = (expects: Expectation, { lines }: Purchase): boolean => 
     case "paid":
       return !lines.some(({ standing }) => standing === "entitled");
     case "no-access":
-      return entitled.length > 0;
+      // Google calls a prepaid plan active after its end, too.
+      return entitled.some((line) => !isOverAt(line, line.verifiedAt));
     case "renewing":
       return !entitled.some(({ willRenew }) => willRenew === true);
     case "not-renewing":

@@ -4,7 +4,7 @@ import {
   readNotification,
   type Expectation,
 } from "../../../lib/stores/android-store/notification.ts";
-import { aLine, aPurchase } from "../../support/purchases.ts";
+import { aLine, aPurchase, NOW } from "../../support/purchases.ts";
 
 const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64");
 
@@ -165,6 +165,11 @@ test.each<
     "a grace period",
     [{ standing: "grace_period", willRenew: true }],
     { paid: true, "no-access": true, renewing: false, "not-renewing": true },
+  ],
+  [
+    "a prepaid plan after its end, which Google calls active",
+    [{ willRenew: false, endsAt: NOW, verifiedAt: NOW }],
+    { paid: false, "no-access": false, renewing: true, "not-renewing": false },
   ],
   [
     "a hold",
