@@ -884,11 +884,11 @@ const isPaidFor = (fact: AndroidSubscriptionFact): boolean => !isPending(fact) &
 const isOwned = ({ paid, leaves }: AndroidSubscriptionFact["lines"][number]): boolean =>
   paid || leaves !== null;
 
-/** Whether a line of this answer is owned: of an expired purchase without any order, all lines are. */
+/** Whether a line of this answer is owned: of a purchase without any order that is not pending, all lines are. */
 const isOwnedIn = (
   line: AndroidSubscriptionFact["lines"][number],
   { state, lines }: AndroidSubscriptionFact,
-) => isOwned(line) || (state === "EXPIRED" && !lines.some(isOwned));
+) => isOwned(line) || (STATES[state] !== null && !lines.some(isOwned));
 
 /** Whether a line has ended by the time of the answer, and is not paid again. */
 const isOverIn = (
@@ -904,7 +904,7 @@ const isToBeAcknowledged = (fact: Fact): boolean =>
   fact.kind === "subscription" &&
   !isPending(fact) &&
   fact.state !== "EXPIRED" &&
-  fact.lines.some((line) => isOwned(line) && !isOverIn(line, fact));
+  fact.lines.some((line) => isOwnedIn(line, fact) && !isOverIn(line, fact));
 
 const isReplacedBy = (answer: AndroidFact, other: Fact): boolean =>
   other.store === "android-store" &&

@@ -120,13 +120,10 @@ export const voidedAnswer = once(() =>
   }),
 );
 
-export const ACKNOWLEDGEMENT_PENDING = "ACKNOWLEDGEMENT_STATE_PENDING";
+/** Any other state, or none, says that the acknowledgement is due: one too many costs a request, one too few the purchase. */
+export const ACKNOWLEDGED = "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED";
 
-const acknowledgedAnswer = once(() =>
-  z.object({
-    acknowledgementState: z.literal("ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED"),
-  }),
-);
+const acknowledgedAnswer = once(() => z.object({ acknowledgementState: z.literal(ACKNOWLEDGED) }));
 
 const productsAnswer = once(() =>
   z.object({

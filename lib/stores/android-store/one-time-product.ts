@@ -1,6 +1,6 @@
 import { lineOrder, type Line } from "../../entitlements/purchase.ts";
 import { acknowledgementDeadline } from "./acknowledgement-deadline.ts";
-import { ACKNOWLEDGEMENT_PENDING, oneTimeProductAnswer } from "./answers.ts";
+import { ACKNOWLEDGED, oneTimeProductAnswer } from "./answers.ts";
 import { purchaseKeyOfToken } from "./purchase-token.ts";
 import type { Question, Reading } from "./reading.ts";
 
@@ -55,7 +55,7 @@ export const readOneTimeProduct = (body: unknown, question: Question): Reading =
   });
 
   const paid = lines.find(({ standing }) => standing === "entitled");
-  const due = answer.acknowledgementState === ACKNOWLEDGEMENT_PENDING;
+  const due = answer.acknowledgementState !== ACKNOWLEDGED;
   const environment = answer.testPurchaseContext === null ? "production" : "sandbox";
   const reference = { store: "android-store", environment, key: purchaseKeyOfToken(purchaseToken) } as const;
   return {

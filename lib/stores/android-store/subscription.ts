@@ -3,7 +3,7 @@ import { DAY } from "../../duration.ts";
 import { isOverAt, lineOrder, type Line, type Standing } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { acknowledgementDeadline } from "./acknowledgement-deadline.ts";
-import { ACKNOWLEDGEMENT_PENDING, subscriptionAnswer, type SubscriptionState } from "./answers.ts";
+import { ACKNOWLEDGED, subscriptionAnswer, type SubscriptionState } from "./answers.ts";
 import { purchaseKeyOfToken } from "./purchase-token.ts";
 import type { Question, Reading } from "./reading.ts";
 
@@ -35,9 +35,9 @@ const isOwned = ({
   (latestSuccessfulOrderId !== null || deferredItemReplacement !== null || deferredItemRemoval !== null);
 
 /**
- * The lines that are owned. Of an expired purchase without one, those with an end, so that what an earlier answer showed as paid is
- * over. Where none has an end either, all of them, which then end at the purchase's start: the time of the answer would be another
- * end each time.
+ * The lines that are owned. Where none is, those with an end: a subscription that Google calls active owns something, as after a promotion
+ * without an order, and of one that it calls expired, what an earlier answer showed as paid is over. Of an expired one where none has an
+ * end either, all of them, which then end at the purchase's start: the time of the answer would be another end each time.
  */
 const ownedOf = (
   items: readonly Item[],
@@ -45,9 +45,10 @@ const ownedOf = (
   startTime: Instant | null,
 ): readonly Item[] => {
   const owned = items.filter(isOwned);
-  if (owned.length > 0 || standing !== "expired") return owned;
+  if (owned.length > 0 || standing === null) return owned;
   const ended = items.filter(({ expiryTime }) => expiryTime !== null);
-  return ended.length > 0 ? ended : items.map((item) => ({ ...item, expiryTime: startTime ?? 0 }));
+  if (ended.length > 0 || standing !== "expired") return ended;
+  return items.map((item) => ({ ...item, expiryTime: startTime ?? 0 }));
 };
 
 /** Whether the line is charged again at its end: a replaced one as another product, a removed one never. */
@@ -165,8 +166,7 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
   const environment = answer.testPurchase === null ? "production" : "sandbox";
   // A purchase that is over was paid once, but has nothing left to refund; a hold or a pause may still end.
   const due =
-    answer.acknowledgementState === ACKNOWLEDGEMENT_PENDING &&
-    !lines.every((line) => isOverAt(line, answeredAt));
+    answer.acknowledgementState !== ACKNOWLEDGED && !lines.every((line) => isOverAt(line, answeredAt));
   const reference = { store: "android-store", environment, key } as const;
   return {
     purchase: {

@@ -168,6 +168,30 @@ test("an expired purchase whose orders are not named has the lines with an end, 
   expect(joinPurchases(paid, later).lines).toMatchObject([{ standing: "expired" }]);
 });
 
+test("a purchase that Google calls active, and of which no order is named, has the lines with an end: a promotion may have none", async () => {
+  const { latestSuccessfulOrderId: _, ...promoted } = aSubscriptionLine();
+  const { expiryTime: __, ...incoming } = promoted;
+  const lineItems = [promoted, { ...incoming, productId: "pro" }];
+  for (const state of ["ACTIVE", "CANCELED", "IN_GRACE_PERIOD"]) {
+    const subscriptionState = `SUBSCRIPTION_STATE_${state}`;
+    const answer = aSubscriptionAnswer({ ...UNACKNOWLEDGED, subscriptionState, lineItems });
+    const reading = await verified(answer);
+    expect(reading.purchase.lines.map(({ productIdentifier }) => productIdentifier)).toEqual(["premium"]);
+    expect(reading).toMatchObject({ isPending: false, acknowledgement: { productIdentifier: "premium" } });
+  }
+  const pending = { subscriptionState: "SUBSCRIPTION_STATE_PENDING", lineItems };
+  expect(await verified(aSubscriptionAnswer(pending))).toMatchObject({ isPending: true });
+});
+
+test.each([null, "ACKNOWLEDGEMENT_STATE_UNSPECIFIED", "ACKNOWLEDGEMENT_STATE_PENDING"])(
+  "an answer that does not say acknowledged has an acknowledgement due: %s",
+  async (acknowledgementState) => {
+    const { acknowledgementState: _, ...rest } = aSubscriptionAnswer();
+    const answer = acknowledgementState === null ? rest : { ...rest, acknowledgementState };
+    expect((await verified(answer)).acknowledgement).not.toBeNull();
+  },
+);
+
 test("an expired purchase of which no line has an end is over too", async () => {
   const [{ productId = "" } = {}] = aSubscriptionAnswer().lineItems ?? [];
   const answer = aSubscriptionAnswer({
@@ -551,10 +575,6 @@ test.each<[string, androidpublisher_v3.Schema$SubscriptionPurchaseV2]>([
     },
   ]),
   ["an acknowledged subscription", {}],
-  [
-    "a subscription with an unspecified acknowledgement",
-    { acknowledgementState: "ACKNOWLEDGEMENT_STATE_UNSPECIFIED" },
-  ],
 ])("%s is not to be acknowledged", async (_, changes) => {
   expect((await verified(aSubscriptionAnswer(changes))).acknowledgement).toBeNull();
 });
