@@ -432,13 +432,8 @@ describe("the list of voided purchases", () => {
       const now = start + (hour + 1) * HOUR;
       const listed = ({ from, to }: VoidedPeriod): VoidedPurchasesAnswer => {
         const inside = (at: Instant) => from <= at && at <= to;
-        return page(
-          null,
-          ...[
-            ...(inside(start) ? [stuck] : []),
-            ...tokens.filter((_, index) => inside(start + index * HOUR + HOUR / 2)),
-          ],
-        );
+        const voided = tokens.filter((_, index) => inside(start + index * HOUR + HOUR / 2));
+        return page(null, ...(inside(start) ? [stuck] : []), ...voided);
       };
       await swept.sweepAt(now, listed, (purchaseToken) => {
         asked.set(purchaseToken, (asked.get(purchaseToken) ?? 0) + 1);
