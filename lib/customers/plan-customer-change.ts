@@ -19,7 +19,7 @@ import {
   hasDispute,
   isStillAskedFor,
   isWordOfEnd,
-  lastEnd,
+  lastEndOf,
   lastHeard,
   nextRefresh,
 } from "../freshness/refresh-times.ts";
@@ -233,7 +233,7 @@ const keptRefresh = (
     return keptIf(origin.canRefresh && (isAhead || !answers));
   }
   if (origin.askedAt !== null) return keptIf(!answers || staysDisputed(origin, purchase));
-  const isPutOff = lastEnd(purchase) !== lastEnd(known) || isWordOfEnd(purchase, known);
+  const isPutOff = lastEndOf(purchase.lines) !== lastEndOf(known.lines) || isWordOfEnd(purchase, known);
   return keptIf(!isPutOff || askedFor !== null);
 };
 
@@ -264,9 +264,9 @@ const questionsOf = (origin: FactsOrigin | null, joined: Joined, moment: Instant
   const isKnown =
     !hasChanged && !isExpired && origin.askedAt === null && wanted.every((at) => known.includes(at));
   if (isKnown) return asBefore;
-  const before = from === null || isExpired ? null : (stored?.purchase ?? null);
-  const next = origin.canRefresh ? nextRefresh(purchase, heard, origin.askedAt, before) : null;
   const kept = keptRefresh(origin, joined, heard, moment);
+  const before = kept === Infinity ? null : (stored?.purchase ?? null);
+  const next = origin.canRefresh ? nextRefresh(purchase, heard, origin.askedAt, before) : null;
   const at = Math.min(next === null ? Infinity : notExpired(next.at, moment), kept, ...wanted);
   if (at === Infinity) return { refresh: from === null ? null : { from, to: null }, askAgainAt };
   return { refresh: from === at ? null : { from, to: { at, source: origin.source } }, askAgainAt };

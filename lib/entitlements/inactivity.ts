@@ -10,6 +10,7 @@ import {
   beganLast,
   CHARGED_AHEAD_MILLISECONDS,
   isPeriod,
+  isSameEnd,
   neverBegan,
   periodOf,
   untoldEndOf,
@@ -120,7 +121,7 @@ const renewalAfterRefund = (
   counting: readonly Line[],
 ): { readonly endsAt: Instant; readonly leeway: number } | null => {
   const named = renewal?.periodEndsAt ?? null;
-  if (named !== null && copies.some(({ endsAt }) => endsAt === named))
+  if (named !== null && copies.some(({ endsAt }) => isSameEnd(endsAt, named)))
     return { endsAt: named, leeway: leewayOf(renewal) };
   const ran = counting.filter((one) => !neverBegan(one));
   // What was refunded before it began may be followed by the next one, too.
@@ -152,28 +153,30 @@ const mayRenewAfterRefund = (now: Instant, purchase: Purchase, all: readonly Lin
   });
 };
 
-/** Time after its end for which nobody may have told of the purchase that replaced one: then Google drops the older one. */
-const REPLACED_UNSEEN = 60 * DAY;
+/** Time after a purchase's end for which Google knows it. */
+const KEPT_BY_GOOGLE = 60 * DAY;
 
 /** Whether Google has said that another purchase replaced this one, and nobody has told of it: it may run, and is the same person's. */
 const isReplacedUnseen = (now: Instant, { isReplaced, replacedBy, lines }: Purchase): boolean =>
   isReplaced === true &&
   replacedBy === null &&
-  lines.some(({ endsAt }) => (endsAt ?? 0) + REPLACED_UNSEEN > now);
+  lines.some(({ endsAt }) => (endsAt ?? 0) + KEPT_BY_GOOGLE > now);
 
 /** Time after an answer of Google's for which a payment that it calls missing counts as missing. */
 const HELD_KNOWN = 10 * MINUTE;
 
 /**
  * Whether Google has said that a subscription is held or paused, and not just now: the payment may have recovered, and its notification
- * been lost. A link that brings the purchase itself has just asked.
+ * been lost. A link that brings the purchase itself has just asked, unless Google has dropped it.
  */
 const isHeldUnheard = (now: Instant, { store, replacedBy, lines }: Purchase): boolean =>
   store === "android-store" &&
   replacedBy === null &&
   lines.some(
-    ({ standing, verifiedAt }) =>
-      (standing === "billing_retry" || standing === "paused") && verifiedAt + HELD_KNOWN <= now,
+    ({ standing, verifiedAt, endsAt }) =>
+      (standing === "billing_retry" || standing === "paused") &&
+      verifiedAt + HELD_KNOWN <= now &&
+      Math.max(verifiedAt, endsAt ?? 0) + KEPT_BY_GOOGLE > now,
   );
 
 /**

@@ -50,16 +50,18 @@ export const periodOf = (renewal: Renewal, lines: readonly Line[]): Line | undef
   );
 };
 
+/** Whether two ends are of one period: the store may date it differently by less than a minute. */
+export const isSameEnd = (a: Instant | null, b: Instant | null): boolean =>
+  a === b || (a !== null && b !== null && Math.abs(a - b) <= CLOCK_TOLERANCE_MILLISECONDS);
+
 /**
- * End that a renewal info names, of whose period no transaction is known; null: there is none. Ends within a minute of each other are one.
+ * End that a renewal info names, of whose period no transaction is known; null: there is none.
  *
  * @param lines of the lineage, or copies of its events
  */
 export const untoldEndOf = (renewal: Renewal | null, lines: readonly Line[]): Instant | null => {
   const named = renewal?.periodEndsAt ?? null;
-  const isTold = (line: Line): boolean =>
-    isPeriod(line) && Math.abs((line.endsAt ?? Infinity) - (named ?? 0)) <= CLOCK_TOLERANCE_MILLISECONDS;
-  return named === null || lines.some(isTold) ? null : named;
+  return lines.some((line) => isPeriod(line) && isSameEnd(line.endsAt, named)) ? null : named;
 };
 
 /** Whether a period was refunded before the start of another and given back: the other may be a separate purchase, and no upgrade. */

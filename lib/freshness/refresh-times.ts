@@ -5,6 +5,7 @@ import {
   beganLast,
   CHARGED_AHEAD_MILLISECONDS,
   isPeriod,
+  isSameEnd,
   periodOf,
   reportsFailure,
   untoldEndOf,
@@ -165,29 +166,42 @@ const ofEnd = (endsAt: Instant, renewal: Renewal | null, after: Instant): readon
  * it, if nothing that is known ends later. Daily from the first known start, which no answer moves: the named end may be the next attempt
  * to charge a payment that failed.
  *
+ * @param copies of the lineage
+ * @param periods of its events: a restored copy may lack a mark or a refund
  * @param wasNamed whether the end was named before, so that the store has been asked, or is to be
  */
 const ofUntold = (
+  copies: readonly Line[],
   periods: readonly Line[],
   renewal: Renewal | null,
   after: Instant,
   wasNamed: boolean,
 ): readonly Refresh[] => {
-  const named = untoldEndOf(renewal, periods);
+  const named = untoldEndOf(renewal, copies);
   if (named === null || renewal === null) return [];
-  const first = Math.min(named, ...periods.map(({ startsAt }) => startsAt ?? named));
-  const at = wasNamed ? nextDaily(first, after) : denseAfter(renewal.signedAt, after);
+  const first = Math.min(named, ...copies.map(({ startsAt }) => startsAt ?? named));
+  const heard = Math.max(renewal.signedAt, ...copies.map(({ verifiedAt }) => verifiedAt));
+  const at = wasNamed ? nextDaily(first, after) : denseAfter(heard, after);
   const mayRun = (period: Line): boolean => period.standing !== "expired" && !isRevoked(period);
   const isLast = periods.every((period) => (mayRun(period) ? (period.endsAt ?? 0) : beganBy(period)) < named);
   const over = Math.max(after, named);
+  const last = named + KEPT_AFTER_END;
+  const graceEndsAt = graceEndOf(named, renewal);
   const ofItsEnd = reportsFailure(renewal)
-    ? upTo(named + KEPT_AFTER_END, nextDaily(first, over), "renewal")
+    ? [
+        ...upTo(last, nextDaily(first, over), "renewal"),
+        ...(graceEndsAt === null ? [] : upTo(last, denseAfter(graceEndsAt, over), "grace-period-end")),
+      ]
     : ofEnd(named, renewal, over);
   return [
     ...(renewal.isInBillingRetry ? [] : upTo(named, at, "renewal-unseen")),
     ...(isLast ? ofItsEnd : []),
   ];
 };
+
+/** End of a paid period that only the renewal info names; null: none. */
+const paidUntold = ({ renewal, lines }: Pick<Purchase, "renewal" | "lines">): Instant | null =>
+  renewal?.isInBillingRetry === true ? null : untoldEndOf(renewal, lines);
 
 const ofRunningPeriod = (
   period: Line,
@@ -374,13 +388,17 @@ const ofIosStore = (
   asked: Instant | null,
   before: Purchase | null,
 ): readonly Refresh[] => {
-  const periods = lines.filter(isPeriod);
-  const wasNamed =
-    before !== null && untoldEndOf(before.renewal, before.lines) === untoldEndOf(renewal, periods);
+  const wasNamed = before !== null && isSameEnd(paidUntold(before), paidUntold({ renewal, lines }));
   const standing = eventLines(lines);
   return [
     ...ofSubscription(standing, renewal, after, asked),
-    ...ofUntold(periods, renewal, after, asked !== null || wasNamed),
+    ...ofUntold(
+      lines.filter(isPeriod),
+      standing.filter(isPeriod),
+      renewal,
+      after,
+      asked !== null || wasNamed,
+    ),
     ...standing.flatMap((line) => [...ofOneTime(line, after), ...ofWithdrawnRefund(line, after)]),
     ...eventsOf(lines).flatMap((event) => ofDispute(event, after, asked)),
   ];
@@ -427,7 +445,7 @@ const ofAndroidStore = (purchase: Purchase, after: Instant): readonly Refresh[] 
  * @param after last time at which the store answered, or failed to
  * @param asked time of the question that the facts answer: what the answer signed anew must not bring the next question nearer;
  * null: the facts came by themselves
- * @param before the facts known before, of which a refresh is queued; null: there are none
+ * @param before the facts known before, whose refresh stays queued; null: there are none
  */
 export const nextRefresh = (
   purchase: Purchase,
@@ -475,6 +493,10 @@ export const endsOf = ({ lines, renewal }: Purchase): readonly Instant[] =>
 
 /** Last end of a purchase; 0: it has none. */
 export const lastEnd = (purchase: Purchase): Instant => Math.max(0, ...endsOf(purchase));
+
+/** Last end of the lines alone: while a payment is retried, the end that a renewal info names may be the next attempt. */
+export const lastEndOf = (lines: readonly Line[]): Instant =>
+  Math.max(0, ...lines.map(({ endsAt }) => endsAt ?? 0));
 
 /** Whether a purchase ended at least 60 days ago: so long, stores know what has ended. False where nothing has an end. */
 export const endedLongAgo = (purchase: Purchase, moment: Instant): boolean =>

@@ -86,6 +86,31 @@ describe("an iOS purchase whose renewal info names an end of which nothing is to
     expect(refreshOf(untold(NOW))).toEqual([NOW + 5000]);
     expect(refreshOf(untold(NOW, NOW, NAMED + DAY), asked)).toEqual([NOW + 5000]);
   });
+  test("is asked about at once, too, where a period that came with it is told first or last", () => {
+    const atOnce = stored(untold(NOW), { refreshAt: NOW + 5000, bundleIdentifier: BUNDLE });
+    const year = aLine({
+      transactionIdentifier: "2",
+      event: "w2",
+      startsAt: NOW,
+      endsAt: END + 300 * DAY,
+      verifiedAt: NOW,
+    });
+    const [month] = untold(NOW).lines;
+    const both = aPurchase({
+      lines: [...(month === undefined ? [] : [month]), year],
+      renewal: untold(NOW).renewal,
+    });
+    expect(refreshOf(both, atOnce)[0] ?? NOW + 5000).toBe(NOW + 5000);
+  });
+  test("stays due where its payment is retried, and each renewal info names another attempt", () => {
+    const retried = (signedAt: number) =>
+      aPurchase({
+        lines: [aLine({ endsAt: NOW - DAY, verifiedAt: NOW - DAY })],
+        renewal: aRenewal({ periodEndsAt: signedAt + DAY, isInBillingRetry: true, signedAt }),
+      });
+    const due = stored(retried(NOW - HOUR), { refreshAt: NOW - 60_000, bundleIdentifier: BUNDLE });
+    expect(refreshOf(retried(NOW), due)[0] ?? NOW - 60_000).toBe(NOW - 60_000);
+  });
   test("is not asked about sooner, whatever the app signs anew and sends", () => {
     for (const minutes of [0, 1, 5, 30]) {
       const sent = NOW + minutes * 60_000 + 1;

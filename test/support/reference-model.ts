@@ -281,11 +281,8 @@ const after = (moment: number, { months, days }: { months: number; days: number 
 const isPending = (fact: AndroidFact): boolean =>
   fact.state === "PENDING" || fact.state === "PENDING_PURCHASE_CANCELED";
 
-/** Whether the payment is still to come, or Google shows nothing as paid and does not call it over. */
-const awaitsPayment = (fact: Fact): boolean =>
-  fact.store === "android-store" &&
-  (fact.state === "PENDING" ||
-    (fact.kind === "subscription" && !isPending(fact) && fact.state !== "EXPIRED" && !isPaidFor(fact)));
+/** Whether the payment is still to come. */
+const awaitsPayment = (fact: Fact): boolean => fact.store === "android-store" && fact.state === "PENDING";
 
 const tokenName = ({ environment }: Fact, token: string): string => `android ${environment} token ${token}`;
 
@@ -966,18 +963,21 @@ const givenByAndroid = (
       const isGone =
         (!renews || line.leaves === "replaced") &&
         line.expiry <= answer.answeredAt &&
-        (goesOn.some((other) => isOwned(other) && other.expiry > answer.answeredAt) ||
+        (goesOn.some((other) => isOwnedIn(other, answer) && other.expiry > answer.answeredAt) ||
           // Nothing brings back what was cancelled or removed beside something that renews.
           (!renews &&
             answer.lines.some(
               (other) =>
-                isOwned(other) && (other.leaves === "replaced" || (other.renews && other.leaves === null)),
+                isOwnedIn(other, answer) &&
+                (other.leaves === "replaced" || (other.renews && other.leaves === null)),
             )));
       const willRenew = renews && !isGone && answer.state !== "CANCELED" && answer.state !== "EXPIRED";
       // In a grace period everything that renews keeps its access. One whose own date has passed in it keeps it until the
       // period is over, at the latest at the first date that is still ahead. A later date of another line says nothing.
       const charged = answer.lines.filter(
-        (other) => isOwned(other) && (other.leaves === "replaced" || (other.renews && other.leaves === null)),
+        (other) =>
+          isOwnedIn(other, answer) &&
+          (other.leaves === "replaced" || (other.renews && other.leaves === null)),
       );
       // A replacement whose first payment failed has no order yet, but may have a date.
       const replaced = charged.filter(({ leaves }) => leaves === "replaced");
@@ -1312,7 +1312,7 @@ const mayRunUnseen = (
     const mayRenewAfterRefund = ids.some((copies) => {
       const event = eventOf(copies);
       const ends = copies.map(({ latest }) => latest.end ?? Infinity);
-      const isNamed = named !== null && ends.includes(named);
+      const isNamed = named !== null && ends.some((end) => Math.abs(end - named) <= CLOCKS);
       // Nothing is known of the renewal of what began last, and the store's word is about another period.
       const counting = events.filter((other) => !isOvertaken(other, events));
       const began = counting.filter((other) => !neverRan(other));
@@ -1569,10 +1569,11 @@ export const createReferenceModel = (
         moving.map(({ fact }) => fact),
       );
       // Google has called its payment missing, and not just now: it may have recovered since.
-      const mayHaveRecovered = ({ fact, status, verifiedAt }: Given): boolean =>
+      const mayHaveRecovered = ({ fact, status, verifiedAt, end }: Given): boolean =>
         fact.store === "android-store" &&
         (status === "billing_retry" || status === "paused") &&
-        verifiedAt + 600_000 <= moment;
+        verifiedAt + 600_000 <= moment &&
+        Math.max(verifiedAt, end ?? 0) + KNOWN_AFTER_END * 86_400_000 > moment;
       const isInactive =
         !givenFrom(moving, everything, moment, told).some(
           (given) => (isActive(given) && isKnown(given)) || mayHaveRecovered(given),
