@@ -130,6 +130,10 @@ describe("a renewal that was charged ahead, and another product bought before it
     expect(next(year(NOW), null, NOW + 6 * hour)?.because).not.toBe("upgrade");
     expect(next(year(NOW + 16 * hour - 2 * DAY))).toEqual(soon);
   });
+  test("counted from the last signing of both", () => {
+    const later = year(NOW, { verifiedAt: NOW + hour });
+    expect(next(later, null, NOW + hour)).toEqual({ at: NOW + hour + 5000, because: "upgrade" });
+  });
   test("also where the renewal info is older than the later charge", () => {
     const renewal = (signedAt: number) => aRenewal({ periodEndsAt: null, signedAt });
     expect(next(year(NOW), renewal(NOW - 1))).toEqual(soon);

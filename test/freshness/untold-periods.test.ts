@@ -141,7 +141,8 @@ describe("the end that only the renewal info names", () => {
     expect(at(NAMED + HOUR, over, { willRenew: false })).toEqual({ at: NAMED + DAY, because });
   });
   test("is not where a known period runs on, or began since", () => {
-    expect(at(NAMED, [YEAR])?.at).toBeGreaterThan(NAMED + 7 * DAY);
+    for (const lines of [[YEAR], [...over, YEAR]])
+      expect(at(NAMED, lines)?.at).toBeGreaterThan(NAMED + 7 * DAY);
     const next = {
       startsAt: NAMED,
       endsAt: NAMED + 365 * DAY,
