@@ -78,10 +78,16 @@ const FIRST_PERIOD = 4 * HOUR;
 const LONGEST_PERIOD = 7 * DAY;
 
 /**
- * The last period begins at most so long before the present. Google is asked about what was voided in a period until an answer is later than
- * its end: behind one voided purchase that is read again for weeks, a last period of a week would have all of them asked about hourly.
+ * Age from which a period may be longer than the first. Google is asked about what was voided in a period until an answer is later than
+ * its end: behind one voided purchase that is read again for weeks, a long last period would have all of it asked about hourly.
  */
-const LAST_PERIOD = 4 * HOUR;
+const SETTLED = 4 * HOUR;
+
+/** Length of the period from a time on: at most this one, halved until its end is settled. */
+const lengthFrom = (from: Instant, period: number, present: Instant): number =>
+  period > FIRST_PERIOD && from + period > present - SETTLED
+    ? lengthFrom(from, Math.max(period / 2, FIRST_PERIOD), present)
+    : period;
 
 /**
  * Reads one list from its watermark to the present, period by period.
@@ -102,8 +108,7 @@ const sweepOne = async (
   let [found, isLeft] = [0, false];
   for (let period = FIRST_PERIOD; from < present; period = Math.min(2 * period, LONGEST_PERIOD)) {
     if (now() >= until) return { found, behind: 1 };
-    const isLast = from >= present - LAST_PERIOD;
-    const to = isLast ? present : Math.min(from + period, present - LAST_PERIOD);
+    const to = Math.min(from + lengthFrom(from, period, present), present);
     const outcome = await read(from, to);
     found += outcome.found;
     if (outcome.outcome === "stopped") return { found, behind: 1 };

@@ -121,8 +121,8 @@ const renewalAfterRefund = (
   counting: readonly Line[],
 ): { readonly endsAt: Instant; readonly leeway: number } | null => {
   const named = renewal?.periodEndsAt ?? null;
-  if (named !== null && copies.some(({ endsAt }) => isSameEnd(endsAt, named)))
-    return { endsAt: named, leeway: leewayOf(renewal) };
+  const isNamed = copies.find(({ endsAt }) => named !== null && isSameEnd(endsAt, named));
+  if (isNamed !== undefined) return { endsAt: isNamed.endsAt ?? 0, leeway: leewayOf(renewal) };
   const ran = counting.filter((one) => !neverBegan(one));
   // What was refunded before it began may be followed by the next one, too.
   if (beganLast(ran) !== line && beganLast(counting) !== line) return null;
@@ -167,7 +167,7 @@ const HELD_KNOWN = 10 * MINUTE;
 
 /**
  * Whether Google has said that a subscription is held or paused, and not just now: the payment may have recovered, and its notification
- * been lost. A link that brings the purchase itself has just asked, unless Google has dropped it.
+ * been lost. A link that brings the purchase itself has just asked. What Google has said nothing of for 60 days is taken to be dropped.
  */
 const isHeldUnheard = (now: Instant, { store, replacedBy, lines }: Purchase): boolean =>
   store === "android-store" &&

@@ -476,13 +476,17 @@ export const askedForAgain = (askedForAt: Instant, after: Instant): Instant | nu
   return step === undefined ? null : askedForAt + step;
 };
 
-/** Whether newer facts bring the App Store's word that the period before was the last. */
+/**
+ * Whether newer facts bring the App Store's word that the period before was the last. A word about a period of which nothing is told is
+ * none on the one before.
+ */
 export const isWordOfEnd = ({ lines, renewal }: Purchase, before: Purchase): boolean => {
   const endsAt = renewal === null ? null : (periodOf(renewal, lines)?.endsAt ?? null);
   return (
     renewal !== null &&
     renewal.signedAt !== before.renewal?.signedAt &&
     endsAt !== null &&
+    untoldEndOf(renewal, lines) === null &&
     isSaidOver(renewal, endsAt)
   );
 };

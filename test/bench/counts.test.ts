@@ -291,7 +291,7 @@ describe("bundle bytes", () => {
     ["ReceiveAndroidStoreNotification", 684],
     ["AcknowledgeDuePurchases", 600],
     ["WatchNotifications", 263],
-    ["RefreshAndroidStorePurchases", 656],
+    ["RefreshAndroidStorePurchases", 657],
     ["RefreshIosStorePurchases", 411],
     ["SweepAndroidStoreRefunds", 646],
     ["SweepIosStoreNotifications", 401],

@@ -102,6 +102,15 @@ describe("an iOS purchase whose renewal info names an end of which nothing is to
     });
     expect(refreshOf(both, atOnce)[0] ?? NOW + 5000).toBe(NOW + 5000);
   });
+  test("is not asked about sooner where the known period is over, and the untold one will not renew", () => {
+    const over = (signedAt: number) =>
+      aPurchase({
+        lines: [aLine({ startsAt: NOW - 31 * DAY, endsAt: NOW - DAY, verifiedAt: NOW - 31 * DAY })],
+        renewal: aRenewal({ periodEndsAt: NOW + 29 * DAY, willRenew: false, signedAt }),
+      });
+    const known = stored(over(NOW), { refreshAt: daily, bundleIdentifier: BUNDLE });
+    expect(refreshOf(over(NOW + 60_000), known)).toEqual([daily]);
+  });
   test("stays due where its payment is retried, and each renewal info names another attempt", () => {
     const retried = (signedAt: number) =>
       aPurchase({

@@ -91,11 +91,11 @@ const aSweep = (applications: readonly ApplicationId[] = [aName()]) => {
 };
 
 describe("a list", () => {
-  test("that was never read is read as far back as the store keeps it, a week at a time at most, and the last hours by themselves", async () => {
+  test("that was never read is read as far back as the store keeps it, a week at a time at most, and the last hours bit by bit", async () => {
     const sweep = aSweep();
-    expect(await sweep.run()).toEqual({ found: 10, behind: 0 });
+    expect(await sweep.run()).toEqual({ found: 12, behind: 0 });
     const hours = sweep.periods.map(([, from, to]) => (to - from) / HOUR);
-    expect(hours).toEqual([4, 8, 16, 32, 64, 128, 168, 168, 127, 4]);
+    expect(hours).toEqual([4, 8, 16, 32, 64, 128, 168, 168, 84, 42, 4, 1]);
     expect(sweep.periods[0]?.[1]).toBe(PRESENT - FURTHEST);
     expect(sweep.periods.slice(1).map(([, from]) => from)).toEqual(
       sweep.periods.slice(0, -1).map(([, , to]) => to),
@@ -229,7 +229,7 @@ describe("a failure of one application", () => {
     const report = await sweep.run(undefined, undefined, (identifier) =>
       identifier === one ? Promise.reject(failure) : Promise.resolve(anApplication(identifier)),
     );
-    expect(report).toEqual({ found: 10, behind: 1 });
+    expect(report).toEqual({ found: 12, behind: 1 });
     expect(sweep.failures).toEqual([failure]);
   });
 });
@@ -313,7 +313,7 @@ const aPackage = async (...pages: readonly VoidedPurchasesAnswer[]) => {
             lookUp: async (...question) => {
               const answer = isKnown(question[1].purchaseToken)
                 ? await androidStore.lookUp(...question)
-                : ({ outcome: "rejected", status: 404, reason: "purchaseTokenNotFound" } as const);
+                : ({ outcome: "unavailable", retryAfterSeconds: 1, status: 503, reason: null } as const);
               return answer.outcome === "verified"
                 ? { ...answer, purchase: verifiedAs(answer.purchase, moment) }
                 : answer;
@@ -418,21 +418,21 @@ describe("the list of voided purchases", () => {
     expect(report).toEqual({ found: 1, behind: 1 });
     expect(await swept.markOf()).toBe(PRESENT - HOUR);
   });
-  test("asks about each purchase for some hours, also while it is read again for another one", async () => {
+  test("asks about each purchase a few times, also while it is read again for weeks for another one", async () => {
     const stuck = "unknown to it";
     const asked = new Map<string, number>();
-    const start = NOW - 40 * HOUR;
+    const start = NOW - 160 * HOUR;
     const swept = await aPackage();
     await createWatermarks(table).raise(swept.swept, start);
     await swept.own(stuck, "production", start - HOUR);
-    // One is voided every hour, and its subscription goes on.
-    const tokens = Array.from({ length: 30 }, (_, hour) => `voided ${hour}`);
+    // One is voided every eight hours, and its subscription goes on.
+    const tokens = Array.from({ length: 16 }, (_, index) => `voided ${index}`);
     for (const token of tokens) await swept.own(token, "production", start - HOUR);
-    for (let hour = 0; hour < 40; hour += 1) {
+    for (let hour = 0; hour < 160; hour += 1) {
       const now = start + (hour + 1) * HOUR;
       const listed = ({ from, to }: VoidedPeriod): VoidedPurchasesAnswer => {
         const inside = (at: Instant) => from <= at && at <= to;
-        const voided = tokens.filter((_, index) => inside(start + index * HOUR + HOUR / 2));
+        const voided = tokens.filter((_, index) => inside(start + index * 8 * HOUR + HOUR / 2));
         return page(null, ...(inside(start) ? [stuck] : []), ...voided);
       };
       await swept.sweepAt(now, listed, (purchaseToken) => {
@@ -440,9 +440,9 @@ describe("the list of voided purchases", () => {
         return purchaseToken !== stuck;
       });
     }
-    expect(asked.get(stuck)).toBe(40);
+    expect(asked.get(stuck)).toBe(160);
     for (const token of tokens) expect(asked.get(token)).toBeGreaterThanOrEqual(3);
-    for (const token of tokens) expect(asked.get(token)).toBeLessThanOrEqual(8);
+    for (const token of tokens) expect(asked.get(token)).toBeLessThanOrEqual(12);
   });
   test("starts no look-up once time is up", async () => {
     const swept = await aPackage(page(null, "first", TOKEN));

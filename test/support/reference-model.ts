@@ -1312,7 +1312,8 @@ const mayRunUnseen = (
     const mayRenewAfterRefund = ids.some((copies) => {
       const event = eventOf(copies);
       const ends = copies.map(({ latest }) => latest.end ?? Infinity);
-      const isNamed = named !== null && ends.some((end) => Math.abs(end - named) <= CLOCKS);
+      const namedEnd = ends.find((end) => named !== null && Math.abs(end - named) <= CLOCKS);
+      const isNamed = namedEnd !== undefined;
       // Nothing is known of the renewal of what began last, and the store's word is about another period.
       const counting = events.filter((other) => !isOvertaken(other, events));
       const began = counting.filter((other) => !neverRan(other));
@@ -1321,7 +1322,7 @@ const mayRunUnseen = (
       );
       const spoken = renewal === undefined ? undefined : spokenOf(began, renewal);
       const lasts = isNamed || spoken?.fact === event.fact ? leeway : 86_400_000;
-      const end = isNamed ? named : Math.max(...ends);
+      const end = namedEnd ?? Math.max(...ends);
       return (
         event.revokedAt !== null &&
         !hasMark(copies) &&

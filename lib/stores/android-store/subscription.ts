@@ -45,7 +45,8 @@ const ownedOf = (
   startTime: Instant | null,
 ): readonly Item[] => {
   const owned = items.filter(isOwned);
-  if (owned.length > 0 || standing === null) return owned;
+  const hasOrder = items.some(({ latestSuccessfulOrderId }) => latestSuccessfulOrderId !== null);
+  if (owned.length > 0 || standing === null || (hasOrder && standing !== "expired")) return owned;
   const ended = items.filter(({ expiryTime }) => expiryTime !== null);
   if (ended.length > 0 || standing !== "expired") return ended;
   return items.map((item) => ({ ...item, expiryTime: startTime ?? 0 }));
