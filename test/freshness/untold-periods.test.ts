@@ -20,7 +20,7 @@ const MONTH = { startsAt: NOW - 20 * DAY, endsAt: NOW + 10 * DAY, verifiedAt: NO
 const YEAR = { startsAt: NOW - 100 * DAY, endsAt: NOW + 265 * DAY, verifiedAt: NOW - 100 * DAY };
 const refundedAt = (at: number) => ({ revokedAt: at, revokedSince: at, refundedBy: at });
 
-/** What a lineage may have beside the period that only the renewal info names. */
+/** Periods that a lineage may have beside the one that only the renewal info names. */
 const BESIDE: readonly (readonly [what: string, lines: readonly Partial<Line>[]])[] = [
   ["a period that ends earlier", [MONTH]],
   ["a period that was over long ago", [{ startsAt: NOW - 130 * DAY, endsAt: NOW - 100 * DAY }]],
