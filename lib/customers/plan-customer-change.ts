@@ -19,7 +19,7 @@ import {
   hasDispute,
   isStillAskedFor,
   isWordOfEnd,
-  lastEndOf,
+  lastLineEnd,
   lastHeard,
   nextRefresh,
 } from "../freshness/refresh-times.ts";
@@ -233,7 +233,7 @@ const keptRefresh = (
     return keptIf(origin.canRefresh && (isAhead || !answers));
   }
   if (origin.askedAt !== null) return keptIf(!answers || staysDisputed(origin, purchase));
-  const isPutOff = lastEndOf(purchase.lines) !== lastEndOf(known.lines) || isWordOfEnd(purchase, known);
+  const isPutOff = lastLineEnd(purchase.lines) !== lastLineEnd(known.lines) || isWordOfEnd(purchase, known);
   return keptIf(!isPutOff || askedFor !== null);
 };
 

@@ -12,10 +12,10 @@ import {
 } from "../freshness/queue-health.ts";
 import {
   askedForAgain,
+  endsOf,
   isLongOver,
   KEPT_AFTER_END,
   lastHeard,
-  endsOf,
   nextRefresh,
 } from "../freshness/refresh-times.ts";
 import type { DueRefresh } from "../freshness/refresh.ts";

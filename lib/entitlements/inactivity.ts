@@ -121,8 +121,8 @@ const renewalAfterRefund = (
   counting: readonly Line[],
 ): { readonly endsAt: Instant; readonly leeway: number } | null => {
   const named = renewal?.periodEndsAt ?? null;
-  const isNamed = copies.find(({ endsAt }) => named !== null && isSameEnd(endsAt, named));
-  if (isNamed !== undefined) return { endsAt: isNamed.endsAt ?? 0, leeway: leewayOf(renewal) };
+  const namedCopy = copies.find(({ endsAt }) => named !== null && isSameEnd(endsAt, named));
+  if (namedCopy !== undefined) return { endsAt: namedCopy.endsAt ?? 0, leeway: leewayOf(renewal) };
   const ran = counting.filter((one) => !neverBegan(one));
   // What was refunded before it began may be followed by the next one, too.
   if (beganLast(ran) !== line && beganLast(counting) !== line) return null;

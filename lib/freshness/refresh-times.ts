@@ -499,7 +499,7 @@ export const endsOf = ({ lines, renewal }: Purchase): readonly Instant[] =>
 export const lastEnd = (purchase: Purchase): Instant => Math.max(0, ...endsOf(purchase));
 
 /** Last end of the lines alone: while a payment is retried, the end that a renewal info names may be the next attempt. */
-export const lastEndOf = (lines: readonly Line[]): Instant =>
+export const lastLineEnd = (lines: readonly Line[]): Instant =>
   Math.max(0, ...lines.map(({ endsAt }) => endsAt ?? 0));
 
 /** Whether a purchase ended at least 60 days ago: so long, stores know what has ended. False where nothing has an end. */

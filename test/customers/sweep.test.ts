@@ -275,6 +275,22 @@ const aPackage = async (...pages: readonly VoidedPurchasesAnswer[]) => {
     byBundle: () => Promise.resolve(null),
     byPackage: () => Promise.resolve(application),
   };
+  const sweepWith = (changes: Partial<AndroidStore>, now: () => Instant, until: Instant = Infinity) =>
+    sweepAndroidStoreRefunds(
+      {
+        ...world.factStore,
+        now,
+        directory,
+        androidStore: { ...androidStore, ...changes },
+        acknowledgements: { remove: () => Promise.resolve() },
+        watermarks: createWatermarks(table),
+        applications: () => Promise.resolve([application.identifier]),
+        onFailure: (error) => {
+          throw error;
+        },
+      },
+      until,
+    );
   return {
     world,
     asked,
@@ -296,58 +312,30 @@ const aPackage = async (...pages: readonly VoidedPurchasesAnswer[]) => {
       owned.set(token, purchase);
       return world.store({ environment, purchases: [purchase] }, byCredential("user-1"));
     },
-    /** Sweeps at a time, with the list's answers, and whether the store knows a purchase. */
+    /** Sweeps at a time, with the list's answers, and whether the store answers about a purchase. */
     sweepAt: (
       moment: Instant,
       listed: (period: VoidedPeriod) => VoidedPurchasesAnswer,
-      isKnown: (purchaseToken: string) => boolean,
-    ) => {
-      const at = world.at(moment);
-      return sweepAndroidStoreRefunds(
+      isAnswered: (purchaseToken: string) => boolean,
+    ) =>
+      sweepWith(
         {
-          ...at.factStore,
-          directory,
-          androidStore: {
-            ...androidStore,
-            voidedPurchases: (_, period) => Promise.resolve(listed(period)),
-            lookUp: async (...question) => {
-              const answer = isKnown(question[1].purchaseToken)
-                ? await androidStore.lookUp(...question)
-                : ({ outcome: "unavailable", retryAfterSeconds: 1, status: 503, reason: null } as const);
-              return answer.outcome === "verified"
-                ? { ...answer, purchase: verifiedAs(answer.purchase, moment) }
-                : answer;
-            },
-          },
-          acknowledgements: { remove: () => Promise.resolve() },
-          watermarks: createWatermarks(table),
-          applications: () => Promise.resolve([application.identifier]),
-          onFailure: (error) => {
-            throw error;
+          voidedPurchases: (_, period) => Promise.resolve(listed(period)),
+          lookUp: async (...question) => {
+            const answer = isAnswered(question[1].purchaseToken)
+              ? await androidStore.lookUp(...question)
+              : ({ outcome: "unavailable", retryAfterSeconds: 1, status: 503, reason: null } as const);
+            return answer.outcome === "verified"
+              ? { ...answer, purchase: verifiedAs(answer.purchase, moment) }
+              : answer;
           },
         },
-        Infinity,
-      );
-    },
+        () => moment,
+      ),
     sweep: (
       lookUp: AndroidStore["lookUp"] = androidStore.lookUp,
       { now = world.factStore.now, until = Infinity }: { now?: () => Instant; until?: Instant } = {},
-    ) =>
-      sweepAndroidStoreRefunds(
-        {
-          ...world.factStore,
-          now,
-          directory,
-          androidStore: { ...androidStore, lookUp },
-          acknowledgements: { remove: () => Promise.resolve() },
-          watermarks: createWatermarks(table),
-          applications: () => Promise.resolve([application.identifier]),
-          onFailure: (error) => {
-            throw error;
-          },
-        },
-        until,
-      ),
+    ) => sweepWith({ lookUp }, now, until),
   };
 };
 
@@ -418,7 +406,7 @@ describe("the list of voided purchases", () => {
     expect(report).toEqual({ found: 1, behind: 1 });
     expect(await swept.markOf()).toBe(PRESENT - HOUR);
   });
-  test("asks about each purchase a few times, also while it is read again for weeks for another one", async () => {
+  test("asks about each purchase a few times, also while it is read again for a week for another one", async () => {
     const stuck = "unknown to it";
     const asked = new Map<string, number>();
     const start = NOW - 160 * HOUR;

@@ -168,11 +168,11 @@ test("a payment that failed is asked about daily, wherever each answer moves its
     }
 });
 
-describe("an end that was named before", () => {
+describe("an end that only the renewal info names, and the app brings", () => {
   const before = untold([YEAR]);
   const brought = (minutes: number) =>
     untold([YEAR, { ...MONTH, verifiedAt: NOW + minutes * 60 * SECOND }], { signedAt: NOW });
-  test("is asked about daily, whatever the app signs anew", () => {
+  test("is asked about daily where it was named before, whatever is signed anew", () => {
     const heard = NOW + 5 * 60 * SECOND;
     expect(nextRefresh(brought(5), heard, null, before)?.at).toBe(NOW + DAY);
     // Without what was known before, it is asked about at once.
@@ -185,12 +185,12 @@ describe("an end that was named before", () => {
     expect(nextRefresh(of({}), NOW, null, of({ periodEndsAt: NAMED + 60 * SECOND + 1 }))).toEqual(soon);
     expect(nextRefresh(of({}), NOW, null, of({ periodEndsAt: NAMED + 60 * SECOND }))?.at).toBe(NOW + DAY);
   });
-  test("counts from the last signing, as the renewal info may be of some hours ago", () => {
+  test("is asked about at once after the last signing, as the renewal info may be of some hours ago", () => {
     expect(nextRefresh(untold([{ ...MONTH, verifiedAt: NOW + 7 * HOUR }]), NOW + 7 * HOUR)?.at).toBe(
       NOW + 7 * HOUR + 5 * SECOND,
     );
   });
-  test("is not where it is another one", () => {
+  test("is asked about at once where another one was named before, or none", () => {
     const other = untold([YEAR], { periodEndsAt: NAMED + 7 * DAY });
     const known = aPurchase({ lines: [aLine(YEAR)] });
     for (const one of [other, known])
