@@ -1,4 +1,6 @@
-import { MINUTE } from "./duration.ts";
+import { createHash } from "node:crypto";
+import { HOUR, MINUTE } from "./duration.ts";
+import { compare } from "./order.ts";
 
 /** Rotates a list, so that it begins at a place; a place past its end counts on from its beginning. */
 export const beginningAt = <T>(list: readonly T[], place: number): readonly T[] => {
@@ -16,6 +18,26 @@ export const fromOthersEachMinute = <Queue>(
   atOnce: number,
   moment: number,
 ): readonly Queue[] => beginningAt(queues, Math.floor(moment / MINUTE) * atOnce);
+
+/**
+ * The items in an order that changes every hour: whatever a run has no time for, the next ones do not leave the same behind.
+ *
+ * @param moment in milliseconds
+ */
+export const inHourlyOrder = <T>(
+  list: readonly T[],
+  textOf: (item: T) => string,
+  moment: number,
+): readonly T[] => {
+  const placeOf = (item: T): string =>
+    createHash("sha256")
+      .update(`${Math.floor(moment / HOUR)} ${textOf(item)}`)
+      .digest("hex");
+  return list
+    .map((item) => ({ item, place: placeOf(item) }))
+    .toSorted((a, b) => compare(a.place, b.place))
+    .map(({ item }) => item);
+};
 
 /** The first item of each list, then the second of each, and so on. */
 export const alternating = <T>(lists: readonly (readonly T[])[]): readonly T[] => {

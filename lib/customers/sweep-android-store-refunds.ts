@@ -1,8 +1,8 @@
 import type { AndroidStoreConfiguration, Application } from "../applications/application.ts";
-import { DAY, HOUR, MINUTE } from "../duration.ts";
-import { isRevoked, productKindOf, referenceText } from "../entitlements/purchase.ts";
+import { DAY, MINUTE } from "../duration.ts";
+import { isOverAt, productKindOf, referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
-import { beginningAt } from "../in-turns.ts";
+import { inHourlyOrder } from "../in-turns.ts";
 import { purchaseKeyOfToken } from "../stores/android-store/purchase-token.ts";
 import type { AndroidStore } from "../stores/android-store/android-store.ts";
 import { refreshAndroidStorePurchase } from "./refresh-android-store-purchase.ts";
@@ -35,15 +35,26 @@ const UNANSWERED_BEFORE_SILENT = 3;
 const isSilence = (refreshed: RefreshOutcome): boolean =>
   refreshed.outcome === "unavailable" && refreshed.isOfThisPurchase !== true;
 
+/** What was asked about a page. */
+interface PageOutcome {
+  /** Number of purchases that the store answered about. */
+  readonly answered: number;
+  /** Whether the period is to be read again for one that it did not answer about. */
+  readonly isLeft: boolean;
+  /** Whether the credential is rejected, or time is up. */
+  readonly isStopped: boolean;
+}
+
+/** Whether the store has said that all of a purchase is over: what is voided of it takes nothing more away. */
+const isOver = ({ lines }: Purchase): boolean => lines.every((line) => isOverAt(line, line.verifiedAt));
+
 /**
- * Asks the store about the purchases on a page that are known here, not revoked yet, and not verified since the end of
+ * Asks the store about the purchases on a page that are known here, not over, and not verified since the end of
  * the period. The store lists a void by when its systems saw it, which may be days after the time that it names. A void
  * alone revokes nothing: it names one order, and a purchase token is shared by all renewals.
  *
  * @param to end of the period
  * @param until no look-up starts from this moment on
- * @returns number answered, and whether the period is to be read again for one that was not; null: the credential is rejected,
- * or time is up
  */
 const refreshVoided = async (
   sweep: AndroidStoreSweep,
@@ -52,7 +63,7 @@ const refreshVoided = async (
   purchaseTokens: readonly string[],
   to: Instant,
   until: Instant,
-): Promise<{ readonly answered: number; readonly isLeft: boolean } | null> => {
+): Promise<PageOutcome> => {
   const entries = [...new Set(purchaseTokens)].flatMap((purchaseToken) =>
     ENVIRONMENTS.map((environment) => ({
       purchaseToken,
@@ -64,19 +75,20 @@ const refreshVoided = async (
   const candidates = entries.flatMap(({ purchaseToken, reference }) => {
     const stored = known.purchases.get(referenceText(reference))?.purchase;
     const [line] = stored?.lines ?? [];
-    const isAsked =
-      stored !== undefined && stored.verifiedAt <= to + UNSEEN_MILLISECONDS && !stored.lines.every(isRevoked);
+    const isAsked = stored !== undefined && stored.verifiedAt <= to + UNSEEN_MILLISECONDS && !isOver(stored);
     return isAsked && line !== undefined
       ? [{ purchaseToken, reference, productKind: productKindOf(line.nature) }]
       : [];
   });
   let [answered, unanswered, isLeft] = [0, 0, false];
-  // Each hour from another one on: a few about which the store is silent for good do not hide the others.
-  for (const { purchaseToken, reference, productKind } of beginningAt(
+  const stopped = (): PageOutcome => ({ answered, isLeft, isStopped: true });
+  // A few about which the store is silent for good do not hide the others, nor do those that a run has time for.
+  for (const { purchaseToken, reference, productKind } of inHourlyOrder(
     candidates,
-    Math.floor(sweep.now() / HOUR),
+    (one) => referenceText(one.reference),
+    sweep.now(),
   )) {
-    if (sweep.now() >= until) return null;
+    if (sweep.now() >= until) return stopped();
     const refreshed = await refreshAndroidStorePurchase(sweep, application, {
       application: application.identifier,
       purchase: reference,
@@ -84,16 +96,16 @@ const refreshVoided = async (
       source: { store: "android-store", packageName, purchaseToken, productKind },
     });
     const { outcome } = refreshed;
-    if (outcome === "credential-rejected") return null;
+    if (outcome === "credential-rejected") return stopped();
     const isUnused = outcome === "unavailable" || outcome === "failed";
     const isSilent = isSilence(refreshed);
     if (isSilent) unanswered += 1;
     else if (!isUnused) answered += 1;
     // A 404 or a 410 may be a mistake.
     if (isUnused || outcome === "unknown") isLeft ||= isSilent || sweep.now() - to < ASKED_AGAIN_MILLISECONDS;
-    if (answered === 0 && unanswered === UNANSWERED_BEFORE_SILENT) return { answered, isLeft };
+    if (answered === 0 && unanswered === UNANSWERED_BEFORE_SILENT) break;
   }
-  return { answered, isLeft };
+  return { answered, isLeft, isStopped: false };
 };
 
 /**
@@ -122,8 +134,8 @@ export const sweepAndroidStoreRefunds = async (
         to,
         until,
       );
-      if (refreshed === null) return { outcome: "stopped", found };
       found += refreshed.answered;
+      if (refreshed.isStopped) return { outcome: "stopped", found };
       isLeft ||= refreshed.isLeft;
       page = answer.next;
     } while (page !== null);

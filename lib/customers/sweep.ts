@@ -1,10 +1,9 @@
-import { createHash } from "node:crypto";
 import type { Application, ApplicationDirectory } from "../applications/application.ts";
 import type { Store } from "../contract/schemas.ts";
 import { DAY, HOUR, MINUTE } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
-import { compare } from "../order.ts";
+import { inHourlyOrder } from "../in-turns.ts";
 import { storesInEnvironments, type StoreInEnvironment } from "./store-in-environment.ts";
 
 /**
@@ -127,18 +126,6 @@ export type ReadPeriod = (
   to: Instant,
 ) => Promise<PeriodOutcome>;
 
-/** The applications in an order that changes every hour. */
-const inTurn = (applications: readonly ApplicationId[], moment: Instant): readonly ApplicationId[] => {
-  const placeOf = (application: ApplicationId): string =>
-    createHash("sha256")
-      .update(`${Math.floor(moment / HOUR)} ${application}`)
-      .digest("hex");
-  return applications
-    .map((application) => ({ application, place: placeOf(application) }))
-    .toSorted((a, b) => compare(a.place, b.place))
-    .map(({ application }) => application);
-};
-
 /**
  * Sweeps the store's lists of all applications, one after the other. A failure does not stop the others. If silent
  * stores use up the time, the order of the next hour gives other applications their turn.
@@ -150,7 +137,7 @@ export const sweepApplications = async (
   until: Instant,
 ): Promise<SweepReport> => {
   const report = { found: 0, behind: 0 };
-  for (const identifier of inTurn(await run.applications(), run.now())) {
+  for (const identifier of inHourlyOrder(await run.applications(), (one) => one, run.now())) {
     const application = await run.directory.byIdentifier(identifier).catch((error: unknown) => {
       run.onFailure(error);
       report.behind += 1;

@@ -287,6 +287,16 @@ const withoutItsUpgrade = (known: readonly Line[], running: readonly Line[]): re
     : [];
 };
 
+/**
+ * Periods that are followed: without those that were upgraded, unless nothing else is known. An upgrade may end before the period that it
+ * replaced, so the one that began last is followed closely.
+ */
+const followedPeriods = (lines: readonly Line[]): readonly Line[] => {
+  const known = lines.filter(isPeriod);
+  const running = known.filter(({ standing }) => standing !== "expired");
+  return running.length > 0 ? running : known;
+};
+
 const ofSubscription = (
   lines: readonly Line[],
   renewal: Renewal | null,
@@ -296,8 +306,7 @@ const ofSubscription = (
   const known = lines.filter(isPeriod);
   const running = known.filter(({ standing }) => standing !== "expired");
   const cut = running.length > 0 ? withoutItsUpgrade(known, running) : [];
-  const periods = running.length > 0 ? running : known;
-  // An upgrade may end before the period that it replaced, which the store did not mark as upgraded.
+  const periods = followedPeriods(lines);
   const last = beganLast(periods);
   if (last === undefined) return [];
   const saidOf = (period: Line): Renewal | null =>
@@ -338,6 +347,29 @@ const ofSubscription = (
     return [...beside, ...ofRevoked(last, after), ...(mayRenew ? ofRenewal : [])];
   }
   return [...beside, ...ofRunningPeriod(last, end, saidOf(last), after, asked)];
+};
+
+/**
+ * A period that becomes known in the hour before its end, or after it, and of whose renewal the store has said nothing, is asked about
+ * at once: it may be in its grace period, which only a renewal info tells, and its own times to ask may have passed.
+ *
+ * @param events lines of its events
+ */
+const ofKnownLate = (
+  purchase: Purchase,
+  events: readonly Line[],
+  after: Instant,
+  before: Purchase | null,
+): readonly Refresh[] => {
+  const { renewal } = purchase;
+  const last = beganLast(followedPeriods(events));
+  const end = last?.endsAt ?? null;
+  if (end === null || (before !== null && endsOf(before).some((known) => isSameEnd(known, end)))) return [];
+  const heard = lastHeard(purchase);
+  const isSpokenOf = renewal !== null && periodOf(renewal, events) === last;
+  const isTold = isSpokenOf && (renewal.signedAt >= end || heard < end);
+  const at = heard + JUST_AFTER;
+  return heard >= end - BEFORE_END && !isTold && after < at ? upTo(end + KEPT_AFTER_END, at, "renewal") : [];
 };
 
 const ofOneTime = (line: Line, after: Instant): readonly Refresh[] => {
@@ -383,15 +415,17 @@ const ofWithdrawnRefund = (line: Line, after: Instant): readonly Refresh[] => {
 };
 
 const ofIosStore = (
-  { lines, renewal }: Purchase,
+  purchase: Purchase,
   after: Instant,
   asked: Instant | null,
   before: Purchase | null,
 ): readonly Refresh[] => {
+  const { lines, renewal } = purchase;
   const wasNamed = before !== null && isSameEnd(paidUntold(before), paidUntold({ renewal, lines }));
   const standing = eventLines(lines);
   return [
     ...ofSubscription(standing, renewal, after, asked),
+    ...(asked === null ? ofKnownLate(purchase, standing, after, before) : []),
     ...ofUntold(
       lines.filter(isPeriod),
       standing.filter(isPeriod),
@@ -413,11 +447,9 @@ const ofAndroidStore = (purchase: Purchase, after: Instant): readonly Refresh[] 
   // Google calls a prepaid plan active after its end, too.
   const running = subscribed.filter((line) => !isOverAt(line, line.verifiedAt));
   const endOf = (line: Line): Instant => line.endsAt ?? line.verifiedAt;
-  /** Latest step where the store says that access has stopped, and names an end that is yet to come. */
+  /** Latest step where the store says that the payment failed, or that access has stopped, and names an end that is yet to come. */
   const latestOf = (line: Line): Instant =>
-    line.standing !== "entitled" && line.standing !== "grace_period" && endOf(line) > after
-      ? after + DAY
-      : Infinity;
+    line.standing !== "entitled" && endOf(line) > after ? after + DAY : Infinity;
   if (running.length > 0)
     return running.flatMap((line) => [
       ...(endOf(line) - BEFORE_END > after && line.willRenew === false

@@ -244,7 +244,12 @@ describe("an answer", () => {
     const { world } = refreshing;
     const end = NOW - 60 * DAY;
     await world.at(NOW - DAY).store({
-      purchases: [owned("1", { startsAt: end - 30 * DAY, endsAt: end, verifiedAt: NOW - DAY })],
+      purchases: [
+        {
+          ...owned("1", { startsAt: end - 30 * DAY, endsAt: end, verifiedAt: NOW - DAY }),
+          renewal: aRenewal({ periodEndsAt: end, isInBillingRetry: true, signedAt: NOW - DAY }),
+        },
+      ],
       origin: fromApple(),
     });
     expect(await queuedOf(world)).toEqual({ 1: NOW });

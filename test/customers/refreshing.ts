@@ -12,7 +12,7 @@ import { createCustomerTable } from "../../lib/table/customers.ts";
 import { createRefreshQueue } from "../../lib/table/refreshes.ts";
 import type { Table } from "../../lib/table/table.ts";
 import { BUNDLE } from "../support/ios-store.ts";
-import { NOW } from "../support/purchases.ts";
+import { aRenewal, NOW } from "../support/purchases.ts";
 import type { TestTable } from "../support/table.ts";
 import { createWorld, owned, type World } from "./world.ts";
 
@@ -123,7 +123,14 @@ export const createRefreshing = (table: TestTable, applications: readonly Applic
         .at(endsAt - 60_000)
         .store({
           environment,
-          purchases: [{ ...owned(key, { endsAt, verifiedAt: endsAt - 60_000 }), environment }],
+          purchases: [
+            {
+              ...owned(key, { endsAt, verifiedAt: endsAt - 60_000 }),
+              environment,
+              // Without it, the store would be asked at once whether it renews.
+              renewal: aRenewal({ periodEndsAt: endsAt, signedAt: endsAt - 60_000 }),
+            },
+          ],
           origin: fromApple(),
         }),
     run: (changes: Partial<RefreshRun> = {}, minutes = 10): Promise<RefreshReport> =>

@@ -1,5 +1,5 @@
 import type { Application, AndroidStoreConfiguration } from "../../lib/applications/application.ts";
-import { verifiedAs, type Purchase } from "../../lib/entitlements/purchase.ts";
+import { verifiedAs, type Line, type Purchase } from "../../lib/entitlements/purchase.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import type { ApplicationId } from "../../lib/identifiers.ts";
 import { sweepApplications, type PeriodOutcome, type SweepReport } from "../../lib/customers/sweep.ts";
@@ -301,13 +301,13 @@ const aPackage = async (...pages: readonly VoidedPurchasesAnswer[]) => {
       token: string,
       environment: "production" | "sandbox",
       verifiedAt: Instant,
-      { quantity = 1, revokedAt = null }: { quantity?: number; revokedAt?: Instant | null } = {},
+      line: Partial<Line> = {},
     ) => {
       const purchase = aPurchase({
         store: "android-store",
         environment,
         key: purchaseKeyOfToken(token),
-        lines: [aLine({ transactionIdentifier: null, event: null, verifiedAt, quantity, revokedAt })],
+        lines: [aLine({ transactionIdentifier: null, event: null, verifiedAt, ...line })],
       });
       owned.set(token, purchase);
       return world.store({ environment, purchases: [purchase] }, byCredential("user-1"));
@@ -331,6 +331,27 @@ const aPackage = async (...pages: readonly VoidedPurchasesAnswer[]) => {
           },
         },
         () => moment,
+      ),
+    /** Sweeps the same list until a time, on a clock that each look-up may move. */
+    sweepFrom: (
+      now: () => Instant,
+      until: Instant,
+      listed: VoidedPurchasesAnswer,
+      onAsked: (purchaseToken: string) => void,
+    ) =>
+      sweepWith(
+        {
+          voidedPurchases: () => Promise.resolve(listed),
+          lookUp: async (...question) => {
+            onAsked(question[1].purchaseToken);
+            const answer = await androidStore.lookUp(...question);
+            return answer.outcome === "verified"
+              ? { ...answer, purchase: verifiedAs(answer.purchase, now()) }
+              : answer;
+          },
+        },
+        now,
+        until,
       ),
     sweep: (
       lookUp: AndroidStore["lookUp"] = androidStore.lookUp,
@@ -379,11 +400,37 @@ describe("the list of voided purchases", () => {
     await swept.sweep();
     expect(swept.asked).toEqual(asked);
   });
-  test("asks about none that is revoked already", async () => {
+  test.each<[what: string, line: Partial<Line>, asked: readonly string[]]>([
+    ["is revoked already", { revokedAt: NOW - 2 * DAY }, []],
+    ["the store has called expired", { standing: "expired" }, []],
+    ["does not renew, and was heard of after its end", { willRenew: false, endsAt: NOW - 2 * DAY }, []],
+    ["does not renew, and was heard of before its end", { willRenew: false }, [TOKEN]],
+    ["is on hold, from which it may return", { standing: "billing_retry" }, [TOKEN]],
+  ])("one that %s: asks about %3$j", async (_, line, asked) => {
     const swept = await aPackage(page(null, TOKEN));
-    await swept.own(TOKEN, "production", NOW - DAY, { revokedAt: NOW - 2 * DAY });
-    expect(await swept.sweep()).toEqual({ found: 0, behind: 0 });
-    expect(swept.asked).toEqual([]);
+    await swept.own(TOKEN, "production", NOW - DAY, line);
+    expect(await swept.sweep()).toEqual({ found: asked.length, behind: 0 });
+    expect(swept.asked).toEqual(asked);
+  });
+  test("that a run has no time for is asked from other ones on in each hour, also about what still runs", async () => {
+    const swept = await aPackage();
+    const tokens = Array.from({ length: 40 }, (_, index) => `voided ${index}`);
+    for (const token of tokens) await swept.own(token, "production", NOW - DAY);
+    const asked = new Set<string>();
+    for (let hour = 0; hour < 2; hour += 1) {
+      let now = NOW + hour * HOUR;
+      await swept.sweepFrom(
+        () => now,
+        now + 20 * MINUTE,
+        page(null, ...tokens),
+        (token) => {
+          asked.add(token);
+          now += MINUTE;
+        },
+      );
+    }
+    // Twenty of forty in each run: from one place on each hour, it would be 21.
+    expect(asked.size).toBeGreaterThan(25);
   });
   test("is read again for a purchase that the store does not know: that may be a mistake", async () => {
     const swept = await aPackage(page(null, "unknown to it", TOKEN), page(null));
@@ -444,7 +491,7 @@ describe("the list of voided purchases", () => {
       return Promise.resolve({ outcome: "gone", status: 410, reason: null });
     };
     expect(await swept.sweep(answer, { now: () => now, until: NOW + MINUTE })).toEqual({
-      found: 0,
+      found: 1,
       behind: 1,
     });
     expect(asked).toEqual(["first"]);

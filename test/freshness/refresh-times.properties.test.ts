@@ -108,6 +108,47 @@ test("sixty days without news make a bounded number of refreshes", () => {
   );
 });
 
+test("a period that becomes known at its end or after it, without a word on its renewal, is asked about within seconds", () => {
+  const late = fc.record({
+    heard: fc.oneof(
+      fc.integer({ min: -60 * 60 * 1000, max: 59 * DAY }),
+      fc.integer({ min: -1000, max: 1000 }),
+    ),
+    length: fc.constantFrom(5 * 60 * 1000, 7 * DAY, 30 * DAY, 365 * DAY),
+    wordBefore: orNull(fc.integer({ min: 1, max: 40 * DAY })),
+    isRefunded: fc.boolean(),
+    before: fc.constantFrom("nothing", "the period before it", "another end"),
+  });
+  fc.assert(
+    fc.property(late, ({ heard, length, wordBefore, isRefunded, before }) => {
+      const endsAt = NOW;
+      const startsAt = endsAt - length;
+      const verifiedAt = endsAt + heard;
+      const older = aLine({
+        transactionIdentifier: "1",
+        startsAt: startsAt - length,
+        endsAt: startsAt,
+        verifiedAt: startsAt + 1,
+      });
+      const revokedAt = isRefunded ? startsAt + length / 2 : null;
+      const last = aLine({ transactionIdentifier: "2", startsAt, endsAt, revokedAt, verifiedAt });
+      // A word on the period before it is none on this one.
+      const renewal =
+        wordBefore === null
+          ? null
+          : aRenewal({ periodEndsAt: startsAt, signedAt: startsAt - Math.min(wordBefore, length) });
+      const known = {
+        nothing: null,
+        "the period before it": aPurchase({ lines: [older], renewal }),
+        "another end": aPurchase({ lines: [{ ...last, endsAt: endsAt + 5 * DAY }] }),
+      }[before];
+      const next = nextRefresh(aPurchase({ lines: [older, last], renewal }), verifiedAt, null, known);
+      expect(next).not.toBeNull();
+      expect((next?.at ?? 0) - verifiedAt).toBeLessThanOrEqual(5000);
+    }),
+  );
+});
+
 test("sixty days in which the store signs some facts anew with each answer, and says nothing else, are bounded alike", () => {
   fc.assert(
     fc.property(purchase, moment, fc.nat(63), (one, from, anew) => {

@@ -52,8 +52,63 @@ describe("an iOS subscription is refreshed after", () => {
     expectNext(cancelled, NOW, END - HOUR, "restart");
     expectNext(cancelled, END - HOUR, END + 5 * SECOND, "renewal");
   });
+  describe("it becomes known late", () => {
+    const known = (signedAt: number, purchase: Partial<Purchase> = {}): Purchase =>
+      aPurchase({ lines: [aLine({ startsAt: START, endsAt: END, verifiedAt: signedAt })], ...purchase });
+    test.each<[what: string, signedAt: number]>([
+      ["an hour before its end", END - HOUR],
+      ["seven hours after it", END + 7 * HOUR],
+      ["weeks after it", END + 20.3 * DAY],
+    ])("%s, at once, if the store has said nothing of its renewal", (_, signedAt) => {
+      expectNext(known(signedAt), signedAt, signedAt + 5 * SECOND, "renewal");
+    });
+    test("whatever was known of the period before it", () => {
+      const older = aLine({ transactionIdentifier: "2", startsAt: START - 30 * DAY, endsAt: START });
+      const at = END + 7 * HOUR;
+      const renewed = known(at, {
+        lines: [older, aLine({ startsAt: START, endsAt: END, verifiedAt: at })],
+        renewal: aRenewal({ periodEndsAt: START, signedAt: START - DAY }),
+      });
+      expect(nextRefresh(renewed, at, null, aPurchase({ lines: [older] }))?.at).toBe(at + 5 * SECOND);
+    });
+    test("whose refund does not end the subscription, at once too", () => {
+      const at = END + 7 * HOUR;
+      const refunded = aLine({ startsAt: START, endsAt: END, revokedAt: START + DAY, verifiedAt: at });
+      expectNext(known(at, { lines: [refunded] }), at, at + 5 * SECOND, "renewal");
+    });
+    test.each<[what: string, signedAt: number, purchase: Partial<Purchase>, at: number]>([
+      ["more than an hour before its end, an hour before it", END - HOUR - 1, {}, END - HOUR],
+      [
+        "before its end, with the store's word on its renewal, just after it",
+        END - MINUTE,
+        { renewal: aRenewal({ periodEndsAt: END, signedAt: END - MINUTE }) },
+        END + 5 * SECOND,
+      ],
+      [
+        "after its end, with the store's word since then, at the next step",
+        END + 7 * HOUR,
+        { renewal: aRenewal({ periodEndsAt: END, isInBillingRetry: true, signedAt: END + 7 * HOUR }) },
+        END + DAY,
+      ],
+    ])("%s", (_, signedAt, purchase, at) => {
+      expectNext(known(signedAt, purchase), signedAt, at);
+    });
+    test("and once only: signed anew, it is as it was", () => {
+      const at = END + 7 * HOUR;
+      expect(nextRefresh(known(at), at, null, known(END + HOUR))?.at).toBe(END + DAY);
+      expect(nextRefresh(known(at), at + 5 * SECOND)?.at).toBe(END + DAY);
+      expect(nextRefresh(known(at), at, at)?.at).toBe(END + DAY);
+    });
+    test("not where it ended more than 60 days ago", () => {
+      expectNext(known(END + 60 * DAY), END + 60 * DAY, null);
+    });
+  });
+
   test("its end and not ahead of it where it lasts less than an hour", () => {
-    const short = aPurchase({ lines: [aLine({ startsAt: NOW, endsAt: NOW + 5 * MINUTE })] });
+    const short = aPurchase({
+      lines: [aLine({ startsAt: NOW, endsAt: NOW + 5 * MINUTE })],
+      renewal: aRenewal({ periodEndsAt: NOW + 5 * MINUTE }),
+    });
     expectNext(short, NOW, NOW + 5 * MINUTE + 5 * SECOND, "renewal");
   });
   test("the last of its periods' ends", () => {
@@ -347,8 +402,10 @@ describe("an Android purchase is refreshed after", () => {
       expectNext(stopped, END - HOUR, END + 5 * SECOND, "renewal");
     },
   );
-  test("its end, where it is in its grace period, which the store's end includes", () => {
-    expectNext(android([{ standing: "grace_period" }]), NOW, END + 5 * SECOND, "grace-period-end");
+  test("a day, where it is in its grace period, and its end, which includes that", () => {
+    const inGrace = android([{ standing: "grace_period" }]);
+    expectNext(inGrace, NOW, NOW + DAY, "grace-period-end");
+    expectNext(inGrace, END - HOUR, END + 5 * SECOND, "grace-period-end");
   });
   test("a day, where it is expired before its end, as if Google had said so a minute before it renews", () => {
     const expired = android([{ standing: "expired" }]);

@@ -67,6 +67,23 @@ test.each(["ios-store", "android-store"] as const)(
   120_000,
 );
 
+test("ios-store: a grace period that ran before anybody showed the subscription is known within two minutes", async () => {
+  const account = "in grace when first linked";
+  const [original] = (await followed.buyOnIos(account, { gracePeriod: "P16D" }))
+    .originalTransactionIdentifiers;
+  const path = `/sandbox/ios-store/purchases/${original}`;
+  await followed.post(path, { change: "fail-billing" });
+  await followed.move({ at: (await followed.now()) + 32 * DAY + 7 * HOUR });
+  const { signedAppTransaction, signedTransactions } = await followed.get(path);
+  const transactions = { signedAppTransaction, signedTransactions, applicationAccountIdentifier: account };
+  await followed.post("/v1/customers/ios-store/link", transactions);
+  expect(await readAt(account, (await followed.now()) + 2 * MINUTE)).toMatchObject({
+    status: "grace_period",
+    active: true,
+    willRenew: true,
+  });
+}, 120_000);
+
 test("android-store: a refund is caught by the hourly list of voided purchases", async () => {
   const account = "refunded by Google";
   const change = await followed.onAndroid(account);
