@@ -237,9 +237,6 @@ const keptRefresh = (
   return keptIf(!isPutOff || askedFor !== null);
 };
 
-/** A time, or now where an item of that time would have expired, as of facts that a device has kept for a year. */
-const notExpired = (at: Instant, moment: Instant): Instant => (isQueued(at, moment) ? at : moment);
-
 /** Questions to the store about a purchase, from now on. */
 interface Questions {
   /** Change of its refresh; null: it stays as it is. */
@@ -267,7 +264,8 @@ const questionsOf = (origin: FactsOrigin | null, joined: Joined, moment: Instant
   const kept = keptRefresh(origin, joined, heard, moment);
   const before = kept === Infinity ? null : (stored?.purchase ?? null);
   const next = origin.canRefresh ? nextRefresh(purchase, heard, origin.askedAt, before) : null;
-  const at = Math.min(next === null ? Infinity : notExpired(next.at, moment), kept, ...wanted);
+  // A device may have kept facts for weeks: a question that they give waits from now on, behind those that are due already.
+  const at = Math.min(next === null ? Infinity : Math.max(next.at, moment), kept, ...wanted);
   if (at === Infinity) return { refresh: from === null ? null : { from, to: null }, askAgainAt };
   return { refresh: from === at ? null : { from, to: { at, source: origin.source } }, askAgainAt };
 };

@@ -61,6 +61,14 @@ describe("an iOS purchase's first facts", () => {
       },
     ]);
   });
+  test("that a device had kept beyond its refresh set it from now on, behind what is due already", () => {
+    const ended = aPurchase({ lines: [aLine({ endsAt: NOW - 3 * DAY, verifiedAt: NOW - 20 * DAY })] });
+    expect(written([ended], from(APPLE))).toMatchObject([{ refreshAt: NOW }]);
+  });
+  test("that leave a known refresh where it is do so, also if that is due", () => {
+    const due = waiting(NOW - DAY);
+    expect(written([signedAgain], from(APPLE), due)).toMatchObject([{ refresh: null, refreshAt: NOW - DAY }]);
+  });
   test("set none, but say its bundle, where its store cannot be asked", () => {
     expect(written([purchase], from(APPLE, { canRefresh: false }))).toMatchObject([
       { refresh: null, refreshAt: null, bundleIdentifier: BUNDLE },

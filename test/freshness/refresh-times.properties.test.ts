@@ -123,12 +123,12 @@ test("a period that becomes known at its end or after it, without a word on its 
     fc.property(late, ({ heard, length, wordBefore, isRefunded, before }) => {
       const endsAt = NOW;
       const startsAt = endsAt - length;
-      const verifiedAt = endsAt + heard;
+      const verifiedAt = Math.max(endsAt + heard, startsAt);
       const older = aLine({
         transactionIdentifier: "1",
         startsAt: startsAt - length,
         endsAt: startsAt,
-        verifiedAt: startsAt + 1,
+        verifiedAt: startsAt - length + 1,
       });
       const revokedAt = isRefunded ? startsAt + length / 2 : null;
       const last = aLine({ transactionIdentifier: "2", startsAt, endsAt, revokedAt, verifiedAt });

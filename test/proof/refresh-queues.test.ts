@@ -4,7 +4,7 @@ import type { RefreshOutcome } from "../../lib/customers/refresh-outcome.ts";
 import { createRefreshing, fromApple, queuedOf } from "../customers/refreshing.ts";
 import { owned } from "../customers/world.ts";
 import { cases, TIMEOUT } from "../support/proof.ts";
-import { DAY, NOW } from "../support/purchases.ts";
+import { aRenewal, DAY, NOW } from "../support/purchases.ts";
 import { createMemoryTable } from "./memory-table.ts";
 
 /**
@@ -107,7 +107,17 @@ test(
           for (const { key, name, endsAt, verifiedAt } of purchases)
             await refreshing.world.at(verifiedAt).store({
               environment: "production",
-              purchases: [owned(key, { endsAt, verifiedAt })],
+              purchases: [
+                {
+                  ...owned(key, { endsAt, verifiedAt }),
+                  // Without a word on its renewal, it would be asked about at once.
+                  renewal: aRenewal({
+                    periodEndsAt: endsAt,
+                    isInBillingRetry: endsAt < verifiedAt,
+                    signedAt: verifiedAt,
+                  }),
+                },
+              ],
               origin: fromApple({ source: { store: "ios-store", bundleIdentifier: name } }),
             });
           expect(await queuedOf(refreshing.world)).toEqual(
