@@ -550,13 +550,12 @@ export const isLongOver = (purchase: Purchase, moment: Instant): boolean => {
 
 /** Reason of a refresh at a time; null: the facts give none, so a person asked for it. */
 export const refreshReasonAt = (purchase: Purchase, at: Instant): RefreshReason | null => {
-  // Some times count from when the store spoke; all others follow from the facts.
-  const exact = [at - 1, at - PAYMENT_STEP, at - DAY]
-    .flatMap((after) => [nextRefresh(purchase, after), nextRefresh(purchase, after, after)])
+  const exact = [null, at - 1]
+    .map((asked) => nextRefresh(purchase, at - 1, asked))
     .find((refresh) => refresh?.at === at);
-  // Facts that a device had kept are asked about when they come.
+  // Some times count from when the store spoke, or from when facts came that a device had kept.
   const first = nextRefresh(purchase, lastHeard(purchase));
-  return (exact ?? (first !== null && first.at < at ? first : null))?.because ?? null;
+  return (exact ?? (first !== null && first.at <= at ? first : null))?.because ?? null;
 };
 
 /** Last time at which the store reported on a purchase. */

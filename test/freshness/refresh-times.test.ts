@@ -71,6 +71,11 @@ describe("an iOS subscription is refreshed after", () => {
       });
       expect(nextRefresh(renewed, at, null, aPurchase({ lines: [older] }))?.at).toBe(at + 5 * SECOND);
     });
+    test("also where it was to renew: the word is older than its end", () => {
+      const at = END + 7 * HOUR;
+      const told = aRenewal({ periodEndsAt: END, signedAt: END - MINUTE });
+      expectNext(known(at, { renewal: told }), at, at + 5 * SECOND, "renewal");
+    });
     test("whose refund does not end the subscription, at once too", () => {
       const at = END + 7 * HOUR;
       const refunded = aLine({ startsAt: START, endsAt: END, revokedAt: START + DAY, verifiedAt: at });
@@ -96,6 +101,9 @@ describe("an iOS subscription is refreshed after", () => {
     test("and once only: signed anew, it is as it was", () => {
       const at = END + 7 * HOUR;
       expect(nextRefresh(known(at), at, null, known(END + HOUR))?.at).toBe(END + DAY);
+      const older = aLine({ transactionIdentifier: "2", startsAt: START - 30 * DAY, endsAt: START });
+      const both = known(END + HOUR, { lines: [older, ...known(END + HOUR).lines] });
+      expect(nextRefresh(known(at), at, null, both)?.at).toBe(END + DAY);
       expect(nextRefresh(known(at), at + 5 * SECOND)?.at).toBe(END + DAY);
       expect(nextRefresh(known(at), at, at)?.at).toBe(END + DAY);
     });
@@ -197,6 +205,15 @@ describe("an iOS subscription is refreshed after", () => {
     test("by the period that took its place", () => {
       const next = aLine({ transactionIdentifier: "2", startsAt: NOW, endsAt: END });
       expectNext(aPurchase({ lines: [upgraded, next] }), NOW, END - HOUR, "renewal-ahead");
+    });
+    test("nothing that an upgraded period adds which began later than a longer one that runs", () => {
+      const year = aLine({ startsAt: NOW - 100 * DAY, endsAt: NOW + 265 * DAY });
+      const month = { productIdentifier: "plus", startsAt: NOW - DAY, endsAt: NOW + 29 * DAY };
+      const cut = aLine({ transactionIdentifier: "2", standing: "expired", ...month });
+      for (const asked of [null, NOW])
+        expect(nextRefresh(aPurchase({ lines: [year, cut] }), NOW, asked)).toEqual(
+          nextRefresh(aPurchase({ lines: [year] }), NOW, asked),
+        );
     });
     test("the end of a shorter period that took its place, where it is not marked as upgraded", () => {
       const shorter = aLine({
