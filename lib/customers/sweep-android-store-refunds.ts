@@ -1,4 +1,5 @@
 import type { AndroidStoreConfiguration, Application } from "../applications/application.ts";
+import { chunks } from "../chunks.ts";
 import { DAY, MINUTE } from "../duration.ts";
 import { isOverAt, productKindOf, referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
@@ -26,8 +27,8 @@ const UNSEEN_MILLISECONDS = 10 * MINUTE;
 const ASKED_AGAIN_MILLISECONDS = 2 * DAY;
 
 /**
- * Look-ups without an answer, with none answered before them, after which no more are made for a page. The list goes on: these
- * purchases may stay without an answer for good, and hide what was voided after them.
+ * Look-ups without an answer, with none answered before them, after which no more are made of those looked up together. The others
+ * follow: these purchases may stay without an answer for good.
  */
 const UNANSWERED_BEFORE_SILENT = 3;
 
@@ -35,8 +36,11 @@ const UNANSWERED_BEFORE_SILENT = 3;
 const isSilence = (refreshed: RefreshOutcome): boolean =>
   refreshed.outcome === "unavailable" && refreshed.isOfThisPurchase !== true;
 
-/** What was asked about a page. */
-interface PageOutcome {
+/** Purchases that are looked up in the table at once. */
+const ASKED_TOGETHER = 1000;
+
+/** What was asked about some of a period's purchases. */
+interface AskedOutcome {
   /** Number of purchases that the store answered about. */
   readonly answered: number;
   /** Whether the period is to be read again for one that it did not answer about. */
@@ -49,7 +53,7 @@ interface PageOutcome {
 const isOver = ({ lines }: Purchase): boolean => lines.every((line) => isOverAt(line, line.verifiedAt));
 
 /**
- * Asks the store about the purchases on a page that are known here, not over, and not verified since the end of
+ * Asks the store about those of a period's purchases that are known here, not over, and not verified since the end of
  * the period. The store lists a void by when its systems saw it, which may be days after the time that it names. A void
  * alone revokes nothing: it names one order, and a purchase token is shared by all renewals.
  *
@@ -63,8 +67,8 @@ const refreshVoided = async (
   purchaseTokens: readonly string[],
   to: Instant,
   until: Instant,
-): Promise<PageOutcome> => {
-  const entries = [...new Set(purchaseTokens)].flatMap((purchaseToken) =>
+): Promise<AskedOutcome> => {
+  const entries = purchaseTokens.flatMap((purchaseToken) =>
     ENVIRONMENTS.map((environment) => ({
       purchaseToken,
       reference: { store: "android-store" as const, environment, key: purchaseKeyOfToken(purchaseToken) },
@@ -81,13 +85,8 @@ const refreshVoided = async (
       : [];
   });
   let [answered, unanswered, isLeft] = [0, 0, false];
-  const stopped = (): PageOutcome => ({ answered, isLeft, isStopped: true });
-  // A few about which the store is silent for good do not hide the others, nor do those that a run has time for.
-  for (const { purchaseToken, reference, productKind } of inHourlyOrder(
-    candidates,
-    (one) => referenceText(one.reference),
-    sweep.now(),
-  )) {
+  const stopped = (): AskedOutcome => ({ answered, isLeft, isStopped: true });
+  for (const { purchaseToken, reference, productKind } of candidates) {
     if (sweep.now() >= until) return stopped();
     const refreshed = await refreshAndroidStorePurchase(sweep, application, {
       application: application.identifier,
@@ -108,6 +107,26 @@ const refreshVoided = async (
   return { answered, isLeft, isStopped: false };
 };
 
+/** Reads the list of a period, each token once: whole, or up to a page that the store does not answer, or that time has no room for. */
+const listVoided = async (
+  { androidStore, now }: AndroidStoreSweep,
+  configuration: AndroidStoreConfiguration,
+  period: { readonly from: Instant; readonly to: Instant },
+  until: Instant,
+): Promise<{ readonly purchaseTokens: readonly string[]; readonly isWhole: boolean }> => {
+  const purchaseTokens = new Set<string>();
+  const asFar = (isWhole: boolean) => ({ purchaseTokens: [...purchaseTokens], isWhole });
+  let page: string | null = null;
+  do {
+    if (now() >= until) return asFar(false);
+    const answer = await androidStore.voidedPurchases(configuration, period, page);
+    if (answer.outcome !== "answered") return asFar(false);
+    for (const purchaseToken of answer.purchaseTokens) purchaseTokens.add(purchaseToken);
+    page = answer.next;
+  } while (page !== null);
+  return asFar(true);
+};
+
 /**
  * Reads Google's list of voided purchases of every package, because a notification may be lost.
  *
@@ -118,27 +137,19 @@ export const sweepAndroidStoreRefunds = async (
   until: Instant,
 ): Promise<SweepReport> => {
   const readPeriod: ReadPeriod = async (application, { bundleOrPackage }, from, to) => {
-    let [found, isLeft] = [0, false];
     const configuration = application.androidStore.find(({ packageName }) => packageName === bundleOrPackage);
-    if (configuration === undefined) return { outcome: "read", found };
-    let page: string | null = null;
-    do {
-      if (sweep.now() >= until) return { outcome: "stopped", found };
-      const answer = await sweep.androidStore.voidedPurchases(configuration, { from, to }, page);
-      if (answer.outcome !== "answered") return { outcome: "stopped", found };
-      const refreshed = await refreshVoided(
-        sweep,
-        application,
-        configuration,
-        answer.purchaseTokens,
-        to,
-        until,
-      );
+    if (configuration === undefined) return { outcome: "read", found: 0 };
+    const listed = await listVoided(sweep, configuration, { from, to }, until);
+    let [found, isLeft] = [0, false];
+    // What a run has no time for, and a few about which the store is silent for good, do not hide others.
+    const inOrder = inHourlyOrder(listed.purchaseTokens, (purchaseToken) => purchaseToken, sweep.now());
+    for (const purchaseTokens of chunks(inOrder, ASKED_TOGETHER)) {
+      const refreshed = await refreshVoided(sweep, application, configuration, purchaseTokens, to, until);
       found += refreshed.answered;
       if (refreshed.isStopped) return { outcome: "stopped", found };
       isLeft ||= refreshed.isLeft;
-      page = answer.next;
-    } while (page !== null);
+    }
+    if (!listed.isWhole) return { outcome: "stopped", found };
     // Only the list has the token of a one-time purchase, so it is read again for one that could not be asked about.
     return { outcome: isLeft ? "left" : "read", found };
   };

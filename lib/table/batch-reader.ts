@@ -1,5 +1,5 @@
 import { BatchGetCommand } from "@aws-sdk/lib-dynamodb";
-import { chunks } from "./chunks.ts";
+import { chunks } from "../chunks.ts";
 import { keyText, type Key } from "./keys.ts";
 import { repeatUntilDone } from "./repeat.ts";
 import { keyIn, type Item, type Table } from "./table.ts";

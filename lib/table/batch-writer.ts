@@ -1,5 +1,5 @@
 import { BatchWriteCommand, type BatchWriteCommandInput } from "@aws-sdk/lib-dynamodb";
-import { chunks } from "./chunks.ts";
+import { chunks } from "../chunks.ts";
 import type { Key } from "./keys.ts";
 import { repeatUntilDone } from "./repeat.ts";
 import type { Table } from "./table.ts";

@@ -3,7 +3,7 @@ import { tombstoneItem } from "./items.ts";
 import type { Remains } from "../customers/bury-remains.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId, CustomerId } from "../identifiers.ts";
-import { chunks } from "./chunks.ts";
+import { chunks } from "../chunks.ts";
 import { absent, ownedBy, ownedUnchanged, type Condition } from "./conditions.ts";
 import { acknowledgementKey, keyOf, keys, refreshKey, TABLE, type Key } from "./keys.ts";
 import type { Attributes, Table, TimeToLive } from "./table.ts";

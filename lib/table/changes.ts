@@ -12,7 +12,7 @@ import {
   UNPLACED,
   untold,
 } from "./change-items.ts";
-import { chunks } from "./chunks.ts";
+import { chunks } from "../chunks.ts";
 import { sequenceUnchanged } from "./conditions.ts";
 import { emptyChanges } from "./emptied-changes.ts";
 import {

@@ -4,7 +4,7 @@ import type { StoredCustomer, StoredPurchase } from "../customers/records.ts";
 import { referenceText } from "../entitlements/purchase.ts";
 import type { ApplicationId, CustomerId } from "../identifiers.ts";
 import { createBatchReader, eachKeyOnce } from "./batch-reader.ts";
-import { chunks } from "./chunks.ts";
+import { chunks } from "../chunks.ts";
 import {
   accountClaimsItem,
   accountCustomerItem,

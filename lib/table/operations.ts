@@ -5,7 +5,7 @@ import type { StoredCustomer } from "../customers/records.ts";
 import { customerId, type ApplicationId, type CustomerId } from "../identifiers.ts";
 import { once } from "../once.ts";
 import { auditWrite } from "./audit-write.ts";
-import { chunks } from "./chunks.ts";
+import { chunks } from "../chunks.ts";
 import { claimOf, claimsWrite, countsThatEnd } from "./claims.ts";
 import { versionUnchanged } from "./conditions.ts";
 import { transferItem } from "./items.ts";

@@ -5,7 +5,7 @@ import type { StoredCustomer } from "../customers/records.ts";
 import { sameHoldings } from "../entitlements/holdings.ts";
 import type { Purchase } from "../entitlements/purchase.ts";
 import type { AccountId, ApplicationId } from "../identifiers.ts";
-import { chunks } from "./chunks.ts";
+import { chunks } from "../chunks.ts";
 import { claimsDifferences, countsThatEnd } from "./claims.ts";
 import {
   absorbedItems,

@@ -4,7 +4,7 @@ import { v7 as uuid } from "uuid";
 import { deliverMessages, type DeliveryRun } from "../../lib/telling/deliver-messages.ts";
 import { accountId, applicationId, customerId, type ApplicationId } from "../../lib/identifiers.ts";
 import { createChangeTable } from "../../lib/table/changes.ts";
-import { chunks } from "../../lib/table/chunks.ts";
+import { chunks } from "../../lib/chunks.ts";
 import { keys } from "../../lib/table/keys.ts";
 import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
 import { lookWrite } from "../../lib/table/looks.ts";
