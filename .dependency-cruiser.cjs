@@ -1,5 +1,5 @@
 const SMALL =
-  "lib/(?:bounded-text|duration|identifiers|in-turns|loading-cache|once|once-loaded|order|pause|unanswered|within)\\.ts$";
+  "lib/(?:bounded-text|chunks|duration|identifiers|in-turns|loading-cache|once|once-loaded|order|pause|unanswered|within)\\.ts$";
 
 const only = (from, allowed) => ({
   name: `${from.replace(/\W+/g, "-")}-imports-one-way`,
