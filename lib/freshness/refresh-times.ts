@@ -550,12 +550,11 @@ export const isLongOver = (purchase: Purchase, moment: Instant): boolean => {
 
 /** Reason of a refresh at a time; null: the facts give none, so a person asked for it. */
 export const refreshReasonAt = (purchase: Purchase, at: Instant): RefreshReason | null => {
-  const exact = [null, at - 1]
-    .map((asked) => nextRefresh(purchase, at - 1, asked))
-    .find((refresh) => refresh?.at === at);
+  const exact = nextRefresh(purchase, at - 1);
+  if (exact?.at === at) return exact.because;
   // Some times count from when the store spoke, or from when facts came that a device had kept.
   const first = nextRefresh(purchase, lastHeard(purchase));
-  return (exact ?? (first !== null && first.at <= at ? first : null))?.because ?? null;
+  return first !== null && first.at <= at ? first.because : null;
 };
 
 /** Last time at which the store reported on a purchase. */

@@ -26,6 +26,9 @@ describe("the reason of a refresh", () => {
     expect(next).not.toBeNull();
     expect(refreshReasonAt(purchase, next?.at ?? 0)).toBe(next?.because);
   });
+  test("is that of the step at its time, also where earlier ones were not answered", () => {
+    expect(refreshReasonAt(aPurchase(), END + 5000)).toBe("renewal");
+  });
   test("is that of facts which a device had kept, and which are asked about when they come", () => {
     expect(refreshReasonAt(aPurchase(), END + 3 * DAY + 5)).toBe("renewal-ahead");
   });
