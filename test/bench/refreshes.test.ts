@@ -34,8 +34,8 @@ describe("a monthly subscription", () => {
     ["android-store", true, "renewed", {}],
     ["android-store", false, "canceled", { renewal: 1, return: 6 }],
     ["android-store", true, "canceled", { restart: 1, return: 6 }],
-    ["android-store", false, "recovered in grace", { renewal: 1 }],
-    ["android-store", true, "recovered in grace", {}],
+    ["android-store", false, "recovered in grace", { renewal: 1, "grace-period-end": 2 }],
+    ["android-store", true, "recovered in grace", { "grace-period-end": 1 }],
   ])("of %s, notified: %s, %s, is refreshed so often", (store, isNotified, outcome, refreshes) => {
     const life = lives.find(
       (one) => one.store === store && one.isNotified === isNotified && one.outcome === outcome,
