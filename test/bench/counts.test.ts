@@ -284,7 +284,7 @@ describe("bundle bytes", () => {
   test.each([
     ["AuthorizeCredential", 267],
     ["ReadAccountEntitlements", 299],
-    ["SynchronizeIosStorePurchases", 380],
+    ["SynchronizeIosStorePurchases", 381],
     ["LinkIosStoreCustomer", 381],
     ["LinkAndroidStoreCustomer", 657],
     ["ReceiveIosStoreNotification", 384],
