@@ -39,7 +39,7 @@ const isSilence = (refreshed: RefreshOutcome): boolean =>
 /** Purchases that are looked up in the table at once. */
 const ASKED_TOGETHER = 1000;
 
-/** What was asked about some of a period's purchases. */
+/** Outcome of the questions about some of a period's purchases. */
 interface AskedOutcome {
   /** Number of purchases that the store answered about. */
   readonly answered: number;
