@@ -168,3 +168,15 @@ describe("the loop that waits for a table", () => {
     expect(blocks.join("\n")).not.toMatch(/\b(?:until|while)\b/);
   });
 });
+
+test("what refreshes cost in a month is what the report says", async () => {
+  const report = await readFile("docs/performance.md", "utf8");
+  const [, asked = ""] = /^\| refreshes, each one request to a store \| +([\d,]+) \|/m.exec(report) ?? [];
+  const each = (Number(asked.replaceAll(",", "")) / 100_000).toFixed(2);
+  const month = report.slice(report.indexOf("### A month of 100,000 subscribers"));
+  const [, off = "", on = ""] =
+    /\*\*total\*\* +\| +\| +\*\*(\$[\d.]+)\*\* \| +\| +\*\*(\$[\d.]+)\*\*/.exec(month) ?? [];
+  expect(off).toMatch(/^\$\d/);
+  const said = `${each} refreshes each, which is ${off} a month for 100,000, and ${on} where the stores notify.`;
+  expect(guide.replaceAll(/\s+/g, " ")).toContain(said);
+});
