@@ -33,8 +33,9 @@ const referenceOf = ({ store, environment }: Purchase, purchaseToken: string) =>
 });
 
 /**
- * Whether a purchase is not stored, or only as mentioned by another: the store did not know it then, perhaps by
- * mistake, so it is asked again while the other's acknowledgement is due.
+ * Whether the store is asked about a purchase that another one mentions: it is not stored, or only as not paid for, which it must have been
+ * since. One that is stored only as mentioned is asked about again while the other's acknowledgement is due: the store did not know it
+ * then, perhaps by mistake.
  */
 const isUnknown = (
   { purchases, erasedPurchases }: KnownFacts,
@@ -43,7 +44,8 @@ const isUnknown = (
 ): boolean => {
   const stored = purchases.get(reference);
   if (stored === undefined) return !erasedPurchases.has(reference);
-  return isDue && stored.purchase.verifiedAt === 0;
+  const { lines, verifiedAt } = stored.purchase;
+  return lines.length === 0 && (verifiedAt > 0 || isDue);
 };
 
 /** Tokens of a purchase's predecessors to ask the store about. */
@@ -98,8 +100,8 @@ const lookUp = async (
 };
 
 /**
- * Looks up the predecessors of a purchase that are not stored, their predecessors, and so on: no message named them,
- * and only they connect the purchase with a stored one. Reads the table once for each step after the first.
+ * Looks up the predecessors of a purchase that are not stored, or only as not paid for, their predecessors, and so on: no message told
+ * of their payment, and only they connect the purchase with a stored one. Reads the table once for each step after the first.
  *
  * If the store does not answer about one of them, the request fails and is sent again. A purchase that is neither
  * claimed nor stored waits without a limit: storing it would not link it, and its predecessor would count as known.

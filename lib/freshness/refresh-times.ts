@@ -440,8 +440,9 @@ const ofIosStore = (
 
 const ofAndroidStore = (purchase: Purchase, after: Instant): readonly Refresh[] => {
   const { lines, replacedBy, replacedAt, verifiedAt } = purchase;
-  if (replacedBy !== null && replacedAt === null) return [];
+  // What replaced a purchase proves that it was paid for; only its own answer tells what it replaced.
   if (lines.length === 0) return [{ at: Math.max(verifiedAt, after) + PAYMENT_STEP, because: "payment" }];
+  if (replacedBy !== null && replacedAt === null) return [];
   // Refunds of one-time purchases are on the store's list of voided purchases.
   const subscribed = lines.filter(({ nature }) => nature === "auto_renewable");
   // Google calls a prepaid plan active after its end, too.

@@ -49,6 +49,12 @@ const Y = aSubscriptionAnswer({
   subscriptionState: "SUBSCRIPTION_STATE_EXPIRED",
   linkedPurchaseToken: "x",
 });
+/** Y while its payment was pending. */
+const UNPAID_Y = aSubscriptionAnswer({
+  subscriptionState: "SUBSCRIPTION_STATE_PENDING",
+  lineItems: [{ productId: "maps", autoRenewingPlan: {} }],
+  linkedPurchaseToken: "x",
+});
 const Z = aSubscriptionAnswer({
   startTime: isoTime(NOW + DAY),
   ...PENDING_ACKNOWLEDGEMENT,
@@ -204,6 +210,37 @@ describe("a purchase whose predecessor nobody has told of", () => {
     chain.answers.set("z", Z);
     chain.pass(DAY);
     await chain.tell("z");
+    expect(await chain.activeOf()).toEqual(["tiles"]);
+  });
+  test.each(["link", "tell"] as const)(
+    "belongs to the same customer where the predecessor is known only as not paid for yet: by %s",
+    async (how) => {
+      const chain = await aChain({ y: UNPAID_Y });
+      await chain[how]("y");
+      chain.pass(DAY);
+      chain.answers.set("y", Y);
+      await expect(chain.link("z", "user-2")).rejects.toMatchObject({ code: "CUSTOMER_ALREADY_LINKED" });
+      expect(chain.asked).toEqual(["z", "y"]);
+      expect(chain.acknowledged).toEqual(["z"]);
+      await chain[how]("z");
+      expect(chain.asked).toEqual(["z"]);
+      expect(await chain.activeOf()).toEqual(["tiles"]);
+      expect(await chain.activeOf("user-2")).toEqual([]);
+    },
+  );
+  test("asks again about one that is not known to be paid, whatever is due, until the store says so", async () => {
+    const chain = await aChain({
+      y: UNPAID_Y,
+      z: { ...Z, acknowledgementState: "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED" },
+    });
+    await chain.link("y");
+    chain.answers.set("y", UNKNOWN);
+    await chain.link("z");
+    expect(chain.asked).toEqual(["z", "y"]);
+    expect(await chain.activeOf()).toEqual(["premium", "tiles"]);
+    chain.answers.set("y", Y);
+    await chain.link("z");
+    expect(chain.asked).toEqual(["z", "y"]);
     expect(await chain.activeOf()).toEqual(["tiles"]);
   });
   test("has the predecessor acknowledged, too, where the store waits for that", async () => {

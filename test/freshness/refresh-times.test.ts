@@ -470,6 +470,9 @@ describe("an Android purchase is refreshed after", () => {
   test("nothing, where another has replaced it", () => {
     expectNext(android([{}], { replacedBy: purchaseKey("2") }), NOW, null);
   });
+  test("6 hours, where another has replaced it, and nothing says what it was", () => {
+    expectNext(android([], { replacedBy: purchaseKey("2") }), NOW, NOW + 6 * HOUR, "payment");
+  });
   test("nothing, where it is a one-time purchase", () => {
     expectNext(android([{ nature: "consumable", endsAt: null }]), NOW, null);
   });

@@ -1502,17 +1502,23 @@ export const createReferenceModel = (
     keepRenewals(request, ownedNames());
   };
 
-  /** Google's answers about older tokens of which nothing has been told, and about those that these name: the oldest first. */
+  /**
+   * Google's answers about older tokens of which nothing has been told, or only that they are not paid: the newer one proves that
+   * they were. Also about those that these name: the oldest first.
+   */
   const untold = ({ facts: said, answers }: ModelRequest): AndroidSubscriptionFact[] => {
     const named = ownedNames();
     const told = new Set(facts.map(purchaseName));
+    const paid = new Set(
+      facts.flatMap((fact) => (fact.store === "android-store" && !isPending(fact) ? [purchaseName(fact)] : [])),
+    );
     const found: AndroidSubscriptionFact[] = [];
     const look = (fact: Fact): void => {
       for (const token of olderTokens(fact)) {
         const answer = answers.find((other) => other.token === token);
         const name = tokenName(fact, token);
         // A purchase that is only named is asked about again until the newer one is acknowledged.
-        const isKnown = named.has(name) && (told.has(name) || !isToBeAcknowledged(fact));
+        const isKnown = named.has(name) && (told.has(name) ? paid.has(name) : !isToBeAcknowledged(fact));
         if (answer === undefined || isKnown) continue;
         if ([...found, ...said].includes(answer)) continue;
         found.unshift(answer);
