@@ -79,7 +79,8 @@ const STEPS_AFTER_ASKED = [10 * MINUTE, 6 * HOUR, DAY];
 const ASKED_FOR = DAY;
 
 /**
- * Time for which an iOS purchase that ended or was revoked is refreshed: as long as the App Store retries a payment.
+ * Time for which an iOS purchase that ended is refreshed: as long as the App Store retries a payment. One that was revoked is for as long,
+ * and for as long as it would give access.
  */
 export const KEPT_AFTER_END = BILLING_RETRY_MILLISECONDS;
 
@@ -227,9 +228,19 @@ const ofRunningPeriod = (
   ];
 };
 
+/** Time up to which the reversal of a refund would give access; that of a period is looked for last an hour before its end. */
+const reversibleUntil = ({ nature, startsAt, endsAt, verifiedAt }: Line): Instant => {
+  if (nature === "non_renewing") return (startsAt ?? verifiedAt) + PASS_KEPT;
+  return endsAt === null ? Infinity : endsAt - BEFORE_END;
+};
+
 const ofRevoked = (line: Line, after: Instant): readonly Refresh[] => {
   const revokedAt = line.revokedAt ?? line.verifiedAt;
-  return sparseUpTo(revokedAt, revokedAt + KEPT_AFTER_END, after, "refund");
+  const until = reversibleUntil(line);
+  return [
+    ...sparseUpTo(revokedAt, Math.max(revokedAt + KEPT_AFTER_END, until), after, "refund"),
+    ...(isPeriod(line) && until > after ? [{ at: until, because: "refund" } as const] : []),
+  ];
 };
 
 /**

@@ -85,10 +85,14 @@ describe("a period that ends after the one that began last", () => {
     expect(atItsEnd(year(refund))).toEqual(ahead);
     expect(atItsEnd(year(), aRenewal({ periodEndsAt: LATE, signedAt: NOW }))).toEqual(ahead);
   });
-  test("is not, where the other took its place, or it is refunded", () => {
+  test("is not, where the other took its place", () => {
     expect(atItsEnd(year())).toBeNull();
     expect(atItsEnd(year(), aRenewal({ periodEndsAt: END, signedAt: NOW }))).toBeNull();
-    expect(atItsEnd(year({ ...refund, revokedAt: NOW - 50 * DAY }))).toBeNull();
+  });
+  test("is asked about a last time before its end where it is refunded", () => {
+    const refunded = year({ ...refund, revokedAt: NOW - 50 * DAY });
+    expect(atItsEnd(refunded)).toEqual({ at: LATE - hour, because: "refund" });
+    expect(nextRefresh(aPurchase({ lines: [refunded, month] }), LATE - hour)).toBeNull();
   });
   test("is asked about after its refund, until its end: the refund may be reversed", () => {
     const since = NOW - 5 * DAY;

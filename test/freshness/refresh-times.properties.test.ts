@@ -149,6 +149,39 @@ test("a period that becomes known at its end or after it, without a word on its 
   );
 });
 
+test("what was refunded is asked about as long as the refund's reversal would give access, at most a quarter apart", () => {
+  const refunded = fc.record({
+    nature: fc.constantFrom("non_consumable" as const, "non_renewing" as const, "auto_renewable" as const),
+    /** Days from the start to the end, to the refund, and to the moment. */
+    length: fc.constantFrom(7, 30, 365),
+    refund: fc.integer({ min: 0, max: 390 }),
+    later: fc.integer({ min: 0, max: 800 }),
+    willRenew: orNull(fc.boolean()),
+    isAnswer: fc.boolean(),
+  });
+  fc.assert(
+    fc.property(refunded, ({ nature, length, refund, later, willRenew, isAnswer }) => {
+      const isSubscription = nature === "auto_renewable";
+      const endsAt = isSubscription ? NOW + length * DAY : null;
+      const revokedAt = NOW + (isSubscription ? refund % length : refund) * DAY;
+      const renewal =
+        willRenew === null || endsAt === null
+          ? null
+          : aRenewal({ periodEndsAt: endsAt, willRenew, signedAt: revokedAt });
+      const lines = [aLine({ nature, startsAt: NOW, endsAt, revokedAt, verifiedAt: revokedAt })];
+      const after = revokedAt + later * DAY;
+      const next = nextRefresh(aPurchase({ lines, renewal }), after, isAnswer ? after : null)?.at ?? Infinity;
+      const givesUntil = {
+        non_consumable: Infinity,
+        non_renewing: NOW + 400 * DAY,
+        auto_renewable: endsAt ?? 0,
+      };
+      if (after < givesUntil[nature] - DAY)
+        expect(next).toBeLessThanOrEqual(Math.min(after + 91 * DAY, endsAt ?? Infinity));
+    }),
+  );
+});
+
 test("sixty days in which the store signs some facts anew with each answer, and says nothing else, are bounded alike", () => {
   fc.assert(
     fc.property(purchase, moment, fc.nat(63), (one, from, anew) => {

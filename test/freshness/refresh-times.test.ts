@@ -271,7 +271,8 @@ describe("an iOS subscription is refreshed after", () => {
 
   test.each<Case>([
     ["a refund: a week", NOW + DAY, NOW + 7 * DAY, "refund"],
-    ["a refund: a month", NOW + 7 * DAY, NOW + 30 * DAY, "refund"],
+    ["a refund: an hour before its end", NOW + 7 * DAY, END - HOUR, "refund"],
+    ["a refund: a month", END - HOUR, NOW + 30 * DAY, "refund"],
     ["a refund: 60 days, the last time", NOW + 30 * DAY, NOW + 60 * DAY, "refund"],
     ["a refund: not later than 60 days", NOW + 60 * DAY, null],
   ])("%s", (_, ...expected) => {
@@ -280,21 +281,44 @@ describe("an iOS subscription is refreshed after", () => {
   });
 });
 
+test("a refund is looked at again for as long as its reversal would give access: quarterly, and before a period's end", () => {
+  const refunded = { revokedAt: NOW, verifiedAt: NOW };
+  const lifetime = aPurchase({ lines: [aLine({ ...refunded, nature: "non_consumable", endsAt: null })] });
+  expectNext(lifetime, NOW + 30 * DAY, NOW + 121 * DAY, "refund");
+  expectNext(lifetime, NOW + 121 * DAY, NOW + 212 * DAY, "refund");
+  const pass = aPurchase({
+    lines: [aLine({ ...refunded, nature: "non_renewing", startsAt: NOW - 200 * DAY, endsAt: null })],
+  });
+  expectNext(pass, NOW + 121 * DAY, NOW + 200 * DAY, "refund");
+  expectNext(pass, NOW + 200 * DAY, null);
+  const late = aPurchase({
+    lines: [aLine({ ...refunded, nature: "non_renewing", startsAt: NOW - 390 * DAY, endsAt: null })],
+  });
+  expectNext(late, NOW + 30 * DAY, NOW + 60 * DAY, "refund");
+  const endsAt = NOW + 200 * DAY;
+  const renewal = aRenewal({ periodEndsAt: endsAt, willRenew: false, signedAt: NOW });
+  const year = aPurchase({ lines: [aLine({ ...refunded, endsAt })], renewal });
+  expectNext(year, NOW + 30 * DAY, NOW + 121 * DAY, "refund");
+  expectNext(year, NOW + 121 * DAY, endsAt - HOUR, "refund");
+  expectNext(year, endsAt - HOUR, null);
+  const month = aPurchase({ lines: [aLine({ ...refunded, endsAt: END })], renewal: null });
+  expectNext(month, NOW + 7 * DAY, END - HOUR, "refund");
+});
 test("an iOS subscription whose period was refunded is refreshed after its end too, where it still renews", () => {
   const refunded = (willRenew: boolean) =>
     aPurchase({ lines: [aLine({ revokedAt: NOW })], renewal: aRenewal({ willRenew, signedAt: NOW }) });
-  expectNext(refunded(true), NOW + 7 * DAY, END + 5 * SECOND, "renewal");
+  expectNext(refunded(true), END - HOUR, END + 5 * SECOND, "renewal");
   expectNext(refunded(true), END + 10 * MINUTE, END + HOUR, "renewal");
   expectNext(refunded(true), END + 60 * DAY, null);
-  expectNext(refunded(false), NOW + 7 * DAY, NOW + 30 * DAY, "refund");
+  expectNext(refunded(false), END - HOUR, NOW + 30 * DAY, "refund");
 });
 test("and where nothing is known of its renewal, until an answer says nothing of it either", () => {
   const lines = [aLine({ revokedAt: NOW })];
   const before = aRenewal({ periodEndsAt: START, signedAt: START - DAY });
   for (const renewal of [null, before]) {
     const refunded = aPurchase({ lines, renewal });
-    expectNext(refunded, NOW + 7 * DAY, END + 5 * SECOND, "renewal");
-    expect(nextRefresh(refunded, NOW + 7 * DAY, NOW + 7 * DAY)).toEqual({
+    expectNext(refunded, END - HOUR, END + 5 * SECOND, "renewal");
+    expect(nextRefresh(refunded, END - HOUR, END - HOUR)).toEqual({
       at: NOW + 30 * DAY,
       because: "refund",
     });
