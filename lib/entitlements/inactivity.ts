@@ -179,6 +179,16 @@ const isHeldUnheard = (now: Instant, { store, replacedBy, lines }: Purchase): bo
       Math.max(verifiedAt, endsAt ?? 0) + KEPT_BY_GOOGLE > now,
   );
 
+/** Time after its end for which what Google calls over may come back: it has been seen to renew a minute after it said so. */
+const OVER_UNSURE = 10 * MINUTE;
+
+/** Whether Google has called a subscription over that ended just now. */
+const isOverJustNow = (now: Instant, { store, replacedBy, lines }: Purchase): boolean =>
+  store === "android-store" &&
+  replacedBy === null &&
+  lines.every(({ standing, nature }) => standing === "expired" && nature === "auto_renewable") &&
+  lines.some(({ endsAt }) => endsAt !== null && endsAt <= now && now < endsAt + OVER_UNSURE);
+
 /**
  * Whether any of the holdings may give access now, or has been paid for and gives it later: by the catalog, or by one that mapped
  * them. What is not known to be over counts, so that a payer's customer is never given to another account.
@@ -198,6 +208,7 @@ export const mayBeActive = (now: Instant, holdings: readonly Holding[], catalog:
         mayRenewAfterRefund,
         isReplacedUnseen,
         isHeldUnheard,
+        isOverJustNow,
       ].some((mayRun) => mayRun(now, purchase, periods));
     })
   );

@@ -374,6 +374,13 @@ describe("a subscription of Google's whose payment is missing", () => {
     ...aPurchase({ lines: [plan("1", NOW - 35 * DAY, NOW - 5 * DAY, { standing, verifiedAt: NOW })] }),
     store,
   });
+  test("is inactive from ten minutes after its end where Google calls it over: it may renew a minute after it said so", () => {
+    const over = { ...held("expired"), lines: [plan("1", NOW - 30 * DAY, NOW, { standing: "expired" })] };
+    for (const moment of [NOW, NOW + 10 * MINUTE - 1]) expect(active(moment, over)).toBe(true);
+    for (const moment of [NOW - 1, NOW + 10 * MINUTE]) expect(active(moment, over)).toBe(false);
+    expect(active(NOW, { ...over, replacedBy: purchaseKey("9") })).toBe(false);
+    expect(active(NOW + DAY, held("expired"))).toBe(false);
+  });
   test.each(["billing_retry", "paused"] as const)(
     "is inactive for ten minutes after Google has said so: %s; then its recovery may be unheard",
     (standing) => {
@@ -403,9 +410,9 @@ describe("a purchase that Google says was replaced", () => {
   });
   test("counts until Google drops it, while nobody has told of the other one", () => {
     expect(inactiveFrom(replaced(), END + 60 * DAY)).toBe(END + 60 * DAY);
-    expect(active(END, replaced({ isReplaced: undefined }))).toBe(false);
-    expect(active(END, replaced({ replacedBy: purchaseKey("9") }))).toBe(false);
-    expect(active(END, replaced({ lines: [] }))).toBe(false);
+    expect(active(END + HOUR, replaced({ isReplaced: undefined }))).toBe(false);
+    expect(active(END + HOUR, replaced({ replacedBy: purchaseKey("9") }))).toBe(false);
+    expect(active(END + HOUR, replaced({ lines: [] }))).toBe(false);
   });
 });
 

@@ -1510,7 +1510,9 @@ export const createReferenceModel = (
     const named = ownedNames();
     const told = new Set(facts.map(purchaseName));
     const paid = new Set(
-      facts.flatMap((fact) => (fact.store === "android-store" && !isPending(fact) ? [purchaseName(fact)] : [])),
+      facts.flatMap((fact) =>
+        fact.store === "android-store" && !isPending(fact) ? [purchaseName(fact)] : [],
+      ),
     );
     const found: AndroidSubscriptionFact[] = [];
     const look = (fact: Fact): void => {
@@ -1581,9 +1583,17 @@ export const createReferenceModel = (
         (status === "billing_retry" || status === "paused") &&
         verifiedAt + 600_000 <= moment &&
         Math.max(verifiedAt, end ?? 0) + KNOWN_AFTER_END * 86_400_000 > moment;
+      // Google has been seen to call a subscription over at its end, and to renew it a minute later.
+      const mayRenewYet = ({ fact, end }: Given): boolean =>
+        fact.store === "android-store" &&
+        fact.kind === "subscription" &&
+        fact.state === "EXPIRED" &&
+        end !== null &&
+        end <= moment &&
+        moment < end + 600_000;
       const isInactive =
         !givenFrom(moving, everything, moment, told).some(
-          (given) => (isActive(given) && isKnown(given)) || mayHaveRecovered(given),
+          (given) => (isActive(given) && isKnown(given)) || mayHaveRecovered(given) || mayRenewYet(given),
         ) &&
         !mayRunUnseen(
           moving.map(({ fact }) => fact),
