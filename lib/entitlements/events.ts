@@ -216,15 +216,21 @@ export const eventsOf = (lines: readonly Line[]): readonly PurchaseEvent[] => {
   return [...Map.groupBy(lines, eventName).values()].flatMap(eventsUnderOneName);
 };
 
+/** Whether a period was renewed at its end, so that it ran until then. */
+const wasRenewed = ({ productIdentifier, standing, endsAt }: Line, periods: readonly Line[]): boolean =>
+  standing !== "expired" &&
+  periods.some((other) => other.productIdentifier === productIdentifier && other.startsAt === endsAt);
+
 /**
  * Whether a subscription period never ran: it was charged ahead of time, and the person upgraded between the charge and
  * its start. It starts where the period before it ends, of its product or of the one that it was to replace, and the
- * upgrade began in that period, at most {@link CHARGED_AHEAD_MILLISECONDS} earlier. The store refunds it, marks it as
- * upgraded or says nothing, and may sign it again at any time, so only dates decide. An upgrade that was refunded
- * before that start, or was itself overtaken, does not count.
+ * upgrade began in that period, at most {@link CHARGED_AHEAD_MILLISECONDS} earlier. Or the period before is not known, the
+ * period was last signed before its start, as no plan change is, and the upgrade was renewed at its end. The store refunds it, marks it
+ * as upgraded or says nothing, and may sign it again at any time, so only dates decide. An upgrade that was refunded before that start,
+ * or was itself overtaken, does not count.
  */
 const isOvertaken = (
-  { productIdentifier, startsAt }: Line,
+  { productIdentifier, startsAt, verifiedAt }: Line,
   ran: readonly Line[],
   periods: readonly Line[],
 ): boolean => {
@@ -236,9 +242,9 @@ const isOvertaken = (
       upgrade.productIdentifier !== productIdentifier &&
       beganAhead(upgrade) > 0 &&
       beganAhead(upgrade) <= CHARGED_AHEAD_MILLISECONDS &&
-      beganAhead(upgrade) < firstBegan &&
       (upgrade.endsAt ?? Infinity) > startsAt &&
-      (upgrade.revokedAt ?? Infinity) > startsAt,
+      (upgrade.revokedAt ?? Infinity) > startsAt &&
+      (beganAhead(upgrade) < firstBegan || (verifiedAt < startsAt && wasRenewed(upgrade, periods))),
   );
 };
 

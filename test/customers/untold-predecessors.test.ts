@@ -606,6 +606,22 @@ describe("under when_inactive, a purchase of another account", () => {
     await chain.link("y");
     expect(await moved(chain)).toBe("moved");
   });
+  test("moves with one that is over, by whose token alone it is linked, while nobody has told of what was bought again in Play", async () => {
+    const boughtAgain = {
+      ...next,
+      linkedPurchaseToken: null,
+      outOfAppPurchaseContext: { expiredPurchaseToken: "x" },
+    };
+    const told = await linkedBy(over);
+    told.answers.set("y", boughtAgain);
+    expect([await moved(told, "y"), await moved(told)]).toEqual([
+      "CUSTOMER_ALREADY_LINKED",
+      "CUSTOMER_ALREADY_LINKED",
+    ]);
+    const untold = await linkedBy(over);
+    untold.answers.set("y", boughtAgain);
+    expect([await moved(untold), await moved(untold, "y")]).toEqual(["moved", "moved"]);
+  });
   test("is not moved by one of which Google shows no paid item, and does not call it over", async () => {
     const unpaid = aSubscriptionAnswer({
       lineItems: [aSubscriptionLine({ productId: "tiles", latestSuccessfulOrderId: null })],

@@ -254,6 +254,41 @@ describe("a period of another product that was charged ahead of time, and overta
   });
 });
 
+describe("a period that was charged ahead, of which the period before is not known, beside what was bought before it began", () => {
+  const HOURS_BEFORE = PLUS_ENDS - 9 * HOUR;
+  const renewed = (startsAt = PLUS_ENDS, more: Partial<Line> = {}) =>
+    period("4", "plus", startsAt, startsAt + 30 * DAY, { verifiedAt: PLUS_ENDS - 10 * HOUR, ...more });
+  const told = (...lines: readonly Line[]) => {
+    const renewal = aRenewal({
+      periodEndsAt: PLUS_ENDS + 30 * DAY,
+      willRenew: true,
+      signedAt: PLUS_ENDS - 10 * HOUR,
+    });
+    return at(HOURS_BEFORE, { ...lineage(...lines), renewal });
+  };
+  const runs = { active: true, startsAt: isoTime(UPGRADED), expiresAt: isoTime(PLUS_ENDS), willRenew: true };
+
+  test("never ran, where the other was renewed at its end: whatever the store says of a later period", () => {
+    const entitlements = told(charged(), plus, renewed());
+    expect(entitlements["plus"]).toMatchObject(runs);
+    expect(entitlements["basic"]).toBeUndefined();
+  });
+  test.each<[what: string, lines: readonly Line[]]>([
+    ["the store signed it since it began", [charged({ verifiedAt: END }), plus, renewed()]],
+    ["what follows the other begins at another time", [charged(), plus, renewed(PLUS_ENDS + 1)]],
+    [
+      "what follows is of another product",
+      [charged(), plus, renewed(PLUS_ENDS, { productIdentifier: "basic" })],
+    ],
+    [
+      "the other was upgraded",
+      [charged(), { ...plus, standing: "expired", verifiedAt: END + DAY }, renewed()],
+    ],
+  ])("counts where %s", (_, lines) => {
+    expect(told(...lines)["basic"]).toMatchObject({ startsAt: isoTime(END) });
+  });
+});
+
 describe("a period counts that starts at the end of the one before", () => {
   const basicAt = (...lines: readonly Line[]) => at(END + DAY, lineage(...lines))["basic"];
   const counts = { status: "active", expiresAt: isoTime(END + 30 * DAY) };

@@ -606,7 +606,8 @@ const spokenOf = (periods: readonly Event[], renewal: IosRenewal): Event | undef
 
 /**
  * Whether a period never ran: it was charged ahead of time, and between the charge and its start the person upgraded. It starts
- * where the period before it ends, and the upgrade started in that one. Whatever the store says of it since.
+ * where the period before it ends, and the upgrade started in that one. Or the upgrade was renewed at its end, so it ran until then, and
+ * nothing was signed of this one since it would have begun. Whatever the store says of it since.
  */
 const isOvertaken = (
   period: Event,
@@ -622,7 +623,12 @@ const isOvertaken = (
       period.start - upgrade.start <= AHEAD &&
       (upgrade.fact.end ?? 0) > period.start &&
       (upgrade.revokedAt ?? Infinity) > period.start &&
-      periods.some((before) => before.start < upgrade.start && before.fact.end === period.start) &&
+      (periods.some((before) => before.start < upgrade.start && before.fact.end === period.start) ||
+        (period.fact.signedAt < period.start &&
+          !upgrade.fact.upgraded &&
+          periods.some(
+            (renewed) => renewed.fact.product === upgrade.fact.product && renewed.start === upgrade.fact.end,
+          ))) &&
       !isOvertaken(upgrade, periods, known),
   );
   known.set(period, overtaken);
