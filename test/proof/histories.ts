@@ -691,7 +691,8 @@ const androidScript: fc.Arbitrary<AndroidScript> = fc.record({
     fc.record({
       state: fc.nat(SUBSCRIPTION_STATES.length - 1),
       days: fc.integer({ min: 1, max: 40 }),
-      ends: fc.oneof(fc.integer({ min: -20, max: 60 }), choice(-1.5, -1, -0.25)),
+      // Also two minutes before the answer.
+      ends: fc.oneof(fc.integer({ min: -20, max: 60 }), choice(-1.5, -1, -0.25, -2 / 1440)),
       variant: fc.nat(11),
     }),
     { minLength: 1, maxLength: 4 },
@@ -1068,7 +1069,10 @@ export interface Traffic {
   readonly requests: readonly ModelRequest[];
   /** For each request, the place of the customer that an operator unlinks afterwards, among the customers so far. */
   readonly unlinks: readonly number[];
-  /** Time of the first request: when all is said, or some time after an end that follows, and of which nobody has heard. */
+  /**
+   * Time of the first request: when all is said, a minute after the last word, or some time after an end that follows, and of which nobody
+   * has heard.
+   */
   readonly from: number;
 }
 
@@ -1080,6 +1084,15 @@ const endsAhead = (history: History): number[] =>
       return fact.kind === "one-time" ? [] : fact.lines.map(({ expiry }) => expiry);
     })
     .filter((end) => end > END);
+
+/** A minute after the last word of a store. */
+const afterLastWord = (history: History): number =>
+  MINUTE +
+  Math.max(
+    0,
+    ...factsOf(history).map((fact) => (fact.store === "ios-store" ? fact.signedAt : fact.answeredAt)),
+    ...renewalsIn(history).map(({ signedAt }) => signedAt),
+  );
 
 /** So long after one of these ends; {@link END}: there is none. */
 const fromEnd = (ends: readonly number[], { which, by }: { which: number; by: number }): number => {
@@ -1116,14 +1129,23 @@ export const trafficOf = (
         leeway: choice(...LEEWAYS),
       }),
       scripts: fc.array(requestScript(kinds), length),
-      after: fc.option(fc.record({ which: fc.nat(20), by: choice(MINUTE, DAY / 12, DAY + MINUTE) })),
+      after: fc.oneof(
+        fc.constant("all" as const),
+        fc.constant("the last word" as const),
+        fc.record({ which: fc.nat(20), by: choice(MINUTE, DAY / 12, DAY + MINUTE) }),
+      ),
     })
     .map(({ history, terms, scripts, after }) => ({
       history,
       terms,
       requests: scripts.map((script) => requestOf(history, script)),
       unlinks: scripts.map(({ unlinks }) => unlinks),
-      from: after === null ? END : fromEnd(endsAhead(history), after),
+      from:
+        after === "all"
+          ? END
+          : after === "the last word"
+            ? afterLastWord(history)
+            : fromEnd(endsAhead(history), after),
     }));
 
 /**
