@@ -66,7 +66,7 @@ export const whyAndroidIsNotAsked = ({
   verifiedAt,
 }: StoredPurchase["purchase"]): NotAskedReason => {
   if (verifiedAt === 0) return "mentioned";
-  if (replacedBy !== null && replacedAt === null) return "replaced";
+  if (lines.length > 0 && replacedBy !== null && replacedAt === null) return "replaced";
   const isOneTime = lines.length > 0 && lines.every(({ nature }) => nature !== "auto_renewable");
   return isOneTime ? "voided-list" : "dropped";
 };

@@ -33,29 +33,33 @@ const referenceOf = ({ store, environment }: Purchase, purchaseToken: string) =>
 });
 
 /**
- * Whether the store is asked about a purchase that another one mentions: it is not stored, or only as not paid for, which it must have been
- * since. One that is stored only as mentioned is asked about again while the other's acknowledgement is due: the store did not know it
- * then, perhaps by mistake.
+ * Whether the store is asked about a purchase that another one mentions: it is not stored, or without anything paid for, as while its
+ * payment was pending, or where the store did not know it then. What mentions it shows that it was paid for; so it is asked about when that
+ * one is first heard of, and while its acknowledgement is due. After that, a pending payment is asked about by its own refreshes.
+ *
+ * @param isFirst whether nothing paid for is known of the purchase that mentions it
+ * @param isDue whether that one's acknowledgement is due
  */
 const isUnknown = (
   { purchases, erasedPurchases }: KnownFacts,
   reference: string,
-  isDue: boolean,
+  { isFirst, isDue }: { readonly isFirst: boolean; readonly isDue: boolean },
 ): boolean => {
   const stored = purchases.get(reference);
   if (stored === undefined) return !erasedPurchases.has(reference);
   const { lines, verifiedAt } = stored.purchase;
-  return lines.length === 0 && (verifiedAt > 0 || isDue);
+  return lines.length === 0 && (isDue || (isFirst && verifiedAt > 0));
 };
 
 /** Tokens of a purchase's predecessors to ask the store about. */
 const unknownTo = (
   known: KnownFacts,
   { purchase, predecessors, acknowledgement }: VerifiedPurchase,
-): readonly string[] =>
-  predecessors.filter((token) =>
-    isUnknown(known, referenceText(referenceOf(purchase, token)), acknowledgement !== null),
-  );
+): readonly string[] => {
+  const lines = known.purchases.get(referenceText(purchase))?.purchase.lines ?? [];
+  const state = { isFirst: lines.length === 0, isDue: acknowledgement !== null };
+  return predecessors.filter((token) => isUnknown(known, referenceText(referenceOf(purchase, token)), state));
+};
 
 /**
  * Whether a claimed or stored purchase waits for the store's answer about a predecessor. If its acknowledgement is due,

@@ -216,36 +216,39 @@ export const eventsOf = (lines: readonly Line[]): readonly PurchaseEvent[] => {
   return [...Map.groupBy(lines, eventName).values()].flatMap(eventsUnderOneName);
 };
 
-/** Whether a period was renewed at its end, so that it ran until then. */
+/** Whether a period was renewed at its end: nothing that began more than 48 hours before that end took its place. */
 const wasRenewed = ({ productIdentifier, standing, endsAt }: Line, periods: readonly Line[]): boolean =>
   standing !== "expired" &&
   periods.some((other) => other.productIdentifier === productIdentifier && other.startsAt === endsAt);
 
 /**
  * Whether a subscription period never ran: it was charged ahead of time, and the person upgraded between the charge and
- * its start. It starts where the period before it ends, of its product or of the one that it was to replace, and the
- * upgrade began in that period, at most {@link CHARGED_AHEAD_MILLISECONDS} earlier. Or the period before is not known, the
- * period was last signed before its start, as no plan change is, and the upgrade was renewed at its end. The store refunds it, marks it
- * as upgraded or says nothing, and may sign it again at any time, so only dates decide. An upgrade that was refunded before that start,
- * or was itself overtaken, does not count.
+ * its start, at most {@link CHARGED_AHEAD_MILLISECONDS} before that start. It starts where the period before it ends, of its product or of
+ * the one that it was to replace, and the upgrade began in that period; or, as the period before may not be known, the upgrade was
+ * renewed at its end. The store refunds it, marks it as
+ * upgraded or says nothing, and may sign it again at any time, so only dates decide. An upgrade that was refunded
+ * before that start, or was itself overtaken, does not count.
  */
 const isOvertaken = (
-  { productIdentifier, startsAt, verifiedAt }: Line,
+  { productIdentifier, startsAt }: Line,
   ran: readonly Line[],
   periods: readonly Line[],
 ): boolean => {
   if (startsAt === null) return false;
   const beganAhead = (other: Line): number => startsAt - (other.startsAt ?? startsAt);
   const firstBegan = Math.max(...periods.filter(({ endsAt }) => endsAt === startsAt).map(beganAhead));
-  return ran.some(
-    (upgrade) =>
+  return ran.some((upgrade) => {
+    const { endsAt } = upgrade;
+    const isInMiddle = endsAt !== null && endsAt - startsAt > CHARGED_AHEAD_MILLISECONDS;
+    return (
       upgrade.productIdentifier !== productIdentifier &&
       beganAhead(upgrade) > 0 &&
       beganAhead(upgrade) <= CHARGED_AHEAD_MILLISECONDS &&
-      (upgrade.endsAt ?? Infinity) > startsAt &&
+      (endsAt ?? Infinity) > startsAt &&
       (upgrade.revokedAt ?? Infinity) > startsAt &&
-      (beganAhead(upgrade) < firstBegan || (verifiedAt < startsAt && wasRenewed(upgrade, periods))),
-  );
+      (beganAhead(upgrade) < firstBegan || (isInMiddle && wasRenewed(upgrade, periods)))
+    );
+  });
 };
 
 /** Events of one lineage that count, from their uncut lines: oldest first, cut at upgrades. */

@@ -179,15 +179,18 @@ const isHeldUnheard = (now: Instant, { store, replacedBy, lines }: Purchase): bo
       Math.max(verifiedAt, endsAt ?? 0) + KEPT_BY_GOOGLE > now,
   );
 
-/** Time after its end for which what Google calls over may come back: it has been seen to renew a minute after it said so. */
+/** Time around its end within which what Google calls over may come back: it has been seen to renew a minute after it said so. */
 const OVER_UNSURE = 10 * MINUTE;
 
-/** Whether Google has called a subscription over that ended just now. */
+/** Whether Google has called a subscription over at its end, just now. One that was cancelled too: the answer does not tell it apart. */
 const isOverJustNow = (now: Instant, { store, replacedBy, lines }: Purchase): boolean =>
   store === "android-store" &&
   replacedBy === null &&
   lines.every(({ standing, nature }) => standing === "expired" && nature === "auto_renewable") &&
-  lines.some(({ endsAt }) => endsAt !== null && endsAt <= now && now < endsAt + OVER_UNSURE);
+  lines.some(
+    ({ endsAt, verifiedAt }) =>
+      endsAt !== null && verifiedAt >= endsAt - OVER_UNSURE && now < endsAt + OVER_UNSURE,
+  );
 
 /**
  * Whether any of the holdings may give access now, or has been paid for and gives it later: by the catalog, or by one that mapped

@@ -228,7 +228,10 @@ const ofRunningPeriod = (
   ];
 };
 
-/** Time up to which the reversal of a refund would give access; that of a period is looked for last an hour before its end. */
+/**
+ * Time up to which the reversal of a refund is looked for, as it would give access: that of a pass as long as the pass would be refreshed,
+ * that of a period last an hour before its end.
+ */
 const reversibleUntil = ({ nature, startsAt, endsAt, verifiedAt }: Line): Instant => {
   if (nature === "non_renewing") return (startsAt ?? verifiedAt) + PASS_KEPT;
   return endsAt === null ? Infinity : endsAt - BEFORE_END;
@@ -237,9 +240,12 @@ const reversibleUntil = ({ nature, startsAt, endsAt, verifiedAt }: Line): Instan
 const ofRevoked = (line: Line, after: Instant): readonly Refresh[] => {
   const revokedAt = line.revokedAt ?? line.verifiedAt;
   const until = reversibleUntil(line);
+  const last = revokedAt + KEPT_AFTER_END;
   return [
-    ...sparseUpTo(revokedAt, Math.max(revokedAt + KEPT_AFTER_END, until), after, "refund"),
-    ...(isPeriod(line) && until > after ? [{ at: until, because: "refund" } as const] : []),
+    ...sparseUpTo(revokedAt, Math.max(last, until), after, "refund"),
+    ...[last, ...(isPeriod(line) ? [until] : [])]
+      .filter((at) => at > after)
+      .map((at) => ({ at, because: "refund" }) as const),
   ];
 };
 

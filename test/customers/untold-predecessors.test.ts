@@ -228,21 +228,35 @@ describe("a purchase whose predecessor nobody has told of", () => {
       expect(await chain.activeOf("user-2")).toEqual([]);
     },
   );
-  test("asks again about one that is not known to be paid, whatever is due, until the store says so", async () => {
-    const chain = await aChain({
-      y: UNPAID_Y,
-      z: { ...Z, acknowledgementState: "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED" },
-    });
-    await chain.link("y");
-    chain.answers.set("y", UNKNOWN);
-    await chain.link("z");
-    expect(chain.asked).toEqual(["z", "y"]);
-    expect(await chain.activeOf()).toEqual(["premium", "tiles"]);
-    chain.answers.set("y", Y);
-    await chain.link("z");
-    expect(chain.asked).toEqual(["z", "y"]);
-    expect(await chain.activeOf()).toEqual(["tiles"]);
-  });
+  test.each([
+    ["knows it no more", GONE],
+    ["does not know it", UNKNOWN],
+    ["still calls it not paid for", UNPAID_Y],
+  ])(
+    "asks about such a predecessor again only while it is acknowledged itself: the store %s",
+    async (_, answer) => {
+      const acknowledged = { ...Z, acknowledgementState: "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED" };
+      for (const z of [Z, acknowledged]) {
+        const chain = await aChain({ y: UNPAID_Y, z });
+        await chain.link("y");
+        chain.answers.set("y", answer);
+        await chain.link("z");
+        expect(chain.asked).toEqual(["z", "y"]);
+        expect(await chain.activeOf()).toEqual(["premium", "tiles"]);
+        await chain.tell("z");
+        expect(chain.asked).toEqual(z === Z ? ["z", "y"] : ["z"]);
+        chain.answers.set("z", acknowledged);
+        for (const how of ["link", "tell"] as const) {
+          chain.pass(DAY);
+          await chain[how]("z");
+          expect(chain.asked).toEqual(["z"]);
+        }
+        chain.answers.set("y", Y);
+        expect(await chain.refresh("y")).toEqual({ outcome: "stored" });
+        expect(await chain.activeOf()).toEqual(["tiles"]);
+      }
+    },
+  );
   test("has the predecessor acknowledged, too, where the store waits for that", async () => {
     const waiting = {
       ...Y,

@@ -268,13 +268,22 @@ describe("a period that was charged ahead, of which the period before is not kno
   };
   const runs = { active: true, startsAt: isoTime(UPGRADED), expiresAt: isoTime(PLUS_ENDS), willRenew: true };
 
-  test("never ran, where the other was renewed at its end: whatever the store says of a later period", () => {
-    const entitlements = told(charged(), plus, renewed());
+  test.each([
+    ["says no more of it", END - 20 * HOUR],
+    ["signs it again after its start", END + DAY],
+  ])("never ran, where the other was renewed at its end, and the store %s", (_, verifiedAt) => {
+    const entitlements = told(charged({ verifiedAt }), plus, renewed());
     expect(entitlements["plus"]).toMatchObject(runs);
     expect(entitlements["basic"]).toBeUndefined();
   });
+  test("counts where the other ends no more than 48 hours after it began: the renewal may be overtaken itself", () => {
+    const end = END + 48 * HOUR;
+    const short = (endsAt: number) =>
+      at(end - HOUR, lineage(charged(), period("3", "plus", UPGRADED, endsAt), renewed(endsAt)));
+    expect(short(end)["basic"]).toMatchObject({ active: true });
+    expect(short(end + 1)["basic"]).toBeUndefined();
+  });
   test.each<[what: string, lines: readonly Line[]]>([
-    ["the store signed it since it began", [charged({ verifiedAt: END }), plus, renewed()]],
     ["what follows the other begins at another time", [charged(), plus, renewed(PLUS_ENDS + 1)]],
     [
       "what follows is of another product",

@@ -284,7 +284,8 @@ describe("an iOS subscription is refreshed after", () => {
 test("a refund is looked at again for as long as its reversal would give access: quarterly, and before a period's end", () => {
   const refunded = { revokedAt: NOW, verifiedAt: NOW };
   const lifetime = aPurchase({ lines: [aLine({ ...refunded, nature: "non_consumable", endsAt: null })] });
-  expectNext(lifetime, NOW + 30 * DAY, NOW + 121 * DAY, "refund");
+  expectNext(lifetime, NOW + 30 * DAY, NOW + 60 * DAY, "refund");
+  expectNext(lifetime, NOW + 60 * DAY, NOW + 121 * DAY, "refund");
   expectNext(lifetime, NOW + 121 * DAY, NOW + 212 * DAY, "refund");
   const pass = aPurchase({
     lines: [aLine({ ...refunded, nature: "non_renewing", startsAt: NOW - 200 * DAY, endsAt: null })],
@@ -298,7 +299,8 @@ test("a refund is looked at again for as long as its reversal would give access:
   const endsAt = NOW + 200 * DAY;
   const renewal = aRenewal({ periodEndsAt: endsAt, willRenew: false, signedAt: NOW });
   const year = aPurchase({ lines: [aLine({ ...refunded, endsAt })], renewal });
-  expectNext(year, NOW + 30 * DAY, NOW + 121 * DAY, "refund");
+  expectNext(year, NOW + 30 * DAY, NOW + 60 * DAY, "refund");
+  expectNext(year, NOW + 60 * DAY, NOW + 121 * DAY, "refund");
   expectNext(year, NOW + 121 * DAY, endsAt - HOUR, "refund");
   expectNext(year, endsAt - HOUR, null);
   const month = aPurchase({ lines: [aLine({ ...refunded, endsAt: END })], renewal: null });

@@ -606,8 +606,8 @@ const spokenOf = (periods: readonly Event[], renewal: IosRenewal): Event | undef
 
 /**
  * Whether a period never ran: it was charged ahead of time, and between the charge and its start the person upgraded. It starts
- * where the period before it ends, and the upgrade started in that one. Or the upgrade was renewed at its end, so it ran until then, and
- * nothing was signed of this one since it would have begun. Whatever the store says of it since.
+ * where the period before it ends, and the upgrade started in that one. Or the upgrade was renewed at its end, which was further away
+ * than a renewal is charged ahead. Whatever the store says of it since.
  */
 const isOvertaken = (
   period: Event,
@@ -624,7 +624,7 @@ const isOvertaken = (
       (upgrade.fact.end ?? 0) > period.start &&
       (upgrade.revokedAt ?? Infinity) > period.start &&
       (periods.some((before) => before.start < upgrade.start && before.fact.end === period.start) ||
-        (period.fact.signedAt < period.start &&
+        ((upgrade.fact.end ?? 0) - period.start > AHEAD &&
           !upgrade.fact.upgraded &&
           periods.some(
             (renewed) => renewed.fact.product === upgrade.fact.product && renewed.start === upgrade.fact.end,
@@ -1525,8 +1525,10 @@ export const createReferenceModel = (
       for (const token of olderTokens(fact)) {
         const answer = answers.find((other) => other.token === token);
         const name = tokenName(fact, token);
-        // A purchase that is only named is asked about again until the newer one is acknowledged.
-        const isKnown = named.has(name) && (told.has(name) ? paid.has(name) : !isToBeAcknowledged(fact));
+        // A purchase without anything paid for is asked about again until the newer one is acknowledged, and one that was told of also
+        // when the newer one is first heard of.
+        const isFirst = told.has(name) && !paid.has(purchaseName(fact));
+        const isKnown = named.has(name) && (paid.has(name) || !(isToBeAcknowledged(fact) || isFirst));
         if (answer === undefined || isKnown) continue;
         if ([...found, ...said].includes(answer)) continue;
         found.unshift(answer);
@@ -1590,12 +1592,12 @@ export const createReferenceModel = (
         verifiedAt + 600_000 <= moment &&
         Math.max(verifiedAt, end ?? 0) + KNOWN_AFTER_END * 86_400_000 > moment;
       // Google has been seen to call a subscription over at its end, and to renew it a minute later.
-      const mayRenewYet = ({ fact, end }: Given): boolean =>
+      const mayRenewYet = ({ fact, end, verifiedAt }: Given): boolean =>
         fact.store === "android-store" &&
         fact.kind === "subscription" &&
         fact.state === "EXPIRED" &&
         end !== null &&
-        end <= moment &&
+        verifiedAt >= end - 600_000 &&
         moment < end + 600_000;
       const isInactive =
         !givenFrom(moving, everything, moment, told).some(
