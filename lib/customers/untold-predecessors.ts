@@ -34,10 +34,11 @@ const referenceOf = ({ store, environment }: Purchase, purchaseToken: string) =>
 
 /**
  * Whether the store is asked about a purchase that another one mentions: it is not stored, or without anything paid for, as while its
- * payment was pending, or where the store did not know it then. What mentions it shows that it was paid for; so it is asked about when that
- * one is first heard of, and while its acknowledgement is due. After that, a pending payment is asked about by its own refreshes.
+ * payment was pending, or where the store did not know it then. What is paid for and mentions it shows that it was paid for, too; so it is
+ * asked about when that one is first heard of as paid for, and while that one's acknowledgement is due. After that, a pending payment is
+ * asked about by its own refreshes.
  *
- * @param isFirst whether nothing paid for is known of the purchase that mentions it
+ * @param isFirst whether the purchase that mentions it is first heard of as paid for
  * @param isDue whether that one's acknowledgement is due
  */
 const isUnknown = (
@@ -56,10 +57,23 @@ const unknownTo = (
   known: KnownFacts,
   { purchase, predecessors, acknowledgement }: VerifiedPurchase,
 ): readonly string[] => {
-  const lines = known.purchases.get(referenceText(purchase))?.purchase.lines ?? [];
-  const state = { isFirst: lines.length === 0, isDue: acknowledgement !== null };
+  const before = known.purchases.get(referenceText(purchase))?.purchase.lines ?? [];
+  const state = {
+    isFirst: purchase.lines.length > 0 && before.length === 0,
+    isDue: acknowledgement !== null,
+  };
   return predecessors.filter((token) => isUnknown(known, referenceText(referenceOf(purchase, token)), state));
 };
+
+/** Tokens of which the store has answered before, with nothing paid for. */
+const answeredOf = (
+  { purchases }: KnownFacts,
+  { purchase, predecessors }: VerifiedPurchase,
+): readonly string[] =>
+  predecessors.filter((token) => {
+    const stored = purchases.get(referenceText(referenceOf(purchase, token)));
+    return stored !== undefined && stored.purchase.verifiedAt > 0;
+  });
 
 /**
  * Whether a claimed or stored purchase waits for the store's answer about a predecessor. If its acknowledgement is due,
@@ -108,7 +122,8 @@ const lookUp = async (
  * of their payment, and only they connect the purchase with a stored one. Reads the table once for each step after the first.
  *
  * If the store does not answer about one of them, the request fails and is sent again. A purchase that is neither
- * claimed nor stored waits without a limit: storing it would not link it, and its predecessor would count as known.
+ * claimed nor stored waits without a limit: storing it would not link it, and its predecessor would count as known. None waits for a
+ * predecessor that is stored as not paid for: that one has its customer, and its own refreshes.
  *
  * @param claim the request's claim; null: none
  * @param known stored state of the purchase and its predecessors
@@ -129,9 +144,12 @@ export const untoldPredecessors = async (
   const now = lookUps.now();
   const waitsFor = (unanswered: UnansweredLookUp): boolean => isNobodys || mayWait(verified, unanswered, now);
   const found = new Map<string, Predecessor>();
+  const answeredBefore = new Set(answeredOf(known, verified));
+  const lookUpOf = (token: string) =>
+    lookUp(lookUps, configuration, token, (unanswered) => !answeredBefore.has(token) && waitsFor(unanswered));
   let tokens = unknownTo(known, verified);
   for (let step = 1; tokens.length > 0; step += 1) {
-    const answers = await Promise.all(tokens.map((token) => lookUp(lookUps, configuration, token, waitsFor)));
+    const answers = await Promise.all(tokens.map(lookUpOf));
     const answered = answers.filter((answer) => answer !== null);
     for (const one of answered) found.set(one.purchaseToken, one);
     const named = answered.filter((one) => one.verified.predecessors.length > 0);
@@ -141,6 +159,7 @@ export const untoldPredecessors = async (
       one.verified.predecessors.map((token) => referenceOf(one.verified.purchase, token)),
     );
     const stored = await lookUps.table.findFacts(identifier, [], references, lookUps.now());
+    for (const token of named.flatMap((one) => answeredOf(stored, one.verified))) answeredBefore.add(token);
     const next = new Set(named.flatMap((one) => unknownTo(stored, one.verified)));
     tokens = [...next].filter((token) => !found.has(token));
   }

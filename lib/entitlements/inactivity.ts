@@ -182,7 +182,7 @@ const isHeldUnheard = (now: Instant, { store, replacedBy, lines }: Purchase): bo
 /** Time around its end within which what Google calls over may come back: it has been seen to renew a minute after it said so. */
 const OVER_UNSURE = 10 * MINUTE;
 
-/** Whether Google has called a subscription over at its end, just now. One that was cancelled too: the answer does not tell it apart. */
+/** Whether Google has called a subscription over at its end, just now: a cancelled one too, as what is kept of the answer does not tell it. */
 const isOverJustNow = (now: Instant, { store, replacedBy, lines }: Purchase): boolean =>
   store === "android-store" &&
   replacedBy === null &&

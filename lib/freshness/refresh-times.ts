@@ -29,7 +29,7 @@ const REFRESH_REASONS = [
   "grace-period-end",
   /** A renewal is known from the renewal info alone. */
   "renewal-unseen",
-  /** The payment is pending. */
+  /** The payment is pending, as far as is known. */
   "payment",
   /** A refund, or the reversal of one, may not have been notified. */
   "refund",

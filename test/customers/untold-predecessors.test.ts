@@ -34,6 +34,7 @@ type Answer = ReturnType<typeof aSubscriptionAnswer> | Exclude<AndroidStoreAnswe
 const GONE: Answer = { outcome: "gone", status: 410, reason: "purchaseTokenNoLongerValid" };
 const UNKNOWN: Answer = { outcome: "rejected", status: 404, reason: "purchaseTokenNotFound" };
 const BUSY: Answer = { outcome: "unavailable", status: 429, reason: "quotaExceeded", retryAfterSeconds: 7 };
+const UNREADABLE: Answer = { ...BUSY, status: 200, reason: "malformedAnswer" };
 const REFUSED: Answer = { outcome: "credential-rejected", status: 403, reason: "forbidden" };
 
 const PENDING_ACKNOWLEDGEMENT = { acknowledgementState: "ACKNOWLEDGEMENT_STATE_PENDING" };
@@ -257,6 +258,20 @@ describe("a purchase whose predecessor nobody has told of", () => {
       }
     },
   );
+  test.each([
+    ["does not answer", BUSY],
+    ["gives an answer that cannot be read", UNREADABLE],
+  ])("does not wait for such a predecessor, which is linked already: the store %s", async (_, answer) => {
+    for (const how of ["link", "tell"] as const) {
+      const chain = await aChain({ y: UNPAID_Y });
+      await chain.link("y");
+      chain.answers.set("y", answer);
+      await chain[how]("z");
+      expect(chain.asked).toEqual(["z", "y"]);
+      expect(chain.acknowledged).toEqual(["z"]);
+      expect(await chain.activeOf()).toEqual(["premium", "tiles"]);
+    }
+  });
   test("has the predecessor acknowledged, too, where the store waits for that", async () => {
     const waiting = {
       ...Y,
@@ -329,7 +344,6 @@ describe("a purchase whose predecessor nobody has told of", () => {
     expect(chain.acknowledged).not.toContain("y");
   });
   describe("about which the store does not answer for long", () => {
-    const UNREADABLE: Answer = { ...BUSY, status: 200, reason: "malformedAnswer" };
     const refused = { code: expect.stringMatching(/^STORE_/) as unknown };
     const acknowledged = { ...Z, acknowledgementState: "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED" };
 

@@ -276,6 +276,10 @@ describe("a period that was charged ahead, of which the period before is not kno
     expect(entitlements["plus"]).toMatchObject(runs);
     expect(entitlements["basic"]).toBeUndefined();
   });
+  test("never ran, also where the other was upgraded since", () => {
+    const upgraded = { ...plus, standing: "expired" as const, verifiedAt: HOURS_BEFORE - HOUR };
+    expect(told(charged(), upgraded, renewed())["basic"]).toBeUndefined();
+  });
   test("counts where the other ends no more than 48 hours after it began: the renewal may be overtaken itself", () => {
     const end = END + 48 * HOUR;
     const short = (endsAt: number) =>
@@ -290,8 +294,8 @@ describe("a period that was charged ahead, of which the period before is not kno
       [charged(), plus, renewed(PLUS_ENDS, { productIdentifier: "basic" })],
     ],
     [
-      "the other was upgraded",
-      [charged(), { ...plus, standing: "expired", verifiedAt: END + DAY }, renewed()],
+      "the other was given back beside it after a refund",
+      [charged(), { ...plus, refundedBy: END - HOUR, revokedSince: END - HOUR }, renewed()],
     ],
   ])("counts where %s", (_, lines) => {
     expect(told(...lines)["basic"]).toMatchObject({ startsAt: isoTime(END) });
