@@ -186,11 +186,11 @@ const OVER_UNSURE = 10 * MINUTE;
 const isOverJustNow = (now: Instant, { store, replacedBy, lines }: Purchase): boolean =>
   store === "android-store" &&
   replacedBy === null &&
-  lines.every(({ standing, nature }) => standing === "expired" && nature === "auto_renewable") &&
-  lines.some(
-    ({ endsAt, verifiedAt }) =>
-      endsAt !== null && verifiedAt >= endsAt - OVER_UNSURE && now < endsAt + OVER_UNSURE,
-  );
+  lines.every(({ standing }) => standing === "expired") &&
+  lines.some(({ endsAt, verifiedAt }) => {
+    const end = endsAt ?? 0;
+    return verifiedAt >= end - OVER_UNSURE && now < end + OVER_UNSURE;
+  });
 
 /**
  * Whether any of the holdings may give access now, or has been paid for and gives it later: by the catalog, or by one that mapped

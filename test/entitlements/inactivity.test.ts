@@ -385,6 +385,8 @@ describe("a subscription of Google's whose payment is missing", () => {
     for (const moment of [early, NOW]) expect(active(moment, over(early))).toBe(true);
     for (const moment of [early, NOW]) expect(active(moment, over(early - 1))).toBe(false);
     expect(active(NOW, { ...over(NOW), replacedBy: purchaseKey("9") })).toBe(false);
+    const onHold = plan("2", NOW - 30 * DAY, NOW, { standing: "billing_retry", verifiedAt: NOW });
+    expect(active(NOW, { ...over(NOW), lines: [...over(NOW).lines, onHold] })).toBe(false);
   });
   test.each(["billing_retry", "paused"] as const)(
     "is inactive for ten minutes after Google has said so: %s; then its recovery may be unheard",
