@@ -123,7 +123,7 @@ const lookUp = async (
  *
  * If the store does not answer about one of them, the request fails and is sent again. A purchase that is neither
  * claimed nor stored waits without a limit: storing it would not link it, and its predecessor would count as known. None waits for a
- * predecessor that is stored as not paid for: that one has its customer, and its own refreshes.
+ * predecessor that is stored as not paid for: that one has its customer and, while its payment is pending, its own refreshes.
  *
  * @param claim the request's claim; null: none
  * @param known stored state of the purchase and its predecessors

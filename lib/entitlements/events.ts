@@ -1,6 +1,6 @@
 import type { Environment } from "../contract/schemas.ts";
 import { compare } from "../order.ts";
-import { CHARGED_AHEAD_MILLISECONDS, isGivenBackBeside, isPeriod } from "./periods.ts";
+import { CHARGED_AHEAD_MILLISECONDS, isPeriod } from "./periods.ts";
 import { lineOrder, lineText, type Line } from "./purchase.ts";
 import type { Instant } from "./time.ts";
 
@@ -220,16 +220,23 @@ export const eventsOf = (lines: readonly Line[]): readonly PurchaseEvent[] => {
 const wasRenewed = ({ productIdentifier, endsAt }: Line, periods: readonly Line[]): boolean =>
   periods.some((other) => other.productIdentifier === productIdentifier && other.startsAt === endsAt);
 
+/** Whether a period was refunded by a moment, whatever came of it: what was bought then may run beside it. */
+const wasRefundedBy = ({ refundedBy, revokedSince }: Line, moment: Instant): boolean =>
+  Math.min(refundedBy ?? Infinity, revokedSince ?? Infinity) <= moment;
+
 /**
  * Whether a subscription period never ran: it was charged ahead of time, and the person upgraded between the charge and
  * its start, at most {@link CHARGED_AHEAD_MILLISECONDS} before that start. It starts where the period before it ends, of its product or of
  * the one that it was to replace, and the upgrade began in that period; or, as the period before may not be known, the upgrade was
- * renewed at its end, and not given back beside it after a refund. The store refunds it, marks it as
+ * renewed at its end, and never refunded before. The store refunds it, marks it as
  * upgraded or says nothing, and may sign it again at any time, so only dates decide. An upgrade that was refunded
  * before that start, or was itself overtaken, does not count.
  */
-const isOvertaken = (period: Line, ran: readonly Line[], periods: readonly Line[]): boolean => {
-  const { productIdentifier, startsAt } = period;
+const isOvertaken = (
+  { productIdentifier, startsAt }: Line,
+  ran: readonly Line[],
+  periods: readonly Line[],
+): boolean => {
   if (startsAt === null) return false;
   const beganAhead = (other: Line): number => startsAt - (other.startsAt ?? startsAt);
   const firstBegan = Math.max(...periods.filter(({ endsAt }) => endsAt === startsAt).map(beganAhead));
@@ -243,7 +250,7 @@ const isOvertaken = (period: Line, ran: readonly Line[], periods: readonly Line[
       (endsAt ?? Infinity) > startsAt &&
       (upgrade.revokedAt ?? Infinity) > startsAt &&
       (beganAhead(upgrade) < firstBegan ||
-        (isInMiddle && wasRenewed(upgrade, periods) && !isGivenBackBeside(upgrade, period)))
+        (isInMiddle && wasRenewed(upgrade, periods) && !wasRefundedBy(upgrade, startsAt)))
     );
   });
 };

@@ -294,6 +294,14 @@ describe("a period that was charged ahead, of which the period before is not kno
       [charged(), plus, renewed(PLUS_ENDS, { productIdentifier: "basic" })],
     ],
     [
+      "the other was refunded, given back beside it, and refunded again",
+      [
+        charged(),
+        { ...plus, revokedAt: END + 20 * DAY, refundedBy: END + 20 * DAY, revokedSince: END - HOUR },
+        renewed(),
+      ],
+    ],
+    [
       "the other was given back beside it after a refund",
       [charged(), { ...plus, refundedBy: END - HOUR, revokedSince: END - HOUR }, renewed()],
     ],

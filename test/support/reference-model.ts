@@ -625,7 +625,7 @@ const isOvertaken = (
       (upgrade.revokedAt ?? Infinity) > period.start &&
       (periods.some((before) => before.start < upgrade.start && before.fact.end === period.start) ||
         ((upgrade.fact.end ?? 0) - period.start > AHEAD &&
-          !isGivenBackBeside(upgrade, period) &&
+          (upgrade.refundedFrom ?? Infinity) > period.start &&
           periods.some(
             (renewed) => renewed.fact.product === upgrade.fact.product && renewed.start === upgrade.fact.end,
           ))) &&
