@@ -294,6 +294,10 @@ describe("a period that was charged ahead, of which the period before is not kno
       [charged(), plus, renewed(PLUS_ENDS, { productIdentifier: "basic" })],
     ],
     [
+      "the other was refunded by its start",
+      [charged(), { ...plus, refundedBy: END, revokedSince: END }, renewed()],
+    ],
+    [
       "the other was refunded, given back beside it, and refunded again",
       [
         charged(),
