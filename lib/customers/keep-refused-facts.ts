@@ -44,7 +44,7 @@ const unownedOf = (facts: VerifiedFacts, known: KnownFacts): Unowned => ({
 
 /**
  * Groups the purchases of contradicting facts by owner. An unowned purchase goes to the owner of a purchase it mentions,
- * directly or through others, else to the owner of its app transaction id, else it is left out.
+ * directly or through others, else to the owner of its app transaction id, else to the owner of one that mentions it, else it is left out.
  */
 const factsByOwner = (
   facts: VerifiedFacts,
@@ -72,8 +72,16 @@ const factsByOwner = (
   };
   const predecessorsOwner = ({ mentioned }: ProvenPurchase): StoredCustomer | undefined =>
     mentioned.map(ownerOf).find((owner) => owner !== undefined);
+  const anOwner = (proven: ProvenPurchase): StoredCustomer | undefined =>
+    predecessorsOwner(proven) ?? (proven.identity === null ? undefined : ownerOfIdentity);
+  const successorsOwner = ({ purchase }: ProvenPurchase): StoredCustomer | undefined =>
+    facts.purchases
+      .filter(({ mentioned }) => mentioned.some((other) => referenceText(other) === referenceText(purchase)))
+      .map((successor) => ownerOf(successor.purchase))
+      .find((owner) => owner !== undefined);
   assign(predecessorsOwner);
-  assign((proven) => predecessorsOwner(proven) ?? (proven.identity === null ? undefined : ownerOfIdentity));
+  assign(anOwner);
+  assign((proven) => anOwner(proven) ?? successorsOwner(proven));
 
   const byOwner = new Map<StoredCustomer, Purchase[]>();
   const give = (owner: StoredCustomer | undefined, purchase: Purchase): void => {

@@ -2,6 +2,7 @@ import type { AndroidStoreConfiguration, Application } from "../applications/app
 import { SECOND } from "../duration.ts";
 import { referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
+import type { CustomerId } from "../identifiers.ts";
 import type { AndroidStore, UnansweredLookUp } from "../stores/android-store/android-store.ts";
 import { purchaseKeyOfToken } from "../stores/android-store/purchase-token.ts";
 import type { VerifiedPurchase } from "../stores/android-store/reading.ts";
@@ -65,14 +66,14 @@ const unknownTo = (
   return predecessors.filter((token) => isUnknown(known, referenceText(referenceOf(purchase, token)), state));
 };
 
-/** Tokens of which the store has answered before, with nothing paid for. */
+/** Customers of the tokens of which the store has answered before. */
 const answeredOf = (
   { purchases }: KnownFacts,
   { purchase, predecessors }: VerifiedPurchase,
-): readonly string[] =>
-  predecessors.filter((token) => {
+): readonly (readonly [token: string, customer: CustomerId])[] =>
+  predecessors.flatMap((token) => {
     const stored = purchases.get(referenceText(referenceOf(purchase, token)));
-    return stored !== undefined && stored.purchase.verifiedAt > 0;
+    return stored !== undefined && stored.purchase.verifiedAt > 0 ? [[token, stored.customer] as const] : [];
   });
 
 /**
@@ -98,7 +99,7 @@ const lookUp = async (
   { androidStore }: PredecessorLookUps,
   configuration: AndroidStoreConfiguration,
   purchaseToken: string,
-  waitsFor: (unanswered: UnansweredLookUp) => boolean,
+  waitsFor: (unanswered: UnansweredLookUp) => Promise<boolean>,
 ): Promise<Predecessor | null> => {
   const question = { purchaseToken, productKind: "subscription", productIdentifier: null } as const;
   const answer = await androidStore.lookUp(configuration, question);
@@ -112,7 +113,7 @@ const lookUp = async (
       return null;
     case "unavailable":
     case "credential-rejected":
-      if (!waitsFor(answer)) return null;
+      if (!(await waitsFor(answer))) return null;
       throw new UnansweredLookUpError(answer);
   }
 };
@@ -123,7 +124,8 @@ const lookUp = async (
  *
  * If the store does not answer about one of them, the request fails and is sent again. A purchase that is neither
  * claimed nor stored waits without a limit: storing it would not link it, and its predecessor would count as known. None waits for a
- * predecessor that is stored as not paid for: that one has its customer and, while its payment is pending, its own refreshes.
+ * predecessor that is stored as not paid for and belongs to an account: the newer one belongs there, too, and while its payment is
+ * pending, the older one has its own refreshes.
  *
  * @param claim the request's claim; null: none
  * @param known stored state of the purchase and its predecessors
@@ -142,11 +144,21 @@ export const untoldPredecessors = async (
 ): Promise<readonly Predecessor[]> => {
   const isNobodys = claim === null && !known.purchases.has(referenceText(verified.purchase));
   const now = lookUps.now();
-  const waitsFor = (unanswered: UnansweredLookUp): boolean => isNobodys || mayWait(verified, unanswered, now);
   const found = new Map<string, Predecessor>();
-  const answeredBefore = new Set(answeredOf(known, verified));
+  const answeredBefore = new Map(answeredOf(known, verified));
+  const isLinked = async (token: string): Promise<boolean> => {
+    const customer = answeredBefore.get(token);
+    if (customer === undefined) return false;
+    const { living } = await lookUps.table.findCustomers(identifier, [customer]);
+    return (living.get(customer)?.link ?? null) !== null;
+  };
   const lookUpOf = (token: string) =>
-    lookUp(lookUps, configuration, token, (unanswered) => !answeredBefore.has(token) && waitsFor(unanswered));
+    lookUp(
+      lookUps,
+      configuration,
+      token,
+      async (unanswered) => (isNobodys || mayWait(verified, unanswered, now)) && !(await isLinked(token)),
+    );
   let tokens = unknownTo(known, verified);
   for (let step = 1; tokens.length > 0; step += 1) {
     const answers = await Promise.all(tokens.map(lookUpOf));
@@ -159,7 +171,8 @@ export const untoldPredecessors = async (
       one.verified.predecessors.map((token) => referenceOf(one.verified.purchase, token)),
     );
     const stored = await lookUps.table.findFacts(identifier, [], references, lookUps.now());
-    for (const token of named.flatMap((one) => answeredOf(stored, one.verified))) answeredBefore.add(token);
+    for (const [token, customer] of named.flatMap((one) => answeredOf(stored, one.verified)))
+      answeredBefore.set(token, customer);
     const next = new Set(named.flatMap((one) => unknownTo(stored, one.verified)));
     tokens = [...next].filter((token) => !found.has(token));
   }

@@ -176,6 +176,21 @@ describe("when a request's facts belong to customers of different accounts,", ()
     expect(await world.submit(shown, byCredential("a"))).toMatchObject(CONFLICT);
     expect({ a: await heldIn(world, "a"), b: await heldIn(world, "b") }).toEqual(expected);
   });
+  test("a purchase without an owner is stored for its successor's owner", async () => {
+    const world = await twoOwners();
+    const chain = [owned("0"), replacing(owned("3"), owned("0")), replacing(owned("2"), owned("3"))];
+    expect(await world.submit({ purchases: [owned("1"), ...chain] }, byCredential("a"))).toMatchObject(
+      CONFLICT,
+    );
+    const { purchases } = await world.factStore.table.findFacts(
+      world.application.identifier,
+      [],
+      [owned("0"), owned("2"), owned("3")],
+      NOW,
+    );
+    expect([...purchases.values()].map(({ purchase: { lines } }) => lines.length)).toEqual([1, 1, 1]);
+    expect(new Set([...purchases.values()].map(({ customer }) => customer)).size).toBe(1);
+  });
   test("a purchase that was left out is stored when it comes alone", async () => {
     const world = await twoOwners();
     await world.submit({ purchases: [owned("1"), owned("2"), owned("3")] });
@@ -200,6 +215,7 @@ describe("when a request's facts belong to customers of different accounts,", ()
   test.each<[string, GivenFacts]>([
     ["known purchases", { purchases: [refunded("1"), extended("2")] }],
     ["a replacement", { purchases: [owned("1"), replacing(owned("3"), owned("2"))] }],
+    ["what was replaced", { purchases: [owned("1"), owned("3"), replacing(owned("2"), owned("3"))] }],
     ["a purchase that is left out", { purchases: [owned("1"), owned("2"), owned("3")] }],
     [
       "a replacement of a replacement",

@@ -272,6 +272,23 @@ describe("a purchase whose predecessor nobody has told of", () => {
       expect(await chain.activeOf()).toEqual(["premium", "tiles"]);
     }
   });
+  test.each([
+    ["is acknowledged by the service", Z],
+    ["is acknowledged by the app", { ...Z, acknowledgementState: "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED" }],
+  ])(
+    "waits for such a predecessor that no account has, so that no other account gets what %s",
+    async (_, z) => {
+      const chain = await aChain({ y: UNPAID_Y, z });
+      await chain.tell("y");
+      chain.answers.set("y", BUSY);
+      await expect(chain.tell("z")).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+      await expect(chain.link("z", "user-2")).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+      chain.answers.set("y", Y);
+      await expect(chain.link("z", "user-2")).rejects.toMatchObject({ code: "CUSTOMER_ALREADY_LINKED" });
+      expect(await chain.activeOf()).toEqual(["tiles"]);
+      expect(await chain.activeOf("user-2")).toEqual([]);
+    },
+  );
   test("has the predecessor acknowledged, too, where the store waits for that", async () => {
     const waiting = {
       ...Y,

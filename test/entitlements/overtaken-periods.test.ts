@@ -306,6 +306,10 @@ describe("a period that was charged ahead, of which the period before is not kno
       ],
     ],
     [
+      "it was refunded itself, and given back",
+      [charged({ refundedBy: END + 2 * HOUR, revokedSince: END + 2 * HOUR }), plus, renewed()],
+    ],
+    [
       "the other was given back beside it after a refund",
       [charged(), { ...plus, refundedBy: END - HOUR, revokedSince: END - HOUR }, renewed()],
     ],

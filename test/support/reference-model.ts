@@ -625,6 +625,8 @@ const isOvertaken = (
       (upgrade.revokedAt ?? Infinity) > period.start &&
       (periods.some((before) => before.start < upgrade.start && before.fact.end === period.start) ||
         ((upgrade.fact.end ?? 0) - period.start > AHEAD &&
+          // What was refunded and given back was paid for and ran.
+          (period.refundedFrom === null || period.revokedAt !== null) &&
           (upgrade.refundedFrom ?? Infinity) > period.start &&
           periods.some(
             (renewed) => renewed.fact.product === upgrade.fact.product && renewed.start === upgrade.fact.end,
@@ -1483,11 +1485,18 @@ export const createReferenceModel = (
     const owners = new Map(
       people.flatMap(({ names, number }) => [...names].map((name) => [name, number] as const)),
     );
-    // A purchase without an owner goes to its predecessor's owner, step by step.
-    for (const leads of [["predecessors"], ["predecessors", "apps"]] as const)
+    const successorsOf = (name: string): string[] =>
+      groups.filter(({ predecessors }) => predecessors.includes(name)).map((group) => group.name);
+    // A purchase without an owner goes to its predecessor's owner, step by step; at last to its successor's.
+    for (const leads of [
+      ["predecessors"],
+      ["predecessors", "apps"],
+      ["predecessors", "apps", "successors"],
+    ] as const)
       for (const _ of groups)
         for (const group of groups) {
-          const names = leads.flatMap((lead) => group[lead]);
+          const led = { ...group, successors: successorsOf(group.name) };
+          const names = leads.flatMap((lead) => led[lead]);
           const owner = names.map((name) => owners.get(name ?? "")).find((number) => number !== undefined);
           if (!owners.has(group.name) && owner !== undefined) owners.set(group.name, owner);
         }
