@@ -462,26 +462,29 @@ describe("a purchase whose predecessor nobody has told of", () => {
     },
   );
   describe("and that goes on because its replacement was never paid", () => {
-    const n: Answer = {
+    const neverPaid = (state: string): Answer => ({
       ...Z,
-      subscriptionState: "SUBSCRIPTION_STATE_PENDING_PURCHASE_CANCELED",
+      subscriptionState: `SUBSCRIPTION_STATE_PENDING_PURCHASE_${state}`,
       ...owned("maps", 300),
       linkedPurchaseToken: "z",
-    };
-    test.each([[["n"]], [["n", "z"]], [["z", "n"]]])(
-      "is its predecessor's customer's, and acknowledged: %j is told",
-      async (told) => {
-        const chain = await aChain({ n });
-        const acknowledged: string[] = [];
-        for (const token of told) {
-          await chain.tell(token);
-          acknowledged.push(...chain.acknowledged);
-        }
-        expect(new Set(acknowledged)).toEqual(new Set(["z"]));
-        expect(await chain.activeOf()).toEqual(["tiles"]);
-        await expect(chain.link("z", "user-2")).rejects.toMatchObject({ code: "CUSTOMER_ALREADY_LINKED" });
-      },
-    );
+    });
+    const n = neverPaid("CANCELED");
+    test.each([
+      ["CANCELED", ["n"]],
+      ["CANCELED", ["n", "z"]],
+      ["CANCELED", ["z", "n"]],
+      ["EXPIRED", ["n"]],
+    ])("is its predecessor's customer's, and acknowledged: %s, %j is told", async (state, told) => {
+      const chain = await aChain({ n: neverPaid(state) });
+      const acknowledged: string[] = [];
+      for (const token of told) {
+        await chain.tell(token);
+        acknowledged.push(...chain.acknowledged);
+      }
+      expect(new Set(acknowledged)).toEqual(new Set(["z"]));
+      expect(await chain.activeOf()).toEqual(["tiles"]);
+      await expect(chain.link("z", "user-2")).rejects.toMatchObject({ code: "CUSTOMER_ALREADY_LINKED" });
+    });
     test("is stored once it is told, where the store did not answer about its predecessor", async () => {
       const chain = await aChain({ n, y: BUSY });
       await chain.tell("n");

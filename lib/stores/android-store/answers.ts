@@ -55,6 +55,8 @@ export const SUBSCRIPTION_STATES = [
   "SUBSCRIPTION_STATE_CANCELED",
   "SUBSCRIPTION_STATE_EXPIRED",
   "SUBSCRIPTION_STATE_PENDING_PURCHASE_CANCELED",
+  // The reference has no such state; the page on pending transactions of subscriptions names it where such a payment ran out.
+  "SUBSCRIPTION_STATE_PENDING_PURCHASE_EXPIRED",
 ] as const;
 export type SubscriptionState = (typeof SUBSCRIPTION_STATES)[number];
 

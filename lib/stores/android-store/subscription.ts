@@ -17,6 +17,7 @@ const STANDING: Record<SubscriptionState, Standing | null> = {
   SUBSCRIPTION_STATE_CANCELED: "entitled",
   SUBSCRIPTION_STATE_EXPIRED: "expired",
   SUBSCRIPTION_STATE_PENDING_PURCHASE_CANCELED: null,
+  SUBSCRIPTION_STATE_PENDING_PURCHASE_EXPIRED: null,
 };
 
 type Item = NonNullable<z.output<ReturnType<typeof subscriptionAnswer>>["lineItems"]>[number];
@@ -150,7 +151,7 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
           };
         });
 
-  const isClosed = answer.subscriptionState === "SUBSCRIPTION_STATE_PENDING_PURCHASE_CANCELED";
+  const isClosed = standing === null && answer.subscriptionState !== "SUBSCRIPTION_STATE_PENDING";
   const key = purchaseKeyOfToken(purchaseToken);
   const otherToken = (token: string | null | undefined): string | null =>
     standing === null || token == null || token === purchaseToken ? null : token;

@@ -100,7 +100,7 @@ test.each([
   },
 );
 
-test.each(["PENDING", "PENDING_PURCHASE_CANCELED"])(
+test.each(["PENDING", "PENDING_PURCHASE_CANCELED", "PENDING_PURCHASE_EXPIRED"])(
   "%s is verified and grants nothing: no line, no other purchase replaced or named, no acknowledgement",
   async (state) => {
     const answer = await verified(
