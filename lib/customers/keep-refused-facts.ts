@@ -74,10 +74,14 @@ const factsByOwner = (
     mentioned.map(ownerOf).find((owner) => owner !== undefined);
   const anOwner = (proven: ProvenPurchase): StoredCustomer | undefined =>
     predecessorsOwner(proven) ?? (proven.identity === null ? undefined : ownerOfIdentity);
+  const successors = Map.groupBy(
+    facts.purchases.flatMap(({ purchase, mentioned }) => mentioned.map((other) => ({ purchase, other }))),
+    ({ other }) => referenceText(other),
+  );
   const successorsOwner = ({ purchase }: ProvenPurchase): StoredCustomer | undefined =>
-    facts.purchases
-      .filter(({ mentioned }) => mentioned.some((other) => referenceText(other) === referenceText(purchase)))
-      .map((successor) => ownerOf(successor.purchase))
+    successors
+      .get(referenceText(purchase))
+      ?.map((successor) => ownerOf(successor.purchase))
       .find((owner) => owner !== undefined);
   assign(predecessorsOwner);
   assign(anOwner);

@@ -217,7 +217,7 @@ export const eventsOf = (lines: readonly Line[]): readonly PurchaseEvent[] => {
 };
 
 /** Whether a period was renewed at its end: nothing that began more than 48 hours before that end took its place. */
-const wasRenewed = ({ productIdentifier, endsAt }: Line, periods: readonly Line[]): boolean =>
+export const wasRenewed = ({ productIdentifier, endsAt }: Line, periods: readonly Line[]): boolean =>
   periods.some((other) => other.productIdentifier === productIdentifier && other.startsAt === endsAt);
 
 /** Whether a period was refunded by a moment, whatever came of it: what was bought then may run beside it. */

@@ -1,5 +1,5 @@
 import type { PurchaseKey } from "../identifiers.ts";
-import { eventLines } from "./events.ts";
+import { eventLines, wasRenewed } from "./events.ts";
 import type { Holding } from "./holding.ts";
 import { countingEvents, type CountingEvent } from "./lineages.ts";
 import { CLOCK_TOLERANCE_MILLISECONDS, type Moment } from "./moment.ts";
@@ -33,12 +33,26 @@ const wasLeft = ({ productIdentifier, startsAt, endsAt }: Line, periods: readonl
   );
 
 /**
+ * Whether a period that was refunded and given back ran beside `line`, which was bought no more than
+ * {@link CHARGED_AHEAD_MILLISECONDS} before it began, and was renewed at its end.
+ */
+const ranBeside = (
+  { revokedAt, revokedSince, startsAt }: Line,
+  line: Line,
+  periods: readonly Line[],
+): boolean =>
+  revokedSince !== null &&
+  revokedAt === null &&
+  (startsAt ?? 0) - (line.startsAt ?? 0) <= CHARGED_AHEAD_MILLISECONDS &&
+  wasRenewed(line, periods);
+
+/**
  * Whether a later period ends `line` early. One of the same product does, unless it was upgraded, ends no later, as a
  * restored copy does, or was refunded: the refund of one that starts in the middle of the line, as after an untold
  * change of product, brings nothing back, unless the store signed the line since. One of another product does, refunded or not, if it starts in the middle of the
  * line, as an upgrade. But not if it starts with the line, as another part of a bundle, nor within
  * {@link CHARGED_AHEAD_MILLISECONDS} of the line's end: it was charged ahead of time. Neither does one that began after the
- * line's refund, if that was reversed. A period that was refunded before it began ends nothing, nor does one that was
+ * line's refund, if that was reversed, nor one that was itself given back and ran beside the line. A period that was refunded before it began ends nothing, nor does one that was
  * itself upgraded, unless its upgrade shows that it ran. If the store marks `line` as upgraded, the next period of another
  * product is the upgrade.
  */
@@ -54,7 +68,7 @@ const takesPlaceOf = (next: Line, line: Line, periods: readonly Line[]): boolean
     );
   if (startsAt === line.startsAt) return false;
   if (line.standing === "expired") return true;
-  return isInMiddle && (standing !== "expired" || wasLeft(next, periods));
+  return isInMiddle && !ranBeside(next, line, periods) && (standing !== "expired" || wasLeft(next, periods));
 };
 
 /**

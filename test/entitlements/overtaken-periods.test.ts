@@ -318,6 +318,32 @@ describe("a period that was charged ahead, of which the period before is not kno
   });
 });
 
+test("a period that was refunded and given back runs beside the one that was bought just before it and renewed at its end", () => {
+  const givenBack = { refundedBy: END + 2 * HOUR, revokedSince: END + 2 * HOUR };
+  const beside = (longer: Partial<Line>, moment: number, began = UPGRADED) => {
+    const other = period("3", "plus", began, PLUS_ENDS);
+    const renewal = period("4", "plus", PLUS_ENDS, PLUS_ENDS + 30 * DAY, {
+      verifiedAt: PLUS_ENDS - 10 * HOUR,
+    });
+    return at(moment, lineage(charged({ ...givenBack, ...longer }), other, renewal));
+  };
+  for (const longer of [{}, { endsAt: END + 365 * DAY }])
+    for (const before of [HOUR, 9 * HOUR]) {
+      const { basic, plus: other } = beside(longer, PLUS_ENDS - before);
+      expect(basic).toMatchObject({ active: true });
+      expect(other).toMatchObject({
+        active: true,
+        startsAt: isoTime(UPGRADED),
+        expiresAt: isoTime(PLUS_ENDS),
+      });
+    }
+  const ended = { status: "expired", expiresAt: isoTime(END) };
+  expect(beside({}, PLUS_ENDS - HOUR, END - 48 * HOUR)["plus"]).toMatchObject({ active: true });
+  expect(beside({}, PLUS_ENDS - HOUR, END - 48 * HOUR - 1)["plus"]).toMatchObject(ended);
+  const again = { revokedAt: END + 20 * DAY, verifiedAt: END + 20 * DAY };
+  expect(beside(again, END + 21 * DAY)["plus"]).toMatchObject({ active: true });
+});
+
 describe("a period counts that starts at the end of the one before", () => {
   const basicAt = (...lines: readonly Line[]) => at(END + DAY, lineage(...lines))["basic"];
   const counts = { status: "active", expiresAt: isoTime(END + 30 * DAY) };

@@ -738,6 +738,17 @@ const givenByIos = (
         other.start < (other.end ?? Infinity) &&
         !neverRan(other),
     );
+  /** Whether the other was refunded and given back, and this one, bought just before it began, was renewed at its end: both ran. */
+  const ranBeside = ({ fact, start, end }: Event, other: Event): boolean =>
+    other.refundedFrom !== null &&
+    other.revokedAt === null &&
+    other.start - start <= AHEAD &&
+    counted.some(
+      (renewed) =>
+        renewed.fact.type === "subscription" &&
+        renewed.fact.product === fact.product &&
+        renewed.start === end,
+    );
   const nextOf = (event: Event, place: number): Event | undefined => {
     const { fact } = event;
     return counted.slice(place + 1).find(
@@ -759,7 +770,7 @@ const givenByIos = (
             // period that the next product was no such.
             other.start !== event.start &&
             !isNamedLast(event, event.natural, other) &&
-            (fact.upgraded || (event.end ?? 0) - other.start > AHEAD)),
+            (fact.upgraded || ((event.end ?? 0) - other.start > AHEAD && !ranBeside(event, other)))),
     );
   };
   const endOf = (event: Event, place: number): number | null =>
