@@ -285,7 +285,7 @@ describe("bundle bytes", () => {
     ["AuthorizeCredential", 267],
     ["ReadAccountEntitlements", 299],
     ["SynchronizeIosStorePurchases", 381],
-    ["LinkIosStoreCustomer", 381],
+    ["LinkIosStoreCustomer", 382],
     ["LinkAndroidStoreCustomer", 659],
     ["ReceiveIosStoreNotification", 385],
     ["ReceiveAndroidStoreNotification", 686],
