@@ -44,7 +44,8 @@ const unownedOf = (facts: VerifiedFacts, known: KnownFacts): Unowned => ({
 
 /**
  * Groups the purchases of contradicting facts by owner. An unowned purchase goes to the owner of a purchase it mentions,
- * directly or through others, else to the owner of its app transaction id, else to the owner of one that mentions it, else it is left out.
+ * directly or through others, else to the owner of its app transaction id, else to the owner of one that mentions it, else
+ * it is left out.
  */
 const factsByOwner = (
   facts: VerifiedFacts,

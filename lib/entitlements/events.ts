@@ -228,8 +228,8 @@ const wasRefundedBy = ({ refundedBy, revokedSince }: Line, moment: Instant): boo
  * Whether a subscription period never ran: it was charged ahead of time, and the person upgraded between the charge and
  * its start, at most {@link CHARGED_AHEAD_MILLISECONDS} before that start. It starts where the period before it ends, of its product or of
  * the one that it was to replace, and the upgrade began in that period; or, as the period before may not be known, the upgrade was
- * renewed at its end, and was not refunded by that start, nor was the period itself refunded and given back. The store refunds it, marks it as upgraded or says nothing, and may sign it
- * again at any time, so only dates decide. An upgrade whose refund stood at that start, or that was itself overtaken, does not count.
+ * renewed at its end, and was not refunded by that start, nor was the period itself refunded and given back. The store
+ * refunds it, marks it as upgraded or says nothing, and may sign it again at any time, so only dates decide. An upgrade whose refund stood at that start, or that was itself overtaken, does not count.
  */
 const isOvertaken = (
   { productIdentifier, startsAt, revokedAt, revokedSince }: Line,

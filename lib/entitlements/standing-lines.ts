@@ -52,7 +52,8 @@ const ranBeside = (
  * change of product, brings nothing back, unless the store signed the line since. One of another product does, refunded or not, if it starts in the middle of the
  * line, as an upgrade. But not if it starts with the line, as another part of a bundle, nor within
  * {@link CHARGED_AHEAD_MILLISECONDS} of the line's end: it was charged ahead of time. Neither does one that began after the
- * line's refund, if that was reversed, nor one that was itself given back and ran beside the line. A period that was refunded before it began ends nothing, nor does one that was
+ * line's refund, if that was reversed, nor one that was itself given back and ran beside the line. A period that was
+ * refunded before it began ends nothing, nor does one that was
  * itself upgraded, unless its upgrade shows that it ran. If the store marks `line` as upgraded, the next period of another
  * product is the upgrade.
  */
