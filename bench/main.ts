@@ -8,12 +8,15 @@ import { freePort, startDynamoDbLocal } from "../local/dynamodb-local.ts";
 import { exportChain } from "../sandbox/ios-store/signing.ts";
 import { synthesize } from "../local/synthesize.ts";
 import { newChain } from "./purchases.ts";
-import { writeFormatted, writeReport } from "./report/report.ts";
-import { isComplete, SECTIONS, type Results, type SectionRun } from "./results.ts";
+import { costOf, monthOf, pricesOf, SUBSCRIBERS } from "./report/cost.ts";
+import { writeFormatted, writePage } from "./report/page.ts";
+import { printSection, printTable } from "./report/tables.ts";
+import { isComplete, isSection, SECTIONS, type Results, type Section, type SectionRun } from "./results.ts";
 
 /**
- * `npm run bench [section …]` measures all sections, or those named, each in its own process, and writes
- * `bench/results.json` and the report in `docs/`. `npm run bench report` only writes the report.
+ * `npm run bench -- [section …]` measures all sections, or those named, each in its own process. It prints their tables,
+ * keeps their figures in `bench/results.json` and writes `docs/performance.md`. `npm run bench -- report` measures nothing,
+ * and prints and writes what is kept.
  */
 const RESULTS = fileURLToPath(new URL("results.json", import.meta.url));
 const RUNNER = fileURLToPath(new URL("run-section.ts", import.meta.url));
@@ -28,7 +31,7 @@ const machine = {
 };
 
 /** The results of the sections, beside those that are kept. */
-const measure = async (sections: readonly string[]): Promise<Partial<Results>> => {
+const measure = async (sections: readonly Section[]): Promise<Partial<Results>> => {
   const folder = mkdtempSync(join(tmpdir(), "bench-"));
   const database = await startDynamoDbLocal({ port: await freePort(), folder: null });
   try {
@@ -62,9 +65,37 @@ const measure = async (sections: readonly string[]): Promise<Partial<Results>> =
   }
 };
 
-const wanted = process.argv.slice(2);
-const sections = wanted.length > 0 ? wanted.filter((name) => name !== "report") : SECTIONS;
-if (sections.length > 0) await writeFormatted(RESULTS, JSON.stringify(await measure(sections)));
-const results = kept();
-if (isComplete(results)) await writeReport(results);
-else process.stdout.write("No report yet: it is written once all sections have been measured.\n");
+const report = async (sections: readonly Section[]): Promise<void> => {
+  const results = kept();
+  for (const section of sections) {
+    const result = results[section];
+    if (result !== undefined) printSection(section, result);
+  }
+  if (!isComplete(results)) {
+    process.stdout.write("docs/performance.md is written once all sections have been measured.\n");
+    return;
+  }
+  printTable("A million requests, dollars", pricesOf(results));
+  const month = monthOf(results);
+  printTable(`A month of ${SUBSCRIBERS} subscribers, dollars`, [
+    ...month,
+    { item: "total", dollars: costOf(month) },
+  ]);
+  await writePage(results);
+};
+
+const main = async (wanted: readonly string[]): Promise<void> => {
+  const unknown = wanted.filter((name) => name !== "report" && !isSection(name));
+  if (unknown.length > 0) {
+    process.stderr.write(
+      `No section is called ${unknown.join(", ")}. Sections: ${SECTIONS.join(", ")}; or: report\n`,
+    );
+    process.exitCode = 1;
+    return;
+  }
+  const measured = wanted.length > 0 ? wanted.filter(isSection) : SECTIONS;
+  if (measured.length > 0) await writeFormatted(RESULTS, JSON.stringify(await measure(measured)));
+  await report(measured.length > 0 ? measured : SECTIONS);
+};
+
+await main(process.argv.slice(2));

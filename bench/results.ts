@@ -17,7 +17,7 @@ export interface SectionRun {
 
 /** Content of `bench/results.json`. */
 export interface Results {
-  readonly runs: Readonly<Record<(typeof SECTIONS)[number], SectionRun>>;
+  readonly runs: Readonly<Record<Section, SectionRun>>;
   readonly verification: VerificationResult;
   readonly hostile: HostileResult;
   readonly storing: StoringResult;
@@ -40,6 +40,10 @@ export const SECTIONS = [
   "coldStart",
   "load",
 ] as const;
+
+export type Section = (typeof SECTIONS)[number];
+
+export const isSection = (name: string): name is Section => SECTIONS.some((section) => section === name);
 
 /** Whether every section has been measured. */
 export const isComplete = (results: Partial<Results>): results is Results =>

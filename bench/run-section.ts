@@ -1,4 +1,5 @@
 import { writeFileSync } from "node:fs";
+import { isSection, type Section } from "./results.ts";
 import { measureColdStart } from "./sections/cold-start.ts";
 import { measureHostile } from "./sections/hostile.ts";
 import { measureLoad } from "./sections/load.ts";
@@ -10,7 +11,7 @@ import { measureTelling } from "./sections/telling.ts";
 import { measureVerification } from "./sections/verification.ts";
 
 /** Runs one section in this process and writes its result as JSON: `run-section.ts <section> <file>`. */
-const SECTIONS: Readonly<Record<string, () => Promise<unknown>>> = {
+const MEASURES: Readonly<Record<Section, () => Promise<unknown>>> = {
   verification: measureVerification,
   hostile: measureHostile,
   storing: measureStoring,
@@ -23,8 +24,7 @@ const SECTIONS: Readonly<Record<string, () => Promise<unknown>>> = {
 };
 
 const [section = "", file = ""] = process.argv.slice(2);
-const measureSection = SECTIONS[section];
-if (measureSection === undefined) throw new Error(`There is no section ${section}.`);
-writeFileSync(file, JSON.stringify(await measureSection()));
+if (!isSection(section)) throw new Error(`There is no section ${section}.`);
+writeFileSync(file, JSON.stringify(await MEASURES[section]()));
 // Open connections of clients would keep the process alive.
 process.exit(0);

@@ -32,7 +32,7 @@ const UNITS_PER_RENEWAL = 4;
 const PARTITION_UNITS = 1_000;
 const BURST_UNITS = 300 * PARTITION_UNITS;
 
-/** Questions for each renewal where no store notifies (docs/performance.md). */
+/** Questions for each renewal where no store notifies, counted on the lives of `bench/refreshes`. */
 export const ASKS_PER_RENEWAL = 1.61;
 
 /** Numbers from 0 to 1, the same ones each time (mulberry32). */
