@@ -1,11 +1,11 @@
 import { readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { format, resolveConfig } from "prettier";
 import { GROUPS, type Row } from "./attacks.ts";
 import { ACCEPTED, apples, applesOfCertificates, ours, oursOfCertificates } from "./verdicts.ts";
 
-/** The document's table stands between these. `UPDATE=1` writes it anew. */
-const DOCUMENT = new URL("../../../docs/verification.md", import.meta.url);
-const BEGIN = "<!-- verdicts: written by test/proof/comparison -->";
-const END = "<!-- /verdicts -->";
+/** The cases on which the two differ. `UPDATE=1` writes the file anew. */
+const VERDICTS = new URL("verdicts.md", import.meta.url);
 
 interface Compared {
   readonly title: string;
@@ -37,50 +37,22 @@ beforeAll(async () => {
 const differs = (one: Compared): boolean => (one.ours === ACCEPTED) !== (one.apples === ACCEPTED);
 const named = ({ title, row }: Compared): string => `${title}: ${row.name}`;
 
-/** As Prettier aligns it. */
-const tableOf = (lines: readonly (readonly string[])[]): string => {
-  const widths = (lines[0] ?? []).map((_, column) =>
-    Math.max(3, ...lines.map((line) => line[column]?.length ?? 0)),
-  );
-  const format = (line: readonly string[], fill = " "): string =>
-    `| ${line.map((cell, column) => cell.padEnd(widths[column] ?? 0, fill)).join(" | ")} |`;
-  const [head = [], ...rest] = lines;
-  return [
-    format(head),
-    format(widths.map((width) => "-".repeat(width))),
-    ...rest.map((line) => format(line)),
-  ].join("\n");
-};
-
-const word = (verdict: string): string => (verdict === ACCEPTED ? "accepted" : `\`${verdict}\``);
-
-const verdicts = (): string => {
-  const refusedByUs = compared.filter((one) => differs(one) && one.ours !== ACCEPTED).length;
-  const refusedByApple = compared.filter((one) => differs(one) && one.ours === ACCEPTED).length;
-  const summary =
-    `${compared.length} cases, of which ${compared.filter(({ row }) => row.genuine).length} are genuine. ` +
-    `The two agree on ${compared.length - refusedByUs - refusedByApple}; ` +
-    `${refusedByUs} are refused here and accepted by Apple's library, ${refusedByApple} the other way round.`;
-  const sections = GROUPS.map(({ title }) => {
-    const lines = compared
-      .filter((one) => one.title === title)
-      .map(({ row, ours, apples }) => [row.name, word(ours), word(apples), row.why ?? ""]);
-    return `### ${title}\n\n${tableOf([["Case", "This service", "Apple's library", "Where they differ, why"], ...lines])}`;
+const page = async (): Promise<string> => {
+  const sections = GROUPS.map(({ title, rows }) => {
+    const differing = compared.filter((one) => rows.includes(one.row) && differs(one));
+    const lines = differing.map(({ row, ours }) => `| ${row.name} | \`${ours}\` | ${row.why ?? ""} |`);
+    return lines.length === 0
+      ? ""
+      : [`## ${title}`, "", "| Case | Refused as | Why |", "| --- | --- | --- |", ...lines].join("\n");
   });
-  return [summary, ...sections].join("\n\n");
-};
+  const text = `# Verdicts that differ from Apple's library
 
-const document = (): { before: string; written: string; after: string } => {
-  const [before = "", rest = ""] = readFileSync(DOCUMENT, "utf8").split(BEGIN);
-  const [written = "", after = ""] = rest.split(END);
-  return { before, written: written.trim(), after };
-};
+\`comparison.test.ts\` gives the same bytes to this service and to \`SignedDataVerifier\` of \`@apple/app-store-server-library\`.
+These cases are accepted there and refused here. The test fails where this file is not up to date; \`UPDATE=1\` writes it.
 
-const writtenVerdicts = (): string => document().written;
-
-const writeVerdicts = (): void => {
-  const { before, after } = document();
-  writeFileSync(DOCUMENT, `${before}${BEGIN}\n\n${verdicts()}\n\n${END}${after}`);
+${sections.filter((section) => section !== "").join("\n\n")}
+`;
+  return format(text, { ...(await resolveConfig(fileURLToPath(VERDICTS))), parser: "markdown" });
 };
 
 describe("this service and Apple's library", () => {
@@ -103,8 +75,9 @@ describe("this service and Apple's library", () => {
     expect(wrong).toEqual([]);
   });
 
-  test("are compared in the document as they are", () => {
-    if (process.env["UPDATE"] === "1") writeVerdicts();
-    expect(writtenVerdicts()).toBe(verdicts());
+  test("differ on the cases of verdicts.md", async () => {
+    const written = await page();
+    if (process.env["UPDATE"] === "1") writeFileSync(VERDICTS, written);
+    expect(readFileSync(VERDICTS, "utf8")).toBe(written);
   });
 });
