@@ -1,0 +1,225 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { NotificationTypeV2, Subtype } from "@apple/app-store-server-library";
+import { oneTimeProductAnswer, subscriptionAnswer } from "../../lib/stores/android-store/answers.ts";
+import { readNotification } from "../../lib/stores/android-store/notification.ts";
+import { appTransactionKind } from "../../lib/stores/ios-store/app-transaction.ts";
+import { notificationKind } from "../../lib/stores/ios-store/notification.ts";
+import { renewalInfoKind } from "../../lib/stores/ios-store/renewal-info.ts";
+import type { PayloadKind } from "../../lib/stores/ios-store/signed-payload.ts";
+import { transactionKind } from "../../lib/stores/ios-store/transaction.ts";
+
+/**
+ * Every field of the stores' own types is read, or is in `IGNORED`. A new version of Apple's library or of Google's client
+ * that adds a field fails here, so that somebody decides.
+ */
+const APPLE = "node_modules/@apple/app-store-server-library/dist/models";
+const GOOGLE = "node_modules/googleapis/build/src/apis/androidpublisher/v3.d.ts";
+
+const withoutComments = (file: string): string => readFileSync(file, "utf8").replace(/\/\*[^]*?\*\//g, "");
+const google = withoutComments(GOOGLE);
+const modelsOfApple = new Set(readdirSync(APPLE));
+
+/** The fields of a store's interface, each with its type; empty when the type is not an interface. */
+const membersOf = (type: string): [name: string, type: string][] => {
+  const file = `${type}.d.ts`;
+  const source = modelsOfApple.has(file) ? withoutComments(`${APPLE}/${file}`) : google;
+  const [, body = ""] = source.split(`export interface ${type} `);
+  const [, members = ""] = /^[^{]*\{([^}]*)\}/.exec(body) ?? [];
+  return [...members.matchAll(/^\s*(\w+)\??: (.+);$/gm)].map(([, name = "", of = ""]) => [name, of]);
+};
+
+/** A field's own fields; an amount of money is one field. */
+const nestedIn = (type: string): string | null => {
+  const [nested = ""] = /^[A-Z][\w$]+/.exec(type) ?? [];
+  return nested === "Schema$Money" || membersOf(nested).length === 0 ? null : nested;
+};
+
+const pathsOf = (type: string): string[] =>
+  membersOf(type).flatMap(([name, of]) => {
+    const nested = nestedIn(of);
+    return nested === null ? [name] : pathsOf(nested).map((path) => `${name}.${path}`);
+  });
+
+/** An object with all fields of a store's interface, which notes the paths that are read. */
+const recorder = (type: string, seen: Set<string>, within = ""): Record<string, unknown> => {
+  const fields: Record<string, unknown> = Object.fromEntries(
+    membersOf(type).map(([name, of]) => {
+      const nested = nestedIn(of);
+      if (nested === null) return [name, undefined];
+      const value = recorder(nested, seen, `${within}${name}.`);
+      return [name, of.includes("[]") || of.startsWith("Array") ? [value] : value];
+    }),
+  );
+  return new Proxy(fields, {
+    get: (target, name) => {
+      if (typeof name !== "string" || !Object.hasOwn(target, name)) return undefined;
+      seen.add(within + name);
+      return target[name];
+    },
+  });
+};
+
+type Reader = (answer: Record<string, unknown>) => void;
+
+const payload =
+  <Written, Payload>(kind: PayloadKind<Written, Payload>): Reader =>
+  (answer) => {
+    kind.environment(answer);
+    void answer[kind.signedAt];
+    kind.schema["app-store"]().safeParse(answer);
+  };
+
+const READERS = {
+  JWSTransactionDecodedPayload: payload(transactionKind),
+  JWSRenewalInfoDecodedPayload: payload(renewalInfoKind),
+  AppTransaction: payload(appTransactionKind),
+  Schema$SubscriptionPurchaseV2: (answer) => void subscriptionAnswer().safeParse(answer),
+  Schema$ProductPurchaseV2: (answer) => void oneTimeProductAnswer().safeParse(answer),
+} as const satisfies Record<string, Reader>;
+
+/** Paths that are not read, by the reason. */
+const IGNORED: Readonly<Record<keyof typeof READERS, Readonly<Record<string, string>>>> = {
+  JWSTransactionDecodedPayload: {
+    "chosen by the client: proves nothing": "appAccountToken",
+    "whoever holds the transaction has access": "inAppOwnershipType",
+    "the revocation's date ends access, whatever its reason": "revocationReason revocationType",
+    "a period is a period, whoever began it": "transactionReason",
+    "price, offer, country": `price currency storefront storefrontId
+      offerType offerIdentifier offerPeriod offerDiscountType`,
+    "a commitment ends no access: each billing period has its own end": `billingPlanType
+      commitmentInfo.billingPeriodNumber commitmentInfo.totalBillingPeriods
+      commitmentInfo.commitmentExpiresDate commitmentInfo.commitmentPrice`,
+    "Advanced Commerce: the catalog maps productId alone": `
+      advancedCommerceInfo.descriptors.description advancedCommerceInfo.descriptors.displayName
+      advancedCommerceInfo.estimatedTax advancedCommerceInfo.period advancedCommerceInfo.requestReferenceId
+      advancedCommerceInfo.taxCode advancedCommerceInfo.taxExclusivePrice advancedCommerceInfo.taxRate
+      advancedCommerceInfo.items.SKU advancedCommerceInfo.items.description advancedCommerceInfo.items.displayName
+      advancedCommerceInfo.items.price advancedCommerceInfo.items.offer.period
+      advancedCommerceInfo.items.offer.periodCount advancedCommerceInfo.items.offer.price
+      advancedCommerceInfo.items.offer.reason advancedCommerceInfo.items.refunds.refundAmount
+      advancedCommerceInfo.items.refunds.refundDate advancedCommerceInfo.items.refunds.refundReason
+      advancedCommerceInfo.items.refunds.refundType advancedCommerceInfo.items.revocationDate`,
+  },
+  JWSRenewalInfoDecodedPayload: {
+    "chosen by the client: proves nothing": "appAccountToken",
+    "startsAt is the period's own": "recentSubscriptionStartDate",
+    "price and offer of the next period": `priceIncreaseStatus renewalPrice currency offerType offerIdentifier
+      offerPeriod offerDiscountType eligibleWinBackOfferIds`,
+    "the next period comes as a transaction": `renewalBillingPlanType
+      commitmentInfo.commitmentAutoRenewProductId commitmentInfo.commitmentAutoRenewStatus
+      commitmentInfo.commitmentRenewalBillingPlanType commitmentInfo.commitmentRenewalDate
+      commitmentInfo.commitmentRenewalPrice`,
+    "Advanced Commerce: the catalog maps productId alone": `advancedCommerceInfo.consistencyToken
+      advancedCommerceInfo.descriptors.description advancedCommerceInfo.descriptors.displayName
+      advancedCommerceInfo.period advancedCommerceInfo.requestReferenceId advancedCommerceInfo.taxCode
+      advancedCommerceInfo.items.SKU advancedCommerceInfo.items.description advancedCommerceInfo.items.displayName
+      advancedCommerceInfo.items.price advancedCommerceInfo.items.offer.period
+      advancedCommerceInfo.items.offer.periodCount advancedCommerceInfo.items.offer.price
+      advancedCommerceInfo.items.offer.reason advancedCommerceInfo.items.priceIncreaseInfo.dependentSKUs
+      advancedCommerceInfo.items.priceIncreaseInfo.price advancedCommerceInfo.items.priceIncreaseInfo.status`,
+  },
+  AppTransaction: {
+    "the app itself grants nothing": `originalPurchaseDate preorderDate originalPlatform
+      originalApplicationVersion applicationVersion versionExternalIdentifier`,
+    "a server knows no device": "deviceVerification deviceVerificationNonce",
+  },
+  Schema$SubscriptionPurchaseV2: {
+    "chosen by the client: proves nothing": `externalAccountIdentifiers.externalAccountId
+      externalAccountIdentifiers.obfuscatedExternalAccountId externalAccountIdentifiers.obfuscatedExternalProfileId
+      outOfAppPurchaseContext.expiredExternalAccountIdentifiers.externalAccountId
+      outOfAppPurchaseContext.expiredExternalAccountIdentifiers.obfuscatedExternalAccountId
+      outOfAppPurchaseContext.expiredExternalAccountIdentifiers.obfuscatedExternalProfileId`,
+    "personal data that access does not need": `subscribeWithGoogleInfo.emailAddress
+      subscribeWithGoogleInfo.familyName subscribeWithGoogleInfo.givenName subscribeWithGoogleInfo.profileId
+      subscribeWithGoogleInfo.profileName`,
+    "the state and the end say enough": `canceledStateContext.developerInitiatedCancellation
+      canceledStateContext.systemInitiatedCancellation
+      canceledStateContext.userInitiatedCancellation.cancelSurveyResult.reason
+      canceledStateContext.userInitiatedCancellation.cancelSurveyResult.reasonUserInput
+      canceledStateContext.userInitiatedCancellation.cancelTime
+      inGracePeriodStateContext.renewalDeclined.pendingOrderId onHoldStateContext.renewalDeclined.pendingOrderId
+      pausedStateContext.autoResumeTime`,
+    "each payment moves expiryTime": `
+      lineItems.autoRenewingPlan.installmentDetails.initialCommittedPaymentsCount
+      lineItems.autoRenewingPlan.installmentDetails.pendingCancellation
+      lineItems.autoRenewingPlan.installmentDetails.remainingCommittedPaymentsCount
+      lineItems.autoRenewingPlan.installmentDetails.subsequentCommittedPaymentsCount`,
+    "price, offer, promotion": `lineItems.autoRenewingPlan.recurringPrice
+      lineItems.autoRenewingPlan.priceChangeDetails.expectedNewPriceChargeTime
+      lineItems.autoRenewingPlan.priceChangeDetails.newPrice
+      lineItems.autoRenewingPlan.priceChangeDetails.priceChangeMode
+      lineItems.autoRenewingPlan.priceChangeDetails.priceChangeState
+      lineItems.autoRenewingPlan.priceStepUpConsentDetails.consentDeadlineTime
+      lineItems.autoRenewingPlan.priceStepUpConsentDetails.newPrice
+      lineItems.autoRenewingPlan.priceStepUpConsentDetails.state
+      lineItems.offerDetails.offerId lineItems.offerDetails.offerTags lineItems.offerPhase.basePrice
+      lineItems.offerPhase.freeTrial lineItems.offerPhase.introductoryPrice
+      lineItems.offerPhase.prorationPeriod.originalOfferPhaseType lineItems.signupPromotion.oneTimeCode
+      lineItems.signupPromotion.vanityCode.promotionCode`,
+    "linkedPurchaseToken names what was replaced": `lineItems.itemReplacement.basePlanId
+      lineItems.itemReplacement.offerId lineItems.itemReplacement.productId
+      lineItems.itemReplacement.replacementMode`,
+    "for the app's own screen": "lineItems.prepaidPlan.allowExtendAfterTime",
+    "nothing of access": "etag kind regionCode",
+  },
+  Schema$ProductPurchaseV2: {
+    "chosen by the client: proves nothing": "obfuscatedExternalAccountId obfuscatedExternalProfileId",
+    "does not say what an app consumes; access stays": "productLineItem.productOfferDetails.consumptionState",
+    "until it is charged it is PENDING": `
+      productLineItem.productOfferDetails.preorderOfferDetails.preorderReleaseTime`,
+    "price, offer": `productLineItem.productOfferDetails.offerId productLineItem.productOfferDetails.offerTags
+      productLineItem.productOfferDetails.offerToken`,
+    "that it is a test purchase is read, its form of payment is not": "testPurchaseContext.fopType",
+    "nothing of access": "kind orderId regionCode",
+  },
+};
+
+test.each(Object.keys(READERS) as (keyof typeof READERS)[])("each field of %s is read or ignored", (type) => {
+  const seen = new Set<string>();
+  READERS[type](recorder(type, seen));
+  const paths = pathsOf(type);
+  expect(seen.size).toBeGreaterThan(3);
+  expect(paths.filter((path) => !seen.has(path)).sort()).toEqual(
+    Object.values(IGNORED[type]).join(" ").split(/\s+/).filter(Boolean).sort(),
+  );
+});
+
+/** Google's types of notifications, and the kind of product about which the store is asked; null: it is not asked. */
+const GOOGLES_TYPES: readonly (readonly [type: string, asks: "subscription" | "one_time_product" | null])[] =
+  [
+    ...[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 17, 18, 19, 20, 22].map(
+      (number) => [`subscription ${number}`, "subscription"] as const,
+    ),
+    ["one_time_product 1", "one_time_product"],
+    ["one_time_product 2", "one_time_product"],
+    ["voided_purchase 1", "subscription"],
+    ["voided_purchase 2", "one_time_product"],
+    ["pending_refund_review", null],
+    ["test", null],
+    ["unknown", null],
+  ];
+
+/** The member of a notification whose type is written like this. */
+const memberOf = (type: string): object => {
+  const [word = "", number] = type.split(" ");
+  const name =
+    word === "unknown"
+      ? "newNotification"
+      : `${word.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())}Notification`;
+  return {
+    [name]: { notificationType: Number(number), productType: Number(number), purchaseToken: "token" },
+  };
+};
+
+test.each(GOOGLES_TYPES)("Google's %s is read, and the store is asked about a purchase: %p", (type, asks) => {
+  const data = Buffer.from(JSON.stringify({ packageName: "a.b", ...memberOf(type) })).toString("base64");
+  const read = readNotification(data);
+  expect(read?.type).toBe(type);
+  expect(read?.purchase).toEqual(asks && { purchaseToken: "token", productKind: asks });
+});
+
+test.each(Object.values(NotificationTypeV2))("Apple's %s is read with every subtype", (notificationType) => {
+  const schema = notificationKind.schema["app-store"]();
+  for (const subtype of [undefined, ...Object.values(Subtype)])
+    expect(schema.safeParse({ notificationType, subtype, data: { bundleId: "a.b" } }).success).toBe(true);
+});
