@@ -1,0 +1,35 @@
+import { fakeAws, type FakeAws } from "./fake-aws.ts";
+
+let aws: FakeAws;
+afterEach(() => aws.remove());
+
+const OF_A_LOCAL_RUN = Object.fromEntries(
+  [
+    "AWS_ENDPOINT_URL_DYNAMODB",
+    "AWS_ENDPOINT_URL_SECRETS_MANAGER",
+    "AWS_ENDPOINT_URL_STS",
+    "ANDROID_PUBLISHER_URL",
+    "DESTINATIONS",
+    "TABLE_NAME",
+    "MASTER_SECRET",
+  ].map((name) => [name, "local"]),
+);
+
+const sourced = (words: string) =>
+  aws.bash(
+    `. scripts/use-stage.sh ${words}; echo "code $?"; env | grep -E 'AWS_E|ANDROID|DESTINATIONS|TABLE|SECRET' | sort`,
+    OF_A_LOCAL_RUN,
+  );
+
+test("it names the table and the master secret of the stage, and leaves nothing of a local run", async () => {
+  aws = await fakeAws(`"cloudformation describe-stacks") test "$4" = stage-service && echo its-table ;;`);
+  const { out } = await sourced("stage");
+  expect(out).toBe(
+    "Table its-table, master secret stage-master\ncode 0\nMASTER_SECRET=stage-master\nTABLE_NAME=its-table\n",
+  );
+});
+
+test.each(["stage", ""])("without a stack it names no table: %j", async (words) => {
+  aws = await fakeAws(`"cloudformation describe-stacks") exit 254 ;;`);
+  expect((await sourced(words)).out).toBe("code 1\n");
+});
