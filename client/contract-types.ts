@@ -80,7 +80,10 @@ const errorCodesIn = (part: unknown): unknown[] => {
   ];
 };
 
-/** TypeScript's types of the client's requests, answers, messages and error codes, from the OpenAPI document. */
+/**
+ * TypeScript's types of the client's requests, answers, messages and error codes, from the OpenAPI document: it is what is
+ * promised, and the contract's own schemas would bring zod into the package.
+ */
 export const contractTypes = (document: unknown): string => {
   const operations = operationsOf(document);
   if (operations.length !== OPERATIONS.size)

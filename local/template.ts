@@ -13,7 +13,10 @@ const templateDocument = z.object({
   Parameters: z.record(z.string(), z.object({ Default: z.json().optional() })).default({}),
 });
 
-/** The parts of a CloudFormation template that the local run reads. */
+/**
+ * The parts of a CloudFormation template that the local run reads. Routes, gateway errors and cached policies are where most
+ * faults of a serverless service are, so what runs here is what deploys, not a second description of it.
+ */
 export type TemplateDocument = z.infer<typeof templateDocument>;
 
 /** Output of `cdk synth`: the stacks' templates merged into one, and their assets' folders. */

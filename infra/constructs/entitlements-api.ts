@@ -96,6 +96,7 @@ export class EntitlementsApi extends Construct {
       ...(props.managesLogRole && { cloudWatchRoleRemovalPolicy: RemovalPolicy.RETAIN }),
       deployOptions: {
         stageName: STAGE,
+        // A trace holds the requested URL, and so the account of a read: API Gateway cannot leave it out.
         tracingEnabled: true,
         accessLogDestination: new LogGroupLogDestination(this.accessLogs),
         accessLogFormat: accessLog(props.accessLogAddresses),

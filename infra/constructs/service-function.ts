@@ -142,7 +142,9 @@ export class ServiceFunction extends Construct {
 
   /**
    * Invokes the function for new items whose keys match, from the table's stream. A record that fails is dropped: the
-   * function's schedule does the same work.
+   * function's schedule does the same work. DynamoDB throttles more than two readers of a shard, so two functions do so at most.
+   *
+   * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Streams.html
    */
   wakesOn(streamArn: string, pattern: Readonly<Record<"pk" | "sk", readonly object[]>>): void {
     const { pk, sk } = pattern;

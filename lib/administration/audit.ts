@@ -25,8 +25,8 @@ export interface Authority extends Actor {
 }
 
 /**
- * Keyed hashes of the accounts, in order, for an audit entry. Resolves to none if they cannot be computed: that must
- * not block an operator.
+ * Keyed hashes of the accounts, in order, for an audit entry. Without a key, e-mail addresses could be guessed; in plain
+ * they would outlive an erasure. Resolves to none if they cannot be computed: that must not block an operator.
  */
 export type HashAccounts = (
   application: ApplicationId,

@@ -10,7 +10,10 @@ export interface CatalogProduct {
   /** Android: one purchase option (buy, rent) of a one-time product; null: all of them. */
   readonly purchaseOptionIdentifier: string | null;
   readonly grants: readonly string[];
-  /** Access per unit of a purchase that has no end date of its own; null: lifetime, or none for a rental. */
+  /**
+   * Access per unit of a purchase that has no end date of its own; null: lifetime, or none for a rental. To grant nothing would
+   * take a paid purchase away for an omission in a file.
+   */
   readonly accessDuration: Period | null;
 }
 

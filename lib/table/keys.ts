@@ -322,7 +322,8 @@ export const identityOfKey = ({ pk, sk }: Key): NamedIdentity | null => {
 const anyApplication = (): string => applicationPartition(applicationId("?".repeat(36)));
 
 /**
- * Partition keys of each kind of items, as IAM's `StringLike` matches them: `?` is one character, `*` any number.
+ * Partition keys of each kind of items, as IAM's `StringLike` matches them: `?` is one character, `*` any number. They separate
+ * kinds, not tenants: each function works for all applications.
  *
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_condition_operators.html
  */

@@ -28,7 +28,8 @@ export const replaceDate = (clock: (realNow: () => number) => number): (() => vo
 };
 
 /**
- * Makes `Date` follow a moved clock in this thread.
+ * Makes `Date` follow a moved clock in this thread. The libraries (`jose`, the AWS SDK, Google's client) read `Date` too, and
+ * production code knows of no local clock.
  *
  * @param shared the clock's offset
  */

@@ -63,7 +63,8 @@ export const commonAppTransaction = (payloads: readonly NamesAppTransaction[]): 
 /**
  * Finds the first payload that belongs to another app, environment or Apple Account than those before it; null where all
  * agree. App transaction ids are compared lineage by lineage: the payloads of one lineage are one person's, and have been
- * seen to carry two. Older payloads, without an app transaction id, agree with any.
+ * seen to carry two (Apple's developer forum, "Inconsistent appTransactionId in Transaction History"). Older payloads, without
+ * an app transaction id, agree with any.
  *
  * @param before payloads of the same request that agree already
  */

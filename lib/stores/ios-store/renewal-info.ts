@@ -10,7 +10,8 @@ import type { PayloadKind, Signed } from "./signed-payload.ts";
 import type { Transaction } from "./transaction.ts";
 
 /**
- * Renewal info: the App Store's signed statement on a subscription's next renewal. It carries no bundle.
+ * Renewal info: the App Store's signed statement on a subscription's next renewal. It carries no bundle, so it names nobody: it
+ * counts for a lineage that is known or comes with it, and links and merges no customer.
  *
  * @see https://developer.apple.com/documentation/appstoreserverapi/jwsrenewalinfodecodedpayload
  */

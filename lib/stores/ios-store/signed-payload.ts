@@ -68,7 +68,7 @@ const readPayload = <Written, Payload>(
 export interface Signers {
   /** Keyed by their exact certificates. */
   readonly chains: KnownChains;
-  /** Keyed by the exact header of a JWS whose signature was valid. */
+  /** Keyed by the exact header of a JWS whose signature was valid. The signature covers the header, so no stranger adds one. */
   readonly headers: KnownChains;
   /** For a JWS whose header is new. */
   readonly checkFirst: SignatureCheck;
