@@ -62,9 +62,3 @@ test("every folder of the tree has a row, and every row a folder", () => {
   const rows = [...table.matchAll(/^\| `([^`]+)`/gm)].map(([, folder = ""]) => folder);
   expect(rows.filter((row) => row !== "test/").sort()).toEqual(FOLDERS);
 });
-
-test("every file of functions/ that is in no folder of it is in the tree", () => {
-  const [, row = ""] = /^\| `functions\/` +\|(.*)\|$/m.exec(DOCUMENT) ?? [];
-  const loose = MODULES.filter((file) => dirname(file) === "functions").map((file) => basename(file, ".ts"));
-  expect(loose.filter((name) => !row.includes(`\`${name}\``))).toEqual([]);
-});
