@@ -242,7 +242,7 @@ const isInGrace = ({ to, upgradedAt, refundedAt, graceTo }: Period, moment: numb
   refundedAt === null && upgradedAt === null && to <= moment && moment < (graceTo ?? 0);
 
 /**
- * Where the store's facts leave it open (docs/stores.md, "Doubts"): an upgrade in the last two days may be a renewal that was charged
+ * Where the store's facts leave it open (docs/stores.md, "Accepted limits"): an upgrade in the last two days may be a renewal that was charged
  * ahead; what is bought after a reversed refund may run beside what was given back; and a charged period may come back where the upgrade
  * that overtook it was refunded before it began.
  */
