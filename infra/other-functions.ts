@@ -17,7 +17,7 @@ export interface OtherFunction {
 export interface ScheduledFunction extends OtherFunction {
   /** Minutes from one run to the next. */
   readonly everyMinutes: number;
-  /** Construct of its schedule. docs/operations.md names it. */
+  /** Construct of its schedule. docs/runbook.md names it. */
   readonly schedule: string;
   /** Secrets that it may read: those of store credentials, or the service's own. */
   readonly secrets: "store-credentials" | "master-secret" | null;

@@ -6,7 +6,8 @@
 #
 # <name>       customer-entitlements, or customer-entitlements-<stage>
 # <new table>  a name that no table has; one that an interrupted run made is completed
-# <moment>     a time of the last 35 days such as 2026-11-21T02:09:00Z; `latest`; or the ARN of a backup
+# <moment>     a time of the last 35 days such as 2026-11-21T02:09:00Z; `latest`; the ARN of a backup; or `settings`, for a
+#              table that is there already, such as an imported one: it only gets the settings
 #
 # Variables:
 #   FROM_REGION   region of the live table, where it is another one than the new table's
@@ -20,7 +21,7 @@
 set -euo pipefail
 
 [ $# -eq 3 ] || {
-  sed -n '5,9s/^# \{0,1\}//p' "$0" >&2
+  sed -n '5,10s/^# \{0,1\}//p' "$0" >&2
   exit 2
 }
 name=$1
@@ -80,7 +81,9 @@ restore() {
   aws dynamodb restore-table-to-point-in-time --source-table-arn "$live" "${options[@]}" > /dev/null
 }
 
-if restored=$(aws dynamodb describe-table --table-name "$table" --output text \
+if [ "$moment" = settings ]; then
+  echo "$table gets its settings"
+elif restored=$(aws dynamodb describe-table --table-name "$table" --output text \
   --query "Table.RestoreSummary.[SourceTableArn, RestoreDateTime]" 2> /dev/null); then
   case $restored in
     None)

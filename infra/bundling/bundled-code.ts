@@ -16,7 +16,7 @@ const standIn = (name: string): string => fileURLToPath(new URL(`stand-ins/${nam
  *
  * - CommonJS from the packages' ES modules starts fastest: 44 ms against 62 ms for the document client.
  * - No source map (reading one takes about 30 ms at start) and no kept names (10 ms). To locate an error from a log,
- *   the map is rebuilt from the deployed commit (`docs/operations.md`).
+ *   the map is rebuilt from the deployed commit (`npm run source-location`).
  * - ASCII alone: one character beyond Latin-1 makes V8 keep and scan the whole bundle at two bytes a character.
  * - The SDK's `import()` becomes `require`: importing `node:http` as an ES module evaluates every export, and one of
  *   them, `WebSocket`, loads all of Node's `fetch`.

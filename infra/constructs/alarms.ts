@@ -42,7 +42,7 @@ const FEWEST_FORGED = 1000;
 const FEWEST_UNANSWERED = 3;
 
 /**
- * Alarms, only for conditions that need a person. docs/operations.md has a runbook for each, under its name.
+ * Alarms, only for conditions that need a person. docs/runbook.md has a section on each, under its name.
  */
 export class Alarms extends Construct {
   readonly all: readonly Alarm[];

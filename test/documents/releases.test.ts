@@ -1,14 +1,6 @@
-import { execFile } from "node:child_process";
-import { cp, mkdtemp, readFile, rm } from "node:fs/promises";
-import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { promisify } from "node:util";
+import { readFile } from "node:fs/promises";
 import { parse } from "yaml";
 import { parameterNames } from "../../infra/read-parameters.ts";
-import { FUNCTIONS_APP, synthesizeForTest } from "../support/local-gateway.ts";
-
-const CDK = join(createRequire(import.meta.url).resolve("aws-cdk/package.json"), "..", "bin", "cdk");
 
 const { version, scripts } = JSON.parse(await readFile("package.json", "utf8"));
 
@@ -16,34 +8,6 @@ test("the changelog begins with the version of the package", async () => {
   const changelog = await readFile("CHANGELOG.md", "utf8");
   expect(/^## (\S+)$/m.exec(changelog)?.[1]).toBe(version);
 });
-
-test("an assembly that was kept is deployed again without its sources: it is whole by itself", async () => {
-  const { folder } = await synthesizeForTest(FUNCTIONS_APP);
-  const elsewhere = await mkdtemp(join(tmpdir(), "assembly-"));
-  try {
-    await cp(folder, join(elsewhere, "kept"), { recursive: true });
-    const { stdout } = await promisify(execFile)(
-      process.execPath,
-      [CDK, "list", "--app", "kept", "--no-notices"],
-      // No sources, no credentials, no settings of a user.
-      {
-        cwd: elsewhere,
-        env: { PATH: process.env["PATH"], HOME: elsewhere, CDK_DISABLE_CLI_TELEMETRY: "true" },
-      },
-    );
-    expect(stdout.trim().split("\n").sort()).toEqual([
-      "customer-entitlements-data",
-      "customer-entitlements-service",
-    ]);
-    const assets = JSON.parse(
-      await readFile(join(elsewhere, "kept", "customer-entitlements-service.assets.json"), "utf8"),
-    );
-    for (const { source } of Object.values<{ source: { path: string } }>(assets.files))
-      expect(source.path).not.toMatch(/^(?:\/|\.\.)/);
-  } finally {
-    await rm(elsewhere, { recursive: true });
-  }
-}, 180_000);
 
 describe("the example of a pipeline", () => {
   let steps: readonly string[];

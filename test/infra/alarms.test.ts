@@ -275,18 +275,3 @@ test("no alarm reads more metrics, or a longer time, than CloudWatch evaluates",
     expect(Math.max(...periods) * EvaluationPeriods).toBeLessThanOrEqual(86_400);
   }
 });
-
-test("docs/operations.md counts the metrics that alarms are billed for", () => {
-  const readBy = (isMeant: (name: string) => boolean): number =>
-    [...alarms]
-      .filter(([name]) => isMeant(name))
-      .flatMap(([, { Metrics = [{ MetricStat: true }] }]) =>
-        Metrics.filter(({ MetricStat }: Json) => MetricStat !== undefined),
-      ).length;
-  const count = Object.keys(endpoints).length;
-  // Each endpoint has an alarm of its own, and its function's throttles are in the alarm of all.
-  const ofEach = readBy((name) => name.endsWith("-failing")) / count + 1;
-  const others = readBy((name) => !name.endsWith("-failing")) - count;
-  const operations = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8");
-  expect(operations).toContain(`| Alarms, ${others} metrics and ${ofEach} for each endpoint, × 0.10 `);
-});

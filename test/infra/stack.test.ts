@@ -15,6 +15,7 @@ import {
   type OtherFunction,
   type ScheduledFunction,
 } from "../../infra/other-functions.ts";
+import { wordsOf } from "../../tools/words.ts";
 import { FUNCTIONS_APP, synthesizeForTest } from "../support/local-gateway.ts";
 
 /** A template is any JSON; reading a path that does not exist fails the test. */
@@ -1101,15 +1102,23 @@ describe("alarms", () => {
       name: Properties.AlarmName.replace("customer-entitlements-", ""),
     }));
 
-  test("are these, one for each endpoint, and docs/operations.md has a section on each", () => {
+  test("are these, and one for each endpoint", () => {
     expect(
       alarms()
         .map(({ name }) => name)
         .sort(),
     ).toEqual([...SERVICE_ALARMS, ...ENDPOINT_ALARMS].sort());
-    const runbook = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8");
-    for (const name of [...SERVICE_ALARMS, "<endpoint>-failing"])
-      expect(runbook).toContain(`### \`${name}\``);
+  });
+
+  test("have a section each in docs/runbook.md, of at most 110 words", () => {
+    const runbook = readFileSync(new URL("../../docs/runbook.md", import.meta.url), "utf8");
+    const sections = new Map(
+      runbook.split(/^##+ /m).map((section) => [section.split("\n", 1)[0], wordsOf(section)]),
+    );
+    const words = [...SERVICE_ALARMS, "<endpoint>-failing"].map(
+      (name) => [name, sections.get(`\`${name}\``) ?? Infinity] as const,
+    );
+    expect(words.filter(([, count]) => count > 110)).toEqual([]);
   });
 
   test("notify the topic, describe the problem, and stay quiet without data", () => {

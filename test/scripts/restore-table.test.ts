@@ -74,6 +74,11 @@ test("a table that no restore has made is left alone", async () => {
   expect(await changes()).toEqual([]);
 });
 
+test("an imported table gets the settings alone", async () => {
+  await restored("stage new settings", { MAX_READ: "none", MAX_WRITE: "none" });
+  expect(await changes()).toEqual([TIME_TO_LIVE, TIME_TO_LIVE, RECOVERY, PROTECTION]);
+});
+
 test("the live table may be in another region, and its newest state is `latest`", async () => {
   await restored("stage new latest", { FROM_REGION: "eu-west-1", MAX_READ: "15", MAX_WRITE: "none" });
   const calls = await aws.calls();

@@ -1,0 +1,143 @@
+import { execFile } from "node:child_process";
+import { globSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { getFileInfo } from "prettier";
+import * as z from "zod";
+import { manifestSchema } from "../../lib/administration/manifest-schema.ts";
+import { runOperator } from "../../operator/program.ts";
+
+const PROJECT = fileURLToPath(new URL("../../", import.meta.url));
+
+/** The pages for the operator, and the README. */
+const PAGES = [
+  "README.md",
+  ..."manifest-and-commands deploy runbook support recovery security scale"
+    .split(" ")
+    .map((name) => `docs/${name}.md`),
+].map((file) => ({ file, text: readFileSync(file, "utf8") }));
+
+/** Blocks of shell, without the indentation of lists. */
+const blocks = PAGES.flatMap(({ file, text }) =>
+  [...text.matchAll(/^( *)```sh\n([^]*?)^ *```$/gm)].map(
+    ([, indent = "", block = ""]) => [file, block.replaceAll(new RegExp(`^${indent}`, "gm"), "")] as const,
+  ),
+);
+
+/** Names of the fields of objects in a JSON schema. */
+const fieldsOf = (schema: unknown): ReadonlySet<string> => {
+  if (typeof schema !== "object" || schema === null) return new Set();
+  const parts = Object.entries(schema);
+  return new Set([
+    ...parts.flatMap(([key, part]) => (key === "properties" ? Object.keys(part) : [])),
+    ...parts.flatMap(([, part]) => [...fieldsOf(part)]),
+  ]);
+};
+
+/** Help of a command, by its words. */
+const helpOf = async (command: string): Promise<string> => {
+  let out = "";
+  await runOperator([...command.split(" ").filter(Boolean), "--help"], {
+    environment: {},
+    now: () => 0,
+    out: (text) => void (out += text),
+    err: () => undefined,
+    waitForIndex: async () => undefined,
+    wait: async () => undefined,
+    ask: null,
+  });
+  return out;
+};
+
+test("every block of shell parses, with its placeholders filled in", async () => {
+  expect(blocks.length).toBeGreaterThan(40);
+  const script = blocks
+    .map(([, block], index) => {
+      const filled = block.replaceAll(/<[a-zA-Z][^<>\n]*>/g, "word").replaceAll("…", "word");
+      return `block${index}() {\n${filled}\n}`;
+    })
+    .join("\n");
+  const problems = await new Promise((resolve) => {
+    execFile("bash", ["--norc", "--noprofile", "-c", `set -n\n${script}`], (_error, _out, err) =>
+      resolve(err),
+    );
+  });
+  expect(problems).toBe("");
+});
+
+test("every command of the operator exists, with its options, and never runs a package of somebody else", async () => {
+  const used = PAGES.flatMap(({ file, text }) =>
+    [
+      ...text
+        .replaceAll(/\\\n\s*/g, "")
+        .matchAll(
+          /(npx (?:--no )?customer-entitlements|npm run --silent operator --) ((?:account|application|credential|customer|destination|console)\b[^`\n|]*)/g,
+        ),
+    ].map(([, program = "", words = ""]) => ({ file, program, words })),
+  );
+  expect(used.length).toBeGreaterThan(20);
+  for (const { file, program, words } of used) {
+    expect([file, words, program]).not.toContain("npx customer-entitlements");
+    const [command = ""] = /^(?:console|[a-z]+ [a-z]+)/.exec(words) ?? [];
+    const help = await helpOf(command);
+    expect(help).toContain(`Usage: customer-entitlements ${command}`);
+    const options = [...words.matchAll(/ (--[a-z-]+)/g)].map(([, option]) => option);
+    expect([file, words, options.filter((option) => !help.includes(`${option}`))]).toEqual([file, words, []]);
+  }
+});
+
+test("docs/manifest-and-commands.md has every command with its options, and every field of a manifest", async () => {
+  const { text = "" } = PAGES.find(({ file }) => file === "docs/manifest-and-commands.md") ?? {};
+  const namesIn = (help: string): readonly string[] =>
+    [...(/^Commands:\n([^]*)/m.exec(help)?.[1] ?? "").matchAll(/^ {2}([a-z]+)/gm)].map(
+      ([, name = ""]) => name,
+    );
+  const groups = namesIn(await helpOf("")).filter((name) => name !== "help" && name !== "console");
+  expect(groups).toHaveLength(5);
+  for (const group of groups)
+    for (const name of namesIn(await helpOf(group)).filter((one) => one !== "help")) {
+      const row = text.split("\n").find((line) => line.startsWith(`| \`${group} ${name}`)) ?? "";
+      const own = (await helpOf(`${group} ${name}`)).split("Global Options:")[0] ?? "";
+      const options = [...own.matchAll(/^ {2}(--[a-z-]+)/gm)]
+        .map(([, option = ""]) => option)
+        // They are explained for all commands.
+        .filter((option) => !["--yes", "--by"].includes(option));
+      expect([`${group} ${name}`, ["`", ...options].filter((part) => !row.includes(part))]).toEqual([
+        `${group} ${name}`,
+        [],
+      ]);
+    }
+  const fields = fieldsOf(
+    z.toJSONSchema(
+      manifestSchema(
+        () => false,
+        () => false,
+      ),
+      { io: "input", unrepresentable: "any" },
+    ),
+  );
+  expect(fields.size).toBeGreaterThan(20);
+  expect([...fields].filter((name) => !text.includes(name))).toEqual([]);
+});
+
+test("git ignores each file that a page has somebody make here, as it may hold a key", async () => {
+  const files = new Set(
+    PAGES.flatMap(({ text }) => [
+      ...text.matchAll(
+        /(?:file:\/\/|(?<!>)> |keys create |application apply )([\w-]+\.(?:json|ya?ml|p8|txt))/g,
+      ),
+    ]).map(([, file = ""]) => file),
+  );
+  expect([...files]).toEqual(
+    expect.arrayContaining(["stages.json", "trails.yaml", "new-key.json", "export.json"]),
+  );
+  for (const file of files)
+    expect([file, (await getFileInfo(`${PROJECT}${file}`, { ignorePath: ".gitignore" })).ignored]).toEqual([
+      file,
+      true,
+    ]);
+  for (const file of globSync("{package,package-lock,tsconfig,cdk,.prettierrc}.json"))
+    expect([file, (await getFileInfo(`${PROJECT}${file}`, { ignorePath: ".gitignore" })).ignored]).toEqual([
+      file,
+      false,
+    ]);
+});
