@@ -330,8 +330,9 @@ test("the reference has examples that are answered 200 as they stand, every time
   }
 });
 
-test("the manifest of the README grants what is bought in the sandbox, with the secret that it names", async () => {
-  const [, text = ""] = /<<END\n(application:[\s\S]*?)\nEND\n/.exec(readFileSync("README.md", "utf8")) ?? [];
+test("the manifest of the tutorial grants what is bought in the sandbox, with the secret that it names", async () => {
+  const [, text = ""] =
+    /<<END\n(application:[\s\S]*?)\nEND\n/.exec(readFileSync("docs/tutorial.md", "utf8")) ?? [];
   const reading = readManifest(text.replace("$ADDRESS", service.address));
   expect(reading).toMatchObject({ outcome: "valid" });
   if (reading.outcome === "invalid") throw new Error("The manifest is not valid.");

@@ -10,7 +10,7 @@ import { followPurchases, type FollowedPurchases } from "../support/followed-pur
 import { startWholeService, type WholeService } from "../support/local-gateway.ts";
 import { operatorOf, type RunCommand } from "../support/local-operator.ts";
 
-/** The README's receiver, told by the whole service. */
+/** The tutorial's receiver, told by the whole service. */
 
 let service: WholeService;
 let followed: FollowedPurchases;
@@ -21,14 +21,14 @@ const printed: string[] = [];
 const receivers: ChildProcess[] = [];
 
 const [, RECEIVER = ""] =
-  /```js\n(import \{ createHmac[^`]*?(?:`[^`\n]*`[^`]*?)*)```/s.exec(readFileSync("README.md", "utf8")) ?? [];
+  /^cat > receiver\.mjs <<'END'\n([^]*?)^END$/m.exec(readFileSync("docs/tutorial.md", "utf8")) ?? [];
 
 let operator: RunCommand;
 
 /** Starts the receiver, and returns its lines. */
 const receive = async (): Promise<{ readonly lines: string[]; readonly process: ChildProcess }> => {
   const lines: string[] = [];
-  const receiver = spawn(process.execPath, [join(folder, "receiver.mjs"), secret, String(port)], {
+  const receiver = spawn(process.execPath, [join(folder, "receiver.mjs"), secret], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   receivers.push(receiver);
@@ -49,7 +49,7 @@ const receive = async (): Promise<{ readonly lines: string[]; readonly process: 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "receiver-"));
   port = await freePort();
-  writeFileSync(join(folder, "receiver.mjs"), RECEIVER);
+  writeFileSync(join(folder, "receiver.mjs"), RECEIVER.replace("listen(4000)", `listen(${port})`));
   service = await startWholeService({ destinations: "any", tell: (line) => void printed.push(line) });
   followed = followPurchases(service);
   operator = operatorOf(service, { DESTINATIONS: "any" });
@@ -76,7 +76,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("the README's receiver gates a feature through purchase, renewal and refund; down for a day, it gets the newest", async () => {
+test("the tutorial's receiver gates a feature through purchase, renewal and refund; down for a day, it gets the newest", async () => {
   const { lines, process: first } = await receive();
   const change = await followed.onIos("user-1");
   await followed.move({ advance: "PT1M" });

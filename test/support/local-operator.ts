@@ -5,7 +5,7 @@ import type { WholeService } from "./local-gateway.ts";
 /** Runs a command of the operator and returns its output; expects that it is done. */
 export type RunCommand = (...words: readonly string[]) => Promise<string>;
 
-/** Commands in a shell with the README's exports for this service. */
+/** Commands in a shell with the tutorial's exports for this service. */
 export const operatorOf =
   (service: WholeService, changes: Readonly<Record<string, string>> = {}): RunCommand =>
   async (...words) => {

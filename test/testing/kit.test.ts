@@ -156,9 +156,9 @@ test("a payload of one's own is signed as the App Store signs", async () => {
   expect((await read()).body.customerIdentifiers).toEqual([]);
 });
 
-test("an application of one's own manifest is read by the sandbox's credentials", async () => {
+test("the README's manifest makes an application, whose purchases are read by the sandbox's credentials", async () => {
   const text = readFileSync("README.md", "utf8");
-  const [, manifest = ""] = /<<END\n(application:[^]*?)\nEND\n/.exec(text) ?? [];
+  const [, manifest = ""] = /^```yaml\n([^]*?)^```$/m.exec(text) ?? [];
   const trails = await kit.application(manifest);
   expect([trails.bundleIdentifier, trails.packageName]).toEqual(["com.example.trails", "com.example.trails"]);
   const { body } = await kit.call("linkAndroidStoreCustomer", {

@@ -1,0 +1,30 @@
+import { readFileSync } from "node:fs";
+import { endpoints, type Endpoint } from "../../lib/contract/endpoints.ts";
+import { accountEntitlements, STATUSES } from "../../lib/contract/schemas.ts";
+
+const README = readFileSync("README.md", "utf8");
+
+const all = (pattern: RegExp): readonly string[] =>
+  [...README.matchAll(pattern)].map(([, found = ""]) => found);
+
+test("the routes are the contract's, each with the scope of its key", () => {
+  const rows = all(/^\| (`(?:GET|POST) .*) \|$/gm).map((row) => row.replaceAll(/ +/g, " "));
+  const contract = Object.values<Endpoint>(endpoints);
+  expect(rows).toHaveLength(contract.length);
+  for (const { method, path, scope } of contract) {
+    const row = rows.find((one) =>
+      one.startsWith(`\`${method} ${path.replace("{applicationAccountIdentifier}", "{account}")}\` `),
+    );
+    const scopes = [...(row ?? "").matchAll(/`(\w+:\w+)`/g)].map(([, name]) => name);
+    expect([path, scopes]).toEqual([path, scope === null ? [] : [scope]]);
+  }
+});
+
+test("the answer is of the contract's shape, without a field more or less", () => {
+  const [answer = ""] = all(/^```json\n([^]*?)^```$/gm);
+  expect(accountEntitlements().parse(JSON.parse(answer))).toEqual(JSON.parse(answer));
+});
+
+test("the statuses are the contract's", () => {
+  expect(all(/^\| `(\w+)` +\|/gm)).toEqual(STATUSES);
+});
