@@ -86,7 +86,7 @@ test("every command of the operator exists, with its options, and never runs a p
 });
 
 test("docs/manifest-and-commands.md has every command with its options, and every field of a manifest", async () => {
-  const { text = "" } = PAGES.find(({ file }) => file === "docs/manifest-and-commands.md") ?? {};
+  const text = textOf("docs/manifest-and-commands.md");
   const namesIn = (help: string): readonly string[] =>
     [...(/^Commands:\n([^]*)/m.exec(help)?.[1] ?? "").matchAll(/^ {2}([a-z]+)/gm)].map(
       ([, name = ""]) => name,
@@ -117,6 +117,32 @@ test("docs/manifest-and-commands.md has every command with its options, and ever
   );
   expect(fields.size).toBeGreaterThan(20);
   expect([...fields].filter((name) => !text.includes(name))).toEqual([]);
+});
+
+/** Sources that name what a person sees: logs, parameters, reasons, messages. */
+const SOURCES = globSync(["lib/**/*.ts", "functions/**/*.ts", "infra/**/*.ts", "operator/**/*.ts"])
+  .map((file) => readFileSync(file, "utf8"))
+  .join("\n");
+
+const textOf = (page: string): string => PAGES.find(({ file }) => file === page)?.text ?? "";
+
+test("each field of a log, reason and parameter that docs/runbook.md names exists", () => {
+  // Fields of AWS WAF, and of Lambda.
+  const OTHERS = ["httpRequest", "clientIp", "terminatingRuleId", "errorType"];
+  const names = new Set(textOf("docs/runbook.md").match(/\b[a-z]+(?:[A-Z][a-z]+)+\b/g));
+  expect(names.size).toBeGreaterThan(30);
+  expect([...names].filter((name) => !OTHERS.includes(name) && !SOURCES.includes(name))).toEqual([]);
+});
+
+test("the commands print the words that docs/support.md explains", () => {
+  const [, table = ""] = /^\| It says([^]*?)\n\n/m.exec(textOf("docs/support.md")) ?? [];
+  const words = [...table.matchAll(/^\| ([^|]*)/gm)].flatMap(([, cell = ""]) =>
+    [...cell.matchAll(/`([^`]*)`/g)].flatMap(([, quoted = ""]) =>
+      quoted.split("…").map((part) => part.trim()),
+    ),
+  );
+  expect(words.length).toBeGreaterThan(15);
+  expect(words.filter((word) => word !== "customer find" && !SOURCES.includes(word))).toEqual([]);
 });
 
 test("git ignores each file that a page has somebody make here, as it may hold a key", async () => {
