@@ -66,7 +66,7 @@ export const greeting = (service: LocalService, person: string): string => {
     `  curl -s ${address}${CLOCK_PATH} -d ${quoted({ advance: "P1M" })}`,
     `  curl -s ${address}${CLOCK_PATH} -d ${quoted({ reset: true })}`,
     "",
-    "For the operator's command line, npx customer-entitlements, in another terminal:",
+    "For the operator's command line, npx --no customer-entitlements, in another terminal of this folder:",
     "",
     `  export ADDRESS=${address}`,
     `  export AWS_ENDPOINT_URL_DYNAMODB=${service.dynamoDbEndpoint} TABLE_NAME=${service.tableName}`,

@@ -123,7 +123,7 @@ export const runOperator = async (words: readonly string[], world: World): Promi
   const taken = takenByNpm(world.environment, OPTIONS_NOT_OF_NPM);
   if (taken !== null) {
     complain(
-      `npm has taken ${taken} for itself, and nothing was done: write npx ${PROGRAM} …, or npm run operator -- … with the -- before the command.`,
+      `npm took ${taken} for itself, so nothing was done. Write it after the command: npx --no ${PROGRAM} <command> ${taken}, or npm run --silent operator -- <command> ${taken}.`,
     );
     return 1;
   }

@@ -269,10 +269,13 @@ describe("a stage's entry in stages.json", () => {
   );
 });
 
-test("docs/operations.md lists every parameter", () => {
-  const operations = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8");
-  for (const name of parameterNames())
-    expect(
-      [name, name.replace(/^\w+\./, "<function>.")].some((text) => operations.includes(`\`${text}\``)),
-    ).toBe(true);
+test("docs/deploy.md names every parameter and every function", () => {
+  const page = readFileSync(new URL("../../docs/deploy.md", import.meta.url), "utf8");
+  const names = parameterNames();
+  const rows = new Set(names.map((name) => name.replace(/^\w+\./, "<function>.")));
+  expect([...rows].filter((name) => !page.includes(`| \`${name}\``))).toEqual([]);
+  const others = names
+    .flatMap((name) => /^(\w+)\.memory$/.exec(name)?.[1] ?? [])
+    .filter((name) => !(name in endpoints));
+  expect(others.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
 });

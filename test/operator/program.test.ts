@@ -172,7 +172,7 @@ describe("an operator", () => {
       [`npm_config_${name.replace("-", "_")}`]: value,
     });
     expect([code, out]).toEqual([1, ""]);
-    expect(err).toMatch(new RegExp(`^npm has taken --${name}.* for itself, and nothing was done: `));
+    expect(err).toMatch(new RegExp(`^npm took --${name}.* for itself, so nothing was done\\. `));
   });
 });
 
