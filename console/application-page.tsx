@@ -135,7 +135,7 @@ const Destinations = ({ application, changed }: ChangeablePart) => (
       caption="Destinations"
       isNamed
       headings={["Name", "Goes to", "Health", "Waiting", "Since"]}
-      empty="It has none: changes are told to nobody."
+      empty="It has none: changes are not delivered."
       rows={application.destinations.map((destination) => [
         <Value>{destination.name}</Value>,
         <Value>

@@ -99,8 +99,8 @@ export const applicationOffers = ({
     act: () => ({ act: "application refresh", application }),
   },
   {
-    label: "Look at every account again",
-    about: "Makes every account due for a look: what a changed catalog has changed is told.",
+    label: "Deliver every account's changes now",
+    about: "Queues every account: what a changed catalog has changed is delivered.",
     fields: [],
     takesAway: false,
     act: () => ({ act: "application retell", application }),
@@ -140,7 +140,7 @@ export const destinationOffers = (
         {
           label: `New secret for ${name}`,
           about:
-            "Makes the webhook's secret anew. It is shown once, here; the one before signs too for a day.",
+            "Rotates the webhook's secret. It is shown once, here; the previous one signs too for a day.",
           fields: [],
           // It asks only where the one before was made less than a day ago.
           takesAway: false,

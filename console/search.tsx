@@ -4,7 +4,7 @@ import { call, type Answer } from "./server.ts";
 import { Identifier, Value } from "./text.tsx";
 
 const NOBODY =
-  "Nobody is known by it: neither an account with customers, nor a customer, nor an original transaction id, app transaction id, purchase token or key of a purchase.";
+  "Nothing has this identifier: no account with customers, no customer, no original transaction id, app transaction id, purchase token or key of a purchase.";
 
 const CUSTOMER = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
@@ -16,9 +16,7 @@ const Found = ({
   readonly found: Answer<"search">;
 }) => {
   if (account === null && customers.length + gone.length === 0)
-    return (
-      <p role="status">{erased ? "The customer who had it was erased, and it is still refused." : NOBODY}</p>
-    );
+    return <p role="status">{erased ? "Its customer was erased, and it is still refused." : NOBODY}</p>;
   return (
     <ul role="status">
       {account !== null && (
@@ -49,8 +47,8 @@ const Found = ({
       ))}
       {gone.map((identifier) => (
         <li key={identifier}>
-          Customer <Identifier>{identifier}</Identifier>, whose erasure broke off: erase it once more with the
-          command line
+          Customer <Identifier>{identifier}</Identifier>, whose erasure was interrupted: erase it again with
+          the command line
         </li>
       ))}
     </ul>

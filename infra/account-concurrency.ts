@@ -41,5 +41,5 @@ export const reservationProblem = (
   const sum = reserved.reduce<number>((total, one) => total + (one ?? 0), 0);
   return accountConcurrency === null || sum === 0 || sum + UNRESERVED <= accountConcurrency
     ? null
-    : `The functions reserve ${sum} executions; of an accountConcurrency of ${accountConcurrency}, Lambda keeps ${UNRESERVED} for the others.`;
+    : `Reserved concurrency is ${sum}, but Lambda must keep ${UNRESERVED} of ${accountConcurrency} unreserved. Lower a reservedConcurrency.`;
 };

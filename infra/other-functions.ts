@@ -81,7 +81,7 @@ export const SCHEDULED_FUNCTIONS = {
     },
   },
   watchNotifications: {
-    description: "Find applications that stores notify no more",
+    description: "Find applications whose notifications stopped",
     schedule: "NotificationWatchSchedule",
     everyMinutes: HOUR_MINUTES,
     memoryMegabytes: MEMORY_MEGABYTES,
@@ -106,7 +106,7 @@ export const SCHEDULED_FUNCTIONS = {
   },
   tellChanges: {
     ...TELLING,
-    description: "Tell of accounts that have changed",
+    description: "Publish changed accounts",
     schedule: "TellingSchedule",
     table: ofAllApplications({
       by: "changes",

@@ -31,7 +31,6 @@ export const again = async <Outcome>(
   ...trying: Parameters<typeof tryAgain<Outcome>>
 ): Promise<Exclude<Outcome, "conflict">> => {
   const outcome = await tryAgain<Outcome>(...trying);
-  if (outcome === "conflict")
-    throw new Error("What was to be changed kept changing concurrently; try again.");
+  if (outcome === "conflict") throw new Error("Too many concurrent changes. Run the command again.");
   return outcome as Exclude<Outcome, "conflict">;
 };

@@ -82,7 +82,7 @@ export const lockFolder = (folder: string, dynamoDb: string): FolderLock => {
     if (!isHeld) rmSync(file, { force: true });
     if (isHeld || !take(file))
       throw new LocalError(
-        `The data folder ${folder} is in use by process ${holder}; stop that one, choose another folder with --data <folder>, or, where that process is no service of this kind, remove ${LOCK_FILE} from it.`,
+        `The data folder ${folder} is in use by process ${holder}. Stop it, or pass another --data. If that process is not this service, delete ${file}.`,
       );
   }
   return {

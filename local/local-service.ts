@@ -40,7 +40,7 @@ import { close, listen } from "./server.ts";
 import { synthesize } from "./synthesize.ts";
 import { readAssembly, type Assembly } from "./template.ts";
 import { createTokenService } from "./token-service.ts";
-import { createTurnstile } from "./turnstile.ts";
+import { createRequestLock } from "./request-lock.ts";
 
 export interface LocalServiceOptions {
   /** 0: any free one. */
@@ -147,12 +147,12 @@ const start = async (
 
   // Listens first; early requests wait until the gateway is ready.
   const serving = Promise.withResolvers<{ readonly mounts: readonly Mount[]; readonly gateway: Gateway }>();
-  const turnstile = createTurnstile();
+  const lock = createRequestLock();
   const server = createServer((request, response) => {
     void (async () => {
       const { mounts, gateway } = await serving.promise;
       for (const mount of mounts) if (await mount(request, response)) return;
-      await turnstile.enter(async () => gateway.handle(request, response));
+      await lock.share(async () => gateway.handle(request, response));
     })().catch((error: unknown) => {
       // A LocalError is the reason of a failed start, which the caller reports.
       if (!(error instanceof LocalError)) options.log(String(error));
@@ -244,7 +244,7 @@ const start = async (
       throw new ImpossibleMove(
         `A reset empties the table, and the DynamoDB at ${connection.endpoint} is not on this machine.`,
       );
-    await turnstile.alone(async () => {
+    await lock.holdAlone(async () => {
       await gateway.renew();
       await emptyTable(client, tableName, tableDefinition);
       clock.reset();

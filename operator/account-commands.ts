@@ -136,7 +136,7 @@ export const unlinkAccount = async (
   };
 };
 
-/** Erases every customer of an account, and what stores asked about the account. */
+/** Erases every customer of an account, and its pending store requests. */
 export const eraseAccount = async (
   session: Session,
   confirmation: Confirmation,
@@ -156,7 +156,7 @@ export const eraseAccount = async (
   await confirm(
     confirmation,
     options,
-    `This erases account ${account} of ${application.name}: ${counted(customers.length, "customer")} with ${counted(purchases, "purchase")}, and what stores asked about it and waits.${refused}`,
+    `This erases account ${account} of ${application.name}: ${counted(customers.length, "customer")} with ${counted(purchases, "purchase")}, and its pending store requests.${refused}`,
   );
   const operations = operationsOf(session);
   const erased: CustomerId[] = [];
@@ -176,7 +176,7 @@ export const eraseAccount = async (
     confirmation.progress(`erased ${erased.length} of ${counted(customers.length, "customer")}`);
   }
   const requests = await operations.forgetAccountRequests(application.identifier, account, authority);
-  const deleted = requests === 0 ? "" : " What stores asked about it is deleted.";
+  const deleted = requests === 0 ? "" : " Its pending store requests are deleted.";
   return {
     json: { applicationAccountIdentifier: account, erasedCustomers: erased },
     text:

@@ -100,7 +100,7 @@ export const recordAct = async (
   } catch (error) {
     if (!(error instanceof Error) || error.name !== "AccessDeniedException") throw error;
     throw new OperatorError(
-      "Nothing was done: the audit tells of it before it begins, and the AWS credentials of this shell may not write the audit. The policy OperatorChangesPolicy allows it.",
+      "Nothing was changed. Your AWS credentials cannot write the audit log; attach OperatorChangesPolicy.",
       { cause: error },
     );
   }

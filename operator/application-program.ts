@@ -40,9 +40,7 @@ export const addApplicationCommands = (program: Command, { answer, confirmation 
       answer((session) => reproject(session, confirmation, identifier, options)),
     );
   acting(application.command("retell"))
-    .description(
-      "look at every account again, and tell those that differ, after the catalog or the destinations changed",
-    )
+    .description("deliver every account's changes now, after the catalog or the destinations changed")
     .argument("<application>", "the application's identifier")
     .option("--after <position>", "go on after the position that an interrupted run has shown")
     .action((identifier: string, options: RetellOptions) =>

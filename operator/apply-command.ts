@@ -63,7 +63,7 @@ const refusal = (outcome: Exclude<ApplyOutcome, { outcome: "applied" }>): string
     case "registered_to_several":
       return `the manifest has no identifier, and its bundles and packages belong to several applications: ${named(outcome.registrations)}.`;
     case "registered_elsewhere":
-      return `another application has what the manifest names: ${named(outcome.registrations)}. To change that application, give its identifier in the manifest.`;
+      return `another application already has what the manifest names: ${named(outcome.registrations)}. To change that application, give its identifier in the manifest.`;
     case "changed_meanwhile":
       return "the application is being changed by somebody else; try again.";
     case "too_many_store_changes":
@@ -76,7 +76,7 @@ const refusal = (outcome: Exclude<ApplyOutcome, { outcome: "applied" }>): string
 /** Parts whose change may affect every account's entitlements without writing any account. */
 const IN_CATALOG: ReadonlySet<ApplicationChange["subject"]> = new Set(["entitlement", "product"]);
 
-const RETELL_TEXT = "Each account is told of this when something else changes it.";
+const RETELL_TEXT = "An account's change is delivered when something else changes the account, too.";
 
 /** Names of webhooks that were not webhooks before. */
 const newWebhooks = (changes: readonly ApplicationChange[]): readonly string[] =>
@@ -152,7 +152,7 @@ export const applyApplication = async (
       ...newWebhooks(changes).map(
         (name) => `destination rotate ${application} ${name} prints the secret that signs what ${name} gets.`,
       ),
-      ...(isToRetell ? [`${RETELL_TEXT} application retell ${application} has all looked at now.`] : []),
+      ...(isToRetell ? [`${RETELL_TEXT} application retell ${application} delivers all now.`] : []),
     ].join("\n"),
   };
 };

@@ -108,12 +108,12 @@ export const showAudit = async (
     },
     text: [
       ...(shown.length === 0
-        ? [`No operator is known to have changed anything of account ${account} of ${name}.`]
+        ? [`The audit of ${name} has no entry about account ${account}.`]
         : entriesText(shown)),
       ...(unknown === 0
         ? []
         : [
-            `The account of ${counted(unknown, "more entry", "more entries")} is not known: application audit without --account lists all.`,
+            `${counted(unknown, "more entry has", "more entries have")} no account: application audit without --account lists all.`,
           ]),
     ].join("\n"),
   };

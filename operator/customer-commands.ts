@@ -114,8 +114,8 @@ export const findCustomer = async (
   if (customers.length + gone.length === 0)
     throw new OperatorError(
       erased
-        ? `The customer of ${application.name} who had it was erased; it is refused for ${TOMBSTONE_DAYS} days from then.`
-        : `Nobody is known in ${application.name} by that original transaction id, app transaction id, purchase token or key.`,
+        ? `Its customer in ${application.name} was erased; the purchase is refused for ${TOMBSTONE_DAYS} days after that.`
+        : `${application.name} has no customer with that original transaction id, app transaction id, purchase token or key.`,
     );
   return {
     json: {
@@ -132,7 +132,7 @@ export const findCustomer = async (
       ),
       ...gone.map(
         (identifier) =>
-          `Customer ${identifier} of ${application.name}, whose erasure broke off: erase it once more`,
+          `Customer ${identifier} of ${application.name}, whose erasure was interrupted: run customer erase again`,
       ),
     ].join("\n"),
   };

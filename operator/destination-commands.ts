@@ -44,7 +44,7 @@ export const healthText = (health: DestinationHealth): string => {
   const { state, failingSince, because, nextTryAt } = healthJson(health);
   if (state === "takes-messages") return "takes messages";
   return state === "suspended"
-    ? `suspended since ${failingSince}: it answered 410, that it wants no more messages`
+    ? `suspended since ${failingSince}: it answered 410 Gone`
     : `failing since ${failingSince} (${because}); next try ${nextTryAt}`;
 };
 
@@ -61,11 +61,11 @@ const waitingText = ({ waiting: { accounts, requests, since } }: DestinationRepo
 const secretLine = (destination: Destination, moment: Instant): string[] => {
   if (!isWebhook(destination)) return [];
   const [newest] = destination.secretEpochs;
-  if (newest === undefined) return ["its secret was never shown: destination rotate prints one"];
+  if (newest === undefined) return ["its secret was never shown; destination rotate prints a new one"];
   const end = overlapEnd(destination, moment);
   return [
     `its secret was shown at ${isoTime(newest)}`,
-    ...(end === null ? [] : [`the secret before it signs too until ${isoTime(end)}`]),
+    ...(end === null ? [] : [`the previous secret signs too until ${isoTime(end)}`]),
   ];
 };
 
@@ -127,7 +127,7 @@ export const rotateDestination = async (
     await confirm(
       confirmation,
       options,
-      `The secret of ${name} was made anew less than a day ago. The one before it, which signs too until ${isoTime(overlaps)}, then signs no more: a receiver that still has it refuses every message.`,
+      `The secret of ${name} was rotated less than 24 h ago. Rotating again ends the previous secret now instead of at ${isoTime(overlaps)}; receivers that still use it will reject messages.`,
     );
   // The confirmation may have taken time.
   const moment = session.now();
@@ -158,8 +158,8 @@ export const rotateDestination = async (
       "",
       "It is shown only once: store it where the receiver keeps its secrets. It signs within a minute.",
       end === null
-        ? "It is the first that anybody has seen: messages that were sent before cannot be verified."
-        : `Until ${end} the one before signs beside it, so the receiver may change it at any time until then.`,
+        ? "It is the first secret that was shown: earlier messages cannot be verified."
+        : `The previous secret signs too until ${end}: change the receiver by then.`,
     ].join("\n"),
   };
 };

@@ -9,7 +9,7 @@ import { resend, type ResendOptions } from "./resend-command.ts";
 export const addDestinationCommands = (program: Command, { answer, confirmation }: Frame): void => {
   const destination = program
     .command("destination")
-    .description("destinations of an application, which are told of its accounts' changes");
+    .description("destinations of an application, which get its accounts' changes");
   const ofOne = (command: Command): Command =>
     acting(command)
       .argument("<application>", "the application's identifier")
@@ -20,7 +20,7 @@ export const addDestinationCommands = (program: Command, { answer, confirmation 
     .argument("<application>", "the application's identifier")
     .action((application: string) => answer((session) => listDestinations(session, application)));
   ofOne(destination.command("rotate"))
-    .description("make the secret of a webhook anew and show it once; the one before signs too for a day")
+    .description("rotate the secret of a webhook and show it once; the previous one signs too for a day")
     .option(YES, "do not ask, even if a secret stops signing at once")
     .action((application: string, name: string, options: ConfirmationOptions & ActingOptions) =>
       answer((session) => rotateDestination(session, confirmation, application, name, options)),

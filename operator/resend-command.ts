@@ -16,7 +16,7 @@ export interface ResendOptions extends ActingOptions {
 }
 
 const INSTEAD =
-  "changes are kept for 30 days. Whoever has missed more reads each account once; destination resend then delivers what has changed since.";
+  "changes are kept for 30 days. If more was missed, read each account once, then resend what has changed since.";
 
 const readStart = (text: string, moment: Instant): ResendStart => {
   if (!z.iso.datetime({ offset: true }).safeParse(text).success) return { cursor: text };
@@ -82,9 +82,9 @@ export const resend = async (
       cursor: cursor ?? ("cursor" in start ? start.cursor : null),
     },
     text: [
-      `${counted(accounts, "account")} of ${application.name} ${accounts === 1 ? "is" : "are"} told to ${name} again, each with its newest version (${counted(changes, "change")}).`,
+      `${counted(accounts, "account")} of ${application.name} ${accounts === 1 ? "is" : "are"} sent to ${name} again, each with its newest version (${counted(changes, "change")}).`,
       ...(health.failures > 0
-        ? [`${name} is ${healthText(health)}; destination resume has it tried at once.`]
+        ? [`${name} is ${healthText(health)}; destination resume retries it at once.`]
         : []),
     ].join("\n"),
   };

@@ -39,7 +39,7 @@ const progressText = ({ accounts, position, part }: Retelling): string =>
     ...(position === null ? [] : [`if this is interrupted, go on with --after ${positionText(position)}`]),
   ].join("; ");
 
-/** Makes every account of an application due for a look, so that the effects of a changed catalog are told. */
+/** Queues every account of an application, so that the effects of a changed catalog are delivered. */
 export const retell = async (
   session: Session,
   { progress }: Confirmation,
@@ -50,7 +50,7 @@ export const retell = async (
   const application = await findApplication(session, readApplicationIdentifier(applicationText));
   if (!tellsChanges(application))
     throw new OperatorError(
-      `${application.name} tells no changes: give it a destination, or keepsChanges: true, in its manifest.`,
+      `Changes of ${application.name} are not published: give it a destination, or keepsChanges: true, in its manifest.`,
     );
   await recordAct(session, application.identifier, options, "retell", {
     what: [`begun: every account is looked at${after === null ? "" : ", after an interruption"}`],
@@ -71,6 +71,6 @@ export const retell = async (
     text:
       until === null
         ? `No account of ${application.name} has a customer.`
-        : `${counted(accounts, "account")} of ${application.name} ${accounts === 1 ? "is" : "are"} looked at until ${isoTime(until)}, from a minute after the command began: by then the whole service knows the application as it is. Those that differ from what they were last told are told.`,
+        : `${counted(accounts, "account")} of ${application.name} queued. Changes are delivered from a minute from now until ${isoTime(until)}.`,
   };
 };

@@ -155,7 +155,7 @@ const upkeepConditions = ({ metrics }: AlarmsProps): Conditions => ({
   },
   "refreshes-late": {
     alarmDescription:
-      "Purchases are due to be asked about again for ten minutes: payers lose access once the renewal leeway is over.",
+      "Purchases have waited ten minutes to be asked about again: payers lose access when the renewal leeway ends.",
     metric: new MathExpression({
       label: "oldest, in ms",
       expression: "MAX([FILL(ios, 0), FILL(android, 0)])",
@@ -239,12 +239,11 @@ const upkeepConditions = ({ metrics }: AlarmsProps): Conditions => ({
   },
   "notification-watch-not-running": {
     alarmDescription:
-      "The function that finds applications that stores notify no more has not succeeded for two hours.",
+      "The function that finds applications whose notifications stopped has not succeeded for two hours.",
     ...notRunning(metrics, ["watchNotifications"]),
   },
   "telling-not-running": {
-    alarmDescription:
-      "A function that tells applications of changes, or delivers what is told, has not succeeded for two hours.",
+    alarmDescription: "A function that publishes or delivers changes has not succeeded for two hours.",
     ...notRunning(metrics, ["tellChanges", "deliverMessages"]),
   },
   "functions-throttled": {

@@ -122,7 +122,7 @@ export class HealthDashboard extends Construct {
         ],
         [
           graph(
-            "Changes told; age of the oldest to be told",
+            "Changes published; age of the oldest to publish",
             [metrics.own("changesTold")],
             [metrics.own("changeAge", {}, "Maximum")],
           ),

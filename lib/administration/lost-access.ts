@@ -70,7 +70,7 @@ const storeLosses = (before: Application, after: Application): string[] => {
     const kept = now.get(name);
     if (kept === undefined) return [`purchases of ${name} are refused`];
     const lost = without(accepts, kept);
-    return lost.length === 0 ? [] : [`purchases of ${name} are refused of ${lost.join(", ")}`];
+    return lost.length === 0 ? [] : [`purchases of ${name} from ${lost.join(", ")} are refused`];
   });
 };
 

@@ -35,8 +35,7 @@ export interface ErasedNames {
 }
 
 /**
- * Deletes what stores asked of the application about somebody erased, as far as it still waits for a destination. Safe to
- * repeat after an interruption.
+ * Deletes the pending store requests about an erased customer or account. Safe to repeat after an interruption.
  *
  * @param begin called before the first write, if there is one
  * @returns number of deleted messages
@@ -137,7 +136,7 @@ export const unlinkCustomer = async (
         audited: await audited(to === null ? "unlink" : "move", stored, was),
       };
     }
-    const act = begun?.audited ?? (await audited("move", stored, "completes a move that broke off"));
+    const act = begun?.audited ?? (await audited("move", stored, "completes an interrupted move"));
     const moved: Link | null =
       to === null
         ? null
@@ -201,7 +200,7 @@ export const eraseCustomer = async (
   const recordCompletion = async (): Promise<void> => {
     if (isRecorded) return;
     isRecorded = true;
-    const what = ["completes an erasure that broke off"];
+    const what = ["completes an interrupted erasure"];
     const entry = auditEntry("erase", now(), authority, { customer: identifier, what });
     await audit.record(application, { entryIdentifier: newEntry(), entry });
   };
@@ -241,8 +240,8 @@ export const eraseCustomer = async (
 const LEFT = Symbol("left");
 
 /**
- * Deletes what stores asked of the application and names the account, also about a customer that has moved to another account since.
- * Completes the erasure of an account, after that of its customers. Audited if there is any.
+ * Deletes the pending store requests that name the account, also those about a customer that has moved since. Completes the
+ * erasure of an account, after that of its customers. Audited if there is any.
  *
  * @returns number of deleted messages
  */
@@ -254,7 +253,7 @@ export const forgetAccountRequests = (
 ): Promise<number> =>
   forgetRequests(application, { customers: [], account }, async () => {
     const accounts = await hashAccounts(application, [account]);
-    const what = ["begun: what stores asked about the account and waits for destinations"];
+    const what = ["begun: pending store requests of the account"];
     const entry = auditEntry("erase", now(), authority, { accounts, what });
     await audit.record(application, { entryIdentifier: newEntry(), entry });
   });

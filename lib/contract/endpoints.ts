@@ -216,7 +216,7 @@ export const endpoints = named({
     store: null,
     summary: "Read the changes of all accounts",
     description:
-      "Versions of all accounts of the application in the order in which they were told, for 30 days. The application needs a destination, or `keepsChanges: true`. Follow it with `next` until an answer's `next` is the cursor it was asked with.",
+      "Versions of all accounts of the application in the order in which they were published, for 30 days. The application needs a destination, or `keepsChanges: true`. Follow it with `next` until an answer's `next` is the cursor it was asked with.",
     request: changesRequest,
     response: changesPage,
     errors: ["INVALID_REQUEST", "CURSOR_EXPIRED", ...CREDENTIAL_ERRORS],

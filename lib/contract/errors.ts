@@ -3,7 +3,7 @@
  * gateway's own errors are included, so that they have the same body.
  */
 export const ERRORS = {
-  INVALID_REQUEST: { status: 400, message: "The request is not of the documented shape." },
+  INVALID_REQUEST: { status: 400, message: "The request does not match the API schema; see issues." },
   INVALID_APP_TRANSACTION: { status: 400, message: "The signed app transaction could not be verified." },
   INVALID_TRANSACTION: { status: 400, message: "A signed transaction could not be verified." },
   INVALID_RENEWAL_INFO: { status: 400, message: "A signed renewal info could not be verified." },
@@ -14,12 +14,12 @@ export const ERRORS = {
   },
   PURCHASE_NO_LONGER_AVAILABLE: {
     status: 400,
-    message: "The store has dropped this long expired purchase, and it was never stored here.",
+    message: "The purchase expired too long ago: the store no longer has it, and it was never stored here.",
   },
   CURSOR_EXPIRED: {
     status: 400,
     message:
-      "Changes after this cursor are no longer kept: begin without a cursor, and read each account once.",
+      "Changes after this cursor are no longer kept. Start without a cursor, and read each account once.",
   },
   ENVIRONMENT_NOT_ACCEPTED: {
     status: 400,

@@ -10,13 +10,13 @@ interface MessageKind {
 /** Messages to destinations, by `type`. */
 export const MESSAGES = {
   "account.entitlements_changed": {
-    summary: "Be told that what an account is entitled to has changed",
+    summary: "An account's entitlements changed",
     description:
       "Sent at least once, in order of `version` for each account. A newer version takes the place of one that still waits.",
     data: accountState,
   },
   "store.request": {
-    summary: "Be told what a store asks of the application",
+    summary: "A store asks the application something",
     description: "This service never answers it.",
     data: storeRequest,
   },

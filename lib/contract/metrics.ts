@@ -58,7 +58,7 @@ export const METRICS = {
   swept: "Swept",
   /** Lists of a store that a sweep did not read to the present. Dimension `Store`. */
   sweepsBehind: "SweepsBehind",
-  /** Versions of accounts that were told. */
+  /** Versions of accounts that were published. */
   changesTold: "ChangesTold",
   /** Age of the oldest due look at an account when a run ends, in milliseconds. */
   changeAge: "ChangeAge",
@@ -66,7 +66,7 @@ export const METRICS = {
   deliveries: "Deliveries",
   /** Age of the oldest message that still waits when a run ends, in milliseconds. */
   deliveryAge: "DeliveryAge",
-  /** Destinations that have taken nothing for an hour, or want no more messages. */
+  /** Destinations that have accepted nothing for an hour, or that answered 410. */
   destinationsDown: "DestinationsDown",
   coldStarts: "ColdStarts",
 } as const;

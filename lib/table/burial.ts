@@ -11,7 +11,7 @@ import { ITEMS_PER_TRANSACTION, transact } from "./transactions.ts";
 import { check, deletion, put, type TransactItem } from "./writes.ts";
 
 /** Items per purchase or identity at most: tombstone, and deletions of its due acknowledgement and refresh. */
-const ITEMS_OF_ONE = 3;
+const ITEMS_PER_OWNED = 3;
 
 /** Implements {@link Bury}. */
 export const bury = async (
@@ -32,9 +32,9 @@ export const bury = async (
       } satisfies Attributes<typeof tombstoneItem> & TimeToLive,
       condition,
     );
-  const graves = [
+  const tombstones = [
     ...purchases.map(({ purchase, customer, revision, acknowledgementDueSince, refreshAt }) => [
-      // Else a refresh moved meanwhile would be left behind, with its purchase token.
+      // Checks the revision, or a refresh that was moved meanwhile would keep its purchase token.
       tombstone(keys.purchase(application, purchase), ownedUnchanged(application, customer, revision)),
       ...(acknowledgementDueSince === null
         ? []
@@ -44,7 +44,7 @@ export const bury = async (
     ...identities.map(({ item, customer }) => [tombstone(keyOf(item), ownedBy(application, customer))]),
   ];
   let outcome: "written" | "conflict" = "written";
-  for (const some of chunks(graves, Math.floor((ITEMS_PER_TRANSACTION - 1) / ITEMS_OF_ONE))) {
+  for (const some of chunks(tombstones, Math.floor((ITEMS_PER_TRANSACTION - 1) / ITEMS_PER_OWNED))) {
     const buried = await transact(table, [isGone, ...some.flat()]);
     if (buried.outcome === "conflict") outcome = "conflict";
   }

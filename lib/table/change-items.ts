@@ -90,7 +90,8 @@ export const fromToldItem = (item: Item): Told => {
   };
 };
 
-export const untold = (account: AccountId, version: number): Told => ({
+/** An account of which nothing was published. */
+export const neverPublished = (account: AccountId, version: number): Told => ({
   account,
   version,
   isStored: false,

@@ -10,7 +10,7 @@ import {
   fromToldItem,
   turnItem,
   UNPLACED,
-  untold,
+  neverPublished,
 } from "./change-items.ts";
 import { chunks } from "../chunks.ts";
 import { sequenceUnchanged } from "./conditions.ts";
@@ -101,7 +101,9 @@ export const createChangeTable = (
       return Promise.all(
         accounts.map(async (one) => {
           const item = found.get(keyText(toldKey(application, one)));
-          return item === undefined ? untold(one, await erasedVersion(application, one)) : fromToldItem(item);
+          return item === undefined
+            ? neverPublished(one, await erasedVersion(application, one))
+            : fromToldItem(item);
         }),
       );
     },

@@ -51,7 +51,7 @@ export const refreshMoved = (dueAt: Instant): Condition => ({
   ExpressionAttributeValues: { ":dueAt": dueAt },
 });
 
-/** The queue is not paused, and no other worker has it. */
+/** The queue is not paused, and no other worker holds its lease. */
 export const leaseIsFree = (worker: string, moment: Instant): Condition => ({
   ConditionExpression:
     "(attribute_not_exists(pausedUntil) OR pausedUntil <= :moment) AND (attribute_not_exists(leaseUntil) OR leaseUntil <= :moment OR worker = :own)",
@@ -69,7 +69,7 @@ export const leaseIsOf = (worker: string): Condition => ({
   ExpressionAttributeValues: { ":own": worker },
 });
 
-/** No other worker has told since, and none has taken the turn. */
+/** No other worker has published since, or holds the lease. */
 export const sequenceUnchanged = (worker: string, sequence: number): Condition => ({
   ConditionExpression:
     sequence === 0

@@ -46,7 +46,7 @@ export const storedPurchase = (item: Item): StoredPurchase => {
     revision,
     acknowledgementDueSince,
     refreshAt,
-    // A version without these marks may have taken the refresh away and left them.
+    // A version that does not know these marks may have deleted the refresh and kept them.
     askedForAt: refreshAt === null ? null : askedForAt,
     askAgainAt: refreshAt === null ? [] : askAgainAt,
     bundleIdentifier,

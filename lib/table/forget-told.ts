@@ -87,7 +87,7 @@ export const createForgetTold = (
       await repeatUntilDone(async () => (await forget(application, one, erased)) === "written", {
         attempts: ATTEMPTS,
         pause,
-        failure: "What the account was told kept changing concurrently; erase the customer again.",
+        failure: "Too many concurrent changes of the account. Erase the customer again.",
       });
     }
     return named.size;

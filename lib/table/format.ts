@@ -16,7 +16,7 @@ export class TableFormatError extends Error {
   constructor(table: string, format: unknown) {
     super(
       format === undefined
-        ? `The table ${table} was written before its format was settled, and it cannot be migrated: start with a new table (locally: another --data folder).`
+        ? `The table ${table} has an older format that cannot be migrated: start with a new table (locally: another --data folder).`
         : `The table ${table} is of format ${JSON.stringify(format)}; this version reads only format ${TABLE_FORMAT}.`,
     );
     this.name = "TableFormatError";

@@ -58,7 +58,7 @@ export const purchaseItem = once(() =>
     acknowledgementDueSince: z.optional(instant()),
     /** Start of its refresh's sort key; absent: none is due. */
     refreshAt: z.optional(instant()),
-    /** Set where that refresh was asked for and is not answered; after a day it counts no more, and may stay. */
+    /** When a refresh was requested. Ignored after 24 h. */
     askedForAt: z.optional(instant()),
     /** Times at which Google is asked whatever the facts give; absent: none. */
     askAgainAt: z.optional(z.array(instant())),

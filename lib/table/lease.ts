@@ -39,7 +39,7 @@ export const takeLease = async (
 ): Promise<Item | null> => {
   const leased = { leaseUntil: until, worker } satisfies LeaseAttributes;
   const update = updateOf(name, key, leased, leaseIsFree(worker, moment));
-  // A transaction that writes the item is of the worker that has it.
+  // A transaction that writes the item belongs to the worker that holds the lease.
   const taken = await unlessChanged(() =>
     client.send(new UpdateCommand({ ...update, ReturnValues: "ALL_NEW" })),
   );

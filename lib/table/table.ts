@@ -19,7 +19,7 @@ export const readItem = async ({ client, name }: Table, key: Key): Promise<Item 
   return Item;
 };
 
-const sentenceAbout = (key: unknown): string => `The item ${JSON.stringify(key)} is not of its shape.`;
+const sentenceAbout = (key: unknown): string => `The item ${JSON.stringify(key)} does not match its schema.`;
 
 /** An item does not match its schema. The message names its key with {@link loggedKey}, never its content. */
 export class MalformedItemError extends Error {

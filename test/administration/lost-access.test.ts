@@ -64,12 +64,12 @@ test.each<[string, Application, string[]]>([
   [
     "an environment",
     selling([premium], { androidStore: [{ ...android, environments: ["production"] }] }),
-    ["purchases of android-store a.c are refused of sandbox"],
+    ["purchases of android-store a.c from sandbox are refused"],
   ],
   [
     "a certificate",
     selling([premium], { iosStore: [{ ...ios, xcodeCertificates: [] }] }),
-    ["purchases of ios-store a.b are refused of certificate aa"],
+    ["purchases of ios-store a.b from certificate aa are refused"],
   ],
 ])("%s is lost", (_, after, losses) => {
   expect(lostAccess(before, after)).toEqual(losses);

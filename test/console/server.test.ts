@@ -373,7 +373,7 @@ describe("the console's calls", () => {
 
   test("say what the command says where an application tells nobody, or has no such destination", async () => {
     const retold = await call("act", { act: { act: "application retell", application: app.identifier } });
-    expect([retold.status, retold.body.message]).toEqual([422, expect.stringContaining("tells no changes")]);
+    expect([retold.status, retold.body.message]).toEqual([422, expect.stringContaining("are not published")]);
     for (const act of ["destination resume", "destination rotate", "destination resend"]) {
       const since = act === "destination resend" ? { since: new Date().toISOString() } : {};
       const asked = { act: { act, application: app.identifier, name: "backend", ...since } };

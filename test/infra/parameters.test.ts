@@ -190,7 +190,7 @@ describe("endpoints that anybody can flood", () => {
   test("and reservations that Lambda would refuse stop the deployment before it begins", () => {
     const reserved = { accountConcurrency: 1000, "readAccountEntitlements.reservedConcurrency": 401 };
     expect(problemsOf(reserved)).toEqual([
-      "The functions reserve 901 executions; of an accountConcurrency of 1000, Lambda keeps 100 for the others.",
+      "Reserved concurrency is 901, but Lambda must keep 100 of 1000 unreserved. Lower a reservedConcurrency.",
     ]);
     expect(problemsOf({ ...reserved, "readAccountEntitlements.reservedConcurrency": 400 })).toEqual([]);
   });

@@ -20,7 +20,7 @@ test("a folder is held until it is released", () => {
 
 test("a folder that a running process holds is refused", () => {
   writeFileSync(lock, String(process.ppid));
-  expect(() => openDataFolder(folder)).toThrow(`is in use by process ${process.ppid};`);
+  expect(() => openDataFolder(folder)).toThrow(`is in use by process ${process.ppid}.`);
   rmSync(lock);
 });
 

@@ -142,7 +142,7 @@ test("it serves at the printed address, stops everything with exit code 0, and h
   expect(await endOf(start(third, "--data", data))).toEqual(
     refusal(
       new RegExp(
-        `^The data folder ${data} is in use by process ${second.child.pid}; stop that one, choose another folder with --data <folder>, or, where that process is no service of this kind, remove \\.in-use-by from it\\.$`,
+        `^The data folder ${data} is in use by process ${second.child.pid}\\. Stop it, or pass another --data\\. If that process is not this service, delete ${data}/\\.in-use-by\\.$`,
       ),
     ),
   );

@@ -117,7 +117,7 @@ describe("application apply", () => {
 
   test("says how all accounts are told of a changed catalog, and of a first destination", async () => {
     const application = await anApplication(given, []);
-    const hint = `application retell ${application.identifier} has all looked at now.`;
+    const hint = `application retell ${application.identifier} delivers all now.`;
     const gold = PRODUCTS.map((product) => ({ ...product, grants: ["gold"] }));
     expect((await application.configure([], { products: gold })).out).not.toContain(hint);
     expect((await application.configure([BACKEND], { products: gold })).out).toContain(hint);

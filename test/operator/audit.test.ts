@@ -386,7 +386,7 @@ describe("a move of two transactions, of which only the first was written,", () 
         reason: "asked by the person",
         customer: named,
         accounts: [hashOf(application, "b")],
-        what: ["completes a move that broke off"],
+        what: ["completes an interrupted move"],
       },
     ]);
     expect(await customersOf(application, "b")).toEqual([named]);
@@ -536,7 +536,7 @@ describe("an act that is no single transaction is recorded before it begins", ()
     };
     const application = await anApplication(given);
     await expect(recordAct(recording, application.identifier, {}, "export", {})).rejects.toThrow(
-      /^Nothing was done: .*OperatorChangesPolicy/,
+      /^Nothing was changed\. .*OperatorChangesPolicy/,
     );
   });
 
@@ -566,7 +566,7 @@ describe("an act that is no single transaction is recorded before it begins", ()
     }
   });
 
-  test("completing an erasure that broke off, where something was left of it", async () => {
+  test("completing an interrupted erasure, where something was left of it", async () => {
     const application = await anApplication(given);
     const world = await application.world();
     const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
@@ -574,7 +574,7 @@ describe("an act that is no single transaction is recorded before it begins", ()
     const words = ["customer", "erase", application.identifier, customer?.identifier ?? "", ...because];
     const complete = () => byAda(...words);
     expect(await added(application, complete)).toMatchObject([
-      { action: "erase", customer: customer?.identifier, what: ["completes an erasure that broke off"] },
+      { action: "erase", customer: customer?.identifier, what: ["completes an interrupted erasure"] },
     ]);
     expect(await added(application, complete)).toEqual([]);
   });
@@ -591,7 +591,7 @@ describe("application audit", () => {
       "No operator has changed anything of Trails.\n",
     );
     expect((await run(["application", "audit", identifier, "--account", "a"])).out).toBe(
-      "No operator is known to have changed anything of account a of Trails.\n",
+      "The audit of Trails has no entry about account a.\n",
     );
   });
 
@@ -624,7 +624,7 @@ describe("application audit", () => {
     });
     const text = await run(["application", "audit", identifier, "--account", "a"]);
     expect(text.out).toMatch(
-      /\nThe account of 1 more entry is not known: application audit without --account lists all\.\n$/,
+      /\n1 more entry has no account: application audit without --account lists all\.\n$/,
     );
     expect((await audit(application)).map(({ action }) => action)).toEqual([
       "apply",

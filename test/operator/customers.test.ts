@@ -268,7 +268,7 @@ describe("IDENTITY_CONFLICT, where a person's app transaction and purchase have 
     const proved = [proven(lapsed), proven(owned("new"), { identity }), proven(owned("old"))];
     expect(await codeOf(store({ identities: [identity], proved }, "user-b"))).toBe("IDENTITY_CONFLICT");
     expect((await run(["customer", "find", identifier, "new"])).out).toContain("account user-b");
-    expect((await run(["customer", "find", identifier, "old"])).err).toContain("Nobody is known");
+    expect((await run(["customer", "find", identifier, "old"])).err).toContain("has no customer with");
   });
   test("ends once the operator has found both customers and moved one to the other's account", async () => {
     const { identifier, store } = await anApplication();
@@ -350,7 +350,7 @@ describe("customer find", () => {
     );
     const absent = await run(["customer", "find", identifier, `secret-${"x".repeat(4000)}`]);
     expect(absent).toMatchObject({ code: 1, out: "" });
-    expect(absent.err).toMatch(/^Nobody is known in Trails/);
+    expect(absent.err).toMatch(/^Trails has no customer with/);
     expect(absent.err).not.toContain("secret");
     await run(["customer", "erase", identifier, holder?.identifier ?? "", ...meant]);
     expect((await run(["customer", "find", identifier, "700"])).err).toContain("was erased");
@@ -371,7 +371,7 @@ describe("customer find", () => {
       gone: [ended?.identifier],
     });
     expect((await run(["customer", "find", identifier, "700"])).out).toContain(
-      `Customer ${ended?.identifier} of Trails, whose erasure broke off`,
+      `Customer ${ended?.identifier} of Trails, whose erasure was interrupted`,
     );
   });
 });

@@ -63,7 +63,7 @@ describe("destination list", () => {
         `backend  webhook  ${BACKEND.url}`,
         "  takes messages",
         "  nothing waits",
-        "  its secret was never shown: destination rotate prints one",
+        "  its secret was never shown; destination rotate prints a new one",
         `bus  event bus  ${BUS.eventBus}`,
         "  takes messages",
         "  nothing waits",
@@ -155,7 +155,7 @@ describe("destination rotate", () => {
     ]);
     const { out } = await given.operator.run(["destination", "list", application.identifier], {}, again);
     expect(out).toContain(`its secret was shown at ${isoTime(again)}`);
-    expect(out).toContain(`the secret before it signs too until ${isoTime(again + OVERLAP_MILLISECONDS)}`);
+    expect(out).toContain(`the previous secret signs too until ${isoTime(again + OVERLAP_MILLISECONDS)}`);
   });
 
   test("ends an earlier secret at once only when it is told to", async () => {
@@ -164,7 +164,7 @@ describe("destination rotate", () => {
     await rotate(application.identifier, NOW + 2 * DAY);
     const before = await application.destination("backend");
     const refused = await rotate(application.identifier, NOW + 2 * DAY + HOUR);
-    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining("then signs no more")]);
+    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining("ends the previous secret now")]);
     expect(await application.destination("backend")).toEqual(before);
     expect((await rotate(application.identifier, NOW + 2 * DAY + HOUR, "--yes")).code).toBe(0);
     expect(await application.destination("backend")).toMatchObject({

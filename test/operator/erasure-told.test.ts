@@ -206,7 +206,7 @@ describe("what a store asks of the application about an erased person, while it 
     expect(await eraseAccount(application, "a")).toMatchObject({
       code: 0,
       out: expect.stringContaining(
-        "No customer is linked to account a. What stores asked about it is deleted.",
+        "No customer is linked to account a. Its pending store requests are deleted.",
       ),
     });
     expect(await waiting(application)).toEqual([]);
@@ -214,11 +214,11 @@ describe("what a store asks of the application about an erased person, while it 
       expect.objectContaining({
         customer: null,
         accounts: [expect.any(String)],
-        what: ["begun: what stores asked about the account and waits for destinations"],
+        what: ["begun: pending store requests of the account"],
       }),
     ];
     expect(await audited()).toEqual(once);
-    expect((await eraseAccount(application, "a")).out).not.toContain("What stores asked");
+    expect((await eraseAccount(application, "a")).out).not.toContain("pending store requests");
     expect(await audited()).toEqual(once);
   });
 
@@ -274,7 +274,7 @@ describe("what a store asks of the application about an erased person, while it 
     expect(await waiting(application)).toEqual([]);
   });
 
-  test("is removed by the same command where the erasure broke off before, which records who completes it", async () => {
+  test("is removed by the same command where the erasure was interrupted before, which records who completes it", async () => {
     const application = await anApplication(given, [BACKEND, BUS]);
     const world = await application.world();
     const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
@@ -282,9 +282,7 @@ describe("what a store asks of the application about an erased person, while it 
     await wait(application, "late", { customerIdentifier: customer?.identifier });
     expect(await erase(application, customer)).toMatchObject({ code: 0 });
     expect(await waiting(application)).toEqual([]);
-    expect(JSON.stringify(await application.itemsOf("#AUDIT"))).toContain(
-      "completes an erasure that broke off",
-    );
+    expect(JSON.stringify(await application.itemsOf("#AUDIT"))).toContain("completes an interrupted erasure");
     expect(await erase(application, customer)).toMatchObject({ code: 1 });
   });
 });

@@ -275,7 +275,7 @@ describe("application apply", () => {
       ],
       [
         named.replace("appAppleIdentifier: 1", "appAppleIdentifier: 1, environments: [sandbox]"),
-        `purchases of ios-store ${bundle} are refused of production`,
+        `purchases of ios-store ${bundle} from production are refused`,
       ],
     ] as const) {
       const refused = await run(["application", "apply", await aFile(less)]);

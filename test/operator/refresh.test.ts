@@ -427,7 +427,7 @@ describe("customer refresh", () => {
       const customer = await store([onIos("p1")], { source: apple });
       const set = () => Promise.resolve("conflict" as const);
       await expect(queueCustomer(refreshing({ set }), application, customer)).rejects.toThrow(
-        "kept changing",
+        "Too many concurrent changes",
       );
     });
     test("whose token is gone from the queue", async () => {

@@ -76,7 +76,7 @@ describe("a table", () => {
       await expect(requireTableFormat(table)).rejects.toThrow(TableFormatError);
       const { code, errors } = await operator();
       expect(code).toBe(1);
-      expect(errors).toMatch(/^The table \S+ (was written before its format was settled|is of format 2)/);
+      expect(errors).toMatch(/^The table \S+ (has an older format|is of format 2)/);
     },
   );
   test("of another format accepts no application", async () => {

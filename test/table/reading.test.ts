@@ -89,7 +89,7 @@ test.each([
   const item = { ...changeKey(APPLICATION, place), sequence: 1, first: 1, toldAt: NOW, data };
   await table.client.send(new PutCommand({ TableName: table.name, Item: item }));
   await expect(createToldTable(table).changeAt(APPLICATION, place)).rejects.toThrow(
-    /^The item .*#CHANGES#2027-01-31.* is not of its shape\.$/,
+    /^The item .*#CHANGES#2027-01-31.* does not match its schema\.$/,
   );
 });
 

@@ -8,7 +8,7 @@ test("a position in a function's bundle maps to its source", () => {
   const entryPoints = [`functions/${entryOf(folder)}`];
   const { outputFiles } = buildSync({ ...BUNDLING, entryPoints, outfile: "index.cjs", write: false });
   const lines = outputFiles[0]?.text.split("\n") ?? [];
-  const line = lines.findIndex((text) => text.includes("is not of its shape."));
-  const column = lines[line]?.indexOf("is not of its shape.") ?? -1;
+  const line = lines.findIndex((text) => text.includes("does not match its schema."));
+  const column = lines[line]?.indexOf("does not match its schema.") ?? -1;
   expect(sourceLocation(folder, line + 1, column + 1)).toMatch(/^(?:\.\.\/)*lib\/table\/table\.ts:\d+:\d+$/);
 });

@@ -6,9 +6,9 @@ const WEEK = 7 * DAY;
 
 /**
  * Acknowledgement deadline, after which the store refunds the purchase: three days after it, three minutes for a
- * licence tester, half the plan for a prepaid plan shorter than a week. While the store still waits, the deadline has
- * not passed, whatever start time it gives. So at least a third of that time is left after the answer. The end of a top-up is that
- * of all time bought, which hides the plan's length: it counts as the shortest plan, of a day.
+ * licence tester, half the plan for a prepaid plan shorter than a week. While Google still asks for it, the deadline has
+ * not passed, whatever start time it gives, so a third of the time is assumed to be left. A top-up's end covers all time bought,
+ * so the plan's length is unknown: a day is assumed.
  *
  * @param prepaidUntil end of a prepaid plan; null: the purchase renews, or is not a subscription
  * @param isTopUp whether a prepaid plan continues an older purchase

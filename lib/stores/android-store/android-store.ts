@@ -166,7 +166,7 @@ const failed = (failure: Failure): AndroidStoreAnswer =>
     ? { ...failure, retryAfterSeconds: failure.retryAfterSeconds ?? RETRY_AFTER_SECONDS }
     : failure;
 
-/** Google refuses so what it does not acknowledge by this name, and what is acknowledged already. */
+/** Google answers so for a product name that it does not take, and for a purchase that is acknowledged already. */
 const isRefusal = ({ status }: Failure): boolean => status === 400 || status === 409;
 
 const ACKNOWLEDGED: AcknowledgementAnswer = { outcome: "acknowledged" };
@@ -235,7 +235,7 @@ export const createAndroidStore = (options: AndroidStoreOptions): AndroidStore =
         const read = await publisher.call(credential, call, deadline);
         if (read.outcome !== "answered") return dueBecauseOf(read);
         if (saysAcknowledged(read.body)) return ACKNOWLEDGED;
-        // By the name of which add-on Google acknowledges a purchase is not said: another one each minute.
+        // Google does not document which product of a purchase with add-ons to name: try another one each minute.
         const others = productsIn(read.body).filter((product) => product !== pending.productIdentifier);
         const other = others[Math.floor(now() / MINUTE) % Math.max(1, others.length)];
         const again = other === undefined ? sent : await send(other);

@@ -20,9 +20,9 @@ export interface AndroidStoreNotification {
 }
 
 /**
- * State that the store's answer shows once it includes the notified event: a line that is `paid`, `no-access` of any line,
- * `renewing` or `not-renewing` of those that are entitled, `other-items` than before, which no answer tells by itself. Decides no fact;
- * only detects an answer that is older than its notification.
+ * State that Google's answer shows once it includes the notified event. `paid`: a line is; `no-access`: no line gives any;
+ * `renewing`, `not-renewing`: the entitled lines do or do not; `other-items`: they changed, which one answer cannot show. Decides
+ * no fact; only detects an answer that is older than its notification.
  */
 export type Expectation = "paid" | "no-access" | "renewing" | "not-renewing" | "other-items";
 

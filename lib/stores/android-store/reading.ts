@@ -37,9 +37,9 @@ export interface VerifiedPurchase {
   readonly samePerson: readonly PurchaseKey[];
   /** Tokens of the purchases in `replaces` and `samePerson`: in memory only, as only their hashes are stored. */
   readonly predecessors: readonly string[];
-  /** Whether its payment is pending, or unknown: the store did not answer, or shows nothing as paid and does not call it over. */
+  /** Whether its payment is pending, or unknown: the store did not answer, or shows nothing paid and does not say expired. */
   readonly isPending: boolean;
-  /** Whether the store will have no news of it: it was cancelled before it was paid, or dropped. */
+  /** Whether its state is final: it was cancelled before it was paid, or the store dropped it. */
   readonly isClosed: boolean;
   /** Token of the subscription that continues because this one, its replacement, was never paid; null: none. */
   readonly goesOn: string | null;

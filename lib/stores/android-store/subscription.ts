@@ -36,9 +36,9 @@ const isOwned = ({
   (latestSuccessfulOrderId !== null || deferredItemReplacement !== null || deferredItemRemoval !== null);
 
 /**
- * The lines that are owned. Where none is, those with an end: a subscription that Google calls active owns something, as after a promotion
- * without an order, and of one that it calls expired, what an earlier answer showed as paid is over. Of an expired one where none has an
- * end either, all of them, which then end at the purchase's start: the time of the answer would be another end each time.
+ * The lines that are owned. If none is, those with an end: an active subscription owns something (a promotion has no order), and
+ * an expired one ends what was paid. If no line of an expired one has an end, all end at the purchase's start: the time of
+ * the answer would differ each time.
  */
 const ownedOf = (
   items: readonly Item[],
@@ -69,9 +69,9 @@ const lastEndOf = (items: readonly Item[]): Instant =>
   Math.max(...items.map(({ expiryTime }) => expiryTime ?? 0));
 
 /**
- * Whether an item past its date is over although the subscription continues: Google may renew, retry or hold each on
- * its own. One that does not renew, beside one that does or that lasts, was cancelled or removed: no recovered payment
- * brings it back. One that is to be replaced waits for its replacement's payment, whatever other items do.
+ * Whether an item past its date is over although the subscription continues: Google renews, retries and holds each item by
+ * itself. One that does not renew was cancelled or removed, if another renews or lasts. One that is to be replaced waits for its
+ * replacement's payment.
  */
 const isOver = (item: Item, owned: readonly Item[], items: readonly Item[], answeredAt: Instant): boolean => {
   if (renews(item) && item.deferredItemReplacement === null) return false;
@@ -84,9 +84,8 @@ const isOver = (item: Item, owned: readonly Item[], items: readonly Item[], answ
 /**
  * End, during a grace period, of an item whose own date has passed: the next date ahead, at most a day after the
  * answer. Google moves the declined item's date to the end of the grace period and leaves later dates as they are.
- * Until then all items keep their access, and items whose date passes are charged afterwards; then all go on hold. At
- * the very end of the grace period the answer looks the same, so it counts for a day. So does one in which a
- * replacement's first payment failed: its date may be the only one that moves, or it may have none yet.
+ * Until then all items keep their access; then all go on hold. The answer looks the same at the end of the grace period, so
+ * one day is assumed; also if a replacement's first payment failed, because its date may be the only one that moves.
  *
  * @param renewing those that renew
  * @see https://developer.android.com/google/play/billing/subscription-with-addons
