@@ -147,7 +147,10 @@ describe("application retell", () => {
   test("is refused where the application tells no changes, and for a position that is none", async () => {
     const application = await anApplication(given, []);
     const refused = await retell(application);
-    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining("Changes of Trails are not published")]);
+    expect([refused.code, refused.err]).toEqual([
+      1,
+      expect.stringContaining("Changes of Trails are not published"),
+    ]);
     expect(await looksOf(application)).toEqual([]);
     const position = await retell(await told(["a"]), "--after", "somewhere");
     expect([position.code, position.err]).toEqual([1, expect.stringContaining("--after takes the position")]);
