@@ -3,7 +3,7 @@
  * gateway's own errors are included, so that they have the same body.
  */
 export const ERRORS = {
-  INVALID_REQUEST: { status: 400, message: "The request does not match the API schema; see issues." },
+  INVALID_REQUEST: { status: 400, message: "The request does not match the API schema." },
   INVALID_APP_TRANSACTION: { status: 400, message: "The signed app transaction could not be verified." },
   INVALID_TRANSACTION: { status: 400, message: "A signed transaction could not be verified." },
   INVALID_RENEWAL_INFO: { status: 400, message: "A signed renewal info could not be verified." },
@@ -14,7 +14,7 @@ export const ERRORS = {
   },
   PURCHASE_NO_LONGER_AVAILABLE: {
     status: 400,
-    message: "The purchase expired too long ago: the store no longer has it, and it was never stored here.",
+    message: "The purchase expired too long ago: the store dropped it, and it was never stored here.",
   },
   CURSOR_EXPIRED: {
     status: 400,
