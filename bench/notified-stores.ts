@@ -21,7 +21,7 @@ import { createNotificationTimes } from "../lib/table/notification-times.ts";
 import { createStoreRequestQueue } from "../lib/table/store-requests.ts";
 import { DEMO } from "../local/demo.ts";
 import { developerNotification } from "../sandbox/android-store/notifications.ts";
-import { PACKAGE_NAME, startAndroidStore } from "../test/support/android-store.ts";
+import { PACKAGE_NAME, startAndroidStore } from "../testing/support/android-store.ts";
 import { Stopwatch } from "./measure.ts";
 import { newDevice, renewableSubscription, signedRenewalNotification, signedRequest } from "./purchases.ts";
 import type { World } from "./world.ts";

@@ -14,7 +14,7 @@ import { MINUTE } from "../../lib/duration.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { createApplicationTable } from "../../lib/table/applications.ts";
 import { DEMO } from "../../local/demo.ts";
-import { createTestTable } from "../../test/support/table.ts";
+import { createTestTable } from "../../testing/support/table.ts";
 import { meter, type Consumption } from "../meter.ts";
 import { anApplication } from "./lives.ts";
 

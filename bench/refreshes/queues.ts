@@ -9,7 +9,7 @@ import type { Instant } from "../../lib/entitlements/time.ts";
 import { HEALTHY, type QueueHealth } from "../../lib/freshness/queue-health.ts";
 import type { DueRefresh } from "../../lib/freshness/refresh.ts";
 import { applicationId, purchaseKey, type ApplicationId } from "../../lib/identifiers.ts";
-import { aCatalog } from "../../test/support/purchases.ts";
+import { aCatalog } from "../../testing/support/purchases.ts";
 import { createVirtualTime } from "./virtual-time.ts";
 
 /** The worker of refreshes on queues in memory and a clock of its own: its order and its pace, exact and fast. */

@@ -4,7 +4,7 @@ import type { StoredPurchase } from "../../lib/customers/records.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { nextRefresh, refreshReasonAt } from "../../lib/freshness/refresh-times.ts";
 import { applicationId, customerId, purchaseKey } from "../../lib/identifiers.ts";
-import { aCatalog, aLine, aPurchase, aRenewal, DAY, NOW } from "../support/purchases.ts";
+import { aCatalog, aLine, aPurchase, aRenewal, DAY, NOW } from "../../testing/support/purchases.ts";
 
 const KEY = { issuerIdentifier: "i", keyIdentifier: "k", secret: "s" };
 

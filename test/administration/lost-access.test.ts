@@ -2,7 +2,7 @@ import { lostAccess } from "../../lib/administration/lost-access.ts";
 import type { Application } from "../../lib/applications/application.ts";
 import type { CatalogProduct } from "../../lib/entitlements/catalog.ts";
 import { applicationId } from "../../lib/identifiers.ts";
-import { aCatalog, aProduct, period } from "../support/purchases.ts";
+import { aCatalog, aProduct, period } from "../../testing/support/purchases.ts";
 
 const premium = aProduct({ store: "android-store", productIdentifier: "premium", grants: ["premium"] });
 

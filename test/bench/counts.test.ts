@@ -33,8 +33,8 @@ import { readAssembly, Template } from "../../local/template.ts";
 import type { SandboxTransaction } from "../../sandbox/ios-store/app-store.ts";
 import { fingerprintOf } from "../../sandbox/ios-store/signing.ts";
 import { apiGatewayEvent } from "../../testing/index.ts";
-import { assemblyFolder, SERVICE_APP } from "../support/local-gateway.ts";
-import { watchChecks } from "../support/signature-checks.ts";
+import { assemblyFolder, SERVICE_APP } from "../../testing/support/local-gateway.ts";
+import { watchChecks } from "../../testing/support/signature-checks.ts";
 
 /** Counts that are the same on every machine. `npm run bench` measures times; no test asserts them. */
 

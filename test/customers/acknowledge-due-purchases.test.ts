@@ -22,10 +22,10 @@ import {
   PACKAGE_NAME,
   startAndroidStore,
   type LocalAndroidStore,
-} from "../support/android-store.ts";
-import { aCatalog, aProduct } from "../support/purchases.ts";
-import { factStoreOn } from "../support/fact-store.ts";
-import { createTestTable, waitingIn, type TestTable } from "../support/table.ts";
+} from "../../testing/support/android-store.ts";
+import { aCatalog, aProduct } from "../../testing/support/purchases.ts";
+import { factStoreOn } from "../../testing/support/fact-store.ts";
+import { createTestTable, waitingIn, type TestTable } from "../../testing/support/table.ts";
 
 const FAILURE = { status: 500 };
 /** Report of a run that found nothing due. */

@@ -8,7 +8,7 @@ import type { DueAcknowledgement } from "../../lib/customers/records.ts";
 import { HOUR, MINUTE } from "../../lib/duration.ts";
 import { keepingSome } from "../../lib/in-turns.ts";
 import { customerId, purchaseKey } from "../../lib/identifiers.ts";
-import { aCatalog, aLine, aPurchase, DAY, NOW } from "../support/purchases.ts";
+import { aCatalog, aLine, aPurchase, DAY, NOW } from "../../testing/support/purchases.ts";
 import { aCustomer, APPLICATION, knownFacts, LINK, stored } from "./planning.ts";
 
 /** Time that a run has for its tries, and what a read of the table and a call of the store take of it. */

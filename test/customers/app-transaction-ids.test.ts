@@ -4,7 +4,7 @@ import { synchronizeIosStorePurchases } from "../../lib/customers/synchronize-io
 import { applicationId } from "../../lib/identifiers.ts";
 import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 import { fingerprintOf, makeChain, signJws } from "../../sandbox/ios-store/signing.ts";
-import { assertInvariants } from "../support/invariants.ts";
+import { assertInvariants } from "../../testing/support/invariants.ts";
 import {
   aBundle,
   ACCOUNT,
@@ -12,11 +12,11 @@ import {
   aRenewalInfo,
   aTransaction,
   type Payload,
-} from "../support/ios-store.ts";
-import { aCatalog, aProduct, NOW } from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
+} from "../../testing/support/ios-store.ts";
+import { aCatalog, aProduct, NOW } from "../../testing/support/purchases.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table.ts";
 import { aName } from "./refreshing.ts";
-import { createWorld } from "./world.ts";
+import { createWorld } from "../../testing/support/world.ts";
 
 const OTHER = "704000000000002";
 const PRODUCT = "com.example.trails.premium.monthly";

@@ -10,9 +10,9 @@ import type { FactsOrigin } from "../../lib/freshness/refresh.ts";
 import { accountId, customerId } from "../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
 import { bury } from "../../lib/table/burial.ts";
-import { keyedHash } from "../support/keyed-hash.ts";
+import { keyedHash } from "../../testing/support/keyed-hash.ts";
 import { operationsOn } from "../../operator/composition.ts";
-import { assertInvariants } from "../support/invariants.ts";
+import { assertInvariants } from "../../testing/support/invariants.ts";
 import {
   aCatalog,
   aLine,
@@ -23,8 +23,8 @@ import {
   DAY,
   NOW,
   proven,
-} from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
+} from "../../testing/support/purchases.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table.ts";
 import { fromApple, queuedOf } from "./refreshing.ts";
 import {
   android,
@@ -39,7 +39,7 @@ import {
   replacing,
   type GivenFacts,
   type World,
-} from "./world.ts";
+} from "../../testing/support/world.ts";
 
 let table: TestTable;
 beforeAll(async () => {

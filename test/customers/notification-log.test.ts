@@ -6,8 +6,8 @@ import type { Environment } from "../../lib/contract/schemas.ts";
 import { watchNotifications } from "../../lib/customers/watch-notifications.ts";
 import { applicationId } from "../../lib/identifiers.ts";
 import { createNotificationTimes } from "../../lib/table/notification-times.ts";
-import { aCatalog, DAY, NOW } from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
+import { aCatalog, DAY, NOW } from "../../testing/support/purchases.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table.ts";
 
 const MINUTE = 60_000;
 

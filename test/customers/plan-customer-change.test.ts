@@ -7,7 +7,15 @@ import {
 import { NEWEST_HELD_PER_PRODUCT } from "../../lib/entitlements/holdings.ts";
 import { mentionedPurchase, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { accountId, customerId, purchaseKey } from "../../lib/identifiers.ts";
-import { aCatalog, aLine, anAcknowledgement, aProduct, aPurchase, DAY, NOW } from "../support/purchases.ts";
+import {
+  aCatalog,
+  aLine,
+  anAcknowledgement,
+  aProduct,
+  aPurchase,
+  DAY,
+  NOW,
+} from "../../testing/support/purchases.ts";
 import {
   aCustomer,
   android,

@@ -23,8 +23,8 @@ import {
   PACKAGE_NAME,
   startAndroidStore,
   type LocalAndroidStore,
-} from "../support/android-store.ts";
-import { aCatalog, aProduct } from "../support/purchases.ts";
+} from "../../testing/support/android-store.ts";
+import { aCatalog, aProduct } from "../../testing/support/purchases.ts";
 import {
   AUDIENCE,
   makePushKey,
@@ -32,12 +32,12 @@ import {
   startKeyServer,
   type KeyServer,
   type PushKey,
-} from "../support/push-tokens.ts";
+} from "../../testing/support/push-tokens.ts";
 import { refreshAndroidStorePurchase } from "../../lib/customers/refresh-android-store-purchase.ts";
 import { createRefreshQueue } from "../../lib/table/refreshes.ts";
-import { factStoreOn } from "../support/fact-store.ts";
-import { createTestTable, waitingIn, type TestTable } from "../support/table.ts";
-import { createWorld, refusal, requests } from "./world.ts";
+import { factStoreOn } from "../../testing/support/fact-store.ts";
+import { createTestTable, waitingIn, type TestTable } from "../../testing/support/table.ts";
+import { createWorld, refusal, requests } from "../../testing/support/world.ts";
 
 const ADDRESS = "https://here.example.com/live/v1/notifications/android-store";
 const OTHER_PACKAGE = "com.example.other";

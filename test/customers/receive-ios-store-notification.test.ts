@@ -22,7 +22,7 @@ import {
   signerWith,
   fingerprintOf,
 } from "../../sandbox/ios-store/signing.ts";
-import { assertInvariants } from "../support/invariants.ts";
+import { assertInvariants } from "../../testing/support/invariants.ts";
 import {
   aBundle,
   anApp,
@@ -34,9 +34,9 @@ import {
   aTransaction,
   BUNDLE,
   type Payload,
-} from "../support/ios-store.ts";
-import { aCatalog, aProduct, DAY, NOW } from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
+} from "../../testing/support/ios-store.ts";
+import { aCatalog, aProduct, DAY, NOW } from "../../testing/support/purchases.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table.ts";
 import {
   byClient,
   byCredential,
@@ -46,7 +46,7 @@ import {
   refusal,
   requests as requestsTo,
   type World,
-} from "./world.ts";
+} from "../../testing/support/world.ts";
 
 const PRODUCT = "com.example.trails.premium.monthly";
 const chain = makeChain();

@@ -19,12 +19,12 @@ import {
   PACKAGE_NAME,
   startAndroidStore,
   type LocalAndroidStore,
-} from "../support/android-store.ts";
-import { assertInvariants } from "../support/invariants.ts";
-import { aCatalog, aProduct } from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
+} from "../../testing/support/android-store.ts";
+import { assertInvariants } from "../../testing/support/invariants.ts";
+import { aCatalog, aProduct } from "../../testing/support/purchases.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table.ts";
 import { aName, queuedOf, recordedOf } from "./refreshing.ts";
-import { createWorld } from "./world.ts";
+import { createWorld } from "../../testing/support/world.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;

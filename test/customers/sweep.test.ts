@@ -8,11 +8,11 @@ import { sweepAndroidStoreRefunds } from "../../lib/customers/sweep-android-stor
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
 import type { AndroidStore, VoidedPurchasesAnswer } from "../../lib/stores/android-store/android-store.ts";
 import { createWatermarks } from "../../lib/table/watermarks.ts";
-import { assertInvariants } from "../support/invariants.ts";
-import { aCatalog, aLine, aPurchase, aProduct, DAY, NOW } from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
+import { assertInvariants } from "../../testing/support/invariants.ts";
+import { aCatalog, aLine, aPurchase, aProduct, DAY, NOW } from "../../testing/support/purchases.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table.ts";
 import { aName } from "./refreshing.ts";
-import { byCredential, createWorld } from "./world.ts";
+import { byCredential, createWorld } from "../../testing/support/world.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

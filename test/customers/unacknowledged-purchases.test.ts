@@ -22,12 +22,12 @@ import {
   PACKAGE_NAME,
   startAndroidStore,
   type LocalAndroidStore,
-} from "../support/android-store.ts";
-import { assertInvariants } from "../support/invariants.ts";
-import { aCatalog, aProduct } from "../support/purchases.ts";
-import { createTestTable, waitingIn, type TestTable } from "../support/table.ts";
+} from "../../testing/support/android-store.ts";
+import { assertInvariants } from "../../testing/support/invariants.ts";
+import { aCatalog, aProduct } from "../../testing/support/purchases.ts";
+import { createTestTable, waitingIn, type TestTable } from "../../testing/support/table.ts";
 import { aName, queuedOf } from "./refreshing.ts";
-import { createWorld } from "./world.ts";
+import { createWorld } from "../../testing/support/world.ts";
 
 const HOUR = 3_600_000;
 const clock = { now: NOW };

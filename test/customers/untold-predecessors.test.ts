@@ -13,12 +13,18 @@ import type { AndroidStore, AndroidStoreAnswer } from "../../lib/stores/android-
 import { isOfThisPurchase } from "../../lib/customers/unanswered-look-up.ts";
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
 import { readSubscription } from "../../lib/stores/android-store/subscription.ts";
-import { aSubscriptionAnswer, aSubscriptionLine, DAY, NOW, PACKAGE_NAME } from "../support/android-store.ts";
-import { assertInvariants } from "../support/invariants.ts";
-import { aCatalog, aProduct } from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
+import {
+  aSubscriptionAnswer,
+  aSubscriptionLine,
+  DAY,
+  NOW,
+  PACKAGE_NAME,
+} from "../../testing/support/android-store.ts";
+import { assertInvariants } from "../../testing/support/invariants.ts";
+import { aCatalog, aProduct } from "../../testing/support/purchases.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table.ts";
 import { aName } from "./refreshing.ts";
-import { createWorld } from "./world.ts";
+import { createWorld } from "../../testing/support/world.ts";
 
 let table: TestTable;
 beforeAll(async () => {

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { parse } from "yaml";
 import { parameterNames } from "../../infra/read-parameters.ts";
-import { FUNCTIONS_APP, synthesizeForTest } from "../support/local-gateway.ts";
+import { FUNCTIONS_APP } from "../local/functions/modules.ts";
+import { synthesizeForTest } from "../../testing/support/local-gateway.ts";
 
 const CDK = join(createRequire(import.meta.url).resolve("aws-cdk/package.json"), "..", "bin", "cdk");
 

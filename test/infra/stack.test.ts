@@ -15,7 +15,8 @@ import {
   type OtherFunction,
   type ScheduledFunction,
 } from "../../infra/other-functions.ts";
-import { FUNCTIONS_APP, synthesizeForTest } from "../support/local-gateway.ts";
+import { FUNCTIONS_APP } from "../local/functions/modules.ts";
+import { synthesizeForTest } from "../../testing/support/local-gateway.ts";
 
 /** A template is any JSON; reading a path that does not exist fails the test. */
 type Json = ReturnType<typeof JSON.parse>;

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { v7 as uuid } from "uuid";
 import { KEPT_AFTER_DUE } from "../../lib/freshness/refresh.ts";
-import { checkInvariants } from "../support/invariants.ts";
-import { inLength } from "../support/proof.ts";
+import { checkInvariants } from "../../testing/support/invariants.ts";
+import { inLength } from "../../testing/support/proof.ts";
 import {
   createReferenceModel,
   lineageKeyOf,
@@ -10,7 +10,7 @@ import {
   type ModelOutcome,
   type ModelRequest,
 } from "../support/reference-model.ts";
-import type { TestTable } from "../support/table.ts";
+import type { TestTable } from "../../testing/support/table.ts";
 import { toReading } from "./as-verified.ts";
 import {
   differenceOfAccounts,

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { v7 as uuid } from "uuid";
-import { checkInvariants } from "../support/invariants.ts";
-import { cases, TIMEOUT } from "../support/proof.ts";
+import { checkInvariants } from "../../testing/support/invariants.ts";
+import { cases, TIMEOUT } from "../../testing/support/proof.ts";
 import { createReferenceModel, type ModelRequest, type ReferenceModel } from "../support/reference-model.ts";
 import { differenceOfAccounts, differenceOfEntitlements, differenceOfOutcomes, Names } from "./comparison.ts";
 import { statesLineage } from "./any-order.ts";

@@ -3,7 +3,7 @@ import { statedPurchases } from "../../lib/customers/verified-facts.ts";
 import { joinAll } from "../../lib/entitlements/join.ts";
 import { nextChangeAt } from "../../lib/entitlements/next-change.ts";
 import { customerId } from "../../lib/identifiers.ts";
-import { cases, inLength, TIMEOUT } from "../support/proof.ts";
+import { cases, inLength, TIMEOUT } from "../../testing/support/proof.ts";
 import { entitlementsFrom } from "../support/reference-model.ts";
 import { SOLD } from "./any-order.ts";
 import { toPurchases, toRenewal } from "./as-verified.ts";

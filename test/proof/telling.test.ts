@@ -12,10 +12,10 @@ import { readChanges } from "../../lib/telling/read-changes.ts";
 import type { SendOutcome } from "../../lib/telling/send-outcome.ts";
 import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
 import { createFeedTable } from "../../lib/table/feed.ts";
-import { createWorld, device, owned, refunded } from "../customers/world.ts";
-import { cases, TIMEOUT } from "../support/proof.ts";
-import { DAY, NOW } from "../support/purchases.ts";
-import { tellingViolations } from "../support/telling-invariants.ts";
+import { createWorld, device, owned, refunded } from "../../testing/support/world.ts";
+import { cases, TIMEOUT } from "../../testing/support/proof.ts";
+import { DAY, NOW } from "../../testing/support/purchases.ts";
+import { tellingViolations } from "../../testing/support/telling-invariants.ts";
 import { createToldWorld, type ToldWorld } from "../telling/world.ts";
 import { createMemoryTable, type MemoryTable } from "./memory-table.ts";
 

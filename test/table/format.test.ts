@@ -6,10 +6,10 @@ import { createApplicationTable } from "../../lib/table/applications.ts";
 import { createAuditTable } from "../../lib/table/audit.ts";
 import { requireTableFormat, TABLE_FORMAT, TableFormatError } from "../../lib/table/format.ts";
 import { auditPartition, keys, type Key } from "../../lib/table/keys.ts";
-import { byCredential, createWorld, owned, refunded } from "../customers/world.ts";
+import { byCredential, createWorld, owned, refunded } from "../../testing/support/world.ts";
 import { runOperator } from "../../operator/program.ts";
-import { aRenewal, aCatalog, NOW } from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
+import { aRenewal, aCatalog, NOW } from "../../testing/support/purchases.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table.ts";
 
 let table: TestTable;
 beforeEach(async () => {

@@ -11,8 +11,8 @@ import { changeKey, keys, notificationKey } from "../../lib/table/keys.ts";
 import { createNotificationTimes } from "../../lib/table/notification-times.ts";
 import { MalformedItemError } from "../../lib/table/table.ts";
 import { createToldTable } from "../../lib/table/told-report.ts";
-import { aCatalog, aLine, aPurchase, aRenewal, NOW, proven } from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
+import { aCatalog, aLine, aPurchase, aRenewal, NOW, proven } from "../../testing/support/purchases.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table.ts";
 
 const APPLICATION = applicationId("0198c0de-0000-7000-8000-000000000001");
 const CUSTOMER = customerId("0198c0de-0000-7000-8000-0000000000cc");

@@ -3,10 +3,10 @@ import type { SendOutcome } from "../../lib/telling/send-outcome.ts";
 import { deliverMessages, type DeliveryReport } from "../../lib/telling/deliver-messages.ts";
 import { createChangeTable } from "../../lib/table/changes.ts";
 import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
-import { byCredential, createWorld, owned, refunded } from "../customers/world.ts";
+import { byCredential, createWorld, owned, refunded } from "../../testing/support/world.ts";
 import { createMemoryTable, type MemoryTable } from "../proof/memory-table.ts";
-import { NOW } from "../support/purchases.ts";
-import { keyedHash } from "../support/keyed-hash.ts";
+import { NOW } from "../../testing/support/purchases.ts";
+import { keyedHash } from "../../testing/support/keyed-hash.ts";
 import { createToldWorld, type ToldWorld } from "./world.ts";
 
 const pause = () => Promise.resolve();

@@ -8,10 +8,10 @@ import {
   extended,
   owned,
   refunded,
-} from "../customers/world.ts";
-import { DAY, NOW, proven } from "../support/purchases.ts";
-import { assertInvariants } from "../support/invariants.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
+} from "../../testing/support/world.ts";
+import { DAY, NOW, proven } from "../../testing/support/purchases.ts";
+import { assertInvariants } from "../../testing/support/invariants.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table.ts";
 import { createMemoryTable } from "../proof/memory-table.ts";
 import { createToldWorld, type ToldWorld } from "./world.ts";
 

@@ -5,10 +5,10 @@ import type { ChangeData } from "../../lib/telling/change.ts";
 import { tellChanges, type TellingReport, type TellingRun } from "../../lib/telling/tell-changes.ts";
 import { createChangeTable } from "../../lib/table/changes.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
-import { createWorld, type World } from "../customers/world.ts";
-import { keyedHash } from "../support/keyed-hash.ts";
-import { NOW } from "../support/purchases.ts";
-import type { TestTable } from "../support/table.ts";
+import { createWorld, type World } from "../../testing/support/world.ts";
+import { keyedHash } from "../../testing/support/keyed-hash.ts";
+import { NOW } from "../../testing/support/purchases.ts";
+import type { TestTable } from "../../testing/support/table.ts";
 
 export const WEBHOOK: Destination = {
   name: "backend",

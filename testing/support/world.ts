@@ -19,9 +19,9 @@ import { bury } from "../../lib/table/burial.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
 import { writeCustomerChange } from "../../lib/table/write-customer-change.ts";
 import { operationsOn } from "../../operator/composition.ts";
-import { keyedHash } from "../support/keyed-hash.ts";
-import { aCatalog, aLine, aPurchase, DAY, NOW, proven } from "../support/purchases.ts";
-import type { TestTable } from "../support/table.ts";
+import { keyedHash } from "./keyed-hash.ts";
+import { aCatalog, aLine, aPurchase, DAY, NOW, proven } from "./purchases.ts";
+import type { TestTable } from "./table.ts";
 
 /** VerifiedFacts of production; a plain `Purchase` mentions no other purchase and names no identity. */
 export type GivenFacts = Partial<Omit<VerifiedFacts, "purchases">> & {

@@ -4,7 +4,7 @@ import type { AcknowledgementQueue } from "../../lib/customers/acknowledgement-q
 import { ACKNOWLEDGEMENT_SHARDS } from "../../lib/table/keys.ts";
 import type { DueAcknowledgement } from "../../lib/customers/records.ts";
 import type { Table } from "../../lib/table/table.ts";
-import { createTable } from "../../testing/dynamodb.ts";
+import { createTable } from "../dynamodb.ts";
 
 /** A request that left the SDK. */
 export interface SentRequest {
