@@ -10,7 +10,6 @@ import type { FactsOrigin } from "../../lib/freshness/refresh.ts";
 import { accountId, customerId } from "../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
 import { bury } from "../../lib/table/burial.ts";
-import { keyedHash } from "../../testing/support/keyed-hash.ts";
 import { operationsOn } from "../../operator/composition.ts";
 import { assertInvariants } from "../../testing/support/invariants.ts";
 import {
@@ -32,12 +31,13 @@ import {
   byCredential,
   createWorld,
   device,
+  type GivenFacts,
+  keyedHash,
   meetingAWriteAt,
   owned,
   refunded,
   refusal,
   replacing,
-  type GivenFacts,
   type World,
 } from "../../testing/support/world.ts";
 

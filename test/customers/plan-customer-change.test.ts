@@ -29,6 +29,7 @@ import {
   stored,
   type Given,
 } from "./planning.ts";
+import { anApplication } from "../../testing/support/application.ts";
 
 describe("a new customer", () => {
   test("gets an identifier, the purchase and the identity", () => {
@@ -190,17 +191,7 @@ describe("the holdings that owners would have with a request's purchases", () =>
 
 test("a request's facts give no erased identity or purchase back unless the request decides so", () => {
   const input = inputOf(
-    {
-      identifier: APPLICATION,
-      name: "Trails",
-      iosStore: [],
-      androidStore: [],
-      catalog: aCatalog(),
-      transfers: "refuse",
-      destinations: [],
-      keepsChanges: false,
-      renewalLeeway: 0,
-    },
+    anApplication({ identifier: APPLICATION }),
     { environment: "production", acknowledgementDue: null, origin: null },
     knownFacts([]),
     NOW,

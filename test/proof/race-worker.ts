@@ -1,5 +1,5 @@
 import { operationsOn } from "../../operator/composition.ts";
-import { keyedHash } from "../../testing/support/keyed-hash.ts";
+import { keyedHash } from "../../testing/support/world.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import { v7 as uuid } from "uuid";
 import { unlinkCustomer } from "../../lib/administration/operations.ts";

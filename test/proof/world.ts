@@ -18,7 +18,7 @@ import { createCustomerTable } from "../../lib/table/customers.ts";
 import type { Table } from "../../lib/table/table.ts";
 import { writeCustomerChange } from "../../lib/table/write-customer-change.ts";
 import { operationsOn } from "../../operator/composition.ts";
-import { keyedHash } from "../../testing/support/keyed-hash.ts";
+import { keyedHash } from "../../testing/support/world.ts";
 import { DAY } from "../../testing/support/purchases.ts";
 import type { ModelCatalog, ModelProduct, ModelRequest, ModelTerms } from "../support/reference-model.ts";
 import { toReading, toVerifiedFacts } from "./as-verified.ts";
