@@ -4,7 +4,7 @@ import type { Consumption } from "../meter.ts";
 import type { Outcome } from "../refreshes/lives.ts";
 import type { Results } from "../results.ts";
 import { TOGETHER, type TellingResult, type TellingRow } from "../sections/telling.ts";
-import { ANSWER_MILLISECONDS } from "../telling/told-world.ts";
+import { ANSWER_MILLISECONDS } from "../telling/told-subscribers.ts";
 import { ASSUMED } from "./cost.ts";
 import { costOf, MINUTES_OF_MONTH, roundTripsOf, usageLines } from "./usage.ts";
 import { dollars, milliseconds, percent, requests, table, whole } from "./markdown.ts";

@@ -20,7 +20,7 @@ import {
   stateOf,
 } from "./comparison.ts";
 import { ACCOUNTS, END, factsOf, moments, renewalsIn, type Traffic } from "./histories.ts";
-import { anApplication, aWorld, CATALOG, toCatalog, type WorldAnswer } from "./world.ts";
+import { modelApplication, modelClient, CATALOG, toCatalog, type ServiceAnswer } from "./model-client.ts";
 
 export const SOLD = toCatalog(CATALOG);
 /** Limit of the moments at which an answer is compared. */
@@ -53,7 +53,7 @@ export const expectTrafficAsTheModel = async (
   { history, terms, requests, unlinks, from }: Traffic,
   depth: "many moments" | "some moments",
 ): Promise<void> => {
-  const world = aWorld(table, anApplication(uuid(), terms.transfers, terms.leeway), {
+  const world = modelClient(table, modelApplication(uuid(), terms), {
     claimsPerAccount: terms.claims,
   });
   const model = createReferenceModel(CATALOG, terms);
@@ -65,7 +65,7 @@ export const expectTrafficAsTheModel = async (
     request: ModelRequest,
     moment: number,
     expected: ModelOutcome,
-  ): Promise<WorldAnswer> => {
+  ): Promise<ServiceAnswer> => {
     if (!request.isNotification) return world.submit(request, moment);
     const { received, acknowledged, answer } = await world.receive(request, moment);
     expect(received.map(({ outcome }) => outcome)).toEqual([isEmpty(request) ? "UNUSED" : "STORED"]);
@@ -158,7 +158,7 @@ export const expectSameStateInAnyOrder = async (
   const agreed = ofOneAccount(requests);
   const states: string[][] = [];
   for (const sequence of [agreed, shuffled([...agreed, ...agreed.slice(0, order.length % 4)], order)]) {
-    const world = aWorld(table, anApplication(uuid()));
+    const world = modelClient(table, modelApplication(uuid()));
     // A request that names nobody yet is repeated at the end, as an app does at its next start.
     for (const pass of [sequence, sequence.filter(({ facts }) => facts.length === 0)])
       for (const [index, request] of pass.entries())

@@ -11,7 +11,7 @@ import { MOMENTS, orders, shuffled, SOLD } from "./any-order.ts";
 import { toPurchases, toRenewal } from "./as-verified.ts";
 import { differenceOfEntitlements, Names } from "./comparison.ts";
 import { END, factsOf, histories, LEEWAYS, moments, renewalsIn } from "./histories.ts";
-import { CATALOG, toCatalog } from "./world.ts";
+import { CATALOG, toCatalog } from "./model-client.ts";
 
 const leeways = fc.constantFrom(...LEEWAYS);
 

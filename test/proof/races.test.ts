@@ -10,7 +10,7 @@ import type { Fact, IosFact, ModelClaim, ModelRequest } from "../support/referen
 import { createTestTable, type TestTable } from "../../testing/support/table.ts";
 import { race, type Job, type Outcome } from "./race.ts";
 import { toPurchases } from "./as-verified.ts";
-import { CATALOG, toCatalog } from "./world.ts";
+import { CATALOG, toCatalog } from "./model-client.ts";
 
 const PROCESSES = 3;
 const CONCURRENCY = inLength(6, 10);
@@ -27,7 +27,7 @@ beforeEach(async () => {
 afterEach(() => table.remove());
 
 const CONFLICTS: ReadonlySet<string> = new Set(["CUSTOMER_ALREADY_LINKED", "IDENTITY_CONFLICT"]);
-const WELL: ReadonlySet<string> = new Set([...CONFLICTS, "stored", "nobody", "unlinked", "not_linked"]);
+const WELL: ReadonlySet<string> = new Set([...CONFLICTS, "stored", "nobody", "unlinked"]);
 
 type Random = () => number;
 const oneOf = <T>(random: Random, values: readonly T[]): T => {
