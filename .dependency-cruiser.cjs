@@ -86,21 +86,14 @@ module.exports = {
     only("tools/", ["infra/bundling/", "lib/contract/"]),
     // The page knows the shapes of the server's answers, and nothing else.
     only("console/", ["operator/console/"]),
-    only("testing/", ["functions/", "local/", "sandbox/", "lib/"]),
+    only("testing/(?!support/)", ["functions/", "local/", "sandbox/", "lib/"]),
+    only("testing/support/", ["testing/", "functions/", "local/", "operator/", "sandbox/", "lib/"]),
     only("client/", []),
-    only("bench/", [
-      "infra/bundling/",
-      "functions/",
-      "local/",
-      "sandbox/",
-      "lib/",
-      "testing/",
-      "test/support/",
-    ]),
+    only("bench/", ["infra/bundling/", "functions/", "local/", "sandbox/", "lib/", "testing/"]),
     {
       name: "tests-are-imported-by-tests",
       severity: "error",
-      from: { pathNot: "^(?:test|bench)/" },
+      from: { pathNot: "^test/" },
       to: { path: "^test/" },
     },
     {

@@ -13,7 +13,6 @@ import {
   type IosStoreReception,
 } from "../lib/customers/receive-ios-store-notification.ts";
 import { DAY } from "../lib/duration.ts";
-import { catalogOf } from "../lib/entitlements/catalog.ts";
 import { applicationId } from "../lib/identifiers.ts";
 import { createPushTokenVerifier } from "../lib/stores/android-store/push-token.ts";
 import { createAcknowledgementQueue } from "../lib/table/acknowledgements.ts";
@@ -21,10 +20,12 @@ import { createNotificationTimes } from "../lib/table/notification-times.ts";
 import { createStoreRequestQueue } from "../lib/table/store-requests.ts";
 import { DEMO } from "../local/demo.ts";
 import { developerNotification } from "../sandbox/android-store/notifications.ts";
-import { PACKAGE_NAME, startAndroidStore } from "../test/support/android-store.ts";
+import { PACKAGE_NAME, startAndroidStore } from "../testing/support/android-store.ts";
 import { Stopwatch } from "./measure.ts";
 import { newDevice, renewableSubscription, signedRenewalNotification, signedRequest } from "./purchases.ts";
-import type { World } from "./world.ts";
+import type { MeteredWorld } from "./metered-world.ts";
+import { directoryOf } from "../testing/support/application.ts";
+import { aCatalog, aProduct } from "../testing/support/purchases.ts";
 
 /** A store that notifies the service of a renewal. */
 export interface NotifiedStore {
@@ -48,9 +49,9 @@ const fail = (error: unknown): never => {
   throw error;
 };
 
-const noteIn = ({ table }: World) => createNotificationLog(createNotificationTimes(table), fail);
+const noteIn = ({ table }: MeteredWorld) => createNotificationLog(createNotificationTimes(table), fail);
 
-export const notifiedIosStore = (world: World): NotifiedStore => {
+export const notifiedIosStore = (world: MeteredWorld): NotifiedStore => {
   const { customers, application, chain } = world;
   const reception: IosStoreReception = {
     ...customers,
@@ -85,23 +86,14 @@ const PUSHED_AS = {
 } as const;
 
 /** The Android store, with the Publisher API and Google's keys on this machine. */
-export const notifiedAndroidStore = async (world: World): Promise<NotifiedStore> => {
+export const notifiedAndroidStore = async (world: MeteredWorld): Promise<NotifiedStore> => {
   const now = () => Date.now();
   const { sandbox, androidPackage, rootUrl, ...local } = await startAndroidStore({ now, ...PUSHED_AS });
   const application: Application = {
     ...world.application,
     identifier: applicationId(uuid()),
     androidStore: [{ ...androidPackage, environments: ["production"], notifications: PUSHED_AS }],
-    catalog: catalogOf(new Map([["premium", "Premium"]]), [
-      {
-        store: "android-store",
-        productIdentifier: DEMO.androidSubscription,
-        basePlanIdentifier: null,
-        purchaseOptionIdentifier: null,
-        grants: ["premium"],
-        accessDuration: null,
-      },
-    ]),
+    catalog: aCatalog([aProduct({ store: "android-store", productIdentifier: DEMO.androidSubscription })]),
   };
   const androidStore = local.store();
   const asking = new Stopwatch();
@@ -109,11 +101,7 @@ export const notifiedAndroidStore = async (world: World): Promise<NotifiedStore>
   let tokenChecks = 0;
   const reception: AndroidStoreReception = {
     ...world.customers,
-    directory: {
-      byIdentifier: () => Promise.resolve(application),
-      byBundle: () => Promise.resolve(null),
-      byPackage: () => Promise.resolve(application),
-    },
+    directory: directoryOf(application),
     androidStore: {
       ...androidStore,
       lookUp: (...given) => asking.during(() => androidStore.lookUp(...given)),

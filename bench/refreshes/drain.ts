@@ -15,7 +15,7 @@ import type { AppStoreServer, SignedFacts } from "../../lib/stores/ios-store/app
 import { createRefreshQueue } from "../../lib/table/refreshes.ts";
 import type { SandboxCustomer, SandboxTransaction } from "../../sandbox/ios-store/app-store.ts";
 import { newDevice, renewableSubscription, signedRenewalInfo, signedRequest } from "../purchases.ts";
-import { createWorld, type World } from "../world.ts";
+import { createMeteredWorld, type MeteredWorld } from "../metered-world.ts";
 import { ANSWER_MILLISECONDS, INVOCATION_MILLISECONDS } from "./queues.ts";
 
 /** The worker and the use case that it calls, on DynamoDB Local, with a scripted App Store. */
@@ -34,7 +34,7 @@ interface Subscriber {
 
 /** Applications whose subscriptions all end at one moment. */
 export interface Ending {
-  readonly world: World;
+  readonly world: MeteredWorld;
   readonly applications: readonly ApplicationId[];
   readonly endsAt: Instant;
   /** The subscribers' holdings, as stored now. */
@@ -62,7 +62,7 @@ const eachOf = async <T>(items: readonly T[], act: (item: T) => Promise<unknown>
 
 /** Links subscribers: one count per application. */
 const ending = async (counts: readonly number[]): Promise<Ending> => {
-  const world = await createWorld();
+  const world = await createMeteredWorld();
   const [configuration] = world.application.iosStore;
   if (configuration === undefined) throw new Error("The application has no bundle.");
   const applications = new Map(

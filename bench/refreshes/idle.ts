@@ -14,9 +14,9 @@ import { MINUTE } from "../../lib/duration.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { createApplicationTable } from "../../lib/table/applications.ts";
 import { DEMO } from "../../local/demo.ts";
-import { createTestTable } from "../../test/support/table.ts";
+import { createTestTable } from "../../testing/support/table.ts";
 import { meter, type Consumption } from "../meter.ts";
-import { anApplication } from "./lives.ts";
+import { applicationWith } from "./lives.ts";
 
 /** One run of a schedule that finds nothing to do. */
 export interface IdleRun {
@@ -27,7 +27,7 @@ export interface IdleRun {
 }
 
 const withBothStores = (index: number): Application =>
-  anApplication({
+  applicationWith({
     iosStore: [
       {
         bundleIdentifier: `${DEMO.bundleIdentifier}.${index}`,

@@ -15,22 +15,22 @@ import { receiveIosStoreNotification } from "../../lib/customers/receive-ios-sto
 import { refreshDuePurchases } from "../../lib/customers/refresh-due-purchases.ts";
 import type { RefreshRun } from "../../lib/customers/refresh-queue-turn.ts";
 import { DAY, MINUTE } from "../../lib/duration.ts";
-import { catalogOf } from "../../lib/entitlements/catalog.ts";
 import { referenceText } from "../../lib/entitlements/purchase.ts";
 import { parsePeriod, plusPeriod, times, type Instant } from "../../lib/entitlements/time.ts";
 import { refreshReasonAt, type RefreshReason } from "../../lib/freshness/refresh-times.ts";
-import { applicationId } from "../../lib/identifiers.ts";
 import { createApplicationTable } from "../../lib/table/applications.ts";
 import { DEMO } from "../../local/demo.ts";
 import { close, listen } from "../../local/server.ts";
 import type { TimedStore } from "../../sandbox/clock.ts";
 import { createIosStoreSandbox } from "../../sandbox/ios-store/ios-store.ts";
 import { fingerprintOf } from "../../sandbox/ios-store/signing.ts";
-import { PACKAGE_NAME, startAndroidStore } from "../../test/support/android-store.ts";
-import { createTestTable, type TestTable } from "../../test/support/table.ts";
+import { PACKAGE_NAME, startAndroidStore } from "../../testing/support/android-store.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table.ts";
 import { sum } from "../measure.ts";
 import { meter, type Consumption, type Meter } from "../meter.ts";
 import { newChain } from "../purchases.ts";
+import { anApplication } from "../../testing/support/application.ts";
+import { aCatalog, aProduct } from "../../testing/support/purchases.ts";
 
 /** Lives of subscriptions, from one period to the next, on both sandbox stores and a clock that is moved. */
 
@@ -119,35 +119,21 @@ const receiving = async (receive: (body: unknown, authorization: string | undefi
 
 const PERIODS: Readonly<Record<Plan, string>> = { monthly: "P1M", yearly: "P1Y", lifetime: "P1Y" };
 
-export const anApplication = (stores: Partial<Application>): Application => ({
-  identifier: applicationId(uuid()),
-  name: DEMO.name,
-  iosStore: [],
-  androidStore: [],
-  catalog: catalogOf(
-    new Map([["premium", "Premium"]]),
-    (
-      [
-        ["ios-store", DEMO.iosSubscription],
-        ["ios-store", LIFETIME_PRODUCT],
-        ["android-store", DEMO.androidSubscription],
-        ["android-store", LIFETIME_PRODUCT],
-      ] as const
-    ).map(([store, productIdentifier]) => ({
-      store,
-      productIdentifier,
-      basePlanIdentifier: null,
-      purchaseOptionIdentifier: null,
-      grants: ["premium"],
-      accessDuration: null,
-    })),
-  ),
-  transfers: "refuse",
-  destinations: [],
-  keepsChanges: false,
-  renewalLeeway: 15 * MINUTE,
-  ...stores,
-});
+export const applicationWith = (stores: Partial<Application>): Application =>
+  anApplication({
+    name: DEMO.name,
+    catalog: aCatalog(
+      (["ios-store", "android-store"] as const).flatMap((store) => [
+        aProduct({
+          store,
+          productIdentifier: store === "ios-store" ? DEMO.iosSubscription : DEMO.androidSubscription,
+        }),
+        aProduct({ store, productIdentifier: LIFETIME_PRODUCT }),
+      ]),
+    ),
+    renewalLeeway: 15 * MINUTE,
+    ...stores,
+  });
 
 const KEY_SECRET = "key";
 
@@ -169,7 +155,7 @@ const liveIosStore = async (table: TestTable, clock: Clock, isNotified: boolean)
     saved: null,
   });
   const { issuerIdentifier, keyIdentifier, privateKey } = sandbox.serverKey;
-  const application = anApplication({
+  const application = applicationWith({
     iosStore: [
       {
         bundleIdentifier: DEMO.bundleIdentifier,
@@ -252,7 +238,7 @@ const liveAndroidStore = async (table: TestTable, clock: Clock, isNotified: bool
     }),
   );
   if (isNotified) url = pushes.url;
-  const application = anApplication({
+  const application = applicationWith({
     androidStore: [{ ...androidPackage, environments: ["production"], notifications: PUSHED_AS }],
   });
   await createApplicationTable(table).save(null, application);

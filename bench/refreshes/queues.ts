@@ -9,7 +9,7 @@ import type { Instant } from "../../lib/entitlements/time.ts";
 import { HEALTHY, type QueueHealth } from "../../lib/freshness/queue-health.ts";
 import type { DueRefresh } from "../../lib/freshness/refresh.ts";
 import { applicationId, purchaseKey, type ApplicationId } from "../../lib/identifiers.ts";
-import { aCatalog } from "../../test/support/purchases.ts";
+import { anApplication } from "../../testing/support/application.ts";
 import { createVirtualTime } from "./virtual-time.ts";
 
 /** The worker of refreshes on queues in memory and a clock of its own: its order and its pace, exact and fast. */
@@ -118,17 +118,8 @@ export interface Drained {
   readonly reports: readonly RefreshReport[];
 }
 
-const applicationOf = (identifier: ApplicationId): Application => ({
-  identifier,
-  name: "Trails",
-  iosStore: [],
-  androidStore: [],
-  catalog: aCatalog(),
-  transfers: "refuse",
-  destinations: [],
-  keepsChanges: false,
-  renewalLeeway: 15 * MINUTE,
-});
+const applicationOf = (identifier: ApplicationId): Application =>
+  anApplication({ identifier, renewalLeeway: 15 * MINUTE });
 
 /**
  * Processes refreshes that are all due at one moment, as the schedule does: an invocation every minute, whether or not

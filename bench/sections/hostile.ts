@@ -6,7 +6,7 @@ import { apiGatewayEvent } from "../../testing/index.ts";
 import { hostileBodies } from "../hostile.ts";
 import { inTurn, ratio, type Side } from "../measure.ts";
 import { newDevice, renewals, signedRequest } from "../purchases.ts";
-import { createWorld } from "../world.ts";
+import { createMeteredWorld } from "../metered-world.ts";
 
 /** CPU time (all threads) of hostile requests, and of an honest one of the same size. */
 export interface HostileResult {
@@ -39,7 +39,7 @@ const eventOf = (body: string, isBase64Encoded: boolean): APIGatewayProxyEvent =
  * allows, and a replay: a request that stores something costs more.
  */
 export const measureHostile = async (): Promise<HostileResult> => {
-  const world = await createWorld();
+  const world = await createMeteredWorld();
   const handler = endpoint(endpoints.synchronizeIosStorePurchases, ({ request }) =>
     synchronizeIosStorePurchases(world.customers, request),
   );

@@ -5,7 +5,7 @@ import { medians, quantile } from "../measure.ts";
 import { notifiedAndroidStore, notifiedIosStore, type NotifiedStore } from "../notified-stores.ts";
 import { serve } from "../serve.ts";
 import { buyOnAndroid, linkOnAndroid, linkOnIos, postTo, type BenchService } from "../service.ts";
-import { createWorld, type World } from "../world.ts";
+import { createMeteredWorld, type MeteredWorld } from "../metered-world.ts";
 
 /** Cost of a store's notification of a known purchase, and the time until a read shows its effect. */
 export interface NotificationsResult {
@@ -48,7 +48,7 @@ type Sample = Omit<NotificationRow, "store" | "state" | "times">;
 
 /** Sends a notification, and counts what it costs. */
 export const sample = async (
-  world: World,
+  world: MeteredWorld,
   notified: NotifiedStore,
   send: () => Promise<unknown>,
 ): Promise<Sample> => {
@@ -87,7 +87,7 @@ const rowOf = (
   };
 };
 
-const rowsOf = async (world: World, notified: NotifiedStore): Promise<NotificationRow[]> => {
+const rowsOf = async (world: MeteredWorld, notified: NotifiedStore): Promise<NotificationRow[]> => {
   const renewed: Sample[] = [];
   const replayed: Sample[] = [];
   for (let time = 0; time < WARM_UPS + NOTIFICATIONS; time += 1) {
@@ -102,7 +102,7 @@ const rowsOf = async (world: World, notified: NotifiedStore): Promise<Notificati
 };
 
 const costs = async (): Promise<NotificationRow[]> => {
-  const world = await createWorld();
+  const world = await createMeteredWorld();
   const android = await notifiedAndroidStore(world);
   try {
     return [...(await rowsOf(world, notifiedIosStore(world))), ...(await rowsOf(world, android))];

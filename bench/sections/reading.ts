@@ -4,12 +4,13 @@ import { readAccountEntitlements } from "../../lib/customers/read-account-entitl
 import { storeFacts } from "../../lib/customers/store-facts.ts";
 import { DAY } from "../../lib/duration.ts";
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
-import { accountId, purchaseKey } from "../../lib/identifiers.ts";
+import { accountId } from "../../lib/identifiers.ts";
 import { accountPartition } from "../../lib/table/keys.ts";
 import { DEMO } from "../../local/demo.ts";
 import { newIdentifier } from "../../sandbox/ios-store/app-store.ts";
 import { inTurn, median, quantile, ratio } from "../measure.ts";
-import { COINS, createWorld, DAY_PASS, type World } from "../world.ts";
+import { COINS, createMeteredWorld, DAY_PASS, type MeteredWorld } from "../metered-world.ts";
+import { aLine, aPurchase } from "../../testing/support/purchases.ts";
 
 /** Cost of reading an account, by the length of its history. */
 export interface ReadingResult {
@@ -38,43 +39,23 @@ export interface ReadingRow {
 const READS = 60;
 const PURCHASES_AT_ONCE = 1000;
 
-const lineOf = (changes: Partial<Line>): Line => ({
-  transactionIdentifier: newIdentifier("Production"),
-  event: newIdentifier("Production"),
-  productIdentifier: DEMO.iosSubscription,
-  basePlanIdentifier: null,
-  purchaseOptionIdentifier: null,
-  nature: "auto_renewable",
-  standing: "entitled",
-  startsAt: Date.now() - 10 * DAY,
-  purchasedAt: Date.now() - 10 * DAY,
-  endsAt: Date.now() + 20 * DAY,
-  revokedAt: null,
-  refundedBy: null,
-  mostRefunded: 0,
-  leastRefunded: 0,
-  revokedSince: null,
-  quantity: 1,
-  refundedQuantity: 0,
-  rented: false,
-  willRenew: null,
-  verifiedAt: Date.now() - DAY,
-  ...changes,
-});
+const lineOf = (changes: Partial<Line>): Line => {
+  const startsAt = Date.now() - 10 * DAY;
+  return aLine({
+    transactionIdentifier: newIdentifier("Production"),
+    event: newIdentifier("Production"),
+    productIdentifier: DEMO.iosSubscription,
+    startsAt,
+    purchasedAt: startsAt,
+    endsAt: Date.now() + 20 * DAY,
+    verifiedAt: Date.now() - DAY,
+    ...changes,
+  });
+};
 
 const purchaseOf = (changes: Partial<Line>): Purchase => {
   const line = lineOf(changes);
-  return {
-    store: "ios-store",
-    environment: "production",
-    key: purchaseKey(line.transactionIdentifier ?? ""),
-    lines: [line],
-    selectedProducts: null,
-    replacedBy: null,
-    replacedAt: null,
-    renewal: null,
-    verifiedAt: line.verifiedAt,
-  };
+  return aPurchase({ key: line.transactionIdentifier ?? "", lines: [line] });
 };
 
 const PASTS: Readonly<Record<string, (index: number) => Partial<Line>>> = {
@@ -98,7 +79,7 @@ const PASTS: Readonly<Record<string, (index: number) => Partial<Line>>> = {
 };
 
 const customerWith = async (
-  world: World,
+  world: MeteredWorld,
   account: string,
   kind: string,
   purchases: number,
@@ -132,11 +113,11 @@ const customerWith = async (
     );
 };
 
-const read = (world: World, account: string) =>
+const read = (world: MeteredWorld, account: string) =>
   readAccountEntitlements(world.customers, world.application.identifier, accountId(account));
 
 const measure = async (
-  world: World,
+  world: MeteredWorld,
   kind: string,
   purchases: number,
   customers: number,
@@ -163,7 +144,7 @@ const measure = async (
   };
 };
 
-const measureWarmRead = async (world: World): Promise<WarmRead> => {
+const measureWarmRead = async (world: MeteredWorld): Promise<WarmRead> => {
   const account = uuid();
   await customerWith(world, account, "a subscription and past consumables", 1);
   const { client, name: TableName } = world.table;
@@ -193,7 +174,7 @@ const measureWarmRead = async (world: World): Promise<WarmRead> => {
 };
 
 export const measureReading = async (): Promise<ReadingResult> => {
-  const world = await createWorld();
+  const world = await createMeteredWorld();
   try {
     const rows: ReadingRow[] = [];
     const consumables = "a subscription and past consumables";

@@ -11,7 +11,7 @@ import {
   subscription,
   type SignedRequest,
 } from "../purchases.ts";
-import { COINS, createWorld, type World } from "../world.ts";
+import { COINS, createMeteredWorld, type MeteredWorld } from "../metered-world.ts";
 
 /** Cost of storing, by the size of the request and by what is already stored. */
 export interface StoringResult {
@@ -53,7 +53,7 @@ interface Call {
   readonly account: string;
 }
 
-const send = (world: World, { endpoint, request, account }: Call): Promise<unknown> => {
+const send = (world: MeteredWorld, { endpoint, request, account }: Call): Promise<unknown> => {
   const body = { ...request, applicationAccountIdentifier: account };
   return endpoint === "link"
     ? linkIosStoreCustomer(world.customers, world.application.identifier, body)
@@ -62,7 +62,7 @@ const send = (world: World, { endpoint, request, account }: Call): Promise<unkno
 
 type Sample = Pick<StoringRow, "requests" | "readUnits" | "writeUnits" | "milliseconds" | "restPart">;
 
-const measure = async (world: World, call: Call): Promise<Sample> => {
+const measure = async (world: MeteredWorld, call: Call): Promise<Sample> => {
   world.meter.take();
   world.verifying.take();
   const start = performance.now();
@@ -104,7 +104,7 @@ const rowOf = (
 
 const KINDS = { "separate purchases": separatePurchases, "renewals of one subscription": renewals } as const;
 
-const bySize = async (world: World): Promise<StoringRow[]> => {
+const bySize = async (world: MeteredWorld): Promise<StoringRow[]> => {
   const rows: StoringRow[] = [];
   for (const [kind, transactionsOf] of Object.entries(KINDS))
     for (const endpoint of ["synchronize", "link"] as const)
@@ -125,7 +125,7 @@ const bySize = async (world: World): Promise<StoringRow[]> => {
 };
 
 /** One new purchase of customers with longer and longer histories. */
-const byStored = async (world: World): Promise<StoringRow[]> => {
+const byStored = async (world: MeteredWorld): Promise<StoringRow[]> => {
   const rows: StoringRow[] = [];
   const pasts = {
     "past consumables, which grant nothing": () =>
@@ -156,7 +156,7 @@ const byStored = async (world: World): Promise<StoringRow[]> => {
 };
 
 export const measureStoring = async (): Promise<StoringResult> => {
-  const world = await createWorld();
+  const world = await createMeteredWorld();
   try {
     // Warms up every kind of request, first and replayed: cold starts have their own section.
     for (let time = 0; time < 40; time += 1)

@@ -4,7 +4,7 @@ import type { Store } from "../../lib/contract/schemas.ts";
 import { median, quantile } from "../measure.ts";
 import type { Consumption } from "../meter.ts";
 import { buyOnAndroid, linkOnAndroid, linkOnIos, postTo } from "../service.ts";
-import { createToldWorld, type ToldWorld } from "../telling/told-world.ts";
+import { createToldSubscribers, type ToldSubscribers } from "../telling/told-subscribers.ts";
 import { startToldService, type ToldService } from "../telling/told-service.ts";
 
 /** Cost of telling a change, time until it is told, and a burst of changes. */
@@ -55,7 +55,7 @@ const BURST = 10_000;
 const LINKS_AT_ONCE = 20;
 const INVOCATION_MILLISECONDS = 110_000;
 
-const taken = ({ world }: ToldWorld): Consumption => {
+const taken = ({ world }: ToldSubscribers): Consumption => {
   const { milliseconds: _, ...consumption } = world.meter.take();
   return consumption;
 };
@@ -79,7 +79,7 @@ export const rowOf = async (
   changes = CHANGES,
   together = TOGETHER,
 ): Promise<TellingRow> => {
-  const told = await createToldWorld(destinations, keepsChanges);
+  const told = await createToldSubscribers(destinations, keepsChanges);
   const settle = async (): Promise<void> => {
     await told.tell();
     await told.deliver();
@@ -129,7 +129,7 @@ export const rowOf = async (
 
 /** Runs that find nothing to do. */
 export const idleOf = async (): Promise<TellingParts<Consumption>> => {
-  const told = await createToldWorld(1, false);
+  const told = await createToldSubscribers(1, false);
   try {
     await told.tell();
     await told.deliver();
@@ -151,7 +151,7 @@ const untilDone = async (run: (until: number) => Promise<{ readonly oldest: numb
 };
 
 const measureBurst = async (accounts: number): Promise<Burst> => {
-  const told = await createToldWorld(1, false);
+  const told = await createToldSubscribers(1, false);
   try {
     let left = accounts;
     const link = async (): Promise<void> => {

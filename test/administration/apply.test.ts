@@ -1,22 +1,17 @@
 import { storesOf, type Application } from "../../lib/applications/application.ts";
 import { applyManifest, type ApplicationStore, type SaveOutcome } from "../../lib/administration/apply.ts";
 import { differenceOf } from "../../lib/administration/difference.ts";
-import { readManifest, type Manifest } from "../../lib/administration/manifest.ts";
+import type { Manifest } from "../../lib/administration/manifest.ts";
 import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
+import { manifestFrom } from "../../testing/application.ts";
 
 const NEW = applicationId("0198c0de-0000-7000-8000-000000000000");
 const A = applicationId("0198c0de-0000-7000-8000-00000000000a");
 const B = applicationId("0198c0de-0000-7000-8000-00000000000b");
 
-const aManifest = (text: string): Manifest => {
-  const reading = readManifest(text);
-  if (reading.outcome === "invalid") throw new Error(JSON.stringify(reading.problems));
-  return reading.manifest;
-};
-
 /** A manifest with bundles. */
 const withBundles = (identifier: ApplicationId | null, ...bundles: string[]): Manifest => ({
-  ...aManifest(
+  ...manifestFrom(
     `application: { name: A }\nstores: { ios-store: [${bundles
       .map((bundle) => `{ bundleIdentifier: ${bundle}, appAppleIdentifier: 1 }`)
       .join(", ")}] }`,
@@ -47,33 +42,33 @@ const inMemory = (applications: readonly Application[], meanwhile: SaveOutcome[]
   return { store, stored };
 };
 
-const anApplication = (identifier: ApplicationId, ...bundles: string[]): Application => ({
+const having = (identifier: ApplicationId, ...bundles: string[]): Application => ({
   ...withBundles(null, ...bundles),
   identifier,
 });
 
 describe("a manifest is applied to", () => {
   test.each<[string, Manifest, Application[], ApplicationId, boolean]>([
-    ["the application it names", withBundles(A, "a.b"), [anApplication(A)], A, false],
+    ["the application it names", withBundles(A, "a.b"), [having(A)], A, false],
     ["a new application under the identifier it names", withBundles(A, "a.b"), [], A, true],
     [
       "a new application when no application has its bundles",
       withBundles(null, "a.b"),
-      [anApplication(A, "x.y")],
+      [having(A, "x.y")],
       NEW,
       true,
     ],
     [
       "the application that has all its bundles",
       withBundles(null, "a.b"),
-      [anApplication(A, "a.b", "c.d")],
+      [having(A, "a.b", "c.d")],
       A,
       false,
     ],
     [
       "the application that has some of its bundles",
       withBundles(null, "a.b", "c.d"),
-      [anApplication(A, "a.b")],
+      [having(A, "a.b")],
       A,
       false,
     ],
@@ -90,7 +85,7 @@ describe("a manifest is refused and nothing is written when", () => {
     [
       "another application has its bundle",
       withBundles(A, "a.b", "c.d"),
-      [anApplication(B, "c.d")],
+      [having(B, "c.d")],
       {
         outcome: "registered_elsewhere",
         registrations: [{ store: "ios-store", bundleOrPackage: "c.d", application: B }],
@@ -99,7 +94,7 @@ describe("a manifest is refused and nothing is written when", () => {
     [
       "it names no application and its bundles belong to several",
       withBundles(null, "a.b", "c.d"),
-      [anApplication(A, "a.b"), anApplication(B, "c.d")],
+      [having(A, "a.b"), having(B, "c.d")],
       { outcome: "registered_to_several" },
     ],
     ["nothing in it identifies an application", withBundles(null), [], { outcome: "nothing_names_it" }],
@@ -129,7 +124,7 @@ test.each([
 });
 
 test("a manifest without an identifier that has another application's bundle is refused, whatever its name", async () => {
-  const { store, stored } = inMemory([anApplication(A, "a.b")]);
+  const { store, stored } = inMemory([having(A, "a.b")]);
   const copied = { ...withBundles(null, "a.b"), name: "Another" };
   expect(await applyManifest(copied, NEW, store)).toMatchObject({ outcome: "registered_elsewhere" });
   expect(stored.get(A)?.version).toBe(1);
@@ -144,7 +139,7 @@ test("a save that can never succeed is not retried", async () => {
 
 describe("the difference", () => {
   const application = (text: string): Application => ({
-    ...aManifest(`application: { name: A }\n${text}`),
+    ...manifestFrom(`application: { name: A }\n${text}`),
     identifier: A,
   });
   const full = application(`

@@ -3,31 +3,17 @@ import type { Application, IosStoreConfiguration } from "../../lib/applications/
 import type { StoredPurchase } from "../../lib/customers/records.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { nextRefresh, refreshReasonAt } from "../../lib/freshness/refresh-times.ts";
-import { applicationId, customerId, purchaseKey } from "../../lib/identifiers.ts";
-import { aCatalog, aLine, aPurchase, aRenewal, DAY, NOW } from "../support/purchases.ts";
+import { customerId, purchaseKey } from "../../lib/identifiers.ts";
+import { aLine, aPurchase, aRenewal, DAY, NOW } from "../../testing/support/purchases.ts";
+import { anApplication } from "../../testing/support/application.ts";
+import { aBundle as anyBundle } from "../../testing/support/ios-store.ts";
 
 const KEY = { issuerIdentifier: "i", keyIdentifier: "k", secret: "s" };
 
-const aBundle = (bundle: Partial<IosStoreConfiguration> = {}): IosStoreConfiguration => ({
-  bundleIdentifier: "com.example.trails",
-  appAppleIdentifier: 1,
-  environments: ["production"],
-  xcodeCertificates: [],
-  serverApi: KEY,
-  ...bundle,
-});
+const aBundle = (bundle: Partial<IosStoreConfiguration> = {}): IosStoreConfiguration =>
+  anyBundle({ serverApi: KEY, ...bundle });
 
-const anApplication = (...iosStore: IosStoreConfiguration[]): Application => ({
-  identifier: applicationId("0198c0de-0000-7000-8000-000000000001"),
-  name: "Trails",
-  iosStore,
-  androidStore: [],
-  catalog: aCatalog(),
-  transfers: "refuse",
-  destinations: [],
-  keepsChanges: false,
-  renewalLeeway: 0,
-});
+const selling = (...iosStore: IosStoreConfiguration[]): Application => anApplication({ iosStore });
 
 const stored = (purchase: Purchase, more: Partial<StoredPurchase> = {}): StoredPurchase => ({
   purchase,
@@ -57,81 +43,81 @@ describe("a store is asked about a purchase next", () => {
       "at the time of its refresh, for the reason that its facts give",
       { outcome: "due", at: NOW + 20 * DAY + 5_000, because: "renewal" },
       stored(aPurchase(), { refreshAt: NOW + 20 * DAY + 5_000 }),
-      anApplication(aBundle()),
+      selling(aBundle()),
     ],
     [
       "at a time that a person gave",
       { outcome: "due", at: NOW, because: null },
       stored(aPurchase(), { refreshAt: NOW }),
-      anApplication(aBundle()),
+      selling(aBundle()),
     ],
     [
       "not without Apple's key, even if it is queued",
       none("no-key"),
       stored(aPurchase(), { refreshAt: NOW }),
-      anApplication(aBundle({ serverApi: null })),
+      selling(aBundle({ serverApi: null })),
     ],
     [
       "not by another bundle's key",
       none("no-key"),
       stored(aPurchase()),
-      anApplication(aBundle({ bundleIdentifier: "com.example.other" })),
+      selling(aBundle({ bundleIdentifier: "com.example.other" })),
     ],
     [
       "by the only key, where its bundle is not known",
       { outcome: "due", at: NOW, because: null },
       stored(aPurchase(), { refreshAt: NOW, bundleIdentifier: null }),
-      anApplication(aBundle(), aBundle({ bundleIdentifier: "com.example.other", serverApi: null })),
+      selling(aBundle(), aBundle({ bundleIdentifier: "com.example.other", serverApi: null })),
     ],
     [
       "not where its bundle is not known and several have a key",
       none("unknown-bundle"),
       stored(aPurchase(), { bundleIdentifier: null }),
-      anApplication(aBundle(), aBundle({ bundleIdentifier: "com.example.other" })),
+      selling(aBundle(), aBundle({ bundleIdentifier: "com.example.other" })),
     ],
     [
       "not in an environment that is not accepted",
       none("environment"),
       stored(aPurchase({ environment: "sandbox" })),
-      anApplication(aBundle()),
+      selling(aBundle()),
     ],
     [
       "not where it was made in Xcode",
       none("xcode"),
       stored(aPurchase({ environment: "xcode" })),
-      anApplication(aBundle()),
+      selling(aBundle()),
     ],
     [
       "not where only another purchase names it",
       none("mentioned"),
       stored(aPurchase({ lines: [], verifiedAt: 0 })),
-      anApplication(aBundle()),
+      selling(aBundle()),
     ],
-    ["not where it is over", none("over"), stored(aPurchase({ lines: [coins] })), anApplication(aBundle())],
+    ["not where it is over", none("over"), stored(aPurchase({ lines: [coins] })), selling(aBundle())],
     [
       "not until it is queued",
       none("not-queued"),
       stored(aPurchase({ lines: [lifetime] })),
-      anApplication(aBundle()),
+      selling(aBundle()),
     ],
     [
       "not as an Android one-time purchase that is paid",
       none("voided-list"),
       stored(android({ lines: [coins] })),
-      anApplication(),
+      selling(),
     ],
-    ["not where Google has dropped it", none("dropped"), stored(android({})), anApplication()],
+    ["not where Google has dropped it", none("dropped"), stored(android({})), selling()],
     [
       "not where another has replaced it",
       none("replaced"),
       stored(android({ replacedBy: purchaseKey("2") })),
-      anApplication(),
+      selling(),
     ],
     [
       "not where only another Android purchase names it",
       none("mentioned"),
       stored(android({ lines: [], verifiedAt: 0 })),
-      anApplication(),
+      selling(),
     ],
   ])("%s", (_, asking, purchase, application) => {
     expect(askingOf(application, purchase)).toEqual(asking);

@@ -1,38 +1,20 @@
 import { lostAccess } from "../../lib/administration/lost-access.ts";
 import type { Application } from "../../lib/applications/application.ts";
 import type { CatalogProduct } from "../../lib/entitlements/catalog.ts";
-import { applicationId } from "../../lib/identifiers.ts";
-import { aCatalog, aProduct, period } from "../support/purchases.ts";
+import { aCatalog, aProduct, period } from "../../testing/support/purchases.ts";
+import { anApplication, inBothStores } from "../../testing/support/application.ts";
 
 const premium = aProduct({ store: "android-store", productIdentifier: "premium", grants: ["premium"] });
 
-const selling = (products: CatalogProduct[], changes: Partial<Application> = {}): Application => ({
-  identifier: applicationId("00000000-0000-4000-8000-000000000001"),
-  name: "Trails",
-  iosStore: [
-    {
-      bundleIdentifier: "a.b",
-      appAppleIdentifier: 1,
-      environments: ["production", "sandbox"],
-      xcodeCertificates: ["aa"],
-      serverApi: null,
-    },
-  ],
-  androidStore: [
-    {
-      packageName: "a.c",
-      credential: { secret: "s" },
-      environments: ["production", "sandbox"],
-      notifications: null,
-    },
-  ],
-  catalog: aCatalog(products),
-  transfers: "refuse",
-  destinations: [],
-  keepsChanges: false,
-  renewalLeeway: 0,
-  ...changes,
-});
+const { iosStore, androidStore } = inBothStores("a.b");
+
+const selling = (products: CatalogProduct[], changes: Partial<Application> = {}): Application =>
+  anApplication({
+    iosStore: iosStore.map((bundle) => ({ ...bundle, xcodeCertificates: ["aa"] })),
+    androidStore: androidStore.map((android) => ({ ...android, packageName: "a.c" })),
+    catalog: aCatalog(products),
+    ...changes,
+  });
 
 const before = selling([premium]);
 const [ios] = before.iosStore;

@@ -1,33 +1,13 @@
 import type { Application } from "../../lib/applications/application.ts";
 import { createApplicationDirectory } from "../../lib/applications/directory.ts";
-import { catalogOf } from "../../lib/entitlements/catalog.ts";
 import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
+import { anApplication, inBothStores } from "../../testing/support/application.ts";
 
 const A = applicationId("0198c0de-0000-7000-8000-00000000000a");
 const B = applicationId("0198c0de-0000-7000-8000-00000000000b");
 
-const anApplication = (identifier: ApplicationId, ...names: string[]): Application => ({
-  identifier,
-  name: "A",
-  iosStore: names.map((bundleIdentifier) => ({
-    bundleIdentifier,
-    appAppleIdentifier: 1,
-    environments: ["production"],
-    xcodeCertificates: [],
-    serverApi: null,
-  })),
-  androidStore: names.map((packageName) => ({
-    packageName,
-    credential: { secret: "s" },
-    environments: ["production"],
-    notifications: null,
-  })),
-  catalog: catalogOf(new Map(), []),
-  transfers: "refuse",
-  destinations: [],
-  keepsChanges: false,
-  renewalLeeway: 0,
-});
+const having = (identifier: ApplicationId, ...names: string[]): Application =>
+  anApplication({ identifier, ...inBothStores(...names) });
 
 /** The same names are bundles and packages. */
 const setUp = (applications: Application[], names: Record<string, ApplicationId> = {}) => {
@@ -57,7 +37,7 @@ test.each([
   [59_999, 1],
   [60_000, 2],
 ])("an application that is requested again after %d ms is loaded %d times", async (later, loads) => {
-  const { world, directory } = setUp([anApplication(A)]);
+  const { world, directory } = setUp([having(A)]);
   await directory.byIdentifier(A);
   world.now = later;
   await directory.byIdentifier(A);
@@ -65,14 +45,14 @@ test.each([
 });
 
 test("concurrent requests share one load", async () => {
-  const { world, directory } = setUp([anApplication(A)]);
+  const { world, directory } = setUp([having(A)]);
   const found = await Promise.all([directory.byIdentifier(A), directory.byIdentifier(A)]);
   expect(found[0]).toBe(found[1]);
   expect(world.loads).toBe(1);
 });
 
 test("a failed load fails every waiting request and is not cached", async () => {
-  const { world, directory } = setUp([anApplication(A)]);
+  const { world, directory } = setUp([having(A)]);
   world.failure = new Error("throttled");
   const both = [directory.byIdentifier(A), directory.byIdentifier(A)];
   await expect(Promise.allSettled(both)).resolves.toMatchObject([
@@ -86,7 +66,7 @@ test("a failed load fails every waiting request and is not cached", async () => 
 test("an application that does not exist is looked up again on every request", async () => {
   const { world, directory } = setUp([]);
   await expect(directory.byIdentifier(A)).resolves.toBeNull();
-  world.applications.set(A, anApplication(A));
+  world.applications.set(A, having(A));
   await expect(directory.byIdentifier(A)).resolves.toMatchObject({ identifier: A });
 });
 
@@ -95,32 +75,32 @@ describe.each([
   ["package", "byPackage", "packages"],
 ] as const)("by %s", (_, by, registered) => {
   test("and by identifier share one load", async () => {
-    const { world, directory } = setUp([anApplication(A, "com.a")], { "com.a": A });
+    const { world, directory } = setUp([having(A, "com.a")], { "com.a": A });
     await expect(directory[by]("com.a")).resolves.toMatchObject({ identifier: A });
     await directory.byIdentifier(A);
     expect(world.loads).toBe(1);
   });
 
   test("one of no application is null", async () => {
-    const { directory } = setUp([anApplication(A, "com.a")], { "com.a": A });
+    const { directory } = setUp([having(A, "com.a")], { "com.a": A });
     await expect(directory[by]("com.b")).resolves.toBeNull();
   });
 
   test("a new one of an application already loaded is found at once", async () => {
-    const { world, directory } = setUp([anApplication(A, "com.a")], { "com.a": A });
+    const { world, directory } = setUp([having(A, "com.a")], { "com.a": A });
     await directory.byIdentifier(A);
-    world.applications.set(A, anApplication(A, "com.a", "com.b"));
+    world.applications.set(A, having(A, "com.a", "com.b"));
     world[registered].set("com.b", A);
     await expect(directory[by]("com.b")).resolves.toMatchObject({ iosStore: { length: 2 } });
   });
 
   test("one that moved is no longer found in its former application once that application is reloaded", async () => {
-    const { world, directory } = setUp([anApplication(A, "com.a"), anApplication(B)], { "com.a": A });
+    const { world, directory } = setUp([having(A, "com.a"), having(B)], { "com.a": A });
     world.now = 1;
     await directory.byIdentifier(A);
     world.now = 50_000;
     await directory[by]("com.a");
-    world.applications.set(A, anApplication(A)).set(B, anApplication(B, "com.a"));
+    world.applications.set(A, having(A)).set(B, having(B, "com.a"));
     world[registered].set("com.a", B);
     world.now = 60_001;
     await expect(directory[by]("com.a")).resolves.toMatchObject({ identifier: B });
@@ -131,7 +111,7 @@ test("the cache is bounded: the oldest application is evicted", async () => {
   const many = Array.from({ length: 300 }, (_, index) =>
     applicationId(`0198c0de-0000-7000-8000-${String(index).padStart(12, "0")}`),
   );
-  const { world, directory } = setUp(many.map((identifier) => anApplication(identifier)));
+  const { world, directory } = setUp(many.map((identifier) => having(identifier)));
   for (const identifier of many) await directory.byIdentifier(identifier);
   await directory.byIdentifier(many[299] ?? A);
   expect(world.loads).toBe(300);

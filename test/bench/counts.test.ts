@@ -17,7 +17,7 @@ import {
   signedRequest,
 } from "../../bench/purchases.ts";
 import { sample } from "../../bench/sections/notifications.ts";
-import { COINS, createWorld, type World } from "../../bench/world.ts";
+import { COINS, createMeteredWorld, type MeteredWorld } from "../../bench/metered-world.ts";
 import { endpoint } from "../../functions/http/endpoint.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { linkIosStoreCustomer } from "../../lib/customers/link-ios-store-customer.ts";
@@ -33,8 +33,8 @@ import { readAssembly, Template } from "../../local/template.ts";
 import type { SandboxTransaction } from "../../sandbox/ios-store/app-store.ts";
 import { fingerprintOf } from "../../sandbox/ios-store/signing.ts";
 import { apiGatewayEvent } from "../../testing/index.ts";
-import { assemblyFolder, SERVICE_APP } from "../support/local-gateway.ts";
-import { watchChecks } from "../support/signature-checks.ts";
+import { assemblyFolder, SERVICE_APP } from "../../testing/support/local-gateway.ts";
+import { watchChecks } from "../../testing/support/signature-checks.ts";
 
 /** Counts that are the same on every machine. `npm run bench` measures times; no test asserts them. */
 
@@ -77,9 +77,9 @@ describe("signature checks", () => {
 });
 
 describe("requests and capacity units", () => {
-  let world: World;
+  let world: MeteredWorld;
   beforeAll(async () => {
-    world = await createWorld();
+    world = await createMeteredWorld();
   });
   afterAll(() => world.remove());
 
@@ -144,9 +144,9 @@ describe("requests and capacity units", () => {
 });
 
 describe("renewal infos", () => {
-  let world: World;
+  let world: MeteredWorld;
   beforeAll(async () => {
-    world = await createWorld();
+    world = await createMeteredWorld();
   });
   afterAll(() => world.remove());
 
@@ -175,9 +175,9 @@ describe("renewal infos", () => {
 });
 
 describe("a notification of a linked subscription that renewed", () => {
-  let world: World;
+  let world: MeteredWorld;
   beforeAll(async () => {
-    world = await createWorld();
+    world = await createMeteredWorld();
   });
   afterAll(() => world.remove());
 
@@ -221,9 +221,9 @@ describe("a notification of a linked subscription that renewed", () => {
 
 describe("a hostile body", () => {
   const TRANSACTIONS = 1000;
-  let world: World;
+  let world: MeteredWorld;
   beforeAll(async () => {
-    world = await createWorld();
+    world = await createMeteredWorld();
     jest.spyOn(process.stdout, "write").mockReturnValue(true);
     for (const level of ["info", "log"] as const) jest.spyOn(console, level).mockReturnValue();
   });

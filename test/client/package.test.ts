@@ -16,7 +16,7 @@ import { promisify } from "node:util";
 import { pack } from "../../client/build.ts";
 import { createEntitlementsClient, signMessage, type Message } from "../../client/source/index.ts";
 import type { SandboxTransaction } from "../../sandbox/ios-store/app-store.ts";
-import { startTestService, type TestApplication, type TestService } from "../support/service.ts";
+import { startTestService, type TestApplication, type TestService } from "../../testing/support/service.ts";
 
 const NAME = "customer-entitlements-client";
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;

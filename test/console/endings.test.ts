@@ -5,7 +5,16 @@ import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { customerId, purchaseKey } from "../../lib/identifiers.ts";
 import { endingsOf } from "../../operator/console/endings.ts";
-import { aCatalog, aLine, aProduct, aPurchase, aRenewal, DAY, NOW, period } from "../support/purchases.ts";
+import {
+  aCatalog,
+  aLine,
+  aProduct,
+  aPurchase,
+  aRenewal,
+  DAY,
+  NOW,
+  period,
+} from "../../testing/support/purchases.ts";
 
 const TERMS: Terms = {
   catalog: aCatalog([

@@ -7,8 +7,8 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { DEMO } from "../../local/demo.ts";
 import { connect } from "../../operator/connection.ts";
 import { serveConsole } from "../../operator/console/serve.ts";
-import { startBrowser } from "../support/browser.ts";
-import { startWholeService, type WholeService } from "../support/local-gateway.ts";
+import { startBrowser } from "./browser.ts";
+import { startWholeService, type WholeService } from "../../testing/support/local-gateway.ts";
 
 /** The console of a local run, in a real browser. Where none starts, each test says so and passes. */
 

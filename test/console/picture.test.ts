@@ -5,7 +5,7 @@ import { referenceText, type Purchase } from "../../lib/entitlements/purchase.ts
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { customerId } from "../../lib/identifiers.ts";
 import { pictureOf } from "../../operator/console/picture.ts";
-import { aCatalog, aLine, aPurchase, aRenewal, DAY, NOW } from "../support/purchases.ts";
+import { aCatalog, aLine, aPurchase, aRenewal, DAY, NOW } from "../../testing/support/purchases.ts";
 
 const aCustomer = (purchases: readonly Purchase[]): ReportedCustomer => ({
   customerIdentifier: customerId("0198c0de-0000-7000-8000-0000000000cc"),

@@ -4,8 +4,8 @@ import { connect as connectTo } from "node:net";
 import { connect } from "../../operator/connection.ts";
 import { serveConsole, type ServedConsole } from "../../operator/console/serve.ts";
 import { runOperator } from "../../operator/program.ts";
-import { DAY } from "../support/purchases.ts";
-import { startTestService, type TestApplication, type TestService } from "../support/service.ts";
+import { DAY } from "../../testing/support/purchases.ts";
+import { startTestService, type TestApplication, type TestService } from "../../testing/support/service.ts";
 
 /** The console of a deployed table, over HTTP. */
 

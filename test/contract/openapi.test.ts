@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { endpoints, type Endpoint } from "../../lib/contract/endpoints.ts";
 import { ERRORS } from "../../lib/contract/errors.ts";
 import { openApiDocument } from "../../lib/contract/openapi.ts";
-import { disagreements, undocumented, undocumentedMessage } from "../support/openapi.ts";
+import { disagreements, undocumented, undocumentedMessage } from "../../testing/support/openapi.ts";
 
 interface Content {
   readonly schema: object;

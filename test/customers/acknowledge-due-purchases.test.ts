@@ -1,5 +1,4 @@
 import { PutCommand } from "@aws-sdk/lib-dynamodb";
-import { v7 as uuid } from "uuid";
 import type { Application } from "../../lib/applications/application.ts";
 import {
   acknowledgeDuePurchases,
@@ -10,10 +9,8 @@ import {
   type AndroidStoreLinking,
 } from "../../lib/customers/link-android-store-customer.ts";
 import { sourceOf, storeAndroidStorePurchase } from "../../lib/customers/store-android-store-purchase.ts";
-import { applicationId } from "../../lib/identifiers.ts";
 import { createAcknowledgementQueue } from "../../lib/table/acknowledgements.ts";
 import { ACKNOWLEDGEMENT_SHARDS, acknowledgementPartition } from "../../lib/table/keys.ts";
-import { createCustomerTable } from "../../lib/table/customers.ts";
 import { createRefreshQueue } from "../../lib/table/refreshes.ts";
 import {
   aGoogleError,
@@ -22,10 +19,11 @@ import {
   PACKAGE_NAME,
   startAndroidStore,
   type LocalAndroidStore,
-} from "../support/android-store.ts";
-import { aCatalog, aProduct } from "../support/purchases.ts";
-import { factStoreOn } from "../support/fact-store.ts";
-import { createTestTable, waitingIn, type TestTable } from "../support/table.ts";
+} from "../../testing/support/android-store.ts";
+import { aCatalog, aProduct } from "../../testing/support/purchases.ts";
+import { createTestTable, waitingIn, type TestTable } from "../../testing/support/table.ts";
+import { anApplication } from "../../testing/support/application.ts";
+import { createWorld } from "../../testing/support/world.ts";
 
 const FAILURE = { status: 500 };
 /** Report of a run that found nothing due. */
@@ -42,30 +40,25 @@ afterEach(async () => {
 
 /** An application; the test chooses the moments at which its purchases are linked and acknowledged. */
 const aWorld = (transfers: Application["transfers"] = "refuse") => {
-  const application: Application = {
-    identifier: applicationId(uuid()),
-    name: "Trails",
-    iosStore: [],
-    androidStore: [{ ...local.androidPackage, environments: ["production", "sandbox"], notifications: null }],
-    catalog: aCatalog([aProduct({ store: "android-store", productIdentifier: "premium" })]),
-    transfers,
-    destinations: [],
-    keepsChanges: false,
-    renewalLeeway: 0,
-  };
-  const directory: AcknowledgementRun["directory"] = {
-    byIdentifier: (identifier) => Promise.resolve(identifier === application.identifier ? application : null),
-    byBundle: () => Promise.resolve(null),
-    byPackage: () => Promise.resolve(null),
-  };
+  const world = createWorld(table, {
+    application: anApplication({
+      androidStore: [
+        { ...local.androidPackage, environments: ["production", "sandbox"], notifications: null },
+      ],
+      catalog: aCatalog([aProduct({ store: "android-store", productIdentifier: "premium" })]),
+      transfers,
+    }),
+    pause: () => Promise.resolve(),
+  });
+  const { application, directory } = world;
   const queue = createAcknowledgementQueue(table);
   const failures: unknown[] = [];
   const at = (moment: number) => {
     const androidStore = local.store({ now: () => moment });
     const now = () => moment;
-    const pause = () => Promise.resolve();
+    const { factStore } = world.at(moment);
     const linking: AndroidStoreLinking = {
-      ...factStoreOn(table, now),
+      ...factStore,
       directory,
       androidStore,
       acknowledgements: queue,
@@ -109,7 +102,7 @@ const aWorld = (transfers: Application["transfers"] = "refuse") => {
             androidStore,
             queue: waiting,
             refreshes: createRefreshQueue(table),
-            table: createCustomerTable(table, pause),
+            table: factStore.table,
             now,
             onFailure: (error) => failures.push(error),
           },

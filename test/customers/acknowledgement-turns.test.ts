@@ -1,4 +1,3 @@
-import type { Application } from "../../lib/applications/application.ts";
 import {
   acknowledgeDuePurchases,
   type AcknowledgementReport,
@@ -8,8 +7,9 @@ import type { DueAcknowledgement } from "../../lib/customers/records.ts";
 import { HOUR, MINUTE } from "../../lib/duration.ts";
 import { keepingSome } from "../../lib/in-turns.ts";
 import { customerId, purchaseKey } from "../../lib/identifiers.ts";
-import { aCatalog, aLine, aPurchase, DAY, NOW } from "../support/purchases.ts";
+import { aCatalog, aLine, aPurchase, DAY, NOW } from "../../testing/support/purchases.ts";
 import { aCustomer, APPLICATION, knownFacts, LINK, stored } from "./planning.ts";
+import { anApplication, directoryOf } from "../../testing/support/application.ts";
 
 /** Time that a run has for its tries, and what a read of the table and a call of the store take of it. */
 const RUN = 35_000;
@@ -52,10 +52,8 @@ const aQueue = (...bursts: readonly (readonly [count: number, kind: Kind, packag
   const asked: string[] = [];
   const failures: unknown[] = [];
   const names = [...new Set(bursts.map(([, , packageName]) => packageName))];
-  const application: Application = {
+  const application = anApplication({
     identifier: APPLICATION,
-    name: "Trails",
-    iosStore: [],
     androidStore: names.map((packageName) => ({
       packageName,
       credential: { secret: "secret" },
@@ -63,19 +61,11 @@ const aQueue = (...bursts: readonly (readonly [count: number, kind: Kind, packag
       notifications: null,
     })),
     catalog: aCatalog([]),
-    transfers: "refuse",
-    destinations: [],
-    keepsChanges: false,
-    renewalLeeway: 0,
-  };
+  });
   const purchaseOf = (key: string) =>
     aPurchase({ store: "android-store", key: purchaseKey(key), lines: [aLine({ willRenew: true })] });
   const run: AcknowledgementRun = {
-    directory: {
-      byIdentifier: () => Promise.resolve(application),
-      byBundle: () => Promise.resolve(null),
-      byPackage: () => Promise.resolve(null),
-    },
+    directory: directoryOf(application),
     androidStore: {
       lookUp: ({ packageName }, { purchaseToken }) => {
         asked.push(purchaseToken);

@@ -1,10 +1,8 @@
-import type { Application } from "../../lib/applications/application.ts";
 import { linkIosStoreCustomer } from "../../lib/customers/link-ios-store-customer.ts";
 import { synchronizeIosStorePurchases } from "../../lib/customers/synchronize-ios-store-purchases.ts";
-import { applicationId } from "../../lib/identifiers.ts";
 import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 import { fingerprintOf, makeChain, signJws } from "../../sandbox/ios-store/signing.ts";
-import { assertInvariants } from "../support/invariants.ts";
+import { assertInvariants } from "../../testing/support/invariants.ts";
 import {
   aBundle,
   ACCOUNT,
@@ -12,11 +10,11 @@ import {
   aRenewalInfo,
   aTransaction,
   type Payload,
-} from "../support/ios-store.ts";
-import { aCatalog, aProduct, NOW } from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
-import { aName } from "./refreshing.ts";
-import { createWorld } from "./world.ts";
+} from "../../testing/support/ios-store.ts";
+import { aCatalog, aProduct, NOW } from "../../testing/support/purchases.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table.ts";
+import { createWorld } from "../../testing/support/world.ts";
+import { anApplication } from "../../testing/support/application.ts";
 
 const OTHER = "704000000000002";
 const PRODUCT = "com.example.trails.premium.monthly";
@@ -42,17 +40,14 @@ interface Sent {
 
 /** An application of one bundle that is sent requests; each answers with the customer, or with the error. */
 const anApp = () => {
-  const world = createWorld(table);
-  const application: Application = {
-    ...world.application,
-    identifier: applicationId(aName()),
+  const application = anApplication({
     iosStore: [aBundle()],
     catalog: aCatalog([aProduct({ productIdentifier: PRODUCT })]),
-  };
-  const found = () => Promise.resolve(application);
+  });
+  const world = createWorld(table, { application });
   const customers = {
     ...world.factStore,
-    directory: { byIdentifier: found, byBundle: found, byPackage: found },
+    directory: world.directory,
     verifier: createIosStoreVerifier(),
     trustedRoots: new Set([fingerprintOf(chain.root)]),
   };

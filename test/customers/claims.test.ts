@@ -1,7 +1,7 @@
 import type { Environment } from "../../lib/contract/schemas.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
-import { assertInvariants } from "../support/invariants.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
+import { assertInvariants } from "../../testing/support/invariants.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table.ts";
 import {
   byClient,
   byCredential,
@@ -11,7 +11,7 @@ import {
   refusal,
   requests,
   type World,
-} from "./world.ts";
+} from "../../testing/support/world.ts";
 
 let table: TestTable;
 beforeAll(async () => {

@@ -10,9 +10,8 @@ import type { FactsOrigin } from "../../lib/freshness/refresh.ts";
 import { accountId, customerId } from "../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
 import { bury } from "../../lib/table/burial.ts";
-import { keyedHash } from "../support/keyed-hash.ts";
 import { operationsOn } from "../../operator/composition.ts";
-import { assertInvariants } from "../support/invariants.ts";
+import { assertInvariants } from "../../testing/support/invariants.ts";
 import {
   aCatalog,
   aLine,
@@ -23,8 +22,8 @@ import {
   DAY,
   NOW,
   proven,
-} from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
+} from "../../testing/support/purchases.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table.ts";
 import { fromApple, queuedOf } from "./refreshing.ts";
 import {
   android,
@@ -32,14 +31,15 @@ import {
   byCredential,
   createWorld,
   device,
+  type GivenFacts,
+  keyedHash,
   meetingAWriteAt,
   owned,
   refunded,
   refusal,
   replacing,
-  type GivenFacts,
   type World,
-} from "./world.ts";
+} from "../../testing/support/world.ts";
 
 let table: TestTable;
 beforeAll(async () => {

@@ -1,13 +1,15 @@
 import { v7 as uuid } from "uuid";
-import type { Application, ApplicationDirectory } from "../../lib/applications/application.ts";
+import type { Application } from "../../lib/applications/application.ts";
 import { createNotificationLog } from "../../lib/customers/notification-log.ts";
 import { storesInEnvironments, type StoreInEnvironment } from "../../lib/customers/store-in-environment.ts";
 import type { Environment } from "../../lib/contract/schemas.ts";
 import { watchNotifications } from "../../lib/customers/watch-notifications.ts";
 import { applicationId } from "../../lib/identifiers.ts";
 import { createNotificationTimes } from "../../lib/table/notification-times.ts";
-import { aCatalog, DAY, NOW } from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
+import { DAY, NOW } from "../../testing/support/purchases.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table.ts";
+import { anApplication, directoryOf } from "../../testing/support/application.ts";
+import { aBundle as anyBundle } from "../../testing/support/ios-store.ts";
 
 const MINUTE = 60_000;
 
@@ -125,29 +127,13 @@ describe("the last notification of a bundle or package", () => {
   });
 });
 
-const anApplication = (changes: Partial<Application> = {}): Application => ({
-  identifier: applicationId(uuid()),
-  name: "Trails",
-  iosStore: [aBundle(["production", "sandbox"])],
-  androidStore: [],
-  catalog: aCatalog(),
-  transfers: "refuse",
-  destinations: [],
-  keepsChanges: false,
-  renewalLeeway: 0,
-  ...changes,
-});
+const aNotifiedApplication = (changes: Partial<Application> = {}): Application =>
+  anApplication({ iosStore: [aBundle(["production", "sandbox"])], ...changes });
 
-const aBundle = (environments: readonly Environment[]): Application["iosStore"][number] => ({
-  bundleIdentifier: "com.example.trails",
-  appAppleIdentifier: 1,
-  environments,
-  xcodeCertificates: [],
-  serverApi: null,
-});
+const aBundle = (environments: readonly Environment[]) => anyBundle({ environments });
 
 test("notifications are of each accepted environment of a bundle but Xcode's, and of a package as a whole", () => {
-  const application = anApplication({
+  const application = aNotifiedApplication({
     iosStore: [aBundle(["production", "sandbox", "xcode"])],
     androidStore: [
       {
@@ -174,12 +160,7 @@ describe("silence", () => {
   ) => {
     const signedAt = NOW - silence;
     const last = { ...aStore(), application: application.identifier, environment, signedAt };
-    const directory: ApplicationDirectory = {
-      byIdentifier: (identifier) =>
-        Promise.resolve(isThere && identifier === application.identifier ? application : null),
-      byBundle: () => Promise.resolve(null),
-      byPackage: () => Promise.resolve(null),
-    };
+    const directory = isThere ? directoryOf(application) : directoryOf();
     const silent = await watchNotifications({
       // Something else was heard of a moment ago.
       times: { all: () => Promise.resolve([{ ...last, environment: "sandbox", signedAt: NOW }, last]) },
@@ -196,15 +177,15 @@ describe("silence", () => {
     ["30 days", 30 * DAY, 1],
     ["longer, so that nobody expects any more", 30 * DAY + 1, 0],
   ])("of %s", async (_, silence, count) => {
-    expect(await silentOf(silence, anApplication())).toBe(count);
+    expect(await silentOf(silence, aNotifiedApplication())).toBe(count);
   });
   test("of the sandbox is no silence", async () => {
-    expect(await silentOf(2 * DAY, anApplication(), { environment: "sandbox" })).toBe(0);
+    expect(await silentOf(2 * DAY, aNotifiedApplication(), { environment: "sandbox" })).toBe(0);
   });
   test("of a bundle that was removed or takes the sandbox alone, or of an application that is gone, is no silence", async () => {
-    expect(await silentOf(2 * DAY, anApplication({ iosStore: [] }))).toBe(0);
-    expect(await silentOf(2 * DAY, anApplication({ iosStore: [aBundle(["sandbox"])] }))).toBe(0);
-    expect(await silentOf(2 * DAY, anApplication(), { isThere: false })).toBe(0);
+    expect(await silentOf(2 * DAY, aNotifiedApplication({ iosStore: [] }))).toBe(0);
+    expect(await silentOf(2 * DAY, aNotifiedApplication({ iosStore: [aBundle(["sandbox"])] }))).toBe(0);
+    expect(await silentOf(2 * DAY, aNotifiedApplication(), { isThere: false })).toBe(0);
   });
   test("is read with one Query, however many applications there are", async () => {
     const own = await createTestTable();

@@ -7,7 +7,15 @@ import {
 import { NEWEST_HELD_PER_PRODUCT } from "../../lib/entitlements/holdings.ts";
 import { mentionedPurchase, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { accountId, customerId, purchaseKey } from "../../lib/identifiers.ts";
-import { aCatalog, aLine, anAcknowledgement, aProduct, aPurchase, DAY, NOW } from "../support/purchases.ts";
+import {
+  aCatalog,
+  aLine,
+  anAcknowledgement,
+  aProduct,
+  aPurchase,
+  DAY,
+  NOW,
+} from "../../testing/support/purchases.ts";
 import {
   aCustomer,
   android,
@@ -21,6 +29,7 @@ import {
   stored,
   type Given,
 } from "./planning.ts";
+import { anApplication } from "../../testing/support/application.ts";
 
 describe("a new customer", () => {
   test("gets an identifier, the purchase and the identity", () => {
@@ -182,17 +191,7 @@ describe("the holdings that owners would have with a request's purchases", () =>
 
 test("a request's facts give no erased identity or purchase back unless the request decides so", () => {
   const input = inputOf(
-    {
-      identifier: APPLICATION,
-      name: "Trails",
-      iosStore: [],
-      androidStore: [],
-      catalog: aCatalog(),
-      transfers: "refuse",
-      destinations: [],
-      keepsChanges: false,
-      renewalLeeway: 0,
-    },
+    anApplication({ identifier: APPLICATION }),
     { environment: "production", acknowledgementDue: null, origin: null },
     knownFacts([]),
     NOW,

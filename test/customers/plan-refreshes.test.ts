@@ -8,7 +8,7 @@ import {
 import type { Instant } from "../../lib/entitlements/time.ts";
 import type { FactsOrigin, RefreshSource } from "../../lib/freshness/refresh.ts";
 import { purchaseKey } from "../../lib/identifiers.ts";
-import { aLine, aPurchase, aRenewal, DAY, NOW } from "../support/purchases.ts";
+import { aLine, aPurchase, aRenewal, DAY, NOW } from "../../testing/support/purchases.ts";
 import { aCustomer, android, plan, stored } from "./planning.ts";
 
 const HOUR = 3600_000;

@@ -4,7 +4,7 @@ import type { Link, StoredCustomer, StoredPurchase } from "../../lib/customers/r
 import type { IdentityReference } from "../../lib/entitlements/proven-purchase.ts";
 import { referenceText, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { accountId, applicationId, customerId } from "../../lib/identifiers.ts";
-import { aCatalog, aLine, aPurchase, DAY, NOW } from "../support/purchases.ts";
+import { aCatalog, aLine, aPurchase, DAY, NOW } from "../../testing/support/purchases.ts";
 
 export const APPLICATION = applicationId("application");
 export const NEW = customerId("new");

@@ -1,4 +1,3 @@
-import { v7 as uuid } from "uuid";
 import type { AndroidStoreConfiguration, Application } from "../../lib/applications/application.ts";
 import type { Destination } from "../../lib/applications/destination.ts";
 import { storeRequest } from "../../lib/contract/schemas.ts";
@@ -8,7 +7,7 @@ import {
   receiveAndroidStoreNotification,
   type AndroidStoreReception,
 } from "../../lib/customers/receive-android-store-notification.ts";
-import { accountId, applicationId, customerId } from "../../lib/identifiers.ts";
+import { accountId, customerId } from "../../lib/identifiers.ts";
 import { createPushTokenVerifier } from "../../lib/stores/android-store/push-token.ts";
 import { createAcknowledgementQueue } from "../../lib/table/acknowledgements.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
@@ -23,8 +22,8 @@ import {
   PACKAGE_NAME,
   startAndroidStore,
   type LocalAndroidStore,
-} from "../support/android-store.ts";
-import { aCatalog, aProduct } from "../support/purchases.ts";
+} from "../../testing/support/android-store.ts";
+import { aCatalog, aProduct } from "../../testing/support/purchases.ts";
 import {
   AUDIENCE,
   makePushKey,
@@ -32,12 +31,12 @@ import {
   startKeyServer,
   type KeyServer,
   type PushKey,
-} from "../support/push-tokens.ts";
+} from "../../testing/support/push-tokens.ts";
 import { refreshAndroidStorePurchase } from "../../lib/customers/refresh-android-store-purchase.ts";
 import { createRefreshQueue } from "../../lib/table/refreshes.ts";
-import { factStoreOn } from "../support/fact-store.ts";
-import { createTestTable, waitingIn, type TestTable } from "../support/table.ts";
-import { createWorld, refusal, requests } from "./world.ts";
+import { createTestTable, waitingIn, type TestTable } from "../../testing/support/table.ts";
+import { createWorld, refusal, requests } from "../../testing/support/world.ts";
+import { anApplication, directoryOf } from "../../testing/support/application.ts";
 
 const ADDRESS = "https://here.example.com/live/v1/notifications/android-store";
 const OTHER_PACKAGE = "com.example.other";
@@ -71,44 +70,35 @@ const aWorld = (
   changes: Partial<AndroidStoreConfiguration> = {},
   destinations: readonly Destination[] = [],
 ) => {
-  const applicationWith = (packageName: string): Application => ({
-    identifier: applicationId(uuid()),
-    name: "Trails",
-    iosStore: [],
-    androidStore: [
-      {
-        ...local.androidPackage,
-        packageName,
-        environments: ["production", "sandbox"],
-        notifications: { serviceAccount: SERVICE_ACCOUNT, audience: AUDIENCE },
-        ...changes,
-      },
-    ],
-    catalog: aCatalog([
-      aProduct({ store: "android-store", productIdentifier: "premium", grants: ["premium"] }),
-      aProduct({ store: "android-store", productIdentifier: "maps", grants: ["maps"] }),
-      aProduct({ store: "android-store", productIdentifier: "tiles", grants: ["tiles"] }),
-    ]),
-    transfers: "refuse",
-    destinations,
-    keepsChanges: false,
-    renewalLeeway: 0,
-  });
+  const applicationWith = (packageName: string): Application =>
+    anApplication({
+      androidStore: [
+        {
+          ...local.androidPackage,
+          packageName,
+          environments: ["production", "sandbox"],
+          notifications: { serviceAccount: SERVICE_ACCOUNT, audience: AUDIENCE },
+          ...changes,
+        },
+      ],
+      catalog: aCatalog(
+        ["premium", "maps", "tiles"].map((name) =>
+          aProduct({ store: "android-store", productIdentifier: name, grants: [name] }),
+        ),
+      ),
+      destinations,
+    });
   const application = applicationWith(PACKAGE_NAME);
-  const others = [application, { ...applicationWith(OTHER_PACKAGE), androidStore: [] }];
+  const directory = directoryOf(application, { ...applicationWith(OTHER_PACKAGE), androidStore: [] });
+  const world = createWorld(table, { application, pause: () => Promise.resolve() });
   const received: unknown[] = [];
   const noted: unknown[] = [];
   const queue = createAcknowledgementQueue(table);
   const at = (moment: number, changed: Partial<AndroidStoreReception> = {}) => {
     const now = () => moment;
     const reception: AndroidStoreReception = {
-      ...factStoreOn(table, now),
-      directory: {
-        byIdentifier: (identifier) =>
-          Promise.resolve(others.find((other) => other.identifier === identifier) ?? null),
-        byBundle: () => Promise.resolve(null),
-        byPackage: (packageName) => Promise.resolve(packageName === PACKAGE_NAME ? application : null),
-      },
+      ...world.at(moment).factStore,
+      directory,
       androidStore: local.store({ now }),
       acknowledgements: queue,
       pushTokens: createPushTokenVerifier({ certificatesUrl: keyServer.url, now: () => NOW }),
@@ -639,7 +629,7 @@ describe("a notification that can never be used is answered 200, stores nothing,
     const world = aWorld();
     const token = buy();
     const { customerIdentifier } = await world.link(token);
-    const operated = createWorld(table, { application: world.application, moment: NOW });
+    const operated = createWorld(table, { application: world.application });
     await operated.erase({
       identifier: customerId(customerIdentifier ?? ""),
       holdings: [],

@@ -12,7 +12,6 @@ import {
 } from "../../lib/customers/receive-ios-store-notification.ts";
 import type { ReceivedNotification } from "../../lib/customers/notification-use.ts";
 import { synchronizeIosStorePurchases } from "../../lib/customers/synchronize-ios-store-purchases.ts";
-import { applicationId } from "../../lib/identifiers.ts";
 import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
 import { createStoreRequestQueue } from "../../lib/table/store-requests.ts";
 import {
@@ -22,7 +21,7 @@ import {
   signerWith,
   fingerprintOf,
 } from "../../sandbox/ios-store/signing.ts";
-import { assertInvariants } from "../support/invariants.ts";
+import { assertInvariants } from "../../testing/support/invariants.ts";
 import {
   aBundle,
   anApp,
@@ -34,9 +33,9 @@ import {
   aTransaction,
   BUNDLE,
   type Payload,
-} from "../support/ios-store.ts";
-import { aCatalog, aProduct, DAY, NOW } from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
+} from "../../testing/support/ios-store.ts";
+import { aCatalog, aProduct, DAY, NOW } from "../../testing/support/purchases.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table.ts";
 import {
   byClient,
   byCredential,
@@ -46,7 +45,8 @@ import {
   refusal,
   requests as requestsTo,
   type World,
-} from "./world.ts";
+} from "../../testing/support/world.ts";
+import { anApplication } from "../../testing/support/application.ts";
 
 const PRODUCT = "com.example.trails.premium.monthly";
 const chain = makeChain();
@@ -60,40 +60,25 @@ afterAll(async () => {
   await table.remove();
 });
 
-const anApplication = (changes: Partial<Application> = {}): Application => ({
-  identifier: applicationId(uuid()),
-  name: "Trails",
-  iosStore: [aBundle({ environments: ["production", "sandbox"] })],
-  androidStore: [],
-  catalog: aCatalog([aProduct({ productIdentifier: PRODUCT })]),
-  transfers: "refuse",
-  destinations: [],
-  keepsChanges: false,
-  renewalLeeway: 0,
-  ...changes,
-});
+const aNotifiedApplication = (changes: Partial<Application> = {}): Application =>
+  anApplication({
+    iosStore: [aBundle({ environments: ["production", "sandbox"] })],
+    catalog: aCatalog([aProduct({ productIdentifier: PRODUCT })]),
+    ...changes,
+  });
 
 /** An application that the App Store notifies. */
 const aNotifiedApp = (
   changes: Partial<IosStoreReception> = {},
-  application = anApplication(),
+  application = aNotifiedApplication(),
   moment = NOW,
 ) => {
-  const world: World = createWorld(table, { application, moment });
+  const world: World = createWorld(table, { application, now: () => moment });
   const received: ReceivedNotification[] = [];
   const noted: unknown[] = [];
   const reception: IosStoreReception = {
     ...world.factStore,
-    directory: {
-      byIdentifier: () => Promise.resolve(application),
-      byBundle: (bundle) =>
-        Promise.resolve(
-          application.iosStore.some(({ bundleIdentifier }) => bundleIdentifier === bundle)
-            ? application
-            : null,
-        ),
-      byPackage: () => Promise.resolve(null),
-    },
+    directory: world.directory,
     verifier: createIosStoreVerifier(),
     trustedRoots: new Set([fingerprintOf(chain.root)]),
     note: (store, signedAt) => {
@@ -187,7 +172,7 @@ describe("a notification", () => {
   });
 
   test("is stored without a paywall", async () => {
-    const app = aNotifiedApp({}, anApplication({ catalog: aCatalog([]) }));
+    const app = aNotifiedApp({}, aNotifiedApplication({ catalog: aCatalog([]) }));
     await app.notify({});
     expect(app.received).toEqual([{ outcome: "STORED", type: "DID_RENEW" }]);
   });
@@ -410,7 +395,7 @@ describe("is authentic and unused:", () => {
   });
 
   test("one of an environment that is not accepted, which is not noted either", async () => {
-    const application = anApplication();
+    const application = aNotifiedApplication();
     const [configuration] = application.iosStore;
     if (configuration === undefined) throw new Error("There is a configuration.");
     const only = (changes: Partial<typeof configuration>) =>
@@ -509,7 +494,7 @@ describe("is refused:", () => {
 
   test("what Xcode signed, even where the bundle's configuration names its certificate", async () => {
     const xcode = makeXcodeSigner();
-    const application = anApplication();
+    const application = aNotifiedApplication();
     const app = aNotifiedApp(
       {},
       {
@@ -642,7 +627,7 @@ describe("what the App Store asks of the application", () => {
   const BACKEND: Destination = { name: "backend", url: "https://api.example.com/hooks", secretEpochs: [] };
   const BUS: Destination = { name: "bus", eventBus: "arn:aws:events:us-east-1:111122223333:event-bus/main" };
   const anAskedApp = (changes: Partial<IosStoreReception> = {}) => {
-    const application = anApplication({ destinations: [BACKEND, BUS] });
+    const application = aNotifiedApplication({ destinations: [BACKEND, BUS] });
     const app = aNotifiedApp(changes, application);
     const waiting = async () =>
       (await app.world.items())
@@ -723,7 +708,7 @@ describe("what the App Store asks of the application", () => {
   test.each([false, true])(
     "costs nothing where the application has no destination, whether it keeps changes or not (%s)",
     async (keepsChanges) => {
-      const app = aNotifiedApp({}, anApplication({ keepsChanges }));
+      const app = aNotifiedApp({}, aNotifiedApplication({ keepsChanges }));
       await app.link("a", {});
       await app.send(consumption());
       expect(await requests(() => app.send(consumption()))).toEqual(["BatchGetItem", "BatchGetItem"]);

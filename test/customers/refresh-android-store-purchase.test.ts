@@ -1,5 +1,4 @@
 import { v7 as uuid } from "uuid";
-import type { Application } from "../../lib/applications/application.ts";
 import {
   linkAndroidStoreCustomer,
   type AndroidStoreLinking,
@@ -19,12 +18,13 @@ import {
   PACKAGE_NAME,
   startAndroidStore,
   type LocalAndroidStore,
-} from "../support/android-store.ts";
-import { assertInvariants } from "../support/invariants.ts";
-import { aCatalog, aProduct } from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
-import { aName, queuedOf, recordedOf } from "./refreshing.ts";
-import { createWorld } from "./world.ts";
+} from "../../testing/support/android-store.ts";
+import { assertInvariants } from "../../testing/support/invariants.ts";
+import { aCatalog, aProduct } from "../../testing/support/purchases.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table.ts";
+import { queuedOf, recordedOf } from "./refreshing.ts";
+import { createWorld } from "../../testing/support/world.ts";
+import { anApplication } from "../../testing/support/application.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -45,19 +45,15 @@ afterAll(async () => {
 
 /** An application whose purchases are linked and refreshed through the real client. */
 const aWorld = () => {
-  const plain = createWorld(table);
-  const application: Application = {
-    ...plain.application,
-    identifier: aName(),
-    androidStore: [{ ...local.androidPackage, environments: ["production", "sandbox"], notifications: null }],
-    catalog: aCatalog([aProduct({ store: "android-store", productIdentifier: "premium" })]),
-  };
-  const world = plain.with({ application });
-  const directory: AndroidStoreLinking["directory"] = {
-    byIdentifier: () => Promise.resolve(application),
-    byBundle: () => Promise.resolve(null),
-    byPackage: () => Promise.resolve(application),
-  };
+  const world = createWorld(table, {
+    application: anApplication({
+      androidStore: [
+        { ...local.androidPackage, environments: ["production", "sandbox"], notifications: null },
+      ],
+      catalog: aCatalog([aProduct({ store: "android-store", productIdentifier: "premium" })]),
+    }),
+  });
+  const { application, directory } = world;
   const linking: AndroidStoreLinking = {
     ...world.factStore,
     now: () => clock.now,

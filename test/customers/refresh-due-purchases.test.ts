@@ -6,12 +6,12 @@ import type { RefreshOutcome } from "../../lib/customers/refresh-outcome.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
 import { createRefreshQueue } from "../../lib/table/refreshes.ts";
 import { accountId, purchaseKey } from "../../lib/identifiers.ts";
-import { assertInvariants } from "../support/invariants.ts";
-import { BUNDLE } from "../support/ios-store.ts";
-import { aRenewal, DAY, NOW } from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
+import { assertInvariants } from "../../testing/support/invariants.ts";
+import { BUNDLE } from "../../testing/support/ios-store.ts";
+import { aRenewal, DAY, NOW } from "../../testing/support/purchases.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table.ts";
 import { aName, createRefreshing, fromApple, queuedOf, recordedOf, type Refreshing } from "./refreshing.ts";
-import { owned } from "./world.ts";
+import { owned } from "../../testing/support/world.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;

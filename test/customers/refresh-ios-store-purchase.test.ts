@@ -11,12 +11,18 @@ import type { Line } from "../../lib/entitlements/purchase.ts";
 import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 import { fingerprintOf, makeChain, signJws, type JwsSigner } from "../../sandbox/ios-store/signing.ts";
 import { createRefreshQueue } from "../../lib/table/refreshes.ts";
-import { assertInvariants } from "../support/invariants.ts";
-import { aBundle, aRenewalInfo, aTransaction, BUNDLE, type Payload } from "../support/ios-store.ts";
-import { aCatalog, aLine, aProduct, aPurchase, DAY, NOW } from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
+import { assertInvariants } from "../../testing/support/invariants.ts";
+import {
+  aBundle,
+  aRenewalInfo,
+  aTransaction,
+  BUNDLE,
+  type Payload,
+} from "../../testing/support/ios-store.ts";
+import { aCatalog, aLine, aProduct, aPurchase, DAY, NOW } from "../../testing/support/purchases.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table.ts";
 import { aName, fromApple, queuedOf, recordedOf } from "./refreshing.ts";
-import { byCredential, createWorld, device, type World } from "./world.ts";
+import { byCredential, createWorld, device, type World } from "../../testing/support/world.ts";
 
 const chain = makeChain();
 const END = NOW + 20 * DAY;

@@ -7,9 +7,9 @@ import type { CustomerChange } from "../../lib/customers/customer-change.ts";
 import type { FactsOrigin } from "../../lib/freshness/refresh.ts";
 import { customerId } from "../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
-import { assertInvariants } from "../support/invariants.ts";
-import { aRenewal, DAY, NOW, aPurchase } from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
+import { assertInvariants } from "../../testing/support/invariants.ts";
+import { aRenewal, DAY, NOW, aPurchase } from "../../testing/support/purchases.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table.ts";
 import { fromApple, queuedOf, recordedOf } from "./refreshing.ts";
 import {
   android,
@@ -22,7 +22,7 @@ import {
   replacing,
   requests,
   type World,
-} from "./world.ts";
+} from "../../testing/support/world.ts";
 
 let table: TestTable;
 beforeAll(async () => {

@@ -11,10 +11,10 @@ import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
 import { createRefreshQueue } from "../../lib/table/refreshes.ts";
 import type { Table } from "../../lib/table/table.ts";
-import { BUNDLE } from "../support/ios-store.ts";
-import { aRenewal, NOW } from "../support/purchases.ts";
-import type { TestTable } from "../support/table.ts";
-import { createWorld, owned, type World } from "./world.ts";
+import { BUNDLE } from "../../testing/support/ios-store.ts";
+import { aRenewal, NOW } from "../../testing/support/purchases.ts";
+import type { TestTable } from "../../testing/support/table.ts";
+import { createWorld, owned, type World } from "../../testing/support/world.ts";
 
 /** Origin of facts of {@link BUNDLE}, whose application has Apple's key. */
 export const fromApple = (changes: Partial<FactsOrigin> = {}): FactsOrigin => ({

@@ -3,9 +3,9 @@ import type { ProvenPurchase } from "../../lib/entitlements/proven-purchase.ts";
 import { mentionedPurchase, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { createAcknowledgementQueue } from "../../lib/table/acknowledgements.ts";
-import { assertInvariants } from "../support/invariants.ts";
-import { aCatalog, anAcknowledgement, aProduct, DAY, NOW, proven } from "../support/purchases.ts";
-import { createTestTable, waitingIn, type TestTable } from "../support/table.ts";
+import { assertInvariants } from "../../testing/support/invariants.ts";
+import { aCatalog, anAcknowledgement, aProduct, DAY, NOW, proven } from "../../testing/support/purchases.ts";
+import { createTestTable, waitingIn, type TestTable } from "../../testing/support/table.ts";
 import {
   android,
   byClient,
@@ -19,7 +19,7 @@ import {
   requests,
   type GivenFacts,
   type World,
-} from "./world.ts";
+} from "../../testing/support/world.ts";
 
 let table: TestTable;
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 import { renewedPurchase, type Purchase } from "../../lib/entitlements/purchase.ts";
 import type { Renewal } from "../../lib/entitlements/renewal.ts";
-import { assertInvariants } from "../support/invariants.ts";
-import { aCatalog, aProduct, aRenewal, DAY, NOW, proven } from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
+import { assertInvariants } from "../../testing/support/invariants.ts";
+import { aCatalog, aProduct, aRenewal, DAY, NOW, proven } from "../../testing/support/purchases.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table.ts";
 import {
   byClient,
   byCredential,
@@ -13,7 +13,7 @@ import {
   replacing,
   requests,
   type World,
-} from "./world.ts";
+} from "../../testing/support/world.ts";
 
 let table: TestTable;
 beforeAll(async () => {

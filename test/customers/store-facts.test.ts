@@ -5,9 +5,17 @@ import { mentionedPurchase } from "../../lib/entitlements/purchase.ts";
 import { customerId, purchaseKey, type CustomerId } from "../../lib/identifiers.ts";
 import { createAcknowledgementQueue } from "../../lib/table/acknowledgements.ts";
 import { createMemoryTable } from "../proof/memory-table.ts";
-import { assertInvariants } from "../support/invariants.ts";
-import { aCatalog, anAcknowledgement, aProduct, aPurchase, DAY, NOW, proven } from "../support/purchases.ts";
-import { createTestTable, waitingIn, type TestTable } from "../support/table.ts";
+import { assertInvariants } from "../../testing/support/invariants.ts";
+import {
+  aCatalog,
+  anAcknowledgement,
+  aProduct,
+  aPurchase,
+  DAY,
+  NOW,
+  proven,
+} from "../../testing/support/purchases.ts";
+import { createTestTable, waitingIn, type TestTable } from "../../testing/support/table.ts";
 import {
   android,
   byClient,
@@ -18,7 +26,7 @@ import {
   refusal,
   requests as requestsTo,
   type World,
-} from "./world.ts";
+} from "../../testing/support/world.ts";
 
 let table: TestTable;
 beforeAll(async () => {

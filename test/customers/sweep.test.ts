@@ -8,11 +8,12 @@ import { sweepAndroidStoreRefunds } from "../../lib/customers/sweep-android-stor
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
 import type { AndroidStore, VoidedPurchasesAnswer } from "../../lib/stores/android-store/android-store.ts";
 import { createWatermarks } from "../../lib/table/watermarks.ts";
-import { assertInvariants } from "../support/invariants.ts";
-import { aCatalog, aLine, aPurchase, aProduct, DAY, NOW } from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
+import { assertInvariants } from "../../testing/support/invariants.ts";
+import { aCatalog, aLine, aPurchase, aProduct, DAY, NOW } from "../../testing/support/purchases.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table.ts";
 import { aName } from "./refreshing.ts";
-import { byCredential, createWorld } from "./world.ts";
+import { byCredential, createWorld } from "../../testing/support/world.ts";
+import { anApplication } from "../../testing/support/application.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -45,12 +46,8 @@ const sweptOf = (application: ApplicationId): StoreInEnvironment => ({
 });
 
 /** The application of the tests, with one package and so one list. */
-const anApplication = (identifier: ApplicationId): Application => ({
-  ...createWorld(table).application,
-  identifier,
-  iosStore: [],
-  androidStore: [PACKAGE],
-});
+const withOneList = (identifier: ApplicationId): Application =>
+  anApplication({ identifier, androidStore: [PACKAGE] });
 
 /** Applications with one list each, whose periods are read as a test says. */
 const aSweep = (applications: readonly ApplicationId[] = [aName()]) => {
@@ -70,7 +67,7 @@ const aSweep = (applications: readonly ApplicationId[] = [aName()]) => {
       answer: (application: ApplicationId) => Promise<PeriodOutcome> = read,
       until = Infinity,
       find = (identifier: ApplicationId): Promise<Application | null> =>
-        Promise.resolve(anApplication(identifier)),
+        Promise.resolve(withOneList(identifier)),
     ): Promise<SweepReport> =>
       sweepApplications(
         {
@@ -110,7 +107,7 @@ describe("a list", () => {
     const identifier = aName();
     const serverApi = { issuerIdentifier: "i", keyIdentifier: "k", secret: "s" };
     const application: Application = {
-      ...anApplication(identifier),
+      ...withOneList(identifier),
       iosStore: [
         {
           bundleIdentifier: PACKAGE_NAME,
@@ -227,7 +224,7 @@ describe("a failure of one application", () => {
     const [one, other] = [aName(), aName()];
     const sweep = aSweep([one, other]);
     const report = await sweep.run(undefined, undefined, (identifier) =>
-      identifier === one ? Promise.reject(failure) : Promise.resolve(anApplication(identifier)),
+      identifier === one ? Promise.reject(failure) : Promise.resolve(withOneList(identifier)),
     );
     expect(report).toEqual({ found: 12, behind: 1 });
     expect(sweep.failures).toEqual([failure]);
@@ -238,14 +235,11 @@ const TOKEN = "the-purchase-token";
 
 /** A package whose list of voided purchases has these pages. */
 const aPackage = async (...pages: readonly VoidedPurchasesAnswer[]) => {
-  const plain = createWorld(table);
-  const application: Application = {
-    ...plain.application,
-    identifier: aName(),
+  const application = anApplication({
     androidStore: [PACKAGE],
     catalog: aCatalog([aProduct({ store: "android-store" })]),
-  };
-  const world = plain.with({ application });
+  });
+  const world = createWorld(table, { application });
   await createWatermarks(table).raise(sweptOf(application.identifier), PRESENT - HOUR);
   const asked: string[] = [];
   const left = [...pages];
@@ -270,11 +264,7 @@ const aPackage = async (...pages: readonly VoidedPurchasesAnswer[]) => {
     acknowledge: () => Promise.reject(new Error("Nothing is acknowledged.")),
     voidedPurchases: () => Promise.resolve(left.shift() ?? page(null)),
   };
-  const directory = {
-    byIdentifier: () => Promise.resolve(application),
-    byBundle: () => Promise.resolve(null),
-    byPackage: () => Promise.resolve(application),
-  };
+  const { directory } = world;
   const sweepWith = (changes: Partial<AndroidStore>, now: () => Instant, until: Instant = Infinity) =>
     sweepAndroidStoreRefunds(
       {

@@ -8,7 +8,7 @@ import { createAuditTable } from "../../lib/table/audit.ts";
 import { createOperationTable } from "../../lib/table/operations.ts";
 import { tellsIn } from "../../operator/composition.ts";
 import { transactionsOf } from "../../lib/table/write-customer-change.ts";
-import { assertInvariants } from "../support/invariants.ts";
+import { assertInvariants } from "../../testing/support/invariants.ts";
 import {
   aCatalog,
   aLine,
@@ -20,8 +20,8 @@ import {
   aRenewal,
   period,
   proven,
-} from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
+} from "../../testing/support/purchases.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table.ts";
 import {
   android,
   byClient,
@@ -33,7 +33,7 @@ import {
   owned,
   refusal,
   type World,
-} from "./world.ts";
+} from "../../testing/support/world.ts";
 
 const HOUR = DAY / 24;
 

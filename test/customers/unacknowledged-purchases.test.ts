@@ -1,13 +1,9 @@
 import { v7 as uuid } from "uuid";
-import type { Application } from "../../lib/applications/application.ts";
 import {
   acknowledgeDuePurchases,
   type AcknowledgementRun,
 } from "../../lib/customers/acknowledge-due-purchases.ts";
-import {
-  linkAndroidStoreCustomer,
-  type AndroidStoreLinking,
-} from "../../lib/customers/link-android-store-customer.ts";
+import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store-customer.ts";
 import { readAccountEntitlements } from "../../lib/customers/read-account-entitlements.ts";
 import { refreshAndroidStorePurchase } from "../../lib/customers/refresh-android-store-purchase.ts";
 import { sourceOf } from "../../lib/customers/store-android-store-purchase.ts";
@@ -22,12 +18,13 @@ import {
   PACKAGE_NAME,
   startAndroidStore,
   type LocalAndroidStore,
-} from "../support/android-store.ts";
-import { assertInvariants } from "../support/invariants.ts";
-import { aCatalog, aProduct } from "../support/purchases.ts";
-import { createTestTable, waitingIn, type TestTable } from "../support/table.ts";
-import { aName, queuedOf } from "./refreshing.ts";
-import { createWorld } from "./world.ts";
+} from "../../testing/support/android-store.ts";
+import { assertInvariants } from "../../testing/support/invariants.ts";
+import { aCatalog, aProduct } from "../../testing/support/purchases.ts";
+import { createTestTable, waitingIn, type TestTable } from "../../testing/support/table.ts";
+import { queuedOf } from "./refreshing.ts";
+import { createWorld } from "../../testing/support/world.ts";
+import { anApplication } from "../../testing/support/application.ts";
 
 const HOUR = 3_600_000;
 const clock = { now: NOW };
@@ -50,22 +47,16 @@ const SOLD = {
 
 /** A purchase of an account, whose acknowledgement the store refuses while it answers look-ups. */
 const aRefusedPurchase = async (productKind: ProductKind) => {
-  const plain = createWorld(table);
-  const application: Application = {
-    ...plain.application,
-    identifier: aName(),
-    androidStore: [{ ...local.androidPackage, environments: ["production"], notifications: null }],
-    catalog: aCatalog([
-      aProduct({ store: "android-store", productIdentifier: "premium" }),
-      aProduct({ store: "android-store", productIdentifier: "lifetime" }),
-    ]),
-  };
-  const world = plain.with({ application });
-  const directory: AndroidStoreLinking["directory"] & AcknowledgementRun["directory"] = {
-    byIdentifier: () => Promise.resolve(application),
-    byBundle: () => Promise.resolve(null),
-    byPackage: () => Promise.resolve(application),
-  };
+  const world = createWorld(table, {
+    application: anApplication({
+      androidStore: [{ ...local.androidPackage, environments: ["production"], notifications: null }],
+      catalog: aCatalog([
+        aProduct({ store: "android-store", productIdentifier: "premium" }),
+        aProduct({ store: "android-store", productIdentifier: "lifetime" }),
+      ]),
+    }),
+  });
+  const { application, directory } = world;
   const now = () => clock.now;
   const androidStore = local.store({ now });
   const queue = createAcknowledgementQueue(table);

@@ -1,7 +1,14 @@
 import { meter, type Meter } from "../../bench/meter.ts";
-import { NOW } from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
-import { android, byCredential, createWorld, device, owned, type GivenFacts } from "./world.ts";
+import { NOW } from "../../testing/support/purchases.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table.ts";
+import {
+  android,
+  byCredential,
+  createWorld,
+  device,
+  owned,
+  type GivenFacts,
+} from "../../testing/support/world.ts";
 
 /** A link's capacity units do not grow with earlier purchases that grant nothing. */
 

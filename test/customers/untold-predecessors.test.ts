@@ -1,4 +1,4 @@
-import type { Application, TransferPolicy } from "../../lib/applications/application.ts";
+import type { TransferPolicy } from "../../lib/applications/application.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
 import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store-customer.ts";
 import { refreshAndroidStorePurchase } from "../../lib/customers/refresh-android-store-purchase.ts";
@@ -13,12 +13,18 @@ import type { AndroidStore, AndroidStoreAnswer } from "../../lib/stores/android-
 import { isOfThisPurchase } from "../../lib/customers/unanswered-look-up.ts";
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
 import { readSubscription } from "../../lib/stores/android-store/subscription.ts";
-import { aSubscriptionAnswer, aSubscriptionLine, DAY, NOW, PACKAGE_NAME } from "../support/android-store.ts";
-import { assertInvariants } from "../support/invariants.ts";
-import { aCatalog, aProduct } from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
-import { aName } from "./refreshing.ts";
-import { createWorld } from "./world.ts";
+import {
+  aSubscriptionAnswer,
+  aSubscriptionLine,
+  DAY,
+  NOW,
+  PACKAGE_NAME,
+} from "../../testing/support/android-store.ts";
+import { assertInvariants } from "../../testing/support/invariants.ts";
+import { aCatalog, aProduct } from "../../testing/support/purchases.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table.ts";
+import { createWorld } from "../../testing/support/world.ts";
+import { anApplication } from "../../testing/support/application.ts";
 
 let table: TestTable;
 beforeAll(async () => {
@@ -68,21 +74,20 @@ const aWorld = (
   environments: readonly ("production" | "sandbox")[] = ["production", "sandbox"],
   transfers: TransferPolicy = "refuse",
 ) => {
-  const plain = createWorld(table);
-  const application: Application = {
-    ...plain.application,
-    identifier: aName(),
-    transfers,
-    androidStore: [
-      { packageName: PACKAGE_NAME, credential: { secret: "play" }, environments, notifications: null },
-    ],
-    catalog: aCatalog(
-      ["premium", "maps", "tiles"].map((name) =>
-        aProduct({ store: "android-store", productIdentifier: name, grants: [name] }),
+  const world = createWorld(table, {
+    application: anApplication({
+      transfers,
+      androidStore: [
+        { packageName: PACKAGE_NAME, credential: { secret: "play" }, environments, notifications: null },
+      ],
+      catalog: aCatalog(
+        ["premium", "maps", "tiles"].map((name) =>
+          aProduct({ store: "android-store", productIdentifier: name, grants: [name] }),
+        ),
       ),
-    ),
-  };
-  const world = plain.with({ application });
+    }),
+  });
+  const { application, directory } = world;
   const answers = new Map<string, Answer>([["x", X]]);
   const asked: string[] = [];
   const acknowledged: string[] = [];
@@ -120,11 +125,6 @@ const aWorld = (
   };
   const [configuration] = application.androidStore;
   if (configuration === undefined) throw new Error("There is no package.");
-  const directory = {
-    byIdentifier: () => Promise.resolve(application),
-    byBundle: () => Promise.resolve(null),
-    byPackage: () => Promise.resolve(application),
-  };
   const subscription = (purchaseToken: string) => ({ purchaseToken, productKind: "subscription" }) as const;
   const link = async (purchaseToken: string, account = "user-1") => {
     [asked.length, acknowledged.length, reads] = [0, 0, 0];

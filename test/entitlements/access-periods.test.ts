@@ -3,7 +3,16 @@ import type { Terms } from "../../lib/entitlements/grants.ts";
 import type { Holding } from "../../lib/entitlements/holding.ts";
 import { referenceText, type Line, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { customerId, purchaseKey } from "../../lib/identifiers.ts";
-import { aCatalog, aLine, aProduct, aPurchase, aRenewal, DAY, NOW, period } from "../support/purchases.ts";
+import {
+  aCatalog,
+  aLine,
+  aProduct,
+  aPurchase,
+  aRenewal,
+  DAY,
+  NOW,
+  period,
+} from "../../testing/support/purchases.ts";
 
 const HOUR = 3_600_000;
 const TERMS: Terms = {

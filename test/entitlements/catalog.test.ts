@@ -1,4 +1,4 @@
-import { aCatalog, aProduct, period } from "../support/purchases.ts";
+import { aCatalog, aProduct, period } from "../../testing/support/purchases.ts";
 
 test("a catalog sells in the stores of its products and in no other", () => {
   const catalog = aCatalog([aProduct({ store: "ios-store" })]);

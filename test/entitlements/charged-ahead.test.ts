@@ -11,7 +11,7 @@ import {
   DAY,
   entitlementsAt,
   NOW,
-} from "../support/purchases.ts";
+} from "../../testing/support/purchases.ts";
 
 const HOUR = 3_600_000;
 const SOMEBODY = customerId("00000000-0000-7000-8000-000000000001");

@@ -13,7 +13,7 @@ import {
   entitlementsAt,
   NOW,
   period,
-} from "../support/purchases.ts";
+} from "../../testing/support/purchases.ts";
 
 const CUSTOMER = customerId("00000000-0000-4000-8000-000000000001");
 

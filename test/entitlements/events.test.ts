@@ -6,7 +6,7 @@ import {
   lastEnd,
 } from "../../lib/entitlements/events.ts";
 import type { Line } from "../../lib/entitlements/purchase.ts";
-import { aLine, DAY, NOW } from "../support/purchases.ts";
+import { aLine, DAY, NOW } from "../../testing/support/purchases.ts";
 
 /** A copy of one purchase, under an id of its own. */
 const copy = (transactionIdentifier: string, line: Partial<Line> = {}): Line =>

@@ -1,7 +1,16 @@
 import { mayBeActive, withUnmapped } from "../../lib/entitlements/inactivity.ts";
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import { customerId, purchaseKey } from "../../lib/identifiers.ts";
-import { aCatalog, aLine, aProduct, aPurchase, aRenewal, DAY, NOW, period } from "../support/purchases.ts";
+import {
+  aCatalog,
+  aLine,
+  aProduct,
+  aPurchase,
+  aRenewal,
+  DAY,
+  NOW,
+  period,
+} from "../../testing/support/purchases.ts";
 
 const HOUR = DAY / 24;
 const MINUTE = HOUR / 60;

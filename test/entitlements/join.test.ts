@@ -12,7 +12,15 @@ import {
 } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { customerId, purchaseKey } from "../../lib/identifiers.ts";
-import { aCatalog, aLine, aProduct, aPurchase, DAY, entitlementsAt, NOW } from "../support/purchases.ts";
+import {
+  aCatalog,
+  aLine,
+  aProduct,
+  aPurchase,
+  DAY,
+  entitlementsAt,
+  NOW,
+} from "../../testing/support/purchases.ts";
 
 const lines = (purchase: Purchase): (string | null)[] =>
   purchase.lines.map((line) => line.transactionIdentifier);

@@ -1,7 +1,7 @@
 import { countingEvents, type Lineage } from "../../lib/entitlements/lineages.ts";
 import type { Line } from "../../lib/entitlements/purchase.ts";
 import { purchaseKey } from "../../lib/identifiers.ts";
-import { aLine, DAY, NOW } from "../support/purchases.ts";
+import { aLine, DAY, NOW } from "../../testing/support/purchases.ts";
 
 /** A copy of one period of 30 days. */
 const copy = (transactionIdentifier: string, line: Partial<Line> = {}): Line =>

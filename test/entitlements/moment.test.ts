@@ -1,5 +1,5 @@
 import { momentAt } from "../../lib/entitlements/moment.ts";
-import { NOW } from "../support/purchases.ts";
+import { NOW } from "../../testing/support/purchases.ts";
 
 test.each([
   ["before it", NOW - 1, true],

@@ -8,8 +8,17 @@ import { nextChangeAt } from "../../lib/entitlements/next-change.ts";
 import { STANDINGS, type Line, type Nature } from "../../lib/entitlements/purchase.ts";
 import type { Renewal } from "../../lib/entitlements/renewal.ts";
 import { customerId, purchaseKey } from "../../lib/identifiers.ts";
-import { cases, TIMEOUT } from "../support/proof.ts";
-import { aCatalog, aLine, aProduct, aPurchase, aRenewal, DAY, NOW, period } from "../support/purchases.ts";
+import { cases, TIMEOUT } from "../../testing/support/proof.ts";
+import {
+  aCatalog,
+  aLine,
+  aProduct,
+  aPurchase,
+  aRenewal,
+  DAY,
+  NOW,
+  period,
+} from "../../testing/support/purchases.ts";
 
 const MINUTE = 60_000;
 const HALF_DAY = DAY / 2;

@@ -6,7 +6,16 @@ import { nextChangeAt } from "../../lib/entitlements/next-change.ts";
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import type { Renewal } from "../../lib/entitlements/renewal.ts";
 import { customerId, purchaseKey } from "../../lib/identifiers.ts";
-import { aCatalog, aLine, aProduct, aPurchase, aRenewal, DAY, NOW, period } from "../support/purchases.ts";
+import {
+  aCatalog,
+  aLine,
+  aProduct,
+  aPurchase,
+  aRenewal,
+  DAY,
+  NOW,
+  period,
+} from "../../testing/support/purchases.ts";
 
 const MINUTE = 60_000;
 const LEEWAY = 15 * MINUTE;

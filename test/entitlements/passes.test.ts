@@ -5,7 +5,7 @@ import { joinAll } from "../../lib/entitlements/join.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import { customerId, purchaseKey } from "../../lib/identifiers.ts";
-import { cases, TIMEOUT } from "../support/proof.ts";
+import { cases, TIMEOUT } from "../../testing/support/proof.ts";
 import {
   aCatalog,
   aLine,
@@ -16,7 +16,7 @@ import {
   entitlementsAt,
   NOW,
   period,
-} from "../support/purchases.ts";
+} from "../../testing/support/purchases.ts";
 
 const [ONE, OTHER] = ["1", "2"].map((digit) => customerId(`00000000-0000-4000-8000-00000000000${digit}`));
 if (ONE === undefined || OTHER === undefined) throw new Error("There are two.");

@@ -1,7 +1,7 @@
 import { isSucceeded, periodOf } from "../../lib/entitlements/periods.ts";
 import type { Line } from "../../lib/entitlements/purchase.ts";
 import type { Renewal } from "../../lib/entitlements/renewal.ts";
-import { aLine, aRenewal, DAY, NOW } from "../support/purchases.ts";
+import { aLine, aRenewal, DAY, NOW } from "../../testing/support/purchases.ts";
 
 const period = (transactionIdentifier: string, from: number, to: number, more: Partial<Line> = {}): Line =>
   aLine({

@@ -13,7 +13,7 @@ import {
   DAY,
   entitlementsAt,
   NOW,
-} from "../support/purchases.ts";
+} from "../../testing/support/purchases.ts";
 
 const MINUTE = 60_000;
 const END = NOW + 20 * DAY;

@@ -2,7 +2,7 @@ import { momentAt } from "../../lib/entitlements/moment.ts";
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import { standingAt, type StandingLine } from "../../lib/entitlements/standing-lines.ts";
 import { customerId, purchaseKey } from "../../lib/identifiers.ts";
-import { aLine, aPurchase, aRenewal, DAY, NOW } from "../support/purchases.ts";
+import { aLine, aPurchase, aRenewal, DAY, NOW } from "../../testing/support/purchases.ts";
 
 const HOUR = 3_600_000;
 const MINUTE = 60_000;

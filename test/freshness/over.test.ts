@@ -8,7 +8,7 @@ import {
 } from "../../lib/freshness/refresh-times.ts";
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import type { Renewal } from "../../lib/entitlements/renewal.ts";
-import { aLine, aPurchase, aRenewal, DAY, NOW } from "../support/purchases.ts";
+import { aLine, aPurchase, aRenewal, DAY, NOW } from "../../testing/support/purchases.ts";
 
 const END = NOW + 20 * DAY;
 const lifetime = aLine({ nature: "non_consumable", endsAt: null });

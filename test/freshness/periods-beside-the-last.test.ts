@@ -1,7 +1,7 @@
 import { hasDispute, nextRefresh } from "../../lib/freshness/refresh-times.ts";
 import type { Line } from "../../lib/entitlements/purchase.ts";
 import type { Renewal } from "../../lib/entitlements/renewal.ts";
-import { aLine, aPurchase, aRenewal, DAY, NOW } from "../support/purchases.ts";
+import { aLine, aPurchase, aRenewal, DAY, NOW } from "../../testing/support/purchases.ts";
 
 const END = NOW + 20 * DAY;
 

@@ -4,7 +4,7 @@ import {
   type PauseReason,
   type QueueHealth,
 } from "../../lib/freshness/queue-health.ts";
-import { NOW } from "../support/purchases.ts";
+import { NOW } from "../../testing/support/purchases.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;

@@ -1,6 +1,6 @@
 import { nextRefresh, refreshReasonAt } from "../../lib/freshness/refresh-times.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
-import { aLine, aPurchase, DAY, NOW } from "../support/purchases.ts";
+import { aLine, aPurchase, DAY, NOW } from "../../testing/support/purchases.ts";
 
 const END = NOW + 20 * DAY;
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { NATURES, STANDINGS, type Line, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { nextRefresh } from "../../lib/freshness/refresh-times.ts";
 import { purchaseKey } from "../../lib/identifiers.ts";
-import { aLine, aPurchase, aRenewal, DAY, NOW } from "../support/purchases.ts";
+import { aLine, aPurchase, aRenewal, DAY, NOW } from "../../testing/support/purchases.ts";
 
 /** Moments a hundred days around now, often on a boundary of a day. */
 const moment = fc.oneof(

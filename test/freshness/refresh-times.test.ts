@@ -6,7 +6,7 @@ import {
 } from "../../lib/freshness/refresh-times.ts";
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import { purchaseKey } from "../../lib/identifiers.ts";
-import { aLine, aPurchase, aRenewal, DAY, NOW } from "../support/purchases.ts";
+import { aLine, aPurchase, aRenewal, DAY, NOW } from "../../testing/support/purchases.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;

@@ -1,5 +1,5 @@
 import { dueBy, isQueued, KEPT_AFTER_DUE } from "../../lib/freshness/refresh.ts";
-import { NOW } from "../support/purchases.ts";
+import { NOW } from "../../testing/support/purchases.ts";
 
 test("a refresh is in its queue until its item expires", () => {
   expect(isQueued(null, NOW)).toBe(false);

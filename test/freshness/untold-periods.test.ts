@@ -1,6 +1,6 @@
 import { nextRefresh } from "../../lib/freshness/refresh-times.ts";
 import type { Line } from "../../lib/entitlements/purchase.ts";
-import { aLine, aPurchase, aRenewal, DAY, NOW } from "../support/purchases.ts";
+import { aLine, aPurchase, aRenewal, DAY, NOW } from "../../testing/support/purchases.ts";
 
 const SECOND = 1000;
 const HOUR = 3600 * SECOND;

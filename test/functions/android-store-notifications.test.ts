@@ -7,8 +7,13 @@ import {
   startKeyServer,
   type KeyServer,
   type PushKey,
-} from "../support/push-tokens.ts";
-import { startTestService, type Answer, type TestApplication, type TestService } from "../support/service.ts";
+} from "../../testing/support/push-tokens.ts";
+import {
+  startTestService,
+  type Answer,
+  type TestApplication,
+  type TestService,
+} from "../../testing/support/service.ts";
 
 /** Any JSON; reading a path that does not exist fails the test. */
 type Json = ReturnType<typeof JSON.parse>;

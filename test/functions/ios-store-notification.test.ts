@@ -3,8 +3,13 @@ import { gzipSync } from "node:zlib";
 import { METRICS } from "../../lib/contract/metrics.ts";
 import { createNotificationTimes } from "../../lib/table/notification-times.ts";
 import { signJws } from "../../sandbox/ios-store/signing.ts";
-import { anEnvelope } from "../support/ios-store.ts";
-import { startTestService, type Answer, type TestApplication, type TestService } from "../support/service.ts";
+import { anEnvelope } from "../../testing/support/ios-store.ts";
+import {
+  startTestService,
+  type Answer,
+  type TestApplication,
+  type TestService,
+} from "../../testing/support/service.ts";
 
 const DAY = 86_400_000;
 const APPLE_ID = 1_234_567_890;

@@ -5,7 +5,12 @@ import type { ErrorCode } from "../../lib/contract/errors.ts";
 import { accountId, keyId } from "../../lib/identifiers.ts";
 import { METRICS } from "../../lib/contract/metrics.ts";
 import { accountPartition, keys } from "../../lib/table/keys.ts";
-import { startTestService, type Answer, type TestApplication, type TestService } from "../support/service.ts";
+import {
+  startTestService,
+  type Answer,
+  type TestApplication,
+  type TestService,
+} from "../../testing/support/service.ts";
 
 /** Any JSON; reading a path that does not exist fails the test. */
 type Json = ReturnType<typeof JSON.parse>;

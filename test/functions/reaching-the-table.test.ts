@@ -31,7 +31,7 @@ const ask = async (message: "count" | number) => {
 
 const endpoint = process.env["AWS_ENDPOINT_URL_DYNAMODB"];
 beforeEach(async () => {
-  server = new Worker(new URL("../support/deaf-server.cjs", import.meta.url));
+  server = new Worker(new URL("./deaf-server.cjs", import.meta.url));
   port = answered.parse((await once(server, "message"))[0]).port ?? 0;
   process.env["AWS_ENDPOINT_URL_DYNAMODB"] = `http://127.0.0.1:${port}`;
 });

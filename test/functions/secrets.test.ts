@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { readSecret } from "../../functions/environment/secrets.ts";
-import { startTestService, type TestService } from "../support/service.ts";
+import { startTestService, type TestService } from "../../testing/support/service.ts";
 
 /** A stand-in for Secrets Manager: its answer for each name, and how often each was requested. */
 const answers = new Map<string, { readonly status: number; readonly body: object }>();

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startTestService } from "../support/service.ts";
+import { startTestService } from "../../testing/support/service.ts";
 
 test("no function reads the AWS SDK's configuration files", async () => {
   const folder = mkdtempSync(join(tmpdir(), "aws-config-"));

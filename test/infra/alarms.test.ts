@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { endpoints, type Endpoint } from "../../lib/contract/endpoints.ts";
-import { alarmState, type MadeUp } from "../support/alarm-state.ts";
-import { FUNCTIONS_APP, synthesizeForTest } from "../support/local-gateway.ts";
+import { alarmState, type MadeUp } from "./alarm-state.ts";
+import { FUNCTIONS_APP } from "../local/functions/modules.ts";
+import { synthesizeForTest } from "../../testing/support/local-gateway.ts";
 
 /** A template is any JSON; reading a path that does not exist fails the test. */
 type Json = ReturnType<typeof JSON.parse>;

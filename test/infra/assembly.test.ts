@@ -4,7 +4,8 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { FUNCTIONS_APP, synthesizeForTest } from "../support/local-gateway.ts";
+import { synthesizeForTest } from "../../testing/support/local-gateway.ts";
+import { FUNCTIONS_APP } from "../local/functions/modules.ts";
 
 const CDK = join(createRequire(import.meta.url).resolve("aws-cdk/package.json"), "..", "bin", "cdk");
 

@@ -16,7 +16,8 @@ import {
   type ScheduledFunction,
 } from "../../infra/other-functions.ts";
 import { wordsOf } from "../../tools/words.ts";
-import { FUNCTIONS_APP, synthesizeForTest } from "../support/local-gateway.ts";
+import { synthesizeForTest } from "../../testing/support/local-gateway.ts";
+import { FUNCTIONS_APP } from "../local/functions/modules.ts";
 
 /** A template is any JSON; reading a path that does not exist fails the test. */
 type Json = ReturnType<typeof JSON.parse>;

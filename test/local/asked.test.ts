@@ -1,6 +1,6 @@
 import { DEMO } from "../../local/demo.ts";
 import { followPurchases, type FollowedPurchases, type Shown } from "../support/followed-purchases.ts";
-import { startWholeService, type WholeService } from "../support/local-gateway.ts";
+import { startWholeService, type WholeService } from "../../testing/support/local-gateway.ts";
 
 /** A purchase is linked once, and no store notifies. From then on the service asks. */
 

@@ -7,13 +7,13 @@ import { createMovedClock } from "../../local/clock/moved-clock.ts";
 import type { Assembly } from "../../local/template.ts";
 import { ERRORS, type ErrorCode } from "../../lib/contract/errors.ts";
 import type { Behaviour } from "./functions/behaviour.ts";
+import { FUNCTIONS_APP } from "./functions/modules.ts";
 import {
-  FUNCTIONS_APP,
   serveGateway,
   synthesizeForTest,
   withProperties,
   type TestGateway,
-} from "../support/local-gateway.ts";
+} from "../../testing/support/local-gateway.ts";
 
 const SYNCHRONIZE = "/v1/customers/ios-store/synchronize";
 const LINK = "/v1/customers/ios-store/link";

@@ -1,7 +1,7 @@
 import { followPurchases, type FollowedPurchases, type Shown } from "../support/followed-purchases.ts";
 import { storeRequest, type StoreRequest } from "../../lib/contract/schemas.ts";
 import { DEMO } from "../../local/demo.ts";
-import { startWholeService, type WholeService } from "../support/local-gateway.ts";
+import { startWholeService, type WholeService } from "../../testing/support/local-gateway.ts";
 
 /** A purchase is linked once. From then on only the stores speak. */
 

@@ -13,7 +13,7 @@ import { endpoints, type Endpoint } from "../../lib/contract/endpoints.ts";
 import { openApiDocument } from "../../lib/contract/openapi.ts";
 import { TABLE } from "../../lib/table/keys.ts";
 import { DEMO } from "../../local/demo.ts";
-import { startWholeService, type WholeService } from "../support/local-gateway.ts";
+import { startWholeService, type WholeService } from "../../testing/support/local-gateway.ts";
 
 let service: WholeService;
 

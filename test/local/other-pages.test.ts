@@ -1,5 +1,5 @@
 import { request as send } from "node:http";
-import { startWholeService, type WholeService } from "../support/local-gateway.ts";
+import { startWholeService, type WholeService } from "../../testing/support/local-gateway.ts";
 
 /** What a local run tells and does for a page of another server that a browser shows. */
 

@@ -5,8 +5,8 @@ import {
   SERVICE_APP,
   startWholeService,
   type WholeService,
-} from "../support/local-gateway.ts";
-import { grantsOf, type KindAccess } from "../support/role-gate.ts";
+} from "../../testing/support/local-gateway.ts";
+import { grantsOf, type KindAccess } from "../../testing/support/role-gate.ts";
 
 let service: WholeService;
 let followed: FollowedPurchases;

@@ -1,7 +1,7 @@
 import type { InvocationResult } from "../../local/function-pool.ts";
 import { createSchedules, scheduledFunctionsOf } from "../../local/schedules.ts";
 import type { Assembly } from "../../local/template.ts";
-import { SERVICE_APP, synthesizeForTest, withProperties } from "../support/local-gateway.ts";
+import { SERVICE_APP, synthesizeForTest, withProperties } from "../../testing/support/local-gateway.ts";
 
 const RULE = "AWS::Events::Rule";
 const done: InvocationResult = { status: "succeeded", payload: null };

@@ -11,7 +11,7 @@ import {
 import { createSecretsManager } from "../../local/secrets-manager.ts";
 import { close, listen } from "../../local/server.ts";
 import { createTokenService } from "../../local/token-service.ts";
-import { startWholeService } from "../support/local-gateway.ts";
+import { startWholeService } from "../../testing/support/local-gateway.ts";
 import { operatorOf } from "../support/local-operator.ts";
 
 const parent = mkdtempSync(join(tmpdir(), "secrets-"));

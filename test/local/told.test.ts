@@ -7,7 +7,7 @@ import { parse } from "yaml";
 import { DEMO } from "../../local/demo.ts";
 import { freePort } from "../../local/dynamodb-local.ts";
 import { followPurchases, type FollowedPurchases } from "../support/followed-purchases.ts";
-import { startWholeService, type WholeService } from "../support/local-gateway.ts";
+import { startWholeService, type WholeService } from "../../testing/support/local-gateway.ts";
 import { operatorOf, type RunCommand } from "../support/local-operator.ts";
 
 /** The tutorial's receiver, told by the whole service. */

@@ -5,8 +5,8 @@ import { changePartition, toldKey } from "../../lib/table/keys.ts";
 import { lookWrite } from "../../lib/table/looks.ts";
 import { transact } from "../../lib/table/transactions.ts";
 import { deletion, setAttributes } from "../../lib/table/writes.ts";
-import { byCredential, owned, refunded } from "../customers/world.ts";
-import { DAY, NOW } from "../support/purchases.ts";
+import { byCredential, owned, refunded } from "../../testing/support/world.ts";
+import { DAY, NOW } from "../../testing/support/purchases.ts";
 import { anApplication, BACKEND, BUS, withOperator, type ToldApplication } from "./telling-world.ts";
 
 const given = withOperator();

@@ -1,12 +1,12 @@
 import { PutCommand } from "@aws-sdk/lib-dynamodb";
 import { parse } from "yaml";
-import { byCredential, owned } from "../customers/world.ts";
+import { byCredential, owned } from "../../testing/support/world.ts";
 import { applicationId } from "../../lib/identifiers.ts";
 import { HEALTHY } from "../../lib/freshness/queue-health.ts";
 import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
 import { requestDeliveryPut } from "../../lib/table/deliveries.ts";
 import { suspended } from "../../lib/telling/destination-health.ts";
-import { DAY, NOW } from "../support/purchases.ts";
+import { DAY, NOW } from "../../testing/support/purchases.ts";
 import { anApplication, BACKEND, BUS, PRODUCTS, waitingAt, withOperator } from "./telling-world.ts";
 
 const given = withOperator();

@@ -26,8 +26,8 @@ import { createTokenService } from "../../local/token-service.ts";
 import { audited, recordAct } from "../../operator/acting.ts";
 import { tellsIn } from "../../operator/composition.ts";
 import { runOperator } from "../../operator/program.ts";
-import { byClient, byCredential, owned, requests } from "../customers/world.ts";
-import { NOW } from "../support/purchases.ts";
+import { byClient, byCredential, owned, requests } from "../../testing/support/world.ts";
+import { NOW } from "../../testing/support/purchases.ts";
 import { CALLER, startTokenService, type TokenService } from "./sts.ts";
 import {
   anApplication,

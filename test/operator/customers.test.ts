@@ -24,10 +24,10 @@ import { createOperationTable } from "../../lib/table/operations.ts";
 import { createFindOwnership } from "../../lib/table/ownership.ts";
 import { composeOperations, operationsOn, tellsIn } from "../../operator/composition.ts";
 import { runOperator } from "../../operator/program.ts";
-import { keyedHash } from "../support/keyed-hash.ts";
-import { aLine, aPurchase, NOW, proven } from "../support/purchases.ts";
-import { factStoreOn } from "../support/fact-store.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
+import { keyedHash } from "../../testing/support/world.ts";
+import { aLine, aPurchase, NOW, proven } from "../../testing/support/purchases.ts";
+import { factStoreOn } from "../../testing/support/fact-store.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table.ts";
 
 let table: TestTable;
 beforeAll(async () => {

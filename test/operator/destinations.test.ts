@@ -11,8 +11,8 @@ import { afterRefusal, suspended, type DestinationHealth } from "../../lib/telli
 import { OVERLAP_MILLISECONDS, signingSecrets } from "../../lib/telling/signing-secrets.ts";
 import { secretText } from "../../lib/telling/webhook-secret.ts";
 import { createDestinationTable } from "../../lib/table/destinations.ts";
-import { byCredential, owned } from "../customers/world.ts";
-import { DAY, NOW } from "../support/purchases.ts";
+import { byCredential, owned } from "../../testing/support/world.ts";
+import { DAY, NOW } from "../../testing/support/purchases.ts";
 import { anApplication, BACKEND, BUS, MASTER, withOperator } from "./telling-world.ts";
 
 const given = withOperator();

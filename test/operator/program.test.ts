@@ -11,9 +11,9 @@ import { authorize } from "../../lib/applications/authorize.ts";
 import { createCredentialTable } from "../../lib/table/credentials.ts";
 import { storeFacts } from "../../lib/customers/store-facts.ts";
 import { createApplicationTable } from "../../lib/table/applications.ts";
-import { factStoreOn } from "../support/fact-store.ts";
-import { aPurchase, NOW, proven } from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
+import { factStoreOn } from "../../testing/support/fact-store.ts";
+import { aPurchase, NOW, proven } from "../../testing/support/purchases.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table.ts";
 import { accountId, applicationId } from "../../lib/identifiers.ts";
 import { createNotificationTimes } from "../../lib/table/notification-times.ts";
 

@@ -19,9 +19,9 @@ import { createRefreshQueue } from "../../lib/table/refreshes.ts";
 import { createWatermarks } from "../../lib/table/watermarks.ts";
 import { refreshingOn } from "../../operator/composition.ts";
 import { runOperator } from "../../operator/program.ts";
-import { aLine, aPurchase, DAY, NOW, proven } from "../support/purchases.ts";
-import { factStoreOn } from "../support/fact-store.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
+import { aLine, aPurchase, DAY, NOW, proven } from "../../testing/support/purchases.ts";
+import { factStoreOn } from "../../testing/support/fact-store.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table.ts";
 
 let table: TestTable;
 beforeAll(async () => {

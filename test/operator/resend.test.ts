@@ -6,8 +6,8 @@ import { createResendTable } from "../../lib/table/resend.ts";
 import { readChanges } from "../../lib/telling/read-changes.ts";
 import { resendChanges, type Resent } from "../../lib/administration/resend.ts";
 import { resendingOn } from "../../operator/composition.ts";
-import { byCredential, meetingAWriteAt, owned, refunded } from "../customers/world.ts";
-import { DAY, NOW } from "../support/purchases.ts";
+import { byCredential, meetingAWriteAt, owned, refunded } from "../../testing/support/world.ts";
+import { DAY, NOW } from "../../testing/support/purchases.ts";
 import {
   anApplication,
   BACKEND,

@@ -4,8 +4,8 @@ import { createChangeTable } from "../../lib/table/changes.ts";
 import { accountOfKey, keys } from "../../lib/table/keys.ts";
 import { createRetellTable } from "../../lib/table/retell.ts";
 import { accountId, applicationId, customerId } from "../../lib/identifiers.ts";
-import { byCredential, owned } from "../customers/world.ts";
-import { NOW } from "../support/purchases.ts";
+import { byCredential, owned } from "../../testing/support/world.ts";
+import { NOW } from "../../testing/support/purchases.ts";
 import { anApplication, BACKEND, PRODUCTS, withOperator, type ToldApplication } from "./telling-world.ts";
 
 const given = withOperator();

@@ -6,7 +6,7 @@ import type { Holding } from "../../lib/entitlements/holding.ts";
 import { joinAll } from "../../lib/entitlements/join.ts";
 import { lineName } from "../../lib/entitlements/purchase.ts";
 import { customerId } from "../../lib/identifiers.ts";
-import { cases, TIMEOUT } from "../support/proof.ts";
+import { cases, TIMEOUT } from "../../testing/support/proof.ts";
 import { MOMENTS, SOLD } from "./any-order.ts";
 import { toPurchases, toRenewal } from "./as-verified.ts";
 import { factsOf, histories, LEEWAYS, moments, renewalsIn } from "./histories.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import { cases, TIMEOUT } from "../support/proof.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
+import { cases, TIMEOUT } from "../../testing/support/proof.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table.ts";
 import { expectSameStateInAnyOrder, expectTrafficAsTheModel, orders } from "./any-order.ts";
 import { trafficOf } from "./histories.ts";
 

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { cases, TIMEOUT } from "../support/proof.ts";
+import { cases, TIMEOUT } from "../../testing/support/proof.ts";
 import { expectSameStateInAnyOrder, expectTrafficAsTheModel, orders } from "./any-order.ts";
 import { LINKS_OF_GOOGLE, MOSTLY_NOTIFICATIONS, trafficOf } from "./histories.ts";
 import { createMemoryTable } from "./memory-table.ts";

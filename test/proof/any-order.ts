@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { v7 as uuid } from "uuid";
 import { KEPT_AFTER_DUE } from "../../lib/freshness/refresh.ts";
-import { checkInvariants } from "../support/invariants.ts";
-import { inLength } from "../support/proof.ts";
+import { checkInvariants } from "../../testing/support/invariants.ts";
+import { inLength } from "../../testing/support/proof.ts";
 import {
   createReferenceModel,
   lineageKeyOf,
@@ -10,7 +10,7 @@ import {
   type ModelOutcome,
   type ModelRequest,
 } from "../support/reference-model.ts";
-import type { TestTable } from "../support/table.ts";
+import type { TestTable } from "../../testing/support/table.ts";
 import { toReading } from "./as-verified.ts";
 import {
   differenceOfAccounts,
@@ -20,7 +20,7 @@ import {
   stateOf,
 } from "./comparison.ts";
 import { ACCOUNTS, END, factsOf, moments, renewalsIn, type Traffic } from "./histories.ts";
-import { anApplication, aWorld, CATALOG, toCatalog, type WorldAnswer } from "./world.ts";
+import { modelApplication, modelClient, CATALOG, toCatalog, type ServiceAnswer } from "./model-client.ts";
 
 export const SOLD = toCatalog(CATALOG);
 /** Limit of the moments at which an answer is compared. */
@@ -53,7 +53,7 @@ export const expectTrafficAsTheModel = async (
   { history, terms, requests, unlinks, from }: Traffic,
   depth: "many moments" | "some moments",
 ): Promise<void> => {
-  const world = aWorld(table, anApplication(uuid(), terms.transfers, terms.leeway), {
+  const world = modelClient(table, modelApplication(uuid(), terms), {
     claimsPerAccount: terms.claims,
   });
   const model = createReferenceModel(CATALOG, terms);
@@ -65,7 +65,7 @@ export const expectTrafficAsTheModel = async (
     request: ModelRequest,
     moment: number,
     expected: ModelOutcome,
-  ): Promise<WorldAnswer> => {
+  ): Promise<ServiceAnswer> => {
     if (!request.isNotification) return world.submit(request, moment);
     const { received, acknowledged, answer } = await world.receive(request, moment);
     expect(received.map(({ outcome }) => outcome)).toEqual([isEmpty(request) ? "UNUSED" : "STORED"]);
@@ -158,7 +158,7 @@ export const expectSameStateInAnyOrder = async (
   const agreed = ofOneAccount(requests);
   const states: string[][] = [];
   for (const sequence of [agreed, shuffled([...agreed, ...agreed.slice(0, order.length % 4)], order)]) {
-    const world = aWorld(table, anApplication(uuid()));
+    const world = modelClient(table, modelApplication(uuid()));
     // A request that names nobody yet is repeated at the end, as an app does at its next start.
     for (const pass of [sequence, sequence.filter(({ facts }) => facts.length === 0)])
       for (const [index, request] of pass.entries())

@@ -4,7 +4,7 @@ import { joinAll } from "../../lib/entitlements/join.ts";
 import { renewedPurchase, type Line, type Purchase } from "../../lib/entitlements/purchase.ts";
 import type { Renewal } from "../../lib/entitlements/renewal.ts";
 import { customerId } from "../../lib/identifiers.ts";
-import { cases, TIMEOUT } from "../support/proof.ts";
+import { cases, TIMEOUT } from "../../testing/support/proof.ts";
 import {
   aCatalog,
   aLine,
@@ -14,7 +14,7 @@ import {
   DAY,
   entitlementsAt,
   NOW,
-} from "../support/purchases.ts";
+} from "../../testing/support/purchases.ts";
 
 /**
  * Lives of one App Store subscription, with what was paid known from how they were made. The reference model reads the store's facts as

@@ -1,6 +1,6 @@
 import type { CustomerEntitlement } from "../../lib/contract/schemas.ts";
 import type { ModelEntitlement, ModelOutcome, ReferenceModel } from "../support/reference-model.ts";
-import type { WorldAnswer } from "./world.ts";
+import type { ServiceAnswer } from "./model-client.ts";
 
 /** Pairs each of the model's customers, a number, with one of the service's. */
 export class Names {
@@ -30,7 +30,7 @@ export class Names {
 /** The difference in words; null when there is none. */
 export const differenceOfOutcomes = (
   expected: ModelOutcome,
-  actual: WorldAnswer,
+  actual: ServiceAnswer,
   names: Names,
 ): string | null => {
   const wanted = expected.outcome === "refused" ? expected.code : expected.outcome;

@@ -4,14 +4,14 @@ import { holdingsOf, NEWEST_HELD_PER_PRODUCT } from "../../lib/entitlements/hold
 import { joinAll } from "../../lib/entitlements/join.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { customerId } from "../../lib/identifiers.ts";
-import { entitlementsAt } from "../support/purchases.ts";
-import { cases, TIMEOUT } from "../support/proof.ts";
+import { entitlementsAt } from "../../testing/support/purchases.ts";
+import { cases, TIMEOUT } from "../../testing/support/proof.ts";
 import { entitlementsFrom, type Fact, type IosFact, type IosRenewal } from "../support/reference-model.ts";
 import { MOMENTS, orders, shuffled, SOLD } from "./any-order.ts";
 import { toPurchases, toRenewal } from "./as-verified.ts";
 import { differenceOfEntitlements, Names } from "./comparison.ts";
 import { END, factsOf, histories, LEEWAYS, moments, renewalsIn } from "./histories.ts";
-import { CATALOG, toCatalog } from "./world.ts";
+import { CATALOG, toCatalog } from "./model-client.ts";
 
 const leeways = fc.constantFrom(...LEEWAYS);
 

@@ -11,10 +11,17 @@ import type { AssertedBy } from "../../lib/contract/schemas.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { accountId } from "../../lib/identifiers.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
-import { byCredential, createWorld, device, owned, refunded, type World } from "../customers/world.ts";
-import { checkInvariants } from "../support/invariants.ts";
-import { cases, TIMEOUT } from "../support/proof.ts";
-import { DAY, NOW } from "../support/purchases.ts";
+import {
+  byCredential,
+  createWorld,
+  device,
+  owned,
+  refunded,
+  type World,
+} from "../../testing/support/world.ts";
+import { checkInvariants } from "../../testing/support/invariants.ts";
+import { cases, TIMEOUT } from "../../testing/support/proof.ts";
+import { DAY, NOW } from "../../testing/support/purchases.ts";
 import { createMemoryTable, type MemoryTable } from "./memory-table.ts";
 
 /**

@@ -12,7 +12,7 @@ import {
   type ModelTerms,
   lineageKeyOf,
 } from "../support/reference-model.ts";
-import { DAY, NOW } from "../support/purchases.ts";
+import { DAY, NOW } from "../../testing/support/purchases.ts";
 
 /**
  * Histories of persons in both stores, as scripts of small choices, so that a failing one shrinks to the choices that

@@ -1,13 +1,20 @@
 import fc from "fast-check";
 import { v7 as uuid } from "uuid";
-import { checkInvariants } from "../support/invariants.ts";
-import { cases, TIMEOUT } from "../support/proof.ts";
+import { checkInvariants } from "../../testing/support/invariants.ts";
+import { cases, TIMEOUT } from "../../testing/support/proof.ts";
 import { createReferenceModel, type ModelRequest, type ReferenceModel } from "../support/reference-model.ts";
 import { differenceOfAccounts, differenceOfEntitlements, differenceOfOutcomes, Names } from "./comparison.ts";
 import { statesLineage } from "./any-order.ts";
 import { ACCOUNTS, END, trafficOf } from "./histories.ts";
 import { createMemoryTable } from "./memory-table.ts";
-import { anApplication, aWorld, CATALOG, toCatalog, type World, type WorldAnswer } from "./world.ts";
+import {
+  modelApplication,
+  modelClient,
+  CATALOG,
+  toCatalog,
+  type ModelClient,
+  type ServiceAnswer,
+} from "./model-client.ts";
 
 const MOMENT = END + 1_000;
 const CATALOG_OF = { catalogOf: () => toCatalog(CATALOG) };
@@ -35,7 +42,7 @@ interface Sent {
 }
 
 interface Answered extends Sent {
-  readonly answer: WorldAnswer;
+  readonly answer: ServiceAnswer;
 }
 
 /** A request with its answer; or without an answer, a part of another request. */
@@ -46,7 +53,7 @@ const differenceInOrder = async (
   before: readonly Answered[],
   order: readonly Event[],
   model: ReferenceModel,
-  world: World,
+  world: ModelClient,
 ): Promise<string | null> => {
   const names = new Names();
   let late: (() => string | null)[] = [];
@@ -140,7 +147,7 @@ test(
         fc.infiniteStream(fc.boolean()),
         async ({ requests, terms }, concurrency, scheduler, sees) => {
           const table = createMemoryTable();
-          const world = aWorld(table, anApplication(uuid(), terms.transfers, terms.leeway), {
+          const world = modelClient(table, modelApplication(uuid(), terms), {
             claimsPerAccount: terms.claims,
           });
           // Looking up another purchase stores that one first, which is a request of its own.

@@ -6,7 +6,7 @@ import {
 } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod";
-import type { TestTable } from "../support/table.ts";
+import type { TestTable } from "../../testing/support/table.ts";
 
 /**
  * The DynamoDB operations that store customers, in memory: thousands of times faster than DynamoDB Local. `turn` decides

@@ -3,12 +3,12 @@ import { statedPurchases } from "../../lib/customers/verified-facts.ts";
 import { joinAll } from "../../lib/entitlements/join.ts";
 import { nextChangeAt } from "../../lib/entitlements/next-change.ts";
 import { customerId } from "../../lib/identifiers.ts";
-import { cases, inLength, TIMEOUT } from "../support/proof.ts";
+import { cases, inLength, TIMEOUT } from "../../testing/support/proof.ts";
 import { entitlementsFrom } from "../support/reference-model.ts";
 import { SOLD } from "./any-order.ts";
 import { toPurchases, toRenewal } from "./as-verified.ts";
 import { factsOf, histories, LEEWAYS, moments, renewalsIn } from "./histories.ts";
-import { CATALOG } from "./world.ts";
+import { CATALOG } from "./model-client.ts";
 
 const SOMEBODY = customerId("00000000-0000-7000-8000-000000000001");
 const MOMENTS = inLength(40, 400);

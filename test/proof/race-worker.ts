@@ -1,12 +1,10 @@
-import { operationsOn } from "../../operator/composition.ts";
-import { keyedHash } from "../support/keyed-hash.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import { v7 as uuid } from "uuid";
-import { unlinkCustomer } from "../../lib/administration/operations.ts";
-import { applicationId, customerId } from "../../lib/identifiers.ts";
+import { customerId } from "../../lib/identifiers.ts";
 import { openTable } from "../../functions/environment/open-table.ts";
 import type { Job, Outcome, RaceOrder } from "./race.ts";
-import { anApplication, aWorld } from "./world.ts";
+import { modelApplication, modelClient } from "./model-client.ts";
+import { itemsIn } from "../../testing/support/table.ts";
 
 /** One of several racing processes. Does its jobs a few at a time and reports the outcome and time of each. */
 
@@ -22,16 +20,9 @@ const isToTryAgain = (result: string): boolean =>
 
 const race = async ({ table: name, application, jobs, concurrency }: RaceOrder): Promise<Outcome[]> => {
   const table = openTable(name);
-  const world = aWorld(table, anApplication(application), {
+  const world = modelClient({ ...table, items: itemsIn(table) }, modelApplication(application), {
     pause,
     newCustomerIdentifier: () => customerId(uuid()),
-  });
-  const operations = operationsOn(table, {
-    now: Date.now,
-    pause,
-    waitForIndex: () => Promise.resolve(),
-    newEntry: uuid,
-    keyedHash,
   });
   const lastSeen = new Map<number, string>();
 
@@ -39,12 +30,8 @@ const race = async ({ table: name, application, jobs, concurrency }: RaceOrder):
     if (request === null) {
       const customer = lastSeen.get(person);
       if (customer === undefined) return { result: "nobody", customer: null };
-      const unlinked = await unlinkCustomer(operations, applicationId(application), customerId(customer), {
-        by: "a racer",
-        caller: null,
-        reason: "a race",
-      });
-      return { result: unlinked?.outcome ?? "nobody", customer };
+      const isUnlinked = await world.unlink(customer, Date.now());
+      return { result: isUnlinked ? "unlinked" : "nobody", customer };
     }
     const answer = await world.submit(request, Date.now());
     if (answer.outcome !== "stored")

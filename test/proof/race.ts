@@ -18,7 +18,7 @@ export interface RaceOrder {
   readonly concurrency: number;
 }
 
-/** A job's result: `stored`, `nobody`, `unlinked`, `not_linked`, the code of a refusal, or an error. */
+/** A job's result: `stored`, `nobody`, `unlinked`, the code of a refusal, or an error. */
 export interface Outcome {
   readonly job: Job;
   readonly result: string;

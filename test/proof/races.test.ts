@@ -3,14 +3,14 @@ import { statedPurchases } from "../../lib/customers/verified-facts.ts";
 import { joinAll } from "../../lib/entitlements/join.ts";
 import { byReference, samePurchase, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { storedPurchase } from "../../lib/table/customers.ts";
-import { checkInvariants } from "../support/invariants.ts";
-import { inLength, randomFrom, reportCases, SEED } from "../support/proof.ts";
-import { DAY, NOW } from "../support/purchases.ts";
+import { checkInvariants } from "../../testing/support/invariants.ts";
+import { inLength, randomFrom, reportCases, SEED } from "../../testing/support/proof.ts";
+import { DAY, NOW } from "../../testing/support/purchases.ts";
 import type { Fact, IosFact, ModelClaim, ModelRequest } from "../support/reference-model.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table.ts";
 import { race, type Job, type Outcome } from "./race.ts";
 import { toPurchases } from "./as-verified.ts";
-import { CATALOG, toCatalog } from "./world.ts";
+import { CATALOG, toCatalog } from "./model-client.ts";
 
 const PROCESSES = 3;
 const CONCURRENCY = inLength(6, 10);
@@ -27,7 +27,7 @@ beforeEach(async () => {
 afterEach(() => table.remove());
 
 const CONFLICTS: ReadonlySet<string> = new Set(["CUSTOMER_ALREADY_LINKED", "IDENTITY_CONFLICT"]);
-const WELL: ReadonlySet<string> = new Set([...CONFLICTS, "stored", "nobody", "unlinked", "not_linked"]);
+const WELL: ReadonlySet<string> = new Set([...CONFLICTS, "stored", "nobody", "unlinked"]);
 
 type Random = () => number;
 const oneOf = <T>(random: Random, values: readonly T[]): T => {

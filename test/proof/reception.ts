@@ -13,44 +13,7 @@ import type {
   ModelRequest,
 } from "../support/reference-model.ts";
 import { toReading, toTransaction } from "./as-verified.ts";
-
-/** The app of an application's store configurations, in production and in the sandbox. */
-export const APPLE_IDENTIFIER = 1_234_567_890;
-
-/** The application with one bundle and one package of this name, which the stores notify. */
-export const inBothStores = (application: Application, name: string): Application => ({
-  ...application,
-  iosStore: [
-    {
-      bundleIdentifier: name,
-      appAppleIdentifier: APPLE_IDENTIFIER,
-      environments: ["production", "sandbox"],
-      xcodeCertificates: [],
-      serverApi: null,
-    },
-  ],
-  androidStore: [
-    {
-      packageName: name,
-      credential: { secret: "play" },
-      environments: ["production", "sandbox"],
-      notifications: { serviceAccount: "play-push", audience: "the service" },
-    },
-  ],
-});
-
-/** A directory of these applications only. */
-export const directoryOf = (applications: readonly Application[]): ApplicationDirectory => {
-  const find = (is: (application: Application) => boolean): Promise<Application | null> =>
-    Promise.resolve(applications.find(is) ?? null);
-  return {
-    byIdentifier: (identifier) => find((application) => application.identifier === identifier),
-    byBundle: (bundle) =>
-      find(({ iosStore }) => iosStore.some(({ bundleIdentifier }) => bundleIdentifier === bundle)),
-    byPackage: (name) =>
-      find(({ androidStore }) => androidStore.some(({ packageName }) => packageName === name)),
-  };
-};
+import { APPLE_IDENTIFIER } from "../../testing/support/application.ts";
 
 const toRenewalInfo = ({ environment, lineage, ...info }: IosRenewal): RenewalInfo => ({
   originalTransactionIdentifier: lineage,

@@ -2,9 +2,9 @@ import fc from "fast-check";
 import type { RefreshReport } from "../../lib/customers/refresh-due-purchases.ts";
 import type { RefreshOutcome } from "../../lib/customers/refresh-outcome.ts";
 import { createRefreshing, fromApple, queuedOf } from "../customers/refreshing.ts";
-import { owned } from "../customers/world.ts";
-import { cases, TIMEOUT } from "../support/proof.ts";
-import { aRenewal, DAY, NOW } from "../support/purchases.ts";
+import { owned } from "../../testing/support/world.ts";
+import { cases, TIMEOUT } from "../../testing/support/proof.ts";
+import { aRenewal, DAY, NOW } from "../../testing/support/purchases.ts";
 import { createMemoryTable } from "./memory-table.ts";
 
 /**

@@ -2,8 +2,7 @@ import fc from "fast-check";
 import { v7 as uuid } from "uuid";
 import type { Destination } from "../../lib/applications/destination.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
-import type { AccountChange, CustomerEntitlement } from "../../lib/contract/schemas.ts";
-import type { AssertedBy } from "../../lib/contract/schemas.ts";
+import type { AccountChange, AssertedBy, CustomerEntitlement } from "../../lib/contract/schemas.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { accountId } from "../../lib/identifiers.ts";
 import type { ChangeData } from "../../lib/telling/change.ts";
@@ -12,11 +11,17 @@ import { readChanges } from "../../lib/telling/read-changes.ts";
 import type { SendOutcome } from "../../lib/telling/send-outcome.ts";
 import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
 import { createFeedTable } from "../../lib/table/feed.ts";
-import { createWorld, device, owned, refunded } from "../customers/world.ts";
-import { cases, TIMEOUT } from "../support/proof.ts";
-import { DAY, NOW } from "../support/purchases.ts";
-import { tellingViolations } from "../support/telling-invariants.ts";
-import { createToldWorld, type ToldWorld } from "../telling/world.ts";
+import { cases, TIMEOUT } from "../../testing/support/proof.ts";
+import { DAY, NOW } from "../../testing/support/purchases.ts";
+import { tellingViolations } from "../../testing/support/telling-invariants.ts";
+import {
+  createToldWorld,
+  createWorld,
+  device,
+  owned,
+  refunded,
+  type ToldWorld,
+} from "../../testing/support/world.ts";
 import { createMemoryTable, type MemoryTable } from "./memory-table.ts";
 
 /**

@@ -13,18 +13,17 @@ import { synchronizeIosStorePurchases } from "../../lib/customers/synchronize-io
 import { accountId } from "../../lib/identifiers.ts";
 import type { AppTransaction } from "../../lib/stores/ios-store/app-transaction.ts";
 import type { Transaction } from "../../lib/stores/ios-store/transaction.ts";
-import { bury } from "../../lib/table/burial.ts";
-import { createCustomerTable } from "../../lib/table/customers.ts";
-import { writeCustomerChange } from "../../lib/table/write-customer-change.ts";
-import { checkInvariants } from "../support/invariants.ts";
-import { cases, TIMEOUT } from "../support/proof.ts";
+import { checkInvariants } from "../../testing/support/invariants.ts";
+import { cases, TIMEOUT } from "../../testing/support/proof.ts";
 import type { AndroidFact, IosFact, ModelRequest } from "../support/reference-model.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table.ts";
 import { ACCOUNTS, END, trafficOf } from "./histories.ts";
 import { createMemoryTable } from "./memory-table.ts";
 import { toReading, toTransaction } from "./as-verified.ts";
-import { APPLE_IDENTIFIER, directoryOf, inBothStores, receptionOf } from "./reception.ts";
-import { anApplication, countedIdentifiers } from "./world.ts";
+import { APPLE_IDENTIFIER, directoryOf } from "../../testing/support/application.ts";
+import { createWorld } from "../../testing/support/world.ts";
+import { receptionOf } from "./reception.ts";
+import { modelApplication, countedIdentifiers } from "./model-client.ts";
 
 /** Names of accounts that look like keys, of their own application and of the other. */
 const ACCOUNT_NAMES: Record<string, (applications: readonly Application[]) => string> = {
@@ -35,7 +34,7 @@ const ACCOUNT_NAMES: Record<string, (applications: readonly Application[]) => st
 
 /** Two applications that differ only in identifier, bundle and package. */
 const twoApplications = (): readonly [Application, Application] => {
-  const application = (name: string): Application => inBothStores(anApplication(uuid()), name);
+  const application = (name: string): Application => modelApplication(uuid(), {}, name);
   return [application("com.example.trails"), application("com.example.peaks")];
 };
 
@@ -52,15 +51,15 @@ const answersOf = async (
   const appTransactions = new Map<string, AppTransaction>();
   const transactions = new Map<string, Transaction>();
   const answers = new Map<string, AndroidFact>();
-  const customers = createCustomerTable(table, () => Promise.resolve());
-  const store: IosStoreCustomers & AndroidStoreLinking = {
-    table: customers,
-    write: (change) => writeCustomerChange(table, change),
-    bury: (...remains) => bury(table, ...remains),
+  const { factStore } = createWorld(table, {
+    application,
     newCustomerIdentifier: countedIdentifiers(),
     pause: () => Promise.resolve(),
     now: () => moment,
-    directory: directoryOf(applications),
+  });
+  const store: IosStoreCustomers & AndroidStoreLinking = {
+    ...factStore,
+    directory: directoryOf(...applications),
     trustedRoots: new Set(),
     verifier: {
       verifyAppTransaction: (signed) => {
@@ -146,7 +145,7 @@ const answersOf = async (
   const read = async (name: string): Promise<string> =>
     JSON.stringify(
       await readAccountEntitlements(
-        { directory: store.directory, table: customers, now: () => moment },
+        { directory: store.directory, table: store.table, now: () => moment },
         application.identifier,
         accountId(account(name)),
       ),

@@ -3,7 +3,7 @@ import { fingerprintOf, makeChain, makeXcodeSigner, signJws } from "../../sandbo
 import { appTransactionPayload, transactionPayload } from "../../sandbox/ios-store/app-store.ts";
 import * as z from "zod/mini";
 import { customerEntitlement, type CustomerEntitlement } from "../../lib/contract/schemas.ts";
-import { PRODUCTS, startTestService, type Answer, type TestService } from "../support/service.ts";
+import { PRODUCTS, startTestService, type Answer, type TestService } from "../../testing/support/service.ts";
 
 const DAY = 86_400_000;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

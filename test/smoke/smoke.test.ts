@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
-import { startWholeService, type WholeService } from "../support/local-gateway.ts";
+import { startWholeService, type WholeService } from "../../testing/support/local-gateway.ts";
 
 const MAIN = fileURLToPath(new URL("../../smoke/main.ts", import.meta.url));
 const OPERATOR = fileURLToPath(new URL("../../operator/main.ts", import.meta.url));

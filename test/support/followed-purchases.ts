@@ -1,5 +1,5 @@
 import { DEMO } from "../../local/demo.ts";
-import type { WholeService } from "./local-gateway.ts";
+import type { WholeService } from "../../testing/support/local-gateway.ts";
 
 /** Any JSON; reading a path that does not exist fails the test. */
 type Json = ReturnType<typeof JSON.parse>;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { runOperator } from "../../operator/program.ts";
-import type { WholeService } from "./local-gateway.ts";
+import type { WholeService } from "../../testing/support/local-gateway.ts";
 
 /** Runs a command of the operator and returns its output; expects that it is done. */
 export type RunCommand = (...words: readonly string[]) => Promise<string>;

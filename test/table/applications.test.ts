@@ -15,7 +15,7 @@ import type { CredentialTable } from "../../lib/administration/credential-table.
 import { createCredentialTable } from "../../lib/table/credentials.ts";
 import { keys, TABLE } from "../../lib/table/keys.ts";
 import { MalformedItemError } from "../../lib/table/table.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table.ts";
 
 const NOW = Date.UTC(2026, 5, 15, 12);
 const MANIFEST = `

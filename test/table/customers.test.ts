@@ -4,9 +4,16 @@ import { customerId, type CustomerId } from "../../lib/identifiers.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
 import { encodeHoldings } from "../../lib/table/items.ts";
 import { keys } from "../../lib/table/keys.ts";
-import { byCredential, createWorld, device, owned, requests, type World } from "../customers/world.ts";
-import { aLine, aPurchase, NOW } from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
+import {
+  byCredential,
+  createWorld,
+  device,
+  owned,
+  requests,
+  type World,
+} from "../../testing/support/world.ts";
+import { aLine, aPurchase, NOW } from "../../testing/support/purchases.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table.ts";
 
 let table: TestTable;
 beforeAll(async () => {

@@ -1,15 +1,15 @@
 import { PutCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import { v7 as uuid } from "uuid";
-import type { Application } from "../../lib/applications/application.ts";
 import { applicationId } from "../../lib/identifiers.ts";
 import { createApplicationTable } from "../../lib/table/applications.ts";
 import { createAuditTable } from "../../lib/table/audit.ts";
 import { requireTableFormat, TABLE_FORMAT, TableFormatError } from "../../lib/table/format.ts";
 import { auditPartition, keys, type Key } from "../../lib/table/keys.ts";
-import { byCredential, createWorld, owned, refunded } from "../customers/world.ts";
+import { byCredential, createWorld, owned, refunded } from "../../testing/support/world.ts";
 import { runOperator } from "../../operator/program.ts";
-import { aRenewal, aCatalog, NOW } from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
+import { aRenewal, NOW } from "../../testing/support/purchases.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table.ts";
+import { anApplication } from "../../testing/support/application.ts";
 
 let table: TestTable;
 beforeEach(async () => {
@@ -17,17 +17,6 @@ beforeEach(async () => {
 });
 afterEach(() => table.remove());
 
-const anApplication = (): Application => ({
-  identifier: applicationId(uuid()),
-  name: "Trails",
-  iosStore: [],
-  androidStore: [],
-  catalog: aCatalog(),
-  transfers: "refuse",
-  destinations: [],
-  keepsChanges: false,
-  renewalLeeway: 0,
-});
 const put = (key: Key, attributes: object) =>
   table.client.send(new PutCommand({ TableName: table.name, Item: { ...key, ...attributes } }));
 

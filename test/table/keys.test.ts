@@ -1,6 +1,6 @@
 import { accountId, applicationId, customerId, purchaseKey } from "../../lib/identifiers.ts";
 import { keys, loggedKey, lookKey, refreshKey, sweepKey, type Key } from "../../lib/table/keys.ts";
-import { NOW } from "../support/purchases.ts";
+import { NOW } from "../../testing/support/purchases.ts";
 
 const APPLICATION = applicationId("0198c0de-0000-7000-8000-000000000001");
 const CUSTOMER = customerId("0198c0de-0000-7000-8000-000000000002");

@@ -7,10 +7,10 @@ import { storedPurchase } from "../../lib/table/customers.ts";
 import { refreshPartition } from "../../lib/table/keys.ts";
 import { createRefreshQueue } from "../../lib/table/refreshes.ts";
 import { aName, createRefreshing, fromApple, queuedOf, recordedOf } from "../customers/refreshing.ts";
-import { meetingAWriteAt, owned, type World } from "../customers/world.ts";
-import { assertInvariants } from "../support/invariants.ts";
-import { DAY, NOW } from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
+import { meetingAWriteAt, owned, type World } from "../../testing/support/world.ts";
+import { assertInvariants } from "../../testing/support/invariants.ts";
+import { DAY, NOW } from "../../testing/support/purchases.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table.ts";
 
 let table: TestTable;
 const changedByHand = new Set<string>();

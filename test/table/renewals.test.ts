@@ -1,5 +1,5 @@
 import { decodeRenewal, encodeRenewal, isEncodedRenewal } from "../../lib/table/renewals.ts";
-import { aRenewal } from "../support/purchases.ts";
+import { aRenewal } from "../../testing/support/purchases.ts";
 
 test.each([true, false])("a renewal info is read as it was stored: in grace %p", (isInGrace) => {
   const renewal = aRenewal({ isInGrace });

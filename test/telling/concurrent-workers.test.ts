@@ -3,11 +3,17 @@ import type { SendOutcome } from "../../lib/telling/send-outcome.ts";
 import { deliverMessages, type DeliveryReport } from "../../lib/telling/deliver-messages.ts";
 import { createChangeTable } from "../../lib/table/changes.ts";
 import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
-import { byCredential, createWorld, owned, refunded } from "../customers/world.ts";
 import { createMemoryTable, type MemoryTable } from "../proof/memory-table.ts";
-import { NOW } from "../support/purchases.ts";
-import { keyedHash } from "../support/keyed-hash.ts";
-import { createToldWorld, type ToldWorld } from "./world.ts";
+import { NOW } from "../../testing/support/purchases.ts";
+import {
+  byCredential,
+  createToldWorld,
+  createWorld,
+  keyedHash,
+  owned,
+  refunded,
+  type ToldWorld,
+} from "../../testing/support/world.ts";
 
 const pause = () => Promise.resolve();
 

@@ -12,13 +12,19 @@ import { MESSAGES_AT_ONCE } from "../../lib/telling/send-batch.ts";
 import { createWebhookSender } from "../../lib/telling/webhook.ts";
 import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
 import { createStoreRequestQueue } from "../../lib/table/store-requests.ts";
-import { byCredential, createWorld, owned, refunded } from "../customers/world.ts";
-import { undocumentedMessage } from "../support/openapi.ts";
-import { DAY, NOW } from "../support/purchases.ts";
-import { assertInvariants } from "../support/invariants.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
+import { undocumentedMessage } from "../../testing/support/openapi.ts";
+import { DAY, NOW } from "../../testing/support/purchases.ts";
+import { assertInvariants } from "../../testing/support/invariants.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table.ts";
 import { startReceiver, type Receiver } from "./receiver.ts";
-import { createToldWorld, type ToldWorld } from "./world.ts";
+import {
+  byCredential,
+  createToldWorld,
+  createWorld,
+  owned,
+  refunded,
+  type ToldWorld,
+} from "../../testing/support/world.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;

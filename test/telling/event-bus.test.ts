@@ -6,8 +6,8 @@ import { createEventBusSender } from "../../lib/telling/event-bus.ts";
 import type { Message } from "../../lib/telling/message.ts";
 import type { FailureReason, SendOutcome } from "../../lib/telling/send-outcome.ts";
 import { close, listen } from "../../local/server.ts";
-import { askFork } from "../support/forked.ts";
-import { makeAuthority } from "../support/tls-certificates.ts";
+import { askFork } from "./forked.ts";
+import { makeAuthority } from "./tls-certificates.ts";
 import type { PuttingOrder } from "./putting-process.ts";
 
 const PUTTING_PROCESS = fileURLToPath(new URL("putting-process.ts", import.meta.url));

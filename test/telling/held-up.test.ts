@@ -9,11 +9,16 @@ import { keys } from "../../lib/table/keys.ts";
 import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
 import { lookWrite } from "../../lib/table/looks.ts";
 import { transact } from "../../lib/table/transactions.ts";
-import { byCredential, owned, requests } from "../customers/world.ts";
-import { NOW } from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
-import { keyedHash } from "../support/keyed-hash.ts";
-import { createToldWorld, type ToldWorld } from "./world.ts";
+import { NOW } from "../../testing/support/purchases.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table.ts";
+import {
+  byCredential,
+  createToldWorld,
+  keyedHash,
+  owned,
+  requests,
+  type ToldWorld,
+} from "../../testing/support/world.ts";
 
 let table: TestTable;
 beforeAll(async () => {

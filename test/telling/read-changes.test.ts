@@ -3,10 +3,16 @@ import type { ChangesPage } from "../../lib/contract/schemas.ts";
 import { applicationId } from "../../lib/identifiers.ts";
 import { readChanges } from "../../lib/telling/read-changes.ts";
 import { createFeedTable } from "../../lib/table/feed.ts";
-import { byCredential, owned, refusal, refunded } from "../customers/world.ts";
-import { DAY, NOW } from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
-import { createToldWorld, type ToldWorld } from "./world.ts";
+import { DAY, NOW } from "../../testing/support/purchases.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table.ts";
+import {
+  byCredential,
+  createToldWorld,
+  owned,
+  refunded,
+  refusal,
+  type ToldWorld,
+} from "../../testing/support/world.ts";
 
 let table: TestTable;
 beforeAll(async () => {

@@ -1,19 +1,20 @@
 import { catalogOf } from "../../lib/entitlements/catalog.ts";
 import type { ChangeData } from "../../lib/telling/change.ts";
+import { DAY, NOW, proven } from "../../testing/support/purchases.ts";
+import { assertInvariants } from "../../testing/support/invariants.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table.ts";
+import { createMemoryTable } from "../proof/memory-table.ts";
 import {
   byClient,
   byCredential,
+  createToldWorld,
   createWorld,
   device,
   extended,
   owned,
   refunded,
-} from "../customers/world.ts";
-import { DAY, NOW, proven } from "../support/purchases.ts";
-import { assertInvariants } from "../support/invariants.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
-import { createMemoryTable } from "../proof/memory-table.ts";
-import { createToldWorld, type ToldWorld } from "./world.ts";
+  type ToldWorld,
+} from "../../testing/support/world.ts";
 
 let table: TestTable;
 beforeAll(async () => {

@@ -8,8 +8,8 @@ import { join } from "node:path";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
 import { fileURLToPath } from "node:url";
 import type { SendOutcome } from "../../lib/telling/send-outcome.ts";
-import { askFork } from "../support/forked.ts";
-import { makeAuthority, type ServerCertificate } from "../support/tls-certificates.ts";
+import { askFork } from "./forked.ts";
+import { makeAuthority, type ServerCertificate } from "./tls-certificates.ts";
 import type { SendingOrder, SendingReport } from "./sending-process.ts";
 
 const PROCESS = fileURLToPath(new URL("sending-process.ts", import.meta.url));

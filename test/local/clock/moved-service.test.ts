@@ -11,11 +11,11 @@ import { createCredentialTable } from "../../../lib/table/credentials.ts";
 import { DEMO } from "../../../local/demo.ts";
 import {
   assemblyFolder,
-  FUNCTIONS_APP,
   startWholeService,
   type WholeService,
-} from "../../support/local-gateway.ts";
+} from "../../../testing/support/local-gateway.ts";
 import { operatorOf } from "../../support/local-operator.ts";
+import { FUNCTIONS_APP } from "../functions/modules.ts";
 
 const SECOND = 1000;
 const HOUR = 3600 * SECOND;

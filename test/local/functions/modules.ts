@@ -1,6 +1,9 @@
 import { fileURLToPath } from "node:url";
 import { SCHEDULED_NAMES } from "../../../infra/other-functions.ts";
 
+/** The service's stack with functions that the tests control. */
+export const FUNCTIONS_APP = fileURLToPath(new URL("../functions-app.ts", import.meta.url));
+
 const fileOf = (name: string): string => {
   if (name === "authorize-credential") return "authorize-credential.ts";
   return SCHEDULED_NAMES.has(name) ? "schedule.ts" : "endpoint.ts";

@@ -26,8 +26,8 @@ import {
   aTransaction,
   BUNDLE,
   type Payload,
-} from "../../support/ios-store.ts";
-import { DAY, NOW } from "../../support/purchases.ts";
+} from "../../../testing/support/ios-store.ts";
+import { DAY, NOW } from "../../../testing/support/purchases.ts";
 import * as z from "zod";
 import type { Certificates, Kind, Setting } from "./verdicts.ts";
 

@@ -1,6 +1,6 @@
-import { LONG } from "../../support/proof.ts";
-import { checkInvariants } from "../../support/invariants.ts";
-import { canMeet, FAULTS, isRead, type Fault } from "../../support/fault-proxy.ts";
+import { LONG } from "../../../testing/support/proof.ts";
+import { checkInvariants } from "../../../testing/support/invariants.ts";
+import { canMeet, FAULTS, isRead, type Fault } from "../fault-proxy.ts";
 import {
   differences,
   inLanes,

@@ -4,8 +4,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
 import type { Order } from "./calling-process.ts";
-import { LONG } from "../../support/proof.ts";
-import { isRead } from "../../support/fault-proxy.ts";
+import { LONG } from "../../../testing/support/proof.ts";
+import { isRead } from "../fault-proxy.ts";
 import type { SandboxEndpoint } from "../../../sandbox/android-store/publisher.ts";
 import {
   differences,

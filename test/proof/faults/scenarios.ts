@@ -23,7 +23,7 @@ import { isoTime } from "../../../lib/entitlements/time.ts";
 import { applicationId } from "../../../lib/identifiers.ts";
 import { createApplicationTable } from "../../../lib/table/applications.ts";
 import { createCredentialTable } from "../../../lib/table/credentials.ts";
-import { startFaultProxy, type FaultProxy } from "../../support/fault-proxy.ts";
+import { startFaultProxy, type FaultProxy } from "../fault-proxy.ts";
 import {
   AUDIENCE,
   makePushKey,
@@ -31,10 +31,10 @@ import {
   startKeyServer,
   type KeyServer,
   type PushKey,
-} from "../../support/push-tokens.ts";
-import { DAY, NOW } from "../../support/purchases.ts";
-import { PRODUCTS } from "../../support/service.ts";
-import { createTestTable, type TestTable } from "../../support/table.ts";
+} from "../../../testing/support/push-tokens.ts";
+import { DAY, NOW } from "../../../testing/support/purchases.ts";
+import { PRODUCTS } from "../../../testing/support/service.ts";
+import { createTestTable, type TestTable } from "../../../testing/support/table.ts";
 import { LONG_MILLISECONDS, openService, type Call, type Service, type ServiceOptions } from "./use-cases.ts";
 
 const APPLICATION = applicationId("0198c0de-0000-7000-8000-000000000001");

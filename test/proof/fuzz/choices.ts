@@ -1,4 +1,4 @@
-import { randomFrom } from "../../support/proof.ts";
+import { randomFrom } from "../../../testing/support/proof.ts";
 
 /** Choices that a seed determines. */
 export interface Choices {

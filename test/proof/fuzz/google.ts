@@ -1,5 +1,10 @@
 import { generateKeyPairSync } from "node:crypto";
-import { AUDIENCE, SERVICE_ACCOUNT, startKeyServer, type KeyServer } from "../../support/push-tokens.ts";
+import {
+  AUDIENCE,
+  SERVICE_ACCOUNT,
+  startKeyServer,
+  type KeyServer,
+} from "../../../testing/support/push-tokens.ts";
 import type { PushTarget } from "./attack.ts";
 
 /** Configuration of a package that Google pushes to, and of another tenant's. */

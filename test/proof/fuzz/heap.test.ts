@@ -11,9 +11,13 @@ import { fingerprintOf } from "../../../sandbox/ios-store/signing.ts";
 import { readAssembly, Template } from "../../../local/template.ts";
 import { endpoints, type EndpointName } from "../../../lib/contract/endpoints.ts";
 import { apiGatewayEvent } from "../../../testing/index.ts";
-import { assemblyFolder, SERVICE_APP } from "../../support/local-gateway.ts";
-import { inLength, LONG, SEED } from "../../support/proof.ts";
-import { startTestService, type TestApplication, type TestService } from "../../support/service.ts";
+import { assemblyFolder, SERVICE_APP } from "../../../testing/support/local-gateway.ts";
+import { inLength, LONG, SEED } from "../../../testing/support/proof.ts";
+import {
+  startTestService,
+  type TestApplication,
+  type TestService,
+} from "../../../testing/support/service.ts";
 import type { Target } from "./attack.ts";
 import { APPLE_ID, attackOf } from "./attacks.ts";
 import { choicesFrom } from "./choices.ts";

@@ -16,7 +16,6 @@ import type {
 } from "../../../lib/contract/schemas.ts";
 import { linkAndroidStoreCustomer } from "../../../lib/customers/link-android-store-customer.ts";
 import { linkIosStoreCustomer } from "../../../lib/customers/link-ios-store-customer.ts";
-import { readAccountEntitlements } from "../../../lib/customers/read-account-entitlements.ts";
 import { receiveAndroidStoreNotification } from "../../../lib/customers/receive-android-store-notification.ts";
 import { receiveIosStoreNotification } from "../../../lib/customers/receive-ios-store-notification.ts";
 import { refreshAndroidStorePurchase } from "../../../lib/customers/refresh-android-store-purchase.ts";
@@ -27,16 +26,14 @@ import type { QueueReference } from "../../../lib/customers/refresh-queue.ts";
 import { sweepAndroidStoreRefunds } from "../../../lib/customers/sweep-android-store-refunds.ts";
 import { sweepIosStoreNotifications } from "../../../lib/customers/sweep-ios-store-notifications.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
-import { accountId } from "../../../lib/identifiers.ts";
 import { createAndroidStore } from "../../../lib/stores/android-store/android-store.ts";
 import { createAppStoreServer } from "../../../lib/stores/ios-store/app-store-server.ts";
-import { createCustomerTable } from "../../../lib/table/customers.ts";
 import { createRefreshQueue } from "../../../lib/table/refreshes.ts";
 import { refreshingOn } from "../../../operator/composition.ts";
 import { fingerprintOf } from "../../../sandbox/ios-store/signing.ts";
-import { checkInvariants } from "../../support/invariants.ts";
+import { checkInvariants } from "../../../testing/support/invariants.ts";
 import { createMemoryTable } from "../memory-table.ts";
-import { directoryOf } from "../reception.ts";
+import { createWorld } from "../../../testing/support/world.ts";
 import { ANDROID_STORE_URL, APPLE, IOS_STORE_URL, type Push, type Stores } from "./stores.ts";
 
 /** Bodies of the link endpoints. */
@@ -80,6 +77,7 @@ export const createService = (
 ): Service => {
   const table = createMemoryTable();
   const now = () => clock.now;
+  const world = createWorld(table, { application, now, pause: () => Promise.resolve() });
   const failures: string[] = [];
   const onFailure = (error: unknown): void =>
     void failures.push(String(error instanceof Error ? error.stack : error));
@@ -96,9 +94,9 @@ export const createService = (
   };
   const { readSecret } = configuration;
   const parts = {
-    directory: directoryOf([application]),
+    directory: world.directory,
     applications: () => Promise.resolve([application.identifier]),
-    pause: () => Promise.resolve(),
+    pause: world.factStore.pause,
   };
   const asking = { readSecret, now, timing: TIMING, fetch };
   const androidStore = createAndroidStore({ ...asking, rootUrl: ANDROID_STORE_URL });
@@ -194,11 +192,7 @@ export const createService = (
       await queueApplication(refreshing, application, { since: clock.now, only: null }, () => undefined);
     },
     read: async (account, moment) => {
-      const answer = await readAccountEntitlements(
-        { ...parts, table: createCustomerTable(table, parts.pause), now: () => moment },
-        application.identifier,
-        accountId(account),
-      );
+      const answer = await world.at(moment).read(account);
       return answer.entitlements.map(({ customerIdentifier, ...said }) => ({
         ...said,
         lastVerifiedAt: "",

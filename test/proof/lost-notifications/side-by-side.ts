@@ -11,9 +11,9 @@ import type { Application } from "../../../lib/applications/application.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { ImpossibleChange } from "../../../sandbox/impossible-change.ts";
 import type { PersonsPurchases } from "../../../sandbox/ios-store/payloads.ts";
-import { aBundle } from "../../support/ios-store.ts";
-import { DAY, NOW } from "../../support/purchases.ts";
-import { anApplication } from "../world.ts";
+import { aBundle } from "../../../testing/support/ios-store.ts";
+import { DAY, NOW } from "../../../testing/support/purchases.ts";
+import { modelApplication } from "../model-client.ts";
 import type { Act, History } from "./histories.ts";
 import { failingFetch, type Outage } from "./outages.ts";
 import { createService, type LinkRequest, type Service } from "./service.ts";
@@ -34,7 +34,7 @@ const PERSONS = ["704000000000001", "704000000000002"];
 const applicationWith = (stores: Stores): Application => {
   const { issuerIdentifier, keyIdentifier } = APPLE.serverKey;
   return {
-    ...anApplication("0198c0de-0000-7000-8000-000000000001", "refuse", LEEWAY),
+    ...modelApplication("0198c0de-0000-7000-8000-000000000001", { leeway: LEEWAY }),
     iosStore: [aBundle({ serverApi: { issuerIdentifier, keyIdentifier, secret: "apple" } })],
     androidStore: [
       {

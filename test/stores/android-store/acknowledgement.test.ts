@@ -10,7 +10,7 @@ import {
   TIMING,
   type LocalAndroidStore,
   NOW,
-} from "../../support/android-store.ts";
+} from "../../../testing/support/android-store.ts";
 
 let local: LocalAndroidStore;
 beforeAll(async () => {

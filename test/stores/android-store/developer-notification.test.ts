@@ -4,7 +4,7 @@ import {
   readNotification,
   type Expectation,
 } from "../../../lib/stores/android-store/notification.ts";
-import { aLine, aPurchase, NOW } from "../../support/purchases.ts";
+import { aLine, aPurchase, NOW } from "../../../testing/support/purchases.ts";
 
 const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64");
 

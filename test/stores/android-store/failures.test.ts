@@ -7,7 +7,7 @@ import {
   PACKAGE_NAME,
   startAndroidStore,
   type LocalAndroidStore,
-} from "../../support/android-store.ts";
+} from "../../../testing/support/android-store.ts";
 
 let local: LocalAndroidStore;
 beforeAll(async () => {

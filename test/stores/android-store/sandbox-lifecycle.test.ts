@@ -1,8 +1,8 @@
 import type { AndroidChange, ChangeDetails } from "../../../sandbox/android-store/changes.ts";
 import { ImpossibleChange } from "../../../sandbox/impossible-change.ts";
 import { isoTime } from "../../../lib/entitlements/time.ts";
-import { DAY, NOW, PACKAGE_NAME } from "../../support/android-store.ts";
-import { startTimedAndroidStore, type TimedAndroidStore } from "../../support/timed-android-store.ts";
+import { DAY, NOW, PACKAGE_NAME } from "../../../testing/support/android-store.ts";
+import { startTimedAndroidStore, type TimedAndroidStore } from "./timed-android-store.ts";
 
 const MINUTE = 60_000;
 /** End of the first month. */

@@ -1,7 +1,7 @@
 import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from "jose";
 import { isoTime } from "../../../lib/entitlements/time.ts";
-import { DAY, NOW, PACKAGE_NAME } from "../../support/android-store.ts";
-import { startTimedAndroidStore, type TimedAndroidStore } from "../../support/timed-android-store.ts";
+import { DAY, NOW, PACKAGE_NAME } from "../../../testing/support/android-store.ts";
+import { startTimedAndroidStore, type TimedAndroidStore } from "./timed-android-store.ts";
 
 const SECOND = 1000;
 const AUDIENCE = "https://example.com/play";

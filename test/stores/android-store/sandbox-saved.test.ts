@@ -1,8 +1,8 @@
 import { createRemoteJWKSet, jwtVerify } from "jose";
 import { ZodError } from "zod";
 import { createAndroidPublisherSandbox } from "../../../sandbox/android-store/publisher.ts";
-import { DAY, NOW } from "../../support/android-store.ts";
-import { startTimedAndroidStore, type TimedAndroidStore } from "../../support/timed-android-store.ts";
+import { DAY, NOW } from "../../../testing/support/android-store.ts";
+import { startTimedAndroidStore, type TimedAndroidStore } from "./timed-android-store.ts";
 
 const open: TimedAndroidStore[] = [];
 const start = async (saved: string | null = null): Promise<TimedAndroidStore> => {

@@ -1,8 +1,8 @@
 import { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/v3.js";
 import { createAndroidStoreCredentials } from "../../../lib/stores/android-store/credentials.ts";
 import { originOf } from "../../../lib/stores/android-store/workload-identity.ts";
-import { DAY, NOW, PACKAGE_NAME, TIMING } from "../../support/android-store.ts";
-import { startTimedAndroidStore, type TimedAndroidStore } from "../../support/timed-android-store.ts";
+import { DAY, NOW, PACKAGE_NAME, TIMING } from "../../../testing/support/android-store.ts";
+import { startTimedAndroidStore, type TimedAndroidStore } from "./timed-android-store.ts";
 
 const MONTH = 31 * DAY;
 

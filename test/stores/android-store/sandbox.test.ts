@@ -1,4 +1,8 @@
-import { PACKAGE_NAME, startAndroidStore, type LocalAndroidStore } from "../../support/android-store.ts";
+import {
+  PACKAGE_NAME,
+  startAndroidStore,
+  type LocalAndroidStore,
+} from "../../../testing/support/android-store.ts";
 
 let local: LocalAndroidStore;
 beforeAll(async () => {

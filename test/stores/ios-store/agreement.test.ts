@@ -10,8 +10,8 @@ import {
   aVerifiedAppTransaction,
   aVerifiedRenewalInfo,
   aVerifiedTransaction,
-} from "../../support/ios-store.ts";
-import { cases } from "../../support/proof.ts";
+} from "../../../testing/support/ios-store.ts";
+import { cases } from "../../../testing/support/proof.ts";
 
 const OTHER = "704000000000002";
 const appTransaction = aVerifiedAppTransaction();

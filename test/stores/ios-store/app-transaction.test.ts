@@ -12,8 +12,8 @@ import {
   BUNDLE,
   trusting,
   word,
-} from "../../support/ios-store.ts";
-import { NOW } from "../../support/purchases.ts";
+} from "../../../testing/support/ios-store.ts";
+import { NOW } from "../../../testing/support/purchases.ts";
 
 const chain = makeChain();
 const trust = trusting({ roots: [chain.root] });

@@ -18,7 +18,7 @@ import {
   fieldsOf,
   parseCertificate,
 } from "../../../lib/stores/ios-store/certificates.ts";
-import { cases } from "../../support/proof.ts";
+import { cases } from "../../../testing/support/proof.ts";
 
 const samples = z
   .record(z.string(), z.string())

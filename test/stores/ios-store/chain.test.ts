@@ -20,9 +20,9 @@ import {
 import { createKnownChains, verifyChain, verifyChainOnce } from "../../../lib/stores/ios-store/chain.ts";
 import { APPLE_ROOTS } from "../../../lib/stores/ios-store/trust.ts";
 import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
-import { aTransaction, trusting, word } from "../../support/ios-store.ts";
-import { watchChecks } from "../../support/signature-checks.ts";
-import { NOW } from "../../support/purchases.ts";
+import { aTransaction, trusting, word } from "../../../testing/support/ios-store.ts";
+import { watchChecks } from "../../../testing/support/signature-checks.ts";
+import { NOW } from "../../../testing/support/purchases.ts";
 
 type Part = "root" | "intermediate" | "leaf";
 const PARTS = ["leaf", "intermediate", "root"] as const;

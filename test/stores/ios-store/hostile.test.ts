@@ -3,9 +3,9 @@ import { jest } from "@jest/globals";
 import { makeChain, signJws } from "../../../sandbox/ios-store/signing.ts";
 import { LONGEST_HEADER } from "../../../lib/stores/ios-store/jws.ts";
 import { AT_ONCE, createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
-import { aTransaction, trusting, word } from "../../support/ios-store.ts";
-import { NOW } from "../../support/purchases.ts";
-import { watchChecks } from "../../support/signature-checks.ts";
+import { aTransaction, trusting, word } from "../../../testing/support/ios-store.ts";
+import { NOW } from "../../../testing/support/purchases.ts";
+import { watchChecks } from "../../../testing/support/signature-checks.ts";
 
 /** Cost of refused requests, counted in signature checks. */
 

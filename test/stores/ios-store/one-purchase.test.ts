@@ -5,8 +5,8 @@ import { isoTime } from "../../../lib/entitlements/time.ts";
 import { customerId } from "../../../lib/identifiers.ts";
 import { purchasesOf } from "../../../lib/stores/ios-store/purchases.ts";
 import type { Transaction } from "../../../lib/stores/ios-store/transaction.ts";
-import { aVerifiedTransaction } from "../../support/ios-store.ts";
-import { aCatalog, aProduct, DAY, entitlementsAt, NOW, period } from "../../support/purchases.ts";
+import { aVerifiedTransaction } from "../../../testing/support/ios-store.ts";
+import { aCatalog, aProduct, DAY, entitlementsAt, NOW, period } from "../../../testing/support/purchases.ts";
 import { signedInXcode } from "./as-signed.ts";
 
 /** Purchases under several transaction ids, from verified payloads to the answer. */

@@ -9,8 +9,8 @@ import {
   aVerifiedAppTransaction,
   aVerifiedRenewalInfo,
   trusting,
-} from "../../support/ios-store.ts";
-import { DAY, NOW } from "../../support/purchases.ts";
+} from "../../../testing/support/ios-store.ts";
+import { DAY, NOW } from "../../../testing/support/purchases.ts";
 import { signedInXcode } from "./as-signed.ts";
 
 const chain = makeChain();

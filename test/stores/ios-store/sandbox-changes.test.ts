@@ -1,13 +1,13 @@
 import { ImpossibleChange } from "../../../sandbox/impossible-change.ts";
 import type { RequestedChange } from "../../../sandbox/ios-store/change.ts";
-import { DAY, NOW } from "../../support/purchases.ts";
+import { DAY, NOW } from "../../../testing/support/purchases.ts";
 import {
   decodedRenewalInfos,
   decodedTransactions,
   openStore,
   type Pushed,
   type StoreUnderTest,
-} from "../../support/ios-store-sandbox.ts";
+} from "./ios-store-sandbox.ts";
 
 const MONTHLY = "com.example.trails.premium.monthly";
 const YEARLY = "com.example.trails.premium.yearly";

@@ -1,9 +1,9 @@
 import { createServer, type Server } from "node:http";
 import { decodeJwt } from "jose";
 import * as z from "zod";
-import { NOW } from "../../support/purchases.ts";
+import { NOW } from "../../../testing/support/purchases.ts";
 import { close, listen } from "../../../local/server.ts";
-import { openStore, type StoreUnderTest } from "../../support/ios-store-sandbox.ts";
+import { openStore, type StoreUnderTest } from "./ios-store-sandbox.ts";
 
 const MONTHLY = "com.example.trails.premium.monthly";
 

@@ -13,16 +13,10 @@ import {
 } from "@apple/app-store-server-library";
 import { close, listen } from "../../../local/server.ts";
 import { createIosStoreSandbox } from "../../../sandbox/ios-store/ios-store.ts";
-import { APPLE_ID, BUNDLE } from "../../support/ios-store.ts";
-import {
-  failure,
-  openServedStore,
-  refusal,
-  until,
-  type ServedStore,
-} from "../../support/ios-store-server-api.ts";
-import { chain, decoded, decodedTransactions } from "../../support/ios-store-sandbox.ts";
-import { DAY, NOW } from "../../support/purchases.ts";
+import { APPLE_ID, BUNDLE } from "../../../testing/support/ios-store.ts";
+import { failure, openServedStore, refusal, until, type ServedStore } from "./ios-store-server-api.ts";
+import { chain, decoded, decodedTransactions } from "./ios-store-sandbox.ts";
+import { DAY, NOW } from "../../../testing/support/purchases.ts";
 
 const MONTHLY = "com.example.trails.premium.monthly";
 const HOUR = 3_600_000;

@@ -1,9 +1,9 @@
 import { VerificationStatus } from "@apple/app-store-server-library";
 import { signNotification } from "../../../sandbox/ios-store/notifications.ts";
 import { makeChain } from "../../../sandbox/ios-store/signing.ts";
-import { BUNDLE } from "../../support/ios-store.ts";
-import { DAY, NOW } from "../../support/purchases.ts";
-import { chain, decoded, openStore, type StoreUnderTest } from "../../support/ios-store-sandbox.ts";
+import { BUNDLE } from "../../../testing/support/ios-store.ts";
+import { DAY, NOW } from "../../../testing/support/purchases.ts";
+import { chain, decoded, openStore, type StoreUnderTest } from "./ios-store-sandbox.ts";
 
 const HOUR = 3_600_000;
 

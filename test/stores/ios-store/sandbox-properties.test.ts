@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { ImpossibleChange } from "../../../sandbox/impossible-change.ts";
 import type { RequestedChange } from "../../../sandbox/ios-store/change.ts";
-import { DAY, NOW } from "../../support/purchases.ts";
+import { DAY, NOW } from "../../../testing/support/purchases.ts";
 import {
   decodedRenewalInfos,
   decodedTransactions,
   openStore,
   type Pushed,
   type StoreUnderTest,
-} from "../../support/ios-store-sandbox.ts";
+} from "./ios-store-sandbox.ts";
 
 const SIMPLE = [
   "renew",

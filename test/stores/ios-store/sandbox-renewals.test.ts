@@ -1,10 +1,10 @@
-import { DAY, NOW } from "../../support/purchases.ts";
+import { DAY, NOW } from "../../../testing/support/purchases.ts";
 import {
   decodedRenewalInfos,
   decodedTransactions,
   openStore,
   type StoreUnderTest,
-} from "../../support/ios-store-sandbox.ts";
+} from "./ios-store-sandbox.ts";
 
 const MONTHLY = "com.example.trails.premium.monthly";
 

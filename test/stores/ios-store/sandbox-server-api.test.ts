@@ -5,7 +5,7 @@ import { generateKeyPair } from "jose";
 import { close, listen } from "../../../local/server.ts";
 import { createIosStoreSandbox } from "../../../sandbox/ios-store/ios-store.ts";
 import { createServerKey } from "../../../sandbox/ios-store/server-key.ts";
-import { APPLE_ID, BUNDLE } from "../../support/ios-store.ts";
+import { APPLE_ID, BUNDLE } from "../../../testing/support/ios-store.ts";
 import {
   failure,
   openServedStore,
@@ -13,9 +13,9 @@ import {
   until,
   type ServedStore,
   type TokenChanges,
-} from "../../support/ios-store-server-api.ts";
-import { chain, decodedRenewalInfos, decodedTransactions } from "../../support/ios-store-sandbox.ts";
-import { DAY, NOW } from "../../support/purchases.ts";
+} from "./ios-store-server-api.ts";
+import { chain, decodedRenewalInfos, decodedTransactions } from "./ios-store-sandbox.ts";
+import { DAY, NOW } from "../../../testing/support/purchases.ts";
 
 const MONTHLY = "com.example.trails.premium.monthly";
 const UNKNOWN = "200000000000001";

@@ -3,8 +3,8 @@ import { PRODUCT_TYPES, signPurchases, type SandboxCustomer } from "../../../san
 import { disagreement } from "../../../lib/stores/ios-store/agreement.ts";
 import { purchasesOf } from "../../../lib/stores/ios-store/purchases.ts";
 import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
-import { APPLE_ID, BUNDLE, trusting } from "../../support/ios-store.ts";
-import { DAY, NOW } from "../../support/purchases.ts";
+import { APPLE_ID, BUNDLE, trusting } from "../../../testing/support/ios-store.ts";
+import { DAY, NOW } from "../../../testing/support/purchases.ts";
 
 const chain = makeChain();
 const xcode = makeXcodeSigner();

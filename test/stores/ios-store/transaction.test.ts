@@ -1,7 +1,7 @@
 import { makeChain, signJws } from "../../../sandbox/ios-store/signing.ts";
 import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
-import { anAppTransaction, aTransaction, trusting, word } from "../../support/ios-store.ts";
-import { DAY, NOW } from "../../support/purchases.ts";
+import { anAppTransaction, aTransaction, trusting, word } from "../../../testing/support/ios-store.ts";
+import { DAY, NOW } from "../../../testing/support/purchases.ts";
 import { asSigned } from "./as-signed.ts";
 
 const chain = makeChain();

@@ -15,8 +15,14 @@ import {
 import { selfSignedBundle } from "../../../lib/stores/ios-store/app-transaction.ts";
 import { verifyChain } from "../../../lib/stores/ios-store/chain.ts";
 import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
-import { anAppTransaction, aTransaction, BUNDLE, trusting, word } from "../../support/ios-store.ts";
-import { DAY, NOW } from "../../support/purchases.ts";
+import {
+  anAppTransaction,
+  aTransaction,
+  BUNDLE,
+  trusting,
+  word,
+} from "../../../testing/support/ios-store.ts";
+import { DAY, NOW } from "../../../testing/support/purchases.ts";
 import { asSigned } from "./as-signed.ts";
 
 const chain = makeChain();

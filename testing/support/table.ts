@@ -4,7 +4,7 @@ import type { AcknowledgementQueue } from "../../lib/customers/acknowledgement-q
 import { ACKNOWLEDGEMENT_SHARDS } from "../../lib/table/keys.ts";
 import type { DueAcknowledgement } from "../../lib/customers/records.ts";
 import type { Table } from "../../lib/table/table.ts";
-import { createTable } from "../../testing/dynamodb.ts";
+import { createTable } from "../dynamodb.ts";
 
 /** A request that left the SDK. */
 export interface SentRequest {
@@ -18,6 +18,26 @@ export interface TestTable extends Table {
   items(containing?: string): Promise<Record<string, unknown>[]>;
   remove(): Promise<void>;
 }
+
+/** Reads a table whole. */
+export const itemsIn =
+  ({ client, name }: Table): TestTable["items"] =>
+  async (containing) => {
+    const items: Record<string, unknown>[] = [];
+    // The database filters: reading what other tests have left takes longer than many a test.
+    const filter =
+      containing === undefined
+        ? {}
+        : {
+            FilterExpression: "contains(pk, :text) OR contains(sk, :text)",
+            ExpressionAttributeValues: { ":text": containing },
+          };
+    for await (const page of paginateScan({ client }, { TableName: name, ConsistentRead: true, ...filter }))
+      items.push(...(page.Items ?? []));
+    return items.sort((a, b) =>
+      JSON.stringify([a["pk"], a["sk"]]) < JSON.stringify([b["pk"], b["sk"]]) ? -1 : 1,
+    );
+  };
 
 /** A new table of its own in DynamoDB Local, keyed as the deployed one. */
 export const createTestTable = async (): Promise<TestTable> => {
@@ -36,22 +56,7 @@ export const createTestTable = async (): Promise<TestTable> => {
     client,
     name,
     sent,
-    items: async (containing) => {
-      const items: Record<string, unknown>[] = [];
-      // The database filters: reading what other tests have left takes longer than many a test.
-      const filter =
-        containing === undefined
-          ? {}
-          : {
-              FilterExpression: "contains(pk, :text) OR contains(sk, :text)",
-              ExpressionAttributeValues: { ":text": containing },
-            };
-      for await (const page of paginateScan({ client }, { TableName: name, ConsistentRead: true, ...filter }))
-        items.push(...(page.Items ?? []));
-      return items.sort((a, b) =>
-        JSON.stringify([a["pk"], a["sk"]]) < JSON.stringify([b["pk"], b["sk"]]) ? -1 : 1,
-      );
-    },
+    items: itemsIn({ client, name }),
     remove: async () => {
       await base.send(new DeleteTableCommand({ TableName: name }));
       base.destroy();

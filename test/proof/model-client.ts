@@ -1,28 +1,21 @@
-import { v7 as uuid } from "uuid";
-import { unlinkCustomer } from "../../lib/administration/operations.ts";
 import type { Application } from "../../lib/applications/application.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
 import type { CustomerEntitlement } from "../../lib/contract/schemas.ts";
 import { customersOf, eachOnce } from "../../lib/customers/customer-table.ts";
-import { CLAIMS_PER_ACCOUNT, type FactStore } from "../../lib/customers/fact-store.ts";
+import type { FactStore } from "../../lib/customers/fact-store.ts";
 import type { StoredCustomer } from "../../lib/customers/records.ts";
-import { readAccountEntitlements } from "../../lib/customers/read-account-entitlements.ts";
 import { storeFacts, type LearnOfMentioned } from "../../lib/customers/store-facts.ts";
 import { untoldPredecessors } from "../../lib/customers/untold-predecessors.ts";
 import { statedPurchases } from "../../lib/customers/verified-facts.ts";
 import { catalogOf, type Catalog } from "../../lib/entitlements/catalog.ts";
 import { entitlementsAt } from "../../lib/entitlements/entitlements.ts";
 import { accountId, applicationId, customerId, type ApplicationId } from "../../lib/identifiers.ts";
-import { bury } from "../../lib/table/burial.ts";
-import { createCustomerTable } from "../../lib/table/customers.ts";
-import type { Table } from "../../lib/table/table.ts";
-import { writeCustomerChange } from "../../lib/table/write-customer-change.ts";
-import { operationsOn } from "../../operator/composition.ts";
-import { keyedHash } from "../support/keyed-hash.ts";
-import { DAY } from "../support/purchases.ts";
+import { DAY } from "../../testing/support/purchases.ts";
 import type { ModelCatalog, ModelProduct, ModelRequest, ModelTerms } from "../support/reference-model.ts";
 import { toReading, toVerifiedFacts } from "./as-verified.ts";
-import { directoryOf, inBothStores, lookUpAmong, receptionOf, type Received } from "./reception.ts";
+import { lookUpAmong, receptionOf, type Received } from "./reception.ts";
+import { anApplication, inBothStores } from "../../testing/support/application.ts";
+import { createWorld } from "../../testing/support/world.ts";
 
 const sold = (
   store: ModelProduct["store"],
@@ -71,28 +64,22 @@ export const toCatalog = ({ names, products }: ModelCatalog): Catalog =>
     })),
   );
 
-export const anApplication = (
+/** An application that sells the proofs' products in both stores. */
+export const modelApplication = (
   identifier: string,
-  transfers: ModelTerms["transfers"] = "refuse",
-  renewalLeeway = 0,
+  { transfers, leeway }: Partial<ModelTerms> = {},
+  name = "com.example.trails",
 ): Application =>
-  inBothStores(
-    {
-      identifier: applicationId(identifier),
-      name: "Trails",
-      iosStore: [],
-      androidStore: [],
-      catalog: toCatalog(CATALOG),
-      transfers,
-      renewalLeeway,
-      destinations: [],
-      keepsChanges: false,
-    },
-    "com.example.trails",
-  );
+  anApplication({
+    identifier: applicationId(identifier),
+    catalog: toCatalog(CATALOG),
+    ...inBothStores(name),
+    ...(transfers !== undefined && { transfers }),
+    ...(leeway !== undefined && { renewalLeeway: leeway }),
+  });
 
 /** The service's answer to a request, or the code of its refusal. */
-export type WorldAnswer =
+export type ServiceAnswer =
   | { readonly outcome: "nobody" }
   | {
       readonly outcome: "stored";
@@ -101,12 +88,12 @@ export type WorldAnswer =
     }
   | { readonly outcome: "refused"; readonly code: string };
 
-/** One application on a table, at moments that the test chooses. */
-export interface World {
+/** Sends the reference model's requests to one application, at moments that the test chooses. */
+export interface ModelClient {
   readonly application: ApplicationId;
-  submit(request: ModelRequest, moment: number): Promise<WorldAnswer>;
+  submit(request: ModelRequest, moment: number): Promise<ServiceAnswer>;
   /** Receives a notification by its use case, with the customer that its facts have then. */
-  receive(notification: ModelRequest, moment: number): Promise<Received & { readonly answer: WorldAnswer }>;
+  receive(notification: ModelRequest, moment: number): Promise<Received & { readonly answer: ServiceAnswer }>;
   /** An operator's unlinking; false when the customer has no link. */
   unlink(customer: string, moment: number): Promise<boolean>;
   account(
@@ -124,30 +111,22 @@ export const countedIdentifiers = () => {
   };
 };
 
-export const aWorld = (
-  table: Table,
+export const modelClient = (
+  table: Parameters<typeof createWorld>[0],
   application: Application,
-  {
-    pause = () => Promise.resolve(),
-    newCustomerIdentifier = countedIdentifiers(),
-    claimsPerAccount = CLAIMS_PER_ACCOUNT,
-  }: Partial<Pick<FactStore, "pause" | "newCustomerIdentifier" | "claimsPerAccount">> = {},
-): World => {
-  const customers = createCustomerTable(table, pause);
-  const directory = directoryOf([application]);
-  const factStoreAt = (moment: number): FactStore => ({
-    table: customers,
-    write: (change) => writeCustomerChange(table, change, { claimsPerAccount }),
-    bury: (...remains) => bury(table, ...remains),
-    newCustomerIdentifier,
-    pause,
-    now: () => moment,
-    claimsPerAccount,
+  options: Parameters<typeof createWorld>[1] = {},
+): ModelClient => {
+  const world = createWorld(table, {
+    pause: () => Promise.resolve(),
+    newCustomerIdentifier: countedIdentifiers(),
+    ...options,
+    application,
   });
+  const customers = world.factStore.table;
   const storedAs = ({
     identifier,
     holdings,
-  }: Pick<StoredCustomer, "identifier" | "holdings">): WorldAnswer => ({
+  }: Pick<StoredCustomer, "identifier" | "holdings">): ServiceAnswer => ({
     outcome: "stored",
     customer: identifier,
     entitlements: (moment) =>
@@ -158,7 +137,7 @@ export const aWorld = (
       ),
   });
   /** Facts of several customers contradict each other. */
-  const ownerOf = async (request: ModelRequest, moment: number): Promise<WorldAnswer> => {
+  const ownerOf = async (request: ModelRequest, moment: number): Promise<ServiceAnswer> => {
     const { identities, ...facts } = toVerifiedFacts(request);
     const stated = statedPurchases({ ...facts, renewals: [] });
     const known = await customers.findFacts(application.identifier, identities, stated, moment);
@@ -197,7 +176,7 @@ export const aWorld = (
           ? null
           : { account: accountId(request.claim.account), assertedBy: request.claim.by };
       try {
-        const store = factStoreAt(moment);
+        const store = world.at(moment).factStore;
         const facts = toVerifiedFacts(request);
         const stored = await storeFacts(store, application, facts, claim, learningFrom(request, store));
         if (stored.outcome === "refused") return { outcome: "refused", code: stored.code };
@@ -208,31 +187,16 @@ export const aWorld = (
       }
     },
     receive: async (notification, moment) => {
-      const receive = receptionOf(factStoreAt(moment), directory, application);
+      const receive = receptionOf(world.at(moment).factStore, world.directory, application);
       const received = await receive(notification);
       return { ...received, answer: await ownerOf(notification, moment) };
     },
     unlink: async (customer, moment) => {
-      const done = await unlinkCustomer(
-        operationsOn(table, {
-          now: () => moment,
-          pause,
-          waitForIndex: () => Promise.resolve(),
-          newEntry: uuid,
-          keyedHash,
-        }),
-        application.identifier,
-        customerId(customer),
-        { by: "an operator", caller: null, reason: "a proof" },
-      );
+      const done = await world.at(moment).unlink({ identifier: customerId(customer) });
       return done?.outcome === "unlinked";
     },
     account: async (account, moment) => {
-      const answer = await readAccountEntitlements(
-        { directory, table: customers, now: () => moment },
-        application.identifier,
-        accountId(account),
-      );
+      const answer = await world.at(moment).read(account);
       return { customers: answer.customerIdentifiers, entitlements: answer.entitlements };
     },
   };

@@ -7,11 +7,11 @@ import {
   type JWSTransactionDecodedPayload,
   type ResponseBodyV2DecodedPayload,
 } from "@apple/app-store-server-library";
-import { createIosStoreSandbox, type IosStoreSandbox } from "../../sandbox/ios-store/ios-store.ts";
-import { makeChain } from "../../sandbox/ios-store/signing.ts";
-import type { Instant } from "../../lib/entitlements/time.ts";
-import { APPLE_ID, BUNDLE } from "./ios-store.ts";
-import { NOW } from "./purchases.ts";
+import { createIosStoreSandbox, type IosStoreSandbox } from "../../../sandbox/ios-store/ios-store.ts";
+import { makeChain } from "../../../sandbox/ios-store/signing.ts";
+import type { Instant } from "../../../lib/entitlements/time.ts";
+import { APPLE_ID, BUNDLE } from "../../../testing/support/ios-store.ts";
+import { NOW } from "../../../testing/support/purchases.ts";
 
 /** Certificates of the sandbox stores under test. */
 export const chain = makeChain();

@@ -4,11 +4,16 @@ import * as z from "zod";
 import {
   ONE_TIME_PRODUCT_NOTIFICATIONS,
   SUBSCRIPTION_NOTIFICATIONS,
-} from "../../sandbox/android-store/notifications.ts";
-import type { SandboxPurchase } from "../../sandbox/android-store/purchases.ts";
-import type { ProductKind } from "../../lib/contract/schemas.ts";
-import type { Instant } from "../../lib/entitlements/time.ts";
-import { NOW, PACKAGE_NAME, startAndroidStore, type LocalAndroidStore } from "./android-store.ts";
+} from "../../../sandbox/android-store/notifications.ts";
+import type { SandboxPurchase } from "../../../sandbox/android-store/purchases.ts";
+import type { ProductKind } from "../../../lib/contract/schemas.ts";
+import type { Instant } from "../../../lib/entitlements/time.ts";
+import {
+  NOW,
+  PACKAGE_NAME,
+  startAndroidStore,
+  type LocalAndroidStore,
+} from "../../../testing/support/android-store.ts";
 
 /** A push as it arrived, with what its data holds. */
 export interface ReceivedPush {

@@ -12,7 +12,8 @@ import { deliverMessages, type DeliveryReport } from "../../lib/telling/deliver-
 import { tellChanges, type TellingReport } from "../../lib/telling/tell-changes.ts";
 import type { SandboxCustomer, SandboxTransaction } from "../../sandbox/ios-store/app-store.ts";
 import { newDevice, renewableSubscription, signedRequest } from "../purchases.ts";
-import { createWorld, type World } from "../world.ts";
+import { createMeteredWorld, type MeteredWorld } from "../metered-world.ts";
+import { directoryOf } from "../../testing/support/application.ts";
 
 /** A subscriber whose account's changes are told. */
 export interface ToldSubscriber {
@@ -22,8 +23,8 @@ export interface ToldSubscriber {
 }
 
 /** An application in a metered table, with the functions that tell and deliver as they are deployed. */
-export interface ToldWorld {
-  readonly world: World;
+export interface ToldSubscribers {
+  readonly world: MeteredWorld;
   /** Links a new subscriber, whose period ended a minute ago. */
   link(): Promise<ToldSubscriber>;
   /** Stores the subscriber's next period, which began when the one before ended. */
@@ -43,8 +44,11 @@ const webhook = (_: unknown, index: number): Destination => ({
 });
 
 /** @param keepsChanges whether the changes are kept where there is no destination */
-export const createToldWorld = async (destinations: number, keepsChanges: boolean): Promise<ToldWorld> => {
-  const world = await createWorld();
+export const createToldSubscribers = async (
+  destinations: number,
+  keepsChanges: boolean,
+): Promise<ToldSubscribers> => {
+  const world = await createMeteredWorld();
   const { table, chain } = world;
   const application: Application = {
     ...world.application,
@@ -55,11 +59,7 @@ export const createToldWorld = async (destinations: number, keepsChanges: boolea
   await createApplicationTable(table).save(null, application);
   const customers: IosStoreCustomers = {
     ...world.customers,
-    directory: {
-      byIdentifier: () => Promise.resolve(application),
-      byBundle: () => Promise.resolve(application),
-      byPackage: () => Promise.resolve(null),
-    },
+    directory: directoryOf(application),
   };
   const configuration = {
     table,

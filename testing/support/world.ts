@@ -1,9 +1,15 @@
+import { createHmac } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { TransactionCanceledException } from "@aws-sdk/client-dynamodb";
 import { v7 as uuid } from "uuid";
 import { auditEntry } from "../../lib/administration/audit.ts";
 import { eraseCustomer, unlinkCustomer, type Operations } from "../../lib/administration/operations.ts";
-import { tellsChanges, type Application } from "../../lib/applications/application.ts";
+import {
+  tellsChanges,
+  type Application,
+  type ApplicationDirectory,
+} from "../../lib/applications/application.ts";
+import type { Destination } from "../../lib/applications/destination.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
 import { CLAIMS_PER_ACCOUNT, type FactStore } from "../../lib/customers/fact-store.ts";
 import { readAccountEntitlements } from "../../lib/customers/read-account-entitlements.ts";
@@ -14,14 +20,19 @@ import type { Catalog } from "../../lib/entitlements/catalog.ts";
 import type { IdentityReference, ProvenPurchase } from "../../lib/entitlements/proven-purchase.ts";
 import { mentionedPurchase, type Purchase } from "../../lib/entitlements/purchase.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
-import { accountId, applicationId, customerId, type CustomerId } from "../../lib/identifiers.ts";
+import { accountId, customerId, type ApplicationId, type CustomerId } from "../../lib/identifiers.ts";
 import { bury } from "../../lib/table/burial.ts";
+import { createChangeTable } from "../../lib/table/changes.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
+import type { Table } from "../../lib/table/table.ts";
 import { writeCustomerChange } from "../../lib/table/write-customer-change.ts";
+import type { ChangeData } from "../../lib/telling/change.ts";
+import type { KeyedHash } from "../../lib/telling/change-table.ts";
+import { tellChanges, type TellingReport, type TellingRun } from "../../lib/telling/tell-changes.ts";
 import { operationsOn } from "../../operator/composition.ts";
-import { keyedHash } from "../support/keyed-hash.ts";
-import { aCatalog, aLine, aPurchase, DAY, NOW, proven } from "../support/purchases.ts";
-import type { TestTable } from "../support/table.ts";
+import { anApplication, directoryOf } from "./application.ts";
+import { aLine, aPurchase, DAY, NOW, proven } from "./purchases.ts";
+import type { TestTable } from "./table.ts";
 
 /** VerifiedFacts of production; a plain `Purchase` mentions no other purchase and names no identity. */
 export type GivenFacts = Partial<Omit<VerifiedFacts, "purchases">> & {
@@ -30,7 +41,7 @@ export type GivenFacts = Partial<Omit<VerifiedFacts, "purchases">> & {
 
 interface Options {
   readonly application: Application;
-  readonly moment: Instant;
+  readonly now: () => Instant;
   /** Concurrent actions; each runs once, between a request's first read and its second. */
   readonly interruption: (() => Promise<unknown>)[];
   readonly newCustomerIdentifier: () => CustomerId;
@@ -39,9 +50,10 @@ interface Options {
   readonly waitForIndex: Operations["waitForIndex"];
 }
 
-/** An application on a table; its requests happen at one moment. */
+/** An application on a table; its requests happen at one moment, unless it has a clock. */
 export interface World {
   readonly application: Application;
+  readonly directory: ApplicationDirectory;
   readonly factStore: FactStore;
   readonly operations: Operations;
   with(changes: Partial<Options>): World;
@@ -54,30 +66,32 @@ export interface World {
   store(facts: GivenFacts, claim?: Claim | null): Promise<ResolvedCustomer | null>;
   read(account: string): ReturnType<typeof readAccountEntitlements>;
   /** An operator's unlinking; a move when `to` is given. */
-  unlink(customer: ResolvedCustomer | null, to?: string): ReturnType<typeof unlinkCustomer>;
+  unlink(
+    customer: Pick<ResolvedCustomer, "identifier"> | null,
+    to?: string,
+  ): ReturnType<typeof unlinkCustomer>;
   erase(customer: ResolvedCustomer | null): ReturnType<typeof eraseCustomer>;
   /** An erasure that stops after its first step: the customer is gone, everything it owned is still there. */
   beginErasure(customer: ResolvedCustomer | null): Promise<void>;
   items(): Promise<Record<string, unknown>[]>;
 }
 
+/** Hash of an account under a key of the tests. */
+export const keyedHash: KeyedHash = (application, account) =>
+  Promise.resolve(
+    createHmac("sha256", "a key of the tests").update(`${application} ${account}`).digest("hex"),
+  );
+
 const AUTHORITY = { by: "ada", caller: null, reason: "asked by the person" };
 
 /** A world with an application of its own, so that tests can share a table. */
-export const createWorld = (table: TestTable, changes: Partial<Options> = {}): World => {
+export const createWorld = (
+  table: Table & Pick<TestTable, "items">,
+  changes: Partial<Options> = {},
+): World => {
   const options: Options = {
-    application: {
-      identifier: applicationId(uuid()),
-      name: "Trails",
-      iosStore: [],
-      androidStore: [],
-      catalog: aCatalog(),
-      transfers: "refuse",
-      destinations: [],
-      keepsChanges: false,
-      renewalLeeway: 0,
-    },
-    moment: NOW,
+    application: anApplication(),
+    now: () => NOW,
     interruption: [],
     newCustomerIdentifier: () => customerId(uuid()),
     claimsPerAccount: CLAIMS_PER_ACCOUNT,
@@ -85,10 +99,10 @@ export const createWorld = (table: TestTable, changes: Partial<Options> = {}): W
     pause: (attempt) => sleep(Math.random() * 10 * attempt),
     ...changes,
   };
-  const { application, moment, interruption, newCustomerIdentifier, claimsPerAccount, pause, waitForIndex } =
+  const { application, now, interruption, newCustomerIdentifier, claimsPerAccount, pause, waitForIndex } =
     options;
   const { identifier } = application;
-  const now = (): Instant => moment;
+  const directory = directoryOf(application);
   const customers = createCustomerTable(table, pause);
   const factStore: FactStore = {
     table: {
@@ -127,11 +141,12 @@ export const createWorld = (table: TestTable, changes: Partial<Options> = {}): W
   const also = (more: Partial<Options>): World => createWorld(table, { ...options, ...more });
   return {
     application,
+    directory,
     factStore,
     operations,
     with: also,
     interrupted: (by) => also({ interruption: [by] }),
-    at: (later) => also({ moment: later }),
+    at: (later) => also({ now: () => later }),
     selling: (catalog) => also({ application: { ...application, catalog } }),
     submit,
     store: async (facts, claim) => {
@@ -140,19 +155,7 @@ export const createWorld = (table: TestTable, changes: Partial<Options> = {}): W
       return stored.customer;
     },
     read: (account) =>
-      readAccountEntitlements(
-        {
-          directory: {
-            byIdentifier: () => Promise.resolve(application),
-            byBundle: () => Promise.resolve(application),
-            byPackage: () => Promise.resolve(application),
-          },
-          table: factStore.table,
-          now,
-        },
-        identifier,
-        accountId(account),
-      ),
+      readAccountEntitlements({ directory, table: factStore.table, now }, identifier, accountId(account)),
     unlink: (customer, to) =>
       unlinkCustomer(
         operations,
@@ -174,10 +177,72 @@ export const createWorld = (table: TestTable, changes: Partial<Options> = {}): W
       const { living } = await customers.findCustomers(identifier, [named]);
       const [stored] = living.values();
       if (stored === undefined) throw new Error("Nobody is there.");
-      const entry = auditEntry("erase", moment, AUTHORITY, { customer: stored.identifier });
+      const entry = auditEntry("erase", now(), AUTHORITY, { customer: stored.identifier });
       await operations.table.end(identifier, stored, { entryIdentifier: uuid(), entry });
     },
     items: async () => (await table.items(identifier)).filter(({ pk }) => String(pk).includes(identifier)),
+  };
+};
+
+const noPause = () => Promise.resolve();
+
+/** Tells the changes of one application, whose configuration is loaded anew each time. */
+export const tellingOf = (
+  table: Table,
+  identifier: ApplicationId,
+  load: () => Promise<Application>,
+  hash: KeyedHash = keyedHash,
+): TellingRun => ({
+  directory: { byIdentifier: load },
+  currentApplication: load,
+  changes: createChangeTable(table, noPause, hash),
+  accounts: createCustomerTable(table, noPause),
+  applications: () => Promise.resolve([identifier]),
+  newWorker: uuid,
+  now: () => NOW,
+  pause: noPause,
+  onFailure: (error) => {
+    throw error;
+  },
+});
+
+export const WEBHOOK: Destination = {
+  name: "backend",
+  url: "https://api.example.com/hooks",
+  secretEpochs: [],
+};
+
+/** A world whose application is told of changes. */
+export interface ToldWorld {
+  readonly world: World;
+  /** Tells what is due at the moment. */
+  tell(moment?: Instant, changes?: Partial<TellingRun>, until?: Instant): Promise<TellingReport>;
+  /** All changes in the order of the sequence; null: emptied. */
+  changes(): Promise<readonly (ChangeData | null)[]>;
+  /** Items of the application whose partition key contains the text. */
+  itemsOf(text: string): Promise<readonly Record<string, unknown>[]>;
+}
+
+export const createToldWorld = (
+  table: TestTable,
+  given: World = createWorld(table),
+  destinations: readonly Destination[] = [WEBHOOK],
+): ToldWorld => {
+  const world = given.with({ application: { ...given.application, destinations, keepsChanges: true } });
+  const { application } = world;
+  const itemsOf: ToldWorld["itemsOf"] = async (text) =>
+    (await world.items()).filter(({ pk }) => String(pk).includes(text));
+  return {
+    world,
+    itemsOf,
+    tell: async (moment = NOW, changes = {}, until = Infinity) => {
+      const run = tellingOf(table, application.identifier, () => Promise.resolve(application));
+      return tellChanges({ ...run, now: () => moment, ...changes }, until);
+    },
+    changes: async () =>
+      (await itemsOf("#CHANGES#"))
+        .toSorted((a, b) => Number(a["sequence"]) - Number(b["sequence"]))
+        .map(({ data }) => (data === undefined ? null : JSON.parse(String(data)))),
   };
 };
 

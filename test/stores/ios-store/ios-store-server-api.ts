@@ -1,8 +1,8 @@
 import { createServer } from "node:http";
 import { AppStoreServerAPIClient, Environment } from "@apple/app-store-server-library";
 import { importPKCS8, SignJWT } from "jose";
-import { close, listen } from "../../local/server.ts";
-import { BUNDLE } from "./ios-store.ts";
+import { close, listen } from "../../../local/server.ts";
+import { BUNDLE } from "../../../testing/support/ios-store.ts";
 import { openStore, type StoreUnderTest } from "./ios-store-sandbox.ts";
 
 /** A store under test that is served, and Apple's own client of its Server API. */

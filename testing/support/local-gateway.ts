@@ -49,8 +49,6 @@ export const serveGateway = async (
 
 /** The service. */
 export const SERVICE_APP = fileURLToPath(new URL("../../local/default-app.ts", import.meta.url));
-/** The service's stack with functions that the tests control. */
-export const FUNCTIONS_APP = fileURLToPath(new URL("../local/functions-app.ts", import.meta.url));
 
 const SYNTHESIZED_WITHIN_MILLISECONDS = 60_000;
 

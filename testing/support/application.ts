@@ -1,0 +1,65 @@
+import { v7 as uuid } from "uuid";
+import type { Application, ApplicationDirectory } from "../../lib/applications/application.ts";
+import { applicationId } from "../../lib/identifiers.ts";
+import { createApplicationTable } from "../../lib/table/applications.ts";
+import type { Table } from "../../lib/table/table.ts";
+import { manifestFrom, saveApplication, type ManifestFields } from "../application.ts";
+import { aCatalog } from "./purchases.ts";
+
+/** An application of neither store that sells the iOS product `monthly`. */
+export const anApplication = (changes: Partial<Application> = {}): Application => ({
+  identifier: applicationId(uuid()),
+  name: "Trails",
+  iosStore: [],
+  androidStore: [],
+  catalog: aCatalog(),
+  transfers: "refuse",
+  destinations: [],
+  keepsChanges: false,
+  renewalLeeway: 0,
+  ...changes,
+});
+
+/** App Apple ID of the bundles of {@link inBothStores}. */
+export const APPLE_IDENTIFIER = 1_234_567_890;
+
+/** One bundle and one package of each name, in production and in the sandbox, which the stores notify. */
+export const inBothStores = (
+  ...names: readonly string[]
+): Pick<Application, "iosStore" | "androidStore"> => ({
+  iosStore: names.map((bundleIdentifier) => ({
+    bundleIdentifier,
+    appAppleIdentifier: APPLE_IDENTIFIER,
+    environments: ["production", "sandbox"],
+    xcodeCertificates: [],
+    serverApi: null,
+  })),
+  androidStore: names.map((packageName) => ({
+    packageName,
+    credential: { secret: "play" },
+    environments: ["production", "sandbox"],
+    notifications: { serviceAccount: "play-push", audience: "the service" },
+  })),
+});
+
+/** A directory of these applications only. */
+export const directoryOf = (...applications: readonly Application[]): ApplicationDirectory => {
+  const find = (is: (application: Application) => boolean): Promise<Application | null> =>
+    Promise.resolve(applications.find(is) ?? null);
+  return {
+    byIdentifier: (identifier) => find((application) => application.identifier === identifier),
+    byBundle: (bundle) =>
+      find(({ iosStore }) => iosStore.some(({ bundleIdentifier }) => bundleIdentifier === bundle)),
+    byPackage: (name) =>
+      find(({ androidStore }) => androidStore.some(({ packageName }) => packageName === name)),
+  };
+};
+
+/** Applies a manifest to the table, and reads the application from it. */
+export const applied = async (table: Table, manifest: ManifestFields): Promise<Application> => {
+  const application = await createApplicationTable(table).load(
+    await saveApplication(table, manifestFrom(manifest)),
+  );
+  if (application === null) throw new Error("The application is not in the table.");
+  return application;
+};
