@@ -25,7 +25,8 @@ import {
 } from "../support/android-store.ts";
 import { aCatalog, aProduct } from "../support/purchases.ts";
 import { factStoreOn } from "../support/fact-store.ts";
-import { createTestTable, waitingIn, type TestTable } from "../support/table.ts";
+import { createMemoryTable } from "../support/memory-table.ts";
+import { waitingIn, type TestTable } from "../support/table.ts";
 
 const FAILURE = { status: 500 };
 /** Report of a run that found nothing due. */
@@ -34,7 +35,7 @@ const NOTHING = { done: 0, due: 0, oldest: 0, nearDeadline: 0, failed: 0 };
 let table: TestTable;
 let local: LocalAndroidStore;
 beforeEach(async () => {
-  [table, local] = await Promise.all([createTestTable(), startAndroidStore()]);
+  [table, local] = await Promise.all([createMemoryTable(), startAndroidStore()]);
 });
 afterEach(async () => {
   await Promise.all([table.remove(), local.close()]);

@@ -14,7 +14,8 @@ import {
   type Payload,
 } from "../support/ios-store.ts";
 import { aCatalog, aProduct, NOW } from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
+import type { TestTable } from "../support/table.ts";
+import { createUseCaseTable } from "../support/use-case-table.ts";
 import { aName } from "./refreshing.ts";
 import { createWorld } from "./world.ts";
 
@@ -24,7 +25,7 @@ const chain = makeChain();
 
 let table: TestTable;
 beforeAll(async () => {
-  table = await createTestTable();
+  table = await createUseCaseTable();
 });
 afterAll(async () => {
   await assertInvariants(table);

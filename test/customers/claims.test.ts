@@ -1,7 +1,8 @@
 import type { Environment } from "../../lib/contract/schemas.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { assertInvariants } from "../support/invariants.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
+import type { TestTable } from "../support/table.ts";
+import { createUseCaseTable } from "../support/use-case-table.ts";
 import {
   byClient,
   byCredential,
@@ -15,7 +16,7 @@ import {
 
 let table: TestTable;
 beforeAll(async () => {
-  table = await createTestTable();
+  table = await createUseCaseTable();
 });
 afterAll(async () => {
   await assertInvariants(table);

@@ -7,13 +7,15 @@ import { watchNotifications } from "../../lib/customers/watch-notifications.ts";
 import { applicationId } from "../../lib/identifiers.ts";
 import { createNotificationTimes } from "../../lib/table/notification-times.ts";
 import { aCatalog, DAY, NOW } from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
+import { createMemoryTable } from "../support/memory-table.ts";
+import type { TestTable } from "../support/table.ts";
+import { createUseCaseTable } from "../support/use-case-table.ts";
 
 const MINUTE = 60_000;
 
 let table: TestTable;
 beforeAll(async () => {
-  table = await createTestTable();
+  table = await createUseCaseTable();
 });
 afterAll(() => table.remove());
 
@@ -207,7 +209,7 @@ describe("silence", () => {
     expect(await silentOf(2 * DAY, anApplication(), { isThere: false })).toBe(0);
   });
   test("is read with one Query, however many applications there are", async () => {
-    const own = await createTestTable();
+    const own = await createMemoryTable();
     try {
       const note = createNotificationLog(createNotificationTimes(own), fails);
       await Promise.all(Array.from({ length: 20 }, () => note(aStore(), NOW)));

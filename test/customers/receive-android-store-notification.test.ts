@@ -36,7 +36,8 @@ import {
 import { refreshAndroidStorePurchase } from "../../lib/customers/refresh-android-store-purchase.ts";
 import { createRefreshQueue } from "../../lib/table/refreshes.ts";
 import { factStoreOn } from "../support/fact-store.ts";
-import { createTestTable, waitingIn, type TestTable } from "../support/table.ts";
+import { createMemoryTable } from "../support/memory-table.ts";
+import { waitingIn, type TestTable } from "../support/table.ts";
 import { createWorld, refusal, requests } from "./world.ts";
 
 const ADDRESS = "https://here.example.com/live/v1/notifications/android-store";
@@ -48,7 +49,7 @@ let key: PushKey;
 let keyServer: KeyServer;
 beforeAll(async () => {
   [table, local, key] = await Promise.all([
-    createTestTable(),
+    createMemoryTable(),
     startAndroidStore(),
     makePushKey(() => NOW, "a"),
   ]);

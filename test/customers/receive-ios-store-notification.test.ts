@@ -36,7 +36,8 @@ import {
   type Payload,
 } from "../support/ios-store.ts";
 import { aCatalog, aProduct, DAY, NOW } from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
+import type { TestTable } from "../support/table.ts";
+import { createUseCaseTable } from "../support/use-case-table.ts";
 import {
   byClient,
   byCredential,
@@ -53,7 +54,7 @@ const chain = makeChain();
 
 let table: TestTable;
 beforeAll(async () => {
-  table = await createTestTable();
+  table = await createUseCaseTable();
 });
 afterAll(async () => {
   await assertInvariants(table);

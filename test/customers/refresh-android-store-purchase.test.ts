@@ -22,7 +22,8 @@ import {
 } from "../support/android-store.ts";
 import { assertInvariants } from "../support/invariants.ts";
 import { aCatalog, aProduct } from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
+import { createMemoryTable } from "../support/memory-table.ts";
+import type { TestTable } from "../support/table.ts";
 import { aName, queuedOf, recordedOf } from "./refreshing.ts";
 import { createWorld } from "./world.ts";
 
@@ -33,7 +34,7 @@ const clock = { now: NOW };
 let table: TestTable;
 let local: LocalAndroidStore;
 beforeAll(async () => {
-  [table, local] = await Promise.all([createTestTable(), startAndroidStore({ now: () => clock.now })]);
+  [table, local] = await Promise.all([createMemoryTable(), startAndroidStore({ now: () => clock.now })]);
 });
 beforeEach(() => {
   local.sandbox.clearFaults();

@@ -14,7 +14,8 @@ import { createRefreshQueue } from "../../lib/table/refreshes.ts";
 import { assertInvariants } from "../support/invariants.ts";
 import { aBundle, aRenewalInfo, aTransaction, BUNDLE, type Payload } from "../support/ios-store.ts";
 import { aCatalog, aLine, aProduct, aPurchase, DAY, NOW } from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
+import type { TestTable } from "../support/table.ts";
+import { createUseCaseTable } from "../support/use-case-table.ts";
 import { aName, fromApple, queuedOf, recordedOf } from "./refreshing.ts";
 import { byCredential, createWorld, device, type World } from "./world.ts";
 
@@ -27,7 +28,7 @@ const ASKED = END + 5000;
 
 let table: TestTable;
 beforeAll(async () => {
-  table = await createTestTable();
+  table = await createUseCaseTable();
 });
 afterAll(async () => {
   await assertInvariants(table);

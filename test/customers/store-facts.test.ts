@@ -4,10 +4,11 @@ import type { ResolvedCustomer } from "../../lib/customers/store-facts.ts";
 import { mentionedPurchase } from "../../lib/entitlements/purchase.ts";
 import { customerId, purchaseKey, type CustomerId } from "../../lib/identifiers.ts";
 import { createAcknowledgementQueue } from "../../lib/table/acknowledgements.ts";
-import { createMemoryTable } from "../proof/memory-table.ts";
+import { createMemoryTable } from "../support/memory-table.ts";
 import { assertInvariants } from "../support/invariants.ts";
 import { aCatalog, anAcknowledgement, aProduct, aPurchase, DAY, NOW, proven } from "../support/purchases.ts";
-import { createTestTable, waitingIn, type TestTable } from "../support/table.ts";
+import { waitingIn, type TestTable } from "../support/table.ts";
+import { createUseCaseTable } from "../support/use-case-table.ts";
 import {
   android,
   byClient,
@@ -22,7 +23,7 @@ import {
 
 let table: TestTable;
 beforeAll(async () => {
-  table = await createTestTable();
+  table = await createUseCaseTable();
 });
 afterAll(async () => {
   await assertInvariants(table);

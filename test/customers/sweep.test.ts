@@ -10,7 +10,8 @@ import type { AndroidStore, VoidedPurchasesAnswer } from "../../lib/stores/andro
 import { createWatermarks } from "../../lib/table/watermarks.ts";
 import { assertInvariants } from "../support/invariants.ts";
 import { aCatalog, aLine, aPurchase, aProduct, DAY, NOW } from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
+import type { TestTable } from "../support/table.ts";
+import { createUseCaseTable } from "../support/use-case-table.ts";
 import { aName } from "./refreshing.ts";
 import { byCredential, createWorld } from "./world.ts";
 
@@ -23,7 +24,7 @@ const PACKAGE_NAME = "com.example.trails";
 
 let table: TestTable;
 beforeAll(async () => {
-  table = await createTestTable();
+  table = await createUseCaseTable();
 });
 afterAll(async () => {
   await assertInvariants(table);

@@ -25,7 +25,8 @@ import {
 } from "../support/android-store.ts";
 import { assertInvariants } from "../support/invariants.ts";
 import { aCatalog, aProduct } from "../support/purchases.ts";
-import { createTestTable, waitingIn, type TestTable } from "../support/table.ts";
+import { createMemoryTable } from "../support/memory-table.ts";
+import { waitingIn, type TestTable } from "../support/table.ts";
 import { aName, queuedOf } from "./refreshing.ts";
 import { createWorld } from "./world.ts";
 
@@ -36,7 +37,7 @@ let table: TestTable;
 let local: LocalAndroidStore;
 beforeEach(async () => {
   clock.now = NOW;
-  [table, local] = await Promise.all([createTestTable(), startAndroidStore({ now: () => clock.now })]);
+  [table, local] = await Promise.all([createMemoryTable(), startAndroidStore({ now: () => clock.now })]);
 });
 afterEach(async () => {
   await assertInvariants(table);

@@ -16,13 +16,14 @@ import { readSubscription } from "../../lib/stores/android-store/subscription.ts
 import { aSubscriptionAnswer, aSubscriptionLine, DAY, NOW, PACKAGE_NAME } from "../support/android-store.ts";
 import { assertInvariants } from "../support/invariants.ts";
 import { aCatalog, aProduct } from "../support/purchases.ts";
-import { createTestTable, type TestTable } from "../support/table.ts";
+import type { TestTable } from "../support/table.ts";
+import { createUseCaseTable } from "../support/use-case-table.ts";
 import { aName } from "./refreshing.ts";
 import { createWorld } from "./world.ts";
 
 let table: TestTable;
 beforeAll(async () => {
-  table = await createTestTable();
+  table = await createUseCaseTable();
 });
 afterAll(async () => {
   await assertInvariants(table);

@@ -15,7 +15,7 @@ import { byCredential, createWorld, device, owned, refunded, type World } from "
 import { checkInvariants } from "../support/invariants.ts";
 import { cases, TIMEOUT } from "../support/proof.ts";
 import { DAY, NOW } from "../support/purchases.ts";
-import { createMemoryTable, type MemoryTable } from "./memory-table.ts";
+import { createMemoryTable, type MemoryTable } from "../support/memory-table.ts";
 
 /**
  * Neither a Query nor a batch of reads is a snapshot: it may see some items of a transaction and not the others.

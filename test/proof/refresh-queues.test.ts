@@ -5,7 +5,7 @@ import { createRefreshing, fromApple, queuedOf } from "../customers/refreshing.t
 import { owned } from "../customers/world.ts";
 import { cases, TIMEOUT } from "../support/proof.ts";
 import { aRenewal, DAY, NOW } from "../support/purchases.ts";
-import { createMemoryTable } from "./memory-table.ts";
+import { createMemoryTable } from "../support/memory-table.ts";
 
 /**
  * The queue of an application with one to three bundles, whose stores fail at different times and in different ways. Of no

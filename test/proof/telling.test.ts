@@ -17,7 +17,7 @@ import { cases, TIMEOUT } from "../support/proof.ts";
 import { DAY, NOW } from "../support/purchases.ts";
 import { tellingViolations } from "../support/telling-invariants.ts";
 import { createToldWorld, type ToldWorld } from "../telling/world.ts";
-import { createMemoryTable, type MemoryTable } from "./memory-table.ts";
+import { createMemoryTable, type MemoryTable } from "../support/memory-table.ts";
 
 /**
  * Whatever happens to customers, in any order, with reads that see parts of transactions, and tellers that are killed: who

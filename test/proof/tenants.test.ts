@@ -21,7 +21,7 @@ import { cases, TIMEOUT } from "../support/proof.ts";
 import type { AndroidFact, IosFact, ModelRequest } from "../support/reference-model.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
 import { ACCOUNTS, END, trafficOf } from "./histories.ts";
-import { createMemoryTable } from "./memory-table.ts";
+import { createMemoryTable } from "../support/memory-table.ts";
 import { toReading, toTransaction } from "./as-verified.ts";
 import { APPLE_IDENTIFIER, directoryOf, inBothStores, receptionOf } from "./reception.ts";
 import { anApplication, countedIdentifiers } from "./world.ts";

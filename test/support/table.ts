@@ -16,6 +16,8 @@ export interface TestTable extends Table {
   readonly sent: SentRequest[];
   /** Every item of the table, or each whose key contains a text, in order of key. */
   items(containing?: string): Promise<Record<string, unknown>[]>;
+  /** Another client of the table. */
+  connect(): DynamoDBDocumentClient;
   remove(): Promise<void>;
 }
 
@@ -36,6 +38,7 @@ export const createTestTable = async (): Promise<TestTable> => {
     client,
     name,
     sent,
+    connect: () => DynamoDBDocumentClient.from(new DynamoDBClient({})),
     items: async (containing) => {
       const items: Record<string, unknown>[] = [];
       // The database filters: reading what other tests have left takes longer than many a test.

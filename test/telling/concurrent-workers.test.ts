@@ -4,7 +4,7 @@ import { deliverMessages, type DeliveryReport } from "../../lib/telling/deliver-
 import { createChangeTable } from "../../lib/table/changes.ts";
 import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
 import { byCredential, createWorld, owned, refunded } from "../customers/world.ts";
-import { createMemoryTable, type MemoryTable } from "../proof/memory-table.ts";
+import { createMemoryTable, type MemoryTable } from "../support/memory-table.ts";
 import { NOW } from "../support/purchases.ts";
 import { keyedHash } from "../support/keyed-hash.ts";
 import { createToldWorld, type ToldWorld } from "./world.ts";

@@ -12,7 +12,7 @@ import {
 import { DAY, NOW, proven } from "../support/purchases.ts";
 import { assertInvariants } from "../support/invariants.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
-import { createMemoryTable } from "../proof/memory-table.ts";
+import { createMemoryTable } from "../support/memory-table.ts";
 import { createToldWorld, type ToldWorld } from "./world.ts";
 
 let table: TestTable;

@@ -35,7 +35,7 @@ import { createRefreshQueue } from "../../../lib/table/refreshes.ts";
 import { refreshingOn } from "../../../operator/composition.ts";
 import { fingerprintOf } from "../../../sandbox/ios-store/signing.ts";
 import { checkInvariants } from "../../support/invariants.ts";
-import { createMemoryTable } from "../memory-table.ts";
+import { createMemoryTable } from "../../support/memory-table.ts";
 import { directoryOf } from "../reception.ts";
 import { ANDROID_STORE_URL, APPLE, IOS_STORE_URL, type Push, type Stores } from "./stores.ts";
 

@@ -5,6 +5,7 @@ import { distinctJws } from "../../../lib/stores/ios-store/jws.ts";
 import { purchasesOf } from "../../../lib/stores/ios-store/purchases.ts";
 import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
 import { aTransaction, trusting, word } from "../../support/ios-store.ts";
+import { cases } from "../../support/proof.ts";
 import { NOW } from "../../support/purchases.ts";
 import { asSigned } from "./as-signed.ts";
 
@@ -143,7 +144,7 @@ describe("the signature", () => {
           );
         },
       ),
-      { numRuns: 300 },
+      cases(300, 20_000),
     );
   });
 });
@@ -329,6 +330,7 @@ describe("distinct JWS", () => {
         const own = distinct.filter((one) => !one.endsWith(SIGNATURE));
         expect(own).toEqual([...new Set(own)]);
       }),
+      cases(100, 10_000),
     );
   });
 });

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { ImpossibleChange } from "../../../sandbox/impossible-change.ts";
 import type { RequestedChange } from "../../../sandbox/ios-store/change.ts";
+import { cases } from "../../support/proof.ts";
 import { DAY, NOW } from "../../support/purchases.ts";
 import {
   decodedRenewalInfos,
@@ -119,7 +120,7 @@ test("any changes and any time keep payloads valid, and each state is signed lat
       expect(under.store.nextEventAt() ?? Infinity).toBeGreaterThanOrEqual(under.now);
       expect(under.again().save()).toBe(under.store.save());
     }),
-    { numRuns: 60 },
+    cases(60, 2_000),
   );
   await under.stop();
 });
