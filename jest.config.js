@@ -1,8 +1,24 @@
+/**
+ * Two lanes: the fast one is of every change (`npm test`), the slow one (`npm run test:slow`) of a release.
+ * The slow one also runs the properties in a longer form, and the use cases on DynamoDB Local.
+ */
+const LANES = {
+  fast: { testMatch: ["**/*.test.ts"], testPathIgnorePatterns: ["\\.slow\\.test\\.ts$"] },
+  slow: {
+    testMatch: [
+      "**/*.slow.test.ts",
+      "**/*.properties.test.ts",
+      "<rootDir>/test/proof/**/*.test.ts",
+      "<rootDir>/test/customers/**/*.test.ts",
+    ],
+  },
+};
+
 /** @type {import("jest").Config} */
 export default {
   testEnvironment: "node",
   roots: ["<rootDir>/test"],
-  testMatch: ["**/*.test.ts"],
+  ...(process.env.LANE === "slow" ? LANES.slow : LANES.fast),
   extensionsToTreatAsEsm: [".ts"],
   transform: {
     "\\.ts$": [

@@ -21,9 +21,10 @@ import {
   type LocalAndroidStore,
 } from "../../testing/support/android-store.ts";
 import { aCatalog, aProduct } from "../../testing/support/purchases.ts";
-import { createTestTable, waitingIn, type TestTable } from "../../testing/support/table.ts";
+import { waitingIn, type TestTable } from "../../testing/support/table.ts";
 import { anApplication } from "../../testing/support/application.ts";
 import { createWorld } from "../../testing/support/world.ts";
+import { createMemoryTable } from "../../testing/support/memory-table.ts";
 
 const FAILURE = { status: 500 };
 /** Report of a run that found nothing due. */
@@ -32,7 +33,7 @@ const NOTHING = { done: 0, due: 0, oldest: 0, nearDeadline: 0, failed: 0 };
 let table: TestTable;
 let local: LocalAndroidStore;
 beforeEach(async () => {
-  [table, local] = await Promise.all([createTestTable(), startAndroidStore()]);
+  [table, local] = await Promise.all([createMemoryTable(), startAndroidStore()]);
 });
 afterEach(async () => {
   await Promise.all([table.remove(), local.close()]);

@@ -1,5 +1,3 @@
-import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod";
 import { eraseCustomer } from "../../lib/administration/operations.ts";
 import type { Application } from "../../lib/applications/application.ts";
@@ -23,7 +21,8 @@ import {
   NOW,
   proven,
 } from "../../testing/support/purchases.ts";
-import { createTestTable, type TestTable } from "../../testing/support/table.ts";
+import type { TestTable } from "../../testing/support/table.ts";
+import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
 import { fromApple, queuedOf } from "./refreshing.ts";
 import {
   android,
@@ -43,7 +42,7 @@ import {
 
 let table: TestTable;
 beforeAll(async () => {
-  table = await createTestTable();
+  table = await createUseCaseTable();
 });
 afterAll(async () => {
   await assertInvariants(table);
@@ -300,7 +299,7 @@ describe("an index that is behind the table", () => {
     const plain = createWorld(table);
     const customer = await plain.store({ purchases: [owned("1")] }, byCredential("a"));
     await plain.store({ purchases: [owned("1"), owned("2")] }, byCredential("a"));
-    const client = DynamoDBDocumentClient.from(new DynamoDBClient({}));
+    const client = table.connect();
     let waited = 0;
     client.middlewareStack.add(
       (next, context) => async (args) => {
@@ -312,7 +311,7 @@ describe("an index that is behind the table", () => {
         Object.assign(answer.output ?? {}, { Items: Items.filter(({ pk }) => !pk.endsWith("#2")) });
         return answer;
       },
-      { step: "deserialize", priority: "high" },
+      { step: "initialize" },
     );
     const { operations, application } = plain;
     const erase = () =>

@@ -7,15 +7,17 @@ import { watchNotifications } from "../../lib/customers/watch-notifications.ts";
 import { applicationId } from "../../lib/identifiers.ts";
 import { createNotificationTimes } from "../../lib/table/notification-times.ts";
 import { DAY, NOW } from "../../testing/support/purchases.ts";
-import { createTestTable, type TestTable } from "../../testing/support/table.ts";
+import type { TestTable } from "../../testing/support/table.ts";
+import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
 import { anApplication, directoryOf } from "../../testing/support/application.ts";
 import { aBundle as anyBundle } from "../../testing/support/ios-store.ts";
+import { createMemoryTable } from "../../testing/support/memory-table.ts";
 
 const MINUTE = 60_000;
 
 let table: TestTable;
 beforeAll(async () => {
-  table = await createTestTable();
+  table = await createUseCaseTable();
 });
 afterAll(() => table.remove());
 
@@ -188,7 +190,7 @@ describe("silence", () => {
     expect(await silentOf(2 * DAY, aNotifiedApplication(), { isThere: false })).toBe(0);
   });
   test("is read with one Query, however many applications there are", async () => {
-    const own = await createTestTable();
+    const own = await createMemoryTable();
     try {
       const note = createNotificationLog(createNotificationTimes(own), fails);
       await Promise.all(Array.from({ length: 20 }, () => note(aStore(), NOW)));

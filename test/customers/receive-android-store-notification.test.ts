@@ -34,9 +34,10 @@ import {
 } from "../../testing/support/push-tokens.ts";
 import { refreshAndroidStorePurchase } from "../../lib/customers/refresh-android-store-purchase.ts";
 import { createRefreshQueue } from "../../lib/table/refreshes.ts";
-import { createTestTable, waitingIn, type TestTable } from "../../testing/support/table.ts";
+import { waitingIn, type TestTable } from "../../testing/support/table.ts";
 import { createWorld, refusal, requests } from "../../testing/support/world.ts";
 import { anApplication, directoryOf } from "../../testing/support/application.ts";
+import { createMemoryTable } from "../../testing/support/memory-table.ts";
 
 const ADDRESS = "https://here.example.com/live/v1/notifications/android-store";
 const OTHER_PACKAGE = "com.example.other";
@@ -47,7 +48,7 @@ let key: PushKey;
 let keyServer: KeyServer;
 beforeAll(async () => {
   [table, local, key] = await Promise.all([
-    createTestTable(),
+    createMemoryTable(),
     startAndroidStore(),
     makePushKey(() => NOW, "a"),
   ]);

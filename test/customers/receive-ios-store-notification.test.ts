@@ -35,7 +35,8 @@ import {
   type Payload,
 } from "../../testing/support/ios-store.ts";
 import { aCatalog, aProduct, DAY, NOW } from "../../testing/support/purchases.ts";
-import { createTestTable, type TestTable } from "../../testing/support/table.ts";
+import type { TestTable } from "../../testing/support/table.ts";
+import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
 import {
   byClient,
   byCredential,
@@ -53,7 +54,7 @@ const chain = makeChain();
 
 let table: TestTable;
 beforeAll(async () => {
-  table = await createTestTable();
+  table = await createUseCaseTable();
 });
 afterAll(async () => {
   await assertInvariants(table);

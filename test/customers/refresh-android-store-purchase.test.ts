@@ -21,10 +21,11 @@ import {
 } from "../../testing/support/android-store.ts";
 import { assertInvariants } from "../../testing/support/invariants.ts";
 import { aCatalog, aProduct } from "../../testing/support/purchases.ts";
-import { createTestTable, type TestTable } from "../../testing/support/table.ts";
+import type { TestTable } from "../../testing/support/table.ts";
 import { queuedOf, recordedOf } from "./refreshing.ts";
 import { createWorld } from "../../testing/support/world.ts";
 import { anApplication } from "../../testing/support/application.ts";
+import { createMemoryTable } from "../../testing/support/memory-table.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -33,7 +34,7 @@ const clock = { now: NOW };
 let table: TestTable;
 let local: LocalAndroidStore;
 beforeAll(async () => {
-  [table, local] = await Promise.all([createTestTable(), startAndroidStore({ now: () => clock.now })]);
+  [table, local] = await Promise.all([createMemoryTable(), startAndroidStore({ now: () => clock.now })]);
 });
 beforeEach(() => {
   local.sandbox.clearFaults();

@@ -1,5 +1,3 @@
-import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import { refreshDuePurchases, type RefreshReport } from "../../lib/customers/refresh-due-purchases.ts";
 import { LEASE_MILLISECONDS, type RefreshRun } from "../../lib/customers/refresh-queue-turn.ts";
 import type { RefreshOutcome } from "../../lib/customers/refresh-outcome.ts";
@@ -9,7 +7,8 @@ import { accountId, purchaseKey } from "../../lib/identifiers.ts";
 import { assertInvariants } from "../../testing/support/invariants.ts";
 import { BUNDLE } from "../../testing/support/ios-store.ts";
 import { aRenewal, DAY, NOW } from "../../testing/support/purchases.ts";
-import { createTestTable, type TestTable } from "../../testing/support/table.ts";
+import type { TestTable } from "../../testing/support/table.ts";
+import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
 import { aName, createRefreshing, fromApple, queuedOf, recordedOf, type Refreshing } from "./refreshing.ts";
 import { owned } from "../../testing/support/world.ts";
 
@@ -22,7 +21,7 @@ const REJECTED: RefreshOutcome = { outcome: "credential-rejected" };
 
 let table: TestTable;
 beforeAll(async () => {
-  table = await createTestTable();
+  table = await createUseCaseTable();
 });
 afterAll(async () => {
   await assertInvariants(table);
@@ -1093,7 +1092,7 @@ describe("a worker that dies at any call of the table", () => {
 
   /** A client that fails at one call, and where it dies at all that follow. */
   const failingAt = (place: number, isDead: boolean) => {
-    const client = DynamoDBDocumentClient.from(new DynamoDBClient({ maxAttempts: 1 }));
+    const client = table.connect();
     let calls = 0;
     client.middlewareStack.add(
       (next) => (args) => {

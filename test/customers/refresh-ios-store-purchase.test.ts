@@ -20,7 +20,8 @@ import {
   type Payload,
 } from "../../testing/support/ios-store.ts";
 import { aCatalog, aLine, aProduct, aPurchase, DAY, NOW } from "../../testing/support/purchases.ts";
-import { createTestTable, type TestTable } from "../../testing/support/table.ts";
+import type { TestTable } from "../../testing/support/table.ts";
+import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
 import { aName, fromApple, queuedOf, recordedOf } from "./refreshing.ts";
 import { byCredential, createWorld, device, type World } from "../../testing/support/world.ts";
 
@@ -33,7 +34,7 @@ const ASKED = END + 5000;
 
 let table: TestTable;
 beforeAll(async () => {
-  table = await createTestTable();
+  table = await createUseCaseTable();
 });
 afterAll(async () => {
   await assertInvariants(table);

@@ -9,7 +9,8 @@ import { customerId } from "../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
 import { assertInvariants } from "../../testing/support/invariants.ts";
 import { aRenewal, DAY, NOW, aPurchase } from "../../testing/support/purchases.ts";
-import { createTestTable, type TestTable } from "../../testing/support/table.ts";
+import type { TestTable } from "../../testing/support/table.ts";
+import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
 import { fromApple, queuedOf, recordedOf } from "./refreshing.ts";
 import {
   android,
@@ -26,7 +27,7 @@ import {
 
 let table: TestTable;
 beforeAll(async () => {
-  table = await createTestTable();
+  table = await createUseCaseTable();
 });
 afterAll(async () => {
   await assertInvariants(table);

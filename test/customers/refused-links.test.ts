@@ -5,7 +5,8 @@ import { isoTime } from "../../lib/entitlements/time.ts";
 import { createAcknowledgementQueue } from "../../lib/table/acknowledgements.ts";
 import { assertInvariants } from "../../testing/support/invariants.ts";
 import { aCatalog, anAcknowledgement, aProduct, DAY, NOW, proven } from "../../testing/support/purchases.ts";
-import { createTestTable, waitingIn, type TestTable } from "../../testing/support/table.ts";
+import { waitingIn, type TestTable } from "../../testing/support/table.ts";
+import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
 import {
   android,
   byClient,
@@ -23,7 +24,7 @@ import {
 
 let table: TestTable;
 beforeAll(async () => {
-  table = await createTestTable();
+  table = await createUseCaseTable();
 });
 afterAll(async () => {
   await assertInvariants(table);

@@ -2,7 +2,8 @@ import { renewedPurchase, type Purchase } from "../../lib/entitlements/purchase.
 import type { Renewal } from "../../lib/entitlements/renewal.ts";
 import { assertInvariants } from "../../testing/support/invariants.ts";
 import { aCatalog, aProduct, aRenewal, DAY, NOW, proven } from "../../testing/support/purchases.ts";
-import { createTestTable, type TestTable } from "../../testing/support/table.ts";
+import type { TestTable } from "../../testing/support/table.ts";
+import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
 import {
   byClient,
   byCredential,
@@ -17,7 +18,7 @@ import {
 
 let table: TestTable;
 beforeAll(async () => {
-  table = await createTestTable();
+  table = await createUseCaseTable();
 });
 afterAll(async () => {
   await assertInvariants(table);

@@ -4,7 +4,7 @@ import type { ResolvedCustomer } from "../../lib/customers/store-facts.ts";
 import { mentionedPurchase } from "../../lib/entitlements/purchase.ts";
 import { customerId, purchaseKey, type CustomerId } from "../../lib/identifiers.ts";
 import { createAcknowledgementQueue } from "../../lib/table/acknowledgements.ts";
-import { createMemoryTable } from "../proof/memory-table.ts";
+import { createMemoryTable } from "../../testing/support/memory-table.ts";
 import { assertInvariants } from "../../testing/support/invariants.ts";
 import {
   aCatalog,
@@ -15,7 +15,8 @@ import {
   NOW,
   proven,
 } from "../../testing/support/purchases.ts";
-import { createTestTable, waitingIn, type TestTable } from "../../testing/support/table.ts";
+import { waitingIn, type TestTable } from "../../testing/support/table.ts";
+import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
 import {
   android,
   byClient,
@@ -30,7 +31,7 @@ import {
 
 let table: TestTable;
 beforeAll(async () => {
-  table = await createTestTable();
+  table = await createUseCaseTable();
 });
 afterAll(async () => {
   await assertInvariants(table);

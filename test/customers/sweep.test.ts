@@ -10,7 +10,8 @@ import type { AndroidStore, VoidedPurchasesAnswer } from "../../lib/stores/andro
 import { createWatermarks } from "../../lib/table/watermarks.ts";
 import { assertInvariants } from "../../testing/support/invariants.ts";
 import { aCatalog, aLine, aPurchase, aProduct, DAY, NOW } from "../../testing/support/purchases.ts";
-import { createTestTable, type TestTable } from "../../testing/support/table.ts";
+import type { TestTable } from "../../testing/support/table.ts";
+import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
 import { aName } from "./refreshing.ts";
 import { byCredential, createWorld } from "../../testing/support/world.ts";
 import { anApplication } from "../../testing/support/application.ts";
@@ -24,7 +25,7 @@ const PACKAGE_NAME = "com.example.trails";
 
 let table: TestTable;
 beforeAll(async () => {
-  table = await createTestTable();
+  table = await createUseCaseTable();
 });
 afterAll(async () => {
   await assertInvariants(table);

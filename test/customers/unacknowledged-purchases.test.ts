@@ -21,10 +21,11 @@ import {
 } from "../../testing/support/android-store.ts";
 import { assertInvariants } from "../../testing/support/invariants.ts";
 import { aCatalog, aProduct } from "../../testing/support/purchases.ts";
-import { createTestTable, waitingIn, type TestTable } from "../../testing/support/table.ts";
+import { waitingIn, type TestTable } from "../../testing/support/table.ts";
 import { queuedOf } from "./refreshing.ts";
 import { createWorld } from "../../testing/support/world.ts";
 import { anApplication } from "../../testing/support/application.ts";
+import { createMemoryTable } from "../../testing/support/memory-table.ts";
 
 const HOUR = 3_600_000;
 const clock = { now: NOW };
@@ -33,7 +34,7 @@ let table: TestTable;
 let local: LocalAndroidStore;
 beforeEach(async () => {
   clock.now = NOW;
-  [table, local] = await Promise.all([createTestTable(), startAndroidStore({ now: () => clock.now })]);
+  [table, local] = await Promise.all([createMemoryTable(), startAndroidStore({ now: () => clock.now })]);
 });
 afterEach(async () => {
   await assertInvariants(table);

@@ -22,13 +22,14 @@ import {
 } from "../../testing/support/android-store.ts";
 import { assertInvariants } from "../../testing/support/invariants.ts";
 import { aCatalog, aProduct } from "../../testing/support/purchases.ts";
-import { createTestTable, type TestTable } from "../../testing/support/table.ts";
+import type { TestTable } from "../../testing/support/table.ts";
+import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
 import { createWorld } from "../../testing/support/world.ts";
 import { anApplication } from "../../testing/support/application.ts";
 
 let table: TestTable;
 beforeAll(async () => {
-  table = await createTestTable();
+  table = await createUseCaseTable();
 });
 afterAll(async () => {
   await assertInvariants(table);

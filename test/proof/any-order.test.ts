@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { cases, TIMEOUT } from "../../testing/support/proof.ts";
 import { expectSameStateInAnyOrder, expectTrafficAsTheModel, orders } from "./any-order.ts";
 import { LINKS_OF_GOOGLE, MOSTLY_NOTIFICATIONS, trafficOf } from "./histories.ts";
-import { createMemoryTable } from "./memory-table.ts";
+import { createMemoryTable } from "../../testing/support/memory-table.ts";
 
 const SOME = { minLength: 1, maxLength: 14 };
 

@@ -22,7 +22,7 @@ import {
 import { checkInvariants } from "../../testing/support/invariants.ts";
 import { cases, TIMEOUT } from "../../testing/support/proof.ts";
 import { DAY, NOW } from "../../testing/support/purchases.ts";
-import { createMemoryTable, type MemoryTable } from "./memory-table.ts";
+import { createMemoryTable, type MemoryTable } from "../../testing/support/memory-table.ts";
 
 /**
  * Neither a Query nor a batch of reads is a snapshot: it may see some items of a transaction and not the others.

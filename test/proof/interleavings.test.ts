@@ -6,7 +6,7 @@ import { createReferenceModel, type ModelRequest, type ReferenceModel } from "..
 import { differenceOfAccounts, differenceOfEntitlements, differenceOfOutcomes, Names } from "./comparison.ts";
 import { statesLineage } from "./any-order.ts";
 import { ACCOUNTS, END, trafficOf } from "./histories.ts";
-import { createMemoryTable } from "./memory-table.ts";
+import { createMemoryTable } from "../../testing/support/memory-table.ts";
 import {
   modelApplication,
   modelClient,

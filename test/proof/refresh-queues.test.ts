@@ -5,7 +5,7 @@ import { createRefreshing, fromApple, queuedOf } from "../customers/refreshing.t
 import { owned } from "../../testing/support/world.ts";
 import { cases, TIMEOUT } from "../../testing/support/proof.ts";
 import { aRenewal, DAY, NOW } from "../../testing/support/purchases.ts";
-import { createMemoryTable } from "./memory-table.ts";
+import { createMemoryTable } from "../../testing/support/memory-table.ts";
 
 /**
  * The queue of an application with one to three bundles, whose stores fail at different times and in different ways. Of no

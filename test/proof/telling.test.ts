@@ -22,7 +22,7 @@ import {
   refunded,
   type ToldWorld,
 } from "../../testing/support/world.ts";
-import { createMemoryTable, type MemoryTable } from "./memory-table.ts";
+import { createMemoryTable, type MemoryTable } from "../../testing/support/memory-table.ts";
 
 /**
  * Whatever happens to customers, in any order, with reads that see parts of transactions, and tellers that are killed: who

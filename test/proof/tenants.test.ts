@@ -18,7 +18,7 @@ import { cases, TIMEOUT } from "../../testing/support/proof.ts";
 import type { AndroidFact, IosFact, ModelRequest } from "../support/reference-model.ts";
 import { createTestTable, type TestTable } from "../../testing/support/table.ts";
 import { ACCOUNTS, END, trafficOf } from "./histories.ts";
-import { createMemoryTable } from "./memory-table.ts";
+import { createMemoryTable } from "../../testing/support/memory-table.ts";
 import { toReading, toTransaction } from "./as-verified.ts";
 import { APPLE_IDENTIFIER, directoryOf } from "../../testing/support/application.ts";
 import { createWorld } from "../../testing/support/world.ts";

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DynamoDbLocal } from "../../local/dynamodb-local.ts";
 import { localAwsVariables, startDynamoDb } from "../../testing/dynamodb.ts";
+import { chooseSeed } from "../../testing/support/lanes.ts";
 
 declare global {
   var dynamoDbLocal: DynamoDbLocal | undefined;
@@ -20,8 +21,10 @@ const OF_A_LOCAL_RUN = [
 /** Options of each Java that a test starts. Compiling once is cheaper for a process that lives for minutes. */
 const JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC";
 
-/** Starts one DynamoDB Local for the whole run. Each test file creates its own tables in it. */
+/** Prints the seed of the run, and starts one DynamoDB Local for the whole run. Each test file creates its own tables in it. */
 const startLocalEnds = async (): Promise<void> => {
+  process.env["SEED"] = String(chooseSeed(process.env["SEED"]));
+  process.stdout.write(`Seed of the random cases: SEED=${process.env["SEED"]}\n`);
   for (const name of OF_A_LOCAL_RUN) delete process.env[name];
   process.env["JDK_JAVA_OPTIONS"] ??= JAVA_OPTIONS;
   globalThis.dynamoDbLocal = await startDynamoDb();

@@ -3,7 +3,7 @@ import type { SendOutcome } from "../../lib/telling/send-outcome.ts";
 import { deliverMessages, type DeliveryReport } from "../../lib/telling/deliver-messages.ts";
 import { createChangeTable } from "../../lib/table/changes.ts";
 import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
-import { createMemoryTable, type MemoryTable } from "../proof/memory-table.ts";
+import { createMemoryTable, type MemoryTable } from "../../testing/support/memory-table.ts";
 import { NOW } from "../../testing/support/purchases.ts";
 import {
   byCredential,

@@ -3,7 +3,7 @@ import type { ChangeData } from "../../lib/telling/change.ts";
 import { DAY, NOW, proven } from "../../testing/support/purchases.ts";
 import { assertInvariants } from "../../testing/support/invariants.ts";
 import { createTestTable, type TestTable } from "../../testing/support/table.ts";
-import { createMemoryTable } from "../proof/memory-table.ts";
+import { createMemoryTable } from "../../testing/support/memory-table.ts";
 import {
   byClient,
   byCredential,

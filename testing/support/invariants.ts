@@ -412,7 +412,7 @@ const checkTenant = (violations: Violations, tenant: Tenant, options: InvariantO
   }
   for (const { key, customer } of [...tenant.identities, ...tenant.purchases]) {
     const living = livingOf(tenant, customer);
-    violations.check(typeof living === "object", `${key} belongs to ${customer}, which is ${text(living)}`);
+    violations.check(typeof living === "object", `${key} belongs to ${customer}, which is ${String(living)}`);
     if (typeof living === "object") named.add(living.customer);
   }
 
@@ -422,7 +422,7 @@ const checkTenant = (violations: Violations, tenant: Tenant, options: InvariantO
       const living = livingOf(tenant, aliasOf);
       violations.check(
         typeof living === "object",
-        `${key} is an alias of ${aliasOf}, which is ${text(living)}`,
+        `${key} is an alias of ${aliasOf}, which is ${String(living)}`,
       );
       violations.check(link === null, `${key} is an alias, and has a link of its own`);
       violations.check(holdings.length === 0, `${key} is an alias, and has holdings of its own`);

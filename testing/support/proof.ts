@@ -1,15 +1,14 @@
 import fc, { type Parameters } from "fast-check";
+import { chooseSeed } from "./lanes.ts";
 
 /**
- * Whether the proofs run in their long form (`LONG=1`). `SEED=…` repeats a run, and `CASE=…` (the path that a failure
- * prints) runs only the smallest failing case.
+ * Whether the proofs run in their long form (`LONG=1`). `CASE=…` (the path that a failure prints) runs only the smallest
+ * failing case.
  */
 export const LONG = process.env["LONG"] === "1";
 
-const given = process.env["SEED"];
-
-/** The seed of this process. */
-export const SEED = given === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(given);
+/** The seed of this run. `SEED=…` repeats one. */
+export const SEED = chooseSeed(process.env["SEED"]);
 
 export const inLength = <T>(short: T, long: T): T => (LONG ? long : short);
 

@@ -16,6 +16,8 @@ export interface TestTable extends Table {
   readonly sent: SentRequest[];
   /** Every item of the table, or each whose key contains a text, in order of key. */
   items(containing?: string): Promise<Record<string, unknown>[]>;
+  /** Another client of the table. */
+  connect(): DynamoDBDocumentClient;
   remove(): Promise<void>;
 }
 
@@ -57,6 +59,7 @@ export const createTestTable = async (): Promise<TestTable> => {
     name,
     sent,
     items: itemsIn({ client, name }),
+    connect: () => DynamoDBDocumentClient.from(new DynamoDBClient({})),
     remove: async () => {
       await base.send(new DeleteTableCommand({ TableName: name }));
       base.destroy();

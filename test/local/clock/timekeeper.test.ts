@@ -5,6 +5,7 @@ import { createTimekeeper, ImpossibleMove, type Timekeeper } from "../../../loca
 import type { Schedules } from "../../../local/schedules.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import type { TimedStore } from "../../../sandbox/clock.ts";
+import { cases } from "../../../testing/support/proof.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -156,7 +157,7 @@ describe("a move", () => {
           expect(log).toEqual([]);
         },
       ),
-      { numRuns: 40 },
+      cases(40, 1_000),
     );
   });
 

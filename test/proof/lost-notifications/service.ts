@@ -32,7 +32,7 @@ import { createRefreshQueue } from "../../../lib/table/refreshes.ts";
 import { refreshingOn } from "../../../operator/composition.ts";
 import { fingerprintOf } from "../../../sandbox/ios-store/signing.ts";
 import { checkInvariants } from "../../../testing/support/invariants.ts";
-import { createMemoryTable } from "../memory-table.ts";
+import { createMemoryTable } from "../../../testing/support/memory-table.ts";
 import { createWorld } from "../../../testing/support/world.ts";
 import { ANDROID_STORE_URL, APPLE, IOS_STORE_URL, type Push, type Stores } from "./stores.ts";
 

@@ -5,6 +5,7 @@ import {
   type Expectation,
 } from "../../../lib/stores/android-store/notification.ts";
 import { aLine, aPurchase, NOW } from "../../../testing/support/purchases.ts";
+import { cases } from "../../../testing/support/proof.ts";
 
 const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64");
 
@@ -254,5 +255,6 @@ test("whatever is pushed, reading never fails, and a type is a word and at most 
     fc.property(fc.oneof(notification.map(encoded), fc.string(), fc.base64String()), (data) => {
       expect(readNotification(data)?.type ?? "test").toMatch(/^[a-z_]+(?: \d{1,4})?$/);
     }),
+    cases(100, 10_000),
   );
 });

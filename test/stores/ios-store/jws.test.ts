@@ -7,6 +7,7 @@ import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.t
 import { aTransaction, trusting, word } from "../../../testing/support/ios-store.ts";
 import { NOW } from "../../../testing/support/purchases.ts";
 import { asSigned } from "./as-signed.ts";
+import { cases } from "../../../testing/support/proof.ts";
 
 const chain = makeChain();
 const stranger = generateKeyPairSync("ec", { namedCurve: "P-256" });
@@ -143,7 +144,7 @@ describe("the signature", () => {
           );
         },
       ),
-      { numRuns: 300 },
+      cases(300, 20_000),
     );
   });
 });
@@ -329,6 +330,7 @@ describe("distinct JWS", () => {
         const own = distinct.filter((one) => !one.endsWith(SIGNATURE));
         expect(own).toEqual([...new Set(own)]);
       }),
+      cases(100, 10_000),
     );
   });
 });

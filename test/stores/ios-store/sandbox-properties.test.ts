@@ -9,6 +9,7 @@ import {
   type Pushed,
   type StoreUnderTest,
 } from "./ios-store-sandbox.ts";
+import { cases } from "../../../testing/support/proof.ts";
 
 const SIMPLE = [
   "renew",
@@ -119,7 +120,7 @@ test("any changes and any time keep payloads valid, and each state is signed lat
       expect(under.store.nextEventAt() ?? Infinity).toBeGreaterThanOrEqual(under.now);
       expect(under.again().save()).toBe(under.store.save());
     }),
-    { numRuns: 60 },
+    cases(60, 2_000),
   );
   await under.stop();
 });
