@@ -192,6 +192,6 @@ export const updated = (item: Item, expression: string, placeholders: Placeholde
 /** The attributes that a projection names; undefined: all. */
 export const projected = (item: Item, projection: string | undefined, placeholders: Placeholders): Item => {
   if (projection === undefined) return item;
-  const names = partsOf(projection).map((name) => nameOf(name, placeholders));
-  return Object.fromEntries(Object.entries(item).filter(([name]) => names.includes(name)));
+  const names = new Set(partsOf(projection).map((name) => nameOf(name, placeholders)));
+  return Object.fromEntries(Object.entries(item).filter(([name]) => names.has(name)));
 };
