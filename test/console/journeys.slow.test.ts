@@ -124,7 +124,7 @@ const buyOnAndroidOnce = async (account: string): Promise<void> => {
 const README_PICTURE = "docs/images/console.png";
 const LARGEST_PICTURE_BYTES = 150 * 1024;
 
-/** `PICTURES=write npm run test:jest -- test/console/journeys.test.ts -t README` writes the README's picture anew. */
+/** `PICTURES=write LANE=slow npm run test:jest -- test/console/journeys -t README` writes the README's picture anew. */
 const takePicture = async (page: Page): Promise<void> => {
   const end = await page.getByText("The same as a table").boundingBox();
   const clip = { x: 0, y: 0, width: SIZES.desk.width, height: (end?.y ?? SIZES.desk.height) - 8 };
