@@ -1,8 +1,8 @@
 import { askingOf, type Asking } from "../../lib/administration/asking.ts";
 import type { Application, IosStoreConfiguration } from "../../lib/applications/application.ts";
 import type { StoredPurchase } from "../../lib/customers/records.ts";
+import { askReasonAt, nextAsk, ASK_REASONS } from "../../lib/entitlements/next-ask.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
-import { nextRefresh, refreshReasonAt } from "../../lib/freshness/refresh-times.ts";
 import { applicationId, customerId, purchaseKey } from "../../lib/identifiers.ts";
 import { aCatalog, aLine, aPurchase, aRenewal, DAY, NOW } from "../support/purchases.ts";
 
@@ -138,7 +138,7 @@ describe("a store is asked about a purchase next", () => {
   });
 });
 
-test("the reason of every refresh follows from the facts and its time", () => {
+test("the reason of a question follows from the facts and its time", () => {
   const purchases = [
     aPurchase(),
     aPurchase({ renewal: aRenewal({ graceEndsAt: NOW + 26 * DAY }) }),
@@ -152,18 +152,10 @@ test("the reason of every refresh follows from the facts and its time", () => {
   ];
   const seen = new Set<string>();
   for (const purchase of purchases)
-    for (let refresh = nextRefresh(purchase, NOW), step = 0; refresh !== null && step < 60; step += 1) {
-      seen.add(refresh.because);
-      expect(refreshReasonAt(purchase, refresh.at)).toBe(refresh.because);
-      refresh = nextRefresh(purchase, refresh.at);
+    for (let ask = nextAsk(purchase, NOW, true), step = 0; ask !== null && step < 60; step += 1) {
+      seen.add(ask.because);
+      expect(askReasonAt(purchase, ask.at)).toBe(ask.because);
+      ask = nextAsk(purchase, ask.at, true);
     }
-  expect([...seen].sort()).toEqual([
-    "grace-period-end",
-    "payment",
-    "refund",
-    "renewal",
-    "renewal-ahead",
-    "renewal-unseen",
-    "return",
-  ]);
+  expect([...seen].sort()).toEqual([...ASK_REASONS].sort());
 });
