@@ -4,7 +4,7 @@ import { MINUTE, SECOND } from "../duration.ts";
 import type { Catalog } from "../entitlements/catalog.ts";
 import { heldAlike, holdingsOf, sameHoldings } from "../entitlements/holdings.ts";
 import { joinAll, joinPurchases } from "../entitlements/join.ts";
-import { lastEnd, lastHeard, nextAsk } from "../entitlements/next-ask.ts";
+import { lastEnd, lastHeard, nextAsk, unsettledSince } from "../entitlements/next-ask.ts";
 import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import {
   byReference,
@@ -243,8 +243,11 @@ const questionsOf = (origin: FactsOrigin | null, joined: Joined, moment: Instant
     !hasChanged && !isExpired && origin.askedAt === null && wanted.every((at) => known.includes(at));
   if (isKnown) return asBefore;
   const kept = keptRefresh(origin, joined, heard, moment);
-  const answers = isAnswer(origin, purchase, askedForBefore(stored, moment)) && origin.askedAt !== null;
-  const next = origin.canRefresh ? nextAsk(purchase, heard, answers) : null;
+  const unsettled = unsettledSince(purchase, heard);
+  const wasAsked =
+    origin.askedAt !== null ||
+    (stored !== undefined && unsettledSince(stored.purchase, heard) === unsettled);
+  const next = origin.canRefresh ? nextAsk(purchase, heard, wasAsked) : null;
   // A device may have kept facts for weeks: a question that they give waits from now on, behind those that are due already.
   const at = Math.min(next === null ? Infinity : Math.max(next.at, moment), kept, ...wanted);
   if (at === Infinity) return { refresh: from === null ? null : { from, to: null }, askAgainAt };

@@ -70,7 +70,7 @@ const ofEnd = ({ endsAt, from, renewal }: Period, after: Instant): readonly Next
 
 /** Times to look for a refund, or for one that was taken back, while the period would give access. */
 const ofRefund = ({ line, from, endsAt }: Period, after: Instant): readonly NextAsk[] =>
-  upTo(endsAt, rarely(line.revokedAt ?? from, after), "refund");
+  upTo(endsAt - BEFORE_END, rarely(line.revokedAt ?? from, after), "refund");
 
 /**
  * What is unsettled of an App Store subscription, as the moment from which sparse questions count; null: nothing. An
@@ -90,7 +90,7 @@ export const unsettledSince = (
   return unseen !== null && unseen > after ? Math.min(last.endsAt, unseen) : null;
 };
 
-const ofSubscription = (purchase: Purchase, after: Instant, isAnswer: boolean): readonly NextAsk[] => {
+const ofSubscription = (purchase: Purchase, after: Instant, wasAsked: boolean): readonly NextAsk[] => {
   const periods = periodsOf(purchase);
   const last = periods.at(-1);
   const unsettled = unsettledSince(purchase, after, periods);
@@ -98,7 +98,7 @@ const ofSubscription = (purchase: Purchase, after: Instant, isAnswer: boolean): 
   return [
     ...(unsettled === null
       ? []
-      : [{ at: isAnswer ? rarely(unsettled, after) : after + AT_ONCE, because: "unsettled" } as const]),
+      : [{ at: wasAsked ? rarely(unsettled, after) : after + AT_ONCE, because: "unsettled" } as const]),
     ...(unseen === null || unseen <= after
       ? []
       : [{ at: closely(unseen, after), because: "renewal" } as const]),
@@ -137,14 +137,14 @@ const ofAndroidStore = (purchase: Purchase, after: Instant): readonly NextAsk[] 
  * null: none. Pure: the same facts and moment give the same time.
  *
  * @param after last time at which the store answered, or failed to, or told these facts
- * @param isAnswer whether the facts are the store's answer: what it leaves unsettled is asked about rarely
+ * @param wasAsked whether the store was asked about these facts, or is to be: what stays unsettled is asked about rarely
  */
-export const nextAsk = (purchase: Purchase, after: Instant, isAnswer: boolean): NextAsk | null => {
+export const nextAsk = (purchase: Purchase, after: Instant, wasAsked: boolean): NextAsk | null => {
   if (purchase.environment === "xcode") return null;
   const all =
     purchase.store === "ios-store"
       ? [
-          ...ofSubscription(purchase, after, isAnswer),
+          ...ofSubscription(purchase, after, wasAsked),
           ...purchase.lines.flatMap((line) => ofIosOneTime(line, after)),
         ]
       : ofAndroidStore(purchase, after);

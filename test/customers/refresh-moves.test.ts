@@ -109,14 +109,6 @@ describe("facts", () => {
     await world.store({ purchases: [extended("1")], origin: fromApple({ source }) });
     await expectRefreshes(world, { 1: END - HOUR });
   });
-  test("of a renewal info alone move it", async () => {
-    const world = createWorld(table);
-    await world.store({ purchases: [owned("1")], origin: fromApple() });
-    const renewal = aRenewal({ willRenew: false, signedAt: END });
-    const said = { ...aPurchase({ key: "1", lines: [], verifiedAt: 0 }), renewal };
-    await world.store({ renewals: [said], origin: fromApple() });
-    await expectRefreshes(world, { 1: END + DAY });
-  });
   test("of purchases made in Xcode write none", async () => {
     const world = createWorld(table);
     const purchase = { ...owned("1"), environment: "xcode" } as const;
