@@ -79,6 +79,19 @@ const laterAnswer = (a: Purchase, b: Purchase): Purchase => {
   return sameLines(a, b) || linesText(a.lines) > linesText(b.lines) ? a : b;
 };
 
+/** The answer's lines, each refunded since the first answer that showed it. */
+const withFirstRefunds = ({ lines }: Purchase, all: readonly Purchase[]): readonly Line[] => {
+  const refunded = all.flatMap((answer) => answer.lines).filter(({ revokedSince }) => revokedSince !== null);
+  if (refunded.length === 0) return lines;
+  return lines.map((line) => {
+    const ofProduct = refunded.filter(
+      ({ productIdentifier }) => productIdentifier === line.productIdentifier,
+    );
+    const since = Math.min(...ofProduct.map(({ revokedSince }) => revokedSince ?? Infinity));
+    return since === Infinity ? line : { ...line, revokedSince: since };
+  });
+};
+
 const union = (a: readonly string[] | null, b: readonly string[] | null): readonly string[] | null =>
   a === null || b === null ? null : [...new Set([...a, ...b])].sort();
 
@@ -114,7 +127,7 @@ const joinFacts = (first: Purchase, ...others: readonly Purchase[]): Purchase =>
     lines:
       store === "ios-store"
         ? joinTransactions(allLines, environment, verifiedAt)
-        : others.reduce(laterAnswer, first).lines,
+        : withFirstRefunds(others.reduce(laterAnswer, first), facts),
     selectedProducts: facts.reduce((all, one) => union(all, one.selectedProducts), first.selectedProducts),
     replacedBy,
     replacedAt,

@@ -43,7 +43,10 @@ export interface Line {
   /** End date set by the store; null where it sets none: lifetime, unless the catalog gives an access duration. */
   readonly endsAt: Instant | null;
   readonly revokedAt: Instant | null;
-  /** iOS: earliest revocation date under this transaction id, full or partial, even if taken back since; null: none. */
+  /**
+   * Since when units are refunded, even if that was taken back. iOS: the earliest revocation date under this
+   * transaction id. Android: the first answer that showed it, as Google gives no date. Null: never.
+   */
   readonly revokedSince: Instant | null;
   /** Units bought. */
   readonly quantity: number;

@@ -191,20 +191,21 @@ const byPurchase = (a: Placed, b: Placed): number =>
 
 /**
  * Passes of one product follow one another: each begins at its purchase, or where the one before has used up its time.
- * A refunded pass has used its time up to the refund.
+ * Refunded units have used their time up to the refund.
  */
 const passSpans = (passes: readonly Placed[]): readonly Span[] => {
   const spans: Span[] = [];
   for (const queue of Map.groupBy(passes, queueOf).values()) {
     let taken = 0;
     for (const pass of queue.toSorted(byPurchase)) {
-      const { line } = pass;
+      const { quantity, refundedQuantity, revokedSince } = pass.line;
       const duration = durationOf(pass);
       if (duration === null) continue;
       const begins = Math.max(taken, startOf(pass));
-      const ends = plusPeriod(begins, times(line.quantity - line.refundedQuantity, duration));
-      taken = isRevoked(line) ? Math.max(taken, Math.min(ends, line.revokedAt ?? 0)) : ends;
-      spans.push(...lineSpans(pass, begins, ends, 0));
+      const endOf = (units: number): Instant => plusPeriod(begins, times(units, duration));
+      spans.push(...lineSpans(pass, begins, endOf(quantity - refundedQuantity), 0));
+      const kept = isRevoked(pass.line) ? begins : endOf(quantity - refundedQuantity);
+      taken = Math.max(kept, Math.min(endOf(quantity), revokedSince ?? 0));
     }
   }
   return spans;

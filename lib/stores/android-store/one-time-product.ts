@@ -41,7 +41,7 @@ export const readOneTimeProduct = (body: unknown, question: Question): Reading =
       purchasedAt: null,
       endsAt: null,
       revokedAt: null,
-      revokedSince: null,
+      revokedSince: kept < quantity || revoked ? answeredAt : null,
       quantity,
       refundedQuantity: revoked ? 0 : quantity - kept,
       rented: details?.rentOfferDetails != null,
