@@ -106,7 +106,7 @@ describe("passes of one product add up", () => {
       "units used before a partial refund stay used",
       3,
       [
-        aPass("1", { quantity: 2, refundedQuantity: 1, refundedBy: T + 2.5 * DAY }),
+        aPass("1", { quantity: 2, refundedQuantity: 1, revokedSince: T + 2.5 * DAY }),
         aPass("2", { startsAt: T + DAY / 2 }),
       ],
     ],
@@ -114,7 +114,7 @@ describe("passes of one product add up", () => {
       "a unit refunded before it was used gives its place to the next",
       2,
       [
-        aPass("1", { quantity: 2, refundedQuantity: 1, refundedBy: T + DAY / 2 }),
+        aPass("1", { quantity: 2, refundedQuantity: 1, revokedSince: T + DAY / 2 }),
         aPass("2", { startsAt: T + DAY / 2 }),
       ],
     ],
@@ -162,10 +162,10 @@ describe("passes of one product add up", () => {
   });
 
   test("a refund first reported after the pass was used does not move the next pass, however often it is reported", () => {
-    const refunded = (answeredAt: number, refundedBy: number) =>
+    const refunded = (answeredAt: number, revokedSince: number) =>
       aPass(
         "1",
-        { standing: "revoked", refundedBy, startsAt: T, verifiedAt: answeredAt },
+        { standing: "revoked", revokedSince, startsAt: T, verifiedAt: answeredAt },
         { store: "android-store" },
       );
     const next = aPass("2", { startsAt: T + DAY / 2 }, { store: "android-store" });
@@ -204,7 +204,7 @@ describe("passes of one product add up", () => {
           quantity: 2,
           refundedQuantity: units % 2,
           standing: units === 2 ? "revoked" : "entitled",
-          refundedBy: T + at * DAY,
+          revokedSince: T + at * DAY,
           mostRefunded: units,
           verifiedAt: T + at * DAY,
         },
@@ -227,7 +227,7 @@ describe("passes of one product add up", () => {
         quantity,
         refundedQuantity: refunded % quantity,
         standing: refunded === quantity ? "revoked" : "entitled",
-        refundedBy: refunded === 0 ? null : T + at * DAY,
+        revokedSince: refunded === 0 ? null : T + at * DAY,
         mostRefunded: refunded,
         leastRefunded: refunded,
         verifiedAt: T + at * DAY,
@@ -328,7 +328,7 @@ describe("passes of one product add up", () => {
     test.each<[what: string, refunds: Partial<Line>]>([
       ["is paid", {}],
       ["is refunded in every answer", { revokedAt: T, refundedQuantity: 1, leastRefunded: 1 }],
-      ["was refunded before it ran", { revokedAt: T, refundedQuantity: 1, refundedBy: T + DAY / 2 }],
+      ["was refunded before it ran", { revokedAt: T, refundedQuantity: 1, revokedSince: T + DAY / 2 }],
     ])("take up no time of what they do not give yet: a pass of one of two entitlements %s", (_, refunds) => {
       const sold = aCatalog([
         aPassOption("week", ["maps"], "P7D"),
