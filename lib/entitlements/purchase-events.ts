@@ -84,7 +84,7 @@ export const decided = (copies: PurchaseEvent): Line => {
   if (newest.nature !== "auto_renewable") {
     const isBoughtAnew =
       newest.nature === "non_consumable" &&
-      !wasRevoked(newest) &&
+      !isRevoked(newest) &&
       (newest.purchasedAt ?? 0) > (revoked?.revokedAt ?? Infinity);
     return isRefunded && !isBoughtAnew ? revoked : newest;
   }

@@ -143,7 +143,8 @@ const lineSpans = (
     return spansOf(
       from,
       [
-        { to: revokedAt, status: "active" },
+        { to: Math.min(ends, revokedAt), status: "active" },
+        { to: revokedAt, status: "expired" },
         { to: Infinity, status: "revoked" },
       ],
       shared,
@@ -219,7 +220,7 @@ const linesOf = (holding: Holding): readonly { readonly line: Line; readonly per
   const others = lines.filter((line) => !isPeriod(line));
   return [
     ...eventsOf(others).map((event) => ({ line: decided(event), period: null })),
-    ...periodsOf(purchase).map((period) => ({ line: period.line, period })),
+    ...periodsOf({ ...purchase, lines }).map((period) => ({ line: period.line, period })),
   ];
 };
 
