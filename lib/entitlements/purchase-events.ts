@@ -65,11 +65,15 @@ const rolesIn = (copies: PurchaseEvent) => ({
   revoked: lastSigned(copies.filter(wasRevoked)),
 });
 
-/** The copies of an event that are kept: those that decide it, at most four. */
+/** Newest copies of an event that are kept, whatever they say: an id that is forgotten cannot take its refund back. */
+const NEWEST_KEPT = 3;
+
+/** The copies of an event that are kept: those that decide it, and the newest, at most seven. */
 export const keptCopies = (copies: PurchaseEvent): readonly Line[] => {
   if (copies.length === 1) return copies;
   const { newest, earliest, marked, revoked } = rolesIn(copies);
-  return [...new Set([newest, earliest, marked ?? newest, revoked ?? newest])];
+  const last = copies.toSorted(byPurchase).slice(-NEWEST_KEPT);
+  return [...new Set([...last, newest, earliest, marked ?? newest, revoked ?? newest])];
 };
 
 /**
@@ -86,7 +90,8 @@ export const decided = (copies: PurchaseEvent): Line => {
       newest.nature === "non_consumable" &&
       !isRevoked(newest) &&
       (newest.purchasedAt ?? 0) > (revoked?.revokedAt ?? Infinity);
-    return isRefunded && !isBoughtAnew ? revoked : newest;
+    // Where the last word under another id took its refund back, the newest may still carry it.
+    return revoked !== undefined && (isRefunded ? !isBoughtAnew : isRevoked(newest)) ? revoked : newest;
   }
   const line = isRefunded ? revoked : newest;
   return {
