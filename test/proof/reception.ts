@@ -11,7 +11,7 @@ import type {
   IosFact,
   IosRenewal,
   ModelRequest,
-} from "../support/reference-model.ts";
+} from "./stated-facts.ts";
 import { toReading, toTransaction } from "./as-verified.ts";
 
 /** The app of an application's store configurations, in production and in the sandbox. */

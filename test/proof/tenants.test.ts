@@ -18,7 +18,7 @@ import { createCustomerTable } from "../../lib/table/customers.ts";
 import { writeCustomerChange } from "../../lib/table/write-customer-change.ts";
 import { checkInvariants } from "../support/invariants.ts";
 import { cases, TIMEOUT } from "../support/proof.ts";
-import type { AndroidFact, IosFact, ModelRequest } from "../support/reference-model.ts";
+import type { AndroidFact, IosFact, ModelRequest } from "./stated-facts.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
 import { ACCOUNTS, END, trafficOf } from "./histories.ts";
 import { createMemoryTable } from "./memory-table.ts";
