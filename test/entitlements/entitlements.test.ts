@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { customerEntitlement, type CustomerEntitlement } from "../../lib/contract/schemas.ts";
 import type { Holding } from "../../lib/entitlements/holding.ts";
-import { isBeforeReplacement, type Line, type Purchase } from "../../lib/entitlements/purchase.ts";
+import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { customerId, purchaseKey } from "../../lib/identifiers.ts";
 import {
@@ -91,26 +91,11 @@ describe("access is half-open, to the millisecond", () => {
 });
 
 describe("status", () => {
-  test.each([
-    ["entitled", 1, "active", true],
-    ["entitled", 0, "expired", false],
-    ["grace_period", 1, "grace_period", true],
-    ["grace_period", 0, "expired", false],
-    ["billing_retry", 1, "billing_retry", false],
-    ["billing_retry", 0, "billing_retry", false],
-    ["paused", 1, "paused", false],
-    ["paused", 0, "paused", false],
-    ["expired", 1, "expired", false],
-    ["revoked", 1, "revoked", false],
-    ["revoked", 0, "revoked", false],
-  ] as const)("%s with %d ms left is %s", (standing, left, status, active) => {
-    const line = aLine({ standing, endsAt: NOW + left });
-    expect(only([aPurchase({ lines: [line] })])).toMatchObject({ status, active });
-  });
-
   test("a line without a start has begun", () => {
-    const line = aLine({ startsAt: null, verifiedAt: NOW + 90_000 });
-    expect(only([aPurchase({ lines: [line] })])).toMatchObject({ status: "active", startsAt: null });
+    const line = aLine({ transactionIdentifier: null, startsAt: null, verifiedAt: NOW + 90_000 });
+    const catalog = aCatalog([aProduct({ store: "android-store" })]);
+    const purchase = aPurchase({ store: "android-store", lines: [line] });
+    expect(only([purchase], catalog)).toMatchObject({ status: "active", startsAt: null });
   });
 
   test("a refund revokes from its own time on, and is shown", () => {
@@ -313,318 +298,23 @@ describe("what grants nothing", () => {
   });
 });
 
-describe("within an iOS lineage the later purchase wins", () => {
-  const catalog = aCatalog([
-    aProduct({ productIdentifier: "basic", grants: ["basic"] }),
-    aProduct({ productIdentifier: "plus", grants: ["basic", "plus"] }),
-  ]);
-  const basic = aLine({ transactionIdentifier: "1", productIdentifier: "basic" });
-  const plus = aLine({
-    transactionIdentifier: "2",
-    productIdentifier: "plus",
-    startsAt: NOW - DAY,
-    endsAt: NOW + 29 * DAY,
-  });
-
-  test("only subscriptions with an end are ended by a later purchase", () => {
-    const [owned, endless] = (["non_consumable", "auto_renewable"] as const).map((nature) =>
-      answer(
-        [
-          aPurchase({
-            lines: [
-              aLine({ ...basic, nature, endsAt: nature === "auto_renewable" ? null : NOW + 5 * DAY }),
-              plus,
-            ],
-          }),
-        ],
-        aCatalog([aProduct({ productIdentifier: "basic", grants: ["basic"] })]),
-      ),
-    );
-    expect(owned?.[0]).toMatchObject({ status: "active", expiresAt: isoTime(NOW + 5 * DAY) });
-    expect(endless?.[0]).toMatchObject({ status: "active", expiresAt: null });
-  });
-
-  test("an upgrade ends the replaced product at its own start", () => {
-    const [shown] = answer(
-      [aPurchase({ lines: [plus, basic] })],
-      aCatalog([aProduct({ productIdentifier: "basic", grants: ["basic"] })]),
-    );
-    expect(shown).toMatchObject({ status: "expired", expiresAt: isoTime(NOW - DAY) });
-  });
-  test.each<[when: string, plus: Partial<Line>]>([
-    ["at once", {}],
-    ["and the upgrade was upgraded too", { standing: "expired" }],
-    ["and the upgrade was refunded", { revokedAt: NOW - 1, revokedSince: NOW - 1 }],
-  ])("a period that is marked as upgraded hours after the upgrade ended with it: %s", (_, changes) => {
-    const upgraded = { ...basic, standing: "expired" as const, verifiedAt: NOW - DAY + 2 * 3_600_000 };
-    const other = {
-      ...basic,
-      transactionIdentifier: "3",
-      event: "w3",
-      productIdentifier: "max",
-      startsAt: NOW,
-    };
-    const [shown] = answer(
-      [aPurchase({ lines: [upgraded, { ...plus, ...changes }, other] })],
-      aCatalog([aProduct({ productIdentifier: "basic", grants: ["basic"] })]),
-    );
-    expect(shown).toMatchObject({ status: "expired", expiresAt: isoTime(NOW - DAY) });
-  });
-  test.each<[what: string, other: Parameters<typeof aLine>[0]]>([
-    ["a lifetime", { productIdentifier: "plus", nature: "non_consumable", endsAt: null }],
-    ["a copy that was restored after its end", { productIdentifier: "plus", endsAt: NOW - 5 * DAY }],
-    ["a copy that was restored at its end", { productIdentifier: "plus", endsAt: NOW - DAY }],
-    ["a copy of the same product with the same end", { endsAt: NOW + 20 * DAY }],
-    ["a copy of the same product with an earlier end", { endsAt: NOW + 19 * DAY }],
-  ])("a period is not ended by %s", (_, other) => {
-    const later = aLine({ ...basic, transactionIdentifier: "2", event: "w2", startsAt: NOW - DAY, ...other });
-    const lineage = [aPurchase({ lines: [basic, later] })];
-    const owned = aCatalog([aProduct({ productIdentifier: "basic" })]);
-    for (const moment of [NOW - 2 * DAY, NOW])
-      expect(only(lineage, owned, moment)).toMatchObject({
-        status: "active",
-        expiresAt: isoTime(NOW + 20 * DAY),
-      });
-  });
-  test("a later period of the same product does not, if it was upgraded itself", () => {
-    const past = { ...basic, startsAt: NOW - 30 * DAY, endsAt: NOW - 2 * DAY };
-    const upgraded = aLine({
-      ...basic,
-      transactionIdentifier: "2",
-      event: "w2",
-      startsAt: NOW - 3 * DAY,
-      endsAt: NOW + 27 * DAY,
-      standing: "expired",
-      verifiedAt: NOW,
-    });
-    const owned = aCatalog([aProduct({ productIdentifier: "basic" })]);
-    expect(only([aPurchase({ lines: [past, upgraded] })], owned, NOW - 3 * DAY)).toMatchObject({
-      status: "active",
-      expiresAt: isoTime(NOW - 2 * DAY),
-    });
-  });
-  test("a later period of the same product ends a period at its own start", () => {
-    const later = aLine({
-      ...basic,
-      transactionIdentifier: "2",
-      event: "w2",
-      startsAt: NOW + DAY,
-      endsAt: NOW + 50 * DAY,
-    });
-    expect(answer([aPurchase({ lines: [basic, later] })], catalog)[0]).toMatchObject({
-      active: true,
-      expiresAt: isoTime(NOW + DAY),
-    });
-  });
-  test.each([
-    ["exactly 48 h", 0, "active"],
-    ["48 h and a millisecond", 1, "expired"],
-  ])("another product that begins %s before a period's end: the period is %s", (_, more, status) => {
-    const startsAt = NOW - more;
-    const ahead = aLine({ ...plus, startsAt });
-    const lineage = [aPurchase({ lines: [{ ...basic, endsAt: NOW + 2 * DAY }, ahead] })];
-    expect(only(lineage, aCatalog([aProduct({ productIdentifier: "basic" })])).status).toBe(status);
-  });
-  test("an entitlement that both grant is shown with the later purchase", () => {
-    expect(
-      answer([aPurchase({ lines: [basic, plus] })], catalog).map((entry) => [
-        entry.identifier,
-        entry.productIdentifier,
-        entry.active,
-      ]),
-    ).toEqual([
-      ["basic", "plus", true],
-      ["plus", "plus", true],
-    ]);
-  });
-  test("a renewal that has not begun does not change the current period", () => {
-    const start = NOW + DAY;
-    const renewal = aLine({
-      transactionIdentifier: "3",
-      productIdentifier: "basic",
-      startsAt: start,
-      endsAt: NOW + 30 * DAY,
-    });
-    const current = { ...basic, endsAt: start };
-    const lineage = [aPurchase({ lines: [current, renewal] })];
-    for (const [moment, expiresAt] of [
-      [NOW, start],
-      [start - 60_001, start],
-      [start - 60_000, NOW + 30 * DAY],
-      [start, NOW + 30 * DAY],
-    ] as const)
-      expect(answer(lineage, catalog, moment)[0]).toMatchObject({
-        active: true,
-        expiresAt: isoTime(expiresAt),
-      });
-  });
-  test("an Android line ends only at its own end", () => {
-    const lines = [basic, plus].map((line) => ({ ...line, transactionIdentifier: null }));
-    const android = aCatalog(
-      ["basic", "plus"].map((productIdentifier) =>
-        aProduct({ store: "android-store", productIdentifier, grants: [productIdentifier] }),
-      ),
-    );
-    expect(
-      answer([aPurchase({ store: "android-store", lines })], android).map(({ active }) => active),
-    ).toEqual([true, true]);
-  });
-});
-
-describe("a transaction id in two lineages of one customer counts in the lineage where it was signed later:", () => {
-  const catalog = aCatalog([aProduct(), aProduct({ productIdentifier: "other", grants: ["other"] })]);
-  const inLineage = (key: string, line: Parameters<typeof aLine>[0]) =>
-    aPurchase({ key, lines: [aLine({ transactionIdentifier: "7", ...line })] });
-  test.each([
-    ["moved to the second lineage", 1, 2, "expired"],
-    ["moved back to the first lineage", 2, 1, "active"],
-    ["signed at the same moment, it counts in the smaller lineage", 1, 1, "active"],
-  ])("%s", (_, first, second, status) => {
-    const lineages = [
-      inLineage("1", { verifiedAt: first }),
-      inLineage("2", { verifiedAt: second, endsAt: NOW - DAY }),
-    ];
-    expect(only(lineages, catalog).status).toBe(status);
-    expect(answer(lineages.toReversed(), catalog)).toEqual(answer(lineages, catalog));
-  });
-  test("the other transactions of the lineage stay", () => {
-    const rest = aLine({ transactionIdentifier: "8", productIdentifier: "other" });
-    const lineages = [
-      aPurchase({ key: "1", lines: [aLine({ transactionIdentifier: "7", verifiedAt: 1 }), rest] }),
-      inLineage("2", { verifiedAt: 2, endsAt: NOW - DAY }),
-    ];
-    expect(answer(lineages, catalog).map(({ identifier, status }) => [identifier, status])).toEqual([
-      ["other", "active"],
-      ["premium", "expired"],
-    ]);
-  });
-  test.each([
-    ["of two customers", customerId("00000000-0000-4000-8000-000000000002"), {}],
-    ["of two environments", CUSTOMER, { environment: "sandbox" }],
-  ] as const)("equal ids %s stay apart", (_, other, changes) => {
-    const holdings: Holding[] = [
-      { customerIdentifier: CUSTOMER, assertedBy: null, purchase: inLineage("1", { verifiedAt: 1 }) },
-      {
-        customerIdentifier: other,
-        assertedBy: null,
-        purchase: { ...inLineage("2", { verifiedAt: 2, endsAt: NOW - DAY }), ...changes },
-      },
-    ];
-    expect(entitlementsAt(NOW, holdings, catalog)).toMatchObject([{ status: "active" }]);
-  });
-  test("purchases of two stores with equal keys stay apart", () => {
-    const both = aCatalog([aProduct(), aProduct({ store: "android-store", grants: ["other"] })]);
-    const google = aPurchase({
-      store: "android-store",
-      lines: [aLine({ transactionIdentifier: null, endsAt: NOW - DAY })],
-    });
-    expect(answer([aPurchase(), google], both)).toMatchObject([
-      { identifier: "other", status: "expired" },
-      { identifier: "premium", status: "active" },
-    ]);
-  });
-  test("in Xcode, where every id is 0, each lineage keeps its own", () => {
-    const xcode = ["1", "2"].map((key) => ({
-      ...inLineage(key, { verifiedAt: Number(key), endsAt: NOW + (key === "1" ? DAY : -DAY) }),
-      environment: "xcode" as const,
-    }));
-    expect(only(xcode, catalog).status).toBe("active");
-  });
-});
-
-describe("a replaced lineage", () => {
-  const replacedAt = NOW - 5 * DAY;
-  const statusOf = (line: Parameters<typeof aLine>[0], at: number | null = replacedAt) =>
-    answer([aPurchase({ replacedBy: purchaseKey("2"), replacedAt: at, lines: [aLine(line)] })]).map(
-      ({ status }) => status,
-    );
-  test.each([
-    ["bought before the replacement", replacedAt - 1, []],
-    ["bought at the replacement", replacedAt, []],
-    ["bought a millisecond later", replacedAt + 1, ["active"]],
-  ])("grants only what it gets after the replacement: %s", (_, startsAt, expected) => {
-    expect(statusOf({ startsAt })).toEqual(expected);
-  });
-  test("grants nothing when the replacement has no time", () => {
-    expect(statusOf({ startsAt: NOW }, null)).toEqual([]);
-  });
-  test("grants nothing in Xcode either", () => {
-    const replaced = aPurchase({ environment: "xcode", replacedBy: purchaseKey("2"), replacedAt });
-    expect(answer([replaced])).toEqual([]);
-  });
-  test.each([
-    ["a period ends at the replacement", {}, NOW + DAY],
-    ["a period that ends before it keeps its end", { endsAt: NOW + 1000 }, NOW + 1000],
-    ["what has no end keeps none", { nature: "non_consumable", endsAt: null }, null],
-  ] as const)("until it is replaced, %s", (_, line, end) => {
-    const replaced = aPurchase({
-      replacedBy: purchaseKey("2"),
-      replacedAt: NOW + DAY,
-      lines: [aLine(line)],
-    });
-    expect(only([replaced])).toMatchObject({
-      active: true,
-      expiresAt: end === null ? null : isoTime(end),
-    });
-  });
-  describe("with the lineage that replaced it, or another, among the person's", () => {
-    const lineage = (key: string, by: string | null, at: number | null, startsAt: number) =>
-      aPurchase({
-        key,
-        replacedBy: by === null ? null : purchaseKey(by),
-        replacedAt: at,
-        lines: [aLine({ transactionIdentifier: key, productIdentifier: key, startsAt })],
-      });
-    const catalog = aCatalog(
-      ["1", "2", "3"].map((productIdentifier) =>
-        aProduct({ productIdentifier, grants: [productIdentifier] }),
-      ),
-    );
-    const grantedBy = (...lineages: readonly Purchase[]) =>
-      answer(lineages, catalog).map(({ identifier }) => identifier);
-    const first = lineage("1", "2", replacedAt, replacedAt);
-
-    test("grants what began at the replacement where both replace each other", () => {
-      expect(grantedBy(first, lineage("2", "1", replacedAt, replacedAt))).toEqual(["1", "2"]);
-    });
-    test("grants nothing that began before, though both replace each other", () => {
-      const before = lineage("1", "2", replacedAt, replacedAt - DAY);
-      expect(grantedBy(before, lineage("2", "1", replacedAt - 2 * DAY, replacedAt))).toEqual(["2"]);
-    });
-    test("grants nothing that began at the replacement where only it was replaced", () => {
-      expect(grantedBy(first, lineage("2", null, null, replacedAt))).toEqual(["2"]);
-    });
-    test("grants nothing that began at the replacement where it replaced a third one", () => {
-      expect(grantedBy(first, lineage("3", "1", replacedAt, replacedAt - DAY))).toEqual([]);
-    });
-  });
-  test("has lines before its replacement; one that was not replaced has none, with a start or without", () => {
-    const replaced = aPurchase({ replacedBy: purchaseKey("2"), replacedAt });
-    const before = (purchase: Purchase) =>
-      [replacedAt, replacedAt + 1, null].map((startsAt) =>
-        isBeforeReplacement(purchase, aLine({ startsAt })),
-      );
-    expect(before(replaced)).toEqual([true, false, true]);
-    expect(before(aPurchase())).toEqual([false, false, false]);
-  });
-});
-
 describe("the order among grants of one entitlement", () => {
   type By = Holding["assertedBy"];
-  /** Each key has a transaction id of its own, so that none counts as moved. */
   const of = (
     key: string,
     line: Parameters<typeof aLine>[0],
     { by = null, ...purchase }: { by?: By } & Parameters<typeof aPurchase>[0] = {},
-  ): Holding => ({
-    customerIdentifier: CUSTOMER,
-    assertedBy: by,
-    purchase: aPurchase({
-      key,
-      lines: [aLine({ transactionIdentifier: purchase.store === "android-store" ? null : key, ...line })],
-      ...purchase,
-    }),
-  });
+  ): Holding => {
+    // Only Google gives a line such a standing.
+    const isGoogle = ["grace_period", "billing_retry", "paused"].includes(line?.standing ?? "");
+    const store = purchase.store ?? (isGoogle ? "android-store" : "ios-store");
+    const lines = [aLine({ transactionIdentifier: store === "android-store" ? null : key, ...line })];
+    return {
+      customerIdentifier: CUSTOMER,
+      assertedBy: by,
+      purchase: aPurchase({ key, store, lines, ...purchase }),
+    };
+  };
   const lifetime = { nature: "non_consumable", endsAt: null } as const;
   const refunded = { ...lifetime, startsAt: NOW - 400 * DAY, revokedAt: NOW - 300 * DAY } as const;
   const over = (days: number) => ({ startsAt: NOW - 90 * DAY, endsAt: NOW - days * DAY });
@@ -755,21 +445,4 @@ describe("the order among grants of one entitlement", () => {
     const holdings = [of("1", {}), { ...of("2", lifetime), customerIdentifier: other }];
     expect(entitlementsAt(NOW, holdings, aCatalog())[0]?.customerIdentifier).toBe(other);
   });
-});
-
-test("of two products that start together both count, until one is marked as upgraded", () => {
-  const catalog = aCatalog([aProduct(), aProduct({ productIdentifier: "basic", grants: ["basic"] })], {
-    premium: "Premium",
-    basic: "Basic",
-  });
-  const parts = (basic: Partial<Line>) =>
-    aPurchase({
-      lines: [aLine(), aLine({ transactionIdentifier: "2", productIdentifier: "basic", ...basic })],
-    });
-  const activeOf = (purchase: Purchase) =>
-    entitlementsAt(NOW, [{ customerIdentifier: customerId("1"), assertedBy: null, purchase }], catalog)
-      .filter(({ active }) => active)
-      .map(({ identifier }) => identifier);
-  expect(activeOf(parts({}))).toEqual(["basic", "premium"]);
-  expect(activeOf(parts({ standing: "expired" }))).toEqual(["premium"]);
 });

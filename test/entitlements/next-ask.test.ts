@@ -1,0 +1,144 @@
+import {
+  askReasonAt,
+  endedLongAgo,
+  isLongOver,
+  lastEnd,
+  lastHeard,
+  nextAsk,
+  unsettledSince,
+} from "../../lib/entitlements/next-ask.ts";
+import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
+import { purchaseKey } from "../../lib/identifiers.ts";
+import { aLine, aPurchase, aRenewal, DAY } from "../../testing/support/purchases.ts";
+import { aPeriod, at, HOUR, inDays, marked, MINUTE, refunded, signed } from "./history.ts";
+
+const SECOND = 1000;
+/** All questions after a moment while no answer tells anything new, as `reason days`. */
+const asksOf = (purchase: Purchase, after: number, count: number, wasAsked = true): string[] => {
+  const asks: string[] = [];
+  for (let ask = nextAsk(purchase, after, wasAsked); ask !== null && asks.length < count;) {
+    asks.push(`${ask.because} ${inDays(ask.at)}`);
+    ask = nextAsk(purchase, ask.at, true);
+  }
+  return asks;
+};
+const days = (from: number, ...delays: readonly number[]): number[] =>
+  delays.map((delay) => (at(from) + delay - at(0)) / DAY);
+const renewals = (...times: readonly number[]) => times.map((time) => `renewal ${time}`);
+
+const CLOSELY = [5 * SECOND, 2 * MINUTE, 10 * MINUTE, 20 * MINUTE, HOUR, 6 * HOUR];
+const month = aPeriod("2", "monthly", -10, 20);
+const of = (...lines: readonly Line[]): Purchase => aPurchase({ lines });
+const google = (line: Partial<Line>): Purchase => ({
+  ...of(aLine({ transactionIdentifier: null, startsAt: at(-10), endsAt: at(20), ...line })),
+  store: "android-store",
+});
+
+describe("the App Store is asked", () => {
+  test("an hour before an end, closely after it, then daily for 60 days", () => {
+    const asks = asksOf(of(month), at(19), 100);
+    expect(asks.slice(0, 9)).toEqual(
+      renewals(...days(20, -HOUR, ...CLOSELY, 6 * HOUR + DAY, 6 * HOUR + 2 * DAY)),
+    );
+    expect(asks.at(-1)).toBe(`renewal ${20 + 59.25}`);
+  });
+  test("rarely after an end that it has called over, for 60 days", () => {
+    const purchase = { ...of(month), renewal: aRenewal({ willRenew: false, signedAt: at(20) }) };
+    expect(asksOf(purchase, at(20), 9)).toEqual(renewals(21, 27, 50));
+  });
+  test("closely after the end of a grace period too", () => {
+    const renewal = aRenewal({ graceEndsAt: at(26), isInBillingRetry: true, signedAt: at(20) });
+    const asks = asksOf({ ...of(month), renewal }, at(26), 3);
+    expect(asks).toEqual(renewals(...days(26, ...CLOSELY.slice(0, 3))));
+  });
+  test("a day, a week, a month after a purchase, then quarterly, for a refund", () => {
+    const year = aPeriod("2", "yearly", 0, 365);
+    expect(asksOf(of(year), at(0), 6)).toEqual([1, 7, 30, 121, 212, 303].map((day) => `refund ${day}`));
+    const forever = aLine({ nature: "non_consumable", startsAt: at(0), endsAt: null });
+    expect(asksOf(of(forever), at(0), 4)).toEqual([1, 7, 30, 121].map((day) => `refund ${day}`));
+    const pass = aLine({ nature: "non_renewing", startsAt: at(0), endsAt: null });
+    expect(asksOf(of(pass), at(0), 9).at(-1)).toBe("refund 394");
+  });
+  test("likewise after a refund, which may be taken back", () => {
+    const year = { ...aPeriod("2", "yearly", -10, 355), ...refunded(0) };
+    expect(asksOf(of(year), at(0), 3)).toEqual(["refund 1", "refund 7", "refund 30"]);
+  });
+  test("never about consumables, nor about what was bought in Xcode", () => {
+    expect(nextAsk(of(aLine({ nature: "consumable", endsAt: null })), at(0), false)).toBeNull();
+    expect(nextAsk({ ...of(month), environment: "xcode" }, at(0), false)).toBeNull();
+  });
+});
+
+describe("what is unsettled", () => {
+  const cut = aPeriod("3", "yearly", -5, 360);
+  const later = aPeriod("4", "monthly", 0, 30);
+  test.each<[what: string, purchase: Purchase, since: number | null]>([
+    ["nothing", of(month), null],
+    ["an upgrade's mark without the upgrade", of({ ...month, ...marked(5) }), -10],
+    ["an end that only the next period's start tells", of(cut, later), 0],
+    ["not one that was signed since", of({ ...cut, ...signed(0) }, later), null],
+    ["not one that is marked", of({ ...cut, ...marked(0) }, later), null],
+    ["not one that was refunded", of({ ...cut, ...refunded(0) }, later), null],
+    [
+      "a renewal without its transaction",
+      { ...of(month), renewal: aRenewal({ periodEndsAt: at(50), signedAt: at(20) }) },
+      20,
+    ],
+  ])("is %s", (_, purchase, since) => {
+    const found = unsettledSince(purchase, at(10));
+    expect(found === null ? null : inDays(found)).toBe(since);
+  });
+  test("is asked about at once, and after that rarely", () => {
+    const purchase = of(cut, later);
+    expect(asksOf(purchase, at(0), 2, false)).toEqual([`unsettled ${days(0, 5 * SECOND)[0]}`, "unsettled 1"]);
+    expect(asksOf(purchase, at(0), 2)).toEqual(["unsettled 1", "unsettled 7"]);
+  });
+  test("is no longer, once its own end is past", () => {
+    expect(unsettledSince(of(cut, later), at(360))).toBeNull();
+    expect(unsettledSince(of({ ...month, ...marked(5) }), at(20))).toBeNull();
+  });
+});
+
+describe("Google is asked", () => {
+  test("closely after an end, then daily, as long as it is not over", () => {
+    expect(asksOf(google({ willRenew: true }), at(0), 7)).toEqual(
+      renewals(...days(20, ...CLOSELY, 6 * HOUR + DAY)),
+    );
+  });
+  test("rarely about what is over, until it drops the purchase", () => {
+    const expired = google({ standing: "expired", verifiedAt: at(20) });
+    expect(asksOf(expired, at(20), 4)).toEqual(renewals(21, 27, 50, 141));
+    expect(asksOf(google({ willRenew: false, verifiedAt: at(20) }), at(20), 2)).toEqual(renewals(21, 27));
+  });
+  test("daily about a payment that failed, whatever end it names", () => {
+    for (const standing of ["grace_period", "billing_retry", "paused"] as const)
+      expect(asksOf(google({ standing }), at(0), 2)).toEqual(renewals(1, 2));
+  });
+  test("every six hours while the payment is pending", () => {
+    const pending = { ...google({}), lines: [], verifiedAt: at(0) };
+    expect(asksOf(pending, at(0), 2)).toEqual(["payment 0.25", "payment 0.5"]);
+  });
+  test("not about one-time purchases, nor about what was replaced", () => {
+    expect(nextAsk(google({ nature: "consumable", endsAt: null }), at(0), false)).toBeNull();
+    expect(nextAsk({ ...google({}), replacedBy: purchaseKey("9") }, at(0), false)).toBeNull();
+  });
+});
+
+test("the reason of a question follows from the facts and its time", () => {
+  expect(askReasonAt(of(month), at(20) - HOUR)).toBe("renewal");
+  expect(askReasonAt(of(month), at(-9))).toBe("refund");
+  expect(askReasonAt(of(month), at(-10))).toBeNull();
+});
+
+test("a purchase is long over 60 days after its end, and after it was heard of", () => {
+  const ended = of({ ...month, ...signed(0) });
+  expect([lastEnd(ended), lastHeard(ended)]).toEqual([at(20), at(0)]);
+  for (const isOver of [isLongOver, endedLongAgo]) {
+    expect(isOver(ended, at(80) - 1)).toBe(false);
+    expect(isOver(ended, at(80))).toBe(true);
+  }
+  const heard = of({ ...month, ...signed(30) });
+  expect([isLongOver(heard, at(80)), isLongOver(heard, at(90))]).toEqual([false, true]);
+  const endless = of(aLine({ nature: "non_consumable", endsAt: null, ...signed(0) }));
+  expect([isLongOver(endless, at(900)), endedLongAgo(endless, at(900))]).toEqual([false, false]);
+});
