@@ -24,18 +24,18 @@ describe("a monthly subscription", () => {
   test.each<
     [store: Life["store"], isNotified: boolean, outcome: Life["outcome"], refreshes: Life["refreshes"]]
   >([
-    ["ios-store", false, "renewed", { "renewal-ahead": 1 }],
+    ["ios-store", false, "renewed", { renewal: 1 }],
     ["ios-store", true, "renewed", {}],
-    ["ios-store", false, "canceled", { "renewal-ahead": 1, renewal: 1, return: 4 }],
-    ["ios-store", true, "canceled", { restart: 1, return: 4 }],
-    ["ios-store", false, "recovered in grace", { "renewal-ahead": 1, renewal: 7 }],
-    ["ios-store", true, "recovered in grace", { "renewal-ahead": 1, renewal: 6 }],
+    ["ios-store", false, "canceled", { renewal: 6 }],
+    ["ios-store", true, "canceled", { renewal: 5 }],
+    ["ios-store", false, "recovered in grace", { renewal: 8 }],
+    ["ios-store", true, "recovered in grace", { renewal: 7 }],
     ["android-store", false, "renewed", { renewal: 1 }],
     ["android-store", true, "renewed", {}],
-    ["android-store", false, "canceled", { renewal: 1, return: 6 }],
-    ["android-store", true, "canceled", { restart: 1, return: 6 }],
-    ["android-store", false, "recovered in grace", { renewal: 1, "grace-period-end": 2 }],
-    ["android-store", true, "recovered in grace", { "grace-period-end": 1 }],
+    ["android-store", false, "canceled", { renewal: 7 }],
+    ["android-store", true, "canceled", { renewal: 7 }],
+    ["android-store", false, "recovered in grace", { renewal: 3 }],
+    ["android-store", true, "recovered in grace", { renewal: 1 }],
   ])("of %s, notified: %s, %s, is refreshed so often", (store, isNotified, outcome, refreshes) => {
     const life = lives.find(
       (one) => one.store === store && one.isNotified === isNotified && one.outcome === outcome,
