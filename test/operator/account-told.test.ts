@@ -7,7 +7,7 @@ import { transact } from "../../lib/table/transactions.ts";
 import { deletion, setAttributes } from "../../lib/table/writes.ts";
 import { byCredential, owned, refunded } from "../../testing/support/world.ts";
 import { DAY, NOW } from "../../testing/support/purchases.ts";
-import { anApplication, BACKEND, BUS, withOperator, type ToldApplication } from "./telling-world.ts";
+import { toldApplication, BACKEND, BUS, withOperator, type ToldApplication } from "./with-operator.ts";
 
 const given = withOperator();
 
@@ -33,7 +33,7 @@ const setLook = (application: ToldApplication, lookAt: number | null) =>
 
 describe("account show", () => {
   test("tells what was last told, when, what waits for whom, and when the account is looked at next", async () => {
-    const application = await anApplication(given, [BACKEND, BUS]);
+    const application = await toldApplication(given, [BACKEND, BUS]);
     const world = await application.world();
     await world.store({ purchases: [owned("1")] }, byCredential(A));
     await application.tell(NOW);
@@ -77,7 +77,7 @@ describe("account show", () => {
   });
 
   test("tells that a look is due, and that nothing was told yet", async () => {
-    const application = await anApplication(given);
+    const application = await toldApplication(given);
     const world = await application.world();
     await world.store({ purchases: [owned("1")] }, byCredential(A));
     const { told, text } = await show(application);
@@ -89,7 +89,7 @@ describe("account show", () => {
   });
 
   test("tells what it can of a change that is not kept any more", async () => {
-    const application = await anApplication(given);
+    const application = await toldApplication(given);
     const world = await application.world();
     await world.store({ purchases: [owned("1")] }, byCredential(A));
     await application.tell();
@@ -110,7 +110,7 @@ describe("account show", () => {
   });
 
   test("tells nothing of it where the application tells no changes, save what it told before", async () => {
-    const application = await anApplication(given, []);
+    const application = await toldApplication(given, []);
     const world = await application.world();
     await world.store({ purchases: [owned("1")] }, byCredential(A));
     expect(await show(application)).toEqual({ told: null, text: [] });
@@ -125,7 +125,7 @@ describe("account show", () => {
 });
 
 test("account export holds what was told", async () => {
-  const application = await anApplication(given);
+  const application = await toldApplication(given);
   const world = await application.world();
   await world.store({ purchases: [owned("1")] }, byCredential(A));
   await application.tell();

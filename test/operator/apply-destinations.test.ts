@@ -7,7 +7,7 @@ import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
 import { requestDeliveryPut } from "../../lib/table/deliveries.ts";
 import { suspended } from "../../lib/telling/destination-health.ts";
 import { DAY, NOW } from "../../testing/support/purchases.ts";
-import { anApplication, BACKEND, BUS, PRODUCTS, waitingAt, withOperator } from "./telling-world.ts";
+import { toldApplication, BACKEND, BUS, PRODUCTS, waitingAt, withOperator } from "./with-operator.ts";
 
 const given = withOperator();
 
@@ -21,7 +21,7 @@ const manifest = (identifier: string, destinations: readonly object[], applicati
 
 describe("application apply", () => {
   test("shows what it adds, changes and removes of destinations and keepsChanges", async () => {
-    const application = await anApplication(given, []);
+    const application = await toldApplication(given, []);
     const added = await application.configure([BACKEND, BUS], { keepsChanges: true });
     expect(added.out).toContain(`~ application ${application.identifier}: keepsChanges null → true\n`);
     expect(added.out).toContain(`+ destination backend: url ${BACKEND.url}\n`);
@@ -35,7 +35,7 @@ describe("application apply", () => {
   });
 
   test("says of a webhook that it adds, and of no other, how its secret is shown", async () => {
-    const application = await anApplication(given, [BUS]);
+    const application = await toldApplication(given, [BUS]);
     const hint = (name: string) =>
       `destination rotate ${application.identifier} ${name} prints the secret that signs what ${name} gets.`;
     const { out } = await application.configure([BUS, BACKEND]);
@@ -52,7 +52,7 @@ describe("application apply", () => {
   });
 
   test("takes private and plain addresses only where DESTINATIONS names them", async () => {
-    const { identifier } = await anApplication(given, []);
+    const { identifier } = await toldApplication(given, []);
     const local = manifest(identifier, [{ name: "local", url: "http://127.0.0.1:4000/hook" }]);
     for (const environment of [{}, { DESTINATIONS: "" }, { DESTINATIONS: "http://127.0.0.1:4001" }]) {
       const refused = await given.operator.apply(local, environment);
@@ -63,7 +63,7 @@ describe("application apply", () => {
   });
 
   test("drops what waits for a destination that it removes, and says so", async () => {
-    const application = await anApplication(given, [BACKEND, BUS]);
+    const application = await toldApplication(given, [BACKEND, BUS]);
     const world = await application.world();
     for (const account of ["a", "b"])
       await world.store({ purchases: [owned(account)] }, byCredential(account));
@@ -91,7 +91,7 @@ describe("application apply", () => {
   });
 
   test("drops any number of them", async () => {
-    const application = await anApplication(given);
+    const application = await toldApplication(given);
     const put = async (identifier: string): Promise<void> => {
       const message = { identifier, type: "store.request", timestamp: NOW, data: {} };
       const delivery = { message, until: NOW + DAY };
@@ -109,14 +109,14 @@ describe("application apply", () => {
   });
 
   test("reports what it dropped as JSON too, and nothing where it removes nothing", async () => {
-    const { identifier } = await anApplication(given);
+    const { identifier } = await toldApplication(given);
     const apply = async () => (await given.operator.apply(manifest(identifier, []), {}, ["--json"])).json();
     expect(await apply()).toMatchObject({ dropped: [{ destination: "backend", messages: 0 }] });
     expect(Object.keys(await apply())).toEqual(["applicationIdentifier", "created", "changes"]);
   });
 
   test("says how all accounts are told of a changed catalog, and of a first destination", async () => {
-    const application = await anApplication(given, []);
+    const application = await toldApplication(given, []);
     const hint = `application retell ${application.identifier} has all looked at now.`;
     const gold = PRODUCTS.map((product) => ({ ...product, grants: ["gold"] }));
     expect((await application.configure([], { products: gold })).out).not.toContain(hint);
@@ -127,7 +127,7 @@ describe("application apply", () => {
 });
 
 test("application show prints destinations and keepsChanges, so that applying them changes nothing", async () => {
-  const application = await anApplication(given, []);
+  const application = await toldApplication(given, []);
   await application.configure([BACKEND, BUS], { keepsChanges: true });
   const shown = await given.operator.run(["application", "show", application.identifier]);
   expect(parse(shown.out)).toMatchObject({

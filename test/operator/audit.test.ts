@@ -30,13 +30,13 @@ import { byClient, byCredential, owned, requests } from "../../testing/support/w
 import { NOW } from "../../testing/support/purchases.ts";
 import { CALLER, startTokenService, type TokenService } from "./sts.ts";
 import {
-  anApplication,
+  toldApplication,
   BACKEND,
   MASTER,
   PRODUCTS,
   withOperator,
   type ToldApplication,
-} from "./telling-world.ts";
+} from "./with-operator.ts";
 
 const given = withOperator();
 let sts: TokenService;
@@ -202,7 +202,7 @@ describe("application apply", () => {
 });
 
 test("an entry has the time of its act, however long the command waited before", async () => {
-  const application = await anApplication(given);
+  const application = await toldApplication(given);
   const world = await application.world();
   const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
   const words = ["customer", "unlink", application.identifier, customer?.identifier ?? "", ...because];
@@ -264,7 +264,7 @@ describe("an act of one transaction is recorded in it", () => {
       ],
     ],
   )("%s writes its entry in the one request of the change, or neither", async (action, prepare) => {
-    const application = await anApplication(given);
+    const application = await toldApplication(given);
     const act = await prepare(application, audited(auditEntry(action, NOW, actor)));
     const recorded = await added(application, async () => {
       const sent = await requests(given.table, act);
@@ -276,7 +276,7 @@ describe("an act of one transaction is recorded in it", () => {
   });
 
   test("issuing and revoking a key, with its identifier and never with the key", async () => {
-    const application = await anApplication(given);
+    const application = await toldApplication(given);
     const { identifier } = application;
     let issued: Record<string, unknown> = {};
     const [issue] = await added(application, async () => {
@@ -314,7 +314,7 @@ describe("an act of one transaction is recorded in it", () => {
   });
 
   test("making a destination's secret anew, never with the secret", async () => {
-    const application = await anApplication(given);
+    const application = await toldApplication(given);
     const entries = await added(application, () =>
       byAda("destination", "rotate", application.identifier, "backend"),
     );
@@ -326,7 +326,7 @@ describe("an act of one transaction is recorded in it", () => {
   });
 
   test("unlinking, moving and erasing, with the keyed hashes of the accounts left and moved to", async () => {
-    const application = await anApplication(given);
+    const application = await toldApplication(given);
     const world = await application.world();
     const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
     const words = [application.identifier, customer?.identifier ?? ""];
@@ -369,7 +369,7 @@ describe("a move of two transactions, of which only the first was written,", () 
   };
 
   test("is completed by the same command again, which records who completed it", async () => {
-    const application = await anApplication(given);
+    const application = await toldApplication(given);
     const { operations, store } = await application.world();
     const customer = await store({ purchases: [owned("1")] }, byCredential("a"));
     const named = customer?.identifier ?? customerId("");
@@ -394,7 +394,7 @@ describe("a move of two transactions, of which only the first was written,", () 
   });
 
   test("is completed by its own command after a conflict, under the one entry", async () => {
-    const application = await anApplication(given);
+    const application = await toldApplication(given);
     const { operations, store } = await application.world();
     const customer = await store({ purchases: [owned("1")] }, byCredential("a"));
     const named = customer?.identifier ?? customerId("");
@@ -428,7 +428,7 @@ describe("an act that is no single transaction is recorded before it begins", ()
   };
 
   test("resuming a destination, and delivering to it once more", async () => {
-    const application = await anApplication(given);
+    const application = await toldApplication(given);
     const { identifier } = application;
     expect(await begun(application, "destination", "resume", identifier, "backend")).toEqual([
       { ...entry, action: "resume", what: ["begun: destination backend is resumed"] },
@@ -446,7 +446,7 @@ describe("an act that is no single transaction is recorded before it begins", ()
   });
 
   test("recomputing, looking at all accounts, and asking the stores about all customers", async () => {
-    const application = await anApplication(given);
+    const application = await toldApplication(given);
     const { identifier } = application;
     expect(await begun(application, "application", "reproject", identifier)).toEqual([
       { ...entry, action: "reproject", what: ["begun: the holdings of every customer are recomputed"] },
@@ -466,7 +466,7 @@ describe("an act that is no single transaction is recorded before it begins", ()
   });
 
   test("asking the stores about a customer", async () => {
-    const application = await anApplication(given);
+    const application = await toldApplication(given);
     const world = await application.world();
     const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
     const words = ["customer", "refresh", application.identifier, customer?.identifier ?? "", "--no-wait"];
@@ -485,7 +485,7 @@ describe("an act that is no single transaction is recorded before it begins", ()
   });
 
   test("exporting an account, which is in the export without the operator's AWS identity", async () => {
-    const application = await anApplication(given);
+    const application = await toldApplication(given);
     const world = await application.world();
     await world.store({ purchases: [owned("1")] }, byCredential("a"));
     const words = ["account", "export", application.identifier, "a", "--by", "ada"];
@@ -503,7 +503,7 @@ describe("an act that is no single transaction is recorded before it begins", ()
   });
 
   test("nothing is done before the entry is", async () => {
-    const application = await anApplication(given);
+    const application = await toldApplication(given);
     const { identifier } = application;
     const world = await application.world();
     await world.store({ purchases: [owned("1")] }, byCredential("a"));
@@ -534,7 +534,7 @@ describe("an act that is no single transaction is recorded before it begins", ()
       caller: () => Promise.resolve(null),
       audit: { record: () => Promise.reject(denied) },
     };
-    const application = await anApplication(given);
+    const application = await toldApplication(given);
     await expect(recordAct(recording, application.identifier, {}, "export", {})).rejects.toThrow(
       /^Nothing was done: .*OperatorChangesPolicy/,
     );
@@ -542,7 +542,7 @@ describe("an act that is no single transaction is recorded before it begins", ()
 
   test("forgetting what an account was told begins with its record, whether changes are still told or not", async () => {
     for (const destinations of [[BACKEND], []]) {
-      const application = await anApplication(given);
+      const application = await toldApplication(given);
       const { identifier } = application;
       const world = await application.world();
       const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
@@ -567,7 +567,7 @@ describe("an act that is no single transaction is recorded before it begins", ()
   });
 
   test("completing an erasure that broke off, where something was left of it", async () => {
-    const application = await anApplication(given);
+    const application = await toldApplication(given);
     const world = await application.world();
     const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
     await world.beginErasure(customer);
@@ -582,7 +582,7 @@ describe("an act that is no single transaction is recorded before it begins", ()
 
 describe("application audit", () => {
   test("says truly that no operator has changed anything", async () => {
-    const application = await anApplication(given);
+    const application = await toldApplication(given);
     const { identifier } = application;
     // The entry of its `apply` is taken away.
     for (const { pk, sk } of await application.itemsOf("#AUDIT"))
@@ -596,7 +596,7 @@ describe("application audit", () => {
   });
 
   test("of an account says why it lost access: what was done to it or its customers, or to the application", async () => {
-    const application = await anApplication(given);
+    const application = await toldApplication(given);
     const world = await application.world();
     const lost = await world.store({ purchases: [owned("1")] }, byCredential("a"));
     const kept = await world.store({ purchases: [owned("2")] }, byCredential("a"));
@@ -641,7 +641,7 @@ describe("application audit", () => {
   });
 
   test("of an account counts entries that cannot be compared, where the master secret cannot be read", async () => {
-    const application = await anApplication(given);
+    const application = await toldApplication(given);
     const world = await application.world();
     const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
     const words = ["customer", "unlink", application.identifier, customer?.identifier ?? "", ...because];
@@ -661,7 +661,7 @@ describe("application audit", () => {
   });
 
   test("shows transfers by links among the acts, in the order of time", async () => {
-    const application = await anApplication(given);
+    const application = await toldApplication(given);
     const world = (await application.world()).with({});
     const moving = world.with({ application: { ...world.application, transfers: "always" } });
     await moving.at(NOW + 1000).store({ purchases: [owned("1")] }, byCredential("a"));
@@ -677,7 +677,7 @@ describe("application audit", () => {
   });
 
   test("shows entries of the first version, which had neither caller, accounts nor lines", async () => {
-    const application = await anApplication(given);
+    const application = await toldApplication(given);
     const old = {
       action: "unlink",
       customer: customerId(uuid()),
@@ -705,7 +705,7 @@ describe("the caller", () => {
     );
 
   test("is asked of STS once for a command, with the credentials and region of the shell", async () => {
-    const application = await anApplication(given);
+    const application = await toldApplication(given);
     const world = await application.world();
     for (const number of [1, 2, 3]) await world.store({ purchases: [owned(`${number}`)] }, byCredential("a"));
     sts.asked.length = 0;
@@ -728,7 +728,7 @@ describe("the caller", () => {
     ["refuses", () => startTokenService(null)],
     ["names nobody", () => startTokenService("")],
   ])("is null where STS %s: the command goes on, and one line says so", async (_, start) => {
-    const application = await anApplication(given);
+    const application = await toldApplication(given);
     const silent = await start();
     const [recorded] = await added(application, async () => {
       const done = await issue(application, { AWS_ENDPOINT_URL_STS: silent.endpoint }, "--json");
@@ -743,7 +743,7 @@ describe("the caller", () => {
   });
 
   test("is local on a table of this machine where no STS is named, and in the local run", async () => {
-    const application = await anApplication(given);
+    const application = await toldApplication(given);
     const tokenService = createTokenService();
     const server = createServer((request, response) => void tokenService(request, response));
     const AWS_ENDPOINT_URL_STS = `http://127.0.0.1:${await listen(server, 0)}`;
@@ -757,7 +757,7 @@ describe("the caller", () => {
 });
 
 test("where the master secret cannot be read, the command goes on, and one line says that no account is named", async () => {
-  const application = await anApplication(given);
+  const application = await toldApplication(given);
   const world = await application.world();
   const customers = [];
   for (const number of [1, 2])

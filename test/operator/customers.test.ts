@@ -2,14 +2,9 @@ import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DeleteCommand, DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import { v7 as uuid } from "uuid";
 import { reprojectApplication } from "../../lib/administration/reproject.ts";
-import { applyManifest } from "../../lib/administration/apply.ts";
-import { readManifest } from "../../lib/administration/manifest.ts";
-import { ServiceError } from "../../lib/contract/errors.ts";
 import { ERASURE_BLOCKS_MILLISECONDS } from "../../lib/customers/bury-remains.ts";
-import { storeFacts, type ResolvedCustomer } from "../../lib/customers/store-facts.ts";
+import type { ResolvedCustomer } from "../../lib/customers/store-facts.ts";
 import type { AssertedBy } from "../../lib/contract/schemas.ts";
-import type { IdentityReference, ProvenPurchase } from "../../lib/entitlements/proven-purchase.ts";
-import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import {
   accountId,
@@ -23,11 +18,13 @@ import { createApplicationTable } from "../../lib/table/applications.ts";
 import { createOperationTable } from "../../lib/table/operations.ts";
 import { createFindOwnership } from "../../lib/table/ownership.ts";
 import { composeOperations, operationsOn, tellsIn } from "../../operator/composition.ts";
-import { runOperator } from "../../operator/program.ts";
 import { keyedHash } from "../../testing/support/world.ts";
-import { aLine, aPurchase, NOW, proven } from "../../testing/support/purchases.ts";
-import { factStoreOn } from "../../testing/support/fact-store.ts";
+import { aPurchase, NOW, proven } from "../../testing/support/purchases.ts";
 import { createTestTable, type TestTable } from "../../testing/support/table.ts";
+import { runOn, type Running } from "./with-operator.ts";
+import { applied } from "../../testing/support/application.ts";
+import { createWorld, device, owned, refusal, type GivenFacts } from "../../testing/support/world.ts";
+import type { Application } from "../../lib/applications/application.ts";
 
 let table: TestTable;
 beforeAll(async () => {
@@ -37,86 +34,39 @@ afterAll(() => table.remove());
 
 const pause = () => Promise.resolve();
 
-const device = (value: string): IdentityReference => ({
-  store: "ios-store",
-  kind: "app-transaction",
-  environment: "production",
-  value,
-});
-const owned = (key: string, line: Parameters<typeof aLine>[0] = {}): Purchase =>
-  aPurchase({ key, lines: [aLine({ transactionIdentifier: key, ...line })] });
-
 const anApplication = async (
   products: readonly object[] = [{ store: "ios-store", productIdentifier: "monthly", grants: ["premium"] }],
 ) => {
   const identifier = applicationId(uuid());
   const bundleIdentifier = `com.example.t${identifier.replaceAll("-", "")}`;
-  const applications = createApplicationTable(table);
   const sell = async (sold: readonly object[], transfers = "refuse"): Promise<void> => {
-    const reading = readManifest(
-      JSON.stringify({
-        application: { identifier, name: "Trails", transfers },
-        stores: { "ios-store": [{ bundleIdentifier, environments: ["sandbox"] }] },
-        entitlements: { premium: {} },
-        products: sold,
-      }),
-    );
-    if (reading.outcome === "invalid") throw new Error(JSON.stringify(reading));
-    await applyManifest(reading.manifest, identifier, applications);
+    application = await applied(table, {
+      application: { identifier, name: "Trails", transfers },
+      stores: { "ios-store": [{ bundleIdentifier, environments: ["sandbox"] }] },
+      entitlements: { premium: {} },
+      products: sold,
+    });
   };
+  let application: Application;
   await sell(products);
   const store = async (
-    {
-      identities = [],
-      purchases = [],
-      proved = purchases.map((purchase) => proven(purchase)),
-    }: { identities?: IdentityReference[]; purchases?: Purchase[]; proved?: ProvenPurchase[] },
+    facts: GivenFacts,
     account: string | null = null,
     { moment = NOW, assertedBy = "credential" }: { moment?: number; assertedBy?: AssertedBy } = {},
-  ): Promise<ResolvedCustomer | null> => {
-    const application = await applications.load(identifier);
-    if (application === null) throw new Error("no application");
-    const stored = await storeFacts(
-      factStoreOn(table, () => moment),
-      application,
-      {
-        environment: proved[0]?.purchase.environment ?? "production",
-        identities,
-        purchases: proved,
-        renewals: [],
-        acknowledgementDue: null,
-        origin: null,
-      },
+  ): Promise<ResolvedCustomer | null> =>
+    createWorld(table, { application, now: () => moment }).store(
+      facts,
       account === null ? null : { account: accountId(account), assertedBy },
     );
-    if (stored.outcome === "refused") throw new ServiceError(stored.code);
-    return stored.customer;
-  };
   return { identifier, sell, store };
 };
 
-const run = async (words: readonly string[], ask: ((question: string) => Promise<boolean>) | null = null) => {
-  let [out, err] = ["", ""];
-  const code = await runOperator(words, {
-    environment: { ...process.env, TABLE_NAME: table.name },
-    now: () => NOW,
-    out: (text) => void (out += text),
-    err: (text) => void (err += text),
-    waitForIndex: () => Promise.resolve(),
-    wait: () => Promise.resolve(),
-    ask,
-  });
-  return { code, out, err, json: () => JSON.parse(out) as Record<string, unknown> };
-};
+const run = (words: readonly string[], ask: NonNullable<Running["ask"]> | null = null) =>
+  runOn(table, words, { ask });
 
 const meant = ["--reason", "asked by the person", "--by", "ada", "--yes"];
 const itemsOf = async (application: ApplicationId) =>
   (await table.items()).filter(({ pk }) => String(pk).includes(application));
-const codeOf = (act: Promise<unknown>): Promise<unknown> =>
-  act.then(
-    () => "accepted",
-    (error: unknown) => (error instanceof Error && "code" in error ? error.code : error),
-  );
 
 describe("customer show", () => {
   test("shows the link, the identities and every purchase, by an alias too", async () => {
@@ -163,7 +113,7 @@ describe("customer unlink", () => {
   test("frees the customer for another account, and records who did it and why", async () => {
     const { identifier, store } = await anApplication();
     const customer = await store({ purchases: [owned("p1")] }, "user-1");
-    expect(await codeOf(store({ purchases: [owned("p1")] }, "user-2"))).toBe("CUSTOMER_ALREADY_LINKED");
+    expect(await refusal(store({ purchases: [owned("p1")] }, "user-2"))).toBe("CUSTOMER_ALREADY_LINKED");
     const done = await run([
       "customer",
       "unlink",
@@ -235,7 +185,7 @@ describe("customer unlink --to", () => {
       unlinkedFrom: "user-1",
       linkedTo: "user-2",
     });
-    expect(await codeOf(store({ purchases: [owned("p1")] }, "user-1"))).toBe("CUSTOMER_ALREADY_LINKED");
+    expect(await refusal(store({ purchases: [owned("p1")] }, "user-1"))).toBe("CUSTOMER_ALREADY_LINKED");
     expect((await store({ purchases: [owned("p1")] }, "user-2"))?.identifier).toBe(customer?.identifier);
     expect((await run(["application", "audit", identifier, "--json"])).json()["audit"]).toMatchObject([
       { action: "move", customer: customer?.identifier, by: "ada" },
@@ -256,7 +206,7 @@ describe("IDENTITY_CONFLICT, where a person's app transaction and purchase have 
       await store({ identities: [device("d1")] }, "user-b");
       const before = await itemsOf(identifier);
       for (const account of ["user-a", "user-b", null])
-        expect(await codeOf(store(both, account))).toBe("IDENTITY_CONFLICT");
+        expect(await refusal(store(both, account))).toBe("IDENTITY_CONFLICT");
       expect(await itemsOf(identifier)).toEqual(before);
     },
   );
@@ -265,8 +215,8 @@ describe("IDENTITY_CONFLICT, where a person's app transaction and purchase have 
     await store({ purchases: [lapsed] }, "user-a");
     await store({ identities: [device("d1")] }, "user-b");
     const identity = device("d1");
-    const proved = [proven(lapsed), proven(owned("new"), { identity }), proven(owned("old"))];
-    expect(await codeOf(store({ identities: [identity], proved }, "user-b"))).toBe("IDENTITY_CONFLICT");
+    const purchases = [proven(lapsed), proven(owned("new"), { identity }), proven(owned("old"))];
+    expect(await refusal(store({ identities: [identity], purchases }, "user-b"))).toBe("IDENTITY_CONFLICT");
     expect((await run(["customer", "find", identifier, "new"])).out).toContain("account user-b");
     expect((await run(["customer", "find", identifier, "old"])).err).toContain("Nobody is known");
   });
@@ -283,7 +233,7 @@ describe("IDENTITY_CONFLICT, where a person's app transaction and purchase have 
     await run(["customer", "unlink", identifier, bought?.identifier ?? "", "--to", "user-b", ...meant]);
     expect((await store(both, "user-b"))?.holdings.map(({ key }) => key)).toEqual(["p1"]);
     expect(await found("p1")).toEqual(await found("d1"));
-    expect(await codeOf(store(both, "user-a"))).toBe("CUSTOMER_ALREADY_LINKED");
+    expect(await refusal(store(both, "user-a"))).toBe("CUSTOMER_ALREADY_LINKED");
   });
 });
 
@@ -399,9 +349,9 @@ describe("customer erase", () => {
       { identities: [device("d1")] },
       { purchases: [owned("q1")] },
     ])
-      expect(await codeOf(store(replay, "user-1", { assertedBy: "client" }))).toBe("CUSTOMER_NOT_FOUND");
+      expect(await refusal(store(replay, "user-1", { assertedBy: "client" }))).toBe("CUSTOMER_NOT_FOUND");
     const over = NOW + ERASURE_BLOCKS_MILLISECONDS;
-    expect(await codeOf(store({ purchases: [owned("p7")] }, null, { moment: over - 1 }))).toBe(
+    expect(await refusal(store({ purchases: [owned("p7")] }, null, { moment: over - 1 }))).toBe(
       "CUSTOMER_NOT_FOUND",
     );
     const made = await store({ identities: [device("d1")], purchases: [owned("p7")] }, "user-2", {
@@ -469,7 +419,7 @@ describe("customer erase", () => {
     await table.client.send(
       new DeleteCommand({ TableName: table.name, Key: { pk: item?.["pk"], sk: "CUSTOMER" } }),
     );
-    expect(await codeOf(store({ purchases: [owned("p1")] }))).toBe("CUSTOMER_NOT_FOUND");
+    expect(await refusal(store({ purchases: [owned("p1")] }))).toBe("CUSTOMER_NOT_FOUND");
     const words = ["customer", "erase", identifier, customer?.identifier ?? "", ...meant, "--json"];
     // The refused request above has buried the purchase it showed.
     expect((await run(words)).json()).toMatchObject({ erased: { purchases: 0, identities: 1 } });
@@ -499,7 +449,7 @@ describe("accounts", () => {
     expect(done.err).toContain("erased 2 of 2 customers");
     for (const customer of done.json()["erasedCustomers"] as string[])
       expect(done.err).toContain(`erasing customer ${customer}`);
-    expect(await codeOf(store({ purchases: [owned("p2")] }))).toBe("CUSTOMER_NOT_FOUND");
+    expect(await refusal(store({ purchases: [owned("p2")] }))).toBe("CUSTOMER_NOT_FOUND");
     expect((await run(["account", "erase", identifier, "user-1", ...meant])).out).toContain("No customer");
   });
   test("show lists every purchase of an account and explains its entitlements", async () => {

@@ -13,7 +13,7 @@ import { secretText } from "../../lib/telling/webhook-secret.ts";
 import { createDestinationTable } from "../../lib/table/destinations.ts";
 import { byCredential, owned } from "../../testing/support/world.ts";
 import { DAY, NOW } from "../../testing/support/purchases.ts";
-import { anApplication, BACKEND, BUS, MASTER, withOperator } from "./telling-world.ts";
+import { toldApplication, BACKEND, BUS, MASTER, withOperator } from "./with-operator.ts";
 
 const given = withOperator();
 
@@ -45,7 +45,7 @@ describe("destination list", () => {
     (await given.operator.run(["destination", "list", application, "--json"])).json()["destinations"];
 
   test("shows each with its kind, and that its secret was never shown", async () => {
-    const { identifier } = await anApplication(given, [BACKEND, BUS]);
+    const { identifier } = await toldApplication(given, [BACKEND, BUS]);
     const taking = { state: "takes-messages", failingSince: null, because: null, nextTryAt: null };
     const waiting = { accounts: 0, requests: 0, since: null };
     expect(await list(identifier)).toEqual([
@@ -73,7 +73,7 @@ describe("destination list", () => {
   });
 
   test("counts the accounts that wait, and tells since when the oldest does", async () => {
-    const application = await anApplication(given);
+    const application = await toldApplication(given);
     const world = await application.world();
     await world.store({ purchases: [owned("1")] }, byCredential("a"));
     await application.tell(NOW);
@@ -87,7 +87,7 @@ describe("destination list", () => {
   });
 
   test("tells since when one fails, why, and when it is tried next", async () => {
-    const { identifier } = await anApplication(given);
+    const { identifier } = await toldApplication(given);
     await heal(identifier, "backend", afterRefusal(HEALTHY, "status 500", NOW, null));
     const [failingSince, nextTryAt] = [isoTime(NOW), isoTime(NOW + 5000)];
     expect(await list(identifier)).toMatchObject([
@@ -99,7 +99,7 @@ describe("destination list", () => {
   });
 
   test("tells that one is suspended, and how to end it", async () => {
-    const { identifier } = await anApplication(given);
+    const { identifier } = await toldApplication(given);
     await heal(identifier, "backend", suspended(HEALTHY, NOW));
     expect(await list(identifier)).toMatchObject([{ health: { state: "suspended", nextTryAt: null } }]);
     expect((await given.operator.run(["destination", "list", identifier])).out).toMatch(
@@ -108,7 +108,7 @@ describe("destination list", () => {
   });
 
   test("says that there is none", async () => {
-    const { identifier } = await anApplication(given, []);
+    const { identifier } = await toldApplication(given, []);
     expect((await given.operator.run(["destination", "list", identifier])).out).toBe(
       "Trails has no destinations.\n",
     );
@@ -121,7 +121,7 @@ describe("destination rotate", () => {
     given.operator.run(["destination", "rotate", application, "backend", "--json", ...words], {}, moment);
 
   test("prints the secret that signs from then on, in one line, and only once", async () => {
-    const application = await anApplication(given);
+    const application = await toldApplication(given);
     const { out, code } = await given.operator.run([
       "destination",
       "rotate",
@@ -140,7 +140,7 @@ describe("destination rotate", () => {
   });
 
   test("lets the one before sign beside it for a day, and says so", async () => {
-    const application = await anApplication(given);
+    const application = await toldApplication(given);
     const first = (await rotate(application.identifier)).json();
     expect(first["previousSignsUntil"]).toBeNull();
     const again = NOW + 3 * DAY;
@@ -159,7 +159,7 @@ describe("destination rotate", () => {
   });
 
   test("ends an earlier secret at once only when it is told to", async () => {
-    const application = await anApplication(given);
+    const application = await toldApplication(given);
     await rotate(application.identifier, NOW);
     await rotate(application.identifier, NOW + 2 * DAY);
     const before = await application.destination("backend");
@@ -173,7 +173,7 @@ describe("destination rotate", () => {
   });
 
   test("makes another secret even in the same millisecond, or with a clock that is behind", async () => {
-    const application = await anApplication(given);
+    const application = await toldApplication(given);
     const secrets = [
       (await rotate(application.identifier)).json()["secret"],
       (await rotate(application.identifier)).json()["secret"],
@@ -184,14 +184,14 @@ describe("destination rotate", () => {
   });
 
   test("survives an apply that changes the URL", async () => {
-    const application = await anApplication(given);
+    const application = await toldApplication(given);
     const { secret } = (await rotate(application.identifier)).json();
     await application.configure([{ ...BACKEND, url: "https://api.example.com/other" }]);
     expect(signing(application.identifier, await application.destination("backend"), NOW)).toEqual([secret]);
   });
 
   test("writes nothing where somebody else has rotated it, changed its URL or removed it since", async () => {
-    const application = await anApplication(given);
+    const application = await toldApplication(given);
     const before = await application.destination("backend");
     if (before === undefined || !("url" in before)) throw new Error("no webhook");
     const set = (epochs: readonly Instant[]) =>
@@ -213,7 +213,7 @@ describe("destination rotate", () => {
   });
 
   test("is refused for an event bus and an unknown name", async () => {
-    const { identifier } = await anApplication(given, [BACKEND, BUS]);
+    const { identifier } = await toldApplication(given, [BACKEND, BUS]);
     const bus = await given.operator.run(["destination", "rotate", identifier, "bus"]);
     expect([bus.code, bus.err]).toEqual([1, expect.stringContaining("bus is an event bus")]);
     const unknown = await given.operator.run(["destination", "rotate", identifier, "nope"]);
@@ -225,7 +225,7 @@ describe("destination rotate", () => {
 
   describe("without the master secret", () => {
     const failing = async (changes: Record<string, string>) => {
-      const application = await anApplication(given);
+      const application = await toldApplication(given);
       const words = ["destination", "rotate", application.identifier, "backend", "--json"];
       const { code, out, err } = await given.operator.run(words, changes);
       expect([code, out]).toEqual([1, ""]);
@@ -260,7 +260,7 @@ describe("destination rotate", () => {
   });
 
   test("needs neither region nor credentials where everything is on this machine", async () => {
-    const application = await anApplication(given);
+    const application = await toldApplication(given);
     const environment = {
       PATH: process.env["PATH"],
       HOME: tmpdir(),
@@ -276,7 +276,7 @@ describe("destination rotate", () => {
   });
 
   test("takes the secret that MASTER_SECRET names", async () => {
-    const application = await anApplication(given);
+    const application = await toldApplication(given);
     const words = ["destination", "rotate", application.identifier, "backend", "--json"];
     const { secret } = (await given.operator.run(words, { MASTER_SECRET: "elsewhere" })).json();
     expect(signing(application.identifier, await application.destination("backend"), NOW)).not.toContain(
@@ -293,7 +293,7 @@ describe("destination resume", () => {
     ["a pause", afterRefusal(HEALTHY, "status 500", NOW, NOW + DAY)],
     ["a suspension", suspended(HEALTHY, NOW)],
   ])("ends %s", async (_, health) => {
-    const { identifier } = await anApplication(given);
+    const { identifier } = await toldApplication(given);
     await heal(identifier, "backend", health);
     const { code, out } = await resume(identifier);
     expect([code, out]).toEqual([0, expect.stringContaining("backend is resumed")]);
@@ -302,7 +302,7 @@ describe("destination resume", () => {
   });
 
   test("makes what it had refused due at once", async () => {
-    const application = await anApplication(given);
+    const application = await toldApplication(given);
     const world = await application.world();
     for (const account of ["a", "b"])
       await world.store({ purchases: [owned(account)] }, byCredential(account));
@@ -323,7 +323,7 @@ describe("destination resume", () => {
   });
 
   test("is refused for an unknown name", async () => {
-    const { identifier } = await anApplication(given);
+    const { identifier } = await toldApplication(given);
     expect(await resume(identifier, "nope")).toMatchObject({ code: 1, out: "" });
   });
 });

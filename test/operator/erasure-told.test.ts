@@ -8,7 +8,7 @@ import { lookWrite } from "../../lib/table/looks.ts";
 import { transact } from "../../lib/table/transactions.ts";
 import { setAttributes } from "../../lib/table/writes.ts";
 import { DAY, NOW } from "../../testing/support/purchases.ts";
-import { anApplication, BACKEND, BUS, withOperator, type ToldApplication } from "./telling-world.ts";
+import { toldApplication, BACKEND, BUS, withOperator, type ToldApplication } from "./with-operator.ts";
 
 const given = withOperator();
 
@@ -33,7 +33,7 @@ const changesOf = async (application: ToldApplication) =>
 
 /** An application that was told of two versions of account a, and then stopped telling. */
 const stopped = async (more: readonly string[] = []) => {
-  const application = await anApplication(given);
+  const application = await toldApplication(given);
   const world = await application.world();
   const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
   for (const key of more) await world.store({ purchases: [owned(key)] }, byCredential("a"));
@@ -66,7 +66,7 @@ describe("an erasure in an application that tells no changes any more", () => {
   });
 
   test("leaves no look of the account, which is set for its next change", async () => {
-    const application = await anApplication(given);
+    const application = await toldApplication(given);
     const world = await application.world();
     const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
     await application.tell();
@@ -154,7 +154,7 @@ describe("what a store asks of the application about an erased person, while it 
       .toSorted();
 
   test("goes with the person, at every destination; that of others stays", async () => {
-    const application = await anApplication(given, [BACKEND, BUS]);
+    const application = await toldApplication(given, [BACKEND, BUS]);
     const world = await application.world();
     const [first, second] = await Promise.all(
       ["1", "2"].map((key) => world.store({ purchases: [owned(key)] }, null)),
@@ -174,7 +174,7 @@ describe("what a store asks of the application about an erased person, while it 
   });
 
   test("goes with the account that it names, although its customer has moved to another", async () => {
-    const application = await anApplication(given, [BACKEND, BUS]);
+    const application = await toldApplication(given, [BACKEND, BUS]);
     const world = await application.world();
     const moved = await world.store({ purchases: [owned("1")] }, byCredential("a"));
     await world.store({ purchases: [owned("2")] }, byCredential("a"));
@@ -195,7 +195,7 @@ describe("what a store asks of the application about an erased person, while it 
   });
 
   test("goes with an account that has no customer any more, which the audit records", async () => {
-    const application = await anApplication(given, [BACKEND, BUS]);
+    const application = await toldApplication(given, [BACKEND, BUS]);
     const world = await application.world();
     const moved = await world.store({ purchases: [owned("1")] }, byCredential("a"));
     const customerIdentifier = moved?.identifier;
@@ -223,7 +223,7 @@ describe("what a store asks of the application about an erased person, while it 
   });
 
   test("goes without the master secret; the audit then counts the entry as one of an unknown account", async () => {
-    const application = await anApplication(given, [BACKEND, BUS]);
+    const application = await toldApplication(given, [BACKEND, BUS]);
     await wait(application, "of-a", { customerIdentifier: null, applicationAccountIdentifier: "a" });
     expect(await eraseAccount(application, "a", { MASTER_SECRET: "nowhere" })).toMatchObject({ code: 0 });
     expect(await waiting(application)).toEqual([]);
@@ -235,7 +235,7 @@ describe("what a store asks of the application about an erased person, while it 
   });
 
   test("stays with the account's other customers where one of them is erased", async () => {
-    const application = await anApplication(given, [BACKEND, BUS]);
+    const application = await toldApplication(given, [BACKEND, BUS]);
     const world = await application.world();
     const [erased, other] = await Promise.all(
       ["1", "2"].map((key) => world.store({ purchases: [owned(key)] }, byCredential("a"))),
@@ -253,7 +253,7 @@ describe("what a store asks of the application about an erased person, while it 
   });
 
   test("goes although a later version wrote its other attributes in another form", async () => {
-    const application = await anApplication(given, [BACKEND, BUS]);
+    const application = await toldApplication(given, [BACKEND, BUS]);
     const world = await application.world();
     const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
     const data = JSON.stringify({ customerIdentifier: customer?.identifier });
@@ -265,7 +265,7 @@ describe("what a store asks of the application about an erased person, while it 
   });
 
   test("goes, however much waits", async () => {
-    const application = await anApplication(given, [BACKEND, BUS]);
+    const application = await toldApplication(given, [BACKEND, BUS]);
     const world = await application.world();
     const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
     const data = { customerIdentifier: customer?.identifier, reason: "x".repeat(100_000) };
@@ -275,7 +275,7 @@ describe("what a store asks of the application about an erased person, while it 
   });
 
   test("is removed by the same command where the erasure broke off before, which records who completes it", async () => {
-    const application = await anApplication(given, [BACKEND, BUS]);
+    const application = await toldApplication(given, [BACKEND, BUS]);
     const world = await application.world();
     const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
     await erase(application, customer);
@@ -290,7 +290,7 @@ describe("what a store asks of the application about an erased person, while it 
 });
 
 test("an erasure in an application that never told anything needs no master secret", async () => {
-  const application = await anApplication(given, []);
+  const application = await toldApplication(given, []);
   const world = await application.world();
   const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
   expect(await erase(application, customer, { MASTER_SECRET: "nowhere" })).toMatchObject({ code: 0 });

@@ -6,16 +6,15 @@ import { fileURLToPath } from "node:url";
 import { parse } from "yaml";
 import { createAndroidPublisherSandbox } from "../../sandbox/android-store/publisher.ts";
 import type { EnvironmentVariables } from "../../operator/connection.ts";
-import { runOperator } from "../../operator/program.ts";
 import { authorize } from "../../lib/applications/authorize.ts";
 import { createCredentialTable } from "../../lib/table/credentials.ts";
-import { storeFacts } from "../../lib/customers/store-facts.ts";
 import { createApplicationTable } from "../../lib/table/applications.ts";
-import { factStoreOn } from "../../testing/support/fact-store.ts";
-import { aPurchase, NOW, proven } from "../../testing/support/purchases.ts";
+import { aPurchase, NOW } from "../../testing/support/purchases.ts";
 import { createTestTable, type TestTable } from "../../testing/support/table.ts";
-import { accountId, applicationId } from "../../lib/identifiers.ts";
+import { applicationId } from "../../lib/identifiers.ts";
 import { createNotificationTimes } from "../../lib/table/notification-times.ts";
+import { runOn, type Run, type Running } from "./with-operator.ts";
+import { byCredential, createWorld } from "../../testing/support/world.ts";
 
 const UNKNOWN = "0198c0de-0000-7000-8000-00000000ffff";
 
@@ -28,34 +27,17 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([table.remove(), rm(folder, { recursive: true })]));
 
-interface Run {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-/** Runs a command in this process, by default with the test's table in the environment. */
-const run = async (
+const run = (
   words: readonly string[],
-  environment?: EnvironmentVariables,
-  ask: Parameters<typeof runOperator>[1]["ask"] = null,
-): Promise<Run> => {
-  let out = "";
-  let err = "";
-  const code = await runOperator(words, {
-    environment: environment ?? { ...process.env, TABLE_NAME: table.name },
-    now: () => NOW,
-    out: (text) => void (out += text),
-    err: (text) => void (err += text),
-    waitForIndex: () => Promise.resolve(),
-    wait: () => Promise.resolve(),
-    ask,
-  });
-  return { code, out, err };
-};
+  environment: EnvironmentVariables = {},
+  ask: NonNullable<Running["ask"]> | null = null,
+) => runOn(table, words, { environment, ask });
 
 /** Runs a command as an operator does: in a process of its own. */
-const runProgram = async (words: readonly string[], environment: EnvironmentVariables = {}): Promise<Run> =>
+const runProgram = async (
+  words: readonly string[],
+  environment: EnvironmentVariables = {},
+): Promise<Omit<Run, "json">> =>
   new Promise((resolve) => {
     execFile(
       process.execPath,
@@ -65,7 +47,8 @@ const runProgram = async (words: readonly string[], environment: EnvironmentVari
     );
   });
 
-const json = ({ out }: Run): Record<string, unknown> => JSON.parse(out) as Record<string, unknown>;
+const json = ({ out }: Pick<Run, "out">): Record<string, unknown> =>
+  JSON.parse(out) as Record<string, unknown>;
 
 const aFile = async (text: string): Promise<string> => {
   const file = join(folder, `${(count += 1)}.yaml`);
@@ -167,8 +150,6 @@ describe("an operator", () => {
     ["reason", "true"],
   ])("is stopped when npm has taken --%s for itself", async (name, value) => {
     const { code, out, err } = await run(["application", "list"], {
-      ...process.env,
-      TABLE_NAME: table.name,
       [`npm_config_${name.replace("-", "_")}`]: value,
     });
     expect([code, out]).toEqual([1, ""]);
@@ -208,11 +189,7 @@ describe("application apply", () => {
     const local = { AWS_ENDPOINT_URL_DYNAMODB: process.env["AWS_ENDPOINT_URL_DYNAMODB"] };
     const elsewhere = { AWS_ENDPOINT_URL_DYNAMODB: "https://dynamodb.invalid", AWS_REGION: "us-east-1" };
     const apply = async (text: string, environment: EnvironmentVariables): Promise<Run> =>
-      run(["application", "apply", await aFile(text)], {
-        ...process.env,
-        ...environment,
-        TABLE_NAME: table.name,
-      });
+      run(["application", "apply", await aFile(text)], environment);
 
     test("accepts it when the table is on this machine too, and shows it so that it can be applied", async () => {
       expect(local.AWS_ENDPOINT_URL_DYNAMODB).toMatch(/^http:\/\/(?:127\.0\.0\.1|localhost):/);
@@ -353,7 +330,7 @@ test("application find names the application that has a bundle or a package", as
   );
   const application = json(await run(["application", "apply", await aFile(text), "--json"]));
   for (const name of ["com.example.found", "com.example.found.android"])
-    expect(await run(["application", "find", name])).toEqual({
+    expect(await run(["application", "find", name])).toMatchObject({
       code: 0,
       out: `${String(application["applicationIdentifier"])}\n`,
       err: "",
@@ -515,20 +492,11 @@ test("a credential is not revoked when another application is named", async () =
 const linked = async (identifier: string, account: string): Promise<string | undefined> => {
   const application = await createApplicationTable(table).load(applicationId(identifier));
   if (application === null) throw new Error("no application");
-  const stored = await storeFacts(
-    factStoreOn(table, () => NOW),
-    application,
-    {
-      environment: "production",
-      identities: [],
-      purchases: [proven(aPurchase())],
-      renewals: [],
-      acknowledgementDue: null,
-      origin: null,
-    },
-    { account: accountId(account), assertedBy: "credential" },
+  const customer = await createWorld(table, { application }).store(
+    { purchases: [aPurchase()] },
+    byCredential(account),
   );
-  return stored.outcome === "refused" ? undefined : stored.customer?.identifier;
+  return customer?.identifier;
 };
 
 describe("account show", () => {
@@ -582,7 +550,7 @@ describe("the command line", () => {
 
   test("accepts --json and --table before, between and after the words", async () => {
     const application = await applied();
-    const environment = { ...process.env, TABLE_NAME: "elsewhere" };
+    const environment = { TABLE_NAME: "elsewhere" };
     for (const words of [
       ["--json", "--table", table.name, "application", "show", application],
       ["application", "--table", table.name, "show", "--json", application],
@@ -602,15 +570,13 @@ describe("a command reports in one sentence", () => {
   };
 
   test("that no table is named", async () => {
-    const err = await failure({ ...process.env, TABLE_NAME: "" });
+    const err = await failure({ TABLE_NAME: "" });
     expect(err).toContain("--table");
     expect(err).toContain("TABLE_NAME");
   });
 
   test("that the table does not exist", async () => {
-    expect(await failure({ ...process.env, TABLE_NAME: "no-such-table" })).toContain(
-      "There is no table no-such-table",
-    );
+    expect(await failure({ TABLE_NAME: "no-such-table" })).toContain("There is no table no-such-table");
   });
 
   const bare = {

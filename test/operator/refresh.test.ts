@@ -1,27 +1,24 @@
 import { v7 as uuid } from "uuid";
-import { applyManifest } from "../../lib/administration/apply.ts";
-import { readManifest } from "../../lib/administration/manifest.ts";
 import { queueCustomer, type Refreshing } from "../../lib/administration/refresh.ts";
 import type { Store } from "../../lib/contract/schemas.ts";
 import { refreshDuePurchases } from "../../lib/customers/refresh-due-purchases.ts";
 import type { RefreshRun } from "../../lib/customers/refresh-queue-turn.ts";
 import type { QueueReference } from "../../lib/customers/refresh-queue.ts";
-import { storeFacts } from "../../lib/customers/store-facts.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import { afterFailure, HEALTHY, type PauseReason } from "../../lib/freshness/queue-health.ts";
 import type { DueRefresh, RefreshSource } from "../../lib/freshness/refresh.ts";
-import { accountId, applicationId, purchaseKey } from "../../lib/identifiers.ts";
+import { applicationId, purchaseKey } from "../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
-import { createApplicationTable } from "../../lib/table/applications.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
 import { createRefreshQueue } from "../../lib/table/refreshes.ts";
 import { createWatermarks } from "../../lib/table/watermarks.ts";
 import { refreshingOn } from "../../operator/composition.ts";
-import { runOperator } from "../../operator/program.ts";
-import { aLine, aPurchase, DAY, NOW, proven } from "../../testing/support/purchases.ts";
-import { factStoreOn } from "../../testing/support/fact-store.ts";
+import { aLine, aPurchase, DAY, NOW } from "../../testing/support/purchases.ts";
 import { createTestTable, type TestTable } from "../../testing/support/table.ts";
+import { runOn } from "./with-operator.ts";
+import { applied } from "../../testing/support/application.ts";
+import { byCredential, createWorld } from "../../testing/support/world.ts";
 
 let table: TestTable;
 beforeAll(async () => {
@@ -49,22 +46,16 @@ const anApplication = async ({ hasKey = true }: { hasKey?: boolean } = {}) => {
   const identifier = applicationId(uuid());
   const bundleIdentifier = `com.example.t${identifier.replaceAll("-", "")}`;
   const serverApi = { issuerIdentifier: uuid(), keyIdentifier: "ABC123DEFG", secret: "trails/app-store-key" };
-  const reading = readManifest(
-    JSON.stringify({
-      application: { identifier, name: "Trails" },
-      stores: {
-        "ios-store": [{ bundleIdentifier, environments: ["sandbox"], ...(hasKey && { serverApi }) }],
-        "android-store": [{ packageName: bundleIdentifier, credential: { secret: "trails/play" } }],
-      },
-      entitlements: { premium: {} },
-      products: PRODUCTS,
-    }),
-  );
-  if (reading.outcome === "invalid") throw new Error(JSON.stringify(reading));
-  const applications = createApplicationTable(table);
-  await applyManifest(reading.manifest, identifier, applications);
-  const application = await applications.load(identifier);
-  if (application === null) throw new Error("no application");
+  const application = await applied(table, {
+    application: { identifier, name: "Trails" },
+    stores: {
+      "ios-store": [{ bundleIdentifier, environments: ["sandbox"], ...(hasKey && { serverApi }) }],
+      "android-store": [{ packageName: bundleIdentifier, credential: { secret: "trails/play" } }],
+    },
+    entitlements: { premium: {} },
+    products: PRODUCTS,
+  });
+  const world = createWorld(table, { application });
 
   const apple: RefreshSource = { store: "ios-store", bundleIdentifier };
   const google = (purchaseToken: string): RefreshSource => ({
@@ -86,21 +77,16 @@ const anApplication = async ({ hasKey = true }: { hasKey?: boolean } = {}) => {
       askedAt?: Instant | null;
     },
   ) => {
-    const stored = await storeFacts(
-      factStoreOn(table, () => NOW),
-      application,
+    const stored = await world.store(
       {
         environment: purchases[0]?.environment ?? "sandbox",
-        identities: [],
-        purchases: purchases.map((purchase) => proven(purchase)),
-        renewals: [],
-        acknowledgementDue: null,
+        purchases,
         origin: { source, canRefresh: source.store === "android-store" || hasKey, askedAt },
       },
-      account === null ? null : { account: accountId(account), assertedBy: "credential" },
+      account === null ? null : byCredential(account),
     );
-    if (stored.outcome === "refused" || stored.customer === null) throw new Error("nobody");
-    return stored.customer.identifier;
+    if (stored === null) throw new Error("nobody");
+    return stored.identifier;
   };
 
   const asked: DueRefresh[] = [];
@@ -109,9 +95,9 @@ const anApplication = async ({ hasKey = true }: { hasKey?: boolean } = {}) => {
       await refreshDuePurchases(
         {
           store: ofStore,
-          directory: { byIdentifier: () => Promise.resolve(application) },
+          directory: world.directory,
           queue: createRefreshQueue(table),
-          table: createCustomerTable(table, pause),
+          table: world.factStore.table,
           applications: () => Promise.resolve([identifier]),
           ask: (own, due) => {
             asked.push(due);
@@ -147,20 +133,15 @@ const run = async (
   wait: () => Promise<void> = pause,
   now: () => Instant = () => NOW,
 ) => {
-  let [out, err, waits] = ["", "", 0];
-  const code = await runOperator(words, {
-    environment: { ...process.env, TABLE_NAME: table.name },
-    now,
-    out: (text) => void (out += text),
-    err: (text) => void (err += text),
-    waitForIndex: () => Promise.resolve(),
+  let waits = 0;
+  const ran = await runOn(table, words, {
+    moment: now,
     wait: async () => {
       waits += 1;
       await wait();
     },
-    ask: null,
   });
-  return { code, out, err, waits, json: () => JSON.parse(out) as Record<string, unknown> };
+  return { ...ran, waits };
 };
 
 const END = NOW + 20 * DAY;

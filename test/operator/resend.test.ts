@@ -9,13 +9,13 @@ import { resendingOn } from "../../operator/composition.ts";
 import { byCredential, meetingAWriteAt, owned, refunded } from "../../testing/support/world.ts";
 import { DAY, NOW } from "../../testing/support/purchases.ts";
 import {
-  anApplication,
+  toldApplication,
   BACKEND,
   BUS,
   waitingAt,
   withOperator,
   type ToldApplication,
-} from "./telling-world.ts";
+} from "./with-operator.ts";
 
 const given = withOperator();
 
@@ -52,7 +52,7 @@ const waiting = (application: ToldApplication, name = "backend") =>
 
 /** An application whose accounts a, b and c were told, each at its own hour, and delivered. */
 const told = async (destinations: readonly object[] = [BACKEND]) => {
-  const application = await anApplication(given, destinations);
+  const application = await toldApplication(given, destinations);
   const world = await application.world();
   for (const [index, account] of ["a", "b", "c"].entries()) {
     await world.store({ purchases: [owned(account)] }, byCredential(account));
@@ -152,7 +152,7 @@ describe("destination resend", () => {
   });
 
   test("tells how far it is, and where to go on after an interruption", async () => {
-    const application = await anApplication(given);
+    const application = await toldApplication(given);
     const world = await application.world();
     for (let count = 0; count < 260; count += 1)
       await world.store({ purchases: [owned(`p${count}`)] }, byCredential(`user-${count}`));
@@ -217,7 +217,7 @@ describe("destination resend", () => {
   });
 
   test("is refused for an unknown destination, and does nothing where nothing was ever told", async () => {
-    const application = await anApplication(given);
+    const application = await toldApplication(given);
     expect((await resend(application, isoTime(NOW), "nope")).code).toBe(1);
     expect((await resend(application, isoTime(NOW))).json()).toMatchObject({ accounts: 0, changes: 0 });
     expect(await waitingAt(given.table, applicationId(application.identifier), "backend")).toEqual({});

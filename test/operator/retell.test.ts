@@ -6,7 +6,7 @@ import { createRetellTable } from "../../lib/table/retell.ts";
 import { accountId, applicationId, customerId } from "../../lib/identifiers.ts";
 import { byCredential, owned } from "../../testing/support/world.ts";
 import { NOW } from "../../testing/support/purchases.ts";
-import { anApplication, BACKEND, PRODUCTS, withOperator, type ToldApplication } from "./telling-world.ts";
+import { toldApplication, BACKEND, PRODUCTS, withOperator, type ToldApplication } from "./with-operator.ts";
 
 const given = withOperator();
 
@@ -21,7 +21,7 @@ const retell = (application: ToldApplication, ...words: string[]) =>
 
 /** An application whose accounts have told all that there was. */
 const told = async (accounts: readonly string[]) => {
-  const application = await anApplication(given);
+  const application = await toldApplication(given);
   const world = await application.world();
   for (const [index, account] of accounts.entries())
     await world.store({ purchases: [owned(`p${index}`)] }, byCredential(account));
@@ -67,7 +67,7 @@ describe("application retell", () => {
   });
 
   test("has every account told for the first time after the application got its first destination", async () => {
-    const application = await anApplication(given, []);
+    const application = await toldApplication(given, []);
     const world = await application.world();
     await world.store({ purchases: [owned("1")] }, byCredential("a"));
     await application.configure([], { keepsChanges: true });
@@ -145,7 +145,7 @@ describe("application retell", () => {
   });
 
   test("is refused where the application tells no changes, and for a position that is none", async () => {
-    const application = await anApplication(given, []);
+    const application = await toldApplication(given, []);
     const refused = await retell(application);
     expect([refused.code, refused.err]).toEqual([1, expect.stringContaining("Trails tells no changes")]);
     expect(await looksOf(application)).toEqual([]);

@@ -7,8 +7,6 @@ import type { Destination } from "../../lib/applications/destination.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
 import { createApplicationTable } from "../../lib/table/applications.ts";
-import { createChangeTable } from "../../lib/table/changes.ts";
-import { createCustomerTable } from "../../lib/table/customers.ts";
 import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
 import { createTestTable, type TestTable } from "../../testing/support/table.ts";
 import { masterSecretName } from "../../lib/telling/master-secret.ts";
@@ -18,7 +16,7 @@ import { createSecretsManager } from "../../local/secrets-manager.ts";
 import { close, listen } from "../../local/server.ts";
 import type { EnvironmentVariables } from "../../operator/connection.ts";
 import { runOperator } from "../../operator/program.ts";
-import { createWorld, type World } from "../../testing/support/world.ts";
+import { createWorld, tellingOf, type World } from "../../testing/support/world.ts";
 import { NOW } from "../../testing/support/purchases.ts";
 
 export const MASTER = "a master secret that only these tests have";
@@ -38,6 +36,33 @@ export interface Run {
   readonly err: string;
   json(): Record<string, unknown>;
 }
+
+export interface Running {
+  readonly environment?: EnvironmentVariables;
+  /** The moment of the whole command, or the clock that it reads. */
+  readonly moment?: Instant | (() => Instant);
+  readonly wait?: () => Promise<void>;
+  readonly ask?: Parameters<typeof runOperator>[1]["ask"];
+}
+
+/** Runs a command in this process, with the table in its environment. */
+export const runOn = async (
+  table: Pick<TestTable, "name">,
+  words: readonly string[],
+  { environment = {}, moment = NOW, wait = pause, ask = null }: Running = {},
+): Promise<Run> => {
+  let [out, err] = ["", ""];
+  const code = await runOperator(words, {
+    environment: { ...process.env, TABLE_NAME: table.name, ...environment },
+    now: typeof moment === "number" ? () => moment : moment,
+    out: (text) => void (out += text),
+    err: (text) => void (err += text),
+    waitForIndex: pause,
+    wait,
+    ask,
+  });
+  return { code, out, err, json: () => JSON.parse(out) as Record<string, unknown> };
+};
 
 /** The operator's program on a table, with a Secrets Manager that holds the table's master secret. */
 export interface Operator {
@@ -65,24 +90,11 @@ const startOperator = async (table: TestTable): Promise<Operator> => {
   });
   const endpoint = `http://127.0.0.1:${await listen(server, 0)}`;
   const folder = await mkdtemp(join(tmpdir(), "operator-"));
-  const run: Operator["run"] = async (words, changes = {}, moment = NOW) => {
-    let [out, err] = ["", ""];
-    const code = await runOperator(words, {
-      environment: {
-        ...process.env,
-        TABLE_NAME: table.name,
-        AWS_ENDPOINT_URL_SECRETS_MANAGER: endpoint,
-        ...changes,
-      },
-      now: typeof moment === "number" ? () => moment : moment,
-      out: (text) => void (out += text),
-      err: (text) => void (err += text),
-      waitForIndex: pause,
-      wait: pause,
-      ask: null,
+  const run: Operator["run"] = async (words, changes = {}, moment = NOW) =>
+    runOn(table, words, {
+      environment: { AWS_ENDPOINT_URL_SECRETS_MANAGER: endpoint, ...changes },
+      moment,
     });
-    return { code, out, err, json: () => JSON.parse(out) as Record<string, unknown> };
-  };
   return {
     secretsManager: endpoint,
     run,
@@ -146,7 +158,7 @@ export interface ToldApplication {
 
 export const PRODUCTS = [{ store: "ios-store", productIdentifier: "monthly", grants: ["premium"] }];
 
-export const anApplication = async (
+export const toldApplication = async (
   { operator: { apply }, table }: Given,
   destinations: readonly object[] = [BACKEND],
 ): Promise<ToldApplication> => {
@@ -175,24 +187,10 @@ export const anApplication = async (
     configure,
     world: async () => createWorld(table, { application: await load() }),
     tell: async (moment = NOW) => {
-      await tellChanges(
-        {
-          directory: { byIdentifier: load },
-          currentApplication: load,
-          changes: createChangeTable(table, pause, (application, account) =>
-            Promise.resolve(keyedHash(master, application, account)),
-          ),
-          accounts: createCustomerTable(table, pause),
-          applications: () => Promise.resolve([identifier]),
-          newWorker: uuid,
-          now: () => moment,
-          pause,
-          onFailure: (error) => {
-            throw error;
-          },
-        },
-        Infinity,
+      const run = tellingOf(table, identifier, load, (application, account) =>
+        Promise.resolve(keyedHash(master, application, account)),
       );
+      await tellChanges({ ...run, now: () => moment }, Infinity);
     },
     destination: async (name) => (await load()).destinations.find((one) => one.name === name),
     itemsOf: async (text) =>
