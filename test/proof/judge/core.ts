@@ -1,0 +1,64 @@
+import { entitlementsAt } from "../../../lib/entitlements/entitlements.ts";
+import type { Holding } from "../../../lib/entitlements/holding.ts";
+import { mayBeActive } from "../../../lib/entitlements/inactivity.ts";
+import { joinAll } from "../../../lib/entitlements/join.ts";
+import type { Line, Purchase } from "../../../lib/entitlements/purchase.ts";
+import { customerId } from "../../../lib/identifiers.ts";
+import { aLine } from "../../support/purchases.ts";
+import { CATALOG, LEEWAY } from "./catalog.ts";
+
+/** All that the judge needs of the core that it judges. */
+
+export type { Purchase };
+
+const TERMS = { catalog: CATALOG, renewalLeeway: LEEWAY };
+const SOMEBODY = customerId("00000000-0000-7000-8000-000000000001");
+
+/** What is known of one customer. */
+export type Known = readonly Holding[];
+
+export const knownOf = (facts: readonly Purchase[]): Known =>
+  joinAll(facts).map((purchase) => ({ customerIdentifier: SOMEBODY, assertedBy: null, purchase }));
+
+/** Ends of access by entitlement, of those that are active; null: lifetime. */
+export const activeAt = (moment: number, known: Known): ReadonlyMap<string, number | null> =>
+  new Map(
+    entitlementsAt(moment, known, TERMS)
+      .filter(({ active }) => active)
+      .map(({ identifier, expiresAt }) => [identifier, expiresAt === null ? null : Date.parse(expiresAt)]),
+  );
+
+/** Whether the customer may move to another account where `transfers` is `when_inactive`. */
+export const mayMove = (moment: number, known: Known): boolean => !mayBeActive(moment, known, CATALOG);
+
+/** One App Store transaction, as its reader makes a line of it. */
+export interface AppStoreTransaction {
+  readonly id: string;
+  readonly event: string;
+  readonly product: string;
+  readonly nature: Line["nature"];
+  readonly startsAt: number;
+  readonly purchasedAt: number;
+  readonly endsAt: number | null;
+  readonly isUpgraded: boolean;
+  readonly revokedAt: number | null;
+  readonly quantity?: number;
+  readonly refundedQuantity?: number;
+  readonly signedAt: number;
+}
+
+export const appStoreLine = (transaction: AppStoreTransaction): Line =>
+  aLine({
+    transactionIdentifier: transaction.id,
+    event: transaction.event,
+    productIdentifier: transaction.product,
+    nature: transaction.nature,
+    standing: transaction.isUpgraded ? "expired" : "entitled",
+    startsAt: transaction.startsAt,
+    purchasedAt: transaction.purchasedAt,
+    endsAt: transaction.endsAt,
+    revokedAt: transaction.revokedAt,
+    quantity: transaction.quantity ?? 1,
+    refundedQuantity: transaction.refundedQuantity ?? 0,
+    verifiedAt: transaction.signedAt,
+  });

@@ -1,0 +1,32 @@
+import { hostileLife, stepsFrom } from "./app-store-hostile.ts";
+import { realisticLife } from "./app-store-realistic.ts";
+import { diceFrom, type Dice } from "./dice.ts";
+import type { Life } from "./life.ts";
+import { hostileTellings, realisticTellings, type Telling } from "./telling.ts";
+
+/** A kind of life, and the ways in which it is told. */
+export interface KindOfLife {
+  readonly name: string;
+  readonly rate: "hostile" | "realistic";
+  readonly life: (dice: Dice) => Life;
+  readonly tellings: (life: Life, dice: Dice) => readonly Telling[];
+}
+
+export const KINDS: readonly KindOfLife[] = [
+  {
+    name: "App Store subscription, hostile",
+    rate: "hostile",
+    life: (dice) => hostileLife(stepsFrom(dice)),
+    tellings: hostileTellings,
+  },
+  {
+    name: "App Store subscription, realistic",
+    rate: "realistic",
+    life: (dice) => realisticLife(dice),
+    tellings: realisticTellings,
+  },
+];
+
+/** The dice of one life of a run. */
+export const diceOfLife = (seed: number, index: number): Dice =>
+  diceFrom(seed + Math.imul(index, 0x9e3779b1));
