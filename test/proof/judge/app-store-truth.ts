@@ -1,7 +1,8 @@
 import { DAY, HOUR, MINUTE } from "../../../lib/duration.ts";
 import { refundAt, type AppStoreSubscription, type Period } from "./app-store.ts";
 import { LEEWAY } from "./catalog.ts";
-import type { Life, Span } from "./life.ts";
+import { UNSURE_AFTER_END } from "./core.ts";
+import type { Excuse, Life, Span } from "./life.ts";
 
 /** Longest time before a period's start at which it may have been charged, as the core sees it. */
 const CHARGED_AHEAD = 48 * HOUR;
@@ -18,14 +19,23 @@ const withoutRefunds = ({ refunds }: Period, from: number, to: number): (readonl
 };
 
 /** Whether the store's facts may leave open that a period goes on, as docs/stores.md says under "Doubts". */
-const doubtOf = (period: Period, periods: readonly Period[]): { from: number; excuse: string } | null => {
-  const { from, to, upgradedAt, isOvertaken, refunds } = period;
+const doubtOf = (period: Period, periods: readonly Period[]): { from: number; excuse: Excuse } | null => {
+  const { id, from, to, upgradedAt, isOvertaken, refunds } = period;
+  const excuse = (name: string, unlessTold: string | null = null): Excuse => ({
+    name,
+    unlessMarked: id,
+    unlessTold,
+  });
   if (isOvertaken && periods.some((one) => one.refunds.some(({ at }) => at <= from)))
-    return { from, excuse: "overtaken by what was refunded" };
+    return { from, excuse: excuse("overtaken by what was refunded") };
+  const before = periods[periods.indexOf(period) - 1];
+  if (isOvertaken && before !== undefined)
+    return { from, excuse: excuse("overtaken, the period before untold", before.id) };
   if (upgradedAt === null) return null;
-  if (refunds.length > 0) return { from: upgradedAt, excuse: "upgraded after a refund was taken back" };
+  if (refunds.length > 0)
+    return { from: upgradedAt, excuse: excuse("upgraded after a refund was taken back") };
   return to - upgradedAt <= CHARGED_AHEAD
-    ? { from: upgradedAt, excuse: "upgraded in the last two days" }
+    ? { from: upgradedAt, excuse: excuse("upgraded in the last two days") }
     : null;
 };
 
@@ -79,10 +89,11 @@ export const lifeOfAppStore = (subscription: AppStoreSubscription, now: number):
   const isOpen = subscription.renews() && subscription.failure() === null;
   return {
     happenings: happenings.toSorted((a, b) => a.signedAt - b.signedAt),
+    isSnapshot: false,
     truth: periods.flatMap((period) => spansOf(period, subscription)),
     begins: periods[0]?.chargedAt ?? now,
     last: now,
-    mayRenew: isOpen ? { from: to - DAY, to: to + DAY - HOUR } : null,
+    mayRenew: isOpen ? { from: to - DAY, to: to + UNSURE_AFTER_END - HOUR } : null,
     lasts: false,
     horizon: isOpen ? to : subscription.failure() === null ? Infinity : now + HOUR,
     answerAt,

@@ -106,7 +106,7 @@ export const appStoreSubscription = () => {
       expirationIntent: renews ? null : 1,
     });
     const fact = transactionAt(of, signedAt);
-    happenings.push({ what, at, signedAt, id: of.id, fact, statement: statementAt(signedAt) });
+    happenings.push({ what, at, signedAt, id: of.id, factAt: () => fact, statement: statementAt(signedAt) });
   };
   return {
     periods,
@@ -158,7 +158,7 @@ export const appStoreSubscription = () => {
     },
     copy(of: Period, at: number, isRestored: boolean): void {
       const fact = isRestored ? restoredAt(of, at) : transactionAt(of, at);
-      happenings.push({ what: "copy", at, signedAt: at, id: of.id, fact, statement: null });
+      happenings.push({ what: "copy", at, signedAt: at, id: of.id, factAt: () => fact, statement: null });
     },
     /** History and statuses. */
     answerAt(moment: number): readonly Fact[] {

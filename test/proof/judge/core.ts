@@ -1,3 +1,4 @@
+import { DAY } from "../../../lib/duration.ts";
 import { entitlementsAt } from "../../../lib/entitlements/entitlements.ts";
 import type { Holding } from "../../../lib/entitlements/holding.ts";
 import { mayBeActive } from "../../../lib/entitlements/inactivity.ts";
@@ -30,6 +31,9 @@ export const activeAt = (moment: number, known: Known): ReadonlyMap<string, numb
 
 /** Whether the customer may move to another account where `transfers` is `when_inactive`. */
 export const mayMove = (moment: number, known: Known): boolean => !mayBeActive(moment, known, CATALOG);
+
+/** Time after an end within which a customer stays whose store has not called it over. */
+export const UNSURE_AFTER_END = DAY;
 
 /** One App Store transaction, as its reader makes a line of it. */
 export interface AppStoreTransaction {

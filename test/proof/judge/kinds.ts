@@ -1,8 +1,9 @@
 import { hostileLife, stepsFrom } from "./app-store-hostile.ts";
 import { realisticLife } from "./app-store-realistic.ts";
 import { diceFrom, type Dice } from "./dice.ts";
+import { googleLife, HOSTILE_GOOGLE, REALISTIC_GOOGLE } from "./google-lives.ts";
 import type { Life } from "./life.ts";
-import { hostileTellings, realisticTellings, type Telling } from "./telling.ts";
+import { googleTellings, hostileTellings, realisticTellings, type Telling } from "./telling.ts";
 
 /** A kind of life, and the ways in which it is told. */
 export interface KindOfLife {
@@ -24,6 +25,18 @@ export const KINDS: readonly KindOfLife[] = [
     rate: "realistic",
     life: (dice) => realisticLife(dice),
     tellings: realisticTellings,
+  },
+  {
+    name: "Google's subscription, hostile",
+    rate: "hostile",
+    life: (dice) => googleLife(dice, HOSTILE_GOOGLE),
+    tellings: googleTellings,
+  },
+  {
+    name: "Google's subscription, realistic",
+    rate: "realistic",
+    life: (dice) => googleLife(dice, REALISTIC_GOOGLE),
+    tellings: googleTellings,
   },
 ];
 

@@ -6,6 +6,14 @@ import type { Purchase } from "./core.ts";
  */
 export type Kind = "paid" | "grace" | "silent" | "allowed" | "ahead";
 
+/** A doubt of the store's facts: their transactions, as far as they have come, do not show that there is no access. */
+export interface Excuse {
+  readonly name: string;
+  /** It holds until this transaction has come with its mark, or this other one has come at all. */
+  readonly unlessMarked: string;
+  readonly unlessTold: string | null;
+}
+
 /** A part of the truth: half-open, for one entitlement. */
 export interface Span {
   readonly kind: Kind;
@@ -14,10 +22,10 @@ export interface Span {
   readonly id: string;
   readonly from: number;
   readonly to: number;
-  /** End that is to be shown; null: lifetime. */
-  readonly shownEnd: number | null;
-  /** Name of the doubt in which the core gives access here, until its transaction comes with its mark. It counts as excused. */
-  readonly excuse?: string;
+  /** End that is to be shown; null: lifetime; undefined: the store does not say. */
+  readonly shownEnd: number | null | undefined;
+  /** The doubt in which the core gives access here, of an `allowed` span: it counts as excused. */
+  readonly excuse?: Excuse;
 }
 
 /** What a store signs about one transaction or answers about one token. */
@@ -36,8 +44,8 @@ export interface Happening {
   readonly signedAt: number;
   /** Transaction id or token that it is about. */
   readonly id: string;
-  /** The transaction or the answer. */
-  readonly fact: Fact;
+  /** The transaction, or the answer as it is when the store is asked. */
+  readonly factAt: (moment: number) => Fact;
   /** The renewal info, which says when the current period ends. */
   readonly statement: { readonly purchases: readonly Purchase[]; readonly endsAt: number } | null;
 }
@@ -45,6 +53,8 @@ export interface Happening {
 /** One made-up person with what was paid, and what the store says at any moment. */
 export interface Life {
   readonly happenings: readonly Happening[];
+  /** Whether a fact is the whole state of its id, so that a later one tells what an earlier one would have. */
+  readonly isSnapshot: boolean;
   readonly truth: readonly Span[];
   readonly begins: number;
   /** Last moment of which the life says anything; Infinity: nothing more comes. */

@@ -32,7 +32,7 @@ const lifeText = ({ happenings, truth, last, horizon }: Life): string =>
     ),
     ...truth.map(
       ({ kind, entitlement, from, to, shownEnd, excuse }) =>
-        `  ${timeText(from)} – ${timeText(to)} ${kind} ${entitlement}, shows ${shownEnd === null ? "no end" : timeText(shownEnd)}${excuse === undefined ? "" : ` (${excuse})`}`,
+        `  ${timeText(from)} – ${timeText(to)} ${kind} ${entitlement}, shows ${shownEnd == null ? "no end" : timeText(shownEnd)}${excuse === undefined ? "" : ` (${excuse.name})`}`,
     ),
     `  last ${timeText(last)}, horizon ${timeText(horizon)}`,
   ].join("\n");

@@ -55,9 +55,23 @@ export interface Losses {
   readonly delay: number;
 }
 
-/** What happens is told when it happens, and parts of that are lost. */
-export const byNews = (way: string, life: Life, dice: Dice, losses: Losses): Telling => {
-  const news = life.happenings
+/** In random order: the order in which facts come does not matter. */
+const shuffled = <T>(of: readonly T[], dice: Dice): readonly T[] =>
+  of
+    .map((value) => ({ value, rank: dice.upTo(1_000_000) }))
+    .toSorted((a, b) => a.rank - b.rank)
+    .map(({ value }) => value);
+
+/** A happening, and which parts of it come when. */
+interface News {
+  readonly happening: Happening;
+  readonly at: number;
+  readonly fact: boolean;
+  readonly statement: boolean;
+}
+
+const newsOf = (life: Life, dice: Dice, losses: Losses): readonly News[] =>
+  life.happenings
     .filter(({ what }) => what !== "silent")
     .map((happening) => {
       const isLost = dice.chance(losses.both);
@@ -66,34 +80,43 @@ export const byNews = (way: string, life: Life, dice: Dice, losses: Losses): Tel
       const statement = happening.statement !== null && !isLost && !dice.chance(losses.statement);
       return { happening, at, fact, statement };
     });
-  const deliveries = shuffled(news, dice).map(({ happening, at, fact, statement }): Delivery => {
-    const said = statement ? happening.statement : null;
-    const info = said === null ? [] : [{ id: "", isMarked: false, purchases: said.purchases }];
-    return { at, facts: [...(fact ? [happening.fact] : []), ...info], named: said?.endsAt ?? null };
-  });
+
+const deliveryOf = ({ happening, at, fact, statement }: News): Delivery => {
+  const said = statement ? happening.statement : null;
+  const info = said === null ? [] : [{ id: "", isMarked: false, purchases: said.purchases }];
+  return { at, facts: [...(fact ? [happening.factAt(at)] : []), ...info], named: said?.endsAt ?? null };
+};
+
+/** Parts of happenings that have not come: a snapshot that came later has told them. */
+const missingIn = (news: readonly News[], life: Life, moment: number): readonly Missing[] => {
+  const come = news.filter(({ at, fact }) => fact && at <= moment);
+  const isToldSince = ({ id, at }: Happening): boolean =>
+    life.isSnapshot && come.some((one) => one.happening.id === id && one.at >= at);
+  return life.happenings
+    .filter((one) => one.at <= moment && one.what !== "copy" && !isToldSince(one))
+    .flatMap((happening): Missing[] => {
+      const of = news.find((one) => one.happening === happening && one.at <= moment);
+      return [
+        ...(of?.fact === true ? [] : [{ happening, part: "fact" as const }]),
+        ...(happening.statement === null || of?.statement === true
+          ? []
+          : [{ happening, part: "statement" as const }]),
+      ];
+    });
+};
+
+/** What happens is told when it happens, and parts of that are lost. */
+export const byNews = (way: string, life: Life, dice: Dice, losses: Losses): Telling => {
+  const news = newsOf(life, dice, losses);
+  const deliveries = shuffled(news, dice).map(deliveryOf);
   return {
     way,
     times: deliveries.map(({ at }) => at),
     receivedBy: (moment) => received(deliveries, moment),
     namedBy: (moment) => namedIn(deliveries, moment),
-    missingAt: (moment) =>
-      news
-        .filter(({ happening }) => happening.at <= moment && happening.what !== "copy")
-        .flatMap(({ happening, at, fact, statement }): Missing[] => [
-          ...(fact && at <= moment ? [] : [{ happening, part: "fact" as const }]),
-          ...(happening.statement === null || (statement && at <= moment)
-            ? []
-            : [{ happening, part: "statement" as const }]),
-        ]),
+    missingAt: (moment) => missingIn(news, life, moment),
   };
 };
-
-/** In random order: the order in which facts come does not matter. */
-const shuffled = <T>(of: readonly T[], dice: Dice): readonly T[] =>
-  of
-    .map((value) => ({ value, rank: dice.upTo(1_000_000) }))
-    .toSorted((a, b) => a.rank - b.rank)
-    .map(({ value }) => value);
 
 const bothParts = (happening: Happening): Missing[] => [
   { happening, part: "fact" },
@@ -166,11 +189,16 @@ export const hostileTellings = (life: Life, dice: Dice): readonly Telling[] => {
   ];
 };
 
+const daysOf = ({ begins, last }: Life): readonly number[] =>
+  Array.from(
+    { length: Math.ceil((last + 10 * DAY - begins) / DAY) },
+    (_, day) => begins + day * DAY + MINUTE,
+  );
+
 /** The ways in which a life at realistic rates is told. */
 export const realisticTellings = (life: Life, dice: Dice): readonly Telling[] => {
-  const days = Math.max(1, Math.ceil((life.last + 10 * DAY - life.begins) / DAY));
-  const opened = timesIn(life, dice, 1 + dice.upTo(Math.min(40, days)), 10 * DAY);
-  const daily = Array.from({ length: days }, (_, day) => life.begins + day * DAY + MINUTE);
+  const daily = daysOf(life);
+  const opened = timesIn(life, dice, 1 + dice.upTo(Math.min(40, daily.length)), 10 * DAY);
   return [
     byNews("notifications", life, dice, { ...WHOLE, delay: 10 * SECOND }),
     byNews("notifications, 1 % lost, late", life, dice, { ...WHOLE, both: 0.01, delay: HOUR }),
@@ -179,3 +207,11 @@ export const realisticTellings = (life: Life, dice: Dice): readonly Telling[] =>
     byAnswers("store's answers, daily", life, daily),
   ];
 };
+
+/** The ways in which a life of Google's tokens is told. */
+export const googleTellings = (life: Life, dice: Dice): readonly Telling[] => [
+  byNews("notifications", life, dice, { ...WHOLE, delay: 10 * SECOND }),
+  byNews("a quarter of the notifications lost, late", life, dice, { ...WHOLE, both: 0.25, delay: HOUR }),
+  byAnswers("store's answers", life, timesIn(life, dice, 1 + dice.upTo(20), 10 * DAY)),
+  byAnswers("store's answers, daily", life, daysOf(life)),
+];

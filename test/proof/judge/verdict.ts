@@ -1,8 +1,8 @@
 import { DAY, HOUR, MINUTE, SECOND } from "../../../lib/duration.ts";
 import { LEEWAY } from "./catalog.ts";
-import { activeAt, knownOf, mayMove } from "./core.ts";
+import { activeAt, knownOf, mayMove, UNSURE_AFTER_END } from "./core.ts";
 import type { Dice } from "./dice.ts";
-import type { Life, Span } from "./life.ts";
+import type { Excuse, Life, Span } from "./life.ts";
 import type { Missing, Received, Telling } from "./telling.ts";
 
 export const FAULTS = [
@@ -78,14 +78,17 @@ const isInLeeway = ({ moment, life }: View, of: string): boolean =>
       (kind === "paid" || kind === "grace") && entitlement === of && to <= moment && moment < to + LEEWAY,
   );
 
+const holds = ({ unlessMarked, unlessTold }: Excuse, { ids, marked }: Received): boolean =>
+  !marked.has(unlessMarked) && (unlessTold === null || !ids.has(unlessTold));
+
 const freedom = (view: View): Fault[] => {
   const { here, missing, active, received } = view;
   return [...active.keys()].flatMap((entitlement): Fault[] => {
     const of = here.filter((span) => span.entitlement === entitlement && span.kind !== "ahead");
     if (of.some(({ excuse }) => excuse === undefined)) return [];
-    const excused = of.find(({ id }) => !received.marked.has(id));
+    const excused = of.find(({ excuse }) => excuse !== undefined && holds(excuse, received));
     const isUntold = missing.some(isFact) || (missing.length > 0 && isInLeeway(view, entitlement));
-    const cause = isUntold ? "untold" : (excused?.excuse ?? "wrong");
+    const cause = isUntold ? "untold" : (excused?.excuse?.name ?? "wrong");
     return [{ name: "free access", entitlement, cause, detail: "" }];
   });
 };
@@ -100,10 +103,12 @@ const ends = ({ moment, here, missing, active, received }: View): Fault[] => {
   return [...active].flatMap(([entitlement, shown]): Fault[] => {
     const of = here.filter((span) => span.entitlement === entitlement && span.kind !== "ahead");
     const [first] = of.toSorted((a, b) => rankOf(a) - rankOf(b) || lastOf(b) - lastOf(a));
-    const isRight = of.some((one) => one.shownEnd === shown && (one === first || isFree(one)));
+    const isRight = of.some(
+      (one) => (one.shownEnd === undefined || one.shownEnd === shown) && (one === first || isFree(one)),
+    );
     if (first === undefined || isRight) return [];
     const by = (shown ?? Infinity) - (first.shownEnd ?? Infinity);
-    const excuse = of.find((span) => span.excuse !== undefined)?.excuse;
+    const excuse = of.find((span) => span.excuse !== undefined)?.excuse?.name;
     const isUnheld = first.kind === "paid" && !received.ids.has(first.id);
     const cause = isUnheld ? "untold" : (excuse ?? "wrong");
     const detail = `${by > 0 ? "later" : "earlier"} by ${Math.abs(by) / DAY} days, ${moment}`;
@@ -125,7 +130,7 @@ const moves = (view: View, telling: Telling, isMoved: boolean): Fault[] => {
       kind === "paid" &&
       facts.every(({ happening }) => happening.what !== "refund") &&
       telling.namedBy(moment).has(shownEnd ?? 0);
-    const isTold = isKnown || isNamed || areRenewalsSince(missing, moment - DAY);
+    const isTold = isKnown || isNamed || areRenewalsSince(missing, moment - UNSURE_AFTER_END);
     return { name: "payer moved", entitlement, cause: isTold ? "wrong" : "untold", detail: kind };
   });
 };
