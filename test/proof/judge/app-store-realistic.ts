@@ -101,11 +101,10 @@ const refund = (course: Course, period: Period): void => {
 function begin(course: Course, period: Period): void {
   const { subscription, dice, rates } = course;
   const within = (): number => dice.within(period.from, period.to);
+  const paidAt = Math.max(period.from, period.chargedAt) + HOUR;
   if (dice.chance(rates.refund))
-    plan(
-      course,
-      dice.within(period.from, period.from + Math.min(90 * DAY, 2 * (period.to - period.from))),
-      () => refund(course, period),
+    plan(course, dice.within(paidAt, paidAt + Math.min(90 * DAY, 2 * (period.to - period.from))), () =>
+      refund(course, period),
     );
   if (dice.chance(rates.upgrade)) plan(course, within(), () => upgrade(course));
   if (dice.chance(rates.copy))

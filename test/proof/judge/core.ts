@@ -46,13 +46,16 @@ export interface AppStoreTransaction {
   readonly endsAt: number | null;
   readonly isUpgraded: boolean;
   readonly revokedAt: number | null;
+  /** A refund of some of its units, too. */
+  readonly refundedAt?: number | null;
   readonly quantity?: number;
   readonly refundedQuantity?: number;
   readonly signedAt: number;
 }
 
-export const appStoreLine = (transaction: AppStoreTransaction): Line =>
-  aLine({
+export const appStoreLine = (transaction: AppStoreTransaction): Line => {
+  const refundedAt = transaction.refundedAt ?? transaction.revokedAt;
+  return aLine({
     transactionIdentifier: transaction.id,
     event: transaction.event,
     productIdentifier: transaction.product,
@@ -62,7 +65,10 @@ export const appStoreLine = (transaction: AppStoreTransaction): Line =>
     purchasedAt: transaction.purchasedAt,
     endsAt: transaction.endsAt,
     revokedAt: transaction.revokedAt,
+    refundedBy: refundedAt,
+    revokedSince: refundedAt === null ? null : transaction.signedAt,
     quantity: transaction.quantity ?? 1,
     refundedQuantity: transaction.refundedQuantity ?? 0,
     verifiedAt: transaction.signedAt,
   });
+};

@@ -3,7 +3,16 @@ import { realisticLife } from "./app-store-realistic.ts";
 import { diceFrom, type Dice } from "./dice.ts";
 import { googleLife, HOSTILE_GOOGLE, REALISTIC_GOOGLE } from "./google-lives.ts";
 import type { Life } from "./life.ts";
-import { googleTellings, hostileTellings, realisticTellings, type Telling } from "./telling.ts";
+import { lifetimeLife } from "./lifetimes.ts";
+import { passLife } from "./passes.ts";
+import {
+  googleTellings,
+  hostileTellings,
+  lossTellings,
+  passTellings,
+  realisticTellings,
+  type Telling,
+} from "./telling.ts";
 
 /** A kind of life, and the ways in which it is told. */
 export interface KindOfLife {
@@ -37,6 +46,36 @@ export const KINDS: readonly KindOfLife[] = [
     rate: "realistic",
     life: (dice) => googleLife(dice, REALISTIC_GOOGLE),
     tellings: googleTellings,
+  },
+  {
+    name: "App Store passes, hostile",
+    rate: "hostile",
+    life: (dice) => passLife(dice, { refund: 0.3, share: 0.5 }, "ios-store"),
+    tellings: passTellings,
+  },
+  {
+    name: "App Store passes, realistic",
+    rate: "realistic",
+    life: (dice) => passLife(dice, { refund: 0.01, share: 0.1 }, "ios-store"),
+    tellings: passTellings,
+  },
+  {
+    name: "Google's passes, hostile",
+    rate: "hostile",
+    life: (dice) => passLife(dice, { refund: 0.3, share: 0.5 }, "android-store"),
+    tellings: passTellings,
+  },
+  {
+    name: "Google's passes, realistic",
+    rate: "realistic",
+    life: (dice) => passLife(dice, { refund: 0.01, share: 0.1 }, "android-store"),
+    tellings: passTellings,
+  },
+  {
+    name: "Non-consumable, hostile",
+    rate: "hostile",
+    life: lifetimeLife,
+    tellings: (life, dice) => [...passTellings(life, dice), ...lossTellings(life, dice)],
   },
 ];
 

@@ -215,3 +215,19 @@ export const googleTellings = (life: Life, dice: Dice): readonly Telling[] => [
   byAnswers("store's answers", life, timesIn(life, dice, 1 + dice.upTo(20), 10 * DAY)),
   byAnswers("store's answers, daily", life, daysOf(life)),
 ];
+
+/** The ways in which passes are told. */
+export const passTellings = (life: Life, dice: Dice): readonly Telling[] => [
+  byNews("notifications", life, dice, { ...WHOLE, delay: 10 * SECOND }),
+  byAnswers(
+    "store's answers, soon",
+    life,
+    life.happenings.map(({ at }) => at + dice.upTo(HOUR)).toSorted((a, b) => a - b),
+  ),
+];
+
+/** Ways in which something is never told. */
+export const lossTellings = (life: Life, dice: Dice): readonly Telling[] => [
+  byNews("a quarter of the notifications lost, late", life, dice, { ...WHOLE, both: 0.25, delay: HOUR }),
+  byAnswers("store's answers, few", life, timesIn(life, dice, 1 + dice.upTo(3))),
+];

@@ -142,10 +142,10 @@ export const faultsAt = (moment: number, life: Life, telling: Telling): readonly
   const here = life.truth.filter((span) => covers(span, moment));
   const missing = telling.missingAt(moment);
   const isMoved = mayMove(moment, known);
-  if (moment >= life.last + 1000 * DAY)
-    return isMoved || life.lasts
-      ? []
-      : [{ name: "kept for ever", entitlement: "", cause: "wrong", detail: "" }];
+  if (moment >= life.last + 1000 * DAY) {
+    const cause = missing.length === 0 ? "wrong" : "untold";
+    return isMoved || life.lasts ? [] : [{ name: "kept for ever", entitlement: "", cause, detail: "" }];
+  }
   const view: View = { moment, life, here, missing, received, active: activeAt(moment, known) };
   const moved = moves(view, telling, isMoved);
   if (moment >= life.horizon) return moved;
