@@ -29,6 +29,8 @@ export const stepsFrom = (dice: Dice): Step[] =>
 
 interface Course {
   readonly subscription: AppStoreSubscription;
+  /** Whether a refund is taken back although another purchase was made since. */
+  readonly givesBackBeside: boolean;
   now: number;
 }
 
@@ -95,6 +97,9 @@ const buyAnew = (course: Course, step: Step, refunded: Period): void => {
   if (!moveWithin(course, refunded, 49 * HOUR, step)) return;
   subscription.charge("purchase", chosen(PRODUCTS, step) ?? "basic", course.now, course.now);
   if (step.copies % 3 <= 1) copy(course, refunded, step);
+  if (!course.givesBackBeside || step.what % 2 === 0) return;
+  course.now += HOUR;
+  subscription.giveBack(refunded, course.now, { isBeside: true });
 };
 
 const upgrade = (course: Course, step: Step, running: Period): void => {
@@ -157,8 +162,8 @@ const take = (course: Course, step: Step): void => {
 };
 
 /** A life in which what is rare happens all the time. */
-export const hostileLife = ([first, ...others]: readonly Step[]): Life => {
-  const course: Course = { subscription: appStoreSubscription(), now: NOW };
+export const hostileLife = ([first, ...others]: readonly Step[], { givesBackBeside = false } = {}): Life => {
+  const course: Course = { subscription: appStoreSubscription(), givesBackBeside, now: NOW };
   const product = first === undefined ? undefined : chosen(PRODUCTS, first);
   course.subscription.charge("purchase", product ?? "basic", NOW, NOW);
   for (const step of others) take(course, step);

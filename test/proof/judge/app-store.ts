@@ -137,7 +137,10 @@ export const appStoreSubscription = () => {
       period.refunds.push({ at, signedAt, backAt: null });
       tell("refund", period, at, signedAt);
     },
-    giveBack(period: Period, at: number): void {
+    /** `isBeside`: another purchase was made since the refund, and goes on. */
+    giveBack(period: Period, at: number, { isBeside = false } = {}): void {
+      const told = happenings.findLast(({ what, id }) => what === "refund" && id === period.id);
+      if (isBeside && told !== undefined) told.shownUntil = at;
       const refund = period.refunds.at(-1);
       if (refund !== undefined) refund.backAt = at;
       tell("refund", period, at);

@@ -75,7 +75,9 @@ const buy = (course: Course, product: GoogleProduct, until: number, old: Token |
   const { google, dice, rates } = course;
   const token = google.buy(course.now, old?.id ?? null);
   const item = anItem(product, Math.max(until, course.now + DAY));
-  if (dice.chance(rates.pending)) {
+  // A payment that pends leaves what it is to replace as it is; here it never pends past that one's end.
+  const oldEnd = old === null ? Infinity : (currentOf(old).expiry ?? 0);
+  if (oldEnd > course.now + 9 * HOUR && dice.chance(rates.pending)) {
     const pending = anItem(product, null);
     google.enter(token, "purchase", { from: course.now, state: "PENDING", items: [pending] });
     course.now += dice.within(MINUTE, 8 * HOUR);

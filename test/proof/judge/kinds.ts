@@ -30,6 +30,12 @@ export const KINDS: readonly KindOfLife[] = [
     tellings: hostileTellings,
   },
   {
+    name: "App Store subscription, hostile, given back beside another",
+    rate: "hostile",
+    life: (dice) => hostileLife(stepsFrom(dice), { givesBackBeside: true }),
+    tellings: hostileTellings,
+  },
+  {
     name: "App Store subscription, realistic",
     rate: "realistic",
     life: (dice) => realisticLife(dice),

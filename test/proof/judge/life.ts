@@ -22,6 +22,8 @@ export interface Span {
   readonly id: string;
   readonly from: number;
   readonly to: number;
+  /** Of an `ahead` span, the transaction id of the period that it follows; null: none. */
+  readonly after?: string | null;
   /** End that is to be shown; null: lifetime; undefined: the store does not say. */
   readonly shownEnd: number | null | undefined;
   /** The doubt in which the core gives access here, of an `allowed` span: it counts as excused. */
@@ -42,6 +44,8 @@ export interface Happening {
   readonly at: number;
   /** When the store signs it. */
   readonly signedAt: number;
+  /** What is signed from then on no longer shows that it happened, and that matters. */
+  shownUntil?: number;
   /** Transaction id or token that it is about. */
   readonly id: string;
   /** The transaction, or the answer as it is when the store is asked. */

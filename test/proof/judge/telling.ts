@@ -123,6 +123,13 @@ const bothParts = (happening: Happening): Missing[] => [
   ...(happening.statement === null ? [] : [{ happening, part: "statement" as const }]),
 ];
 
+/** Whether what was read by a moment has shown that something happened. */
+const showedIn = (
+  { signedAt, shownUntil = Infinity }: Happening,
+  read: readonly number[],
+  moment: number,
+): boolean => read.some((at) => at <= moment && at >= signedAt && at < shownUntil);
+
 /** The service asks the store at these times. */
 export const byAnswers = (way: string, life: Life, times: readonly number[]): Telling => {
   const deliveries = times.map((at): Delivery => ({ at, facts: life.answerAt(at), named: null }));
@@ -131,12 +138,10 @@ export const byAnswers = (way: string, life: Life, times: readonly number[]): Te
     times,
     receivedBy: (moment) => received(deliveries, moment),
     namedBy: () => new Set(),
-    missingAt: (moment) => {
-      const asked = times.findLast((at) => at <= moment) ?? -Infinity;
-      return life.happenings
-        .filter(({ what, at, signedAt }) => what !== "copy" && at <= moment && signedAt > asked)
-        .flatMap(bothParts);
-    },
+    missingAt: (moment) =>
+      life.happenings
+        .filter((one) => one.what !== "copy" && one.at <= moment && !showedIn(one, times, moment))
+        .flatMap(bothParts),
   };
 };
 
@@ -148,24 +153,20 @@ export const byApp = (way: string, life: Life, times: readonly number[], revoked
       .filter((one) => one.at <= moment && one.facts.some((fact) => fact.id === id))
       .map(({ at }) => at);
   /** A refund of what the app held once is told where it holds it again; otherwise it matters to nobody. */
-  const isTold = ({ what, signedAt, id }: Happening, moment: number): boolean => {
-    if (what !== "refund") return true;
-    const held = heldOf(id, moment);
-    return held.length === 0 || held.some((one) => one >= signedAt);
+  const isTold = (one: Happening, moment: number): boolean => {
+    if (!showedIn(one, times, moment)) return false;
+    const held = one.what === "refund" ? heldOf(one.id, moment) : [];
+    return held.length === 0 || showedIn(one, held, moment);
   };
   return {
     way,
     times,
     receivedBy: (moment) => received(deliveries, moment),
     namedBy: () => new Set(),
-    missingAt: (moment) => {
-      const sent = times.findLast((at) => at <= moment) ?? -Infinity;
-      return life.happenings
-        .filter(
-          (one) => one.what !== "copy" && one.at <= moment && (one.signedAt > sent || !isTold(one, moment)),
-        )
-        .flatMap(bothParts);
-    },
+    missingAt: (moment) =>
+      life.happenings
+        .filter((one) => one.what !== "copy" && one.at <= moment && !isTold(one, moment))
+        .flatMap(bothParts),
   };
 };
 

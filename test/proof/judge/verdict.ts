@@ -57,6 +57,10 @@ const isOwedLeeway = ({ moment, life, missing }: View, paid: Span): boolean =>
     ({ kind, entitlement, to }) => kind === "paid" && entitlement === paid.entitlement && to === paid.from,
   );
 
+/** Whether a period was charged ahead, and nothing has come of the one before it: what runs until then is not known. */
+const isUnknownBefore = ({ here, received }: View, isOf: (ahead: Span) => boolean): boolean =>
+  here.some((one) => one.kind === "ahead" && isOf(one) && one.after != null && !received.ids.has(one.after));
+
 const darkness = (view: View): Fault[] => {
   const { here, missing, active } = view;
   const owed = here.filter(({ kind }) => kind === "paid" || kind === "grace" || kind === "silent");
@@ -66,8 +70,12 @@ const darkness = (view: View): Fault[] => {
       const { kind, entitlement } = span;
       const decides = kind === "paid" ? missing.filter(isFact) : missing;
       const isTold = decides.length === 0 || (kind === "paid" && isOwedLeeway(view, span));
+      const isOther = isUnknownBefore(
+        view,
+        (ahead) => ahead.after === span.id && ahead.entitlement !== entitlement,
+      );
       const name = kind === "paid" ? "payer dark" : "grace dark";
-      return { name, entitlement, cause: isTold ? "wrong" : "untold", detail: kind };
+      return { name, entitlement, cause: isTold && !isOther ? "wrong" : "untold", detail: kind };
     });
 };
 
@@ -87,7 +95,10 @@ const freedom = (view: View): Fault[] => {
     const of = here.filter((span) => span.entitlement === entitlement && span.kind !== "ahead");
     if (of.some(({ excuse }) => excuse === undefined)) return [];
     const excused = of.find(({ excuse }) => excuse !== undefined && holds(excuse, received));
-    const isUntold = missing.some(isFact) || (missing.length > 0 && isInLeeway(view, entitlement));
+    const isUntold =
+      missing.some(isFact) ||
+      isUnknownBefore(view, (ahead) => ahead.entitlement === entitlement) ||
+      (missing.length > 0 && isInLeeway(view, entitlement));
     const cause = isUntold ? "untold" : (excused?.excuse?.name ?? "wrong");
     return [{ name: "free access", entitlement, cause, detail: "" }];
   });
