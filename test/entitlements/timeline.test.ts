@@ -400,11 +400,6 @@ describe("a one-time purchase", () => {
       oneTime("1", { productIdentifier: "month", startsAt: Date.UTC(2025, 11, 31), quantity: 2 }),
       [(Date.UTC(2025, 11, 31) - NOW) / DAY, "active", (Date.UTC(2026, 1, 28) - NOW) / DAY, "expired"],
     ],
-    [
-      "of which Google retries a payment is not prolonged",
-      oneTime("1", { willRenew: true, ...signed(1) }, { store: "android-store" }),
-      [0, "active", 1, "expired"],
-    ],
   ])("%s", (_, purchase, expected) => {
     expectPicture(purchase, expected);
   });
