@@ -203,6 +203,11 @@ describe("of several purchases that grant an entitlement the best is shown:", ()
       of("1", { ...lifetime, startsAt: at(-400), revokedAt: at(-300) }),
     ],
     [
+      "the later end, where a refund ended a lifetime since",
+      of("9", { ...lifetime, startsAt: at(-400), revokedAt: at(-300) }),
+      of("1", { startsAt: at(-350), endsAt: at(-301) }),
+    ],
+    [
       "the later end, where the refund came after it",
       of("9", over(19)),
       of("1", { ...over(20), revokedAt: at(-1) }),
@@ -388,6 +393,9 @@ describe("the next change of the answer by time alone", () => {
     const next = nextChangeAt(NOW, held(FOREVER, ...passes(26)), termsOf());
     expect(next).toBe(at(26));
     expect(nextChangeAt(next ?? 0, held(FOREVER, ...passes(26)), termsOf())).toBeNull();
+    const maps = another({ productIdentifier: "maps", endsAt: at(300) });
+    expect(nextChangeAt(NOW, held(maps, FOREVER, ...passes(26)), termsOf())).toBe(at(26));
+    expect(nextChangeAt(at(26), held(maps, FOREVER, ...passes(26)), termsOf())).toBe(at(300));
   });
 });
 

@@ -49,6 +49,16 @@ test.each<[rule: string, from: number, purchases: readonly Purchase[]]>([
       },
     ],
   ],
+  [
+    "at the end of a grace period, by what was signed then",
+    20.5,
+    [{ ...of(month), renewal: aRenewal({ ...over, graceEndsAt: at(20.5), signedAt: at(20.5) }) }],
+  ],
+  [
+    "not by what was signed in the grace period",
+    22,
+    [{ ...of(month), renewal: aRenewal({ ...over, graceEndsAt: at(21), signedAt: at(20.5) }) }],
+  ],
   ["once the last of several purchases is", 22, [of(aPeriod("9", "monthly", -50, -20)), of(month)]],
   [
     "two days after the end of an upgraded period whose upgrade is unknown",

@@ -170,11 +170,10 @@ describe("a one-time purchase of several copies", () => {
       false,
     ],
   ])("%s", (_, copies, decides, isRefunded) => {
-    for (const order of [copies, copies.toReversed()])
-      expect(decidedOf(order)).toMatchObject({
-        transactionIdentifier: decides,
-        revokedAt: isRefunded ? expect.any(Number) : null,
-      });
+    for (const order of [copies, copies.toReversed()]) {
+      const line = decidedOf(order);
+      expect([line.transactionIdentifier, line.revokedAt !== null]).toEqual([decides, isRefunded]);
+    }
   });
 
   test("that may be bought often is not bought anew after a refund", () => {

@@ -5,6 +5,7 @@ import {
   lineOrder,
   mentionedPurchase,
   productKindOf,
+  renewedPurchase,
   sameLine,
   samePurchase,
   selectsNothing,
@@ -13,7 +14,7 @@ import {
   type Purchase,
 } from "../../lib/entitlements/purchase.ts";
 import { purchaseKey } from "../../lib/identifiers.ts";
-import { aLine, aPurchase } from "../support/purchases.ts";
+import { aLine, aPurchase, aRenewal } from "../support/purchases.ts";
 
 /** Changes of each field that a line's name has. */
 const OTHER_NAMES: readonly Partial<Line>[] = [
@@ -46,6 +47,10 @@ test("a mentioned purchase has no lines, selects no product and was never verifi
   });
   expect(mentionedPurchase(reference, purchaseKey("b"), 7).replacedAt).toBe(7);
   expect(mentionedPurchase(reference, null)).toMatchObject({ replacedBy: null, replacedAt: null });
+  expect(renewedPurchase(reference, aRenewal())).toEqual({
+    ...mentionedPurchase(reference, null),
+    renewal: aRenewal(),
+  });
 });
 
 test.each<[what: string, line: Partial<Line>, isOver: boolean]>([

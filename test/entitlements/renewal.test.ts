@@ -59,8 +59,13 @@ describe("renewal infos are joined", () => {
   test("and equal ones are the same", () => {
     const status = { isInGrace: true, periodEndsAt: END, signedAt: NOW };
     expect(sameRenewal(aRenewal({ status }), aRenewal({ status: { ...status } }))).toBe(true);
+    expect(sameRenewal(aRenewal({ status }), aRenewal({ status: { ...status, isInGrace: false } }))).toBe(
+      false,
+    );
+    expect(sameRenewal(aRenewal(), aRenewal())).toBe(true);
     expect(sameRenewal(null, null)).toBe(true);
     expect(sameRenewal(aRenewal(), null)).toBe(false);
+    expect(sameRenewal(null, aRenewal())).toBe(false);
   });
 });
 

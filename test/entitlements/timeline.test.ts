@@ -308,6 +308,7 @@ describe("a line of Google's", () => {
     ["has expired since its end", { standing: "expired", ...signed(1) }, ["active", 0, "expired"]],
     ["that is revoked without a date gave nothing", { standing: "revoked" }, ["revoked"]],
     ["is revoked at its refund", { revokedAt: at(-10) }, ["active", -10, "revoked"]],
+    ["is revoked after its end", { revokedAt: at(10) }, ["active", 0, "expired", 10, "revoked"]],
     ["without an end goes on", { endsAt: null }, ["active"]],
   ])("%s", (_, line, expected) => {
     expectPicture(google(line), [-30, ...expected]);
