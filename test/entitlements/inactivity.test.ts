@@ -86,6 +86,7 @@ test.each<[rule: string, from: number, purchases: readonly Purchase[]]>([
 test.each<[rule: string, purchase: Purchase]>([
   ["that was refunded, days before its end", of({ ...month, ...refunded(-1) })],
   ["that was replaced in Google Play", google({}, { replacedBy: purchaseKey("9") })],
+  ["on hold, whose end Google does not name", google({ standing: "billing_retry", endsAt: null })],
   [
     "that the catalog does not map",
     of(aLine({ productIdentifier: "other", nature: "non_consumable", endsAt: null })),

@@ -125,8 +125,9 @@ describe("what is unsettled", () => {
     const purchase = { ...of(month), renewal: aRenewal({ periodEndsAt: at(51), signedAt: at(20) }) };
     expect(asksOf(purchase, at(51), 3)).toEqual(renewals(...days(51, ...CLOSELY.slice(0, 3))));
   });
-  test("is nothing where no period is known", () => {
+  test("is nothing where no period is known, or all are long over", () => {
     expect(nextAsk(of(), at(0), false)).toBeNull();
+    expect(nextAsk(of(month, aPeriod("3", "monthly", 20, 50)), at(900), false)).toBeNull();
   });
   test("is no longer, once its own end is past", () => {
     expect(unsettledSince(of(cut, later), at(360))).toBeNull();

@@ -52,6 +52,7 @@ describe("renewal infos are joined", () => {
     for (const joined of [laterRenewal(told, byApp), laterRenewal(byApp, told)])
       expect(joined).toEqual({ ...byApp, status });
     expect(sameRenewal(laterRenewal(told, byApp), byApp)).toBe(false);
+    expect(sameRenewal(byApp, laterRenewal(told, byApp))).toBe(false);
     const other = { ...told, status: { ...status, isInGrace: false } };
     expect(laterRenewal(told, other)).toEqual(laterRenewal(other, told));
   });
