@@ -213,7 +213,7 @@ describe("of several purchases that grant an entitlement the best is shown:", ()
       of("1", { ...over(20), revokedAt: at(-1) }),
     ],
     [
-      "the later end, where a refund without a date ended at the start",
+      "the later end, where an undated refund ended at the start",
       of("9", over(80)),
       of("1", { ...lifetime, nature: "consumable", standing: "revoked", startsAt: at(-81) }, google),
     ],

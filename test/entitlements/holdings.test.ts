@@ -28,7 +28,7 @@ const keysOf = (purchases: readonly Purchase[]) => purchases.map(({ key }) => ke
 const many = (count: number, make: (key: string, index: number) => Purchase) =>
   Array.from({ length: count }, (_, index) => make(String(1000 + index), index));
 
-test("what may grant is held, sorted by key, whatever order it comes in", () => {
+test("what may grant is held, sorted by key, in any order", () => {
   const purchases = [bought("2", {}), bought("1", {})];
   expect(keysOf(holdingsOf(purchases, CATALOG))).toEqual(["1", "2"]);
   expect(sameHoldings(holdingsOf(purchases, CATALOG), holdingsOf(purchases.toReversed(), CATALOG))).toBe(

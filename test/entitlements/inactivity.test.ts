@@ -60,13 +60,9 @@ test.each<[rule: string, from: number, purchases: readonly Purchase[]]>([
     [{ ...of(month), renewal: aRenewal({ ...over, graceEndsAt: at(21), signedAt: at(20.5) }) }],
   ],
   ["once the last of several purchases is", 22, [of(aPeriod("9", "monthly", -50, -20)), of(month)]],
+  ["two days after a marked period's end, without its upgrade", 22, [of({ ...month, ...marked(0) })]],
   [
-    "two days after the end of an upgraded period whose upgrade is unknown",
-    22,
-    [of({ ...month, ...marked(0) })],
-  ],
-  [
-    "two days after the store's end of a period that another one seems to have cut",
+    "two days after the own end of a silently cut period",
     362,
     [of(aPeriod("3", "yearly", -5, 360), aPeriod("4", "monthly", 0, 30))],
   ],

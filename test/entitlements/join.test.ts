@@ -118,7 +118,7 @@ describe("of a lineage are kept", () => {
     expect(idsOf(joined(facts))).toEqual(ids);
   });
 
-  test("a hundred events, those that end last, in the order of their starts", () => {
+  test("the hundred events that end last, by their starts", () => {
     const all = Array.from({ length: 150 }, (_, index) =>
       aLine({
         transactionIdentifier: String(index),
@@ -305,7 +305,7 @@ describe("the join of facts", () => {
     ["android-store", "answers", anyLines("android-store")],
     ["android-store", "refunds", refundedLines],
   ] as const)(
-    "is the same in any order, any grouping and any number of times (%s, %s)",
+    "is the same in any order, any batches (%s, %s)",
     (store, _, lines) => {
       fc.assert(
         fc.property(

@@ -35,7 +35,7 @@ const google = (line: Partial<Line>): Purchase => ({
 });
 
 describe("the App Store is asked", () => {
-  test("an hour before an end, closely after it, then daily for 60 days", () => {
+  test("an hour before an end, closely after it, then daily", () => {
     const asks = asksOf(of(month), at(19), 100);
     expect(asks.slice(0, 9)).toEqual(
       renewals(...days(20, -HOUR, ...CLOSELY, 6 * HOUR + DAY, 6 * HOUR + 2 * DAY)),
@@ -56,7 +56,7 @@ describe("the App Store is asked", () => {
     const asks = asksOf({ ...of(month), renewal }, at(26), 3);
     expect(asks).toEqual(renewals(...days(26, ...CLOSELY.slice(0, 3))));
   });
-  test("a day, a week, a month after a purchase, then quarterly, for a refund", () => {
+  test("ever more rarely after a purchase, for a refund", () => {
     const year = aPeriod("2", "yearly", 0, 365);
     expect(asksOf(of(year), at(0), 6)).toEqual([1, 7, 30, 121, 212, 303].map((day) => `refund ${day}`));
     const forever = aLine({ nature: "non_consumable", startsAt: at(0), endsAt: null });
@@ -71,7 +71,7 @@ describe("the App Store is asked", () => {
     expect(asksOf(lasting(0), at(30) - 1, 1)).toEqual(["renewal 30"]);
     expect(asksOf(lasting(1), at(29), 1)).toEqual(["refund 30"]);
   });
-  test("for a refund of the last period, and for the end of another's refund", () => {
+  test("for refunds of the last period, and for refunds taken back", () => {
     const [year, plus] = [aPeriod("2", "yearly", -10, 355), aPeriod("3", "plus", 0, 355)];
     const left = { ...year, ...marked(0) };
     expect(asksOf(of(left, plus), at(0), 3)).toEqual(["refund 1", "refund 7", "refund 30"]);
@@ -136,7 +136,7 @@ describe("what is unsettled", () => {
 });
 
 describe("Google is asked", () => {
-  test("closely after an end, then daily, as long as it is not over", () => {
+  test("closely after an end, then daily, while it is not over", () => {
     expect(asksOf(google({ willRenew: true }), at(0), 7)).toEqual(
       renewals(...days(20, ...CLOSELY, 6 * HOUR + DAY)),
     );
@@ -178,7 +178,7 @@ test("the reason of a question follows from the facts and its time", () => {
   expect(askReasonAt({ ...of(month), environment: "xcode" }, at(20))).toBeNull();
 });
 
-test("a purchase is long over 60 days after its end, and after it was heard of", () => {
+test("a purchase is long over 60 days after its last news", () => {
   const ended = of({ ...month, ...signed(0) });
   expect([lastEnd(ended), lastHeard(ended)]).toEqual([at(20), at(0)]);
   for (const isOver of [isLongOver, endedLongAgo]) {

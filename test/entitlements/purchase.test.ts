@@ -34,7 +34,7 @@ test.each([
   expect(productKindOf(nature)).toBe(kind);
 });
 
-test("a mentioned purchase has no lines, selects no product and was never verified", () => {
+test("a mentioned purchase has no lines and was never verified", () => {
   const reference = { store: "android-store", environment: "sandbox", key: purchaseKey("a") } as const;
   expect(mentionedPurchase(reference, purchaseKey("b"))).toEqual({
     ...reference,
@@ -157,7 +157,7 @@ test.each(Object.keys(aLine()))("two lines that differ in %s are not the same", 
   expect(sameLine(line, { ...line, [field]: "another" })).toBe(false);
 });
 
-test("purchases are found by store, environment and key; the last of one reference counts", () => {
+test("the last purchase of a store, environment and key counts", () => {
   const [first, last] = [aPurchase({ verifiedAt: 1 }), aPurchase({ verifiedAt: 2 })];
   const others = [aPurchase({ environment: "sandbox" }), aPurchase({ store: "android-store" })];
   expect([...byReference([first, ...others, last])]).toEqual([

@@ -35,7 +35,7 @@ describe("renewal infos are joined", () => {
     expect(sameRenewal(a, b)).toBe(false);
   });
 
-  test("so that an app's info, which has no status, takes back no grace period", () => {
+  test("so that an app's info takes back no grace period", () => {
     const status = { isInGrace: true, periodEndsAt: END, signedAt: NOW };
     const told = aRenewal({ status, signedAt: NOW });
     const byApp = aRenewal({ signedAt: NOW + 1, isInBillingRetry: true });
@@ -91,7 +91,7 @@ test.each<[rule: string, renewal: Partial<Renewal>, end: number | null]>([
   expect(reportsFailure(info, END)).toBe(end !== null);
 });
 
-test("a renewal info that only says that it will renew leaves the renewal open", () => {
+test("a renewal info that only says so leaves the renewal open", () => {
   expect(isUndecided(aRenewal(), END)).toBe(true);
   for (const changes of [
     { willRenew: false },

@@ -94,7 +94,7 @@ describe("a subscription has one period at a time:", () => {
     ],
     ["a mark alone ends a period at its signing", [{ ...monthly, ...marked(-10) }], [["1", -30, -10]]],
     [
-      "a marked period ends where the next begins, however late it is signed",
+      "a marked period ends where the next begins, whenever signed",
       [{ ...monthly, ...marked(-5) }, aPeriod("2", "plus", -10, 355)],
       [
         ["1", -30, -10],
@@ -148,7 +148,7 @@ describe("a period never ran", () => {
   });
 });
 
-describe("a period that was charged ahead of its start, and overtaken by an upgrade, never ran:", () => {
+describe("a period charged ahead and overtaken by an upgrade never ran:", () => {
   /** The renewal is charged 20 hours before its start; the upgrade follows eight hours later. */
   const CHARGED = -20 * AN_HOUR;
   const UPGRADED = -12 * AN_HOUR;

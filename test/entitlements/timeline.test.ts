@@ -90,7 +90,7 @@ describe("after the end of an App Store period", () => {
     ["not where it was not to be renewed", renewing({ willRenew: false }), ["expired"]],
     ["not where the store says that it is over", renewing({ ...SINCE, willRenew: false }), ["expired"]],
     [
-      "it runs where a later end is named, whose transaction has not come",
+      "it runs where a later end is named, without its transaction",
       renewing({ ...SINCE, periodEndsAt: at(30), willRenew: false }),
       ["active?", AN_HOUR, "expired"],
     ],
@@ -252,7 +252,7 @@ describe("an App Store period", () => {
     expect(verified(renewing({ signedAt: at(-31) }))).toBe(at(-30));
   });
 
-  test("renews as its renewal info says, and until its end where its renewal is known", () => {
+  test("renews as its renewal info says, or its known renewal", () => {
     const willRenew = (lines: readonly Line[], renewal: Renewal | null) =>
       timeline(lineage(lines, renewal))
         .filter(({ line }) => line.transactionIdentifier === "1")
@@ -397,7 +397,7 @@ describe("a one-time purchase", () => {
       [0, "active", 2, "expired"],
     ],
     [
-      "of two months from the last day of a year lasts to the end of February",
+      "of two months from 31 December lasts to 28 February",
       oneTime("1", { productIdentifier: "month", startsAt: Date.UTC(2025, 11, 31), quantity: 2 }),
       [(Date.UTC(2025, 11, 31) - NOW) / DAY, "active", (Date.UTC(2026, 1, 28) - NOW) / DAY, "expired"],
     ],

@@ -33,7 +33,7 @@ test("a refresh is in its queue until its item expires", () => {
   expect(isQueued(NOW, NOW + KEPT_AFTER_DUE)).toBe(false);
 });
 
-test("a refresh that is to be made by a time is the queued one, if that is due before", () => {
+test("a queued refresh that is due before another stays", () => {
   expect(dueBy(NOW, null, NOW)).toBe(NOW);
   expect(dueBy(NOW, NOW - 1, NOW)).toBe(NOW - 1);
   expect(dueBy(NOW, NOW + 1, NOW)).toBe(NOW);
