@@ -285,7 +285,7 @@ describe("a period whose refund was taken back", () => {
 });
 
 describe("the store is silent on a period's early end", () => {
-  const isInferred = (line: Line, from = -10) =>
+  const isInferred = (line: Line, from: number) =>
     periods([line, aPeriod("2", "plus", from, 355)]).map(({ isCutInferred }) => isCutInferred);
   test.each<[rule: string, isSilent: boolean, line: Line, from?: number]>([
     ["which only the next period tells", true, monthly],
@@ -294,7 +294,7 @@ describe("the store is silent on a period's early end", () => {
     ["unless it marked the period", false, { ...monthly, ...marked(-11) }],
     ["unless it refunded the period", false, { ...monthly, ...refunded(-20) }],
     ["unless that is the store's own end", false, monthly, 0],
-  ])("%s", (_, isSilent, line, from) => {
+  ])("%s", (_, isSilent, line, from = -10) => {
     expect(isInferred(line, from)).toEqual([isSilent, false]);
   });
 });
@@ -434,7 +434,7 @@ describe("an end that only the renewal info names", () => {
     ["is none in a grace period after it", false, 30, [monthly], { graceEndsAt: at(31) }],
     ["is one beside what is no subscription", true, 20, [aLine({ nature: "non_renewing", endsAt: at(20) })]],
     ["is none beside a period without an end", false, 30, [{ ...monthly, endsAt: null }]],
-  ])("%s", (_, isUnseen, named, lines, more) => {
+  ])("%s", (_, isUnseen, named, lines, more = {}) => {
     expect(unseen(named, lines, more)).toBe(isUnseen);
   });
 
