@@ -421,7 +421,6 @@ describe("a link that lifts an erasure", () => {
     );
     const cached = owned("1", { ...YEAR, verifiedAt: NOW - age });
     await world.store({ purchases: [cached], origin: fromApple() }, byCredential("a"));
-    expect(await queuedOf(world)).toEqual({ "1": NOW + 5000 });
     return { world, cached };
   };
   const restored = (signedAt: number) =>
@@ -449,7 +448,8 @@ describe("a link that lifts an erasure", () => {
         const facts = { purchases: [cached], origin: fromApple(), ...factsAt(NOW + later) };
         await meanwhile.store(facts, byClient("a"));
         await meanwhile.store(facts, byClient("a"));
-        expect(await queuedOf(world)).toEqual({ "1": NOW + 5000 });
+        // A copy from before a step of the refund is asked about at once, too.
+        expect(await queuedOf(world)).toEqual({ "1": age < 3 * DAY ? NOW + 5000 : NOW });
         const askedAt = NOW + 60_000;
         const answer = owned("1", { ...YEAR, verifiedAt: askedAt });
         await world.at(askedAt).store({ purchases: [answer], origin: fromApple({ askedAt }) });
