@@ -16,9 +16,9 @@ import { refreshDuePurchases } from "../../lib/customers/refresh-due-purchases.t
 import type { RefreshRun } from "../../lib/customers/refresh-queue-turn.ts";
 import { DAY, MINUTE } from "../../lib/duration.ts";
 import { catalogOf } from "../../lib/entitlements/catalog.ts";
+import { askReasonAt, type AskReason } from "../../lib/entitlements/next-ask.ts";
 import { referenceText } from "../../lib/entitlements/purchase.ts";
 import { parsePeriod, plusPeriod, times, type Instant } from "../../lib/entitlements/time.ts";
-import { refreshReasonAt, type RefreshReason } from "../../lib/freshness/refresh-times.ts";
 import { applicationId } from "../../lib/identifiers.ts";
 import { createApplicationTable } from "../../lib/table/applications.ts";
 import { DEMO } from "../../local/demo.ts";
@@ -64,7 +64,7 @@ export interface Life {
   readonly isNotified: boolean;
   readonly plan: Plan;
   readonly outcome: Outcome;
-  readonly refreshes: Readonly<Partial<Record<RefreshReason, number>>>;
+  readonly refreshes: Readonly<Partial<Record<AskReason, number>>>;
   readonly storeRequests: number;
   /** Requests for asking and storing. */
   readonly refreshing: Consumption;
@@ -318,7 +318,7 @@ const taken = (of: Meter): Consumption => {
 };
 
 interface Tally {
-  refreshes: Partial<Record<RefreshReason, number>>;
+  refreshes: Partial<Record<AskReason, number>>;
   storeRequests: number;
   refreshing: Consumption;
   runs: number;
@@ -375,7 +375,7 @@ const live = async (
   const ask: RefreshRun["ask"] = async (application, due) => {
     const known = await store.run.table.findFacts(due.application, [], [due.purchase], clock.now);
     const purchase = known.purchases.get(referenceText(due.purchase))?.purchase;
-    const reason = purchase === undefined ? null : refreshReasonAt(purchase, due.dueAt);
+    const reason = purchase === undefined ? null : askReasonAt(purchase, due.dueAt);
     if (reason === null) throw new Error("A refresh has no reason.");
     tally.running = combined(tally.running, taken(metered));
     // Only the look-up of the reason.

@@ -700,9 +700,7 @@ describe("a refresh that was asked for", () => {
     refreshing.answering(() => ({ outcome: "failed" }));
     await refreshing.run();
     refreshing.clock.now = NOW + HOUR;
-    refreshing.answering(({ purchase }, moment) =>
-      owned(purchase.key, { ...YEAR, verifiedAt: moment }),
-    );
+    refreshing.answering(({ purchase }, moment) => owned(purchase.key, { ...YEAR, verifiedAt: moment }));
     await refreshing.run();
     await copied(NOW + HOUR + MINUTE);
     expect((await queuedOf(world))["1"]).toBeGreaterThan(NOW + 10 * DAY);

@@ -516,7 +516,12 @@ test.each([
       signedDate: ASKED,
     }),
   );
-  const same = renewed("1", { transactionId: "1", productId: "monthly", purchaseDate: NOW - 10 * DAY, expiresDate: END });
+  const same = renewed("1", {
+    transactionId: "1",
+    productId: "monthly",
+    purchaseDate: NOW - 10 * DAY,
+    expiresDate: END,
+  });
   const { outcome } = await refresh(world, {
     subscriptionStatuses: () =>
       Promise.resolve({

@@ -8,7 +8,7 @@ import type { FactsOrigin } from "../../lib/freshness/refresh.ts";
 import { customerId } from "../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
 import { assertInvariants } from "../support/invariants.ts";
-import { aRenewal, DAY, NOW, aPurchase } from "../support/purchases.ts";
+import { DAY, NOW } from "../support/purchases.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
 import { fromApple, queuedOf, recordedOf } from "./refreshing.ts";
 import {

@@ -3,24 +3,12 @@ import type { TransferPolicy } from "../../lib/applications/application.ts";
 import { ABSORBED_PER_TRANSACTION } from "../../lib/customers/customer-change.ts";
 import { storeFacts } from "../../lib/customers/store-facts.ts";
 import type { AssertedBy } from "../../lib/contract/schemas.ts";
-import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import { createAuditTable } from "../../lib/table/audit.ts";
 import { createOperationTable } from "../../lib/table/operations.ts";
 import { tellsIn } from "../../operator/composition.ts";
 import { transactionsOf } from "../../lib/table/write-customer-change.ts";
 import { assertInvariants } from "../support/invariants.ts";
-import {
-  aCatalog,
-  aLine,
-  anAcknowledgement,
-  aProduct,
-  aPurchase,
-  DAY,
-  NOW,
-  aRenewal,
-  period,
-  proven,
-} from "../support/purchases.ts";
+import { anAcknowledgement, aPurchase, DAY, NOW, proven } from "../support/purchases.ts";
 import { createTestTable, type TestTable } from "../support/table.ts";
 import {
   android,
