@@ -37,6 +37,9 @@ import { newChain } from "../purchases.ts";
 const START: Instant = Date.UTC(2027, 0, 10, 12);
 const LIFETIME_PRODUCT = "lifetime";
 
+/** `earlier facts`: newer ones no longer give the question, and only bring one nearer. */
+type CountedReason = AskReason | "earlier facts";
+
 export type Plan = "monthly" | "yearly" | "lifetime";
 
 /** Outcomes of a period's end; those of a lifetime purchase are its first year and its second. */
@@ -64,7 +67,7 @@ export interface Life {
   readonly isNotified: boolean;
   readonly plan: Plan;
   readonly outcome: Outcome;
-  readonly refreshes: Readonly<Partial<Record<AskReason, number>>>;
+  readonly refreshes: Readonly<Partial<Record<CountedReason, number>>>;
   readonly storeRequests: number;
   /** Requests for asking and storing. */
   readonly refreshing: Consumption;
@@ -318,7 +321,7 @@ const taken = (of: Meter): Consumption => {
 };
 
 interface Tally {
-  refreshes: Partial<Record<AskReason, number>>;
+  refreshes: Partial<Record<CountedReason, number>>;
   storeRequests: number;
   refreshing: Consumption;
   runs: number;
@@ -375,8 +378,8 @@ const live = async (
   const ask: RefreshRun["ask"] = async (application, due) => {
     const known = await store.run.table.findFacts(due.application, [], [due.purchase], clock.now);
     const purchase = known.purchases.get(referenceText(due.purchase))?.purchase;
-    const reason = purchase === undefined ? null : askReasonAt(purchase, due.dueAt);
-    if (reason === null) throw new Error("A refresh has no reason.");
+    if (purchase === undefined) throw new Error("A refresh has no purchase.");
+    const reason = askReasonAt(purchase, due.dueAt) ?? "earlier facts";
     tally.running = combined(tally.running, taken(metered));
     // Only the look-up of the reason.
     tally.running = combined(
