@@ -78,8 +78,7 @@ export const askingOf = (application: Application, stored: Known): Asking => {
     const source = iosStoreSourceOf(application, stored);
     if (typeof source === "string") return { outcome: "none", because: source };
   }
-  if (refreshAt !== null)
-    return { outcome: "due", at: refreshAt, because: askReasonAt(purchase, refreshAt) };
+  if (refreshAt !== null) return { outcome: "due", at: refreshAt, because: askReasonAt(purchase, refreshAt) };
   if (purchase.store === "android-store") return { outcome: "none", because: whyAndroidIsNotAsked(purchase) };
   if (purchase.lines.length === 0) return { outcome: "none", because: "mentioned" };
   const isOver = nextAsk(purchase, lastHeard(purchase), true) === null;

@@ -1,4 +1,5 @@
 import type { IosStoreConfiguration } from "../applications/application.ts";
+import { joinAll } from "../entitlements/join.ts";
 import { unsettledSince } from "../entitlements/next-ask.ts";
 import { referenceText, type Purchase, type PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
@@ -16,7 +17,7 @@ import type { Transaction } from "../stores/ios-store/transaction.ts";
 import type { Trust } from "../stores/ios-store/trust.ts";
 import type { VerifyAll } from "../stores/ios-store/verifier.ts";
 import type { IosStoreCustomers } from "./ios-store-request.ts";
-import { iosStoreOrigin, type VerifiedFacts } from "./verified-facts.ts";
+import { iosStoreOrigin, statedPurchases, type VerifiedFacts } from "./verified-facts.ts";
 
 export interface AppStoreQuestions extends IosStoreCustomers {
   readonly appStore: AppStoreServer;
@@ -54,34 +55,6 @@ const askHistory = async (
 
 const isSubscription = ({ lines }: Purchase): boolean =>
   lines.some(({ nature }) => nature === "auto_renewable");
-
-/**
- * Asks about a purchase: for a subscription, the statuses of all the person's subscriptions; otherwise the person's
- * history. Statuses carry each subscription's latest transaction alone: where the known facts are unsettled, the
- * history is asked for too, which carries the mark of an upgrade.
- */
-const askAbout = async (
-  questions: AppStoreQuestions,
-  app: AppStoreApp,
-  purchase: Purchase,
-  askedAt: Instant,
-): Promise<Asked> => {
-  const history = async (): Promise<Asked> =>
-    askHistory(questions, app, purchase.key, askedAt + ASKING_MILLISECONDS);
-  if (!isSubscription(purchase)) return history();
-  const statuses = await questions.appStore.subscriptionStatuses(app, purchase.key);
-  if (statuses.outcome !== "answered" || unsettledSince(purchase, askedAt) === null) return statuses;
-  const all = await history();
-  // What the statuses tell is not blocked by a history that does not come.
-  const earlier = all.outcome === "answered" ? all.content.signedTransactions : [];
-  return {
-    outcome: "answered",
-    content: {
-      ...statuses.content,
-      signedTransactions: [...statuses.content.signedTransactions, ...earlier],
-    },
-  };
-};
 
 /** The facts of one lineage alone, without identities: the person's other purchases may be an erased customer's. */
 export const ofLineage = (facts: VerifiedFacts, lineage: PurchaseReference): VerifiedFacts => {
@@ -173,7 +146,18 @@ const verifiedFactsOf = async (
   return alone === null || alone.purchases.length === 0 ? null : ofLineage(alone, lineage);
 };
 
-/** Asks about a purchase and verifies the answer; null: as in {@link verifiedFactsOf}. */
+/** Whether a purchase stays unsettled with these facts. */
+const isUnsettled = (purchase: Purchase, facts: VerifiedFacts, askedAt: Instant): boolean => {
+  const isOf = (one: Purchase): boolean => referenceText(one) === referenceText(purchase);
+  const joined = joinAll([purchase, ...[...statedPurchases(facts), ...facts.renewals].filter(isOf)]);
+  return joined.some((one) => unsettledSince(one, askedAt) !== null);
+};
+
+/**
+ * Asks about a purchase and verifies the answer; null: as in {@link verifiedFactsOf}. For a subscription, the statuses of
+ * all the person's subscriptions; otherwise the person's history. Statuses carry each subscription's latest transaction
+ * alone: what they leave unsettled is asked of the history too, which carries the mark of an upgrade.
+ */
 export const askAppStore = async (
   questions: AppStoreQuestions,
   configuration: IosStoreConfiguration,
@@ -181,8 +165,20 @@ export const askAppStore = async (
   purchase: Purchase,
   askedAt: Instant,
 ): Promise<AppStoreAnswer<VerifiedFacts | null>> => {
-  const answer = await askAbout(questions, app, purchase, askedAt);
+  const history = (): Promise<Asked> =>
+    askHistory(questions, app, purchase.key, askedAt + ASKING_MILLISECONDS);
+  const verified = (signed: SignedFacts): Promise<VerifiedFacts | null> =>
+    verifiedFactsOf(questions, configuration, app, purchase, signed, askedAt);
+  const answer = isSubscription(purchase)
+    ? await questions.appStore.subscriptionStatuses(app, purchase.key)
+    : await history();
   if (answer.outcome !== "answered") return answer;
-  const content = await verifiedFactsOf(questions, configuration, app, purchase, answer.content, askedAt);
-  return { outcome: "answered", content };
+  const facts = await verified(answer.content);
+  if (!isSubscription(purchase) || facts === null || !isUnsettled(purchase, facts, askedAt))
+    return { outcome: "answered", content: facts };
+  const all = await history();
+  // What the statuses tell is not blocked by a history that does not come.
+  if (all.outcome !== "answered") return { outcome: "answered", content: facts };
+  const signedTransactions = [...answer.content.signedTransactions, ...all.content.signedTransactions];
+  return { outcome: "answered", content: await verified({ ...answer.content, signedTransactions }) };
 };

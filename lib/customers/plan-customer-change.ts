@@ -245,8 +245,7 @@ const questionsOf = (origin: FactsOrigin | null, joined: Joined, moment: Instant
   const kept = keptRefresh(origin, joined, heard, moment);
   const unsettled = unsettledSince(purchase, heard);
   const wasAsked =
-    origin.askedAt !== null ||
-    (stored !== undefined && unsettledSince(stored.purchase, heard) === unsettled);
+    origin.askedAt !== null || (stored !== undefined && unsettledSince(stored.purchase, heard) === unsettled);
   const next = origin.canRefresh ? nextAsk(purchase, heard, wasAsked) : null;
   // A device may have kept facts for weeks: a question that they give waits from now on, behind those that are due already.
   const at = Math.min(next === null ? Infinity : Math.max(next.at, moment), kept, ...wanted);

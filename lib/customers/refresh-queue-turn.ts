@@ -108,9 +108,7 @@ const isUnanswered = (outcome: RefreshOutcome | null): boolean =>
 
 /** Whether a period of the purchase ended within this time. */
 const hasEndedWithin = (purchase: Purchase, milliseconds: number, moment: Instant): boolean =>
-  purchase.lines.some(
-    ({ endsAt }) => endsAt !== null && endsAt <= moment && moment < endsAt + milliseconds,
-  );
+  purchase.lines.some(({ endsAt }) => endsAt !== null && endsAt <= moment && moment < endsAt + milliseconds);
 
 /** A refresh of a batch, and its outcome; null: it was not tried, because its bundle or package cannot be asked about. */
 interface Tried {

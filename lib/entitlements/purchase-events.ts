@@ -66,14 +66,13 @@ const rolesIn = (copies: PurchaseEvent) => ({
 });
 
 /** Newest copies of an event that are kept, whatever they say: an id that is forgotten cannot take its refund back. */
-const NEWEST_KEPT = 3;
+const NEWEST_KEPT = 6;
 
 /** The copies of an event that are kept: those that decide it, and the newest, at most seven. */
 export const keptCopies = (copies: PurchaseEvent): readonly Line[] => {
   if (copies.length === 1) return copies;
-  const { newest, earliest, marked, revoked } = rolesIn(copies);
-  const last = copies.toSorted(byPurchase).slice(-NEWEST_KEPT);
-  return [...new Set([...last, newest, earliest, marked ?? newest, revoked ?? newest])];
+  const [earliest = copies[0], ...others] = copies.toSorted(byPurchase);
+  return [earliest, ...others.slice(-NEWEST_KEPT)];
 };
 
 /**

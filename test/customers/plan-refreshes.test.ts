@@ -250,7 +250,6 @@ describe("the refresh of a known purchase", () => {
     const over = aPurchase({
       lines: [aLine({ startsAt: heard - 31 * DAY, endsAt: heard, verifiedAt: heard - DAY })],
     });
-    expect(due()).toBe(NOW);
     expect(written([over], from(APPLE))).toMatchObject([{ refreshAt: NOW }]);
     const expired = stored(over, { refreshAt: heard, bundleIdentifier: BUNDLE });
     expect(written([over], from(APPLE), expired)).toMatchObject([{ refresh: { from: heard, to: null } }]);

@@ -1,4 +1,5 @@
 import {
+  heldAlike,
   HELD_PER_ENTITLEMENT,
   HOLDINGS_BYTES,
   holdingsOf,
@@ -27,7 +28,7 @@ const keysOf = (purchases: readonly Purchase[]) => purchases.map(({ key }) => ke
 const many = (count: number, make: (key: string, index: number) => Purchase) =>
   Array.from({ length: count }, (_, index) => make(String(1000 + index), index));
 
-test("what may grant is held, sorted by key, whatever order it comes in", () => {
+test("what may grant is held, sorted by key, in any order", () => {
   const purchases = [bought("2", {}), bought("1", {})];
   expect(keysOf(holdingsOf(purchases, CATALOG))).toEqual(["1", "2"]);
   expect(sameHoldings(holdingsOf(purchases, CATALOG), holdingsOf(purchases.toReversed(), CATALOG))).toBe(
@@ -41,6 +42,7 @@ test.each<[rule: string, purchase: Purchase]>([
   ["selects no product", bought("1", {}, { selectedProducts: [] })],
 ])("a purchase that %s is not held", (_, purchase) => {
   expect(holdingsOf([purchase], CATALOG)).toEqual([]);
+  expect(holdingsOf([purchase], CATALOG, () => true)).toEqual([]);
 });
 
 test("only lines of selected products are held", () => {
@@ -58,6 +60,16 @@ test.each([
   const purchase = bought("1", { productIdentifier: "other", nature });
   expect(holdingsOf([purchase], CATALOG)).toHaveLength(isHeld ? 1 : 0);
   expect(holdingsOf([purchase], CATALOG, (text) => text === referenceText(purchase))).toHaveLength(1);
+});
+
+test.each([
+  ["one of them lasts", "other", "non_consumable"],
+  ["one of them is mapped", "monthly", "consumable"],
+] as const)("a purchase of several products is held where %s", (_, productIdentifier, nature) => {
+  const coins = aLine({ productIdentifier: "coins", nature: "consumable", endsAt: null });
+  const lines = [coins, { ...coins, transactionIdentifier: "2", productIdentifier, nature }];
+  expect(holdingsOf([aPurchase({ lines })], CATALOG)).toHaveLength(1);
+  expect(holdingsOf([aPurchase({ lines: [coins] })], CATALOG)).toEqual([]);
 });
 
 test("of each entitlement the fifty that end last are held", () => {
@@ -107,6 +119,28 @@ describe("holdings of one customer", () => {
     expect(Buffer.byteLength(stored)).toBeLessThan(HOLDINGS_BYTES);
     expect(Buffer.byteLength(stored)).toBeGreaterThan(HOLDINGS_BYTES / 2);
   });
+  /** Bytes without an event: 48 for the purchase, 136 for a line, 96 for a renewal info, and all its texts. */
+  const whole = (event: number, renewsInto: string | null): Purchase => {
+    const texts = { productIdentifier: "é", basePlanIdentifier: "bbb", purchaseOptionIdentifier: "ooooo" };
+    const line = aLine({ ...texts, transactionIdentifier: "ttttttt", event: "e".repeat(event) });
+    return aPurchase({
+      key: "k".repeat(11),
+      lines: [line],
+      renewal: renewsInto === null ? null : aRenewal({ renewsInto }),
+    });
+  };
+  test.each([
+    ["with a renewal info", "r".repeat(13), 96 + 13],
+    ["without one", null, 0],
+  ])("fill its room to the byte: a purchase %s", (_, renewsInto, more) => {
+    const room = HOLDINGS_BYTES - 48 - 11 - 136 - 2 - 3 - 5 - 7 - more;
+    expect(holdingsOf([whole(room, renewsInto)], CATALOG)).toHaveLength(1);
+    expect(holdingsOf([whole(room + 1, renewsInto)], CATALOG)).toEqual([]);
+  });
+  test("leave out what is too large alone", () => {
+    const [small, huge] = [bought("2", {}), bought("1", { event: "e".repeat(HOLDINGS_BYTES) })];
+    expect(keysOf(holdingsOf([huge, small], CATALOG))).toEqual(["2"]);
+  });
   test("have what ends last of each entitlement first", () => {
     expect(keysOf(holdingsOf([...large, bought("9999", { endsAt: at(-300) })], CATALOG))).toContain("9999");
   });
@@ -123,4 +157,8 @@ test("holdings are the same where lines, replacement and renewal info are", () =
   ])
     expect(sameHoldings([one], [{ ...one, ...change }])).toBe(false);
   expect(sameHoldings([one], [])).toBe(false);
+  expect(sameHoldings([], [one])).toBe(false);
+  expect(sameHoldings([one, one], [one, { ...one, lines: [] }])).toBe(false);
+  expect([heldAlike(one, one), heldAlike(undefined, undefined)]).toEqual([true, true]);
+  expect([heldAlike(one, undefined), heldAlike(undefined, one)]).toEqual([false, false]);
 });

@@ -49,14 +49,20 @@ test.each<[rule: string, from: number, purchases: readonly Purchase[]]>([
       },
     ],
   ],
-  ["once the last of several purchases is", 22, [of(aPeriod("9", "monthly", -50, -20)), of(month)]],
   [
-    "two days after the end of an upgraded period whose upgrade is unknown",
-    22,
-    [of({ ...month, ...marked(0) })],
+    "at the end of a grace period, by what was signed then",
+    20.5,
+    [{ ...of(month), renewal: aRenewal({ ...over, graceEndsAt: at(20.5), signedAt: at(20.5) }) }],
   ],
   [
-    "two days after the store's end of a period that another one seems to have cut",
+    "not by what was signed in the grace period",
+    22,
+    [{ ...of(month), renewal: aRenewal({ ...over, graceEndsAt: at(21), signedAt: at(20.5) }) }],
+  ],
+  ["once the last of several purchases is", 22, [of(aPeriod("9", "monthly", -50, -20)), of(month)]],
+  ["two days after a marked period's end, without its upgrade", 22, [of({ ...month, ...marked(0) })]],
+  [
+    "two days after the own end of a silently cut period",
     362,
     [of(aPeriod("3", "yearly", -5, 360), aPeriod("4", "monthly", 0, 30))],
   ],
@@ -76,6 +82,7 @@ test.each<[rule: string, from: number, purchases: readonly Purchase[]]>([
 test.each<[rule: string, purchase: Purchase]>([
   ["that was refunded, days before its end", of({ ...month, ...refunded(-1) })],
   ["that was replaced in Google Play", google({}, { replacedBy: purchaseKey("9") })],
+  ["on hold, whose end Google does not name", google({ standing: "billing_retry", endsAt: null })],
   [
     "that the catalog does not map",
     of(aLine({ productIdentifier: "other", nature: "non_consumable", endsAt: null })),

@@ -170,11 +170,10 @@ describe("a one-time purchase of several copies", () => {
       false,
     ],
   ])("%s", (_, copies, decides, isRefunded) => {
-    for (const order of [copies, copies.toReversed()])
-      expect(decidedOf(order)).toMatchObject({
-        transactionIdentifier: decides,
-        revokedAt: isRefunded ? expect.any(Number) : null,
-      });
+    for (const order of [copies, copies.toReversed()]) {
+      const line = decidedOf(order);
+      expect([line.transactionIdentifier, line.revokedAt !== null]).toEqual([decides, isRefunded]);
+    }
   });
 
   test("that may be bought often is not bought anew after a refund", () => {
@@ -182,7 +181,7 @@ describe("a one-time purchase of several copies", () => {
     expect(decidedOf(passes)).toMatchObject({ transactionIdentifier: "1", revokedAt: 10 });
   });
 
-  test("stays bought anew, whose own refund was taken back, however late the first refund is signed", () => {
+  test("stays bought anew, however late the first refund is signed", () => {
     const anew = owned("2", 30, { revokedSince: 40, verifiedAt: 50 });
     for (const verifiedAt of [11, 90])
       expect(decidedOf([owned("1", 1, { revokedAt: 10, verifiedAt }), anew])).toMatchObject({

@@ -35,7 +35,7 @@ describe("renewal infos are joined", () => {
     expect(sameRenewal(a, b)).toBe(false);
   });
 
-  test("so that an app's info, which has no status, takes back no grace period", () => {
+  test("so that an app's info takes back no grace period", () => {
     const status = { isInGrace: true, periodEndsAt: END, signedAt: NOW };
     const told = aRenewal({ status, signedAt: NOW });
     const byApp = aRenewal({ signedAt: NOW + 1, isInBillingRetry: true });
@@ -52,6 +52,7 @@ describe("renewal infos are joined", () => {
     for (const joined of [laterRenewal(told, byApp), laterRenewal(byApp, told)])
       expect(joined).toEqual({ ...byApp, status });
     expect(sameRenewal(laterRenewal(told, byApp), byApp)).toBe(false);
+    expect(sameRenewal(byApp, laterRenewal(told, byApp))).toBe(false);
     const other = { ...told, status: { ...status, isInGrace: false } };
     expect(laterRenewal(told, other)).toEqual(laterRenewal(other, told));
   });
@@ -59,8 +60,13 @@ describe("renewal infos are joined", () => {
   test("and equal ones are the same", () => {
     const status = { isInGrace: true, periodEndsAt: END, signedAt: NOW };
     expect(sameRenewal(aRenewal({ status }), aRenewal({ status: { ...status } }))).toBe(true);
+    expect(sameRenewal(aRenewal({ status }), aRenewal({ status: { ...status, isInGrace: false } }))).toBe(
+      false,
+    );
+    expect(sameRenewal(aRenewal(), aRenewal())).toBe(true);
     expect(sameRenewal(null, null)).toBe(true);
     expect(sameRenewal(aRenewal(), null)).toBe(false);
+    expect(sameRenewal(null, aRenewal())).toBe(false);
   });
 });
 
@@ -85,7 +91,7 @@ test.each<[rule: string, renewal: Partial<Renewal>, end: number | null]>([
   expect(reportsFailure(info, END)).toBe(end !== null);
 });
 
-test("a renewal info that only says that it will renew leaves the renewal open", () => {
+test("a renewal info that only says so leaves the renewal open", () => {
   expect(isUndecided(aRenewal(), END)).toBe(true);
   for (const changes of [
     { willRenew: false },

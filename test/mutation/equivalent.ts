@@ -14,13 +14,9 @@ const REASONS = {
   typeGuard: "The value is always there; only the type checker needs the guard.",
   nullIsZero:
     "Null counts as 0 in the comparison, and a time is never below 0, so the result is that of the guard.",
-  noSuccessor: "A period without an end has no successor: `takesPlaceOf` is false for it in any case.",
   equalBefore: "Equal values were handled by a line before.",
   tie: "Only a tie is decided the other way, between values that are equal in all that is compared and shown.",
-  sortedLater: "Only the order differs, and the result is sorted later.",
   alwaysNamed: "Only lines of the App Store come here; each has a transaction id and an event.",
-  onceInLineage: "Within one lineage there is one copy of each transaction id, so the two lineages differ.",
-  nothing: "The value is used only where there is no pass, and then nothing is held for it.",
   message: "The text of an error that the module catches, or that nobody reads: it is never shown.",
   opensslFirst: "OpenSSL has parsed the certificate before, and refuses one of this form.",
   failsAlike: "Without the check, the same input fails a step later, with the same result.",
@@ -34,6 +30,11 @@ const REASONS = {
   noneBecomesDue:
     "Without a pending acknowledgement, no purchase of the request becomes due: the list is empty.",
   noBundle: "A stored Android purchase has no bundle, so the comparison after this one is false.",
+  sameMoment: "The answer at the moment itself is the one that others are compared with.",
+  sooner: "A close step after an end is never later than a day after it.",
+  sameReason: "Where the store was not asked, the first question about these facts has the same reason.",
+  sameStart: "Access begins at the signing, which is the start.",
+  known: "An end that is named and known was handled by the line before.",
   falsy: "The value is only tested, and both are false.",
 } as const;
 
@@ -86,27 +87,6 @@ export const EQUIVALENT: Readonly<Record<string, readonly EquivalentChange[]>> =
       ["mayTransfer: () => boolean = () => false,", "() => false", "() => undefined"],
     ]),
   ],
-  "lib/entitlements/access.ts": [
-    ...because(REASONS.fastPath, [
-      [
-        "return passes.length === 0 ? all : [...all.filter((one) => asPass(one) === null), ...passesInTurn(passes)];",
-        "passes.length === 0",
-        "false",
-      ],
-      [
-        "return { ...pass, product: byStart.size === 1 ? product : { ...product, grants }, begins, ends };",
-        "byStart.size === 1",
-        "false",
-      ],
-    ]),
-    ...because(REASONS.typeGuard, [
-      [
-        "asPass(access) !== null && !isRevoked(access.line) && access.ends !== null && access.ends > now",
-        "access.ends !== null",
-        "true",
-      ],
-    ]),
-  ],
   "lib/entitlements/catalog.ts": [
     ...because(REASONS.fastPath, [
       [
@@ -116,124 +96,37 @@ export const EQUIVALENT: Readonly<Record<string, readonly EquivalentChange[]>> =
       ],
     ]),
   ],
-  "lib/entitlements/events.ts": [
-    ...because(REASONS.fastPath, [
-      ["if (copies.length === 1) return first;", "copies.length === 1", "false"],
-      ["if (!isSome(copies) || copies.length === 1) return copies;", "copies.length === 1", "false"],
-      [
-        'if (first?.nature !== "auto_renewable" || others.every(({ endsAt }) => endsAt === first.endsAt))',
-        "({ endsAt }) => endsAt === first.endsAt",
-        "() => undefined",
-      ],
-      [
-        'if (first?.nature !== "auto_renewable" || others.every(({ endsAt }) => endsAt === first.endsAt))',
-        "endsAt === first.endsAt",
-        "false",
-      ],
-      [
-        "if (first !== undefined && lines.length === 1) return [{ copies: lines, line: first }];",
-        "first !== undefined && lines.length === 1",
-        "false",
-      ],
-      [
-        "if (first !== undefined && lines.length === 1) return [{ copies: lines, line: first }];",
-        "first !== undefined",
-        "first === undefined",
-      ],
-    ]),
-    ...because(REASONS.typeGuard, [
-      [
-        "if (first !== undefined && lines.length === 1) return [{ copies: lines, line: first }];",
-        "first !== undefined",
-        "true",
-      ],
-    ]),
-    ...because(REASONS.equalBefore, [
-      [
-        "if (a.verifiedAt !== b.verifiedAt) return a.verifiedAt > b.verifiedAt ? a : b;",
-        "a.verifiedAt > b.verifiedAt",
-        "a.verifiedAt >= b.verifiedAt",
-      ],
-      [
-        "const isWithin = aStart < bStart ? bEnd <= aEnd : aEnd <= bEnd;",
-        "aStart < bStart",
-        "aStart <= bStart",
-      ],
-      ["const isWithin = aStart < bStart ? bEnd <= aEnd : aEnd <= bEnd;", "bEnd <= aEnd", "bEnd < aEnd"],
-      ["const isWithin = aStart < bStart ? bEnd <= aEnd : aEnd <= bEnd;", "aEnd <= bEnd", "aEnd < bEnd"],
-    ]),
+  "lib/entitlements/entitlements.ts": [
     ...because(REASONS.tie, [
       [
-        "return lineText(a) >= lineText(b) ? a : b;",
-        "lineText(a) >= lineText(b)",
-        "lineText(a) > lineText(b)",
+        "if (shown === undefined || spanOrder(span, shown) < 0) best.set(identifier, span);",
+        "spanOrder(span, shown) < 0",
+        "spanOrder(span, shown) <= 0",
       ],
     ]),
-    ...because(REASONS.alwaysNamed, [
-      ['const id = line.transactionIdentifier ?? "";', '""', '"Stryker was here!"'],
-      ['compare(b.transactionIdentifier ?? "", a.transactionIdentifier ?? "");', '""', '"Stryker was here!"'],
-    ]),
-  ],
-  "lib/entitlements/grants.ts": [
-    ...because(REASONS.nullIsZero, [
-      [
-        "event !== null && startsAt !== null && startsAt > (endsAt ?? Infinity) ? null : startsAt;",
-        "startsAt !== null",
-        "true",
-      ],
-    ]),
-    ...because(REASONS.tie, [
-      [
-        "if (shown === undefined || grantOrder(grant, shown) < 0) best.set(identifier, grant);",
-        "grantOrder(grant, shown) < 0",
-        "grantOrder(grant, shown) <= 0",
-      ],
+    ...because(REASONS.sameMoment, [
+      [".filter((at) => at > moment && at < Infinity)", "at > moment", "at >= moment"],
     ]),
   ],
   "lib/entitlements/holdings.ts": [
-    ...because(REASONS.fastPath, [
-      [
-        "if (lines.length <= 1 || !lines.every(({ nature }) => ONCE.has(nature))) return purchase;",
-        "lines.length <= 1",
-        "false",
-      ],
-      [
-        "if (lines.length <= 1 || !lines.every(({ nature }) => ONCE.has(nature))) return purchase;",
-        "lines.length <= 1",
-        "lines.length < 1",
-      ],
-      [
-        "lines.length <= 1 ? lines : [...lines].sort((a, b) => PRECEDENCE[a.nature] - PRECEDENCE[b.nature]);",
-        "lines.length <= 1",
-        "false",
-      ],
-      [
-        "lines.length <= 1 ? lines : [...lines].sort((a, b) => PRECEDENCE[a.nature] - PRECEDENCE[b.nature]);",
-        "lines.length <= 1",
-        "lines.length < 1",
-      ],
-      [
-        "if (shares.length <= NEWEST_HELD_PER_PRODUCT.revoked) return shares;",
-        "shares.length <= NEWEST_HELD_PER_PRODUCT.revoked",
-        "false",
-      ],
-      [
-        "if (shares.length <= NEWEST_HELD_PER_PRODUCT.revoked) return shares;",
-        "shares.length <= NEWEST_HELD_PER_PRODUCT.revoked",
-        "shares.length < NEWEST_HELD_PER_PRODUCT.revoked",
-      ],
+    ...because(REASONS.falsy, [
+      ["isHeld: (reference: string) => boolean = () => false,", "() => false", "() => undefined"],
     ]),
-    ...because(REASONS.nothing, [["let running: Share[] = [];", "[]", '["Stryker was here"]']]),
   ],
   "lib/entitlements/join.ts": [
-    ...because(REASONS.typeGuard, [["if (startsAt !== null)", "startsAt !== null", "true"]]),
-    ...because(REASONS.fastPath, [
-      ["if (copies.length <= COPIES_KEPT) return copies;", "copies.length <= COPIES_KEPT", "false"],
+    ...because(REASONS.typeGuard, [
       [
-        "if (copies.length <= COPIES_KEPT) return copies;",
-        "copies.length <= COPIES_KEPT",
-        "copies.length < COPIES_KEPT",
+        ".flatMap(([, [first, ...others]]) => (first === undefined ? [] : [joinFacts(first, ...others)]));",
+        "[]",
+        '["Stryker was here"]',
       ],
+      [
+        ".flatMap(([, [first, ...others]]) => (first === undefined ? [] : [joinFacts(first, ...others)]));",
+        "first === undefined",
+        "false",
+      ],
+    ]),
+    ...because(REASONS.fastPath, [
       [
         "if (first !== undefined && lines.every((line) => sameLine(line, first))) return [first];",
         "first !== undefined && lines.every((line) => sameLine(line, first))",
@@ -245,35 +138,6 @@ export const EQUIVALENT: Readonly<Record<string, readonly EquivalentChange[]>> =
         "() => undefined",
       ],
     ]),
-    ...because(REASONS.oneFact, [
-      [
-        "if (others.length === 0 && first.lines.length <= 1 && (first.selectedProducts?.length ?? 0) <= 1)",
-        "others.length === 0 && first.lines.length <= 1 && (first.selectedProducts?.length ?? 0) <= 1",
-        "false",
-      ],
-      [
-        "if (others.length === 0 && first.lines.length <= 1 && (first.selectedProducts?.length ?? 0) <= 1)",
-        "first.lines.length <= 1",
-        "first.lines.length < 1",
-      ],
-      [
-        "if (others.length === 0 && first.lines.length <= 1 && (first.selectedProducts?.length ?? 0) <= 1)",
-        "(first.selectedProducts?.length ?? 0) <= 1",
-        "(first.selectedProducts?.length ?? 0) < 1",
-      ],
-    ]),
-    ...because(REASONS.typeGuard, [
-      [
-        ".flatMap(([, [first, ...others]]) => (first === undefined ? [] : [joinFacts(first, ...others)]));",
-        "first === undefined",
-        "false",
-      ],
-      [
-        ".flatMap(([, [first, ...others]]) => (first === undefined ? [] : [joinFacts(first, ...others)]));",
-        "[]",
-        '["Stryker was here"]',
-      ],
-    ]),
     ...because(REASONS.equalBefore, [
       ["if (order !== 0) return order > 0 ? a : b;", "order > 0", "order >= 0"],
     ]),
@@ -283,128 +147,140 @@ export const EQUIVALENT: Readonly<Record<string, readonly EquivalentChange[]>> =
         "linesText(a.lines) > linesText(b.lines)",
         "linesText(a.lines) >= linesText(b.lines)",
       ],
-      ["const { refundedBy, mostRefunded } = order > 0 ? b : a;", "order > 0", "order >= 0"],
       ["return order <= 0 ? a : b;", "order <= 0", "order < 0"],
     ]),
-    ...because(REASONS.sortedLater, [
+    ...because(REASONS.oneFact, [
       [
-        "const [first, ...others] = newest.filter(({ revokedSince }) => (revokedSince !== null) === refunded);",
-        "(revokedSince !== null) === refunded",
-        "revokedSince !== null !== refunded",
-      ],
-      [
-        "const [first, ...others] = newest.filter(({ revokedSince }) => (revokedSince !== null) === refunded);",
-        "revokedSince !== null",
-        "revokedSince === null",
-      ],
-    ]),
-  ],
-  "lib/entitlements/lineages.ts": [
-    ...because(REASONS.fastPath, [
-      [
-        "[line.transactionIdentifier, ...(isWebOrder(line) ? [eventName(line)] : [])].some((name) => {",
-        "[]",
-        '["Stryker was here"]',
-      ],
-      ["return known !== undefined && known !== key;", "known !== undefined && known !== key", "true"],
-      [
-        "return known !== undefined && known !== key;",
-        "known !== undefined && known !== key",
-        "known !== undefined || known !== key",
-      ],
-      ["return known !== undefined && known !== key;", "known !== undefined", "true"],
-      ["return known !== undefined && known !== key;", "known !== undefined", "known === undefined"],
-      ["return known !== undefined && known !== key;", "known !== key", "true"],
-      [
-        "if (lineages.length < 2 || !mayShareEvents(lineages))",
-        "lineages.length < 2 || !mayShareEvents(lineages)",
+        "if (others.length === 0 && first.lines.length <= 1 && (first.selectedProducts?.length ?? 0) <= 1)",
+        "others.length === 0 && first.lines.length <= 1 && (first.selectedProducts?.length ?? 0) <= 1",
         "false",
       ],
       [
-        "if (lineages.length < 2 || !mayShareEvents(lineages))",
-        "lineages.length < 2 || !mayShareEvents(lineages)",
-        "lineages.length < 2 && !mayShareEvents(lineages)",
+        "if (others.length === 0 && first.lines.length <= 1 && (first.selectedProducts?.length ?? 0) <= 1)",
+        "(first.selectedProducts?.length ?? 0) <= 1",
+        "(first.selectedProducts?.length ?? 0) < 1",
       ],
-      ["if (lineages.length < 2 || !mayShareEvents(lineages))", "lineages.length < 2", "false"],
-    ]),
-    ...because(REASONS.alwaysNamed, [
       [
-        'nature === "auto_renewable" && event?.startsWith("until ") === false;',
-        "event?.startsWith",
-        "event.startsWith",
+        "if (others.length === 0 && first.lines.length <= 1 && (first.selectedProducts?.length ?? 0) <= 1)",
+        "first.lines.length <= 1",
+        "first.lines.length < 1",
       ],
-      ['const known = seen.get(name ?? "");', '""', '"Stryker was here!"'],
-      ['seen.set(name ?? "", known ?? key);', '""', '"Stryker was here!"'],
-      ['const id = line.transactionIdentifier ?? "";', '""', '"Stryker was here!"'],
     ]),
-    ...because(REASONS.onceInLineage, [
+  ],
+  "lib/entitlements/next-ask.ts": [
+    ...because(REASONS.tie, [["at <= limit ? [{ at, because }] : [];", "at <= limit", "at < limit"]]),
+    ...because(REASONS.nullIsZero, [
       [
-        "(line.verifiedAt === known.line.verifiedAt && key < known.home);",
-        "key < known.home",
-        "key <= known.home",
+        "return unseen !== null && unseen > after ? Math.min(last.endsAt, unseen) : null;",
+        "unseen !== null",
+        "true",
       ],
+      ["...(unseen === null || unseen <= after", "unseen === null", "false"],
     ]),
-    ...because(REASONS.typeGuard, [
-      ["const known = copies.flatMap((copy) => byLine.get(copy) ?? []);", "[]", '["Stryker was here"]'],
-      ["if (last === undefined) continue;", "last === undefined", "false"],
+    ...because(REASONS.sooner, [
       [
-        "counting.get(last.home)?.push({ line, isMoved });",
-        "counting.get(last.home)?.push",
-        "counting.get(last.home).push",
+        'const daily = line.standing !== "entitled" && endsAt > after ? after + DAY : Infinity;',
+        "endsAt > after",
+        "endsAt >= after",
       ],
     ]),
+    ...because(REASONS.sameReason, [["const exact = nextAsk(purchase, at - 1, true);", "true", "false"]]),
   ],
   "lib/entitlements/purchase.ts": [...because(REASONS.fastPath, [["a === b ||", "a === b", "false"]])],
-  "lib/entitlements/renewal.ts": [
-    ...because(REASONS.tie, [["return order > 0 ? a : b;", "order > 0", "order >= 0"]]),
-  ],
-  "lib/entitlements/standing-lines.ts": [
-    ...because(REASONS.fastPath, [
-      ["periods.length <= 1", "periods.length <= 1", "false"],
-      ["periods.length <= 1", "periods.length <= 1", "periods.length < 1"],
+  "lib/entitlements/purchase-events.ts": [
+    ...because(REASONS.alwaysNamed, [
+      ['const id = line.transactionIdentifier ?? "";', '""', '"Stryker was here!"'],
+      ['compare(a.transactionIdentifier ?? "", b.transactionIdentifier ?? "");', '""', '"Stryker was here!"'],
     ]),
     ...because(REASONS.typeGuard, [
+      ["first === undefined ? [] : [[first, ...others] as const],", "[]", '["Stryker was here"]'],
+      ["first === undefined ? [] : [[first, ...others] as const],", "first === undefined", "false"],
       [
-        "if (replacedAt === null || !isBeforeReplacement(purchase, line)) return line;",
-        "replacedAt === null",
-        "false",
+        "return revoked !== undefined && (isRefunded ? !isBoughtAnew : isRevoked(newest)) ? revoked : newest;",
+        "revoked !== undefined",
+        "true",
+      ],
+    ]),
+    ...because(REASONS.equalBefore, [
+      [
+        "if (a.verifiedAt !== b.verifiedAt) return a.verifiedAt > b.verifiedAt ? a : b;",
+        "a.verifiedAt > b.verifiedAt",
+        "a.verifiedAt >= b.verifiedAt",
+      ],
+    ]),
+    ...because(REASONS.tie, [
+      [
+        "return lineText(a) >= lineText(b) ? a : b;",
+        "lineText(a) >= lineText(b)",
+        "lineText(a) > lineText(b)",
       ],
       [
-        "const isWhole = asDated !== undefined && line.endsAt === asDated.endsAt;",
-        "asDated !== undefined",
+        ": copies.reduce((a, b) => (byPurchase(a, b) > 0 ? a : b)),",
+        "byPurchase(a, b) > 0",
+        "byPurchase(a, b) >= 0",
+      ],
+      [
+        "earliest: copies.reduce((a, b) => (byPurchase(a, b) <= 0 ? a : b)),",
+        "byPurchase(a, b) <= 0",
+        "byPurchase(a, b) < 0",
+      ],
+    ]),
+    ...because(REASONS.fastPath, [
+      ["if (copies.length === 1) return copies;", "copies.length === 1", "false"],
+    ]),
+  ],
+  "lib/entitlements/renewal.ts": [
+    ...because(REASONS.tie, [
+      [
+        "(compare(a.signedAt, b.signedAt) || compare(textOf(a), textOf(b))) > 0 ? a : b;",
+        "(compare(a.signedAt, b.signedAt) || compare(textOf(a), textOf(b))) > 0",
+        "(compare(a.signedAt, b.signedAt) || compare(textOf(a), textOf(b))) >= 0",
+      ],
+    ]),
+  ],
+  "lib/entitlements/subscription-periods.ts": [
+    ...because(REASONS.nullIsZero, [
+      [
+        "!isMarked(period) && renewal.periodEndsAt !== null && isSameEnd(period.endsAt, renewal.periodEndsAt),",
+        "renewal.periodEndsAt !== null",
         "true",
       ],
       [
-        "counting.get(ofPerson(holding))?.get(purchase.key) ??",
-        "counting.get(ofPerson(holding))?.get",
-        "counting.get(ofPerson(holding)).get",
-      ],
-      [
-        "return standingLines(moment, purchase, persons.get(ofPerson(holding)) ?? [], events);",
-        "[]",
-        '["Stryker was here"]',
+        "const movedAt = replacedAt !== null && startsAt < replacedAt ? replacedAt : Infinity;",
+        "replacedAt !== null",
+        "true",
       ],
     ]),
-    ...because(REASONS.noSuccessor, [
+    ...because(REASONS.sameStart, [
+      ["line.verifiedAt < startsAt &&", "line.verifiedAt < startsAt", "line.verifiedAt <= startsAt"],
+    ]),
+    ...because(REASONS.typeGuard, [
       [
-        'if (line.nature !== "auto_renewable" || line.endsAt === null) return line;',
-        "line.endsAt === null",
+        "if (renewal === null || named === null || reportsFailure(renewal, named)) return null;",
+        "renewal === null || named === null",
+        "renewal === null && named === null",
+      ],
+      [
+        "if (renewal === null || named === null || reportsFailure(renewal, named)) return null;",
+        "renewal === null",
+        "false",
+      ],
+      [
+        "if (renewal === null || named === null || reportsFailure(renewal, named)) return null;",
+        "named === null",
         "false",
       ],
     ]),
-    ...because(REASONS.nullIsZero, [
-      ["startsAt !== null &&", "startsAt !== null", "true"],
+    ...because(REASONS.known, [
       [
-        "(replacedAt === null || replacedAt < verifiedAt - CHARGED_AHEAD_MILLISECONDS) &&",
-        "replacedAt === null",
-        "false",
+        "({ line, endsAt, cutAt }) => line.revokedAt !== null || cutAt < endsAt || endsAt < named,",
+        "endsAt < named",
+        "endsAt <= named",
       ],
     ]),
   ],
-  "lib/entitlements/status.ts": [
-    ...because(REASONS.nullIsZero, [
-      ["return willRenew === true && endsAt !== null && lastWord < endsAt;", "endsAt !== null", "true"],
-    ]),
+  "lib/entitlements/timeline.ts": [
+    ...because(REASONS.typeGuard, [["if (duration === null) continue;", "duration === null", "false"]]),
   ],
   "lib/stores/ios-store/certificates.ts": [
     ...because(REASONS.message, [
