@@ -137,12 +137,9 @@ const verifiedFactsOf = async (
   };
   const isOf = ({ originalTransactionIdentifier }: { originalTransactionIdentifier: string }): boolean =>
     originalTransactionIdentifier === lineage.key;
-  const own = transactions.filter(isOf);
-  const isWhole = signed.length === distinctJws(signedTransactions).length;
-  if (!isWhole && own.length === 0) return null;
   const all = factsOf(transactions, renewalInfos);
   if (all !== null) return all;
-  const alone = factsOf(own, renewalInfos.filter(isOf));
+  const alone = factsOf(transactions.filter(isOf), renewalInfos.filter(isOf));
   return alone === null || alone.purchases.length === 0 ? null : ofLineage(alone, lineage);
 };
 

@@ -54,11 +54,11 @@ const lasts = ({ lines }: Purchase): boolean =>
 
 interface Ranked {
   readonly purchase: Purchase;
-  /** Place among the purchases of its entitlements, the best one; 0: it ends last. */
-  readonly rank: number;
+  /** Place among the purchases of its entitlements, the best one; 0: it ends last. Null: it never gives access. */
+  readonly rank: number | null;
 }
 
-/** Ranks purchases by their ends within each entitlement and environment; unmapped ones come last. */
+/** Ranks purchases by their ends within each entitlement and environment; those without access come last. */
 const ranked = (purchases: readonly Purchase[], catalog: Catalog): readonly Ranked[] => {
   const groups = new Map<string, { readonly purchase: Purchase; readonly end: Instant }[]>();
   for (const purchase of purchases)
@@ -74,8 +74,12 @@ const ranked = (purchases: readonly Purchase[], catalog: Catalog): readonly Rank
       )
       .forEach(({ purchase }, rank) => ranks.set(purchase, Math.min(ranks.get(purchase) ?? Infinity, rank)));
   return purchases
-    .map((purchase) => ({ purchase, rank: ranks.get(purchase) ?? HELD_PER_ENTITLEMENT }))
-    .sort((a, b) => a.rank - b.rank || compare(referenceText(a.purchase), referenceText(b.purchase)));
+    .map((purchase) => ({ purchase, rank: ranks.get(purchase) ?? null }))
+    .sort(
+      (a, b) =>
+        compare(a.rank ?? Infinity, b.rank ?? Infinity) ||
+        compare(referenceText(a.purchase), referenceText(b.purchase)),
+    );
 };
 
 /**
@@ -100,7 +104,7 @@ export const holdingsOf = (
       const isMapped = purchase.lines.some((line) => catalog.productOf(purchase.store, line) !== undefined);
       if (!isMapped && !lasts(purchase) && !isHeld(referenceText(purchase))) return false;
       const bytes = bytesOf(purchase);
-      if ((isMapped && rank >= HELD_PER_ENTITLEMENT) || bytes > room) return false;
+      if ((rank !== null && rank >= HELD_PER_ENTITLEMENT) || bytes > room) return false;
       room -= bytes;
       return true;
     })

@@ -27,9 +27,9 @@ const isLongPast = (end: Instant, now: Instant): boolean => end + UNSURE_MILLISE
  * not end the subscription: it may be renewed at the end of the refunded period.
  */
 const isPeriodOver = ({ line, endsAt, cutAt, isCutInferred, renewal }: Period, now: Instant): boolean => {
-  if (cutAt < endsAt && !isCutInferred && cutAt < now) return true;
+  if (cutAt <= now && !isCutInferred) return true;
   if (line.revokedAt !== null && now < endsAt - CHARGED_AHEAD_MILLISECONDS) return true;
-  const isOver = renewal !== null && endsAt <= now && isSaidOver(renewal, endsAt);
+  const isOver = renewal !== null && isSaidOver(renewal, endsAt);
   return isOver || isLongPast(endsAt, now);
 };
 
@@ -45,7 +45,7 @@ const isUpgradeKnown = (periods: readonly Period[], now: Instant): boolean => {
 
 const isPurchaseOver = (purchase: Purchase, now: Instant): boolean => {
   if (purchase.store === "android-store")
-    return grantingLines(purchase).every((line) => line.nature !== "auto_renewable" || isLineOver(line, now));
+    return grantingLines(purchase).every((line) => isLineOver(line, now));
   const periods = periodsOf(purchase);
   return (
     isUpgradeKnown(periods, now) &&

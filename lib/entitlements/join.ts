@@ -80,17 +80,14 @@ const laterAnswer = (a: Purchase, b: Purchase): Purchase => {
 };
 
 /** The answer's lines, each refunded since the first answer that showed it. */
-const withFirstRefunds = ({ lines }: Purchase, all: readonly Purchase[]): readonly Line[] => {
-  const refunded = all.flatMap((answer) => answer.lines).filter(({ revokedSince }) => revokedSince !== null);
-  if (refunded.length === 0) return lines;
-  return lines.map((line) => {
-    const ofProduct = refunded.filter(
-      ({ productIdentifier }) => productIdentifier === line.productIdentifier,
-    );
+const withFirstRefunds = ({ lines }: Purchase, all: readonly Purchase[]): readonly Line[] =>
+  lines.map((line) => {
+    const ofProduct = all
+      .flatMap((answer) => answer.lines)
+      .filter(({ productIdentifier }) => productIdentifier === line.productIdentifier);
     const since = Math.min(...ofProduct.map(({ revokedSince }) => revokedSince ?? Infinity));
     return since === Infinity ? line : { ...line, revokedSince: since };
   });
-};
 
 const union = (a: readonly string[] | null, b: readonly string[] | null): readonly string[] | null =>
   a === null || b === null ? null : [...new Set([...a, ...b])].sort();

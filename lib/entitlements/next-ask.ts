@@ -39,6 +39,10 @@ export const ASKED_AFTER_END = BILLING_RETRY_MILLISECONDS;
 /** Time for which an iOS pass is asked about after its purchase, whatever its access duration. */
 const PASS_ASKED = 400 * DAY;
 
+/** Last time at which the store reported on a purchase. */
+export const lastHeard = ({ verifiedAt, renewal }: Purchase): Instant =>
+  Math.max(verifiedAt, renewal?.signedAt ?? 0);
+
 const afterSteps = (from: Instant, steps: readonly number[], then: number, after: Instant): Instant => {
   const step = steps.find((delay) => from + delay > after);
   if (step !== undefined) return from + step;
@@ -68,9 +72,13 @@ const ofEnd = ({ endsAt, from, renewal }: Period, after: Instant): readonly Next
   ];
 };
 
-/** Times to look for a refund, or for one that was taken back, while the period would give access. */
-const ofRefund = ({ line, from, endsAt }: Period, after: Instant): readonly NextAsk[] =>
-  upTo(endsAt - BEFORE_END, rarely(line.revokedAt ?? from, after), "refund");
+/**
+ * Times to look for a refund, or for one that was taken back, while the period would give access.
+ *
+ * @param boughtAt start of the period that was bought: of one that is renewed, the first
+ */
+const ofRefund = ({ line, endsAt }: Period, boughtAt: Instant, after: Instant): readonly NextAsk[] =>
+  upTo(endsAt - BEFORE_END, rarely(line.revokedAt ?? boughtAt, after), "refund");
 
 /**
  * What is unsettled of an App Store subscription, as the moment from which sparse questions count; null: nothing. An
@@ -95,16 +103,19 @@ const ofSubscription = (purchase: Purchase, after: Instant, wasAsked: boolean): 
   const last = periods.at(-1);
   const unsettled = unsettledSince(purchase, after, periods);
   const unseen = unseenEnd(purchase, periods);
+  const bought = periods.findLast((_, index) => periods[index - 1]?.isRenewed !== true) ?? last;
+  const isUnheard = last !== undefined && lastHeard(purchase) < last.endsAt && last.endsAt <= after;
   return [
+    ...(isUnheard && !wasAsked ? upTo(last.endsAt + ASKED_AFTER_END, after + AT_ONCE, "renewal") : []),
     ...(unsettled === null
       ? []
       : [{ at: wasAsked ? rarely(unsettled, after) : after + AT_ONCE, because: "unsettled" } as const]),
-    ...(unseen === null || unseen <= after
-      ? []
-      : [{ at: closely(unseen, after), because: "renewal" } as const]),
+    ...(unseen === null ? [] : upTo(unseen + ASKED_AFTER_END, closely(unseen, after), "renewal")),
     ...(last === undefined ? [] : ofEnd(last, after)),
     ...periods.flatMap((period) =>
-      period === last || period.line.revokedAt !== null ? ofRefund(period, after) : [],
+      period === last || period.line.revokedAt !== null
+        ? ofRefund(period, (bought ?? period).from, after)
+        : [],
     ),
   ];
 };
@@ -153,10 +164,6 @@ export const nextAsk = (purchase: Purchase, after: Instant, wasAsked: boolean): 
     null,
   );
 };
-
-/** Last time at which the store reported on a purchase. */
-export const lastHeard = ({ verifiedAt, renewal }: Purchase): Instant =>
-  Math.max(verifiedAt, renewal?.signedAt ?? 0);
 
 /** Last end of a purchase, also one that only its renewal info names; 0: it has none. */
 export const lastEnd = (purchase: Purchase): Instant =>

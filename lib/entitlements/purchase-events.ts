@@ -65,12 +65,14 @@ const rolesIn = (copies: PurchaseEvent) => ({
   revoked: lastSigned(copies.filter(wasRevoked)),
 });
 
-/** Newest copies of an event that are kept, whatever they say: an id that is forgotten cannot take its refund back. */
+/** Newest copies of an event that are kept beside the earliest. */
 const NEWEST_KEPT = 6;
 
-/** The copies of an event that are kept: those that decide it, and the newest, at most seven. */
+/**
+ * The copies of an event that are kept, by purchase date, which no later copy of an id changes: so what was dropped once
+ * never returns, in whatever order the copies came.
+ */
 export const keptCopies = (copies: PurchaseEvent): readonly Line[] => {
-  if (copies.length === 1) return copies;
   const [earliest = copies[0], ...others] = copies.toSorted(byPurchase);
   return [earliest, ...others.slice(-NEWEST_KEPT)];
 };

@@ -45,6 +45,13 @@ const dated = (line: Line): Dated => {
   return { line, startsAt: Math.min(line.startsAt ?? 0, endsAt), endsAt };
 };
 
+/** A period of which only its end is known, within another one: the other one ended it, so it began before. */
+const placedBefore = (period: Dated, all: readonly Dated[]): Dated => {
+  const { startsAt, endsAt } = period;
+  const other = all.find((one) => startsAt === endsAt && one.startsAt < endsAt && endsAt < one.endsAt);
+  return other === undefined ? period : { ...period, startsAt: other.startsAt };
+};
+
 const isMarked = ({ line }: Dated): boolean => line.standing === "expired";
 
 /**
@@ -72,9 +79,7 @@ const isOvertakenBy = (
     renewal?.periodEndsAt != null &&
     isSameEnd(renewal.periodEndsAt, upgrade.endsAt) &&
     renewal.signedAt >= charged;
-  const isWithinLast = all.some(
-    (before) => before.endsAt === startsAt && before.startsAt < upgrade.startsAt && before.line !== line,
-  );
+  const isWithinLast = all.some((before) => before.endsAt === startsAt && before.startsAt < upgrade.startsAt);
   return isMarked(period) || isNamed || isWithinLast;
 };
 
@@ -95,8 +100,7 @@ const periodsThatRan = (all: readonly Dated[], renewal: Renewal | null): readonl
  */
 const statedPeriod = (renewal: Renewal, periods: readonly Dated[]): Dated | undefined => {
   const named = periods.findLast(
-    (period) =>
-      !isMarked(period) && renewal.periodEndsAt !== null && isSameEnd(period.endsAt, renewal.periodEndsAt),
+    (period) => renewal.periodEndsAt !== null && isSameEnd(period.endsAt, renewal.periodEndsAt),
   );
   if (named !== undefined) return named;
   const begun = periods.filter(({ startsAt }) => startsAt <= renewal.signedAt);
@@ -138,7 +142,9 @@ const accessStart = (
   return isRenewalAhead && !isKnownBefore ? line.verifiedAt : startsAt;
 };
 
-const byStart = (a: Dated, b: Dated): number => compare(a.startsAt, b.startsAt) || lineOrder(a.line, b.line);
+const byStart = (a: Dated, b: Dated): number =>
+  compare(a.startsAt, b.startsAt) ||
+  lineOrder({ ...a.line, startsAt: a.startsAt }, { ...b.line, startsAt: b.startsAt });
 
 /**
  * Periods of an App Store subscription, oldest first, never two at a time: each ends at its own end, or where the next
@@ -148,9 +154,8 @@ const byStart = (a: Dated, b: Dated): number => compare(a.startsAt, b.startsAt) 
  */
 export const periodsOf = (purchase: Purchase): readonly Period[] => {
   const { renewal, replacedAt } = purchase;
-  const all = eventsOf(purchase.lines.filter(isPeriod))
-    .map((event) => dated(decided(event)))
-    .sort(byStart);
+  const told = eventsOf(purchase.lines.filter(isPeriod)).map((event) => dated(decided(event)));
+  const all = told.map((period) => placedBefore(period, told)).sort(byStart);
   const ran = periodsThatRan(all, renewal);
   const stated = renewal === null ? undefined : statedPeriod(renewal, ran);
   return ran.map((period, index): Period => {

@@ -103,7 +103,7 @@ describe("of a lineage are kept", () => {
       ["2", "3", "4"],
     ],
     [
-      "of an event those that decide it and the newest",
+      "of an event the earliest and the six newest",
       Array.from({ length: 20 }, (_, index) =>
         period(String(100 + index), index, 1000, {
           event: "w",
@@ -112,7 +112,7 @@ describe("of a lineage are kept", () => {
           ...(index % 7 === 3 && { standing: "expired" }),
         }),
       ),
-      ["100", "117", "118", "119"],
+      ["100", "114", "115", "116", "117", "118", "119"],
     ],
   ])("%s", (_, facts, ids) => {
     expect(idsOf(joined(facts))).toEqual(ids);

@@ -81,6 +81,17 @@ describe("the App Store is asked", () => {
       "refund 7",
     ]);
   });
+  test("for refunds since the purchase, not since each renewal", () => {
+    const renewed = aPeriod("3", "monthly", 20, 50);
+    expect(asksOf(of(month, renewed), at(20), 2)).toEqual([
+      `renewal ${days(50, -HOUR)[0]}`,
+      `renewal ${days(50, 5 * SECOND)[0]}`,
+    ]);
+    expect(asksOf(of(month, { ...renewed, endsAt: at(385) }), at(20), 2)).toEqual([
+      "refund 111",
+      "refund 202",
+    ]);
+  });
   test("likewise after a refund, which may be taken back", () => {
     const year = { ...aPeriod("2", "yearly", -10, 355), ...refunded(0) };
     expect(asksOf(of(year), at(0), 3)).toEqual(["refund 1", "refund 7", "refund 30"]);
@@ -114,6 +125,17 @@ describe("what is unsettled", () => {
     const purchase = of(cut, later);
     expect(asksOf(purchase, at(0), 2, false)).toEqual([`unsettled ${days(0, 5 * SECOND)[0]}`, "unsettled 1"]);
     expect(asksOf(purchase, at(0), 2)).toEqual(["unsettled 1", "unsettled 7"]);
+  });
+  test("is an end that has passed since the store last spoke, asked about once", () => {
+    const told = of({ ...month, ...signed(10) });
+    expect(asksOf(told, at(22), 2, false)).toEqual([
+      `renewal ${days(22, 5 * SECOND)[0]}`,
+      `renewal ${20.25 + 2}`,
+    ]);
+    expect(asksOf(told, at(22), 1)).toEqual([`renewal ${20.25 + 2}`]);
+    expect(asksOf(told, at(15), 1, false)).toEqual([`renewal ${days(20, -HOUR)[0]}`]);
+    expect(asksOf(of({ ...month, ...signed(20) }), at(22), 1, false)).toEqual([`renewal ${20.25 + 2}`]);
+    expect(asksOf(told, at(81), 1, false)).toEqual([]);
   });
   test("is an end that only the renewal info names, until then", () => {
     const purchase = { ...of(month), renewal: aRenewal({ periodEndsAt: at(51), signedAt: at(20) }) };
