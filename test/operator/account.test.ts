@@ -29,6 +29,7 @@ const aCustomer = (purchases: readonly Purchase[]): ReportedCustomer => ({
 
 const CATALOG = aCatalog([
   aProduct(),
+  aProduct({ store: "android-store", productIdentifier: "android" }),
   aProduct({ productIdentifier: "bundle", grants: ["gold", "premium"] }),
   aProduct({ productIdentifier: "lifetime" }),
   aProduct({ productIdentifier: "pass", accessDuration: period("P1D") }),
@@ -84,7 +85,10 @@ describe("an account's purchase is explained:", () => {
     ],
     [
       "it is on hold",
-      aPurchase({ store: "android-store", lines: [aLine({ standing: "billing_retry" })] }),
+      aPurchase({
+        store: "android-store",
+        lines: [aLine({ productIdentifier: "android", standing: "billing_retry" })],
+      }),
       ["grants no access: premium is billing_retry"],
     ],
     [

@@ -110,7 +110,7 @@ test("a last notification without its time is malformed", async () => {
 const holding = async (
   account: AccountId,
   at: (part: string) => unknown,
-  appended: readonly unknown[] = [0, "of a later version"],
+  appended: readonly unknown[] = ["of a later version"],
 ): Promise<void> => {
   const texts = [null, "p", null];
   const times = [null, null, null, null, NOW];
