@@ -45,14 +45,20 @@ const dated = (line: Line): Dated => {
   return { line, startsAt: Math.min(line.startsAt ?? 0, endsAt), endsAt };
 };
 
-/** A period of which only its end is known, within another one: the other one ended it, so it began before. */
+const isMarked = ({ line }: Dated): boolean => line.standing === "expired";
+
+/**
+ * A restored copy is dated by its restoration. One dated after its end, or marked as upgraded with nothing begun since,
+ * lies within another period that ends later: it began before that one.
+ */
 const placedBefore = (period: Dated, all: readonly Dated[]): Dated => {
   const { startsAt, endsAt } = period;
-  const other = all.find((one) => startsAt === endsAt && one.startsAt < endsAt && endsAt < one.endsAt);
-  return other === undefined ? period : { ...period, startsAt: other.startsAt };
+  const isLast = all.every((one) => one === period || one.startsAt < startsAt);
+  const other = all.find((one) => one.startsAt < startsAt && endsAt < one.endsAt);
+  return other !== undefined && (startsAt === endsAt || (isMarked(period) && isLast))
+    ? { ...period, startsAt: other.startsAt }
+    : period;
 };
-
-const isMarked = ({ line }: Dated): boolean => line.standing === "expired";
 
 /**
  * Whether `upgrade` was bought after the charge of `period` and before its start, so that `period` never ran. The

@@ -158,14 +158,15 @@ describe("a period charged ahead and overtaken by an upgrade never ran:", () => 
     aRenewal({ periodEndsAt: at(353), signedAt: at(UPGRADED), ...more });
 
   const OVERTAKEN: readonly Run[] = [["3", UPGRADED, 353]];
+  const PLACED_BEFORE: readonly Run[] = [["2", UPGRADED, UPGRADED], ...OVERTAKEN];
   const BOTH: readonly Run[] = [
     ["3", UPGRADED, 0],
     ["2", 0, 30],
   ];
 
   test.each<[rule: string, lines: readonly Line[], renewal: Renewal | null, expected: readonly Run[]]>([
-    ["by its mark", [charged(marked(UPGRADED)), upgrade()], null, OVERTAKEN],
-    ["by its mark, signed after its start", [charged(marked(0.1)), upgrade()], null, OVERTAKEN],
+    ["by its mark", [charged(marked(UPGRADED)), upgrade()], null, PLACED_BEFORE],
+    ["by its mark, signed after its start", [charged(marked(0.1)), upgrade()], null, PLACED_BEFORE],
     ["by a renewal info that names the upgrade", [charged(), upgrade()], named(), OVERTAKEN],
     ["which was signed at the charge", [charged(), upgrade()], named({ signedAt: at(CHARGED) }), OVERTAKEN],
     ["but not before", [charged(), upgrade()], named({ signedAt: at(CHARGED) - 1 }), BOTH],
