@@ -121,7 +121,28 @@ const periodSpans = (placed: Placed, period: Period, renewalLeeway: number): rea
   return [...spans, ...spansOf(start, [{ to: Infinity, status: "revoked" }], revoked)];
 };
 
-/** Spans of a line by its own dates and the state that its store gave it: Google's, and one-time purchases. */
+/** Statuses of a line by the state that its store gave it, up to a given end. */
+const phasesOf = (line: Line, ends: Instant, renewalLeeway: number): readonly Phase[] => {
+  const { standing, willRenew, verifiedAt } = line;
+  if (isRevoked(line)) {
+    const revokedAt = line.revokedAt ?? -Infinity;
+    return [
+      { to: Math.min(ends, revokedAt), status: "active" },
+      { to: revokedAt, status: "expired" },
+      { to: Infinity, status: "revoked" },
+    ];
+  }
+  if (standing === "paused" || standing === "billing_retry" || standing === "expired")
+    return [
+      { to: Math.min(ends, verifiedAt), status: "active" },
+      { to: Infinity, status: standing },
+    ];
+  const status = standing === "grace_period" ? standing : "active";
+  const longer = willRenew !== true ? 0 : verifiedAt >= ends ? SILENT_RETRY_MILLISECONDS : renewalLeeway;
+  return [{ to: ends, status }, { to: ends + longer, status, isAssumed: true }, EXPIRED];
+};
+
+/** Spans of a line by its own dates: Google's, and one-time purchases. */
 const lineSpans = (
   placed: Placed,
   begins: Instant,
@@ -129,42 +150,14 @@ const lineSpans = (
   renewalLeeway: number,
 ): readonly Span[] => {
   const { line } = placed;
-  const { standing, willRenew, verifiedAt } = line;
-  const revokedAt = isRevoked(line) ? (line.revokedAt ?? -Infinity) : Infinity;
-  const shared = {
+  const from = line.startsAt === null ? -Infinity : begins - CLOCK_TOLERANCE_MILLISECONDS;
+  return spansOf(from, phasesOf(line, ends, renewalLeeway), {
     ...placed,
     startsAt: line.startsAt,
     expiresAt: line.revokedAt === null ? ends : Math.min(ends, line.revokedAt),
-    willRenew,
-    verifiedAt,
-  };
-  const from = line.startsAt === null ? -Infinity : begins - CLOCK_TOLERANCE_MILLISECONDS;
-  if (revokedAt < Infinity)
-    return spansOf(
-      from,
-      [
-        { to: Math.min(ends, revokedAt), status: "active" },
-        { to: revokedAt, status: "expired" },
-        { to: Infinity, status: "revoked" },
-      ],
-      shared,
-    );
-  if (standing === "paused" || standing === "billing_retry" || standing === "expired")
-    return spansOf(
-      from,
-      [
-        { to: Math.min(ends, verifiedAt), status: "active" },
-        { to: Infinity, status: standing },
-      ],
-      shared,
-    );
-  const status = standing === "grace_period" ? standing : "active";
-  const longer = willRenew !== true ? 0 : verifiedAt >= ends ? SILENT_RETRY_MILLISECONDS : renewalLeeway;
-  return spansOf(
-    from,
-    [{ to: ends, status }, { to: ends + longer, status, isAssumed: true }, EXPIRED],
-    shared,
-  );
+    willRenew: line.willRenew,
+    verifiedAt: line.verifiedAt,
+  });
 };
 
 /** A pass: no end date from the store, a duration from the catalog (day pass, non-renewing subscription, rental). */

@@ -120,12 +120,83 @@ describe("a subscription has one period at a time:", () => {
     expect(spans(lines)).toEqual(runs(expected));
   });
 
-  test.each<[what: string, from: number]>([
-    ["after its end", 10],
-    ["at its end", -5],
-  ])("a copy of another product, restored %s, ends none that runs", (_, from) => {
-    const restored = aPeriod("2", "plus", from, -5);
-    expect(spans([aPeriod("1", "basic", -10, 20), restored])).toContainEqual(["1", at(-10), at(20)]);
+  test.each<[rule: string, copies: readonly Line[], expected: readonly Run[]]>([
+    [
+      "after its end lies before the one that runs",
+      [aPeriod("2", "plus", 10, -5)],
+      [
+        ["2", -10, -10],
+        ["1", -10, 20],
+      ],
+    ],
+    [
+      "at its end too",
+      [aPeriod("2", "plus", -5, -5)],
+      [
+        ["2", -10, -10],
+        ["1", -10, 20],
+      ],
+    ],
+    [
+      "after its end, but not within it, lies where it ended",
+      [aPeriod("2", "plus", 30, 20)],
+      [
+        ["1", -10, 20],
+        ["2", 20, 20],
+      ],
+    ],
+    [
+      "after its end, with its start, stays there",
+      [aPeriod("2", "plus", 10, -10)],
+      [
+        ["2", -10, -10],
+        ["1", -10, 20],
+      ],
+    ],
+    [
+      "with the mark of an upgrade lies before it",
+      [aPeriod("2", "plus", 0, 15, marked(1))],
+      [
+        ["2", -10, -10],
+        ["1", -10, 20],
+      ],
+    ],
+    [
+      "without the mark ends it",
+      [aPeriod("2", "plus", 0, 15)],
+      [
+        ["1", -10, 0],
+        ["2", 0, 15],
+      ],
+    ],
+    [
+      "with the mark, but a later end, ends it",
+      [aPeriod("2", "plus", 0, 20, marked(1))],
+      [
+        ["1", -10, 0],
+        ["2", 0, 1],
+      ],
+    ],
+    [
+      "with the mark, before what began since, ends it",
+      [aPeriod("2", "plus", 0, 15, marked(5)), aPeriod("3", "max", 5, 40)],
+      [
+        ["1", -10, 0],
+        ["2", 0, 5],
+        ["3", 5, 40],
+      ],
+    ],
+    [
+      "with the mark, beside what began with it, ends it",
+      [aPeriod("2", "plus", 0, 15, marked(5)), aPeriod("3", "max", 0, 40)],
+      [
+        ["1", -10, 0],
+        ["2", 0, 0],
+        ["3", 0, 40],
+      ],
+    ],
+  ])("a copy of another product, restored %s", (_, copies, expected) => {
+    expect(spans([aPeriod("1", "basic", -10, 20), ...copies])).toEqual(runs(expected));
   });
 
   test.each([
