@@ -1,9 +1,9 @@
 import type { CustomerEntitlement } from "../lib/contract/schemas.ts";
 import type { AccountReport, ReportedCustomer } from "../lib/administration/account-report.ts";
 import type { QueueHealths } from "../lib/administration/asking.ts";
-import type { Terms } from "../lib/entitlements/grants.ts";
 import { referenceText, type Purchase } from "../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../lib/entitlements/time.ts";
+import type { Terms } from "../lib/entitlements/timeline.ts";
 import { askingJson, askingText } from "./asking-text.ts";
 import { type Answer, columns, indent, timeOrNull } from "./answer.ts";
 import {

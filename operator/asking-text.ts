@@ -5,10 +5,10 @@ import {
   type QueueHealths,
 } from "../lib/administration/asking.ts";
 import type { Store } from "../lib/contract/schemas.ts";
+import type { AskReason } from "../lib/entitlements/next-ask.ts";
 import type { PurchaseReference } from "../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../lib/entitlements/time.ts";
 import type { PauseReason, QueueHealth } from "../lib/freshness/queue-health.ts";
-import type { RefreshReason } from "../lib/freshness/refresh-times.ts";
 import { timeOrNull } from "./answer.ts";
 
 const STORE_NAMES = {
@@ -16,17 +16,11 @@ const STORE_NAMES = {
   "android-store": "Google",
 } as const satisfies Record<Store, string>;
 
-const DUE: Readonly<Record<RefreshReason, string>> = {
-  "renewal-ahead": "its renewal may be charged ahead of time",
-  renewal: "it may be renewed at its end",
-  "grace-period-end": "its grace period ends",
-  "renewal-unseen": "its renewal info tells of a renewal that no transaction has shown yet",
-  payment: "its payment is pending",
+const DUE: Readonly<Record<AskReason, string>> = {
+  renewal: "it may be renewed, or come back",
   refund: "a refund, or the reversal of one, may not have been notified",
-  return: "it is over, and may come back",
-  restart: "its cancellation may have been taken back",
-  disagreement: "copies of one purchase disagree on a refund",
-  upgrade: "another product was bought since its refund was reversed, and may be its upgrade",
+  payment: "its payment is pending",
+  unsettled: "an upgrade or a renewal is known without its transaction",
 };
 
 const NOT_ASKED: Readonly<Record<NotAskedReason, string>> = {

@@ -16,7 +16,7 @@ import { SECOND } from "../lib/duration.ts";
 import { entitlementsAt } from "../lib/entitlements/entitlements.ts";
 import type { Purchase } from "../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../lib/entitlements/time.ts";
-import { lastHeard } from "../lib/freshness/refresh-times.ts";
+import { lastHeard } from "../lib/entitlements/next-ask.ts";
 import { recordAct, type ActingOptions } from "./acting.ts";
 import { type Answer, counted, indent, timeOrNull } from "./answer.ts";
 import { notAskedText, pauseJson, pauseText } from "./asking-text.ts";

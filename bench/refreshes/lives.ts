@@ -15,9 +15,9 @@ import { receiveIosStoreNotification } from "../../lib/customers/receive-ios-sto
 import { refreshDuePurchases } from "../../lib/customers/refresh-due-purchases.ts";
 import type { RefreshRun } from "../../lib/customers/refresh-queue-turn.ts";
 import { DAY, MINUTE } from "../../lib/duration.ts";
+import { askReasonAt, type AskReason } from "../../lib/entitlements/next-ask.ts";
 import { referenceText } from "../../lib/entitlements/purchase.ts";
 import { parsePeriod, plusPeriod, times, type Instant } from "../../lib/entitlements/time.ts";
-import { refreshReasonAt, type RefreshReason } from "../../lib/freshness/refresh-times.ts";
 import { createApplicationTable } from "../../lib/table/applications.ts";
 import { DEMO } from "../../local/demo.ts";
 import { close, listen } from "../../local/server.ts";
@@ -36,6 +36,9 @@ import { aCatalog, aProduct } from "../../testing/support/purchases.ts";
 
 const START: Instant = Date.UTC(2027, 0, 10, 12);
 const LIFETIME_PRODUCT = "lifetime";
+
+/** `earlier facts`: newer ones no longer give the question, and only bring one nearer. */
+type CountedReason = AskReason | "earlier facts";
 
 export type Plan = "monthly" | "yearly" | "lifetime";
 
@@ -64,7 +67,7 @@ export interface Life {
   readonly isNotified: boolean;
   readonly plan: Plan;
   readonly outcome: Outcome;
-  readonly refreshes: Readonly<Partial<Record<RefreshReason, number>>>;
+  readonly refreshes: Readonly<Partial<Record<CountedReason, number>>>;
   readonly storeRequests: number;
   /** Requests for asking and storing. */
   readonly refreshing: Consumption;
@@ -304,7 +307,7 @@ const taken = (of: Meter): Consumption => {
 };
 
 interface Tally {
-  refreshes: Partial<Record<RefreshReason, number>>;
+  refreshes: Partial<Record<CountedReason, number>>;
   storeRequests: number;
   refreshing: Consumption;
   runs: number;
@@ -361,8 +364,8 @@ const live = async (
   const ask: RefreshRun["ask"] = async (application, due) => {
     const known = await store.run.table.findFacts(due.application, [], [due.purchase], clock.now);
     const purchase = known.purchases.get(referenceText(due.purchase))?.purchase;
-    const reason = purchase === undefined ? null : refreshReasonAt(purchase, due.dueAt);
-    if (reason === null) throw new Error("A refresh has no reason.");
+    if (purchase === undefined) throw new Error("A refresh has no purchase.");
+    const reason = askReasonAt(purchase, due.dueAt) ?? "earlier facts";
     tally.running = combined(tally.running, taken(metered));
     // Only the look-up of the reason.
     tally.running = combined(

@@ -1,10 +1,10 @@
 import type { Application } from "../applications/application.ts";
 import type { RefreshQueue } from "../customers/refresh-queue.ts";
 import type { StoredPurchase } from "../customers/records.ts";
+import { askReasonAt, lastHeard, nextAsk, type AskReason } from "../entitlements/next-ask.ts";
 import type { PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { QueueHealth } from "../freshness/queue-health.ts";
-import { lastHeard, nextRefresh, refreshReasonAt, type RefreshReason } from "../freshness/refresh-times.ts";
 import type { IosStoreSource } from "../freshness/refresh.ts";
 
 /** Why a store is not asked about a purchase. */
@@ -37,7 +37,7 @@ export type NotAskedReason =
 /** Next refresh of a purchase. */
 export type Asking =
   /** `because` null: a person asked for it. */
-  | { readonly outcome: "due"; readonly at: Instant; readonly because: RefreshReason | null }
+  | { readonly outcome: "due"; readonly at: Instant; readonly because: AskReason | null }
   | { readonly outcome: "none"; readonly because: NotAskedReason };
 
 type Known = Pick<StoredPurchase, "purchase" | "refreshAt" | "bundleIdentifier">;
@@ -78,11 +78,10 @@ export const askingOf = (application: Application, stored: Known): Asking => {
     const source = iosStoreSourceOf(application, stored);
     if (typeof source === "string") return { outcome: "none", because: source };
   }
-  if (refreshAt !== null)
-    return { outcome: "due", at: refreshAt, because: refreshReasonAt(purchase, refreshAt) };
+  if (refreshAt !== null) return { outcome: "due", at: refreshAt, because: askReasonAt(purchase, refreshAt) };
   if (purchase.store === "android-store") return { outcome: "none", because: whyAndroidIsNotAsked(purchase) };
   if (purchase.lines.length === 0) return { outcome: "none", because: "mentioned" };
-  const isOver = nextRefresh(purchase, lastHeard(purchase)) === null;
+  const isOver = nextAsk(purchase, lastHeard(purchase), true) === null;
   return { outcome: "none", because: isOver ? "over" : "not-queued" };
 };
 

@@ -5,9 +5,9 @@ import type { StoredCustomer, StoredPurchase } from "../customers/records.ts";
 import { REFRESHES_PER_SECOND, SANDBOX_REFRESHES_PER_SECOND } from "../customers/refresh-queue-turn.ts";
 import type { RefreshQueue } from "../customers/refresh-queue.ts";
 import { SECOND } from "../duration.ts";
+import { lastHeard, nextAsk } from "../entitlements/next-ask.ts";
 import { referenceText, type PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
-import { lastHeard, nextRefresh } from "../freshness/refresh-times.ts";
 import { dueBy, type RefreshSource } from "../freshness/refresh.ts";
 import type { CustomerId } from "../identifiers.ts";
 import { compare } from "../order.ts";
@@ -191,7 +191,7 @@ const outcomeOf = (
   }
   if (refreshAt !== null || lastHeard(purchase) > lastHeard(before.purchase))
     return { before, after, outcome: "answered" };
-  const isExpected = nextRefresh(purchase, moment) !== null;
+  const isExpected = nextAsk(purchase, moment, true) !== null;
   return { before, after, outcome: isExpected ? "dropped" : "answered" };
 };
 

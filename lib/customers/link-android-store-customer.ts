@@ -6,7 +6,7 @@ import type {
 import { ServiceError } from "../contract/errors.ts";
 import type { AndroidStoreLinkRequest, LinkResponse } from "../contract/schemas.ts";
 import { productKindOf, type Purchase } from "../entitlements/purchase.ts";
-import { endedLongAgo, isLongOver } from "../freshness/refresh-times.ts";
+import { endedLongAgo, isLongOver } from "../entitlements/next-ask.ts";
 import { accountId, type ApplicationId } from "../identifiers.ts";
 import { purchaseKeyOfToken } from "../stores/android-store/purchase-token.ts";
 import { selecting, type VerifiedPurchase } from "../stores/android-store/reading.ts";

@@ -4,6 +4,7 @@ import { MINUTE, SECOND } from "../duration.ts";
 import type { Catalog } from "../entitlements/catalog.ts";
 import { heldAlike, holdingsOf, sameHoldings } from "../entitlements/holdings.ts";
 import { joinAll, joinPurchases } from "../entitlements/join.ts";
+import { lastEnd, lastHeard, nextAsk, unsettledSince } from "../entitlements/next-ask.ts";
 import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import {
   byReference,
@@ -15,15 +16,7 @@ import {
   type Purchase,
 } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
-import {
-  hasDispute,
-  isStillAskedFor,
-  isWordOfEnd,
-  lastLineEnd,
-  lastHeard,
-  nextRefresh,
-} from "../freshness/refresh-times.ts";
-import { isQueued, type FactsOrigin, type RefreshMove } from "../freshness/refresh.ts";
+import { isQueued, isStillAskedFor, type FactsOrigin, type RefreshMove } from "../freshness/refresh.ts";
 import type { ApplicationId, CustomerId } from "../identifiers.ts";
 import { sameList } from "../order.ts";
 import type { PendingAcknowledgement } from "../stores/android-store/reading.ts";
@@ -190,30 +183,20 @@ const heardAt = ({ askedAt }: FactsOrigin, purchase: Purchase): Instant =>
 
 /**
  * Whether the facts are the store's answer about this purchase. Google is asked for all of its facts, but an answer from before the
- * purchase was asked for is none. An answer of the App Store that lacks a part is about one purchase alone; what comes from it by itself
- * is no answer.
+ * purchase was asked for is none. The App Store's answer is about one purchase.
  *
  * @param askedFor time since which it is asked for; null: it is not
  */
 const isAnswer = (origin: FactsOrigin, purchase: Purchase, askedFor: Instant | null): boolean => {
-  const { askedAt, askedAbout, isPart } = origin;
+  const { askedAt, askedAbout } = origin;
   return purchase.store === "android-store"
     ? askedFor === null || askedFor <= heardAt(origin, purchase)
-    : askedAt !== null && (isPart !== true || askedAbout === purchase.key);
+    : askedAt !== null && (askedAbout === undefined || askedAbout === purchase.key);
 };
 
-/** Whether the ids of a purchase disagree, and an answer is about another one: each id has to be asked about. */
-const staysDisputed = ({ askedAbout }: FactsOrigin, purchase: Purchase): boolean =>
-  askedAbout !== undefined && askedAbout !== purchase.key && hasDispute(purchase);
-
 /**
- * Time of the known refresh, where new facts do not put it off; Infinity: they do, or there is none.
- *
- * Google: facts that say the same put nothing off, nor does an answer from before somebody asked.
- *
- * App Store: what comes by itself answers no question. It may have been signed before what is asked, and the refresh may have been put
- * off already, as while the store is down. Only a renewal, or the store's word that a period was the last, puts one off that nobody
- * asked for. An answer that lacks a part leaves all but the purchase that it was asked about.
+ * Time of the known refresh, where new facts do not put it off; Infinity: they do, or there is none. New facts only
+ * bring a question nearer; an answer, or a later end, sets it anew.
  */
 const keptRefresh = (
   origin: FactsOrigin,
@@ -223,18 +206,16 @@ const keptRefresh = (
 ): Instant => {
   if (stored === undefined || !isQueued(stored.refreshAt, moment)) return Infinity;
   const { purchase: known, refreshAt } = stored;
-  const keptIf = (isKept: boolean): Instant => (isKept ? refreshAt : Infinity);
   const askedFor = askedForBefore(stored, moment);
   const answers = isAnswer(origin, purchase, askedFor);
   if (purchase.store === "android-store") {
     const isAhead = refreshAt > heard && sameLines(verifiedAs(purchase, 0), verifiedAs(known, 0));
     // This answer is that of a refresh before what somebody has asked for since, or asks for later.
     if (origin.canRefresh && !answers && refreshAt <= heard) return askedFor ?? Infinity;
-    return keptIf(origin.canRefresh && (isAhead || !answers));
+    return origin.canRefresh && (isAhead || !answers) ? refreshAt : Infinity;
   }
-  if (origin.askedAt !== null) return keptIf(!answers || staysDisputed(origin, purchase));
-  const isPutOff = lastLineEnd(purchase.lines) !== lastLineEnd(known.lines) || isWordOfEnd(purchase, known);
-  return keptIf(!isPutOff || askedFor !== null);
+  const setsAnew = answers || (askedFor === null && lastEnd(purchase) > lastEnd(known));
+  return setsAnew ? Infinity : refreshAt;
 };
 
 /** Questions to the store about a purchase, from now on. */
@@ -262,8 +243,10 @@ const questionsOf = (origin: FactsOrigin | null, joined: Joined, moment: Instant
     !hasChanged && !isExpired && origin.askedAt === null && wanted.every((at) => known.includes(at));
   if (isKnown) return asBefore;
   const kept = keptRefresh(origin, joined, heard, moment);
-  const before = kept === Infinity ? null : (stored?.purchase ?? null);
-  const next = origin.canRefresh ? nextRefresh(purchase, heard, origin.askedAt, before) : null;
+  const unsettled = unsettledSince(purchase, heard);
+  const wasAsked =
+    origin.askedAt !== null || (stored !== undefined && unsettledSince(stored.purchase, heard) === unsettled);
+  const next = origin.canRefresh ? nextAsk(purchase, heard, wasAsked) : null;
   // A device may have kept facts for weeks: a question that they give waits from now on, behind those that are due already.
   const at = Math.min(next === null ? Infinity : Math.max(next.at, moment), kept, ...wanted);
   if (at === Infinity) return { refresh: from === null ? null : { from, to: null }, askAgainAt };
@@ -289,7 +272,7 @@ const askedForAfter = (
   if (origin === null) return before;
   const [again] = purchase.store === "ios-store" ? (origin.askAgainAt ?? []) : [];
   if (again !== undefined) return again;
-  return isAnswer(origin, purchase, before) && !staysDisputed(origin, purchase) ? null : before;
+  return isAnswer(origin, purchase, before) ? null : before;
 };
 
 /** Step 2: what is due of a joined purchase, its acknowledgement and its refresh. */

@@ -2,8 +2,8 @@ import type { ApplicationDirectory } from "../applications/application.ts";
 import type { AccountEntitlements } from "../contract/schemas.ts";
 import { catalogOf } from "../entitlements/catalog.ts";
 import { entitlementsAt } from "../entitlements/entitlements.ts";
-import type { Terms } from "../entitlements/grants.ts";
 import type { Instant } from "../entitlements/time.ts";
+import type { Terms } from "../entitlements/timeline.ts";
 import type { AccountId, ApplicationId } from "../identifiers.ts";
 import { accountHoldings, type CustomerTable } from "./customer-table.ts";
 

@@ -28,7 +28,7 @@ export const refreshIosStorePurchase = async (
   const stored = known.purchases.get(referenceText(purchase));
   if (stored === undefined) return { outcome: "over" };
   const app: AppStoreApp = { bundleIdentifier, environment, key: configuration.serverApi };
-  const answer = await askAppStore(questions, application, configuration, app, stored.purchase, askedAt);
+  const answer = await askAppStore(questions, configuration, app, stored.purchase, askedAt);
   switch (answer.outcome) {
     case "unknown":
       return { outcome: "unknown" };

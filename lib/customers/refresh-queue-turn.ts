@@ -1,6 +1,7 @@
 import type { Application, ApplicationDirectory } from "../applications/application.ts";
 import type { Store } from "../contract/schemas.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "../duration.ts";
+import { ASKED_AFTER_END, isLongOver, lastHeard, nextAsk } from "../entitlements/next-ask.ts";
 import { referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import {
@@ -10,15 +11,7 @@ import {
   type PauseReason,
   type QueueHealth,
 } from "../freshness/queue-health.ts";
-import {
-  askedForAgain,
-  endsOf,
-  isLongOver,
-  KEPT_AFTER_END,
-  lastHeard,
-  nextRefresh,
-} from "../freshness/refresh-times.ts";
-import type { DueRefresh } from "../freshness/refresh.ts";
+import { askedForAgain, type DueRefresh } from "../freshness/refresh.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import type { CustomerTable } from "./customer-table.ts";
 import type { StoredPurchase } from "./records.ts";
@@ -115,7 +108,7 @@ const isUnanswered = (outcome: RefreshOutcome | null): boolean =>
 
 /** Whether a period of the purchase ended within this time. */
 const hasEndedWithin = (purchase: Purchase, milliseconds: number, moment: Instant): boolean =>
-  endsOf(purchase).some((endsAt) => endsAt <= moment && moment < endsAt + milliseconds);
+  purchase.lines.some(({ endsAt }) => endsAt !== null && endsAt <= moment && moment < endsAt + milliseconds);
 
 /** A refresh of a batch, and its outcome; null: it was not tried, because its bundle or package cannot be asked about. */
 interface Tried {
@@ -139,11 +132,11 @@ const nextByFacts = (
   const cannotBeAnswered =
     asked.outcome === "unknown" || asked.outcome === "unconfigured" || isRefused(asked);
   if (cannotBeAnswered && isLongOver(purchase, moment)) return null;
-  const next = nextRefresh(purchase, moment)?.at ?? null;
+  const next = nextAsk(purchase, moment, true)?.at ?? null;
   // A further time that a notification asked for is kept.
   const further = askAgainAt.find((at) => at > moment);
   if (further !== undefined) return Math.min(next ?? Infinity, further);
-  const isLast = next === null && moment >= lastHeard(purchase) + KEPT_AFTER_END;
+  const isLast = next === null && moment >= lastHeard(purchase) + ASKED_AFTER_END;
   if (isLast || isLongOver(purchase, moment)) return next;
   const atMost = (step: number): Instant => Math.min(next ?? Infinity, moment + step);
   // In a paused queue it has waited for an hour, and would be among those that are probed again.

@@ -1,15 +1,12 @@
 import type { Application } from "../applications/application.ts";
 import { ServiceError } from "../contract/errors.ts";
-import { splitsPasses } from "../entitlements/access.ts";
-import type { Holding } from "../entitlements/holding.ts";
-import { mayBeActive, withUnmapped } from "../entitlements/inactivity.ts";
+import { isInactive } from "../entitlements/inactivity.ts";
 import { referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { ungrantedProducts } from "../entitlements/ungranted.ts";
 import type { CustomerId } from "../identifiers.ts";
 import { buryRemains } from "./bury-remains.ts";
 import {
-  accountHoldings,
   customersOf,
   eachOnce,
   isBehindIdentity,
@@ -23,7 +20,7 @@ import { mergeOf, standingLink } from "./merge.ts";
 import { isLineageHalfSeen, namingFacts, storeForOwners } from "./other-renewals.ts";
 import { holdingsAfter, inputOf, planCustomerChange } from "./plan-customer-change.ts";
 import type { StoredCustomer } from "./records.ts";
-import { resolveCustomer, yields, type Claim, type LinkRefusal } from "./resolve-customer.ts";
+import { resolveCustomer, type Claim, type LinkRefusal } from "./resolve-customer.ts";
 import { otherRenewals, statedPurchases, type VerifiedFacts } from "./verified-facts.ts";
 
 /** The customer that the facts name, as stored. */
@@ -86,51 +83,26 @@ const findFacts = (
   table.findFacts(application.identifier, facts.identities, [...statedPurchases(facts), ...others], moment);
 
 /**
- * Holdings that stay in the account of these customers, if a credential claims them for another and the application moves
- * what is inactive. One Query, in that case alone; the write is not conditional on it.
- */
-const holdingsStaying = async (
-  { table }: FactStore,
-  { identifier, transfers }: Application,
-  claim: Claim | null,
-  owners: readonly StoredCustomer[],
-): Promise<readonly Holding[]> => {
-  if (transfers !== "when_inactive" || claim?.assertedBy !== "credential") return [];
-  const account = owners.find(({ link }) => link !== null && !yields(link, claim))?.link?.account;
-  if (account === undefined || account === claim.account) return [];
-  const customers = await table.findAccount(identifier, account);
-  return accountHoldings(
-    customers.filter(({ customer }) => owners.every((owner) => owner.identifier !== customer)),
-  );
-};
-
-/**
  * Whether the application lets a credential move these customers, given the request's facts too. A request whose
- * purchase is not paid yet moves none: it belongs to the account in which it was bought. Nor is a queue of passes divided before
- * it is over: time of those that stay, or of those that move, would be lost.
- *
- * @param staying the account's other holdings
+ * purchase is not paid yet moves none: it belongs to the account in which it was bought.
  */
 const mayTransfer = (
   application: Application,
   facts: VerifiedFacts,
   known: KnownFacts,
   owners: readonly StoredCustomer[],
-  staying: readonly Holding[],
   moment: Instant,
 ): boolean => {
   const { transfers, catalog } = application;
   if (transfers !== "when_inactive") return transfers === "always";
   const customerIdentifier = owners[0]?.identifier;
   if (customerIdentifier === undefined || facts.isPending === true) return false;
-  const leaving = holdingsAfter(statedPurchases(facts), known, owners, withUnmapped(catalog)).map(
-    (purchase) => ({
-      customerIdentifier,
-      assertedBy: null,
-      purchase,
-    }),
-  );
-  return !mayBeActive(moment, leaving, catalog) && !splitsPasses(moment, leaving, staying, catalog);
+  const leaving = holdingsAfter(statedPurchases(facts), known, owners, catalog).map((purchase) => ({
+    customerIdentifier,
+    assertedBy: null,
+    purchase,
+  }));
+  return isInactive(moment, leaving, application);
 };
 
 /**
@@ -245,9 +217,8 @@ const decideAndWrite = async (
     });
   }
 
-  const staying = await holdingsStaying(store, application, claim, owners);
   const resolution = resolveCustomer(owners, claim, moment, () =>
-    mayTransfer(application, facts, known, owners, staying, moment),
+    mayTransfer(application, facts, known, owners, moment),
   );
   if (resolution.outcome === "refused") {
     const kept = await keepRefusedFacts(store, application, facts, known, living, moment);

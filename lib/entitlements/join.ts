@@ -1,16 +1,7 @@
 import type { Environment } from "../contract/schemas.ts";
 import type { PurchaseKey } from "../identifiers.ts";
 import { compare } from "../order.ts";
-import {
-  eventName,
-  eventsOf,
-  lastEnd,
-  lastRefunded,
-  laterLine,
-  latestCopies,
-  newestCopyFirst,
-  type PurchaseEvent,
-} from "./events.ts";
+import { eventName, eventsOf, keptCopies, latestCopies, type PurchaseEvent } from "./purchase-events.ts";
 import {
   lineOrder,
   lineText,
@@ -23,86 +14,36 @@ import {
 import { laterRenewal, type Renewal } from "./renewal.ts";
 import type { Instant } from "./time.ts";
 
-/**
- * Events kept per product of a lineage, those that end last; the first, and those that had not ended when the lineage
- * was last verified, are kept besides. With three, a period that an upgrade overtook is kept together with the one
- * before it when the person returns to its product.
- */
+/** Events kept per product of a lineage, those that end last; those that had not ended when last signed besides. */
 const EVENTS_KEPT_PER_PRODUCT = 3;
 
 /** Events kept per lineage, those that end last: a bound for lineages with very many products. */
 const EVENTS_KEPT = 100;
 
-/**
- * Newest copies kept per event, of those ever refunded and of the others. The last signed of each, the last signed that is marked as
- * upgraded, and the first signed of the last refund, are kept too; and the oldest of all, which is the purchase's own: it is what is
- * refunded, and its refund may be told after the reversal.
- */
-const COPIES_KEPT = 32;
-
-const boundedCopies = ({ copies }: PurchaseEvent): readonly Line[] => {
-  if (copies.length <= COPIES_KEPT) return copies;
-  const newest = copies.toSorted(newestCopyFirst);
-  const oldest = newest.slice(-1);
-  const kept = [true, false].flatMap((refunded) => {
-    const [first, ...others] = newest.filter(({ revokedSince }) => (revokedSince !== null) === refunded);
-    if (first === undefined) return [];
-    const lastSigned = others.reduce(laterLine, first);
-    const refund = lastRefunded([first, ...others]) ?? first;
-    const marked = [first, ...others].filter(({ standing }) => standing === "expired");
-    const lastMarked = marked.reduce(laterLine, marked[0] ?? first);
-    return [...[first, ...others].slice(0, COPIES_KEPT), lastSigned, lastMarked, refund];
-  });
-  return [...new Set([...kept, ...oldest])];
-};
-
 const endOf = ({ endsAt }: Line): number => endsAt ?? Infinity;
 
 /**
- * The {@link EVENTS_KEPT_PER_PRODUCT}th latest end among each product's events; 0: it has fewer. Compares event names
- * and each copy's own end, not joined events: a later copy may show that copies are one event, and an earlier one when
- * the event began.
+ * The {@link EVENTS_KEPT_PER_PRODUCT}th latest end among each product's events; 0: it has fewer. Compares each copy's
+ * own end: a later copy may show that copies are one event.
  */
 const outlasted = (copies: readonly Line[]): ReadonlyMap<string, number> => {
-  const lastEnds = new Map<string, Map<string, number>>();
-  for (const copy of copies) {
-    const name = eventName(copy);
-    const ends = lastEnds.get(copy.productIdentifier) ?? new Map<string, number>();
-    lastEnds.set(copy.productIdentifier, ends.set(name, Math.max(ends.get(name) ?? 0, endOf(copy))));
-  }
+  const products = Map.groupBy(copies, ({ productIdentifier }) => productIdentifier);
   return new Map(
-    [...lastEnds].map(([product, ends]) => {
-      const lastFirst = [...ends.values()].sort((a, b) => b - a);
-      return [product, lastFirst[EVENTS_KEPT_PER_PRODUCT - 1] ?? 0];
+    [...products].map(([product, ofProduct]) => {
+      const ends = [...Map.groupBy(ofProduct, eventName).values()]
+        .map((event) => Math.max(...event.map(endOf)))
+        .sort((a, b) => b - a);
+      return [product, ends[EVENTS_KEPT_PER_PRODUCT - 1] ?? 0];
     }),
   );
 };
 
-/**
- * The earliest start among the copies of each product. A subscription's first period is kept, because it may have ended
- * another product's early: that end would move if its cause were dropped. Compares each copy's own start, as
- * {@link outlasted} does each copy's own end. None in Xcode, where the copy of a restore replaces the purchase's.
- * (Lines without an end are kept in any case.)
- */
-const firstStarts = (copies: readonly Line[], environment: Environment): ReadonlyMap<string, Instant> => {
-  const starts = new Map<string, Instant>();
-  if (environment === "xcode") return starts;
-  for (const { productIdentifier, startsAt } of copies)
-    if (startsAt !== null)
-      starts.set(productIdentifier, Math.min(starts.get(productIdentifier) ?? Infinity, startsAt));
-  return starts;
-};
+const lastEnd = (event: PurchaseEvent): number => Math.max(...event.map(endOf));
 
 const lastEndFirst = (a: PurchaseEvent, b: PurchaseEvent): number =>
-  compare(lastEnd(b), lastEnd(a)) ||
-  compare(b.line.startsAt ?? 0, a.line.startsAt ?? 0) ||
-  compare(eventName(b.line), eventName(a.line));
+  compare(lastEnd(b), lastEnd(a)) || compare(eventName(b[0]), eventName(a[0]));
 
-/**
- * Joins the lines of one iOS lineage and bounds its events. An event that had not ended when the lineage was last
- * verified stays, up to {@link EVENTS_KEPT}. So the current one is kept, however many periods were renewed ahead of
- * time.
- */
+/** Joins the lines of one iOS lineage, and bounds its events and their copies. */
 const joinTransactions = (
   lines: readonly Line[],
   environment: Environment,
@@ -112,16 +53,13 @@ const joinTransactions = (
   const [first] = lines;
   if (first !== undefined && lines.every((line) => sameLine(line, first))) return [first];
   const copies = latestCopies(lines, environment);
-  const endsOutlasted = outlasted(copies);
-  const starts = firstStarts(copies, environment);
+  const ends = outlasted(copies);
   const isKept = (copy: Line): boolean =>
-    endOf(copy) > lastHeard ||
-    endOf(copy) >= (endsOutlasted.get(copy.productIdentifier) ?? 0) ||
-    copy.startsAt === starts.get(copy.productIdentifier);
+    endOf(copy) > lastHeard || endOf(copy) >= (ends.get(copy.productIdentifier) ?? 0);
   return eventsOf(copies.filter(isKept))
     .toSorted(lastEndFirst)
     .slice(0, EVENTS_KEPT)
-    .flatMap(boundedCopies)
+    .flatMap(keptCopies)
     .sort(lineOrder);
 };
 
@@ -141,26 +79,15 @@ const laterAnswer = (a: Purchase, b: Purchase): Purchase => {
   return sameLines(a, b) || linesText(a.lines) > linesText(b.lines) ? a : b;
 };
 
-type Refunds = Pick<Line, "refundedBy" | "mostRefunded" | "leastRefunded">;
-
-/** The larger refund, or the earlier seen of equal ones, and the smallest refund of both. */
-const joinRefunds = (a: Refunds, b: Refunds): Refunds => {
-  const order =
-    compare(b.mostRefunded, a.mostRefunded) || compare(a.refundedBy ?? Infinity, b.refundedBy ?? Infinity);
-  const { refundedBy, mostRefunded } = order > 0 ? b : a;
-  return { refundedBy, mostRefunded, leastRefunded: Math.min(a.leastRefunded, b.leastRefunded) };
-};
-
-/**
- * The answer's lines, with the largest refund of their product in any answer, when it was first seen, and the smallest
- * one.
- */
-const withAllRefunds = (answer: Purchase, all: readonly Purchase[]): readonly Line[] => {
-  const joined = new Map<string, Refunds>();
-  for (const line of all.flatMap(({ lines }) => lines))
-    joined.set(line.productIdentifier, joinRefunds(joined.get(line.productIdentifier) ?? line, line));
-  return answer.lines.map((line) => ({ ...line, ...joined.get(line.productIdentifier) }));
-};
+/** The answer's lines, each refunded since the first answer that showed it. */
+const withFirstRefunds = ({ lines }: Purchase, all: readonly Purchase[]): readonly Line[] =>
+  lines.map((line) => {
+    const ofProduct = all
+      .flatMap((answer) => answer.lines)
+      .filter(({ productIdentifier }) => productIdentifier === line.productIdentifier);
+    const since = Math.min(...ofProduct.map(({ revokedSince }) => revokedSince ?? Infinity));
+    return since === Infinity ? line : { ...line, revokedSince: since };
+  });
 
 const union = (a: readonly string[] | null, b: readonly string[] | null): readonly string[] | null =>
   a === null || b === null ? null : [...new Set([...a, ...b])].sort();
@@ -189,22 +116,18 @@ const joinFacts = (first: Purchase, ...others: readonly Purchase[]): Purchase =>
   const facts = [first, ...others];
   const verifiedAt = facts.reduce((last, one) => Math.max(last, one.verifiedAt), 0);
   const { replacedBy, replacedAt } = facts.reduce<Replacement>(firstReplacement, first);
+  const allLines = facts.flatMap(({ lines }) => lines);
   return {
     store,
     environment,
     key,
     lines:
       store === "ios-store"
-        ? joinTransactions(
-            facts.flatMap(({ lines }) => lines),
-            environment,
-            verifiedAt,
-          )
-        : withAllRefunds(others.reduce(laterAnswer, first), facts),
+        ? joinTransactions(allLines, environment, verifiedAt)
+        : withFirstRefunds(others.reduce(laterAnswer, first), facts),
     selectedProducts: facts.reduce((all, one) => union(all, one.selectedProducts), first.selectedProducts),
     replacedBy,
     replacedAt,
-    ...(facts.some(({ isReplaced }) => isReplaced) && { isReplaced: true }),
     renewal: facts.reduce<Renewal | null>((latest, one) => laterRenewal(latest, one.renewal), null),
     verifiedAt,
   };
@@ -212,8 +135,8 @@ const joinFacts = (first: Purchase, ...others: readonly Purchase[]): Purchase =>
 
 /**
  * Joins two sets of facts about one purchase. Commutative, associative and idempotent, so facts may arrive in any
- * order, any number of times. iOS: per transaction id, and of renewal infos, the later signed copy wins. Android: the later answer replaces
- * the earlier one.
+ * order, any number of times. iOS: per transaction id, and of renewal infos, the later signed copy wins. Android: the
+ * later answer replaces the earlier one.
  */
 export const joinPurchases = (a: Purchase, b: Purchase): Purchase => joinFacts(a, b);
 

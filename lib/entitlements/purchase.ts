@@ -24,7 +24,7 @@ export type Standing = (typeof STANDINGS)[number];
 
 /**
  * One product of a purchase, with its start and end. An iOS line is one transaction id's copy of a purchase event; an
- * event may have several copies (`events.ts`).
+ * event may have several copies (`purchase-events.ts`).
  */
 export interface Line {
   /** iOS transaction id; null on Android, where an answer replaces all lines at once. */
@@ -44,15 +44,9 @@ export interface Line {
   readonly endsAt: Instant | null;
   readonly revokedAt: Instant | null;
   /**
-   * Time by which units were refunded, partly or fully. iOS: the last revocation date under this transaction id, even
-   * if reversed since. Android: when the largest refund was first seen, because Google gives no date.
+   * Since when units are refunded, even if that was taken back. iOS: the earliest revocation date under this
+   * transaction id. Android: the first answer that showed it, as Google gives no date. Null: never.
    */
-  readonly refundedBy: Instant | null;
-  /** Android: largest refunded quantity in any answer. */
-  readonly mostRefunded: number;
-  /** Android: smallest refunded quantity in any answer. Refunded in every answer, these units gave no access. */
-  readonly leastRefunded: number;
-  /** iOS: earliest signing time of a full or partial revocation under this transaction id; null: never revoked. */
   readonly revokedSince: Instant | null;
   /** Units bought. */
   readonly quantity: number;
@@ -97,8 +91,6 @@ export interface Purchase extends PurchaseReference {
   readonly replacedBy: PurchaseKey | null;
   /** Start of the replacing period; null where the store gives none, so all lines are replaced. */
   readonly replacedAt: Instant | null;
-  /** Android: the store has said that another purchase, which it does not name, replaced this one. Unset: it has not. */
-  readonly isReplaced?: true | undefined;
   /** iOS: the latest renewal info of the lineage; null: none is known. */
   readonly renewal: Renewal | null;
   /** Last time the store vouched for the purchase; 0 where only another purchase mentions it. */
@@ -135,7 +127,7 @@ export const renewedPurchase = (lineage: PurchaseReference, renewal: Renewal): P
 
 /**
  * Lines that may grant: none if the purchase was replaced as a whole; for a one-time purchase, those of the requested
- * products. A replacement at a given time depends on the customer's other purchases too (`standing-lines.ts`).
+ * products. A replacement at a given time ends periods (`subscription-periods.ts`).
  */
 export const grantingLines = ({
   lines,
@@ -150,10 +142,6 @@ export const grantingLines = ({
 
 /** Whether no product of a purchase was selected, so that it grants nothing: only a notification or another account has told. */
 export const selectsNothing = ({ selectedProducts }: Purchase): boolean => selectedProducts?.length === 0;
-
-/** Whether a line started by the time at which another lineage replaced its purchase. */
-export const isBeforeReplacement = ({ replacedAt }: Purchase, { startsAt }: Line): boolean =>
-  replacedAt !== null && (startsAt ?? 0) <= replacedAt;
 
 /** Key of a purchase within an application, for maps and comparisons; never stored. */
 export const referenceText = ({ store, environment, key }: PurchaseReference): string =>
@@ -174,9 +162,6 @@ const LINE_FIELDS = Object.keys({
   purchasedAt: true,
   endsAt: true,
   revokedAt: true,
-  refundedBy: true,
-  mostRefunded: true,
-  leastRefunded: true,
   revokedSince: true,
   quantity: true,
   refundedQuantity: true,
@@ -185,18 +170,11 @@ const LINE_FIELDS = Object.keys({
   verifiedAt: true,
 } satisfies Record<Exclude<keyof Line, "further">, true>) as Exclude<keyof Line, "further">[];
 
-/** Fields joined from all copies or answers, so not part of any single one. */
-const JOINED_FIELDS: ReadonlySet<keyof Line> = new Set([
-  "revokedSince",
-  "refundedBy",
-  "mostRefunded",
-  "leastRefunded",
-]);
-
-const TELLING_FIELDS = LINE_FIELDS.filter((field) => !JOINED_FIELDS.has(field));
+/** `revokedSince` is joined from all copies, so not part of any single one. */
+const OWN_FIELDS = LINE_FIELDS.filter((field) => field !== "revokedSince");
 
 /** Text of a line's own fields: breaks ties between lines of the same time, deterministically. */
-export const lineText = (line: Line): string => JSON.stringify(TELLING_FIELDS.map((field) => line[field]));
+export const lineText = (line: Line): string => JSON.stringify(OWN_FIELDS.map((field) => line[field]));
 
 /**
  * Compares field by field instead of looping over {@link LINE_FIELDS}, for speed: a replay of a thousand purchases
@@ -215,9 +193,6 @@ export const sameLine = (a: Line, b: Line): boolean =>
     a.purchasedAt === b.purchasedAt &&
     a.endsAt === b.endsAt &&
     a.revokedAt === b.revokedAt &&
-    a.refundedBy === b.refundedBy &&
-    a.mostRefunded === b.mostRefunded &&
-    a.leastRefunded === b.leastRefunded &&
     a.revokedSince === b.revokedSince &&
     a.quantity === b.quantity &&
     a.refundedQuantity === b.refundedQuantity &&
@@ -257,7 +232,6 @@ export const samePurchase = (a: Purchase, b: Purchase): boolean =>
   a.verifiedAt === b.verifiedAt &&
   a.replacedBy === b.replacedBy &&
   a.replacedAt === b.replacedAt &&
-  a.isReplaced === b.isReplaced &&
   sameRenewal(a.renewal, b.renewal) &&
   sameProducts(a.selectedProducts, b.selectedProducts) &&
   sameLines(a, b);

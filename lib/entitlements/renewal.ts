@@ -18,14 +18,22 @@ export interface Renewal {
   readonly isInBillingRetry: boolean;
   /** Apple's number for the reason why the subscription expires or expired; null: none. */
   readonly expirationIntent: number | null;
-  /** Whether the status delivered with it says that a billing grace period runs. An app has no status. */
-  readonly isInGrace: boolean;
   readonly signedAt: Instant;
+  /** Last status that came beside a renewal info of the lineage; null: none has. An app sends none. */
+  readonly status: RenewalStatus | null;
   /** Values that a newer version stored with it; kept as they are. */
   readonly further?: readonly unknown[];
 }
 
-const textOf = (renewal: Renewal): string =>
+/** Whether a billing grace period runs, as notifications and answers say beside a renewal info. */
+export interface RenewalStatus {
+  readonly isInGrace: boolean;
+  /** `periodEndsAt` of that renewal info: the status says nothing of another period. */
+  readonly periodEndsAt: Instant | null;
+  readonly signedAt: Instant;
+}
+
+const infoText = (renewal: Renewal): string =>
   JSON.stringify([
     renewal.periodEndsAt,
     renewal.willRenew,
@@ -34,34 +42,30 @@ const textOf = (renewal: Renewal): string =>
     renewal.isInBillingRetry,
     renewal.expirationIntent,
     renewal.signedAt,
-    renewal.isInGrace,
   ]);
 
-/**
- * The later signed one; ties are broken deterministically. Of two copies of one renewal info, the one with a grace
- * period.
- */
+const statusText = (status: RenewalStatus): string =>
+  JSON.stringify([status.isInGrace, status.periodEndsAt, status.signedAt]);
+
+const later = <T extends { readonly signedAt: Instant }>(a: T, b: T, textOf: (one: T) => string): T =>
+  (compare(a.signedAt, b.signedAt) || compare(textOf(a), textOf(b))) > 0 ? a : b;
+
+/** The later signed renewal info, and the later signed status; ties are broken deterministically. */
 export const laterRenewal = (a: Renewal | null, b: Renewal | null): Renewal | null => {
   if (a === null || b === null) return a ?? b;
-  const order = compare(a.signedAt, b.signedAt) || compare(textOf(a), textOf(b));
-  return order > 0 ? a : b;
+  const status =
+    a.status === null || b.status === null ? (a.status ?? b.status) : later(a.status, b.status, statusText);
+  return { ...later(a, b, infoText), status };
 };
 
 export const sameRenewal = (a: Renewal | null, b: Renewal | null): boolean =>
-  a === b || (a !== null && b !== null && textOf(a) === textOf(b));
-
-/**
- * Whether it only says that the subscription will renew: no failed payment, and no reason to expire. Signed after the
- * end, it means that the App Store has not renewed yet.
- */
-export const isUndecided = ({
-  willRenew,
-  isInBillingRetry,
-  graceEndsAt,
-  expirationIntent,
-  isInGrace,
-}: Renewal): boolean =>
-  willRenew && !isInBillingRetry && graceEndsAt === null && !isInGrace && expirationIntent === null;
+  a === b ||
+  (a !== null &&
+    b !== null &&
+    infoText(a) === infoText(b) &&
+    (a.status === null || b.status === null
+      ? a.status === b.status
+      : statusText(a.status) === statusText(b.status)));
 
 /**
  * The App Store's longest billing grace period.
@@ -71,11 +75,28 @@ export const isUndecided = ({
 const LONGEST_GRACE_MILLISECONDS = 28 * DAY;
 
 /**
- * End of the billing grace period after a period's end; null: none. Apple has been seen to leave it out: it then lasts
- * until the store says otherwise, at most the longest.
+ * End of the billing grace period after a period's end; null: none. Apple has been seen to leave the date out: the
+ * grace period that the status tells then lasts until the store says otherwise, at most the longest.
  */
-export const graceEndOf = (endsAt: Instant, { graceEndsAt, isInGrace }: Renewal): Instant | null =>
-  graceEndsAt ?? (isInGrace ? endsAt + LONGEST_GRACE_MILLISECONDS : null);
+export const graceEndOf = (
+  endsAt: Instant,
+  { graceEndsAt, periodEndsAt, status }: Renewal,
+): Instant | null => {
+  if (graceEndsAt !== null) return graceEndsAt > endsAt ? graceEndsAt : null;
+  const isInGrace = status !== null && status.isInGrace && status.periodEndsAt === periodEndsAt;
+  return isInGrace ? endsAt + LONGEST_GRACE_MILLISECONDS : null;
+};
+
+/** Whether it reports a failed payment, by its fields or by a grace period after an end. */
+export const reportsFailure = (renewal: Renewal, endsAt: Instant): boolean =>
+  renewal.isInBillingRetry || graceEndOf(endsAt, renewal) !== null;
+
+/**
+ * Whether it only says that the subscription will renew: no failed payment, and no reason to expire. Signed after the
+ * end, it means that the App Store has not renewed yet.
+ */
+export const isUndecided = (renewal: Renewal, endsAt: Instant): boolean =>
+  renewal.willRenew && !reportsFailure(renewal, endsAt) && renewal.expirationIntent === null;
 
 /** Longest time for which the App Store retries a payment after a period's end. */
 export const BILLING_RETRY_MILLISECONDS = 60 * DAY;

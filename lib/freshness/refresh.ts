@@ -1,5 +1,5 @@
 import type { Environment, ProductKind } from "../contract/schemas.ts";
-import { DAY } from "../duration.ts";
+import { DAY, HOUR, MINUTE } from "../duration.ts";
 import type { PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId, PurchaseKey } from "../identifiers.ts";
@@ -23,6 +23,25 @@ export interface IosStoreSource {
 
 /** Time after its due time for which a refresh is kept, in milliseconds, so that a token is not kept if nothing processes the queue. */
 export const KEPT_AFTER_DUE = 120 * DAY;
+
+/** Time for which a refresh that was asked for stays so. */
+const ASKED_FOR = DAY;
+
+/** Steps after the time for which a refresh was asked, while the store gives no answer that can be used. */
+const STEPS_AFTER_ASKED = [10 * MINUTE, 6 * HOUR, DAY];
+
+/** Whether a refresh that was asked for is still: for a day, unless the store answers. Then the purchase's own steps follow. */
+export const isStillAskedFor = (askedForAt: Instant | null, moment: Instant): askedForAt is Instant =>
+  askedForAt !== null && moment < askedForAt + ASKED_FOR;
+
+/**
+ * The next time, later than `after`, at which a refresh that was asked for is made again, because the store has not answered;
+ * null: none.
+ */
+export const askedForAgain = (askedForAt: Instant, after: Instant): Instant | null => {
+  const step = STEPS_AFTER_ASKED.find((delay) => askedForAt + delay > after);
+  return step === undefined ? null : askedForAt + step;
+};
 
 /** Whether a refresh is still in its queue at a moment: its item has not expired. */
 export const isQueued = (refreshAt: Instant | null, moment: Instant): refreshAt is Instant =>
@@ -49,8 +68,6 @@ export interface FactsOrigin {
   readonly askAgainAt?: readonly Instant[];
   /** Key of the purchase that the store was asked about. Unset: it was not asked, or about the only purchase of the facts. */
   readonly askedAbout?: PurchaseKey;
-  /** Whether the store's answer lacks a part: refreshes of other purchases stay. Unset: it lacks none. */
-  readonly isPart?: boolean;
 }
 
 /** A refresh in the queue of its application and store. */

@@ -9,7 +9,7 @@ import { parseItem, readItem, type Item, type Table } from "./table.ts";
  * attributes survive a rewrite, and lists of positions grow only at their end. Only a change that breaks this gets a
  * new number.
  */
-export const TABLE_FORMAT = 1;
+export const TABLE_FORMAT = 2;
 
 /** The table has a format that this version cannot read. */
 export class TableFormatError extends Error {

@@ -10,23 +10,8 @@ import {
 } from "../identifiers.ts";
 import { once } from "../once.ts";
 import { areEncodedLines, decodeLines, encodedLines, encodeLines, memberOf } from "./lines.ts";
-import {
-  arePositions,
-  isInteger,
-  isListOf,
-  isPositionIn,
-  isText,
-  nullable,
-  type Guard,
-  type Guarded,
-} from "./positions.ts";
-import {
-  decodeRenewal,
-  encodedRenewal,
-  encodeRenewal,
-  isEncodedRenewal,
-  type EncodedRenewal,
-} from "./renewals.ts";
+import { isInteger, isListOf, isPositionIn, isText, nullable, positional } from "./positions.ts";
+import { decodeRenewal, encodedRenewal, encodeRenewal, isEncodedRenewal } from "./renewals.ts";
 import * as shape from "./shapes.ts";
 
 /**
@@ -49,8 +34,6 @@ export const purchaseItem = once(() =>
     selectedProducts: z.nullable(shape.texts()),
     replacedBy: z.nullable(storedPurchaseKey()),
     replacedAt: nullableInstant(),
-    /** Mark of a purchase that the store calls replaced. */
-    isReplaced: z.optional(z.literal(true)),
     /** The latest renewal info; absent: none is known. */
     renewal: z.optional(encodedRenewal()),
     verifiedAt: instant(),
@@ -113,85 +96,53 @@ export const identityItem = once(() =>
 /** Reserves an erased customer's identity or purchase until `erasedUntil`. */
 export const tombstoneItem = once(() => z.object({ erasedUntil: instant() }));
 
-const FIRST_HOLDING_POSITIONS = [
-  isPositionIn(STORES),
-  isPositionIn(ENVIRONMENTS),
-  isText,
-  areEncodedLines,
-  nullable(isText),
-  nullable(isInteger),
-] as const;
-type EncodedHolding = [
-  ...first: Guarded<typeof FIRST_HOLDING_POSITIONS>,
-  /** Absent where none is known, and from holdings that an earlier version stored. */
-  renewal?: EncodedRenewal | null,
-  /** Mark of a purchase that the store calls replaced: 1. */
-  isReplaced?: 1 | null,
-  ...further: unknown[],
-];
+const holding = positional({
+  store: isPositionIn(STORES),
+  environment: isPositionIn(ENVIRONMENTS),
+  key: isText,
+  lines: areEncodedLines,
+  replacedBy: nullable(isText),
+  replacedAt: nullable(isInteger),
+  renewal: nullable(isEncodedRenewal),
+});
+
+type EncodedHolding = unknown[];
 export type EncodedHoldings = EncodedHolding[];
 
-const isRenewalOrNone: Guard<EncodedRenewal | null | undefined> = (
-  value,
-): value is EncodedRenewal | null | undefined => value == null || isEncodedRenewal(value);
-const isOneOrNone: Guard<1 | null | undefined> = (value): value is 1 | null | undefined =>
-  value == null || value === 1;
-const HOLDING_POSITIONS = [...FIRST_HOLDING_POSITIONS, isRenewalOrNone, isOneOrNone] as const;
-
 export const encodeHoldings = (holdings: readonly Purchase[]): EncodedHoldings =>
-  holdings.map(
-    ({
-      store,
-      environment,
-      key,
-      lines,
-      replacedBy,
-      replacedAt,
-      isReplaced,
-      renewal,
-      further = [],
-    }): EncodedHolding => {
-      const first = [
-        STORES.indexOf(store),
-        ENVIRONMENTS.indexOf(environment),
-        key,
-        encodeLines(lines),
-        replacedBy,
-        replacedAt,
-      ] as const;
-      if (isReplaced === true || further.length > 0)
-        return [...first, renewal && encodeRenewal(renewal), isReplaced === true ? 1 : null, ...further];
-      return renewal === null ? [...first] : [...first, encodeRenewal(renewal)];
-    },
+  holdings.map((one) =>
+    holding.encode(
+      {
+        ...one,
+        store: STORES.indexOf(one.store),
+        environment: ENVIRONMENTS.indexOf(one.environment),
+        lines: encodeLines(one.lines),
+        renewal: one.renewal && encodeRenewal(one.renewal),
+      },
+      one.further,
+    ),
   );
 
-const decodeHolding = ([
-  store,
-  environment,
-  key,
-  lines,
-  replacedBy,
-  replacedAt,
-  renewal,
-  isReplaced,
-  ...further
-]: EncodedHolding): Purchase => ({
-  store: memberOf(STORES, store),
-  environment: memberOf(ENVIRONMENTS, environment),
-  key: purchaseKey(key),
-  lines: decodeLines(lines),
-  selectedProducts: null,
-  replacedBy: replacedBy === null ? null : purchaseKey(replacedBy),
-  replacedAt,
-  ...(isReplaced === 1 && { isReplaced: true }),
-  renewal: renewal == null ? null : decodeRenewal(renewal),
-  verifiedAt: Math.max(...lines.map((line) => line[9])),
-  ...(further.length > 0 && { further }),
-});
+const decodeHolding = (values: EncodedHolding): Purchase => {
+  const { stored, further } = holding.decode(values);
+  const lines = decodeLines(stored.lines);
+  return {
+    store: memberOf(STORES, stored.store),
+    environment: memberOf(ENVIRONMENTS, stored.environment),
+    key: purchaseKey(stored.key),
+    lines,
+    selectedProducts: null,
+    replacedBy: stored.replacedBy === null ? null : purchaseKey(stored.replacedBy),
+    replacedAt: stored.replacedAt,
+    renewal: stored.renewal && decodeRenewal(stored.renewal),
+    verifiedAt: Math.max(...lines.map(({ verifiedAt }) => verifiedAt)),
+    ...(further.length > 0 && { further }),
+  };
+};
 
 export const decodeHoldings = (encoded: EncodedHoldings): readonly Purchase[] => encoded.map(decodeHolding);
 
-const holdings = once(() => z.custom<EncodedHoldings>(isListOf(arePositions(HOLDING_POSITIONS))));
+const holdings = once(() => z.custom<EncodedHoldings>(isListOf(holding.is)));
 
 const assertedBy = once(() => z.enum(ASSERTED_BY));
 const customerIdentifiers = once(() => z.array(customerIdentifier()));

@@ -37,3 +37,24 @@ export const arePositions =
   ): Guard<[...known: Guarded<Guards>, ...further: unknown[]]> =>
   (value): value is [...known: Guarded<Guards>, ...further: unknown[]] =>
     Array.isArray(value) && guards.every((is, index) => is(value[index]));
+
+/**
+ * Codec of an object as a list of its fields' values. Each field is named once, with its guard, in the order in which
+ * they are stored: that order may only grow at its end, with {@link optional} fields.
+ */
+export const positional = <Fields extends Readonly<Record<string, Guard<unknown>>>>(fields: Fields) => {
+  type Stored = { -readonly [Name in keyof Fields]: Fields[Name] extends Guard<infer T> ? T : never };
+  const names: readonly (keyof Fields)[] = Object.keys(fields);
+  return {
+    is: arePositions(Object.values(fields)),
+    encode: (stored: Readonly<Stored>, further: readonly unknown[] = []): unknown[] => [
+      ...names.map((name) => stored[name]),
+      ...further,
+    ],
+    decode: (values: readonly unknown[]) => ({
+      stored: Object.fromEntries(names.map((name, index) => [name, values[index]])) as Stored,
+      /** Values that a newer version appended. */
+      further: values.slice(names.length),
+    }),
+  };
+};

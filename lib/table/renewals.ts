@@ -1,56 +1,40 @@
 import * as z from "zod/mini";
 import type { Renewal } from "../entitlements/renewal.ts";
 import { once } from "../once.ts";
-import { arePositions, isBoolean, isInteger, isText, nullable, optional, type Guarded } from "./positions.ts";
+import { isBoolean, isInteger, isText, nullable, positional } from "./positions.ts";
 
-/** Renewal infos as stored in purchases and holdings, by position, as lines are. The list may only grow at its end. */
-const POSITIONS = [
-  nullable(isInteger),
-  isBoolean,
-  nullable(isText),
-  nullable(isInteger),
-  isBoolean,
-  nullable(isInteger),
-  isInteger,
-  optional(isBoolean),
-] as const;
+const status = positional({
+  isInGrace: isBoolean,
+  periodEndsAt: nullable(isInteger),
+  signedAt: isInteger,
+});
 
-export type EncodedRenewal = [...known: Guarded<typeof POSITIONS>, ...further: unknown[]];
+/** Renewal infos as stored in purchases and holdings, by position, as lines are. */
+const renewal = positional({
+  periodEndsAt: nullable(isInteger),
+  willRenew: isBoolean,
+  renewsInto: nullable(isText),
+  graceEndsAt: nullable(isInteger),
+  isInBillingRetry: isBoolean,
+  expirationIntent: nullable(isInteger),
+  signedAt: isInteger,
+  status: nullable(status.is),
+});
 
-export const isEncodedRenewal = arePositions(POSITIONS);
+export type EncodedRenewal = unknown[];
+
+export const isEncodedRenewal = renewal.is;
 
 export const encodedRenewal = once(() => z.custom<EncodedRenewal>(isEncodedRenewal));
 
-export const encodeRenewal = (renewal: Renewal): EncodedRenewal => [
-  renewal.periodEndsAt,
-  renewal.willRenew,
-  renewal.renewsInto,
-  renewal.graceEndsAt,
-  renewal.isInBillingRetry,
-  renewal.expirationIntent,
-  renewal.signedAt,
-  renewal.isInGrace,
-  ...(renewal.further ?? []),
-];
+export const encodeRenewal = (one: Renewal): EncodedRenewal =>
+  renewal.encode({ ...one, status: one.status && status.encode(one.status) }, one.further);
 
-export const decodeRenewal = ([
-  periodEndsAt,
-  willRenew,
-  renewsInto,
-  graceEndsAt,
-  isInBillingRetry,
-  expirationIntent,
-  signedAt,
-  isInGrace = false,
-  ...further
-]: EncodedRenewal): Renewal => ({
-  periodEndsAt,
-  willRenew,
-  renewsInto,
-  graceEndsAt,
-  isInBillingRetry,
-  expirationIntent,
-  isInGrace,
-  signedAt,
-  ...(further.length > 0 && { further }),
-});
+export const decodeRenewal = (values: EncodedRenewal): Renewal => {
+  const { stored, further } = renewal.decode(values);
+  return {
+    ...stored,
+    status: stored.status && status.decode(stored.status).stored,
+    ...(further.length > 0 && { further }),
+  };
+};

@@ -1,8 +1,7 @@
 import type { Application } from "../applications/application.ts";
 import { accountHoldings, type AccountCustomer, type CustomerTable } from "../customers/customer-table.ts";
-import { entitlementsAt } from "../entitlements/entitlements.ts";
+import { entitlementsAt, nextChangeAt } from "../entitlements/entitlements.ts";
 import type { Holding } from "../entitlements/holding.ts";
-import { nextChangeAt } from "../entitlements/next-change.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, CustomerId } from "../identifiers.ts";
 import { compare } from "../order.ts";

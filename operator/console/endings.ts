@@ -1,9 +1,15 @@
 import { MINUTE } from "../../lib/duration.ts";
-import type { AccessPeriod } from "../../lib/entitlements/access-periods.ts";
 import type { AccountReport } from "../../lib/administration/account-report.ts";
-import type { Terms } from "../../lib/entitlements/grants.ts";
-import { isRevoked, referenceText, type Purchase } from "../../lib/entitlements/purchase.ts";
+import type { Holding } from "../../lib/entitlements/holding.ts";
+import {
+  isRevoked,
+  lineName,
+  referenceText,
+  type Line,
+  type Purchase,
+} from "../../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
+import { givesAccess, type Span } from "../../lib/entitlements/timeline.ts";
 
 /** Why a purchase no longer gives access; `lasts`: it gives access now. */
 export type Because =
@@ -45,10 +51,28 @@ export interface Ending {
 /** A product that starts within this time after another's end replaces it. */
 const AT_ONCE = MINUTE;
 
+/** Spans of one line. */
+interface LineSpans {
+  readonly holding: Holding;
+  readonly line: Line;
+  readonly spans: readonly Span[];
+}
+
+const byLine = (timeline: readonly Span[]): readonly LineSpans[] =>
+  [
+    ...Map.groupBy(
+      timeline,
+      ({ holding, line }) => `${referenceText(holding.purchase)} ${lineName(line)}`,
+    ).values(),
+  ].flatMap((spans) => {
+    const [first] = spans;
+    return first === undefined ? [] : [{ holding: first.holding, line: first.line, spans }];
+  });
+
 /** Purchases of an account, by `referenceText`. */
 type Purchases = ReadonlyMap<string, Purchase>;
 
-const changedTo = ({ holding, line }: AccessPeriod, end: Instant, purchases: Purchases): string | null => {
+const changedTo = ({ holding, line }: LineSpans, end: Instant, purchases: Purchases): string | null => {
   const { purchase } = holding;
   const { replacedBy: key } = purchase;
   const replacing = key === null ? undefined : purchases.get(referenceText({ ...purchase, key }));
@@ -62,16 +86,16 @@ const changedTo = ({ holding, line }: AccessPeriod, end: Instant, purchases: Pur
 };
 
 const becauseOf = (
-  { holding, line, spans }: AccessPeriod,
+  { holding, line, spans }: LineSpans,
   { isPass, hasNext }: { readonly isPass: boolean; readonly hasNext: boolean },
 ): Because => {
   // An upgrade revokes the rest of the period.
   if (hasNext || holding.purchase.replacedBy !== null) return "changed";
   if (isRevoked(line)) return "refunded";
-  const kinds = new Set(spans.map(({ kind }) => kind));
-  if (kinds.has("paused")) return "paused";
-  if (kinds.has("grace_period")) return "grace_over";
-  if (kinds.has("billing_retry")) return "payment_failed";
+  const statuses = new Set(spans.map(({ status }) => status));
+  if (statuses.has("paused")) return "paused";
+  if (statuses.has("grace_period")) return "grace_over";
+  if (statuses.has("billing_retry")) return "payment_failed";
   const { renewal } = holding.purchase;
   const intent =
     renewal?.periodEndsAt === line.endsAt ? INTENTS.get(renewal?.expirationIntent ?? null) : undefined;
@@ -79,10 +103,8 @@ const becauseOf = (
   return isPass ? "pass_over" : "not_renewed";
 };
 
-const endOf = ({ spans }: AccessPeriod, now: Instant): Instant | null => {
-  const ends = spans
-    .filter(({ active, from }) => active && from <= now)
-    .map(({ to }) => to ?? Number.POSITIVE_INFINITY);
+const endOf = ({ spans }: LineSpans, now: Instant): Instant | null => {
+  const ends = spans.filter((span) => givesAccess(span) && span.from <= now).map(({ to }) => to);
   return ends.length === 0 ? null : Math.max(...ends);
 };
 
@@ -91,21 +113,16 @@ interface Ended {
   readonly ending: Ending;
 }
 
-const endedOf = (
-  period: AccessPeriod,
-  now: Instant,
-  terms: Terms,
-  purchases: Purchases,
-): readonly Ended[] => {
-  const { holding, line, grants } = period;
+const endedOf = (period: LineSpans, now: Instant, purchases: Purchases): readonly Ended[] => {
+  const { holding, line, spans } = period;
   const { store, environment } = holding.purchase;
-  const product = terms.catalog.productOf(store, line);
+  const product = spans[0]?.product;
   const end = endOf(period, now);
   if (product === undefined || (end === null && !isRevoked(line))) return [];
   const lasts = end !== null && end > now;
   const next = end === null || lasts ? null : changedTo(period, end, purchases);
   const isPass = product.accessDuration !== null;
-  return grants.map((entitlement) => ({
+  return product.grants.map((entitlement) => ({
     end: end ?? Number.NEGATIVE_INFINITY,
     ending: {
       entitlement,
@@ -124,12 +141,11 @@ const endedOf = (
  * When each purchase of an account last gave access and why it ended, one entry per product of a purchase, latest end
  * first. Pure.
  *
- * @param periods of all the account's purchases, at the moment
+ * @param timeline of all the account's purchases
  */
 export const endingsOf = (
   { customers }: Pick<AccountReport, "customers">,
-  periods: readonly AccessPeriod[],
-  terms: Terms,
+  timeline: readonly Span[],
   moment: Instant,
 ): readonly Ending[] => {
   const purchases = new Map(
@@ -138,8 +154,8 @@ export const endingsOf = (
     ),
   );
   const latest = new Map<string, Ended>();
-  for (const period of periods)
-    for (const ended of endedOf(period, moment, terms, purchases)) {
+  for (const period of byLine(timeline))
+    for (const ended of endedOf(period, moment, purchases)) {
       const { entitlement, productIdentifier, basePlanIdentifier } = ended.ending;
       const name = JSON.stringify([
         entitlement,

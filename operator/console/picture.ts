@@ -1,11 +1,16 @@
 import type { AccountReport } from "../../lib/administration/account-report.ts";
-import type { AccessPeriod, AccessSpan, SpanKind } from "../../lib/entitlements/access-periods.ts";
+import type { Status } from "../../lib/contract/schemas.ts";
 import { lineName, referenceText, type Line, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
+import { givesAccess, type Span } from "../../lib/entitlements/timeline.ts";
 import { timeOrNull } from "../answer.ts";
 
-/** Kind of a bar; `unmapped`: the catalog has no product for the line. */
-export type BarKind = SpanKind | "unmapped";
+/**
+ * Kind of a bar: a status, or `period`, an access that the store confirmed; `renewal_leeway` and `silent_retry`, access
+ * after the end; `unmapped`: the catalog has no product for the line.
+ */
+export type BarKind =
+  Exclude<Status, "active" | "expired"> | "period" | "renewal_leeway" | "silent_retry" | "unmapped";
 
 export type MarkKind = "verified" | "refund" | "refund-reversed" | "replaced" | "asked-next";
 
@@ -38,11 +43,21 @@ const marksOf = (purchase: Purchase, line: Line, askedAt: Instant | null): Pictu
   return marks.flatMap(([kind, at]) => (at === null ? [] : [{ at: isoTime(at), kind }]));
 };
 
-/** A refund lasts for ever, but is drawn up to the end of the purchased period. */
-const barOf = ({ from, to, kind, active }: AccessSpan, { endsAt }: Line): PictureRow["bars"] => {
-  const end = kind === "revoked" && to === null ? endsAt : to;
-  if (end !== null && end <= from) return [];
-  return [{ from: isoTime(from), to: timeOrNull(end), kind, active }];
+const kindOf = ({ status, isAssumed, holding, from, expiresAt, verifiedAt }: Span): BarKind | null => {
+  if (status === "expired") return null;
+  if (status !== "active") return status;
+  if (!isAssumed || from < expiresAt) return "period";
+  const isAfterEnd = holding.purchase.store === "android-store" && verifiedAt >= expiresAt;
+  return isAfterEnd ? "silent_retry" : "renewal_leeway";
+};
+
+/** The clock tolerance before a start is not drawn; a refund lasts for ever, but is drawn up to the period's end. */
+const barOf = (span: Span): PictureRow["bars"] => {
+  const kind = kindOf(span);
+  const from = Math.max(span.from, span.startsAt ?? span.line.startsAt ?? span.line.verifiedAt);
+  const to = kind === "revoked" ? (span.line.endsAt ?? Infinity) : span.to;
+  if (kind === null || to <= from) return [];
+  return [{ from: isoTime(from), to: to === Infinity ? null : isoTime(to), kind, active: givesAccess(span) }];
 };
 
 const unmapped = ({ startsAt, endsAt, verifiedAt }: Line): PictureRow["bars"] => [
@@ -58,26 +73,26 @@ const unmapped = ({ startsAt, endsAt, verifiedAt }: Line): PictureRow["bars"] =>
  * The shown purchases of an account over time: when each line gave or will give access, by the rules of the answer, and
  * when its store reported on it. Oldest first within a purchase. Pure.
  *
- * @param periods of all the account's purchases
+ * @param timeline of all the account's purchases
  * @param shown keys of the purchases, by `referenceText`, in their order
  */
 export const pictureOf = (
   { customers }: Pick<AccountReport, "customers">,
-  periods: readonly AccessPeriod[],
+  timeline: readonly Span[],
   shown: readonly string[],
 ): readonly PictureRow[] => {
   const asking = new Map(customers.flatMap((customer) => [...customer.asking]));
   const purchases = customers.flatMap((customer) => customer.purchases);
   const byReference = new Map(purchases.map((purchase) => [referenceText(purchase), purchase]));
-  const periodsOf = Map.groupBy(periods, ({ holding }) => referenceText(holding.purchase));
+  const spansOf = Map.groupBy(timeline, ({ holding }) => referenceText(holding.purchase));
   return shown.flatMap((reference) => {
     const purchase = byReference.get(reference);
     if (purchase === undefined) return [];
     const next = asking.get(reference);
     const askedAt = next?.outcome === "due" ? next.at : null;
-    const known = Map.groupBy(periodsOf.get(reference) ?? [], ({ line }) => lineName(line));
+    const known = Map.groupBy(spansOf.get(reference) ?? [], ({ line }) => lineName(line));
     return purchase.lines.map((line): PictureRow => {
-      const spans = known.get(lineName(line))?.flatMap((period) => period.spans);
+      const spans = known.get(lineName(line));
       return {
         store: purchase.store,
         environment: purchase.environment,
@@ -85,8 +100,7 @@ export const pictureOf = (
         productIdentifier: line.productIdentifier,
         basePlanIdentifier: line.basePlanIdentifier,
         transactionIdentifier: line.transactionIdentifier,
-        bars:
-          spans?.toSorted((a, b) => a.from - b.from).flatMap((span) => barOf(span, line)) ?? unmapped(line),
+        bars: spans?.flatMap(barOf) ?? unmapped(line),
         marks: marksOf(purchase, line, askedAt),
       };
     });

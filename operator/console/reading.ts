@@ -2,10 +2,10 @@ import type { Application } from "../../lib/applications/application.ts";
 import { reportedHoldings } from "../../lib/administration/account-report.ts";
 import { concerns } from "../../lib/administration/audit.ts";
 import { reportDestinations } from "../../lib/administration/destinations.ts";
-import { accessPeriods } from "../../lib/entitlements/access-periods.ts";
 import { referenceText } from "../../lib/entitlements/purchase.ts";
 import { accountIdentifier, SCOPES } from "../../lib/contract/schemas.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
+import { timelineOf } from "../../lib/entitlements/timeline.ts";
 import { accountJson } from "../account-presentation.ts";
 import { reportApplication } from "../application-commands.ts";
 import { askingText } from "../asking-text.ts";
@@ -137,12 +137,12 @@ export const readAccount = async (
   const asking = new Map(report.customers.flatMap((customer) => [...customer.asking]));
   const shown = json.customers.flatMap(({ purchases }) => purchases);
   const sought = await soughtAccount(session, application, account, report.customers);
-  const periods = accessPeriods(moment, reportedHoldings(report.customers), application);
+  const timeline = timelineOf(reportedHoldings(report.customers), application);
   return {
     ...json,
     page: asked.page,
-    endings: fewOf(endingsOf(report, periods, application, moment)),
-    picture: pictureOf(report, periods, shown.map(referenceText)),
+    endings: fewOf(endingsOf(report, timeline, moment)),
+    picture: pictureOf(report, timeline, shown.map(referenceText)),
     asking: shown.map((purchase) => ({
       store: purchase.store,
       environment: purchase.environment,

@@ -1,8 +1,7 @@
 import { reportedHoldings, type ReportedCustomer } from "../../lib/administration/account-report.ts";
-import { accessPeriods } from "../../lib/entitlements/access-periods.ts";
-import type { Terms } from "../../lib/entitlements/grants.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
+import { timelineOf, type Terms } from "../../lib/entitlements/timeline.ts";
 import { customerId, purchaseKey } from "../../lib/identifiers.ts";
 import { endingsOf } from "../../operator/console/endings.ts";
 import {
@@ -37,7 +36,7 @@ const aCustomer = (purchases: readonly Purchase[]): ReportedCustomer => ({
 
 const endings = (...purchases: readonly Purchase[]) => {
   const customers = [aCustomer(purchases)];
-  return endingsOf({ customers }, accessPeriods(NOW, reportedHoldings(customers), TERMS), TERMS, NOW);
+  return endingsOf({ customers }, timelineOf(reportedHoldings(customers), TERMS), NOW);
 };
 const end = NOW - 2 * DAY;
 const over = aLine({ startsAt: NOW - 32 * DAY, endsAt: end });

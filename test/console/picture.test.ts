@@ -1,8 +1,7 @@
 import { reportedHoldings, type ReportedCustomer } from "../../lib/administration/account-report.ts";
-import { accessPeriods } from "../../lib/entitlements/access-periods.ts";
-import type { Terms } from "../../lib/entitlements/grants.ts";
 import { referenceText, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
+import { timelineOf, type Terms } from "../../lib/entitlements/timeline.ts";
 import { customerId } from "../../lib/identifiers.ts";
 import { pictureOf } from "../../operator/console/picture.ts";
 import { aCatalog, aLine, aPurchase, aRenewal, DAY, NOW } from "../../testing/support/purchases.ts";
@@ -25,7 +24,7 @@ const aCustomer = (purchases: readonly Purchase[]): ReportedCustomer => ({
 const TERMS: Terms = { catalog: aCatalog(), renewalLeeway: 0 };
 
 const pictureIn = (customers: readonly ReportedCustomer[], shown: readonly string[]) =>
-  pictureOf({ customers }, accessPeriods(NOW, reportedHoldings(customers), TERMS), shown);
+  pictureOf({ customers }, timelineOf(reportedHoldings(customers), TERMS), shown);
 
 const pictured = (purchase: Purchase) => {
   const customers = [aCustomer([purchase])];

@@ -90,34 +90,8 @@ describe("an iOS purchase whose renewal info names an end of which nothing is to
   const refreshOf = (facts: Purchase, ...known: StoredPurchase[]) =>
     written([facts], from(APPLE), ...known).map(({ refreshAt }) => refreshAt);
 
-  test("is asked about at once, where it is new, or names another end", () => {
+  test("is asked about at once, where it is new", () => {
     expect(refreshOf(untold(NOW))).toEqual([NOW + 5000]);
-    expect(refreshOf(untold(NOW, NOW, NAMED + DAY), asked)).toEqual([NOW + 5000]);
-  });
-  test("is asked about at once, too, where a period that came with it is told first or last", () => {
-    const atOnce = stored(untold(NOW), { refreshAt: NOW + 5000, bundleIdentifier: BUNDLE });
-    const year = aLine({
-      transactionIdentifier: "2",
-      event: "w2",
-      startsAt: NOW,
-      endsAt: END + 300 * DAY,
-      verifiedAt: NOW,
-    });
-    const [month] = untold(NOW).lines;
-    const both = aPurchase({
-      lines: [...(month === undefined ? [] : [month]), year],
-      renewal: untold(NOW).renewal,
-    });
-    expect(refreshOf(both, atOnce)[0] ?? NOW + 5000).toBe(NOW + 5000);
-  });
-  test("is not asked about sooner where the known period is over, and the untold one will not renew", () => {
-    const over = (signedAt: number) =>
-      aPurchase({
-        lines: [aLine({ startsAt: NOW - 31 * DAY, endsAt: NOW - DAY, verifiedAt: NOW - 31 * DAY })],
-        renewal: aRenewal({ periodEndsAt: NOW + 29 * DAY, willRenew: false, signedAt }),
-      });
-    const known = stored(over(NOW), { refreshAt: daily, bundleIdentifier: BUNDLE });
-    expect(refreshOf(over(NOW + 60_000), known)).toEqual([daily]);
   });
   test("stays due where its payment is retried, and each renewal info names another attempt", () => {
     const retried = (signedAt: number) =>
@@ -276,46 +250,9 @@ describe("the refresh of a known purchase", () => {
     const over = aPurchase({
       lines: [aLine({ startsAt: heard - 31 * DAY, endsAt: heard, verifiedAt: heard - DAY })],
     });
-    expect(due()).toBe(NOW);
     expect(written([over], from(APPLE))).toMatchObject([{ refreshAt: NOW }]);
     const expired = stored(over, { refreshAt: heard, bundleIdentifier: BUNDLE });
     expect(written([over], from(APPLE), expired)).toMatchObject([{ refresh: { from: heard, to: null } }]);
-  });
-  test("gives way to the word that the period was the last, but only once", () => {
-    const over = renewedPurchase(purchase, aRenewal({ willRenew: false, signedAt: END }));
-    const told = { ...purchase, renewal: over.renewal };
-    const at = END + 5000;
-    expect(written([over], from(APPLE), waiting(at))).toMatchObject([{ refreshAt: END + DAY }]);
-    const known = stored(told, { refreshAt: END + HOUR, bundleIdentifier: BUNDLE });
-    const later = aPurchase({ lines: [aLine({ verifiedAt: END + 1000 })] });
-    expect(written([later], from(APPLE), known)).toMatchObject([{ refreshAt: END + HOUR }]);
-    for (const said of [aRenewal({ signedAt: END }), aRenewal({ willRenew: false, signedAt: END - 1 })])
-      expect(written([renewedPurchase(purchase, said)], from(APPLE), waiting(at))).toMatchObject([
-        { refreshAt: at },
-      ]);
-  });
-  test("stays where its ids disagree, and an answer is about another purchase", () => {
-    const copy = { event: "e", startsAt: NOW - 20 * DAY, purchasedAt: NOW - 20 * DAY };
-    const lifetime = { ...copy, nature: "non_consumable", endsAt: null } as const;
-    const since = NOW - 10 * DAY;
-    const refunded = { revokedAt: since, refundedBy: since, revokedSince: since, verifiedAt: since };
-    const disputed = aPurchase({
-      lines: [
-        aLine({ ...lifetime, ...refunded, transactionIdentifier: "1" }),
-        aLine({ ...lifetime, verifiedAt: NOW, transactionIdentifier: "2" }),
-      ],
-    });
-    const at = NOW + 5000;
-    const known = stored(disputed, { refreshAt: at, bundleIdentifier: BUNDLE });
-    const said = aPurchase({ lines: [aLine({ ...lifetime, verifiedAt: at, transactionIdentifier: "2" })] });
-    const about = (key: string) => from(APPLE, { askedAt: at, askedAbout: purchaseKey(key) });
-    for (const askedForAt of [null, NOW])
-      expect(written([said], about("2"), { ...known, askedForAt })).toMatchObject([
-        { refresh: null, refreshAt: at, askedForAt },
-      ]);
-    expect(written([said], about(disputed.key), known)).toMatchObject([{ refreshAt: NOW + 20 * DAY }]);
-    // Of what does not disagree, any whole answer tells.
-    expect(written([signedAgain], about("2"), waiting(at))).toMatchObject([{ refreshAt: AHEAD }]);
   });
   test("that was put off, and not asked for, gives way to a renewal", () => {
     const monthAfterItsStart = END;
@@ -324,27 +261,8 @@ describe("the refresh of a known purchase", () => {
         { refreshAt: monthAfterItsStart, askedForAt: null },
       ]);
   });
-  test("stays where an answer without its history was asked about another purchase", () => {
-    const about = (key: string) =>
-      from(APPLE, { askedAt: NOW + 6000, askedAbout: purchaseKey(key), isPart: true });
-    const early = NOW + 5000;
-    for (const askedForAt of [null, early]) {
-      expect(written([signedAgain], about("2"), waiting(early, askedForAt))).toMatchObject([
-        { refresh: null, refreshAt: early, askedForAt },
-      ]);
-      expect(written([signedAgain], about(purchase.key), waiting(early, askedForAt))).toMatchObject([
-        { refresh: { from: early, to: { at: AHEAD, source: APPLE } }, refreshAt: AHEAD, askedForAt: null },
-      ]);
-    }
-  });
   test("that was put off stays put off while the same facts come again by themselves", () => {
     expect(written([purchase], from(APPLE), waiting(PUT_OFF))).toEqual([]);
-  });
-  test("is moved by a renewal info alone", () => {
-    const said = renewedPurchase(purchase, aRenewal({ willRenew: false, signedAt: END }));
-    expect(written([said], from(APPLE), waiting(AHEAD))).toMatchObject([
-      { refresh: { from: AHEAD, to: { at: END + DAY, source: APPLE } }, refreshAt: END + DAY },
-    ]);
   });
   test("stays where another purchase only mentions it as replaced, whose token is not its own", () => {
     const replaced = stored(android({ key: "old" }), { refreshAt: JUST_AFTER });
@@ -405,7 +323,7 @@ describe("a refresh that somebody has asked for at Google's", () => {
   test("is put off by an answer to it, however long it was due, and taken away where nothing can be asked", () => {
     const known = stored(said(NOW - DAY, {}), { refreshAt: NOW - HOUR, askedForAt: NOW });
     expect(written([said(NOW, { willRenew: false })], from(GOOGLE), known)).toMatchObject([
-      { refreshAt: AHEAD, askedForAt: null },
+      { refreshAt: JUST_AFTER, askedForAt: null },
     ]);
     const unasked = from(GOOGLE, { canRefresh: false });
     expect(written([said(NOW - 1, { willRenew: false })], unasked, known)).toMatchObject([

@@ -8,7 +8,7 @@ import type { FactsOrigin } from "../../lib/freshness/refresh.ts";
 import { customerId } from "../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
 import { assertInvariants } from "../../testing/support/invariants.ts";
-import { aRenewal, DAY, NOW, aPurchase } from "../../testing/support/purchases.ts";
+import { DAY, NOW } from "../../testing/support/purchases.ts";
 import type { TestTable } from "../../testing/support/table.ts";
 import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
 import { fromApple, queuedOf, recordedOf } from "./refreshing.ts";
@@ -109,14 +109,6 @@ describe("facts", () => {
     const source = { store: "ios-store", bundleIdentifier: "com.example.other" } as const;
     await world.store({ purchases: [extended("1")], origin: fromApple({ source }) });
     await expectRefreshes(world, { 1: END - HOUR });
-  });
-  test("of a renewal info alone move it", async () => {
-    const world = createWorld(table);
-    await world.store({ purchases: [owned("1")], origin: fromApple() });
-    const renewal = aRenewal({ willRenew: false, signedAt: END });
-    const said = { ...aPurchase({ key: "1", lines: [], verifiedAt: 0 }), renewal };
-    await world.store({ renewals: [said], origin: fromApple() });
-    await expectRefreshes(world, { 1: END + DAY });
   });
   test("of purchases made in Xcode write none", async () => {
     const world = createWorld(table);

@@ -12,7 +12,7 @@ import { createCustomerTable } from "../../lib/table/customers.ts";
 import { createRefreshQueue } from "../../lib/table/refreshes.ts";
 import type { Table } from "../../lib/table/table.ts";
 import { BUNDLE } from "../../testing/support/ios-store.ts";
-import { aRenewal, NOW } from "../../testing/support/purchases.ts";
+import { NOW } from "../../testing/support/purchases.ts";
 import type { TestTable } from "../../testing/support/table.ts";
 import { createWorld, owned, type World } from "../../testing/support/world.ts";
 
@@ -123,14 +123,7 @@ export const createRefreshing = (table: TestTable, applications: readonly Applic
         .at(endsAt - 60_000)
         .store({
           environment,
-          purchases: [
-            {
-              ...owned(key, { endsAt, verifiedAt: endsAt - 60_000 }),
-              environment,
-              // Without it, the store would be asked at once whether it renews.
-              renewal: aRenewal({ periodEndsAt: endsAt, signedAt: endsAt - 60_000 }),
-            },
-          ],
+          purchases: [{ ...owned(key, { endsAt, verifiedAt: endsAt - 60_000 }), environment }],
           origin: fromApple(),
         }),
     run: (changes: Partial<RefreshRun> = {}, minutes = 10): Promise<RefreshReport> =>

@@ -1,12 +1,12 @@
 import { aCatalog, aProduct, period } from "../../testing/support/purchases.ts";
 
-test("a catalog sells in the stores of its products and in no other", () => {
+test("a catalog sells in the stores of its products alone", () => {
   const catalog = aCatalog([aProduct({ store: "ios-store" })]);
   expect([catalog.sellsIn("ios-store"), catalog.sellsIn("android-store")]).toEqual([true, false]);
   expect(aCatalog([]).sellsIn("ios-store")).toBe(false);
 });
 
-test("a product with a base plan takes precedence over the one without, which covers all other base plans", () => {
+test("a product with a base plan wins over one for all", () => {
   const yearly = aProduct({
     store: "android-store",
     productIdentifier: "premium",

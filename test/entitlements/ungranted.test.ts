@@ -45,13 +45,16 @@ test("each product is named once, however often it was bought", () => {
   const other = aPurchase({
     lines: [aLine({ productIdentifier: "other" }), aLine({ productIdentifier: "other" })],
   });
-  expect(ungrantedProducts([other, other, aPurchase()], CATALOG)).toEqual([
-    {
-      store: "ios-store",
-      productIdentifier: "other",
-      basePlanIdentifier: null,
-      purchaseOptionIdentifier: null,
-      because: "unmapped",
-    },
+  const another = aPurchase({ lines: [aLine({ productIdentifier: "another" })] });
+  const unmapped = (productIdentifier: string) => ({
+    store: "ios-store",
+    productIdentifier,
+    basePlanIdentifier: null,
+    purchaseOptionIdentifier: null,
+    because: "unmapped",
+  });
+  expect(ungrantedProducts([other, other, aPurchase(), another], CATALOG)).toEqual([
+    unmapped("other"),
+    unmapped("another"),
   ]);
 });

@@ -22,13 +22,13 @@ const pausesAfter = (because: PauseReason, failures: number): number[] => {
 };
 
 describe("a queue", () => {
-  test("is asked less and less while its store is unavailable, at least every five minutes", () => {
+  test("is asked less and less while its store is unavailable", () => {
     expect(pausesAfter("unavailable", 7)).toEqual([0.5, 1, 2, 4, 5, 5, 5].map((pause) => pause * MINUTE));
   });
   test("whose credential is rejected is asked at least every hour", () => {
     expect(pausesAfter("credential-rejected", 5)).toEqual([5, 15, 60, 60, 60].map((pause) => pause * MINUTE));
   });
-  test("counts the failures of a row, and keeps the time of the first", () => {
+  test("counts failures in a row, and keeps the first one's time", () => {
     const first = afterFailure(HEALTHY, "unavailable", NOW);
     const second = afterFailure(first, "unavailable", NOW + MINUTE);
     expect(second).toMatchObject({ failures: 2, because: "unavailable", failingSince: NOW });

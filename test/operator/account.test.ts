@@ -3,12 +3,11 @@ import type { ReportedCustomer } from "../../lib/administration/account-report.t
 import { explain } from "../../operator/explanation.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
+import type { Terms } from "../../lib/entitlements/timeline.ts";
 import { accountId, applicationId, customerId, purchaseKey } from "../../lib/identifiers.ts";
-import type { Terms } from "../../lib/entitlements/grants.ts";
 import {
   aCatalog,
   aLine,
-  aPassOption,
   aProduct,
   aPurchase,
   aRenewal,
@@ -30,6 +29,7 @@ const aCustomer = (purchases: readonly Purchase[]): ReportedCustomer => ({
 
 const CATALOG = aCatalog([
   aProduct(),
+  aProduct({ store: "android-store", productIdentifier: "android" }),
   aProduct({ productIdentifier: "bundle", grants: ["gold", "premium"] }),
   aProduct({ productIdentifier: "lifetime" }),
   aProduct({ productIdentifier: "pass", accessDuration: period("P1D") }),
@@ -45,49 +45,6 @@ const why = (...purchases: Purchase[]): string[] =>
   );
 
 const END = isoTime(NOW + 20 * DAY);
-
-test("a pass whose entitlements begin at different times is explained with each of them", () => {
-  const catalog = aCatalog([
-    aPassOption("one", ["basic"], "P2D"),
-    aPassOption("two", ["basic", "pro"], "P2D"),
-  ]);
-  const pass = (purchaseOptionIdentifier: string, startsAt: number) =>
-    aPurchase({
-      store: "android-store",
-      key: purchaseOptionIdentifier,
-      lines: [
-        aLine({
-          transactionIdentifier: null,
-          event: null,
-          productIdentifier: "pass",
-          purchaseOptionIdentifier,
-          nature: "consumable",
-          startsAt,
-          endsAt: null,
-        }),
-      ],
-    });
-  const customer = aCustomer([pass("one", NOW - DAY), pass("two", NOW - DAY / 2)]);
-  const linesAt = (moment: number) =>
-    explain(moment, [customer], { catalog, renewalLeeway: 0 }).flatMap(({ purchases }) =>
-      purchases.flatMap(({ lines }) => lines),
-    );
-  const proEnd = NOW + 1.5 * DAY;
-  const basicEnd = NOW + 3 * DAY;
-  expect(linesAt(NOW)[1]).toMatchObject({
-    status: "active",
-    expiresAt: proEnd,
-    why: [
-      `grants pro until ${isoTime(proEnd)}`,
-      "grants basic later: when the pass before it has used up its time",
-    ],
-  });
-  expect(linesAt(NOW + 1.25 * DAY)[1]).toMatchObject({
-    status: "active",
-    expiresAt: basicEnd,
-    why: [`grants basic until ${isoTime(basicEnd)}`, `grants pro until ${isoTime(proEnd)}`],
-  });
-});
 
 describe("an account's purchase is explained:", () => {
   test.each<[string, Purchase, string[]]>([
@@ -128,7 +85,10 @@ describe("an account's purchase is explained:", () => {
     ],
     [
       "it is on hold",
-      aPurchase({ lines: [aLine({ standing: "billing_retry" })] }),
+      aPurchase({
+        store: "android-store",
+        lines: [aLine({ productIdentifier: "android", standing: "billing_retry" })],
+      }),
       ["grants no access: premium is billing_retry"],
     ],
     [

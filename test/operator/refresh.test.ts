@@ -535,7 +535,7 @@ describe("what is shown of an account", () => {
   test("tells when each store is asked next, and why its queue is paused", async () => {
     const { identifier, apple, store, fail } = await anApplication();
     const customer = await store([onIos("p1")], { source: apple, account: "user-1" });
-    const expected = `The App Store is asked about it at ${isoTime(END - 60 * MINUTE)}: its renewal may be charged ahead of time`;
+    const expected = `The App Store is asked about it at ${isoTime(END - 60 * MINUTE)}: it may be renewed, or come back`;
     const shown = [
       ["account", "show", identifier, "user-1"],
       ["customer", "show", identifier, customer],
@@ -552,7 +552,7 @@ describe("what is shown of an account", () => {
         {
           purchases: [
             {
-              nextRefresh: { at: isoTime(END - 60 * MINUTE), because: "renewal-ahead" },
+              nextRefresh: { at: isoTime(END - 60 * MINUTE), because: "renewal" },
               notAskedBecause: null,
               queuePaused: { because: "unavailable", since: isoTime(NOW), until: isoTime(NOW + 30 * SECOND) },
             },

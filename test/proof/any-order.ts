@@ -3,13 +3,6 @@ import { v7 as uuid } from "uuid";
 import { KEPT_AFTER_DUE } from "../../lib/freshness/refresh.ts";
 import { checkInvariants } from "../../testing/support/invariants.ts";
 import { inLength } from "../../testing/support/proof.ts";
-import {
-  createReferenceModel,
-  lineageKeyOf,
-  type IosRenewal,
-  type ModelOutcome,
-  type ModelRequest,
-} from "../support/reference-model.ts";
 import type { TestTable } from "../../testing/support/table.ts";
 import { toReading } from "./as-verified.ts";
 import {
@@ -20,9 +13,10 @@ import {
   stateOf,
 } from "./comparison.ts";
 import { ACCOUNTS, END, factsOf, moments, renewalsIn, type Traffic } from "./histories.ts";
-import { modelApplication, modelClient, CATALOG, toCatalog, type ServiceAnswer } from "./model-client.ts";
+import { createReferenceModel, type ModelOutcome } from "./reference-model.ts";
+import { lineageKeyOf, type IosRenewal, type ModelRequest } from "./stated-facts.ts";
+import { modelApplication, modelClient, CATALOG, type ServiceAnswer } from "./model-client.ts";
 
-export const SOLD = toCatalog(CATALOG);
 /** Limit of the moments at which an answer is compared. */
 export const MOMENTS = inLength(9, 45);
 
@@ -125,7 +119,7 @@ export const expectTrafficAsTheModel = async (
       expect(await world.unlink(names.of(unlinked), moment)).toBe(model.unlink(unlinked));
   }
   expect(await differenceOfAccounts(ACCOUNTS, at, model, world.account, names)).toBeNull();
-  expect(checkInvariants(await itemsOfWorld(), { catalogOf: () => SOLD })).toEqual([]);
+  expect(checkInvariants(await itemsOfWorld(), { catalogOf: () => CATALOG })).toEqual([]);
 };
 
 /** Whether the request proves the lineage of a renewal info. */
@@ -167,7 +161,7 @@ export const expectSameStateInAnyOrder = async (
       String(pk).includes(world.application),
     );
     states.push(stateOf(items).map((state) => state.replaceAll(world.application, "")));
-    expect(checkInvariants(items, { catalogOf: () => SOLD })).toEqual([]);
+    expect(checkInvariants(items, { catalogOf: () => CATALOG })).toEqual([]);
   }
   expect(states[1]).toEqual(states[0]);
 };

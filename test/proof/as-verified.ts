@@ -12,7 +12,7 @@ import {
 import { readSubscription } from "../../lib/stores/android-store/subscription.ts";
 import { appTransactionIdentityOf, purchasesOf } from "../../lib/stores/ios-store/purchases.ts";
 import type { Transaction } from "../../lib/stores/ios-store/transaction.ts";
-import type { AndroidFact, Fact, IosFact, IosRenewal, ModelRequest } from "../support/reference-model.ts";
+import type { AndroidFact, Fact, IosFact, IosRenewal, ModelRequest } from "./stated-facts.ts";
 
 /** The model's facts as the service verifies them. */
 
@@ -66,7 +66,6 @@ const toAnswer = (fact: AndroidFact): unknown =>
         })),
         ...(fact.replaces !== null && { linkedPurchaseToken: fact.replaces }),
         ...(fact.expired !== null && { outOfAppPurchaseContext: { expiredPurchaseToken: fact.expired } }),
-        ...(fact.isReplaced && { canceledStateContext: { replacementCancellation: {} } }),
         ...(fact.obfuscated !== null && {
           externalAccountIdentifiers: { obfuscatedExternalAccountId: fact.obfuscated },
         }),
@@ -125,8 +124,11 @@ export const toRenewal = ({ environment, lineage, ...info }: IosRenewal): Purcha
       graceEndsAt: info.graceEnd,
       isInBillingRetry: info.inRetry,
       expirationIntent: info.intent,
-      isInGrace: info.inGrace,
       signedAt: info.signedAt,
+      status:
+        info.inGrace === null
+          ? null
+          : { isInGrace: info.inGrace, periodEndsAt: info.renewalDate, signedAt: info.signedAt },
     },
   );
 

@@ -1,5 +1,5 @@
 import type { CustomerEntitlement } from "../../lib/contract/schemas.ts";
-import type { ModelEntitlement, ModelOutcome, ReferenceModel } from "../support/reference-model.ts";
+import type { ModelOutcome, ReferenceModel } from "./reference-model.ts";
 import type { ServiceAnswer } from "./model-client.ts";
 
 /** Pairs each of the model's customers, a number, with one of the service's. */
@@ -19,10 +19,11 @@ export class Names {
     return this.#identifiers.get(number) ?? `the model's customer ${number}`;
   }
 
-  entitlements(expected: readonly ModelEntitlement[]): ModelEntitlement<string>[] {
+  /** Entitlements of the model, each with the service's name of its customer. */
+  entitlements(expected: readonly CustomerEntitlement[]): CustomerEntitlement[] {
     return expected.map((entitlement) => ({
       ...entitlement,
-      customerIdentifier: this.of(entitlement.customerIdentifier),
+      customerIdentifier: this.of(Number(entitlement.customerIdentifier)),
     }));
   }
 }
@@ -42,7 +43,7 @@ export const differenceOfOutcomes = (
 };
 
 export const differenceOfEntitlements = (
-  expected: readonly ModelEntitlement<string>[],
+  expected: readonly CustomerEntitlement[],
   actual: readonly CustomerEntitlement[],
 ): string | null => {
   const [wanted, got] = [JSON.stringify(expected), JSON.stringify(actual)];

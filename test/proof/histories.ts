@@ -1,5 +1,10 @@
 import fc from "fast-check";
+import type { Environment } from "../../lib/contract/schemas.ts";
+import { DAY, NOW } from "../../testing/support/purchases.ts";
+import type { ModelTerms } from "./reference-model.ts";
 import {
+  lineageKeyOf,
+  selectingNothing,
   type AndroidFact,
   type AndroidOneTimeFact,
   type AndroidSubscriptionFact,
@@ -7,12 +12,8 @@ import {
   type IosFact,
   type IosRenewal,
   type ModelClaim,
-  type ModelEnvironment,
   type ModelRequest,
-  type ModelTerms,
-  lineageKeyOf,
-} from "../support/reference-model.ts";
-import { DAY, NOW } from "../../testing/support/purchases.ts";
+} from "./stated-facts.ts";
 
 /**
  * Histories of persons in both stores, as scripts of small choices, so that a failing one shrinks to the choices that
@@ -24,13 +25,13 @@ const MINUTE = 60_000;
 
 const choice = <T>(...values: readonly T[]): fc.Arbitrary<T> => fc.constantFrom(...values);
 const days = fc.integer({ min: 0, max: 40 });
-const environment: fc.Arbitrary<ModelEnvironment> = fc.oneof(
-  { weight: 6, arbitrary: fc.constant<ModelEnvironment>("production") },
-  { weight: 1, arbitrary: fc.constant<ModelEnvironment>("sandbox") },
+const environment: fc.Arbitrary<Environment> = fc.oneof(
+  { weight: 6, arbitrary: fc.constant<Environment>("production") },
+  { weight: 1, arbitrary: fc.constant<Environment>("sandbox") },
 );
-const appleEnvironment: fc.Arbitrary<ModelEnvironment> = fc.oneof(
+const appleEnvironment: fc.Arbitrary<Environment> = fc.oneof(
   { weight: 6, arbitrary: environment },
-  { weight: 1, arbitrary: fc.constant<ModelEnvironment>("xcode") },
+  { weight: 1, arbitrary: fc.constant<Environment>("xcode") },
 );
 
 const at = <T>(values: readonly T[], index: number): T => {
@@ -157,7 +158,7 @@ const ONE_TIME: readonly (readonly [string, IosFact["type"]])[] = [
 
 /** The identifiers of one lineage of an Apple Account. */
 interface Lineage {
-  readonly environment: ModelEnvironment;
+  readonly environment: Environment;
   readonly original: string;
   readonly appTransaction: string | null;
   /** Another app transaction id that some of its transactions carry; null: none. */
@@ -482,7 +483,7 @@ interface RenewalScript {
   readonly grace: number | null;
   readonly inRetry: boolean;
   readonly intent: number | null;
-  readonly inGrace: boolean;
+  readonly inGrace: boolean | null;
 }
 
 const renewalScript: fc.Arbitrary<RenewalScript> = fc.record({
@@ -497,7 +498,7 @@ const renewalScript: fc.Arbitrary<RenewalScript> = fc.record({
   grace: choice(null, null, 0.5, 6, 16),
   inRetry: choice(false, false, true),
   intent: choice(null, null, 2),
-  inGrace: choice(false, false, true),
+  inGrace: choice(null, false, true),
 });
 
 const renewalOf = (
@@ -576,7 +577,7 @@ interface MoveScript {
 
 /** One Apple Account in one environment, with everything ever signed for it. */
 interface AppleAccount {
-  readonly environment: ModelEnvironment;
+  readonly environment: Environment;
   readonly appTransaction: string;
   readonly facts: readonly IosFact[];
   readonly renewals: readonly IosRenewal[];
@@ -661,7 +662,7 @@ const REFUNDED = 2;
 const PERSONS = [null, null, "o1", "o2"] as const;
 
 interface AndroidScript {
-  readonly environment: ModelEnvironment;
+  readonly environment: Environment;
   readonly form: "subscription" | "one-time";
   readonly begins: number;
   readonly product: number;
@@ -846,7 +847,6 @@ const answersOf = (script: AndroidScript, index: number): AndroidFact[] => {
       ],
       replaces: relation === "replaces" ? earlier : null,
       expired: relation === "resubscribes" ? earlier : null,
-      isReplaced: variant % 2 === 1 && ["EXPIRED", "CANCELED"].includes(at(SUBSCRIPTION_STATES, state)),
     } satisfies AndroidSubscriptionFact;
   });
 };
@@ -1008,7 +1008,7 @@ const iosRequestOf = (
         ? []
         : [...new Set(renewals.map((pick) => at(account.renewals, pick)))].map((renewal) => ({
             ...renewal,
-            inGrace: false,
+            inGrace: null,
           })),
     answers: [],
     claim: at(CLAIMS, claim),
@@ -1035,7 +1035,10 @@ const iosNotificationOf = (
   return notificationWith({
     environment,
     facts: fact === null ? [] : [fact],
-    renewals: renewal === undefined || ofLineage.length === 0 ? [] : [at(ofLineage, renewal)],
+    renewals:
+      renewal === undefined || ofLineage.length === 0
+        ? []
+        : [at(ofLineage, renewal)].map((one) => ({ ...one, inGrace: one.inGrace ?? false })),
   });
 };
 
@@ -1044,7 +1047,7 @@ const androidNotificationOf = (android: readonly AndroidFact[], script: RequestS
   const fact = at(android, script.picks[0] ?? 0);
   return notificationWith({
     environment: fact.environment,
-    facts: [fact.kind === "one-time" ? { ...fact, asked: [] } : fact],
+    facts: selectingNothing([fact]),
     renewals: [],
     answers: answersBeside(fact, android, script),
   });

@@ -2,22 +2,22 @@ import fc from "fast-check";
 import { v7 as uuid } from "uuid";
 import { checkInvariants } from "../../testing/support/invariants.ts";
 import { cases, TIMEOUT } from "../../testing/support/proof.ts";
-import { createReferenceModel, type ModelRequest, type ReferenceModel } from "../support/reference-model.ts";
 import { differenceOfAccounts, differenceOfEntitlements, differenceOfOutcomes, Names } from "./comparison.ts";
 import { statesLineage } from "./any-order.ts";
 import { ACCOUNTS, END, trafficOf } from "./histories.ts";
 import { createMemoryTable } from "../../testing/support/memory-table.ts";
+import { createReferenceModel, type ReferenceModel } from "./reference-model.ts";
+import type { ModelRequest } from "./stated-facts.ts";
 import {
   modelApplication,
   modelClient,
   CATALOG,
-  toCatalog,
   type ModelClient,
   type ServiceAnswer,
 } from "./model-client.ts";
 
 const MOMENT = END + 1_000;
-const CATALOG_OF = { catalogOf: () => toCatalog(CATALOG) };
+const CATALOG_OF = { catalogOf: () => CATALOG };
 
 const NOTHING: ModelRequest = {
   isNotification: true,

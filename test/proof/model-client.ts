@@ -1,78 +1,68 @@
-import type { Application } from "../../lib/applications/application.ts";
+import type { Application, TransferPolicy } from "../../lib/applications/application.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
-import type { CustomerEntitlement } from "../../lib/contract/schemas.ts";
+import type { CustomerEntitlement, Store } from "../../lib/contract/schemas.ts";
 import { customersOf, eachOnce } from "../../lib/customers/customer-table.ts";
 import type { FactStore } from "../../lib/customers/fact-store.ts";
 import type { StoredCustomer } from "../../lib/customers/records.ts";
 import { storeFacts, type LearnOfMentioned } from "../../lib/customers/store-facts.ts";
 import { untoldPredecessors } from "../../lib/customers/untold-predecessors.ts";
 import { statedPurchases } from "../../lib/customers/verified-facts.ts";
-import { catalogOf, type Catalog } from "../../lib/entitlements/catalog.ts";
+import type { CatalogProduct } from "../../lib/entitlements/catalog.ts";
 import { entitlementsAt } from "../../lib/entitlements/entitlements.ts";
 import { accountId, applicationId, customerId, type ApplicationId } from "../../lib/identifiers.ts";
-import { DAY } from "../../testing/support/purchases.ts";
-import type { ModelCatalog, ModelProduct, ModelRequest, ModelTerms } from "../support/reference-model.ts";
+import { aCatalog, aProduct, period } from "../../testing/support/purchases.ts";
 import { toReading, toVerifiedFacts } from "./as-verified.ts";
 import { lookUpAmong, receptionOf, type Received } from "./reception.ts";
+import type { ModelRequest } from "./stated-facts.ts";
 import { anApplication, inBothStores } from "../../testing/support/application.ts";
 import { createWorld } from "../../testing/support/world.ts";
 
 const sold = (
-  store: ModelProduct["store"],
-  product: string,
+  store: Store,
+  productIdentifier: string,
   grants: readonly string[],
-  more: Partial<ModelProduct> = {},
-): ModelProduct => ({ store, product, basePlan: null, purchaseOption: null, grants, access: null, ...more });
+  more: Partial<CatalogProduct> = {},
+): CatalogProduct => aProduct({ store, productIdentifier, grants, ...more });
+
+const lasting = (duration: string) => ({ accessDuration: period(duration) });
+const option = (purchaseOptionIdentifier: string, duration: string) => ({
+  purchaseOptionIdentifier,
+  ...lasting(duration),
+});
 
 /** The proofs' products. `coins` are sold in both stores and are not mapped. */
-export const CATALOG: ModelCatalog = {
-  names: { premium: "Premium", maps: "Maps" },
-  products: [
+export const CATALOG = aCatalog(
+  [
     sold("ios-store", "monthly", ["premium"]),
     sold("ios-store", "yearly", ["premium", "pro"]),
     sold("ios-store", "basic", ["basics"]),
     sold("ios-store", "map", ["maps"]),
     sold("ios-store", "forever", ["premium"]),
-    sold("ios-store", "season", ["maps"], { access: { months: 1, days: 0 } }),
-    sold("ios-store", "day", ["pro"], { access: { months: 0, days: 1 } }),
-    sold("android-store", "premium", ["premium", "pro"], { basePlan: "yearly" }),
+    sold("ios-store", "season", ["maps"], lasting("P1M")),
+    sold("ios-store", "day", ["pro"], lasting("P1D")),
+    sold("android-store", "premium", ["premium", "pro"], { basePlanIdentifier: "yearly" }),
     sold("android-store", "premium", ["premium"]),
     sold("android-store", "basic", ["basics"]),
     sold("android-store", "maps", ["maps"]),
-    sold("android-store", "hint", ["pro"], { access: { months: 0, days: 2 } }),
-    sold("android-store", "day", ["premium"], { access: { months: 1, days: 1 } }),
-    sold("android-store", "day", ["maps"], { purchaseOption: "buy", access: { months: 0, days: 3 } }),
-    sold("android-store", "day", ["premium", "maps"], {
-      purchaseOption: "rent",
-      access: { months: 0, days: 5 },
-    }),
+    sold("android-store", "hint", ["pro"], lasting("P2D")),
+    sold("android-store", "day", ["premium"], lasting("P1M1D")),
+    sold("android-store", "day", ["maps"], option("buy", "P3D")),
+    sold("android-store", "day", ["premium", "maps"], option("rent", "P5D")),
     sold("android-store", "film", ["maps"]),
-    sold("android-store", "film", ["maps"], { purchaseOption: "rent", access: { months: 0, days: 2 } }),
+    sold("android-store", "film", ["maps"], option("rent", "P2D")),
   ],
-};
-
-export const toCatalog = ({ names, products }: ModelCatalog): Catalog =>
-  catalogOf(
-    new Map(Object.entries(names)),
-    products.map(({ store, product, basePlan, purchaseOption, grants, access }) => ({
-      store,
-      productIdentifier: product,
-      basePlanIdentifier: basePlan,
-      purchaseOptionIdentifier: purchaseOption,
-      grants,
-      accessDuration: access === null ? null : { months: access.months, milliseconds: access.days * DAY },
-    })),
-  );
+  { premium: "Premium", maps: "Maps" },
+);
 
 /** An application that sells the proofs' products in both stores. */
 export const modelApplication = (
   identifier: string,
-  { transfers, leeway }: Partial<ModelTerms> = {},
+  { transfers, leeway }: { readonly transfers?: TransferPolicy; readonly leeway?: number } = {},
   name = "com.example.trails",
 ): Application =>
   anApplication({
     identifier: applicationId(identifier),
-    catalog: toCatalog(CATALOG),
+    catalog: CATALOG,
     ...inBothStores(name),
     ...(transfers !== undefined && { transfers }),
     ...(leeway !== undefined && { renewalLeeway: leeway }),

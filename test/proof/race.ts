@@ -1,6 +1,6 @@
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import type { ModelRequest } from "../support/reference-model.ts";
+import type { ModelRequest } from "./stated-facts.ts";
 
 /** One action of a racer. */
 export interface Job {

@@ -6,11 +6,11 @@ import { storedPurchase } from "../../lib/table/customers.ts";
 import { checkInvariants } from "../../testing/support/invariants.ts";
 import { inLength, randomFrom, reportCases, SEED } from "../../testing/support/proof.ts";
 import { DAY, NOW } from "../../testing/support/purchases.ts";
-import type { Fact, IosFact, ModelClaim, ModelRequest } from "../support/reference-model.ts";
+import type { Fact, IosFact, ModelClaim, ModelRequest } from "./stated-facts.ts";
 import { createTestTable, type TestTable } from "../../testing/support/table.ts";
 import { race, type Job, type Outcome } from "./race.ts";
 import { toPurchases } from "./as-verified.ts";
-import { CATALOG, toCatalog } from "./model-client.ts";
+import { CATALOG } from "./model-client.ts";
 
 const PROCESSES = 3;
 const CONCURRENCY = inLength(6, 10);
@@ -81,7 +81,7 @@ const requestOf = (
 });
 
 const invariantsOf = async (): Promise<string[]> =>
-  checkInvariants(await table.items(), { catalogOf: () => toCatalog(CATALOG) });
+  checkInvariants(await table.items(), { catalogOf: () => CATALOG });
 
 const count = (outcomes: readonly Outcome[]): Record<string, number> =>
   Object.fromEntries(

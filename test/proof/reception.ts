@@ -11,7 +11,7 @@ import type {
   IosFact,
   IosRenewal,
   ModelRequest,
-} from "../support/reference-model.ts";
+} from "./stated-facts.ts";
 import { toReading, toTransaction } from "./as-verified.ts";
 import { APPLE_IDENTIFIER } from "../../testing/support/application.ts";
 

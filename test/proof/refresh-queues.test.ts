@@ -93,14 +93,17 @@ test(
           };
           const purchases = allDue.flatMap(({ bundle: of, at, count, daysAfterEnd }, index) =>
             Array.from({ length: count }, (_, copy) => {
-              const endsAt = NOW + at * MINUTE - daysAfterEnd * DAY;
+              // Daily steps follow the one six hours after the end.
+              const isJustEnded = daysAfterEnd === 0;
+              const since = isJustEnded ? 0 : 6 * HOUR + daysAfterEnd * DAY;
+              const endsAt = NOW + at * MINUTE - since;
               return {
                 key: `${index}-${copy}`,
                 name: nameOf(of),
                 endsAt,
                 // The first refresh after what the store said last.
-                verifiedAt: daysAfterEnd === 0 ? endsAt - MINUTE : endsAt + daysAfterEnd * DAY - MINUTE,
-                dueAt: daysAfterEnd === 0 ? endsAt + 5 * SECOND : endsAt + daysAfterEnd * DAY,
+                verifiedAt: endsAt + since - MINUTE,
+                dueAt: endsAt + (isJustEnded ? 5 * SECOND : since),
               };
             }),
           );

@@ -15,7 +15,7 @@ import type { AppTransaction } from "../../lib/stores/ios-store/app-transaction.
 import type { Transaction } from "../../lib/stores/ios-store/transaction.ts";
 import { checkInvariants } from "../../testing/support/invariants.ts";
 import { cases, TIMEOUT } from "../../testing/support/proof.ts";
-import type { AndroidFact, IosFact, ModelRequest } from "../support/reference-model.ts";
+import type { AndroidFact, IosFact, ModelRequest } from "./stated-facts.ts";
 import { createTestTable, type TestTable } from "../../testing/support/table.ts";
 import { ACCOUNTS, END, trafficOf } from "./histories.ts";
 import { createMemoryTable } from "../../testing/support/memory-table.ts";

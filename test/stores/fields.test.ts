@@ -133,6 +133,7 @@ const IGNORED: Readonly<Record<keyof typeof READERS, Readonly<Record<string, str
       subscribeWithGoogleInfo.familyName subscribeWithGoogleInfo.givenName subscribeWithGoogleInfo.profileId
       subscribeWithGoogleInfo.profileName`,
     "the state and the end say enough": `canceledStateContext.developerInitiatedCancellation
+      canceledStateContext.replacementCancellation
       canceledStateContext.systemInitiatedCancellation
       canceledStateContext.userInitiatedCancellation.cancelSurveyResult.reason
       canceledStateContext.userInitiatedCancellation.cancelSurveyResult.reasonUserInput

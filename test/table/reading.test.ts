@@ -110,7 +110,7 @@ test("a last notification without its time is malformed", async () => {
 const holding = async (
   account: AccountId,
   at: (part: string) => unknown,
-  appended: readonly unknown[] = [0, "of a later version"],
+  appended: readonly unknown[] = ["of a later version"],
 ): Promise<void> => {
   const texts = [null, "p", null];
   const times = [null, null, null, null, NOW];
@@ -126,8 +126,6 @@ const holding = async (
     1,
     0,
     null,
-    0,
-    null,
     ...appended,
   ];
   await table.client.send(
@@ -136,9 +134,7 @@ const holding = async (
       Item: {
         ...keys.accountCustomer(APPLICATION, account, CUSTOMER),
         customer: CUSTOMER,
-        holdings: [
-          [at("store"), at("environment"), "1", [line], null, null, null, null, "of a later version"],
-        ],
+        holdings: [[at("store"), at("environment"), "1", [line], null, null, null, "of a later version"]],
         assertedBy: "client",
         absorbed: [],
       },
@@ -172,46 +168,11 @@ test("holdings with positions in the lists are read, and a later version's addit
   ]);
 });
 
-test("that a purchase was replaced is stored with its holding, after the positions of the earlier version", () => {
-  const later = { further: ["of a later version"] };
-  const holdings = [{}, { renewal: aRenewal() }, later].flatMap((more) => [
-    aPurchase({ ...more }),
-    aPurchase({ ...more, isReplaced: true }),
-  ]);
-  expect(decodeHoldings(encodeHoldings(holdings))).toEqual(holdings);
-  const [without, replaced] = encodeHoldings(holdings);
-  expect(replaced).toEqual([...(without ?? []), null, 1]);
-});
-
-test.each<[appended: readonly unknown[], leastRefunded: number]>([
-  [[], 0],
-  [[2], 2],
-])("a line that ends with %j is read", async (appended, leastRefunded) => {
-  const account = accountId(`ends with ${JSON.stringify(appended)}`);
-  await holding(account, () => 0, appended);
-  const found = await createCustomerTable(table, pause).findAccount(APPLICATION, account);
-  expect(found).toMatchObject([{ holdings: [{ lines: [{ leastRefunded }] }] }]);
-  expect(found[0]?.holdings[0]?.lines[0]).not.toHaveProperty("further");
-});
-
-test("a line whose smallest refund is no number is malformed", async () => {
-  const account = accountId("ends with a text");
-  await holding(account, () => 0, ["2"]);
-  await expect(createCustomerTable(table, pause).findAccount(APPLICATION, account)).rejects.toThrow(
-    MalformedItemError,
-  );
-});
-
-test("a line's smallest refund is stored after the positions of the earlier version, and only where it is not 0", () => {
-  const [without, with2] = encodeLines([aLine(), aLine({ leastRefunded: 2 })]);
-  expect(with2).toEqual([...(without ?? []), 2]);
-  const lines = [
-    aLine(),
-    aLine({ leastRefunded: 2 }),
-    aLine({ further: ["of a later version"] }),
-    aLine({ leastRefunded: 2, further: ["of a later version"] }),
-  ];
+test("lines and holdings with a later version's additions are written as they were read", () => {
+  const lines = [aLine(), aLine({ further: ["of a later version"] })];
   expect(decodeLines(encodeLines(lines))).toEqual(lines);
+  const holdings = [aPurchase(), aPurchase({ renewal: aRenewal(), further: ["of a later version"] })];
+  expect(decodeHoldings(encodeHoldings(holdings))).toEqual(holdings);
 });
 
 test("a request that meets a conflict on all 20 attempts is TOO_MANY_REQUESTS", async () => {

@@ -1,8 +1,10 @@
 import * as z from "zod";
 import type { Catalog } from "../../lib/entitlements/catalog.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
-import { NEWEST_HELD_PER_PRODUCT } from "../../lib/entitlements/holdings.ts";
+import { HELD_PER_ENTITLEMENT } from "../../lib/entitlements/holdings.ts";
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
+import { timelineOf } from "../../lib/entitlements/timeline.ts";
+import { customerId } from "../../lib/identifiers.ts";
 import {
   androidStoreItem,
   applicationItem,
@@ -121,6 +123,28 @@ const linesThatGrant = ({ lines, replacedBy, replacedAt, selectedProducts }: Pur
     .filter(
       ({ productIdentifier }) => selectedProducts === null || selectedProducts.includes(productIdentifier),
     );
+
+/** A catalog that maps each product. */
+const EVERYTHING_SOLD: Catalog = {
+  displayNames: new Map(),
+  products: [],
+  productOf: (store, { productIdentifier }) => ({
+    store,
+    productIdentifier,
+    basePlanIdentifier: null,
+    purchaseOptionIdentifier: null,
+    grants: ["anything"],
+    accessDuration: null,
+  }),
+  sellsIn: () => true,
+};
+
+const NOBODY = customerId("");
+
+/** Whether a purchase gives anything at any time: a period that never ran does not. */
+const grantsEver = (purchase: Purchase, catalog: Catalog): boolean =>
+  timelineOf([{ customerIdentifier: NOBODY, assertedBy: null, purchase }], { catalog, renewalLeeway: 0 })
+    .length > 0;
 
 const isRepeatable = ({ nature }: Line): boolean => nature === "non_renewing" || nature === "consumable";
 
@@ -381,22 +405,15 @@ const checkHoldings = (
 
   if (text(customer.holdings).length > BOUNDED_FROM_BYTES) return;
   const catalog = options.catalogOf?.(tenant.application);
+  const isCrowded = ({ environment }: Purchase): boolean =>
+    customer.holdings.filter((holding) => holding.environment === environment).length >= HELD_PER_ENTITLEMENT;
   for (const [reference, purchase] of owned) {
     const lines = linesThatGrant(purchase);
-    const [first] = lines;
-    if (first === undefined || held.has(reference)) continue;
-    const isMapped = lines.some((line) => {
-      const product = catalog?.productOf(purchase.store, line);
-      return product !== undefined && !(line.rented && product.accessDuration === null);
-    });
-    if (lines.every(({ nature }) => nature === "consumable") && !isMapped) continue;
-    const ofTheSameProduct = customer.holdings.filter((holding) =>
-      holding.lines.some(({ productIdentifier }) => productIdentifier === first.productIdentifier),
-    );
-    const isCrowdedOut =
-      lines.every(isRepeatable) &&
-      ofTheSameProduct.length >= Math.min(NEWEST_HELD_PER_PRODUCT.valid, NEWEST_HELD_PER_PRODUCT.revoked);
-    violations.check(isCrowdedOut, `${customer.key} owns ${reference} and does not hold it`);
+    if (lines.length === 0 || held.has(reference) || isCrowded(purchase)) continue;
+    // A subscription or non-consumable counts once it is mapped; anything else only if it is mapped now.
+    const sold = lines.every(isRepeatable) ? catalog : EVERYTHING_SOLD;
+    const mayGrant = sold !== undefined && grantsEver(purchase, sold);
+    violations.check(!mayGrant, `${customer.key} owns ${reference} and does not hold it`);
   }
 };
 

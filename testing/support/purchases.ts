@@ -32,10 +32,7 @@ export const aLine = (line: Partial<Line> = {}): Line => ({
   purchasedAt: line.startsAt ?? null,
   endsAt: NOW + 20 * DAY,
   revokedAt: null,
-  refundedBy: line.revokedAt ?? null,
-  mostRefunded: 0,
-  leastRefunded: 0,
-  revokedSince: line.revokedAt == null ? null : (line.verifiedAt ?? NOW - 1000),
+  revokedSince: line.revokedAt ?? null,
   quantity: 1,
   refundedQuantity: 0,
   rented: false,
@@ -71,8 +68,8 @@ export const aRenewal = (renewal: Partial<Renewal> = {}): Renewal => ({
   graceEndsAt: null,
   isInBillingRetry: false,
   expirationIntent: null,
-  isInGrace: false,
   signedAt: NOW - 1000,
+  status: null,
   ...renewal,
 });
 

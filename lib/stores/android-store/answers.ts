@@ -81,7 +81,6 @@ export const subscriptionAnswer = once(() =>
     lineItems: orNull(z.array(subscriptionLine())),
     linkedPurchaseToken: orNull(z.string().check(z.minLength(1))),
     acknowledgementState: orNull(z.string().check(z.minLength(1))),
-    canceledStateContext: orNull(z.object({ replacementCancellation: orNull(z.object({})) })),
     outOfAppPurchaseContext: orNull(
       z.object({ expiredPurchaseToken: orNull(z.string().check(z.minLength(1))) }),
     ),

@@ -29,7 +29,6 @@ export const readOneTimeProduct = (body: unknown, question: Question): Reading =
     const quantity = Math.max(1, details?.quantity ?? 1);
     const kept = Math.min(quantity, Math.max(0, details?.refundableQuantity ?? quantity));
     const revoked = purchaseState === "CANCELLED" || kept === 0;
-    const refunded = revoked ? quantity : quantity - kept;
     return {
       transactionIdentifier: null,
       event: null,
@@ -42,12 +41,9 @@ export const readOneTimeProduct = (body: unknown, question: Question): Reading =
       purchasedAt: null,
       endsAt: null,
       revokedAt: null,
-      refundedBy: refunded > 0 ? answeredAt : null,
-      mostRefunded: refunded,
-      leastRefunded: refunded,
-      revokedSince: null,
+      revokedSince: kept < quantity || revoked ? answeredAt : null,
       quantity,
-      refundedQuantity: revoked ? 0 : refunded,
+      refundedQuantity: revoked ? 0 : quantity - kept,
       rented: details?.rentOfferDetails != null,
       willRenew: null,
       verifiedAt: answeredAt,

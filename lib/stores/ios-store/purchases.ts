@@ -76,10 +76,7 @@ const lineOf = (transaction: Transaction): Line => ({
   // Only auto-renewable subscriptions have an end of their own.
   endsAt: transaction.nature === "auto_renewable" ? transaction.expiresAt : null,
   ...revocationOf(transaction),
-  refundedBy: transaction.revokedAt,
-  mostRefunded: 0,
-  leastRefunded: 0,
-  revokedSince: transaction.revokedAt === null ? null : transaction.signedAt,
+  revokedSince: transaction.revokedAt,
   quantity: transaction.quantity,
   rented: false,
   willRenew: null,

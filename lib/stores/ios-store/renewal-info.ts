@@ -15,7 +15,7 @@ import type { Transaction } from "./transaction.ts";
  *
  * @see https://developer.apple.com/documentation/appstoreserverapi/jwsrenewalinfodecodedpayload
  */
-export interface RenewalInfoFields extends Omit<Renewal, "signedAt" | "isInGrace" | "further"> {
+export interface RenewalInfoFields extends Omit<Renewal, "signedAt" | "status" | "further"> {
   readonly originalTransactionIdentifier: string;
   readonly productIdentifier: string;
   /** Identifies the Apple Account in this app; null in older ones, or where it is "0". */
@@ -116,8 +116,11 @@ export const renewalsOf = (
         graceEndsAt: info.graceEndsAt,
         isInBillingRetry: info.isInBillingRetry,
         expirationIntent: info.expirationIntent,
-        isInGrace: info.isInGrace === true,
         signedAt: info.signedAt,
+        status:
+          info.isInGrace === undefined
+            ? null
+            : { isInGrace: info.isInGrace, periodEndsAt: info.periodEndsAt, signedAt: info.signedAt },
       },
     );
   });

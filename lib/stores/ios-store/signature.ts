@@ -22,39 +22,17 @@ const checkWhole: SignatureCheck = async ({ compact }, key) => {
 const signedBytes = ({ compact }: CompactJws): Buffer =>
   Buffer.from(compact.slice(0, compact.lastIndexOf(".")), "latin1");
 
-/**
- * Encodes an unsigned number of 32 bytes as a DER INTEGER: no leading zeros, except one where the first bit would be
- * read as a sign.
- */
-const integer = (number: Uint8Array): Buffer => {
-  let first = 0;
-  while (first < number.length - 1 && number[first] === 0) first += 1;
-  const digits = number.subarray(first);
-  const sign = (digits[0] ?? 0) > 0x7f ? 1 : 0;
-  const der = Buffer.alloc(2 + sign + digits.length);
-  der[0] = 0x02;
-  der[1] = sign + digits.length;
-  der.set(digits, 2 + sign);
-  return der;
-};
-
-/**
- * Converts R and S in sequence (RFC 7518, 3.4) to the DER form of RFC 3279, 2.2.3. With it and a bare key OpenSSL
- * verifies a signature in 90 µs, with the other form in 128 µs.
- */
-const derSignature = ({ signature }: CompactJws): Buffer => {
-  const numbers = Buffer.concat([integer(signature.subarray(0, 32)), integer(signature.subarray(32))]);
-  return Buffer.concat([Buffer.of(0x30, numbers.length), numbers]);
-};
+/** R and S in sequence (RFC 7518, 3.4). */
+const keyOf = (key: KeyObject) => ({ key, dsaEncoding: "ieee-p1363" }) as const;
 
 /** On this thread: for a single JWS, the round trip to another thread takes as long as the check. */
-const checkHere: SignatureCheck = (jws, key) => verify("sha256", signedBytes(jws), key, derSignature(jws));
+const checkHere: SignatureCheck = (jws, key) => verify("sha256", signedBytes(jws), keyOf(key), jws.signature);
 
 const verifyOnThread = promisify(verify);
 
 /** On libuv's threads, so that the JWS of one request are verified in parallel. */
 const checkOnThread: SignatureCheck = (jws, key) =>
-  verifyOnThread("sha256", signedBytes(jws), key, derSignature(jws));
+  verifyOnThread("sha256", signedBytes(jws), keyOf(key), jws.signature);
 
 /** Ways to check a signature. All give the same result. */
 export interface SignatureChecks {

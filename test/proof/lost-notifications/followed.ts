@@ -69,13 +69,13 @@ export const showsInAnswers = (
   );
 };
 
-/** Ends and refunds are followed for as long as Apple retries a payment, passes for so long after their purchase. */
-const FOLLOWED = 60 * DAY;
-const PASS_FOLLOWED = 400 * DAY;
+/** Last question after an end that Apple calls over, and after the purchase of a pass. */
+const LAST_AFTER_END = 30 * DAY;
+const LAST_OF_PASS = 394 * DAY;
 
 /**
- * Whether the schedule still asks when the change happens. It asks about no consumable, nothing that ended or was refunded
- * 60 days ago, and no pass bought 400 days ago.
+ * Whether the schedule still asks when the change happens. It asks about no consumable, and always about a
+ * non-consumable.
  */
 export const isFollowed = (
   change: RequestedChange,
@@ -86,7 +86,7 @@ export const isFollowed = (
   if (!isAboutRefund(change) && change.change !== "resubscribe") return true;
   const about = concerned(change, transactions, named);
   if (about === undefined) return true;
-  const { type, purchaseDate, expiresDate = Infinity, revocationDate = Infinity } = about;
-  const isPassOver = type === "Non-Renewing Subscription" && purchaseDate + PASS_FOLLOWED <= now;
-  return type !== "Consumable" && !isPassOver && Math.min(expiresDate, revocationDate) + FOLLOWED > now;
+  const { type, purchaseDate, expiresDate = Infinity } = about;
+  const isPassOver = type === "Non-Renewing Subscription" && purchaseDate + LAST_OF_PASS <= now;
+  return type !== "Consumable" && !isPassOver && expiresDate + LAST_AFTER_END > now;
 };

@@ -190,10 +190,12 @@ test("elsewhere its original transaction id is its lineage", () => {
 });
 
 test.each([
-  ["says so", { isInGrace: true }, true],
-  ["says another status", { isInGrace: false }, false],
-  ["says nothing, as an app does", {}, false],
-])("a grace period runs beside it where the store %s", (_, said, isInGrace) => {
-  const [known] = renewalsOf([{ ...aVerifiedRenewalInfo(), ...said }], []);
-  expect(known?.renewal?.isInGrace).toBe(isInGrace);
+  ["a grace period", { isInGrace: true }, { isInGrace: true }],
+  ["no grace period", { isInGrace: false }, { isInGrace: false }],
+  ["nothing, as an app's has none", {}, null],
+])("the status beside a renewal info says %s", (_, said, status) => {
+  const info = aVerifiedRenewalInfo();
+  const [known] = renewalsOf([{ ...info, ...said }], []);
+  const { periodEndsAt, signedAt } = info;
+  expect(known?.renewal?.status).toEqual(status && { ...status, periodEndsAt, signedAt });
 });

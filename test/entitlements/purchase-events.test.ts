@@ -1,0 +1,264 @@
+import fc from "fast-check";
+import { decided, eventsOf, keptCopies, latestCopies } from "../../lib/entitlements/purchase-events.ts";
+import type { Line } from "../../lib/entitlements/purchase.ts";
+import { cases, TIMEOUT } from "../../testing/support/proof.ts";
+import { aLine, NOW } from "../../testing/support/purchases.ts";
+
+/** A copy of one event under an id of its own; times are milliseconds. */
+const copy = (transactionIdentifier: string, line: Partial<Line> = {}): Line =>
+  aLine({ transactionIdentifier, event: "w", startsAt: 1, purchasedAt: 1, endsAt: 100, ...line });
+const owned = (transactionIdentifier: string, purchasedAt: number, line: Partial<Line> = {}): Line =>
+  copy(transactionIdentifier, { nature: "non_consumable", purchasedAt, endsAt: null, ...line });
+
+const decidedOf = ([first, ...others]: readonly Line[]): Line => {
+  if (first === undefined) throw new Error("An event has a copy.");
+  return decided([first, ...others]);
+};
+const keptOf = ([first, ...others]: readonly Line[]): readonly Line[] =>
+  first === undefined ? [] : keptCopies([first, ...others]);
+
+describe("the copies of one transaction id", () => {
+  test.each<[rule: string, copies: readonly Line[], expected: Partial<Line>]>([
+    [
+      "are the later signed one",
+      [copy("1", { verifiedAt: 5, willRenew: false }), copy("1", { verifiedAt: 6 })],
+      { verifiedAt: 6, willRenew: null, revokedSince: null },
+    ],
+    [
+      "have the earliest revocation, also once it was taken back",
+      [
+        copy("1", { verifiedAt: 7, revokedAt: 4, revokedSince: 4 }),
+        copy("1", { verifiedAt: 5, revokedAt: 3, revokedSince: 3 }),
+        copy("1", { verifiedAt: 9 }),
+      ],
+      { verifiedAt: 9, revokedAt: null, revokedSince: 3 },
+    ],
+    [
+      "of one moment are the one with the greater text",
+      [copy("1", { standing: "paused" }), copy("1", { standing: "entitled" })],
+      { standing: "paused" },
+    ],
+  ])("%s", (_, copies, expected) => {
+    expect(latestCopies(copies, "production")).toMatchObject([expected]);
+    expect(latestCopies(copies.toReversed(), "production")).toMatchObject([expected]);
+  });
+
+  test.each([
+    ["production", 1],
+    ["xcode", 2],
+  ] as const)("of two events in %s are %d lines", (environment, count) => {
+    const both = [copy("0", { event: "w1" }), copy("0", { event: "w2" })];
+    expect(latestCopies(both, environment)).toHaveLength(count);
+  });
+});
+
+test("an event is what has one product and one event name", () => {
+  const copies = [
+    copy("1"),
+    copy("2", { event: "w2" }),
+    copy("3", { productIdentifier: "other" }),
+    copy("4"),
+  ];
+  const ids = eventsOf(copies).map((event) => event.map((one) => one.transactionIdentifier));
+  expect(ids).toEqual([["1", "4"], ["2"], ["3"]]);
+});
+
+describe("a period of several copies", () => {
+  const refund = { revokedAt: 20, revokedSince: 20 };
+  test.each<[rule: string, copies: readonly Line[], expected: Partial<Line>]>([
+    [
+      "is the last signed one, whichever was bought last",
+      [copy("1", { verifiedAt: 9 }), copy("2", { purchasedAt: 5, verifiedAt: 8 })],
+      { transactionIdentifier: "1" },
+    ],
+    [
+      "begins with the earliest copy that has a start",
+      [copy("1", { startsAt: 3, verifiedAt: 9 }), copy("2", { startsAt: null }), copy("3", { startsAt: 2 })],
+      { startsAt: 2 },
+    ],
+    [
+      "is refunded under any id, whatever was signed since",
+      [copy("1", { ...refund, verifiedAt: 21 }), copy("2", { verifiedAt: 30 })],
+      { transactionIdentifier: "1", ...refund },
+    ],
+    [
+      "is refunded by the last signed of its refunds",
+      [
+        copy("1", { revokedAt: 20, verifiedAt: 25 }),
+        copy("2", { revokedAt: 21, verifiedAt: 24 }),
+        copy("3", { verifiedAt: 30 }),
+      ],
+      { transactionIdentifier: "1", revokedAt: 20 },
+    ],
+    [
+      "was refunded, once that id is signed without the refund",
+      [copy("1", { revokedSince: 20, verifiedAt: 30 }), copy("2", { verifiedAt: 40 })],
+      { transactionIdentifier: "2", revokedAt: null, revokedSince: 20 },
+    ],
+    [
+      "has no revocation where none is known",
+      [copy("1"), copy("2")],
+      { revokedAt: null, revokedSince: null, standing: "entitled" },
+    ],
+    [
+      "is marked under any id, as of the mark's last signing",
+      [
+        copy("1", { standing: "expired", verifiedAt: 20 }),
+        copy("2", { standing: "expired", verifiedAt: 25 }),
+        copy("3", { verifiedAt: 30 }),
+      ],
+      { transactionIdentifier: "3", standing: "expired", verifiedAt: 25 },
+    ],
+    [
+      "is marked and refunded, where different ids are",
+      [copy("1", { standing: "expired", verifiedAt: 20 }), copy("2", { ...refund, verifiedAt: 30 })],
+      { ...refund, standing: "expired", verifiedAt: 20 },
+    ],
+  ])("%s", (_, copies, expected) => {
+    expect(decidedOf(copies)).toMatchObject(expected);
+    expect(decidedOf(copies.toReversed())).toMatchObject(expected);
+  });
+});
+
+describe("a one-time purchase of several copies", () => {
+  const first = owned("1", 1, { revokedAt: 10, verifiedAt: 20 });
+  test.each<[rule: string, copies: readonly Line[], decides: string, isRefunded: boolean]>([
+    [
+      "is the last purchased one, whichever was signed last",
+      [owned("1", 1, { verifiedAt: 90 }), owned("2", 5, { verifiedAt: 8 })],
+      "2",
+      false,
+    ],
+    ["of one date is the one with the greatest id", [owned("1", 5), owned("2", 5)], "2", false],
+    [
+      "is refunded under any id, also with a copy restored before",
+      [first, owned("2", 9, { verifiedAt: 90 })],
+      "1",
+      true,
+    ],
+    [
+      "is refunded by one bought at the moment of its refund",
+      [first, owned("2", 10, { verifiedAt: 90 })],
+      "1",
+      true,
+    ],
+    [
+      "is bought anew a millisecond after its refund",
+      [first, owned("2", 11, { verifiedAt: 15 })],
+      "2",
+      false,
+    ],
+    [
+      "is refunded, where what was bought anew is, too",
+      [first, owned("2", 30, { revokedAt: 40, verifiedAt: 45 })],
+      "2",
+      true,
+    ],
+    [
+      "is not refunded once the store took it back",
+      [owned("1", 1, { revokedSince: 10, verifiedAt: 30 }), owned("2", 5)],
+      "2",
+      false,
+    ],
+    [
+      "has the refund of a part of its quantity",
+      [
+        owned("1", 1, { nature: "consumable", quantity: 3, refundedQuantity: 1, revokedSince: 10 }),
+        owned("2", 5, { nature: "consumable", quantity: 3 }),
+      ],
+      "1",
+      false,
+    ],
+  ])("%s", (_, copies, decides, isRefunded) => {
+    for (const order of [copies, copies.toReversed()]) {
+      const line = decidedOf(order);
+      expect([line.transactionIdentifier, line.revokedAt !== null]).toEqual([decides, isRefunded]);
+    }
+  });
+
+  test("that may be bought often is not bought anew after a refund", () => {
+    const passes = [first, owned("2", 11)].map((one) => ({ ...one, nature: "non_renewing" as const }));
+    expect(decidedOf(passes)).toMatchObject({ transactionIdentifier: "1", revokedAt: 10 });
+  });
+
+  test("stays bought anew, however late the first refund is signed", () => {
+    const anew = owned("2", 30, { revokedSince: 40, verifiedAt: 50 });
+    for (const verifiedAt of [11, 90])
+      expect(decidedOf([owned("1", 1, { revokedAt: 10, verifiedAt }), anew])).toMatchObject({
+        transactionIdentifier: "2",
+        revokedAt: null,
+      });
+  });
+
+  test("keeps its own start", () => {
+    const copies = [owned("1", 1, { startsAt: 1 }), owned("2", 5, { startsAt: 5 })];
+    expect(decidedOf(copies).startsAt).toBe(5);
+  });
+});
+
+describe("the copies that are kept of an event", () => {
+  const idsOf = (copies: readonly Line[]) => copies.map((one) => one.transactionIdentifier).sort();
+
+  const eight = ["1", "2", "3", "4", "5", "6", "7", "8"];
+
+  test.each<[rule: string, copies: readonly Line[], expected: readonly string[]]>([
+    ["a single one", [copy("1")], ["1"]],
+    ["all of seven", eight.slice(1).map((id) => copy(id, { purchasedAt: Number(id) })), eight.slice(1)],
+    [
+      "of a period the earliest and the six newest, whatever they say",
+      eight.map((id) =>
+        copy(id, {
+          purchasedAt: Number(id),
+          verifiedAt: NOW - Number(id),
+          ...(id === "2" && { revokedAt: 9 }),
+        }),
+      ),
+      ["1", "3", "4", "5", "6", "7", "8"],
+    ],
+    [
+      "of a one-time purchase too",
+      eight.map((id) => owned(id, Number(id))),
+      ["1", "3", "4", "5", "6", "7", "8"],
+    ],
+  ])("are %s", (_, copies, expected) => {
+    expect(idsOf(keptOf(copies))).toEqual(expected);
+    expect(idsOf(keptOf(copies.toReversed()))).toEqual(expected);
+  });
+
+  test(
+    "decide as all of them do",
+    () => {
+      const time = fc.integer({ min: 1, max: 6 });
+      const anyCopy = fc.record({
+        purchasedAt: time,
+        startsAt: time,
+        verifiedAt: time,
+        standing: fc.constantFrom("entitled" as const, "expired" as const),
+        revokedAt: fc.option(time, { nil: null }),
+        revokedSince: fc.option(time, { nil: null }),
+      });
+      fc.assert(
+        fc.property(
+          fc.array(anyCopy, { minLength: 1, maxLength: 7 }),
+          fc.constantFrom("auto_renewable" as const, "non_consumable" as const),
+          (copies, nature) => {
+            const lines = copies.map((one, index) =>
+              copy(String(index), {
+                ...one,
+                nature,
+                // Of a period the earliest copy begins first.
+                startsAt: nature === "auto_renewable" ? one.purchasedAt : one.startsAt,
+                revokedSince: one.revokedAt ?? one.revokedSince,
+              }),
+            );
+            const kept = keptOf(lines);
+            expect(kept.length).toBeLessThanOrEqual(7);
+            expect(decidedOf(kept)).toEqual(decidedOf(lines));
+          },
+        ),
+        cases(300, 20_000),
+      );
+    },
+    TIMEOUT,
+  );
+});
