@@ -5,7 +5,7 @@ import type { Instant } from "../entitlements/time.ts";
 import { eachOnce, type FoundCustomers, type KnownFacts, type Unowned } from "./customer-table.ts";
 import type { FactStore } from "./fact-store.ts";
 import { mergeOf } from "./merge.ts";
-import { inputOf, planCustomerChange, type Plan } from "./plan-customer-change.ts";
+import { inputOf, planCustomerChange, type Plan, type ToAcknowledge } from "./plan-customer-change.ts";
 import type { StoredCustomer } from "./records.ts";
 import { resolveCustomer } from "./resolve-customer.ts";
 import { statedPurchases, type VerifiedFacts } from "./verified-facts.ts";
@@ -44,60 +44,34 @@ const unownedOf = (facts: VerifiedFacts, known: KnownFacts): Unowned => ({
 
 /**
  * Groups the purchases of contradicting facts by owner. An unowned purchase goes to the owner of a purchase it mentions,
- * directly or through others, else to the owner of its app transaction id, else to the owner of one that mentions it, else
- * it is left out.
+ * else to the owner of its app transaction id, else it is left out.
  */
 const factsByOwner = (
   facts: VerifiedFacts,
   known: KnownFacts,
   living: FoundCustomers["living"],
-): ReadonlyMap<StoredCustomer, Purchase[]> => {
-  const owners = new Map<string, StoredCustomer>();
-  for (const [reference, { customer }] of known.purchases) {
-    const owner = living.get(customer);
-    if (owner !== undefined) owners.set(reference, owner);
-  }
-  const ownerOf = (purchase: Purchase): StoredCustomer | undefined => owners.get(referenceText(purchase));
+): ReadonlyMap<StoredCustomer, readonly Purchase[]> => {
+  const storedOwner = (purchase: Purchase): StoredCustomer | undefined => {
+    const stored = known.purchases.get(referenceText(purchase));
+    return stored === undefined ? undefined : living.get(stored.customer);
+  };
   const [named] = known.identities;
-  const ownerOfIdentity = named == null ? undefined : living.get(named.customer);
-
-  const assign = (find: (proven: ProvenPurchase) => StoredCustomer | undefined): void => {
-    for (let isMore = true; isMore;) {
-      const found = facts.purchases.flatMap((proven) => {
-        const owner = ownerOf(proven.purchase) === undefined ? find(proven) : undefined;
-        return owner === undefined ? [] : [{ purchase: proven.purchase, owner }];
-      });
-      for (const { purchase, owner } of found) owners.set(referenceText(purchase), owner);
-      isMore = found.length > 0;
-    }
-  };
-  const predecessorsOwner = ({ mentioned }: ProvenPurchase): StoredCustomer | undefined =>
-    mentioned.map(ownerOf).find((owner) => owner !== undefined);
-  const anOwner = (proven: ProvenPurchase): StoredCustomer | undefined =>
-    predecessorsOwner(proven) ?? (proven.identity === null ? undefined : ownerOfIdentity);
-  const successors = Map.groupBy(
-    facts.purchases.flatMap(({ purchase, mentioned }) => mentioned.map((other) => ({ purchase, other }))),
-    ({ other }) => referenceText(other),
-  );
-  const successorsOwner = ({ purchase }: ProvenPurchase): StoredCustomer | undefined =>
-    successors
-      .get(referenceText(purchase))
-      ?.map((successor) => ownerOf(successor.purchase))
-      .find((owner) => owner !== undefined);
-  assign(predecessorsOwner);
-  assign(anOwner);
-  assign((proven) => anOwner(proven) ?? successorsOwner(proven));
-
+  const ownerOf = ({ purchase, mentioned, identity }: ProvenPurchase): StoredCustomer | undefined =>
+    [purchase, ...mentioned].map(storedOwner).find((owner) => owner !== undefined) ??
+    (identity === null || named == null ? undefined : living.get(named.customer));
+  const proven = facts.purchases.map((one) => ({ ...one, owner: ownerOf(one) }));
+  const provenOwner = (renewal: Purchase): StoredCustomer | undefined =>
+    proven.find(({ purchase }) => referenceText(purchase) === referenceText(renewal))?.owner;
+  const owned = [
+    ...proven.flatMap(({ owner, purchase, mentioned }) => [
+      { owner, purchase },
+      ...mentioned.map((other) => ({ owner: storedOwner(other) ?? owner, purchase: other })),
+    ]),
+    ...facts.renewals.map((purchase) => ({ owner: storedOwner(purchase) ?? provenOwner(purchase), purchase })),
+  ];
   const byOwner = new Map<StoredCustomer, Purchase[]>();
-  const give = (owner: StoredCustomer | undefined, purchase: Purchase): void => {
+  for (const { owner, purchase } of owned)
     if (owner !== undefined) byOwner.set(owner, [...(byOwner.get(owner) ?? []), purchase]);
-  };
-  for (const { purchase, mentioned } of facts.purchases) {
-    const owner = ownerOf(purchase);
-    give(owner, purchase);
-    for (const other of mentioned) give(ownerOf(other) ?? owner, other);
-  }
-  for (const renewal of facts.renewals) give(ownerOf(renewal), renewal);
   return byOwner;
 };
 
@@ -148,7 +122,7 @@ export const keepRefusedFacts = async (
   living: FoundCustomers["living"],
   moment: Instant,
   merges = true,
-): Promise<{ readonly acknowledgementDueSince: Instant | null } | "conflict" | "round"> => {
+): Promise<{ readonly toAcknowledge: ToAcknowledge | null } | "conflict" | "round"> => {
   const { plans, isRound } = plansWithoutClaim(
     application,
     withoutErased(selectingNothing(facts), known),
@@ -168,6 +142,6 @@ export const keepRefusedFacts = async (
   for (const { change } of plans)
     if (change !== null && (await store.write(change)) === "conflict") return "conflict";
   if (isRound) return "round";
-  const dueSince = plans.map((plan) => plan.acknowledgementDueSince).find((since) => since !== null);
-  return { acknowledgementDueSince: dueSince ?? null };
+  const due = plans.map(({ toAcknowledge }) => toAcknowledge).find((one) => one !== null);
+  return { toAcknowledge: due ?? null };
 };

@@ -5,13 +5,10 @@ import type {
 } from "../applications/application.ts";
 import { ServiceError, type ErrorCode } from "../contract/errors.ts";
 import type { AndroidStoreNotificationRequest, NotificationResponse } from "../contract/schemas.ts";
-import { HOUR, MINUTE } from "../duration.ts";
-import type { Purchase } from "../entitlements/purchase.ts";
-import type { Instant } from "../entitlements/time.ts";
+import { HOUR } from "../duration.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import type { AndroidStoreAnswer } from "../stores/android-store/android-store.ts";
 import {
-  isBehind,
   readNotification,
   type AndroidStoreNotification,
 } from "../stores/android-store/notification.ts";
@@ -119,23 +116,6 @@ const mayBecomeKnown = (
   sentAt !== null &&
   Math.abs(now() - sentAt) < UNKNOWN_MILLISECONDS;
 
-/** Delays after an event at which the store is asked again about a purchase whose answer does not show it, both times. */
-const ASKED_AGAIN_AFTER = [MINUTE, 10 * MINUTE];
-
-/**
- * Times at which to ask again, because the answer is older than the recent event of its notification: nothing else is sent about
- * it. An older notification may have been overtaken by later events.
- */
-const timesToAskAgain = (
-  { now }: AndroidStoreReception,
-  { expects, sentAt }: AndroidStoreNotification,
-  answer: Purchase,
-): readonly Instant[] => {
-  if (expects === null || sentAt === null || !isBehind(expects, answer)) return [];
-  const event = Math.min(sentAt, now());
-  return ASKED_AGAIN_AFTER.map((delay) => event + delay).filter((at) => at > now());
-};
-
 /** Asks the store about the purchase, and stores the answer. Conflicting facts are stored for each owner. */
 const ask = async (
   reception: AndroidStoreReception,
@@ -165,7 +145,7 @@ const ask = async (
         {
           source: sourceOf(configuration, purchase),
           askedAt: null,
-          askAgainAt: timesToAskAgain(reception, notification, answer.purchase),
+          isNotified: true,
         },
         null,
       ).then(() => "STORED", unusedIfErased);

@@ -3,11 +3,11 @@ import { chunks } from "../chunks.ts";
 import { DAY, MINUTE } from "../duration.ts";
 import { isOverAt, productKindOf, referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
-import { inHourlyOrder } from "../in-turns.ts";
+import { inHourlyOrder } from "../queues/turns.ts";
 import { purchaseKeyOfToken } from "../stores/android-store/purchase-token.ts";
 import type { AndroidStore } from "../stores/android-store/android-store.ts";
-import { refreshAndroidStorePurchase } from "./refresh-android-store-purchase.ts";
-import type { RefreshOutcome } from "./refresh-outcome.ts";
+import { askGoogle } from "./ask-google.ts";
+import type { AskOutcome } from "./ask-outcome.ts";
 import type { AndroidStorePurchases } from "./store-android-store-purchase.ts";
 import { sweepApplications, type ReadPeriod, type SweepReport, type SweepRun } from "./sweep.ts";
 
@@ -33,8 +33,8 @@ const ASKED_AGAIN_MILLISECONDS = 2 * DAY;
 const UNANSWERED_BEFORE_SILENT = 3;
 
 /** Whether the store gave no answer. A refusal that may concern this purchase alone, and an unreadable answer, are answers. */
-const isSilence = (refreshed: RefreshOutcome): boolean =>
-  refreshed.outcome === "unavailable" && refreshed.isOfThisPurchase !== true;
+const isSilence = (asked: AskOutcome): boolean =>
+  asked.outcome === "unavailable" && asked.isOfThisPurchase !== true;
 
 /** Purchases that are looked up in the table at once. */
 const ASKED_TOGETHER = 1000;
@@ -81,23 +81,21 @@ const refreshVoided = async (
     const [line] = stored?.lines ?? [];
     const isAsked = stored !== undefined && stored.verifiedAt <= to + UNSEEN_MILLISECONDS && !isOver(stored);
     return isAsked && line !== undefined
-      ? [{ purchaseToken, reference, productKind: productKindOf(line.nature) }]
+      ? [{ purchaseToken, productKind: productKindOf(line.nature) }]
       : [];
   });
   let [answered, unanswered, isLeft] = [0, 0, false];
   const stopped = (): AskedOutcome => ({ answered, isLeft, isStopped: true });
-  for (const { purchaseToken, reference, productKind } of candidates) {
+  for (const { purchaseToken, productKind } of candidates) {
     if (sweep.now() >= until) return stopped();
-    const refreshed = await refreshAndroidStorePurchase(sweep, application, {
-      application: application.identifier,
-      purchase: reference,
-      dueAt: to,
+    const asked = await askGoogle(sweep, application, {
       source: { store: "android-store", packageName, purchaseToken, productKind },
+      acknowledgement: null,
     });
-    const { outcome } = refreshed;
+    const { outcome } = asked;
     if (outcome === "credential-rejected") return stopped();
     const isUnused = outcome === "unavailable" || outcome === "failed";
-    const isSilent = isSilence(refreshed);
+    const isSilent = isSilence(asked);
     if (isSilent) unanswered += 1;
     else if (!isUnused) answered += 1;
     // A 404 or a 410 may be a mistake.

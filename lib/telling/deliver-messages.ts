@@ -3,7 +3,7 @@ import type { Destination } from "../applications/destination.ts";
 import { SECOND } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
-import { fromOthersEachMinute, inTurns } from "../in-turns.ts";
+import { fromOthersEachMinute, inTurns } from "../queues/turns.ts";
 import type { Delivery, DeliveryQueue, DestinationReference } from "./delivery-queue.ts";
 import type { DestinationHealth } from "./destination-health.ts";
 import { batchOf, sendBatch, type BatchRun, type DeliveryCounts } from "./send-batch.ts";

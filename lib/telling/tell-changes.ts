@@ -2,7 +2,7 @@ import { tellsChanges, type Application, type ApplicationDirectory } from "../ap
 import { SECOND } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId } from "../identifiers.ts";
-import { fromOthersEachMinute, inTurns } from "../in-turns.ts";
+import { fromOthersEachMinute, inTurns } from "../queues/turns.ts";
 import type { ChangeTable } from "./change-table.ts";
 import type { Look } from "./look.ts";
 import type { AccountLooks, TellingStep } from "./tell-accounts.ts";

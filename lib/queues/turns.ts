@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { HOUR, MINUTE } from "./duration.ts";
-import { compare } from "./order.ts";
+import { HOUR, MINUTE } from "../duration.ts";
+import { compare } from "../order.ts";
 
 /** Rotates a list, so that it begins at a place; a place past its end counts on from its beginning. */
 export const beginningAt = <T>(list: readonly T[], place: number): readonly T[] => {
@@ -37,47 +37,6 @@ export const inHourlyOrder = <T>(
     .map((item) => ({ item, place: placeOf(item) }))
     .toSorted((a, b) => compare(a.place, b.place))
     .map(({ item }) => item);
-};
-
-/** The first item of each list, then the second of each, and so on. */
-export const alternating = <T>(lists: readonly (readonly T[])[]): readonly T[] => {
-  const longest = lists.reduce((most, { length }) => Math.max(most, length), 0);
-  return Array.from({ length: longest }, (_, place) =>
-    lists.flatMap((list) => list.slice(place, place + 1)),
-  ).flat();
-};
-
-/** Some items of a stream. */
-export interface Kept<T> {
-  add(item: T): void;
-  readonly items: () => readonly T[];
-}
-
-/**
- * Keeps at most `most` items of a stream: all of them, or every second one, every fourth, and so on. The next turn keeps other items. If
- * the stream does not change, each item is kept in at least one of any `2 * length / most` consecutive turns.
- *
- * @param turn number of the turn; the next turn has the next number
- * @param leave takes each item that is not kept
- */
-export const keepingSome = <T>(most: number, turn: number, leave: (item: T) => void): Kept<T> => {
-  let kept: { readonly place: number; readonly item: T }[] = [];
-  let added = 0;
-  let step = 1;
-  const isKept = ({ place }: { readonly place: number }): boolean => place % step === turn % step;
-  return {
-    add: (item) => {
-      const next = { place: added, item };
-      added += 1;
-      if (!isKept(next)) return leave(item);
-      kept.push(next);
-      if (kept.length <= most) return;
-      step *= 2;
-      for (const left of kept.filter((one) => !isKept(one))) leave(left.item);
-      kept = kept.filter(isKept);
-    },
-    items: () => kept.map(({ item }) => item),
-  };
 };
 
 /**

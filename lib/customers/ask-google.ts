@@ -1,16 +1,17 @@
 import type { Application } from "../applications/application.ts";
 import { SECOND } from "../duration.ts";
+import { isOverAt } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
-import type { DueRefresh } from "../freshness/refresh.ts";
 import type { UnansweredLookUp } from "../stores/android-store/android-store.ts";
-import { selecting } from "../stores/android-store/reading.ts";
-import { failedIfErased, type RefreshOutcome } from "./refresh-outcome.ts";
+import { selecting, type VerifiedPurchase } from "../stores/android-store/reading.ts";
+import { failedIfErased, type AskOutcome } from "./ask-outcome.ts";
+import type { DueAsk } from "./ask.ts";
 import { storeAndroidStorePurchase, type AndroidStorePurchases } from "./store-android-store-purchase.ts";
-import { isOfThisPurchase, isUnreadable, UnansweredLookUpError } from "./unanswered-look-up.ts";
+import { isOfThisPurchase, isUnreadable } from "./unanswered-look-up.ts";
 
 const TOO_MANY_REQUESTS = 429;
 
-const unanswered = (answer: UnansweredLookUp, now: Instant): RefreshOutcome => {
+const unanswered = (answer: UnansweredLookUp, now: Instant): AskOutcome => {
   if (answer.outcome === "credential-rejected") return { outcome: "credential-rejected" };
   // It concerns only this purchase.
   if (isUnreadable(answer)) return { outcome: "failed" };
@@ -22,12 +23,25 @@ const unanswered = (answer: UnansweredLookUp, now: Instant): RefreshOutcome => {
   };
 };
 
-/** Asks Google about a purchase by its token, stores the answer, and makes a due acknowledgement. */
-export const refreshAndroidStorePurchase = async (
+/** Whether the store has ended a purchase whose acknowledgement was pending until its deadline: it refunded it. */
+const isRefundedUnacknowledged = (
+  { acknowledgement: pending }: Pick<DueAsk, "acknowledgement">,
+  { purchase: { lines }, acknowledgement }: VerifiedPurchase,
+  now: Instant,
+): boolean =>
+  pending !== null &&
+  acknowledgement === null &&
+  pending.deadline <= now &&
+  lines.length > 0 &&
+  lines.every((line) => isOverAt(line, now));
+
+/** Asks Google about a purchase by its token, stores the answer, and acknowledges it where that is due. */
+export const askGoogle = async (
   purchases: AndroidStorePurchases,
   application: Application,
-  { source }: DueRefresh,
-): Promise<RefreshOutcome> => {
+  due: Pick<DueAsk, "source" | "acknowledgement">,
+): Promise<AskOutcome> => {
+  const { source } = due;
   if (source.store !== "android-store") return { outcome: "failed" };
   const { packageName, purchaseToken, productKind } = source;
   const configuration = application.androidStore.find((one) => one.packageName === packageName);
@@ -46,20 +60,16 @@ export const refreshAndroidStorePurchase = async (
     case "verified": {
       const { environment, verifiedAt: askedAt } = answer.purchase;
       if (!configuration.environments.includes(environment)) return { outcome: "failed" };
-      return storeAndroidStorePurchase(
-        purchases,
-        application,
-        configuration,
-        // A refresh never widens what a link asked for.
-        selecting(answer, productKind, []),
-        { source, askedAt },
-        null,
-      ).then(
-        () => ({ outcome: "stored" }),
-        (error: unknown) =>
-          error instanceof UnansweredLookUpError
-            ? unanswered(error.answer, purchases.now())
-            : failedIfErased(error),
+      // A question never widens what a link asked for.
+      const verified = selecting(answer, productKind, []);
+      const origin = { source, askedAt };
+      return storeAndroidStorePurchase(purchases, application, configuration, verified, origin, null).then(
+        ({ isAcknowledged }) => ({
+          outcome: "stored",
+          isAcknowledged,
+          isRefunded: isRefundedUnacknowledged(due, answer, purchases.now()),
+        }),
+        failedIfErased,
       );
     }
   }

@@ -8,11 +8,11 @@ export interface Lease {
   readonly until: Instant;
 }
 
-/** Why a queue of refreshes is paused. */
+/** Why a queue is paused: its other end does not answer, or refuses the credential. */
 export const PAUSE_REASONS = ["unavailable", "credential-rejected"] as const;
 export type PauseReason = (typeof PAUSE_REASONS)[number];
 
-/** State of a queue as a whole: its store, or its destination, answers, or is called less and less. */
+/** State of a queue as a whole: its other end answers, or is called less and less. */
 export interface QueueHealth<Reason extends string = PauseReason> {
   /** Failures in a row; 0: it answers. */
   readonly failures: number;
@@ -38,7 +38,7 @@ const PAUSES: Readonly<Record<PauseReason, readonly number[]>> = {
 /** Longest pause that a store can ask for. */
 const LONGEST_PAUSE = 60 * MINUTE;
 
-/** The queue's health after a failure that concerns the whole queue. */
+/** The queue's health after a failure that concerns the whole queue: pauses of 30 s to 5 min, or to an hour. */
 export const afterFailure = (
   health: QueueHealth,
   because: PauseReason,
