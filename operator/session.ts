@@ -34,7 +34,7 @@ export interface Session {
   readonly applications: ApplicationTable;
   readonly credentials: CredentialTable;
   readonly notifications: Pick<NotificationTimes, "ofApplication">;
-  readonly queue: Pick<AskQueues, "due" | "healthOf">;
+  readonly queue: Pick<AskQueues, "of" | "healthOf">;
   readonly watermarks: Pick<Watermarks, "read">;
   /** Origins besides Google's from which a workload identity may get tokens. */
   readonly trustsOrigin: TrustsOrigin;

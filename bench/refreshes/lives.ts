@@ -12,8 +12,7 @@ import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store
 import { linkIosStoreCustomer } from "../../lib/customers/link-ios-store-customer.ts";
 import { receiveAndroidStoreNotification } from "../../lib/customers/receive-android-store-notification.ts";
 import { receiveIosStoreNotification } from "../../lib/customers/receive-ios-store-notification.ts";
-import { refreshDuePurchases } from "../../lib/customers/refresh-due-purchases.ts";
-import type { RefreshRun } from "../../lib/customers/refresh-queue-turn.ts";
+import { askDuePurchases, type AskRun } from "../../lib/customers/ask-due-purchases.ts";
 import { DAY, MINUTE } from "../../lib/duration.ts";
 import { askReasonAt, type AskReason } from "../../lib/entitlements/next-ask.ts";
 import { referenceText } from "../../lib/entitlements/purchase.ts";
@@ -82,7 +81,7 @@ type Change = "renew-ahead" | "cancel" | "fail-billing" | "recover";
 interface LiveStore {
   readonly store: Store;
   readonly sandbox: Pick<TimedStore, "nextEventAt" | "runUntil">;
-  readonly run: RefreshRun;
+  readonly run: AskRun;
   /** Buys and links; returns how the purchase is changed. */
   buy(plan: Plan): Promise<(change: Change) => Promise<unknown>>;
   /** Requests to the store about purchases so far. */
@@ -361,7 +360,7 @@ const live = async (
   const clock: Clock = { now: START };
   const store = await start(table, clock, isNotified);
   let tally = emptyTally();
-  const ask: RefreshRun["ask"] = async (application, due) => {
+  const ask: AskRun["ask"] = async (application, due) => {
     const known = await store.run.table.findFacts(due.application, [], [due.purchase], clock.now);
     const purchase = known.purchases.get(referenceText(due.purchase))?.purchase;
     if (purchase === undefined) throw new Error("A refresh has no purchase.");
@@ -381,7 +380,7 @@ const live = async (
     tally.refreshes[reason] = (tally.refreshes[reason] ?? 0) + 1;
     return asked;
   };
-  const wait: RefreshRun["wait"] = async (milliseconds) => {
+  const wait: AskRun["wait"] = async (milliseconds) => {
     clock.now += milliseconds;
   };
   const [application] = await store.run.applications();
@@ -389,7 +388,7 @@ const live = async (
   const queue = { application, store: store.store, environment: "production" } as const;
   const refresh = async (): Promise<void> => {
     metered.take();
-    await refreshDuePurchases({ ...store.run, ask, wait }, clock.now + MINUTE);
+    await askDuePurchases({ ...store.run, ask, wait }, clock.now + MINUTE);
     tally.running = combined(tally.running, taken(metered));
     tally.runs += 1;
   };

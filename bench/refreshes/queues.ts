@@ -1,13 +1,12 @@
 import { v7 as uuid } from "uuid";
 import type { Application } from "../../lib/applications/application.ts";
-import { refreshDuePurchases, type RefreshReport } from "../../lib/customers/refresh-due-purchases.ts";
-import type { RefreshRun } from "../../lib/customers/refresh-queue-turn.ts";
-import type { RefreshOutcome } from "../../lib/customers/refresh-outcome.ts";
-import type { QueueReference, RefreshQueue } from "../../lib/customers/refresh-queue.ts";
+import { askDuePurchases, type AskReport, type AskRun } from "../../lib/customers/ask-due-purchases.ts";
+import type { AskOutcome } from "../../lib/customers/ask-outcome.ts";
+import type { QueueReference, AskQueues } from "../../lib/customers/ask-queue.ts";
 import { MINUTE, SECOND } from "../../lib/duration.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
-import { HEALTHY, type QueueHealth } from "../../lib/freshness/queue-health.ts";
-import type { DueRefresh } from "../../lib/freshness/refresh.ts";
+import { HEALTHY, type QueueHealth } from "../../lib/queues/health.ts";
+import type { DueAsk } from "../../lib/customers/ask.ts";
 import { applicationId, purchaseKey, type ApplicationId } from "../../lib/identifiers.ts";
 import { anApplication } from "../../testing/support/application.ts";
 import { createVirtualTime } from "./virtual-time.ts";
@@ -42,7 +41,7 @@ export interface Refreshed {
 }
 
 interface MemoryQueue {
-  readonly due: Map<string, DueRefresh>;
+  readonly due: Map<string, DueAsk>;
   health: QueueHealth;
   worker: string | null;
   leaseUntil: Instant;
@@ -70,10 +69,10 @@ const memoryQueues = (wait: (milliseconds: number) => Promise<void>) => {
     await wait(ROUND_TRIP_MILLISECONDS);
   };
   const notUsed = () => Promise.reject(new Error("Runs do not use this."));
-  const queue: RefreshQueue = {
+  const queue: AskQueues = {
     due: async (reference, moment, limit) => {
       await roundTrip("due");
-      const due: DueRefresh[] = [];
+      const due: DueAsk[] = [];
       for (const one of of(reference).due.values()) {
         if (due.length === limit || one.dueAt > moment) break;
         due.push(one);
@@ -115,7 +114,7 @@ export interface Drained {
   readonly refreshed: readonly Refreshed[];
   /** Requests to the queues, by the queue's method. */
   readonly requests: Readonly<Record<string, number>>;
-  readonly reports: readonly RefreshReport[];
+  readonly reports: readonly AskReport[];
 }
 
 const applicationOf = (identifier: ApplicationId): Application =>
@@ -156,7 +155,7 @@ export const drained = async (
     }
   }
   const refreshed: Refreshed[] = [];
-  const ask = async (_: Application, { application, purchase }: DueRefresh): Promise<RefreshOutcome> => {
+  const ask = async (_: Application, { application, purchase }: DueAsk): Promise<AskOutcome> => {
     const tenant = indexOf.get(application) ?? 0;
     await wait(ANSWER_MILLISECONDS);
     if (tenants[tenant]?.isRejected === true) return { outcome: "credential-rejected" };
@@ -166,7 +165,7 @@ export const drained = async (
     refreshed.push({ tenant, delay: now() - dueAt });
     return { outcome: "stored" };
   };
-  const run: RefreshRun = {
+  const run: AskRun = {
     store: "ios-store",
     directory: { byIdentifier: (identifier) => Promise.resolve(applicationOf(identifier)) },
     queue,
@@ -180,10 +179,10 @@ export const drained = async (
       throw error;
     },
   };
-  const schedule = async (): Promise<readonly RefreshReport[]> => {
-    const running: Promise<RefreshReport>[] = [];
+  const schedule = async (): Promise<readonly AskReport[]> => {
+    const running: Promise<AskReport>[] = [];
     while (isLeft() && running.length < invocations) {
-      running.push(refreshDuePurchases(run, now() + INVOCATION_MILLISECONDS));
+      running.push(askDuePurchases(run, now() + INVOCATION_MILLISECONDS));
       await wait(MINUTE);
     }
     return Promise.all(running);

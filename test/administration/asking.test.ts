@@ -33,10 +33,8 @@ const stored = (purchase: Purchase, more: Partial<StoredPurchase> = {}): StoredP
   purchase,
   revision: 1,
   customer: customerId("0198c0de-0000-7000-8000-0000000000cc"),
-  acknowledgementDueSince: null,
-  refreshAt: null,
-  askedForAt: null,
-  askAgainAt: [],
+  acknowledgement: null,
+  ask: null,
   bundleIdentifier: "com.example.trails",
   ...more,
 });

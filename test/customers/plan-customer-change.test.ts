@@ -58,11 +58,9 @@ describe("a new customer", () => {
           purchase,
           revision: 0,
           customer: NEW,
-          acknowledgementDueSince: null,
+          acknowledgement: null,
           refresh: null,
-          refreshAt: null,
-          askedForAt: null,
-          askAgainAt: [],
+          ask: null,
           bundleIdentifier: null,
         },
       ],
@@ -90,7 +88,7 @@ describe("a known customer", () => {
     const { identifier, environment, createdAt, link, holdings, hasPurchased } = survivor;
     expect(plan(replay)).toEqual({
       customer: { identifier, environment, createdAt, link, holdings, hasPurchased },
-      acknowledgementDueSince: null,
+      acknowledgement: null,
       change: null,
     });
   });

@@ -6,7 +6,7 @@ import {
   type Purchase,
 } from "../../lib/entitlements/purchase.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
-import type { FactsOrigin, RefreshSource } from "../../lib/freshness/refresh.ts";
+import type { FactsOrigin, AskSource } from "../../lib/customers/ask.ts";
 import { purchaseKey } from "../../lib/identifiers.ts";
 import { aLine, aPurchase, aRenewal, DAY, NOW } from "../../testing/support/purchases.ts";
 import { aCustomer, android, plan, stored } from "./planning.ts";
@@ -19,8 +19,8 @@ const [AHEAD, JUST_AFTER, MINUTES_AFTER] = [END - HOUR, END + 5000, END + 120_00
 const PUT_OFF = END + DAY;
 
 const BUNDLE = "com.example.trails";
-const APPLE: RefreshSource = { store: "ios-store", bundleIdentifier: BUNDLE };
-const GOOGLE: RefreshSource = {
+const APPLE: AskSource = { store: "ios-store", bundleIdentifier: BUNDLE };
+const GOOGLE: AskSource = {
   store: "android-store",
   packageName: "com.example.trails",
   purchaseToken: "the-token",
@@ -28,9 +28,9 @@ const GOOGLE: RefreshSource = {
 };
 
 /** Facts that came by themselves, and whose store can be asked again. */
-const from = (source: RefreshSource, changes: Partial<FactsOrigin> = {}): FactsOrigin => ({
+const from = (source: AskSource, changes: Partial<FactsOrigin> = {}): FactsOrigin => ({
   source,
-  canRefresh: true,
+  canAsk: true,
   askedAt: null,
   ...changes,
 });
@@ -70,14 +70,12 @@ describe("an iOS purchase's first facts", () => {
     expect(written([signedAgain], from(APPLE), due)).toMatchObject([{ refresh: null, refreshAt: NOW - DAY }]);
   });
   test("set none, but say its bundle, where its store cannot be asked", () => {
-    expect(written([purchase], from(APPLE, { canRefresh: false }))).toMatchObject([
-      { refresh: null, refreshAt: null, bundleIdentifier: BUNDLE },
+    expect(written([purchase], from(APPLE, { canAsk: false }))).toMatchObject([
+      { refresh: null, ask: null, bundleIdentifier: BUNDLE },
     ]);
   });
   test("set none, and say no bundle, where they have no origin", () => {
-    expect(written([purchase], null)).toMatchObject([
-      { refresh: null, refreshAt: null, bundleIdentifier: null },
-    ]);
+    expect(written([purchase], null)).toMatchObject([{ refresh: null, ask: null, bundleIdentifier: null }]);
   });
 });
 
@@ -156,9 +154,9 @@ describe("the refresh of a known purchase", () => {
   test("stays where news are of an app without a key: it may have come since the configuration was read", () => {
     for (const askedForAt of [null, NOW])
       for (const said of [signedAgain, renewed])
-        expect(written([said], from(APPLE, { canRefresh: false }), waiting(AHEAD, askedForAt))).toMatchObject(
-          [{ refresh: null, refreshAt: AHEAD, askedForAt }],
-        );
+        expect(written([said], from(APPLE, { canAsk: false }), waiting(AHEAD, askedForAt))).toMatchObject([
+          { refresh: null, refreshAt: AHEAD, askedForAt },
+        ]);
   });
   test("that was put off is moved to its own time by a later copy", () => {
     expect(written([signedAgain], from(APPLE), waiting(PUT_OFF))).toMatchObject([
@@ -325,9 +323,9 @@ describe("a refresh that somebody has asked for at Google's", () => {
     expect(written([said(NOW, { willRenew: false })], from(GOOGLE), known)).toMatchObject([
       { refreshAt: JUST_AFTER, askedForAt: null },
     ]);
-    const unasked = from(GOOGLE, { canRefresh: false });
+    const unasked = from(GOOGLE, { canAsk: false });
     expect(written([said(NOW - 1, { willRenew: false })], unasked, known)).toMatchObject([
-      { refreshAt: null, askedForAt: null },
+      { ask: null, askedForAt: null },
     ]);
   });
 });
@@ -380,10 +378,9 @@ describe("a notification that is newer than Google's answer", () => {
     });
   });
   test("asks nothing where the package cannot be asked", () => {
-    const closed = { ...asking(SOON, LATER), canRefresh: false };
+    const closed = { ...asking(SOON, LATER), canAsk: false };
     expect(heard(closed, known(NOW + DAY, LATER))).toMatchObject({
       refresh: { from: NOW + DAY, to: null },
-      askAgainAt: [],
     });
   });
   test.each<[what: string, asked: readonly Instant[], left: readonly Instant[]]>([
@@ -401,7 +398,6 @@ describe("a notification that is newer than Google's answer", () => {
     expect(heard(asking(NOW - MINUTE, NOW), known(NOW + DAY))).toMatchObject({
       refresh: null,
       refreshAt: NOW + DAY,
-      askAgainAt: [],
     });
   });
   test("keeps the second question when the first was answered, by whatever made the service ask Google", () => {
@@ -453,10 +449,10 @@ describe("a purchase whose erasure is lifted", () => {
   /** The refresh of a purchase that was erased, after a request that may lift its erasure. */
   const lifted = (
     said: Purchase,
-    source: RefreshSource | null,
-    { lifts = true, isErased = true, canRefresh = true } = {},
+    source: AskSource | null,
+    { lifts = true, isErased = true, canAsk = true } = {},
   ) => {
-    const origin = source === null ? null : from(source, { canRefresh });
+    const origin = source === null ? null : from(source, { canAsk });
     const erased = isErased ? [said] : [];
     const { change } = plan({ facts: { purchases: [said], origin }, erased, liftsErasures: lifts });
     return change?.purchases.map(({ refresh, refreshAt, askedForAt }) => {
@@ -484,7 +480,7 @@ describe("a purchase whose erasure is lifted", () => {
   test("is not asked about where its store cannot be: of Xcode, without a key, without an origin", () => {
     const [xcode] = lifted(aPurchase({ environment: "xcode" }), APPLE) ?? [];
     expect(xcode?.at).not.toBe(SOON);
-    expect(lifted(purchase, APPLE, { canRefresh: false })).toEqual([null]);
+    expect(lifted(purchase, APPLE, { canAsk: false })).toEqual([null]);
     expect(lifted(purchase, null)).toEqual([null]);
   });
 });

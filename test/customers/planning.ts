@@ -23,10 +23,8 @@ export const stored = (purchase: Purchase, changes: Partial<StoredPurchase> = {}
   purchase,
   revision: 3,
   customer: OLD,
-  acknowledgementDueSince: null,
-  refreshAt: null,
-  askedForAt: null,
-  askAgainAt: [],
+  acknowledgement: null,
+  ask: null,
   bundleIdentifier: null,
   ...changes,
 });

@@ -9,7 +9,7 @@ import {
 } from "../../lib/customers/receive-android-store-notification.ts";
 import { accountId, customerId } from "../../lib/identifiers.ts";
 import { createPushTokenVerifier } from "../../lib/stores/android-store/push-token.ts";
-import { createAcknowledgementQueue } from "../../lib/table/acknowledgements.ts";
+import { createAskQueues } from "../../lib/table/asks.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
 import { createStoreRequestQueue } from "../../lib/table/store-requests.ts";
 import {
@@ -32,8 +32,7 @@ import {
   type KeyServer,
   type PushKey,
 } from "../../testing/support/push-tokens.ts";
-import { refreshAndroidStorePurchase } from "../../lib/customers/refresh-android-store-purchase.ts";
-import { createRefreshQueue } from "../../lib/table/refreshes.ts";
+import { askGoogle } from "../../lib/customers/ask-google.ts";
 import { waitingIn, type TestTable } from "../../testing/support/table.ts";
 import { createWorld, refusal, requests } from "../../testing/support/world.ts";
 import { anApplication, directoryOf } from "../../testing/support/application.ts";
@@ -94,7 +93,7 @@ const aWorld = (
   const world = createWorld(table, { application, pause: () => Promise.resolve() });
   const received: unknown[] = [];
   const noted: unknown[] = [];
-  const queue = createAcknowledgementQueue(table);
+  const queue = createAskQueues(table);
   const at = (moment: number, changed: Partial<AndroidStoreReception> = {}) => {
     const now = () => moment;
     const reception: AndroidStoreReception = {
@@ -161,14 +160,14 @@ const aWorld = (
         const environments = ["production", "sandbox"] as const;
         const due = await Promise.all(
           environments.map(async (environment) =>
-            createRefreshQueue(table).due(
+            createAskQueues(table).due(
               { application: application.identifier, store: "android-store", environment },
               moment,
               10,
             ),
           ),
         );
-        for (const one of due.flat()) await refreshAndroidStorePurchase(reception, application, one);
+        for (const one of due.flat()) await askGoogle(reception, application, one);
         return due.flat().length;
       },
       read: async (account = "user-1") => {
@@ -634,7 +633,7 @@ describe("a notification that can never be used is answered 200, stores nothing,
     await operated.erase({
       identifier: customerId(customerIdentifier ?? ""),
       holdings: [],
-      acknowledgementDueSince: null,
+      acknowledgement: null,
     });
     const items = await world.items();
     expect(await world.at(NOW + 1_000).subscription(token)).toEqual({});

@@ -3,11 +3,9 @@ import {
   linkAndroidStoreCustomer,
   type AndroidStoreLinking,
 } from "../../lib/customers/link-android-store-customer.ts";
-import { refreshAndroidStorePurchase } from "../../lib/customers/refresh-android-store-purchase.ts";
-import { refreshDuePurchases } from "../../lib/customers/refresh-due-purchases.ts";
-import type { RefreshRun } from "../../lib/customers/refresh-queue-turn.ts";
-import { createAcknowledgementQueue } from "../../lib/table/acknowledgements.ts";
-import { createRefreshQueue } from "../../lib/table/refreshes.ts";
+import { askGoogle } from "../../lib/customers/ask-google.ts";
+import { askDuePurchases, type AskRun } from "../../lib/customers/ask-due-purchases.ts";
+import { createAskQueues } from "../../lib/table/asks.ts";
 import { referenceText } from "../../lib/entitlements/purchase.ts";
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
 import type { Fault } from "../../sandbox/android-store/publisher.ts";
@@ -60,16 +58,16 @@ const aWorld = () => {
     now: () => clock.now,
     directory,
     androidStore: local.store({ now: () => clock.now }),
-    acknowledgements: createAcknowledgementQueue(table),
+    asks: createAskQueues(table),
   };
   const failures: unknown[] = [];
-  const run: RefreshRun = {
+  const run: AskRun = {
     store: "android-store",
     directory,
-    queue: createRefreshQueue(table),
+    queue: createAskQueues(table),
     table: world.factStore.table,
     applications: () => Promise.resolve([application.identifier]),
-    ask: (asked, due) => refreshAndroidStorePurchase(linking, asked, due),
+    ask: (asked, due) => askGoogle(linking, asked, due),
     newWorker: uuid,
     now: () => clock.now,
     wait: (milliseconds) => {
@@ -130,8 +128,8 @@ const aWorld = () => {
         return answer;
       };
       const asking = { ...linking, androidStore: { ...linking.androidStore, lookUp } };
-      const ask: RefreshRun["ask"] = (asked, due) => refreshAndroidStorePurchase(asking, asked, due);
-      return refreshDuePurchases({ ...run, ask }, clock.now + 5 * MINUTE);
+      const ask: AskRun["ask"] = (asked, due) => askGoogle(asking, asked, due);
+      return askDuePurchases({ ...run, ask }, clock.now + 5 * MINUTE);
     },
     /** Asks for the refresh of the only purchase, as an operator does. */
     askFor: async (token: string, dueAt: number, askedForAt: number): Promise<void> => {

@@ -1,10 +1,10 @@
 import { bury } from "../../lib/table/burial.ts";
-import { createRefreshQueue } from "../../lib/table/refreshes.ts";
+import { createAskQueues } from "../../lib/table/asks.ts";
 import { transactionsOf, writeCustomerChange } from "../../lib/table/write-customer-change.ts";
 import { ITEMS_PER_TRANSACTION } from "../../lib/table/transactions.ts";
 import { storeFacts } from "../../lib/customers/store-facts.ts";
 import type { CustomerChange } from "../../lib/customers/customer-change.ts";
-import type { FactsOrigin } from "../../lib/freshness/refresh.ts";
+import type { FactsOrigin } from "../../lib/customers/ask.ts";
 import { customerId } from "../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
 import { assertInvariants } from "../../testing/support/invariants.ts";
@@ -45,7 +45,7 @@ const fromGoogle = (changes: Partial<FactsOrigin> = {}): FactsOrigin => ({
     purchaseToken: TOKEN,
     productKind: "subscription",
   },
-  canRefresh: true,
+  canAsk: true,
   askedAt: null,
   ...changes,
 });
@@ -73,10 +73,10 @@ describe("facts", () => {
   });
   test("of an application without Apple's key write none, and leave one to the worker: the key may have come a minute ago", async () => {
     const world = createWorld(table);
-    await world.store({ purchases: [owned("1")], origin: fromApple({ canRefresh: false }) });
+    await world.store({ purchases: [owned("1")], origin: fromApple({ canAsk: false }) });
     await expectRefreshes(world, {});
     await world.store({ purchases: [owned("2")], origin: fromApple() });
-    await world.store({ purchases: [extended("2")], origin: fromApple({ canRefresh: false }) });
+    await world.store({ purchases: [extended("2")], origin: fromApple({ canAsk: false }) });
     await expectRefreshes(world, { 2: END - HOUR });
   });
   test("that are written by half write neither the purchase nor its refresh", async () => {
@@ -206,7 +206,7 @@ describe("a purchase token", () => {
       dueAt: END + 5000,
       source: fromGoogle().source,
     };
-    await createRefreshQueue(table).move(due, END + DAY, null);
+    await createAskQueues(table).move(due, END + DAY, null);
     expect(await bury(table, identifier, named, read, NOW + 30 * DAY)).toBe("conflict");
     await world.erase(customer);
     expect(await holders(world)).toEqual([]);

@@ -1,15 +1,14 @@
 import { v7 as uuid } from "uuid";
 import type { Application } from "../../lib/applications/application.ts";
-import { refreshDuePurchases, type RefreshReport } from "../../lib/customers/refresh-due-purchases.ts";
-import type { RefreshRun } from "../../lib/customers/refresh-queue-turn.ts";
-import type { RefreshOutcome } from "../../lib/customers/refresh-outcome.ts";
+import { askDuePurchases, type AskReport, type AskRun } from "../../lib/customers/ask-due-purchases.ts";
+import type { AskOutcome } from "../../lib/customers/ask-outcome.ts";
 import type { Environment } from "../../lib/contract/schemas.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
-import type { DueRefresh, FactsOrigin } from "../../lib/freshness/refresh.ts";
+import type { DueAsk, FactsOrigin } from "../../lib/customers/ask.ts";
 import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
-import { createRefreshQueue } from "../../lib/table/refreshes.ts";
+import { createAskQueues } from "../../lib/table/asks.ts";
 import type { Table } from "../../lib/table/table.ts";
 import { BUNDLE } from "../../testing/support/ios-store.ts";
 import { NOW } from "../../testing/support/purchases.ts";
@@ -19,7 +18,7 @@ import { createWorld, owned, type World } from "../../testing/support/world.ts";
 /** Origin of facts of {@link BUNDLE}, whose application has Apple's key. */
 export const fromApple = (changes: Partial<FactsOrigin> = {}): FactsOrigin => ({
   source: { store: "ios-store", bundleIdentifier: BUNDLE },
-  canRefresh: true,
+  canAsk: true,
   askedAt: null,
   ...changes,
 });
@@ -42,10 +41,7 @@ export const recordedOf = async (world: World): Promise<Record<string, number>> 
       .map(({ key, refreshAt }) => [String(key), Number(refreshAt)]),
   );
 
-type Answer = (
-  due: DueRefresh,
-  moment: Instant,
-) => RefreshOutcome | Purchase | Promise<RefreshOutcome | Purchase>;
+type Answer = (due: DueAsk, moment: Instant) => AskOutcome | Purchase | Promise<AskOutcome | Purchase>;
 
 /** A question to the scripted store. */
 export interface Asked {
@@ -75,7 +71,7 @@ export const createRefreshing = (table: TestTable, applications: readonly Applic
     owned(purchase.key, { endsAt: moment + 30 * 24 * 3600_000, verifiedAt: moment });
   let answer: Answer = renewed;
 
-  const ask = async ({ identifier }: Application, due: DueRefresh): Promise<RefreshOutcome> => {
+  const ask = async ({ identifier }: Application, due: DueAsk): Promise<AskOutcome> => {
     const moment = clock.now;
     asked.push({ at: moment, application: identifier, key: due.purchase.key });
     const said = await answer(due, moment);
@@ -86,10 +82,10 @@ export const createRefreshing = (table: TestTable, applications: readonly Applic
       .store({ environment: due.purchase.environment, purchases: [said], origin });
     return { outcome: "stored" };
   };
-  const runOn = (on: Table, changes: Partial<RefreshRun> = {}): RefreshRun => ({
+  const runOn = (on: Table, changes: Partial<AskRun> = {}): AskRun => ({
     store: "ios-store",
     directory: { byIdentifier: (identifier) => Promise.resolve(worldOf(identifier).application) },
-    queue: createRefreshQueue(on),
+    queue: createAskQueues(on),
     table: createCustomerTable(on, () => Promise.resolve()),
     applications: () => Promise.resolve(applications),
     ask,
@@ -126,8 +122,8 @@ export const createRefreshing = (table: TestTable, applications: readonly Applic
           purchases: [{ ...owned(key, { endsAt, verifiedAt: endsAt - 60_000 }), environment }],
           origin: fromApple(),
         }),
-    run: (changes: Partial<RefreshRun> = {}, minutes = 10): Promise<RefreshReport> =>
-      refreshDuePurchases(runOn(table, changes), clock.now + minutes * 60_000),
+    run: (changes: Partial<AskRun> = {}, minutes = 10): Promise<AskReport> =>
+      askDuePurchases(runOn(table, changes), clock.now + minutes * 60_000),
     runOn,
   };
 };

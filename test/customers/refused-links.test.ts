@@ -2,7 +2,7 @@ import type { Claim } from "../../lib/customers/resolve-customer.ts";
 import type { ProvenPurchase } from "../../lib/entitlements/proven-purchase.ts";
 import { mentionedPurchase, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
-import { createAcknowledgementQueue } from "../../lib/table/acknowledgements.ts";
+import { createAskQueues } from "../../lib/table/asks.ts";
 import { assertInvariants } from "../../testing/support/invariants.ts";
 import { aCatalog, anAcknowledgement, aProduct, DAY, NOW, proven } from "../../testing/support/purchases.ts";
 import { waitingIn, type TestTable } from "../../testing/support/table.ts";
@@ -93,7 +93,7 @@ describe("an acknowledgement that comes with a refused link", () => {
   const purchase = android("0a01");
   const acknowledgementDue = anAcknowledgement(purchase);
   const queued = async (world: World) =>
-    (await waitingIn(createAcknowledgementQueue(table))).filter(
+    (await waitingIn(createAskQueues(table))).filter(
       ({ application }) => application === world.application.identifier,
     );
 

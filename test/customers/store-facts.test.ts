@@ -3,7 +3,7 @@ import { v7 as uuid } from "uuid";
 import type { ResolvedCustomer } from "../../lib/customers/store-facts.ts";
 import { mentionedPurchase } from "../../lib/entitlements/purchase.ts";
 import { customerId, purchaseKey, type CustomerId } from "../../lib/identifiers.ts";
-import { createAcknowledgementQueue } from "../../lib/table/acknowledgements.ts";
+import { createAskQueues } from "../../lib/table/asks.ts";
 import { createMemoryTable } from "../../testing/support/memory-table.ts";
 import { assertInvariants } from "../../testing/support/invariants.ts";
 import {
@@ -328,7 +328,7 @@ describe("Android purchases", () => {
     const purchase = android("1", NOW);
     const acknowledgementDue = anAcknowledgement(purchase);
     await world.store({ purchases: [purchase], acknowledgementDue }, byCredential("a"));
-    const queue = createAcknowledgementQueue(table);
+    const queue = createAskQueues(table);
     const queued = async () =>
       (await waitingIn(queue)).filter(({ application }) => application === world.application.identifier);
     const due = async () =>
@@ -349,7 +349,7 @@ describe("Android purchases", () => {
     const purchase = android("1", NOW);
     const acknowledgementDue = anAcknowledgement(purchase);
     await world.store({ purchases: [purchase], acknowledgementDue }, byCredential("a"));
-    const queue = createAcknowledgementQueue(table);
+    const queue = createAskQueues(table);
     const due = { application: world.application.identifier, purchase, dueSince: NOW };
     await queue.remove(due);
     const before = await world.items();

@@ -5,13 +5,12 @@ import {
 } from "../../lib/customers/acknowledge-due-purchases.ts";
 import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store-customer.ts";
 import { readAccountEntitlements } from "../../lib/customers/read-account-entitlements.ts";
-import { refreshAndroidStorePurchase } from "../../lib/customers/refresh-android-store-purchase.ts";
+import { askGoogle } from "../../lib/customers/ask-google.ts";
 import { sourceOf } from "../../lib/customers/store-android-store-purchase.ts";
-import { refreshDuePurchases } from "../../lib/customers/refresh-due-purchases.ts";
+import { askDuePurchases } from "../../lib/customers/ask-due-purchases.ts";
 import type { ProductKind } from "../../lib/contract/schemas.ts";
 import { accountId } from "../../lib/identifiers.ts";
-import { createAcknowledgementQueue } from "../../lib/table/acknowledgements.ts";
-import { createRefreshQueue } from "../../lib/table/refreshes.ts";
+import { createAskQueues } from "../../lib/table/asks.ts";
 import {
   DAY,
   NOW,
@@ -60,7 +59,7 @@ const aRefusedPurchase = async (productKind: ProductKind) => {
   const { application, directory } = world;
   const now = () => clock.now;
   const androidStore = local.store({ now });
-  const queue = createAcknowledgementQueue(table);
+  const queue = createAskQueues(table);
   const linking = { ...world.factStore, now, directory, androidStore, acknowledgements: queue };
   const failures: unknown[] = [];
   const onFailure = (error: unknown) => failures.push(error);
@@ -100,7 +99,7 @@ const aRefusedPurchase = async (productKind: ProductKind) => {
         })),
         origin: {
           source: sourceOf(local.androidPackage, { purchaseToken, productKind }),
-          canRefresh: true,
+          canAsk: true,
           askedAt: null,
           askAgainAt,
         },
@@ -116,7 +115,7 @@ const aRefusedPurchase = async (productKind: ProductKind) => {
         directory,
         androidStore,
         queue,
-        refreshes: createRefreshQueue(table),
+        refreshes: createAskQueues(table),
         table: world.factStore.table,
         now,
         onFailure,
@@ -126,14 +125,14 @@ const aRefusedPurchase = async (productKind: ProductKind) => {
       return report;
     },
     refresh: () =>
-      refreshDuePurchases(
+      askDuePurchases(
         {
           store: "android-store",
           directory,
-          queue: createRefreshQueue(table),
+          queue: createAskQueues(table),
           table: world.factStore.table,
           applications: () => Promise.resolve([application.identifier]),
-          ask: (asked, due) => refreshAndroidStorePurchase(linking, asked, due),
+          ask: (asked, due) => askGoogle(linking, asked, due),
           newWorker: uuid,
           now,
           wait: (milliseconds) => {

@@ -1,7 +1,7 @@
 import type { TransferPolicy } from "../../lib/applications/application.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
 import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store-customer.ts";
-import { refreshAndroidStorePurchase } from "../../lib/customers/refresh-android-store-purchase.ts";
+import { askGoogle } from "../../lib/customers/ask-google.ts";
 import {
   sourceOf,
   storeAndroidStorePurchase,
@@ -156,7 +156,7 @@ const aWorld = (
     pass: (milliseconds: number) => (now += milliseconds),
     slowDown: (milliseconds: number) => (answersAfter = milliseconds),
     refresh: (purchaseToken: string) =>
-      refreshAndroidStorePurchase(purchases, application, {
+      askGoogle(purchases, application, {
         application: application.identifier,
         purchase: {
           store: "android-store",
@@ -347,7 +347,7 @@ describe("a purchase whose predecessor nobody has told of", () => {
     await chain.world.erase({
       identifier: customerId(customerIdentifier ?? ""),
       holdings: [],
-      acknowledgementDueSince: null,
+      acknowledgement: null,
     });
     chain.pass(DAY);
     // The person has signed up again, and a plan change with a pending payment is linked.

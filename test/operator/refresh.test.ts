@@ -3,19 +3,18 @@ import { applyManifest } from "../../lib/administration/apply.ts";
 import { readManifest } from "../../lib/administration/manifest.ts";
 import { queueCustomer, type Refreshing } from "../../lib/administration/refresh.ts";
 import type { Store } from "../../lib/contract/schemas.ts";
-import { refreshDuePurchases } from "../../lib/customers/refresh-due-purchases.ts";
-import type { RefreshRun } from "../../lib/customers/refresh-queue-turn.ts";
-import type { QueueReference } from "../../lib/customers/refresh-queue.ts";
+import { askDuePurchases, type AskRun } from "../../lib/customers/ask-due-purchases.ts";
+import type { QueueReference } from "../../lib/customers/ask-queue.ts";
 import { storeFacts } from "../../lib/customers/store-facts.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
-import { afterFailure, HEALTHY, type PauseReason } from "../../lib/freshness/queue-health.ts";
-import type { DueRefresh, RefreshSource } from "../../lib/freshness/refresh.ts";
+import { afterFailure, HEALTHY, type PauseReason } from "../../lib/queues/health.ts";
+import type { DueAsk, AskSource } from "../../lib/customers/ask.ts";
 import { accountId, applicationId, purchaseKey } from "../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
 import { createApplicationTable } from "../../lib/table/applications.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
-import { createRefreshQueue } from "../../lib/table/refreshes.ts";
+import { createAskQueues } from "../../lib/table/asks.ts";
 import { createWatermarks } from "../../lib/table/watermarks.ts";
 import { refreshingOn } from "../../operator/composition.ts";
 import { runOperator } from "../../operator/program.ts";
@@ -33,7 +32,7 @@ const pause = () => Promise.resolve();
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 
-type Ask = RefreshRun["ask"];
+type Ask = AskRun["ask"];
 
 /** The purchases of these tests are of Apple's sandbox, and of production at Google. */
 const environmentOf = (store: Store): "production" | "sandbox" =>
@@ -66,8 +65,8 @@ const anApplication = async ({ hasKey = true }: { hasKey?: boolean } = {}) => {
   const application = await applications.load(identifier);
   if (application === null) throw new Error("no application");
 
-  const apple: RefreshSource = { store: "ios-store", bundleIdentifier };
-  const google = (purchaseToken: string): RefreshSource => ({
+  const apple: AskSource = { store: "ios-store", bundleIdentifier };
+  const google = (purchaseToken: string): AskSource => ({
     store: "android-store",
     packageName: bundleIdentifier,
     purchaseToken,
@@ -81,7 +80,7 @@ const anApplication = async ({ hasKey = true }: { hasKey?: boolean } = {}) => {
       account = null,
       askedAt = null,
     }: {
-      source: RefreshSource;
+      source: AskSource;
       account?: string | null;
       askedAt?: Instant | null;
     },
@@ -95,7 +94,7 @@ const anApplication = async ({ hasKey = true }: { hasKey?: boolean } = {}) => {
         purchases: purchases.map((purchase) => proven(purchase)),
         renewals: [],
         acknowledgementDue: null,
-        origin: { source, canRefresh: source.store === "android-store" || hasKey, askedAt },
+        origin: { source, canAsk: source.store === "android-store" || hasKey, askedAt },
       },
       account === null ? null : { account: accountId(account), assertedBy: "credential" },
     );
@@ -103,14 +102,14 @@ const anApplication = async ({ hasKey = true }: { hasKey?: boolean } = {}) => {
     return stored.customer.identifier;
   };
 
-  const asked: DueRefresh[] = [];
+  const asked: DueAsk[] = [];
   const work = async (ask: Ask, now: () => Instant = () => NOW): Promise<void> => {
     for (const ofStore of ["ios-store", "android-store"] as const)
-      await refreshDuePurchases(
+      await askDuePurchases(
         {
           store: ofStore,
           directory: { byIdentifier: () => Promise.resolve(application) },
-          queue: createRefreshQueue(table),
+          queue: createAskQueues(table),
           table: createCustomerTable(table, pause),
           applications: () => Promise.resolve([identifier]),
           ask: (own, due) => {
@@ -129,7 +128,7 @@ const anApplication = async ({ hasKey = true }: { hasKey?: boolean } = {}) => {
   };
   /** Pauses a queue as a worker does. */
   const fail = async (ofStore: Store, because: PauseReason, moment: Instant): Promise<void> => {
-    const queue = createRefreshQueue(table);
+    const queue = createAskQueues(table);
     const reference: QueueReference = {
       application: identifier,
       store: ofStore,
@@ -376,7 +375,7 @@ describe("customer refresh", () => {
     const done = await run(["customer", "refresh", identifier, customer, "--no-wait"]);
     expect(done).toMatchObject({ code: 0, waits: 0 });
     expect(done.out).toContain("queued to be asked about now");
-    const due = await createRefreshQueue(table).due(
+    const due = await createAskQueues(table).due(
       { application: identifier, store: "ios-store", environment: "sandbox" },
       NOW,
       9,
@@ -399,7 +398,7 @@ describe("customer refresh", () => {
       const { application, google, store } = await anApplication();
       const source = google("racing");
       const customer = await store([onAndroid("racing")], { source });
-      const queue = createRefreshQueue(table);
+      const queue = createAskQueues(table);
       let changes = 0;
       const queued = await queueCustomer(
         refreshing({
@@ -443,7 +442,7 @@ describe("customer refresh", () => {
 describe("application refresh", () => {
   const dueIn = async (application: QueueReference["application"], store: Store): Promise<Instant[]> =>
     (
-      await createRefreshQueue(table).due(
+      await createAskQueues(table).due(
         { application, store, environment: environmentOf(store) },
         NOW + DAY,
         100,
@@ -513,7 +512,7 @@ describe("application refresh", () => {
     await store([onIos("p1")], { source: apple });
     await fail("ios-store", "unavailable", NOW);
     await run(["application", "refresh", identifier]);
-    const health = await createRefreshQueue(table).healthOf({
+    const health = await createAskQueues(table).healthOf({
       application: identifier,
       store: "ios-store",
       environment: "sandbox",
@@ -615,7 +614,7 @@ test("application show tells the state of its queues, and how far the stores' li
 
 test("application show tells which of several bundles is put off", async () => {
   const { identifier } = await anApplication();
-  const queue = createRefreshQueue(table);
+  const queue = createAskQueues(table);
   const reference: QueueReference = {
     application: identifier,
     store: "ios-store",

@@ -5,7 +5,7 @@ import { customersOf, eachOnce } from "../../lib/customers/customer-table.ts";
 import type { FactStore } from "../../lib/customers/fact-store.ts";
 import type { StoredCustomer } from "../../lib/customers/records.ts";
 import { storeFacts, type LearnOfMentioned } from "../../lib/customers/store-facts.ts";
-import { untoldPredecessors } from "../../lib/customers/untold-predecessors.ts";
+import { untoldPredecessors } from "../../lib/customers/unknown-predecessor.ts";
 import { statedPurchases } from "../../lib/customers/verified-facts.ts";
 import type { CatalogProduct } from "../../lib/entitlements/catalog.ts";
 import { entitlementsAt } from "../../lib/entitlements/entitlements.ts";

@@ -1,11 +1,11 @@
 import { PutCommand } from "@aws-sdk/lib-dynamodb";
-import type { QueueReference } from "../../lib/customers/refresh-queue.ts";
-import { HEALTHY } from "../../lib/freshness/queue-health.ts";
-import type { DueRefresh } from "../../lib/freshness/refresh.ts";
+import type { QueueReference } from "../../lib/customers/ask-queue.ts";
+import { HEALTHY } from "../../lib/queues/health.ts";
+import type { DueAsk } from "../../lib/customers/ask.ts";
 import { purchaseKey } from "../../lib/identifiers.ts";
 import { storedPurchase } from "../../lib/table/customers.ts";
 import { refreshPartition } from "../../lib/table/keys.ts";
-import { createRefreshQueue } from "../../lib/table/refreshes.ts";
+import { createAskQueues } from "../../lib/table/asks.ts";
 import { aName, createRefreshing, fromApple, queuedOf, recordedOf } from "../customers/refreshing.ts";
 import { meetingAWriteAt, owned, type World } from "../../testing/support/world.ts";
 import { assertInvariants } from "../../testing/support/invariants.ts";
@@ -31,7 +31,7 @@ const holding = async (ends: Readonly<Record<string, number>>) => {
   for (const [key, endsAt] of Object.entries(ends)) await refreshing.hold(key, endsAt);
   const reference: QueueReference = { application, store: "ios-store", environment: "production" };
   return {
-    queue: createRefreshQueue(table),
+    queue: createAskQueues(table),
     reference,
     world: refreshing.worldOf(application),
     refreshing,
@@ -158,7 +158,7 @@ describe("a lease", () => {
 });
 
 /** The due refresh of a purchase of {@link holding}. */
-const dueOf = ({ application }: QueueReference, key: string, dueAt: number): DueRefresh => ({
+const dueOf = ({ application }: QueueReference, key: string, dueAt: number): DueAsk => ({
   application,
   purchase: { store: "ios-store", environment: "production", key: purchaseKey(key) },
   dueAt,
@@ -259,7 +259,7 @@ describe("a refresh that is set", () => {
     const item = (await world.items()).find(({ sk }) => sk === "PURCHASE");
     const { refreshAt: _, ...left } = item ?? {};
     expect(left).toHaveProperty("askedForAt");
-    expect(storedPurchase(left)).toMatchObject({ refreshAt: null, askedForAt: null });
+    expect(storedPurchase(left)).toMatchObject({ ask: null, askedForAt: null });
   });
   test("conflicts where the purchase has changed since", async () => {
     const { queue, reference, world, refreshing } = await holding({ 1: NOW });

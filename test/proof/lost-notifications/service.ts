@@ -18,17 +18,16 @@ import { linkAndroidStoreCustomer } from "../../../lib/customers/link-android-st
 import { linkIosStoreCustomer } from "../../../lib/customers/link-ios-store-customer.ts";
 import { receiveAndroidStoreNotification } from "../../../lib/customers/receive-android-store-notification.ts";
 import { receiveIosStoreNotification } from "../../../lib/customers/receive-ios-store-notification.ts";
-import { refreshAndroidStorePurchase } from "../../../lib/customers/refresh-android-store-purchase.ts";
-import { refreshDuePurchases } from "../../../lib/customers/refresh-due-purchases.ts";
-import type { RefreshRun } from "../../../lib/customers/refresh-queue-turn.ts";
-import { refreshIosStorePurchase } from "../../../lib/customers/refresh-ios-store-purchase.ts";
-import type { QueueReference } from "../../../lib/customers/refresh-queue.ts";
+import { askGoogle } from "../../../lib/customers/ask-google.ts";
+import { askDuePurchases, type AskRun } from "../../../lib/customers/ask-due-purchases.ts";
+import { askApple } from "../../../lib/customers/ask-apple.ts";
+import type { QueueReference } from "../../../lib/customers/ask-queue.ts";
 import { sweepAndroidStoreRefunds } from "../../../lib/customers/sweep-android-store-refunds.ts";
 import { sweepIosStoreNotifications } from "../../../lib/customers/sweep-ios-store-notifications.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { createAndroidStore } from "../../../lib/stores/android-store/android-store.ts";
 import { createAppStoreServer } from "../../../lib/stores/ios-store/app-store-server.ts";
-import { createRefreshQueue } from "../../../lib/table/refreshes.ts";
+import { createAskQueues } from "../../../lib/table/asks.ts";
 import { refreshingOn } from "../../../operator/composition.ts";
 import { fingerprintOf } from "../../../sandbox/ios-store/signing.ts";
 import { checkInvariants } from "../../../testing/support/invariants.ts";
@@ -114,21 +113,21 @@ export const createService = (
     },
   };
   const wait = () => Promise.resolve();
-  const runs: readonly RefreshRun[] = [
+  const runs: readonly AskRun[] = [
     {
       ...composeIosStoreRefresh(configuration),
       ...parts,
       wait,
-      ask: async (asked, due) => refreshIosStorePurchase({ ...ios, appStore }, asked, due),
+      ask: async (asked, due) => askApple({ ...ios, appStore }, asked, due),
     },
     {
       ...composeAndroidStoreRefresh(configuration),
       ...parts,
       wait,
-      ask: async (asked, due) => refreshAndroidStorePurchase(google, asked, due),
+      ask: async (asked, due) => askGoogle(google, asked, due),
     },
   ];
-  const queue = createRefreshQueue(table);
+  const queue = createAskQueues(table);
   const queues = runs.flatMap(({ store }) =>
     (["production", "sandbox"] as const).map((environment): QueueReference => ({
       application: application.identifier,
@@ -170,7 +169,7 @@ export const createService = (
       return Math.min(...times);
     },
     refresh: async () => {
-      for (const run of runs) await refreshDuePurchases(run, clock.now + 60_000);
+      for (const run of runs) await askDuePurchases(run, clock.now + 60_000);
     },
     sweepRefunds: async () => {
       await sweepAndroidStoreRefunds(
