@@ -302,9 +302,7 @@ const appStoreOf = ({
     now,
   );
 
-export const composeIosStoreRefresh = (
-  configuration: Upkeep & IosStoreTrust & AppStoreAccess,
-): AskRun => {
+export const composeIosStoreRefresh = (configuration: Upkeep & IosStoreTrust & AppStoreAccess): AskRun => {
   const asking = {
     ...composeIosStoreCustomers(configuration),
     appStore: appStoreOf(configuration),

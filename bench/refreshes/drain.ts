@@ -159,7 +159,7 @@ const ending = async (counts: readonly number[]): Promise<Ending> => {
       return {
         store: "ios-store",
         directory: refreshing.directory,
-        queue: createAskQueues(world.table),
+        queues: createAskQueues(world.table),
         table: world.customers.table,
         applications: () => Promise.resolve(identifiers),
         ask: async (application, due) => {

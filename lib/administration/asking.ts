@@ -54,8 +54,7 @@ export const iosStoreSourceOf = (
 ): IosStoreSource | NotAskedReason => {
   if (purchase.environment === "xcode") return "xcode";
   const [app, ...others] = iosStore.filter(
-    (one) =>
-      one.serverApi !== null && (bundleOrPackage === null || one.bundleIdentifier === bundleOrPackage),
+    (one) => one.serverApi !== null && (bundleOrPackage === null || one.bundleIdentifier === bundleOrPackage),
   );
   if (app === undefined) return "no-key";
   if (others.length > 0) return "unknown-bundle";
@@ -116,6 +115,8 @@ export const healthsOf = async (
     ),
   );
   return new Map(
-    await Promise.all([...waited].map(async ([text, queue]) => [text, await queues.healthOf(queue)] as const)),
+    await Promise.all(
+      [...waited].map(async ([text, queue]) => [text, await queues.healthOf(queue)] as const),
+    ),
   );
 };

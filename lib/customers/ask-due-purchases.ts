@@ -116,7 +116,12 @@ const resultOf = (said: AskOutcome): Asked => {
 const hasEndedWithin = ({ lines }: Purchase, milliseconds: number, moment: Instant): boolean =>
   lines.some(({ endsAt }) => endsAt !== null && endsAt <= moment && moment < endsAt + milliseconds);
 
-const SAYS_NOTHING: ReadonlySet<string> = new Set(["unavailable", "credential-rejected", "unstored", "failed"]);
+const SAYS_NOTHING: ReadonlySet<string> = new Set([
+  "unavailable",
+  "credential-rejected",
+  "unstored",
+  "failed",
+]);
 
 /** The next question about a purchase whose last one had no answer; null: there is none. */
 export const askAfterFailure = (
@@ -128,7 +133,8 @@ export const askAfterFailure = (
   const isOver = isLongOver(purchase, moment);
   if (isOver && !SAYS_NOTHING.has(said)) return null;
   const tries = acknowledgement === null ? [] : [nextAcknowledgement(acknowledgement, moment)];
-  if (said === "unclaimed") return { at: Math.min(next?.at ?? Infinity, ...tries), because: "acknowledgement" };
+  if (said === "unclaimed")
+    return { at: Math.min(next?.at ?? Infinity, ...tries), because: "acknowledgement" };
   const isLast = next === null && moment >= lastHeard(purchase) + ASKED_AFTER_END;
   const step = hasEndedWithin(purchase, DAY, moment)
     ? UNANSWERED_STEP
@@ -155,7 +161,13 @@ interface Progress {
   failed: number;
   oldest: number;
   readonly paused: PausedQueue[];
-  readonly acknowledgements: { made: number; due: number; oldest: number; nearDeadline: number; failed: number };
+  readonly acknowledgements: {
+    made: number;
+    due: number;
+    oldest: number;
+    nearDeadline: number;
+    failed: number;
+  };
 }
 
 const countPending = (
@@ -198,7 +210,10 @@ const askOne = async (
 ): Promise<Asked> => {
   if (due.because === "acknowledgement" && !(await isDelivered(run, due)))
     return { outcome: "failed", isUp: null, said: { outcome: "unclaimed" } };
-  const said = await run.ask(application, due);
+  const said = await run.ask(application, due).catch((error: unknown): AskOutcome => {
+    run.onFailure(error);
+    return { outcome: "unstored" };
+  });
   const { acknowledgements: counts } = progress;
   if (said.outcome === "over") await run.queues.move(due, null);
   if (said.outcome !== "stored") countPending(progress, due, run.now());
@@ -209,12 +224,7 @@ const askOne = async (
 };
 
 /** Moves a question without an answer to its next time, or out of the queue. */
-const postpone = async (
-  run: AskRun,
-  due: DueAsk,
-  asked: Asked | null,
-  progress: Progress,
-): Promise<void> => {
+const postpone = async (run: AskRun, due: DueAsk, asked: Asked | null, progress: Progress): Promise<void> => {
   const { queues, now } = run;
   const said = asked?.said.outcome ?? "unstored";
   const stored = await read(run, due).catch((error: unknown) => {
@@ -234,7 +244,11 @@ const postpone = async (
 };
 
 /** What still waits in a queue: its oldest question, its pause, and its acknowledgements. */
-const reportWaiting = async (run: AskRun, reference: StoreInEnvironment, progress: Progress): Promise<void> => {
+const reportWaiting = async (
+  run: AskRun,
+  reference: StoreInEnvironment,
+  progress: Progress,
+): Promise<void> => {
   const { queues, now } = run;
   const moment = now();
   const due = await queues.of(reference).due(moment, COUNTED);

@@ -23,8 +23,7 @@ export type AskOutcome =
       readonly isRefunded?: boolean;
     }
   | {
-      readonly outcome:
-        "over" | "unknown" | "unconfigured" | "failed" | "unstored" | "credential-rejected";
+      readonly outcome: "over" | "unknown" | "unconfigured" | "failed" | "unstored" | "credential-rejected";
     }
   | {
       readonly outcome: "unavailable";

@@ -1,6 +1,13 @@
 import type { ProductKind } from "../contract/schemas.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "../duration.ts";
-import { lastEnd, lastHeard, nextAsk, earliest, unsettledSince, type NextAsk } from "../entitlements/next-ask.ts";
+import {
+  lastEnd,
+  lastHeard,
+  nextAsk,
+  earliest,
+  unsettledSince,
+  type NextAsk,
+} from "../entitlements/next-ask.ts";
 import type { Purchase, PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId, PurchaseKey } from "../identifiers.ts";
@@ -72,7 +79,9 @@ export const queuedAsk = ({ ask }: Pick<StoredPurchase, "ask">, moment: Instant)
 export const nextAcknowledgement = ({ dueSince, deadline }: Acknowledgement, after: Instant): Instant => {
   const [first, second] = [dueSince + MINUTE, dueSince + 10 * MINUTE];
   const step = after < first ? first : after < second ? second : after + HOUR;
-  return deadline <= after ? step : Math.min(step, after + Math.max(MINUTE, Math.floor((deadline - after) / 3)));
+  return deadline <= after
+    ? step
+    : Math.min(step, after + Math.max(MINUTE, Math.floor((deadline - after) / 3)));
 };
 
 /** Time after a notification that taught nothing at which Google is asked once more. */
@@ -132,12 +141,16 @@ export const askAfter = (input: AskInput): NextAsk | null => {
   const queued = stored === undefined ? null : queuedAsk(stored, moment);
   const isExpired = known !== null && queued === null;
   const answers = isAnswer(origin, purchase);
-  const isReplay = !hasChanged && !answers && origin.isNotified !== true && !input.liftsErasure;
-  if (isReplay && !isExpired && (known !== null || input.acknowledgement === null)) return known;
+  const waited = stored?.acknowledgement ?? null;
+  const isAcknowledged = waited !== null && input.acknowledgement === null;
+  const isDue = waited === null && input.acknowledgement !== null;
+  const isTold = hasChanged || answers || origin.isNotified === true || input.liftsErasure;
+  if (!isTold && !isAcknowledged && !isDue && !isExpired) return known;
   const heard = Math.max(lastHeard(purchase), origin.askedAt ?? 0, isExpired ? moment : 0);
   const wanted = earliest(wantedBy(origin, input, heard));
   const setsAnew =
     answers ||
+    isAcknowledged ||
     stored === undefined ||
     (isIos ? lastEnd(purchase) > lastEnd(stored.purchase) : hasChanged || !origin.canAsk);
   return setsAnew ? wanted : earliest([queued, wanted]);

@@ -1,5 +1,4 @@
 import type { Application } from "../applications/application.ts";
-import type { ProvenPurchase } from "../entitlements/proven-purchase.ts";
 import { referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { eachOnce, type FoundCustomers, type KnownFacts, type Unowned } from "./customer-table.ts";
@@ -43,32 +42,40 @@ const unownedOf = (facts: VerifiedFacts, known: KnownFacts): Unowned => ({
 });
 
 /**
- * Groups the purchases of contradicting facts by owner. An unowned purchase goes to the owner of a purchase it mentions,
- * else to the owner of its app transaction id, else it is left out.
+ * Groups the purchases of contradicting facts by owner. An unowned purchase goes to the owner of a purchase that it
+ * mentions, else to the owner of its app transaction id, else to the owner of one that mentions it, else it is left out.
  */
 const factsByOwner = (
   facts: VerifiedFacts,
   known: KnownFacts,
   living: FoundCustomers["living"],
 ): ReadonlyMap<StoredCustomer, readonly Purchase[]> => {
-  const storedOwner = (purchase: Purchase): StoredCustomer | undefined => {
-    const stored = known.purchases.get(referenceText(purchase));
-    return stored === undefined ? undefined : living.get(stored.customer);
-  };
   const [named] = known.identities;
-  const ownerOf = ({ purchase, mentioned, identity }: ProvenPurchase): StoredCustomer | undefined =>
-    [purchase, ...mentioned].map(storedOwner).find((owner) => owner !== undefined) ??
-    (identity === null || named == null ? undefined : living.get(named.customer));
-  const proven = facts.purchases.map((one) => ({ ...one, owner: ownerOf(one) }));
-  const provenOwner = (renewal: Purchase): StoredCustomer | undefined =>
-    proven.find(({ purchase }) => referenceText(purchase) === referenceText(renewal))?.owner;
+  const proofs = new Map(facts.purchases.map((proven) => [referenceText(proven.purchase), proven]));
+  const predecessorsOwner = (
+    purchase: Purchase,
+    later: readonly string[] = [],
+  ): StoredCustomer | undefined => {
+    const reference = referenceText(purchase);
+    const stored = known.purchases.get(reference);
+    if (stored !== undefined || later.includes(reference)) return stored && living.get(stored.customer);
+    const { mentioned = [], identity = null } = proofs.get(reference) ?? {};
+    return (
+      mentioned
+        .map((other) => predecessorsOwner(other, [...later, reference]))
+        .find((owner) => owner !== undefined) ??
+      (identity === null || named == null ? undefined : living.get(named.customer))
+    );
+  };
+  const ownerOf = (purchase: Purchase): StoredCustomer | undefined => {
+    const isOf = (other: Purchase): boolean => referenceText(other) === referenceText(purchase);
+    const successor = facts.purchases.find(({ mentioned }) => mentioned.some(isOf));
+    return predecessorsOwner(purchase) ?? (successor && predecessorsOwner(successor.purchase));
+  };
   const owned = [
-    ...proven.flatMap(({ owner, purchase, mentioned }) => [
-      { owner, purchase },
-      ...mentioned.map((other) => ({ owner: storedOwner(other) ?? owner, purchase: other })),
-    ]),
-    ...facts.renewals.map((purchase) => ({ owner: storedOwner(purchase) ?? provenOwner(purchase), purchase })),
-  ];
+    ...facts.purchases.flatMap(({ purchase, mentioned }) => [purchase, ...mentioned]),
+    ...facts.renewals,
+  ].map((purchase) => ({ owner: ownerOf(purchase), purchase }));
   const byOwner = new Map<StoredCustomer, Purchase[]>();
   for (const { owner, purchase } of owned)
     if (owner !== undefined) byOwner.set(owner, [...(byOwner.get(owner) ?? []), purchase]);

@@ -128,10 +128,10 @@ type Followed = ReturnType<typeof followUp>;
 /** The facts' origin, unless the purchase is only mentioned or belongs to another bundle. */
 const originOf = (
   origin: FactsOrigin | null,
-  { verifiedAt, renewal }: Purchase,
+  { store, verifiedAt, renewal }: Purchase,
   stored: StoredPurchase | undefined,
 ): FactsOrigin | null => {
-  if (origin === null || (verifiedAt === 0 && renewal === null)) return null;
+  if (origin?.source.store !== store || (verifiedAt === 0 && renewal === null)) return null;
   const place = stored?.bundleOrPackage ?? null;
   return place !== null && place !== bundleOrPackageOf(origin.source) ? null : origin;
 };
@@ -169,7 +169,8 @@ const followUp = (input: PlanInput, joined: Joined) => {
   const { moment, liftsErasures, known, identifier } = input;
   const { reference, said, stored, purchase, hasChanged, isNews } = joined;
   const origin = originOf(input.origin, said, stored);
-  const acknowledgement = acknowledgementAfter(input, joined);
+  const acknowledgement =
+    origin === null ? (stored?.acknowledgement ?? null) : acknowledgementAfter(input, joined);
   const asking = {
     origin,
     purchase,
@@ -281,7 +282,8 @@ export const planCustomerChange = (input: PlanInput): Plan => {
   const identities = input.identities.filter((_, index) => known.identities[index] === null);
   const changesNothing = absorbed.length + identities.length + written.length === 0;
   const due = purchases.find(
-    ({ reference }) => acknowledgementDue !== null && reference === referenceText(acknowledgementDue.purchase),
+    ({ reference }) =>
+      acknowledgementDue !== null && reference === referenceText(acknowledgementDue.purchase),
   );
   return {
     customer,

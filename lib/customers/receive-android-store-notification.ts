@@ -8,10 +8,7 @@ import type { AndroidStoreNotificationRequest, NotificationResponse } from "../c
 import { HOUR } from "../duration.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import type { AndroidStoreAnswer } from "../stores/android-store/android-store.ts";
-import {
-  readNotification,
-  type AndroidStoreNotification,
-} from "../stores/android-store/notification.ts";
+import { readNotification, type AndroidStoreNotification } from "../stores/android-store/notification.ts";
 import type {
   ExpectedSender,
   PushTokenClaims,

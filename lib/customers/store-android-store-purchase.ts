@@ -57,9 +57,7 @@ const acknowledge = async (
   const { outcome } = await androidStore.acknowledge(configuration, pending);
   if (outcome === "due") return false;
   const source = sourceOf(configuration, pending);
-  await asks
-    .acknowledged(application.identifier, asked, source, askOnceAcknowledged)
-    .catch(() => undefined);
+  await asks.acknowledged(application.identifier, asked, source, askOnceAcknowledged).catch(() => undefined);
   return true;
 };
 

@@ -80,9 +80,7 @@ const refreshVoided = async (
     const stored = known.purchases.get(referenceText(reference))?.purchase;
     const [line] = stored?.lines ?? [];
     const isAsked = stored !== undefined && stored.verifiedAt <= to + UNSEEN_MILLISECONDS && !isOver(stored);
-    return isAsked && line !== undefined
-      ? [{ purchaseToken, productKind: productKindOf(line.nature) }]
-      : [];
+    return isAsked && line !== undefined ? [{ purchaseToken, productKind: productKindOf(line.nature) }] : [];
   });
   let [answered, unanswered, isLeft] = [0, 0, false];
   const stopped = (): AskedOutcome => ({ answered, isLeft, isStopped: true });

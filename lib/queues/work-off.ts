@@ -60,9 +60,11 @@ export interface WorkedOff {
 /**
  * The item that probes whether the other end is back: the newest, in turn with one at a place that changes each time,
  * as the oldest may be those that cause the failures.
+ *
+ * @param tries probes so far
  */
-const probeAmong = <Item>(due: readonly Item[], failures: number): readonly Item[] => {
-  const place = failures % 2 === 1 ? due.length - 1 : (failures / 2) % due.length;
+const probeAmong = <Item>(due: readonly Item[], tries: number): readonly Item[] => {
+  const place = tries % 2 === 1 ? due.length - 1 : (tries / 2) % due.length;
   return due.slice(place, place + 1);
 };
 
@@ -108,6 +110,7 @@ export const workOff = async <Item, Result extends Outcome>(
     }
   };
   let health = taken;
+  let probes = 0;
   const isPaused = (): boolean => health.pausedUntil > now();
   const turnEnds = Math.min(until, now() + TURN_MILLISECONDS);
   // Read under the lease: another worker may have moved them since.
@@ -116,7 +119,8 @@ export const workOff = async <Item, Result extends Outcome>(
     let due = await read();
     while (due.length > 0 && now() < turnEnds && !isPaused()) {
       const began = now();
-      const batch = health.failures > 0 ? probeAmong(due, health.failures) : due;
+      // A probe that shows nothing is followed by another item.
+      const batch = health.failures > 0 ? probeAmong(due, health.failures + probes++) : due;
       const acted = await Promise.all(batch.map(act));
       health = healthAfter(
         health,

@@ -23,6 +23,9 @@ const queueOf = (
   bundleOrPackage: string,
 ): StoreInEnvironment => ({ application, store, environment, bundleOrPackage });
 
+/** A purchase's attributes of its question; undefined ones are removed. */
+export const askAttributes = (ask: NextAsk | null) => ({ askAt: ask?.at, askBecause: ask?.because });
+
 /** Change of a purchase's place in its queue. */
 export interface AskMove {
   readonly from: Instant | null;
@@ -125,14 +128,10 @@ export const createAskQueues = (table: Table): AskQueues => {
     move: async ({ application, purchase, dueAt, source, acknowledgement }, ask) => {
       const place = bundleOrPackageOf(source);
       const to = ask === null ? null : { ask, source, acknowledgement };
-      const moved = await update(
-        application,
-        purchase,
-        place,
-        { ask: ask ?? undefined },
-        askUnchanged(dueAt),
-        { from: dueAt, to },
-      );
+      const moved = await update(application, purchase, place, askAttributes(ask), askUnchanged(dueAt), {
+        from: dueAt,
+        to,
+      });
       if (moved.outcome === "written") return;
       if (!moved.failed.has(0)) throw moved.cause;
       // The purchase is gone, or its question has moved: this item is a leftover.
@@ -142,7 +141,7 @@ export const createAskQueues = (table: Table): AskQueues => {
 
     set: async (application, { purchase, revision, ask: before, acknowledgement }, ask, source) => {
       const place = bundleOrPackageOf(source);
-      const attributes = { ask, bundleOrPackage: place };
+      const attributes = { ...askAttributes(ask), bundleOrPackage: place };
       const { outcome } = await update(
         application,
         purchase,
@@ -156,16 +155,11 @@ export const createAskQueues = (table: Table): AskQueues => {
 
     acknowledged: async (application, { purchase, ask }, source, to) => {
       if (ask === null) return;
-      const attributes = { acknowledgement: undefined, ask: to ?? undefined };
-      await update(
-        application,
-        purchase,
-        bundleOrPackageOf(source),
-        attributes,
-        askUnchanged(ask.at),
-        { from: ask.at, to: to === null ? null : { ask: to, source, acknowledgement: null } },
-      );
+      const attributes = { acknowledgement: undefined, ...askAttributes(to) };
+      await update(application, purchase, bundleOrPackageOf(source), attributes, askUnchanged(ask.at), {
+        from: ask.at,
+        to: to === null ? null : { ask: to, source, acknowledgement: null },
+      });
     },
   };
 };
-

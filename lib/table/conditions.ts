@@ -26,8 +26,7 @@ export const revisionUnchanged = (revision: number): Condition => ({
 
 /** The purchase's next question is still that of this time. */
 export const askUnchanged = (at: Instant): Condition => ({
-  ConditionExpression: "#ask.#at = :at",
-  ExpressionAttributeNames: { "#ask": "ask", "#at": "at" },
+  ConditionExpression: "askAt = :at",
   ExpressionAttributeValues: { ":at": at },
 });
 

@@ -5,7 +5,7 @@ import { epochSeconds } from "../duration.ts";
 import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import type { Purchase } from "../entitlements/purchase.ts";
 import type { AccountId, CustomerId } from "../identifiers.ts";
-import { askWrites } from "./asks.ts";
+import { askAttributes, askWrites } from "./asks.ts";
 import { auditWrite } from "./audit-write.ts";
 import { claimsDifferences, claimsWrite } from "./claims.ts";
 import {
@@ -214,10 +214,13 @@ const purchaseWrite = (
     ...(bundleOrPackage !== null && { bundleOrPackage }),
   } satisfies Attributes<typeof purchaseItem> & Owned;
   if (revision === 0) {
-    const due = { ...(acknowledgement !== null && { acknowledgement }), ...(ask !== null && { ask }) };
+    const due = {
+      ...(acknowledgement !== null && { acknowledgement }),
+      ...(ask !== null && askAttributes(ask)),
+    };
     return put(table, key, { ...attributes, ...due }, free(change));
   }
-  const due = { acknowledgement: acknowledgement ?? undefined, ask: ask ?? undefined };
+  const due = { acknowledgement: acknowledgement ?? undefined, ...askAttributes(ask) };
   return setAttributes(table, key, { ...attributes, ...due }, revisionUnchanged(revision));
 };
 

@@ -28,7 +28,8 @@ export const storedPurchase = (item: Item): StoredPurchase => {
     customer,
     revision,
     acknowledgement = null,
-    ask = null,
+    askAt,
+    askBecause,
     bundleOrPackage = null,
     lines,
     renewal,
@@ -43,7 +44,7 @@ export const storedPurchase = (item: Item): StoredPurchase => {
     customer,
     revision,
     acknowledgement,
-    ask,
+    ask: askAt === undefined || askBecause === undefined ? null : { at: askAt, because: askBecause },
     bundleOrPackage,
   };
 };

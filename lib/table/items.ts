@@ -2,12 +2,7 @@ import * as z from "zod/mini";
 import { ASSERTED_BY, ENVIRONMENTS, PRODUCT_KINDS, STORES, type Environment } from "../contract/schemas.ts";
 import { ASK_REASONS } from "../entitlements/next-ask.ts";
 import type { Purchase } from "../entitlements/purchase.ts";
-import {
-  purchaseKey,
-  type AccountId,
-  type CustomerId,
-  type PurchaseKey,
-} from "../identifiers.ts";
+import { purchaseKey, type AccountId, type CustomerId, type PurchaseKey } from "../identifiers.ts";
 import { once } from "../once.ts";
 import { areEncodedLines, decodeLines, encodedLines, encodeLines, memberOf } from "./lines.ts";
 import { isInteger, isListOf, isPositionIn, isText, nullable, positional } from "./positions.ts";
@@ -42,7 +37,8 @@ export const purchaseItem = once(() =>
     /** Absent: none is pending. */
     acknowledgement: z.optional(acknowledgement()),
     /** The next question; its time begins the sort key of its item in the queue. Absent: none. */
-    ask: z.optional(z.object({ at: instant(), because: z.enum(ASK_REASONS) })),
+    askAt: z.optional(instant()),
+    askBecause: z.optional(z.enum(ASK_REASONS)),
     /** Absent: not known. */
     bundleOrPackage: z.optional(shape.text()),
   }),

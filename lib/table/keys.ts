@@ -115,7 +115,12 @@ export const accountOfKey = ({ pk, sk }: Key): AccountId | null => {
 export const partitionOfApplication = applicationPartition;
 
 /** Questions to a store about the purchases of a bundle or package, oldest first; and the queue's own state. */
-export const askPartition = ({ application, store, bundleOrPackage, environment }: StoreInEnvironment): string =>
+export const askPartition = ({
+  application,
+  store,
+  bundleOrPackage,
+  environment,
+}: StoreInEnvironment): string =>
   `${applicationPartition(application)}#ASK#${store}#${bundleOrPackage}#${environment}`;
 
 /**

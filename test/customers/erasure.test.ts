@@ -269,7 +269,7 @@ describe("after an erasure that stopped after its first step,", () => {
             Promise.resolve({ outcome: "gone", status: 410, reason: "purchaseTokenNoLongerValid" }),
           acknowledge: () => Promise.reject(new Error("Nothing is acknowledged.")),
         },
-        acknowledgements: { remove: () => Promise.reject(new Error("Nothing is acknowledged.")) },
+        asks: { acknowledged: () => Promise.reject(new Error("Nothing is acknowledged.")) },
       },
       application.identifier,
       {

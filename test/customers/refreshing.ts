@@ -29,7 +29,7 @@ export const aName = (): ApplicationId => applicationId(uuid());
 export const queuedOf = async (world: World): Promise<Record<string, number>> =>
   Object.fromEntries(
     (await world.items())
-      .filter(({ pk, sk }) => String(pk).includes("#REFRESH#") && /^\d/.test(String(sk)))
+      .filter(({ pk, sk }) => String(pk).includes("#ASK#") && /^\d/.test(String(sk)))
       .map(({ key, dueAt }) => [String(key), Number(dueAt)]),
   );
 
@@ -37,8 +37,8 @@ export const queuedOf = async (world: World): Promise<Record<string, number>> =>
 export const recordedOf = async (world: World): Promise<Record<string, number>> =>
   Object.fromEntries(
     (await world.items())
-      .filter(({ sk, refreshAt }) => sk === "PURCHASE" && refreshAt !== undefined)
-      .map(({ key, refreshAt }) => [String(key), Number(refreshAt)]),
+      .filter(({ sk, askAt }) => sk === "PURCHASE" && askAt !== undefined)
+      .map(({ key, askAt }) => [String(key), Number(askAt)]),
   );
 
 type Answer = (due: DueAsk, moment: Instant) => AskOutcome | Purchase | Promise<AskOutcome | Purchase>;
@@ -85,7 +85,7 @@ export const createRefreshing = (table: TestTable, applications: readonly Applic
   const runOn = (on: Table, changes: Partial<AskRun> = {}): AskRun => ({
     store: "ios-store",
     directory: { byIdentifier: (identifier) => Promise.resolve(worldOf(identifier).application) },
-    queue: createAskQueues(on),
+    queues: createAskQueues(on),
     table: createCustomerTable(on, () => Promise.resolve()),
     applications: () => Promise.resolve(applications),
     ask,

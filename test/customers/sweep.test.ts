@@ -273,7 +273,7 @@ const aPackage = async (...pages: readonly VoidedPurchasesAnswer[]) => {
         now,
         directory,
         androidStore: { ...androidStore, ...changes },
-        acknowledgements: { remove: () => Promise.resolve() },
+        asks: { acknowledged: () => Promise.resolve() },
         watermarks: createWatermarks(table),
         applications: () => Promise.resolve([application.identifier]),
         onFailure: (error) => {

@@ -135,7 +135,7 @@ export const receptionOf = (store: FactStore, directory: ApplicationDirectory, a
             return Promise.resolve({ outcome: "due", because: "unavailable", status: 503, reason: null });
           },
         },
-        acknowledgements: { remove: unexpected },
+        asks: { acknowledged: unexpected },
       },
       {
         request: { message: { data: Buffer.from(data).toString("base64") } },

@@ -290,9 +290,9 @@ const sort = (
         if (purchase === null) break;
         violations.check(sk === "PURCHASE", `${keyOf(item)} has an unknown sort key`);
         violations.check(rest === referenceOf(purchase), `${keyOf(item)} is of ${referenceOf(purchase)}`);
-        const { customer, ask, acknowledgement, bundleOrPackage, lines } = purchase;
+        const { customer, askAt, askBecause, acknowledgement, bundleOrPackage, lines } = purchase;
         violations.check(
-          acknowledgement === undefined || ask !== undefined,
+          acknowledgement === undefined || askAt !== undefined,
           `${keyOf(item)} waits for an acknowledgement, and nothing is due`,
         );
         tenant.purchases.push({
@@ -304,9 +304,9 @@ const sort = (
             renewal: purchase.renewal === undefined ? null : decodeRenewal(purchase.renewal),
           },
           ask:
-            ask === undefined
+            askAt === undefined
               ? null
-              : text([referenceOf(purchase), bundleOrPackage, ask.at, ask.because, acknowledgement]),
+              : text([referenceOf(purchase), bundleOrPackage, askAt, askBecause, acknowledgement]),
         });
         checkOwner(violations, item, application, purchase.customer);
         break;

@@ -19,9 +19,8 @@ import { linkIosStoreCustomer } from "../../../lib/customers/link-ios-store-cust
 import { receiveAndroidStoreNotification } from "../../../lib/customers/receive-android-store-notification.ts";
 import { receiveIosStoreNotification } from "../../../lib/customers/receive-ios-store-notification.ts";
 import { askGoogle } from "../../../lib/customers/ask-google.ts";
-import { askDuePurchases, type AskRun } from "../../../lib/customers/ask-due-purchases.ts";
+import { askDuePurchases, askQueuesOf, type AskRun } from "../../../lib/customers/ask-due-purchases.ts";
 import { askApple } from "../../../lib/customers/ask-apple.ts";
-import type { QueueReference } from "../../../lib/customers/ask-queue.ts";
 import { sweepAndroidStoreRefunds } from "../../../lib/customers/sweep-android-store-refunds.ts";
 import { sweepIosStoreNotifications } from "../../../lib/customers/sweep-ios-store-notifications.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
@@ -127,14 +126,8 @@ export const createService = (
       ask: async (asked, due) => askGoogle(google, asked, due),
     },
   ];
-  const queue = createAskQueues(table);
-  const queues = runs.flatMap(({ store }) =>
-    (["production", "sandbox"] as const).map((environment): QueueReference => ({
-      application: application.identifier,
-      store,
-      environment,
-    })),
-  );
+  const asks = createAskQueues(table);
+  const queues = runs.flatMap(({ store }) => askQueuesOf(application, store));
   const names = new Map<string, string>();
 
   return {
@@ -160,10 +153,10 @@ export const createService = (
     nextRefreshAt: async () => {
       const times = await Promise.all(
         queues.map(async (reference) => {
-          const [first] = await queue.due(reference, LAST, 1);
+          const [first] = await asks.of(reference).due(LAST, 1);
           return first === undefined
             ? Infinity
-            : Math.max(first.dueAt, (await queue.healthOf(reference)).pausedUntil);
+            : Math.max(first.dueAt, (await asks.healthOf(reference)).pausedUntil);
         }),
       );
       return Math.min(...times);

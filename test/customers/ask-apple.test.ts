@@ -107,9 +107,7 @@ const refresh = (
     refreshing,
     { ...world.application, ...changes },
     {
-      application: world.application.identifier,
       purchase: { store: "ios-store", environment: "production", key: purchaseKey(key) },
-      dueAt: ASKED,
       source: { store: "ios-store", bundleIdentifier: bundle },
     },
   );
