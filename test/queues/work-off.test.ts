@@ -211,6 +211,20 @@ describe("a queue whose other end does not answer", () => {
     expect(queue.state.health.because).toBe(because);
   });
 
+  test("fails still where a probe shows nothing", async () => {
+    const queue = aQueue(due(1));
+    const failing: QueueHealth = { failures: 3, because: "unavailable", failingSince: NOW, pausedUntil: NOW };
+    queue.state.health = failing;
+    queue.answering(() => UNKNOWN);
+    await queue.workOff();
+    expect(queue.state.health).toEqual(failing);
+  });
+  test("keeps to the latest of the times that it names", async () => {
+    const queue = aQueue(due(3));
+    queue.answering(({ key }) => ({ ...DOWN, retryAt: NOW + (key === "1" ? 20 : 10) * MINUTE }));
+    await queue.workOff();
+    expect(queue.state.health.pausedUntil).toBe(NOW + 20 * MINUTE);
+  });
   test("moves nothing in its pause but what is an hour overdue", async () => {
     const queue = aQueue({ old: NOW - HOUR, later: NOW - HOUR + 1 });
     queue.answering(() => DOWN);
