@@ -1,11 +1,10 @@
 import { MINUTE } from "../duration.ts";
-import type { Instant } from "../entitlements/time.ts";
 
 /** Exclusive right to process a queue, until it ends. */
 export interface Lease {
   /** Distinguishes the worker from others. */
   readonly worker: string;
-  readonly until: Instant;
+  readonly until: number;
 }
 
 /** Why a queue is paused: its other end does not answer, or refuses the credential. */
@@ -19,9 +18,9 @@ export interface QueueHealth<Reason extends string = PauseReason> {
   /** Reason of the last failure; null: it answers. */
   readonly because: Reason | null;
   /** First of the failures in a row; null: none. */
-  readonly failingSince: Instant | null;
+  readonly failingSince: number | null;
   /** Nothing is tried before this time; 0: at once. */
-  readonly pausedUntil: Instant;
+  readonly pausedUntil: number;
 }
 
 export const HEALTHY: QueueHealth<never> = { failures: 0, because: null, failingSince: null, pausedUntil: 0 };
@@ -42,8 +41,8 @@ const LONGEST_PAUSE = 60 * MINUTE;
 export const afterFailure = (
   health: QueueHealth,
   because: PauseReason,
-  moment: Instant,
-  retryAt: Instant | null = null,
+  moment: number,
+  retryAt: number | null = null,
 ): QueueHealth => {
   const failures = health.because === because ? health.failures + 1 : 1;
   const pauses = PAUSES[because];

@@ -675,7 +675,6 @@ describe("functions", () => {
   });
 
   test.each([
-    ["due purchases are acknowledged every minute", "rate(1 minute)", "AcknowledgeDuePurchasesFunction"],
     ["silent applications are looked for every hour", "rate(1 hour)", "WatchNotificationsFunction"],
     ["Google is asked about due purchases every minute", "rate(1 minute)", "RefreshAndroidStorePurchases"],
     ["Apple is asked about due purchases every minute", "rate(1 minute)", "RefreshIosStorePurchases"],
@@ -688,10 +687,6 @@ describe("functions", () => {
     expect(rules).toHaveLength(SCHEDULED.size);
     const rule = rules.find(({ Targets }) => JSON.stringify(Targets).includes(name));
     expect([rule?.ScheduleExpression, rule?.State]).toEqual([rate, "ENABLED"]);
-  });
-
-  test("acknowledge within a licence tester's three minutes, one run at a time", () => {
-    expect(functionOf("AcknowledgeDuePurchases").Properties.Timeout).toBeLessThanOrEqual(60);
   });
 
   test("are run once by their schedule: Lambda retries nothing, and drops what has waited for a minute", () => {
@@ -770,9 +765,8 @@ describe("roles", () => {
     },
   });
 
-  const FACTS = ["<a>#ACCOUNT#*", "<a>#CUSTOMER#*", "<a>#PURCHASE#*", "<a>#REFRESH#*", "<a>#CHANGED"];
+  const FACTS = ["<a>#ACCOUNT#*", "<a>#CUSTOMER#*", "<a>#PURCHASE#*", "<a>#ASK#*", "<a>#CHANGED"];
   const IDENTITY = "<a>#IDENTITY#*";
-  const ACKNOWLEDGEMENT = "ACKNOWLEDGEMENT#*";
   const DELIVERY = "<a>#DESTINATION#*";
   const reading = (reads: readonly string[], changes: readonly string[]): Statement[] => [
     onItems([...reads, ...changes], READS),
@@ -786,21 +780,14 @@ describe("roles", () => {
     ReadChanges: [onItems(["<a>#CHANGES*"], ["dynamodb:Query"])],
     WatchNotifications: [onItems(["<a>", "NOTIFICATIONS"], ["dynamodb:Query"])],
     LinkIosStoreCustomer: reading(["<a>"], [...FACTS, IDENTITY, "<a>#TRANSFERS"]),
-    LinkAndroidStoreCustomer: reading(["<a>"], [...FACTS, ACKNOWLEDGEMENT, "<a>#TRANSFERS"]),
+    LinkAndroidStoreCustomer: reading(["<a>"], [...FACTS, "<a>#TRANSFERS"]),
     SynchronizeIosStorePurchases: reading(["<a>", "STORE#*"], [...FACTS, IDENTITY]),
     ReceiveIosStoreNotification: reading(["<a>", "STORE#*"], [...FACTS, IDENTITY, "NOTIFICATIONS", DELIVERY]),
-    ReceiveAndroidStoreNotification: reading(
-      ["<a>", "STORE#*"],
-      [...FACTS, ACKNOWLEDGEMENT, "NOTIFICATIONS", DELIVERY],
-    ),
-    AcknowledgeDuePurchases: reading(
-      ["<a>", "<a>#CUSTOMER#*"],
-      ["<a>#PURCHASE#*", ACKNOWLEDGEMENT, "<a>#REFRESH#*"],
-    ),
+    ReceiveAndroidStoreNotification: reading(["<a>", "STORE#*"], [...FACTS, "NOTIFICATIONS", DELIVERY]),
     RefreshIosStorePurchases: reading(["<a>", "APPLICATIONS"], [...FACTS, IDENTITY]),
-    RefreshAndroidStorePurchases: reading(["<a>", "APPLICATIONS"], [...FACTS, ACKNOWLEDGEMENT]),
+    RefreshAndroidStorePurchases: reading(["<a>", "APPLICATIONS"], FACTS),
     SweepIosStoreNotifications: reading(["<a>", "STORE#*", "APPLICATIONS"], [...FACTS, IDENTITY, DELIVERY]),
-    SweepAndroidStoreRefunds: reading(["<a>", "APPLICATIONS"], [...FACTS, ACKNOWLEDGEMENT]),
+    SweepAndroidStoreRefunds: reading(["<a>", "APPLICATIONS"], FACTS),
     TellChanges: reading(
       ["<a>", "<a>#ACCOUNT#*", "APPLICATIONS"],
       ["<a>#CHANGED", "<a>#TOLD#*", "<a>#CHANGES*", DELIVERY],

@@ -306,7 +306,7 @@ test("every function of the service can be called by its name", async () => {
     expect(names.length).toBeGreaterThan(4);
     for (const name of names) expect(typeof (await handlerOf(kind, name))).toBe("function");
   }
-  await expect(kit.run("refresh")).rejects.toThrow("there are: acknowledge-due-purchases");
+  await expect(kit.run("refresh")).rejects.toThrow("there are: deliver-messages");
 });
 
 test("the last test's stop gives Date and the environment back", async () => {
