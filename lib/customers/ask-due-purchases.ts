@@ -201,28 +201,6 @@ const isDelivered = async (run: AskRun, due: DueAsk): Promise<boolean> => {
   return (living.get(stored.customer)?.link ?? null) !== null;
 };
 
-/** Asks the store about one purchase, and counts what became of its acknowledgement. */
-const askOne = async (
-  run: AskRun,
-  application: Application,
-  due: DueAsk,
-  progress: Progress,
-): Promise<Asked> => {
-  if (due.because === "acknowledgement" && !(await isDelivered(run, due)))
-    return { outcome: "failed", isUp: null, said: { outcome: "unclaimed" } };
-  const said = await run.ask(application, due).catch((error: unknown): AskOutcome => {
-    run.onFailure(error);
-    return { outcome: "unstored" };
-  });
-  const { acknowledgements: counts } = progress;
-  if (said.outcome === "over") await run.queues.move(due, null);
-  if (said.outcome !== "stored") countPending(progress, due, run.now());
-  else if (said.isAcknowledged === false) countPending(progress, due, run.now());
-  else if (said.isAcknowledged === true) counts.made += 1;
-  else if (said.isRefunded === true && due.purchase.environment === "production") counts.failed += 1;
-  return resultOf(said);
-};
-
 /** Moves a question without an answer to its next time, or out of the queue. */
 const postpone = async (run: AskRun, due: DueAsk, asked: Asked | null, progress: Progress): Promise<void> => {
   const { queues, now } = run;
@@ -241,6 +219,33 @@ const postpone = async (run: AskRun, due: DueAsk, asked: Asked | null, progress:
     progress.acknowledgements.failed += 1;
   const to = askAfterFailure({ ...stored, acknowledgement: null }, said, moment);
   return queues.acknowledged(due.application, stored, due.source, to);
+};
+
+/** Asks the store about one purchase, and counts what became of its acknowledgement. */
+const askOne = async (
+  run: AskRun,
+  application: Application,
+  due: DueAsk,
+  progress: Progress,
+): Promise<Asked> => {
+  if (due.because === "acknowledgement" && !(await isDelivered(run, due))) {
+    const unclaimed: Asked = { outcome: "done", said: { outcome: "unclaimed" } };
+    await postpone(run, due, unclaimed, progress);
+    return unclaimed;
+  }
+  const said = await run.ask(application, due).catch((error: unknown): AskOutcome => {
+    run.onFailure(error);
+    return { outcome: "unstored" };
+  });
+  const { acknowledgements: counts } = progress;
+  if (said.outcome === "stored" || said.outcome === "over") progress.asked += 1;
+  else progress.failed += 1;
+  if (said.outcome === "over") await run.queues.move(due, null);
+  if (said.outcome !== "stored") countPending(progress, due, run.now());
+  else if (said.isAcknowledged === false) countPending(progress, due, run.now());
+  else if (said.isAcknowledged === true) counts.made += 1;
+  else if (said.isRefunded === true && due.purchase.environment === "production") counts.failed += 1;
+  return resultOf(said);
 };
 
 /** What still waits in a queue: its oldest question, its pause, and its acknowledgements. */
@@ -277,10 +282,7 @@ const workOffQueue = async (
     act: (due: DueAsk) => askOne(run, application, due, progress),
     postpone: (due: DueAsk, asked: Asked | null) => postpone(run, due, asked, progress),
   };
-  const worked = await workOff(work, run, until);
-  progress.asked += worked.done;
-  progress.failed += worked.failed;
-  return worked;
+  return workOff(work, run, until);
 };
 
 const ENVIRONMENTS = ["production", "sandbox"] as const satisfies readonly Environment[];
