@@ -35,6 +35,8 @@ const FEWEST_FAILURES = 5;
  */
 const FEWEST_REFUSED = 5;
 
+const REFUSED_IN = Duration.hours(6);
+
 /** Forged iOS-store notifications in six hours that justify an alarm. High, because anyone can send some. */
 const FEWEST_FORGED = 1000;
 
@@ -187,10 +189,14 @@ const upkeepConditions = ({ metrics }: AlarmsProps): Conditions => ({
     threshold: 50,
   },
   "notifications-refused": {
-    alarmDescription: `In six hours, ${FEWEST_REFUSED} or more iOS-store notifications that the App Store signed were refused.`,
-    metric: metrics
-      .own("notifications", { store: "ios-store", outcome: "INVALID_NOTIFICATION" })
-      .with({ period: Duration.hours(6) }),
+    alarmDescription: `In six hours, ${FEWEST_REFUSED} or more iOS-store notifications that the App Store signed were refused, or not understood.`,
+    metric: sumOf(
+      "refused",
+      ["INVALID_NOTIFICATION", "PARTLY_UNDERSTOOD"].map((outcome) =>
+        metrics.own("notifications", { store: "ios-store", outcome }).with({ period: REFUSED_IN }),
+      ),
+      REFUSED_IN,
+    ),
     threshold: FEWEST_REFUSED,
   },
   "signatures-refused": {
