@@ -131,6 +131,9 @@ export const composeTelling = (configuration: Upkeep & MasterSecretAccess): Tell
   };
 };
 
+/** Time after which a run that a slow store or destination holds up looks at the others again. */
+const HELD_UP_MILLISECONDS = 1000;
+
 export interface DestinationAccess {
   /** Whether a webhook may use plain HTTP or a private address, as on a developer's machine. */
   readonly allowsDestination: AllowsDestination;
@@ -161,6 +164,7 @@ export const composeDelivery = (
     newWorker: uuid,
     now,
     wait: async (milliseconds) => sleep(milliseconds),
+    pause: async () => sleep(HELD_UP_MILLISECONDS),
     onFailure,
   };
 };
@@ -272,6 +276,7 @@ const askRunOf = (
   newWorker: uuid,
   now: configuration.now,
   wait: async (milliseconds) => sleep(milliseconds),
+  pause: async () => sleep(HELD_UP_MILLISECONDS),
   onFailure: configuration.onFailure,
 });
 

@@ -1,7 +1,14 @@
 import type { Application, ApplicationDirectory } from "../applications/application.ts";
 import type { Environment, Store } from "../contract/schemas.ts";
 import { DAY, HOUR, MINUTE } from "../duration.ts";
-import { ASKED_AFTER_END, isLongOver, lastHeard, nextAsk, type NextAsk } from "../entitlements/next-ask.ts";
+import {
+  ASKED_AFTER_END,
+  earliest,
+  isLongOver,
+  lastHeard,
+  nextAsk,
+  type NextAsk,
+} from "../entitlements/next-ask.ts";
 import { referenceText, selectsNothing, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
@@ -17,6 +24,8 @@ import type { StoredPurchase } from "./records.ts";
 import type { StoreInEnvironment } from "./store-in-environment.ts";
 
 export interface AskRun extends Run {
+  /** Waits a second in real time, while a slow store holds the run up. Unset: the others are not looked at again. */
+  readonly pause?: () => Promise<void>;
   readonly store: Store;
   readonly directory: Pick<ApplicationDirectory, "byIdentifier">;
   readonly queues: AskQueues;
@@ -132,9 +141,10 @@ export const askAfterFailure = (
   const next = nextAsk(purchase, moment, true);
   const isOver = isLongOver(purchase, moment);
   if (isOver && !SAYS_NOTHING.has(said)) return null;
-  const tries = acknowledgement === null ? [] : [nextAcknowledgement(acknowledgement, moment)];
-  if (said === "unclaimed")
-    return { at: Math.min(next?.at ?? Infinity, ...tries), because: "acknowledgement" };
+  const tried =
+    acknowledgement &&
+    ({ at: nextAcknowledgement(acknowledgement, moment), because: "acknowledgement" } as const);
+  if (said === "unclaimed") return earliest([next, tried]);
   const isLast = next === null && moment >= lastHeard(purchase) + ASKED_AFTER_END;
   const step = hasEndedWithin(purchase, DAY, moment)
     ? UNANSWERED_STEP
@@ -142,7 +152,7 @@ export const askAfterFailure = (
       ? UNANSWERED_LATER_STEP
       : Infinity;
   const repeats = isLast || isOver || said === "unconfigured" ? Infinity : moment + step;
-  const at = Math.min(next?.at ?? Infinity, repeats, ...tries);
+  const at = Math.min(next?.at ?? Infinity, tried?.at ?? Infinity, repeats);
   return at === Infinity ? null : { at, because: "no-answer" };
 };
 
@@ -210,11 +220,13 @@ const postpone = async (run: AskRun, due: DueAsk, asked: Asked | null, progress:
     return null;
   });
   const moment = now();
-  if (stored === null) return queues.move(due, { at: moment + UNREADABLE_STEP, because: due.because });
   if (stored === undefined) return queues.move(due, null);
-  const { acknowledgement } = stored;
-  if (acknowledgement === null || !isGivenUp(stored.purchase, acknowledgement, said, moment))
-    return queues.move(due, askAfterFailure(stored, said, moment));
+  const pending = stored?.acknowledgement ?? null;
+  if (stored === null || pending === null || !isGivenUp(stored.purchase, pending, said, moment)) {
+    if (said !== "unclaimed") countPending(progress, due, moment);
+    const unread = { at: moment + UNREADABLE_STEP, because: due.because };
+    return queues.move(due, stored === null ? unread : askAfterFailure(stored, said, moment));
+  }
   if (said !== "unclaimed" && due.purchase.environment === "production")
     progress.acknowledgements.failed += 1;
   const to = askAfterFailure({ ...stored, acknowledgement: null }, said, moment);
@@ -228,11 +240,9 @@ const askOne = async (
   due: DueAsk,
   progress: Progress,
 ): Promise<Asked> => {
-  if (due.because === "acknowledgement" && !(await isDelivered(run, due))) {
-    const unclaimed: Asked = { outcome: "done", said: { outcome: "unclaimed" } };
-    await postpone(run, due, unclaimed, progress);
-    return unclaimed;
-  }
+  // Neither a failed question, nor a sign that the store answers.
+  if (due.because === "acknowledgement" && !(await isDelivered(run, due)))
+    return { outcome: "failed", isUp: null, said: { outcome: "unclaimed" } };
   const said = await run.ask(application, due).catch((error: unknown): AskOutcome => {
     run.onFailure(error);
     return { outcome: "unstored" };
@@ -241,8 +251,8 @@ const askOne = async (
   if (said.outcome === "stored" || said.outcome === "over") progress.asked += 1;
   else progress.failed += 1;
   if (said.outcome === "over") await run.queues.move(due, null);
-  if (said.outcome !== "stored") countPending(progress, due, run.now());
-  else if (said.isAcknowledged === false) countPending(progress, due, run.now());
+  if (said.outcome !== "stored") return resultOf(said);
+  if (said.isAcknowledged === false) countPending(progress, due, run.now());
   else if (said.isAcknowledged === true) counts.made += 1;
   else if (said.isRefunded === true && due.purchase.environment === "production") counts.failed += 1;
   return resultOf(said);
@@ -264,7 +274,8 @@ const reportWaiting = async (
     progress.paused.push({ ...reference, because, failingSince: failingSince ?? moment, until });
   if (because !== "credential-rejected" && reference.environment === "production")
     progress.oldest = Math.max(progress.oldest, moment - oldest.dueAt);
-  for (const one of due) countPending(progress, one, moment);
+  for (const one of due)
+    if (one.acknowledgement !== null && (await isDelivered(run, one))) countPending(progress, one, moment);
 };
 
 const workOffQueue = async (
@@ -324,20 +335,29 @@ export const askDuePurchases = async (run: AskRun, until: Instant): Promise<AskR
       : askQueuesOf(application, run.store).map((reference) => ({ application, reference })),
   );
   const inOrder = fromOthersEachMinute(queues, QUEUES_AT_ONCE, run.now());
-  await inTurns(inOrder, QUEUES_AT_ONCE, async ({ application, reference }) => {
+  const waiting = new Map(inOrder.map((one) => [JSON.stringify(one.reference), one]));
+  const ask = async (one: (typeof queues)[number]): Promise<"done" | "more"> => {
+    const { application, reference } = one;
+    // What waits is reported, and not looked at again.
+    const reportOnce = async (): Promise<void> => {
+      if (waiting.delete(JSON.stringify(reference))) await reportWaiting(run, reference, progress);
+    };
     try {
       const { state } =
         run.now() < until
           ? await workOffQueue(run, application, reference, until, progress)
           : ({ state: "waiting" } as const);
       if (state === "more") return "more";
-      if (state === "waiting") await reportWaiting(run, reference, progress);
+      if (state === "waiting") await reportOnce();
     } catch (error) {
       run.onFailure(error);
       // What is due still waits, and counts.
-      await reportWaiting(run, reference, progress).catch(run.onFailure);
+      await reportOnce().catch(run.onFailure);
     }
     return "done";
-  });
+  };
+  const { pause } = run;
+  const again = () => Promise.resolve(run.now() < until ? waiting : new Map<string, never>());
+  await inTurns(new Map(waiting), QUEUES_AT_ONCE, ask, pause && { pause, again });
   return progress;
 };

@@ -39,23 +39,51 @@ export const inHourlyOrder = <T>(
     .map(({ item }) => item);
 };
 
+/** How a run that one queue holds up goes on with the others. */
+export interface HeldUp<Queue> {
+  /** Waits a moment, in real time. */
+  readonly pause: () => Promise<void>;
+  /** Queues to look at again, by their names; empty: the run is over. */
+  readonly again: () => Promise<ReadonlyMap<string, Queue>>;
+}
+
 /**
- * Processes queues, several at once, each for its turn, until none has more.
+ * Processes queues by name, several at once, each for its turn, until none has more. While some hold the run up, because
+ * their other end is slow, the others are looked at again.
  *
  * @param workOff never rejects; `more`: the queue has another turn, after all others
+ * @param heldUp unset: nothing is looked at again
  */
 export const inTurns = async <Queue>(
-  queues: readonly Queue[],
+  queues: ReadonlyMap<string, Queue>,
   atOnce: number,
   workOff: (queue: Queue) => Promise<"done" | "more">,
+  heldUp?: HeldUp<Queue>,
 ): Promise<void> => {
-  const waiting = [...queues];
-  const work = async (): Promise<void> => {
-    for (;;) {
-      const queue = waiting.shift();
-      if (queue === undefined) return;
-      if ((await workOff(queue)) === "more") waiting.push(queue);
-    }
+  const waiting = new Map(queues);
+  const working = new Map<string, Promise<void>>();
+  let looks = 0;
+  const begin = (name: string, queue: Queue): void => {
+    waiting.delete(name);
+    const turn = async (): Promise<void> => {
+      const before = looks;
+      const outcome = await workOff(queue);
+      working.delete(name);
+      // What came to a slow one during its turn is not left, either.
+      if (outcome === "more" || looks > before) waiting.set(name, queue);
+    };
+    working.set(name, turn());
   };
-  await Promise.all(Array.from({ length: atOnce }, work));
+  while (waiting.size + working.size > 0) {
+    for (const [name, queue] of waiting) if (working.size < atOnce) begin(name, queue);
+    const turn = Promise.race(working.values());
+    if (heldUp === undefined || waiting.size > 0) {
+      await turn;
+      continue;
+    }
+    const isHeldUp = await Promise.race([turn.then(() => false), heldUp.pause().then(() => true)]);
+    if (!isHeldUp) continue;
+    looks += 1;
+    for (const [name, queue] of await heldUp.again()) if (!working.has(name)) waiting.set(name, queue);
+  }
 };
