@@ -164,7 +164,7 @@ export const composeDelivery = (
     newWorker: uuid,
     now,
     wait: async (milliseconds) => sleep(milliseconds),
-    pause: async () => sleep(HELD_UP_MILLISECONDS),
+    untilNextLook: async () => sleep(HELD_UP_MILLISECONDS),
     onFailure,
   };
 };
@@ -276,7 +276,7 @@ const askRunOf = (
   newWorker: uuid,
   now: configuration.now,
   wait: async (milliseconds) => sleep(milliseconds),
-  pause: async () => sleep(HELD_UP_MILLISECONDS),
+  untilNextLook: async () => sleep(HELD_UP_MILLISECONDS),
   onFailure: configuration.onFailure,
 });
 

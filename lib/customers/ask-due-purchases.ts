@@ -25,7 +25,7 @@ import type { StoreInEnvironment } from "./store-in-environment.ts";
 
 export interface AskRun extends Run {
   /** Waits a second in real time, while a slow store holds the run up. Unset: the others are not looked at again. */
-  readonly pause?: () => Promise<void>;
+  readonly untilNextLook?: () => Promise<void>;
   readonly store: Store;
   readonly directory: Pick<ApplicationDirectory, "byIdentifier">;
   readonly queues: AskQueues;
@@ -356,8 +356,8 @@ export const askDuePurchases = async (run: AskRun, until: Instant): Promise<AskR
     }
     return "done";
   };
-  const { pause } = run;
+  const { untilNextLook } = run;
   const again = () => Promise.resolve(run.now() < until ? waiting : new Map<string, never>());
-  await inTurns(new Map(waiting), QUEUES_AT_ONCE, ask, pause && { pause, again });
+  await inTurns(new Map(waiting), QUEUES_AT_ONCE, ask, untilNextLook && { untilNextLook, again });
   return progress;
 };

@@ -11,7 +11,7 @@ import {
 import type { Purchase, PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId, PurchaseKey } from "../identifiers.ts";
-import type { StoredPurchase } from "./records.ts";
+import type { Acknowledgement, StoredPurchase } from "./records.ts";
 
 /** Parameters of a look-up in the Android store. Holds the purchase token, so it is never logged. */
 export interface AndroidStoreSource {
@@ -33,13 +33,6 @@ export type AskSource = AndroidStoreSource | IosStoreSource;
 /** Each bundle or package has a credential, a quota and a queue of its own. */
 export const bundleOrPackageOf = (source: AskSource): string =>
   source.store === "ios-store" ? source.bundleIdentifier : source.packageName;
-
-/** An acknowledgement that Google waits for. */
-export interface Acknowledgement {
-  readonly dueSince: Instant;
-  /** Time after which Google refunds the purchase. */
-  readonly deadline: Instant;
-}
 
 /** A purchase in the queue of its bundle or package. */
 export interface DueAsk {

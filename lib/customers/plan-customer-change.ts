@@ -18,10 +18,10 @@ import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId, CustomerId } from "../identifiers.ts";
 import type { PendingAcknowledgement } from "../stores/android-store/reading.ts";
 import type { Asked } from "./ask-queue.ts";
-import { askAfter, bundleOrPackageOf, type Acknowledgement, type FactsOrigin } from "./ask.ts";
+import { askAfter, bundleOrPackageOf, type FactsOrigin } from "./ask.ts";
 import type { CustomerChange } from "./customer-change.ts";
 import type { KnownFacts } from "./customer-table.ts";
-import type { Link, StoredCustomer, StoredPurchase } from "./records.ts";
+import type { Acknowledgement, Link, StoredCustomer, StoredPurchase } from "./records.ts";
 import type { VerifiedFacts } from "./verified-facts.ts";
 
 /**

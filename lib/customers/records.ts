@@ -3,7 +3,13 @@ import type { NextAsk } from "../entitlements/next-ask.ts";
 import type { Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, CustomerId } from "../identifiers.ts";
-import type { Acknowledgement } from "./ask.ts";
+
+/** An acknowledgement that Google waits for. */
+export interface Acknowledgement {
+  readonly dueSince: Instant;
+  /** Time after which Google refunds the purchase. */
+  readonly deadline: Instant;
+}
 
 /** The one account that a customer belongs to. */
 export interface Link {

@@ -42,7 +42,7 @@ export const inHourlyOrder = <T>(
 /** How a run that one queue holds up goes on with the others. */
 export interface HeldUp<Queue> {
   /** Waits a moment, in real time. */
-  readonly pause: () => Promise<void>;
+  readonly untilNextLook: () => Promise<void>;
   /** Queues to look at again, by their names; empty: the run is over. */
   readonly again: () => Promise<ReadonlyMap<string, Queue>>;
 }
@@ -81,7 +81,7 @@ export const inTurns = async <Queue>(
       await turn;
       continue;
     }
-    const isHeldUp = await Promise.race([turn.then(() => false), heldUp.pause().then(() => true)]);
+    const isHeldUp = await Promise.race([turn.then(() => false), heldUp.untilNextLook().then(() => true)]);
     if (!isHeldUp) continue;
     looks += 1;
     for (const [name, queue] of await heldUp.again()) if (!working.has(name)) waiting.set(name, queue);

@@ -16,7 +16,7 @@ export interface DeliveryRun extends BatchRun {
   readonly newWorker: () => string;
   readonly wait: (milliseconds: number) => Promise<void>;
   /** Waits a second in real time, while a slow destination holds the run up. Unset: the others are not looked at again. */
-  readonly pause?: () => Promise<void>;
+  readonly untilNextLook?: () => Promise<void>;
   /** Receives an unexpected failure of one destination, which is reported as failing. */
   readonly onFailure: (error: unknown) => void;
 }
@@ -216,9 +216,9 @@ export const deliverMessages = async (
     }
   };
   const byName = (some: readonly Target[]) => new Map(some.map((target) => [target.name, target]));
-  const { pause } = run;
+  const { untilNextLook } = run;
   const again = async () => byName(run.now() >= until ? [] : await targetsOf(run, await run.applications()));
   const inOrder = fromOthersEachMinute(targets, DESTINATIONS_AT_ONCE, run.now());
-  await inTurns(byName(inOrder), DESTINATIONS_AT_ONCE, deliver, pause && { pause, again });
+  await inTurns(byName(inOrder), DESTINATIONS_AT_ONCE, deliver, untilNextLook && { untilNextLook, again });
   return progress;
 };

@@ -14,10 +14,7 @@ const aCustomer = (purchases: readonly Purchase[]): ReportedCustomer => ({
   aliases: [],
   purchases,
   asking: new Map(
-    purchases.map((purchase) => [
-      referenceText(purchase),
-      { outcome: "due", at: NOW + 20 * DAY, because: "renewal" },
-    ]),
+    purchases.map((purchase) => [referenceText(purchase), { outcome: "none", because: "not-queued" }]),
   ),
 });
 

@@ -104,6 +104,7 @@ export const receptionOf = (store: FactStore, directory: ApplicationDirectory, a
                 transaction: fact === undefined ? null : toTransaction(fact, { bundle: bundleIdentifier }),
                 renewalInfo: renewal === undefined ? null : toRenewalInfo(renewal),
                 appTransaction: null,
+                notUnderstood: [],
               },
             }),
         },

@@ -38,12 +38,12 @@ test("a queue that holds the run up leaves no other waiting", async () => {
     if (looks === 2) slow.resolve("done");
     return looks === 1 ? named("slow", "quick", "new") : named();
   };
-  await inTurns(named("slow", "quick"), 100, workOff, { pause: async () => setImmediate(), again });
+  await inTurns(named("slow", "quick"), 100, workOff, { untilNextLook: async () => setImmediate(), again });
   expect(turns).toEqual(["slow", "quick", "quick", "new", "slow"]);
 });
 
 test("a run in which nothing is slow looks at nothing again", async () => {
-  const pause = () => Promise.withResolvers<void>().promise;
+  const untilNextLook = () => Promise.withResolvers<void>().promise;
   const again = () => Promise.reject(new Error("looked again"));
-  await inTurns(named("a", "b"), 2, async () => "done", { pause, again });
+  await inTurns(named("a", "b"), 2, async () => "done", { untilNextLook, again });
 });

@@ -345,7 +345,7 @@ describe("queues in turns", () => {
   ) => {
     const until = NOW + 10 * MINUTE;
     await hot.clock.during(
-      inTurns([hot, quiet], atOnce, async ({ work, run }) =>
+      inTurns(new Map(Object.entries({ hot, quiet })), atOnce, async ({ work, run }) =>
         (await workOff(work, run, until)).state === "more" ? "more" : "done",
       ),
     );

@@ -203,7 +203,7 @@ test("while one destination does not answer, others get what comes meanwhile", a
   };
   await store(told, 1);
   await told.tell();
-  const running = deliver(NOW, { pause: async () => setTimeout(10) });
+  const running = deliver(NOW, { untilNextLook: async () => setTimeout(10) });
   await asked.promise;
   for (let index = 1; index < 25; index += 1) {
     await told.world.store({ purchases: [owned(`p${index}`)] }, byCredential(`account-${index}`));
