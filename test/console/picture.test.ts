@@ -2,7 +2,7 @@ import { reportedHoldings, type ReportedCustomer } from "../../lib/administratio
 import { referenceText, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { timelineOf, type Terms } from "../../lib/entitlements/timeline.ts";
-import { customerId } from "../../lib/identifiers.ts";
+import { applicationId, customerId } from "../../lib/identifiers.ts";
 import { pictureOf } from "../../operator/console/picture.ts";
 import { aCatalog, aLine, aPurchase, aRenewal, DAY, NOW } from "../../testing/support/purchases.ts";
 
