@@ -14,7 +14,20 @@ const aCustomer = (purchases: readonly Purchase[]): ReportedCustomer => ({
   aliases: [],
   purchases,
   asking: new Map(
-    purchases.map((purchase) => [referenceText(purchase), { outcome: "none", because: "not-queued" }]),
+    purchases.map((purchase) => [
+      referenceText(purchase),
+      {
+        outcome: "due",
+        at: NOW + 20 * DAY,
+        because: "renewal",
+        queue: {
+          application: applicationId("0198c0de-0000-7000-8000-000000000001"),
+          store: purchase.store,
+          environment: purchase.environment,
+          bundleOrPackage: "com.example.trails",
+        },
+      },
+    ]),
   ),
 });
 
