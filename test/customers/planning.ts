@@ -25,7 +25,7 @@ export const stored = (purchase: Purchase, changes: Partial<StoredPurchase> = {}
   customer: OLD,
   acknowledgement: null,
   ask: null,
-  bundleIdentifier: null,
+  bundleOrPackage: null,
   ...changes,
 });
 
