@@ -6,6 +6,7 @@ import type { UnansweredLookUp } from "../stores/android-store/android-store.ts"
 import { selecting, type VerifiedPurchase } from "../stores/android-store/reading.ts";
 import { failedIfErased, type AskOutcome } from "./ask-outcome.ts";
 import type { DueAsk } from "./ask.ts";
+import { lookUpVoided } from "./look-up-voided.ts";
 import { storeAndroidStorePurchase, type AndroidStorePurchases } from "./store-android-store-purchase.ts";
 import { isOfThisPurchase, isUnreadable } from "./unanswered-look-up.ts";
 
@@ -35,20 +36,23 @@ const isRefundedUnacknowledged = (
   lines.length > 0 &&
   lines.every((line) => isOverAt(line, now));
 
-/** Asks Google about a purchase by its token, stores the answer, and acknowledges it where that is due. */
+/**
+ * Asks Google about a purchase by its token, stores the answer, and acknowledges it where that is due. `fullyVoidedAt`: as
+ * for `lookUpVoided`.
+ */
 export const askGoogle = async (
   purchases: AndroidStorePurchases,
   application: Application,
-  due: Pick<DueAsk, "source" | "acknowledgement">,
+  due: Pick<DueAsk, "source" | "acknowledgement"> & { readonly fullyVoidedAt?: Instant | null },
 ): Promise<AskOutcome> => {
-  const { source } = due;
+  const { source, fullyVoidedAt = null } = due;
   if (source.store !== "android-store") return { outcome: "failed" };
   const { packageName, purchaseToken, productKind } = source;
   const configuration = application.androidStore.find((one) => one.packageName === packageName);
   if (configuration === undefined) return { outcome: "unconfigured" };
 
   const question = { purchaseToken, productKind, productIdentifier: null };
-  const answer = await purchases.androidStore.lookUp(configuration, question);
+  const answer = await lookUpVoided(purchases, application, configuration, question, fullyVoidedAt);
   switch (answer.outcome) {
     case "rejected":
     case "gone":

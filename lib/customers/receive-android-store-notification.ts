@@ -17,6 +17,7 @@ import type {
 import { questionIn } from "../stores/android-store/question.ts";
 import { selecting } from "../stores/android-store/reading.ts";
 import { androidStoreConfigurationOf, applicationOfPackage } from "./application-of.ts";
+import { lookUpVoided, UNKNOWN_STATUSES } from "./look-up-voided.ts";
 import type { NoteNotification } from "./notification-log.ts";
 import { packageInEnvironment } from "./store-in-environment.ts";
 import {
@@ -96,9 +97,6 @@ const noteLast = async (
   await note(packageInEnvironment(application, packageName), Math.min(sentAt, now()));
 };
 
-/** HTTP statuses for a purchase that the store does not know, or says it has dropped. */
-const UNKNOWN_STATUSES: ReadonlySet<number> = new Set([404, 410]);
-
 /**
  * Whether the store does not know the purchase of its own recent notification: by mistake, or not yet. Unless the app sends
  * the purchase, no other message names it. Clock skew counts in both directions.
@@ -108,10 +106,7 @@ const mayBecomeKnown = (
   { sentAt }: AndroidStoreNotification,
   { status }: AndroidStoreAnswer & { outcome: "rejected" | "gone" },
 ): boolean =>
-  status !== null &&
-  UNKNOWN_STATUSES.has(status) &&
-  sentAt !== null &&
-  Math.abs(now() - sentAt) < UNKNOWN_MILLISECONDS;
+  UNKNOWN_STATUSES.has(status) && sentAt !== null && Math.abs(now() - sentAt) < UNKNOWN_MILLISECONDS;
 
 /** Asks the store about the purchase, and stores the answer. Conflicting facts are stored for each owner. */
 const ask = async (
@@ -121,7 +116,9 @@ const ask = async (
   notification: AndroidStoreNotification,
   purchase: NonNullable<AndroidStoreNotification["purchase"]>,
 ): Promise<NotificationUse> => {
-  const answer = await reception.androidStore.lookUp(configuration, { ...purchase, productIdentifier: null });
+  const question = { ...purchase, productIdentifier: null };
+  const { fullyVoidedAt } = notification;
+  const answer = await lookUpVoided(reception, application, configuration, question, fullyVoidedAt);
   switch (answer.outcome) {
     case "rejected":
     case "gone":

@@ -357,6 +357,71 @@ describe("a known purchase", () => {
     expect(await world.read()).toMatchObject([{ identifier: "premium", status: "active" }]);
   });
 
+  describe("that Google voids, and whose token it does not know any more,", () => {
+    const voids =
+      (world: ReturnType<typeof aWorld>, purchaseToken: string) =>
+      async (
+        moment: number,
+        fields: object = {},
+        reason = "purchaseTokenNotFound",
+      ): Promise<string | null> => {
+        const status = reason === "purchaseTokenNotFound" ? 404 : 410;
+        const fault = { status, body: aGoogleError(status, reason) };
+        local.sandbox.failNext("publisher", fault, fault);
+        const voided = { purchaseToken, orderId: "GPA.1", productType: 2, refundType: 1, ...fields };
+        const sent = world.at(moment).notify({
+          eventTimeMillis: String(NOW + 1_000),
+          voidedPurchaseNotification: voided,
+        });
+        const code = await sent.then(
+          () => null,
+          (error: { readonly code: string }) => error.code,
+        );
+        local.sandbox.clearFaults();
+        return code;
+      };
+    const owned = async (world: ReturnType<typeof aWorld>): Promise<string> => {
+      const token = buyOnce();
+      await world.link(token, { productKind: "one_time_product", productIdentifier: "maps" });
+      return token;
+    };
+
+    test.each(["purchaseTokenNotFound", "purchaseTokenNoLongerValid"])(
+      "is revoked if it is a one-time purchase: %s",
+      async (reason) => {
+        const world = aWorld();
+        const voidAt = voids(world, await owned(world));
+        expect(await voidAt(NOW + 2_000, {}, reason)).toBeNull();
+        expect(world.received).toEqual([{ outcome: "STORED", type: "voided_purchase 2" }]);
+        expect(await world.at(NOW + 3_000).read()).toMatchObject([{ identifier: "maps", status: "revoked" }]);
+        const items = await world.items();
+        expect(await voidAt(NOW + DAY, {}, reason)).toBeNull();
+        expect(await world.items()).toEqual(items);
+      },
+    );
+
+    test("is not revoked by a partial void", async () => {
+      const world = aWorld();
+      const voidAt = voids(world, await owned(world));
+      expect(await voidAt(NOW + 2_000, { refundType: 2 })).toBe("STORE_UNAVAILABLE");
+      expect(await world.at(NOW + 3_000).read()).toMatchObject([{ identifier: "maps", status: "active" }]);
+    });
+
+    test.each([1, 2])("is not revoked if it is a subscription, voided as type %i", async (productType) => {
+      const world = aWorld();
+      const voidAt = voids(world, await linked(world));
+      expect(await voidAt(NOW + 2_000, { productType })).toBe("STORE_UNAVAILABLE");
+      expect(await world.at(NOW + 3_000).read()).toMatchObject([{ identifier: "premium", status: "active" }]);
+    });
+
+    test("is not stored if it is unknown here", async () => {
+      const world = aWorld();
+      expect(await voids(world, buyOnce())(NOW + DAY)).toBeNull();
+      expect(world.received).toEqual([{ outcome: "UNUSED", type: "voided_purchase 2" }]);
+      expect(await world.items()).toEqual([]);
+    });
+  });
+
   test("keeps the later answer when an older one arrives after it", async () => {
     const world = aWorld();
     const token = await linked(world);

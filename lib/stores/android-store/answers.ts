@@ -116,7 +116,16 @@ export const oneTimeProductAnswer = once(() =>
 /** @see https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.voidedpurchases/list */
 export const voidedAnswer = once(() =>
   z.object({
-    voidedPurchases: z.optional(z.array(z.object({ purchaseToken: z.string().check(z.minLength(1)) }))),
+    voidedPurchases: z.optional(
+      z.array(
+        z.object({
+          purchaseToken: z.string().check(z.minLength(1)),
+          voidedTimeMillis: z.catch(z.optional(z.string().check(z.regex(/^\d{1,15}$/))), undefined),
+          // Only of a part of a quantity.
+          voidedQuantity: z.optional(z.unknown()),
+        }),
+      ),
+    ),
     tokenPagination: z.nullish(z.object({ nextPageToken: z.nullish(z.string()) })),
   }),
 );

@@ -3,7 +3,7 @@ import { LIMITS, type ProductKind } from "../../contract/schemas.ts";
 import { isInstant, type Instant } from "../../entitlements/time.ts";
 import { once } from "../../once.ts";
 
-/** A Real-time Developer Notification: a hint to ask the store about a purchase. Its type decides no fact. */
+/** A Real-time Developer Notification: a hint to ask the store about a purchase. Its type decides no fact, except `fullyVoidedAt`. */
 export interface AndroidStoreNotification {
   readonly packageName: string;
   /** Google's type, for the log: `subscription 4`, `voided_purchase 1`, `test`. */
@@ -12,6 +12,8 @@ export interface AndroidStoreNotification {
   readonly sentAt: Instant | null;
   /** Null: the purchase or its kind is not named. */
   readonly purchase: { readonly purchaseToken: string; readonly productKind: ProductKind } | null;
+  /** Time at which all of a one-time purchase was voided; null: it was not. */
+  readonly fullyVoidedAt: Instant | null;
   /** A refund that the developer may review; null: it is about something else. */
   readonly refundReview: RefundReview | null;
 }
@@ -60,7 +62,9 @@ const developerNotification = once(() =>
       z.object({ notificationType: typeNumber(), purchaseToken: storeToken() }),
     ),
     // Its order is not read: it may be one renewal of many.
-    voidedPurchaseNotification: lenient(z.object({ productType: typeNumber(), purchaseToken: storeToken() })),
+    voidedPurchaseNotification: lenient(
+      z.object({ productType: typeNumber(), refundType: typeNumber(), purchaseToken: storeToken() }),
+    ),
     pendingRefundReviewNotification: lenient(
       z.object({
         pendingRefundToken: storeToken(),
@@ -78,6 +82,9 @@ const VOIDED_KINDS: ReadonlyMap<number | undefined, ProductKind> = new Map([
   [1, "subscription"],
   [2, "one_time_product"],
 ]);
+
+/** `refundType` of a void that is not of a part of a quantity. */
+const FULL_REFUND = 1;
 
 const parseJson = (data: string): unknown => {
   try {
@@ -116,6 +123,7 @@ export const readNotification = (data: string): AndroidStoreNotification | null 
   const common = {
     packageName,
     sentAt: isInstant(sentAt) ? sentAt : null,
+    fullyVoidedAt: null,
     refundReview: null,
   };
   if (subscription !== undefined)
@@ -130,12 +138,16 @@ export const readNotification = (data: string): AndroidStoreNotification | null 
       type: typeText("one_time_product", oneTimeProduct.notificationType),
       purchase: purchaseOf(oneTimeProduct.purchaseToken, "one_time_product"),
     };
-  if (voided !== undefined)
+  if (voided !== undefined) {
+    const productKind = VOIDED_KINDS.get(voided.productType);
+    const isFull = productKind === "one_time_product" && voided.refundType === FULL_REFUND;
     return {
       ...common,
       type: typeText("voided_purchase", voided.productType),
-      purchase: purchaseOf(voided.purchaseToken, VOIDED_KINDS.get(voided.productType)),
+      purchase: purchaseOf(voided.purchaseToken, productKind),
+      fullyVoidedAt: isFull ? common.sentAt : null,
     };
+  }
   if (review !== undefined)
     return {
       ...common,

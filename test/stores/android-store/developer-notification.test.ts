@@ -104,6 +104,16 @@ test.each<[about: string, members: object, type: string, purchase: object | null
   });
 });
 
+test.each<[fields: object, fullyVoidedAt: number | null]>([
+  [{ productType: 2, refundType: 1 }, 1_768_478_400_000],
+  [{ productType: 2, refundType: 2 }, null],
+  [{ productType: 2 }, null],
+  [{ productType: 1, refundType: 1 }, null],
+])("a void is of all of a one-time purchase if it says so: %j", (fields, fullyVoidedAt) => {
+  const voided = read({ voidedPurchaseNotification: { purchaseToken: TOKEN, ...fields } });
+  expect(voided?.fullyVoidedAt).toBe(fullyVoidedAt);
+});
+
 test.each([
   [
     { version: "1.0", pendingRefundToken: "p", orderId: "GPA.1", refundReason: 7 },
