@@ -10,8 +10,7 @@ const LANES = {
     testMatch: [
       "**/*.slow.test.ts",
       "**/*.properties.test.ts",
-      "<rootDir>/test/proof/**/*.test.ts",
-      "<rootDir>/test/customers/**/*.test.ts",
+      "<rootDir>/test/{proof,customers,telling}/**/*.test.ts",
     ],
     testPathIgnorePatterns: [],
   },
@@ -34,7 +33,7 @@ const LIGHT_ROOMS = [
   "stores",
   "table",
   "telling",
-];
+].join("|");
 
 /** @type {import("jest").Config} */
 const shared = {
@@ -63,15 +62,14 @@ export default {
     {
       ...shared,
       runner: "jest-light-runner",
-      roots: LIGHT_ROOMS.map((room) => `<rootDir>/test/${room}`),
-      testPathIgnorePatterns: [SLOW_FILES],
+      testPathIgnorePatterns: [SLOW_FILES, `<rootDir>/test/(?!(?:${LIGHT_ROOMS})/)`],
       setupFilesAfterEnv: ["<rootDir>/test/support/end-hung-tests.ts"],
     },
     {
       ...shared,
       testPathIgnorePatterns: [
         ...lane.testPathIgnorePatterns,
-        `<rootDir>/test/(?:${LIGHT_ROOMS.join("|")})/.*(?<!\\.slow)\\.test\\.ts$`,
+        `<rootDir>/test/(?:${LIGHT_ROOMS})/.*(?<!\\.slow)\\.test\\.ts$`,
       ],
     },
   ],
