@@ -17,8 +17,11 @@ import { startWholeService, type WholeService } from "../../testing/support/loca
 
 let service: WholeService;
 
+/** Lines of what the demo application's destination got. */
+const told: string[] = [];
+
 beforeAll(async () => {
-  service = await startWholeService();
+  service = await startWholeService({ tell: (line) => void told.push(line) });
 }, 90_000);
 
 afterAll(async () => {
@@ -312,6 +315,8 @@ describe("a moved clock", () => {
     const linked = await post("/v1/customers/ios-store/link", request, credential());
     expect(linked.body.entitlements).toMatchObject([{ identifier: "offline-maps", active: true }]);
     expect(Date.parse(linked.body.entitlements[0].lastVerifiedAt)).toBeGreaterThanOrEqual(moved);
+    await advance("PT1M");
+    expect(told).toContain("told  days-later  version 1: offline-maps active");
   });
 
   test("ends an API key, whatever the authorizer has cached", async () => {
