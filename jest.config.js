@@ -1,24 +1,45 @@
+const SLOW_FILES = "\\.slow\\.test\\.ts$";
+
 /**
  * Two lanes: the fast one is of every change (`npm test`), the slow one (`npm run test:slow`) of a release.
  * The slow one also runs the properties in a longer form, and the use cases on DynamoDB Local.
  */
 const LANES = {
-  fast: { testMatch: ["**/*.test.ts"], testPathIgnorePatterns: ["\\.slow\\.test\\.ts$"] },
+  fast: { testMatch: ["**/*.test.ts"], testPathIgnorePatterns: [SLOW_FILES] },
   slow: {
     testMatch: [
       "**/*.slow.test.ts",
       "**/*.properties.test.ts",
-      "<rootDir>/test/proof/**/*.test.ts",
-      "<rootDir>/test/customers/**/*.test.ts",
+      "<rootDir>/test/{proof,customers,telling}/**/*.test.ts",
     ],
+    testPathIgnorePatterns: [],
   },
 };
+const lane = process.env.LANE === "slow" ? LANES.slow : LANES.fast;
+
+/**
+ * Rooms whose tests keep no state in the process. The light runner loads each module once for all their files, where Jest
+ * loads it once for each file. It applies no timeout: `end-hung-tests.ts` does.
+ */
+const LIGHT_ROOMS = [
+  "administration",
+  "applications",
+  "console",
+  "contract",
+  "customers",
+  "entitlements",
+  "freshness",
+  "proof",
+  "stores",
+  "table",
+  "telling",
+].join("|");
 
 /** @type {import("jest").Config} */
-export default {
+const shared = {
+  ...lane,
   testEnvironment: "node",
   roots: ["<rootDir>/test"],
-  ...(process.env.LANE === "slow" ? LANES.slow : LANES.fast),
   extensionsToTreatAsEsm: [".ts"],
   transform: {
     "\\.ts$": [
@@ -32,8 +53,27 @@ export default {
   },
   globalSetup: "<rootDir>/test/support/start-local-ends.ts",
   globalTeardown: "<rootDir>/test/support/stop-local-ends.ts",
+  modulePathIgnorePatterns: ["<rootDir>/cdk.out"],
+};
+
+/** @type {import("jest").Config} */
+export default {
+  projects: [
+    {
+      ...shared,
+      runner: "jest-light-runner",
+      testPathIgnorePatterns: [SLOW_FILES, `<rootDir>/test/(?!(?:${LIGHT_ROOMS})/)`],
+      setupFilesAfterEnv: ["<rootDir>/test/support/end-hung-tests.ts"],
+    },
+    {
+      ...shared,
+      testPathIgnorePatterns: [
+        ...lane.testPathIgnorePatterns,
+        `<rootDir>/test/(?:${LIGHT_ROOMS})/.*(?<!\\.slow)\\.test\\.ts$`,
+      ],
+    },
+  ],
   // Tests wait for processes and databases: two at a time also where there are two processors.
   maxWorkers: "100%",
   testTimeout: 120_000,
-  modulePathIgnorePatterns: ["<rootDir>/cdk.out"],
 };

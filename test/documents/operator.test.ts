@@ -11,7 +11,7 @@ const PROJECT = fileURLToPath(new URL("../../", import.meta.url));
 /** The pages for the operator, and the README. */
 const PAGES = [
   "README.md",
-  ..."manifest-and-commands deploy runbook support recovery security scale"
+  ..."tutorial manifest-and-commands deploy runbook support recovery security scale"
     .split(" ")
     .map((name) => `docs/${name}.md`),
 ].map((file) => ({ file, text: readFileSync(file, "utf8") }));

@@ -17,8 +17,11 @@ import { startWholeService, type WholeService } from "../../testing/support/loca
 
 let service: WholeService;
 
+/** Lines of what the demo application's destination got. */
+const told: string[] = [];
+
 beforeAll(async () => {
-  service = await startWholeService();
+  service = await startWholeService({ tell: (line) => void told.push(line) });
 }, 90_000);
 
 afterAll(async () => {
@@ -296,6 +299,50 @@ test("given roots are trusted in addition to the sandbox's own", async () => {
   const own = await fetch(`${friend.address}/sandbox/ios-store/purchases`, { method: "POST", body: "{}" });
   expect(await status(friend.address, await own.json())).toBe(200);
   await Promise.all([stranger.stop(), friend.stop()]);
+});
+
+describe("a moved clock", () => {
+  const advance = async (period: string): Promise<number> =>
+    Date.parse((await post("/sandbox/clock", { advance: period })).body.now);
+
+  test("is that of the stores and of the functions", async () => {
+    const moved = await advance("P2D");
+    const request = await buy({
+      applicationAccountIdentifier: "days-later",
+      transactions: [{ productIdentifier: DEMO.iosNonConsumable, type: "Non-Consumable" }],
+    });
+    expect(decodeJwt(request.signedTransactions[0])["signedDate"]).toBeGreaterThanOrEqual(moved);
+    const linked = await post("/v1/customers/ios-store/link", request, credential());
+    expect(linked.body.entitlements).toMatchObject([{ identifier: "offline-maps", active: true }]);
+    expect(Date.parse(linked.body.entitlements[0].lastVerifiedAt)).toBeGreaterThanOrEqual(moved);
+    await advance("PT1M");
+    expect(told).toContain("told  days-later  version 1: offline-maps active");
+  });
+
+  test("ends an API key, whatever the authorizer has cached", async () => {
+    const moved = await advance("PT1M");
+    const { apiKey, credential: issued } = issueCredential(
+      {
+        application: DEMO.applicationIdentifier,
+        label: null,
+        scopes: ["entitlements:read"],
+        expiresAt: moved + 3_600_000,
+      },
+      moved,
+    );
+    const client = DynamoDBDocumentClient.from(new DynamoDBClient({}));
+    await createCredentialTable({ client, name: service.tableName }).add(issued);
+    client.destroy();
+    const read = async (): Promise<number> =>
+      (
+        await fetch(`${service.address}/v1/customers/anyone/entitlements`, {
+          headers: { Authorization: `Bearer ${apiKey}` },
+        })
+      ).status;
+    expect(await read()).toBe(200);
+    await advance("PT61M");
+    expect(await read()).toBe(401);
+  });
 });
 
 // Last: it links the demo purchase to an account.

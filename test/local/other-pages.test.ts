@@ -1,12 +1,13 @@
 import { request as send } from "node:http";
-import { startWholeService, type WholeService } from "../../testing/support/local-gateway.ts";
+import { assemblyFolder, startWholeService, type WholeService } from "../../testing/support/local-gateway.ts";
+import { FUNCTIONS_APP } from "./functions/modules.ts";
 
 /** What a local run tells and does for a page of another server that a browser shows. */
 
 let service: WholeService;
 
 beforeAll(async () => {
-  service = await startWholeService();
+  service = await startWholeService({ assemblyFolder: await assemblyFolder(FUNCTIONS_APP) });
 }, 90_000);
 afterAll(async () => {
   await service?.stop();

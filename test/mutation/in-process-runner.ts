@@ -18,7 +18,7 @@ import { expect } from "expect";
 /**
  * A test runner for Stryker that loads the tests once, as Node.js runs them, and then runs those that reach a change. Jest
  * loads all modules anew for each change, which takes a hundred times longer than the tests do. It knows what the tests of the
- * rules use of Jest: `describe`, `test`, `each`, the hooks, `expect` itself, and `spyOn`. What a file of tests makes when it is
+ * rules use of Jest: `describe`, `test`, `each`, the hooks, and `expect` itself. What a file of tests makes when it is
  * loaded, such as a catalog, is made without the change.
  *
  * @see https://stryker-mutator.io/docs/stryker-js/guides/create-a-plugin/
@@ -96,23 +96,16 @@ const GLOBALS = {
   expect,
 };
 
-const beside = (name: string): string => new URL(name, import.meta.url).href;
-
-/** Modules that others take the place of. */
-const IN_PLACE: readonly (readonly [name: RegExp, url: string])[] = [
-  [/\/once\.ts$/, beside("not-once.ts")],
-  [/^@jest\/globals$/, beside("jest-globals.ts")],
-];
+const ONCE = /\/once\.ts$/;
+const NOT_ONCE = new URL("not-once.ts", import.meta.url).href;
 
 const load = async (files: readonly string[]): Promise<void> => {
   Object.assign(globalThis, GLOBALS);
   registerHooks({
-    resolve: (specifier, context, next) => {
-      const other = IN_PLACE.find(([name]) => name.test(specifier))?.[1];
-      return other === undefined
-        ? next(specifier, context)
-        : { url: other, format: "module-typescript", shortCircuit: true };
-    },
+    resolve: (specifier, context, next) =>
+      ONCE.test(specifier)
+        ? { url: NOT_ONCE, format: "module-typescript", shortCircuit: true }
+        : next(specifier, context),
   });
   for (const one of files) {
     file = resolve(one);

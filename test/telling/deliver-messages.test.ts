@@ -16,7 +16,8 @@ import { createStoreRequestQueue } from "../../lib/table/store-requests.ts";
 import { undocumentedMessage } from "../../testing/support/openapi.ts";
 import { DAY, NOW } from "../../testing/support/purchases.ts";
 import { assertInvariants } from "../../testing/support/invariants.ts";
-import { createTestTable, type TestTable } from "../../testing/support/table.ts";
+import type { TestTable } from "../../testing/support/table.ts";
+import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
 import { startReceiver, type Receiver } from "./receiver.ts";
 import {
   byCredential,
@@ -34,7 +35,7 @@ const HOUR = 60 * MINUTE;
 let table: TestTable;
 let receivers: Receiver[] = [];
 beforeAll(async () => {
-  table = await createTestTable();
+  table = await createUseCaseTable();
 });
 afterEach(async () => {
   await Promise.all(receivers.map(({ close }) => close()));

@@ -10,7 +10,8 @@ import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
 import { lookWrite } from "../../lib/table/looks.ts";
 import { transact } from "../../lib/table/transactions.ts";
 import { NOW } from "../../testing/support/purchases.ts";
-import { createTestTable, type TestTable } from "../../testing/support/table.ts";
+import type { TestTable } from "../../testing/support/table.ts";
+import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
 import {
   byCredential,
   createToldWorld,
@@ -22,7 +23,7 @@ import {
 
 let table: TestTable;
 beforeAll(async () => {
-  table = await createTestTable();
+  table = await createUseCaseTable();
 });
 afterAll(() => table.remove());
 

@@ -4,7 +4,8 @@ import { applicationId } from "../../lib/identifiers.ts";
 import { readChanges } from "../../lib/telling/read-changes.ts";
 import { createFeedTable } from "../../lib/table/feed.ts";
 import { DAY, NOW } from "../../testing/support/purchases.ts";
-import { createTestTable, type TestTable } from "../../testing/support/table.ts";
+import type { TestTable } from "../../testing/support/table.ts";
+import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
 import {
   byCredential,
   createToldWorld,
@@ -16,7 +17,7 @@ import {
 
 let table: TestTable;
 beforeAll(async () => {
-  table = await createTestTable();
+  table = await createUseCaseTable();
 });
 afterAll(() => table.remove());
 

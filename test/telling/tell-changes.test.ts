@@ -2,7 +2,8 @@ import { catalogOf } from "../../lib/entitlements/catalog.ts";
 import type { ChangeData } from "../../lib/telling/change.ts";
 import { DAY, NOW, proven } from "../../testing/support/purchases.ts";
 import { assertInvariants } from "../../testing/support/invariants.ts";
-import { createTestTable, type TestTable } from "../../testing/support/table.ts";
+import type { TestTable } from "../../testing/support/table.ts";
+import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
 import { createMemoryTable } from "../../testing/support/memory-table.ts";
 import {
   byClient,
@@ -18,7 +19,7 @@ import {
 
 let table: TestTable;
 beforeAll(async () => {
-  table = await createTestTable();
+  table = await createUseCaseTable();
 });
 afterAll(async () => {
   await assertInvariants(table);

@@ -290,7 +290,8 @@ describe("every second", () => {
           starts += 1;
           if (moving) startsInMove += 1;
         },
-        runAll: async () => new Promise((resolve) => void setTimeout(resolve, 1200)),
+        // The move has six stops, and takes longer than a second.
+        runAll: async () => new Promise((resolve) => void setTimeout(resolve, 300)),
       },
     );
     timekeeper.start();

@@ -1,5 +1,5 @@
 import { generateKeyPairSync, X509Certificate } from "node:crypto";
-import { jest } from "@jest/globals";
+import { spyOn } from "jest-mock";
 import {
   basicConstraints,
   exportChain,
@@ -302,7 +302,7 @@ describe("the time of signing", () => {
 
 describe("known chains", () => {
   const counted = async (work: () => unknown): Promise<number> => {
-    const certificates = jest.spyOn(X509Certificate.prototype, "verify");
+    const certificates = spyOn(X509Certificate.prototype, "verify");
     try {
       await work();
       return certificates.mock.calls.length;

@@ -1,5 +1,5 @@
 import { randomBytes, X509Certificate } from "node:crypto";
-import { jest } from "@jest/globals";
+import { spyOn } from "jest-mock";
 import { makeChain, signJws } from "../../../sandbox/ios-store/signing.ts";
 import { LONGEST_HEADER } from "../../../lib/stores/ios-store/jws.ts";
 import { AT_ONCE, createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
@@ -26,7 +26,7 @@ const verifyAll = async (compacts: readonly string[], known = true) => {
   const verifier = createIosStoreVerifier(checks);
   if (known) await verifier.verifyTransaction(good, trust, NOW);
   const before = done.first + done.alone + done.together;
-  const certificates = jest.spyOn(X509Certificate.prototype, "verify");
+  const certificates = spyOn(X509Certificate.prototype, "verify");
   try {
     const verdict = await verifier.verifyTransactions(compacts, trust, NOW);
     return {

@@ -1,5 +1,5 @@
 import { createServer } from "node:http";
-import { jest } from "@jest/globals";
+import { spyOn } from "jest-mock";
 import {
   APIError,
   GetTransactionHistoryVersion,
@@ -22,13 +22,14 @@ const MONTHLY = "com.example.trails.premium.monthly";
 const HOUR = 3_600_000;
 
 let under: ServedStore;
+let clock: { mockRestore: () => void };
 beforeEach(async () => {
   under = await openServedStore();
   // Apple's client dates its tokens by this clock.
-  jest.spyOn(Date, "now").mockImplementation(() => under.now);
+  clock = spyOn(Date, "now").mockImplementation(() => under.now);
 });
 afterEach(async () => {
-  jest.restoreAllMocks();
+  clock.mockRestore();
   await under.stop();
 });
 

@@ -1,0 +1,223 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { createEntitlementsClient, signMessage, type Message } from "../../client/source/index.ts";
+import type { SandboxTransaction } from "../../sandbox/ios-store/app-store.ts";
+import { startTestService, type TestApplication, type TestService } from "../../testing/support/service.ts";
+import { compileExamples, makeBackend } from "./backend.ts";
+
+const SECRET = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
+
+let service: TestService;
+let app: TestApplication;
+beforeAll(async () => {
+  service = await startTestService();
+  app = await service.application();
+}, 90_000);
+afterAll(() => service?.stop());
+
+describe("the client, with the service", () => {
+  const aClient = (apiKey = app.key) => createEntitlementsClient({ baseUrl: service.address, apiKey });
+
+  test("links purchases of both stores, and knows what the account has", async () => {
+    const client = aClient();
+    expect(await client.hasEntitlement("user/1", "premium")).toBe(false);
+    const linked = await client.linkIosStoreCustomer({
+      ...app.device().request({ productIdentifier: "basic" }),
+      applicationAccountIdentifier: "user/1",
+    });
+    expect(linked.entitlements.map(({ identifier }) => identifier)).toEqual(["basics"]);
+    const purchaseToken = app.buyOnAndroid();
+    const android = {
+      packageName: app.packageName,
+      purchaseToken,
+      productKind: "subscription",
+      applicationAccountIdentifier: "user/1",
+    } as const;
+    await client.linkAndroidStoreCustomer(android);
+    expect(await client.hasEntitlement("user/1", "premium")).toBe(true);
+    service.android.change(purchaseToken, "refund");
+    await client.linkAndroidStoreCustomer(android);
+    expect(await client.hasEntitlement("user/1", "premium")).toBe(false);
+    const { applicationAccountIdentifier, customerIdentifiers } =
+      await client.readAccountEntitlements("user/1");
+    expect([applicationAccountIdentifier, customerIdentifiers.length]).toEqual(["user/1", 2]);
+  });
+
+  test("tells the service's refusals by their codes", async () => {
+    const purchase = app.device().request({});
+    const link = async (client: ReturnType<typeof aClient>, account: string) =>
+      client.linkIosStoreCustomer({ ...purchase, applicationAccountIdentifier: account });
+    await link(aClient(), "user-2");
+    await expect(link(aClient(), "user-3")).rejects.toMatchObject({
+      code: "CUSTOMER_ALREADY_LINKED",
+      status: 409,
+      isTemporary: false,
+    });
+    await expect(aClient("cek_1").hasEntitlement("user-2", "premium")).rejects.toMatchObject({
+      code: "INVALID_CREDENTIAL",
+      status: 401,
+    });
+    const { apiKey } = await app.issue(["entitlements:read"]);
+    await expect(link(aClient(apiKey), "user-2")).rejects.toMatchObject({ code: "INSUFFICIENT_SCOPE" });
+    await expect(link(aClient(), "x".repeat(257))).rejects.toMatchObject({
+      code: "INVALID_REQUEST",
+      issues: [{ path: "applicationAccountIdentifier", message: expect.any(String) }],
+    });
+  });
+
+  test("tells a refund that is beyond the first request of a refused link", async () => {
+    const device = app.device();
+    const link = async (account: string, ...transactions: Partial<SandboxTransaction>[]) =>
+      aClient().linkIosStoreCustomer({
+        ...device.request(...transactions),
+        applicationAccountIdentifier: account,
+      });
+    const bought = { transactionIdentifier: "9100", signedDate: Date.now() - 2000 };
+    await link("user-5", bought);
+    const others = Array.from({ length: 500 }, (_, index) => ({
+      productIdentifier: "coins",
+      transactionIdentifier: String(9200 + index),
+    }));
+    const refunded = { ...bought, signedDate: Date.now() - 1000, revocationDate: Date.now() - 1500 };
+    await expect(link("user-6", ...others, refunded)).rejects.toMatchObject({
+      code: "CUSTOMER_ALREADY_LINKED",
+    });
+    const statusOf = async (account: string) =>
+      (await aClient().readAccountEntitlements(account)).entitlements.map(({ status }) => status);
+    expect([await statusOf("user-5"), await statusOf("user-6")]).toEqual([["revoked"], []]);
+  });
+
+  test("sends the request again when the store comes back", async () => {
+    service.android.failNext("publisher", { status: 503 }, { status: 503 });
+    const waits: number[] = [];
+    const clock = {
+      now: () => Date.now(),
+      wait: (milliseconds: number) => {
+        waits.push(milliseconds);
+        return Promise.resolve();
+      },
+    };
+    const client = createEntitlementsClient({
+      baseUrl: service.address,
+      apiKey: app.key,
+      clock,
+      patience: 120_000,
+    });
+    const { entitlements } = await client.linkAndroidStoreCustomer({
+      packageName: app.packageName,
+      purchaseToken: app.buyOnAndroid(),
+      productKind: "subscription",
+      applicationAccountIdentifier: "user-4",
+    });
+    expect(entitlements).toMatchObject([{ identifier: "premium", active: true }]);
+    expect(waits).toHaveLength(1);
+  });
+});
+
+describe("the examples of docs/integration.md", () => {
+  let backend: string;
+  beforeAll(async () => {
+    backend = makeBackend();
+    await compileExamples(backend);
+  }, 60_000);
+  afterAll(() => rmSync(backend, { recursive: true, force: true }));
+
+  /** Starts compiled code that prints the address where it serves. */
+  const serve = async (code: string): Promise<{ child: ChildProcess; address: string }> => {
+    const child = spawn(process.execPath, ["--input-type=module", "-e", code], {
+      cwd: join(backend, "out"),
+      stdio: ["ignore", "pipe", "inherit"],
+      env: {
+        PATH: process.env["PATH"],
+        ENTITLEMENTS_URL: service.address,
+        ENTITLEMENTS_KEY: app.key,
+        ENTITLEMENTS_SECRETS: SECRET,
+      },
+    });
+    for await (const line of createInterface({ input: child.stdout })) return { child, address: line };
+    throw new Error("It did not start.");
+  };
+
+  const message: Message = {
+    identifier: "msg_1",
+    type: "account.entitlements_changed",
+    timestamp: new Date().toISOString(),
+    data: {
+      applicationIdentifier: "0198c0de-0000-7000-8000-000000000001",
+      applicationAccountIdentifier: "express-1",
+      version: 1,
+      changed: ["premium"],
+      customerIdentifiers: [],
+      entitlements: [],
+    },
+  };
+
+  test("Express: a purchase opens, another account's is 409, a message counts at once and a forged one is 400", async () => {
+    const { child, address } = await serve(
+      `import { app } from "./express.js";
+       const server = app.listen(0, "127.0.0.1", () => console.log("http://127.0.0.1:" + server.address().port));`,
+    );
+    try {
+      const send = async (path: string, account: string, body?: object) =>
+        fetch(address + path, {
+          method: body === undefined ? "GET" : "POST",
+          headers: { "x-account": account, "content-type": "application/json" },
+          ...(body !== undefined && { body: JSON.stringify(body) }),
+        });
+      expect((await send("/maps/offline", "express-1")).status).toBe(403);
+      const device = app.device();
+      const bought = { transactionIdentifier: "9001", signedDate: Date.now() - 2000 };
+      const purchase = device.request(bought);
+      expect((await send("/purchases/ios", "express-1", purchase)).status).toBe(200);
+      expect((await send("/maps/offline", "express-1")).status).toBe(200);
+      const refused = await send("/purchases/ios", "express-2", purchase);
+      expect([refused.status, await refused.json()]).toEqual([409, { error: "CUSTOMER_ALREADY_LINKED" }]);
+      const purchaseToken = app.buyOnAndroid();
+      const android = { packageName: app.packageName, purchaseToken, productKind: "subscription" };
+      expect((await send("/purchases/android", "express-2", android)).status).toBe(200);
+
+      const hook = async (secret: string) => {
+        const { headers, body } = signMessage(message, secret);
+        return fetch(`${address}/hooks/entitlements`, { method: "POST", headers, body });
+      };
+      const refund = { revocationDate: Date.now() - 1500, signedDate: Date.now() - 1000 };
+      await app.link(device.request({ ...bought, ...refund }), "express-1");
+      expect((await hook(`whsec_${Buffer.alloc(32, 8).toString("base64")}`)).status).toBe(400);
+      // The kept answer, which is fresh.
+      expect((await send("/maps/offline", "express-1")).status).toBe(200);
+      expect((await hook(SECRET)).status).toBe(204);
+      expect((await send("/maps/offline", "express-1")).status).toBe(403);
+    } finally {
+      child.kill();
+    }
+  });
+
+  test("Next: the routes answer requests of the web's standard", async () => {
+    const { child, address } = await serve(
+      `import { createServer } from "node:http";
+       import { linkPurchases, takeMessage } from "./next.js";
+       const server = createServer(async (request, response) => {
+         const chunks = [];
+         for await (const chunk of request) chunks.push(chunk);
+         const route = request.url === "/purchases/ios" ? linkPurchases : takeMessage;
+         const { method, headers } = request;
+         const answer = await route(new Request("http://next" + request.url, { method, headers, body: Buffer.concat(chunks) }));
+         response.writeHead(answer.status).end(await answer.text());
+       }).listen(0, "127.0.0.1", () => console.log("http://127.0.0.1:" + server.address().port));`,
+    );
+    try {
+      const post = async (path: string, headers: Readonly<Record<string, string>>, body: string) =>
+        (await fetch(address + path, { method: "POST", headers, body })).status;
+      const purchase = JSON.stringify(app.device().request({}));
+      expect(await post("/purchases/ios", { "x-account": "next-1" }, purchase)).toBe(200);
+      expect(await post("/purchases/ios", { "x-account": "next-2" }, purchase)).toBe(409);
+      const { headers, body } = signMessage(message, SECRET);
+      expect(await post("/hooks/entitlements", headers, body)).toBe(204);
+      expect(await post("/hooks/entitlements", headers, `${body} `)).toBe(400);
+    } finally {
+      child.kill();
+    }
+  });
+});

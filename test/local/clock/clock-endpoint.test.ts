@@ -1,0 +1,114 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Instant } from "../../../lib/entitlements/time.ts";
+import { createClockEndpoint } from "../../../local/clock/clock-endpoint.ts";
+import { createMovedClock } from "../../../local/clock/moved-clock.ts";
+import { ImpossibleMove } from "../../../local/clock/timekeeper.ts";
+
+const NOW = Date.parse("2026-01-31T12:00:00Z");
+
+/** Targets of the moves, and resets, that the endpoint has asked for. */
+const asked: (Instant | "reset")[] = [];
+const logged: string[] = [];
+let failure: Error | null = null;
+
+const endpoint = createClockEndpoint({
+  clock: createMovedClock(),
+  timekeeper: {
+    start: () => undefined,
+    move: async (targetFrom) => {
+      if (failure !== null) throw failure;
+      asked.push(targetFrom(NOW));
+    },
+    reset: async (work) => work(),
+    stop: () => undefined,
+  },
+  reset: async () => void asked.push("reset"),
+  log: (line) => void logged.push(line),
+});
+
+const server = createServer((request, response) => {
+  void (async () => {
+    if (!(await endpoint(request, response))) response.writeHead(404).end("{}");
+  })();
+});
+beforeAll(async () => new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve)));
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+beforeEach(() => {
+  asked.length = 0;
+  logged.length = 0;
+  failure = null;
+});
+
+/** Any JSON. */
+type Json = ReturnType<typeof JSON.parse>;
+
+const send = async (method: string, body: unknown, path = "/sandbox/clock") => {
+  const { port } = server.address() as AddressInfo;
+  const sent = method === "GET" ? {} : { body: JSON.stringify(body) };
+  const response = await fetch(`http://127.0.0.1:${port}${path}`, { method, ...sent });
+  const answer: Json = await response.json();
+  return { status: response.status, body: answer };
+};
+
+test.each([
+  ["no JSON", undefined],
+  ["nothing", {}],
+  ["two moves", { advance: "P1D", at: "2999-01-01T00:00:00Z" }],
+  ["an unknown field", { advance: "P1D", by: "me" }],
+  ["no duration", { advance: "a month" }],
+  ["an empty duration", { advance: "P0D" }],
+  ["no time", { at: "tomorrow" }],
+  ["no reset", { reset: false }],
+  ["too much", { advance: "P1D", by: "x".repeat(70_000) }],
+])("%s: 400 with a message, and the clock stays", async (_, body) => {
+  expect(await send("POST", body)).toEqual({
+    status: 400,
+    body: { message: expect.stringMatching(/./) },
+  });
+  expect(asked).toEqual([]);
+});
+
+test("the message names the field", async () => {
+  const { body } = await send("POST", { advance: "a month" });
+  expect(body).toEqual({ message: expect.stringMatching(/ISO 8601 duration[^]*at advance/) });
+});
+
+test.each([
+  ["a duration is a calendar period", { advance: "P1M" }, Date.parse("2026-02-28T12:00:00Z")],
+  ["a time is that time", { at: "2026-07-01T02:00:00+02:00" }, Date.parse("2026-07-01T00:00:00Z")],
+  ["a reset is no move", { reset: true }, "reset"],
+])("%s, and the answer is the clock's time", async (_, body, target) => {
+  expect(await send("POST", body)).toEqual({ status: 200, body: { now: expect.stringMatching(/Z$/) } });
+  expect(asked).toEqual([target]);
+});
+
+test("the clock can be read", async () => {
+  const { status, body } = await send("GET", null);
+  expect([status, Math.abs(Date.parse(body.now) - Date.now()) < 60_000]).toEqual([200, true]);
+  expect(asked).toEqual([]);
+});
+
+test("an impossible move is 400 with its reason, and another failure 500 without", async () => {
+  failure = new ImpossibleMove("Only forwards.");
+  expect(await send("POST", { advance: "P1D" })).toEqual({
+    status: 400,
+    body: { message: "Only forwards." },
+  });
+  expect(logged).toEqual([]);
+  failure = new Error("secret");
+  const { status, body } = await send("POST", { advance: "P1D" });
+  expect([status, body.message.includes("secret")]).toEqual([500, false]);
+  expect(logged).toEqual(["Error: secret"]);
+});
+
+test.each([
+  ["DELETE", "/sandbox/clock"],
+  ["POST", "/sandbox/clocks"],
+])("%s %s is not the clock's", async (method, path) => {
+  expect((await send(method, { reset: true }, path)).status).toBe(404);
+  expect(asked).toEqual([]);
+});
