@@ -133,8 +133,11 @@ const CASES: Readonly<
     ],
   },
   "notifications-refused": {
-    fires: [{ "Notifications ios-store INVALID_NOTIFICATION": 5 }],
-    bears: [{ Notifications: 4 }],
+    fires: [
+      { "Notifications ios-store INVALID_NOTIFICATION": 5 },
+      { "Notifications ios-store INVALID_NOTIFICATION": 2, "Notifications ios-store PARTLY_UNDERSTOOD": 3 },
+    ],
+    bears: [{ "Notifications ios-store INVALID_NOTIFICATION": 4 }],
   },
   "signatures-refused": {
     fires: [{ "Notifications ios-store FORGED": 1000 }],

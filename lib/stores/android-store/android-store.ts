@@ -222,7 +222,8 @@ export const createAndroidStore = (options: AndroidStoreOptions): AndroidStore =
       return {
         outcome: "answered",
         voided: voidedPurchases.map(({ purchaseToken, voidedTimeMillis, voidedQuantity }) => {
-          const voidedAt = Number(voidedTimeMillis);
+          const isTime = typeof voidedTimeMillis === "string" && /^\d{1,15}$/.test(voidedTimeMillis);
+          const voidedAt = isTime ? Number(voidedTimeMillis) : NaN;
           const isFull = voidedQuantity === undefined && isInstant(voidedAt);
           return { purchaseToken, fullyVoidedAt: isFull ? voidedAt : null };
         }),
