@@ -194,9 +194,7 @@ export const createService = (
     queued: async () => {
       const stored = await table.items();
       const purchases = stored.filter(({ sk, verifiedAt }) => sk === "PURCHASE" && Number(verifiedAt) > 0);
-      return new Map(
-        purchases.map(({ key, refreshAt }) => [String(key), refreshAt == null ? null : Number(refreshAt)]),
-      );
+      return new Map(purchases.map(({ key, askAt }) => [String(key), askAt == null ? null : Number(askAt)]));
     },
     violations: async () => [
       ...failures,
