@@ -65,11 +65,25 @@ describe("first facts", () => {
   test("give none without a key, an origin, or a store to ask", () => {
     expect(after({ origin: { ...APPLE, canAsk: false } })).toBeNull();
     expect(after({ origin: null })).toBeNull();
-    expect(after({ purchase: aPurchase({ environment: "xcode" }) })).toBeNull();
+    expect(after({ purchase: aPurchase({ environment: "xcode" }), liftsErasure: true })).toBeNull();
   });
-  test("of an untold end are asked about at once", () => {
-    const untold = aPurchase({ renewal: aRenewal({ periodEndsAt: END + 30 * DAY, signedAt: NOW }) });
-    expect(after({ purchase: untold })).toEqual({ at: NOW + 5000, because: "unsettled" });
+});
+
+describe("facts with an end of which nothing is told", () => {
+  const untold = (signedAt: Instant) =>
+    aPurchase({ renewal: aRenewal({ periodEndsAt: END + 30 * DAY, signedAt }) });
+  const atOnce = { at: NOW + 5000, because: "unsettled" };
+  const daily = renewal(NOW + DAY / 2);
+
+  test("are asked about at once", () => {
+    expect(after({ purchase: untold(NOW) })).toEqual(atOnce);
+    expect(after({ purchase: untold(NOW), stored: waiting(daily) })).toEqual(atOnce);
+  });
+  test("are not asked about sooner when the app has them signed again, or after an answer", () => {
+    const asked = stored(untold(NOW - HOUR), { ask: daily });
+    expect(after({ purchase: untold(NOW), stored: asked })).toEqual(daily);
+    const origin = { ...APPLE, askedAt: NOW };
+    expect(after({ purchase: untold(NOW), origin })?.at).toBeGreaterThan(NOW + HOUR);
   });
 });
 
@@ -105,6 +119,13 @@ describe("facts that are known already", () => {
     expect(after({ ...known, stored: waiting(renewal(expired.at + 1)) })).toEqual(renewal(expired.at + 1));
     expect(after({ ...known, stored: waiting(expired) })).toEqual(AHEAD);
   });
+  test("write none anew where the purchase is long over", () => {
+    const endsAt = NOW - 300 * DAY;
+    const over = aPurchase({
+      lines: [aLine({ startsAt: endsAt - 30 * DAY, endsAt, verifiedAt: endsAt - DAY })],
+    });
+    expect(after({ ...known, purchase: over, stored: stored(over, { ask: renewal(endsAt) }) })).toBeNull();
+  });
 });
 
 describe("an answer", () => {
@@ -116,6 +137,8 @@ describe("an answer", () => {
   test("about another purchase is none", () => {
     const origin = { ...APPLE, askedAt, askedAbout: purchaseKey("another") };
     expect(after({ ...known, origin, stored: waiting(AHEAD) })).toEqual(AHEAD);
+    const own = { ...origin, askedAbout: purchase.key };
+    expect(after({ ...known, origin: own, stored: waiting(AHEAD) })).toEqual(JUST_AFTER);
   });
   test("from before what is known is followed by the next after that", () => {
     const later = stored(aPurchase({ lines: [aLine({ verifiedAt: JUST_AFTER.at })] }), { ask: AHEAD });
@@ -132,8 +155,10 @@ describe("a notification of Google's", () => {
     const near = renewal(NOW + MINUTE / 2);
     expect(ofGoogle({ ...known, origin, stored: onGoogle(near) })).toEqual(near);
   });
-  test("that taught something is not", () => {
+  test("that taught something, or closes the purchase, is not", () => {
     expect(ofGoogle({ origin, stored: onGoogle(JUST_AFTER) })).toEqual(JUST_AFTER);
+    const closed = { ...origin, canAsk: false };
+    expect(ofGoogle({ ...known, origin: closed, stored: onGoogle(JUST_AFTER) })).toBeNull();
   });
 });
 
