@@ -27,6 +27,8 @@ const startLocalEnds = async (): Promise<void> => {
   process.stdout.write(`Seed of the random cases: SEED=${process.env["SEED"]}\n`);
   for (const name of OF_A_LOCAL_RUN) delete process.env[name];
   process.env["JDK_JAVA_OPTIONS"] ??= JAVA_OPTIONS;
+  // A signal ends the run as an exit does, which ends the database.
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
   globalThis.dynamoDbLocal = await startDynamoDb();
   Object.assign(process.env, localAwsVariables(globalThis.dynamoDbLocal.endpoint));
   const folder = mkdtempSync(join(tmpdir(), "test-run-"));
