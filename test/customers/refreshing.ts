@@ -72,7 +72,15 @@ const iosStore = [BUNDLE, OTHER_BUNDLE].map((bundleIdentifier) => ({
 
 /** Applications with two bundles, whose store answers as a test says, on one clock that waiting moves. */
 export const createRefreshing = (table: TestTable, applications: readonly ApplicationId[] = [aName()]) => {
-  const virtual = createVirtualClock(NOW);
+  let requests = 0;
+  table.client.middlewareStack.add(
+    (next) => async (args) => {
+      requests += 1;
+      return next(args).finally(() => (requests -= 1));
+    },
+    { step: "initialize", name: "counting requests", override: true },
+  );
+  const virtual = createVirtualClock(NOW, () => requests > 0);
   const asked: Asked[] = [];
   const failures: unknown[] = [];
   const worlds = new Map(

@@ -1,7 +1,11 @@
 import { setImmediate as idle } from "node:timers/promises";
 
-/** A clock that several workers share: while all of them wait, it jumps to the first that goes on. */
-export const createVirtualClock = (start: number) => {
+/**
+ * A clock that several workers share: while all of them wait, it jumps to the first that goes on.
+ *
+ * @param isBusy whether something is under way that takes real time, such as a request to a database
+ */
+export const createVirtualClock = (start: number, isBusy: () => boolean = () => false) => {
   let moment = start;
   const waiting: { readonly at: number; readonly goOn: () => void }[] = [];
   return {
@@ -20,7 +24,7 @@ export const createVirtualClock = (start: number) => {
       for (;;) {
         if (await Promise.race([ended, idle(false)])) return work;
         const next = waiting.toSorted((a, b) => a.at - b.at)[0];
-        if (next === undefined) continue;
+        if (next === undefined || isBusy()) continue;
         waiting.splice(waiting.indexOf(next), 1);
         moment = Math.max(moment, next.at);
         next.goOn();

@@ -214,19 +214,22 @@ describe("a question that is moved", () => {
 });
 
 describe("a question that is set", () => {
-  test("takes the place of the one before, and says the purchase's bundle", async () => {
+  test("takes the place of the one before", async () => {
     const { queues, application, world } = await holding({ 1: NOW });
     const set = async (at: number) =>
       queues.set(application, await storedOf(world, "1"), asked(at, "requested"), source);
     for (const at of [NOW + 2 * DAY, NOW, NOW]) {
       expect(await set(at)).toBe("written");
       expect(await timesIn(world)).toEqual({ 1: at });
-      expect(await storedOf(world, "1")).toMatchObject({
-        ask: asked(at, "requested"),
-        bundleOrPackage: BUNDLE,
-      });
+      expect((await storedOf(world, "1")).ask).toEqual(asked(at, "requested"));
     }
     expect(await queues.sourceOf(application, await storedOf(world, "1"))).toEqual(source);
+  });
+  test("says the bundle of a purchase that had none", async () => {
+    const { queues, application, world } = await holding({});
+    await world.store({ purchases: [owned("1")] });
+    await queues.set(application, await storedOf(world, "1"), asked(NOW), source);
+    expect(await storedOf(world, "1")).toMatchObject({ ask: asked(NOW), bundleOrPackage: BUNDLE });
   });
   test("conflicts where the purchase has changed since", async () => {
     const { queues, application, world, refreshing } = await holding({ 1: NOW });
