@@ -13,7 +13,7 @@ const only = (from, allowed) => ({
 
 const STORES = ["lib/entitlements/", "lib/contract/", SMALL];
 const DOMAIN = [
-  "lib/freshness/",
+  "lib/queues/",
   "lib/stores/",
   "lib/applications/",
   "lib/entitlements/",
@@ -22,7 +22,7 @@ const DOMAIN = [
 ];
 
 /**
- * Imports run one way: contract ← entitlements ← stores, applications, freshness ← customers ← telling ← administration ←
+ * Imports run one way: contract ← entitlements ← stores, applications, queues ← customers ← telling ← administration ←
  * table ← functions, operator ← local. Use cases own the ports that they need, and the table fills them; infra reads the
  * contract and the table's keys. Tests import anything.
  */
@@ -44,11 +44,11 @@ module.exports = {
       "lib/contract/",
       SMALL,
     ]),
-    only("lib/freshness/", ["lib/entitlements/", "lib/contract/", SMALL]),
+    only("lib/queues/", ["lib/entitlements/time\\.ts$", SMALL]),
     only("lib/customers/", DOMAIN),
     only("lib/telling/", [
       "lib/customers/",
-      "lib/freshness/",
+      "lib/queues/",
       "lib/applications/",
       "lib/entitlements/",
       "lib/contract/",
@@ -59,7 +59,7 @@ module.exports = {
       "lib/administration/",
       "lib/telling/",
       "lib/customers/",
-      "lib/freshness/",
+      "lib/queues/",
       "lib/applications/",
       "lib/entitlements/",
       "lib/contract/",

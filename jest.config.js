@@ -28,7 +28,7 @@ const LIGHT_ROOMS = [
   "contract",
   "customers",
   "entitlements",
-  "freshness",
+  "queues",
   "proof",
   "stores",
   "table",

@@ -11,7 +11,6 @@ export const FUNCTIONS = [
   "link-android-store-customer",
   "receive-ios-store-notification",
   "receive-android-store-notification",
-  "acknowledge-due-purchases",
   "watch-notifications",
 ] as const;
 export type FunctionFolder = (typeof FUNCTIONS)[number];

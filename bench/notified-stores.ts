@@ -15,7 +15,7 @@ import {
 import { DAY } from "../lib/duration.ts";
 import { applicationId } from "../lib/identifiers.ts";
 import { createPushTokenVerifier } from "../lib/stores/android-store/push-token.ts";
-import { createAcknowledgementQueue } from "../lib/table/acknowledgements.ts";
+import { createAskQueues } from "../lib/table/asks.ts";
 import { createNotificationTimes } from "../lib/table/notification-times.ts";
 import { createStoreRequestQueue } from "../lib/table/store-requests.ts";
 import { DEMO } from "../local/demo.ts";
@@ -106,7 +106,7 @@ export const notifiedAndroidStore = async (world: MeteredWorld): Promise<Notifie
       ...androidStore,
       lookUp: (...given) => asking.during(() => androidStore.lookUp(...given)),
     },
-    acknowledgements: createAcknowledgementQueue(world.table),
+    asks: createAskQueues(world.table),
     pushTokens: {
       ...tokens,
       verify: (authorization) => {

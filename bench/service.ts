@@ -184,7 +184,6 @@ export const eventsOf = (service: BenchService): Readonly<Record<string, unknown
     }),
     "receive-ios-store-notification": posted({ signedPayload: signedNotification }),
     "receive-android-store-notification": androidPushEvent(service, androidPurchaseToken),
-    "acknowledge-due-purchases": {},
     "watch-notifications": {},
   };
 };

@@ -5,16 +5,15 @@ import type { ApplicationDirectory } from "../lib/applications/application.ts";
 import { authorize, type Decision } from "../lib/applications/authorize.ts";
 import { isWebhook } from "../lib/applications/destination.ts";
 import { createApplicationDirectory, DIRECTORY_AGE_MILLISECONDS } from "../lib/applications/directory.ts";
-import type { AcknowledgementRun } from "../lib/customers/acknowledge-due-purchases.ts";
 import type { Bury } from "../lib/customers/bury-remains.ts";
 import type { CustomerChange } from "../lib/customers/customer-change.ts";
 import type { FactStore } from "../lib/customers/fact-store.ts";
 import type { IosStoreCustomers } from "../lib/customers/ios-store-request.ts";
 import type { AndroidStoreLinking } from "../lib/customers/link-android-store-customer.ts";
 import type { AndroidStoreReception } from "../lib/customers/receive-android-store-notification.ts";
-import { refreshAndroidStorePurchase } from "../lib/customers/refresh-android-store-purchase.ts";
-import type { RefreshRun } from "../lib/customers/refresh-queue-turn.ts";
-import { refreshIosStorePurchase } from "../lib/customers/refresh-ios-store-purchase.ts";
+import { askApple } from "../lib/customers/ask-apple.ts";
+import type { AskRun } from "../lib/customers/ask-due-purchases.ts";
+import { askGoogle } from "../lib/customers/ask-google.ts";
 import type { AndroidStoreSweep } from "../lib/customers/sweep-android-store-refunds.ts";
 import type { IosStoreSweep } from "../lib/customers/sweep-ios-store-notifications.ts";
 import type { SweepRun } from "../lib/customers/sweep.ts";
@@ -29,7 +28,6 @@ import { createAndroidStore, type AndroidStore } from "../lib/stores/android-sto
 import { createPushTokenVerifier } from "../lib/stores/android-store/push-token.ts";
 import { createAppStoreServer, type AppStoreServer } from "../lib/stores/ios-store/app-store-server.ts";
 import { createIosStoreVerifier } from "../lib/stores/ios-store/verifier.ts";
-import { createAcknowledgementQueue } from "../lib/table/acknowledgements.ts";
 import { createApplicationReader } from "../lib/table/application-reader.ts";
 import { bury } from "../lib/table/burial.ts";
 import { createChangeTable } from "../lib/table/changes.ts";
@@ -38,7 +36,7 @@ import { createCustomerTable } from "../lib/table/customers.ts";
 import { createDeliveryQueue } from "../lib/table/delivery-queue.ts";
 import { createFeedTable } from "../lib/table/feed.ts";
 import { createNotificationTimes } from "../lib/table/notification-times.ts";
-import { createRefreshQueue } from "../lib/table/refreshes.ts";
+import { createAskQueues } from "../lib/table/asks.ts";
 import { createStoreRequestQueue } from "../lib/table/store-requests.ts";
 import type { Table } from "../lib/table/table.ts";
 import { createWatermarks } from "../lib/table/watermarks.ts";
@@ -133,6 +131,9 @@ export const composeTelling = (configuration: Upkeep & MasterSecretAccess): Tell
   };
 };
 
+/** Time after which a run that a slow store or destination holds up looks at the others again. */
+const HELD_UP_MILLISECONDS = 1000;
+
 export interface DestinationAccess {
   /** Whether a webhook may use plain HTTP or a private address, as on a developer's machine. */
   readonly allowsDestination: AllowsDestination;
@@ -163,6 +164,7 @@ export const composeDelivery = (
     newWorker: uuid,
     now,
     wait: async (milliseconds) => sleep(milliseconds),
+    untilNextLook: async () => sleep(HELD_UP_MILLISECONDS),
     onFailure,
   };
 };
@@ -192,25 +194,13 @@ const androidStoreOf = ({
 }: ServiceConfiguration & AndroidStoreAccess): AndroidStore =>
   observedAndroidStore(createAndroidStore({ rootUrl, readSecret, now }), observe, now);
 
-export const composeAcknowledgementRun = (
-  configuration: ServiceConfiguration & AndroidStoreAccess & Pick<AcknowledgementRun, "onFailure">,
-): AcknowledgementRun => ({
-  directory: directoryOf(configuration),
-  androidStore: androidStoreOf(configuration),
-  queue: createAcknowledgementQueue(configuration.table),
-  refreshes: createRefreshQueue(configuration.table),
-  table: createCustomerTable(configuration.table, pause),
-  now: configuration.now,
-  onFailure: configuration.onFailure,
-});
-
 export const composeAndroidStoreLinking = (
   configuration: ServiceConfiguration & AndroidStoreAccess,
 ): AndroidStoreLinking & { readonly androidStore: AndroidStore } => ({
   ...factStoreOf(configuration),
   directory: directoryOf(configuration),
   androidStore: androidStoreOf(configuration),
-  acknowledgements: createAcknowledgementQueue(configuration.table),
+  asks: createAskQueues(configuration.table),
 });
 
 export interface PushTokenAccess {
@@ -273,28 +263,29 @@ export const composeNotificationWatch = (configuration: ServiceConfiguration): N
   now: configuration.now,
 });
 
-const refreshRunOf = (
+const askRunOf = (
   configuration: Upkeep,
-  { store, ask, directory }: Pick<RefreshRun, "store" | "ask" | "directory">,
-): RefreshRun => ({
+  { store, ask, directory }: Pick<AskRun, "store" | "ask" | "directory">,
+): AskRun => ({
   store,
   ask,
   directory,
-  queue: createRefreshQueue(configuration.table),
+  queues: createAskQueues(configuration.table),
   table: createCustomerTable(configuration.table, pause),
   applications: applicationsOf(configuration),
   newWorker: uuid,
   now: configuration.now,
   wait: async (milliseconds) => sleep(milliseconds),
+  untilNextLook: async () => sleep(HELD_UP_MILLISECONDS),
   onFailure: configuration.onFailure,
 });
 
-export const composeAndroidStoreRefresh = (configuration: Upkeep & AndroidStoreAccess): RefreshRun => {
+export const composeAndroidStoreRefresh = (configuration: Upkeep & AndroidStoreAccess): AskRun => {
   const linking = composeAndroidStoreLinking(configuration);
-  return refreshRunOf(configuration, {
+  return askRunOf(configuration, {
     store: "android-store",
     directory: linking.directory,
-    ask: async (application, due) => refreshAndroidStorePurchase(linking, application, due),
+    ask: async (application, due) => askGoogle(linking, application, due),
   });
 };
 
@@ -316,17 +307,15 @@ const appStoreOf = ({
     now,
   );
 
-export const composeIosStoreRefresh = (
-  configuration: Upkeep & IosStoreTrust & AppStoreAccess,
-): RefreshRun => {
-  const refreshing = {
+export const composeIosStoreRefresh = (configuration: Upkeep & IosStoreTrust & AppStoreAccess): AskRun => {
+  const asking = {
     ...composeIosStoreCustomers(configuration),
     appStore: appStoreOf(configuration),
   };
-  return refreshRunOf(configuration, {
+  return askRunOf(configuration, {
     store: "ios-store",
-    directory: refreshing.directory,
-    ask: async (application, due) => refreshIosStorePurchase(refreshing, application, due),
+    directory: asking.directory,
+    ask: async (application, due) => askApple(asking, application, due),
   });
 };
 

@@ -64,22 +64,6 @@ const TELLING = {
 } as const;
 
 export const SCHEDULED_FUNCTIONS = {
-  acknowledgeDuePurchases: {
-    description: "Acknowledge due Android-store purchases",
-    schedule: "AcknowledgementSchedule",
-    // A licence tester's purchase is refunded after three minutes.
-    everyMinutes: 1,
-    memoryMegabytes: MEMORY_MEGABYTES,
-    // No longer than a minute, so that runs do not overlap.
-    timeoutSeconds: 60,
-    store: "android-store",
-    secrets: "store-credentials",
-    table: {
-      by: "changes",
-      reads: ["application", "customer"],
-      changes: ["purchase", "acknowledgement", "refresh"],
-    },
-  },
   watchNotifications: {
     description: "Find applications whose notifications stopped",
     schedule: "NotificationWatchSchedule",

@@ -54,7 +54,7 @@ const purchaseJson = (
           graceEndsAt: timeOrNull(purchase.renewal.graceEndsAt),
           signedAt: isoTime(purchase.renewal.signedAt),
         },
-  ...askingJson(purchase, askingAbout(customer, purchase), healths),
+  ...askingJson(askingAbout(customer, purchase), healths),
   why,
   lines: lines.map(lineJson),
 });

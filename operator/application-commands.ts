@@ -1,13 +1,13 @@
 import { stringify } from "yaml";
 import { manifestOf } from "../lib/administration/manifest-document.ts";
-import { storesOf, type Application } from "../lib/applications/application.ts";
+import type { Application } from "../lib/applications/application.ts";
 import { STORES, type Store } from "../lib/contract/schemas.ts";
+import { askQueuesOf } from "../lib/customers/ask-due-purchases.ts";
 import { isSameNotified } from "../lib/customers/notification-log.ts";
 import { storesInEnvironments } from "../lib/customers/store-in-environment.ts";
 import { sweptStoresOf } from "../lib/customers/sweep.ts";
 import { isoTime } from "../lib/entitlements/time.ts";
-import { REFRESHED_ENVIRONMENTS } from "../lib/freshness/refresh.ts";
-import { pauseJson, pauseText, putOffText } from "./asking-text.ts";
+import { pauseJson, pauseText } from "./asking-text.ts";
 import { named } from "./apply-command.ts";
 import { type Answer, timeOrNull } from "./answer.ts";
 import { OperatorError } from "./operator-error.ts";
@@ -40,28 +40,19 @@ const lastNotificationsOf = async ({ notifications }: Session, application: Appl
   });
 };
 
-/** State of the refresh queues of an application, per store and environment. */
-const queuesOf = async ({ queue, moment }: Session, application: Application) => {
-  const stores = new Set(storesOf(application).map(({ store }) => store));
-  const queues = [...stores].flatMap((store) =>
-    REFRESHED_ENVIRONMENTS.map((environment) => ({ store, environment })),
-  );
-  return Promise.all(
-    queues.map(async ({ store, environment }) => {
-      const reference = { application: application.identifier, store, environment };
+/** State of the queues of an application, one for each bundle or package and environment. */
+const queuesOf = async ({ queue, moment }: Session, application: Application) =>
+  Promise.all(
+    STORES.flatMap((store) => askQueuesOf(application, store)).map(async (reference) => {
       const [[oldest], health] = await Promise.all([
-        queue.due(reference, moment, 1),
+        queue.of(reference).due(moment, 1),
         queue.healthOf(reference),
       ]);
-      return {
-        store,
-        environment,
-        oldestDueAt: oldest === undefined ? null : isoTime(oldest.dueSince ?? oldest.dueAt),
-        health,
-      };
+      const { store, environment, bundleOrPackage } = reference;
+      const oldestDueAt = oldest === undefined ? null : isoTime(oldest.dueAt);
+      return { store, environment, bundleOrPackage, oldestDueAt, health };
     }),
   );
-};
 
 /** Time up to which each list of an application's stores was read; `sweptUntil` null: never yet. */
 const sweepsOf = async ({ watermarks }: Session, application: Application) =>
@@ -90,7 +81,7 @@ export const reportApplication = async (session: Session, application: Applicati
 
 /**
  * Shows an application as a manifest. Comments give the last notification of each store and environment, the state of
- * the refresh queues, and how far the stores' lists were read.
+ * the queues, and how far the stores' lists were read.
  */
 export const showApplication = async (session: Session, identifier: string): Promise<Answer> => {
   const application = await findApplication(session, readApplicationIdentifier(identifier));
@@ -100,12 +91,12 @@ export const showApplication = async (session: Session, identifier: string): Pro
       applicationIdentifier: application.identifier,
       ...manifest,
       lastNotifications,
-      queues: queues.map(({ store, environment, oldestDueAt, health }) => ({
+      queues: queues.map(({ store, environment, bundleOrPackage, oldestDueAt, health }) => ({
         store,
         environment,
+        bundleOrPackage,
         oldestDueAt,
         paused: pauseJson(health),
-        putOff: [...health.byName].map(([bundleOrPackage, one]) => ({ bundleOrPackage, ...pauseJson(one) })),
       })),
       sweeps,
     },
@@ -115,12 +106,9 @@ export const showApplication = async (session: Session, identifier: string): Pro
         ({ store, environment, bundleOrPackage, signedAt }) =>
           `# Last notification of ${store} ${bundleOrPackage}, ${environment}: ${signedAt ?? "none yet"}`,
       ),
-      ...queues.flatMap(({ store, environment, oldestDueAt, health }) => [
-        `# Queue of ${store}, ${environment}: ${oldestDueAt === null ? "nothing is due" : `oldest due since ${oldestDueAt}`}`,
+      ...queues.flatMap(({ store, environment, bundleOrPackage, oldestDueAt, health }) => [
+        `# Queue of ${store} ${bundleOrPackage}, ${environment}: ${oldestDueAt === null ? "nothing is due" : `oldest due since ${oldestDueAt}`}`,
         ...pauseText(store, health, session.moment).map((text) => `# ${text}`),
-        ...[...health.byName].flatMap(([bundleOrPackage, one]) =>
-          putOffText(store, bundleOrPackage, one, session.moment).map((text) => `# ${text}`),
-        ),
       ]),
       ...sweeps.map(
         ({ store, environment, bundleOrPackage, sweptUntil }) =>

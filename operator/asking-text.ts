@@ -8,7 +8,7 @@ import type { Store } from "../lib/contract/schemas.ts";
 import type { AskReason } from "../lib/entitlements/next-ask.ts";
 import type { PurchaseReference } from "../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../lib/entitlements/time.ts";
-import type { PauseReason, QueueHealth } from "../lib/freshness/queue-health.ts";
+import type { PauseReason, QueueHealth } from "../lib/queues/health.ts";
 import { timeOrNull } from "./answer.ts";
 
 const STORE_NAMES = {
@@ -21,6 +21,10 @@ const DUE: Readonly<Record<AskReason, string>> = {
   refund: "a refund, or the reversal of one, may not have been notified",
   payment: "its payment is pending",
   unsettled: "an upgrade or a renewal is known without its transaction",
+  acknowledgement: "Google waits for its acknowledgement",
+  notification: "its answer may be older than its notification",
+  requested: "an operator asked for it",
+  "no-answer": "the last question had no answer that could be used",
 };
 
 const NOT_ASKED: Readonly<Record<NotAskedReason, string>> = {
@@ -51,40 +55,13 @@ const capitalized = (text: string): string => text.charAt(0).toUpperCase() + tex
 export const notAskedText = (store: Store, because: NotAskedReason): string =>
   `${capitalized(STORE_NAMES[store])} is not asked: ${NOT_ASKED[because]}`;
 
-/**
- * Why a store cannot be asked, since when, and until when something waits; empty: it can.
- *
- * @param asked the store, with `%` in place of the reason
- * @param waiting subject and verb of what waits, such as `the queue is` and `paused`
- */
-const failingText = (
-  { because, failingSince, pausedUntil }: QueueHealth,
-  asked: string,
-  waiting: readonly [subject: string, verb: string],
-  moment: Instant,
-): string[] => {
-  if (because === null) return [];
-  const [subject, verb] = waiting;
+/** Why a queue is paused, since when and until when, in a sentence; empty: it is not. */
+export const pauseText = (store: Store, health: QueueHealth | undefined, moment: Instant): string[] => {
+  if (health === undefined || health.because === null) return [];
+  const { because, failingSince, pausedUntil } = health;
   const since = failingSince === null ? "" : ` since ${isoTime(failingSince)}`;
-  const next = pausedUntil > moment ? `${verb} until ${isoTime(pausedUntil)}` : "tried again at once";
-  return [`${asked.replace("%", PAUSED[because])}${since}: ${subject} ${next}`];
-};
-
-/** A queue's pause, in a sentence; empty: it is not paused. */
-export const pauseText = (store: Store, health: QueueHealth | undefined, moment: Instant): string[] =>
-  health === undefined
-    ? []
-    : failingText(health, `${capitalized(STORE_NAMES[store])} %`, ["the queue is", "paused"], moment);
-
-/** Why the refreshes of one of several bundles or packages are put off, in a sentence; empty: they are not. */
-export const putOffText = (
-  store: Store,
-  bundleOrPackage: string,
-  health: QueueHealth,
-  moment: Instant,
-): string[] => {
-  const asked = `Of ${bundleOrPackage}, ${STORE_NAMES[store]} %`;
-  return failingText(health, asked, ["its refreshes are", "put off"], moment);
+  const next = pausedUntil > moment ? `paused until ${isoTime(pausedUntil)}` : "tried again at once";
+  return [`${capitalized(STORE_NAMES[store])} ${PAUSED[because]}${since}: the queue is ${next}`];
 };
 
 /** A queue's pause as JSON; null: it is not paused. */
@@ -99,31 +76,26 @@ export const pauseJson = (health: QueueHealth | undefined) =>
 
 /** When a purchase's store is asked about it next and why, or why not, in sentences. */
 export const askingText = (
-  purchase: Pick<PurchaseReference, "store" | "environment">,
+  { store }: Pick<PurchaseReference, "store">,
   asking: Asking | undefined,
   healths: QueueHealths,
   moment: Instant,
 ): string[] => {
-  const { store } = purchase;
   if (asking === undefined) return [];
   if (asking.outcome === "none") return [notAskedText(store, asking.because)];
   const { at, because } = asking;
-  const reason = because === null ? "it was asked for, or its facts have changed since" : DUE[because];
+  const reason = DUE[because];
   const name = capitalized(STORE_NAMES[store]);
   const text =
     at > moment
       ? `${name} is asked about it at ${isoTime(at)}: ${reason}`
       : `${name} is asked about it next, due since ${isoTime(at)}: ${reason}`;
-  return [text, ...pauseText(store, healthFor(healths, purchase), moment)];
+  return [text, ...pauseText(store, healthFor(healths, asking), moment)];
 };
 
 /** {@link askingText} as JSON. */
-export const askingJson = (
-  purchase: Pick<PurchaseReference, "store" | "environment">,
-  asking: Asking | undefined,
-  healths: QueueHealths,
-) => ({
+export const askingJson = (asking: Asking | undefined, healths: QueueHealths) => ({
   nextRefresh: asking?.outcome === "due" ? { at: isoTime(asking.at), because: asking.because } : null,
   notAskedBecause: asking?.outcome === "none" ? asking.because : null,
-  queuePaused: asking?.outcome === "due" ? pauseJson(healthFor(healths, purchase)) : null,
+  queuePaused: asking?.outcome === "due" ? pauseJson(healthFor(healths, asking)) : null,
 });

@@ -28,7 +28,7 @@ import type { KeyedHash } from "../lib/telling/change-table.ts";
 import { createFeedTable } from "../lib/table/feed.ts";
 import { createOperationTable } from "../lib/table/operations.ts";
 import { createFindOwnership } from "../lib/table/ownership.ts";
-import { createRefreshQueue } from "../lib/table/refreshes.ts";
+import { createAskQueues } from "../lib/table/asks.ts";
 import { createForgetRequests } from "../lib/table/forget-requests.ts";
 import { createForgetTold } from "../lib/table/forget-told.ts";
 import { keyedHash } from "../lib/telling/webhook-secret.ts";
@@ -49,7 +49,7 @@ export const tellsIn =
 const reportsOf = (table: Table): Reports => ({
   customers: createCustomerTable(table, pause),
   findOwnership: createFindOwnership(table, pause),
-  queue: createRefreshQueue(table),
+  queue: createAskQueues(table),
 });
 
 /** Binds the account report to a table. An unknown account has no customers. */
@@ -65,7 +65,7 @@ export const refreshingOn = (table: Table, effects: Pick<Refreshing, "now" | "wa
   pause,
   customers: createCustomerTable(table, pause),
   findOwnership: createFindOwnership(table, pause),
-  queue: createRefreshQueue(table),
+  queue: createAskQueues(table),
   table: createOperationTable(table, tellsIn(table)),
 });
 

@@ -31,7 +31,7 @@ export const customerReportJson = ({
   purchases: purchases.map((purchase) => ({
     ...purchase,
     verifiedAt: purchase.verifiedAt === 0 ? null : isoTime(purchase.verifiedAt),
-    ...askingJson(purchase, asking.get(referenceText(purchase)), healths),
+    ...askingJson(asking.get(referenceText(purchase)), healths),
     lines: purchase.lines.map((line) => ({
       ...line,
       startsAt: timeOrNull(line.startsAt),
@@ -86,7 +86,7 @@ export const showCustomer = async (
           `purchase ${store} ${environment} ${key}${replacedBy === null ? "" : `, replaced by ${replacedBy}`}`,
           ...indent([
             ...askingText(
-              { store, environment },
+              { store },
               customer.asking.get(referenceText({ store, environment, key })),
               customer.healths,
               session.moment,

@@ -6,7 +6,7 @@ import { createCredentialTable } from "../lib/table/credentials.ts";
 import { createDeliveryQueue } from "../lib/table/delivery-queue.ts";
 import { createDestinationTable } from "../lib/table/destinations.ts";
 import { createNotificationTimes } from "../lib/table/notification-times.ts";
-import { createRefreshQueue } from "../lib/table/refreshes.ts";
+import { createAskQueues } from "../lib/table/asks.ts";
 import { createWatermarks } from "../lib/table/watermarks.ts";
 import { hashingAccounts } from "./acting.ts";
 import { composeAccountReport } from "./composition.ts";
@@ -41,7 +41,7 @@ export const openSession = (
     hashAccounts: hashingAccounts(masterSecret, warn),
     destinations: createDestinationTable(table, pause),
     deliveries: createDeliveryQueue(table, pause),
-    queue: createRefreshQueue(table),
+    queue: createAskQueues(table),
     watermarks: createWatermarks(table),
     moment,
     accountReport: (application, account) => report(application, account, moment),

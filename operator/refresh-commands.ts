@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { healthFor } from "../lib/administration/asking.ts";
+import { askingOf, healthFor } from "../lib/administration/asking.ts";
 import {
   awaitRefreshes,
   queueApplication,
@@ -98,6 +98,7 @@ const outcomeText = (
   refreshed: RefreshedPurchase,
   changes: readonly StateChange[],
   { healths }: RefreshProgress,
+  application: Application,
   moment: Instant,
 ): readonly string[] => {
   const { purchase } = refreshed.before;
@@ -112,12 +113,12 @@ const outcomeText = (
     case "answered":
       return changes.length === 0 ? ["nothing new"] : changes.map(stateChangeText);
     case "unanswered": {
-      const { refreshAt } = refreshed.after;
-      const next = refreshAt === null ? "" : `; it is asked again at ${isoTime(refreshAt)}`;
+      const { ask } = refreshed.after;
+      const next = ask === null ? "" : `; it is asked again at ${isoTime(ask.at)}`;
       return [`the store's answer could not be used${next}`];
     }
     case "waiting": {
-      const paused = pauseText(store, healthFor(healths, purchase), moment);
+      const paused = pauseText(store, healthFor(healths, askingOf(application, refreshed.after)), moment);
       return ["still waiting", ...(paused.length > 0 ? paused : ["The service has not asked yet"])];
     }
   }
@@ -138,7 +139,7 @@ const presentCustomer = (
     const after = "after" in refreshed ? refreshed.after : before;
     const states = (purchase: Purchase) => statesOf(customer, purchase, application, moment);
     const changes = changesOf(states(before.purchase), states(after.purchase));
-    return { refreshed, purchase: after.purchase, refreshAt: after.refreshAt, changes };
+    return { refreshed, purchase: after.purchase, refreshAt: after.ask?.at ?? null, changes };
   });
   return {
     unfinished: wait && report.purchases.some(isUnfinished),
@@ -155,7 +156,10 @@ const presentCustomer = (
         verifiedAt: heardText(purchase),
         changes,
         refreshAt: timeOrNull(refreshAt),
-        queuePaused: refreshed.outcome === "waiting" ? pauseJson(healthFor(report.healths, purchase)) : null,
+        queuePaused:
+          refreshed.outcome === "waiting"
+            ? pauseJson(healthFor(report.healths, askingOf(application, refreshed.after)))
+            : null,
       })),
     },
     text: [
@@ -168,7 +172,7 @@ const presentCustomer = (
               ...indent([
                 `verified ${heardText(purchase) ?? "never"}`,
                 ...(wait || refreshed.outcome !== "waiting"
-                  ? outcomeText(refreshed, changes, report, moment)
+                  ? outcomeText(refreshed, changes, report, application, moment)
                   : ["queued to be asked about now"]),
               ]),
             ]),

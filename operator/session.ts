@@ -18,7 +18,7 @@ import type { CredentialTable } from "../lib/administration/credential-table.ts"
 import type { DestinationTable } from "../lib/administration/destinations.ts";
 import { composeOperations } from "./composition.ts";
 import type { ApplicationTable } from "../lib/table/applications.ts";
-import type { RefreshQueue } from "../lib/customers/refresh-queue.ts";
+import type { AskQueues } from "../lib/customers/ask-queue.ts";
 import type { Watermarks } from "../lib/customers/sweep.ts";
 import type { NotificationTimes } from "../lib/customers/notification-log.ts";
 import type { TrustsOrigin } from "../lib/stores/android-store/workload-identity.ts";
@@ -34,7 +34,7 @@ export interface Session {
   readonly applications: ApplicationTable;
   readonly credentials: CredentialTable;
   readonly notifications: Pick<NotificationTimes, "ofApplication">;
-  readonly queue: Pick<RefreshQueue, "due" | "healthOf">;
+  readonly queue: Pick<AskQueues, "of" | "healthOf">;
   readonly watermarks: Pick<Watermarks, "read">;
   /** Origins besides Google's from which a workload identity may get tokens. */
   readonly trustsOrigin: TrustsOrigin;

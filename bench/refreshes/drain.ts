@@ -3,16 +3,15 @@ import { v7 as uuid } from "uuid";
 import type { Application } from "../../lib/applications/application.ts";
 import type { IosStoreCustomers } from "../../lib/customers/ios-store-request.ts";
 import { linkIosStoreCustomer } from "../../lib/customers/link-ios-store-customer.ts";
-import { refreshDuePurchases } from "../../lib/customers/refresh-due-purchases.ts";
-import type { RefreshRun } from "../../lib/customers/refresh-queue-turn.ts";
-import { refreshIosStorePurchase } from "../../lib/customers/refresh-ios-store-purchase.ts";
+import { askDuePurchases, type AskRun } from "../../lib/customers/ask-due-purchases.ts";
+import { askApple } from "../../lib/customers/ask-apple.ts";
 import { DAY, MINUTE, SECOND } from "../../lib/duration.ts";
 import { entitlementsAt } from "../../lib/entitlements/entitlements.ts";
 import type { Holding } from "../../lib/entitlements/holding.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { accountId, applicationId, type ApplicationId } from "../../lib/identifiers.ts";
 import type { AppStoreServer, SignedFacts } from "../../lib/stores/ios-store/app-store-server.ts";
-import { createRefreshQueue } from "../../lib/table/refreshes.ts";
+import { createAskQueues } from "../../lib/table/asks.ts";
 import type { SandboxCustomer, SandboxTransaction } from "../../sandbox/ios-store/app-store.ts";
 import { newDevice, renewableSubscription, signedRenewalInfo, signedRequest } from "../purchases.ts";
 import { createMeteredWorld, type MeteredWorld } from "../metered-world.ts";
@@ -43,11 +42,11 @@ export interface Ending {
   /** A run with a store that answers with the next period. */
   run(given: {
     readonly now: () => Instant;
-    readonly wait: RefreshRun["wait"];
+    readonly wait: AskRun["wait"];
     readonly isRejected?: (application: ApplicationId) => boolean;
     /** Called once an answer is stored. */
     readonly onStored: (subscriber: Subscriber) => void;
-  }): RefreshRun;
+  }): AskRun;
   terms(): Pick<Application, "catalog" | "renewalLeeway">;
 }
 
@@ -160,11 +159,11 @@ const ending = async (counts: readonly number[]): Promise<Ending> => {
       return {
         store: "ios-store",
         directory: refreshing.directory,
-        queue: createRefreshQueue(world.table),
+        queues: createAskQueues(world.table),
         table: world.customers.table,
         applications: () => Promise.resolve(identifiers),
         ask: async (application, due) => {
-          const outcome = await refreshIosStorePurchase(refreshing, application, due);
+          const outcome = await askApple(refreshing, application, due);
           const subscriber = subscribers.get(due.purchase.key);
           if (outcome.outcome === "stored" && subscriber !== undefined) onStored(subscriber);
           return outcome;
@@ -232,7 +231,7 @@ export const measureDrain = async (ends: number): Promise<DrainResult> => {
     const cpu = process.cpuUsage();
     while (storedAt.size < ends) {
       const began = now();
-      await refreshDuePurchases(run, began + INVOCATION_MILLISECONDS);
+      await askDuePurchases(run, began + INVOCATION_MILLISECONDS);
       // The next invocation that finds the queue free.
       if (storedAt.size < ends) await skip(Math.ceil((now() - from) / MINUTE) * MINUTE - (now() - from));
     }
@@ -288,7 +287,7 @@ export const delaysOf = async (
         if (!first.has(application)) delays.push(performance.now() - started);
       },
     });
-    await refreshDuePurchases(run, now() + seconds * SECOND);
+    await askDuePurchases(run, now() + seconds * SECOND);
     return delays;
   } finally {
     await world.remove();

@@ -7,7 +7,7 @@ import {
 } from "../../functions/composition.ts";
 import type { Application } from "../../lib/applications/application.ts";
 import type { Store } from "../../lib/contract/schemas.ts";
-import { refreshDuePurchases } from "../../lib/customers/refresh-due-purchases.ts";
+import { askDuePurchases } from "../../lib/customers/ask-due-purchases.ts";
 import { sweepAndroidStoreRefunds } from "../../lib/customers/sweep-android-store-refunds.ts";
 import { sweepIosStoreNotifications } from "../../lib/customers/sweep-ios-store-notifications.ts";
 import { MINUTE } from "../../lib/duration.ts";
@@ -69,12 +69,8 @@ const idleOn = async (applications: number): Promise<IdleRun[]> => {
     const { save } = createApplicationTable(table);
     for (let index = 0; index < applications; index += 1) await save(null, withBothStores(index));
     const runs = [
-      ["ios-store", "refreshes", () => refreshDuePurchases(composeIosStoreRefresh(configuration), until)],
-      [
-        "android-store",
-        "refreshes",
-        () => refreshDuePurchases(composeAndroidStoreRefresh(configuration), until),
-      ],
+      ["ios-store", "refreshes", () => askDuePurchases(composeIosStoreRefresh(configuration), until)],
+      ["android-store", "refreshes", () => askDuePurchases(composeAndroidStoreRefresh(configuration), until)],
       [
         "ios-store",
         "sweep",

@@ -12,11 +12,9 @@ import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store
 import { linkIosStoreCustomer } from "../../lib/customers/link-ios-store-customer.ts";
 import { receiveAndroidStoreNotification } from "../../lib/customers/receive-android-store-notification.ts";
 import { receiveIosStoreNotification } from "../../lib/customers/receive-ios-store-notification.ts";
-import { refreshDuePurchases } from "../../lib/customers/refresh-due-purchases.ts";
-import type { RefreshRun } from "../../lib/customers/refresh-queue-turn.ts";
+import { askDuePurchases, askQueuesOf, type AskRun } from "../../lib/customers/ask-due-purchases.ts";
 import { DAY, MINUTE } from "../../lib/duration.ts";
-import { askReasonAt, type AskReason } from "../../lib/entitlements/next-ask.ts";
-import { referenceText } from "../../lib/entitlements/purchase.ts";
+import type { AskReason } from "../../lib/entitlements/next-ask.ts";
 import { parsePeriod, plusPeriod, times, type Instant } from "../../lib/entitlements/time.ts";
 import { createApplicationTable } from "../../lib/table/applications.ts";
 import { DEMO } from "../../local/demo.ts";
@@ -36,9 +34,6 @@ import { aCatalog, aProduct } from "../../testing/support/purchases.ts";
 
 const START: Instant = Date.UTC(2027, 0, 10, 12);
 const LIFETIME_PRODUCT = "lifetime";
-
-/** `earlier facts`: newer ones no longer give the question, and only bring one nearer. */
-type CountedReason = AskReason | "earlier facts";
 
 export type Plan = "monthly" | "yearly" | "lifetime";
 
@@ -67,7 +62,7 @@ export interface Life {
   readonly isNotified: boolean;
   readonly plan: Plan;
   readonly outcome: Outcome;
-  readonly refreshes: Readonly<Partial<Record<CountedReason, number>>>;
+  readonly refreshes: Readonly<Partial<Record<AskReason, number>>>;
   readonly storeRequests: number;
   /** Requests for asking and storing. */
   readonly refreshing: Consumption;
@@ -82,7 +77,7 @@ type Change = "renew-ahead" | "cancel" | "fail-billing" | "recover";
 interface LiveStore {
   readonly store: Store;
   readonly sandbox: Pick<TimedStore, "nextEventAt" | "runUntil">;
-  readonly run: RefreshRun;
+  readonly run: AskRun;
   /** Buys and links; returns how the purchase is changed. */
   buy(plan: Plan): Promise<(change: Change) => Promise<unknown>>;
   /** Requests to the store about purchases so far. */
@@ -307,7 +302,7 @@ const taken = (of: Meter): Consumption => {
 };
 
 interface Tally {
-  refreshes: Partial<Record<CountedReason, number>>;
+  refreshes: Partial<Record<AskReason, number>>;
   storeRequests: number;
   refreshing: Consumption;
   runs: number;
@@ -361,35 +356,27 @@ const live = async (
   const clock: Clock = { now: START };
   const store = await start(table, clock, isNotified);
   let tally = emptyTally();
-  const ask: RefreshRun["ask"] = async (application, due) => {
-    const known = await store.run.table.findFacts(due.application, [], [due.purchase], clock.now);
-    const purchase = known.purchases.get(referenceText(due.purchase))?.purchase;
-    if (purchase === undefined) throw new Error("A refresh has no purchase.");
-    const reason = askReasonAt(purchase, due.dueAt) ?? "earlier facts";
+  const ask: AskRun["ask"] = async (application, due) => {
     tally.running = combined(tally.running, taken(metered));
-    // Only the look-up of the reason.
-    tally.running = combined(
-      tally.running,
-      { requests: { BatchGetItem: 1 }, readUnits: 1, writeUnits: 0 },
-      -1,
-    );
     const before = store.requests();
     const asked = await store.run.ask(application, due);
     tally.refreshing = combined(tally.refreshing, taken(metered));
     // An expired token is refused once, and the question repeated; the sandbox follows the moved clock.
     tally.storeRequests += Math.min(1, store.requests() - before);
-    tally.refreshes[reason] = (tally.refreshes[reason] ?? 0) + 1;
+    tally.refreshes[due.because] = (tally.refreshes[due.because] ?? 0) + 1;
     return asked;
   };
-  const wait: RefreshRun["wait"] = async (milliseconds) => {
+  const wait: AskRun["wait"] = async (milliseconds) => {
     clock.now += milliseconds;
   };
   const [application] = await store.run.applications();
   if (application === undefined) throw new Error("There is no application.");
-  const queue = { application, store: store.store, environment: "production" } as const;
+  const sold = await store.run.directory.byIdentifier(application);
+  if (sold === null) throw new Error("There is no application.");
+  const queues = askQueuesOf(sold, store.store).map((one) => store.run.queues.of(one));
   const refresh = async (): Promise<void> => {
     metered.take();
-    await refreshDuePurchases({ ...store.run, ask, wait }, clock.now + MINUTE);
+    await askDuePurchases({ ...store.run, ask, wait }, clock.now + MINUTE);
     tally.running = combined(tally.running, taken(metered));
     tally.runs += 1;
   };
@@ -400,7 +387,8 @@ const live = async (
   const script = (SCRIPTS[outcome] ?? []).map(([days, name]) => ({ at: end + days * DAY, name }));
   const advance = async (until: Instant): Promise<void> => {
     for (;;) {
-      const [due] = await store.run.queue.due(queue, until, 1);
+      const first = await Promise.all(queues.map((one) => one.due(until, 1)));
+      const [due] = first.flat().sort((a, b) => a.dueAt - b.dueAt);
       // The schedule runs on the minute.
       const run = due === undefined ? Infinity : Math.ceil(Math.max(due.dueAt, clock.now) / MINUTE) * MINUTE;
       const next = Math.min(run, store.sandbox.nextEventAt() ?? Infinity, script[0]?.at ?? Infinity);

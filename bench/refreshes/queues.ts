@@ -1,15 +1,15 @@
 import { v7 as uuid } from "uuid";
 import type { Application } from "../../lib/applications/application.ts";
-import { refreshDuePurchases, type RefreshReport } from "../../lib/customers/refresh-due-purchases.ts";
-import type { RefreshRun } from "../../lib/customers/refresh-queue-turn.ts";
-import type { RefreshOutcome } from "../../lib/customers/refresh-outcome.ts";
-import type { QueueReference, RefreshQueue } from "../../lib/customers/refresh-queue.ts";
+import { askDuePurchases, type AskReport, type AskRun } from "../../lib/customers/ask-due-purchases.ts";
+import type { AskOutcome } from "../../lib/customers/ask-outcome.ts";
+import type { AskQueues } from "../../lib/customers/ask-queue.ts";
+import type { StoreInEnvironment } from "../../lib/customers/store-in-environment.ts";
 import { MINUTE, SECOND } from "../../lib/duration.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
-import { HEALTHY, type QueueHealth } from "../../lib/freshness/queue-health.ts";
-import type { DueRefresh } from "../../lib/freshness/refresh.ts";
+import { HEALTHY, type QueueHealth } from "../../lib/queues/health.ts";
+import type { DueAsk } from "../../lib/customers/ask.ts";
 import { applicationId, purchaseKey, type ApplicationId } from "../../lib/identifiers.ts";
-import { anApplication } from "../../testing/support/application.ts";
+import { anApplication, inBothStores } from "../../testing/support/application.ts";
 import { createVirtualTime } from "./virtual-time.ts";
 
 /** The worker of refreshes on queues in memory and a clock of its own: its order and its pace, exact and fast. */
@@ -25,6 +25,8 @@ const ROUND_TRIP_MILLISECONDS = 6;
 
 /** Delay of a purchase's refresh after its end. */
 export const DUE_AFTER_END = 5 * SECOND;
+
+const BUNDLE = "com.example.trails";
 
 /** One application's due refreshes. */
 export interface Tenant {
@@ -42,20 +44,21 @@ export interface Refreshed {
 }
 
 interface MemoryQueue {
-  readonly due: Map<string, DueRefresh>;
+  readonly due: Map<string, DueAsk>;
   health: QueueHealth;
   worker: string | null;
   leaseUntil: Instant;
 }
 
-const textOf = ({ application, environment }: QueueReference): string => `${application} ${environment}`;
+const textOf = ({ application, bundleOrPackage, environment }: StoreInEnvironment): string =>
+  `${application} ${bundleOrPackage} ${environment}`;
 
 const memoryQueues = (wait: (milliseconds: number) => Promise<void>) => {
-  const queues = new Map<string, MemoryQueue>();
-  const of = (reference: QueueReference): MemoryQueue => {
+  const stored = new Map<string, MemoryQueue>();
+  const of = (reference: StoreInEnvironment): MemoryQueue => {
     const text = textOf(reference);
-    const found = queues.get(text) ?? { due: new Map(), health: HEALTHY, worker: null, leaseUntil: 0 };
-    queues.set(text, found);
+    const found = stored.get(text) ?? { due: new Map(), health: HEALTHY, worker: null, leaseUntil: 0 };
+    stored.set(text, found);
     return found;
   };
   const requests: Record<"due" | "take" | "release" | "healthOf" | "move", number> = {
@@ -70,43 +73,45 @@ const memoryQueues = (wait: (milliseconds: number) => Promise<void>) => {
     await wait(ROUND_TRIP_MILLISECONDS);
   };
   const notUsed = () => Promise.reject(new Error("Runs do not use this."));
-  const queue: RefreshQueue = {
-    due: async (reference, moment, limit) => {
-      await roundTrip("due");
-      const due: DueRefresh[] = [];
-      for (const one of of(reference).due.values()) {
-        if (due.length === limit || one.dueAt > moment) break;
-        due.push(one);
-      }
-      return due;
-    },
+  const queues: AskQueues = {
+    of: (reference) => ({
+      due: async (moment, limit) => {
+        await roundTrip("due");
+        const due: DueAsk[] = [];
+        for (const one of of(reference).due.values()) {
+          if (due.length === limit || one.dueAt > moment) break;
+          due.push(one);
+        }
+        return due;
+      },
+      take: async ({ worker, until }, moment) => {
+        await roundTrip("take");
+        const state = of(reference);
+        if (state.worker !== worker && state.leaseUntil > moment) return null;
+        if (state.health.pausedUntil > moment) return null;
+        state.worker = worker;
+        state.leaseUntil = until;
+        return state.health;
+      },
+      release: async ({ worker }, health) => {
+        await roundTrip("release");
+        const state = of(reference);
+        if (state.worker !== worker) return;
+        state.leaseUntil = 0;
+        state.health = health;
+      },
+    }),
     healthOf: async (reference) => {
       await roundTrip("healthOf");
-      return { ...of(reference).health, byName: new Map() };
-    },
-    take: async (reference, { worker, until }, moment) => {
-      await roundTrip("take");
-      const state = of(reference);
-      if (state.worker !== worker && state.leaseUntil > moment) return null;
-      if (state.health.pausedUntil > moment) return null;
-      state.worker = worker;
-      state.leaseUntil = until;
-      return { ...state.health, byName: new Map() };
-    },
-    release: async (reference, { worker }, health) => {
-      await roundTrip("release");
-      const state = of(reference);
-      if (state.worker !== worker) return;
-      state.leaseUntil = 0;
-      state.health = health;
+      return of(reference).health;
     },
     move: notUsed,
-    putOff: notUsed,
     sourceOf: notUsed,
     resume: notUsed,
     set: notUsed,
+    acknowledged: notUsed,
   };
-  return { of, queue, requests };
+  return { of, queues, requests };
 };
 
 /** Outcome of the due refreshes. */
@@ -115,11 +120,11 @@ export interface Drained {
   readonly refreshed: readonly Refreshed[];
   /** Requests to the queues, by the queue's method. */
   readonly requests: Readonly<Record<string, number>>;
-  readonly reports: readonly RefreshReport[];
+  readonly reports: readonly AskReport[];
 }
 
 const applicationOf = (identifier: ApplicationId): Application =>
-  anApplication({ identifier, renewalLeeway: 15 * MINUTE });
+  anApplication({ identifier, renewalLeeway: 15 * MINUTE, ...inBothStores(BUNDLE) });
 
 /**
  * Processes refreshes that are all due at one moment, as the schedule does: an invocation every minute, whether or not
@@ -133,11 +138,11 @@ export const drained = async (
 ): Promise<Drained> => {
   const dueAt = Date.UTC(2027, 0, 10, 12);
   const { now, wait, run: pass } = createVirtualTime(dueAt + firstAfter);
-  const { of, queue, requests } = memoryQueues(wait);
+  const { of, queues, requests } = memoryQueues(wait);
   const identifiers = tenants.map(() => applicationId(uuid()));
   const indexOf = new Map(identifiers.map((identifier, index) => [identifier, index]));
   const queueOf = (application: ApplicationId): MemoryQueue =>
-    of({ application, store: "ios-store", environment: "production" });
+    of({ application, store: "ios-store", environment: "production", bundleOrPackage: BUNDLE });
   const isLeft = (): boolean =>
     tenants.some(
       ({ isRejected = false }, index) =>
@@ -151,12 +156,14 @@ export const drained = async (
         application,
         purchase: { store: "ios-store", environment: "production", key },
         dueAt,
-        source: { store: "ios-store", bundleIdentifier: "com.example.trails" },
+        because: "renewal",
+        acknowledgement: null,
+        source: { store: "ios-store", bundleIdentifier: BUNDLE },
       });
     }
   }
   const refreshed: Refreshed[] = [];
-  const ask = async (_: Application, { application, purchase }: DueRefresh): Promise<RefreshOutcome> => {
+  const ask = async (_: Application, { application, purchase }: DueAsk): Promise<AskOutcome> => {
     const tenant = indexOf.get(application) ?? 0;
     await wait(ANSWER_MILLISECONDS);
     if (tenants[tenant]?.isRejected === true) return { outcome: "credential-rejected" };
@@ -166,11 +173,12 @@ export const drained = async (
     refreshed.push({ tenant, delay: now() - dueAt });
     return { outcome: "stored" };
   };
-  const run: RefreshRun = {
+  const notStored = () => Promise.reject(new Error("Every answer is stored."));
+  const run: AskRun = {
     store: "ios-store",
     directory: { byIdentifier: (identifier) => Promise.resolve(applicationOf(identifier)) },
-    queue,
-    table: { findFacts: () => Promise.reject(new Error("Every answer is stored.")) },
+    queues,
+    table: { findFacts: notStored, findCustomers: notStored },
     applications: () => Promise.resolve(identifiers),
     ask,
     newWorker: uuid,
@@ -180,10 +188,10 @@ export const drained = async (
       throw error;
     },
   };
-  const schedule = async (): Promise<readonly RefreshReport[]> => {
-    const running: Promise<RefreshReport>[] = [];
+  const schedule = async (): Promise<readonly AskReport[]> => {
+    const running: Promise<AskReport>[] = [];
     while (isLeft() && running.length < invocations) {
-      running.push(refreshDuePurchases(run, now() + INVOCATION_MILLISECONDS));
+      running.push(askDuePurchases(run, now() + INVOCATION_MILLISECONDS));
       await wait(MINUTE);
     }
     return Promise.all(running);

@@ -1,16 +1,15 @@
-import { refreshDuePurchases, type RefreshReport } from "../../lib/customers/refresh-due-purchases.ts";
-import type { RefreshRun } from "../../lib/customers/refresh-queue-turn.ts";
+import { askDuePurchases, type AskReport, type AskRun } from "../../lib/customers/ask-due-purchases.ts";
 import type { Store } from "../../lib/contract/schemas.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { endOf, type Invocation } from "./invocation.ts";
 import { logger } from "../observability/logger.ts";
 import { count, time } from "../observability/metrics.ts";
 
-const report = (store: Store, { refreshed, failed, oldest, paused }: RefreshReport): void => {
-  if (refreshed + failed > 0 || paused.length > 0)
+const report = (store: Store, { asked, failed, oldest, paused, acknowledgements }: AskReport): void => {
+  if (asked + failed > 0 || paused.length > 0)
     logger.info("purchases refreshed", {
       store,
-      refreshed,
+      asked,
       failed,
       oldestMilliseconds: oldest,
       paused: paused.map(({ failingSince, until, ...queue }) => ({
@@ -18,15 +17,21 @@ const report = (store: Store, { refreshed, failed, oldest, paused }: RefreshRepo
         failingSince: isoTime(failingSince),
         until: isoTime(until),
       })),
+      ...(store === "android-store" && { acknowledgements }),
     });
-  if (refreshed > 0) count("refreshes", { store, outcome: "OK" }, refreshed);
+  if (asked > 0) count("refreshes", { store, outcome: "OK" }, asked);
   if (failed > 0) count("refreshes", { store, outcome: "FAILED" }, failed);
   if (oldest > 0) time("refreshAge", oldest, { store });
+  if (acknowledgements.due > 0) count("acknowledgementsDue", {}, acknowledgements.due);
+  if (acknowledgements.oldest > 0) time("acknowledgementAge", acknowledgements.oldest);
+  if (acknowledgements.nearDeadline > 0)
+    count("acknowledgementsNearDeadline", {}, acknowledgements.nearDeadline);
+  if (acknowledgements.failed > 0) count("acknowledgementsFailed", {}, acknowledgements.failed);
 };
 
-/** Refreshes the due purchases of all applications. */
-export const refresh = async (run: RefreshRun, context: Invocation): Promise<RefreshReport> => {
-  const done = await refreshDuePurchases(run, endOf(context));
+/** Asks a store about the due purchases of all applications. */
+export const refresh = async (run: AskRun, context: Invocation): Promise<AskReport> => {
+  const done = await askDuePurchases(run, endOf(context));
   report(run.store, done);
   count("refreshRuns", { store: run.store });
   return done;

@@ -1,4 +1,4 @@
-import type { RefreshReport } from "../../lib/customers/refresh-due-purchases.ts";
+import type { AskReport } from "../../lib/customers/ask-due-purchases.ts";
 import { composeAndroidStoreRefresh } from "../composition.ts";
 import { androidPublisherUrl, now } from "../environment/configuration.ts";
 import type { Invocation } from "../runs/invocation.ts";
@@ -18,5 +18,5 @@ const run = composeAndroidStoreRefresh({
 });
 
 /** Runs on a schedule. Asks Google about due purchases. */
-export const handler = async (_event: unknown, context: Invocation): Promise<RefreshReport> =>
+export const handler = async (_event: unknown, context: Invocation): Promise<AskReport> =>
   refresh(run, context);

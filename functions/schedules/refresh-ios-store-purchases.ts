@@ -1,4 +1,4 @@
-import type { RefreshReport } from "../../lib/customers/refresh-due-purchases.ts";
+import type { AskReport } from "../../lib/customers/ask-due-purchases.ts";
 import { composeIosStoreRefresh } from "../composition.ts";
 import { appStoreServerUrl, now } from "../environment/configuration.ts";
 import type { Invocation } from "../runs/invocation.ts";
@@ -20,5 +20,5 @@ const run = composeIosStoreRefresh({
 });
 
 /** Runs on a schedule. Asks Apple about due purchases. */
-export const handler = async (_event: unknown, context: Invocation): Promise<RefreshReport> =>
+export const handler = async (_event: unknown, context: Invocation): Promise<AskReport> =>
   refresh(run, context);

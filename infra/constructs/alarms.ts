@@ -35,6 +35,8 @@ const FEWEST_FAILURES = 5;
  */
 const FEWEST_REFUSED = 5;
 
+const REFUSED_IN = Duration.hours(6);
+
 /** Forged iOS-store notifications in six hours that justify an alarm. High, because anyone can send some. */
 const FEWEST_FORGED = 1000;
 
@@ -129,8 +131,11 @@ const notRunning = (
 /** Milliseconds for which a due refresh may wait: short enough that the default renewal leeway still covers it. */
 const LATEST_REFRESH = 10 * 60 * 1000;
 
-/** Milliseconds for which an acknowledgement, tried every minute, may wait. */
+/** Milliseconds for which an acknowledgement may wait. */
 const LATEST_ACKNOWLEDGEMENT = 60 * 60 * 1000;
+
+/** An acknowledgement that fails is tried at least once an hour. */
+const TRIED_EVERY = Duration.hours(1);
 
 /** A rejected credential is retried at least hourly, so that one alarm lasts until it is fixed. */
 const CREDENTIAL_PERIOD = Duration.hours(1);
@@ -184,10 +189,14 @@ const upkeepConditions = ({ metrics }: AlarmsProps): Conditions => ({
     threshold: 50,
   },
   "notifications-refused": {
-    alarmDescription: `In six hours, ${FEWEST_REFUSED} or more iOS-store notifications that the App Store signed were refused.`,
-    metric: metrics
-      .own("notifications", { store: "ios-store", outcome: "INVALID_NOTIFICATION" })
-      .with({ period: Duration.hours(6) }),
+    alarmDescription: `In six hours, ${FEWEST_REFUSED} or more iOS-store notifications that the App Store signed were refused, or not understood.`,
+    metric: sumOf(
+      "refused",
+      ["INVALID_NOTIFICATION", "PARTLY_UNDERSTOOD"].map((outcome) =>
+        metrics.own("notifications", { store: "ios-store", outcome }).with({ period: REFUSED_IN }),
+      ),
+      REFUSED_IN,
+    ),
     threshold: FEWEST_REFUSED,
   },
   "signatures-refused": {
@@ -205,23 +214,18 @@ const upkeepConditions = ({ metrics }: AlarmsProps): Conditions => ({
   },
   "acknowledgements-late": {
     alarmDescription: "An Android purchase has waited for its acknowledgement for an hour.",
-    metric: metrics.own("acknowledgementAge", {}, "Maximum"),
+    metric: metrics.own("acknowledgementAge", {}, "Maximum").with({ period: TRIED_EVERY }),
     threshold: LATEST_ACKNOWLEDGEMENT,
-    periods: [2, 3],
   },
   "acknowledgements-near-deadline": {
     alarmDescription: "Google refunds Android purchases in less than a day unless they are acknowledged.",
-    metric: metrics.own("acknowledgementsNearDeadline", {}, "Maximum"),
+    metric: metrics.own("acknowledgementsNearDeadline", {}, "Maximum").with({ period: TRIED_EVERY }),
     threshold: 1,
   },
   "acknowledgements-failed": {
     alarmDescription: "Google dropped purchases whose acknowledgement was due, or their deadline passed.",
     metric: metrics.own("acknowledgementsFailed"),
     threshold: 1,
-  },
-  "acknowledgements-not-running": {
-    alarmDescription: "The function that acknowledges due purchases has not succeeded for two hours.",
-    ...notRunning(metrics, ["acknowledgeDuePurchases"]),
   },
   "ios-store-refreshes-not-running": {
     alarmDescription: "The schedule that asks Apple about due purchases has not run for two hours.",

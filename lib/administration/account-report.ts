@@ -5,7 +5,7 @@ import { entitlementsAt } from "../entitlements/entitlements.ts";
 import type { Holding } from "../entitlements/holding.ts";
 import { referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
-import type { RefreshQueue } from "../customers/refresh-queue.ts";
+import type { AskQueues } from "../customers/ask-queue.ts";
 import type { StoredPurchase } from "../customers/records.ts";
 import type { AccountId, CustomerId } from "../identifiers.ts";
 import { compare } from "../order.ts";
@@ -44,7 +44,7 @@ export const askingsOf = (
 export interface Reports {
   readonly customers: Pick<CustomerTable, "findAccount" | "findCustomers">;
   readonly findOwnership: FindOwnership;
-  readonly queue: Pick<RefreshQueue, "healthOf">;
+  readonly queue: Pick<AskQueues, "healthOf">;
 }
 
 export interface AccountReports extends Reports {
@@ -101,8 +101,7 @@ export const loadAccountReport = async (
     customers: all.sort((a, b) => compare(a.customerIdentifier, b.customerIdentifier)),
     healths: await healthsOf(
       queue,
-      application,
-      all.flatMap(({ purchases }) => purchases),
+      all.flatMap(({ asking }) => [...asking.values()]),
     ),
     entitlements: entitlementsAt(moment, accountHoldings(linked), application),
     told: await loadToldReport(told, application, account, moment),

@@ -1,11 +1,11 @@
 import type { Application } from "../applications/application.ts";
-import type { RefreshQueue } from "../customers/refresh-queue.ts";
+import type { AskQueues } from "../customers/ask-queue.ts";
+import type { IosStoreSource } from "../customers/ask.ts";
 import type { StoredPurchase } from "../customers/records.ts";
-import { askReasonAt, lastHeard, nextAsk, type AskReason } from "../entitlements/next-ask.ts";
-import type { PurchaseReference } from "../entitlements/purchase.ts";
+import type { StoreInEnvironment } from "../customers/store-in-environment.ts";
+import { lastHeard, nextAsk, type AskReason } from "../entitlements/next-ask.ts";
 import type { Instant } from "../entitlements/time.ts";
-import type { QueueHealth } from "../freshness/queue-health.ts";
-import type { IosStoreSource } from "../freshness/refresh.ts";
+import type { QueueHealth } from "../queues/health.ts";
 
 /** Why a store is not asked about a purchase. */
 export type NotAskedReason =
@@ -24,7 +24,7 @@ export type NotAskedReason =
   | "voided-list"
   /** The store no longer knows it. */
   | "dropped"
-  /** Its refresh is gone, and the purchase token with it. */
+  /** It has left the queue, and the purchase token with it. */
   | "token-gone"
   /** It has ended, and no further change is expected. */
   | "over"
@@ -34,23 +34,27 @@ export type NotAskedReason =
    */
   | "not-queued";
 
-/** Next refresh of a purchase. */
+/** Next question about a purchase. */
 export type Asking =
-  /** `because` null: a person asked for it. */
-  | { readonly outcome: "due"; readonly at: Instant; readonly because: AskReason | null }
+  /** `queue`: that of its bundle or package. */
+  | {
+      readonly outcome: "due";
+      readonly at: Instant;
+      readonly because: AskReason;
+      readonly queue: StoreInEnvironment;
+    }
   | { readonly outcome: "none"; readonly because: NotAskedReason };
 
-type Known = Pick<StoredPurchase, "purchase" | "refreshAt" | "bundleIdentifier">;
+type Known = Pick<StoredPurchase, "purchase" | "ask" | "bundleOrPackage">;
 
 /** The bundle whose key is used to ask Apple about a purchase, or why there is none. */
 export const iosStoreSourceOf = (
   { iosStore }: Application,
-  { purchase, bundleIdentifier }: Known,
+  { purchase, bundleOrPackage }: Known,
 ): IosStoreSource | NotAskedReason => {
   if (purchase.environment === "xcode") return "xcode";
   const [app, ...others] = iosStore.filter(
-    (one) =>
-      one.serverApi !== null && (bundleIdentifier === null || one.bundleIdentifier === bundleIdentifier),
+    (one) => one.serverApi !== null && (bundleOrPackage === null || one.bundleIdentifier === bundleOrPackage),
   );
   if (app === undefined) return "no-key";
   if (others.length > 0) return "unknown-bundle";
@@ -73,44 +77,46 @@ export const whyAndroidIsNotAsked = ({
 
 /** When a purchase's store is asked about it next and why, or why it is not. Pure. */
 export const askingOf = (application: Application, stored: Known): Asking => {
-  const { purchase, refreshAt } = stored;
+  const { purchase, ask, bundleOrPackage } = stored;
   if (purchase.store === "ios-store") {
     const source = iosStoreSourceOf(application, stored);
     if (typeof source === "string") return { outcome: "none", because: source };
   }
-  if (refreshAt !== null) return { outcome: "due", at: refreshAt, because: askReasonAt(purchase, refreshAt) };
+  if (ask !== null && bundleOrPackage !== null) {
+    const { store, environment } = purchase;
+    const queue = { application: application.identifier, store, environment, bundleOrPackage };
+    return { outcome: "due", ...ask, queue };
+  }
   if (purchase.store === "android-store") return { outcome: "none", because: whyAndroidIsNotAsked(purchase) };
   if (purchase.lines.length === 0) return { outcome: "none", because: "mentioned" };
   const isOver = nextAsk(purchase, lastHeard(purchase), true) === null;
   return { outcome: "none", because: isOver ? "over" : "not-queued" };
 };
 
-/** Identifies a queue within its application. */
-type QueueOfPurchase = Pick<PurchaseReference, "store" | "environment">;
-
-/** Map key of a queue within its application. */
-export const queueText = ({ store, environment }: QueueOfPurchase): string => `${store} ${environment}`;
+/** Map key of a queue. */
+export const queueText = ({ store, environment, bundleOrPackage }: StoreInEnvironment): string =>
+  `${store} ${environment} ${bundleOrPackage}`;
 
 /** Health of the queues of an application, by {@link queueText}. */
 export type QueueHealths = ReadonlyMap<string, QueueHealth>;
 
-/** Health of the queue that a purchase is in. */
-export const healthFor = (healths: QueueHealths, purchase: QueueOfPurchase): QueueHealth | undefined =>
-  healths.get(queueText(purchase));
+/** Health of the queue in which a purchase waits; undefined: it waits in none. */
+export const healthFor = (healths: QueueHealths, asking: Asking | undefined): QueueHealth | undefined =>
+  asking?.outcome === "due" ? healths.get(queueText(asking.queue)) : undefined;
 
-/** Reads the health of the queues that purchases are in. */
+/** Reads the health of the queues in which purchases wait. */
 export const healthsOf = async (
-  queue: Pick<RefreshQueue, "healthOf">,
-  { identifier: application }: Application,
-  purchases: readonly QueueOfPurchase[],
+  queues: Pick<AskQueues, "healthOf">,
+  askings: readonly Asking[],
 ): Promise<QueueHealths> => {
-  const queues = new Map(purchases.map((purchase) => [queueText(purchase), purchase]));
+  const waited = new Map(
+    askings.flatMap((asking) =>
+      asking.outcome === "due" ? [[queueText(asking.queue), asking.queue] as const] : [],
+    ),
+  );
   return new Map(
     await Promise.all(
-      [...queues].map(
-        async ([text, { store, environment }]) =>
-          [text, await queue.healthOf({ application, store, environment })] as const,
-      ),
+      [...waited].map(async ([text, queue]) => [text, await queues.healthOf(queue)] as const),
     ),
   );
 };

@@ -35,6 +35,7 @@ export const loadCustomerReport = async (
   const purchases = owned.purchases
     .map(({ purchase }) => purchase)
     .sort((a, b) => compare(referenceText(a), referenceText(b)));
+  const asking = askingsOf(application, owned.purchases);
   return {
     customerIdentifier: stored.identifier,
     createdAt: stored.createdAt,
@@ -42,7 +43,7 @@ export const loadCustomerReport = async (
     aliases: owned.aliases.map(({ identifier }) => identifier).sort(compare),
     identities: owned.identities.map(({ identity }) => identity).filter((identity) => identity !== null),
     purchases,
-    asking: askingsOf(application, owned.purchases),
-    healths: await healthsOf(queue, application, purchases),
+    asking,
+    healths: await healthsOf(queue, [...asking.values()]),
   };
 };

@@ -18,7 +18,6 @@ export const operatorChange = (
   absorbed: [],
   identities: [],
   purchases: [],
-  acknowledgements: { due: [], done: [] },
   liftsErasures: false,
   tellsChanges,
   moment,

@@ -2,17 +2,19 @@ import type { Application } from "../applications/application.ts";
 import type { Store } from "../contract/schemas.ts";
 import type { CustomerTable } from "../customers/customer-table.ts";
 import type { StoredCustomer, StoredPurchase } from "../customers/records.ts";
-import { REFRESHES_PER_SECOND, SANDBOX_REFRESHES_PER_SECOND } from "../customers/refresh-queue-turn.ts";
-import type { RefreshQueue } from "../customers/refresh-queue.ts";
+import type { StoreInEnvironment } from "../customers/store-in-environment.ts";
+import { ASKED_PER_SECOND, ASKED_PER_SECOND_IN_SANDBOX } from "../customers/ask-due-purchases.ts";
+import type { AskQueues } from "../customers/ask-queue.ts";
+import { bundleOrPackageOf, queuedAsk, type AskSource } from "../customers/ask.ts";
 import { SECOND } from "../duration.ts";
 import { lastHeard, nextAsk } from "../entitlements/next-ask.ts";
 import { referenceText, type PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
-import { dueBy, type RefreshSource } from "../freshness/refresh.ts";
 import type { CustomerId } from "../identifiers.ts";
 import { compare } from "../order.ts";
 import { again } from "../pause.ts";
 import {
+  askingOf,
   healthFor,
   healthsOf,
   queueText,
@@ -27,7 +29,7 @@ export interface Refreshing {
   readonly customers: Pick<CustomerTable, "findCustomers" | "findFacts">;
   readonly findOwnership: FindOwnership;
   readonly table: Pick<OperationTable, "customerPages">;
-  readonly queue: Pick<RefreshQueue, "sourceOf" | "set" | "resume" | "healthOf">;
+  readonly queue: Pick<AskQueues, "sourceOf" | "set" | "resume" | "healthOf">;
   readonly now: () => Instant;
   readonly pause: (attempt: number) => Promise<void>;
   /** Waits this many milliseconds. */
@@ -36,7 +38,7 @@ export interface Refreshing {
 
 const ATTEMPTS = 20;
 
-/** Outcome of queueing one purchase. `queued` includes a purchase whose refresh was already due by then. */
+/** Outcome of queueing one purchase. `queued` includes one that was already due by then. */
 type Queueing =
   | { readonly outcome: "queued"; readonly isNew: boolean; readonly dueAt: Instant }
   | { readonly outcome: "not-asked"; readonly because: NotAskedReason };
@@ -48,11 +50,11 @@ const sourceFor = async (
   { queue }: Refreshing,
   application: Application,
   stored: StoredPurchase,
-): Promise<RefreshSource | NotAskedReason> => {
-  const { purchase, refreshAt } = stored;
+): Promise<AskSource | NotAskedReason> => {
+  const { purchase, ask } = stored;
   if (purchase.store === "ios-store") return iosStoreSourceOf(application, stored);
-  if (refreshAt === null) return whyAndroidIsNotAsked(purchase);
-  return (await queue.sourceOf(application.identifier, purchase, refreshAt)) ?? "token-gone";
+  if (ask === null) return whyAndroidIsNotAsked(purchase);
+  return (await queue.sourceOf(application.identifier, stored)) ?? "token-gone";
 };
 
 const read = async (
@@ -62,20 +64,20 @@ const read = async (
 ): Promise<ReadonlyMap<string, StoredPurchase>> =>
   (await customers.findFacts(identifier, [], references, now())).purchases;
 
-type Resume = (purchase: PurchaseReference) => Promise<void>;
+type Resume = (queue: StoreInEnvironment) => Promise<void>;
 
 /** Resumes each queue once. */
-const resumingOnce = ({ queue }: Refreshing, { identifier }: Application): Resume => {
+const resumingOnce = ({ queue }: Refreshing): Resume => {
   const resumed = new Set<string>();
-  return async ({ store, environment }) => {
-    const text = queueText({ store, environment });
+  return async (reference) => {
+    const text = queueText(reference);
     if (resumed.has(text)) return;
     resumed.add(text);
-    await queue.resume({ application: identifier, store, environment });
+    await queue.resume(reference);
   };
 };
 
-/** Sets a purchase's refresh to a time, unless it is due earlier, as one that was asked for. Null: the purchase is gone. */
+/** Sets a purchase's question to a time, unless it is due earlier. Null: the purchase is gone. */
 const queueOne = async (
   refreshing: Refreshing,
   application: Application,
@@ -92,18 +94,19 @@ const queueOne = async (
       before = now;
     }
     const source = await sourceFor(refreshing, application, before);
-    // The worker may have moved a refresh between two reads.
+    // The worker may have moved a question between two reads.
     const isSure = source !== "token-gone" || attempt > 1;
     if (typeof source === "string" && isSure) return { before, outcome: "not-asked", because: source };
     if (typeof source !== "string") {
-      // The refresh wakes the worker, which must not find the queue paused.
-      await resume(before.purchase);
-      const at = dueBy(dueAt, before.refreshAt, refreshing.now());
-      const isNew = at !== before.refreshAt;
-      // One that is due by then may be overdue for days.
-      const to = { dueAt: at, source, askedForAt: Math.max(at, refreshing.now()) };
-      const written = await refreshing.queue.set(application.identifier, before, to);
-      if (written === "written") return { before, outcome: "queued", isNew, dueAt: at };
+      const { store, environment } = before.purchase;
+      const bundleOrPackage = bundleOrPackageOf(source);
+      // The worker must not find the queue paused.
+      await resume({ application: application.identifier, store, environment, bundleOrPackage });
+      const waiting = queuedAsk(before, refreshing.now());
+      const at = Math.min(dueAt, waiting?.at ?? Infinity);
+      const ask = { at, because: "requested" } as const;
+      const written = await refreshing.queue.set(application.identifier, before, ask, source);
+      if (written === "written") return { before, outcome: "queued", isNew: at !== waiting?.at, dueAt: at };
     }
     return "conflict";
   });
@@ -143,7 +146,7 @@ export const queueCustomer = async (
   begin?: (customer: StoredCustomer) => Promise<void>,
 ): Promise<QueuedCustomer | null> => {
   const { customers, now } = refreshing;
-  const resume = resumingOnce(refreshing, application);
+  const resume = resumingOnce(refreshing);
   const { living } = await customers.findCustomers(application.identifier, [identifier]);
   const customer = living.get(identifier);
   if (customer === undefined) return null;
@@ -161,7 +164,7 @@ export const queueCustomer = async (
  * - `answered`: its store answered; `after` holds what it said. An Android purchase that was verified less than a minute
  *   before counts as answered.
  * - `dropped`: its store no longer knows it, and is not asked again.
- * - `unanswered`: it was asked about without a usable answer, and is asked about again at `after.refreshAt`.
+ * - `unanswered`: it was asked about without a usable answer, and is asked about again at `after.ask`.
  * - `erased`: it was erased meanwhile.
  * - `waiting`: it is still in the queue.
  */
@@ -182,14 +185,10 @@ const outcomeOf = (
   const { before } = queued;
   if (queued.outcome === "not-asked") return { before, outcome: "not-asked", because: queued.because };
   if (after === undefined) return { before, outcome: "erased" };
-  const { purchase, refreshAt } = after;
-  // Only an answer ends what was asked for; what the app has sent meanwhile is none.
-  if (after.askedForAt !== null) {
-    // An answer from before the question moves what was overdue to its time.
-    const waits = refreshAt === queued.dueAt || refreshAt === after.askedForAt;
-    return { before, after, outcome: waits ? "waiting" : "unanswered" };
-  }
-  if (refreshAt !== null || lastHeard(purchase) > lastHeard(before.purchase))
+  const { purchase, ask } = after;
+  if (ask?.because === "requested") return { before, after, outcome: "waiting" };
+  if (ask?.because === "no-answer") return { before, after, outcome: "unanswered" };
+  if (ask !== null || lastHeard(purchase) > lastHeard(before.purchase))
     return { before, after, outcome: "answered" };
   const isExpected = nextAsk(purchase, moment, true) !== null;
   return { before, after, outcome: isExpected ? "dropped" : "answered" };
@@ -218,8 +217,7 @@ export const readRefreshes = async (
     purchases,
     healths: await healthsOf(
       refreshing.queue,
-      application,
-      waiting.map(({ before }) => before.purchase),
+      waiting.map((one) => askingOf(application, "after" in one ? one.after : one.before)),
     ),
   };
 };
@@ -241,8 +239,9 @@ export const awaitRefreshes = async (
   let report = await readRefreshes(refreshing, application, queued);
   for (let left = milliseconds; left > 0; left -= BETWEEN_LOOKS) {
     const end = refreshing.now() + left;
-    const waits = ({ before, outcome }: RefreshedPurchase): boolean =>
-      outcome === "waiting" && (healthFor(report.healths, before.purchase)?.pausedUntil ?? 0) <= end;
+    const waits = (one: RefreshedPurchase): boolean =>
+      one.outcome === "waiting" &&
+      (healthFor(report.healths, askingOf(application, one.after))?.pausedUntil ?? 0) <= end;
     if (!report.purchases.some(waits)) return report;
     await refreshing.wait(BETWEEN_LOOKS);
     report = await readRefreshes(refreshing, application, queued);
@@ -268,12 +267,12 @@ export interface ApplicationRefresh {
   readonly until: Instant | null;
 }
 
-/** Spreads due times at a steady rate from a moment on, so that scheduled refreshes stay ahead. */
+/** Spreads due times at a steady rate from a moment on, so that scheduled questions stay ahead. */
 const createSchedule = (from: Instant) => {
   const taken = new Map<string, number>();
   return ({ store, environment }: PurchaseReference) => {
     const isSandbox = store === "ios-store" && environment !== "production";
-    const rate = isSandbox ? SANDBOX_REFRESHES_PER_SECOND : REFRESHES_PER_SECOND;
+    const rate = isSandbox ? ASKED_PER_SECOND_IN_SANDBOX : ASKED_PER_SECOND;
     const lane = `${store} ${isSandbox}`;
     const before = taken.get(lane) ?? 0;
     return {
@@ -284,7 +283,7 @@ const createSchedule = (from: Instant) => {
 };
 
 /**
- * Queues the purchases of all customers, at most {@link REFRESHES_PER_SECOND} per store. To resume, repeat it with the
+ * Queues the purchases of all customers, at most {@link ASKED_PER_SECOND} per store. To resume, repeat it with the
  * same `since`: purchases asked about meanwhile, or due earlier, are skipped.
  *
  * @param since purchases that their store reported at or after this time are skipped
@@ -299,7 +298,7 @@ export const queueApplication = async (
   const { customers, table, now } = refreshing;
   const { identifier } = application;
   const nextSlot = createSchedule(now());
-  const resume = resumingOnce(refreshing, application);
+  const resume = resumingOnce(refreshing);
   const done = { customers: 0, queued: 0, alreadyQueued: 0, recent: 0 };
   const notAsked: { readonly store: Store; readonly because: NotAskedReason; count: number }[] = [];
   let until: Instant | null = null;

@@ -14,8 +14,8 @@ export type ItemKind =
   | "identity"
   | "purchase"
   | "transfer"
-  | "acknowledgement"
-  | "refresh"
+  /** Questions to a store about purchases; Android's hold purchase tokens. */
+  | "ask"
   | "look"
   | "told"
   | "change"
@@ -34,7 +34,7 @@ export interface TableAccess {
 /** Kinds that only this store's facts have. */
 const FACTS_OF = {
   "ios-store": ["identity"],
-  "android-store": ["acknowledgement"],
+  "android-store": [],
 } as const satisfies Record<Store, readonly ItemKind[]>;
 
 /**
@@ -48,5 +48,5 @@ export const changesFacts = (
 ): TableAccess => ({
   by: "changes",
   reads: ["application", ...reads],
-  changes: ["account", "customer", "purchase", "refresh", "look", ...FACTS_OF[store], ...changes],
+  changes: ["account", "customer", "purchase", "ask", "look", ...FACTS_OF[store], ...changes],
 });

@@ -1,14 +1,14 @@
 import type { IdentityReference } from "../entitlements/proven-purchase.ts";
-import type { Purchase, PurchaseReference } from "../entitlements/purchase.ts";
+import type { Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
-import type { RefreshMove } from "../freshness/refresh.ts";
-import type { DueAcknowledgement, StoredCustomer, StoredPurchase } from "./records.ts";
+import type { AskSource } from "./ask.ts";
+import type { StoredCustomer, StoredPurchase } from "./records.ts";
 
 /** A purchase to write, with the revision read; 0: it is new. */
 export interface PurchaseWrite extends StoredPurchase {
-  /** Null: its refresh stays as it is. */
-  readonly refresh: RefreshMove | null;
+  /** Change of its place in the queue: the time that it had there, and how its store is asked. Null: it keeps its place. */
+  readonly move: { readonly from: Instant | null; readonly source: AskSource | null } | null;
 }
 
 /** All that one request changes: one customer, and those that turn out to be the same person. */
@@ -26,11 +26,6 @@ export interface CustomerChange {
   readonly identities: readonly IdentityReference[];
   /** Purchases to write, those that will be held first. */
   readonly purchases: readonly PurchaseWrite[];
-  /** Acknowledgements that the change enqueues (`due`) or removes (`done`). */
-  readonly acknowledgements: {
-    readonly due: readonly DueAcknowledgement[];
-    readonly done: readonly { readonly purchase: PurchaseReference; readonly dueSince: Instant }[];
-  };
   /** Whether unexpired tombstones may be replaced. */
   readonly liftsErasures: boolean;
   /** Whether the application is told of its accounts' changes: each changed account is then due for a look. */

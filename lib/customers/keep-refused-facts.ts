@@ -1,11 +1,10 @@
 import type { Application } from "../applications/application.ts";
-import type { ProvenPurchase } from "../entitlements/proven-purchase.ts";
 import { referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { eachOnce, type FoundCustomers, type KnownFacts, type Unowned } from "./customer-table.ts";
 import type { FactStore } from "./fact-store.ts";
 import { mergeOf } from "./merge.ts";
-import { inputOf, planCustomerChange, type Plan } from "./plan-customer-change.ts";
+import { inputOf, planCustomerChange, type Plan, type ToAcknowledge } from "./plan-customer-change.ts";
 import type { StoredCustomer } from "./records.ts";
 import { resolveCustomer } from "./resolve-customer.ts";
 import { statedPurchases, type VerifiedFacts } from "./verified-facts.ts";
@@ -43,61 +42,43 @@ const unownedOf = (facts: VerifiedFacts, known: KnownFacts): Unowned => ({
 });
 
 /**
- * Groups the purchases of contradicting facts by owner. An unowned purchase goes to the owner of a purchase it mentions,
- * directly or through others, else to the owner of its app transaction id, else to the owner of one that mentions it, else
- * it is left out.
+ * Groups the purchases of contradicting facts by owner. An unowned purchase goes to the owner of a purchase that it
+ * mentions, else to the owner of its app transaction id, else to the owner of one that mentions it, else it is left out.
  */
 const factsByOwner = (
   facts: VerifiedFacts,
   known: KnownFacts,
   living: FoundCustomers["living"],
-): ReadonlyMap<StoredCustomer, Purchase[]> => {
-  const owners = new Map<string, StoredCustomer>();
-  for (const [reference, { customer }] of known.purchases) {
-    const owner = living.get(customer);
-    if (owner !== undefined) owners.set(reference, owner);
-  }
-  const ownerOf = (purchase: Purchase): StoredCustomer | undefined => owners.get(referenceText(purchase));
+): ReadonlyMap<StoredCustomer, readonly Purchase[]> => {
   const [named] = known.identities;
-  const ownerOfIdentity = named == null ? undefined : living.get(named.customer);
-
-  const assign = (find: (proven: ProvenPurchase) => StoredCustomer | undefined): void => {
-    for (let isMore = true; isMore;) {
-      const found = facts.purchases.flatMap((proven) => {
-        const owner = ownerOf(proven.purchase) === undefined ? find(proven) : undefined;
-        return owner === undefined ? [] : [{ purchase: proven.purchase, owner }];
-      });
-      for (const { purchase, owner } of found) owners.set(referenceText(purchase), owner);
-      isMore = found.length > 0;
-    }
+  const proofs = new Map(facts.purchases.map((proven) => [referenceText(proven.purchase), proven]));
+  const predecessorsOwner = (
+    purchase: Purchase,
+    later: readonly string[] = [],
+  ): StoredCustomer | undefined => {
+    const reference = referenceText(purchase);
+    const stored = known.purchases.get(reference);
+    if (stored !== undefined || later.includes(reference)) return stored && living.get(stored.customer);
+    const { mentioned = [], identity = null } = proofs.get(reference) ?? {};
+    return (
+      mentioned
+        .map((other) => predecessorsOwner(other, [...later, reference]))
+        .find((owner) => owner !== undefined) ??
+      (identity === null || named == null ? undefined : living.get(named.customer))
+    );
   };
-  const predecessorsOwner = ({ mentioned }: ProvenPurchase): StoredCustomer | undefined =>
-    mentioned.map(ownerOf).find((owner) => owner !== undefined);
-  const anOwner = (proven: ProvenPurchase): StoredCustomer | undefined =>
-    predecessorsOwner(proven) ?? (proven.identity === null ? undefined : ownerOfIdentity);
-  const successors = Map.groupBy(
-    facts.purchases.flatMap(({ purchase, mentioned }) => mentioned.map((other) => ({ purchase, other }))),
-    ({ other }) => referenceText(other),
-  );
-  const successorsOwner = ({ purchase }: ProvenPurchase): StoredCustomer | undefined =>
-    successors
-      .get(referenceText(purchase))
-      ?.map((successor) => ownerOf(successor.purchase))
-      .find((owner) => owner !== undefined);
-  assign(predecessorsOwner);
-  assign(anOwner);
-  assign((proven) => anOwner(proven) ?? successorsOwner(proven));
-
+  const ownerOf = (purchase: Purchase): StoredCustomer | undefined => {
+    const isOf = (other: Purchase): boolean => referenceText(other) === referenceText(purchase);
+    const successor = facts.purchases.find(({ mentioned }) => mentioned.some(isOf));
+    return predecessorsOwner(purchase) ?? (successor && predecessorsOwner(successor.purchase));
+  };
+  const owned = [
+    ...facts.purchases.flatMap(({ purchase, mentioned }) => [purchase, ...mentioned]),
+    ...facts.renewals,
+  ].map((purchase) => ({ owner: ownerOf(purchase), purchase }));
   const byOwner = new Map<StoredCustomer, Purchase[]>();
-  const give = (owner: StoredCustomer | undefined, purchase: Purchase): void => {
+  for (const { owner, purchase } of owned)
     if (owner !== undefined) byOwner.set(owner, [...(byOwner.get(owner) ?? []), purchase]);
-  };
-  for (const { purchase, mentioned } of facts.purchases) {
-    const owner = ownerOf(purchase);
-    give(owner, purchase);
-    for (const other of mentioned) give(ownerOf(other) ?? owner, other);
-  }
-  for (const renewal of facts.renewals) give(ownerOf(renewal), renewal);
   return byOwner;
 };
 
@@ -148,7 +129,7 @@ export const keepRefusedFacts = async (
   living: FoundCustomers["living"],
   moment: Instant,
   merges = true,
-): Promise<{ readonly acknowledgementDueSince: Instant | null } | "conflict" | "round"> => {
+): Promise<{ readonly toAcknowledge: ToAcknowledge | null } | "conflict" | "round"> => {
   const { plans, isRound } = plansWithoutClaim(
     application,
     withoutErased(selectingNothing(facts), known),
@@ -168,6 +149,6 @@ export const keepRefusedFacts = async (
   for (const { change } of plans)
     if (change !== null && (await store.write(change)) === "conflict") return "conflict";
   if (isRound) return "round";
-  const dueSince = plans.map((plan) => plan.acknowledgementDueSince).find((since) => since !== null);
-  return { acknowledgementDueSince: dueSince ?? null };
+  const due = plans.map(({ toAcknowledge }) => toAcknowledge).find((one) => one !== null);
+  return { toAcknowledge: due ?? null };
 };

@@ -1,10 +1,11 @@
 import { ServiceError, type ErrorCode } from "../contract/errors.ts";
 
 /**
- * Use of a notification. `STORED`: its facts were stored or known already, or what it asks waits for a destination; `UNUSED`:
- * it can never be used.
+ * Use of a notification. `STORED`: its facts were stored or known already, or what it asks waits for a destination;
+ * `PARTLY_UNDERSTOOD`: so is what is understood of it, and a part of it is of a form that is not known here; `UNUSED`: it
+ * can never be used.
  */
-export type NotificationUse = "STORED" | "UNUSED";
+export type NotificationUse = "STORED" | "PARTLY_UNDERSTOOD" | "UNUSED";
 
 /**
  * Outcome of a notification, for metrics. `FORGED`: the App Store did not sign it, and anyone may have sent it, so it is

@@ -1,28 +1,27 @@
 import { tellsChanges, type Application } from "../applications/application.ts";
 import type { Environment } from "../contract/schemas.ts";
-import { MINUTE, SECOND } from "../duration.ts";
+import { MINUTE } from "../duration.ts";
 import type { Catalog } from "../entitlements/catalog.ts";
 import { heldAlike, holdingsOf, sameHoldings } from "../entitlements/holdings.ts";
 import { joinAll, joinPurchases } from "../entitlements/join.ts";
-import { lastEnd, lastHeard, nextAsk, unsettledSince } from "../entitlements/next-ask.ts";
+import type { NextAsk } from "../entitlements/next-ask.ts";
 import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import {
   byReference,
   referenceText,
   selectsNothing,
-  sameLines,
   samePurchase,
   verifiedAs,
   type Purchase,
 } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
-import { isQueued, isStillAskedFor, type FactsOrigin, type RefreshMove } from "../freshness/refresh.ts";
 import type { ApplicationId, CustomerId } from "../identifiers.ts";
-import { sameList } from "../order.ts";
 import type { PendingAcknowledgement } from "../stores/android-store/reading.ts";
+import type { Asked } from "./ask-queue.ts";
+import { askAfter, bundleOrPackageOf, type FactsOrigin } from "./ask.ts";
 import type { CustomerChange } from "./customer-change.ts";
 import type { KnownFacts } from "./customer-table.ts";
-import type { Link, StoredCustomer, StoredPurchase } from "./records.ts";
+import type { Acknowledgement, Link, StoredCustomer, StoredPurchase } from "./records.ts";
 import type { VerifiedFacts } from "./verified-facts.ts";
 
 /**
@@ -48,9 +47,6 @@ export const joinWithStored = (stored: Purchase | undefined, said: Purchase): Pu
     samePurchase(verifiedAs(joined, 0), verifiedAs(stored, 0));
   return saysTheSame ? stored : joined;
 };
-
-/** Time after which the App Store is asked about a purchase whose erasure was lifted. */
-const LIFTED_ASKED_AFTER = 5 * SECOND;
 
 const sameLink = (a: Link | null, b: Link | null): boolean =>
   a?.account === b?.account && a?.assertedBy === b?.assertedBy && a?.linkedAt === b?.linkedAt;
@@ -97,14 +93,21 @@ export const inputOf = (
   moment,
 });
 
+/** A purchase that is stored and waits for its acknowledgement. */
+export interface ToAcknowledge {
+  readonly asked: Asked;
+  /** The next question once it is acknowledged. */
+  readonly askOnceAcknowledged: NextAsk | null;
+}
+
 /** The customer afterwards, and the change to write; null: nothing changes. */
 export interface Plan {
   readonly customer: CustomerChange["after"];
   /**
-   * Time since which the facts' acknowledgement is due; null: none is, or the customer has no account, so that nothing
-   * was delivered yet. It is queued anyway, for when the customer gets one.
+   * The facts' purchase that is to be acknowledged now; null: none is, or the customer has no account, so that nothing
+   * was delivered yet. Its acknowledgement is pending anyway, for when the customer gets one.
    */
-  readonly acknowledgementDueSince: Instant | null;
+  readonly toAcknowledge: ToAcknowledge | null;
   readonly change: CustomerChange | null;
 }
 
@@ -115,23 +118,22 @@ interface Joined {
   readonly stored: StoredPurchase | undefined;
   readonly purchase: Purchase;
   readonly hasChanged: boolean;
+  /** Whether it has changed by more than the time of verification. */
+  readonly isNews: boolean;
 }
 
-/** A purchase as it is to be stored, with its due acknowledgement and its refresh. */
+/** A purchase as it is to be stored, with its acknowledgement and the next question. */
 type Followed = ReturnType<typeof followUp>;
 
 /** The facts' origin, unless the purchase is only mentioned or belongs to another bundle. */
 const originOf = (
   origin: FactsOrigin | null,
-  { verifiedAt, renewal }: Purchase,
+  { store, verifiedAt, renewal }: Purchase,
   stored: StoredPurchase | undefined,
 ): FactsOrigin | null => {
-  if (origin === null || (verifiedAt === 0 && renewal === null)) return null;
-  const { source } = origin;
-  const bundle = stored?.bundleIdentifier ?? null;
-  return source.store === "ios-store" && bundle !== null && bundle !== source.bundleIdentifier
-    ? null
-    : origin;
+  if (origin?.source.store !== store || (verifiedAt === 0 && renewal === null)) return null;
+  const place = stored?.bundleOrPackage ?? null;
+  return place !== null && place !== bundleOrPackageOf(origin.source) ? null : origin;
 };
 
 /** Step 1: joins each purchase of the request with its stored state. */
@@ -141,172 +143,67 @@ const join = ({ purchases, known }: Pick<PlanInput, "purchases" | "known">): rea
     const stored = known.purchases.get(reference);
     const purchase = joinWithStored(stored?.purchase, said);
     const hasChanged = stored === undefined || !samePurchase(stored.purchase, purchase);
-    return { reference, said, stored, purchase, hasChanged };
+    const isNews =
+      stored === undefined || !samePurchase(verifiedAs(stored.purchase, 0), verifiedAs(purchase, 0));
+    return { reference, said, stored, purchase, hasChanged, isNews };
   });
 
-/** Time since which the purchase's acknowledgement is due; only the store's latest answer can end one that is pending. */
-const acknowledgementSince = (
+/** The pending acknowledgement; only the store's latest answer can end one. */
+const acknowledgementAfter = (
   { acknowledgementDue, moment }: PlanInput,
   { reference, said, stored, purchase }: Joined,
-): Instant | null => {
-  const before = stored?.acknowledgementDueSince ?? null;
+): Acknowledgement | null => {
+  const before = stored?.acknowledgement ?? null;
   if (acknowledgementDue !== null && referenceText(acknowledgementDue.purchase) === reference)
-    return before ?? moment;
+    return before ?? { dueSince: moment, deadline: acknowledgementDue.deadline };
   const isLatest = said.verifiedAt > 0 && said.verifiedAt >= (stored?.purchase.verifiedAt ?? 0);
   // An answer without lines does not replace one with lines: it is older, whenever it came.
   return isLatest && (said.lines.length > 0 || purchase.lines.length === 0) ? null : before;
 };
 
-/**
- * Times after `heard` at which Google is asked whatever the facts give: the first of those that were known and are wanted now, and the
- * last, which is late enough for each event.
- */
-const furtherQuestions = (
-  { source, canRefresh, askAgainAt = [] }: FactsOrigin,
-  stored: StoredPurchase | undefined,
-  heard: Instant,
-): readonly Instant[] => {
-  if (source.store !== "android-store" || !canRefresh) return [];
-  const times = [...(stored?.askAgainAt ?? []), ...askAgainAt].filter((at) => at > heard);
-  return times.length === 0 ? [] : [...new Set([Math.min(...times), Math.max(...times)])];
-};
+const sameAcknowledgement = (a: Acknowledgement | null, b: Acknowledgement | null): boolean =>
+  a?.dueSince === b?.dueSince && a?.deadline === b?.deadline;
 
-/** Since when a refresh of the purchase is asked for; null: it is not, or has been for a day. */
-const askedForBefore = (stored: StoredPurchase | undefined, moment: Instant): Instant | null => {
-  const askedForAt = stored?.askedForAt ?? null;
-  return isStillAskedFor(askedForAt, moment) ? askedForAt : null;
-};
-
-/** Last time at which the store reported on a purchase, or answered about it. */
-const heardAt = ({ askedAt }: FactsOrigin, purchase: Purchase): Instant =>
-  Math.max(lastHeard(purchase), askedAt ?? 0);
-
-/**
- * Whether the facts are the store's answer about this purchase. Google is asked for all of its facts, but an answer from before the
- * purchase was asked for is none. The App Store's answer is about one purchase.
- *
- * @param askedFor time since which it is asked for; null: it is not
- */
-const isAnswer = (origin: FactsOrigin, purchase: Purchase, askedFor: Instant | null): boolean => {
-  const { askedAt, askedAbout } = origin;
-  return purchase.store === "android-store"
-    ? askedFor === null || askedFor <= heardAt(origin, purchase)
-    : askedAt !== null && (askedAbout === undefined || askedAbout === purchase.key);
-};
-
-/**
- * Time of the known refresh, where new facts do not put it off; Infinity: they do, or there is none. New facts only
- * bring a question nearer; an answer, or a later end, sets it anew.
- */
-const keptRefresh = (
-  origin: FactsOrigin,
-  { purchase, stored }: Joined,
-  heard: Instant,
-  moment: Instant,
-): Instant => {
-  if (stored === undefined || !isQueued(stored.refreshAt, moment)) return Infinity;
-  const { purchase: known, refreshAt } = stored;
-  const askedFor = askedForBefore(stored, moment);
-  const answers = isAnswer(origin, purchase, askedFor);
-  if (purchase.store === "android-store") {
-    const isAhead = refreshAt > heard && sameLines(verifiedAs(purchase, 0), verifiedAs(known, 0));
-    // This answer is that of a refresh before what somebody has asked for since, or asks for later.
-    if (origin.canRefresh && !answers && refreshAt <= heard) return askedFor ?? Infinity;
-    return origin.canRefresh && (isAhead || !answers) ? refreshAt : Infinity;
-  }
-  const setsAnew = answers || (askedFor === null && lastEnd(purchase) > lastEnd(known));
-  return setsAnew ? Infinity : refreshAt;
-};
-
-/** Questions to the store about a purchase, from now on. */
-interface Questions {
-  /** Change of its refresh; null: it stays as it is. */
-  readonly refresh: RefreshMove | null;
-  readonly askAgainAt: readonly Instant[];
-}
-
-/** The purchase's refresh and its further questions after new facts, or after the store was asked. */
-const questionsOf = (origin: FactsOrigin | null, joined: Joined, moment: Instant): Questions => {
-  const { purchase, stored, hasChanged } = joined;
-  const known = stored?.askAgainAt ?? [];
-  const asBefore = { refresh: null, askAgainAt: known };
-  if (origin === null) return asBefore;
-  // The key may have come within the last minute; if there is none, the worker finds that out.
-  if (purchase.store === "ios-store" && !origin.canRefresh) return asBefore;
-  const from = stored?.refreshAt ?? null;
-  // One whose item has expired is due now, if at all.
-  const isExpired = from !== null && !isQueued(from, moment);
-  const heard = Math.max(heardAt(origin, purchase), isExpired ? moment : 0);
-  const askAgainAt = furtherQuestions(origin, stored, heard);
-  const wanted = purchase.store === "ios-store" ? (origin.askAgainAt ?? []) : askAgainAt;
-  const isKnown =
-    !hasChanged && !isExpired && origin.askedAt === null && wanted.every((at) => known.includes(at));
-  if (isKnown) return asBefore;
-  const kept = keptRefresh(origin, joined, heard, moment);
-  const unsettled = unsettledSince(purchase, heard);
-  const wasAsked =
-    origin.askedAt !== null || (stored !== undefined && unsettledSince(stored.purchase, heard) === unsettled);
-  const next = origin.canRefresh ? nextAsk(purchase, heard, wasAsked) : null;
-  // A device may have kept facts for weeks: a question that they give waits from now on, behind those that are due already.
-  const at = Math.min(next === null ? Infinity : Math.max(next.at, moment), kept, ...wanted);
-  if (at === Infinity) return { refresh: from === null ? null : { from, to: null }, askAgainAt };
-  return { refresh: from === at ? null : { from, to: { at, source: origin.source } }, askAgainAt };
-};
-
-/**
- * The origin of a purchase whose erasure is lifted, asked about soon where the App Store can be: a device may hold a transaction
- * from before its refund, which the erasure forgot. Google has answered just now.
- */
-const askedSoon = (origin: FactsOrigin, purchase: Purchase, moment: Instant): FactsOrigin =>
-  origin.source.store === "ios-store" && purchase.environment !== "xcode"
-    ? // A transaction may be signed a little ahead of the clock.
-      { ...origin, askAgainAt: [Math.max(moment, lastHeard(purchase)) + LIFTED_ASKED_AFTER] }
-    : origin;
-
-/** Since when a refresh of the purchase is asked for after these facts; null: they answer it, or it was not. */
-const askedForAfter = (
-  origin: FactsOrigin | null,
-  purchase: Purchase,
-  before: Instant | null,
-): Instant | null => {
-  if (origin === null) return before;
-  const [again] = purchase.store === "ios-store" ? (origin.askAgainAt ?? []) : [];
-  if (again !== undefined) return again;
-  return isAnswer(origin, purchase, before) ? null : before;
-};
-
-/** Step 2: what is due of a joined purchase, its acknowledgement and its refresh. */
+/** Step 2: what is due of a joined purchase: its acknowledgement, and the next question to its store. */
 const followUp = (input: PlanInput, joined: Joined) => {
-  const { reference, said, stored, purchase, hasChanged } = joined;
-  const dueBefore = stored?.acknowledgementDueSince ?? null;
-  const acknowledgementDueSince = acknowledgementSince(input, joined);
-  const given = originOf(input.origin, said, stored);
-  const isLifted = input.liftsErasures && input.known.erasedPurchases.has(reference);
-  const origin = given !== null && isLifted ? askedSoon(given, purchase, input.moment) : given;
-  const { refresh, askAgainAt } = questionsOf(origin, joined, input.moment);
-  const refreshAt = refresh === null ? (stored?.refreshAt ?? null) : (refresh.to?.at ?? null);
-  const askedForThen = askedForBefore(stored, input.moment);
-  const askedForAt = refreshAt === null ? null : askedForAfter(origin, purchase, askedForThen);
-  const bundle = origin?.source.store === "ios-store" ? origin.source.bundleIdentifier : null;
+  const { moment, liftsErasures, known, identifier } = input;
+  const { reference, said, stored, purchase, hasChanged, isNews } = joined;
+  const origin = originOf(input.origin, said, stored);
+  const acknowledgement =
+    origin === null ? (stored?.acknowledgement ?? null) : acknowledgementAfter(input, joined);
+  const asking = {
+    origin,
+    purchase,
+    stored,
+    hasChanged,
+    isNews,
+    liftsErasure: liftsErasures && known.erasedPurchases.has(reference),
+    moment,
+  };
+  const ask = askAfter({ ...asking, acknowledgement });
+  const before = stored?.ask ?? null;
+  const waited = stored?.acknowledgement ?? null;
+  const isMoved =
+    ask?.at !== before?.at ||
+    ask?.because !== before?.because ||
+    !sameAcknowledgement(acknowledgement, waited);
+  const place = origin === null ? null : bundleOrPackageOf(origin.source);
   return {
     reference,
-    changed:
-      hasChanged ||
-      dueBefore !== acknowledgementDueSince ||
-      refresh !== null ||
-      askedForAt !== askedForThen ||
-      !sameList(askAgainAt, stored?.askAgainAt ?? [], Object.is),
-    dueBefore,
+    changed: hasChanged || isMoved,
+    /** The question once the acknowledgement is made. */
+    askOnceAcknowledged: acknowledgement === null ? ask : askAfter({ ...asking, acknowledgement: null }),
     stored: {
       purchase,
       revision: stored?.revision ?? 0,
-      acknowledgementDueSince,
-      customer: stored?.customer ?? input.identifier,
-      refresh,
-      refreshAt,
-      askedForAt,
-      askAgainAt,
-      bundleIdentifier: stored?.bundleIdentifier ?? bundle,
+      customer: stored?.customer ?? identifier,
+      acknowledgement,
+      ask,
+      bundleOrPackage: stored?.bundleOrPackage ?? place,
+      move:
+        isMoved && (before !== null || ask !== null)
+          ? { from: before?.at ?? null, source: ask === null ? null : (origin?.source ?? null) }
+          : null,
     },
   };
 };
@@ -344,22 +241,6 @@ const project = ({ survivor, absorbed, catalog }: PlanInput, purchases: readonly
   };
 };
 
-/** Step 4: acknowledgements to enqueue and to remove. */
-const acknowledge = (
-  { application, acknowledgementDue }: PlanInput,
-  purchases: readonly Followed[],
-): CustomerChange["acknowledgements"] => ({
-  due:
-    acknowledgementDue === null
-      ? []
-      : purchases.flatMap(({ dueBefore, stored: { acknowledgementDueSince: dueSince } }) =>
-          dueBefore === null && dueSince !== null ? [{ ...acknowledgementDue, application, dueSince }] : [],
-        ),
-  done: purchases.flatMap(({ dueBefore, stored: { purchase, acknowledgementDueSince } }) =>
-    dueBefore !== null && acknowledgementDueSince === null ? [{ purchase, dueSince: dueBefore }] : [],
-  ),
-});
-
 /** Holdings that the owners would have together with these purchases. */
 export const holdingsAfter = (
   purchases: readonly Purchase[],
@@ -394,21 +275,22 @@ const isUnchanged = (before: StoredCustomer | null, after: Plan["customer"]): bo
  * is written changes nothing.
  */
 export const planCustomerChange = (input: PlanInput): Plan => {
-  const { application, known, survivor, absorbed, link, moment, acknowledgementDue: due } = input;
+  const { application, known, survivor, absorbed, link, moment, acknowledgementDue } = input;
   const purchases = join(input).map((joined) => followUp(input, joined));
   const { holdingsWith, holdings, written } = project(input, purchases);
   const customer = customerAfter(input, holdings);
   const identities = input.identities.filter((_, index) => known.identities[index] === null);
   const changesNothing = absorbed.length + identities.length + written.length === 0;
-  const toAcknowledge = purchases.find(
-    ({ reference }) => due !== null && reference === referenceText(due.purchase),
-  )?.stored;
+  const due = purchases.find(
+    ({ reference }) =>
+      acknowledgementDue !== null && reference === referenceText(acknowledgementDue.purchase),
+  );
   return {
     customer,
-    acknowledgementDueSince:
-      link === null || toAcknowledge === undefined || selectsNothing(toAcknowledge.purchase)
+    toAcknowledge:
+      link === null || due === undefined || selectsNothing(due.stored.purchase)
         ? null
-        : toAcknowledge.acknowledgementDueSince,
+        : { asked: due.stored, askOnceAcknowledged: due.askOnceAcknowledged },
     change:
       changesNothing && isUnchanged(survivor, customer)
         ? null
@@ -420,7 +302,6 @@ export const planCustomerChange = (input: PlanInput): Plan => {
             absorbed,
             identities,
             purchases: written,
-            acknowledgements: acknowledge(input, purchases),
             liftsErasures: input.liftsErasures,
             tellsChanges: input.tellsChanges,
             moment,

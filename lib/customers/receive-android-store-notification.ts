@@ -5,16 +5,10 @@ import type {
 } from "../applications/application.ts";
 import { ServiceError, type ErrorCode } from "../contract/errors.ts";
 import type { AndroidStoreNotificationRequest, NotificationResponse } from "../contract/schemas.ts";
-import { HOUR, MINUTE } from "../duration.ts";
-import type { Purchase } from "../entitlements/purchase.ts";
-import type { Instant } from "../entitlements/time.ts";
+import { HOUR } from "../duration.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import type { AndroidStoreAnswer } from "../stores/android-store/android-store.ts";
-import {
-  isBehind,
-  readNotification,
-  type AndroidStoreNotification,
-} from "../stores/android-store/notification.ts";
+import { readNotification, type AndroidStoreNotification } from "../stores/android-store/notification.ts";
 import type {
   ExpectedSender,
   PushTokenClaims,
@@ -23,6 +17,7 @@ import type {
 import { questionIn } from "../stores/android-store/question.ts";
 import { selecting } from "../stores/android-store/reading.ts";
 import { androidStoreConfigurationOf, applicationOfPackage } from "./application-of.ts";
+import { lookUpVoided, UNKNOWN_STATUSES } from "./look-up-voided.ts";
 import type { NoteNotification } from "./notification-log.ts";
 import { packageInEnvironment } from "./store-in-environment.ts";
 import {
@@ -102,9 +97,6 @@ const noteLast = async (
   await note(packageInEnvironment(application, packageName), Math.min(sentAt, now()));
 };
 
-/** HTTP statuses for a purchase that the store does not know, or says it has dropped. */
-const UNKNOWN_STATUSES: ReadonlySet<number> = new Set([404, 410]);
-
 /**
  * Whether the store does not know the purchase of its own recent notification: by mistake, or not yet. Unless the app sends
  * the purchase, no other message names it. Clock skew counts in both directions.
@@ -114,27 +106,7 @@ const mayBecomeKnown = (
   { sentAt }: AndroidStoreNotification,
   { status }: AndroidStoreAnswer & { outcome: "rejected" | "gone" },
 ): boolean =>
-  status !== null &&
-  UNKNOWN_STATUSES.has(status) &&
-  sentAt !== null &&
-  Math.abs(now() - sentAt) < UNKNOWN_MILLISECONDS;
-
-/** Delays after an event at which the store is asked again about a purchase whose answer does not show it, both times. */
-const ASKED_AGAIN_AFTER = [MINUTE, 10 * MINUTE];
-
-/**
- * Times at which to ask again, because the answer is older than the recent event of its notification: nothing else is sent about
- * it. An older notification may have been overtaken by later events.
- */
-const timesToAskAgain = (
-  { now }: AndroidStoreReception,
-  { expects, sentAt }: AndroidStoreNotification,
-  answer: Purchase,
-): readonly Instant[] => {
-  if (expects === null || sentAt === null || !isBehind(expects, answer)) return [];
-  const event = Math.min(sentAt, now());
-  return ASKED_AGAIN_AFTER.map((delay) => event + delay).filter((at) => at > now());
-};
+  UNKNOWN_STATUSES.has(status) && sentAt !== null && Math.abs(now() - sentAt) < UNKNOWN_MILLISECONDS;
 
 /** Asks the store about the purchase, and stores the answer. Conflicting facts are stored for each owner. */
 const ask = async (
@@ -144,7 +116,9 @@ const ask = async (
   notification: AndroidStoreNotification,
   purchase: NonNullable<AndroidStoreNotification["purchase"]>,
 ): Promise<NotificationUse> => {
-  const answer = await reception.androidStore.lookUp(configuration, { ...purchase, productIdentifier: null });
+  const question = { ...purchase, productIdentifier: null };
+  const { fullyVoidedAt } = notification;
+  const answer = await lookUpVoided(reception, application, configuration, question, fullyVoidedAt);
   switch (answer.outcome) {
     case "rejected":
     case "gone":
@@ -165,7 +139,7 @@ const ask = async (
         {
           source: sourceOf(configuration, purchase),
           askedAt: null,
-          askAgainAt: timesToAskAgain(reception, notification, answer.purchase),
+          isNotified: true,
         },
         null,
       ).then(() => "STORED", unusedIfErased);

@@ -89,6 +89,7 @@ const use = async (
       : // Facts that contradict each other's owners went to the owner of each.
         await storeFacts(reception, application, facts, null).then(() => "STORED" as const, unusedIfErased);
   const isPassedOn = await passOnQuestion(reception, application, notification, parts.payload);
+  if (parts.payload.notUnderstood.length > 0) return "PARTLY_UNDERSTOOD";
   return isPassedOn ? "STORED" : stored;
 };
 
@@ -121,7 +122,8 @@ const receive = async (
 
 /**
  * Takes an App Store Server Notification: verifies the envelope and what it carries, stores the facts, and links nothing.
- * The type decides no fact, so a replay writes none. What the store asks of the application is passed on.
+ * The type decides no fact, so a replay writes none. What the store asks of the application is passed on. Each part counts
+ * by itself: one in a new form loses no other.
  *
  * @throws ServiceError the errors of the endpoint; an unexpected failure is `STORE_UNAVAILABLE`, so that the App Store
  * sends the notification again

@@ -1,8 +1,15 @@
 import type { AssertedBy, Environment } from "../contract/schemas.ts";
+import type { NextAsk } from "../entitlements/next-ask.ts";
 import type { Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
-import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
-import type { PendingAcknowledgement } from "../stores/android-store/reading.ts";
+import type { AccountId, CustomerId } from "../identifiers.ts";
+
+/** An acknowledgement that Google waits for. */
+export interface Acknowledgement {
+  readonly dueSince: Instant;
+  /** Time after which Google refunds the purchase. */
+  readonly deadline: Instant;
+}
 
 /** The one account that a customer belongs to. */
 export interface Link {
@@ -40,22 +47,12 @@ export interface StoredPurchase {
   readonly revision: number;
   readonly purchase: Purchase;
   readonly customer: CustomerId;
-  /** Time since which an acknowledgement is due; null: none is. */
-  readonly acknowledgementDueSince: Instant | null;
-  /** Time at which the store is asked about it again; null: none is set. */
-  readonly refreshAt: Instant | null;
-  /**
-   * Since when that refresh is asked for, by an operator, or because an erasure was lifted: for a day, or until the store answers. Null:
-   * the facts alone gave the time, or nothing is set.
-   */
-  readonly askedForAt: Instant | null;
-  /**
-   * Times at which Google is asked whatever the facts give, because an answer was older than its notification: two at most, the
-   * earlier one first. An answer from such a time on removes it.
-   */
-  readonly askAgainAt: readonly Instant[];
-  /** iOS: the app's bundle; null: not known. */
-  readonly bundleIdentifier: string | null;
+  /** The acknowledgement that Google waits for; null: none is pending. */
+  readonly acknowledgement: Acknowledgement | null;
+  /** The next question to its store, in the queue of its bundle or package; null: none. */
+  readonly ask: NextAsk | null;
+  /** The bundle or package that sold it; null: not known. */
+  readonly bundleOrPackage: string | null;
 }
 
 /** A move to another account by a link: the application's policy allows it, or a client's claim gave way. */
@@ -73,10 +70,4 @@ export interface StoredIdentity {
   readonly customer: CustomerId;
   /** The customer's version as written in the identity's transaction; 0: unknown. */
   readonly customerVersion: number;
-}
-
-/** An acknowledgement in the queue. */
-export interface DueAcknowledgement extends PendingAcknowledgement {
-  readonly application: ApplicationId;
-  readonly dueSince: Instant;
 }

@@ -1,31 +1,35 @@
 import type { AndroidStoreConfiguration, Application } from "../applications/application.ts";
 import { referenceText } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
-import type { AndroidStoreSource, FactsOrigin } from "../freshness/refresh.ts";
 import type { AndroidStore } from "../stores/android-store/android-store.ts";
 import {
   provenPurchaseOf,
   type PendingAcknowledgement,
   type VerifiedPurchase,
 } from "../stores/android-store/reading.ts";
-import type { AcknowledgementQueue } from "./acknowledgement-queue.ts";
+import type { AndroidStoreSource, FactsOrigin } from "./ask.ts";
+import { isOfErased } from "./ask-outcome.ts";
+import type { AskQueues } from "./ask-queue.ts";
 import type { FactStore } from "./fact-store.ts";
+import type { ToAcknowledge } from "./plan-customer-change.ts";
 import type { Claim } from "./resolve-customer.ts";
 import { storeFacts, type LearnOfMentioned, type StoringOutcome } from "./store-facts.ts";
-import { isOfErased } from "./refresh-outcome.ts";
-import { untoldPredecessors } from "./untold-predecessors.ts";
+import { unknownPredecessor } from "./unknown-predecessor.ts";
 import type { VerifiedFacts } from "./verified-facts.ts";
 
 export interface AndroidStorePurchases extends FactStore {
   readonly androidStore: Pick<AndroidStore, "lookUp" | "acknowledge">;
-  readonly acknowledgements: Pick<AcknowledgementQueue, "remove">;
+  readonly asks: Pick<AskQueues, "acknowledged">;
 }
 
-/** Source of an Android purchase. `askedAt`: the refresh is rescheduled from then; null: only new facts move it. */
-export interface AndroidStoreQuestion extends Pick<FactsOrigin, "askAgainAt"> {
+/** How Google was asked. `askedAt`: the question is answered; null: only new facts set the next one. */
+export interface AndroidStoreQuestion extends Pick<FactsOrigin, "isNotified"> {
   readonly source: AndroidStoreSource;
   readonly askedAt: Instant | null;
 }
+
+/** Whether the store's acknowledgement was made; null: none was to be made. */
+export type Stored = StoringOutcome & { readonly isAcknowledged: boolean | null };
 
 const verifiedFactsOf = (verified: VerifiedPurchase, question: AndroidStoreQuestion): VerifiedFacts => ({
   environment: verified.purchase.environment,
@@ -34,7 +38,7 @@ const verifiedFactsOf = (verified: VerifiedPurchase, question: AndroidStoreQuest
   renewals: [],
   isPending: verified.isPending,
   acknowledgementDue: verified.acknowledgement,
-  origin: { ...question, canRefresh: !verified.isClosed },
+  origin: { ...question, canAsk: !verified.isClosed },
 });
 
 export const sourceOf = (
@@ -42,19 +46,19 @@ export const sourceOf = (
   { purchaseToken, productKind }: Pick<AndroidStoreSource, "purchaseToken" | "productKind">,
 ): AndroidStoreSource => ({ store: "android-store", packageName, purchaseToken, productKind });
 
-/** The purchase is queued by now, so a failure here loses no acknowledgement. */
+/** The acknowledgement is pending in the table by now, so a failure here loses nothing. */
 const acknowledge = async (
-  { androidStore, acknowledgements }: AndroidStorePurchases,
+  { androidStore, asks }: AndroidStorePurchases,
   application: Application,
   configuration: AndroidStoreConfiguration,
   pending: PendingAcknowledgement,
-  dueSince: Instant,
-): Promise<void> => {
+  { asked, askOnceAcknowledged }: ToAcknowledge,
+): Promise<boolean> => {
   const { outcome } = await androidStore.acknowledge(configuration, pending);
-  if (outcome === "due") return;
-  await acknowledgements
-    .remove({ application: application.identifier, purchase: pending.purchase, dueSince })
-    .catch(() => undefined);
+  if (outcome === "due") return false;
+  const source = sourceOf(configuration, pending);
+  await asks.acknowledged(application.identifier, asked, source, askOnceAcknowledged).catch(() => undefined);
+  return true;
 };
 
 /** Stores a verified purchase, and acknowledges it where that is due. */
@@ -65,24 +69,21 @@ const storeAndAcknowledge = async (
   facts: VerifiedFacts,
   claim: Claim | null,
   learn: LearnOfMentioned | null = null,
-): Promise<StoringOutcome> => {
+): Promise<Stored> => {
   const stored = await storeFacts(purchases, application, facts, claim, learn);
-  const due = facts.acknowledgementDue;
-  const dueSince =
-    stored.outcome === "refused"
-      ? stored.acknowledgementDueSince
-      : (stored.customer?.acknowledgementDueSince ?? null);
-  if (due !== null && dueSince !== null)
-    await acknowledge(purchases, application, configuration, due, dueSince);
-  return stored;
+  const { acknowledgementDue: due } = facts;
+  const { toAcknowledge } = stored;
+  if (due === null || toAcknowledge === null) return { ...stored, isAcknowledged: null };
+  const isAcknowledged = await acknowledge(purchases, application, configuration, due, toAcknowledge);
+  return { ...stored, isAcknowledged };
 };
 
 /**
- * Looks up and stores purchases that a verified one mentions and that are unknown here: without a claim, as if their
- * own notifications had arrived. If one of them belongs to an erased customer, only a credential's claim continues, or a
- * purchase that has an owner already.
+ * Looks up and stores a purchase that a verified one replaces and that is unknown here: without a claim, as if its own
+ * notification had arrived. If it belongs to an erased customer, only a credential's claim continues, or a purchase that
+ * has an owner already.
  */
-const learnOfPredecessors =
+const learnOfPredecessor =
   (
     purchases: AndroidStorePurchases,
     application: Application,
@@ -91,29 +92,19 @@ const learnOfPredecessors =
     claim: Claim | null,
   ): LearnOfMentioned =>
   async (known) => {
-    const predecessors = await untoldPredecessors(
-      purchases,
-      application,
-      configuration,
-      verified,
-      claim,
-      known,
-    );
+    const found = await unknownPredecessor(purchases.androidStore, configuration, verified, known);
+    if (found === null) return false;
+    const source = sourceOf(configuration, { ...found, productKind: "subscription" });
+    const facts = verifiedFactsOf(found.verified, { source, askedAt: null });
     const isOwned = known.purchases.has(referenceText(verified.purchase));
-    for (const { purchaseToken, verified: predecessor } of predecessors) {
-      const source = sourceOf(configuration, { purchaseToken, productKind: "subscription" });
-      const facts = verifiedFactsOf(predecessor, { source, askedAt: null });
-      await storeAndAcknowledge(purchases, application, configuration, facts, null).catch(
-        (error: unknown) => {
-          if (!(claim?.assertedBy === "credential" || isOwned) || !isOfErased(error)) throw error;
-        },
-      );
-    }
-    return predecessors.length > 0;
+    await storeAndAcknowledge(purchases, application, configuration, facts, null).catch((error: unknown) => {
+      if (!(claim?.assertedBy === "credential" || isOwned) || !isOfErased(error)) throw error;
+    });
+    return true;
   };
 
 /**
- * Reads the purchase that continues because its replacement was never paid. It adds no identity, and its own refresh
+ * Reads the purchase that continues because its replacement was never paid. It adds no identity, and its own question
  * makes up for a failure.
  */
 const readWhatGoesOn = async (
@@ -133,17 +124,16 @@ const readWhatGoesOn = async (
     configuration,
     verifiedFactsOf(answer, { source, askedAt: null }),
     null,
-    learnOfPredecessors(purchases, application, configuration, answer, null),
+    learnOfPredecessor(purchases, application, configuration, answer, null),
   );
 };
 
 /**
  * Stores a verified Android-store purchase, and acknowledges it if the store waits for that and the purchase belongs to
- * an account, even if this request's link is refused. Older purchases that it mentions and that are unknown here are
+ * an account, even if this request's link is refused. An older purchase that it replaces and that is unknown here is
  * looked up and stored first.
  *
  * @throws ServiceError as `storeFacts` does
- * @throws UnansweredLookUpError of an older purchase for which this one waits; then nothing is stored
  */
 export const storeAndroidStorePurchase = async (
   purchases: AndroidStorePurchases,
@@ -152,14 +142,14 @@ export const storeAndroidStorePurchase = async (
   verified: VerifiedPurchase,
   question: AndroidStoreQuestion,
   claim: Claim | null,
-): Promise<StoringOutcome> => {
+): Promise<Stored> => {
   const stored = await storeAndAcknowledge(
     purchases,
     application,
     configuration,
     verifiedFactsOf(verified, question),
     claim,
-    learnOfPredecessors(purchases, application, configuration, verified, claim),
+    learnOfPredecessor(purchases, application, configuration, verified, claim),
   );
   if (verified.goesOn !== null)
     await readWhatGoesOn(purchases, application, configuration, verified.goesOn).catch(() => undefined);

@@ -18,7 +18,7 @@ import { ATTEMPTS, CLAIMS_PER_ACCOUNT, type FactStore } from "./fact-store.ts";
 import { keepRefusedFacts, withoutErased } from "./keep-refused-facts.ts";
 import { mergeOf, standingLink } from "./merge.ts";
 import { isLineageHalfSeen, namingFacts, storeForOwners } from "./other-renewals.ts";
-import { holdingsAfter, inputOf, planCustomerChange } from "./plan-customer-change.ts";
+import { holdingsAfter, inputOf, planCustomerChange, type ToAcknowledge } from "./plan-customer-change.ts";
 import type { StoredCustomer } from "./records.ts";
 import { resolveCustomer, type Claim, type LinkRefusal } from "./resolve-customer.ts";
 import { otherRenewals, statedPurchases, type VerifiedFacts } from "./verified-facts.ts";
@@ -27,22 +27,20 @@ import { otherRenewals, statedPurchases, type VerifiedFacts } from "./verified-f
 export interface ResolvedCustomer {
   readonly identifier: CustomerId;
   readonly holdings: readonly Purchase[];
-  /** Time since which the purchase's acknowledgement is due; null: none is. */
-  readonly acknowledgementDueSince: Instant | null;
 }
 
 /** A link can be refused, a fact cannot: facts of purchases that have an owner are stored either way. */
-export type StoringOutcome =
+export type StoringOutcome = (
   | {
       readonly outcome: "stored";
       /** Null: the facts name no customer, or only an unknown one that the request may not create. */
       readonly customer: ResolvedCustomer | null;
     }
-  | {
-      readonly outcome: "refused";
-      readonly code: LinkRefusal;
-      readonly acknowledgementDueSince: Instant | null;
-    };
+  | { readonly outcome: "refused"; readonly code: LinkRefusal }
+) & {
+  /** The facts' purchase that is to be acknowledged now; null: none is. */
+  readonly toAcknowledge: ToAcknowledge | null;
+};
 
 /**
  * First attempt at which a missing customer counts as erased. Before, it may be new: its identities can be visible before
@@ -50,7 +48,7 @@ export type StoringOutcome =
  */
 const GONE_FROM_ATTEMPT = 4;
 
-const NOBODY: StoringOutcome = { outcome: "stored", customer: null };
+const NOBODY: StoringOutcome = { outcome: "stored", customer: null, toAcknowledge: null };
 
 const isEmpty = ({ identities, purchases }: VerifiedFacts): boolean =>
   identities.length === 0 && purchases.length === 0;
@@ -238,7 +236,8 @@ const decideAndWrite = async (
   });
   const stored: StoringOutcome = {
     outcome: "stored",
-    customer: { ...plan.customer, acknowledgementDueSince: plan.acknowledgementDueSince },
+    customer: plan.customer,
+    toAcknowledge: plan.toAcknowledge,
   };
   if (plan.change === null) return stored;
   if ((await store.write(plan.change)) === "conflict") return "again";

@@ -3,19 +3,17 @@ import { chunks } from "../chunks.ts";
 import { DAY, MINUTE } from "../duration.ts";
 import { isOverAt, productKindOf, referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
-import { inHourlyOrder } from "../in-turns.ts";
-import { purchaseKeyOfToken } from "../stores/android-store/purchase-token.ts";
-import type { AndroidStore } from "../stores/android-store/android-store.ts";
-import { refreshAndroidStorePurchase } from "./refresh-android-store-purchase.ts";
-import type { RefreshOutcome } from "./refresh-outcome.ts";
+import { inHourlyOrder } from "../queues/turns.ts";
+import { purchasesOfToken } from "../stores/android-store/purchase-token.ts";
+import type { AndroidStore, VoidedPurchase } from "../stores/android-store/android-store.ts";
+import { askGoogle } from "./ask-google.ts";
+import type { AskOutcome } from "./ask-outcome.ts";
 import type { AndroidStorePurchases } from "./store-android-store-purchase.ts";
 import { sweepApplications, type ReadPeriod, type SweepReport, type SweepRun } from "./sweep.ts";
 
 export interface AndroidStoreSweep extends AndroidStorePurchases, Omit<SweepRun, "now"> {
   readonly androidStore: AndroidStore;
 }
-
-const ENVIRONMENTS = ["production", "sandbox"] as const;
 
 /** Margin after a period's end: an answer within it may not show the period's voids yet, or our clock is ahead. */
 const UNSEEN_MILLISECONDS = 10 * MINUTE;
@@ -33,8 +31,8 @@ const ASKED_AGAIN_MILLISECONDS = 2 * DAY;
 const UNANSWERED_BEFORE_SILENT = 3;
 
 /** Whether the store gave no answer. A refusal that may concern this purchase alone, and an unreadable answer, are answers. */
-const isSilence = (refreshed: RefreshOutcome): boolean =>
-  refreshed.outcome === "unavailable" && refreshed.isOfThisPurchase !== true;
+const isSilence = (asked: AskOutcome): boolean =>
+  asked.outcome === "unavailable" && asked.isOfThisPurchase !== true;
 
 /** Purchases that are looked up in the table at once. */
 const ASKED_TOGETHER = 1000;
@@ -55,7 +53,7 @@ const isOver = ({ lines }: Purchase): boolean => lines.every((line) => isOverAt(
 /**
  * Asks the store about those of a period's purchases that are known here, not over, and not verified since the end of
  * the period. The store lists a void by when its systems saw it, which may be days after the time that it names. A void
- * alone revokes nothing: it names one order, and a purchase token is shared by all renewals.
+ * alone revokes nothing: it names one order, and a purchase token is shared by all renewals. `lookUpVoided` has the exception.
  *
  * @param to end of the period
  * @param until no look-up starts from this moment on
@@ -64,43 +62,37 @@ const refreshVoided = async (
   sweep: AndroidStoreSweep,
   application: Application,
   { packageName }: AndroidStoreConfiguration,
-  purchaseTokens: readonly string[],
+  voided: readonly VoidedPurchase[],
   to: Instant,
   until: Instant,
 ): Promise<AskedOutcome> => {
-  const entries = purchaseTokens.flatMap((purchaseToken) =>
-    ENVIRONMENTS.map((environment) => ({
-      purchaseToken,
-      reference: { store: "android-store" as const, environment, key: purchaseKeyOfToken(purchaseToken) },
-    })),
+  const entries = voided.flatMap((one) =>
+    purchasesOfToken(one.purchaseToken).map((reference) => ({ ...one, reference })),
   );
   const references = entries.map(({ reference }) => reference);
   const known = await sweep.table.findFacts(application.identifier, [], references, sweep.now());
-  const candidates = entries.flatMap(({ purchaseToken, reference }) => {
+  const candidates = entries.flatMap(({ reference, ...one }) => {
     const stored = known.purchases.get(referenceText(reference))?.purchase;
     const [line] = stored?.lines ?? [];
     const isAsked = stored !== undefined && stored.verifiedAt <= to + UNSEEN_MILLISECONDS && !isOver(stored);
-    return isAsked && line !== undefined
-      ? [{ purchaseToken, reference, productKind: productKindOf(line.nature) }]
-      : [];
+    return isAsked && line !== undefined ? [{ ...one, productKind: productKindOf(line.nature) }] : [];
   });
   let [answered, unanswered, isLeft] = [0, 0, false];
   const stopped = (): AskedOutcome => ({ answered, isLeft, isStopped: true });
-  for (const { purchaseToken, reference, productKind } of candidates) {
+  for (const { purchaseToken, productKind, fullyVoidedAt } of candidates) {
     if (sweep.now() >= until) return stopped();
-    const refreshed = await refreshAndroidStorePurchase(sweep, application, {
-      application: application.identifier,
-      purchase: reference,
-      dueAt: to,
+    const asked = await askGoogle(sweep, application, {
       source: { store: "android-store", packageName, purchaseToken, productKind },
+      acknowledgement: null,
+      fullyVoidedAt,
     });
-    const { outcome } = refreshed;
+    const { outcome } = asked;
     if (outcome === "credential-rejected") return stopped();
     const isUnused = outcome === "unavailable" || outcome === "failed";
-    const isSilent = isSilence(refreshed);
+    const isSilent = isSilence(asked);
     if (isSilent) unanswered += 1;
     else if (!isUnused) answered += 1;
-    // A 404 or a 410 may be a mistake.
+    // A 404 or a 410 that revokes nothing may be a mistake.
     if (isUnused || outcome === "unknown") isLeft ||= isSilent || sweep.now() - to < ASKED_AGAIN_MILLISECONDS;
     if (answered === 0 && unanswered === UNANSWERED_BEFORE_SILENT) break;
   }
@@ -113,15 +105,16 @@ const listVoided = async (
   configuration: AndroidStoreConfiguration,
   period: { readonly from: Instant; readonly to: Instant },
   until: Instant,
-): Promise<{ readonly purchaseTokens: readonly string[]; readonly isWhole: boolean }> => {
-  const purchaseTokens = new Set<string>();
-  const asFar = (isWhole: boolean) => ({ purchaseTokens: [...purchaseTokens], isWhole });
+): Promise<{ readonly voided: readonly VoidedPurchase[]; readonly isWhole: boolean }> => {
+  const voided = new Map<string, VoidedPurchase>();
+  const asFar = (isWhole: boolean) => ({ voided: [...voided.values()], isWhole });
   let page: string | null = null;
   do {
     if (now() >= until) return asFar(false);
     const answer = await androidStore.voidedPurchases(configuration, period, page);
     if (answer.outcome !== "answered") return asFar(false);
-    for (const purchaseToken of answer.purchaseTokens) purchaseTokens.add(purchaseToken);
+    for (const one of answer.voided)
+      if (one.fullyVoidedAt !== null || !voided.has(one.purchaseToken)) voided.set(one.purchaseToken, one);
     page = answer.next;
   } while (page !== null);
   return asFar(true);
@@ -142,9 +135,9 @@ export const sweepAndroidStoreRefunds = async (
     const listed = await listVoided(sweep, configuration, { from, to }, until);
     let [found, isLeft] = [0, false];
     // What a run has no time for, and a few about which the store is silent for good, do not hide others.
-    const inOrder = inHourlyOrder(listed.purchaseTokens, (purchaseToken) => purchaseToken, sweep.now());
-    for (const purchaseTokens of chunks(inOrder, ASKED_TOGETHER)) {
-      const refreshed = await refreshVoided(sweep, application, configuration, purchaseTokens, to, until);
+    const inOrder = inHourlyOrder(listed.voided, ({ purchaseToken }) => purchaseToken, sweep.now());
+    for (const voided of chunks(inOrder, ASKED_TOGETHER)) {
+      const refreshed = await refreshVoided(sweep, application, configuration, voided, to, until);
       found += refreshed.answered;
       if (refreshed.isStopped) return { outcome: "stopped", found };
       isLeft ||= refreshed.isLeft;

@@ -3,7 +3,7 @@ import type { Store } from "../contract/schemas.ts";
 import { DAY, HOUR, MINUTE } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
-import { inHourlyOrder } from "../in-turns.ts";
+import { inHourlyOrder } from "../queues/turns.ts";
 import { storesInEnvironments, type StoreInEnvironment } from "./store-in-environment.ts";
 
 /**

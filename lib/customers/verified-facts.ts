@@ -3,8 +3,8 @@ import type { Environment } from "../contract/schemas.ts";
 import type { IdentityReference, ProvenPurchase } from "../entitlements/proven-purchase.ts";
 import { referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
-import type { FactsOrigin } from "../freshness/refresh.ts";
 import type { PendingAcknowledgement } from "../stores/android-store/reading.ts";
+import type { FactsOrigin } from "./ask.ts";
 
 /** Facts about one person that a store has verified in one request. Nothing else reaches the table. */
 export interface VerifiedFacts {
@@ -22,7 +22,7 @@ export interface VerifiedFacts {
   readonly isPending?: boolean;
   /** The acknowledgement that the store waits for; null: none. */
   readonly acknowledgementDue: PendingAcknowledgement | null;
-  /** Null: no store can be asked about these facts, so their refreshes stay as they are. */
+  /** Null: no store can be asked about these facts, so their questions stay as they are. */
   readonly origin: FactsOrigin | null;
 }
 
@@ -32,7 +32,7 @@ export const iosStoreOrigin = (
   askedAt: Instant | null,
 ): FactsOrigin => ({
   source: { store: "ios-store", bundleIdentifier },
-  canRefresh: serverApi !== null,
+  canAsk: serverApi !== null,
   askedAt,
 });
 

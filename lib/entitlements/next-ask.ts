@@ -6,12 +6,24 @@ import { isPeriod, periodsOf, unseenEnd, type Period } from "./subscription-peri
 import type { Instant } from "./time.ts";
 
 /**
- * Why a store is asked about a purchase: it may be renewed, or have come back; a refund may not have been notified; its
- * payment is pending; what is known is unsettled (an upgrade or a renewal without its transaction).
+ * Why a store is asked about a purchase. By its facts: it may be renewed, or have come back; a refund may not have been
+ * notified; its payment is pending; what is known is unsettled (an upgrade or a renewal without its transaction).
+ * Besides: an acknowledgement is pending; Google's answer may be older than its notification; an operator wants to know;
+ * the last question had no answer.
  */
-export const ASK_REASONS = ["renewal", "refund", "payment", "unsettled"] as const;
+export const ASK_REASONS = [
+  "renewal",
+  "refund",
+  "payment",
+  "unsettled",
+  "acknowledgement",
+  "notification",
+  "requested",
+  "no-answer",
+] as const;
 export type AskReason = (typeof ASK_REASONS)[number];
 
+/** A question to a store. */
 export interface NextAsk {
   readonly at: Instant;
   readonly because: AskReason;
@@ -38,6 +50,13 @@ export const ASKED_AFTER_END = BILLING_RETRY_MILLISECONDS;
 
 /** Time for which an iOS pass is asked about after its purchase, whatever its access duration. */
 const PASS_ASKED = 400 * DAY;
+
+/** The earliest of some questions; null: there is none. */
+export const earliest = (asks: readonly (NextAsk | null)[]): NextAsk | null =>
+  asks.reduce<NextAsk | null>(
+    (first, one) => (one !== null && (first === null || one.at < first.at) ? one : first),
+    null,
+  );
 
 /** Last time at which the store reported on a purchase. */
 export const lastHeard = ({ verifiedAt, renewal }: Purchase): Instant =>
@@ -159,10 +178,7 @@ export const nextAsk = (purchase: Purchase, after: Instant, wasAsked: boolean): 
           ...purchase.lines.flatMap((line) => ofIosOneTime(line, after)),
         ]
       : ofAndroidStore(purchase, after);
-  return all.reduce<NextAsk | null>(
-    (first, one) => (first === null || one.at < first.at ? one : first),
-    null,
-  );
+  return earliest(all);
 };
 
 /** Last end of a purchase, also one that only its renewal info names; 0: it has none. */
@@ -184,12 +200,4 @@ export const endedLongAgo = (purchase: Purchase, moment: Instant): boolean =>
 export const isLongOver = (purchase: Purchase, moment: Instant): boolean => {
   const isEndless = purchase.store === "ios-store" && purchase.lines.some(({ endsAt }) => endsAt === null);
   return !isEndless && moment >= Math.max(lastHeard(purchase), lastEnd(purchase)) + ASKED_AFTER_END;
-};
-
-/** Why a store is asked at a time that the facts gave; null: a person asked for it. */
-export const askReasonAt = (purchase: Purchase, at: Instant): AskReason | null => {
-  const exact = nextAsk(purchase, at - 1, true);
-  if (exact?.at === at) return exact.because;
-  const first = nextAsk(purchase, lastHeard(purchase), false);
-  return first !== null && first.at <= at ? first.because : null;
 };

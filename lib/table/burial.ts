@@ -5,13 +5,14 @@ import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId, CustomerId } from "../identifiers.ts";
 import { chunks } from "../chunks.ts";
 import { absent, ownedBy, ownedUnchanged, type Condition } from "./conditions.ts";
-import { acknowledgementKey, keyOf, keys, refreshKey, TABLE, type Key } from "./keys.ts";
+import { askWrites } from "./asks.ts";
+import { keyOf, keys, TABLE, type Key } from "./keys.ts";
 import type { Attributes, Table, TimeToLive } from "./table.ts";
 import { ITEMS_PER_TRANSACTION, transact } from "./transactions.ts";
-import { check, deletion, put, type TransactItem } from "./writes.ts";
+import { check, put, type TransactItem } from "./writes.ts";
 
-/** Items per purchase or identity at most: tombstone, and deletions of its due acknowledgement and refresh. */
-const ITEMS_PER_OWNED = 3;
+/** Items per purchase or identity at most: tombstone, and deletion of its question. */
+const ITEMS_PER_OWNED = 2;
 
 /** Implements {@link Bury}. */
 export const bury = async (
@@ -33,13 +34,12 @@ export const bury = async (
       condition,
     );
   const tombstones = [
-    ...purchases.map(({ purchase, customer, revision, acknowledgementDueSince, refreshAt }) => [
-      // Checks the revision, or a refresh that was moved meanwhile would keep its purchase token.
+    ...purchases.map(({ purchase, customer, revision, ask, bundleOrPackage }) => [
+      // Checks the revision, or a question that was moved meanwhile would keep its purchase token.
       tombstone(keys.purchase(application, purchase), ownedUnchanged(application, customer, revision)),
-      ...(acknowledgementDueSince === null
+      ...(ask === null || bundleOrPackage === null
         ? []
-        : [deletion(table.name, acknowledgementKey(application, purchase, acknowledgementDueSince))]),
-      ...(refreshAt === null ? [] : [deletion(table.name, refreshKey(application, purchase, refreshAt))]),
+        : askWrites(table.name, application, purchase, bundleOrPackage, { from: ask.at, to: null })),
     ]),
     ...identities.map(({ item, customer }) => [tombstone(keyOf(item), ownedBy(application, customer))]),
   ];

@@ -24,31 +24,10 @@ export const revisionUnchanged = (revision: number): Condition => ({
   ExpressionAttributeValues: { ":revision": revision },
 });
 
-/** The purchase still waits for the acknowledgement that is due since this time. */
-export const acknowledgementUnchanged = (dueSince: Instant, values: Record<string, unknown>): Condition => ({
-  ConditionExpression: "acknowledgementDueSince = :since",
-  ExpressionAttributeValues: { ":since": dueSince, ...values },
-});
-
-/** The purchase's refresh is still due at this time. */
-export const refreshUnchanged = (dueAt: Instant): Condition => ({
-  ConditionExpression: "refreshAt = :dueAt",
-  ExpressionAttributeValues: { ":dueAt": dueAt },
-});
-
-/** The purchase's refresh is still due at this time, and nobody has asked for it since the store was asked. */
-export const refreshUnaskedSince = (dueAt: Instant, askedAt: Instant): Condition => {
-  const { ConditionExpression, ExpressionAttributeValues } = refreshUnchanged(dueAt);
-  return {
-    ConditionExpression: `${ConditionExpression} AND (attribute_not_exists(askedForAt) OR askedForAt <= :asked)`,
-    ExpressionAttributeValues: { ...ExpressionAttributeValues, ":asked": askedAt },
-  };
-};
-
-/** The purchase is gone, or its refresh is not due at this time: an item of that time is a leftover. */
-export const refreshMoved = (dueAt: Instant): Condition => ({
-  ConditionExpression: `${absent.ConditionExpression} OR attribute_not_exists(refreshAt) OR refreshAt <> :dueAt`,
-  ExpressionAttributeValues: { ":dueAt": dueAt },
+/** The purchase's next question is still that of this time. */
+export const askUnchanged = (at: Instant): Condition => ({
+  ConditionExpression: "askAt = :at",
+  ExpressionAttributeValues: { ":at": at },
 });
 
 /** The queue is not paused, and no other worker holds its lease. */

@@ -5,6 +5,7 @@ import { epochSeconds } from "../duration.ts";
 import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import type { Purchase } from "../entitlements/purchase.ts";
 import type { AccountId, CustomerId } from "../identifiers.ts";
+import { askAttributes, askWrites } from "./asks.ts";
 import { auditWrite } from "./audit-write.ts";
 import { claimsDifferences, claimsWrite } from "./claims.ts";
 import {
@@ -18,19 +19,17 @@ import {
 import {
   encodeHoldings,
   type accountCustomerItem,
-  type acknowledgementItem,
   type customerItem,
   type identityItem,
   type purchaseItem,
   type transferItem,
 } from "./items.ts";
-import { acknowledgementKey, customerPartition, keys, TABLE, transferKey } from "./keys.ts";
+import { customerPartition, keys, TABLE, transferKey } from "./keys.ts";
 import { encodeLines } from "./lines.ts";
 import { lookWrite } from "./looks.ts";
-import { refreshWrites } from "./refreshes.ts";
 import { encodeRenewal } from "./renewals.ts";
-import type { Attributes, TimeToLive } from "./table.ts";
-import { check, deletion, put, setAttributes, type TransactItem } from "./writes.ts";
+import type { Attributes } from "./table.ts";
+import { check, put, setAttributes, type TransactItem } from "./writes.ts";
 
 /**
  * Lifetime of an absorbed customer's account item. Readers skip it; it stays for a Query that began before the merge
@@ -200,15 +199,7 @@ export const identityWrite = (
 const purchaseWrite = (
   table: string,
   change: CustomerChange,
-  {
-    purchase,
-    revision,
-    acknowledgementDueSince,
-    refreshAt,
-    askedForAt,
-    askAgainAt,
-    bundleIdentifier,
-  }: PurchaseWrite,
+  { purchase, revision, acknowledgement, ask, bundleOrPackage }: PurchaseWrite,
 ): TransactItem => {
   const { application, after } = change;
   const key = keys.purchase(application, purchase);
@@ -220,42 +211,34 @@ const purchaseWrite = (
     ...facts,
     lines: encodeLines(facts.lines),
     ...(renewal !== null && { renewal: encodeRenewal(renewal) }),
-    ...(bundleIdentifier !== null && { bundleIdentifier }),
+    ...(bundleOrPackage !== null && { bundleOrPackage }),
   } satisfies Attributes<typeof purchaseItem> & Owned;
   if (revision === 0) {
     const due = {
-      ...(acknowledgementDueSince !== null && { acknowledgementDueSince }),
-      ...(refreshAt !== null && { refreshAt }),
-      ...(askedForAt !== null && { askedForAt }),
-      ...(askAgainAt.length > 0 && { askAgainAt }),
+      ...(acknowledgement !== null && { acknowledgement }),
+      ...(ask !== null && askAttributes(ask)),
     };
     return put(table, key, { ...attributes, ...due }, free(change));
   }
-  return setAttributes(
-    table,
-    key,
-    {
-      ...attributes,
-      acknowledgementDueSince: acknowledgementDueSince ?? undefined,
-      refreshAt: refreshAt ?? undefined,
-      askedForAt: askedForAt ?? undefined,
-      askAgainAt: askAgainAt.length > 0 ? askAgainAt : undefined,
-    },
-    revisionUnchanged(revision),
-  );
+  const due = { acknowledgement: acknowledgement ?? undefined, ...askAttributes(ask) };
+  return setAttributes(table, key, { ...attributes, ...due }, revisionUnchanged(revision));
 };
 
-/** Items for a purchase and its refresh. */
+/** Items for a purchase and its place in the queue. */
 export const purchaseWrites = (
   table: string,
   change: CustomerChange,
   written: PurchaseWrite,
-): TransactItem[] => [
-  purchaseWrite(table, change, written),
-  ...(written.refresh === null
-    ? []
-    : refreshWrites(table, change.application, written.purchase, written.refresh)),
-];
+): TransactItem[] => {
+  const { purchase, ask, acknowledgement, bundleOrPackage, move } = written;
+  if (move === null || bundleOrPackage === null) return [purchaseWrite(table, change, written)];
+  const { from, source } = move;
+  const to = ask === null || source === null ? null : { ask, source, acknowledgement };
+  return [
+    purchaseWrite(table, change, written),
+    ...askWrites(table, change.application, purchase, bundleOrPackage, { from, to }),
+  ];
+};
 
 /** Makes an account that a transaction writes to due for a look, if the application tells changes. */
 export const looksAt = (
@@ -274,28 +257,6 @@ export const looksAt = (
         }),
       ]
     : [];
-
-const KEPT_AFTER_DEADLINE_SECONDS = 30 * 24 * 3600;
-
-export const acknowledgementWrites = (
-  table: string,
-  { application, acknowledgements: { due, done } }: CustomerChange,
-): TransactItem[] => [
-  ...due.map(({ purchase, ...acknowledgement }) =>
-    put(table, acknowledgementKey(application, purchase, acknowledgement.dueSince), {
-      ...acknowledgement,
-      // No other store has its purchases acknowledged.
-      store: "android-store",
-      environment: purchase.environment,
-      key: purchase.key,
-      // The token expires even if nobody ever runs the queue.
-      [TABLE.timeToLiveAttribute]: epochSeconds(acknowledgement.deadline) + KEPT_AFTER_DEADLINE_SECONDS,
-    } satisfies Attributes<typeof acknowledgementItem> & TimeToLive),
-  ),
-  ...done.map(({ purchase, dueSince }) =>
-    deletion(table, acknowledgementKey(application, purchase, dueSince)),
-  ),
-];
 
 /** Records an operator's change in the audit, and a move by a link in the transfers. */
 export const recordWrites = (

@@ -27,11 +27,10 @@ export const storedPurchase = (item: Item): StoredPurchase => {
   const {
     customer,
     revision,
-    acknowledgementDueSince = null,
-    refreshAt = null,
-    askedForAt = null,
-    askAgainAt = [],
-    bundleIdentifier = null,
+    acknowledgement = null,
+    askAt,
+    askBecause,
+    bundleOrPackage = null,
     lines,
     renewal,
     ...purchase
@@ -44,12 +43,9 @@ export const storedPurchase = (item: Item): StoredPurchase => {
     },
     customer,
     revision,
-    acknowledgementDueSince,
-    refreshAt,
-    // A version that does not know these marks may have deleted the refresh and kept them.
-    askedForAt: refreshAt === null ? null : askedForAt,
-    askAgainAt: refreshAt === null ? [] : askAgainAt,
-    bundleIdentifier,
+    acknowledgement,
+    ask: askAt === undefined || askBecause === undefined ? null : { at: askAt, because: askBecause },
+    bundleOrPackage,
   };
 };
 

@@ -1,5 +1,5 @@
 import { DeleteCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
-import { HEALTHY } from "../freshness/queue-health.ts";
+import { HEALTHY } from "../queues/health.ts";
 import type { Delivery, DeliveryQueue, DestinationReference } from "../telling/delivery-queue.ts";
 import { createBatchReader } from "./batch-reader.ts";
 import { fromChangeItem } from "./change-items.ts";

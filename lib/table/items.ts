@@ -1,13 +1,8 @@
 import * as z from "zod/mini";
 import { ASSERTED_BY, ENVIRONMENTS, PRODUCT_KINDS, STORES, type Environment } from "../contract/schemas.ts";
+import { ASK_REASONS } from "../entitlements/next-ask.ts";
 import type { Purchase } from "../entitlements/purchase.ts";
-import {
-  purchaseKey,
-  type AccountId,
-  type ApplicationId,
-  type CustomerId,
-  type PurchaseKey,
-} from "../identifiers.ts";
+import { purchaseKey, type AccountId, type CustomerId, type PurchaseKey } from "../identifiers.ts";
 import { once } from "../once.ts";
 import { areEncodedLines, decodeLines, encodedLines, encodeLines, memberOf } from "./lines.ts";
 import { isInteger, isListOf, isPositionIn, isText, nullable, positional } from "./positions.ts";
@@ -23,6 +18,8 @@ const nullableInstant = shape.nullableInteger;
 const customerIdentifier = () => shape.branded<CustomerId>(shape.uuid());
 const storedPurchaseKey = () => shape.branded<PurchaseKey>(shape.text());
 
+const acknowledgement = once(() => z.object({ dueSince: instant(), deadline: instant() }));
+
 export const purchaseItem = once(() =>
   z.object({
     customer: customerIdentifier(),
@@ -37,25 +34,23 @@ export const purchaseItem = once(() =>
     /** The latest renewal info; absent: none is known. */
     renewal: z.optional(encodedRenewal()),
     verifiedAt: instant(),
-    /** Set while an acknowledgement is due. */
-    acknowledgementDueSince: z.optional(instant()),
-    /** Start of its refresh's sort key; absent: none is due. */
-    refreshAt: z.optional(instant()),
-    /** When a refresh was requested. Ignored after 24 h. */
-    askedForAt: z.optional(instant()),
-    /** Times at which Google is asked whatever the facts give; absent: none. */
-    askAgainAt: z.optional(z.array(instant())),
-    /** iOS; absent: not known. */
-    bundleIdentifier: z.optional(shape.text()),
+    /** Absent: none is pending. */
+    acknowledgement: z.optional(acknowledgement()),
+    /** The next question; its time begins the sort key of its item in the queue. Absent: none. */
+    askAt: z.optional(instant()),
+    askBecause: z.optional(z.enum(ASK_REASONS)),
+    /** Absent: not known. */
+    bundleOrPackage: z.optional(shape.text()),
   }),
 );
 
-/** A refresh in its application's queue; Android's holds the purchase token, until the store drops the purchase. */
-export const refreshItem = once(() =>
+/** A question in its queue. Android's hold the purchase token, until the store drops the purchase. */
+export const askItem = once(() =>
   z.object({
     environment: shape.environment(),
     key: storedPurchaseKey(),
     dueAt: instant(),
+    because: z.enum(ASK_REASONS),
     source: z.discriminatedUnion("store", [
       z.object({
         store: z.literal("android-store"),
@@ -65,23 +60,7 @@ export const refreshItem = once(() =>
       }),
       z.object({ store: z.literal("ios-store"), bundleIdentifier: shape.text() }),
     ]),
-    dueSince: z.optional(instant()),
-  }),
-);
-
-/** An entry of the acknowledgement queue. Besides Android refreshes, the only item with a purchase token. */
-export const acknowledgementItem = once(() =>
-  z.object({
-    application: shape.branded<ApplicationId>(shape.text()),
-    store: z.literal("android-store"),
-    environment: shape.environment(),
-    key: storedPurchaseKey(),
-    packageName: shape.text(),
-    purchaseToken: shape.text(),
-    productKind: z.enum(PRODUCT_KINDS),
-    productIdentifier: shape.text(),
-    dueSince: instant(),
-    deadline: instant(),
+    acknowledgement: z.optional(acknowledgement()),
   }),
 );
 

@@ -1,9 +1,7 @@
 import type { NamedIdentity } from "../administration/operation-table.ts";
-import type { StoreReference } from "../applications/application.ts";
-import type { Environment, Store } from "../contract/schemas.ts";
+import type { Store } from "../contract/schemas.ts";
 import type { ItemKind } from "../contract/table-access.ts";
 import type { StoreInEnvironment } from "../customers/store-in-environment.ts";
-import type { QueueReference } from "../customers/refresh-queue.ts";
 import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import type { PurchaseReference } from "../entitlements/purchase.ts";
 import { isoTime, type Instant } from "../entitlements/time.ts";
@@ -17,6 +15,7 @@ import {
   type ApplicationId,
   type CustomerId,
   type KeyId,
+  type PurchaseKey,
 } from "../identifiers.ts";
 
 /**
@@ -115,55 +114,31 @@ export const accountOfKey = ({ pk, sk }: Key): AccountId | null => {
 /** One partition holds an application, its store configurations, catalog, destinations and credential index. */
 export const partitionOfApplication = applicationPartition;
 
-/** Enough partitions to keep each of them cool. */
-export const ACKNOWLEDGEMENT_SHARDS = 8;
-
-/** Due acknowledgements of all applications, oldest first. */
-export const acknowledgementPartition = (shard: number): string => `ACKNOWLEDGEMENT#${shard}`;
-
-/** Derived from the purchase. Purchase keys of the Android store are hexadecimal hashes. */
-export const acknowledgementKey = (
-  application: ApplicationId,
-  { environment, key }: PurchaseReference,
-  dueSince: Instant,
-): Key => ({
-  pk: acknowledgementPartition(Number.parseInt(key.slice(0, 4), 16) % ACKNOWLEDGEMENT_SHARDS),
-  sk: `${isoTime(dueSince)}#${application}#${environment}#${key}`,
-});
-
-const refreshSuffix = (store: Store, environment: Environment): string => `#REFRESH#${store}#${environment}`;
-
-/** Queue of an application's refreshes in a store and environment, oldest first; and the queue's own state. */
-export const refreshPartition = ({ application, store, environment }: QueueReference): string =>
-  `${applicationPartition(application)}${refreshSuffix(store, environment)}`;
+/** Questions to a store about the purchases of a bundle or package, oldest first; and the queue's own state. */
+export const askPartition = ({
+  application,
+  store,
+  bundleOrPackage,
+  environment,
+}: StoreInEnvironment): string =>
+  `${applicationPartition(application)}#ASK#${store}#${bundleOrPackage}#${environment}`;
 
 /**
- * Sort key after those of all refreshes, or looks, due by a moment. They begin with their time, and nothing else in their
+ * Sort key after those of all questions, or looks, due by a moment. They begin with their time, and nothing else in their
  * partitions does.
  */
 export const afterDueBy = (moment: Instant): string => isoTime(moment + 1);
 
-/** Derived from the purchase. */
-export const refreshKey = (
-  application: ApplicationId,
-  { store, environment, key }: PurchaseReference,
-  dueAt: Instant,
-): Key => ({
-  pk: refreshPartition({ application, store, environment }),
+export const askKey = (queue: StoreInEnvironment, key: PurchaseKey, dueAt: Instant): Key => ({
+  pk: askPartition(queue),
   sk: `${isoTime(dueAt)}#${key}`,
 });
 
 /** Lease and pause of a queue. */
-export const refreshStateKey = (queue: QueueReference): Key => ({
-  pk: refreshPartition(queue),
-  sk: "STATE",
-});
+export const askStateKey = (queue: StoreInEnvironment): Key => ({ pk: askPartition(queue), sk: "STATE" });
 
 /** Time up to which the store's list of refunds, or of failed notifications, was read. */
-export const sweepKey = ({ bundleOrPackage, ...queue }: QueueReference & StoreReference): Key => ({
-  pk: refreshPartition(queue),
-  sk: `SWEEP#${bundleOrPackage}`,
-});
+export const sweepKey = (queue: StoreInEnvironment): Key => ({ pk: askPartition(queue), sk: "SWEEP" });
 
 /** Suffix of the partition keys of looks. */
 export const LOOKS_SUFFIX = "#CHANGED";
@@ -337,8 +312,7 @@ export const partitionPatterns = (application = anyApplication()): Readonly<Reco
   identity: `${application}#IDENTITY#*`,
   purchase: `${application}#PURCHASE#*`,
   transfer: `${application}#TRANSFERS`,
-  acknowledgement: "ACKNOWLEDGEMENT#*",
-  refresh: `${application}#REFRESH#*`,
+  ask: `${application}#ASK#*`,
   look: `${application}${LOOKS_SUFFIX}`,
   told: `${application}#TOLD#*`,
   change: `${application}#CHANGES*`,

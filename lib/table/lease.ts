@@ -1,6 +1,6 @@
 import { UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod/mini";
-import { HEALTHY, type Lease, type QueueHealth } from "../freshness/queue-health.ts";
+import { HEALTHY, type Lease, type QueueHealth } from "../queues/health.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { once } from "../once.ts";
 import { leaseIsFree, leaseIsOf, queueIsPaused, type Condition } from "./conditions.ts";
@@ -49,7 +49,7 @@ export const takeLease = async (
 const setHealth = async (
   { client, name }: Table,
   key: Key,
-  attributes: HealthAttributes & Partial<LeaseAttributes> & { readonly byName?: object | undefined },
+  attributes: HealthAttributes & Partial<LeaseAttributes>,
   condition: Condition,
 ): Promise<void> => {
   const update = updateOf(name, key, attributes, condition);
@@ -61,9 +61,7 @@ export const releaseLease = async (
   table: Table,
   key: Key,
   { worker }: Pick<Lease, "worker">,
-  health: Partial<QueueHealth<string>> & {
-    readonly byName?: Readonly<Record<string, QueueHealth<string>>> | undefined;
-  } = {},
+  health: Partial<QueueHealth<string>> = {},
 ): Promise<void> => setHealth(table, key, { ...health, leaseUntil: 0 }, leaseIsOf(worker));
 
 /** Queues that one worker at a time works off. Each has an item for its lease and its health. */

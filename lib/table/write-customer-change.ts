@@ -10,7 +10,6 @@ import { claimsDifferences, countsThatEnd } from "./claims.ts";
 import {
   absorbedItems,
   accountWrite,
-  acknowledgementWrites,
   aliasWrite,
   claimsWrites,
   customerWrite,
@@ -36,9 +35,9 @@ export interface WriteTerms {
   readonly audit?: Audited;
 }
 
-/** Items for one purchase: the purchase, and its old and new refresh. */
-const itemsOf = ({ refresh }: PurchaseWrite): number =>
-  1 + (refresh === null ? 0 : Number(refresh.from !== null) + Number(refresh.to !== null));
+/** Items for one purchase at most: the purchase, and its old and new place in the queue. */
+const itemsOf = ({ ask, move }: PurchaseWrite): number =>
+  1 + (move === null ? 0 : Number(move.from !== null) + Number(ask !== null));
 
 /** Divides purchases into parts whose items fit: `firstRoom` for the first part, `room` for each other one. */
 const inParts = (
@@ -109,7 +108,6 @@ export const transactionsOf = (
     ...absorbed.map((other) => aliasWrite(table, change, other)),
     ...claimsWrites(table, change, claimsPerAccount, ending),
     ...identities.map((identity) => identityWrite(table, change, identity)),
-    ...acknowledgementWrites(table, change),
     ...recordWrites(table, change, audit),
     ...[...Map.groupBy(gone, ({ link }) => link?.account)].flatMap(([account, left]) =>
       looksAt(

@@ -1,6 +1,6 @@
 import type { Destination } from "../applications/destination.ts";
 import type { Instant } from "../entitlements/time.ts";
-import type { Lease } from "../freshness/queue-health.ts";
+import type { Lease } from "../queues/health.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
 import type { StateDigest } from "./account-state.ts";
 import type { ChangeData, ChangePlace } from "./change.ts";

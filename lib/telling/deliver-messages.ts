@@ -3,7 +3,7 @@ import type { Destination } from "../applications/destination.ts";
 import { SECOND } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
-import { fromOthersEachMinute, inTurns } from "../in-turns.ts";
+import { fromOthersEachMinute, inTurns } from "../queues/turns.ts";
 import type { Delivery, DeliveryQueue, DestinationReference } from "./delivery-queue.ts";
 import type { DestinationHealth } from "./destination-health.ts";
 import { batchOf, sendBatch, type BatchRun, type DeliveryCounts } from "./send-batch.ts";
@@ -15,6 +15,8 @@ export interface DeliveryRun extends BatchRun {
   readonly applications: () => Promise<readonly ApplicationId[]>;
   readonly newWorker: () => string;
   readonly wait: (milliseconds: number) => Promise<void>;
+  /** Waits a second in real time, while a slow destination holds the run up. Unset: the others are not looked at again. */
+  readonly untilNextLook?: () => Promise<void>;
   /** Receives an unexpected failure of one destination, which is reported as failing. */
   readonly onFailure: (error: unknown) => void;
 }
@@ -36,7 +38,7 @@ export interface DeliveryReport {
 }
 
 /** Destinations processed at the same time. */
-const DESTINATIONS_AT_ONCE = 20;
+const DESTINATIONS_AT_ONCE = 100;
 
 /** Length of a worker's lease of a destination: longer than a turn and its last batch. */
 const LEASE_MILLISECONDS = 60 * SECOND;
@@ -155,9 +157,37 @@ const deliverTo = async (
   return "done";
 };
 
+interface Target {
+  readonly name: string;
+  readonly application: Application;
+  readonly destination: Destination;
+}
+
+/** The destinations of applications, by name. */
+const targetsOf = async (
+  { directory, onFailure }: DeliveryRun,
+  identifiers: readonly ApplicationId[],
+): Promise<readonly Target[]> => {
+  const found = await Promise.all(
+    identifiers.map((identifier) =>
+      directory.byIdentifier(identifier).catch((error: unknown) => {
+        onFailure(error);
+        return null;
+      }),
+    ),
+  );
+  return found.flatMap((application) =>
+    (application?.destinations ?? []).flatMap((destination) =>
+      application === null
+        ? []
+        : [{ name: `${application.identifier} ${destination.name}`, application, destination }],
+    ),
+  );
+};
+
 /**
- * Delivers the waiting messages of all applications, several destinations at once, so that a slow or failing one does
- * not hold up others.
+ * Delivers the waiting messages of all applications, all destinations at once. While a slow one holds the run up, the
+ * others get what is new.
  *
  * @param until nothing starts from this moment on
  * @param only applications to deliver for; unset: all
@@ -168,18 +198,11 @@ export const deliverMessages = async (
   only?: readonly ApplicationId[],
 ): Promise<DeliveryReport> => {
   const progress: Progress = { delivered: 0, failed: 0, oldest: 0, failing: [] };
-  const targets: { readonly application: Application; readonly destination: Destination }[] = [];
-  for (const identifier of only ?? (await run.applications())) {
-    const application = await run.directory.byIdentifier(identifier).catch((error: unknown) => {
-      run.onFailure(error);
-      return null;
-    });
-    for (const destination of application?.destinations ?? [])
-      if (application !== null) targets.push({ application, destination });
-  }
-  const queues = fromOthersEachMinute(targets, DESTINATIONS_AT_ONCE, run.now());
-  await inTurns(queues, DESTINATIONS_AT_ONCE, async ({ application, destination }) => {
-    if (run.now() >= until) return "done";
+  const targets = await targetsOf(run, only ?? (await run.applications()));
+  const failing = new Set<string>();
+  const deliver = async ({ name, application, destination }: Target): Promise<"done" | "more"> => {
+    if (run.now() >= until || failing.has(name)) return "done";
+    const before = progress.failing.length;
     try {
       return await deliverTo(run, application, destination, until, progress);
     } catch (error) {
@@ -187,7 +210,15 @@ export const deliverMessages = async (
       const reference = { application: application.identifier, destination: destination.name };
       await reportFault(run, reference, progress).catch(run.onFailure);
       return "done";
+    } finally {
+      // It is reported, and not looked at again.
+      if (progress.failing.length > before) failing.add(name);
     }
-  });
+  };
+  const byName = (some: readonly Target[]) => new Map(some.map((target) => [target.name, target]));
+  const { untilNextLook } = run;
+  const again = async () => byName(run.now() >= until ? [] : await targetsOf(run, await run.applications()));
+  const inOrder = fromOthersEachMinute(targets, DESTINATIONS_AT_ONCE, run.now());
+  await inTurns(byName(inOrder), DESTINATIONS_AT_ONCE, deliver, untilNextLook && { untilNextLook, again });
   return progress;
 };

@@ -1,5 +1,5 @@
 import type { Instant } from "../entitlements/time.ts";
-import type { Lease } from "../freshness/queue-health.ts";
+import type { Lease } from "../queues/health.ts";
 import type { AccountId, ApplicationId } from "../identifiers.ts";
 import type { Change, ChangePlace } from "./change.ts";
 import type { DestinationHealth } from "./destination-health.ts";

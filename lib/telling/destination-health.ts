@@ -1,6 +1,6 @@
 import { DAY, HOUR, MINUTE, SECOND } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
-import type { QueueHealth } from "../freshness/queue-health.ts";
+import type { QueueHealth } from "../queues/health.ts";
 
 /**
  * State of a destination as a whole. A failure is a batch of which nothing was taken; its reason is a word that an operator

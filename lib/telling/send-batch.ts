@@ -1,6 +1,6 @@
 import type { Destination } from "../applications/destination.ts";
 import type { Instant } from "../entitlements/time.ts";
-import { HEALTHY } from "../freshness/queue-health.ts";
+import { HEALTHY } from "../queues/health.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { ACCOUNT_CHANGED, CHANGES_KEPT_MILLISECONDS } from "./change.ts";
 import type { AccountDelivery, Delivery, DeliveryQueue, DestinationReference } from "./delivery-queue.ts";

@@ -2,7 +2,7 @@ import { tellsChanges, type Application, type ApplicationDirectory } from "../ap
 import { SECOND } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId } from "../identifiers.ts";
-import { fromOthersEachMinute, inTurns } from "../in-turns.ts";
+import { fromOthersEachMinute, inTurns } from "../queues/turns.ts";
 import type { ChangeTable } from "./change-table.ts";
 import type { Look } from "./look.ts";
 import type { AccountLooks, TellingStep } from "./tell-accounts.ts";
@@ -133,8 +133,8 @@ export const tellChanges = async (
 ): Promise<TellingReport> => {
   const progress: Progress = { told: 0, oldest: 0 };
   const all = only ?? (await run.applications());
-  const queues = fromOthersEachMinute(all, APPLICATIONS_AT_ONCE, run.now());
-  await inTurns(queues, APPLICATIONS_AT_ONCE, async (identifier) => {
+  const inOrder = fromOthersEachMinute(all, APPLICATIONS_AT_ONCE, run.now());
+  await inTurns(new Map(inOrder.map((one) => [one, one])), APPLICATIONS_AT_ONCE, async (identifier) => {
     if (run.now() >= until) return "done";
     try {
       const application = await run.directory.byIdentifier(identifier);

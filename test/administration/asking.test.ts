@@ -1,15 +1,18 @@
 import { askingOf, type Asking } from "../../lib/administration/asking.ts";
 import type { Application, IosStoreConfiguration } from "../../lib/applications/application.ts";
 import type { StoredPurchase } from "../../lib/customers/records.ts";
-import { askReasonAt, nextAsk, ASK_REASONS } from "../../lib/entitlements/next-ask.ts";
+import type { AskReason } from "../../lib/entitlements/next-ask.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
+import type { Instant } from "../../lib/entitlements/time.ts";
 import { applicationId, customerId, purchaseKey } from "../../lib/identifiers.ts";
-import { aCatalog, aLine, aPurchase, aRenewal, DAY, NOW } from "../../testing/support/purchases.ts";
+import { aCatalog, aLine, aPurchase, DAY, NOW } from "../../testing/support/purchases.ts";
 
+const APPLICATION = applicationId("0198c0de-0000-7000-8000-000000000001");
+const BUNDLE = "com.example.trails";
 const KEY = { issuerIdentifier: "i", keyIdentifier: "k", secret: "s" };
 
 const aBundle = (bundle: Partial<IosStoreConfiguration> = {}): IosStoreConfiguration => ({
-  bundleIdentifier: "com.example.trails",
+  bundleIdentifier: BUNDLE,
   appAppleIdentifier: 1,
   environments: ["production"],
   xcodeCertificates: [],
@@ -18,7 +21,7 @@ const aBundle = (bundle: Partial<IosStoreConfiguration> = {}): IosStoreConfigura
 });
 
 const anApplication = (...iosStore: IosStoreConfiguration[]): Application => ({
-  identifier: applicationId("0198c0de-0000-7000-8000-000000000001"),
+  identifier: APPLICATION,
   name: "Trails",
   iosStore,
   androidStore: [],
@@ -33,11 +36,9 @@ const stored = (purchase: Purchase, more: Partial<StoredPurchase> = {}): StoredP
   purchase,
   revision: 1,
   customer: customerId("0198c0de-0000-7000-8000-0000000000cc"),
-  acknowledgementDueSince: null,
-  refreshAt: null,
-  askedForAt: null,
-  askAgainAt: [],
-  bundleIdentifier: "com.example.trails",
+  acknowledgement: null,
+  ask: null,
+  bundleOrPackage: BUNDLE,
   ...more,
 });
 
@@ -48,27 +49,34 @@ const none = (because: Extract<Asking, { outcome: "none" }>["because"]): Asking 
   because,
 });
 
+const due = (at: Instant, because: AskReason): Asking => ({
+  outcome: "due",
+  at,
+  because,
+  queue: {
+    application: APPLICATION,
+    store: "ios-store",
+    environment: "production",
+    bundleOrPackage: BUNDLE,
+  },
+});
+const asked = (at: Instant, because: AskReason) => stored(aPurchase(), { ask: { at, because } });
+
 const lifetime = aLine({ nature: "non_consumable", endsAt: null });
 const coins = aLine({ nature: "consumable", endsAt: null });
 
 describe("a store is asked about a purchase next", () => {
   test.each<[string, Asking, StoredPurchase, Application]>([
     [
-      "at the time of its refresh, for the reason that its facts give",
-      { outcome: "due", at: NOW + 20 * DAY + 5_000, because: "renewal" },
-      stored(aPurchase(), { refreshAt: NOW + 20 * DAY + 5_000 }),
-      anApplication(aBundle()),
-    ],
-    [
-      "at a time that a person gave",
-      { outcome: "due", at: NOW, because: null },
-      stored(aPurchase(), { refreshAt: NOW }),
+      "at the time that is stored, for its reason, by the queue of its bundle",
+      due(NOW + 20 * DAY + 5_000, "renewal"),
+      asked(NOW + 20 * DAY + 5_000, "renewal"),
       anApplication(aBundle()),
     ],
     [
       "not without Apple's key, even if it is queued",
       none("no-key"),
-      stored(aPurchase(), { refreshAt: NOW }),
+      asked(NOW, "requested"),
       anApplication(aBundle({ serverApi: null })),
     ],
     [
@@ -78,15 +86,9 @@ describe("a store is asked about a purchase next", () => {
       anApplication(aBundle({ bundleIdentifier: "com.example.other" })),
     ],
     [
-      "by the only key, where its bundle is not known",
-      { outcome: "due", at: NOW, because: null },
-      stored(aPurchase(), { refreshAt: NOW, bundleIdentifier: null }),
-      anApplication(aBundle(), aBundle({ bundleIdentifier: "com.example.other", serverApi: null })),
-    ],
-    [
       "not where its bundle is not known and several have a key",
       none("unknown-bundle"),
-      stored(aPurchase(), { bundleIdentifier: null }),
+      stored(aPurchase(), { bundleOrPackage: null }),
       anApplication(aBundle(), aBundle({ bundleIdentifier: "com.example.other" })),
     ],
     [
@@ -136,26 +138,4 @@ describe("a store is asked about a purchase next", () => {
   ])("%s", (_, asking, purchase, application) => {
     expect(askingOf(application, purchase)).toEqual(asking);
   });
-});
-
-test("the reason of a question follows from the facts and its time", () => {
-  const purchases = [
-    aPurchase(),
-    aPurchase({ renewal: aRenewal({ graceEndsAt: NOW + 26 * DAY }) }),
-    aPurchase({ renewal: aRenewal({ periodEndsAt: NOW + 50 * DAY }) }),
-    aPurchase({ lines: [lifetime] }),
-    aPurchase({ lines: [aLine({ revokedAt: NOW - DAY })] }),
-    android({}),
-    android({ lines: [aLine({ standing: "grace_period" })] }),
-    android({ lines: [aLine({ standing: "expired" })] }),
-    android({ lines: [], verifiedAt: NOW - 1000 }),
-  ];
-  const seen = new Set<string>();
-  for (const purchase of purchases)
-    for (let ask = nextAsk(purchase, NOW, true), step = 0; ask !== null && step < 60; step += 1) {
-      seen.add(ask.because);
-      expect(askReasonAt(purchase, ask.at)).toBe(ask.because);
-      ask = nextAsk(purchase, ask.at, true);
-    }
-  expect([...seen].sort()).toEqual([...ASK_REASONS].sort());
 });

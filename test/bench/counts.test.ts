@@ -187,17 +187,19 @@ describe("a notification of a linked subscription that renewed", () => {
       "iOS",
       async () => notifiedIosStore(world),
       { signatureChecks: 3, storeRequests: 0, readUnits: 3 },
-      // Customer, account and purchase, each twice. Without Apple's key nothing is refreshed.
+      // Customer, account and purchase, each twice. Without Apple's key nothing is asked.
       6,
+      0,
     ],
     [
       "Android",
       async () => notifiedAndroidStore(world),
       { signatureChecks: 1, storeRequests: 1, readUnits: 2 },
-      // And the refresh, which moves to the new end.
+      // And the question, which moves to the new end; a replay teaches nothing, so Google is asked once more.
+      10,
       10,
     ],
-  ])("on %s, first and replayed", async (_, start, counted, writeUnits) => {
+  ])("on %s, first and replayed", async (_, start, counted, writeUnits, replayUnits) => {
     const notified = await start();
     const sent = async (send: () => Promise<unknown>) => {
       const { milliseconds: _, ...counts } = await sample(world, notified, send);
@@ -212,7 +214,7 @@ describe("a notification of a linked subscription that renewed", () => {
         requests: { BatchGetItem: 2, TransactWriteItems: 1 },
         writeUnits,
       });
-      expect(await sent(send)).toEqual({ ...counted, requests: { BatchGetItem: 2 }, writeUnits: 0 });
+      expect(await sent(send)).toMatchObject({ ...counted, writeUnits: replayUnits });
     } finally {
       await notified.close();
     }
@@ -289,7 +291,6 @@ describe("bundle bytes", () => {
     ["LinkAndroidStoreCustomer", 659],
     ["ReceiveIosStoreNotification", 385],
     ["ReceiveAndroidStoreNotification", 686],
-    ["AcknowledgeDuePurchases", 600],
     ["WatchNotifications", 263],
     ["RefreshAndroidStorePurchases", 658],
     ["RefreshIosStorePurchases", 412],

@@ -27,7 +27,7 @@ describe("a monthly subscription", () => {
     ["ios-store", false, "renewed", { refund: 2, renewal: 1 }],
     ["ios-store", true, "renewed", { refund: 2 }],
     ["ios-store", false, "canceled", { refund: 1, renewal: 5 }],
-    ["ios-store", true, "canceled", { refund: 1, "earlier facts": 1, renewal: 4 }],
+    ["ios-store", true, "canceled", { refund: 1, renewal: 5 }],
     ["ios-store", false, "recovered in grace", { refund: 1, renewal: 9 }],
     ["ios-store", true, "recovered in grace", { refund: 1, renewal: 8 }],
     ["android-store", false, "renewed", { renewal: 1 }],

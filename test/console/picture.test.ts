@@ -2,7 +2,7 @@ import { reportedHoldings, type ReportedCustomer } from "../../lib/administratio
 import { referenceText, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { timelineOf, type Terms } from "../../lib/entitlements/timeline.ts";
-import { customerId } from "../../lib/identifiers.ts";
+import { applicationId, customerId } from "../../lib/identifiers.ts";
 import { pictureOf } from "../../operator/console/picture.ts";
 import { aCatalog, aLine, aPurchase, aRenewal, DAY, NOW } from "../../testing/support/purchases.ts";
 
@@ -16,7 +16,17 @@ const aCustomer = (purchases: readonly Purchase[]): ReportedCustomer => ({
   asking: new Map(
     purchases.map((purchase) => [
       referenceText(purchase),
-      { outcome: "due", at: NOW + 20 * DAY, because: "renewal" },
+      {
+        outcome: "due",
+        at: NOW + 20 * DAY,
+        because: "renewal",
+        queue: {
+          application: applicationId("0198c0de-0000-7000-8000-000000000001"),
+          store: purchase.store,
+          environment: purchase.environment,
+          bundleOrPackage: "com.example.trails",
+        },
+      },
     ]),
   ),
 });

@@ -4,7 +4,7 @@ import type { Application } from "../../lib/applications/application.ts";
 import { ERASURE_BLOCKS_MILLISECONDS } from "../../lib/customers/bury-remains.ts";
 import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store-customer.ts";
 import { renewedPurchase } from "../../lib/entitlements/purchase.ts";
-import type { FactsOrigin } from "../../lib/freshness/refresh.ts";
+import type { FactsOrigin } from "../../lib/customers/ask.ts";
 import { accountId, customerId } from "../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
 import { bury } from "../../lib/table/burial.ts";
@@ -269,7 +269,7 @@ describe("after an erasure that stopped after its first step,", () => {
             Promise.resolve({ outcome: "gone", status: 410, reason: "purchaseTokenNoLongerValid" }),
           acknowledge: () => Promise.reject(new Error("Nothing is acknowledged.")),
         },
-        acknowledgements: { remove: () => Promise.reject(new Error("Nothing is acknowledged.")) },
+        asks: { acknowledged: () => Promise.reject(new Error("Nothing is acknowledged.")) },
       },
       application.identifier,
       {
@@ -408,7 +408,7 @@ describe("a link that lifts an erasure", () => {
   test("is asked about at once where Apple can be, as the erasure forgot a refund that its device may not know", async () => {
     expect(await linked({}, buried)).toEqual({ "1": NOW + 5000 });
     expect((await linked({}))["1"]).toBeGreaterThan(NOW + DAY);
-    expect(await linked({ canRefresh: false }, buried)).toEqual({});
+    expect(await linked({ canAsk: false }, buried)).toEqual({});
   });
   const YEAR = { startsAt: NOW - 10 * DAY, endsAt: NOW + 355 * DAY };
   /** A purchase that was refunded, erased, and linked again with a copy of an age from before the refund. */

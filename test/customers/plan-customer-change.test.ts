@@ -1,9 +1,12 @@
+import type { FactsOrigin } from "../../lib/customers/ask.ts";
 import {
   holdingsAfter,
   inputOf,
   joinWithStored,
   SAME_ANSWER_MILLISECONDS,
 } from "../../lib/customers/plan-customer-change.ts";
+import type { StoredPurchase } from "../../lib/customers/records.ts";
+import { MINUTE } from "../../lib/duration.ts";
 import { HELD_PER_ENTITLEMENT } from "../../lib/entitlements/holdings.ts";
 import { mentionedPurchase, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { accountId, customerId, purchaseKey } from "../../lib/identifiers.ts";
@@ -58,15 +61,12 @@ describe("a new customer", () => {
           purchase,
           revision: 0,
           customer: NEW,
-          acknowledgementDueSince: null,
-          refresh: null,
-          refreshAt: null,
-          askedForAt: null,
-          askAgainAt: [],
-          bundleIdentifier: null,
+          acknowledgement: null,
+          ask: null,
+          bundleOrPackage: null,
+          move: null,
         },
       ],
-      acknowledgements: { due: [], done: [] },
       liftsErasures: false,
       tellsChanges: false,
       moment: NOW,
@@ -90,7 +90,7 @@ describe("a known customer", () => {
     const { identifier, environment, createdAt, link, holdings, hasPurchased } = survivor;
     expect(plan(replay)).toEqual({
       customer: { identifier, environment, createdAt, link, holdings, hasPurchased },
-      acknowledgementDueSince: null,
+      toAcknowledge: null,
       change: null,
     });
   });
@@ -291,126 +291,82 @@ test("an outdated catalog that has no duration for a held rental yet does not dr
 });
 
 describe("an acknowledgement", () => {
-  test("that is due stays due after an answer that was requested earlier", () => {
-    const paid = android({ verifiedAt: NOW });
-    const pending = android({ lines: [], verifiedAt: NOW - 120_000 });
-    const known = [stored(paid, { acknowledgementDueSince: NOW - 1000 })];
-    const { change } = plan({
-      survivor: aCustomer({ holdings: [paid] }),
-      known,
-      facts: { purchases: [pending] },
-    });
-    expect(change?.acknowledgements.done ?? []).toEqual([]);
-    expect(change?.purchases.map((one) => one.acknowledgementDueSince) ?? [NOW - 1000]).toEqual([NOW - 1000]);
-  });
-  test("that is due stays due after a later answer without lines, which does not replace one with lines", () => {
-    const paid = android({ verifiedAt: NOW });
-    const { change } = plan({
-      survivor: aCustomer({ holdings: [paid] }),
-      known: [stored(paid, { acknowledgementDueSince: NOW - 1000 })],
-      facts: { purchases: [android({ lines: [], verifiedAt: NOW + 120_000 })] },
-    });
-    expect(change?.acknowledgements.done ?? []).toEqual([]);
-    expect(change?.purchases.map((one) => one.acknowledgementDueSince) ?? [NOW - 1000]).toEqual([NOW - 1000]);
-  });
-  test("that is due of a purchase without lines is done by a later answer without lines", () => {
-    const empty = (verifiedAt: number) => android({ lines: [], verifiedAt });
-    const { change } = plan({
-      survivor: aCustomer(),
-      known: [stored(empty(NOW), { acknowledgementDueSince: NOW - 1000 })],
-      facts: { purchases: [empty(NOW + 120_000)] },
-    });
-    expect(change?.acknowledgements.done).toMatchObject([{ dueSince: NOW - 1000 }]);
-  });
-  test("that is due stays due where another purchase's becomes due", () => {
-    const [one, other] = [android({ key: "1" }), android({ key: "2" })];
-    const { change } = plan({
-      survivor: aCustomer(),
-      known: [stored(one, { acknowledgementDueSince: NOW - 1000 })],
-      facts: { purchases: [other], acknowledgementDue: anAcknowledgement(other) },
-    });
-    expect(change?.acknowledgements).toMatchObject({ due: [{ dueSince: NOW }], done: [] });
-  });
+  const origin: FactsOrigin = {
+    source: {
+      store: "android-store",
+      packageName: "com.example.trails",
+      purchaseToken: "the-token",
+      productKind: "subscription",
+    },
+    canAsk: true,
+    askedAt: null,
+  };
   const purchase = android();
   const due = anAcknowledgement(purchase);
-  const waiting = stored(purchase, { acknowledgementDueSince: NOW - 1000 });
-  const survivor = aCustomer();
-  test("becomes due with its purchase", () => {
-    const { acknowledgementDueSince, change } = plan({
-      survivor,
-      facts: { purchases: [aPurchase(), purchase], acknowledgementDue: due },
-    });
-    expect(acknowledgementDueSince).toBe(NOW);
-    expect(change?.acknowledgements).toEqual({
-      due: [{ ...due, application: APPLICATION, dueSince: NOW }],
-      done: [],
-    });
-    expect(change?.purchases.map((one) => one.acknowledgementDueSince)).toEqual([NOW, null]);
+  const since = NOW - 1000;
+  const pending = { dueSince: since, deadline: due.deadline };
+  const waiting = stored(purchase, {
+    acknowledgement: pending,
+    ask: { at: since + MINUTE, because: "acknowledgement" },
+    bundleOrPackage: "com.example.trails",
   });
-  test("that is due keeps its first due time and is queued once", () => {
-    const { acknowledgementDueSince, change } = plan({
-      survivor: aCustomer({ holdings: [purchase] }),
-      facts: { purchases: [purchase], acknowledgementDue: due },
-      known: [waiting],
-    });
-    expect(acknowledgementDueSince).toBe(NOW - 1000);
-    expect(change).toBeNull();
+  const survivor = aCustomer({ holdings: [purchase] });
+  /** The acknowledgements that purchases wait for after facts; a purchase that is not written keeps its own. */
+  const pendingAfter = (given: Given, ...known: StoredPurchase[]) => {
+    const facts = { origin, ...given.facts };
+    const { change, toAcknowledge } = plan({ survivor, known, ...given, facts });
+    const written = change?.purchases ?? known;
+    return {
+      isNow: toAcknowledge !== null,
+      dueSince: written.map(({ acknowledgement }) => acknowledgement?.dueSince ?? null),
+    };
+  };
+
+  test("becomes due with its purchase, and may be made now", () => {
+    const facts = { purchases: [aPurchase(), purchase], acknowledgementDue: due };
+    expect(pendingAfter({ facts })).toEqual({ isNow: true, dueSince: [NOW, null] });
   });
-  test("is queued, but not to be made yet, while its customer has no account", () => {
+  test("waits while its customer has no account", () => {
     for (const unlinked of [null, aCustomer({ link: null })]) {
-      const { acknowledgementDueSince, change } = plan({
-        survivor: unlinked,
-        facts: { purchases: [purchase], acknowledgementDue: due },
-      });
-      expect(acknowledgementDueSince).toBeNull();
-      expect(change?.acknowledgements).toMatchObject({ due: [{ dueSince: NOW }], done: [] });
-      expect(change?.purchases.map((one) => one.acknowledgementDueSince)).toEqual([NOW]);
+      const facts = { purchases: [purchase], acknowledgementDue: due };
+      expect(pendingAfter({ survivor: unlinked, facts })).toEqual({ isNow: false, dueSince: [NOW] });
     }
   });
-  test("may be made once the customer has an account, since its first due time", () => {
-    const { acknowledgementDueSince, change } = plan({
-      survivor: aCustomer({ holdings: [purchase] }),
-      facts: { purchases: [purchase], acknowledgementDue: due },
-      known: [waiting],
-    });
-    expect(acknowledgementDueSince).toBe(NOW - 1000);
-    expect(change?.acknowledgements ?? { due: [], done: [] }).toEqual({ due: [], done: [] });
+  test("keeps its first due time", () => {
+    const facts = { purchases: [purchase], acknowledgementDue: due };
+    expect(pendingAfter({ facts }, waiting)).toEqual({ isNow: true, dueSince: [since] });
   });
-  test("is done when the store no longer waits for it", () => {
-    const { acknowledgementDueSince, change } = plan({
-      survivor,
-      facts: {
-        purchases: [android({ lines: [aLine({ transactionIdentifier: null, verifiedAt: NOW + 1 })] })],
-      },
-      known: [waiting],
-    });
-    expect(acknowledgementDueSince).toBeNull();
-    expect(change?.acknowledgements).toEqual({
-      due: [],
-      done: [{ purchase: expect.objectContaining({ key: purchase.key }), dueSince: NOW - 1000 }],
-    });
+  test("is done once the store no longer waits for it, also where nothing else is new", () => {
+    const later = android({ lines: [aLine({ transactionIdentifier: null, verifiedAt: NOW + 1 })] });
+    for (const said of [later, purchase])
+      expect(pendingAfter({ facts: { purchases: [said] } }, waiting).dueSince).toEqual([null]);
   });
-  test("that is done is stored even when nothing else is new", () => {
-    const { change } = plan({
-      catalog: aCatalog([aProduct({ store: "android-store" })]),
-      survivor: aCustomer({ holdings: [purchase] }),
-      facts: { purchases: [purchase] },
-      known: [waiting],
-    });
-    expect(change?.purchases).toEqual([{ ...stored(purchase), refresh: null }]);
+  test("that is done gives way to the question of the facts", () => {
+    const { change } = plan({ survivor, facts: { purchases: [purchase], origin }, known: [waiting] });
+    expect(change?.purchases).toMatchObject([
+      { ask: { because: "renewal" }, move: { from: since + MINUTE, source: origin.source } },
+    ]);
   });
-  test("of a replaced purchase stays due: a mention is not an answer of the store", () => {
-    const replacing = android({ key: "2" });
-    const { acknowledgementDueSince, change } = plan({
-      survivor,
-      facts: {
-        purchases: [replacing, mentionedPurchase(purchase, purchaseKey("2"))],
-        acknowledgementDue: anAcknowledgement(replacing),
-      },
-      known: [waiting],
-    });
-    expect(acknowledgementDueSince).toBe(NOW);
-    expect(change?.acknowledgements).toMatchObject({ due: [{ dueSince: NOW }], done: [] });
-    expect(change?.purchases.map((one) => one.acknowledgementDueSince)).toEqual([NOW, NOW - 1000]);
+  test("stays due after an answer that is older, or has no lines", () => {
+    for (const verifiedAt of [NOW - 120_000, NOW + 120_000]) {
+      const facts = { purchases: [android({ lines: [], verifiedAt })] };
+      expect(pendingAfter({ facts }, waiting).dueSince).toEqual([since]);
+    }
+  });
+  test("of a purchase without lines is done by a later answer without lines", () => {
+    const empty = (verifiedAt: number) => android({ lines: [], verifiedAt });
+    const known = { ...waiting, purchase: empty(NOW) };
+    expect(pendingAfter({ facts: { purchases: [empty(NOW + 120_000)] } }, known).dueSince).toEqual([null]);
+  });
+  test("stays due where another purchase's becomes due, or replaces its own", () => {
+    const other = android({ key: "2" });
+    const acknowledgementDue = anAcknowledgement(other);
+    expect(pendingAfter({ facts: { purchases: [other], acknowledgementDue } }, waiting).dueSince).toEqual([
+      NOW,
+    ]);
+    const mentioned = mentionedPurchase(purchase, purchaseKey("2"));
+    expect(
+      pendingAfter({ facts: { purchases: [other, mentioned], acknowledgementDue } }, waiting).dueSince,
+    ).toEqual([NOW, since]);
   });
 });

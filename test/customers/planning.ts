@@ -23,11 +23,9 @@ export const stored = (purchase: Purchase, changes: Partial<StoredPurchase> = {}
   purchase,
   revision: 3,
   customer: OLD,
-  acknowledgementDueSince: null,
-  refreshAt: null,
-  askedForAt: null,
-  askAgainAt: [],
-  bundleIdentifier: null,
+  acknowledgement: null,
+  ask: null,
+  bundleOrPackage: null,
   ...changes,
 });
 

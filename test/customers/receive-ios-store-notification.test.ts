@@ -460,6 +460,14 @@ test("each of several owners keeps its own facts where they contradict, and the 
   expect(JSON.stringify(refunded)).toContain(String(REFUND["revocationDate"]));
 });
 
+test("counts each part by itself: what is in a new form loses nothing else", async () => {
+  const app = aNotifiedApp();
+  const renewal = aRenewalInfo({ autoRenewStatus: undefined });
+  expect(await app.notify({ signedDate: NOW + 240_000 }, renewal)).toEqual({});
+  expect(app.received).toEqual([{ outcome: "PARTLY_UNDERSTOOD", type: "DID_RENEW" }]);
+  expect((await app.world.items()).some(({ sk }) => sk === "PURCHASE")).toBe(true);
+});
+
 describe("is refused:", () => {
   const strangers = makeChain();
   test.each<[string, object, ErrorCode]>([

@@ -1,51 +1,52 @@
 import { v7 as uuid } from "uuid";
 import type { Application } from "../../lib/applications/application.ts";
-import { refreshDuePurchases, type RefreshReport } from "../../lib/customers/refresh-due-purchases.ts";
-import type { RefreshRun } from "../../lib/customers/refresh-queue-turn.ts";
-import type { RefreshOutcome } from "../../lib/customers/refresh-outcome.ts";
+import { askDuePurchases, type AskReport, type AskRun } from "../../lib/customers/ask-due-purchases.ts";
+import type { AskOutcome } from "../../lib/customers/ask-outcome.ts";
+import { MINUTE } from "../../lib/duration.ts";
 import type { Environment } from "../../lib/contract/schemas.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
-import type { DueRefresh, FactsOrigin } from "../../lib/freshness/refresh.ts";
+import type { DueAsk, FactsOrigin } from "../../lib/customers/ask.ts";
 import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
-import { createRefreshQueue } from "../../lib/table/refreshes.ts";
+import { createAskQueues } from "../../lib/table/asks.ts";
 import type { Table } from "../../lib/table/table.ts";
 import { BUNDLE } from "../../testing/support/ios-store.ts";
-import { NOW } from "../../testing/support/purchases.ts";
+import { DAY, NOW } from "../../testing/support/purchases.ts";
 import type { TestTable } from "../../testing/support/table.ts";
 import { createWorld, owned, type World } from "../../testing/support/world.ts";
+import { createVirtualClock } from "../queues/virtual-clock.ts";
+
+/** A second bundle of each application, beside {@link BUNDLE}. */
+export const OTHER_BUNDLE = "com.example.other";
 
 /** Origin of facts of {@link BUNDLE}, whose application has Apple's key. */
 export const fromApple = (changes: Partial<FactsOrigin> = {}): FactsOrigin => ({
   source: { store: "ios-store", bundleIdentifier: BUNDLE },
-  canRefresh: true,
+  canAsk: true,
   askedAt: null,
   ...changes,
 });
 
 export const aName = (): ApplicationId => applicationId(uuid());
 
-/** The refreshes that an application's items hold, by key of their purchase. */
+/** The questions that an application's queues hold, by key of their purchase. */
 export const queuedOf = async (world: World): Promise<Record<string, number>> =>
   Object.fromEntries(
     (await world.items())
-      .filter(({ pk, sk }) => String(pk).includes("#REFRESH#") && /^\d/.test(String(sk)))
+      .filter(({ pk, sk }) => String(pk).includes("#ASK#") && /^\d/.test(String(sk)))
       .map(({ key, dueAt }) => [String(key), Number(dueAt)]),
   );
 
-/** The times that an application's purchases record of their refreshes. */
+/** The times that an application's purchases record of their questions. */
 export const recordedOf = async (world: World): Promise<Record<string, number>> =>
   Object.fromEntries(
     (await world.items())
-      .filter(({ sk, refreshAt }) => sk === "PURCHASE" && refreshAt !== undefined)
-      .map(({ key, refreshAt }) => [String(key), Number(refreshAt)]),
+      .filter(({ sk, askAt }) => sk === "PURCHASE" && askAt !== undefined)
+      .map(({ key, askAt }) => [String(key), Number(askAt)]),
   );
 
-type Answer = (
-  due: DueRefresh,
-  moment: Instant,
-) => RefreshOutcome | Purchase | Promise<RefreshOutcome | Purchase>;
+type Answer = (due: DueAsk, moment: Instant) => AskOutcome | Purchase | Promise<AskOutcome | Purchase>;
 
 /** A question to the scripted store. */
 export interface Asked {
@@ -54,80 +55,101 @@ export interface Asked {
   readonly key: string;
 }
 
-/** Applications whose store answers as a test says, on one clock that waiting moves. */
+/** Which of its application's purchases a test means. */
+interface Place {
+  readonly application?: ApplicationId;
+  readonly bundleIdentifier?: string;
+  readonly environment?: Environment;
+}
+
+const iosStore = [BUNDLE, OTHER_BUNDLE].map((bundleIdentifier) => ({
+  bundleIdentifier,
+  appAppleIdentifier: 1,
+  environments: ["production", "sandbox"] as const,
+  xcodeCertificates: [],
+  serverApi: { issuerIdentifier: "i", keyIdentifier: "k", secret: "s" },
+}));
+
+/** Applications with two bundles, whose store answers as a test says, on one clock that waiting moves. */
 export const createRefreshing = (table: TestTable, applications: readonly ApplicationId[] = [aName()]) => {
-  const clock = { now: NOW };
+  const virtual = createVirtualClock(NOW);
   const asked: Asked[] = [];
   const failures: unknown[] = [];
   const worlds = new Map(
     applications.map((identifier) => {
       const world = createWorld(table);
-      return [identifier, world.with({ application: { ...world.application, identifier } })];
+      return [identifier, world.with({ application: { ...world.application, identifier, iosStore } })];
     }),
   );
-  const worldOf = (identifier: ApplicationId): World => {
-    const world = worlds.get(identifier);
+  const worldOf = (identifier = applications[0]): World => {
+    const world = identifier === undefined ? undefined : worlds.get(identifier);
     if (world === undefined) throw new Error("There is no such application.");
     return world;
   };
   /** The store's answer to a question: a subscription for 30 days more. */
   const renewed: Answer = ({ purchase }, moment) =>
-    owned(purchase.key, { endsAt: moment + 30 * 24 * 3600_000, verifiedAt: moment });
+    owned(purchase.key, { endsAt: moment + 30 * DAY, verifiedAt: moment });
   let answer: Answer = renewed;
 
-  const ask = async ({ identifier }: Application, due: DueRefresh): Promise<RefreshOutcome> => {
-    const moment = clock.now;
+  const ask = async ({ identifier }: Application, due: DueAsk): Promise<AskOutcome> => {
+    const moment = virtual.now();
     asked.push({ at: moment, application: identifier, key: due.purchase.key });
     const said = await answer(due, moment);
     if ("outcome" in said) return said;
-    const origin = fromApple({ askedAt: said.verifiedAt });
+    const { environment } = due.purchase;
+    const origin = { source: due.source, canAsk: true, askedAt: said.verifiedAt };
     await worldOf(identifier)
-      .at(moment)
-      .store({ environment: due.purchase.environment, purchases: [said], origin });
+      .at(virtual.now())
+      .store({ environment, purchases: [{ ...said, environment }], origin });
     return { outcome: "stored" };
   };
-  const runOn = (on: Table, changes: Partial<RefreshRun> = {}): RefreshRun => ({
+  const runOn = (on: Table, changes: Partial<AskRun> = {}): AskRun => ({
     store: "ios-store",
     directory: { byIdentifier: (identifier) => Promise.resolve(worldOf(identifier).application) },
-    queue: createRefreshQueue(on),
+    queues: createAskQueues(on),
     table: createCustomerTable(on, () => Promise.resolve()),
     applications: () => Promise.resolve(applications),
     ask,
     newWorker: uuid,
-    now: () => clock.now,
-    wait: (milliseconds) => {
-      clock.now += milliseconds;
-      return Promise.resolve();
-    },
+    now: virtual.now,
+    wait: virtual.wait,
     onFailure: (error) => failures.push(error),
     ...changes,
   });
   return {
-    clock,
+    clock: {
+      get now(): Instant {
+        return virtual.now();
+      },
+      set now(moment: Instant) {
+        virtual.set(moment);
+      },
+      wait: virtual.wait,
+      during: virtual.during,
+    },
     asked,
     failures,
     worldOf,
     /** The only application, or the first. */
-    world: worldOf(applications[0] ?? aName()),
+    world: worldOf(),
     answering: (by: Answer = renewed) => {
       answer = by;
     },
-    /** Stores a subscription, whose refresh becomes due just after its end. */
+    /** Stores a subscription, whose question becomes due just after its end. */
     hold: (
       key: string,
       endsAt: Instant,
-      [identifier = applications[0]]: readonly ApplicationId[] = [],
-      environment: Environment = "production",
+      { application, bundleIdentifier = BUNDLE, environment = "production" }: Place = {},
     ) =>
-      worldOf(identifier ?? aName())
-        .at(endsAt - 60_000)
+      worldOf(application)
+        .at(endsAt - MINUTE)
         .store({
           environment,
-          purchases: [{ ...owned(key, { endsAt, verifiedAt: endsAt - 60_000 }), environment }],
-          origin: fromApple(),
+          purchases: [{ ...owned(key, { endsAt, verifiedAt: endsAt - MINUTE }), environment }],
+          origin: fromApple({ source: { store: "ios-store", bundleIdentifier } }),
         }),
-    run: (changes: Partial<RefreshRun> = {}, minutes = 10): Promise<RefreshReport> =>
-      refreshDuePurchases(runOn(table, changes), clock.now + minutes * 60_000),
+    run: (changes: Partial<AskRun> = {}, minutes = 10): Promise<AskReport> =>
+      virtual.during(askDuePurchases(runOn(table, changes), virtual.now() + minutes * MINUTE)),
     runOn,
   };
 };

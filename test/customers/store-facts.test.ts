@@ -3,7 +3,7 @@ import { v7 as uuid } from "uuid";
 import type { ResolvedCustomer } from "../../lib/customers/store-facts.ts";
 import { mentionedPurchase } from "../../lib/entitlements/purchase.ts";
 import { customerId, purchaseKey, type CustomerId } from "../../lib/identifiers.ts";
-import { createAcknowledgementQueue } from "../../lib/table/acknowledgements.ts";
+import { sourceOf } from "../../lib/customers/store-android-store-purchase.ts";
 import { createMemoryTable } from "../../testing/support/memory-table.ts";
 import { assertInvariants } from "../../testing/support/invariants.ts";
 import {
@@ -15,7 +15,7 @@ import {
   NOW,
   proven,
 } from "../../testing/support/purchases.ts";
-import { waitingIn, type TestTable } from "../../testing/support/table.ts";
+import { pendingIn, type TestTable } from "../../testing/support/table.ts";
 import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
 import {
   android,
@@ -328,34 +328,20 @@ describe("Android purchases", () => {
     const purchase = android("1", NOW);
     const acknowledgementDue = anAcknowledgement(purchase);
     await world.store({ purchases: [purchase], acknowledgementDue }, byCredential("a"));
-    const queue = createAcknowledgementQueue(table);
     const queued = async () =>
-      (await waitingIn(queue)).filter(({ application }) => application === world.application.identifier);
-    const due = async () =>
-      (await world.items()).find(({ sk }) => sk === "PURCHASE")?.["acknowledgementDueSince"];
-    expect(await due()).toBe(NOW);
+      (await pendingIn(table)).filter(({ application }) => application === world.application.identifier);
+    const due = async () => (await world.items()).find(({ sk }) => sk === "PURCHASE")?.["acknowledgement"];
+    expect(await due()).toEqual({ dueSince: NOW, deadline: NOW + 3 * DAY });
     expect(await queued()).toMatchObject([
-      { dueSince: NOW, purchaseToken: "the-token", deadline: NOW + 3 * DAY },
+      { acknowledgement: await due(), dueAt: NOW + 60_000, source: { purchaseToken: "the-token" } },
     ]);
     await world.at(NOW + 5).store({ purchases: [purchase], acknowledgementDue });
     expect(await queued()).toHaveLength(1);
-    await world.store({ purchases: [android("1", NOW + 1)] });
+    const origin = { source: sourceOf(acknowledgementDue, acknowledgementDue), canAsk: false, askedAt: null };
+    await world.store({ purchases: [android("1", NOW + 1)], origin });
     expect(await due()).toBeUndefined();
     expect(await queued()).toEqual([]);
-    expect(JSON.stringify(await table.items())).not.toContain("the-token");
-  });
-  test("removing an acknowledgement from the queue twice is harmless", async () => {
-    const world = aWorld().selling(catalog);
-    const purchase = android("1", NOW);
-    const acknowledgementDue = anAcknowledgement(purchase);
-    await world.store({ purchases: [purchase], acknowledgementDue }, byCredential("a"));
-    const queue = createAcknowledgementQueue(table);
-    const due = { application: world.application.identifier, purchase, dueSince: NOW };
-    await queue.remove(due);
-    const before = await world.items();
-    await queue.remove(due);
-    expect(await world.items()).toEqual(before);
-    expect(JSON.stringify(before)).not.toContain("acknowledgementDueSince");
+    expect(JSON.stringify(await world.items())).not.toContain("the-token");
   });
 });
 

@@ -6,7 +6,11 @@ import { sweepApplications, type PeriodOutcome, type SweepReport } from "../../l
 import type { StoreInEnvironment } from "../../lib/customers/store-in-environment.ts";
 import { sweepAndroidStoreRefunds } from "../../lib/customers/sweep-android-store-refunds.ts";
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
-import type { AndroidStore, VoidedPurchasesAnswer } from "../../lib/stores/android-store/android-store.ts";
+import type {
+  AndroidStore,
+  VoidedPurchase,
+  VoidedPurchasesAnswer,
+} from "../../lib/stores/android-store/android-store.ts";
 import { createWatermarks } from "../../lib/table/watermarks.ts";
 import { assertInvariants } from "../../testing/support/invariants.ts";
 import { aCatalog, aLine, aPurchase, aProduct, DAY, NOW } from "../../testing/support/purchases.ts";
@@ -273,7 +277,7 @@ const aPackage = async (...pages: readonly VoidedPurchasesAnswer[]) => {
         now,
         directory,
         androidStore: { ...androidStore, ...changes },
-        acknowledgements: { remove: () => Promise.resolve() },
+        asks: { acknowledged: () => Promise.resolve() },
         watermarks: createWatermarks(table),
         applications: () => Promise.resolve([application.identifier]),
         onFailure: (error) => {
@@ -353,9 +357,14 @@ const aPackage = async (...pages: readonly VoidedPurchasesAnswer[]) => {
 
 type VoidedPeriod = Parameters<AndroidStore["voidedPurchases"]>[1];
 
-const page = (next: string | null, ...purchaseTokens: readonly string[]): VoidedPurchasesAnswer => ({
+const page = (
+  next: string | null,
+  ...voided: readonly (string | VoidedPurchase)[]
+): VoidedPurchasesAnswer => ({
   outcome: "answered",
-  purchaseTokens,
+  voided: voided.map((one) =>
+    typeof one === "string" ? { purchaseToken: one, fullyVoidedAt: NOW - HOUR } : one,
+  ),
   next,
 });
 
@@ -507,6 +516,53 @@ describe("the list of voided purchases", () => {
     await swept.own(TOKEN, "production", NOW - DAY);
     expect(await swept.sweep()).toEqual({ found: 1, behind: 0 });
     expect(await swept.markOf()).toBe(PRESENT);
+  });
+  const ONE_TIME: Partial<Line> = { nature: "consumable", endsAt: null, willRenew: null };
+  const FULL: VoidedPurchase = { purchaseToken: TOKEN, fullyVoidedAt: NOW - HOUR };
+  const PARTLY: VoidedPurchase = { purchaseToken: TOKEN, fullyVoidedAt: null };
+  const UNKNOWN = { outcome: "rejected", status: 404, reason: "purchaseTokenNotFound" } as const;
+  const DROPPED = { outcome: "gone", status: 410, reason: null } as const;
+  test.each([
+    [404, UNKNOWN, [FULL]],
+    [410, DROPPED, [FULL]],
+    [404, UNKNOWN, [FULL, PARTLY]],
+  ])("a full void and a %i revoke a one-time purchase", async (_, answer, voided) => {
+    const swept = await aPackage(page(null, ...voided));
+    await swept.own(TOKEN, "production", NOW - DAY, ONE_TIME);
+    expect(await swept.sweep(() => Promise.resolve(answer))).toEqual({ found: 1, behind: 0 });
+    expect((await swept.world.read("user-1")).entitlements).toMatchObject([
+      { status: "revoked", active: false, revokedAt: new Date(NOW - HOUR).toISOString() },
+    ]);
+  });
+  test.each<[what: string, voided: VoidedPurchase, line: Partial<Line>, answer: "404" | "400"]>([
+    ["a partial void and a 404", PARTLY, ONE_TIME, "404"],
+    ["a full void and a 404 of a subscription", FULL, {}, "404"],
+    ["a full void and a refusal of the request", FULL, ONE_TIME, "400"],
+  ])("%s revoke nothing", async (_, voided, line, answer) => {
+    const swept = await aPackage(page(null, voided));
+    await swept.own(TOKEN, "production", NOW - DAY, line);
+    const report = await swept.sweep(() =>
+      Promise.resolve(answer === "404" ? UNKNOWN : { ...UNKNOWN, status: 400, reason: "invalid" }),
+    );
+    expect(report).toEqual({ found: 1, behind: 1 });
+    expect((await swept.world.read("user-1")).entitlements).toMatchObject([{ active: true }]);
+  });
+  test("a full void of a one-time purchase that is answered revokes nothing", async () => {
+    const swept = await aPackage(page(null, FULL));
+    await swept.own(TOKEN, "production", NOW - DAY, ONE_TIME);
+    expect(await swept.sweep()).toEqual({ found: 1, behind: 0 });
+    expect((await swept.world.read("user-1")).entitlements).toMatchObject([{ active: true }]);
+  });
+  test("a full void that is listed again writes nothing", async () => {
+    const swept = await aPackage(page(null, FULL), page(null, FULL));
+    await swept.own(TOKEN, "production", NOW - DAY, ONE_TIME);
+    const sweep = (moment: Instant) => swept.sweep(() => Promise.resolve(UNKNOWN), { now: () => moment });
+    await sweep(NOW);
+    const stored = async () =>
+      (await swept.world.items()).filter(({ sk }) => !String(sk).startsWith("SWEEP"));
+    const before = await stored();
+    expect(await sweep(NOW + HOUR)).toEqual({ found: 0, behind: 0 });
+    expect(await stored()).toEqual(before);
   });
   test("revokes nothing by itself", async () => {
     const swept = await aPackage(page(null, TOKEN));

@@ -272,9 +272,9 @@ describe("an operator's move", () => {
     });
     const customer = await world.store(facts([]));
     await world.unlink(customer, "a");
-    expect(await world.store(facts([]))).toMatchObject({ acknowledgementDueSince: null });
-    expect(await world.store(facts(["monthly"]), byCredential("a"))).toMatchObject({
-      acknowledgementDueSince: NOW,
+    expect(await world.submit(facts([]))).toMatchObject({ toAcknowledge: null });
+    expect(await world.submit(facts(["monthly"]), byCredential("a"))).toMatchObject({
+      toAcknowledge: { asked: { acknowledgement: { dueSince: NOW } } },
     });
   });
   test("that retries after a conflicting write reports the original account and is audited once", async () => {

@@ -1,17 +1,11 @@
 import { v7 as uuid } from "uuid";
-import {
-  acknowledgeDuePurchases,
-  type AcknowledgementRun,
-} from "../../lib/customers/acknowledge-due-purchases.ts";
 import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store-customer.ts";
 import { readAccountEntitlements } from "../../lib/customers/read-account-entitlements.ts";
-import { refreshAndroidStorePurchase } from "../../lib/customers/refresh-android-store-purchase.ts";
-import { sourceOf } from "../../lib/customers/store-android-store-purchase.ts";
-import { refreshDuePurchases } from "../../lib/customers/refresh-due-purchases.ts";
+import { askGoogle } from "../../lib/customers/ask-google.ts";
+import { askDuePurchases, type AskRun } from "../../lib/customers/ask-due-purchases.ts";
 import type { ProductKind } from "../../lib/contract/schemas.ts";
 import { accountId } from "../../lib/identifiers.ts";
-import { createAcknowledgementQueue } from "../../lib/table/acknowledgements.ts";
-import { createRefreshQueue } from "../../lib/table/refreshes.ts";
+import { createAskQueues } from "../../lib/table/asks.ts";
 import {
   DAY,
   NOW,
@@ -21,7 +15,7 @@ import {
 } from "../../testing/support/android-store.ts";
 import { assertInvariants } from "../../testing/support/invariants.ts";
 import { aCatalog, aProduct } from "../../testing/support/purchases.ts";
-import { waitingIn, type TestTable } from "../../testing/support/table.ts";
+import { pendingIn, type TestTable } from "../../testing/support/table.ts";
 import { queuedOf } from "./refreshing.ts";
 import { createWorld } from "../../testing/support/world.ts";
 import { anApplication } from "../../testing/support/application.ts";
@@ -60,8 +54,8 @@ const aRefusedPurchase = async (productKind: ProductKind) => {
   const { application, directory } = world;
   const now = () => clock.now;
   const androidStore = local.store({ now });
-  const queue = createAcknowledgementQueue(table);
-  const linking = { ...world.factStore, now, directory, androidStore, acknowledgements: queue };
+  const asks = createAskQueues(table);
+  const linking = { ...world.factStore, now, directory, androidStore, asks };
   const failures: unknown[] = [];
   const onFailure = (error: unknown) => failures.push(error);
   const purchaseToken = local.sandbox.buy({ packageName: PACKAGE_NAME, productKind, ...SOLD[productKind] });
@@ -84,66 +78,34 @@ const aRefusedPurchase = async (productKind: ProductKind) => {
   return {
     purchaseToken,
     failures,
-    waiting: async () => (await waitingIn(queue)).length,
+    waiting: async () => (await pendingIn(table)).length,
     queued: async () => Object.values(await queuedOf(world)),
-    /** Asks twice more, as a notification does whose event the store's answer does not show yet. */
-    askTwice: async (...askAgainAt: readonly number[]) => {
-      const [due] = await waitingIn(queue);
-      if (due === undefined) throw new Error("It is due.");
-      const { table: facts } = world.factStore;
-      const known = await facts.findFacts(application.identifier, [], [due.purchase], clock.now);
-      await world.store({
-        environment: "production",
-        purchases: [...known.purchases.values()].map(({ purchase }) => ({
-          ...purchase,
-          verifiedAt: purchase.verifiedAt - 1,
-        })),
-        origin: {
-          source: sourceOf(local.androidPackage, { purchaseToken, productKind }),
-          canRefresh: true,
-          askedAt: null,
-          askAgainAt,
-        },
-      });
-    },
-    /** Runs the queue of acknowledgements at a time, to which the store's own clock goes. */
-    acknowledge: async (at: number, changes: Changes = () => ({})) => {
+    /** Has Google asked at a time, to which the store's own clock goes. */
+    ask: async (at: number, changes: Partial<AskRun> = {}) => {
       clock.now = at;
       await local.sandbox.runUntil(at);
       if (local.sandbox.read(purchaseToken)?.answer.acknowledgementState === "ACKNOWLEDGEMENT_STATE_PENDING")
         refusing();
-      const run = {
+      const run: AskRun = {
+        store: "android-store",
         directory,
-        androidStore,
-        queue,
-        refreshes: createRefreshQueue(table),
+        queues: asks,
         table: world.factStore.table,
+        applications: () => Promise.resolve([application.identifier]),
+        ask: (asked, due) => askGoogle(linking, asked, due),
+        newWorker: uuid,
         now,
-        onFailure,
-      };
-      const report = await acknowledgeDuePurchases({ ...run, ...changes(run) }, at + 60_000);
-      local.sandbox.clearFaults();
-      return report;
-    },
-    refresh: () =>
-      refreshDuePurchases(
-        {
-          store: "android-store",
-          directory,
-          queue: createRefreshQueue(table),
-          table: world.factStore.table,
-          applications: () => Promise.resolve([application.identifier]),
-          ask: (asked, due) => refreshAndroidStorePurchase(linking, asked, due),
-          newWorker: uuid,
-          now,
-          wait: (milliseconds) => {
-            clock.now += milliseconds;
-            return Promise.resolve();
-          },
-          onFailure,
+        wait: (milliseconds) => {
+          clock.now += milliseconds;
+          return Promise.resolve();
         },
-        clock.now + 60_000,
-      ),
+        onFailure,
+        ...changes,
+      };
+      const { acknowledgements } = await askDuePurchases(run, at + 60_000);
+      local.sandbox.clearFaults();
+      return acknowledgements;
+    },
     entitlement: async () => {
       const account = accountId("user-1");
       const reading = { directory, table: world.factStore.table, now };
@@ -153,110 +115,46 @@ const aRefusedPurchase = async (productKind: ProductKind) => {
   };
 };
 
-type Changes = (run: AcknowledgementRun) => Partial<AcknowledgementRun>;
-const fails = () => Promise.reject(new Error("The table cannot be read or written."));
-const conflicting: Changes = ({ refreshes }) => ({
-  refreshes: { ...refreshes, set: () => Promise.resolve("conflict") },
-});
-
-/** A run in which nothing can be learned of a purchase, or kept. */
-const UNSETTLED: readonly [string, Changes][] = [
-  [
-    "the store does not answer",
-    ({ androidStore }) => ({
-      androidStore: {
-        ...androidStore,
-        lookUp: () =>
-          Promise.resolve({ outcome: "unavailable", status: 503, reason: null, retryAfterSeconds: 5 }),
-      },
-    }),
-  ],
-  [
-    "the store rejects the credential",
-    ({ androidStore }) => ({
-      androidStore: {
-        ...androidStore,
-        lookUp: () => Promise.resolve({ outcome: "credential-rejected", status: 403, reason: null }),
-      },
-    }),
-  ],
-  [
-    "its package is in no application",
-    ({ directory }) => ({ directory: { ...directory, byIdentifier: () => Promise.resolve(null) } }),
-  ],
-  ["the purchase changes meanwhile", conflicting],
-  ["the refresh cannot be set", ({ refreshes }) => ({ refreshes: { ...refreshes, set: fails } })],
-  ["the purchase cannot be read", ({ table: facts }) => ({ table: { ...facts, findFacts: fails } })],
-  ["its customer cannot be read", ({ table: facts }) => ({ table: { ...facts, findCustomers: fails } })],
-];
+const unavailable: AskRun["ask"] = () => Promise.resolve({ outcome: "unavailable", retryAt: null });
+const rejected: AskRun["ask"] = () => Promise.resolve({ outcome: "credential-rejected" });
+const fails: AskRun["ask"] = () => Promise.reject(new Error("The answer cannot be stored."));
 
 describe.each<ProductKind>(["one_time_product", "subscription"])("a %s", (productKind) => {
   test("that Google refunds because nobody could acknowledge it ends, and has failed", async () => {
     const refused = await aRefusedPurchase(productKind);
-    expect(await refused.acknowledge(NOW + HOUR)).toMatchObject({ due: 1, failed: 0 });
-    expect(await refused.acknowledge(NOW + 71 * HOUR)).toMatchObject({ due: 1, nearDeadline: 1, failed: 0 });
+    expect(await refused.ask(NOW + HOUR)).toMatchObject({ due: 1, failed: 0 });
+    expect(await refused.ask(NOW + 71 * HOUR)).toMatchObject({ due: 1, nearDeadline: 1, failed: 0 });
     expect(await refused.entitlement()).toBe("active");
-    expect(await refused.acknowledge(NOW + 3 * DAY + HOUR)).toMatchObject({ done: 0, due: 0, failed: 1 });
+    expect(await refused.ask(NOW + 3 * DAY + HOUR)).toMatchObject({ made: 0, due: 0, failed: 1 });
     expect(await refused.waiting()).toBe(0);
-    expect(await refused.queued()).toEqual([clock.now]);
-    await refused.refresh();
     expect(["revoked", "expired"]).toContain(await refused.entitlement());
     expect(refused.failures).toEqual([]);
   });
   test("that is refunded before its deadline ends too, and nothing has failed", async () => {
     const refused = await aRefusedPurchase(productKind);
     local.sandbox.change(refused.purchaseToken, "revoke");
-    expect(await refused.acknowledge(NOW + HOUR)).toMatchObject({ done: 1, due: 0, failed: 0 });
-    await refused.refresh();
+    expect(await refused.ask(NOW + HOUR)).toMatchObject({ made: 0, due: 0, failed: 0 });
+    expect(await refused.waiting()).toBe(0);
     expect(["revoked", "expired"]).toContain(await refused.entitlement());
   });
-  test("whose refund is asked about, is asked about twice more where a notification wants that", async () => {
+  test("that the app has acknowledged itself is acknowledged no more", async () => {
     const refused = await aRefusedPurchase(productKind);
-    await refused.askTwice(NOW + 2 * HOUR, NOW + 3 * HOUR);
-    local.sandbox.change(refused.purchaseToken, "revoke");
-    expect(await refused.acknowledge(NOW + HOUR)).toMatchObject({ done: 1 });
-    expect(await refused.queued()).toEqual([NOW + HOUR]);
-    await refused.refresh();
-    expect(["revoked", "expired"]).toContain(await refused.entitlement());
-    expect(await refused.queued()).toEqual([NOW + 2 * HOUR]);
-    clock.now = NOW + 2 * HOUR;
-    await refused.refresh();
-    expect(await refused.queued()).toEqual([NOW + 3 * HOUR]);
-  });
-  test("that the app has acknowledged itself is asked about no more", async () => {
-    const refused = await aRefusedPurchase(productKind);
-    const before = await refused.queued();
     local.sandbox.change(refused.purchaseToken, "acknowledge");
-    expect(await refused.acknowledge(NOW + HOUR)).toMatchObject({ done: 1, due: 0, failed: 0 });
-    expect([await refused.waiting(), await refused.queued()]).toEqual([0, before]);
+    expect(await refused.ask(NOW + HOUR)).toMatchObject({ made: 0, due: 0, failed: 0 });
+    expect(await refused.waiting()).toBe(0);
+    expect(await refused.queued()).toHaveLength(productKind === "subscription" ? 1 : 0);
     expect(await refused.entitlement()).toBe("active");
   });
-  test("whose refund cannot be asked about, because the purchase has changed since, stays due", async () => {
+  test.each([
+    ["the store does not answer", unavailable],
+    ["the store rejects the credential", rejected],
+    ["this service fails", fails],
+  ])("is tried until a week after its deadline where %s", async (_, ask) => {
     const refused = await aRefusedPurchase(productKind);
-    local.sandbox.change(refused.purchaseToken, "revoke");
-    expect(await refused.acknowledge(NOW + HOUR, conflicting)).toMatchObject({ done: 0, due: 1 });
+    const week = NOW + 10 * DAY;
+    expect(await refused.ask(week - HOUR, { ask })).toMatchObject({ due: 1, nearDeadline: 1, failed: 0 });
     expect(await refused.waiting()).toBe(1);
-    expect(await refused.acknowledge(NOW + HOUR)).toMatchObject({ done: 1, due: 0 });
-    expect(await refused.queued()).toEqual([clock.now]);
-  });
-  test.each(UNSETTLED)("is tried again after its deadline, and ends, where %s then", async (_, unsettled) => {
-    const refused = await aRefusedPurchase(productKind);
-    const after = NOW + 3 * DAY + HOUR;
-    expect(await refused.acknowledge(after, unsettled)).toMatchObject({ due: 1, nearDeadline: 1, failed: 0 });
-    expect(await refused.waiting()).toBe(1);
-    expect(await refused.acknowledge(after + 60_000)).toMatchObject({ due: 0, failed: 1 });
+    expect(await refused.ask(week + HOUR, { ask })).toMatchObject({ failed: 1 });
     expect(await refused.waiting()).toBe(0);
-    await refused.refresh();
-    expect(["revoked", "expired"]).toContain(await refused.entitlement());
   });
-  test.each(UNSETTLED)(
-    "leaves the queue a week after its deadline, where %s all the time",
-    async (_, unsettled) => {
-      const refused = await aRefusedPurchase(productKind);
-      const week = NOW + 10 * DAY;
-      expect(await refused.acknowledge(week - 1, unsettled)).toMatchObject({ due: 1, failed: 0 });
-      expect(await refused.acknowledge(week, unsettled)).toMatchObject({ due: 0, failed: 1 });
-      expect(await refused.waiting()).toBe(0);
-    },
-  );
 });

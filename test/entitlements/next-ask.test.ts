@@ -1,5 +1,4 @@
 import {
-  askReasonAt,
   endedLongAgo,
   isLongOver,
   lastEnd,
@@ -188,16 +187,6 @@ describe("Google is asked", () => {
     expect(nextAsk(google({ nature: "consumable", endsAt: null }), at(0), false)).toBeNull();
     expect(nextAsk({ ...google({}), replacedBy: purchaseKey("9") }, at(0), false)).toBeNull();
   });
-});
-
-test("the reason of a question follows from the facts and its time", () => {
-  expect(askReasonAt(of(month), at(20) - HOUR)).toBe("renewal");
-  expect(askReasonAt(of(month), at(-9))).toBe("refund");
-  expect(askReasonAt(of(month), at(-10))).toBeNull();
-  const cut = of(aPeriod("3", "yearly", -5, 360), aPeriod("4", "monthly", 0, 30));
-  expect(askReasonAt(cut, at(0) + 5 * SECOND)).toBe("unsettled");
-  expect(askReasonAt(cut, at(0) + 5 * SECOND - 1)).toBeNull();
-  expect(askReasonAt({ ...of(month), environment: "xcode" }, at(20))).toBeNull();
 });
 
 test("a purchase is long over 60 days after its last news", () => {

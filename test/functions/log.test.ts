@@ -372,22 +372,15 @@ describe("a failure is counted, and its line gives the reason:", () => {
     service.android.clearFaults();
   });
 
-  test("an acknowledgement that fails and is done later", async () => {
+  test("an acknowledgement that fails, and is due", async () => {
     const token = keep(app.buyOnAndroid());
     const answer = service.android.read(token)?.answer;
     service.android.failNext("publisher", { status: 200, body: answer }, { status: 500 }, { status: 500 });
     const linked = keepAnswer(await app.linkAndroid(token, ACCOUNT));
     expect(await lineOf(linked)).toMatchObject({ outcome: "OK", acknowledgementDue: true });
 
-    service.android.failNext("publisher", ...Array.from({ length: 4 }, () => ({ status: 503 })));
-    expect(await service.acknowledgeDuePurchases()).toMatchObject({ status: "succeeded" });
-    await lineWith((line) => METRICS.acknowledgementsDue in line);
-    expect(measured("acknowledgementsDue")).toBe(1);
     service.android.clearFaults();
-    expect(await service.acknowledgeDuePurchases()).toMatchObject({
-      status: "succeeded",
-      payload: { done: 1 },
-    });
+    expect(await service.askGoogle()).toMatchObject({ status: "succeeded" });
   });
 
   test("a credential that may read but not acknowledge", async () => {
@@ -404,7 +397,6 @@ describe("a failure is counted, and its line gives the reason:", () => {
     });
     expect(measured("storeErrors", { Reason: "credential-rejected" })).toBe(before + 1);
     service.android.clearFaults();
-    await service.acknowledgeDuePurchases();
   });
 
   test("concurrent writes of one customer, which are retried", async () => {
@@ -467,8 +459,7 @@ test("every metric is in the service's namespace and has its declared dimensions
     UngrantedProducts: ["Reason Store service"],
     LinksRefused: ["Outcome service"],
     ConflictsRetried: ["service"],
-    AcknowledgementsDue: ["service"],
-    AcknowledgementAge: ["service"],
+    RefreshRuns: ["Store service"],
     ColdStarts: ["service"],
   });
 });

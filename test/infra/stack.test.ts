@@ -671,7 +671,6 @@ describe("functions", () => {
   });
 
   test.each([
-    ["due purchases are acknowledged every minute", "rate(1 minute)", "AcknowledgeDuePurchasesFunction"],
     ["silent applications are looked for every hour", "rate(1 hour)", "WatchNotificationsFunction"],
     ["Google is asked about due purchases every minute", "rate(1 minute)", "RefreshAndroidStorePurchases"],
     ["Apple is asked about due purchases every minute", "rate(1 minute)", "RefreshIosStorePurchases"],
@@ -684,10 +683,6 @@ describe("functions", () => {
     expect(rules).toHaveLength(SCHEDULED.size);
     const rule = rules.find(({ Targets }) => JSON.stringify(Targets).includes(name));
     expect([rule?.ScheduleExpression, rule?.State]).toEqual([rate, "ENABLED"]);
-  });
-
-  test("acknowledge within a licence tester's three minutes, one run at a time", () => {
-    expect(functionOf("AcknowledgeDuePurchases").Properties.Timeout).toBeLessThanOrEqual(60);
   });
 
   test("are run once by their schedule: Lambda retries nothing, and drops what has waited for a minute", () => {
@@ -772,9 +767,8 @@ describe("roles", () => {
     },
   });
 
-  const FACTS = ["<a>#ACCOUNT#*", "<a>#CUSTOMER#*", "<a>#PURCHASE#*", "<a>#REFRESH#*", "<a>#CHANGED"];
+  const FACTS = ["<a>#ACCOUNT#*", "<a>#CUSTOMER#*", "<a>#PURCHASE#*", "<a>#ASK#*", "<a>#CHANGED"];
   const IDENTITY = "<a>#IDENTITY#*";
-  const ACKNOWLEDGEMENT = "ACKNOWLEDGEMENT#*";
   const DELIVERY = "<a>#DESTINATION#*";
   const reading = (reads: readonly string[], changes: readonly string[]): Statement[] => [
     onItems([...reads, ...changes], READS),
@@ -788,21 +782,14 @@ describe("roles", () => {
     ReadChanges: [onItems(["<a>#CHANGES*"], ["dynamodb:Query"])],
     WatchNotifications: [onItems(["<a>", "NOTIFICATIONS"], ["dynamodb:Query"])],
     LinkIosStoreCustomer: reading(["<a>"], [...FACTS, IDENTITY, "<a>#TRANSFERS"]),
-    LinkAndroidStoreCustomer: reading(["<a>"], [...FACTS, ACKNOWLEDGEMENT, "<a>#TRANSFERS"]),
+    LinkAndroidStoreCustomer: reading(["<a>"], [...FACTS, "<a>#TRANSFERS"]),
     SynchronizeIosStorePurchases: reading(["<a>", "STORE#*"], [...FACTS, IDENTITY]),
     ReceiveIosStoreNotification: reading(["<a>", "STORE#*"], [...FACTS, IDENTITY, "NOTIFICATIONS", DELIVERY]),
-    ReceiveAndroidStoreNotification: reading(
-      ["<a>", "STORE#*"],
-      [...FACTS, ACKNOWLEDGEMENT, "NOTIFICATIONS", DELIVERY],
-    ),
-    AcknowledgeDuePurchases: reading(
-      ["<a>", "<a>#CUSTOMER#*"],
-      ["<a>#PURCHASE#*", ACKNOWLEDGEMENT, "<a>#REFRESH#*"],
-    ),
+    ReceiveAndroidStoreNotification: reading(["<a>", "STORE#*"], [...FACTS, "NOTIFICATIONS", DELIVERY]),
     RefreshIosStorePurchases: reading(["<a>", "APPLICATIONS"], [...FACTS, IDENTITY]),
-    RefreshAndroidStorePurchases: reading(["<a>", "APPLICATIONS"], [...FACTS, ACKNOWLEDGEMENT]),
+    RefreshAndroidStorePurchases: reading(["<a>", "APPLICATIONS"], FACTS),
     SweepIosStoreNotifications: reading(["<a>", "STORE#*", "APPLICATIONS"], [...FACTS, IDENTITY, DELIVERY]),
-    SweepAndroidStoreRefunds: reading(["<a>", "APPLICATIONS"], [...FACTS, ACKNOWLEDGEMENT]),
+    SweepAndroidStoreRefunds: reading(["<a>", "APPLICATIONS"], FACTS),
     TellChanges: reading(
       ["<a>", "<a>#ACCOUNT#*", "APPLICATIONS"],
       ["<a>#CHANGED", "<a>#TOLD#*", "<a>#CHANGES*", DELIVERY],
@@ -1058,7 +1045,6 @@ describe("alarms", () => {
     "acknowledgements-failed",
     "acknowledgements-late",
     "acknowledgements-near-deadline",
-    "acknowledgements-not-running",
     "addresses-blocked",
     "android-store-refreshes-not-running",
     "changes-late",
@@ -1119,19 +1105,16 @@ describe("alarms", () => {
     }
   });
 
-  test.each([
-    ["notifications-refused", "INVALID_NOTIFICATION", 5],
-    ["signatures-refused", "FORGED", 1000],
-  ])("%s counts %s of the App Store's notifications in six hours, from %i on", (name, outcome, threshold) => {
-    expect(alarms().find((alarm) => alarm.name === name)).toMatchObject({
+  test("signatures-refused counts forged notifications of the App Store in six hours", () => {
+    expect(alarms().find(({ name }) => name === "signatures-refused")).toMatchObject({
       MetricName: METRICS.notifications,
       Dimensions: expect.arrayContaining([
         { Name: DIMENSIONS.store, Value: "ios-store" },
-        { Name: DIMENSIONS.outcome, Value: outcome },
+        { Name: DIMENSIONS.outcome, Value: "FORGED" },
       ]),
       Statistic: "Sum",
       Period: 21_600,
-      Threshold: threshold,
+      Threshold: 1000,
       ComparisonOperator: "GreaterThanOrEqualToThreshold",
     });
   });

@@ -33,16 +33,9 @@ const notify = async (enabled: boolean): Promise<void> => {
  * it), another policy of transfers, or an answer that names more than was known.
  */
 const SELDOM: ReadonlySet<string> = new Set([
-  "AcknowledgeDuePurchases reads application",
-  "AcknowledgeDuePurchases changes acknowledgement",
-  "AcknowledgeDuePurchases changes purchase",
-  "AcknowledgeDuePurchases reads refresh",
-  "AcknowledgeDuePurchases changes refresh",
   "LinkAndroidStoreCustomer changes transfer",
   "RefreshIosStorePurchases changes identity",
-  "RefreshAndroidStorePurchases changes acknowledgement",
   "SweepIosStoreNotifications changes identity",
-  "SweepAndroidStoreRefunds changes acknowledgement",
 ]);
 
 test("roles allow what the functions do to each kind of items, and nothing else", async () => {

@@ -23,7 +23,7 @@ describe("the template's schedules", () => {
 
   test("are those of its enabled rules", () => {
     expect(functionsOf(assembly).map((id) => id.replace(/[0-9A-F]{8}$/, ""))).toContain(
-      "AcknowledgeDuePurchasesFunction",
+      "RefreshAndroidStorePurchasesFunction",
     );
   });
 

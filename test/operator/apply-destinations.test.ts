@@ -2,7 +2,7 @@ import { PutCommand } from "@aws-sdk/lib-dynamodb";
 import { parse } from "yaml";
 import { byCredential, owned } from "../../testing/support/world.ts";
 import { applicationId } from "../../lib/identifiers.ts";
-import { HEALTHY } from "../../lib/freshness/queue-health.ts";
+import { HEALTHY } from "../../lib/queues/health.ts";
 import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
 import { requestDeliveryPut } from "../../lib/table/deliveries.ts";
 import { suspended } from "../../lib/telling/destination-health.ts";

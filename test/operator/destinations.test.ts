@@ -6,7 +6,7 @@ import type { Destination } from "../../lib/applications/destination.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import { applicationId } from "../../lib/identifiers.ts";
 import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
-import { HEALTHY } from "../../lib/freshness/queue-health.ts";
+import { HEALTHY } from "../../lib/queues/health.ts";
 import { afterRefusal, suspended, type DestinationHealth } from "../../lib/telling/destination-health.ts";
 import { OVERLAP_MILLISECONDS, signingSecrets } from "../../lib/telling/signing-secrets.ts";
 import { secretText } from "../../lib/telling/webhook-secret.ts";

@@ -3,19 +3,18 @@ import { applyManifest } from "../../lib/administration/apply.ts";
 import { readManifest } from "../../lib/administration/manifest.ts";
 import { queueCustomer, type Refreshing } from "../../lib/administration/refresh.ts";
 import type { Store } from "../../lib/contract/schemas.ts";
-import { refreshDuePurchases } from "../../lib/customers/refresh-due-purchases.ts";
-import type { RefreshRun } from "../../lib/customers/refresh-queue-turn.ts";
-import type { QueueReference } from "../../lib/customers/refresh-queue.ts";
+import { askDuePurchases, type AskRun } from "../../lib/customers/ask-due-purchases.ts";
+import type { StoreInEnvironment } from "../../lib/customers/store-in-environment.ts";
 import { storeFacts } from "../../lib/customers/store-facts.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
-import { afterFailure, HEALTHY, type PauseReason } from "../../lib/freshness/queue-health.ts";
-import type { DueRefresh, RefreshSource } from "../../lib/freshness/refresh.ts";
+import { afterFailure, HEALTHY, type PauseReason } from "../../lib/queues/health.ts";
+import type { DueAsk, AskSource } from "../../lib/customers/ask.ts";
 import { accountId, applicationId, purchaseKey } from "../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
 import { createApplicationTable } from "../../lib/table/applications.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
-import { createRefreshQueue } from "../../lib/table/refreshes.ts";
+import { createAskQueues } from "../../lib/table/asks.ts";
 import { createWatermarks } from "../../lib/table/watermarks.ts";
 import { refreshingOn } from "../../operator/composition.ts";
 import { runOperator } from "../../operator/program.ts";
@@ -33,7 +32,7 @@ const pause = () => Promise.resolve();
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 
-type Ask = RefreshRun["ask"];
+type Ask = AskRun["ask"];
 
 /** The purchases of these tests are of Apple's sandbox, and of production at Google. */
 const environmentOf = (store: Store): "production" | "sandbox" =>
@@ -66,8 +65,8 @@ const anApplication = async ({ hasKey = true }: { hasKey?: boolean } = {}) => {
   const application = await applications.load(identifier);
   if (application === null) throw new Error("no application");
 
-  const apple: RefreshSource = { store: "ios-store", bundleIdentifier };
-  const google = (purchaseToken: string): RefreshSource => ({
+  const apple: AskSource = { store: "ios-store", bundleIdentifier };
+  const google = (purchaseToken: string): AskSource => ({
     store: "android-store",
     packageName: bundleIdentifier,
     purchaseToken,
@@ -81,7 +80,7 @@ const anApplication = async ({ hasKey = true }: { hasKey?: boolean } = {}) => {
       account = null,
       askedAt = null,
     }: {
-      source: RefreshSource;
+      source: AskSource;
       account?: string | null;
       askedAt?: Instant | null;
     },
@@ -95,7 +94,7 @@ const anApplication = async ({ hasKey = true }: { hasKey?: boolean } = {}) => {
         purchases: purchases.map((purchase) => proven(purchase)),
         renewals: [],
         acknowledgementDue: null,
-        origin: { source, canRefresh: source.store === "android-store" || hasKey, askedAt },
+        origin: { source, canAsk: source.store === "android-store" || hasKey, askedAt },
       },
       account === null ? null : { account: accountId(account), assertedBy: "credential" },
     );
@@ -103,14 +102,25 @@ const anApplication = async ({ hasKey = true }: { hasKey?: boolean } = {}) => {
     return stored.customer.identifier;
   };
 
-  const asked: DueRefresh[] = [];
+  /** The queue of these tests' purchases in a store. */
+  const queueIn = (ofStore: Store): StoreInEnvironment => ({
+    application: identifier,
+    store: ofStore,
+    environment: environmentOf(ofStore),
+    bundleOrPackage: bundleIdentifier,
+  });
+  const dueIn = async (ofStore: Store, by: Instant = NOW): Promise<readonly DueAsk[]> =>
+    createAskQueues(table).of(queueIn(ofStore)).due(by, 100);
+  const timesIn = async (ofStore: Store): Promise<readonly Instant[]> =>
+    (await dueIn(ofStore, NOW + DAY)).map(({ dueAt }) => dueAt);
+  const asked: DueAsk[] = [];
   const work = async (ask: Ask, now: () => Instant = () => NOW): Promise<void> => {
     for (const ofStore of ["ios-store", "android-store"] as const)
-      await refreshDuePurchases(
+      await askDuePurchases(
         {
           store: ofStore,
           directory: { byIdentifier: () => Promise.resolve(application) },
-          queue: createRefreshQueue(table),
+          queues: createAskQueues(table),
           table: createCustomerTable(table, pause),
           applications: () => Promise.resolve([identifier]),
           ask: (own, due) => {
@@ -129,17 +139,12 @@ const anApplication = async ({ hasKey = true }: { hasKey?: boolean } = {}) => {
   };
   /** Pauses a queue as a worker does. */
   const fail = async (ofStore: Store, because: PauseReason, moment: Instant): Promise<void> => {
-    const queue = createRefreshQueue(table);
-    const reference: QueueReference = {
-      application: identifier,
-      store: ofStore,
-      environment: environmentOf(ofStore),
-    };
+    const queue = createAskQueues(table).of(queueIn(ofStore));
     const lease = { worker: uuid(), until: moment + MINUTE };
-    await queue.take(reference, lease, moment);
-    await queue.release(reference, lease, { ...afterFailure(HEALTHY, because, moment), byName: new Map() });
+    await queue.take(lease, moment);
+    await queue.release(lease, afterFailure(HEALTHY, because, moment));
   };
-  return { identifier, application, apple, google, store, work, asked, fail };
+  return { identifier, application, apple, google, store, work, asked, fail, queueIn, dueIn, timesIn };
 };
 
 const run = async (
@@ -314,7 +319,7 @@ describe("customer refresh", () => {
     );
     expect(done.code).toBe(1);
     expect(done.out).toContain(
-      `the store's answer could not be used; it is asked again at ${isoTime(NOW + 10 * MINUTE)}`,
+      `the store's answer could not be used; it is asked again at ${isoTime(NOW + 60 * MINUTE)}`,
     );
   });
 
@@ -338,50 +343,15 @@ describe("customer refresh", () => {
     expect(answered).toMatchObject({ code: 0, waits: 1 });
   });
 
-  test("waits where a purchase was overdue, and an answer from before the question is stored after it", async () => {
-    const { identifier, google, store } = await anApplication();
-    const source = google("overdue");
-    const customer = await store([onAndroid("overdue")], { source });
-    const refresh = ["customer", "refresh", identifier, customer];
-    await run([...refresh, "--no-wait"], undefined, () => NOW - DAY);
-    const older = onAndroid("overdue", { verifiedAt: NOW - 1, willRenew: false });
-    const done = await run(refresh, async () => {
-      await store([older], { source });
-    });
-    expect(done).toMatchObject({ code: 1, waits: 90 });
-    expect(done.out).toContain("still waiting");
-  });
-
-  test("marks a purchase that is due again where it was asked for days ago", async () => {
-    const { identifier, apple, store } = await anApplication();
-    const customer = await store([onIos("p1")], { source: apple });
-    const refresh = ["customer", "refresh", identifier, customer, "--no-wait"];
-    const marked = async () => {
-      const customers = createCustomerTable(table, pause);
-      const known = await customers.findFacts(identifier, [], [onIos("p1")], NOW);
-      return [...known.purchases.values()].map(({ refreshAt, askedForAt }) => ({ refreshAt, askedForAt }));
-    };
-    await run(refresh, undefined, () => NOW - 3 * DAY);
-    expect(await marked()).toEqual([{ refreshAt: NOW - 3 * DAY, askedForAt: NOW - 3 * DAY }]);
-    await run(refresh);
-    expect(await marked()).toEqual([{ refreshAt: NOW - 3 * DAY, askedForAt: NOW }]);
-    // Who asks again within the day has a day from then.
-    await run(refresh, undefined, () => NOW + DAY - 1);
-    expect(await marked()).toEqual([{ refreshAt: NOW - 3 * DAY, askedForAt: NOW + DAY - 1 }]);
-  });
-
   test("does not wait with --no-wait", async () => {
-    const { identifier, apple, store } = await anApplication();
+    const { identifier, apple, store, dueIn } = await anApplication();
     const customer = await store([onIos("p1")], { source: apple });
     const done = await run(["customer", "refresh", identifier, customer, "--no-wait"]);
     expect(done).toMatchObject({ code: 0, waits: 0 });
     expect(done.out).toContain("queued to be asked about now");
-    const due = await createRefreshQueue(table).due(
-      { application: identifier, store: "ios-store", environment: "sandbox" },
-      NOW,
-      9,
-    );
-    expect(due).toMatchObject([{ purchase: { key: "p1" }, dueAt: NOW }]);
+    expect(await dueIn("ios-store")).toMatchObject([
+      { purchase: { key: "p1" }, dueAt: NOW, because: "requested" },
+    ]);
   });
 
   test("names no customer that there is not", async () => {
@@ -396,10 +366,10 @@ describe("customer refresh", () => {
       return { ...own, pause, queue: { ...own.queue, ...queue } };
     };
     test("that changes before it is queued", async () => {
-      const { application, google, store } = await anApplication();
+      const { application, google, store, dueIn } = await anApplication();
       const source = google("racing");
       const customer = await store([onAndroid("racing")], { source });
-      const queue = createRefreshQueue(table);
+      const queue = createAskQueues(table);
       let changes = 0;
       const queued = await queueCustomer(
         refreshing({
@@ -415,12 +385,7 @@ describe("customer refresh", () => {
       );
       expect(changes).toBe(3);
       expect(queued?.purchases).toMatchObject([{ outcome: "queued", dueAt: NOW }]);
-      const due = await queue.due(
-        { application: application.identifier, store: "android-store", environment: "production" },
-        NOW,
-        9,
-      );
-      expect(due).toMatchObject([{ dueAt: NOW, source }]);
+      expect(await dueIn("android-store")).toMatchObject([{ dueAt: NOW, source }]);
     });
     test("that keeps changing only so many times", async () => {
       const { application, apple, store } = await anApplication();
@@ -441,17 +406,8 @@ describe("customer refresh", () => {
 });
 
 describe("application refresh", () => {
-  const dueIn = async (application: QueueReference["application"], store: Store): Promise<Instant[]> =>
-    (
-      await createRefreshQueue(table).due(
-        { application, store, environment: environmentOf(store) },
-        NOW + DAY,
-        100,
-      )
-    ).map(({ dueAt }) => dueAt);
-
   test("queues the purchases of all customers at the pace of each store", async () => {
-    const { identifier, apple, google, store } = await anApplication();
+    const { identifier, apple, google, store, timesIn } = await anApplication();
     for (let index = 0; index < 4; index += 1) {
       await store([onIos(`p${index}`)], { source: apple });
       await store([onAndroid(`t${index}`)], { source: google(`t${index}`) });
@@ -470,18 +426,18 @@ describe("application refresh", () => {
     });
     expect(done.err).toContain(`repeat it with --since ${isoTime(NOW)}`);
     expect(done.err).toContain("9 customers, 8 purchases queued, worked off in about 1 second");
-    expect(await dueIn(identifier, "ios-store")).toEqual([NOW, NOW + 333, NOW + 666, NOW + 1000]);
-    expect(await dueIn(identifier, "android-store")).toEqual([NOW, NOW + 33, NOW + 66, NOW + 100]);
+    expect(await timesIn("ios-store")).toEqual([NOW, NOW + 333, NOW + 666, NOW + 1000]);
+    expect(await timesIn("android-store")).toEqual([NOW, NOW + 33, NOW + 66, NOW + 100]);
   });
 
   test("continues where it was interrupted", async () => {
-    const { identifier, apple, google, store, work } = await anApplication();
+    const { identifier, apple, google, store, work, timesIn } = await anApplication();
     await store([onIos("p1")], { source: apple });
     await store([onAndroid("t1")], { source: google("t1") });
     const refresh = async (...more: string[]) =>
       (await run(["application", "refresh", identifier, "--since", isoTime(NOW), "--json", ...more])).json();
     expect(await refresh("--store", "ios-store")).toMatchObject({ queued: 1, customers: 2 });
-    expect(await dueIn(identifier, "android-store")).toEqual([]);
+    expect(await timesIn("android-store")).toEqual([]);
     expect(await refresh()).toMatchObject({ queued: 1, alreadyQueued: 1, recent: 0 });
     await work(async (_, { purchase, source }) => {
       const heard = { verifiedAt: NOW };
@@ -496,28 +452,24 @@ describe("application refresh", () => {
     );
   });
 
-  test("never moves a refresh to a later time", async () => {
-    const { identifier, apple, store } = await anApplication();
+  test("never moves a question to a later time", async () => {
+    const { identifier, apple, store, timesIn } = await anApplication();
     const line = { startsAt: NOW - 40 * DAY, endsAt: NOW - 10 * DAY, verifiedAt: NOW - 12 * DAY };
     await store([onIos("p1", line)], { source: apple });
-    const before = await dueIn(identifier, "ios-store");
+    const before = await timesIn("ios-store");
     expect((await run(["application", "refresh", identifier, "--json"])).json()).toMatchObject({
       queued: 0,
       alreadyQueued: 1,
     });
-    expect(await dueIn(identifier, "ios-store")).toEqual(before);
+    expect(await timesIn("ios-store")).toEqual(before);
   });
 
   test("resumes a paused queue", async () => {
-    const { identifier, apple, store, fail } = await anApplication();
+    const { identifier, apple, store, fail, queueIn } = await anApplication();
     await store([onIos("p1")], { source: apple });
     await fail("ios-store", "unavailable", NOW);
     await run(["application", "refresh", identifier]);
-    const health = await createRefreshQueue(table).healthOf({
-      application: identifier,
-      store: "ios-store",
-      environment: "sandbox",
-    });
+    const health = await createAskQueues(table).healthOf(queueIn("ios-store"));
     expect(health).toMatchObject({ pausedUntil: 0, failures: 1 });
   });
 
@@ -579,11 +531,13 @@ test("application show tells the state of its queues, and how far the stores' li
       .split("\n")
       .filter((line) => /^# (?!Last)/.test(line));
   const bundle = application.iosStore[0]?.bundleIdentifier ?? "";
+  const ofGoogle = ["production", "sandbox"].map(
+    (environment) => `# Queue of android-store ${bundle}, ${environment}: nothing is due`,
+  );
   expect(await comments()).toEqual([
-    "# Queue of ios-store, production: nothing is due",
-    "# Queue of ios-store, sandbox: nothing is due",
-    "# Queue of android-store, production: nothing is due",
-    "# Queue of android-store, sandbox: nothing is due",
+    ...ofGoogle,
+    `# Queue of ios-store ${bundle}, production: nothing is due`,
+    `# Queue of ios-store ${bundle}, sandbox: nothing is due`,
     `# List of notifications that the App Store could not deliver, ${bundle}, sandbox: never read yet`,
     `# List of Google's voided purchases, ${bundle}, production: never read yet`,
   ]);
@@ -594,62 +548,20 @@ test("application show tells the state of its queues, and how far the stores' li
     NOW,
   );
   expect(await comments()).toEqual([
-    "# Queue of ios-store, production: nothing is due",
-    `# Queue of ios-store, sandbox: oldest due since ${isoTime(NOW)}`,
+    ...ofGoogle,
+    `# Queue of ios-store ${bundle}, production: nothing is due`,
+    `# Queue of ios-store ${bundle}, sandbox: oldest due since ${isoTime(NOW)}`,
     `# The App Store rejects the application's credential since ${isoTime(NOW)}: the queue is paused until ${isoTime(NOW + 5 * MINUTE)}`,
-    "# Queue of android-store, production: nothing is due",
-    "# Queue of android-store, sandbox: nothing is due",
     `# List of notifications that the App Store could not deliver, ${bundle}, sandbox: never read yet`,
     `# List of Google's voided purchases, ${bundle}, production: read until ${isoTime(NOW)}`,
   ]);
   expect((await run(["application", "show", identifier, "--json"])).json()).toMatchObject({
     queues: [
-      { store: "ios-store", environment: "production", oldestDueAt: null, paused: null },
-      { environment: "sandbox", oldestDueAt: isoTime(NOW), paused: { because: "credential-rejected" } },
       { store: "android-store", environment: "production", oldestDueAt: null, paused: null },
       { store: "android-store", environment: "sandbox", oldestDueAt: null, paused: null },
+      { store: "ios-store", bundleOrPackage: bundle, oldestDueAt: null, paused: null },
+      { environment: "sandbox", oldestDueAt: isoTime(NOW), paused: { because: "credential-rejected" } },
     ],
     sweeps: [{ sweptUntil: null }, { sweptUntil: isoTime(NOW) }],
-  });
-});
-
-test("application show tells which of several bundles is put off", async () => {
-  const { identifier } = await anApplication();
-  const queue = createRefreshQueue(table);
-  const reference: QueueReference = {
-    application: identifier,
-    store: "ios-store",
-    environment: "production",
-  };
-  const byName = new Map([
-    ["com.example.one", afterFailure(HEALTHY, "unavailable", NOW)],
-    ["com.example.two", afterFailure(HEALTHY, "credential-rejected", NOW - 10 * MINUTE)],
-  ]);
-  await queue.take(reference, { worker: uuid(), until: NOW + MINUTE }, NOW);
-  await queue.release(reference, { worker: "another" }, { ...HEALTHY, byName });
-  expect((await run(["application", "show", identifier])).out).not.toContain("com.example.one");
-  const lease = { worker: uuid(), until: NOW + 3 * MINUTE };
-  await queue.take(reference, lease, NOW + MINUTE);
-  await queue.release(reference, lease, { ...HEALTHY, byName });
-  const shown = (await run(["application", "show", identifier])).out;
-  expect(shown).toContain(
-    `# Of com.example.one, the App Store does not answer since ${isoTime(NOW)}: its refreshes are put off until ${isoTime(NOW + 30 * SECOND)}`,
-  );
-  expect(shown).toContain(
-    `# Of com.example.two, the App Store rejects the application's credential since ${isoTime(NOW - 10 * MINUTE)}: its refreshes are tried again at once`,
-  );
-  expect((await run(["application", "show", identifier, "--json"])).json()).toMatchObject({
-    queues: [
-      {
-        environment: "production",
-        putOff: [
-          { bundleOrPackage: "com.example.one", because: "unavailable" },
-          { bundleOrPackage: "com.example.two", because: "credential-rejected" },
-        ],
-      },
-      { environment: "sandbox", putOff: [] },
-      {},
-      {},
-    ],
   });
 });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { v7 as uuid } from "uuid";
-import { KEPT_AFTER_DUE } from "../../lib/freshness/refresh.ts";
+import { KEPT_AFTER_DUE } from "../../lib/customers/ask.ts";
 import { checkInvariants } from "../../testing/support/invariants.ts";
 import { inLength } from "../../testing/support/proof.ts";
 import type { TestTable } from "../../testing/support/table.ts";
@@ -109,9 +109,11 @@ export const expectTrafficAsTheModel = async (
 
     // A refresh whose item expires in this very millisecond is written anew.
     const hasExpired = (await itemsOfWorld()).some(
-      ({ refreshAt }) => typeof refreshAt === "number" && refreshAt + KEPT_AFTER_DUE === moment + 1,
+      ({ askAt }) => typeof askAt === "number" && askAt + KEPT_AFTER_DUE === moment + 1,
     );
     const sendAgain = () => send(request, moment + 1, expected);
+    // A notification of Google's that teaches nothing has Google asked once more.
+    if (request.isNotification) await sendAgain();
     const again = await (hasExpired ? sendAgain() : expectNoWrite(table, sendAgain));
     expect(again).toMatchObject({ customer: actual.customer });
     const unlinked = model.customers()[unlinks[index] ?? 0];

@@ -129,7 +129,7 @@ const act = async (world: World, table: MemoryTable, happens: Happening): Promis
   if (happens.does === "store") return world.submit(...requestOf(happens));
   const customer = await ownerOf(world, happens.purchase);
   if (customer === null) return null;
-  const resolved = { ...customer, acknowledgementDueSince: null };
+  const resolved = { ...customer, toAcknowledge: null };
   if (happens.does === "unlink") return world.unlink(resolved);
   if (happens.does === "move") return world.unlink(resolved, happens.to);
   // The part of an erasure that changes the account; tombstones belong to no account.

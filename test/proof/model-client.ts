@@ -5,7 +5,7 @@ import { customersOf, eachOnce } from "../../lib/customers/customer-table.ts";
 import type { FactStore } from "../../lib/customers/fact-store.ts";
 import type { StoredCustomer } from "../../lib/customers/records.ts";
 import { storeFacts, type LearnOfMentioned } from "../../lib/customers/store-facts.ts";
-import { untoldPredecessors } from "../../lib/customers/untold-predecessors.ts";
+import { unknownPredecessor } from "../../lib/customers/unknown-predecessor.ts";
 import { statedPurchases } from "../../lib/customers/verified-facts.ts";
 import type { CatalogProduct } from "../../lib/entitlements/catalog.ts";
 import { entitlementsAt } from "../../lib/entitlements/entitlements.ts";
@@ -143,19 +143,11 @@ export const modelClient = (
     if (fact?.store !== "android-store" || configuration === undefined) return null;
     const lookUps = { ...store, androidStore: { lookUp: lookUpAmong(request.answers) } };
     return async (known) => {
-      const found = await untoldPredecessors(
-        lookUps,
-        application,
-        configuration,
-        toReading(fact),
-        null,
-        known,
-      );
-      for (const { purchaseToken } of found) {
-        const facts = request.answers.filter(({ token }) => token === purchaseToken);
-        await storeFacts(store, application, toVerifiedFacts({ ...request, facts }), null);
-      }
-      return found.length > 0;
+      const found = await unknownPredecessor(lookUps.androidStore, configuration, toReading(fact), known);
+      if (found === null) return false;
+      const facts = request.answers.filter(({ token }) => token === found.purchaseToken);
+      await storeFacts(store, application, toVerifiedFacts({ ...request, facts }), null);
+      return true;
     };
   };
   return {

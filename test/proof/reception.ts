@@ -104,6 +104,7 @@ export const receptionOf = (store: FactStore, directory: ApplicationDirectory, a
                 transaction: fact === undefined ? null : toTransaction(fact, { bundle: bundleIdentifier }),
                 renewalInfo: renewal === undefined ? null : toRenewalInfo(renewal),
                 appTransaction: null,
+                notUnderstood: [],
               },
             }),
         },
@@ -135,7 +136,7 @@ export const receptionOf = (store: FactStore, directory: ApplicationDirectory, a
             return Promise.resolve({ outcome: "due", because: "unavailable", status: 503, reason: null });
           },
         },
-        acknowledgements: { remove: unexpected },
+        asks: { acknowledged: unexpected },
       },
       {
         request: { message: { data: Buffer.from(data).toString("base64") } },

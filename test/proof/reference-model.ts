@@ -165,30 +165,13 @@ const withRenewals = (known: Known, renewals: readonly IosRenewal[]): Known => {
   return { ...known, renewals: [...known.renewals, ...owned] };
 };
 
-/**
- * Google's answers about older tokens that the facts name, the oldest first: those of which nothing is stored, and those
- * that are stored as not paid, when the newer one is first heard of as paid or is to be acknowledged.
- */
+/** Google's answer about the older token that a fact names, where nothing is known of it: one step, and nothing waits. */
 const untold = (known: Known, { facts, answers }: ModelRequest): readonly AndroidSubscriptionFact[] => {
   const named = namesIn(known);
-  const told = new Set(known.facts.map(purchaseName));
-  const isPaid = (fact: Fact): boolean => fact.store === "android-store" && !isPending(fact);
-  const paid = new Set(known.facts.filter(isPaid).map(purchaseName));
-  const found: AndroidSubscriptionFact[] = [];
-  const look = (fact: AndroidFact): void => {
-    for (const token of olderTokens(fact)) {
-      const name = tokenName(fact.environment, token);
-      const isFirst = told.has(name) && !paid.has(purchaseName(fact));
-      const isAsked = !paid.has(name) && (isFirst || toReading(fact).acknowledgement !== null);
-      const answer = answers.find((other) => other.token === token);
-      if (answer === undefined || (named.has(name) && !isAsked)) continue;
-      if (found.includes(answer) || facts.includes(answer)) continue;
-      found.unshift(answer);
-      look(answer);
-    }
-  };
-  for (const fact of facts) if (fact.store === "android-store") look(fact);
-  return found;
+  const [fact] = facts;
+  if (fact?.store !== "android-store") return [];
+  const token = olderTokens(fact).find((older) => !named.has(tokenName(fact.environment, older)));
+  return answers.filter((answer) => answer.token === token).slice(0, 1);
 };
 
 /** Purchases of a request, with the names of others by which each finds an owner. */
@@ -211,20 +194,21 @@ const keptForOwners = (known: Known, request: ModelRequest): Known => {
   const successorsOf = (name: string): string[] =>
     purchases.filter(({ predecessors }) => predecessors.includes(name)).map((newer) => newer.name);
   type Leads = (purchase: (typeof purchases)[number]) => readonly string[];
-  const steps: readonly Leads[] = [
-    ({ predecessors }) => predecessors,
-    ({ predecessors, apps }) => [...predecessors, ...apps],
-    ({ predecessors, apps, name }) => [...predecessors, ...apps, ...successorsOf(name)],
-  ];
+  const ownerBy = (leads: Leads, purchase: (typeof purchases)[number]): number | undefined =>
+    leads(purchase)
+      .map((name) => owners.get(name))
+      .find((number) => number !== undefined);
   // A purchase without an owner goes to its predecessor's owner, step by step; at last to its successor's.
-  for (const leads of steps)
-    for (const _ of purchases)
-      for (const purchase of purchases) {
-        const owner = leads(purchase)
-          .map((name) => owners.get(name))
-          .find((number) => number !== undefined);
-        if (!owners.has(purchase.name) && owner !== undefined) owners.set(purchase.name, owner);
-      }
+  for (const _ of purchases)
+    for (const purchase of purchases) {
+      const owner = ownerBy(({ predecessors, apps }) => [...predecessors, ...apps], purchase);
+      if (!owners.has(purchase.name) && owner !== undefined) owners.set(purchase.name, owner);
+    }
+  const last = purchases.map(({ name, ...purchase }) => {
+    const owner = owners.get(name) ?? ownerBy(() => successorsOf(name), { name, ...purchase });
+    return [name, owner] as const;
+  });
+  for (const [name, owner] of last) if (owner !== undefined) owners.set(name, owner);
   const owned = purchases.filter(({ name }) => owners.has(name));
   const learned = owned.flatMap(({ name, predecessors }) =>
     [name, ...predecessors].map((other) => [other, owners.get(other) ?? owners.get(name)] as const),

@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import type { RefreshReport } from "../../lib/customers/refresh-due-purchases.ts";
-import type { RefreshOutcome } from "../../lib/customers/refresh-outcome.ts";
+import type { AskReport } from "../../lib/customers/ask-due-purchases.ts";
+import type { AskOutcome } from "../../lib/customers/ask-outcome.ts";
 import { createRefreshing, fromApple, queuedOf } from "../customers/refreshing.ts";
 import { owned } from "../../testing/support/world.ts";
 import { cases, TIMEOUT } from "../../testing/support/proof.ts";
@@ -131,7 +131,7 @@ test(
           const ask = async (
             _application: unknown,
             { purchase, source }: { readonly purchase: { readonly key: string }; readonly source: object },
-          ): Promise<RefreshOutcome> => {
+          ): Promise<AskOutcome> => {
             const moment = refreshing.clock.now;
             const name = "bundleIdentifier" in source ? String(source.bundleIdentifier) : "";
             const now = outagesOf(name).find(({ from, to }) => from <= moment && moment < to);
@@ -160,7 +160,7 @@ test(
               refreshing.clock.now = Math.max(refreshing.clock.now, moment + 10 * SECOND);
             return { outcome: "unavailable", retryAt: null };
           };
-          const reports: { readonly at: number; readonly report: RefreshReport }[] = [];
+          const reports: { readonly at: number; readonly report: AskReport }[] = [];
           const end = NOW + (LASTS + 400) * MINUTE;
           while (refreshing.clock.now < end && answers.size < purchases.length) {
             const next = refreshing.clock.now + MINUTE;

@@ -256,7 +256,7 @@ const expectHistory = async (transfers: "refuse" | "always", steps: readonly Ste
     const { table: customers } = world.factStore;
     const known = await customers.findFacts(identifier, [], [owned(key)], moment);
     const [named] = [...known.purchases.values()].map(({ customer }) => customer);
-    return named === undefined ? null : { identifier: named, holdings: [], acknowledgementDueSince: null };
+    return named === undefined ? null : { identifier: named, holdings: [], toAcknowledge: null };
   };
 
   const run = async ({ act: acts, takes }: Step): Promise<unknown> => {

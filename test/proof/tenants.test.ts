@@ -91,7 +91,7 @@ const answersOf = async (
       },
       acknowledge: () => Promise.resolve({ outcome: "acknowledged" }),
     },
-    acknowledgements: { remove: () => Promise.resolve() },
+    asks: { acknowledged: () => Promise.resolve() },
   };
 
   const linkAndroid = (fact: AndroidFact, name: string): Promise<unknown> => {

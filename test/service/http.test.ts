@@ -69,8 +69,8 @@ describe("the main job", () => {
     expect((await app.read("user-1")).body.entitlements).toEqual(linked.body.entitlements);
     const items = (await service.table.items()).map((item) => JSON.stringify(item));
     const withToken = items.filter((item) => item.includes(token));
-    expect(withToken).toEqual([expect.stringContaining("#REFRESH#android-store")]);
-    expect(items.join()).not.toContain("acknowledgementDueSince");
+    expect(withToken).toEqual([expect.stringContaining("#ASK#android-store")]);
+    expect(items.join()).not.toContain('"acknowledgement"');
   });
 
   test("an account shows its customers of both stores and the better grant", async () => {
@@ -999,7 +999,10 @@ describe("refusals, in the contract's order", () => {
     const token = app.buyOnAndroid();
     const due = async () =>
       (await service.table.items()).filter(
-        (item) => String(item["pk"]).includes(app.identifier) && "acknowledgementDueSince" in item,
+        (item) =>
+          String(item["pk"]).includes(app.identifier) &&
+          item["sk"] === "PURCHASE" &&
+          "acknowledgement" in item,
       ).length;
     const answer = service.android.read(token)?.answer;
     // The look-up succeeds; the acknowledgement and its retry fail.

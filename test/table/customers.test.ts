@@ -37,7 +37,7 @@ test("identifiers resolve to living customers or to erased ones, with one read f
   const living = await merged(world, ["1", "2"]);
   const erased = await merged(world, ["3", "4"]);
   const unknown = customerId(uuid());
-  await world.beginErasure({ identifier: erased.survivor, holdings: [], acknowledgementDueSince: null });
+  await world.beginErasure({ identifier: erased.survivor, holdings: [] });
   const { findCustomers } = world.factStore.table;
   const asked = [living.alias, living.survivor, erased.alias, unknown];
   let found: Awaited<ReturnType<typeof findCustomers>> | undefined;

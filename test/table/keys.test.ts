@@ -1,5 +1,5 @@
 import { accountId, applicationId, customerId, purchaseKey } from "../../lib/identifiers.ts";
-import { keys, loggedKey, lookKey, refreshKey, sweepKey, type Key } from "../../lib/table/keys.ts";
+import { keys, loggedKey, lookKey, askKey, sweepKey, type Key } from "../../lib/table/keys.ts";
 import { NOW } from "../../testing/support/purchases.ts";
 
 const APPLICATION = applicationId("0198c0de-0000-7000-8000-000000000001");
@@ -10,7 +10,12 @@ const PURCHASE = {
   environment: "production",
   key: purchaseKey("700000000000001"),
 } as const;
-const QUEUE = { application: APPLICATION, store: "ios-store", environment: "production" } as const;
+const QUEUE = {
+  application: APPLICATION,
+  store: "ios-store",
+  environment: "production",
+  bundleOrPackage: "com.example.trails",
+} as const;
 
 const logged = ({ pk, sk }: Key): string => [loggedKey(pk), loggedKey(sk)].join(" ");
 
@@ -27,7 +32,7 @@ test.each<[string, Key]>([
       value: PERSON,
     }),
   ],
-  ["a refresh", refreshKey(APPLICATION, { ...PURCHASE, key: purchaseKey(PERSON) }, NOW)],
+  ["a question", askKey(QUEUE, purchaseKey(PERSON), NOW)],
   ["a look", lookKey(APPLICATION, { account: accountId(PERSON), dueAt: NOW, cause: null })],
 ])("the logged key of %s names the application and its kind, and nobody", (_, key) => {
   expect(logged(key)).toContain(APPLICATION);
@@ -39,7 +44,7 @@ test.each<[string, Key]>([
   ["an application", keys.application(APPLICATION)],
   ["a customer", keys.customer(APPLICATION, CUSTOMER)],
   ["a bundle", keys.storeRegistration("ios-store", "com.example.trails")],
-  ["a sweep", sweepKey({ ...QUEUE, bundleOrPackage: "com.example.trails" })],
+  ["a sweep", sweepKey(QUEUE)],
 ])("the logged key of %s is its key", (_, key) => {
   expect(logged(key)).toBe(`${key.pk} ${key.sk}`);
 });

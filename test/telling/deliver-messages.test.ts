@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { PutCommand } from "@aws-sdk/lib-dynamodb";
 import { v7 as uuid } from "uuid";
 import { isWebhook, type Destination } from "../../lib/applications/destination.ts";
@@ -188,6 +189,31 @@ test("a destination that is down sends one message a try, and is reported with i
   expect(attempts).toBe(MESSAGES_AT_ONCE + 2);
   receiver.answer = () => 200;
   expect(await deliver(NOW + HOUR)).toMatchObject({ delivered: 30, failing: [] });
+});
+
+test("while one destination does not answer, others get what comes meanwhile", async () => {
+  const { told, deliver, receivers: all } = await aSetting(5);
+  const [slow, ...others] = all;
+  if (slow === undefined) throw new Error("no receiver");
+  const gotAll = () => others.every(({ got }) => got.length === 25);
+  const asked = Promise.withResolvers<null>();
+  const answered = Promise.withResolvers<number>();
+  slow.answer = () => {
+    asked.resolve(null);
+    return answered.promise;
+  };
+  await store(told, 1);
+  await told.tell();
+  const running = deliver(NOW, { untilNextLook: async () => setTimeout(10) });
+  await asked.promise;
+  for (let index = 1; index < 25; index += 1) {
+    await told.world.store({ purchases: [owned(`p${index}`)] }, byCredential(`account-${index}`));
+    await told.tell();
+  }
+  while (!gotAll()) await setTimeout(10);
+  expect(slow.got).toEqual([]);
+  answered.resolve(204);
+  expect(await running).toMatchObject({ delivered: 125, failing: [] });
 });
 
 test("a destination whose secret cannot be read is reported for as long as a message waits, and holds up no other", async () => {

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { Catalog } from "../../lib/entitlements/catalog.ts";
+import { bundleOrPackageOf } from "../../lib/customers/ask.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { HELD_PER_ENTITLEMENT } from "../../lib/entitlements/holdings.ts";
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
@@ -18,13 +19,12 @@ import {
 import {
   accountClaimsItem,
   accountCustomerItem,
-  acknowledgementItem,
+  askItem,
   claimsCounter,
   customerItem,
   decodeHoldings,
   identityItem,
   purchaseItem,
-  refreshItem,
   tombstoneItem,
   transferItem,
 } from "../../lib/table/items.ts";
@@ -66,7 +66,7 @@ const applicationPartitionItem = z.discriminatedUnion("kind", [
 
 const UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
 const PARTITION = new RegExp(
-  `^APPLICATION#(?<application>${UUID})(?:#(?<kind>CUSTOMER|IDENTITY|PURCHASE|ACCOUNT|AUDIT|TRANSFERS|REFRESH|CHANGED|TOLD|CHANGES|DESTINATION)(?:#(?<rest>.+))?)?$`,
+  `^APPLICATION#(?<application>${UUID})(?:#(?<kind>CUSTOMER|IDENTITY|PURCHASE|ACCOUNT|AUDIT|TRANSFERS|ASK|CHANGED|TOLD|CHANGES|DESTINATION)(?:#(?<rest>.+))?)?$`,
   "s",
 );
 
@@ -89,23 +89,17 @@ interface Tenant {
     readonly key: string;
     readonly customer: string;
     readonly purchase: Purchase;
-    readonly dueSince: number | null;
-    readonly refreshAt: number | null;
+    /** The question, as text; null: none. */
+    readonly ask: string | null;
   }[];
-  /** Refreshes in the queues: their purchases and due times. */
-  readonly refreshes: { readonly key: string; readonly reference: string; readonly dueAt: number }[];
+  /** Questions in the queues. */
+  readonly asks: Set<string>;
   /** References of purchases that were erased. */
   readonly erasedPurchases: Set<string>;
   /** Customers that an operator has erased. */
   readonly erased: Set<string>;
   /** Looks, changes and deliveries. */
   readonly telling: StoredItem[];
-  /** Queued acknowledgements: their purchases and due times. */
-  readonly acknowledgements: {
-    readonly key: string;
-    readonly reference: string;
-    readonly dueSince: number;
-  }[];
 }
 
 const text = (value: unknown): string => JSON.stringify(value);
@@ -199,11 +193,10 @@ const sort = (
       accounts: [],
       identities: [],
       purchases: [],
-      refreshes: [],
+      asks: new Set(),
       erasedPurchases: new Set(),
       erased: new Set(),
       telling: [],
-      acknowledgements: [],
     };
     tenants.set(application, tenant);
     return tenant;
@@ -227,16 +220,6 @@ const sort = (
         const credential = violations.parse(credentialItem, item);
         if (credential !== null && !except.has(credential.application))
           credentials.set(credential.keyIdentifier, credential.application);
-      } else if (pk.startsWith("ACKNOWLEDGEMENT#")) {
-        const queued = violations.parse(acknowledgementItem, item);
-        if (queued === null || except.has(queued.application)) continue;
-        const { application, dueSince } = queued;
-        tenantOf(application).acknowledgements.push({
-          key: keyOf(item),
-          reference: referenceOf(queued),
-          dueSince,
-        });
-        violations.check(sk.includes(`#${application}#`), `${keyOf(item)} names another application`);
       } else if (pk === NOTIFICATIONS_PARTITION) {
         const noted = violations.parse(notificationItem, item);
         if (noted === null || except.has(noted.application)) continue;
@@ -307,10 +290,10 @@ const sort = (
         if (purchase === null) break;
         violations.check(sk === "PURCHASE", `${keyOf(item)} has an unknown sort key`);
         violations.check(rest === referenceOf(purchase), `${keyOf(item)} is of ${referenceOf(purchase)}`);
-        const { customer, acknowledgementDueSince: dueSince = null, refreshAt = null, lines } = purchase;
+        const { customer, askAt, askBecause, acknowledgement, bundleOrPackage, lines } = purchase;
         violations.check(
-          purchase.askedForAt === undefined || refreshAt !== null,
-          `${keyOf(item)} has no refresh, though one was asked for`,
+          acknowledgement === undefined || askAt !== undefined,
+          `${keyOf(item)} waits for an acknowledgement, and nothing is due`,
         );
         tenant.purchases.push({
           key: keyOf(item),
@@ -320,23 +303,26 @@ const sort = (
             lines: decodeLines(lines),
             renewal: purchase.renewal === undefined ? null : decodeRenewal(purchase.renewal),
           },
-          dueSince,
-          refreshAt,
+          ask:
+            askAt === undefined
+              ? null
+              : text([referenceOf(purchase), bundleOrPackage, askAt, askBecause, acknowledgement]),
         });
         checkOwner(violations, item, application, purchase.customer);
         break;
       }
-      case "REFRESH": {
-        if (sk === "STATE" || sk.startsWith("SWEEP#")) break;
-        const refresh = violations.parse(refreshItem, item);
-        if (refresh === null) break;
-        const { environment, key, dueAt, source } = refresh;
+      case "ASK": {
+        if (sk === "STATE" || sk === "SWEEP") break;
+        const ask = violations.parse(askItem, item);
+        if (ask === null) break;
+        const { environment, key, dueAt, because, source, acknowledgement } = ask;
+        const place = bundleOrPackageOf(source);
         violations.check(
-          rest === `${source.store}#${environment}` && sk === `${isoTime(dueAt)}#${key}`,
+          rest === `${source.store}#${place}#${environment}` && sk === `${isoTime(dueAt)}#${key}`,
           `${keyOf(item)} is in another queue than its purchase`,
         );
         const reference = referenceOf({ store: source.store, environment, key });
-        tenant.refreshes.push({ key: keyOf(item), reference, dueAt });
+        tenant.asks.add(text([reference, place, dueAt, because, acknowledgement]));
         break;
       }
       case "CHANGED":
@@ -522,30 +508,14 @@ const checkTenant = (violations: Violations, tenant: Tenant, options: InvariantO
         `${key} is replaced by a purchase that is not there`,
       );
 
-  const queued = new Set(tenant.refreshes.map(({ reference, dueAt }) => `${reference} ${dueAt}`));
-  for (const { key, purchase, refreshAt } of tenant.purchases)
+  const queued = new Set(tenant.asks);
+  for (const { key, ask } of tenant.purchases)
     violations.check(
-      refreshAt === null || queued.delete(`${referenceOf(purchase)} ${refreshAt}`),
-      `${key} waits for a refresh that is not in its queue`,
+      ask === null || queued.delete(ask),
+      `${key} waits for a question that is not in its queue`,
     );
-  for (const refresh of queued)
-    violations.check(false, `${refresh} is in a queue, and its purchase does not wait for it`);
-
-  const waiting = new Set(
-    tenant.acknowledgements.map(({ reference, dueSince }) => `${reference} ${dueSince}`),
-  );
-  for (const { key, purchase, dueSince } of tenant.purchases)
-    violations.check(
-      dueSince === null || waiting.has(`${referenceOf(purchase)} ${dueSince}`),
-      `${key} waits for an acknowledgement that is not in the queue`,
-    );
-  for (const { key, reference, dueSince } of tenant.acknowledgements)
-    violations.check(
-      tenant.purchases.some(
-        (purchase) => referenceOf(purchase.purchase) === reference && purchase.dueSince === dueSince,
-      ),
-      `${key} is in the queue, and its purchase does not wait for it`,
-    );
+  for (const ask of queued)
+    violations.check(false, `${ask} is in a queue, and its purchase does not wait for it`);
 };
 
 /** Every violation of an invariant, each in a sentence that names its item; empty when there are none. */

@@ -62,7 +62,8 @@ export interface TestService {
   readonly requests: string[];
   send(method: string, path: string, options?: SendOptions): Promise<Answer>;
   /** Runs the scheduled function that acknowledges due purchases. */
-  acknowledgeDuePurchases(): Promise<InvocationResult>;
+  /** Runs the function that asks Google about due purchases. */
+  askGoogle(): Promise<InvocationResult>;
   /** Runs the scheduled function that finds applications that stores notify no more. */
   watchNotifications(): Promise<InvocationResult>;
   /** An application with both stores, and a key with both scopes. */
@@ -303,7 +304,7 @@ export const startTestService = async (environment: Record<string, string> = {})
     output,
     requests,
     send,
-    acknowledgeDuePurchases: () => gateway.invoke("AcknowledgeDuePurchases"),
+    askGoogle: () => gateway.invoke("RefreshAndroidStorePurchases"),
     watchNotifications: () => gateway.invoke("WatchNotifications"),
     application,
     stop: async () => {

@@ -1,8 +1,7 @@
 import { DeleteTableCommand, DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient, paginateScan } from "@aws-sdk/lib-dynamodb";
-import type { AcknowledgementQueue } from "../../lib/customers/acknowledgement-queue.ts";
-import { ACKNOWLEDGEMENT_SHARDS } from "../../lib/table/keys.ts";
-import type { DueAcknowledgement } from "../../lib/customers/records.ts";
+import type * as z from "zod/mini";
+import { askItem } from "../../lib/table/items.ts";
 import type { Table } from "../../lib/table/table.ts";
 import { createTable } from "../dynamodb.ts";
 
@@ -67,12 +66,15 @@ export const createTestTable = async (): Promise<TestTable> => {
   };
 };
 
-/** Every waiting item of the queue. */
-export const waitingIn = async (queue: AcknowledgementQueue): Promise<DueAcknowledgement[]> => {
-  const shards = Array.from({ length: ACKNOWLEDGEMENT_SHARDS }, async (_, shard) => {
-    const due: DueAcknowledgement[] = [];
-    for await (const page of queue.waiting(shard)) due.push(...page);
-    return due;
+/** A purchase whose acknowledgement is pending, as its queue holds it. */
+export type PendingItem = z.output<ReturnType<typeof askItem>> & { readonly application: string };
+
+/** Every pending acknowledgement of the table, oldest first. */
+export const pendingIn = async (table: Pick<TestTable, "items">): Promise<readonly PendingItem[]> =>
+  (await table.items()).flatMap((item) => {
+    const [, application = ""] = /^APPLICATION#([^#]+)#ASK#/.exec(String(item["pk"])) ?? [];
+    const parsed = askItem().safeParse(item);
+    return parsed.success && parsed.data.acknowledgement !== undefined
+      ? [{ application, ...parsed.data }]
+      : [];
   });
-  return (await Promise.all(shards)).flat();
-};

@@ -14,6 +14,7 @@ import { ServiceError } from "../../lib/contract/errors.ts";
 import { CLAIMS_PER_ACCOUNT, type FactStore } from "../../lib/customers/fact-store.ts";
 import { readAccountEntitlements } from "../../lib/customers/read-account-entitlements.ts";
 import type { Claim } from "../../lib/customers/resolve-customer.ts";
+import { sourceOf } from "../../lib/customers/store-android-store-purchase.ts";
 import { storeFacts, type ResolvedCustomer, type StoringOutcome } from "../../lib/customers/store-facts.ts";
 import type { VerifiedFacts } from "../../lib/customers/verified-facts.ts";
 import type { Catalog } from "../../lib/entitlements/catalog.ts";
@@ -123,7 +124,7 @@ export const createWorld = (
   const operations = operationsOn(table, { now, pause, waitForIndex, newEntry: uuid, keyedHash }, () =>
     Promise.resolve(tellsChanges(application)),
   );
-  const submit: World["submit"] = ({ purchases = [], ...facts }, claim = null) =>
+  const submit: World["submit"] = ({ purchases = [], acknowledgementDue = null, ...facts }, claim = null) =>
     storeFacts(
       factStore,
       application,
@@ -131,8 +132,11 @@ export const createWorld = (
         environment: "production",
         identities: [],
         renewals: [],
-        acknowledgementDue: null,
-        origin: null,
+        acknowledgementDue,
+        origin:
+          acknowledgementDue === null
+            ? null
+            : { source: sourceOf(acknowledgementDue, acknowledgementDue), canAsk: true, askedAt: null },
         ...facts,
         purchases: purchases.map((purchase) => ("lines" in purchase ? proven(purchase) : purchase)),
       },

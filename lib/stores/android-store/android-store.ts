@@ -1,6 +1,6 @@
 import type { ProductKind } from "../../contract/schemas.ts";
 import { MINUTE } from "../../duration.ts";
-import type { Instant } from "../../entitlements/time.ts";
+import { isInstant, type Instant } from "../../entitlements/time.ts";
 import { productsIn, saysAcknowledged, voidedAnswer } from "./answers.ts";
 import type { AndroidStoreCredential } from "./credentials.ts";
 import { malformedAnswer, rejectedAs, type Failure } from "./failure.ts";
@@ -64,12 +64,18 @@ export interface VoidedPeriod {
   readonly to: Instant;
 }
 
+export interface VoidedPurchase {
+  readonly purchaseToken: string;
+  /** Null: a part of a quantity is voided, or the time cannot be read. */
+  readonly fullyVoidedAt: Instant | null;
+}
+
 /** Outcome of reading a page of the voided purchases. */
 export type VoidedPurchasesAnswer =
   | {
       readonly outcome: "answered";
       /** May contain duplicates. */
-      readonly purchaseTokens: readonly string[];
+      readonly voided: readonly VoidedPurchase[];
       /** Token of the next page; null: this is the last one. */
       readonly next: string | null;
     }
@@ -215,7 +221,12 @@ export const createAndroidStore = (options: AndroidStoreOptions): AndroidStore =
       const { voidedPurchases = [], tokenPagination } = read.data;
       return {
         outcome: "answered",
-        purchaseTokens: voidedPurchases.map(({ purchaseToken }) => purchaseToken),
+        voided: voidedPurchases.map(({ purchaseToken, voidedTimeMillis, voidedQuantity }) => {
+          const isTime = typeof voidedTimeMillis === "string" && /^\d{1,15}$/.test(voidedTimeMillis);
+          const voidedAt = isTime ? Number(voidedTimeMillis) : NaN;
+          const isFull = voidedQuantity === undefined && isInstant(voidedAt);
+          return { purchaseToken, fullyVoidedAt: isFull ? voidedAt : null };
+        }),
         // The last page may name an empty one.
         next: tokenPagination?.nextPageToken || null,
       };

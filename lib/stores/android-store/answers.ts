@@ -116,7 +116,17 @@ export const oneTimeProductAnswer = once(() =>
 /** @see https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.voidedpurchases/list */
 export const voidedAnswer = once(() =>
   z.object({
-    voidedPurchases: z.optional(z.array(z.object({ purchaseToken: z.string().check(z.minLength(1)) }))),
+    voidedPurchases: z.optional(
+      z.array(
+        z.object({
+          purchaseToken: z.string().check(z.minLength(1)),
+          // An unreadable time loses no purchase of the list.
+          voidedTimeMillis: z.optional(z.unknown()),
+          // Only of a part of a quantity.
+          voidedQuantity: z.optional(z.unknown()),
+        }),
+      ),
+    ),
     tokenPagination: z.nullish(z.object({ nextPageToken: z.nullish(z.string()) })),
   }),
 );

@@ -1,66 +1,22 @@
 import * as z from "zod/mini";
 import { LIMITS, type ProductKind } from "../../contract/schemas.ts";
-import { isOverAt, type Purchase } from "../../entitlements/purchase.ts";
 import { isInstant, type Instant } from "../../entitlements/time.ts";
 import { once } from "../../once.ts";
 
-/** A Real-time Developer Notification: a hint to ask the store about a purchase. Its type decides no fact. */
+/** A Real-time Developer Notification: a hint to ask the store about a purchase. Its type decides no fact, except `fullyVoidedAt`. */
 export interface AndroidStoreNotification {
   readonly packageName: string;
   /** Google's type, for the log: `subscription 4`, `voided_purchase 1`, `test`. */
   readonly type: string;
   /** Time of the event, by Google's clock; null where it cannot be read. */
   readonly sentAt: Instant | null;
-  /** State that an answer shows once it includes the event; null: the type does not tell. */
-  readonly expects: Expectation | null;
   /** Null: the purchase or its kind is not named. */
   readonly purchase: { readonly purchaseToken: string; readonly productKind: ProductKind } | null;
+  /** Time at which all of a one-time purchase was voided; null: it was not. */
+  readonly fullyVoidedAt: Instant | null;
   /** A refund that the developer may review; null: it is about something else. */
   readonly refundReview: RefundReview | null;
 }
-
-/**
- * State that Google's answer shows once it includes the notified event. `paid`: a line is; `no-access`: no line gives any;
- * `renewing`, `not-renewing`: the entitled lines do or do not; `other-items`: they changed, which one answer cannot show. Decides
- * no fact; only detects an answer that is older than its notification.
- */
-export type Expectation = "paid" | "no-access" | "renewing" | "not-renewing" | "other-items";
-
-/** By `notificationType`. @see https://developer.android.com/google/play/billing/rtdn-reference */
-const EXPECTED_OF_SUBSCRIPTION: ReadonlyMap<number | undefined, Expectation> = new Map([
-  [1, "paid"], // RECOVERED
-  [2, "paid"], // RENEWED
-  [3, "not-renewing"], // CANCELED
-  [4, "paid"], // PURCHASED
-  [5, "no-access"], // ON_HOLD
-  [7, "renewing"], // RESTARTED
-  [10, "no-access"], // PAUSED
-  [12, "no-access"], // REVOKED
-  [13, "no-access"], // EXPIRED
-  [17, "other-items"], // ITEMS_CHANGED
-]);
-const EXPECTED_OF_ONE_TIME_PRODUCT: ReadonlyMap<number | undefined, Expectation> = new Map([
-  [1, "paid"], // PURCHASED
-  [2, "no-access"], // CANCELED: never paid, or revoked
-]);
-
-/** Whether an answer does not show the event of the notification that led to it, as far as it can be told. */
-export const isBehind = (expects: Expectation, { lines }: Purchase): boolean => {
-  const entitled = lines.filter(({ standing }) => standing === "entitled" || standing === "grace_period");
-  switch (expects) {
-    case "paid":
-      return !lines.some(({ standing }) => standing === "entitled");
-    case "no-access":
-      // Google calls a prepaid plan active after its end, too.
-      return entitled.some((line) => !isOverAt(line, line.verifiedAt));
-    case "renewing":
-      return !entitled.some(({ willRenew }) => willRenew === true);
-    case "not-renewing":
-      return entitled.length > 0 && entitled.every(({ willRenew }) => willRenew === true);
-    case "other-items":
-      return true;
-  }
-};
 
 /**
  * A pending refund that the developer may review. Null fields: not named.
@@ -106,7 +62,9 @@ const developerNotification = once(() =>
       z.object({ notificationType: typeNumber(), purchaseToken: storeToken() }),
     ),
     // Its order is not read: it may be one renewal of many.
-    voidedPurchaseNotification: lenient(z.object({ productType: typeNumber(), purchaseToken: storeToken() })),
+    voidedPurchaseNotification: lenient(
+      z.object({ productType: typeNumber(), refundType: typeNumber(), purchaseToken: storeToken() }),
+    ),
     pendingRefundReviewNotification: lenient(
       z.object({
         pendingRefundToken: storeToken(),
@@ -124,6 +82,9 @@ const VOIDED_KINDS: ReadonlyMap<number | undefined, ProductKind> = new Map([
   [1, "subscription"],
   [2, "one_time_product"],
 ]);
+
+/** `refundType` of a void that is not of a part of a quantity. */
+const FULL_REFUND = 1;
 
 const parseJson = (data: string): unknown => {
   try {
@@ -162,29 +123,31 @@ export const readNotification = (data: string): AndroidStoreNotification | null 
   const common = {
     packageName,
     sentAt: isInstant(sentAt) ? sentAt : null,
-    expects: null,
+    fullyVoidedAt: null,
     refundReview: null,
   };
   if (subscription !== undefined)
     return {
       ...common,
       type: typeText("subscription", subscription.notificationType),
-      expects: EXPECTED_OF_SUBSCRIPTION.get(subscription.notificationType) ?? null,
       purchase: purchaseOf(subscription.purchaseToken, "subscription"),
     };
   if (oneTimeProduct !== undefined)
     return {
       ...common,
       type: typeText("one_time_product", oneTimeProduct.notificationType),
-      expects: EXPECTED_OF_ONE_TIME_PRODUCT.get(oneTimeProduct.notificationType) ?? null,
       purchase: purchaseOf(oneTimeProduct.purchaseToken, "one_time_product"),
     };
-  if (voided !== undefined)
+  if (voided !== undefined) {
+    const productKind = VOIDED_KINDS.get(voided.productType);
+    const isFull = productKind === "one_time_product" && voided.refundType === FULL_REFUND;
     return {
       ...common,
       type: typeText("voided_purchase", voided.productType),
-      purchase: purchaseOf(voided.purchaseToken, VOIDED_KINDS.get(voided.productType)),
+      purchase: purchaseOf(voided.purchaseToken, productKind),
+      fullyVoidedAt: isFull ? common.sentAt : null,
     };
+  }
   if (review !== undefined)
     return {
       ...common,

@@ -1,9 +1,8 @@
 import type { StoreRequest } from "../../contract/schemas.ts";
 import { DAY } from "../../duration.ts";
-import type { PurchaseReference } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { AndroidStoreNotification } from "./notification.ts";
-import { purchaseKeyOfToken } from "./purchase-token.ts";
+import { purchasesOfToken } from "./purchase-token.ts";
 
 /**
  * Time within which Google accepts the review of a refund.
@@ -14,13 +13,6 @@ const REVIEWED_WITHIN_MILLISECONDS = DAY;
 
 /** Name of the notification's member. */
 const REFUND_REVIEW = "pendingRefundReviewNotification";
-
-const namedBy = (token: string): readonly PurchaseReference[] =>
-  (["production", "sandbox"] as const).map((environment) => ({
-    store: "android-store",
-    environment,
-    key: purchaseKeyOfToken(token),
-  }));
 
 /**
  * A notification's question to the developer, and the purchases that it may be about; null: no question, or one that
@@ -56,6 +48,6 @@ export const questionIn = (
         ...(reason !== null && { reason }),
       } satisfies Partial<StoreRequest>,
     },
-    purchases: purchaseToken === null ? [] : namedBy(purchaseToken),
+    purchases: purchaseToken === null ? [] : purchasesOfToken(purchaseToken),
   };
 };

@@ -36,14 +36,16 @@ export interface NotificationFields {
 
 export interface Notification extends NotificationFields, Signed {}
 
-/** The verified parts of a notification; null: it has none of that kind. */
+/** The verified parts of a notification; null: it has none of that kind, or one that is not understood. */
 export interface NotificationParts {
   readonly transaction: Transaction | null;
   readonly renewalInfo: RenewalInfo | null;
   readonly appTransaction: AppTransaction | null;
+  /** Parts that the App Store signed in a form that is not known here. */
+  readonly notUnderstood: readonly ("transaction" | "renewal info" | "app transaction")[];
 }
 
-/** Members of which a notification must have exactly one. Each names the app. */
+/** Known members of which a notification has one. Each names the app. */
 const SUBJECTS = ["data", "summary", "appData", "externalPurchaseToken"] as const;
 
 /** Types and subtypes are an open set; a longer one is cut. */
@@ -54,19 +56,34 @@ const SANDBOX_TOKEN = "SANDBOX";
 
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
-const signedText = once(() => z.nullish(z.string()));
+/** Reads a field of another type as absent, so that a new form of it does not lose the others. */
+const signedText = once(() =>
+  z.pipe(
+    z.optional(z.unknown()),
+    z.transform((value) => (typeof value === "string" ? value : null)),
+  ),
+);
 
 const appFields = () => ({
   bundleId: name(),
   appAppleId: z.nullish(z.int().check(z.nonnegative())),
 });
 
+const isObject = (value: unknown): value is JsonObject => typeof value === "object" && value !== null;
+
+/** A subject of a kind that is not known: another member that names an app. Nothing of it is used. */
+const unknownSubjects = (payload: JsonObject) =>
+  Object.values(payload).flatMap((value) => {
+    const app = isObject(value) ? z.object(appFields()).safeParse(value) : null;
+    return app?.success === true ? [app.data] : [];
+  });
+
 /** An optional field may also be null, which means absent. */
 const schema = once(() =>
   z.pipe(
-    z.object({
+    z.looseObject({
       notificationType: z.string().check(z.minLength(1)),
-      subtype: z.nullish(z.string()),
+      subtype: signedText(),
       notificationUUID: z.optional(z.unknown()),
       data: z.nullish(
         z.object({
@@ -82,7 +99,8 @@ const schema = once(() =>
       externalPurchaseToken: z.nullish(z.object({ ...appFields(), externalPurchaseId: z.string() })),
     }),
     z.transform((written, context) => {
-      const [subject, ...others] = SUBJECTS.flatMap((one) => written[one] ?? []);
+      const known = SUBJECTS.flatMap((one) => written[one] ?? []);
+      const [subject, ...others] = known.length > 0 ? known : unknownSubjects(written);
       if (subject !== undefined && others.length === 0) return { ...written, subject };
       context.issues.push({ code: "custom", message: "must have exactly one subject", input: written });
       return z.NEVER;
@@ -96,16 +114,15 @@ type Written = z.output<ReturnType<typeof schema>>;
 const wordOrNull = (value: unknown): string | null =>
   typeof value === "string" && value !== "" ? value.slice(0, LONGEST_WORD) : null;
 
-const isObject = (value: unknown): value is JsonObject => typeof value === "object" && value !== null;
-
 const environmentOf = (payload: JsonObject): unknown => {
   const token = payload["externalPurchaseToken"];
   if (isObject(token)) {
     const identifier = token["externalPurchaseId"];
     return typeof identifier === "string" && identifier.startsWith(SANDBOX_TOKEN) ? "Sandbox" : "Production";
   }
-  const subject = SUBJECTS.map((one) => payload[one]).find(isObject);
-  return subject?.["environment"];
+  const known = SUBJECTS.map((one) => payload[one]).find(isObject);
+  const subject = known ?? Object.values(payload).find((value) => isObject(value) && "bundleId" in value);
+  return isObject(subject) ? subject["environment"] : undefined;
 };
 
 export const notificationKind: PayloadKind<Written, NotificationFields> = {
@@ -121,9 +138,7 @@ export const notificationKind: PayloadKind<Written, NotificationFields> = {
         ? notificationUUID.toLowerCase()
         : null,
     kind: notificationType.slice(0, LONGEST_WORD),
-    type: [notificationType, subtype]
-      .flatMap((word) => (word ? [word.slice(0, LONGEST_WORD)] : []))
-      .join(" "),
+    type: [notificationType, subtype].flatMap((word) => wordOrNull(word) ?? []).join(" "),
     bundleIdentifier: subject.bundleId,
     // Outside production it is absent or zero.
     appAppleIdentifier: subject.appAppleId || null,
@@ -141,7 +156,7 @@ export const notificationKind: PayloadKind<Written, NotificationFields> = {
  */
 export const partsAgree = (
   notification: Notification,
-  { transaction, renewalInfo, appTransaction }: NotificationParts,
+  { transaction, renewalInfo, appTransaction }: Omit<NotificationParts, "notUnderstood">,
 ): boolean => {
   const parts = [transaction, renewalInfo, appTransaction].filter((part) => part !== null);
   return (

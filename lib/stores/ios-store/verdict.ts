@@ -41,6 +41,13 @@ export type Rejection = (typeof REJECTIONS)[number];
 
 const FORGED: ReadonlySet<Rejection> = new Set(FORGERIES);
 
+/**
+ * Whether a refused payload is signed as it must be, and of a form that is not known here: the App Store may send new
+ * forms.
+ */
+export const isNotUnderstood = (reason: Rejection): boolean =>
+  reason === "malformed_payload" || reason === "wrong_kind";
+
 /** Whether a refused JWS has no valid signature of a trusted signer. */
 export const isForgery = (reason: Rejection): boolean => FORGED.has(reason);
 

@@ -1,3 +1,4 @@
+import { MINUTE } from "../../duration.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { appTransactionKind, type AppTransaction } from "./app-transaction.ts";
 import { createKnownChains } from "./chain.ts";
@@ -13,7 +14,14 @@ import {
 } from "./signed-payload.ts";
 import { transactionKind, type Transaction } from "./transaction.ts";
 import type { Trust } from "./trust.ts";
-import { rejected, verified, type Rejected, type Verdict, type Verified } from "./verdict.ts";
+import {
+  isNotUnderstood,
+  rejected,
+  verified,
+  type Rejected,
+  type Verdict,
+  type Verified,
+} from "./verdict.ts";
 
 /** Verifies what the App Store signs. `moment` is now: a later signing time is refused. */
 export interface IosStoreVerifier {
@@ -26,7 +34,10 @@ export interface IosStoreVerifier {
    * here.
    */
   verifyNotification(compact: string, trust: Trust, moment: Instant): Promise<Verdict<Notification>>;
-  /** Verifies the payloads in a verified notification by the same rules, and that all of them agree. */
+  /**
+   * Verifies the payloads in a verified notification by the same rules, and that all of them agree. One that is not
+   * understood takes no other with it.
+   */
   verifyNotificationParts(
     notification: Notification,
     trust: Trust,
@@ -49,6 +60,12 @@ export type VerifyAll<Payload> = (
  * ones take 8 % longer than without a limit, and 25 % longer with 32.
  */
 export const AT_ONCE = 128;
+
+/**
+ * Time by which the parts of a notification may be signed further ahead than a request's, whose sender can repeat it:
+ * five minutes in all. The App Store sends what was refused never again.
+ */
+const SIGNED_AHEAD = 4 * MINUTE;
 
 const withoutXcode = ({ roots }: Trust): Trust => ({ roots, xcodeCertificates: new Set() });
 
@@ -83,14 +100,18 @@ export const createIosStoreVerifier = (checks: SignatureChecks = SIGNATURE_CHECK
       }
       return verified(payloads);
     };
-  /** Null where there is nothing to verify. */
+  /** Null where there is nothing to verify. `isNotUnderstood`: it is signed, in a form that is not known here. */
   const verifyPart = async <Written, Payload>(
     compact: string | null,
     kind: PayloadKind<Written, Payload>,
     trust: Trust,
     moment: Instant,
-  ): Promise<Verdict<(Payload & Signed) | null>> =>
-    compact === null ? verified(null) : verifySignedPayload(compact, kind, alone, trust, moment);
+  ): Promise<Verdict<{ readonly part: (Payload & Signed) | null; readonly isNotUnderstood: boolean }>> => {
+    if (compact === null) return verified({ part: null, isNotUnderstood: false });
+    const verdict = await verifySignedPayload(compact, kind, alone, trust, moment);
+    if (verdict.outcome === "verified") return verified({ part: verdict.payload, isNotUnderstood: false });
+    return isNotUnderstood(verdict.reason) ? verified({ part: null, isNotUnderstood: true }) : verdict;
+  };
 
   return {
     verifyAppTransaction: (compact, trust, moment) =>
@@ -100,22 +121,28 @@ export const createIosStoreVerifier = (checks: SignatureChecks = SIGNATURE_CHECK
     verifyTransactions: verifyAll(transactionKind),
     verifyRenewalInfos: verifyAll(renewalInfoKind),
     verifyNotification: (compact, trust, moment) =>
-      verifySignedPayload(compact, notificationKind, alone, withoutXcode(trust), moment),
+      verifySignedPayload(compact, notificationKind, alone, withoutXcode(trust), moment + SIGNED_AHEAD),
     verifyNotificationParts: async (notification, given, moment) => {
       const { signedTransaction, signedRenewalInfo, signedAppTransaction } = notification;
-      const trust = withoutXcode(given);
-      const transaction = await verifyPart(signedTransaction, transactionKind, trust, moment);
+      const [trust, latest] = [withoutXcode(given), moment + SIGNED_AHEAD];
+      const transaction = await verifyPart(signedTransaction, transactionKind, trust, latest);
       if (transaction.outcome === "rejected") return transaction;
-      const renewalInfo = await verifyPart(signedRenewalInfo, renewalInfoKind, trust, moment);
+      const renewalInfo = await verifyPart(signedRenewalInfo, renewalInfoKind, trust, latest);
       if (renewalInfo.outcome === "rejected") return renewalInfo;
-      const appTransaction = await verifyPart(signedAppTransaction, appTransactionKind, trust, moment);
+      const appTransaction = await verifyPart(signedAppTransaction, appTransactionKind, trust, latest);
       if (appTransaction.outcome === "rejected") return appTransaction;
-      const parts: NotificationParts = {
-        transaction: transaction.payload,
-        renewalInfo: renewalInfo.payload,
-        appTransaction: appTransaction.payload,
+      const parts = {
+        transaction: transaction.payload.part,
+        renewalInfo: renewalInfo.payload.part,
+        appTransaction: appTransaction.payload.part,
       };
-      return partsAgree(notification, parts) ? verified(parts) : rejected("disagreement");
+      if (!partsAgree(notification, parts)) return rejected("disagreement");
+      const notUnderstood = [
+        ...(transaction.payload.isNotUnderstood ? (["transaction"] as const) : []),
+        ...(renewalInfo.payload.isNotUnderstood ? (["renewal info"] as const) : []),
+        ...(appTransaction.payload.isNotUnderstood ? (["app transaction"] as const) : []),
+      ];
+      return verified({ ...parts, notUnderstood });
     },
   };
 };

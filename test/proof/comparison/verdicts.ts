@@ -51,7 +51,8 @@ const ofNotification = async (
   // The use case calls it an invalid notification.
   if (refused !== null) return refused === "INVALID_APP_TRANSACTION" ? "INVALID_NOTIFICATION" : refused;
   const parts = await verifier.verifyNotificationParts(envelope.payload, trust, NOW);
-  return parts.outcome === "rejected" ? parts.reason : ACCEPTED;
+  if (parts.outcome === "rejected") return parts.reason;
+  return parts.payload.notUnderstood.length > 0 ? "not understood" : ACCEPTED;
 };
 
 /** This service's verdict on a JWS: `accepted`, or the reason of its refusal. */

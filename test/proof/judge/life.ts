@@ -70,3 +70,8 @@ export interface Life {
   /** What an app holds at a moment; with `revoked`, also what no longer entitles. */
   readonly heldAt: (moment: number, revoked: boolean) => readonly Fact[];
 }
+
+export const covers = (
+  { from, to }: { readonly from: number; readonly to: number },
+  moment: number,
+): boolean => from <= moment && moment < to;

@@ -1,7 +1,7 @@
 import { DAY, HOUR, MINUTE, SECOND } from "../../../lib/duration.ts";
 import type { Purchase } from "./core.ts";
 import type { Dice } from "./dice.ts";
-import type { Fact, Happening, Life } from "./life.ts";
+import { covers, type Fact, type Happening, type Life } from "./life.ts";
 
 /** A part of what happened, which has not come by a moment. */
 export interface Missing {
@@ -153,6 +153,10 @@ export const byApp = (way: string, life: Life, times: readonly number[], revoked
     const held = heldOf(id, moment);
     return held.length === 0 || held.some((one) => one >= signedAt);
   };
+  /** An app holds the latest period alone, which may be charged ahead: nothing tells of the one that runs. */
+  const runsUnheld = ({ id }: Happening, moment: number): boolean =>
+    heldOf(id, moment).length === 0 &&
+    life.truth.some((span) => span.id === id && span.kind === "paid" && covers(span, moment));
   return {
     way,
     times,
@@ -161,9 +165,8 @@ export const byApp = (way: string, life: Life, times: readonly number[], revoked
     missingAt: (moment) => {
       const sent = times.findLast((at) => at <= moment) ?? -Infinity;
       return life.happenings
-        .filter(
-          (one) => one.what !== "copy" && one.at <= moment && (one.signedAt > sent || !isTold(one, moment)),
-        )
+        .filter(({ what, at }) => what !== "copy" && at <= moment)
+        .filter((one) => one.signedAt > sent || !isTold(one, moment) || runsUnheld(one, moment))
         .flatMap(bothParts);
     },
   };

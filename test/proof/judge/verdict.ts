@@ -2,7 +2,7 @@ import { DAY, HOUR, MINUTE, SECOND } from "../../../lib/duration.ts";
 import { LEEWAY } from "./catalog.ts";
 import { activeAt, knownOf, mayMove, UNSURE_AFTER_END } from "./core.ts";
 import type { Dice } from "./dice.ts";
-import type { Excuse, Life, Span } from "./life.ts";
+import { covers, type Excuse, type Life, type Span } from "./life.ts";
 import type { Missing, Received, Telling } from "./telling.ts";
 
 export const FAULTS = [
@@ -29,9 +29,6 @@ export interface Finding extends Fault {
   readonly from: number;
   readonly to: number;
 }
-
-const covers = ({ from, to }: { readonly from: number; readonly to: number }, moment: number): boolean =>
-  from <= moment && moment < to;
 
 const isFact = ({ part }: Missing): boolean => part === "fact";
 

@@ -18,17 +18,15 @@ import { linkAndroidStoreCustomer } from "../../../lib/customers/link-android-st
 import { linkIosStoreCustomer } from "../../../lib/customers/link-ios-store-customer.ts";
 import { receiveAndroidStoreNotification } from "../../../lib/customers/receive-android-store-notification.ts";
 import { receiveIosStoreNotification } from "../../../lib/customers/receive-ios-store-notification.ts";
-import { refreshAndroidStorePurchase } from "../../../lib/customers/refresh-android-store-purchase.ts";
-import { refreshDuePurchases } from "../../../lib/customers/refresh-due-purchases.ts";
-import type { RefreshRun } from "../../../lib/customers/refresh-queue-turn.ts";
-import { refreshIosStorePurchase } from "../../../lib/customers/refresh-ios-store-purchase.ts";
-import type { QueueReference } from "../../../lib/customers/refresh-queue.ts";
+import { askGoogle } from "../../../lib/customers/ask-google.ts";
+import { askDuePurchases, askQueuesOf, type AskRun } from "../../../lib/customers/ask-due-purchases.ts";
+import { askApple } from "../../../lib/customers/ask-apple.ts";
 import { sweepAndroidStoreRefunds } from "../../../lib/customers/sweep-android-store-refunds.ts";
 import { sweepIosStoreNotifications } from "../../../lib/customers/sweep-ios-store-notifications.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { createAndroidStore } from "../../../lib/stores/android-store/android-store.ts";
 import { createAppStoreServer } from "../../../lib/stores/ios-store/app-store-server.ts";
-import { createRefreshQueue } from "../../../lib/table/refreshes.ts";
+import { createAskQueues } from "../../../lib/table/asks.ts";
 import { refreshingOn } from "../../../operator/composition.ts";
 import { fingerprintOf } from "../../../sandbox/ios-store/signing.ts";
 import { checkInvariants } from "../../../testing/support/invariants.ts";
@@ -114,28 +112,22 @@ export const createService = (
     },
   };
   const wait = () => Promise.resolve();
-  const runs: readonly RefreshRun[] = [
+  const runs: readonly AskRun[] = [
     {
       ...composeIosStoreRefresh(configuration),
       ...parts,
       wait,
-      ask: async (asked, due) => refreshIosStorePurchase({ ...ios, appStore }, asked, due),
+      ask: async (asked, due) => askApple({ ...ios, appStore }, asked, due),
     },
     {
       ...composeAndroidStoreRefresh(configuration),
       ...parts,
       wait,
-      ask: async (asked, due) => refreshAndroidStorePurchase(google, asked, due),
+      ask: async (asked, due) => askGoogle(google, asked, due),
     },
   ];
-  const queue = createRefreshQueue(table);
-  const queues = runs.flatMap(({ store }) =>
-    (["production", "sandbox"] as const).map((environment): QueueReference => ({
-      application: application.identifier,
-      store,
-      environment,
-    })),
-  );
+  const asks = createAskQueues(table);
+  const queues = runs.flatMap(({ store }) => askQueuesOf(application, store));
   const names = new Map<string, string>();
 
   return {
@@ -161,16 +153,16 @@ export const createService = (
     nextRefreshAt: async () => {
       const times = await Promise.all(
         queues.map(async (reference) => {
-          const [first] = await queue.due(reference, LAST, 1);
+          const [first] = await asks.of(reference).due(LAST, 1);
           return first === undefined
             ? Infinity
-            : Math.max(first.dueAt, (await queue.healthOf(reference)).pausedUntil);
+            : Math.max(first.dueAt, (await asks.healthOf(reference)).pausedUntil);
         }),
       );
       return Math.min(...times);
     },
     refresh: async () => {
-      for (const run of runs) await refreshDuePurchases(run, clock.now + 60_000);
+      for (const run of runs) await askDuePurchases(run, clock.now + 60_000);
     },
     sweepRefunds: async () => {
       await sweepAndroidStoreRefunds(
@@ -202,9 +194,7 @@ export const createService = (
     queued: async () => {
       const stored = await table.items();
       const purchases = stored.filter(({ sk, verifiedAt }) => sk === "PURCHASE" && Number(verifiedAt) > 0);
-      return new Map(
-        purchases.map(({ key, refreshAt }) => [String(key), refreshAt == null ? null : Number(refreshAt)]),
-      );
+      return new Map(purchases.map(({ key, askAt }) => [String(key), askAt == null ? null : Number(askAt)]));
     },
     violations: async () => [
       ...failures,

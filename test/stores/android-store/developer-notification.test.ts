@@ -1,10 +1,5 @@
 import fc from "fast-check";
-import {
-  isBehind,
-  readNotification,
-  type Expectation,
-} from "../../../lib/stores/android-store/notification.ts";
-import { aLine, aPurchase, NOW } from "../../../testing/support/purchases.ts";
+import { readNotification } from "../../../lib/stores/android-store/notification.ts";
 import { cases } from "../../../testing/support/proof.ts";
 
 const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64");
@@ -109,82 +104,14 @@ test.each<[about: string, members: object, type: string, purchase: object | null
   });
 });
 
-test.each<[event: string, type: number, expects: Expectation | null]>([
-  ["RECOVERED", 1, "paid"],
-  ["RENEWED", 2, "paid"],
-  ["CANCELED", 3, "not-renewing"],
-  ["PURCHASED", 4, "paid"],
-  ["ON_HOLD", 5, "no-access"],
-  ["IN_GRACE_PERIOD", 6, null],
-  ["RESTARTED", 7, "renewing"],
-  ["PRICE_CHANGE_CONFIRMED", 8, null],
-  ["PAUSED", 10, "no-access"],
-  ["REVOKED", 12, "no-access"],
-  ["EXPIRED", 13, "no-access"],
-  ["ITEMS_CHANGED", 17, "other-items"],
-  ["PENDING_PURCHASE_CANCELED", 20, null],
-  ["a type that is new", 999, null],
-])("after %s (%i) the store's answer shows: %s", (_, notificationType, expects) => {
-  expect(read({ subscriptionNotification: { notificationType, purchaseToken: TOKEN } })).toMatchObject({
-    expects,
-  });
-});
-test.each<[type: number, expects: Expectation | null]>([
-  [1, "paid"],
-  [2, "no-access"],
-  [3, null],
-])("after a one-time purchase's %i the store's answer shows: %s", (notificationType, expects) => {
-  expect(read({ oneTimeProductNotification: { notificationType, purchaseToken: TOKEN } })).toMatchObject({
-    expects,
-  });
-});
-
-test.each<
-  [
-    what: string,
-    lines: readonly Parameters<typeof aLine>[0][],
-    behind: Record<Exclude<Expectation, "other-items">, boolean>,
-  ]
->([
-  ["nothing owned", [], { paid: true, "no-access": false, renewing: true, "not-renewing": false }],
-  [
-    "a line that renews",
-    [{ willRenew: true }],
-    { paid: false, "no-access": true, renewing: false, "not-renewing": true },
-  ],
-  [
-    "a line that ends",
-    [{ willRenew: false }],
-    { paid: false, "no-access": true, renewing: true, "not-renewing": false },
-  ],
-  [
-    "a line that renews and one that ends",
-    [{ willRenew: true }, { willRenew: false }],
-    { paid: false, "no-access": true, renewing: false, "not-renewing": false },
-  ],
-  [
-    "a grace period",
-    [{ standing: "grace_period", willRenew: true }],
-    { paid: true, "no-access": true, renewing: false, "not-renewing": true },
-  ],
-  [
-    "a prepaid plan after its end, which Google calls active",
-    [{ willRenew: false, endsAt: NOW, verifiedAt: NOW }],
-    { paid: false, "no-access": false, renewing: true, "not-renewing": false },
-  ],
-  [
-    "a hold",
-    [{ standing: "billing_retry", willRenew: true }],
-    { paid: true, "no-access": false, renewing: true, "not-renewing": false },
-  ],
-])("an answer of %s is older than an event that shows: %j", (_, lines, behind) => {
-  const purchase = aPurchase({ lines: lines.map((line) => aLine(line)) });
-  // No answer tells by itself whether items of before are missing.
-  expect(isBehind("other-items", purchase)).toBe(true);
-  const found = (["paid", "no-access", "renewing", "not-renewing"] as const).map(
-    (expects) => [expects, isBehind(expects, purchase)] as const,
-  );
-  expect(Object.fromEntries(found)).toEqual(behind);
+test.each<[fields: object, fullyVoidedAt: number | null]>([
+  [{ productType: 2, refundType: 1 }, 1_768_478_400_000],
+  [{ productType: 2, refundType: 2 }, null],
+  [{ productType: 2 }, null],
+  [{ productType: 1, refundType: 1 }, null],
+])("a void is of all of a one-time purchase if it says so: %j", (fields, fullyVoidedAt) => {
+  const voided = read({ voidedPurchaseNotification: { purchaseToken: TOKEN, ...fields } });
+  expect(voided?.fullyVoidedAt).toBe(fullyVoidedAt);
 });
 
 test.each([

@@ -1,4 +1,5 @@
 import { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/v3.js";
+import { createAndroidStore } from "../../../lib/stores/android-store/android-store.ts";
 import { createAndroidStoreCredentials } from "../../../lib/stores/android-store/credentials.ts";
 import { originOf } from "../../../lib/stores/android-store/workload-identity.ts";
 import { DAY, NOW, PACKAGE_NAME, TIMING } from "../../../testing/support/android-store.ts";
@@ -119,6 +120,28 @@ test("a part of a quantity is listed where it is asked for, and the rest is a fu
   timed.sandbox.change(token, "refund-partly");
   expect(await timed.told()).toEqual(["VOIDED one-time full"]);
   expect(await timed.standing(token, "one_time_product")).toBe("revoked");
+});
+
+test("a void is full unless a part of a quantity is refunded", async () => {
+  const [partly, full] = [await buyOnce(3), await buyOnce()];
+  timed.clock.now += DAY;
+  timed.sandbox.change(partly, "refund-partly", { quantity: 2 });
+  timed.sandbox.change(full, "refund");
+  const { rootUrl, androidPackage, clock } = timed;
+  const store = createAndroidStore({
+    rootUrl,
+    readSecret: () => Promise.resolve(null),
+    now: () => clock.now,
+    timing: TIMING,
+  });
+  expect(await store.voidedPurchases(androidPackage, { from: NOW, to: NOW + DAY }, null)).toEqual({
+    outcome: "answered",
+    voided: [
+      { purchaseToken: partly, fullyVoidedAt: null },
+      { purchaseToken: full, fullyVoidedAt: NOW + DAY },
+    ],
+    next: null,
+  });
 });
 
 test("an order that is charged back is told once, and the subscription goes on", async () => {

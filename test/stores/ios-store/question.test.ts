@@ -10,7 +10,7 @@ import { NOW } from "../../../testing/support/purchases.ts";
 
 const HOUR = 3600 * 1000;
 const IDENTIFIER = "0198c0de-0000-7000-8000-000000000001";
-const NOTHING = { transaction: null, renewalInfo: null, appTransaction: null };
+const NOTHING = { transaction: null, renewalInfo: null, appTransaction: null, notUnderstood: [] };
 
 const asking = (kind: string, fields: Parameters<typeof aVerifiedNotification>[0] = {}) =>
   aVerifiedNotification({ identifier: IDENTIFIER, kind, signedAt: NOW, ...fields });

@@ -1,20 +1,20 @@
 import type { Application } from "../applications/application.ts";
 import { referenceText, type PurchaseReference } from "../entitlements/purchase.ts";
-import type { DueRefresh } from "../freshness/refresh.ts";
 import type { AppStoreApp } from "../stores/ios-store/app-store-server.ts";
 import { askAppStore, ofLineage, type AppStoreQuestions } from "./ask-app-store.ts";
-import { failedIfErased, isOfErased, type RefreshOutcome } from "./refresh-outcome.ts";
+import type { DueAsk } from "./ask.ts";
+import { failedIfErased, isOfErased, type AskOutcome } from "./ask-outcome.ts";
 import { storeFacts } from "./store-facts.ts";
 
 /** Status of an answer that arrived. */
 const READ = 200;
 
 /** Asks Apple about a purchase with the application's key, verifies the answer, and stores it. */
-export const refreshIosStorePurchase = async (
+export const askApple = async (
   questions: AppStoreQuestions,
   application: Application,
-  { purchase, source }: DueRefresh,
-): Promise<RefreshOutcome> => {
+  { purchase, source }: Pick<DueAsk, "purchase" | "source">,
+): Promise<AskOutcome> => {
   const { table, now } = questions;
   const { environment } = purchase;
   if (source.store !== "ios-store" || environment === "xcode") return { outcome: "failed" };

@@ -1,7 +1,7 @@
 import type { TransferPolicy } from "../../lib/applications/application.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
 import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store-customer.ts";
-import { refreshAndroidStorePurchase } from "../../lib/customers/refresh-android-store-purchase.ts";
+import { askGoogle } from "../../lib/customers/ask-google.ts";
 import {
   sourceOf,
   storeAndroidStorePurchase,
@@ -11,7 +11,6 @@ import { isoTime } from "../../lib/entitlements/time.ts";
 import { customerId } from "../../lib/identifiers.ts";
 import type { AndroidStore, AndroidStoreAnswer } from "../../lib/stores/android-store/android-store.ts";
 import { isOfThisPurchase } from "../../lib/customers/unanswered-look-up.ts";
-import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
 import { readSubscription } from "../../lib/stores/android-store/subscription.ts";
 import {
   aSubscriptionAnswer,
@@ -55,12 +54,6 @@ const X = aSubscriptionAnswer(owned("premium", 365));
 const Y = aSubscriptionAnswer({
   ...owned("maps", 0),
   subscriptionState: "SUBSCRIPTION_STATE_EXPIRED",
-  linkedPurchaseToken: "x",
-});
-/** Y while its payment was pending. */
-const UNPAID_Y = aSubscriptionAnswer({
-  subscriptionState: "SUBSCRIPTION_STATE_PENDING",
-  lineItems: [{ productId: "maps", autoRenewingPlan: {} }],
   linkedPurchaseToken: "x",
 });
 const Z = aSubscriptionAnswer({
@@ -122,7 +115,7 @@ const aWorld = (
         return Promise.resolve({ outcome: "acknowledged" });
       },
     },
-    acknowledgements: { remove: () => Promise.resolve() },
+    asks: { acknowledged: () => Promise.resolve() },
   };
   const [configuration] = application.androidStore;
   if (configuration === undefined) throw new Error("There is no package.");
@@ -156,14 +149,8 @@ const aWorld = (
     pass: (milliseconds: number) => (now += milliseconds),
     slowDown: (milliseconds: number) => (answersAfter = milliseconds),
     refresh: (purchaseToken: string) =>
-      refreshAndroidStorePurchase(purchases, application, {
-        application: application.identifier,
-        purchase: {
-          store: "android-store",
-          environment: "production",
-          key: purchaseKeyOfToken(purchaseToken),
-        },
-        dueAt: now,
+      askGoogle(purchases, application, {
+        acknowledgement: null,
         source: sourceOf(configuration, subscription(purchaseToken)),
       }),
     activeOf: async (account = "user-1") =>
@@ -214,82 +201,31 @@ describe("a purchase whose predecessor nobody has told of", () => {
     await chain.tell("z");
     expect(await chain.activeOf()).toEqual(["tiles"]);
   });
-  test.each(["link", "tell"] as const)(
-    "belongs to the same customer where the predecessor is known only as not paid for yet: by %s",
-    async (how) => {
-      const chain = await aChain({ y: UNPAID_Y });
-      await chain[how]("y");
-      chain.pass(DAY);
-      chain.answers.set("y", Y);
-      await expect(chain.link("z", "user-2")).rejects.toMatchObject({ code: "CUSTOMER_ALREADY_LINKED" });
-      expect(chain.asked).toEqual(["z", "y"]);
-      expect(chain.acknowledged).toEqual(["z"]);
-      await chain[how]("z");
-      expect(chain.asked).toEqual(["z"]);
-      expect(await chain.activeOf()).toEqual(["tiles"]);
-      expect(await chain.activeOf("user-2")).toEqual([]);
-    },
-  );
-  test.each([
-    ["knows it no more", GONE],
-    ["does not know it", UNKNOWN],
-    ["still calls it not paid for", UNPAID_Y],
-  ])(
-    "asks about such a predecessor again only while it is acknowledged itself: the store %s",
-    async (_, answer) => {
-      const acknowledged = { ...Z, acknowledgementState: "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED" };
-      for (const z of [Z, acknowledged]) {
-        const chain = await aChain({ y: UNPAID_Y, z });
-        await chain.link("y");
-        chain.answers.set("y", answer);
-        await chain.link("z");
-        expect(chain.asked).toEqual(["z", "y"]);
-        expect(await chain.activeOf()).toEqual(["premium", "tiles"]);
-        await chain.tell("z");
-        expect(chain.asked).toEqual(z === Z ? ["z", "y"] : ["z"]);
-        chain.answers.set("z", acknowledged);
-        for (const how of ["link", "tell"] as const) {
-          chain.pass(DAY);
-          await chain[how]("z");
-          expect(chain.asked).toEqual(["z"]);
-        }
-        chain.answers.set("y", Y);
-        expect(await chain.refresh("y")).toEqual({ outcome: "stored" });
-        expect(await chain.activeOf()).toEqual(["tiles"]);
-      }
-    },
-  );
   test.each([
     ["does not answer", BUSY],
     ["gives an answer that cannot be read", UNREADABLE],
-  ])("does not wait for such a predecessor, which is linked already: the store %s", async (_, answer) => {
+    ["refuses the credential", REFUSED],
+    ["does not know it", UNKNOWN],
+    ["has dropped it", GONE],
+  ])("is stored all the same where the store %s", async (_, answer) => {
     for (const how of ["link", "tell"] as const) {
-      const chain = await aChain({ y: UNPAID_Y });
-      await chain.link("y");
-      chain.answers.set("y", answer);
+      const chain = await aChain({ y: answer });
       await chain[how]("z");
       expect(chain.asked).toEqual(["z", "y"]);
-      expect(chain.acknowledged).toEqual(["z"]);
-      expect(await chain.activeOf()).toEqual(["premium", "tiles"]);
+      expect(await chain.activeOf()).toEqual(how === "link" ? ["premium", "tiles"] : ["premium"]);
     }
   });
-  test.each([
-    ["is acknowledged by the service", Z],
-    ["is acknowledged by the app", { ...Z, acknowledgementState: "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED" }],
-  ])(
-    "waits for such a predecessor that no account has, so that no other account gets what %s",
-    async (_, z) => {
-      const chain = await aChain({ y: UNPAID_Y, z });
-      await chain.tell("y");
-      chain.answers.set("y", BUSY);
-      await expect(chain.tell("z")).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
-      await expect(chain.link("z", "user-2")).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
-      chain.answers.set("y", Y);
-      await expect(chain.link("z", "user-2")).rejects.toMatchObject({ code: "CUSTOMER_ALREADY_LINKED" });
-      expect(await chain.activeOf()).toEqual(["tiles"]);
-      expect(await chain.activeOf("user-2")).toEqual([]);
-    },
-  );
+  test("is looked for one step back, and once", async () => {
+    const chain = await aChain({
+      y: { ...Y, linkedPurchaseToken: "w" },
+      w: { ...Y, linkedPurchaseToken: "x" },
+    });
+    await chain.link("z");
+    expect(chain.asked).toEqual(["z", "y"]);
+    chain.pass(DAY);
+    await chain.tell("z");
+    expect(chain.asked).toEqual(["z"]);
+  });
   test("has the predecessor acknowledged, too, where the store waits for that", async () => {
     const waiting = {
       ...Y,
@@ -303,8 +239,8 @@ describe("a purchase whose predecessor nobody has told of", () => {
   });
   test("is asked about once: a renewal, which names it again, costs no more than any", async () => {
     const chain = await aChain();
-    // The purchase, what the predecessor names, the predecessor's own facts, and the purchase again.
-    expect(await chain.readsOf(() => chain.tell("z"))).toBe(4);
+    // The purchase, the predecessor's own facts, and the purchase again.
+    expect(await chain.readsOf(() => chain.tell("z"))).toBe(3);
     chain.pass(DAY);
     expect(await chain.readsOf(() => chain.tell("z"))).toBe(1);
     expect(chain.asked).toEqual(["z"]);
@@ -323,31 +259,12 @@ describe("a purchase whose predecessor nobody has told of", () => {
       expect(chain.asked).toEqual(["z"]);
     }
   });
-  test.each([
-    ["does not answer", BUSY, "STORE_UNAVAILABLE", { outcome: "unavailable", retryAt: NOW + DAY + 7000 }],
-    ["refuses the credential", REFUSED, "STORE_REJECTED_CREDENTIAL", { outcome: "credential-rejected" }],
-  ])(
-    "about which the store %s fails the request, and nothing is stored",
-    async (_, answer, code, outcome) => {
-      // The first look-up is answered, the second is not.
-      const chain = await aChain({ y: { ...Y, linkedPurchaseToken: "w" }, w: answer });
-      const before = await chain.items();
-      await expect(chain.link("z")).rejects.toMatchObject({ code });
-      await expect(chain.tell("z")).rejects.toMatchObject({ code });
-      expect(await chain.refresh("z")).toEqual(outcome);
-      expect(await chain.items()).toBe(before);
-      chain.answers.set("w", { ...Y, linkedPurchaseToken: "x" });
-      expect(await chain.refresh("z")).toEqual({ outcome: "stored" });
-      expect(await chain.activeOf()).toEqual(["tiles"]);
-    },
-  );
   test("that an erased customer's token leads to is passed over once its purchase has an owner", async () => {
     const chain = aWorld();
     const { customerIdentifier } = await chain.link("x", "old-account");
     await chain.world.erase({
       identifier: customerId(customerIdentifier ?? ""),
       holdings: [],
-      acknowledgementDueSince: null,
     });
     chain.pass(DAY);
     // The person has signed up again, and a plan change with a pending payment is linked.
@@ -356,112 +273,11 @@ describe("a purchase whose predecessor nobody has told of", () => {
     await chain.link("z", "new-account");
     chain.answers.set("y", Y).set("z", Z);
     await chain.tell("z");
-    expect(await chain.refresh("z")).toEqual({ outcome: "stored" });
+    expect(await chain.refresh("z")).toMatchObject({ outcome: "stored" });
     expect(await chain.activeOf("new-account")).toEqual(["tiles"]);
     expect(await chain.activeOf("old-account")).toEqual([]);
     expect(chain.acknowledged).not.toContain("y");
   });
-  describe("about which the store does not answer for long", () => {
-    const refused = { code: expect.stringMatching(/^STORE_/) as unknown };
-    const acknowledged = { ...Z, acknowledgementState: "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED" };
-
-    test.each([
-      ["is busy", BUSY],
-      ["refuses the credential", REFUSED],
-      ["cannot be read", UNREADABLE],
-    ])(
-      "is waited for by a link until a third of the time to acknowledge is left: it %s",
-      async (_, answer) => {
-        const chain = await aChain({ y: answer });
-        chain.pass(2 * DAY - 1);
-        await expect(chain.link("z")).rejects.toMatchObject(refused);
-        expect(chain.acknowledged).toEqual([]);
-        chain.pass(1);
-        await chain.link("z");
-        expect(chain.acknowledged).toEqual(["z"]);
-        expect(await chain.activeOf()).toEqual(["premium", "tiles"]);
-      },
-    );
-    test("is waited for in proportion where a short prepaid plan leaves less time", async () => {
-      const { autoRenewingPlan: _, ...line } = aSubscriptionLine({
-        productId: "tiles",
-        expiryTime: isoTime(NOW + 3 * DAY),
-      });
-      const chain = await aChain({ y: BUSY, z: { ...Z, lineItems: [{ ...line, prepaidPlan: {} }] } });
-      // The end of a top-up is that of all time bought, so its plan may be of a day: half of it is the deadline.
-      chain.pass(DAY / 3 - 1);
-      await expect(chain.link("z")).rejects.toMatchObject(refused);
-      chain.pass(1);
-      await chain.link("z");
-      expect(chain.acknowledged).toEqual(["z"]);
-    });
-    test("is waited for if the app has acknowledged the purchase, lest another account takes it", async () => {
-      const misconfigured: Answer[] = [
-        { outcome: "credential-rejected", status: 404, reason: "applicationNotFound" },
-        { outcome: "credential-rejected", status: 400, reason: "invalid_grant" },
-      ];
-      const ofAProxy: Answer = { ...BUSY, status: 404, reason: null };
-      for (const answer of [BUSY, REFUSED, ...misconfigured, ofAProxy]) {
-        const chain = await aChain({ y: answer, z: acknowledged });
-        chain.pass(20 * DAY);
-        await expect(chain.link("z", "user-2")).rejects.toMatchObject(refused);
-        chain.answers.set("y", Y);
-        await expect(chain.link("z", "user-2")).rejects.toMatchObject({ code: "CUSTOMER_ALREADY_LINKED" });
-        expect(await chain.activeOf()).toEqual(["tiles"]);
-      }
-    });
-    test.each<[what: string, answer: Answer]>([
-      ["cannot be read", UNREADABLE],
-      ["is a refusal for a reason that is not known", { ...BUSY, status: 400, reason: "ofNextYear" }],
-    ])("is not waited for if no acknowledgement is due, and its answer %s", async (_, answer) => {
-      const chain = await aChain({ y: answer, z: acknowledged });
-      await chain.link("z");
-      expect(await chain.activeOf()).toEqual(["premium", "tiles"]);
-    });
-    test("is waited for as long by a notification of a purchase that was linked while it was pending", async () => {
-      const chain = await aChain({ y: BUSY, z: { ...Z, subscriptionState: "SUBSCRIPTION_STATE_PENDING" } });
-      await chain.link("z");
-      chain.answers.set("z", Z);
-      chain.pass(2 * DAY - 1);
-      await expect(chain.tell("z")).rejects.toMatchObject(refused);
-      chain.pass(1);
-      await chain.tell("z");
-      expect(chain.acknowledged).toEqual(["z"]);
-      expect(await chain.activeOf()).toEqual(["premium", "tiles"]);
-    });
-    test.each([
-      ["is busy", BUSY],
-      ["cannot be read", UNREADABLE],
-    ])(
-      "is waited for without end while nobody claims the purchase, and nothing of it is stored: it %s",
-      async (_, answer) => {
-        const chain = await aChain({ y: answer });
-        chain.pass(2 * DAY);
-        const before = await chain.items();
-        await expect(chain.tell("z")).rejects.toMatchObject(refused);
-        expect(await chain.items()).toBe(before);
-        chain.answers.set("y", Y);
-        await chain.tell("z");
-        expect(chain.asked).toEqual(["z", "y"]);
-        expect(chain.acknowledged).toEqual(["z"]);
-        expect(await chain.activeOf()).toEqual(["tiles"]);
-      },
-    );
-  });
-  test.each(["tell", "refresh", "link"] as const)(
-    "and that the store did not know at first is asked about while an acknowledgement is due: %s",
-    async (by) => {
-      const chain = await aChain({ y: UNKNOWN });
-      await chain.tell("z");
-      expect(chain.acknowledged).toEqual([]);
-      chain.answers.set("y", Y);
-      chain.pass(DAY);
-      await chain[by]("z");
-      expect(chain.acknowledged).toEqual(["z"]);
-      expect(await chain.activeOf()).toEqual(["tiles"]);
-      await expect(chain.link("z", "user-2")).rejects.toMatchObject({ code: "CUSTOMER_ALREADY_LINKED" });
-    },
-  );
   describe("and that goes on because its replacement was never paid", () => {
     const neverPaid = (state: string): Answer => ({
       ...Z,
@@ -469,7 +285,6 @@ describe("a purchase whose predecessor nobody has told of", () => {
       ...owned("maps", 300),
       linkedPurchaseToken: "z",
     });
-    const n = neverPaid("CANCELED");
     test.each([
       ["CANCELED", ["n"]],
       ["CANCELED", ["n", "z"]],
@@ -486,52 +301,6 @@ describe("a purchase whose predecessor nobody has told of", () => {
       expect(await chain.activeOf()).toEqual(["tiles"]);
       await expect(chain.link("z", "user-2")).rejects.toMatchObject({ code: "CUSTOMER_ALREADY_LINKED" });
     });
-    test("is stored once it is told, where the store did not answer about its predecessor", async () => {
-      const chain = await aChain({ n, y: BUSY });
-      await chain.tell("n");
-      expect(await chain.activeOf()).toEqual(["premium"]);
-      chain.answers.set("y", Y);
-      await chain.tell("z");
-      expect(chain.acknowledged).toEqual(["z"]);
-      expect(await chain.activeOf()).toEqual(["tiles"]);
-    });
-  });
-  test("is looked for in twenty steps at most", async () => {
-    /** A chain with so many untold purchases between X and Z, asked about from the newest on. */
-    const withUntold = async (count: number, answersAfter = 0) => {
-      const tokens = Array.from({ length: count }, (_, index) => (index === 0 ? "y" : `y${index}`));
-      const chain = await aChain();
-      for (const [index, token] of tokens.entries())
-        chain.answers.set(token, { ...Y, linkedPurchaseToken: tokens[index + 1] ?? "x" });
-      chain.slowDown(answersAfter);
-      await chain.tell("z");
-      return { tokens, chain };
-    };
-    const { tokens, chain } = await withUntold(20);
-    expect(chain.asked).toEqual(["z", ...tokens]);
-    expect(await chain.activeOf()).toEqual(["tiles"]);
-
-    const longer = await withUntold(21);
-    expect(longer.chain.asked).toEqual(["z", ...longer.tokens.slice(0, 20)]);
-    expect(await longer.chain.activeOf()).toEqual(["premium"]);
-
-    // No further than five once eight seconds have passed.
-    for (const [seconds, steps] of [
-      [1, 8],
-      [1.5, 6],
-      [3, 5],
-    ] as const) {
-      const slow = await withUntold(20, seconds * 1000);
-      expect(slow.chain.asked).toEqual(["z", ...slow.tokens.slice(0, steps)]);
-    }
-  });
-  test("that names itself by a detour is asked about once", async () => {
-    const chain = await aChain({
-      y: { ...Y, linkedPurchaseToken: "w" },
-      w: { ...Y, linkedPurchaseToken: "y" },
-    });
-    await chain.tell("z");
-    expect(chain.asked).toEqual(["z", "y", "w"]);
   });
   test("is not stored where its environment is not accepted", async () => {
     const chain = await aChain({ y: { ...Y, testPurchase: {} } }, ["production"]);
@@ -551,7 +320,7 @@ describe("a purchase whose predecessor nobody has told of", () => {
     const chain = aWorld();
     const { customerIdentifier } = await chain.link("x");
     const identifier = customerId(customerIdentifier ?? "");
-    await chain.world.erase({ identifier, holdings: [], acknowledgementDueSince: null });
+    await chain.world.erase({ identifier, holdings: [] });
     chain.pass(DAY);
     chain.answers.set("y", Y).set("z", Z);
     await expect(chain.tell("z")).rejects.toMatchObject({ code: "CUSTOMER_NOT_FOUND" });
@@ -564,27 +333,11 @@ describe("a purchase whose predecessor nobody has told of", () => {
     chain.answers.set("z", { ...Z, linkedPurchaseToken: null });
     await chain.link("z", "user-2");
     const identifier = customerId(customerIdentifier ?? "");
-    await chain.world.erase({ identifier, holdings: [], acknowledgementDueSince: null });
+    await chain.world.erase({ identifier, holdings: [] });
     chain.answers.set("z", { ...Z, linkedPurchaseToken: "x" });
     chain.pass(DAY);
     await chain.tell("z");
     expect(await chain.activeOf("user-2")).toEqual(["tiles"]);
-  });
-  test.each([
-    [429, "quotaExceeded"],
-    [500, "backendError"],
-    [503, null],
-    [null, null],
-  ])("holds an acknowledged purchase up while Google answers %s about it", async (status, reason) => {
-    const chain = await aChain({
-      y: { outcome: "unavailable", status, reason, retryAfterSeconds: 5 },
-      z: { ...Z, acknowledgementState: "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED" },
-    });
-    chain.pass(20 * DAY);
-    await expect(chain.link("z")).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
-    chain.answers.set("y", Y);
-    await chain.link("z");
-    expect(await chain.activeOf()).toEqual(["tiles"]);
   });
   test.each([403, 429])(
     "about which Google answers %i for its quota is no fault of the purchase's",

@@ -1,27 +1,26 @@
 import { MINUTE } from "../duration.ts";
-import type { Instant } from "../entitlements/time.ts";
 
 /** Exclusive right to process a queue, until it ends. */
 export interface Lease {
   /** Distinguishes the worker from others. */
   readonly worker: string;
-  readonly until: Instant;
+  readonly until: number;
 }
 
-/** Why a queue of refreshes is paused. */
+/** Why a queue is paused: its other end does not answer, or refuses the credential. */
 export const PAUSE_REASONS = ["unavailable", "credential-rejected"] as const;
 export type PauseReason = (typeof PAUSE_REASONS)[number];
 
-/** State of a queue as a whole: its store, or its destination, answers, or is called less and less. */
+/** State of a queue as a whole: its other end answers, or is called less and less. */
 export interface QueueHealth<Reason extends string = PauseReason> {
   /** Failures in a row; 0: it answers. */
   readonly failures: number;
   /** Reason of the last failure; null: it answers. */
   readonly because: Reason | null;
   /** First of the failures in a row; null: none. */
-  readonly failingSince: Instant | null;
+  readonly failingSince: number | null;
   /** Nothing is tried before this time; 0: at once. */
-  readonly pausedUntil: Instant;
+  readonly pausedUntil: number;
 }
 
 export const HEALTHY: QueueHealth<never> = { failures: 0, because: null, failingSince: null, pausedUntil: 0 };
@@ -38,12 +37,12 @@ const PAUSES: Readonly<Record<PauseReason, readonly number[]>> = {
 /** Longest pause that a store can ask for. */
 const LONGEST_PAUSE = 60 * MINUTE;
 
-/** The queue's health after a failure that concerns the whole queue. */
+/** The queue's health after a failure that concerns the whole queue: pauses of 30 s to 5 min, or to an hour. */
 export const afterFailure = (
   health: QueueHealth,
   because: PauseReason,
-  moment: Instant,
-  retryAt: Instant | null = null,
+  moment: number,
+  retryAt: number | null = null,
 ): QueueHealth => {
   const failures = health.because === because ? health.failures + 1 : 1;
   const pauses = PAUSES[because];

@@ -1,6 +1,6 @@
 import type { Application } from "../../lib/applications/application.ts";
 import type { AppStoreQuestions } from "../../lib/customers/ask-app-store.ts";
-import { refreshIosStorePurchase } from "../../lib/customers/refresh-ios-store-purchase.ts";
+import { askApple } from "../../lib/customers/ask-apple.ts";
 import { applicationId, purchaseKey } from "../../lib/identifiers.ts";
 import type {
   AppStoreAnswer,
@@ -103,13 +103,11 @@ const refresh = (
     trustedRoots: new Set([fingerprintOf(chain.root)]),
     appStore: aStore(answers),
   };
-  return refreshIosStorePurchase(
+  return askApple(
     refreshing,
     { ...world.application, ...changes },
     {
-      application: world.application.identifier,
       purchase: { store: "ios-store", environment: "production", key: purchaseKey(key) },
-      dueAt: ASKED,
       source: { store: "ios-store", bundleIdentifier: bundle },
     },
   );

@@ -1,10 +1,10 @@
 import { bury } from "../../lib/table/burial.ts";
-import { createRefreshQueue } from "../../lib/table/refreshes.ts";
+import { createAskQueues } from "../../lib/table/asks.ts";
 import { transactionsOf, writeCustomerChange } from "../../lib/table/write-customer-change.ts";
 import { ITEMS_PER_TRANSACTION } from "../../lib/table/transactions.ts";
 import { storeFacts } from "../../lib/customers/store-facts.ts";
 import type { CustomerChange } from "../../lib/customers/customer-change.ts";
-import type { FactsOrigin } from "../../lib/freshness/refresh.ts";
+import type { FactsOrigin } from "../../lib/customers/ask.ts";
 import { customerId } from "../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
 import { assertInvariants } from "../../testing/support/invariants.ts";
@@ -45,41 +45,41 @@ const fromGoogle = (changes: Partial<FactsOrigin> = {}): FactsOrigin => ({
     purchaseToken: TOKEN,
     productKind: "subscription",
   },
-  canRefresh: true,
+  canAsk: true,
   askedAt: null,
   ...changes,
 });
 
-const expectRefreshes = async (world: World, expected: Readonly<Record<string, number>>): Promise<void> => {
+const expectAsks = async (world: World, expected: Readonly<Record<string, number>>): Promise<void> => {
   expect(await queuedOf(world)).toEqual(expected);
   expect(await recordedOf(world)).toEqual(expected);
 };
 
 describe("facts", () => {
-  test("write their purchase's refresh in their own transaction", async () => {
+  test("write their purchase's question in their own transaction", async () => {
     const world = createWorld(table);
     const sent = await requests(table, () =>
       world.store({ purchases: [owned("1")], origin: fromApple() }, byCredential("a")),
     );
     expect(sent.filter((command) => command.includes("Write"))).toEqual(["TransactWriteItems"]);
-    await expectRefreshes(world, { 1: END - HOUR });
+    await expectAsks(world, { 1: END - HOUR });
   });
   test("that bring a later end move it", async () => {
     const world = createWorld(table);
     await world.store({ purchases: [owned("1")], origin: fromApple() });
     await world.store({ purchases: [extended("1")], origin: fromApple() });
     // Of a longer period, a month after its start.
-    await expectRefreshes(world, { 1: NOW + 20 * DAY });
+    await expectAsks(world, { 1: NOW + 20 * DAY });
   });
-  test("of an application without Apple's key write none, and leave one to the worker: the key may have come a minute ago", async () => {
+  test("of an application without Apple's key write and move no question", async () => {
     const world = createWorld(table);
-    await world.store({ purchases: [owned("1")], origin: fromApple({ canRefresh: false }) });
-    await expectRefreshes(world, {});
+    await world.store({ purchases: [owned("1")], origin: fromApple({ canAsk: false }) });
+    await expectAsks(world, {});
     await world.store({ purchases: [owned("2")], origin: fromApple() });
-    await world.store({ purchases: [extended("2")], origin: fromApple({ canRefresh: false }) });
-    await expectRefreshes(world, { 2: END - HOUR });
+    await world.store({ purchases: [extended("2")], origin: fromApple({ canAsk: false }) });
+    await expectAsks(world, { 2: END - HOUR });
   });
-  test("that are written by half write neither the purchase nor its refresh", async () => {
+  test("that are written by half write neither the purchase nor its question", async () => {
     const world = createWorld(table).with({
       pause: () => Promise.reject(new Error("The function has died.")),
     });
@@ -96,32 +96,32 @@ describe("facts", () => {
     expect(sent.filter((command) => command.includes("Write"))).toEqual([]);
     expect(await world.items()).toEqual(before);
   });
-  test("that a refresh was answered move it, also where they bring no news", async () => {
+  test("that answer a question move it, also where they bring no news", async () => {
     const world = createWorld(table);
     const facts = { purchases: [owned("1")] };
     await world.store({ ...facts, origin: fromApple() });
     await world.store({ ...facts, origin: fromApple({ askedAt: END - HOUR }) });
-    await expectRefreshes(world, { 1: END + 5000 });
+    await expectAsks(world, { 1: END + 5000 });
   });
   test("of another bundle leave it as it is", async () => {
     const world = createWorld(table);
     await world.store({ purchases: [owned("1")], origin: fromApple() });
     const source = { store: "ios-store", bundleIdentifier: "com.example.other" } as const;
     await world.store({ purchases: [extended("1")], origin: fromApple({ source }) });
-    await expectRefreshes(world, { 1: END - HOUR });
+    await expectAsks(world, { 1: END - HOUR });
   });
   test("of purchases made in Xcode write none", async () => {
     const world = createWorld(table);
     const purchase = { ...owned("1"), environment: "xcode" } as const;
     await world.store({ environment: "xcode", purchases: [purchase], origin: fromApple() });
-    await expectRefreshes(world, {});
+    await expectAsks(world, {});
   });
 });
 
 describe("a first synchronize of 300 subscriptions", () => {
   const ALL = Array.from({ length: 300 }, (_, index) => owned(String(index)));
 
-  test("writes all refreshes, and at most 100 items in a transaction", async () => {
+  test("writes all questions, and at most 100 items in a transaction", async () => {
     const world = createWorld(table);
     const sizes: number[] = [];
     const write = (change: CustomerChange) => {
@@ -167,10 +167,10 @@ describe("a purchase token", () => {
   const holders = async (world: World) =>
     (await world.items()).filter((item) => JSON.stringify(item).includes(TOKEN));
 
-  test("is in the purchase's refresh and in no other item", async () => {
+  test("is in the purchase's question and in no other item", async () => {
     const world = createWorld(table);
     await world.store({ purchases: [purchase], origin: fromGoogle() }, byCredential("a"));
-    expect(await holders(world)).toMatchObject([{ pk: expect.stringContaining("#REFRESH#android-store#") }]);
+    expect(await holders(world)).toMatchObject([{ pk: expect.stringContaining("#ASK#android-store#") }]);
   });
   test("never becomes that of the purchase it replaced", async () => {
     const world = createWorld(table);
@@ -178,8 +178,8 @@ describe("a purchase token", () => {
     const source = { ...fromGoogle().source, purchaseToken: "the-older-token" } as FactsOrigin["source"];
     await world.store({ purchases: [old], origin: fromGoogle({ source }) });
     await world.store({ purchases: [replacing(purchase, old)], origin: fromGoogle() });
-    const refreshes = (await world.items()).filter(({ source }) => source !== undefined);
-    expect(refreshes.map(({ key, source }) => [key, source]).toSorted()).toEqual(
+    const asks = (await world.items()).filter(({ source }) => source !== undefined);
+    expect(asks.map(({ key, source }) => [key, source]).toSorted()).toEqual(
       [
         [old.key, source],
         [purchase.key, fromGoogle().source],
@@ -193,7 +193,7 @@ describe("a purchase token", () => {
     await world.erase(customer);
     expect(await holders(world)).toEqual([]);
   });
-  test("is deleted with its customer, whose refresh is moved meanwhile", async () => {
+  test("is deleted with its customer, whose question is moved meanwhile", async () => {
     const world = createWorld(table);
     const customer = await world.store({ purchases: [purchase], origin: fromGoogle() }, byCredential("a"));
     const { identifier } = world.application;
@@ -204,9 +204,11 @@ describe("a purchase token", () => {
       application: identifier,
       purchase,
       dueAt: END + 5000,
+      because: "renewal",
       source: fromGoogle().source,
-    };
-    await createRefreshQueue(table).move(due, END + DAY, null);
+      acknowledgement: null,
+    } as const;
+    await createAskQueues(table).move(due, { at: END + DAY, because: "renewal" });
     expect(await bury(table, identifier, named, read, NOW + 30 * DAY)).toBe("conflict");
     await world.erase(customer);
     expect(await holders(world)).toEqual([]);

@@ -1,9 +1,4 @@
-import {
-  afterFailure,
-  HEALTHY,
-  type PauseReason,
-  type QueueHealth,
-} from "../../lib/freshness/queue-health.ts";
+import { afterFailure, HEALTHY, type PauseReason, type QueueHealth } from "../../lib/queues/health.ts";
 import { NOW } from "../../testing/support/purchases.ts";
 
 const SECOND = 1000;

@@ -3,11 +3,9 @@ import {
   linkAndroidStoreCustomer,
   type AndroidStoreLinking,
 } from "../../lib/customers/link-android-store-customer.ts";
-import { refreshAndroidStorePurchase } from "../../lib/customers/refresh-android-store-purchase.ts";
-import { refreshDuePurchases } from "../../lib/customers/refresh-due-purchases.ts";
-import type { RefreshRun } from "../../lib/customers/refresh-queue-turn.ts";
-import { createAcknowledgementQueue } from "../../lib/table/acknowledgements.ts";
-import { createRefreshQueue } from "../../lib/table/refreshes.ts";
+import { askGoogle } from "../../lib/customers/ask-google.ts";
+import { askDuePurchases, type AskRun } from "../../lib/customers/ask-due-purchases.ts";
+import { createAskQueues } from "../../lib/table/asks.ts";
 import { referenceText } from "../../lib/entitlements/purchase.ts";
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
 import type { Fault } from "../../sandbox/android-store/publisher.ts";
@@ -60,16 +58,16 @@ const aWorld = () => {
     now: () => clock.now,
     directory,
     androidStore: local.store({ now: () => clock.now }),
-    acknowledgements: createAcknowledgementQueue(table),
+    asks: createAskQueues(table),
   };
   const failures: unknown[] = [];
-  const run: RefreshRun = {
+  const run: AskRun = {
     store: "android-store",
     directory,
-    queue: createRefreshQueue(table),
+    queues: createAskQueues(table),
     table: world.factStore.table,
     applications: () => Promise.resolve([application.identifier]),
-    ask: (asked, due) => refreshAndroidStorePurchase(linking, asked, due),
+    ask: (asked, due) => askGoogle(linking, asked, due),
     newWorker: uuid,
     now: () => clock.now,
     wait: (milliseconds) => {
@@ -130,30 +128,8 @@ const aWorld = () => {
         return answer;
       };
       const asking = { ...linking, androidStore: { ...linking.androidStore, lookUp } };
-      const ask: RefreshRun["ask"] = (asked, due) => refreshAndroidStorePurchase(asking, asked, due);
-      return refreshDuePurchases({ ...run, ask }, clock.now + 5 * MINUTE);
-    },
-    /** Asks for the refresh of the only purchase, as an operator does. */
-    askFor: async (token: string, dueAt: number, askedForAt: number): Promise<void> => {
-      const key = purchaseKeyOfToken(token);
-      const reference = { store: "android-store", environment: "production", key } as const;
-      const { purchases } = await world.factStore.table.findFacts(
-        application.identifier,
-        [],
-        [reference],
-        clock.now,
-      );
-      const [stored] = purchases.values();
-      if (stored === undefined) throw new Error("The purchase is not stored.");
-      const source = {
-        store: "android-store",
-        packageName: PACKAGE_NAME,
-        purchaseToken: token,
-        productKind: "subscription",
-      } as const;
-      expect(await run.queue.set(application.identifier, stored, { dueAt, source, askedForAt })).toBe(
-        "written",
-      );
+      const ask: AskRun["ask"] = (asked, due) => askGoogle(asking, asked, due);
+      return askDuePurchases({ ...run, ask }, clock.now + 5 * MINUTE);
     },
   };
 };
@@ -170,7 +146,7 @@ describe("a subscription", () => {
     const token = await refreshed.link();
     const due = await untilDue(refreshed);
     local.sandbox.change(token, "renew");
-    expect(await refreshed.run()).toMatchObject({ refreshed: 1, failed: 0, paused: [] });
+    expect(await refreshed.run()).toMatchObject({ asked: 1, failed: 0, paused: [] });
     expect(await refreshed.dueAt()).toBeGreaterThan(due + 20 * DAY);
     expect(refreshed.failures).toEqual([]);
   });
@@ -184,7 +160,7 @@ describe("a subscription", () => {
     expect(await refreshed.dueAt()).toBe(end + 2 * MINUTE);
     expect(JSON.stringify(await refreshed.world.items())).toContain(token);
     clock.now = end + 60 * DAY;
-    expect(await refreshed.run()).toMatchObject({ failed: 0 });
+    await refreshed.run();
     expect(await queuedOf(refreshed.world)).toEqual({});
     expect(await recordedOf(refreshed.world)).toEqual({});
     expect(JSON.stringify(await refreshed.world.items())).not.toContain(token);
@@ -218,36 +194,6 @@ describe("a subscription", () => {
     local.sandbox.clearFaults();
     await refreshed.run();
     expect(await refreshed.dueAt()).toBeGreaterThan(end + 20 * DAY);
-  });
-  test.each([
-    ["for later", 2 * 60 * MINUTE],
-    ["by a clock that is ahead", 30 * SECOND],
-  ])("that is asked for %s, and due before, is read at both times", async (_, ahead) => {
-    const refreshed = aWorld();
-    const token = await refreshed.link();
-    clock.now += DAY;
-    const asked = clock.now + ahead;
-    await refreshed.askFor(token, clock.now, asked);
-    const before = lookups();
-    expect(await refreshed.run()).toMatchObject({ refreshed: 1, failed: 0 });
-    expect([lookups() - before, await refreshed.dueAt()]).toEqual([1, asked]);
-    clock.now = asked;
-    expect(await refreshed.run()).toMatchObject({ refreshed: 1, failed: 0 });
-    expect(await refreshed.dueAt()).toBeGreaterThan(clock.now + 20 * DAY);
-  });
-  test("that is asked for while Google answers, with news, is read again at once", async () => {
-    const refreshed = aWorld();
-    const token = await refreshed.link();
-    const due = await untilDue(refreshed);
-    local.sandbox.change(token, "renew");
-    const before = lookups();
-    await refreshed.run(async () => {
-      clock.now += SECOND;
-      await refreshed.askFor(token, due, clock.now);
-    });
-    expect(lookups() - before).toBe(2);
-    expect(await refreshed.dueAt()).toBeGreaterThan(clock.now + 20 * DAY);
-    expect(refreshed.failures).toEqual([]);
   });
   test("that is held is read again and again, and not at once", async () => {
     const refreshed = aWorld();
@@ -285,7 +231,7 @@ describe("a store that fails", () => {
     expect(lookups()).toBe(before);
     clock.now += 1;
     local.sandbox.clearFaults();
-    expect(await refreshed.run()).toMatchObject({ refreshed: 1, paused: [] });
+    expect(await refreshed.run()).toMatchObject({ asked: 1, paused: [] });
   });
   test("with a 429 of an HTTP date is asked then", async () => {
     const refreshed = aWorld();
@@ -322,7 +268,7 @@ describe("a store that fails", () => {
     expect(report.oldest).toBe(0);
     clock.now += 5 * MINUTE;
     local.sandbox.clearFaults();
-    expect(await refreshed.run()).toMatchObject({ refreshed: 1, paused: [] });
+    expect(await refreshed.run()).toMatchObject({ asked: 1, paused: [] });
   });
   test("never shows a token in what is reported", async () => {
     const refreshed = aWorld();

@@ -1,0 +1,80 @@
+import type { Application } from "../applications/application.ts";
+import { SECOND } from "../duration.ts";
+import { isOverAt } from "../entitlements/purchase.ts";
+import type { Instant } from "../entitlements/time.ts";
+import type { UnansweredLookUp } from "../stores/android-store/android-store.ts";
+import { selecting, type VerifiedPurchase } from "../stores/android-store/reading.ts";
+import { failedIfErased, type AskOutcome } from "./ask-outcome.ts";
+import type { DueAsk } from "./ask.ts";
+import { lookUpVoided } from "./look-up-voided.ts";
+import { storeAndroidStorePurchase, type AndroidStorePurchases } from "./store-android-store-purchase.ts";
+import { isOfThisPurchase, isUnreadable } from "./unanswered-look-up.ts";
+
+const TOO_MANY_REQUESTS = 429;
+
+const unanswered = (answer: UnansweredLookUp, now: Instant): AskOutcome => {
+  if (answer.outcome === "credential-rejected") return { outcome: "credential-rejected" };
+  // It concerns only this purchase.
+  if (isUnreadable(answer)) return { outcome: "failed" };
+  const isNamed = answer.status === TOO_MANY_REQUESTS;
+  return {
+    outcome: "unavailable",
+    retryAt: isNamed ? now + answer.retryAfterSeconds * SECOND : null,
+    ...(isOfThisPurchase(answer) && { isOfThisPurchase: true }),
+  };
+};
+
+/** Whether the store has ended a purchase whose acknowledgement was pending until its deadline: it refunded it. */
+const isRefundedUnacknowledged = (
+  { acknowledgement: pending }: Pick<DueAsk, "acknowledgement">,
+  { purchase: { lines }, acknowledgement }: VerifiedPurchase,
+  now: Instant,
+): boolean =>
+  pending !== null &&
+  acknowledgement === null &&
+  pending.deadline <= now &&
+  lines.length > 0 &&
+  lines.every((line) => isOverAt(line, now));
+
+/**
+ * Asks Google about a purchase by its token, stores the answer, and acknowledges it where that is due. `fullyVoidedAt`: as
+ * for `lookUpVoided`.
+ */
+export const askGoogle = async (
+  purchases: AndroidStorePurchases,
+  application: Application,
+  due: Pick<DueAsk, "source" | "acknowledgement"> & { readonly fullyVoidedAt?: Instant | null },
+): Promise<AskOutcome> => {
+  const { source, fullyVoidedAt = null } = due;
+  if (source.store !== "android-store") return { outcome: "failed" };
+  const { packageName, purchaseToken, productKind } = source;
+  const configuration = application.androidStore.find((one) => one.packageName === packageName);
+  if (configuration === undefined) return { outcome: "unconfigured" };
+
+  const question = { purchaseToken, productKind, productIdentifier: null };
+  const answer = await lookUpVoided(purchases, application, configuration, question, fullyVoidedAt);
+  switch (answer.outcome) {
+    case "rejected":
+    case "gone":
+      // Perhaps by mistake, until the purchase is long over: the queue has the only copy of the token.
+      return { outcome: "unknown" };
+    case "credential-rejected":
+    case "unavailable":
+      return unanswered(answer, purchases.now());
+    case "verified": {
+      const { environment, verifiedAt: askedAt } = answer.purchase;
+      if (!configuration.environments.includes(environment)) return { outcome: "failed" };
+      // A question never widens what a link asked for.
+      const verified = selecting(answer, productKind, []);
+      const origin = { source, askedAt };
+      return storeAndroidStorePurchase(purchases, application, configuration, verified, origin, null).then(
+        ({ isAcknowledged }) => ({
+          outcome: "stored",
+          isAcknowledged,
+          isRefunded: isRefundedUnacknowledged(due, answer, purchases.now()),
+        }),
+        failedIfErased,
+      );
+    }
+  }
+};

@@ -1,0 +1,255 @@
+import { v7 as uuid } from "uuid";
+import { askDuePurchases, type AskReport, type AskRun } from "../../lib/customers/ask-due-purchases.ts";
+import { askGoogle } from "../../lib/customers/ask-google.ts";
+import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store-customer.ts";
+import { sourceOf, storeAndroidStorePurchase } from "../../lib/customers/store-android-store-purchase.ts";
+import { HOUR, MINUTE } from "../../lib/duration.ts";
+import type { AndroidStore } from "../../lib/stores/android-store/android-store.ts";
+import { createAskQueues } from "../../lib/table/asks.ts";
+import { PACKAGE_NAME, startAndroidStore } from "../../testing/support/android-store.ts";
+import { anApplication } from "../../testing/support/application.ts";
+import { assertInvariants } from "../../testing/support/invariants.ts";
+import { createMemoryTable } from "../../testing/support/memory-table.ts";
+import { aCatalog, aProduct, DAY, NOW } from "../../testing/support/purchases.ts";
+import { pendingIn, type TestTable } from "../../testing/support/table.ts";
+import { createWorld } from "../../testing/support/world.ts";
+import { queuedOf } from "./refreshing.ts";
+
+const NONE = { made: 0, due: 0, oldest: 0, nearDeadline: 0, failed: 0 };
+
+let table: TestTable;
+beforeEach(() => {
+  table = createMemoryTable();
+});
+afterEach(() => assertInvariants(table));
+
+/** What is bought, and when Google and the functions fail; moments count from the purchase. */
+interface Lived {
+  readonly sold?: object;
+  /** Only a notification tells of it: it belongs to no account. */
+  readonly isUnclaimed?: boolean;
+  /** Google answers questions, and takes no acknowledgement. */
+  readonly refusesUntil?: number;
+  readonly downFrom?: number;
+  /** The schedule runs no function. */
+  readonly outFrom?: number;
+  /** How long each outage lasts. */
+  readonly lasts?: number;
+}
+
+/** A purchase at Google's sandbox, on one clock, whose acknowledgement failed when it was linked. */
+const lived = async ({ sold = {}, isUnclaimed = false, ...faults }: Lived) => {
+  const clock = { now: NOW };
+  const now = () => clock.now;
+  const local = await startAndroidStore({ now });
+  const accepted = { environments: ["production", "sandbox"], notifications: null } as const;
+  const configuration = { ...local.androidPackage, ...accepted };
+  const catalog = aCatalog([aProduct({ store: "android-store", productIdentifier: "premium" })]);
+  const world = createWorld(table, {
+    application: anApplication({ androidStore: [configuration], catalog }),
+    now,
+  });
+  const { application, directory } = world;
+  const google = local.store({ now });
+  const { refusesUntil = 1, downFrom = Infinity, outFrom = Infinity, lasts = 3 * HOUR } = faults;
+  const isIn = (from: number): boolean => clock.now - NOW >= from && clock.now - NOW < from + lasts;
+  const [asked, tried]: [number[], number[]] = [[], []];
+  const silence = { outcome: "unavailable", status: 503, reason: null, retryAfterSeconds: 5 } as const;
+  const androidStore: Pick<AndroidStore, "lookUp" | "acknowledge"> = {
+    lookUp: (...question) => {
+      asked.push(clock.now - NOW);
+      return isIn(downFrom) ? Promise.resolve(silence) : google.lookUp(...question);
+    },
+    acknowledge: async (...question) => {
+      tried.push(clock.now - NOW);
+      return isIn(downFrom) || clock.now - NOW < refusesUntil
+        ? { outcome: "due", because: "unavailable", status: 500, reason: null }
+        : google.acknowledge(...question);
+    },
+  };
+  const asks = createAskQueues(table);
+  const purchases = { ...world.factStore, directory, androidStore, asks };
+  const buy = (changes: object = {}): string =>
+    local.sandbox.buy({
+      packageName: PACKAGE_NAME,
+      productKind: "subscription",
+      productIdentifier: "premium",
+      basePlanIdentifier: "monthly",
+      ...changes,
+    });
+  const purchaseToken = buy(sold);
+  const productKind = "productKind" in sold ? "one_time_product" : "subscription";
+  const link = (token = purchaseToken) =>
+    linkAndroidStoreCustomer(purchases, application.identifier, {
+      packageName: PACKAGE_NAME,
+      purchaseToken: token,
+      productKind,
+      applicationAccountIdentifier: "user-1",
+    });
+  const hear = async (token = purchaseToken) => {
+    const question = { purchaseToken: token, productKind, productIdentifier: null } as const;
+    const answer = await google.lookUp(configuration, question);
+    if (answer.outcome !== "verified") throw new Error(answer.outcome);
+    const source = sourceOf(configuration, question);
+    const origin = { source, askedAt: null };
+    await storeAndroidStorePurchase(purchases, application, configuration, answer, origin, null);
+  };
+  await (isUnclaimed ? hear() : link());
+  const run: AskRun = {
+    store: "android-store",
+    directory,
+    queues: asks,
+    table: world.factStore.table,
+    applications: () => Promise.resolve([application.identifier]),
+    ask: (of, due) => askGoogle(purchases, of, due),
+    newWorker: uuid,
+    now,
+    wait: (milliseconds) => {
+      clock.now += milliseconds;
+      return Promise.resolve();
+    },
+    onFailure: (error) => {
+      throw error;
+    },
+  };
+  return {
+    buy,
+    drop: () => local.sandbox.drop(purchaseToken),
+    purchaseToken,
+    hear,
+    link,
+    asked,
+    tried,
+    isMade: (token = purchaseToken): boolean =>
+      local.sandbox.read(token)?.answer.acknowledgementState === "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED",
+    pending: async () => (await pendingIn(table)).length,
+    queued: () => queuedOf(world),
+    /** Runs the schedule each minute, until a moment or until something is so. */
+    runUntil: async (end: number, isSo = () => false, every = MINUTE) => {
+      const reports: AskReport[] = [];
+      while (clock.now <= NOW + end && !isSo()) {
+        const next = clock.now + every;
+        await local.sandbox.runUntil(clock.now);
+        if (!isIn(outFrom)) reports.push(await askDuePurchases(run, clock.now + MINUTE / 2));
+        clock.now = Math.max(next, clock.now);
+      }
+      return reports;
+    },
+    close: local.close,
+  };
+};
+
+const countsOf = (reports: readonly AskReport[]) => reports.map(({ acknowledgements }) => acknowledgements);
+
+describe("a pending acknowledgement", () => {
+  let living: Awaited<ReturnType<typeof lived>> | null = null;
+  const live = async (given: Lived) => (living = await lived(given));
+  afterEach(() => living?.close());
+
+  test.each<[what: string, given: Lived & { readonly within: number }]>([
+    ["of three days", { downFrom: 1, outFrom: 3 * HOUR, within: 8 * HOUR }],
+    [
+      "of three days, that was refused until then",
+      { refusesUntil: 65 * HOUR, downFrom: 65 * HOUR, outFrom: 68 * HOUR, within: 72 * HOUR },
+    ],
+    [
+      "of a prepaid day: half of it",
+      { sold: { prepaid: true, period: "P1D" }, downFrom: 1, outFrom: 3 * HOUR, within: 8 * HOUR },
+    ],
+    [
+      "of a prepaid day, that was refused until then",
+      {
+        sold: { prepaid: true, period: "P1D" },
+        refusesUntil: 5 * HOUR,
+        outFrom: 5 * HOUR,
+        downFrom: 8 * HOUR,
+        within: 12 * HOUR,
+      },
+    ],
+    [
+      "of a licence tester, a minute without Google",
+      { sold: { test: true }, downFrom: 1, lasts: MINUTE, within: 3 * MINUTE },
+    ],
+    [
+      "of a licence tester, a minute without a function",
+      { sold: { test: true }, outFrom: MINUTE, lasts: MINUTE, within: 3 * MINUTE },
+    ],
+  ])(
+    "is made before its deadline, through three hours without Google and three without a function: %s",
+    async (_, given) => {
+      const { runUntil, isMade, tried, pending } = await live(given);
+      await runUntil(given.within, isMade, given.within < HOUR ? MINUTE : 5 * MINUTE);
+      expect(isMade()).toBe(true);
+      expect(tried.at(-1)).toBeLessThan(given.within);
+      expect(await pending()).toBe(0);
+    },
+  );
+  test("is tried after a minute and after ten, then hourly, and more often towards its deadline", async () => {
+    const { runUntil, tried, isMade } = await live({ refusesUntil: 72 * HOUR - 5 * MINUTE });
+    await runUntil(5 * HOUR);
+    expect(tried.map((at) => at / MINUTE)).toEqual([0, 1, 10, 70, 130, 190, 250]);
+    await runUntil(70 * HOUR, isMade, 10 * MINUTE);
+    tried.length = 0;
+    await runUntil(72 * HOUR, isMade);
+    expect(isMade()).toBe(true);
+    const steps = tried.map((at, place) => at - (tried[place - 1] ?? 70 * HOUR));
+    expect(Math.max(...steps)).toBeLessThanOrEqual(HOUR);
+    expect(steps.at(-1)).toBeLessThanOrEqual(4 * MINUTE);
+  });
+  test("is counted while it is due, near its deadline, and once it is made", async () => {
+    const { runUntil } = await live({ refusesUntil: 50 * HOUR, downFrom: 49 * HOUR, lasts: HOUR / 2 });
+    expect(countsOf(await runUntil(0))).toEqual([NONE]);
+    expect(countsOf(await runUntil(MINUTE))).toEqual([{ ...NONE, due: 1, oldest: MINUTE }]);
+    // Google is silent: it waits in a queue that is paused.
+    const silent = countsOf(await runUntil(49 * HOUR + 20 * MINUTE));
+    expect(silent.at(-1)).toMatchObject({ due: 1, nearDeadline: 1 });
+    expect(silent.every(({ due }) => due <= 1)).toBe(true);
+    const made = countsOf(await runUntil(52 * HOUR));
+    expect(made.filter((one) => one.made > 0)).toEqual([{ ...NONE, made: 1 }]);
+  });
+  test.each([
+    ["a subscription, which is asked about when it ends", {}, 1],
+    ["a one-time product", { productKind: "one_time_product", productIdentifier: "lifetime" }, 0],
+  ])(
+    "without an account is neither tried nor counted, and ends at its deadline: %s",
+    async (_, sold, left) => {
+      const { runUntil, asked, tried, pending, queued } = await live({ sold, isUnclaimed: true });
+      const reports = await runUntil(3 * DAY - 1, undefined, 10 * MINUTE);
+      expect([asked, tried, await pending()]).toEqual([[], [], 1]);
+      reports.push(...(await runUntil(3 * DAY + HOUR, undefined, 10 * MINUTE)));
+      expect(countsOf(reports)).toEqual(reports.map(() => NONE));
+      expect([await pending(), Object.keys(await queued()).length]).toEqual([0, left]);
+    },
+  );
+  test("without an account neither shows that Google answers, nor is it counted while it waits", async () => {
+    const { runUntil, buy, link } = await live({ isUnclaimed: true, refusesUntil: DAY, downFrom: MINUTE });
+    await link(buy());
+    const [, report] = await runUntil(MINUTE);
+    expect(report).toMatchObject({ paused: [{ because: "unavailable" }], acknowledgements: { due: 1 } });
+  });
+  test("is made within the hour once another purchase of its customer is linked", async () => {
+    const { runUntil, buy, purchaseToken, link, hear, isMade, pending } = await live({ isUnclaimed: true });
+    const second = buy({ replaces: purchaseToken });
+    await hear(second);
+    await link();
+    const isSecondMade = () => isMade(second);
+    expect(isSecondMade()).toBe(false);
+    await runUntil(HOUR, isSecondMade);
+    expect([isSecondMade(), await pending()]).toEqual([true, 0]);
+  });
+  test.each([
+    ["is counted", {}, 1],
+    ["of a licence tester is not", { test: true }, 0],
+  ])(
+    "has failed where Google knows nothing of the purchase until it is given up: %s",
+    async (_, sold, failed) => {
+      const { runUntil, drop, pending } = await live({ sold });
+      drop();
+      const soon = await runUntil(2 * MINUTE);
+      const counts = countsOf([...soon, ...(await runUntil(3 * DAY + HOUR, undefined, 20 * MINUTE))]);
+      expect(counts.reduce((sum, one) => sum + one.failed, 0)).toBe(failed);
+      expect(Math.max(...counts.map(({ nearDeadline }) => nearDeadline))).toBe(failed);
+      expect(await pending()).toBe(0);
+    },
+  );
+});

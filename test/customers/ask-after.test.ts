@@ -1,0 +1,202 @@
+import { askAfter, nextAcknowledgement, type AskInput, type FactsOrigin } from "../../lib/customers/ask.ts";
+import type { StoredPurchase } from "../../lib/customers/records.ts";
+import { DAY, HOUR, MINUTE } from "../../lib/duration.ts";
+import type { NextAsk } from "../../lib/entitlements/next-ask.ts";
+import type { Instant } from "../../lib/entitlements/time.ts";
+import { purchaseKey } from "../../lib/identifiers.ts";
+import { aLine, aPurchase, aRenewal, NOW } from "../../testing/support/purchases.ts";
+import { android, stored } from "./planning.ts";
+
+const END = NOW + 20 * DAY;
+const renewal = (at: Instant): NextAsk => ({ at, because: "renewal" });
+const requested: NextAsk = { at: NOW, because: "requested" };
+/** Questions of {@link aPurchase}: before its end, and just after it. */
+const [AHEAD, JUST_AFTER] = [renewal(END - HOUR), renewal(END + 5000)];
+
+const APPLE: FactsOrigin = {
+  source: { store: "ios-store", bundleIdentifier: "com.example.trails" },
+  canAsk: true,
+  askedAt: null,
+};
+const GOOGLE: FactsOrigin = {
+  source: {
+    store: "android-store",
+    packageName: "com.example.trails",
+    purchaseToken: "the-token",
+    productKind: "subscription",
+  },
+  canAsk: true,
+  askedAt: null,
+};
+
+const purchase = aPurchase();
+const waiting = (ask: NextAsk | null, changes: Partial<StoredPurchase> = {}): StoredPurchase =>
+  stored(purchase, { ask, ...changes });
+const onGoogle = (ask: NextAsk | null, changes: Partial<StoredPurchase> = {}): StoredPurchase =>
+  stored(android(), { ask, ...changes });
+
+/** The question after facts of the App Store that are news, unless a test says otherwise. */
+const after = (changes: Partial<AskInput> = {}): NextAsk | null =>
+  askAfter({
+    origin: APPLE,
+    purchase,
+    stored: undefined,
+    hasChanged: true,
+    isNews: true,
+    acknowledgement: null,
+    liftsErasure: false,
+    moment: NOW,
+    ...changes,
+  });
+const ofGoogle = (changes: Partial<AskInput> = {}): NextAsk | null =>
+  after({ origin: GOOGLE, purchase: android(), ...changes });
+const signedAgain = aPurchase({ lines: [aLine({ verifiedAt: NOW })] });
+const known = { hasChanged: false, isNews: false };
+
+describe("first facts", () => {
+  test("give the question that follows from them", () => {
+    expect(after()).toEqual(AHEAD);
+    expect(ofGoogle()).toEqual(JUST_AFTER);
+  });
+  test("that a device had kept wait behind what is due already", () => {
+    const ended = aPurchase({ lines: [aLine({ endsAt: NOW - 3 * DAY, verifiedAt: NOW - 20 * DAY })] });
+    expect(after({ purchase: ended })?.at).toBe(NOW);
+  });
+  test("give none without a key, an origin, or a store to ask", () => {
+    expect(after({ origin: { ...APPLE, canAsk: false } })).toBeNull();
+    expect(after({ origin: null })).toBeNull();
+    expect(after({ purchase: aPurchase({ environment: "xcode" }), liftsErasure: true })).toBeNull();
+  });
+});
+
+describe("facts with an end of which nothing is told", () => {
+  const untold = (signedAt: Instant) =>
+    aPurchase({ renewal: aRenewal({ periodEndsAt: END + 30 * DAY, signedAt }) });
+  const atOnce = { at: NOW + 5000, because: "unsettled" };
+  const daily = renewal(NOW + DAY / 2);
+
+  test("are asked about at once", () => {
+    expect(after({ purchase: untold(NOW) })).toEqual(atOnce);
+    expect(after({ purchase: untold(NOW), stored: waiting(daily) })).toEqual(atOnce);
+  });
+  test("are not asked about sooner when the app has them signed again, or after an answer", () => {
+    const asked = stored(untold(NOW - HOUR), { ask: daily });
+    expect(after({ purchase: untold(NOW), stored: asked })).toEqual(daily);
+    const origin = { ...APPLE, askedAt: NOW };
+    expect(after({ purchase: untold(NOW), origin })?.at).toBeGreaterThan(NOW + HOUR);
+  });
+});
+
+describe("new facts", () => {
+  test("bring a question nearer", () => {
+    const shortened = aPurchase({ lines: [aLine({ endsAt: NOW + 10 * DAY, verifiedAt: NOW })] });
+    expect(after({ purchase: shortened, stored: waiting(AHEAD) })).toEqual(renewal(NOW + 10 * DAY - HOUR));
+  });
+  test("put none off", () => {
+    for (const ask of [requested, renewal(NOW - DAY), renewal(NOW + HOUR)])
+      expect(after({ purchase: signedAgain, stored: waiting(ask) })).toEqual(ask);
+  });
+  test("with a later end set it anew", () => {
+    const renewed = aPurchase({ lines: [aLine({ endsAt: END + 30 * DAY, verifiedAt: NOW })] });
+    expect(after({ purchase: renewed, stored: waiting(renewal(NOW + HOUR)) })?.at).toBeGreaterThan(NOW + DAY);
+  });
+  test("of Google's set it anew, and end it where nothing is to be asked", () => {
+    expect(ofGoogle({ stored: onGoogle(requested) })).toEqual(JUST_AFTER);
+    expect(ofGoogle({ stored: onGoogle(requested), origin: { ...GOOGLE, canAsk: false } })).toBeNull();
+  });
+  test("without a key or an origin leave it as it is", () => {
+    for (const origin of [null, { ...APPLE, canAsk: false }])
+      expect(after({ purchase: signedAgain, origin, stored: waiting(requested) })).toEqual(requested);
+  });
+});
+
+describe("facts that are known already", () => {
+  test("move nothing", () => {
+    expect(after({ ...known, stored: waiting(renewal(END + DAY)) })).toEqual(renewal(END + DAY));
+  });
+  test("write a question anew whose item has expired", () => {
+    const expired = renewal(NOW - 120 * DAY);
+    expect(after({ ...known, stored: waiting(renewal(expired.at + 1)) })).toEqual(renewal(expired.at + 1));
+    expect(after({ ...known, stored: waiting(expired) })).toEqual(AHEAD);
+  });
+  test("write none anew where the purchase is long over", () => {
+    const endsAt = NOW - 300 * DAY;
+    const over = aPurchase({
+      lines: [aLine({ startsAt: endsAt - 30 * DAY, endsAt, verifiedAt: endsAt - DAY })],
+    });
+    expect(after({ ...known, purchase: over, stored: stored(over, { ask: renewal(endsAt) }) })).toBeNull();
+  });
+});
+
+describe("an answer", () => {
+  const askedAt = AHEAD.at;
+  test("is followed by the next question, also where it brings no news", () => {
+    const origin = { ...APPLE, askedAt };
+    expect(after({ ...known, origin, stored: waiting(AHEAD) })).toEqual(JUST_AFTER);
+  });
+  test("about another purchase is none", () => {
+    const origin = { ...APPLE, askedAt, askedAbout: purchaseKey("another") };
+    expect(after({ ...known, origin, stored: waiting(AHEAD) })).toEqual(AHEAD);
+    const own = { ...origin, askedAbout: purchase.key };
+    expect(after({ ...known, origin: own, stored: waiting(AHEAD) })).toEqual(JUST_AFTER);
+  });
+  test("from before what is known is followed by the next after that", () => {
+    const later = stored(aPurchase({ lines: [aLine({ verifiedAt: JUST_AFTER.at })] }), { ask: AHEAD });
+    const origin = { ...APPLE, askedAt };
+    expect(after({ purchase: later.purchase, origin, stored: later })).toEqual(renewal(END + 2 * MINUTE));
+  });
+});
+
+describe("a notification of Google's", () => {
+  const origin = { ...GOOGLE, isNotified: true };
+  test("that taught nothing is asked about again a minute later", () => {
+    const again = { at: NOW + MINUTE, because: "notification" };
+    expect(ofGoogle({ ...known, origin, stored: onGoogle(JUST_AFTER) })).toEqual(again);
+    const near = renewal(NOW + MINUTE / 2);
+    expect(ofGoogle({ ...known, origin, stored: onGoogle(near) })).toEqual(near);
+  });
+  test("that taught something, or closes the purchase, is not", () => {
+    expect(ofGoogle({ origin, stored: onGoogle(JUST_AFTER) })).toEqual(JUST_AFTER);
+    const closed = { ...origin, canAsk: false };
+    expect(ofGoogle({ ...known, origin: closed, stored: onGoogle(JUST_AFTER) })).toBeNull();
+  });
+});
+
+describe("an acknowledgement", () => {
+  const pending = { dueSince: NOW, deadline: NOW + 3 * DAY };
+  const due = { at: NOW + MINUTE, because: "acknowledgement" };
+  test("that becomes due is made in a minute, also where nothing else is new", () => {
+    expect(ofGoogle({ acknowledgement: pending })).toEqual(due);
+    expect(ofGoogle({ ...known, acknowledgement: pending, stored: onGoogle(JUST_AFTER) })).toEqual(due);
+  });
+  test("that is made gives way to the question of the facts", () => {
+    const acknowledgement = pending;
+    const asked = onGoogle({ ...due, because: "acknowledgement" }, { acknowledgement });
+    expect(ofGoogle({ ...known, stored: asked })).toEqual(JUST_AFTER);
+  });
+  test("is tried after a minute, ten, then hourly, and more often before its deadline", () => {
+    const tries = (deadline: Instant, count: number) => {
+      const minutes: number[] = [];
+      for (let at = NOW; minutes.length < count;) {
+        at = nextAcknowledgement({ dueSince: NOW, deadline }, at);
+        minutes.push((at - NOW) / MINUTE);
+      }
+      return minutes;
+    };
+    expect(tries(NOW + 3 * DAY, 5)).toEqual([1, 10, 70, 130, 190]);
+    // A licence tester's five minutes, and what Google has refunded already.
+    expect(tries(NOW + 5 * MINUTE, 4)).toEqual([1, 2 + 1 / 3, 3 + 1 / 3, 4 + 1 / 3]);
+    expect(tries(NOW - MINUTE, 3)).toEqual([1, 10, 70]);
+  });
+});
+
+describe("an erasure that is lifted", () => {
+  test("has the App Store asked at once, after what was signed ahead", () => {
+    expect(after({ liftsErasure: true })).toEqual({ at: NOW + 5000, because: "unsettled" });
+    const ahead = aPurchase({ lines: [aLine({ verifiedAt: NOW + 6000 })] });
+    expect(after({ purchase: ahead, liftsErasure: true })?.at).toBe(NOW + 11_000);
+  });
+  test("has Google asked as ever: it has just answered", () => {
+    expect(ofGoogle({ liftsErasure: true })).toEqual(JUST_AFTER);
+  });
+});

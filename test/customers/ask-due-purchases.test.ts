@@ -1,0 +1,321 @@
+import { askAfterFailure, askDuePurchases } from "../../lib/customers/ask-due-purchases.ts";
+import type { AskOutcome } from "../../lib/customers/ask-outcome.ts";
+import type { Acknowledgement } from "../../lib/customers/records.ts";
+import { HOUR, MINUTE, SECOND } from "../../lib/duration.ts";
+import type { Purchase } from "../../lib/entitlements/purchase.ts";
+import { assertInvariants } from "../../testing/support/invariants.ts";
+import { BUNDLE } from "../../testing/support/ios-store.ts";
+import { aLine, aPurchase, DAY, NOW } from "../../testing/support/purchases.ts";
+import type { TestTable } from "../../testing/support/table.ts";
+import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
+import { owned } from "../../testing/support/world.ts";
+import {
+  aName,
+  createRefreshing,
+  OTHER_BUNDLE,
+  queuedOf,
+  recordedOf,
+  type Refreshing,
+} from "./refreshing.ts";
+
+const DOWN: AskOutcome = { outcome: "unavailable", retryAt: null };
+const REFUSED: AskOutcome = { outcome: "credential-rejected" };
+const NONE = { made: 0, due: 0, oldest: 0, nearDeadline: 0, failed: 0 };
+const LEASE = MINUTE;
+type Said = Parameters<typeof askAfterFailure>[1];
+
+let table: TestTable;
+beforeAll(async () => {
+  table = await createUseCaseTable();
+});
+afterAll(async () => {
+  await assertInvariants(table);
+  await table.remove();
+});
+
+const names = (count: number): string[] => Array.from({ length: count }, (_, index) => String(index));
+
+/** An application with so many subscriptions that have ended, a minute ago unless a test says otherwise. */
+const ended = async (count: number, endsAt = NOW - MINUTE) => {
+  const refreshing = createRefreshing(table);
+  for (const key of names(count)) await refreshing.hold(key, endsAt);
+  return refreshing;
+};
+
+/** The numbers of questions, by the moments at which they were asked. */
+const rateOf = ({ asked }: Refreshing, of: (key: string) => boolean = () => true): readonly number[] =>
+  [
+    ...Map.groupBy(
+      asked.filter(({ key }) => of(key)),
+      ({ at }) => at,
+    ).values(),
+  ].map(({ length }) => length);
+
+describe("a run", () => {
+  test("asks about what is due, oldest first, and moves it with the answer", async () => {
+    const refreshing = createRefreshing(table);
+    await refreshing.hold("1", NOW - MINUTE);
+    await refreshing.hold("2", NOW - HOUR);
+    await refreshing.hold("3", NOW + HOUR);
+    const report = await refreshing.run();
+    expect(refreshing.asked.map(({ key }) => key)).toEqual(["2", "1"]);
+    expect(report).toEqual({ asked: 2, failed: 0, oldest: 0, paused: [], acknowledgements: NONE });
+    const queued = await queuedOf(refreshing.world);
+    expect(Object.values(queued).every((at) => at > refreshing.clock.now)).toBe(true);
+    expect(await recordedOf(refreshing.world)).toEqual(queued);
+  });
+  test("asks 30 times a second, and 3 times in the sandbox, which holds up nothing", async () => {
+    const refreshing = createRefreshing(table);
+    for (const key of names(70)) await refreshing.hold(key, NOW - MINUTE);
+    for (const key of names(40)) await refreshing.hold(`test ${key}`, NOW - HOUR, { environment: "sandbox" });
+    await refreshing.run();
+    expect(rateOf(refreshing, (key) => !key.startsWith("test"))).toEqual([30, 30, 10]);
+    expect(rateOf(refreshing, (key) => key.startsWith("test"))).toEqual([...names(13).map(() => 3), 1]);
+    expect(refreshing.clock.now - NOW).toBeLessThanOrEqual(15 * SECOND);
+  });
+  test("starts nothing once its time is up, and tells the age of what is left", async () => {
+    const refreshing = await ended(40);
+    const report = await refreshing.run({}, SECOND / MINUTE);
+    expect(report).toMatchObject({ asked: 30, paused: [], oldest: MINUTE - 4 * SECOND });
+    expect(await refreshing.run()).toMatchObject({ asked: 10, oldest: 0 });
+  });
+  test("goes on where an application cannot be read, or a queue", async () => {
+    const [broken, whole] = [aName(), aName()];
+    const refreshing = createRefreshing(table, [broken, whole]);
+    await refreshing.hold("1", NOW - MINUTE, { application: whole, bundleIdentifier: OTHER_BUNDLE });
+    const unreadable = new Error("It cannot be read.");
+    const { directory, queues } = refreshing.runOn(table);
+    const unreadableDue = () => Promise.reject(unreadable);
+    const report = await refreshing.run({
+      directory: {
+        byIdentifier: (one) => (one === broken ? Promise.reject(unreadable) : directory.byIdentifier(one)),
+      },
+      queues: {
+        ...queues,
+        of: (one) => ({
+          ...queues.of(one),
+          ...(one.bundleOrPackage !== OTHER_BUNDLE && { due: unreadableDue }),
+        }),
+      },
+    });
+    expect(report).toMatchObject({ asked: 1 });
+    expect(new Set(refreshing.failures)).toEqual(new Set([unreadable]));
+  });
+});
+
+describe("a question without an answer", () => {
+  const endedFor = (milliseconds: number) => {
+    const endsAt = NOW - milliseconds;
+    return aPurchase({ lines: [aLine({ startsAt: endsAt - 30 * DAY, endsAt, verifiedAt: endsAt - HOUR })] });
+  };
+  const after = (purchase: Purchase, said: Said, acknowledgement: Acknowledgement | null = null) => {
+    const next = askAfterFailure({ purchase, acknowledgement }, said, NOW);
+    return next && { in: next.at - NOW, because: next.because };
+  };
+  const unanswered = (step: number) => ({ in: step, because: "no-answer" });
+
+  test.each<[said: Said, daysLater: number, running: number]>([
+    ["unavailable", HOUR, HOUR],
+    ["credential-rejected", HOUR, HOUR],
+    ["unstored", HOUR, HOUR],
+    ["failed", HOUR, HOUR],
+    ["unknown", 6 * HOUR, 20 * DAY - HOUR],
+  ])("is asked again closely for a day after an end, then hourly or by the facts: %s", (said, ...steps) => {
+    expect(after(endedFor(15 * MINUTE), said)).toEqual(unanswered(5 * MINUTE));
+    expect(after(endedFor(DAY - 1), said)).toEqual(unanswered(5 * MINUTE));
+    expect(after(endedFor(3 * DAY), said)).toEqual(unanswered(steps[0]));
+    expect(after(aPurchase(), said)).toEqual(unanswered(steps[1]));
+  });
+  test("is asked again by the facts where the application has no key", () => {
+    expect(after(endedFor(2 * MINUTE), "unconfigured")).toEqual(unanswered(8 * MINUTE));
+  });
+  test("is dropped once the purchase is long over, unless Google may only have failed to answer", () => {
+    for (const said of ["unavailable", "unknown", "unconfigured"] as const) {
+      expect(after(endedFor(60 * DAY), said)).toBeNull();
+      expect(after(endedFor(59 * DAY), said)).not.toBeNull();
+    }
+    const atGoogle = { ...endedFor(61 * DAY), store: "android-store" } as const;
+    expect(after(atGoogle, "unknown")).toBeNull();
+    expect(after(atGoogle, "unavailable")).toEqual(unanswered(6 * HOUR));
+  });
+  test("is asked again hourly after the last step, until the purchase was last heard of 60 days ago", () => {
+    const pass = (verifiedAt: number) =>
+      aPurchase({
+        lines: [aLine({ nature: "non_renewing", startsAt: NOW - 400 * DAY, endsAt: null, verifiedAt })],
+      });
+    expect(after(pass(NOW - 60 * DAY + 1), "unavailable")).toEqual(unanswered(HOUR));
+    expect(after(pass(NOW - 60 * DAY), "unavailable")).toBeNull();
+  });
+  test("is asked again at the next try of its acknowledgement, if that is sooner", () => {
+    const pending = { dueSince: NOW - DAY, deadline: NOW + 90 * MINUTE };
+    for (const said of ["unavailable", "unknown", "unconfigured"] as const)
+      expect(after(aPurchase(), said, pending)).toEqual(unanswered(30 * MINUTE));
+  });
+  test("that was not asked, as nobody has got the purchase, comes at the next try or by the facts", () => {
+    const pending = { dueSince: NOW - DAY, deadline: NOW + 2 * DAY };
+    expect(after(aPurchase(), "unclaimed", pending)).toEqual({ in: HOUR, because: "acknowledgement" });
+    expect(after(endedFor(2 * MINUTE), "unclaimed", pending)).toEqual({ in: 8 * MINUTE, because: "renewal" });
+    expect(after(aPurchase(), "unclaimed")).toEqual({ in: 20 * DAY - HOUR, because: "renewal" });
+    expect(after(endedFor(60 * DAY), "unclaimed")).toBeNull();
+  });
+
+  test.each<[what: string, answer: () => AskOutcome]>([
+    ["refuses it", () => ({ outcome: "unavailable", retryAt: null, isOfThisPurchase: true })],
+    ["does not know it", () => ({ outcome: "unknown" })],
+  ])("moves on, and shows that the store answers, where it %s", async (_, answer) => {
+    const refreshing = await ended(2);
+    refreshing.answering(({ purchase }) => (purchase.key === "0" ? answer() : DOWN));
+    expect(await refreshing.run()).toMatchObject({ asked: 0, failed: 2, oldest: 0, paused: [] });
+    expect(await queuedOf(refreshing.world)).toEqual({ 0: NOW + MINUTE, 1: NOW + MINUTE });
+  });
+  test("moves on, and pauses nothing, where this service fails", async () => {
+    const refreshing = await ended(1);
+    refreshing.answering(() => Promise.reject(new Error("The answer cannot be stored.")));
+    expect(await refreshing.run()).toMatchObject({ asked: 0, failed: 1, oldest: 0, paused: [] });
+    expect(await queuedOf(refreshing.world)).toEqual({ 0: NOW + MINUTE });
+    expect(refreshing.failures).toHaveLength(1);
+  });
+  test("moves by an hour where the purchase cannot be read, and holds up no other", async () => {
+    const refreshing = await ended(31);
+    const { table: facts } = refreshing.runOn(table);
+    const unreadable = new Error("The item is not of its shape.");
+    const isBad = ({ key }: { readonly key: string }): boolean => Number(key) < 30;
+    refreshing.answering(({ purchase }, moment) => {
+      if (isBad(purchase)) throw unreadable;
+      return owned(purchase.key, { endsAt: moment + 30 * DAY, verifiedAt: moment });
+    });
+    const findFacts: typeof facts.findFacts = (application, identities, purchases, moment) =>
+      purchases.some(isBad)
+        ? Promise.reject(unreadable)
+        : facts.findFacts(application, identities, purchases, moment);
+    const report = await refreshing.run({ table: { ...facts, findFacts } });
+    expect(report).toMatchObject({ asked: 1, failed: 30, oldest: 0 });
+    expect(await queuedOf(refreshing.world)).toMatchObject({ 0: NOW + HOUR, 29: NOW + HOUR });
+  });
+  test("about a purchase that is erased meanwhile leaves nothing", async () => {
+    const refreshing = await ended(1);
+    refreshing.answering(async ({ purchase }) => {
+      await refreshing.world.erase(await refreshing.world.store({ purchases: [owned(purchase.key)] }));
+      return { outcome: "failed" };
+    });
+    await refreshing.run();
+    expect(await queuedOf(refreshing.world)).toEqual({});
+  });
+});
+
+describe("a bundle whose store fails", () => {
+  test.each<[what: string, answer: (clock: Refreshing["clock"]) => AskOutcome | Promise<AskOutcome>]>([
+    ["is down", () => DOWN],
+    ["refuses the credential", () => REFUSED],
+    ["names a time", () => ({ outcome: "unavailable", retryAt: NOW + HOUR })],
+    ["takes 15 seconds for each answer", ({ wait }) => wait(15 * SECOND).then(() => DOWN)],
+  ])("delays no other bundle or environment: it %s", async (_, answer) => {
+    const refreshing = createRefreshing(table);
+    for (const key of names(40)) await refreshing.hold(`failing ${key}`, NOW - HOUR / 2);
+    const others = [{ bundleIdentifier: OTHER_BUNDLE }, { environment: "sandbox" }] as const;
+    for (const [place, other] of others.entries())
+      for (const key of names(10)) await refreshing.hold(`${place} ${key}`, NOW - MINUTE, other);
+    refreshing.answering(({ purchase }, moment) =>
+      purchase.key.startsWith("failing")
+        ? answer(refreshing.clock)
+        : owned(purchase.key, { endsAt: moment + 30 * DAY, verifiedAt: moment }),
+    );
+    const { paused, ...report } = await refreshing.run();
+    expect(report).toMatchObject({ asked: 20, failed: 30 });
+    expect(paused).toMatchObject([{ bundleOrPackage: BUNDLE, environment: "production" }]);
+    const answered = refreshing.asked.filter(({ key }) => !key.startsWith("failing"));
+    expect(Math.max(...answered.map(({ at }) => at)) - NOW).toBeLessThan(5 * SECOND);
+    const waiting = Object.entries(await queuedOf(refreshing.world)).filter(([, at]) => at < NOW);
+    expect(waiting).toHaveLength(40);
+  });
+  test("or is slow delays nothing that becomes due of another meanwhile", async () => {
+    const refreshing = createRefreshing(table);
+    await refreshing.hold("slow", NOW - MINUTE);
+    for (const key of names(15))
+      await refreshing.hold(key, NOW + (Number(key) - 5) * SECOND, { bundleIdentifier: OTHER_BUNDLE });
+    refreshing.answering(async ({ purchase }, moment) => {
+      if (purchase.key === "slow") await refreshing.clock.wait(15 * SECOND);
+      return owned(purchase.key, { endsAt: moment + 30 * DAY, verifiedAt: moment });
+    });
+    await refreshing.run({ untilNextLook: () => refreshing.clock.wait(SECOND) });
+    const late = refreshing.asked.flatMap(({ key, at }) =>
+      key === "slow" ? [] : [at - NOW - Number(key) * SECOND],
+    );
+    expect(late).toHaveLength(15);
+    expect(Math.max(...late)).toBeLessThan(5 * SECOND);
+  });
+  test("is reported with its pause and the age of what waits, while something does", async () => {
+    const refreshing = await ended(1, NOW - 10 * MINUTE);
+    refreshing.answering(() => DOWN);
+    const dueAt = NOW - 10 * MINUTE + 5 * SECOND;
+    const queue = {
+      application: refreshing.world.application.identifier,
+      store: "ios-store",
+      environment: "production",
+      bundleOrPackage: BUNDLE,
+    };
+    const pause = { ...queue, because: "unavailable", failingSince: NOW, until: NOW + MINUTE / 2 };
+    expect(await refreshing.run()).toMatchObject({ failed: 1, oldest: NOW - dueAt, paused: [pause] });
+    const later = (refreshing.clock.now = NOW + 20 * SECOND);
+    expect(await refreshing.run()).toMatchObject({ failed: 0, oldest: later - dueAt, paused: [pause] });
+    refreshing.clock.now = NOW + MINUTE;
+    refreshing.answering();
+    expect(await refreshing.run()).toMatchObject({ asked: 1, oldest: 0, paused: [] });
+  });
+  test("counts no age in its sandbox, or where it refuses the credential: no payer waits, or a person is needed", async () => {
+    const refreshing = createRefreshing(table);
+    await refreshing.hold("test", NOW - 10 * MINUTE, { environment: "sandbox" });
+    await refreshing.hold("refused", NOW - 10 * MINUTE);
+    refreshing.answering(({ purchase }) => (purchase.key === "test" ? DOWN : REFUSED));
+    const { oldest, paused } = await refreshing.run();
+    expect([oldest, paused.length]).toEqual([0, 2]);
+  });
+});
+
+test("two workers ask once about each purchase", async () => {
+  const refreshing = await ended(40);
+  const run = () => askDuePurchases(refreshing.runOn(table), NOW + HOUR);
+  await refreshing.clock.during(Promise.all([run(), run()]));
+  expect(refreshing.asked.map(({ key }) => key).toSorted()).toEqual(names(40).toSorted());
+});
+
+test("a worker that dies at any call of the table leaves nothing that the next run does not complete", async () => {
+  const END = NOW - 3 * MINUTE;
+  /** A client that fails at a call and at all that follow. */
+  const dyingAt = (place: number) => {
+    const client = table.connect();
+    let calls = 0;
+    client.middlewareStack.add(
+      (next) => (args) => {
+        if (calls++ >= place) throw new Error("The function has died.");
+        return next(args);
+      },
+      { step: "initialize" },
+    );
+    return { on: { name: table.name, client }, calls: () => calls };
+  };
+  /** The store drops one purchase, renews another, gives no news of a third, and no answer about a fourth. */
+  const aQueue = async () => {
+    const refreshing = await ended(4, END);
+    refreshing.answering(({ purchase: { key } }) => {
+      if (key === "0") return { outcome: "over" };
+      if (key === "3") return { outcome: "unknown" };
+      return owned(key, { endsAt: key === "1" ? NOW + 30 * DAY : END, verifiedAt: NOW });
+    });
+    return refreshing;
+  };
+  for (let place = 0, calls = 1; place < calls; place += 1) {
+    const refreshing = await aQueue();
+    const dying = dyingAt(place);
+    const run = askDuePurchases(refreshing.runOn(dying.on), NOW + HOUR);
+    await refreshing.clock.during(run.catch(() => undefined));
+    calls = dying.calls();
+    expect(await recordedOf(refreshing.world)).toEqual(await queuedOf(refreshing.world));
+    refreshing.clock.now = NOW + LEASE;
+    await refreshing.run();
+    const queued = await queuedOf(refreshing.world);
+    expect(Object.keys(queued).toSorted()).toEqual(["1", "2", "3"]);
+    expect(Math.min(...Object.values(queued))).toBeGreaterThan(refreshing.clock.now);
+    expect(place).toBeLessThan(60);
+  }
+});
