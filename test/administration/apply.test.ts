@@ -123,7 +123,7 @@ test.each([
   expect((await applyManifest(withBundles(A, "a.b"), NEW, store)).outcome).toBe(outcome);
 });
 
-test("a manifest without an identifier that has another application's bundle is refused, whatever its name", async () => {
+test("a manifest without an identifier cannot take another application's bundle", async () => {
   const { store, stored } = inMemory([having(A, "a.b")]);
   const copied = { ...withBundles(null, "a.b"), name: "Another" };
   expect(await applyManifest(copied, NEW, store)).toMatchObject({ outcome: "registered_elsewhere" });
@@ -151,7 +151,7 @@ products:
   - { store: ios-store, productIdentifier: pass, grants: [gold], accessDuration: P1D }
 `);
 
-  test("between an application and itself is empty, whatever the order of its parts", () => {
+  test("between an application and itself is empty, in any order of parts", () => {
     const reordered = application(`
 products:
   - { store: ios-store, productIdentifier: pass, grants: [gold], accessDuration: PT24H }
@@ -164,7 +164,7 @@ stores:
     expect(differenceOf(full, reordered)).toEqual([]);
   });
 
-  test("shows a key of the App Store Server API that is added, changed or removed", () => {
+  test("shows an App Store Server API key added, changed or removed", () => {
     const selling = (more: string) =>
       application(`
 stores:
@@ -240,7 +240,7 @@ products:
     ]);
   });
 
-  test("of a package's push subscription is its notifications, and none where there are none", () => {
+  test("of a push subscription is the package's notifications, or none", () => {
     const notifications = { serviceAccount: "a@b.c", audience: "https://a" };
     const pushed = {
       ...full,
@@ -269,7 +269,7 @@ products:
     ]);
   });
 
-  test("of destinations is their URLs and buses, whatever secrets they have, and of keepsChanges its value", () => {
+  test("of destinations is their addresses, not their secrets; of keepsChanges its value", () => {
     const bus = "arn:aws:events:eu-central-1:123456789012:event-bus/b";
     const webhook = { name: "hook", url: "https://a.b/c", secretEpochs: [] };
     const before = { ...full, destinations: [webhook, { name: "bus", eventBus: bus }] };

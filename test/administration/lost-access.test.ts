@@ -57,7 +57,7 @@ test.each<[string, Application, string[]]>([
   expect(lostAccess(before, after)).toEqual(losses);
 });
 
-test("removing a base plan's product loses nothing that the product of all base plans grants", () => {
+test("removing a base plan loses nothing that the whole product grants", () => {
   const monthly = { ...premium, basePlanIdentifier: "monthly" };
   expect(lostAccess(selling([premium, monthly]), selling([premium]))).toEqual([]);
   expect(lostAccess(selling([monthly]), selling([{ ...premium, basePlanIdentifier: "yearly" }]))).toEqual([
@@ -94,7 +94,7 @@ test.each([
   );
 });
 
-test("access that has no end any more is a loss for Android's rentals alone, which then grant nothing", () => {
+test("removing an end is a loss for Android's rentals alone", () => {
   const rented = { ...premium, accessDuration: period("P7D") };
   expect(lostAccess(selling([rented]), before)).toEqual([
     "rentals of product android-store premium grant nothing any more",

@@ -135,7 +135,7 @@ describe("a valid manifest", () => {
     expect(manifest(TRAILS.replace("c0de", "C0DE")).identifier).toBe(IDENTIFIER);
   });
 
-  test("may name the push subscription of a package's notifications; an e-mail address is in lower case", () => {
+  test("may name the push subscription of a package's notifications in lower case", () => {
     const text = withAndroidStore(
       "{ packageName: a.b, credential: { secret: s }, notifications: { serviceAccount: Push@p.iam.gserviceaccount.com, audience: https://api.example.com/v1/notifications/android-store } }",
     );
@@ -271,7 +271,7 @@ describe("a valid manifest", () => {
     },
   );
 
-  test("may name the key that asks the App Store Server API, which is shown again", () => {
+  test("may name the App Store Server API key, which is shown again", () => {
     const text = withIosStore(
       `{ bundleIdentifier: a.b, appAppleIdentifier: 1, environments: [production, xcode], xcodeCertificates: ["${CERTIFICATE}"], serverApi: ${SERVER_API} }`,
     );
@@ -288,7 +288,7 @@ describe("a valid manifest", () => {
     ).not.toHaveProperty("serverApi");
   });
 
-  test("may name the secret of the App Store Server API by its ARN", () => {
+  test("may name the App Store Server API's secret by its ARN", () => {
     const secret = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:trails/app-store-key-a1B2c3";
     const text = withIosStore(
       `{ bundleIdentifier: a.b, appAppleIdentifier: 1, serverApi: ${SERVER_API.replace("trails/app-store-key", secret)} }`,
@@ -296,7 +296,7 @@ describe("a valid manifest", () => {
     expect(manifest(text).iosStore[0]?.serverApi?.secret).toBe(secret);
   });
 
-  test("keeps the parts of a workload identity that an AWS provider needs and drops EC2's metadata addresses", () => {
+  test("keeps what AWS needs of a workload identity, without EC2's metadata addresses", () => {
     const { credential_source, ...identity } = anIdentity();
     expect(
       appliedIdentity({
@@ -367,7 +367,7 @@ test.each([
     "products:\n  - { store: ios-store, productIdentifier: a, grants: [a], price: 1 }",
     "line 3: products\\[0\\].price is not a known field: here can be store, productIdentifier, basePlanIdentifier, purchaseOptionIdentifier, grants, accessDuration",
   ],
-])("a field that is not known is answered with those that are: %s", (text, problem) => {
+])("an unknown field is answered with the known ones: %s", (text, problem) => {
   const reading = readManifest(`application: { name: A }\n${text}\n`);
   expect(reading.outcome === "invalid" ? reading.problems.map(problemText) : []).toContainEqual(
     expect.stringMatching(problem),
@@ -670,7 +670,7 @@ products:
     [`serverApi: "-----BEGIN PRIVATE KEY----- TOP"`],
     [`serverApi: { -----BEGIN PRIVATE KEY----- TOP }`],
     [`serverApi: { keyIdentifier: K, private_key: TOP }`],
-  ])("where the App Store's key is pasted into it, without repeating the key: %s", (serverApi) => {
+  ])("a pasted App Store key is refused and not repeated: %s", (serverApi) => {
     const text = withIosStore(`{ ${ios}, ${serverApi} }`);
     expect(problems(text)).toEqual(["4 stores.ios-store[0].serverApi"]);
     expect(messages(text)).toContain("Secrets Manager");

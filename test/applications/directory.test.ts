@@ -36,7 +36,7 @@ const setUp = (applications: Application[], names: Record<string, ApplicationId>
 test.each([
   [59_999, 1],
   [60_000, 2],
-])("an application that is requested again after %d ms is loaded %d times", async (later, loads) => {
+])("an application requested again after %d ms is loaded %d times", async (later, loads) => {
   const { world, directory } = setUp([having(A)]);
   await directory.byIdentifier(A);
   world.now = later;
@@ -63,7 +63,7 @@ test("a failed load fails every waiting request and is not cached", async () => 
   await expect(directory.byIdentifier(A)).resolves.toMatchObject({ identifier: A });
 });
 
-test("an application that does not exist is looked up again on every request", async () => {
+test("an application that does not exist is looked up on every request", async () => {
   const { world, directory } = setUp([]);
   await expect(directory.byIdentifier(A)).resolves.toBeNull();
   world.applications.set(A, having(A));
@@ -94,7 +94,7 @@ describe.each([
     await expect(directory[by]("com.b")).resolves.toMatchObject({ iosStore: { length: 2 } });
   });
 
-  test("one that moved is no longer found in its former application once that application is reloaded", async () => {
+  test("one that moved leaves its former application once that is reloaded", async () => {
     const { world, directory } = setUp([having(A, "com.a"), having(B)], { "com.a": A });
     world.now = 1;
     await directory.byIdentifier(A);

@@ -37,7 +37,7 @@ const keep = async (fields: Partial<CustomerEntitlement> = {}): Promise<void> =>
   await has();
 };
 
-test("a fresh answer is given again without a request; an older one is asked for", async () => {
+test("a fresh answer is given again; an older one is asked for", async () => {
   await keep();
   clock.current = NOW + MINUTE - 1;
   await has();
@@ -69,7 +69,7 @@ test("a service that cannot answer is bridged for a bounded time", async () => {
   await expect(has()).rejects.toMatchObject({ code: "INTERNAL_ERROR" });
 });
 
-test("a refusal is not bridged: a revoked key, an application that is gone", async () => {
+test("a refusal is not bridged: a revoked key, a missing application", async () => {
   await keep();
   clock.current = NOW + MINUTE;
   for (const [status, code] of [
@@ -86,7 +86,7 @@ test("an account that was never read is not bridged", async () => {
   await expect(has("stranger")).rejects.toMatchObject({ code: "INTERNAL_ERROR" });
 });
 
-test("a fresh answer of which something has ended is asked for: a pass that follows may have begun", async () => {
+test("a fresh answer of which something has ended is asked for", async () => {
   const [first, second] = [NOW + 10_000, NOW + 40 * MINUTE];
   await keep({ expiresAt: iso(first) });
   service.answer(anAnswer(anEntitlement({ expiresAt: iso(second) })));
@@ -98,13 +98,13 @@ test("a fresh answer of which something has ended is asked for: a pass that foll
   expect(service.requests).toHaveLength(2);
 });
 
-test("a clock that is ahead of the service's does not make each new answer one that has ended", async () => {
+test("a clock ahead of the service's does not end a new answer", async () => {
   await keep({ expiresAt: iso(NOW - 1) });
   await has();
   expect(service.requests).toHaveLength(1);
 });
 
-test("what the service has told as ended is fresh, and so is a subscription that will renew", async () => {
+test("an ended entitlement and a renewing subscription stay fresh", async () => {
   for (const fields of [{ active: false, status: "expired" }, { willRenew: true }] as const) {
     client.forget("user-1");
     clock.current = NOW;
@@ -116,7 +116,7 @@ test("what the service has told as ended is fresh, and so is a subscription that
   }
 });
 
-describe("of a kept answer, what was to end has ended while the service cannot answer", () => {
+describe("in a kept answer, ends take effect while the service cannot answer", () => {
   const END = NOW + 10_000;
   test.each<[string, Partial<CustomerEntitlement>, CustomerEntitlement["status"] | null]>([
     ["a cancelled subscription", { expiresAt: iso(END), willRenew: false }, "expired"],
@@ -148,7 +148,7 @@ test("a forgotten account is asked for, and not bridged", async () => {
   await expect(has()).rejects.toMatchObject({ code: "INTERNAL_ERROR" });
 });
 
-test("an answer that was under way when its account was forgotten is not kept", async () => {
+test("an answer under way when its account is forgotten is not kept", async () => {
   const arrived = Promise.withResolvers<void>();
   const answered = Promise.withResolvers<void>();
   service.answer((_, response) => {
@@ -163,7 +163,7 @@ test("an answer that was under way when its account was forgotten is not kept", 
   expect(await has()).toBe(false);
 });
 
-test("after a link the next read asks, and an outage is still bridged", async () => {
+test("after a link the next read asks; an outage is still bridged", async () => {
   await keep();
   const request = { signedAppTransaction: "app", applicationAccountIdentifier: "user-1" };
   service.answer(anAnswer());
@@ -174,7 +174,7 @@ test("after a link the next read asks, and an outage is still bridged", async ()
   expect(await has()).toBe(false);
 });
 
-test("after what is told of a refused link the next read asks: an account's own purchases may be in it", async () => {
+test("after a refused link the next read asks", async () => {
   const read = Promise.withResolvers<boolean>();
   service.answer(
     aRefusal(409, "IDENTITY_CONFLICT"),
@@ -206,7 +206,7 @@ test("beyond its accounts, the one that was read longest ago goes", async () => 
   expect(service.requests).toHaveLength(1);
 });
 
-test("beyond its accounts, one that is read again and again stays, also where the service was not asked", async () => {
+test("beyond its accounts, one that is read again and again stays", async () => {
   service.answer(anAnswer(anEntitlement()));
   for (const account of ["a", "b", "a", "c"]) await has(account);
   service.requests.length = 0;

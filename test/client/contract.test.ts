@@ -40,7 +40,7 @@ test("they have every error code of the client's endpoints", () => {
     for (const code of [...errors, ...GATEWAY_ERRORS]) expect(codes).toContain(`"${code}"`);
 });
 
-test("a document that lacks an operation, or has a schema of another kind, is refused", () => {
+test("a document without an operation, or with another schema, is refused", () => {
   const document = JSON.parse(readFileSync("docs/openapi.json", "utf8"));
   expect(() => contractTypes({ ...document, paths: {} })).toThrow("lacks an operation");
   document.components.schemas.LinkResponse.properties.customerIdentifier = { not: {} };

@@ -131,7 +131,7 @@ describe("a message is refused", () => {
   });
 });
 
-describe("a secret that is none is refused, as everybody could sign with it", () => {
+describe("an invalid secret is refused, as everybody could sign with it", () => {
   const emptyKey = (): Record<string, string> => ({
     ...signedByLibrary(),
     "webhook-signature": `v1,${createHmac("sha256", "")

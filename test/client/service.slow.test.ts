@@ -67,7 +67,7 @@ describe("the client, with the service", () => {
     });
   });
 
-  test("tells a refund that is beyond the first request of a refused link", async () => {
+  test("sends a refund beyond the first request of a refused link", async () => {
     const device = app.device();
     const link = async (account: string, ...transactions: Partial<SandboxTransaction>[]) =>
       aClient().linkIosStoreCustomer({
@@ -154,7 +154,7 @@ describe("the examples of docs/integration.md", () => {
     },
   };
 
-  test("Express: a purchase opens, another account's is 409, a message counts at once and a forged one is 400", async () => {
+  test("Express: a purchase opens, a conflict is 409, a forged message 400", async () => {
     const { child, address } = await serve(
       `import { app } from "./express.js";
        const server = app.listen(0, "127.0.0.1", () => console.log("http://127.0.0.1:" + server.address().port));`,

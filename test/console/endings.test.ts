@@ -164,7 +164,7 @@ describe("what a purchase gave, and how it ended", () => {
     expect(endings(old)).toMatchObject([{ because: "changed", changedTo: null, until: isoTime(end) }]);
   });
 
-  test("a purchase that was replaced at no known time is not among them", () => {
+  test("a purchase replaced at an unknown time is not among them", () => {
     const old = aPurchase({ store: "android-store", replacedBy: purchaseKey("2") });
     expect(endings(old)).toEqual([]);
   });
@@ -180,7 +180,7 @@ describe("what a purchase gave, and how it ended", () => {
     expect(endings(renewed)).toMatchObject([{ until: isoTime(end) }]);
   });
 
-  test("the latest access comes first, though the answer shows the purchase that may come back", () => {
+  test("the latest access comes first, though another purchase may come back", () => {
     const retried = aPurchase({
       lines: [{ ...over, endsAt: NOW - 20 * DAY }],
       renewal: aRenewal({ periodEndsAt: NOW - 20 * DAY, isInBillingRetry: true, signedAt: NOW - 19 * DAY }),

@@ -134,7 +134,7 @@ const takePicture = async (page: Page): Promise<void> => {
 };
 
 test(
-  "who buys and lets the renewal fail sees the grace period, and when it ends (the README's picture)",
+  "a failed renewal shows the grace period and its end",
   async () =>
     inBrowser(async (page) => {
       const lifetime = { productIdentifier: DEMO.iosNonConsumable, type: "Non-Consumable" };
@@ -172,7 +172,7 @@ test(
   300_000,
 );
 
-test("who asks why an account lost access finds the refund, its time and who unlinked", async () =>
+test("a lost access shows the refund, its time and who unlinked", async () =>
   inBrowser(async (page) => {
     await buyAndLink("lost-it");
     await open(page, `#/application/${APPLICATION}`);
@@ -220,7 +220,7 @@ test("who asks why an account lost access finds the refund, its time and who unl
     expect(audit).toMatch(/unlink\s+ada \(local\)\s+the person asked/);
   }));
 
-test("who asks why an upgrade took access away reads the new product, and that nothing maps it", async () =>
+test("an upgrade that took access away shows the unmapped product", async () =>
   inBrowser(async (page) => {
     await buyAndLink("upgraded");
     await open(page, accountAddress("upgraded"));
@@ -253,7 +253,7 @@ test("a product with a base plan cannot be bought once", async () =>
     expect(await once.count()).toBe(0);
   }));
 
-test("everything can be done with the keyboard, and a dialog gives the focus back", async () =>
+test("the keyboard does everything, and a dialog gives the focus back", async () =>
   inBrowser(async (page) => {
     await buyAndLink("by-keyboard");
     await open(page, accountAddress("by-keyboard"));
@@ -349,7 +349,7 @@ const LOOKS = (["phone", "desk"] as const).flatMap((size) =>
 );
 
 test.each(LOOKS)(
-  "axe finds nothing serious on any page ($size, $colorScheme), and nothing is cut off",
+  "axe finds nothing serious on any page ($size, $colorScheme)",
   async (look) => {
     await buyAndLink("looked-at", { appTransactionIdentifier: "704000000000777" });
     await inBrowser(async (page) => {
@@ -371,7 +371,7 @@ test.each(LOOKS)(
   90_000,
 );
 
-test("requests to the API appear as they come, with why they were refused", async () =>
+test("requests to the API appear as they come, with their refusals", async () =>
   inBrowser(async (page) => {
     await open(page, "#/requests");
     await fetch(`${service.address}/v1/customers/seen-live/entitlements`, {
@@ -426,7 +426,7 @@ test("a page of another origin can neither read nor do anything", async () =>
     expect(await frame?.locator("h1").count()).not.toBe(1);
   }));
 
-test("the console of a deployed table lets its browser in, and no server on another port gets its cookie", async () => {
+test("the console of a deployed table admits its own browser alone", async () => {
   const environment = { AWS_ENDPOINT_URL_DYNAMODB: service.dynamoDbEndpoint };
   const pause = () => Promise.resolve();
   const served = await serveConsole(

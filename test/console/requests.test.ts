@@ -62,7 +62,7 @@ const until = async (isSo: () => boolean): Promise<void> => {
   while (!isSo()) await turn();
 };
 
-test("a page gets the latest lines, each further one, and is forgotten when it is closed", async () => {
+test("a page gets the latest lines and each further one, until closed", async () => {
   for (const line of ["1", "2", "3", "4"]) lines.add(line);
   const socket = follow();
   let text = "";

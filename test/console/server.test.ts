@@ -122,7 +122,7 @@ describe("the address of the console", () => {
     }
   });
 
-  test("gives every file and call to that browser alone, and nothing is kept", async () => {
+  test("gives every file and call to that browser alone, uncached", async () => {
     for (const path of ["", "main.js", "style.css", "pico.css"].map((name) => `${page}${name}`)) {
       expect((await ask("GET", path)).status).toBe(403);
       const { status, headers } = await ask("GET", path, { Cookie: cookie });
@@ -139,7 +139,7 @@ describe("the address of the console", () => {
     expect((await ask("GET", "/")).headers["location"]).toBe("/console");
   });
 
-  test("gives the cookie to no other port: a browser sends it only to a path that nobody else knows", async () => {
+  test("gives the cookie to no other port", async () => {
     const another = await serve();
     const [before, path] = [host, pathOf(another)];
     host = hostOf(another);
@@ -228,7 +228,7 @@ describe("the console's calls", () => {
     return String(body.customerIdentifier);
   };
 
-  test("say of an account what endpoint 3 answers, why, and when the store said so", async () => {
+  test("show what endpoint 3 answers for an account, why, and since when", async () => {
     const customer = await linked("user-1");
     const answer = await answerOf("account", { application: app.identifier, account: "user-1" });
     expect(answer.entitlements).toEqual((await app.read("user-1")).body.entitlements);
@@ -243,7 +243,7 @@ describe("the console's calls", () => {
     expect(row.marks).toEqual([{ at: purchase.lines[0].verifiedAt, kind: "verified" }]);
   });
 
-  test("find an account by its identifier and by any name of a purchase", async () => {
+  test("find an account by its identifier and by a purchase's names", async () => {
     const customer = await linked("user-1");
     for (const text of ["user-1", "9001"]) {
       const found = await answerOf("search", { application: app.identifier, text });
@@ -271,7 +271,7 @@ describe("the console's calls", () => {
     expect(answer.queues[0].because).toBeNull();
   });
 
-  test("do what was shown: the command's question first, and another question where it has changed", async () => {
+  test("ask the command's question, and again where it has changed", async () => {
     const customer = await linked("user-1");
     const act = {
       act: "customer unlink",
@@ -308,7 +308,7 @@ describe("the console's calls", () => {
     });
   });
 
-  test("ask anew where a credential has confirmed meanwhile what was a client's claim", async () => {
+  test("ask again where a credential has confirmed a client's claim", async () => {
     const customer = await linked("user-1");
     const act = { act: "customer unlink", application: app.identifier, customer, reason: "a false claim" };
     const asked = await answerOf("act", { act });
@@ -327,7 +327,7 @@ describe("the console's calls", () => {
   const newestEntry = async (): Promise<Json> =>
     (await answerOf("application", { application: app.identifier })).audit[0];
 
-  test("move a customer to another account, and to none with an empty name", async () => {
+  test("move a customer to another account, and unlink with an empty name", async () => {
     const customer = await linked("user-1");
     const move = { act: "customer unlink", customer, reason: "two accounts" };
     const moved = await done({ ...move, to: "user-2" });
@@ -371,7 +371,7 @@ describe("the console's calls", () => {
     expect((await app.read("another")).body.entitlements).toEqual([]);
   });
 
-  test("say what the command says where an application tells nobody, or has no such destination", async () => {
+  test("answer as the command for an application without that destination", async () => {
     const retold = await call("act", { act: { act: "application retell", application: app.identifier } });
     expect([retold.status, retold.body.message]).toEqual([422, expect.stringContaining("are not published")]);
     for (const act of ["destination resume", "destination rotate", "destination resend"]) {

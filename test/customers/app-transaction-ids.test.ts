@@ -132,7 +132,7 @@ describe("a stranger's transactions beside one's own app transaction", () => {
     message: `The signed transaction at index ${index} has a different app transaction id than the request's other payloads.`,
   });
 
-  test("are refused, whatever of one's own comes with them, and nothing is stored", async () => {
+  test("are refused together with the caller's own, and nothing is stored", async () => {
     const send = anApp();
     const stranger = await send({ id: OTHER, transactions: [of("9", OTHER)], account: "stranger" });
     const own = [of("1", ACCOUNT), of("2", undefined)];

@@ -47,7 +47,7 @@ const noting = async (store: StoreInEnvironment, note: () => Promise<void>) => {
 };
 
 describe("the last notification of a bundle or package", () => {
-  test("is stored with one request, and only once it is five minutes later with another", async () => {
+  test("is stored with one request, and then once in five minutes", async () => {
     const [store, note] = [aStore(), anEnvironment()];
     expect(await noting(store, () => note(store, NOW))).toEqual({ requests: 1, stored: [NOW] });
     for (const signedAt of [NOW, NOW - DAY, NOW + 5 * MINUTE - 1])
@@ -56,7 +56,7 @@ describe("the last notification of a bundle or package", () => {
     expect(await noting(store, () => note(store, later))).toEqual({ requests: 1, stored: [later] });
   });
 
-  test("is not written again by another environment, which learns it from its first try", async () => {
+  test("is not written again by another environment, which reads it first", async () => {
     const store = aStore("android-store");
     await anEnvironment()(store, NOW);
     const note = anEnvironment();
@@ -134,7 +134,7 @@ const aNotifiedApplication = (changes: Partial<Application> = {}): Application =
 
 const aBundle = (environments: readonly Environment[]) => anyBundle({ environments });
 
-test("notifications are of each accepted environment of a bundle but Xcode's, and of a package as a whole", () => {
+test("notifications count by accepted environment of a bundle, and by package", () => {
   const application = aNotifiedApplication({
     iosStore: [aBundle(["production", "sandbox", "xcode"])],
     androidStore: [
@@ -184,7 +184,7 @@ describe("silence", () => {
   test("of the sandbox is no silence", async () => {
     expect(await silentOf(2 * DAY, aNotifiedApplication(), { environment: "sandbox" })).toBe(0);
   });
-  test("of a bundle that was removed or takes the sandbox alone, or of an application that is gone, is no silence", async () => {
+  test("of a removed bundle, the sandbox, or a missing application is none", async () => {
     expect(await silentOf(2 * DAY, aNotifiedApplication({ iosStore: [] }))).toBe(0);
     expect(await silentOf(2 * DAY, aNotifiedApplication({ iosStore: [aBundle(["sandbox"])] }))).toBe(0);
     expect(await silentOf(2 * DAY, aNotifiedApplication(), { isThere: false })).toBe(0);

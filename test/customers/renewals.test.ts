@@ -36,7 +36,7 @@ const statusOf = async (world: World, account: string) =>
   (await world.at(END + DAY).read(account)).entitlements[0]?.status;
 
 describe("a renewal info", () => {
-  test("counts with a transaction of its lineage, in two reads and one transaction", async () => {
+  test("counts with a transaction of its lineage, in one transaction", async () => {
     const world = aWorld();
     await world.store({ purchases: [owned("1")] }, byCredential("a"));
     const sent = await requests(table, () =>
@@ -65,7 +65,7 @@ describe("a renewal info", () => {
     expect(await statusOf(world, "a")).toBe("grace_period");
   });
 
-  test("of a lineage that is only named as replaced counts once that is known", async () => {
+  test("of a lineage that is only named as replaced counts later", async () => {
     const world = aWorld();
     const facts = { purchases: [replacing(owned("2"), owned("1"))], renewals: [failing("1"), failing("2")] };
     const stored = await world.store(facts, byCredential("a"));
@@ -80,7 +80,7 @@ describe("a renewal info", () => {
   });
 
   test.each([null, byClient("a"), byCredential("a")])(
-    "of a lineage that nobody has is ignored, and makes nobody: claimed by %j",
+    "of an unknown lineage is ignored and creates nobody: claimed by %j",
     async (claim) => {
       const world = aWorld();
       expect(await world.store({ renewals: [failing("1")] }, claim)).toBeNull();
@@ -153,7 +153,7 @@ describe("a renewal info of somebody else's lineage", () => {
   });
 });
 
-test("a renewal info whose lineage is stored after the request has read it is ignored, and counts when it comes again", async () => {
+test("counts the second time where its lineage was stored during the request", async () => {
   const world = aWorld();
   const bought = () => world.store({ purchases: [owned("1")], identities: [device("d")] }, byCredential("a"));
   const linkOther = { purchases: [owned("2")], identities: [device("e")] };

@@ -186,7 +186,7 @@ test.each(cases)("%s", (_, owners, says, expected) => {
   expect(outcome(owners.toReversed(), says)).toBe(expected);
 });
 
-describe("a customer linked to another account, where the application lets credentials move it", () => {
+describe("a customer of another account, where credentials may move it", () => {
   const moved = (says: Says) =>
     resolveCustomer([owner("x", 1, "credential A")], claim(says), MOMENT, () => true);
   test("is moved by a credential", () => {

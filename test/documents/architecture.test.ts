@@ -53,11 +53,11 @@ const drawn = (): string[] => {
   );
 };
 
-test("the import picture has the real arrows, without those that follow from others", () => {
+test("the import picture has the real arrows, without the implied ones", () => {
   expect(drawn().sort()).toEqual(direct(actualArrows()).sort());
 });
 
-test("every folder of the tree has a row, and every row a folder", () => {
+test("every folder of the tree has a row, and conversely", () => {
   const [, table = ""] = DOCUMENT.split("## The tree\n");
   const rows = [...table.matchAll(/^\| `([^`]+)`/gm)].map(([, folder = ""]) => folder);
   expect(rows.filter((row) => row !== "test/").sort()).toEqual(FOLDERS);

@@ -18,7 +18,7 @@ test("what cannot be compiled is said to be so", () => {
   expect(DOCUMENT).toContain("**The Swift and the Kotlin are not**");
 });
 
-test("the Swift sends the contract's fields to the contract's path, within its limits", () => {
+test("the Swift sends the contract's fields to its path, within its limits", () => {
   const [swift = ""] = blocksOf("swift");
   expect(swift).toContain(endpoints.synchronizeIosStorePurchases.path);
   const [, fields = ""] = /struct SignedPurchases: Encodable \{([^}]*)\}/.exec(swift) ?? [];

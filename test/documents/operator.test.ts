@@ -64,7 +64,7 @@ test("every block of shell parses, with its placeholders filled in", async () =>
   expect(problems).toBe("");
 });
 
-test("every command of the operator exists, with its options, and never runs a package of somebody else", async () => {
+test("every operator's command exists with its options, and is the project's own", async () => {
   const used = PAGES.flatMap(({ file, text }) =>
     [
       ...text
@@ -85,7 +85,7 @@ test("every command of the operator exists, with its options, and never runs a p
   }
 });
 
-test("docs/manifest-and-commands.md has every command with its options, and every field of a manifest", async () => {
+test("docs/manifest-and-commands.md has every command, option and field", async () => {
   const text = textOf("docs/manifest-and-commands.md");
   const namesIn = (help: string): readonly string[] =>
     [...(/^Commands:\n([^]*)/m.exec(help)?.[1] ?? "").matchAll(/^ {2}([a-z]+)/gm)].map(
@@ -145,7 +145,7 @@ test("the commands print the words that docs/support.md explains", () => {
   expect(words.filter((word) => word !== "customer find" && !SOURCES.includes(word))).toEqual([]);
 });
 
-test("git ignores each file that a page has somebody make here, as it may hold a key", async () => {
+test("git ignores each file that a page has somebody make here", async () => {
   const files = new Set(
     PAGES.flatMap(({ text }) => [
       ...text.matchAll(

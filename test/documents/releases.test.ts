@@ -29,7 +29,7 @@ describe("the example of a pipeline", () => {
     expect(all).toContain("--require-approval never");
   });
 
-  test("deploys the assembly that it keeps, after the tests and before it tries the stage", () => {
+  test("deploys the assembly that it keeps, after the tests", () => {
     const position = (part: string): number => steps.findIndex((step) => step.includes(part));
     const order = ["npm test", "cdk synth", 'deploy --app "$ASSEMBLY"', "--recursive", "smoke"].map(position);
     expect(order).toEqual(order.toSorted((a, b) => a - b));

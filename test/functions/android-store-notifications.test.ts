@@ -94,7 +94,7 @@ const counted = (outcome: string): number =>
     .filter((line) => line.Store === "android-store" && line.Outcome === outcome)
     .reduce((sum, line) => sum + line[METRICS.notifications], 0);
 
-test("a subscription that is linked once stays what the store says, by pushes alone", async () => {
+test("pushes alone keep a linked subscription up to date", async () => {
   const token = app.buyOnAndroid();
   expect(await push(about(token, 4))).toMatchObject({ status: 200, body: {} });
   expect((await app.linkAndroid(token, "user-1")).body.entitlements).toMatchObject([{ status: "active" }]);
@@ -112,7 +112,7 @@ test("a subscription that is linked once stays what the store says, by pushes al
   expect(keyServer.requests()).toBe(1);
 });
 
-test("each is one line and one count, with Google's type; neither has the token or the purchase", async () => {
+test("each is one line and one count, without token or purchase", async () => {
   const token = app.buyOnAndroid();
   const stored = await push(about(token, 4));
   expect(await lineOf(stored)).toMatchObject({
@@ -190,7 +190,7 @@ describe("is refused:", () => {
   });
 });
 
-test("data that cannot be decoded is accepted for this route's own address only", async () => {
+test("undecodable data is accepted for this route's own address only", async () => {
   const body = { message: { data: "%%%" } };
   const own = `https://${new URL(service.address).host}${PATH}`;
   expect((await send(body, await key.sign({ aud: own }))).status).toBe(200);

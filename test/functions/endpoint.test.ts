@@ -94,7 +94,7 @@ describe("the body", () => {
     const answer = await link({ body });
     expect([answer.response.statusCode, answer.body.error]).toEqual([400, "INVALID_REQUEST"]);
   });
-  test("issues name the path of an invalid value and never repeat the value", async () => {
+  test("issues name the path of an invalid value, never the value", async () => {
     const { body } = await link({
       body: JSON.stringify({ signedAppTransaction: 7, signedTransactions: ["a", { secret: "s3cret" }] }),
     });
@@ -105,7 +105,7 @@ describe("the body", () => {
     ]);
     expect(JSON.stringify(body)).not.toContain("s3cret");
   });
-  test("a missing field is required, and one of another type says what it must be", async () => {
+  test("a missing field is required; another type is named", async () => {
     const { body } = await link({
       body: JSON.stringify({ signedAppTransaction: 7, signedTransactions: "a" }),
     });
@@ -167,15 +167,12 @@ describe("errors", () => {
     ["an error", new Error("token eyJhbGciOi.secret failed", { cause: new Error("cek_secret") })],
     ["a text", "cek_secret"],
     ["nothing", null],
-  ])(
-    "%s thrown by other code is INTERNAL_ERROR, and its text is neither answered nor logged",
-    async (_, failure) => {
-      const answer = await link({ body }, failure);
-      expect([answer.response.statusCode, answer.body.error]).toEqual([500, "INTERNAL_ERROR"]);
-      expect(logged.join("")).toContain('"message":"request"');
-      expect(JSON.stringify(answer) + logged.join("")).not.toMatch(/secret|eyJ/);
-    },
-  );
+  ])("%s thrown by other code is INTERNAL_ERROR, and its text stays secret", async (_, failure) => {
+    const answer = await link({ body }, failure);
+    expect([answer.response.statusCode, answer.body.error]).toEqual([500, "INTERNAL_ERROR"]);
+    expect(logged.join("")).toContain('"message":"request"');
+    expect(JSON.stringify(answer) + logged.join("")).not.toMatch(/secret|eyJ/);
+  });
 });
 
 describe("an endpoint that reads the Authorization header", () => {
@@ -224,7 +221,7 @@ describe("an endpoint that reads the Authorization header", () => {
   });
 });
 
-test("an endpoint with a scope fails without calling its use case when the authorizer names no application", async () => {
+test("an endpoint with a scope fails without an application from the authorizer", async () => {
   const { calls, response } = await read(readEvent("a", null));
   expect(response.statusCode).toBe(500);
   expect(calls).toEqual([]);

@@ -13,7 +13,7 @@ const MANIFEST = {
   products: [{ store: "ios-store", productIdentifier: "monthly", grants: ["premium"] }],
 };
 
-test("an account that is linked is in the feed once it was told, for a key with changes:read", async () => {
+test("a linked account is in the feed once its change was published", async () => {
   const app = await kit.application(MANIFEST);
   const body = {
     ...(await app.buyOnIos({ productIdentifier: "monthly" })),

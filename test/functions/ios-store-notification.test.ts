@@ -82,7 +82,7 @@ const aSubscription = (identifier: string, expiresDate: number) => ({
   expiresDate,
 });
 
-test("a notification is counted once and logged by its type, and its last time is kept", async () => {
+test("a notification is counted, logged by type, and its time is kept", async () => {
   const [signedTransactionInfo] = app.device().request({}).signedTransactions;
   expect(await notify({ signedTransactionInfo }, "SUBSCRIBED").then(codeOf)).toEqual([200, undefined]);
   expect(await notify({}, "TEST").then(codeOf)).toEqual([200, undefined]);
@@ -109,7 +109,7 @@ test("a notification is counted once and logged by its type, and its last time i
   ]);
 });
 
-test("a subscription in its grace period is shown so as soon as the App Store has said it", async () => {
+test("a grace period counts as soon as the App Store says it", async () => {
   const expiresDate = Date.now() - DAY;
   const { signedTransactions, ...request } = app
     .device()
@@ -129,7 +129,7 @@ test("a subscription in its grace period is shown so as soon as the App Store ha
   ]);
 });
 
-test("a bundle of which the App Store has fallen silent is counted and logged", async () => {
+test("a bundle whose App Store has fallen silent is counted and logged", async () => {
   const silent = await service.application();
   const from = {
     application: silent.identifier,
@@ -146,7 +146,7 @@ test("a bundle of which the App Store has fallen silent is counted and logged", 
   ]);
 });
 
-test("what is not signed as it must be is 400, what nobody registered 404, and neither is stored", async () => {
+test("unsigned is 400, unregistered is 404, and neither is stored", async () => {
   const before = await service.table.items();
   const earlier = await linesWith(METRICS.notifications, 0);
   const forged = `${aSigned({}).slice(0, -86)}${"A".repeat(86)}`;

@@ -1,7 +1,7 @@
 import { safely } from "../../functions/observability/logger.ts";
 
 describe("an error in the log", () => {
-  test("has its name, its code, the place where it was thrown, and its causes", () => {
+  test("has its name, code, place and causes", () => {
     const cause = Object.assign(new TypeError("a secret"), { code: "E_CODE" });
     expect(safely(new Error("a secret", { cause }))).toEqual({
       name: "Error",

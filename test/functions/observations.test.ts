@@ -12,7 +12,7 @@ const APPLICATION = applicationId("0198c0de-0000-7000-8000-000000000001");
 const linesOf = (written: readonly string[]): readonly Record<string, unknown>[] =>
   written.map((line) => JSON.parse(line)).filter(({ message }) => message === "request");
 
-test("requests that one environment serves at once have each its own observations in its line", async () => {
+test("concurrent requests of one environment have observations of their own", async () => {
   const written: string[] = [];
   jest.spyOn(process.stdout, "write").mockImplementation((line) => written.push(String(line)) > 0);
   const waiting: (() => void)[] = [];

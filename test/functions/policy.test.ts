@@ -55,7 +55,7 @@ test("the context holds the application and the key identifier", () => {
   });
 });
 
-test("the context names the scopes that the key lacks, for the answer to a route that it may not use", () => {
+test("the context names the scopes that the key lacks", () => {
   const missing = (scopes: readonly Scope[]) =>
     String(policy(scopes, "GET/v1/customers/a/entitlements").context?.["missingScopes"]).split(", ");
   expect(missing(["entitlements:read"])).toEqual(SCOPES.filter((scope) => scope !== "entitlements:read"));

@@ -51,7 +51,7 @@ const readNothing = async (): Promise<unknown> => {
   }
 };
 
-test("a function without processor time for two seconds while it connects needs no second attempt", async () => {
+test("two seconds without processor time while connecting need no second attempt", async () => {
   const real = Socket.prototype.connect;
   jest.spyOn(Socket.prototype, "connect").mockImplementation(function (this: Socket, ...given: unknown[]) {
     setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_000));
@@ -61,7 +61,7 @@ test("a function without processor time for two seconds while it connects needs 
   expect((await ask("count")).connections).toBe(1);
 });
 
-test("a function waits for a database that accepts no connection for four seconds", async () => {
+test("a function waits for a database that accepts no connection for seconds", async () => {
   await ask(4_000);
   // With a backlog of one, the kernel queues two connections and makes the next ones wait.
   for (let count = 0; count < 4; count += 1)

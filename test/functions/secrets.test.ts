@@ -69,7 +69,7 @@ test.each([
   expect(asked.get(name)).toBe(times);
 });
 
-test("a master secret that is gone is an error of its own name, which the log has, and is asked for again", async () => {
+test("a missing master secret is a named error, and is read again", async () => {
   process.env["MASTER_SECRET"] = "a-master";
   const { masterSecret } = await import("../../functions/environment/master-secret.ts");
   await expect(masterSecret()).rejects.toMatchObject({ name: "MasterSecretError" });

@@ -71,7 +71,7 @@ test.each<[string, () => Record<string, unknown>]>([
   ],
   ["asks a stranger for a token", () => ({ credential_source: { url: `${address}/source` } })],
 ])(
-  "a workload identity in the table that %s is STORE_REJECTED_CREDENTIAL, and the stranger receives nothing",
+  "a stored workload identity that %s is STORE_REJECTED_CREDENTIAL, and gets nothing",
   async (_, changes) => {
     const app = await service.application();
     await store(app, { ...service.android.externalAccount(service.address), ...changes() });

@@ -52,7 +52,7 @@ test("development can be destroyed and has no monthly cost", () => {
   });
 });
 
-test("any other stage has production's presets unless it chooses development's, and a given value wins", () => {
+test("any other stage has production's presets unless it says otherwise", () => {
   expect(readParameters({ stage: "staging" }).table).toMatchObject({
     name: "customer-entitlements-staging",
     removal: "retain",
@@ -91,12 +91,9 @@ test.each([
     (p: ReturnType<typeof readParameters>) => p.api.synchronizesPerAddress,
     null,
   ],
-] as const)(
-  "%s is text from the command line or a value from cdk.json: %j",
-  (name, given, valueOf, value) => {
-    expect(valueOf(readParameters({ [name]: given }))).toBe(value);
-  },
-);
+] as const)("%s is text from the command line or cdk.json: %j", (name, given, valueOf, value) => {
+  expect(valueOf(readParameters({ [name]: given }))).toBe(value);
+});
 
 test.each([
   ["stage", "Production"],
@@ -152,7 +149,7 @@ describe("endpoints that anybody can flood", () => {
   const limitsOf = (parameters: ReturnType<typeof readParameters>) =>
     OPEN.map((name) => parameters.api.throttling[name]);
 
-  test("leave executions of a new account's ten to the others, and reserve none, as it could not be deployed", () => {
+  test("reserve nothing of a new account's ten executions", () => {
     for (const accountConcurrency of ["none", 10, 199]) {
       const parameters = readParameters({ accountConcurrency });
       const lasting = limitsOf(parameters).reduce((sum, { rate }) => sum + rate * REQUEST_SECONDS, 0);
@@ -168,7 +165,7 @@ describe("endpoints that anybody can flood", () => {
     [200, 60, 20],
     [1000, 300, 100],
   ])(
-    "have at most half of a known concurrency of %i, and their usual rates",
+    "have at most half of a concurrency of %i, at usual rates",
     (accountConcurrency, synchronize, notified) => {
       const { functions, api } = readParameters({ accountConcurrency });
       expect(functions.synchronizeIosStorePurchases.reservedConcurrency).toBe(synchronize);
@@ -205,7 +202,7 @@ test("blocked addresses are a text or a list, once each, by kind", () => {
     expect(readParameters({ blockedAddresses }).api.blockedAddresses).toEqual(blocked);
 });
 
-test("logs of the limit of an address need something that refuses by address", () => {
+test("logs of refused addresses need something that refuses addresses", () => {
   const logs = { stage: "development", addressLimitLogs: true };
   expect(problemsOf(logs)).toEqual([expect.stringContaining("addressLimitLogs needs")]);
   expect(problemsOf({ ...logs, blockedAddresses: "198.51.100.7" })).toEqual([]);
@@ -237,7 +234,7 @@ describe("a stage's entry in stages.json", () => {
       development: { tracedPercent: 10 },
     }),
   );
-  test("applies to that stage only, and to production when no stage is named", () => {
+  test("applies to that stage only; without a name, to production", () => {
     expect(readParameters({}, stages)).toMatchObject({
       table: { name: "restored" },
       api: { throttling: { linkIosStoreCustomer: { rate: 80 } } },

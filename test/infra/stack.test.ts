@@ -694,6 +694,12 @@ describe("functions", () => {
       return [FunctionName.Ref, MaximumRetryAttempts, MaximumEventAgeInSeconds];
     });
     expect(targets).toHaveLength(SCHEDULED.size);
+    for (const [, { Properties }] of ofType("AWS::Events::Rule"))
+      expect(Properties.Targets).toEqual([
+        expect.objectContaining({
+          RetryPolicy: { MaximumEventAgeInSeconds: 60, MaximumRetryAttempts: 0 },
+        }),
+      ]);
     expect(configured.sort()).toEqual(targets.sort().map((id) => [id, 0, 60]));
   });
 

@@ -92,7 +92,7 @@ test.each([
   expect(await functionOf(expression, aYearAhead())()).toBe(value);
 });
 
-test("a move reaches an environment that is running, and one that is idle", async () => {
+test("a move reaches a running environment and an idle one", async () => {
   const clock = createMovedClock();
   const waiting = functionOf(
     `new Promise((resolve) => {

@@ -130,7 +130,7 @@ describe("routes", () => {
   });
 
   test.each(["android-store", "ios-store", "link"])(
-    "an account called %s is readable, although a POST route has that segment",
+    "an account called %s is readable, although a POST route matches",
     async (account) => {
       expect(eventOf(await read(bearer(), account))).toMatchObject({
         resource: "/v1/customers/{applicationAccountIdentifier}/entitlements",
@@ -205,7 +205,7 @@ describe("the authorizer", () => {
     expect(shownBy(other)).toEqual(LACKS_A_SCOPE);
   });
 
-  test("its context reaches the function as text, with the principal and the latency", async () => {
+  test("its context reaches the function as text", async () => {
     const authorization = bearer();
     const { requestContext } = eventOf(await read(authorization, "a%2Fb"));
     expect(requestContext.authorizer).toEqual({
@@ -272,7 +272,7 @@ describe("the authorizer", () => {
 });
 
 describe("the event", () => {
-  test("keeps every name as it was sent, even the name of a built-in property", async () => {
+  test("keeps every name as sent, even a built-in property's", async () => {
     const answer = await send("GET", "/v1/customers/a/entitlements?__proto__=1&__proto__=2", {
       headers: { Authorization: bearer(), __PROTO__: "x" },
     });
@@ -372,7 +372,7 @@ describe("the event", () => {
     expect(eventOf(await send("POST", SYNCHRONIZE, { headers, body })).body).toBe("a\ufffdé");
   });
 
-  test("comes with Lambda's context and environment variables, and with none of this process's", async () => {
+  test("comes with Lambda's context and variables, without this process's own", async () => {
     const { context, environment } = jsonOf(await behave({ do: "echo" }));
     expect(context).toEqual({
       awsRequestId: expect.stringMatching(/^[0-9a-f-]{36}$/),
@@ -470,18 +470,15 @@ describe("bodies", () => {
     ["deflate, gzip", "gzip", gunzipSync],
     ["*", "gzip", gunzipSync],
     ["gzip;q=0, deflate;q=0.5", "deflate", inflateSync],
-  ] as const)(
-    "an answer of 1 KB or more is compressed for a caller who accepts %s",
-    async (accepted, coding, decode) => {
-      const answer = await send("POST", SYNCHRONIZE, {
-        headers: { "Accept-Encoding": accepted },
-        body: JSON.stringify({ do: "repeat", length: 5000 } satisfies Behaviour),
-      });
-      expect(answer.headers["content-encoding"]).toBe(coding);
-      expect(answer.headers["content-length"]).toBe(String(answer.body.length));
-      expect(decode(answer.body).toString()).toBe(`"${"x".repeat(5000)}"`);
-    },
-  );
+  ] as const)("an answer of 1 KB is compressed for who accepts %s", async (accepted, coding, decode) => {
+    const answer = await send("POST", SYNCHRONIZE, {
+      headers: { "Accept-Encoding": accepted },
+      body: JSON.stringify({ do: "repeat", length: 5000 } satisfies Behaviour),
+    });
+    expect(answer.headers["content-encoding"]).toBe(coding);
+    expect(answer.headers["content-length"]).toBe(String(answer.body.length));
+    expect(decode(answer.body).toString()).toBe(`"${"x".repeat(5000)}"`);
+  });
 
   test.each([
     ["identity", 5000],
@@ -611,7 +608,7 @@ describe("environments of a function", () => {
     await lone.stop();
   });
 
-  test("a function that times out: the body of DEFAULT_5XX, then a new environment", async () => {
+  test("a timeout answers DEFAULT_5XX, and then a new environment serves", async () => {
     const brief = await serveGateway(
       withProperties(assembly, {
         "AWS::Lambda::Function": (properties) => ({ ...properties, Timeout: 1 }),

@@ -22,7 +22,7 @@ const aStore = (save: () => string): TimedStore => ({
   save,
 });
 
-test("the clock's offset is kept, and so is what the stores sold, as far as it has changed", () => {
+test("the clock's offset and the changes of the stores are kept", () => {
   const clock = createMovedClock();
   let sold = "[]";
   const log: string[] = [];

@@ -37,7 +37,7 @@ const aStart = (answer: boolean | null) => {
   return { started, asked, starts, orphan };
 };
 
-test("a user who says yes has the database ended, and then the service started", async () => {
+test("a yes ends the database, and the service starts", async () => {
   const { started, asked, starts, orphan } = aStart(true);
   expect(await started).toBe("started");
   expect(asked).toEqual([[orphan.message, "End it now? (yes/no) "]]);
@@ -46,7 +46,7 @@ test("a user who says yes has the database ended, and then the service started",
   expect(database.signalCode).toBe("SIGTERM");
 });
 
-test("a user who does not has the database left alone, and nothing started", async () => {
+test("a no leaves the database alone, and nothing starts", async () => {
   const { started, asked, starts } = aStart(false);
   expect(await started).toBeNull();
   expect([asked.length, starts]).toEqual([1, [true]]);
@@ -62,7 +62,7 @@ test("a database that has ended before the answer is no obstacle", async () => {
   expect(starts).toEqual([false, false]);
 });
 
-test("without a terminal nobody is asked, and the error says what to do", async () => {
+test("without a terminal nobody is asked; the error says what to do", async () => {
   const { started, starts, orphan } = aStart(null);
   await expect(started).rejects.toBe(orphan);
   expect([starts, isRunning()]).toEqual([[true], true]);

@@ -78,7 +78,7 @@ describe("the contract's reference", () => {
     expect([root.status, root.headers.get("location")]).toEqual([302, "/docs"]);
   });
 
-  test("of the sandbox is a document of its own, whose examples are answered too", async () => {
+  test("of the sandbox is its own document, whose examples are answered", async () => {
     const document = await jsonOf(await get("/sandbox/openapi.json"));
     for (const [path, methods] of Object.entries<Json>(document.paths))
       for (const [method, { parameters, requestBody, responses }] of Object.entries<Json>(methods)) {
@@ -177,7 +177,7 @@ describe("the sandbox iOS store", () => {
     expect(await appOf({ appAppleIdentifier: 987_654_321 })).toBe(987_654_321);
   });
 
-  test("makes a new app transaction id unless one is given; null leaves it out, as older apps do", async () => {
+  test("makes a new app transaction id unless one, or null, is given", async () => {
     const identifierOf = async (bought: Record<string, unknown>): Promise<unknown> =>
       decodeJwt((await buy(bought)).signedAppTransaction)["appTransactionId"];
     expect(await identifierOf({})).not.toBe(await identifierOf({}));
@@ -346,7 +346,7 @@ describe("a moved clock", () => {
 });
 
 // Last: it links the demo purchase to an account.
-test("the reference has examples that are answered 200 as they stand, every time", async () => {
+test("the reference's examples are answered 200 as they stand, every time", async () => {
   // Another test has linked the demo purchase to its own account.
   expect((await post("/sandbox/clock", { reset: true })).status).toBe(200);
   for (let time = 0; time < 2; time += 1) {
@@ -377,7 +377,7 @@ test("the reference has examples that are answered 200 as they stand, every time
   }
 });
 
-test("the manifest of the tutorial grants what is bought in the sandbox, with the secret that it names", async () => {
+test("the tutorial's manifest grants what the sandbox sells", async () => {
   const [, text = ""] =
     /<<END\n(application:[\s\S]*?)\nEND\n/.exec(readFileSync("docs/tutorial.md", "utf8")) ?? [];
   const reading = readManifest(text.replace("$ADDRESS", service.address));

@@ -44,7 +44,7 @@ describe("the options of a local service", () => {
     );
   });
 
-  test("may name a running DynamoDB, reached with the shell's credentials if it has any", () => {
+  test("may name a running DynamoDB, reached with the shell's credentials", () => {
     const endpoint = "http://127.0.0.1:8001";
     expect(
       readOptions([], { AWS_ENDPOINT_URL_DYNAMODB: endpoint, AWS_ACCESS_KEY_ID: "half" }).dynamoDb,

@@ -65,6 +65,8 @@ describe.each<[string, () => Headers]>([
     () => ({ Host: `evil.example.com:${portOf()}`, Origin: `http://evil.example.com:${portOf()}` }),
   ],
   ["a name that begins as an address", () => ({ Host: `127.0.0.1.evil.example.com:${portOf()}` })],
+  ["a name that begins as this machine's", () => ({ Host: `localhost.evil.example.com:${portOf()}` })],
+  ["a name that ends as this machine's", () => ({ Host: `evil-localhost:${portOf()}` })],
 ])("a page of %s", (_, headers) => {
   test.each(REQUESTS)("is refused %s %s", async (method, path, others, body) => {
     const before = await nowIn();

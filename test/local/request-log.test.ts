@@ -17,7 +17,7 @@ const createLog = () => {
   return { written, log: createRequestLog((text) => written.push(text)) };
 };
 
-test("a request whose function's line has not come is written once when the run ends", () => {
+test("a request without its function's line is written at the end", () => {
   const { written, log } = createLog();
   log.answered(answeredRequest(["request", "invocation"]));
   expect(written).toEqual([]);

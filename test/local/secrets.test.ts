@@ -50,7 +50,7 @@ const secret = async (SecretId: string): Promise<string | undefined> =>
   (await client.send(new GetSecretValueCommand({ SecretId }))).SecretString;
 
 describe("the local Secrets Manager", () => {
-  test("reads a secret by its path in the folder, as the file is now", async () => {
+  test("reads a secret by its path in the folder, newly each time", async () => {
     expect(await secret("trails/play")).toBe('{"type":"service_account"}\n');
     writeFileSync(join(folder, "new"), "1");
     expect(await secret("new")).toBe("1");
@@ -91,7 +91,7 @@ describe("the local Secrets Manager", () => {
     });
   });
 
-  test("without a folder knows none; a folder that does not exist is refused", async () => {
+  test("without a folder knows none; a missing folder is refused", async () => {
     expect(() => createSecretsManager(null, "us-east-1")).not.toThrow();
     expect(() => createSecretsManager(join(parent, "outside"), "us-east-1")).toThrow("There is no folder");
   });
@@ -118,7 +118,7 @@ describe("the local Security Token Service", () => {
 });
 
 describe("a local run", () => {
-  test("has every secret whose name a deployed service may read, and says how to get another", async () => {
+  test("has every secret that a deployed service may read", async () => {
     const requests: string[] = [];
     const service = await startWholeService({ onRequest: (line) => void requests.push(line) });
     const operator = operatorOf(service);

@@ -98,7 +98,7 @@ const endOf = async ({ ended }: Run) => {
 
 const refusal = (sentence: RegExp) => ({ exitCode: 1, sentences: [expect.stringMatching(sentence)] });
 
-test("it serves at the printed address, stops everything with exit code 0, and has its data at the next start", async () => {
+test("it serves, stops with exit code 0, and restarts with its data", async () => {
   const environment = await ports();
   const data = join(folder, "data");
 
@@ -167,7 +167,7 @@ test("it serves at the printed address, stops everything with exit code 0, and h
 const databaseOf = (data: string): number =>
   Number(readFileSync(join(data, ".in-use-by"), "utf8").split("\n")[1]);
 
-test("a shell may export the address of the run's own database; killed, the run leaves a database that the next one names", async () => {
+test("an exported address is used; a killed run's database is found", async () => {
   // What a killed run leaves besides is not looked for: its temporary folder.
   const own = { ...(await ports()), TMPDIR: mkdtempSync(join(tmpdir(), "killed-")) };
   const environment = { ...own, AWS_ENDPOINT_URL_DYNAMODB: `http://127.0.0.1:${own.DYNAMODB_PORT}` };
@@ -211,7 +211,7 @@ test("Ctrl-C before it is ready stops everything it started", async () => {
   expect(await leftBy(environment)).toEqual([]);
 }, 60_000);
 
-describe("an obstacle ends it with exit code 1, one sentence that says what to do, and nothing left running:", () => {
+describe("an obstacle ends it with exit code 1 and one sentence:", () => {
   test.each([["PORT"], ["DYNAMODB_PORT"]] as const)("%s is taken", async (taken) => {
     const server = createServer();
     await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));

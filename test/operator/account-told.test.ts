@@ -32,7 +32,7 @@ const setLook = (application: ToldApplication, lookAt: number | null) =>
   transact(given.table, [setAttributes(given.table.name, toldKey(application.identifier, A), { lookAt })]);
 
 describe("account show", () => {
-  test("tells what was last told, when, what waits for whom, and when the account is looked at next", async () => {
+  test("shows the last state sent, what waits, and the next look", async () => {
     const application = await anApplication(given, [BACKEND, BUS]);
     const world = await application.world();
     await world.store({ purchases: [owned("1")] }, byCredential(A));
@@ -88,7 +88,7 @@ describe("account show", () => {
     expect((await show(application, NOW - 1)).told).toMatchObject({ lookDueSince: null });
   });
 
-  test("tells what it can of a change that is not kept any more", async () => {
+  test("shows what it can of a change that has expired", async () => {
     const application = await anApplication(given);
     const world = await application.world();
     await world.store({ purchases: [owned("1")] }, byCredential(A));
@@ -109,7 +109,7 @@ describe("account show", () => {
     ]);
   });
 
-  test("tells nothing of it where the application tells no changes, save what it told before", async () => {
+  test("shows none where the application sends no changes, save older ones", async () => {
     const application = await anApplication(given, []);
     const world = await application.world();
     await world.store({ purchases: [owned("1")] }, byCredential(A));

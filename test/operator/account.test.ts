@@ -193,7 +193,7 @@ describe("a purchase past its end is explained", () => {
 });
 
 describe("an account is shown", () => {
-  test("with what the App Store said of a renewal, and by what a purchase was verified last", () => {
+  test("with the App Store's renewal info, and a purchase's last proof", () => {
     const renewal = aRenewal({ signedAt: NOW, graceEndsAt: NOW + 26 * DAY, isInBillingRetry: true });
     const { text, json } = presentAccount(report([aCustomer([aPurchase({ renewal })])]), TERMS, NOW);
     expect(text).toContain(`purchase 1, verified ${isoTime(NOW)} by a renewal info`);
@@ -262,7 +262,7 @@ Customer 0198c0de-0000-7000-8000-0000000000cc
     ]);
   });
 
-  test("shows 2,000 purchases in pages: entitlements, then what grants, then what began last", () => {
+  test("shows 2,000 purchases in pages, those that grant first", () => {
     const over = Array.from({ length: 1999 }, (_, index) =>
       aPurchase({
         key: `over-${index}`,

@@ -108,7 +108,7 @@ describe("application apply", () => {
   const auditOf = async (identifier: string) =>
     (await run(["application", "audit", identifier, "--json"])).json()["audit"] as Entry[];
 
-  test("is recorded with what it changed, by whom, and which access it took away first", async () => {
+  test("is recorded with its changes, its caller, and the access taken", async () => {
     const identifier = uuid();
     expect((await apply(identifier)).code).toBe(0);
     expect(await auditOf(identifier)).toEqual([
@@ -152,7 +152,7 @@ describe("application apply", () => {
     expect(await auditOf(identifier)).toHaveLength(1);
   });
 
-  test("names of a destination and a store only the changed fields, as a URL may hold a token", async () => {
+  test("names only the changed fields of a destination and a store", async () => {
     const identifier = uuid();
     const destinations = [{ name: "backend", url: "https://api.example.com/hooks?token=s3cret" }];
     await apply(identifier, { destinations });
@@ -184,7 +184,7 @@ describe("application apply", () => {
     expect(Math.max(...what.map((line) => [...line].length))).toBeLessThanOrEqual(200);
   });
 
-  test("of hundreds of parts has a hundred short lines, and says how many more there were", async () => {
+  test("of hundreds of parts has a hundred short lines and a count", async () => {
     const identifier = uuid();
     const named = (number: number) => `product${number}.${"x".repeat(230)}`;
     await apply(identifier, {
@@ -201,7 +201,7 @@ describe("application apply", () => {
   });
 });
 
-test("an entry has the time of its act, however long the command waited before", async () => {
+test("an entry has the time of its act, not of its command", async () => {
   const application = await anApplication(given);
   const world = await application.world();
   const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
@@ -263,7 +263,7 @@ describe("an act of one transaction is recorded in it", () => {
         },
       ],
     ],
-  )("%s writes its entry in the one request of the change, or neither", async (action, prepare) => {
+  )("%s writes its entry in the one request of the change", async (action, prepare) => {
     const application = await anApplication(given);
     const act = await prepare(application, audited(auditEntry(action, NOW, actor)));
     const recorded = await added(application, async () => {
@@ -275,7 +275,7 @@ describe("an act of one transaction is recorded in it", () => {
     expect(await added(application, act)).toEqual([]);
   });
 
-  test("issuing and revoking a key, with its identifier and never with the key", async () => {
+  test("issuing and revoking a key, with its identifier, never the key", async () => {
     const application = await anApplication(given);
     const { identifier } = application;
     let issued: Record<string, unknown> = {};
@@ -325,7 +325,7 @@ describe("an act of one transaction is recorded in it", () => {
     expect(refused).toEqual([]);
   });
 
-  test("unlinking, moving and erasing, with the keyed hashes of the accounts left and moved to", async () => {
+  test("unlinking, moving and erasing, with the accounts' keyed hashes", async () => {
     const application = await anApplication(given);
     const world = await application.world();
     const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
@@ -393,7 +393,7 @@ describe("a move of two transactions, of which only the first was written,", () 
     expect(await added(application, () => byAda(...words))).toEqual([]);
   });
 
-  test("is completed by its own command after a conflict, under the one entry", async () => {
+  test("is completed by its own command after a conflict, in one entry", async () => {
     const application = await anApplication(given);
     const { operations, store } = await application.world();
     const customer = await store({ purchases: [owned("1")] }, byCredential("a"));
@@ -484,7 +484,7 @@ describe("an act that is no single transaction is recorded before it begins", ()
     ).toEqual([]);
   });
 
-  test("exporting an account, which is in the export without the operator's AWS identity", async () => {
+  test("exporting an account, which is exported without the operator's AWS identity", async () => {
     const application = await anApplication(given);
     const world = await application.world();
     await world.store({ purchases: [owned("1")] }, byCredential("a"));
@@ -527,7 +527,7 @@ describe("an act that is no single transaction is recorded before it begins", ()
     }
   });
 
-  test("one that the credentials of the shell may not record is not begun", async () => {
+  test("one that these credentials may not record is not begun", async () => {
     const denied = Object.assign(new Error("denied"), { name: "AccessDeniedException" });
     const recording = {
       now: () => NOW,
@@ -540,7 +540,7 @@ describe("an act that is no single transaction is recorded before it begins", ()
     );
   });
 
-  test("forgetting what an account was told begins with its record, whether changes are still told or not", async () => {
+  test("forgetting an account's changes begins with its record", async () => {
     for (const destinations of [[BACKEND], []]) {
       const application = await anApplication(given);
       const { identifier } = application;
@@ -595,7 +595,7 @@ describe("application audit", () => {
     );
   });
 
-  test("of an account says why it lost access: what was done to it or its customers, or to the application", async () => {
+  test("of an account says why it lost access", async () => {
     const application = await anApplication(given);
     const world = await application.world();
     const lost = await world.store({ purchases: [owned("1")] }, byCredential("a"));
@@ -640,7 +640,7 @@ describe("application audit", () => {
     );
   });
 
-  test("of an account counts entries that cannot be compared, where the master secret cannot be read", async () => {
+  test("of an account counts incomparable entries without the master secret", async () => {
     const application = await anApplication(given);
     const world = await application.world();
     const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
@@ -676,7 +676,7 @@ describe("application audit", () => {
     ]);
   });
 
-  test("shows entries of the first version, which had neither caller, accounts nor lines", async () => {
+  test("shows entries of the first version, without caller, accounts or lines", async () => {
     const application = await anApplication(given);
     const old = {
       action: "unlink",
@@ -704,7 +704,7 @@ describe("the caller", () => {
       environment,
     );
 
-  test("is asked of STS once for a command, with the credentials and region of the shell", async () => {
+  test("is asked of STS once for a command", async () => {
     const application = await anApplication(given);
     const world = await application.world();
     for (const number of [1, 2, 3]) await world.store({ purchases: [owned(`${number}`)] }, byCredential("a"));
@@ -727,7 +727,7 @@ describe("the caller", () => {
     ["has no URL", () => ({ endpoint: "nowhere", stop: async () => undefined })],
     ["refuses", () => startTokenService(null)],
     ["names nobody", () => startTokenService("")],
-  ])("is null where STS %s: the command goes on, and one line says so", async (_, start) => {
+  ])("is null where STS %s: the command goes on, with a line", async (_, start) => {
     const application = await anApplication(given);
     const silent = await start();
     const [recorded] = await added(application, async () => {
@@ -742,7 +742,7 @@ describe("the caller", () => {
     await silent.stop();
   });
 
-  test("is local on a table of this machine where no STS is named, and in the local run", async () => {
+  test("is local on a table of this machine without STS", async () => {
     const application = await anApplication(given);
     const tokenService = createTokenService();
     const server = createServer((request, response) => void tokenService(request, response));
@@ -756,7 +756,7 @@ describe("the caller", () => {
   });
 });
 
-test("where the master secret cannot be read, the command goes on, and one line says that no account is named", async () => {
+test("without the master secret the command goes on, with a line", async () => {
   const application = await anApplication(given);
   const world = await application.world();
   const customers = [];

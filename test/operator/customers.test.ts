@@ -147,7 +147,7 @@ describe("customer show", () => {
 });
 
 describe("customer unlink", () => {
-  test("does nothing without --yes or a confirmation, and says what it would do", async () => {
+  test("does nothing without --yes or a confirmation, and says what it would", async () => {
     const { identifier, store } = await anApplication();
     const customer = await store({ purchases: [owned("p1")] }, "user-1");
     const before = await itemsOf(identifier);
@@ -160,7 +160,7 @@ describe("customer unlink", () => {
     expect((await run(words, () => Promise.resolve(true))).code).toBe(0);
     expect(await itemsOf(identifier)).not.toEqual(before);
   });
-  test("frees the customer for another account, and records who did it and why", async () => {
+  test("frees the customer for another account, with an audit entry", async () => {
     const { identifier, store } = await anApplication();
     const customer = await store({ purchases: [owned("p1")] }, "user-1");
     expect(await codeOf(store({ purchases: [owned("p1")] }, "user-2"))).toBe("CUSTOMER_ALREADY_LINKED");
@@ -248,7 +248,7 @@ describe("IDENTITY_CONFLICT, where a person's app transaction and purchase have 
   const both = { identities: [device("d1")], purchases: [lapsed] };
 
   test.each(["refuse", "when_inactive", "always"])(
-    "is the answer under transfers: %s, to either account and to none, and moves nothing",
+    "is the answer under transfers: %s, and nothing moves",
     async (transfers) => {
       const { identifier, sell, store } = await anApplication();
       await sell([{ store: "ios-store", productIdentifier: "monthly", grants: ["premium"] }], transfers);
@@ -260,7 +260,7 @@ describe("IDENTITY_CONFLICT, where a person's app transaction and purchase have 
       expect(await itemsOf(identifier)).toEqual(before);
     },
   );
-  test("keeps a new purchase that carries the app transaction id, and no older one", async () => {
+  test("keeps a new purchase with the app transaction id, no older one", async () => {
     const { identifier, store } = await anApplication();
     await store({ purchases: [lapsed] }, "user-a");
     await store({ identities: [device("d1")] }, "user-b");
@@ -270,7 +270,7 @@ describe("IDENTITY_CONFLICT, where a person's app transaction and purchase have 
     expect((await run(["customer", "find", identifier, "new"])).out).toContain("account user-b");
     expect((await run(["customer", "find", identifier, "old"])).err).toContain("has no customer with");
   });
-  test("ends once the operator has found both customers and moved one to the other's account", async () => {
+  test("ends once the operator has moved one customer to the other's account", async () => {
     const { identifier, store } = await anApplication();
     const bought = await store({ purchases: [lapsed] }, "user-a");
     const signedIn = await store({ identities: [device("d1")] }, "user-b");
@@ -333,7 +333,7 @@ describe("account unlink --asserted-by client", () => {
 });
 
 describe("customer find", () => {
-  test("finds the owner of a purchase by the store's name or the report's name for it", async () => {
+  test("finds a purchase's owner by the store's name or the report's", async () => {
     const { identifier, store } = await anApplication();
     const ofToken = aPurchase({ store: "android-store", key: purchaseKeyOfToken("token.of-a-purchase/x") });
     const holder = await store({ identities: [device("704")], purchases: [owned("700"), ofToken] }, "user-1");
@@ -377,7 +377,7 @@ describe("customer find", () => {
 });
 
 describe("customer erase", () => {
-  test("leaves only tombstones, which refuse the app's replays until they expire; then a new customer is created", async () => {
+  test("leaves tombstones, which refuse replays until they expire", async () => {
     const { identifier, store } = await anApplication();
     const purchases = Array.from({ length: 120 }, (_, index) => owned(`p${index}`));
     const customer = await store({ identities: [device("d1")], purchases }, "user-1");
@@ -528,7 +528,7 @@ describe("accounts", () => {
 });
 
 describe("application reproject", () => {
-  test("adds purchases that the catalog maps by now, and changes nothing the second time", async () => {
+  test("adds purchases that the catalog maps by now, once", async () => {
     const { identifier, sell, store } = await anApplication();
     const coins = owned("c1", { productIdentifier: "coins", nature: "consumable", endsAt: null });
     await store({ purchases: [coins] }, "user-1");
@@ -550,7 +550,7 @@ describe("application reproject", () => {
     });
   });
 
-  test("goes on after the position of an interrupted run, and says how far it is", async () => {
+  test("goes on after an interrupted run's position", async () => {
     const { identifier, store } = await anApplication();
     const ended = new Set<string>();
     for (let number = 0; number < 30; number += 1) {

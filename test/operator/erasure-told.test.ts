@@ -46,7 +46,7 @@ const stopped = async (more: readonly string[] = []) => {
 };
 
 describe("an erasure in an application that tells no changes any more", () => {
-  test("forgets what was told of the account, all but the version, under a keyed hash", async () => {
+  test("forgets an account's changes, except for the version", async () => {
     const { application, customer } = await stopped();
     expect((await changesOf(application)).map((change) => change?.[0]).toSorted()).toEqual(["a", "a", "b"]);
     expect(await erase(application, customer)).toMatchObject({ code: 0 });
@@ -65,7 +65,7 @@ describe("an erasure in an application that tells no changes any more", () => {
     expect(told.filter(({ account }) => account === "b")).toHaveLength(2);
   });
 
-  test("leaves no look of the account, which is set for its next change", async () => {
+  test("leaves no look of the account", async () => {
     const application = await anApplication(given);
     const world = await application.world();
     const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
@@ -82,7 +82,7 @@ describe("an erasure in an application that tells no changes any more", () => {
     expect(await dueOf()).not.toContain(look.dueAt);
   });
 
-  test("has the account's other customers told as a new version when telling begins again", async () => {
+  test("publishes the account's other customers as a new version later", async () => {
     const { application, customer } = await stopped(["2"]);
     await erase(application, customer);
     expect((await changesOf(application)).filter((change) => change?.[0] === "a")).toEqual([]);
@@ -92,7 +92,7 @@ describe("an erasure in an application that tells no changes any more", () => {
     expect((await changesOf(application)).filter((change) => change?.[0] === "a")).toEqual([["a", 3]]);
   });
 
-  test("finds the account that was told of the customer, although it has moved since", async () => {
+  test("finds the account of the customer's changes, although it has moved", async () => {
     const { application, customer } = await stopped();
     const world = await application.world();
     await world.unlink(customer, "c");
@@ -100,7 +100,7 @@ describe("an erasure in an application that tells no changes any more", () => {
     expect((await changesOf(application)).filter((change) => change?.[0] === "a")).toEqual([]);
   });
 
-  test("is completed by the same command where the master secret could not be read", async () => {
+  test("is completed by the same command without the master secret", async () => {
     const { application, customer } = await stopped();
     const broken = await erase(application, customer, { MASTER_SECRET: "nowhere" });
     expect([broken.code, broken.err]).toEqual([
@@ -126,7 +126,7 @@ describe("an erasure in an application that tells no changes any more", () => {
   });
 });
 
-describe("what a store asks of the application about an erased person, while it waits for destinations", () => {
+describe("a store's request about an erased person, while it waits", () => {
   const wait = async (application: ToldApplication, identifier: string, data: object): Promise<void> => {
     const message = { identifier, type: "store.request", timestamp: NOW, data };
     for (const destination of ["backend", "bus"])
@@ -173,7 +173,7 @@ describe("what a store asks of the application about an erased person, while it 
     );
   });
 
-  test("goes with the account that it names, although its customer has moved to another", async () => {
+  test("goes with the account that it names, although its customer moved", async () => {
     const application = await anApplication(given, [BACKEND, BUS]);
     const world = await application.world();
     const moved = await world.store({ purchases: [owned("1")] }, byCredential("a"));
@@ -194,7 +194,7 @@ describe("what a store asks of the application about an erased person, while it 
     expect(await waiting(application)).toEqual(["of-nobody", "of-nobody"]);
   });
 
-  test("goes with an account that has no customer any more, which the audit records", async () => {
+  test("goes with an account without customers, which the audit records", async () => {
     const application = await anApplication(given, [BACKEND, BUS]);
     const world = await application.world();
     const moved = await world.store({ purchases: [owned("1")] }, byCredential("a"));
@@ -222,7 +222,7 @@ describe("what a store asks of the application about an erased person, while it 
     expect(await audited()).toEqual(once);
   });
 
-  test("goes without the master secret; the audit then counts the entry as one of an unknown account", async () => {
+  test("goes without the master secret; the audit then knows no account", async () => {
     const application = await anApplication(given, [BACKEND, BUS]);
     await wait(application, "of-a", { customerIdentifier: null, applicationAccountIdentifier: "a" });
     expect(await eraseAccount(application, "a", { MASTER_SECRET: "nowhere" })).toMatchObject({ code: 0 });
@@ -274,7 +274,7 @@ describe("what a store asks of the application about an erased person, while it 
     expect(await waiting(application)).toEqual([]);
   });
 
-  test("is removed by the same command where the erasure was interrupted before, which records who completes it", async () => {
+  test("is removed by the same command after an interrupted erasure", async () => {
     const application = await anApplication(given, [BACKEND, BUS]);
     const world = await application.world();
     const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
@@ -287,7 +287,7 @@ describe("what a store asks of the application about an erased person, while it 
   });
 });
 
-test("an erasure in an application that never told anything needs no master secret", async () => {
+test("an erasure without published changes needs no master secret", async () => {
   const application = await anApplication(given, []);
   const world = await application.world();
   const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));

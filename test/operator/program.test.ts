@@ -87,7 +87,7 @@ const applied = async (): Promise<string> => {
 };
 
 describe("an operator", () => {
-  test("applies a manifest, issues a key, looks into an account and revokes the key with the program itself", async () => {
+  test("applies a manifest, issues a key, shows an account, revokes the key", async () => {
     const file = await aFile(manifest("com.example.program"));
     const apply = await runProgram(["application", "apply", file, "--json"]);
     expect(apply).toMatchObject({ code: 0, err: "" });
@@ -156,7 +156,7 @@ describe("an operator", () => {
       expect(JSON.parse(line)).toEqual({ progress: expect.any(String) });
   });
 
-  test("is told that an application given by its name can be found by a bundle", async () => {
+  test("is pointed to the bundle where an application is given by name", async () => {
     const { err } = await run(["application", "show", "Trail Maps"]);
     expect(err).toMatch(/must be a UUID: application list shows all, and application find </);
   });
@@ -214,7 +214,7 @@ describe("application apply", () => {
         TABLE_NAME: table.name,
       });
 
-    test("accepts it when the table is on this machine too, and shows it so that it can be applied", async () => {
+    test("accepts it for a local table, and shows it as applicable", async () => {
       expect(local.AWS_ENDPOINT_URL_DYNAMODB).toMatch(/^http:\/\/(?:127\.0\.0\.1|localhost):/);
       const first = await apply(withIdentity("com.example.sandboxed"), local);
       expect(first).toMatchObject({ code: 0, err: "" });
@@ -253,7 +253,7 @@ describe("application apply", () => {
     });
   });
 
-  test("removes no access without confirmation: a product, a bundle, a duration, an environment", async () => {
+  test("removes no access without confirmation: product, bundle, duration, environment", async () => {
     const bundle = "com.example.kept";
     const text = manifest(bundle).replace(
       "appAppleIdentifier: 1 }]",
@@ -380,7 +380,7 @@ test("application show prints a manifest that changes nothing when it is applied
   });
 });
 
-test("application show tells the last notification of each store and environment, or that there is none yet", async () => {
+test("application show has the last notification of each store and environment", async () => {
   const file = await aFile(manifest("com.example.notified"));
   const application = String(
     json(await run(["application", "apply", file, "--json"]))["applicationIdentifier"],
@@ -465,7 +465,7 @@ describe("credential issue", () => {
   });
 });
 
-test("an API key is shown once: not when it is listed or revoked, nor with its application", async () => {
+test("an API key is shown once", async () => {
   const application = await applied();
   const terms = ["--scope", "customers:write", "--label", "backend", "--expires", "P1D"];
   const issued = json(await run(["credential", "issue", "--application", application, ...terms, "--json"]));

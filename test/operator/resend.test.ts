@@ -88,7 +88,7 @@ describe("destination resend", () => {
     expect(await waiting(application)).toEqual({ b: 1, c: 1 });
   });
 
-  test("delivers to a bus, and to a destination that was added after the changes", async () => {
+  test("delivers to a bus, and to a destination added later", async () => {
     const { application } = await told();
     await application.configure([BACKEND, BUS]);
     expect((await resend(application, isoTime(NOW), "bus")).code).toBe(0);
@@ -96,7 +96,7 @@ describe("destination resend", () => {
     expect(await waiting(application)).toEqual({});
   });
 
-  test("delivers only the newest version of an account, also where it changed before as well", async () => {
+  test("delivers only the newest version of an account", async () => {
     const { application, world } = await told();
     await world.store({ purchases: [refunded("a")] });
     await application.tell(NOW + 5 * HOUR);
@@ -105,7 +105,7 @@ describe("destination resend", () => {
     expect(await waiting(application)).toEqual({ a: 2, b: 1, c: 1 });
   });
 
-  test("puts no older version in place of one that waits, even one that was told meanwhile", async () => {
+  test("puts no older version in place of one that waits", async () => {
     const { application, world } = await told();
     await world.store({ purchases: [refunded("a")] });
     await application.tell(NOW + 5 * HOUR);
@@ -151,7 +151,7 @@ describe("destination resend", () => {
     expect(await one()).toMatchObject({ tries: 0, nextTryAt: 0 });
   });
 
-  test("tells how far it is, and where to go on after an interruption", async () => {
+  test("shows its progress, and where to go on after an interruption", async () => {
     const application = await anApplication(given);
     const world = await application.world();
     for (let count = 0; count < 260; count += 1)
@@ -195,7 +195,7 @@ describe("destination resend", () => {
     expect(await waiting(application)).toEqual({ a: 1, b: 1, c: 1 });
   });
 
-  test("says that a cursor or a time is older than what is kept", async () => {
+  test("refuses a cursor or a time older than what is kept", async () => {
     const { application } = await told();
     const [cursor = ""] = await cursorsOf(application);
     const late = NOW + 40 * DAY;
@@ -216,7 +216,7 @@ describe("destination resend", () => {
     expect([refused.code, refused.err]).toEqual([1, expect.stringContaining("this is neither")]);
   });
 
-  test("is refused for an unknown destination, and does nothing where nothing was ever told", async () => {
+  test("is refused for an unknown destination; without changes it does nothing", async () => {
     const application = await anApplication(given);
     expect((await resend(application, isoTime(NOW), "nope")).code).toBe(1);
     expect((await resend(application, isoTime(NOW))).json()).toMatchObject({ accounts: 0, changes: 0 });

@@ -39,7 +39,7 @@ const changesOf = async (application: ToldApplication) =>
     ]);
 
 describe("application retell", () => {
-  test("has every account told that a changed catalog has changed, once all functions know the catalog", async () => {
+  test("publishes a changed catalog to every account, once all functions know it", async () => {
     const application = await told(["a", "b c/d#e"]);
     await application.configure([BACKEND], {
       products: PRODUCTS.map((product) => ({ ...product, grants: ["gold"] })),
@@ -66,7 +66,7 @@ describe("application retell", () => {
     ]);
   });
 
-  test("has every account told for the first time after the application got its first destination", async () => {
+  test("publishes every account once the application has its first destination", async () => {
     const application = await anApplication(given, []);
     const world = await application.world();
     await world.store({ purchases: [owned("1")] }, byCredential("a"));
@@ -144,7 +144,7 @@ describe("application retell", () => {
     expect(rest).toEqual(all.slice(1));
   });
 
-  test("is refused where the application tells no changes, and for a position that is none", async () => {
+  test("is refused where the application sends no changes, or without a position", async () => {
     const application = await anApplication(given, []);
     const refused = await retell(application);
     expect([refused.code, refused.err]).toEqual([

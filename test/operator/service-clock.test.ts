@@ -36,7 +36,7 @@ const clockOf = async (environment: Record<string, string>, now = () => NOW): Pr
 const TABLE = { AWS_ENDPOINT_URL_DYNAMODB: "http://127.0.0.1:1" };
 
 test.each(["AWS_ENDPOINT_URL_STS", "AWS_ENDPOINT_URL_SECRETS_MANAGER"])(
-  "a table of this machine has the time of the local run that %s names",
+  "a table of this machine has the local run's time: %s",
   async (variable) => {
     let machine = NOW;
     const clock = await clockOf({ ...TABLE, [variable]: address }, () => machine);
@@ -61,7 +61,7 @@ test.each(["", "{}", '{ "now": "soon" }', "null"])("it has this machine's time a
   expect(asked).toHaveLength(1);
 });
 
-test("no local run is asked about a deployed table, and no other machine about any", async () => {
+test("no local run is asked about a deployed table", async () => {
   expect((await clockOf({ AWS_ENDPOINT_URL_STS: address }))()).toBe(NOW);
   expect((await clockOf({ ...TABLE, AWS_ENDPOINT_URL_STS: "https://sts.example.com" }))()).toBe(NOW);
   expect(asked).toEqual([]);

@@ -12,7 +12,7 @@ describe("requests and notifications, on DynamoDB", () => {
   afterEach(() => table.remove());
 
   test(
-    "are answered as by the model; a replay writes nothing, nor does a repeated refusal",
+    "are answered as by the model, and replays write nothing",
     () =>
       fc.assert(
         fc.asyncProperty(trafficOf({ minLength: 4, maxLength: 14 }), (traffic) =>
@@ -24,7 +24,7 @@ describe("requests and notifications, on DynamoDB", () => {
   );
 
   test(
-    "end in the same state in any order, some of them sent twice",
+    "end in the same state in any order, some sent twice",
     () =>
       fc.assert(
         fc.asyncProperty(trafficOf({ minLength: 4, maxLength: 14 }), orders, ({ requests }, order) =>

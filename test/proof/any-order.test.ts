@@ -8,7 +8,7 @@ const SOME = { minLength: 1, maxLength: 14 };
 
 describe("requests and notifications, on a table in memory", () => {
   test(
-    "are answered as by the model; a replay writes nothing, nor does a repeated refusal",
+    "are answered as by the model, and replays write nothing",
     () =>
       fc.assert(
         fc.asyncProperty(
@@ -26,7 +26,7 @@ describe("requests and notifications, on a table in memory", () => {
   );
 
   test(
-    "end in the same state in any order, some of them sent twice",
+    "end in the same state in any order, some sent twice",
     () =>
       fc.assert(
         fc.asyncProperty(trafficOf({ minLength: 2, maxLength: 14 }), orders, ({ requests }, order) =>

@@ -40,7 +40,7 @@ const grownFrom = (statements: readonly (readonly Purchase[])[], catalog = CATAL
 
 describe("facts without a table", () => {
   test(
-    "join to the same bytes in any order, in any batches and any number of times",
+    "join to the same bytes, in any order, batches and repetition",
     () => {
       fc.assert(
         fc.property(histories, orders, fc.nat(7), (history, order, batch) => {

@@ -137,7 +137,7 @@ const ordersInParts = (together: readonly Answered[], divide: (whole: Answered) 
 };
 
 test(
-  "concurrent requests and notifications are answered and stored as if one had followed the other",
+  "concurrent requests end as if one had followed the other",
   () =>
     fc.assert(
       fc.asyncProperty(

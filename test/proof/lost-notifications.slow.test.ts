@@ -23,7 +23,7 @@ const QUIET = 92 * DAY;
 
 describe("a service that no notification reaches", () => {
   test(
-    "answers like one that gets them all, once its operator had every purchase asked about",
+    "answers like one that gets them all, once all was asked",
     () =>
       fc.assert(
         fc.asyncProperty(histories, async (history: History) => {
@@ -40,7 +40,7 @@ describe("a service that no notification reaches", () => {
   );
 
   test(
-    "answers like one that gets them all, after a quarter in which nothing but renewals happens",
+    "answers like one that gets them all, after a quiet quarter",
     () =>
       fc.assert(
         fc.asyncProperty(histories, async (history: History) => {
@@ -56,7 +56,7 @@ describe("a service that no notification reaches", () => {
   );
 
   test(
-    "and whose stores fail at random until a time answers alike, and loses nothing",
+    "with failing stores answers alike in time, and loses nothing",
     () =>
       fc.assert(
         fc.asyncProperty(
@@ -83,7 +83,7 @@ describe("a service that no notification reaches", () => {
   );
 });
 
-describe("an upgrade, whose purchase token nobody but the app and a notification tells", () => {
+describe("an upgrade whose purchase token only the app and notifications have", () => {
   test("ends what it replaces, and counts once the app links it", async () => {
     const both = standSideBySide(server, "by schedule");
     const activeIn = async (service: Service): Promise<string[]> =>
@@ -109,7 +109,7 @@ describe("an upgrade, whose purchase token nobody but the app and a notification
   });
 });
 
-test("a void that Google sees days after it is found, although the app has shown the purchase since", async () => {
+test("a void that Google sees days later, although the app shows it", async () => {
   const both = standSideBySide(server, "by schedule");
   const purchase = { productKind: "one_time_product", productIdentifier: "maps" } as const;
   const token = both.stores.android.buy({ packageName: PACKAGE_NAME, ...purchase });

@@ -11,7 +11,7 @@ const MOMENTS = inLength(40, 400);
 const BOUNDARIES_COMPARED = 50;
 
 test(
-  "the answer stays the same up to the next change, and differs there",
+  "the answer stays until the next change, and differs there",
   () => {
     fc.assert(
       fc.property(histories, fc.constantFrom(...LEEWAYS), (history, renewalLeeway) => {

@@ -44,7 +44,7 @@ const RECOVERY =
   "dynamodb update-continuous-backups --table-name new --point-in-time-recovery-specification PointInTimeRecoveryEnabled=true";
 const PROTECTION = "dynamodb update-table --table-name new --deletion-protection-enabled";
 
-test("the new table gets every setting of the stack's table, also where one is refused at first", async () => {
+test("the new table gets every setting, also after a first refusal", async () => {
   const { maxReadCapacity, maxWriteCapacity } = readParameters({}).table;
   expect(await restored("stage new 2026-11-21T02:09:00Z")).toMatchObject({ code: 0 });
   expect(await changes()).toEqual([
@@ -79,7 +79,7 @@ test("an imported table gets the settings alone", async () => {
   expect(await changes()).toEqual([TIME_TO_LIVE, TIME_TO_LIVE, RECOVERY, PROTECTION]);
 });
 
-test("the live table may be in another region, and its newest state is `latest`", async () => {
+test("the live table may be in another region; `latest` is its newest", async () => {
   await restored("stage new latest", { FROM_REGION: "eu-west-1", MAX_READ: "15", MAX_WRITE: "none" });
   const calls = await aws.calls();
   expect(calls).toContain("cloudformation describe-stacks --region eu-west-1 --stack-name stage-service");
@@ -91,7 +91,7 @@ test("the live table may be in another region, and its newest state is `latest`"
   );
 });
 
-test("a backup needs no live table, and a key of one's own encrypts the new one", async () => {
+test("a backup needs no live table, and may have its own key", async () => {
   const backup = "arn:aws:dynamodb:eu-central-1:123456789012:table/live/backup/01";
   const key = "arn:aws:kms:eu-central-1:123456789012:key/1";
   await restored(`stage new ${backup}`, { TABLE_KEY: key, MAX_READ: "none", MAX_WRITE: "none" });

@@ -21,7 +21,7 @@ const sourced = (words: string) =>
     OF_A_LOCAL_RUN,
   );
 
-test("it names the table and the master secret of the stage, and leaves nothing of a local run", async () => {
+test("it names the stage's table and master secret, without a local run", async () => {
   aws = await fakeAws(`"cloudformation describe-stacks") test "$4" = stage-service && echo its-table ;;`);
   const { out } = await sourced("stage");
   expect(out).toBe(

@@ -37,7 +37,7 @@ const operator = async (...words: readonly string[]) => {
   return JSON.parse(out);
 };
 
-test("a service that works passes every step; what it stored is erased, and its keys are revoked", async () => {
+test("a working service passes every step, and nothing remains of it", async () => {
   const { code, out, err } = await run(MAIN, service.address);
   expect([code, err]).toEqual([0, ""]);
   const steps = out.split("\n").filter((line) => line.startsWith("  ok"));
@@ -116,7 +116,7 @@ describe("a service that does not work fails at the step", () => {
   });
 });
 
-test("an address where nobody listens, and no address, are told apart from a failed step", async () => {
+test("no listener and no address are errors of their own", async () => {
   const silent = await run(MAIN, "http://127.0.0.1:1");
   expect([silent.code, silent.err]).toEqual([1, expect.stringContaining("cannot be asked")]);
   for (const args of [[], ["nowhere"], ["ftp://example.com"], [service.address, "again"]])

@@ -212,7 +212,7 @@ const memberOf = (type: string): object => {
   };
 };
 
-test.each(GOOGLES_TYPES)("Google's %s is read, and the store is asked about a purchase: %p", (type, asks) => {
+test.each(GOOGLES_TYPES)("Google's %s is read, and the store is asked: %p", (type, asks) => {
   const data = Buffer.from(JSON.stringify({ packageName: "a.b", ...memberOf(type) })).toString("base64");
   const read = readNotification(data);
   expect(read?.type).toBe(type);

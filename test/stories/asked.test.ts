@@ -76,7 +76,7 @@ test.each(["ios-store", "android-store"] as const)(
   },
 );
 
-test("ios-store: a grace period that ran before the link is known in two minutes", async () => {
+test("ios-store: a grace period before the link is known in minutes", async () => {
   const account = "in grace when first linked";
   const purchases = await subscribers.buyOnIos({ gracePeriod: "P16D" });
   const [original = ""] = purchases.originalTransactionIdentifiers;
@@ -102,7 +102,7 @@ test("android-store: the hourly list of voided purchases shows a refund", async 
   });
 });
 
-test("ios-store: a lifetime purchase's refund is found in a day, its reversal later", async () => {
+test("ios-store: a lifetime purchase's refund is found within a day", async () => {
   const account = "refunded by Apple";
   const change = await subscribers.onIos(account, {
     productIdentifier: "lifetime",

@@ -88,7 +88,7 @@ describe("an application", () => {
     ).toEqual(["gold", "premium"]);
   });
 
-  test("saved by a version that knew no App Store Server API has no key for it", async () => {
+  test("saved before the App Store Server API has no key for it", async () => {
     const { identifier } = await anApplication("com.example.earlier");
     const bundle = "com.example.earlier.test";
     const items = await table.items();
@@ -104,7 +104,7 @@ describe("an application", () => {
     await expect(applications.load(newIdentifier())).resolves.toBeNull();
   });
 
-  test("is found by each of its iOS bundles and Android packages, and by neither as the other", async () => {
+  test("is found by each of its bundles and packages, in its store", async () => {
     const { identifier } = await anApplication("com.example.found");
     await expect(applications.applicationOfBundle("com.example.found")).resolves.toBe(identifier);
     await expect(applications.applicationOfBundle("com.example.found.test")).resolves.toBe(identifier);
@@ -188,7 +188,7 @@ describe("an application", () => {
     expect(changed).toBe(false);
   });
 
-  test("does not get another application's bundle, even without a look-up before the write", async () => {
+  test("does not get another application's bundle, even without a look-up", async () => {
     const { iosStore } = await anApplication("com.example.taken");
     const changed = await written(async () => {
       const thief = { ...aManifest("com.example.thief"), identifier: newIdentifier(), iosStore };
@@ -255,7 +255,7 @@ describe("an application", () => {
     expect((await applications.save(null, application)).outcome).toBe(outcome);
   });
 
-  test("with an item of another shape is an error that names the item's key, not its content", async () => {
+  test("with an item of another shape is an error with its key", async () => {
     const { identifier } = await anApplication();
     const key = keys.catalog(identifier);
     await table.client.send(
@@ -289,7 +289,7 @@ describe("an application", () => {
     expect(() => application?.[broken]).toThrow(MalformedItemError);
   });
 
-  test("with an item of a later version's kind is read without that item", async () => {
+  test("with an item of a later version's kind reads the rest", async () => {
     const { identifier } = await anApplication();
     const before = await applications.load(identifier);
     const key = { ...keys.application(identifier), sk: "DESTINATION#backend" };
@@ -328,7 +328,7 @@ describe("a credential", () => {
     await expect(credentials.find(credential.keyIdentifier)).resolves.toBeNull();
   });
 
-  test("with a later version's scopes has the known ones, is listed and can be revoked", async () => {
+  test("with a later version's scopes has the known ones", async () => {
     const { identifier } = await anApplication();
     const { keyIdentifier, ...rest } = aCredential(identifier);
     await credentials.add({ keyIdentifier, ...rest });
@@ -361,7 +361,7 @@ describe("a credential", () => {
     await expect(credentials.find(credential.keyIdentifier)).resolves.toEqual(credential);
   });
 
-  test("is revoked for good, in both of its items, at the time of the first revocation", async () => {
+  test("is revoked for good, in both items, at the first time", async () => {
     const { identifier } = await anApplication();
     const { keyIdentifier, ...rest } = aCredential(identifier);
     await credentials.add({ keyIdentifier, ...rest });

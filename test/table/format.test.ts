@@ -73,7 +73,7 @@ describe("a table", () => {
     const saved = await createApplicationTable(table).save(null, anApplication());
     expect(saved).toEqual({ outcome: "changed_meanwhile" });
   });
-  test("with an application from before formats were marked cannot be read by a function", async () => {
+  test("with an application from before formats is unreadable", async () => {
     const { identifier } = anApplication();
     await put(keys.application(identifier), { kind: "application", identifier, name: "Old", version: 1 });
     await expect(createApplicationTable(table).load(identifier)).rejects.toThrow(TableFormatError);
@@ -114,7 +114,7 @@ describe("a later version's data", () => {
   /** The mark of what was replaced, likewise. */
   const NOT_REPLACED = null;
   const isHolding = (value: readonly unknown[]): boolean => Array.isArray(value[3]);
-  test("at the end of encoded lines, renewal infos and holdings survives changes of the customer's other purchases", async () => {
+  test("at the end of encoded parts survives changes of other purchases", async () => {
     const world = createWorld(table);
     const renewed = (key: string) => ({ ...owned(key), renewal: aRenewal() });
     await world.store({ purchases: [renewed("1"), renewed("2")] }, byCredential("a"));
@@ -141,7 +141,7 @@ describe("a later version's data", () => {
     expect(await laterOf("2")).toEqual(before);
     expect((await world.read("a")).entitlements).toMatchObject([{ active: true }]);
   });
-  test("among the applications and in the audit is ignored, except for an unknown action, which is shown", async () => {
+  test("among applications and in the audit is ignored, except for actions", async () => {
     const { identifier } = anApplication();
     await put({ pk: "APPLICATIONS", sk: "LATER" }, { kind: "later" });
     const entry = { customer: uuid(), moment: NOW, by: "ada", reason: "r" };

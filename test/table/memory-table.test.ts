@@ -219,7 +219,7 @@ describe.each(["memory", "DynamoDB Local"] as const)("%s", (kind) => {
       expect(await update(key, "SET #a = :a", { ExpressionAttributeValues: { ":a": 1 } })).toEqual({});
     });
 
-    test("whose condition fails changes nothing, and returns the item where it is asked to", async () => {
+    test("whose condition fails changes nothing, and can return the item", async () => {
       const key = { pk: aPartition(), sk: "S" };
       const condition = {
         ConditionExpression: "#a = :old",
@@ -283,7 +283,7 @@ describe.each(["memory", "DynamoDB Local"] as const)("%s", (kind) => {
       ]);
     });
 
-    test("writes none of them where a condition fails, and gives each one's reason in its place", async () => {
+    test("writes nothing where a condition fails, and gives each reason", async () => {
       const pk = aPartition();
       await putAll([{ pk, sk: "there", a: 1 }]);
       const present = { ConditionExpression: "attribute_exists(pk)" };
@@ -317,7 +317,7 @@ describe.each(["memory", "DynamoDB Local"] as const)("%s", (kind) => {
       ]);
     });
 
-    test("that names an item twice, none, or more than 100 is not valid", async () => {
+    test("with an item twice, none, or more than 100 is invalid", async () => {
       const pk = aPartition();
       const puts =
         (keys: readonly string[]) =>
@@ -361,7 +361,7 @@ describe.each(["memory", "DynamoDB Local"] as const)("%s", (kind) => {
     const many = (pk: string, count: number): Item[] =>
       Array.from({ length: count }, (_, index) => ({ pk, sk: `S${index}` }));
 
-    test("of reads leaves out what is not there, and names each of at most 100 items once", async () => {
+    test("of reads skips missing items, and has at most 100", async () => {
       const pk = aPartition();
       await putAll([
         { pk, sk: "1", a: 1 },
@@ -390,7 +390,7 @@ describe.each(["memory", "DynamoDB Local"] as const)("%s", (kind) => {
       expect(await getAll(many(pk, 100))).toMatchObject({ Responses: { [table().name]: [] } });
     });
 
-    test("of writes replaces and deletes, and names each of at most 25 items once", async () => {
+    test("of writes replaces and deletes at most 25 items", async () => {
       const pk = aPartition();
       await putAll([
         { pk, sk: "1", a: 1 },
@@ -501,7 +501,7 @@ describe.each(["memory", "DynamoDB Local"] as const)("%s", (kind) => {
       expect(keysIn(await query(pk, { ExclusiveStartKey: { pk, sk: "3" } }))).toEqual(["4"]);
     });
 
-    test("of the index gives the keys of what has an owner, and is not consistent", async () => {
+    test("of the index gives the keys of an owner, eventually", async () => {
       const pk = aPartition();
       const owner = `${pk}-owner`;
       await putAll([
@@ -559,7 +559,7 @@ describe.each(["memory", "DynamoDB Local"] as const)("%s", (kind) => {
       expect(scanned).toBe((await table().items()).length);
     });
 
-    test("gives each item once in pages of the limit, those of a partition together", async () => {
+    test("gives each item once in pages, partition by partition", async () => {
       const keys: string[] = [];
       let from: Item | undefined;
       do {

@@ -64,7 +64,7 @@ test("every read of a request is strongly consistent", async () => {
   expect(consistent).toEqual([true, true, true]);
 });
 
-test("a malformed item is an error that names its key, and neither its content nor the purchase", async () => {
+test("a malformed item is an error with its key alone", async () => {
   const key = {
     pk: `APPLICATION#${APPLICATION}#PURCHASE#ios-store#production#${aPurchase().key}`,
     sk: "PURCHASE",
@@ -85,7 +85,7 @@ test.each([
   ["no JSON", "{"],
   ["no object", "1"],
   ["without its lists", JSON.stringify({ applicationIdentifier: APPLICATION, version: 1 })],
-])("a change whose data is %s is malformed, and the error names its key", async (_, data) => {
+])("a change whose data is %s is malformed; the error names it", async (_, data) => {
   const place = { day: "2027-01-31", sequence: 1 };
   const item = { ...changeKey(APPLICATION, place), sequence: 1, first: 1, toldAt: NOW, data };
   await table.client.send(new PutCommand({ TableName: table.name, Item: item }));
@@ -158,7 +158,7 @@ test.each([
   );
 });
 
-test("holdings with positions in the lists are read, and a later version's additions are kept", async () => {
+test("holdings with positions are read, and a later version's additions kept", async () => {
   const account = accountId("as written");
   await holding(account, () => 0);
   const [found] = await createCustomerTable(table, pause).findAccount(APPLICATION, account);
@@ -168,7 +168,7 @@ test("holdings with positions in the lists are read, and a later version's addit
   ]);
 });
 
-test("lines and holdings with a later version's additions are written as they were read", () => {
+test("a later version's additions to lines and holdings are written back", () => {
   const lines = [aLine(), aLine({ further: ["of a later version"] })];
   expect(decodeLines(encodeLines(lines))).toEqual(lines);
   const holdings = [aPurchase(), aPurchase({ renewal: aRenewal(), further: ["of a later version"] })];

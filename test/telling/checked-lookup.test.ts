@@ -61,7 +61,7 @@ test.each<[string, NameLookup]>([
   expect(await given(lookup)).toMatchObject({ reason: "name", message: "The lookup failed: name." });
 });
 
-test("lookups of one name at a time are one, and the next is another", async () => {
+test("concurrent lookups of one name are shared; the next is another", async () => {
   const asked: PromiseWithResolvers<string[]>[] = [];
   const lookup = createCheckedLookup({
     isAnyAddressAllowed: false,

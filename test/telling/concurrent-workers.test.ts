@@ -64,7 +64,7 @@ describe("while the next version of an account is written", () => {
     }),
   );
 
-  test("no other worker has the turn, even if its lease has run out", () =>
+  test("no other worker has the turn, even after its lease", () =>
     whileTelling(async (table, { world: { application } }) => {
       const changes = createChangeTable(table, pause, keyedHash);
       const later = NOW + 3600_000;

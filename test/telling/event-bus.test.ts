@@ -115,7 +115,7 @@ const taking =
 const refusing = (name: string, status: number) => (_request: Request, response: ServerResponse) =>
   answer(response, { __type: name, message: "secret" }, status);
 
-test("a message is an event: its data as detail, with the time at which it was made", async () => {
+test("a message is an event: detail and time", async () => {
   const { client, requests } = await aBus(taking());
   expect(await createEventBusSender(client).send(BUS, [aMessage("one")])).toEqual([DELIVERED]);
   expect(requests).toEqual([
@@ -245,7 +245,7 @@ test("the client's own retries hide a failure that passes", async () => {
   expect(requests).toHaveLength(2);
 });
 
-test("a bus that hangs ends as a timeout: its connection is closed, and nothing more is sent", async () => {
+test("a bus that hangs is a timeout, and its connection is closed", async () => {
   const { promise: closed, resolve } = Promise.withResolvers<unknown>();
   const { client, requests } = await aBus((_request, response) => response.on("close", resolve));
   expect(await createEventBusSender(client, HASTY).send(BUS, messages(25))).toEqual(
@@ -255,7 +255,7 @@ test("a bus that hangs ends as a timeout: its connection is closed, and nothing 
   expect(requests).toHaveLength(1);
 });
 
-test("so do credentials that do not come, and the client's own time limit", async () => {
+test("so do missing credentials, and the client's own limit", async () => {
   const waiting = clientOf("http://127.0.0.1:1", { credentials: () => new Promise(() => {}) });
   expect(await createEventBusSender(waiting, HASTY).send(BUS, messages(1))).toEqual([failed("timeout")]);
   const { client } = await aBus(() => {}, { requestHandler: { socketTimeout: HASTY } });

@@ -48,7 +48,7 @@ const collecting = () => {
   return { failures, onFailure };
 };
 
-test("an account that cannot be told holds up no other, and is reported once a run", async () => {
+test("an account that fails holds up no other, reported once", async () => {
   const told = createToldWorld(table);
   await store(told, ["a", "bad", "c", "d", "e"]);
   await spoil(told, "bad");
@@ -94,7 +94,7 @@ test("an account that is written all the time holds up no other", async () => {
   expect(await toldAccounts(told)).toEqual(["a", "busy", "c"]);
 });
 
-test("the items of writes are read so few at once that DynamoDB's 4 MB hold the largest ones", async () => {
+test("large items are read few at once, within DynamoDB's 4 MB", async () => {
   const told = createToldWorld(table);
   const looks = Array.from({ length: 24 }, (_, index) => customerId(`customer-${index}`)).map((customer) => ({
     account: accountId("large"),
@@ -107,7 +107,7 @@ test("the items of writes are read so few at once that DynamoDB's 4 MB hold the 
   expect(sent).toEqual(["TransactGetItems", "TransactGetItems", "TransactGetItems"]);
 });
 
-describe("where a run has no time for all, each has its turn after some minutes:", () => {
+describe("where a run is too short, each has its turn later:", () => {
   const names = Array.from({ length: 47 }, () => applicationId(uuid()));
   /** Runs each minute, with time for few. */
   const seenIn = async (

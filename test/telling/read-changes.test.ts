@@ -43,7 +43,7 @@ const tellOf = async (told: ToldWorld, accounts: readonly string[], moment = NOW
 const changeItems = async (told: ToldWorld) =>
   (await told.itemsOf("#CHANGES#")).toSorted((a, b) => Number(a["sequence"]) - Number(b["sequence"]));
 
-test("every change is answered in the order of telling, as it was told, page by page", async () => {
+test("every change is answered in its order, page by page", async () => {
   const told = createToldWorld(table);
   await tellOf(told, ["a", "b"]);
   await told.world.store({ purchases: [refunded("a")] });
@@ -72,7 +72,7 @@ test("the cursor of each change leads to those after it", async () => {
   ]);
 });
 
-test("the last cursor answers an empty list and itself, and later what follows", async () => {
+test("the last cursor answers an empty list and itself, until more follows", async () => {
   const told = createToldWorld(table);
   await tellOf(told, ["a"]);
   const { next } = await page(told);
@@ -81,7 +81,7 @@ test("the last cursor answers an empty list and itself, and later what follows",
   expect(short(await page(told, { after: next }))).toEqual([["b", 1]]);
 });
 
-test("an application without changes answers a cursor that leads to the first one", async () => {
+test("an application without changes answers a cursor to the first one", async () => {
   const told = createToldWorld(table);
   const { changes, next } = await page(told);
   expect(changes).toEqual([]);
@@ -154,7 +154,7 @@ describe("a cursor", () => {
     await tellOf(told, ["b"], NOW + 50 * DAY);
     expect(await refusal(page(told, { after }, NOW + 50 * DAY))).toBe("CURSOR_EXPIRED");
   });
-  test("of an application without changes leads to one that a clock behind tells", async () => {
+  test("of an application without changes leads to a lagging clock's first", async () => {
     const told = createToldWorld(table);
     const { next: after } = await page(told, {}, NOW + DAY / 2);
     await tellOf(told, ["a"], NOW);
@@ -168,7 +168,7 @@ describe("a cursor", () => {
     await tellOf(told, ["b"], NOW + 400 * DAY);
     expect(short(await page(told, { after: next }, NOW + 400 * DAY))).toEqual([["b", 1]]);
   });
-  test("is missing: the oldest change that is kept comes first, then what follows", async () => {
+  test("is missing: the oldest kept change comes first", async () => {
     const told = createToldWorld(table);
     await tellOf(told, ["a"]);
     await tellOf(told, ["b"], NOW + 40 * DAY);
@@ -178,7 +178,7 @@ describe("a cursor", () => {
     await tellOf(told, ["c"], NOW + 90 * DAY);
     expect(short(await page(told, { after: last.next }, NOW + 90 * DAY))).toEqual([["c", 1]]);
   });
-  test("ahead of the sequence, as of a table that was restored, has expired", async () => {
+  test("ahead of the sequence, as after a restore, has expired", async () => {
     const told = createToldWorld(table);
     await tellOf(told, ["a"]);
     const ahead = Buffer.from("2026-06-15 7").toString("base64url");
@@ -198,7 +198,7 @@ describe("a cursor", () => {
   });
 });
 
-test("changes of an erased account are left out, and those of others are not", async () => {
+test("changes of an erased account are left out, others' are not", async () => {
   const told = createToldWorld(table);
   const customer = await told.world.store({ purchases: [owned("a")] }, byCredential("a"));
   await told.tell();
@@ -212,7 +212,7 @@ test("changes of an erased account are left out, and those of others are not", a
   expect(short(await page(told, { limit: 1 }))).toEqual([["b", 1]]);
 });
 
-test("a follower who is behind during an erasure never sees a customer in two accounts", async () => {
+test("a follower behind during an erasure sees no customer in two accounts", async () => {
   const told = createToldWorld(table);
   const { world } = told;
   const erased = await world.store({ purchases: [owned("1")] }, byCredential("a"));

@@ -100,7 +100,7 @@ describe("an account is told", () => {
     expect(await told.itemsOf("#CHANGED")).toEqual([]);
   });
 
-  test("of a later end without having been told of the earlier one as an end", async () => {
+  test("of a later end, although the earlier one was never told", async () => {
     const told = createToldWorld(table);
     await told.world.store({ purchases: [owned("1")] }, byCredential("a"));
     await told.tell();
@@ -177,7 +177,7 @@ describe("an account is told", () => {
   });
 });
 
-test("an application is told as it is, and not as a worker has kept it", async () => {
+test("uses the application as it is, not a worker's copy", async () => {
   const told = createToldWorld(table);
   const { application } = told.world;
   await told.world.store({ purchases: [owned("1")] }, byCredential("a"));
@@ -188,7 +188,7 @@ test("an application is told as it is, and not as a worker has kept it", async (
 });
 
 describe("an erasure", () => {
-  test("is told as the empty state, and leaves only a version under a keyed hash", async () => {
+  test("is published as empty, and leaves only a hashed version", async () => {
     const told = createToldWorld(table);
     const customer = await told.world.store({ purchases: [owned("1")] }, byCredential("ada@example.com"));
     await told.tell();
@@ -200,7 +200,7 @@ describe("an erasure", () => {
     expect(await told.itemsOf("#CHANGED")).toEqual([]);
   });
 
-  test("does not make a person who comes back older than what receivers remember", async () => {
+  test("does not make a returning person older than receivers remember", async () => {
     const told = createToldWorld(table);
     const customer = await told.world.store({ purchases: [owned("1")] }, byCredential("a"));
     await told.tell();
@@ -238,7 +238,7 @@ describe("an erasure", () => {
   });
 });
 
-test("an application that is not told of changes has no item of them", async () => {
+test("an application without destinations and feed has no item of changes", async () => {
   const world = createWorld(table);
   const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
   await world.unlink(customer, "b");

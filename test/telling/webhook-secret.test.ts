@@ -60,7 +60,7 @@ test("a keyed hash depends on master secret, application and text", () => {
   expect(keyedHash(MASTER, NAME.application, "account-2")).not.toBe(hash);
 });
 
-test("neither the master secret nor a webhook's secret is the key of the hash", () => {
+test("neither the master secret nor a webhook's secret keys the hash", () => {
   const hash = keyedHash(MASTER, NAME.application, "account-1");
   for (const key of [MASTER, webhookSecret(MASTER, NAME)])
     expect(createHmac("sha256", key).update("account-1").digest("hex")).not.toBe(hash);

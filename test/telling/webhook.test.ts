@@ -62,7 +62,7 @@ const answering = async (status: number, headers: Record<string, string> = {}, b
   return { received, port };
 };
 
-test("a message arrives as a signed POST, as the specification's library verifies it", async () => {
+test("a message arrives as a signed POST that the library verifies", async () => {
   const { received, port } = await answering(204);
   expect(await aSender().send(`http://hooks.example.com:${port}/in?key=1`, aMessage(), SECRETS)).toEqual({
     outcome: "delivered",
@@ -146,7 +146,7 @@ test.each(["msg.1", "msg\n1"])("the identifier %j is refused, and nothing is sen
 });
 
 describe("connections", () => {
-  test("many messages at once share a bounded number of connections, and each arrives once", async () => {
+  test("many messages share a bounded number of connections", async () => {
     const arrived = new Set<string>();
     const { server, port } = await serve(async (request, response) => {
       const { headers } = await receive(request);
@@ -206,7 +206,7 @@ describe("connections", () => {
     expect(listeners[2]).toBe(listeners[1]);
   });
 
-  test("a kept connection that the receiver has closed is replaced by a new one within the attempt", async () => {
+  test("a kept connection that was closed is replaced within the attempt", async () => {
     const arrived: string[] = [];
     const used = new WeakSet<object>();
     const bothArrived = Promise.withResolvers<void>();
@@ -230,7 +230,7 @@ describe("connections", () => {
     expect(arrived.sort()).toEqual(["msg_1", "msg_2", "msg_3"]);
   });
 
-  test("a receiver that closes every connection is tried on a new one once, not for ever", async () => {
+  test("a receiver that closes every connection is tried anew once", async () => {
     let requests = 0;
     const { port } = await serve(async (request, response) => {
       requests += 1;

@@ -21,7 +21,7 @@ const bundled = async (): Promise<ReadonlySet<string>> => {
   );
 };
 
-test("the bill of materials has every package that a function contains, each under a permissive licence", async () => {
+test("the bill of materials has each bundled package, permissively licensed", async () => {
   const { components } = billOfMaterials();
   const names = new Set(components.map(({ name }) => name));
   const contained = await bundled();

@@ -92,7 +92,7 @@ test("the clock can be read", async () => {
   expect(asked).toEqual([]);
 });
 
-test("an impossible move is 400 with its reason, and another failure 500 without", async () => {
+test("an impossible move is 400 with its reason, another failure 500", async () => {
   failure = new ImpossibleMove("Only forwards.");
   expect(await send("POST", { advance: "P1D" })).toEqual({
     status: 400,

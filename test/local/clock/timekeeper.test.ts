@@ -75,14 +75,14 @@ describe("a move", () => {
     expect(clock.now()).toBeGreaterThan(moved);
   });
 
-  test("runs the schedules at its beginning, after each day, and at its target", async () => {
+  test("runs the schedules at its beginning, each day, and its target", async () => {
     const { clock, runs, timekeeper } = startTimekeeper({});
     const start = clock.now();
     await timekeeper.move(advance(2 * DAY + HOUR));
     expect(after(start, runs)).toEqual([0, DAY, 2 * DAY, 2 * DAY + HOUR]);
   });
 
-  test("stops at each event, and after it in the steps of the service's tries", async () => {
+  test("stops at each event, and later when the service tries again", async () => {
     const order: string[] = [];
     const start = Date.now();
     const { clock, runs, timekeeper, changes } = startTimekeeper(
@@ -129,7 +129,7 @@ describe("a move", () => {
     expect(happened).toEqual([start - DAY, start + DAY]);
   });
 
-  test("property: every event of every store happens once, in order, with the clock at its moment", async () => {
+  test("property: every event happens once, in order, at its moment", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.record({ store: fc.nat(1), at: fc.integer({ min: 1, max: 400 * HOUR }) }), {
@@ -198,7 +198,7 @@ describe("a move", () => {
   });
 });
 
-describe("a store that does not do as it should is logged once and holds up no move:", () => {
+describe("a faulty store is logged once and holds up no move:", () => {
   test.each<[string, Partial<TimedStore>, RegExp]>([
     [
       "its events fail",

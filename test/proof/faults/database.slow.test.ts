@@ -96,7 +96,7 @@ const tryOne = async (lane: Lane, reference: Reference, one: Case): Promise<stri
 
 describe.each(SCENARIOS.filter(({ short }) => LONG || short !== "none"))("$name", (given) => {
   test.each(CLIENTS)(
-    "ends as without a fault when it is repeated, whatever happens to any of its requests, with $name",
+    "repeated, ends as without a fault at any request, with $name",
     async (client) => {
       const [lane] = lanes;
       if (lane === undefined) throw new Error("There is no lane.");

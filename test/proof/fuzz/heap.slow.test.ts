@@ -150,7 +150,7 @@ const attacks = (target: Target, from: number): Invocation[] =>
       ];
     });
 
-test("no function keeps anything of the requests it has served, hostile or honest", async () => {
+test("no function keeps anything of the requests it has served", async () => {
   const purchaseToken = app.buyOnAndroid();
   // Linked before the attacks, of which a few name another account: the first one to link it would have it.
   expect((await app.linkAndroid(purchaseToken, "known")).status).toBe(200);

@@ -79,7 +79,7 @@ describe.each(["subscription", "one_time_product"] as const)("a %s", (productKin
     expect(stateOf(pending)).toBe("ACKNOWLEDGEMENT_STATE_PENDING");
   });
 
-  test("is acknowledged by the name of another of its products, where Google refuses one", async () => {
+  test("is acknowledged by another of its products, where Google refuses one", async () => {
     const pending = await unacknowledged(productKind);
     expect(await acknowledge({ ...pending, productIdentifier: "something-else" })).toEqual({
       outcome: "acknowledged",
@@ -98,7 +98,7 @@ describe("the acknowledgement of a purchase with add-ons", () => {
       lineItems: ["premium", "a", "b", "c", "d", "e"].map((productId) => ({ productId })),
     },
   };
-  test("is tried by another name each minute, and stays due while Google refuses it", async () => {
+  test("is tried by another name each minute, and stays due until accepted", async () => {
     const pending = await unacknowledged("subscription");
     const named = [];
     for (let minute = 0; minute < 6; minute += 1) {
@@ -145,7 +145,7 @@ test("a purchase with a second conflict is read again", async () => {
   expect(publisherCalls()).toStrictEqual(["POST", "POST", "GET"]);
 });
 
-test("a resubscription outside the app names the expired purchase until it is acknowledged", async () => {
+test("a resubscription outside the app names the expired purchase until acknowledged", async () => {
   const purchaseToken = local.sandbox.buy({
     packageName: PACKAGE_NAME,
     productKind: "subscription",

@@ -53,7 +53,7 @@ describe("workload identity", () => {
     workloadIdentity: { ...local.sandbox.externalAccount(local.rootUrl), ...changes },
   });
 
-  test("exchanges the function's AWS identity for one access token, which is reused until it expires", async () => {
+  test("exchanges the function's AWS identity for one access token until it expires", async () => {
     const ask = asking(workloadIdentity());
     expect(await ask()).toMatchObject({ outcome: "verified" });
     expect(await ask()).toMatchObject({ outcome: "verified" });
@@ -71,7 +71,7 @@ describe("workload identity", () => {
     expect(exchanges()).toBe(1);
   });
 
-  test("is exchanged again within the request when the store has revoked the token", async () => {
+  test("is exchanged again within the request after a revocation", async () => {
     const ask = asking(workloadIdentity());
     await ask();
     local.sandbox.revokeAccessTokens();
@@ -125,7 +125,7 @@ describe("workload identity", () => {
     });
   });
 
-  test("is credential-rejected when the function has no AWS credentials, and the machine is not asked for any", async () => {
+  test("is credential-rejected without AWS credentials, and asks no machine for any", async () => {
     const ask = asking(
       workloadIdentity({
         credential_source: {
@@ -250,7 +250,7 @@ describe("workload identity", () => {
     });
 
     test.each([undefined, "https://stranger.example/"])(
-      "is refused with the sandbox's token exchange when the store's address is %s",
+      "is refused with the sandbox's token exchange at %s",
       async (rootUrl) => {
         expect(await asking(workloadIdentity(), { rootUrl })()).toStrictEqual(refused);
         expect(local.sandbox.calls).toStrictEqual([]);
@@ -330,7 +330,7 @@ describe("a secret", () => {
   };
   const aServiceAccount = () => JSON.stringify(local.sandbox.createServiceAccount());
 
-  test("with service-account JSON is read once by its name and signs for one access token", async () => {
+  test("as service-account JSON is read once, and signs for one token", async () => {
     const { secret, ask } = askingWithSecret(aServiceAccount());
     const answers = await Promise.all([ask(), ask(), ask()]);
     expect(answers.map(({ outcome }) => outcome)).toStrictEqual(["verified", "verified", "verified"]);
@@ -339,7 +339,7 @@ describe("a secret", () => {
     expect(exchanges()).toBe(1);
   });
 
-  test("with other addresses and another universe in its JSON still signs for Google only", async () => {
+  test("with other addresses in its JSON still signs for Google only", async () => {
     const asked: string[] = [];
     const ask = asking(
       { secret: "trails/play" },
@@ -368,7 +368,7 @@ describe("a secret", () => {
     ]);
   });
 
-  test("is read again after five minutes; if it is unchanged, its access token is kept", async () => {
+  test("is read again after five minutes; unchanged, its token is kept", async () => {
     const { secret, ask } = askingWithSecret(aServiceAccount());
     await ask();
     secret.now += 5 * 60_000 - 1;
@@ -389,7 +389,7 @@ describe("a secret", () => {
     expect(exchanges()).toBe(2);
   });
 
-  test("that was rotated is used at once when the store refuses the old one", async () => {
+  test("that was rotated is used at once after the old one's refusal", async () => {
     const { secret, ask } = askingWithSecret(aServiceAccount());
     await ask();
     secret.text = aServiceAccount();
@@ -398,7 +398,7 @@ describe("a secret", () => {
     expect(secret.reads).toHaveLength(2);
   });
 
-  test("may hold a workload identity instead of a key, from an origin that is trusted", async () => {
+  test("may hold a workload identity from a trusted origin", async () => {
     const { ask } = askingWithSecret(JSON.stringify(local.sandbox.externalAccount(local.rootUrl)));
     expect(await ask()).toMatchObject({ outcome: "verified" });
     const elsewhere = askingWithSecret(

@@ -349,7 +349,7 @@ describe("the token exchange", () => {
   });
 });
 
-describe("no answer holds a token, a credential or a message of the store", () => {
+describe("no answer holds a token, a credential or a store's message", () => {
   const purchaseToken = `${"f".repeat(24)}.AO-J1OverySecret`;
   const BODIES: [string, unknown][] = [
     ["Google's error", aGoogleError(400, "invalid")],

@@ -34,7 +34,7 @@ const verified = async (...args: Parameters<typeof lookUp>) => {
   return answer;
 };
 
-test("a one-time purchase is a purchase keyed by the SHA-256 of its token, with a line that never ends", async () => {
+test("a one-time purchase is keyed by its token's SHA-256 and never ends", async () => {
   expect(await verified(aOneTimeAnswer())).toStrictEqual({
     outcome: "verified",
     purchase: {
@@ -144,7 +144,7 @@ test.each([
 });
 
 test.each(["CONSUMPTION_STATE_CONSUMED", "CONSUMPTION_STATE_YET_TO_BE_CONSUMED"])(
-  "every one-time product may be consumed, as the store does not say which are: %s",
+  "every one-time product may be consumed, for all that is known: %s",
   async (consumptionState) => {
     const line = aOneTimeLine("coins", { consumptionState });
     const { purchase } = await verified(aOneTimeAnswer({ productLineItem: [line] }));
@@ -166,7 +166,7 @@ test.each([
 );
 
 test.each(["hash-of-account", "", "h".repeat(257), "\ud800"])(
-  "the obfuscated account id is the client's choice and is not read: %j",
+  "the obfuscated account id is the client's, and not read: %j",
   async (obfuscatedExternalAccountId) => {
     expect(await verified(aOneTimeAnswer({ obfuscatedExternalAccountId }))).toStrictEqual(
       await verified(aOneTimeAnswer()),
@@ -202,7 +202,7 @@ test.each(["PURCHASED", "CANCELLED", "PENDING"])(
   },
 );
 
-test("a paid, unacknowledged purchase is to be acknowledged, with a product that is not refunded", async () => {
+test("a paid, unacknowledged purchase is to be acknowledged by its product", async () => {
   const { acknowledgement } = await verified(
     aOneTimeAnswer({
       acknowledgementState: "ACKNOWLEDGEMENT_STATE_PENDING",

@@ -35,7 +35,7 @@ const stateOf = (token: string) => answerOf(token).subscriptionState?.replace("S
 const endOf = (token: string, line = 0) => answerOf(token).lineItems?.[line]?.expiryTime;
 
 describe("renewals", () => {
-  test("a subscription renews by itself at the end of each period of a year, with an order each", async () => {
+  test("a subscription renews at the end of each period, with an order", async () => {
     const token = timed.buy();
     await timed.acknowledge(token);
     const orders = new Set<unknown>();
@@ -67,7 +67,7 @@ describe("renewals", () => {
     expect(await timed.told()).toEqual(["RENEWED"]);
   });
 
-  test("nothing happens while the clock is not moved, and one millisecond before an end", async () => {
+  test("nothing happens one millisecond before an end", async () => {
     const token = await subscribe();
     expect(timed.sandbox.nextEventAt()).toBe(FEBRUARY);
     const before = JSON.stringify(answerOf(token));
@@ -88,7 +88,7 @@ describe("renewals", () => {
     expect(await timed.told()).toEqual([]);
   });
 
-  test("a cancelled subscription expires at its end, and is gone 60 days later", async () => {
+  test("a cancelled subscription expires at its end, and goes 60 days later", async () => {
     const token = await subscribe();
     change(token, "cancel");
     await timed.advanceTo(FEBRUARY - 1);
@@ -209,7 +209,7 @@ describe("failed payments", () => {
 });
 
 describe("pauses", () => {
-  test("a scheduled pause begins at the end of the period and ends by itself", async () => {
+  test("a scheduled pause begins at the period's end and ends by itself", async () => {
     const token = await subscribe();
     change(token, "schedule-pause", { period: "P1M" });
     expect(stateOf(token)).toBe("ACTIVE");
@@ -239,7 +239,7 @@ describe("pauses", () => {
     expect(await timed.told()).toEqual(["PAUSE_SCHEDULE_CHANGED", "PAUSE_SCHEDULE_CHANGED", "RENEWED"]);
   });
 
-  test("a pause whose end cannot be paid leads to a hold, without grace", async () => {
+  test("a pause that ends without payment leads to a hold, without grace", async () => {
     const token = await subscribe();
     change(token, "pause");
     change(token, "fail-billing");
@@ -261,7 +261,7 @@ describe("replacements", () => {
     expect(await timed.told()).toEqual(["RENEWED"]);
   });
 
-  test("deferred: the old product stays until its end under the new token, then the new one renews", async () => {
+  test("deferred: the old product stays until its end, then the new renews", async () => {
     const older = await subscribe();
     await timed.advanceTo(NOW + DAY);
     const newer = change(older, "upgrade", { productIdentifier: "pro", deferred: true });
@@ -353,7 +353,7 @@ describe("prices and items", () => {
     },
   );
 
-  test("an add-on comes at once and renews with the rest; one that is removed ends with the period", async () => {
+  test("an add-on comes at once, and ends with the period when removed", async () => {
     const token = await subscribe();
     change(token, "items-changed", { adds: "maps" });
     expect(await timed.standing(token)).toBe("entitled,entitled");

@@ -40,7 +40,7 @@ const verified = (token: string, keys: ReturnType<typeof createRemoteJWKSet>) =>
 const freshKeys = () => createRemoteJWKSet(new URL(`${timed.rootUrl}certs`));
 
 describe("a push", () => {
-  test("is Pub/Sub's: a message in base64, its ids and times twice, its subscription", async () => {
+  test("is Pub/Sub's: base64, ids and times twice, its subscription", async () => {
     const purchaseToken = timed.buy();
     await timed.sandbox.pushed();
     const [push] = timed.pushes;
@@ -100,7 +100,7 @@ describe("a push", () => {
     });
   });
 
-  test("is verified across a rotation of the keys, and no longer after two", async () => {
+  test("is verified across one rotation of the keys, not two", async () => {
     timed.buy();
     await timed.sandbox.pushed();
     const before = latestToken();
@@ -163,7 +163,7 @@ describe("a push that is not acknowledged", () => {
     },
   );
 
-  test("is sent again after 10 s, then twice as long up to 10 min, for 7 days", async () => {
+  test("is retried after 10 s, doubling to 10 min, for 7 days", async () => {
     timed.answers.push(...Array.from({ length: 2000 }, () => 503));
     const token = timed.buy({ pending: true });
     timed.sandbox.change(token, "decline");

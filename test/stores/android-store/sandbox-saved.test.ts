@@ -20,7 +20,7 @@ const shopOf = ({ sandbox }: TimedAndroidStore): unknown => {
   return rest;
 };
 
-test("a saved store goes on where it was: purchases, what is due, dropped tokens, voided orders", async () => {
+test("a saved store keeps purchases, what is due, dropped tokens, voided orders", async () => {
   const before = await start();
   const [renewing, dropped, refunded] = [
     before.buy(),
@@ -44,7 +44,7 @@ test("a saved store goes on where it was: purchases, what is due, dropped tokens
   expect(await after.told()).toEqual(["IN_GRACE_PERIOD", "ON_HOLD"]);
 });
 
-test("a saved store still sends what was not acknowledged, with the same keys", async () => {
+test("a saved store still sends what waits, with the same keys", async () => {
   const before = await start();
   before.answers.push(503);
   before.buy();

@@ -37,7 +37,7 @@ const verified = async (...args: Parameters<typeof lookUp>) => {
   return answer;
 };
 
-test("a subscription is a purchase keyed by the SHA-256 of its token, with a line for its product", async () => {
+test("a subscription is keyed by its token's SHA-256, with its product's line", async () => {
   expect(await verified(aSubscriptionAnswer())).toStrictEqual({
     outcome: "verified",
     purchase: {
@@ -98,7 +98,7 @@ test.each([
 );
 
 test.each(["PENDING", "PENDING_PURCHASE_CANCELED", "PENDING_PURCHASE_EXPIRED"])(
-  "%s is verified and grants nothing: no line, no other purchase replaced or named, no acknowledgement",
+  "%s is verified and grants, replaces and acknowledges nothing",
   async (state) => {
     const answer = await verified(
       aSubscriptionAnswer({
@@ -146,7 +146,7 @@ test("a deferred line has no successful order and is not owned yet", async () =>
   expect(purchase.lines.map(({ productIdentifier }) => productIdentifier)).toStrictEqual(["premium"]);
 });
 
-test("an expired purchase whose orders are not named has the lines with an end, so that what was paid before is over", async () => {
+test("an expired purchase without named orders has the lines with an end", async () => {
   const { latestSuccessfulOrderId: _, ...refunded } = aSubscriptionLine({ expiryTime: isoTime(NOW - 1) });
   const { expiryTime: __, ...incoming } = refunded;
   const lineItems = [refunded, { ...incoming, productId: "pro" }];
@@ -165,7 +165,7 @@ test("an expired purchase whose orders are not named has the lines with an end, 
   expect(joinPurchases(paid, later).lines).toMatchObject([{ standing: "expired" }]);
 });
 
-test("a purchase that Google calls active, and of which no order is named, has the lines with an end: a promotion may have none", async () => {
+test("an active purchase without named orders has the lines with an end", async () => {
   const { latestSuccessfulOrderId: _, ...promoted } = aSubscriptionLine();
   const { expiryTime: __, ...incoming } = promoted;
   const lineItems = [promoted, { ...incoming, productId: "pro" }];
@@ -189,7 +189,7 @@ test.each([null, "ACKNOWLEDGEMENT_STATE_UNSPECIFIED", "ACKNOWLEDGEMENT_STATE_PEN
   },
 );
 
-test("an expired purchase of which no line has an end is over too", async () => {
+test("an expired purchase without any line's end is over too", async () => {
   const [{ productId = "" } = {}] = aSubscriptionAnswer().lineItems ?? [];
   const answer = aSubscriptionAnswer({
     subscriptionState: "SUBSCRIPTION_STATE_EXPIRED",
@@ -222,18 +222,18 @@ describe("a deferred change", () => {
   const replaced = { deferredItemReplacement: { productId: "pro" } };
   const unpaid = { autoRenewingPlan: { autoRenewEnabled: false } };
 
-  test("of a removal: the line stays until its end and does not renew", async () => {
+  test("of a removal: the line stays until its end, without renewal", async () => {
     expect(await linesOf(leaving({ deferredItemRemoval: {} }), incoming)).toStrictEqual([stays]);
   });
   test.each([{}, unpaid, { latestSuccessfulOrderId: null }])(
-    "of a replacement: the line stays until its end and is paid again, as another product: %j",
+    "of a replacement: the line stays, and is paid as another: %j",
     async (line) => {
       expect(await linesOf(leaving(replaced, line), incoming)).toStrictEqual([
         ["premium", NOW + 7 * DAY, true, "entitled"],
       ]);
     },
   );
-  test("of a replacement that is past is over beside a line that is not", async () => {
+  test("of a replacement in the past is over beside a running line", async () => {
     const past = leaving({ ...replaced, expiryTime: isoTime(NOW - DAY) });
     const current = aSubscriptionLine({ productId: "pro" });
     expect(await linesOf(past, current)).toStrictEqual([
@@ -241,11 +241,11 @@ describe("a deferred change", () => {
       ["pro", NOW + 30 * DAY, true, "entitled"],
     ]);
   });
-  test("of a replacement that is past, and of which no line is paid, is in its silent day", async () => {
+  test("of a replacement in the past, all unpaid, has its silent day", async () => {
     const past = leaving({ ...replaced, expiryTime: isoTime(NOW - DAY) });
     expect(await linesOf(past, incoming)).toStrictEqual([["premium", NOW - DAY, true, "entitled"]]);
   });
-  test("of a replacement that is past waits for the replacement's payment, also beside an add-on with a later date", async () => {
+  test("of a replacement in the past waits for the replacement's payment", async () => {
     const past = leaving({ ...replaced, expiryTime: isoTime(NOW - DAY) });
     const addOn = aSubscriptionLine({ productId: "maps", expiryTime: isoTime(NOW + 20 * DAY) });
     const addOnLine = ["maps", NOW + 20 * DAY, true, "entitled"];
@@ -259,7 +259,7 @@ describe("a deferred change", () => {
     // Without its replacement in the answer, nothing else is to come.
     expect(await linesOf(past, addOn)).toContainEqual(["premium", NOW - DAY, false, "expired"]);
   });
-  test("of a replacement by another plan of the same product is told from it", async () => {
+  test("of a replacement by the same product's other plan is distinct", async () => {
     const past = leaving({
       deferredItemReplacement: { productId: "premium" },
       expiryTime: isoTime(NOW - DAY),
@@ -339,21 +339,18 @@ describe("a line that ends before another", () => {
   test.each([
     ["was cancelled by itself", ends],
     ["was to be removed", removed],
-  ])(
-    "and %s is over, not on hold, where the others are: no recovered payment brings it back",
-    async (_, plan) => {
-      const { purchase } = await verified(
-        aSubscriptionAnswer({
-          subscriptionState: "SUBSCRIPTION_STATE_ON_HOLD",
-          lineItems: [line("maps", 0, plan), line("premium", 0)],
-        }),
-      );
-      expect(purchase.lines).toMatchObject([
-        { productIdentifier: "maps", standing: "expired", willRenew: false },
-        { productIdentifier: "premium", standing: "billing_retry", willRenew: true },
-      ]);
-    },
-  );
+  ])("and %s is over, not on hold, where the others are", async (_, plan) => {
+    const { purchase } = await verified(
+      aSubscriptionAnswer({
+        subscriptionState: "SUBSCRIPTION_STATE_ON_HOLD",
+        lineItems: [line("maps", 0, plan), line("premium", 0)],
+      }),
+    );
+    expect(purchase.lines).toMatchObject([
+      { productIdentifier: "maps", standing: "expired", willRenew: false },
+      { productIdentifier: "premium", standing: "billing_retry", willRenew: true },
+    ]);
+  });
   describe("in a grace period", () => {
     const endsOf = async (...lineItems: ReturnType<typeof line>[]): Promise<unknown> => {
       const { purchase } = await verified(
@@ -366,34 +363,31 @@ describe("a line that ends before another", () => {
         ]),
       );
     };
-    test("and renews keeps its access to the period's end once its own date has passed", async () => {
+    test("and renews keeps access to the period's end past its own date", async () => {
       expect(await endsOf(line("maps", -1), line("premium", 0.5))).toEqual({ maps: 0.5, premium: 0.5 });
     });
-    test("keeps its own date while that is ahead, for it may be the grace period's end", async () => {
+    test("keeps its own date while that is ahead", async () => {
       expect(await endsOf(line("maps", 2), line("premium", 14))).toEqual({ maps: 2, premium: 14 });
     });
-    test("ends at the first date that is ahead, not at a later one", async () => {
+    test("ends at the first date ahead, not at a later one", async () => {
       const lines = [line("maps", -1), line("premium", 14), line("tiles", 0.25)];
       expect(await endsOf(...lines)).toEqual({ maps: 0.25, premium: 14, tiles: 0.25 });
     });
-    test("lends a day at most: at its very end Google's answer is the same", async () => {
+    test("lends a day at most: then Google's answer is the same", async () => {
       expect(await endsOf(line("maps", 0), line("premium", 25))).toEqual({ maps: 1, premium: 25 });
     });
     test("ends at the last date if all have passed", async () => {
       expect(await endsOf(line("maps", -3), line("premium", -1))).toEqual({ maps: -1, premium: -1 });
     });
-    test.each([1, 3, 6])(
-      "and waits for its replacement's failed payment keeps its access a day at a time, %i days after its end",
-      async (days) => {
-        const { latestSuccessfulOrderId: _, ...unpaid } = line("pro", 2);
-        const { expiryTime: __, ...undated } = unpaid;
-        const replaced = { ...ends, deferredItemReplacement: { productId: "pro" } };
-        expect(await endsOf(line("premium", -days, replaced), undated)).toEqual({ premium: 1 });
-        expect(await endsOf(line("premium", -days, replaced), unpaid)).toEqual({ premium: 1 });
-        const soon = { ...unpaid, expiryTime: isoTime(NOW + DAY / 4) };
-        expect(await endsOf(line("premium", -days, replaced), soon)).toEqual({ premium: 0.25 });
-      },
-    );
+    test.each([1, 3, 6])("that waits for payment keeps access day by day, %i days on", async (days) => {
+      const { latestSuccessfulOrderId: _, ...unpaid } = line("pro", 2);
+      const { expiryTime: __, ...undated } = unpaid;
+      const replaced = { ...ends, deferredItemReplacement: { productId: "pro" } };
+      expect(await endsOf(line("premium", -days, replaced), undated)).toEqual({ premium: 1 });
+      expect(await endsOf(line("premium", -days, replaced), unpaid)).toEqual({ premium: 1 });
+      const soon = { ...unpaid, expiryTime: isoTime(NOW + DAY / 4) };
+      expect(await endsOf(line("premium", -days, replaced), soon)).toEqual({ premium: 0.25 });
+    });
     test("and does not renew ends at its own date", async () => {
       const lines = [line("maps", -1, ends), line("premium", 14), line("tiles", 2, ends)];
       expect(await endsOf(...lines)).toEqual({ maps: -1, premium: 14, tiles: 2 });
@@ -434,7 +428,7 @@ test("a plan that the store does not call renewing does not renew", async () => 
   expect(purchase.lines).toMatchObject([{ willRenew: false }]);
 });
 
-test("a line without an offer has no base plan, and a line of a purchase without a start has no start", async () => {
+test("a line without an offer has no base plan", async () => {
   const { offerDetails: _, ...line } = aSubscriptionLine();
   const { startTime: __, ...answer } = aSubscriptionAnswer({ lineItems: [line] });
   const { purchase } = await verified(answer);
@@ -458,7 +452,7 @@ test("a test purchase has the sandbox environment", async () => {
 });
 
 test.each(["hash-of-account", "", "h".repeat(257), "\ud800"])(
-  "the obfuscated account id is the client's choice and is not read: %j",
+  "the obfuscated account id is the client's, and not read: %j",
   async (obfuscatedExternalAccountId) => {
     const answer = aSubscriptionAnswer({ externalAccountIdentifiers: { obfuscatedExternalAccountId } });
     expect(await verified(answer)).toStrictEqual(await verified(aSubscriptionAnswer()));
@@ -473,7 +467,7 @@ test("linkedPurchaseToken names the purchase that this one replaces", async () =
   expect(samePerson).toStrictEqual([]);
 });
 
-test("a purchase without an owned line replaces nothing, and names the other purchase of the same person", async () => {
+test("a purchase without an owned line only names the person's other purchase", async () => {
   const { replaces, samePerson } = await verified(
     aSubscriptionAnswer({
       linkedPurchaseToken: "older-token",
@@ -489,7 +483,7 @@ test("a purchase does not replace itself", async () => {
   expect(replaces).toBeNull();
 });
 
-test("a resubscription outside the app names the expired purchase of the same person and replaces nothing", async () => {
+test("a resubscription outside the app names the expired purchase, replacing nothing", async () => {
   const { replaces, samePerson } = await verified(
     aSubscriptionAnswer({ outOfAppPurchaseContext: { expiredPurchaseToken: "expired-token" } }),
   );
@@ -515,7 +509,7 @@ const prepaid = (days: number, productId = "premium") => {
 };
 
 test.each(["ACTIVE", "IN_GRACE_PERIOD", "CANCELED", "PAUSED", "ON_HOLD"])(
-  "%s is paid: an unacknowledged purchase is to be acknowledged, with an owned product",
+  "%s is paid: an unacknowledged purchase needs acknowledgement",
   async (state) => {
     const { latestSuccessfulOrderId: _, ...deferred } = aSubscriptionLine({ productId: "pro" });
     const { acknowledgement } = await verified(

@@ -87,7 +87,7 @@ describe("the app transaction ids of one lineage", () => {
     });
     expect(disagreement(none, [info("2", OTHER)], [of("1", ACCOUNT)])).toEqual({ index: 0, field });
   });
-  test("name the app transaction's, or the one that all lineages carry, and otherwise nobody", () => {
+  test("name the app transaction's, or the lineages' common one, or nobody", () => {
     const named = (payloads: Parameters<typeof appTransactionIdentityOf>[0]) =>
       appTransactionIdentityOf(payloads)?.value ?? null;
     expect(named([appTransaction, of("1", OTHER), of("1", ACCOUNT)])).toBe(ACCOUNT);
@@ -96,7 +96,7 @@ describe("the app transaction ids of one lineage", () => {
     expect(named([none, of("1", null)])).toBeNull();
   });
 
-  test("are compared as by the rule in words, in any order of the lineages", () => {
+  test("are compared as the rule says, in any order of lineages", () => {
     const payload = fc.record({
       originalTransactionIdentifier: fc.constantFrom("1", "2", "3"),
       appTransactionIdentifier: fc.constantFrom(null, ACCOUNT, OTHER),

@@ -165,7 +165,7 @@ const apple = (errorCode: number, headers: Record<string, string> = {}): Scripte
 const tokensUsed = () => new Set(received.map(({ authorization }) => authorization)).size;
 
 describe("a question is asked", () => {
-  test("about the subscriptions of a person, and tells which are in a billing grace period", async () => {
+  test("about a person's subscriptions, and which are in billing grace", async () => {
     const lastTransactions = [
       { status: 4, signedTransactionInfo: "t1", signedRenewalInfo: "r1" },
       { status: 3, signedTransactionInfo: "t2", signedRenewalInfo: "r2" },
@@ -258,7 +258,7 @@ describe("a question is asked", () => {
   });
 
   test.each([{}, { revision: "" }, { revision: null }, { revision: "this" }])(
-    "a last page of the history may name anything as the next one: %j",
+    "a history's last page may name any next one: %j",
     async (named) => {
       script = [{ status: 200, body: { signedTransactions: ["t1"], hasMore: false, ...named } }];
       expect(await aClient().client.transactionHistory(APP, TRANSACTION, "this")).toStrictEqual({
@@ -415,7 +415,7 @@ describe("an answer other than 200", () => {
     },
   );
 
-  test("is retried with what is due to be asked: a page of notifications", async () => {
+  test("is retried with the pages that are due", async () => {
     script = [{ status: 500 }, { status: 200, body: { notificationHistory: [], hasMore: false } }];
     const answer = await aClient().client.failedNotifications(APP, { from: NOW - HOUR, to: NOW }, "p");
     expect(answer).toMatchObject({ outcome: "answered" });
@@ -456,7 +456,7 @@ describe("no answer is unavailable, after one retry:", () => {
     expect(received).toHaveLength(1);
   });
 
-  test("the total limit ends the pause before the retry, and the first answer counts", async () => {
+  test("the total limit ends the pause, and the first answer counts", async () => {
     const { client } = aClient({ timing: { request: 5_000, pause: 5_000, total: 300 } });
     expect(await client.transaction(APP, TRANSACTION)).toStrictEqual({
       outcome: "unavailable",
@@ -578,7 +578,7 @@ describe("a token", () => {
     otherwise = A_TRANSACTION;
   });
 
-  test("names the key, the issuer and the app, and is verified with the public key", async () => {
+  test("names the key, issuer and app, and verifies with its public key", async () => {
     await aClient().client.transaction(APP, TRANSACTION);
     const [scheme, token = ""] = received[0]?.authorization.split(" ") ?? [];
     expect(scheme).toBe("Bearer");
@@ -597,7 +597,7 @@ describe("a token", () => {
     });
   });
 
-  test("is made once for both environments and all questions, also when they come at once", async () => {
+  test("is made once for both environments and concurrent questions", async () => {
     const { client, secretsRead } = aClient();
     await Promise.all(
       Array.from({ length: 8 }, (_, index) =>
@@ -613,7 +613,7 @@ describe("a token", () => {
     expect(secretsRead).toStrictEqual([APP.key.secret]);
   });
 
-  test("is used for 15 minutes; the key is read again for the next one", async () => {
+  test("is used for 15 minutes; then the key is read again", async () => {
     let now = NOW;
     const { client, secretsRead } = aClient({ now: () => now });
     await client.transaction(APP, TRANSACTION);
@@ -625,7 +625,7 @@ describe("a token", () => {
     expect([tokensUsed(), secretsRead.length]).toStrictEqual([2, 2]);
   });
 
-  test("of another app is another one; the key that they share is read once in five minutes", async () => {
+  test("of another app is another; the shared key is read once", async () => {
     let now = NOW;
     const { client, secretsRead } = aClient({ now: () => now });
     const asking = (bundleIdentifier: string) => client.transaction({ ...APP, bundleIdentifier }, "1");
@@ -808,7 +808,7 @@ describe("a key", () => {
 
   const unreadable = { outcome: "unavailable", retryAt: null, status: null, reason: "credentialUnavailable" };
 
-  test("that cannot be read now is unavailable, and read again by the next question", async () => {
+  test("that cannot be read is unavailable, and read by the next question", async () => {
     const secrets = [
       () => Promise.reject(new Error(`no ${APP.key.secret}`)),
       async () => pemOf(KEY.privateKey),

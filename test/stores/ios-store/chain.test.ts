@@ -201,7 +201,7 @@ describe("extensions", () => {
   test.each(PARTS)("an unknown critical extension on the %s is refused", (part) => {
     expect(outcomeOf(makeChain(extended(part, CRITICAL_UNKNOWN)))).toBe("certificate_extensions");
   });
-  test.each(PARTS)("an unknown extension on the %s is tolerated when it is not critical", (part) => {
+  test.each(PARTS)("an unknown uncritical extension on the %s is tolerated", (part) => {
     expect(outcomeOf(makeChain(extended(part, { ...CRITICAL_UNKNOWN, critical: false })))).toBe("verified");
   });
   test.each(PARTS)("a duplicate extension on the %s is refused", (part) => {

@@ -61,12 +61,12 @@ describe("periods of one lineage", () => {
     });
   const oneWebOrder = { webOrderLineItemIdentifier: "one" };
 
-  test("have no start when only a copy that was restored after the end is known", () => {
+  test("have no start when only a copy restored later is known", () => {
     expect(answer([period("1", -5, -10)])).toMatchObject([
       { status: "expired", startsAt: null, expiresAt: isoTime(NOW - 10 * DAY) },
     ]);
   });
-  test("that were extended do not end at the start of an older restored copy", () => {
+  test("that were extended outlast an older restored copy's start", () => {
     const restored = period("2", -10, 0, { ...oneWebOrder, signedAt: NOW - 10 * DAY });
     const extended = period("1", -30, 15, { ...oneWebOrder, signedAt: NOW - 5 * DAY });
     expect(answer([restored, extended], NOW + 5 * DAY)).toMatchObject([
@@ -78,12 +78,12 @@ describe("periods of one lineage", () => {
     const refunded = period("2", -10, 350, { ...oneWebOrder, revokedAt: NOW - DAY });
     expect(statuses([first, refunded])).toEqual(["revoked"]);
   });
-  test("that an upgrade ended do not come back when the upgrade is refunded", () => {
+  test("that an upgrade ended stay ended when the upgrade is refunded", () => {
     const yearly = period("1", -10, 355, { productIdentifier: "yearly" });
     const upgrade = period("2", -2, 28, { revokedAt: NOW - DAY });
     expect(statuses([yearly, upgrade])).toEqual(["revoked"]);
   });
-  test("of the better product are not ended by an upgraded one, however late that is restored", () => {
+  test("of the better product outlast an upgraded one restored later", () => {
     const better = period("2", -10, 355, { productIdentifier: "yearly" });
     const restored = period("3", -1, 5, { isUpgraded: true });
     expect(answer([better, restored])).toMatchObject([
@@ -238,7 +238,7 @@ describe("a subscription's period", () => {
       "revoked",
     ]);
   });
-  test("is shown when it is refunded, and not the ended period before it", () => {
+  test("is shown when refunded, and not the ended period before", () => {
     expect(
       answer([month("200", 40), month("201", 10, { ...refund, ...at(4) }), month("202", 10, at(1))]),
     ).toMatchObject([{ status: "revoked", revokedAt: isoTime(NOW - 5 * DAY) }]);
@@ -252,7 +252,7 @@ describe("a subscription's period", () => {
       { expiresAt: isoTime(NOW + 25 * DAY) },
     ]);
   });
-  test("is a period of its own when it is bought again after a refund", () => {
+  test("is a period of its own when bought again", () => {
     expect(statuses([month("200", 10, { ...refund, ...at(4) }), month("201", 2)])).toEqual(["active"]);
   });
   test("without an order line item is named by its product and end", () => {
@@ -355,14 +355,14 @@ describe("a non-renewing subscription", () => {
     expect(statuses([one("400"), one("500")], NOW + 2 * DAY - 1)).toEqual(["active"]);
     expect(statuses([one("400"), one("500")], NOW + 2 * DAY)).toEqual(["expired"]);
   });
-  test("refunded under one id is revoked, and a restored id is not a new purchase", () => {
+  test("refunded under one id is revoked; a restored id is no purchase", () => {
     const copies = [
       pass("400", BOUGHT, { revokedAt: NOW - 9, signedAt: NOW - 8 }),
       pass("401", NOW - 2, { signedAt: NOW - 1 }),
     ];
     expect(answer(copies)).toMatchObject([{ status: "revoked", revokedAt: isoTime(NOW - 9) }]);
   });
-  test("with one of three refunded under one id has two left under the other id too", () => {
+  test("with one of three refunded has two left under either id", () => {
     const three = (id: string, signedAt: number, fields: Partial<Transaction> = {}) =>
       pass(id, NOW, { originalPurchasedAt: NOW, quantity: 3, signedAt, ...fields });
     const share = { revokedAt: NOW + 1, revokedMilliPercent: 33_333 };
@@ -374,7 +374,7 @@ describe("a non-renewing subscription", () => {
     [33_333, 2],
     [50_000, 1],
     [66_667, 1],
-  ])("of three with %i thousandths of a per cent refunded lasts %i days", (revokedMilliPercent, left) => {
+  ])("three with %i thousandths of a per cent refunded last %i days", (revokedMilliPercent, left) => {
     const three = pass("400", NOW, {
       originalPurchasedAt: NOW,
       quantity: 3,
@@ -396,7 +396,7 @@ describe("in Xcode, where every id is 0", () => {
   const forever = (productIdentifier: string, fields: Partial<Transaction> = {}) =>
     signedInXcode(productIdentifier, { nature: "non_consumable", expiresAt: null, ...fields });
 
-  test("unrelated purchases stay apart: a refund of one does not revoke the other", () => {
+  test("unrelated purchases stay apart: one's refund does not revoke the other", () => {
     const entitlements = answer([
       forever("forever", { revokedAt: NOW - 5, signedAt: NOW - 1 }),
       forever("maps"),
@@ -466,13 +466,13 @@ describe("previousOriginalTransactionId", () => {
       { status: "expired", startsAt: isoTime(NOW - 5 * DAY) },
     ]);
   });
-  test("lets the older lineage last until the new one begins, even if that is charged ahead of time", () => {
+  test("lets the older lineage last until the new one begins", () => {
     const older = period("A", "1", 29);
     const ahead = period("B", "2", -1, { ...from("A"), signedAt: NOW - 1000 });
     for (const hours of [0, 23, 24, 25])
       expect(statuses([older, ahead], NOW + hours * 3_600_000)).toEqual(["active"]);
   });
-  test("does not undo a refund of the older lineage by a copy restored before the new one", () => {
+  test("does not undo the older lineage's refund by a restored copy", () => {
     const whole = { webOrderLineItemIdentifier: "w", expiresAt: NOW + 300 * DAY };
     const refunded = period("A", "1", 60, { ...whole, revokedAt: NOW - 50 * DAY, signedAt: NOW - 40 * DAY });
     const restored = period("A", "3", 55, whole);
@@ -488,7 +488,7 @@ describe("previousOriginalTransactionId", () => {
     const moved = period("B", "2", 40, from("A"));
     expect(statuses([period("A", "1", 70), moved, period("A", "3", 5)])).toEqual(["active"]);
   });
-  test("gives access at every moment to a payer whose lineages move back and forth", () => {
+  test("gives a payer access whose lineages move back and forth", () => {
     const moves = [
       period("A", "1", 90),
       period("B", "2", 60, from("A")),
@@ -502,18 +502,18 @@ describe("previousOriginalTransactionId", () => {
     const moves = [period("A", "1", 70), period("B", "2", 40, from("A")), period("B", "3", 10, from("A"))];
     expect(statuses(moves)).toEqual(["active"]);
   });
-  test("does not end what the older lineage got between two renewals that name it, as it was paid", () => {
+  test("does not end what the older lineage paid between two renewals", () => {
     const moves = [period("B", "2", 40, from("A")), period("A", "3", 25), period("B", "4", 10, from("A"))];
     const refunded = { ...period("B", "4", 10, from("A")), revokedAt: NOW - DAY, signedAt: NOW - DAY };
     expect(statuses([...moves, refunded])).toEqual(["active"]);
     expect(statuses([...moves, refunded], NOW + 5 * DAY)).toEqual(["expired"]);
   });
-  test("on a restored copy does not end what the older lineage got since", () => {
+  test("on a restored copy does not end the older lineage's later periods", () => {
     const naming = period("B", "2", 40, { ...from("A"), webOrderLineItemIdentifier: "w2" });
     const restored = { ...naming, transactionIdentifier: "9", purchasedAt: NOW - DAY, signedAt: NOW - DAY };
     expect(statuses([period("A", "1", 70), naming, period("A", "3", 10), restored])).toEqual(["active"]);
   });
-  test("on a copy restored after its end replaces only up to that end, not what moved back since", () => {
+  test("on a later restored copy replaces only up to its own end", () => {
     const naming = period("B", "22", -5, { ...from("A"), expiresAt: NOW - 10 * DAY, signedAt: NOW });
     const back = period("A", "3", 10, from("B"));
     expect(statuses([period("A", "1", 70), naming, back])).toEqual(["active"]);

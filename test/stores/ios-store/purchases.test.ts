@@ -54,7 +54,7 @@ describe("the purchase of a transaction", () => {
     ]);
   });
   test.each(["non_renewing", "non_consumable", "consumable"] as const)(
-    "has no end of its own when it is %s, whatever the payload says",
+    "has no end of its own when it is %s",
     (nature) => {
       expect(lineOf({ nature })).toMatchObject({ nature, endsAt: null, standing: "entitled" });
     },
@@ -87,7 +87,7 @@ describe("the purchase of a transaction", () => {
       standing: "entitled",
     });
   });
-  test("names no identity but its lineage without an app transaction id or in Xcode", () => {
+  test("names no identity but its lineage without an app transaction", () => {
     expect(provenOf({ appTransactionIdentifier: null })?.identity).toBeNull();
     expect(provenOf({ environment: "xcode", xcodeCertificate: "ab" })?.identity).toBeNull();
   });
@@ -96,16 +96,13 @@ describe("the purchase of a transaction", () => {
     ["consumable", NOW - 10 * DAY],
     ["non_renewing", NOW - 90 * DAY],
     ["non_consumable", NOW - 90 * DAY],
-  ] as const)(
-    "starts at the original purchase if it is non-renewing or a non-consumable: %s",
-    (nature, startsAt) => {
-      expect(lineOf({ nature, originalPurchasedAt: NOW - 90 * DAY })).toMatchObject({
-        startsAt,
-        purchasedAt: NOW - 10 * DAY,
-      });
-      expect(lineOf({ nature })).toMatchObject({ startsAt: NOW - 10 * DAY });
-    },
-  );
+  ] as const)("starts at the original purchase for one-time and non-renewing: %s", (nature, startsAt) => {
+    expect(lineOf({ nature, originalPurchasedAt: NOW - 90 * DAY })).toMatchObject({
+      startsAt,
+      purchasedAt: NOW - 10 * DAY,
+    });
+    expect(lineOf({ nature })).toMatchObject({ startsAt: NOW - 10 * DAY });
+  });
   test.each([
     ["auto_renewable", { webOrderLineItemIdentifier: "9" }, "9"],
     ["auto_renewable", {}, `until ${NOW + 20 * DAY}`],
@@ -143,14 +140,11 @@ describe("the purchase of a transaction", () => {
       [2, 50_000, [null, 1]],
       [1, 1, WHOLE],
       [1, 50_000, WHOLE],
-    ])(
-      "of a quantity of %i by %p thousandths of a per cent has the revocation time and refunded units %j",
-      (...row) => {
-        const [quantity, milliPercent, expected] = row;
-        expect(partly(quantity, milliPercent)).toEqual(expected);
-        expect(partly(quantity, milliPercent, "consumable")).toEqual(expected);
-      },
-    );
+    ])("%i units by %p thousandths of a per cent refunded: %j", (...row) => {
+      const [quantity, milliPercent, expected] = row;
+      expect(partly(quantity, milliPercent)).toEqual(expected);
+      expect(partly(quantity, milliPercent, "consumable")).toEqual(expected);
+    });
     test.each(["auto_renewable", "non_consumable"] as const)(
       "is refunded as a whole when it is %s",
       (nature) => {
@@ -241,7 +235,7 @@ describe("the purchases of transactions", () => {
     ];
     expect(purchasesOf([...facts.toReversed(), ...facts])).toEqual(purchasesOf(facts));
   });
-  test("use the later signed copy of a transaction, so a reversed refund restores access", () => {
+  test("use the later signed copy, so a reversed refund restores access", () => {
     const [refunded, restored] = [
       aVerifiedTransaction({ signedAt: NOW - 3, revokedAt: NOW - DAY }),
       aVerifiedTransaction({ signedAt: NOW - 2 }),
@@ -252,7 +246,7 @@ describe("the purchases of transactions", () => {
       verifiedAt: NOW - 2,
     });
   });
-  test("in Xcode are one for each certificate, original id, and group or product", () => {
+  test("in Xcode are one for each certificate, original id and product", () => {
     const keys = purchasesOf([
       signedInXcode("monthly", { subscriptionGroupIdentifier: "premium" }),
       signedInXcode("yearly", { subscriptionGroupIdentifier: "premium", expiresAt: NOW + 300 * DAY }),

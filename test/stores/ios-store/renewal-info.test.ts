@@ -137,7 +137,7 @@ describe("in Xcode, where every id is 0", () => {
   const inXcode = (fields = {}) =>
     aRenewalInfo({ environment: "Xcode", originalTransactionId: "0", appTransactionId: "0", ...fields });
 
-  test("a renewal info is verified with the configuration's certificate, and its times are floored", async () => {
+  test("a renewal info needs the configuration's certificate, and floors its times", async () => {
     const [xcodeCertificate = ""] = trust.xcodeCertificates;
     expect(await verify(inXcode({ renewalDate: NOW + 0.75 }), xcode)).toEqual({
       outcome: "verified",

@@ -58,7 +58,7 @@ describe("sold", () => {
     },
   );
 
-  test("the app account token is in the transaction and in the renewal info", async () => {
+  test("the app account token is in transaction and renewal info", async () => {
     const appAccountToken = "7e3fb204-2ad0-4ad5-9a5c-7d3d6a8f4a11";
     await under.store.buy({ transactions: [{ productIdentifier: MONTHLY, appAccountToken }] });
     const [pushed] = await under.pushed();
@@ -125,7 +125,7 @@ describe("the renewal", () => {
     });
   });
 
-  test("extended, the same transaction ends later, and the cadence goes on from there", async () => {
+  test("extended, the same transaction ends later, and the cadence follows", async () => {
     const original = await buy();
     const [extension] = await change(original, { change: "extend", period: "P10D" });
     const end = Date.UTC(2026, 6, 25, 12);
@@ -262,7 +262,7 @@ describe("the end", () => {
     expect(under.store.nextEventAt()).toBeNull();
   });
 
-  test("bought again within 60 days it is the same service, later a new one", async () => {
+  test("bought again within 60 days is the same service, later another", async () => {
     const original = await buy();
     await change(original, { change: "expire" });
     under.now += 59 * DAY;
@@ -485,7 +485,7 @@ describe("a restore", () => {
     });
   });
 
-  test("of a non-consumable has the date of the restore, and the original's beside it", async () => {
+  test("of a non-consumable has the restore's date beside the original's", async () => {
     const original = await buy({ type: "Non-Consumable" });
     await change(original, { change: "restore" });
     expect((await transactionsOf(original))[1]).toMatchObject({
@@ -495,7 +495,7 @@ describe("a restore", () => {
   });
 });
 
-test("a parent takes back the consent: the app transaction is told, and no purchase", async () => {
+test("a parent's withdrawal tells the app transaction, and no purchase", async () => {
   const original = await buy();
   const [told] = await change(original, { change: "rescind-consent" });
   expect(told).toMatchObject({

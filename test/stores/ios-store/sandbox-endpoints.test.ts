@@ -50,7 +50,7 @@ const buy = async (...transactions: object[]) =>
 
 const fieldsOf = (signed: readonly string[]) => signed.map((jws) => decodeJwt(jws));
 
-test("a purchase is answered as an app sends it, with its renewal info and its id", async () => {
+test("a purchase is answered as an app sends it, with its id", async () => {
   const body = await answered("POST", "/purchases", {
     appTransactionIdentifier: "704",
     applicationAccountIdentifier: "user-1",
@@ -91,7 +91,7 @@ test("a person's purchases are read together, as they are now", async () => {
   expect(purchases[0]?.originalTransactionIdentifiers).toEqual([first, second]);
 });
 
-test("a change is answered once its notification is, with what the app would send then", async () => {
+test("a change is answered after its notification, as the app sends it", async () => {
   const [original] = (await buy({ productIdentifier: MONTHLY })).originalTransactionIdentifiers;
   const body = await answered("POST", `/purchases/${original}`, { change: "cancel" });
   expect(under.received).toHaveLength(2);

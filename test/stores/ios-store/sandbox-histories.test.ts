@@ -128,7 +128,7 @@ describe("the history of a person's transactions", () => {
     expect(idsOf(await history(original, {}, revision))).toEqual([]);
   });
 
-  test("its order is saved, and of a state without it the order is that of the purchases", async () => {
+  test("its order is saved; without one it is that of purchases", async () => {
     const refunded = await buy({ type: "Non-Consumable" });
     const kept = await buy({ type: "Non-Consumable" });
     await under.store.change(refunded, { change: "refund" });
@@ -251,7 +251,7 @@ describe("the history of notifications", () => {
   };
   const namesOf = ({ sent }: Awaited<ReturnType<typeof history>>) => sent.map(({ name }) => name);
 
-  test("has what was sent, as it was sent, with the time and the result", async () => {
+  test("has what was sent, with its time and result", async () => {
     await buy();
     const { hasMore, paginationToken, sent } = await history();
     expect([hasMore, paginationToken]).toEqual([false, undefined]);
@@ -282,7 +282,7 @@ describe("the history of notifications", () => {
     ]);
   });
 
-  test("has only failures where it is asked for them: given up, or still being tried", async () => {
+  test("has only failures on request: given up, or still tried", async () => {
     under.answers = 500;
     const recovered = await buy({ type: "Non-Consumable" }, PRODUCTION);
     await buy();
@@ -295,7 +295,7 @@ describe("the history of notifications", () => {
     expect(namesOf(await history({ onlyFailures: false }))).toHaveLength(3);
   });
 
-  test("has what was not tried again because pushing is off, and nothing that was not tried at all", async () => {
+  test("has what was not retried as pushing is off", async () => {
     under.answers = 500;
     const original = await buy({}, PRODUCTION);
     under.store.enableNotifications(false);
@@ -352,7 +352,7 @@ describe("the history of notifications", () => {
     expect(others.notificationHistory).toHaveLength(1);
   });
 
-  test("is of a time: the first try is at its start or later, and before its end", async () => {
+  test("spans a time by the first try, its end excluded", async () => {
     for (const at of [NOW, NOW + HOUR, NOW + 2 * HOUR]) {
       under.now = at;
       await under.store.notify("test");
@@ -432,7 +432,7 @@ describe("the history of notifications", () => {
     expect(kept[0].signedPayload).toBe("1");
   });
 
-  test("is saved; a state that was saved without it has an empty one", async () => {
+  test("is saved; without a saved one it is empty", async () => {
     await buy();
     const saved = under.store.save();
     Object.assign(under, { store: reopened(saved) });

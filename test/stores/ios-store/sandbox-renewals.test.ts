@@ -24,7 +24,7 @@ const buy = async (fields: object = {}): Promise<string> => {
 
 const months = (count: number): number => Date.UTC(2026, 5 + count, 15, 12);
 
-test("a year of a subscription: twelve renewals, each from the end before, one lineage, one person", async () => {
+test("a year of a subscription: twelve renewals, one lineage, one person", async () => {
   const original = await buy({ period: "P1M" });
   await under.moveTo(months(12) - 1);
   const pushed = await under.pushed();
@@ -63,7 +63,7 @@ test("a year of a subscription: twelve renewals, each from the end before, one l
   expect(under.store.nextEventAt()).toBe(months(12));
 });
 
-test("a subscription of the 31st renews on the last day of shorter months, and on the 31st again", async () => {
+test("a subscription of the 31st renews on the last day", async () => {
   under.now = Date.UTC(2026, 0, 31);
   await buy();
   await under.moveTo(Date.UTC(2026, 4, 1));
@@ -76,7 +76,7 @@ test("a subscription of the 31st renews on the last day of shorter months, and o
   ]);
 });
 
-test("a failed charge: grace period, retries, and the end 60 days after the period's", async () => {
+test("a failed charge: grace period, retries, and the end after 60 days", async () => {
   const original = await buy();
   await under.store.change(original, { change: "fail-billing" });
   await under.moveTo(months(3));
@@ -102,7 +102,7 @@ test("a failed charge: grace period, retries, and the end 60 days after the peri
   expect(under.store.nextEventAt()).toBeNull();
 });
 
-test("without a grace period a failed charge is retried from the period's end on", async () => {
+test("without grace a failed charge is retried from the period's end", async () => {
   const original = await buy({ gracePeriod: null });
   await under.store.change(original, { change: "fail-billing" });
   await under.moveTo(months(1));
@@ -111,7 +111,7 @@ test("without a grace period a failed charge is retried from the period's end on
   expect(failed?.renewalInfo).not.toHaveProperty("gracePeriodExpiresDate");
 });
 
-test("a grace period's end can be left out of the renewal info, so that the status alone tells of it", async () => {
+test("the renewal info can leave out the grace period's end", async () => {
   const original = await buy({ hidesGraceEnd: true });
   await under.store.change(original, { change: "fail-billing" });
   await under.moveTo(months(1));
@@ -120,7 +120,7 @@ test("a grace period's end can be left out of the renewal info, so that the stat
   expect(failed?.renewalInfo).toMatchObject({ isInBillingRetryPeriod: true });
 });
 
-test("a grace period is as long as it is set to, and never longer than a period", async () => {
+test("a grace period is as set, and never longer than a period", async () => {
   const graceEnd = async (fields: object): Promise<number | undefined> => {
     await under.store.change(await buy(fields), { change: "fail-billing" });
     await under.moveTo(under.now + 40 * DAY);
@@ -132,7 +132,7 @@ test("a grace period is as long as it is set to, and never longer than a period"
   expect(await graceEnd({ period: "P1W" })).toBe(7 * DAY);
 });
 
-test("recovered within the grace period, the next period begins where the last one ended", async () => {
+test("recovered in grace, the next period begins at the last one's end", async () => {
   const original = await buy();
   await under.store.change(original, { change: "fail-billing" });
   await under.moveTo(months(1) + 5 * DAY);
@@ -164,7 +164,7 @@ test("recovered after the grace period, a new period begins at once", async () =
   expect(recovery?.body.data?.status).toBe(1);
 });
 
-test("a charge that recovers before the period ends is a renewal like any other", async () => {
+test("a charge that recovers before the end is an ordinary renewal", async () => {
   const original = await buy();
   await under.store.change(original, { change: "fail-billing" });
   await under.store.change(original, { change: "recover" });
@@ -188,7 +188,7 @@ test.each(["sold without renewal", "cancelled"])("%s, a subscription expires by 
   });
 });
 
-test("charged a day ahead, the next period still begins at the end of the current one", async () => {
+test("charged a day ahead, the next period begins at the current's end", async () => {
   const original = await buy();
   await under.store.change(original, { change: "renew-ahead" });
   expect(under.store.nextEventAt()).toBe(months(1) - DAY);
@@ -203,14 +203,14 @@ test("charged a day ahead, the next period still begins at the end of the curren
   expect(under.store.nextEventAt()).toBe(months(2));
 });
 
-test("less than a day before the end, charging ahead is charging at once", async () => {
+test("less than a day before the end is charged at once", async () => {
   const original = await buy();
   await under.moveTo(months(1) - 1000);
   await under.store.change(original, { change: "renew-ahead" });
   expect((await under.pushed()).map(({ name }) => name)).toEqual(["SUBSCRIBED INITIAL_BUY", "DID_RENEW"]);
 });
 
-test("a customer of long standing has all the periods since, and nothing is told again", async () => {
+test("a customer of long standing has all periods, and no repeated notifications", async () => {
   const bought = await under.store.buy({
     transactions: [{ productIdentifier: MONTHLY, purchaseDate: "2026-01-01T00:00:00Z", live: true }],
   });

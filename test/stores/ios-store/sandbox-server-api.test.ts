@@ -50,7 +50,7 @@ const lastTransactions = async (identifier: string, status?: number[]) => {
 };
 
 describe("the statuses of a person's subscriptions", () => {
-  test("each has its latest transaction and its renewal info, signed now and for no device", async () => {
+  test("each has its latest transaction and renewal info, signed now", async () => {
     const original = await buy();
     const second = await buy();
     await buy("sandbox", { type: "Non-Consumable" });
@@ -262,7 +262,7 @@ describe("what is due", () => {
     await close(receiver);
   });
 
-  test("notifications that wait for their turn are saved, and sent by the store that is opened", async () => {
+  test("waiting notifications are saved, and sent by the reopened store", async () => {
     const original = await buy();
     await under.pushed();
     const waiting: (() => void)[] = [];
@@ -400,7 +400,7 @@ describe("a fault", () => {
     expect([response.status, await response.text()]).toEqual([status, body]);
   });
 
-  test("meets as many requests as it says, also where their tokens are valid", async () => {
+  test("fails as many requests as asked, also with valid tokens", async () => {
     const original = await buy();
     under.store.failServerApi({ status: 500, times: 2 });
     for (let failed = 0; failed < 2; failed++)
