@@ -28,6 +28,5 @@ const report = (store: Store, { refreshed, failed, oldest, paused }: RefreshRepo
 export const refresh = async (run: RefreshRun, context: Invocation): Promise<RefreshReport> => {
   const done = await refreshDuePurchases(run, endOf(context));
   report(run.store, done);
-  count("refreshRuns", { store: run.store });
   return done;
 };
