@@ -1,4 +1,5 @@
 import { endpoints, type Endpoint, type EndpointName, type FloodLimits } from "../lib/contract/endpoints.ts";
+import { AUTHORIZER } from "./other-functions.ts";
 
 /** Executions that Lambda keeps for functions without a reservation. */
 const UNRESERVED = 100;
@@ -25,9 +26,16 @@ export const routeLimits = (
   return { rate, burst };
 };
 
+/**
+ * Requests without an API key from one address in five minutes. By the small limit an address has a twentieth of the
+ * rate of synchronizes, and a tenth of that of notifications.
+ */
+export const openRequestsPerAddress = (accountConcurrency: number | null): number =>
+  (accountConcurrency ?? 0) < RESERVABLE ? 300 : 1000;
+
 /** Maximum concurrent executions of a function of a permanent stage; null: unlimited. */
 export const concurrencyLimit = (name: string, accountConcurrency: number | null): number | null => {
-  const flood = floodLimitsOf(name);
+  const flood = name === "authorizeCredential" ? AUTHORIZER : floodLimitsOf(name);
   return flood === null || accountConcurrency === null || accountConcurrency < RESERVABLE
     ? null
     : Math.floor((accountConcurrency * flood.concurrencyPercent) / 100);

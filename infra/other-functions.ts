@@ -1,3 +1,4 @@
+import type { FloodLimits } from "../lib/contract/endpoints.ts";
 import { functionName } from "../lib/contract/function-name.ts";
 import type { Store } from "../lib/contract/schemas.ts";
 import { changesFacts, type TableAccess } from "../lib/contract/table-access.ts";
@@ -32,14 +33,16 @@ const ofAllApplications = ({ reads, ...access }: TableAccess): TableAccess => ({
 const MEMORY_MEGABYTES = 512;
 const HOUR_MINUTES = 60;
 
-/** The function that API Gateway asks about an API key. */
+/** The function that API Gateway asks about an API key. Anybody can run it, with well-formed keys that do not exist. */
 export const AUTHORIZER = {
   description: "Authorize an API key",
   memoryMegabytes: 1024,
   timeoutSeconds: 10,
+  /** Percentage of a known concurrency that it may have at most. */
+  concurrencyPercent: 10,
   store: null,
   table: { by: "gets", reads: ["credential"], changes: [] },
-} as const satisfies OtherFunction;
+} as const satisfies OtherFunction & Pick<FloodLimits, "concurrencyPercent">;
 
 const REFRESH = {
   everyMinutes: 1,

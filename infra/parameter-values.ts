@@ -32,7 +32,11 @@ export const orNone = <Value>(value: z.ZodType<Value>): z.ZodType<Value | null> 
 
 export const stageName = text(/^[a-z][a-z0-9-]{0,15}$/, "1 to 16 lower-case letters, digits and hyphens");
 export const tableName = text(/^[\w.-]{3,255}$/, "the name of a DynamoDB table");
-export const prefix = text(/^[\w/+=.@-]{1,200}$/, "the beginning of a secret's name");
+/** Ends with a slash, without which it might begin other secrets' names, as the master secret's. */
+export const prefix = text(
+  /^[\w/+=.@-]{1,199}\/$/,
+  "the beginning of a secret's name, with a slash at its end",
+);
 export const domainName = text(/^(?:[a-z0-9-]+\.)+[a-z]{2,}$/, "a domain name in lower case");
 export const certificate = text(
   /^arn:aws[\w-]*:acm:[\w-]+:\d{12}:certificate\/[\w-]+$/,

@@ -31,6 +31,8 @@ export interface Parameters {
   /** Whether Lambda logs a report of each invocation: time of initialization, duration, memory. Default: false. */
   readonly invocationReports: boolean;
   readonly alarms: AlarmParameters;
+  /** Whether there is a dashboard. Default: true; development stage: false. */
+  readonly dashboard: boolean;
   /** ARNs of the EventBridge buses that destinations may name. Default: none. */
   readonly eventBuses: readonly string[];
 }
@@ -61,7 +63,7 @@ export interface FunctionParameters {
   readonly timeout: number;
   /**
    * Concurrent executions reserved for this function, and its maximum; null: the account's shared pool. Default: null;
-   * of a permanent stage with a known concurrency, a share for each endpoint that takes no API key.
+   * of a permanent stage with a known concurrency, a share for the authorizer and each endpoint that takes no API key.
    */
   readonly reservedConcurrency: number | null;
   /** Execution environments kept initialized; null (default): none. */
@@ -75,11 +77,22 @@ export interface ApiParameters {
    */
   readonly throttling: Readonly<Record<EndpointName, Throttling>>;
   /**
-   * Requests without a credential per IP address in five minutes, counted by AWS WAF: synchronize, and iOS-store
-   * notifications that are not from Apple's addresses; null: not counted. Default: 1,000; development stage: null.
+   * Requests to all routes per IP address in five minutes, counted by AWS WAF, except Apple's notifications; null: not
+   * counted. Default: 10,000; development stage: null.
+   */
+  readonly requestsPerAddress: number | null;
+  /**
+   * Requests without a credential per IP address in five minutes, counted by AWS WAF: synchronize, and notifications
+   * that are not from Apple's addresses; null: not counted. Default: 1,000, or 300 while the account's concurrency is
+   * unknown; development stage: null.
    */
   readonly synchronizesPerAddress: number | null;
-  /** Whether AWS WAF refuses iOS-store notifications that are not from Apple's addresses. Default: false. */
+  /** Addresses that neither limit counts: the backends'. Default: none. */
+  readonly backendAddresses: AddressBlocks;
+  /**
+   * Whether AWS WAF refuses iOS-store notifications that are not from Apple's addresses. Default: true; development
+   * stage: false.
+   */
   readonly iosNotificationsFromAppleOnly: boolean;
   /** Addresses that AWS WAF refuses on every route. Default: none. */
   readonly blockedAddresses: AddressBlocks;
@@ -109,6 +122,8 @@ export interface DomainParameters {
 }
 
 export interface AlarmParameters {
+  /** Whether there are alarms: in a development stage, only if somebody is to get them. */
+  readonly isOn: boolean;
   /** Existing topic; null (default): one is created. */
   readonly topicArn: string | null;
   /** E-mail address subscribed to the created topic; null (default): none. */
@@ -119,11 +134,15 @@ export interface AlarmParameters {
 
 /** Whether AWS WAF stands before the API. */
 export const hasFirewall = ({
+  requestsPerAddress,
   synchronizesPerAddress,
   iosNotificationsFromAppleOnly,
   blockedAddresses,
 }: Pick<
   ApiParameters,
-  "synchronizesPerAddress" | "iosNotificationsFromAppleOnly" | "blockedAddresses"
+  "requestsPerAddress" | "synchronizesPerAddress" | "iosNotificationsFromAppleOnly" | "blockedAddresses"
 >): boolean =>
-  synchronizesPerAddress !== null || iosNotificationsFromAppleOnly || hasBlocks(blockedAddresses);
+  requestsPerAddress !== null ||
+  synchronizesPerAddress !== null ||
+  iosNotificationsFromAppleOnly ||
+  hasBlocks(blockedAddresses);

@@ -2,7 +2,12 @@ import { readFileSync } from "node:fs";
 import * as z from "zod";
 import { endpoints, type EndpointName } from "../lib/contract/endpoints.ts";
 import { addressBlocks, NO_BLOCKS } from "./address-blocks.ts";
-import { concurrencyLimit, reservationProblem, routeLimits } from "./account-concurrency.ts";
+import {
+  concurrencyLimit,
+  openRequestsPerAddress,
+  reservationProblem,
+  routeLimits,
+} from "./account-concurrency.ts";
 import {
   certificate,
   domainName,
@@ -141,7 +146,7 @@ const domainParameters = (context: Context): DomainParameters | null => {
   return null;
 };
 
-const alarmParameters = (context: Context): AlarmParameters => {
+const alarmParameters = (context: Context, presets: StagePresets): AlarmParameters => {
   const topicArn = context.take("alarmTopicArn", orNone(topic), null);
   const address = context.take("alarmEmail", orNone(email), null);
   if (topicArn !== null && address !== null)
@@ -149,23 +154,31 @@ const alarmParameters = (context: Context): AlarmParameters => {
       "alarmEmail and alarmTopicArn exclude each other: the e-mail address subscribes to a topic that the stack creates.",
     );
   const monthlyBudget = context.take("monthlyBudget", orNone(whole(1, 1_000_000)), null);
-  return { topicArn, email: address, monthlyBudget };
+  const isOn = presets.isWatched || topicArn !== null || address !== null;
+  return { isOn, topicArn, email: address, monthlyBudget };
 };
 
-const firewallParameters = (context: Context, presets: StagePresets) => {
+const firewallParameters = (context: Context, presets: StagePresets, accountConcurrency: number | null) => {
+  const perAddress = orNone(whole(10, 2_000_000_000));
   const firewall = {
+    requestsPerAddress: context.take("requestsPerAddress", perAddress, presets.requestsPerAddress),
     synchronizesPerAddress: context.take(
       "synchronizesPerAddress",
-      orNone(whole(10, 2_000_000_000)),
-      presets.synchronizesPerAddress,
+      perAddress,
+      presets.requestsPerAddress === null ? null : openRequestsPerAddress(accountConcurrency),
     ),
-    iosNotificationsFromAppleOnly: context.take("iosNotificationsFromAppleOnly", flag, false),
+    backendAddresses: context.take("backendAddresses", addressBlocks, NO_BLOCKS),
+    iosNotificationsFromAppleOnly: context.take(
+      "iosNotificationsFromAppleOnly",
+      flag,
+      presets.iosNotificationsFromAppleOnly,
+    ),
     blockedAddresses: context.take("blockedAddresses", addressBlocks, NO_BLOCKS),
     addressLimitLogs: context.take("addressLimitLogs", flag, false),
   };
   if (firewall.addressLimitLogs && !hasFirewall(firewall))
     context.problems.push(
-      "addressLimitLogs needs synchronizesPerAddress, iosNotificationsFromAppleOnly or blockedAddresses: without them nothing is refused by address.",
+      "addressLimitLogs needs requestsPerAddress, synchronizesPerAddress, iosNotificationsFromAppleOnly or blockedAddresses: without them nothing is refused by address.",
     );
   return firewall;
 };
@@ -216,7 +229,7 @@ const read = (context: Context): Parameters => {
     accountConcurrency,
     api: {
       throttling: forEach(ENDPOINT_NAMES, (name) => throttling(context, name, presets, accountConcurrency)),
-      ...firewallParameters(context, presets),
+      ...firewallParameters(context, presets, accountConcurrency),
       accessLogAddresses: context.take("accessLogAddresses", flag, false),
       domain: domainParameters(context),
       managesLogRole: context.take("managesLogRole", flag, true),
@@ -226,7 +239,8 @@ const read = (context: Context): Parameters => {
     logRetentionDays: context.take("logRetentionDays", retention, presets.logRetentionDays),
     tracedPercent: context.take("tracedPercent", whole(0, 100), presets.tracedPercent),
     invocationReports: context.take("invocationReports", flag, false),
-    alarms: alarmParameters(context),
+    alarms: alarmParameters(context, presets),
+    dashboard: context.take("dashboard", flag, presets.isWatched),
     eventBuses: context.take("eventBuses", orNone(eventBuses), null)?.split(",") ?? [],
   };
 };

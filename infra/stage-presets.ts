@@ -8,7 +8,11 @@ export interface StagePresets {
   readonly maxWriteCapacity: number;
   /** For every endpoint; null: each endpoint's own. */
   readonly throttling: Throttling | null;
-  readonly synchronizesPerAddress: number | null;
+  /** Requests per address in five minutes; null: any number. */
+  readonly requestsPerAddress: number | null;
+  readonly iosNotificationsFromAppleOnly: boolean;
+  /** Whether it has alarms and a dashboard, which are billed by the month. */
+  readonly isWatched: boolean;
   readonly logRetentionDays: number;
   readonly tracedPercent: number;
 }
@@ -21,7 +25,9 @@ export const STAGE_PRESETS: Readonly<Record<"development" | "production", StageP
     maxReadCapacity: 200,
     maxWriteCapacity: 200,
     throttling: { rate: 10, burst: 20 },
-    synchronizesPerAddress: null,
+    requestsPerAddress: null,
+    iosNotificationsFromAppleOnly: false,
+    isWatched: false,
     logRetentionDays: 7,
     tracedPercent: 100,
   },
@@ -31,8 +37,10 @@ export const STAGE_PRESETS: Readonly<Record<"development" | "production", StageP
     maxReadCapacity: 4000,
     maxWriteCapacity: 4000,
     throttling: null,
-    // A carrier may have thousands of phones behind one address, each synchronizing a few times a day.
-    synchronizesPerAddress: 1000,
+    // 33 a second: more than most backends send, and half an execution of the authorizer.
+    requestsPerAddress: 10_000,
+    iosNotificationsFromAppleOnly: true,
+    isWatched: true,
     logRetentionDays: 30,
     tracedPercent: 5,
   },

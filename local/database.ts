@@ -25,7 +25,7 @@ export interface GivenDynamoDb {
 /** Whether a database is on this machine or beside it: its name is not that of an internet host. */
 export const isAtHand = (endpoint: string): boolean => {
   const { hostname } = new URL(endpoint);
-  return hostname === "127.0.0.1" || !hostname.includes(".");
+  return hostname === "127.0.0.1" || hostname === "[::1]" || !/[.:]/.test(hostname);
 };
 
 /** Undoes a step of the start. */

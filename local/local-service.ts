@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
@@ -181,8 +182,12 @@ const start = async (
     androidPublisherUrl: options.androidPublisherUrl,
   });
   const masterSecret = localMasterSecret(folder);
-  const secretsManager = createSecretsManager(options.secretsFolder ?? null, region, (name) =>
-    name === masterSecretName(TABLE_NAME) ? masterSecret : stores.secret(name),
+  const accessKeySuffix = randomBytes(16).toString("hex");
+  const secretsManager = createSecretsManager(
+    options.secretsFolder ?? null,
+    region,
+    (name) => (name === masterSecretName(TABLE_NAME) ? masterSecret : stores.secret(name)),
+    (accessKey) => accessKey === connection.accessKeyId || accessKey.endsWith(accessKeySuffix),
   );
   const { demoAndroidStore, demoAppStore } = stores;
   const demoStores = { demoAndroidStore, demoAppStore, demoDestination: `${address}${DESTINATION_PATH}` };
@@ -203,6 +208,7 @@ const start = async (
     assembly,
     region,
     tableName,
+    accessKeySuffix,
     environment: {
       AWS_ENDPOINT_URL_SECRETS_MANAGER: address,
       AWS_ENDPOINT_URL_STS: address,

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
+import type { IncomingMessage } from "node:http";
 import { join, relative, sep } from "node:path";
 import * as z from "zod";
 import { answer, pathOf, type Mount } from "../sandbox/mount.ts";
@@ -10,6 +11,10 @@ import { ACCOUNT } from "./template.ts";
 const TARGET = "secretsmanager.";
 
 const secretRequest = z.object({ SecretId: z.string() });
+
+/** Access key that a request is signed with. */
+const accessKeyOf = ({ headers }: IncomingMessage): string =>
+  /Credential=([^/]+)\//.exec(headers.authorization ?? "")?.[1] ?? "";
 
 /** Files of a folder by secret's name: the path in the folder, with slashes. Links are left out. */
 const secretFiles = (folder: string): Map<string, string> =>
@@ -28,6 +33,7 @@ const secretFiles = (folder: string): Map<string, string> =>
  *
  * @param folder null: there are only the sandbox's secrets
  * @param ofSandbox the sandbox's secret of a name; a file of that name takes its place
+ * @param mayReadFiles whether the owner of an access key may read files: they may hold real keys
  * @throws LocalError if there is no such folder
  * @see https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html
  */
@@ -35,18 +41,27 @@ export const createSecretsManager = (
   folder: string | null,
   region: string,
   ofSandbox: (name: string) => string | undefined = () => undefined,
+  mayReadFiles: (accessKey: string) => boolean = () => true,
 ): Mount => {
   if (folder !== null && !statSync(folder, { throwIfNoEntry: false })?.isDirectory())
     throw new LocalError(
       `There is no folder ${folder}; name the folder of the secrets with --secrets <folder>.`,
     );
 
-  const valueOf = (body: string | null): { readonly status: number; readonly body: object } => {
+  const valueOf = (
+    body: string | null,
+    accessKey: string,
+  ): { readonly status: number; readonly body: object } => {
     const wanted = secretRequest.safeParse(parseJson(body));
     if (!wanted.success)
       return { status: 400, body: { __type: "ValidationException", message: z.prettifyError(wanted.error) } };
     const name = wanted.data.SecretId;
     const file = folder === null ? undefined : secretFiles(folder).get(name);
+    if (file !== undefined && !mayReadFiles(accessKey))
+      return {
+        status: 400,
+        body: { __type: "AccessDeniedException", Message: "Only the service's functions read this secret." },
+      };
     const secret = file === undefined ? ofSandbox(name) : readFileSync(file, "utf8");
     if (secret === undefined)
       return {
@@ -74,7 +89,7 @@ export const createSecretsManager = (
     const body = await readText(request);
     const result =
       target === `${TARGET}GetSecretValue`
-        ? valueOf(body)
+        ? valueOf(body, accessKeyOf(request))
         : { status: 400, body: { __type: "UnknownOperationException" } };
     answer(response, result.status, "application/x-amz-json-1.1", JSON.stringify(result.body));
     return true;

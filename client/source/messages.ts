@@ -113,6 +113,9 @@ export const verifyMessage = (
   const identifier = headerOf(headers, "webhook-id");
   const timestamp = headerOf(headers, "webhook-timestamp");
   const given = signaturesIn(headerOf(headers, "webhook-signature"));
+  // Dots separate the signed parts: an identifier with one could take over another message's signature.
+  if (identifier.includes("."))
+    throw new MessageError("headers", "The header webhook-id must not have a dot.");
   if (!/^\d{1,12}$/.test(timestamp))
     throw new MessageError("headers", "The header webhook-timestamp is no number of seconds.");
   if (Math.abs(Math.floor(now / 1000) - Number(timestamp)) > TOLERANCE_SECONDS)

@@ -65,7 +65,7 @@ export const realClock: Clock = {
 
 /** Hosts that are not on the internet, so that a key may be sent without TLS: this machine, or one beside it. */
 const isAtHand = (hostname: string): boolean =>
-  hostname === "127.0.0.1" || hostname === "[::1]" || !hostname.includes(".");
+  hostname === "127.0.0.1" || hostname === "[::1]" || !/[.:]/.test(hostname);
 
 /** @throws TypeError for an address that a key must not be sent to */
 const addressOf = (baseUrl: string): string => {

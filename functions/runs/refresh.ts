@@ -33,6 +33,5 @@ const report = (store: Store, { asked, failed, oldest, paused, acknowledgements 
 export const refresh = async (run: AskRun, context: Invocation): Promise<AskReport> => {
   const done = await askDuePurchases(run, endOf(context));
   report(run.store, done);
-  count("refreshRuns", { store: run.store });
   return done;
 };

@@ -5,22 +5,23 @@ import { Construct } from "constructs";
 import { endpoints, type Endpoint } from "../../lib/contract/endpoints.ts";
 import { ERRORS, type ErrorCode } from "../../lib/contract/errors.ts";
 import { hasBlocks, type AddressBlocks } from "../address-blocks.ts";
+import type { ApiParameters } from "../parameters.ts";
 import { FirewallLogs } from "./firewall-logs.ts";
 import { contractBody } from "./gateway-responses.ts";
-import { firewallMetric } from "./service-metrics.ts";
+import { firewallMetric, REQUESTS_PER_ADDRESS, SYNCHRONIZE_PER_ADDRESS } from "./service-metrics.ts";
 
-export interface AddressLimitProps {
+export interface AddressLimitProps extends Pick<
+  ApiParameters,
+  | "requestsPerAddress"
+  | "synchronizesPerAddress"
+  | "backendAddresses"
+  | "iosNotificationsFromAppleOnly"
+  | "blockedAddresses"
+  | "addressLimitLogs"
+> {
   readonly serviceName: string;
   readonly apiId: string;
   readonly stageName: string;
-  /** Requests per IP address in five minutes; null: any number. */
-  readonly requests: number | null;
-  /** Whether iOS-store notifications are refused unless Apple's addresses send them. */
-  readonly iosNotificationsFromAppleOnly: boolean;
-  /** Addresses whose requests are refused. */
-  readonly blockedAddresses: AddressBlocks;
-  /** Whether a line is logged for each request that is refused here. */
-  readonly logs: boolean;
   readonly logRetentionDays: RetentionDays;
 }
 
@@ -41,12 +42,16 @@ const sentTo = ({ path }: Endpoint): Statement => ({
     // The API's stage precedes the path, and a slash may follow it.
     positionalConstraint: "CONTAINS",
     searchString: path,
-    textTransformations: [{ priority: 0, type: "URL_DECODE" }],
+    textTransformations: [
+      { priority: 0, type: "URL_DECODE" },
+      { priority: 1, type: "NORMALIZE_PATH" },
+    ],
   },
 });
 
 const all = (...statements: Statement[]): Statement => ({ andStatement: { statements } });
 const any = (...statements: Statement[]): Statement => ({ orStatement: { statements } });
+const not = (statement: Statement): Statement => ({ notStatement: { statement } });
 
 /** A WAF block with the contract's error body. */
 const refusing = (
@@ -73,10 +78,10 @@ const bodiesOf = (...codes: readonly ErrorCode[]): Record<string, CfnWebACL.Cust
   );
 
 /**
- * AWS WAF on the endpoints whose body is the only proof. It limits requests per IP address, except Apple's
- * notifications, many of which come from few addresses. Over the limit it answers with the contract's body until the
- * address's rate falls below it. If only Apple may notify, the route does not exist for others. Addresses blocked by
- * the operator get the limit's answer on every route.
+ * AWS WAF before the API. It limits requests per IP address: to all routes, since anybody can run the authorizer, and
+ * less to those that take no credential. It counts neither backends nor Apple's notifications, many of which come from
+ * few addresses. Over a limit it answers with the contract's body until the address's rate falls below it. If only Apple
+ * may notify, the route does not exist for others. Addresses blocked by the operator get the limits' answer.
  *
  * @see https://docs.aws.amazon.com/waf/latest/developerguide/waf-rule-statement-type-rate-based.html
  */
@@ -96,10 +101,17 @@ export class AddressLimit extends Construct {
       ipAddressVersion: "IPV4",
       addresses: APPLES_ADDRESSES,
     });
-    const notApple: Statement = {
-      notStatement: { statement: { ipSetReferenceStatement: { arn: apple.attrArn } } },
-    };
-    const notifiedByOthers = all(sentTo(endpoints.receiveIosStoreNotification), notApple);
+    const fromApple: Statement = { ipSetReferenceStatement: { arn: apple.attrArn } };
+    const notified = sentTo(endpoints.receiveIosStoreNotification);
+    const notifiedByOthers = all(notified, not(fromApple));
+    const withoutCredential = any(
+      sentTo(endpoints.synchronizeIosStorePurchases),
+      sentTo(endpoints.receiveAndroidStoreNotification),
+      notifiedByOthers,
+    );
+    const fromOthers = hasBlocks(props.backendAddresses)
+      ? [not(this.#from("Backend", "Addresses of backends", props.serviceName, props.backendAddresses))]
+      : [];
 
     const rule = (
       name: string,
@@ -107,30 +119,52 @@ export class AddressLimit extends Construct {
       action: CfnWebACL.RuleActionProperty,
       statement: Statement,
     ): CfnWebACL.RuleProperty => ({ name, priority, action, visibilityConfig: metric(name), statement });
-    const limitOf = (requests: number): CfnWebACL.RuleProperty =>
-      rule("synchronize-per-address", 1, tooMany(), {
-        rateBasedStatement: {
-          limit: requests,
-          evaluationWindowSec: WINDOW_SECONDS,
-          aggregateKeyType: "IP",
-          scopeDownStatement: any(sentTo(endpoints.synchronizeIosStorePurchases), notifiedByOthers),
-        },
-      });
+    const limit = (
+      name: string,
+      priority: number,
+      requests: number | null,
+      counted: Statement,
+    ): CfnWebACL.RuleProperty[] =>
+      requests === null
+        ? []
+        : [
+            rule(name, priority, tooMany(), {
+              rateBasedStatement: {
+                limit: requests,
+                evaluationWindowSec: WINDOW_SECONDS,
+                aggregateKeyType: "IP",
+                scopeDownStatement: fromOthers.length === 0 ? counted : all(counted, ...fromOthers),
+              },
+            }),
+          ];
     const acl = new CfnWebACL(this, "Acl", {
       name: props.serviceName,
-      description: "Limits requests without a credential per IP address",
+      description: "Limits requests per IP address",
       scope: "REGIONAL",
       defaultAction: { allow: {} },
       visibilityConfig: metric("requests"),
       customResponseBodies: bodiesOf("TOO_MANY_REQUESTS", "ROUTE_NOT_FOUND"),
       rules: [
         ...(hasBlocks(props.blockedAddresses)
-          ? [rule("blocked-addresses", 0, tooMany(), this.#from(props))]
+          ? [
+              rule(
+                "blocked-addresses",
+                0,
+                tooMany(),
+                this.#from(
+                  "Blocked",
+                  "Addresses that the operator has blocked",
+                  props.serviceName,
+                  props.blockedAddresses,
+                ),
+              ),
+            ]
           : []),
-        ...(props.requests === null ? [] : [limitOf(props.requests)]),
+        ...limit(SYNCHRONIZE_PER_ADDRESS, 1, props.synchronizesPerAddress, withoutCredential),
         ...(props.iosNotificationsFromAppleOnly
           ? [rule("ios-notifications-from-apple-only", 2, refusing("ROUTE_NOT_FOUND"), notifiedByOthers)]
           : []),
+        ...limit(REQUESTS_PER_ADDRESS, 3, props.requestsPerAddress, not(all(notified, fromApple))),
       ],
     });
     const { partition, region } = Stack.of(this);
@@ -138,15 +172,15 @@ export class AddressLimit extends Construct {
       webAclArn: acl.attrArn,
       resourceArn: `arn:${partition}:apigateway:${region}::/restapis/${props.apiId}/stages/${props.stageName}`,
     });
-    if (props.logs) new FirewallLogs(this, "BlockedRequests", { ...props, aclArn: acl.attrArn });
+    if (props.addressLimitLogs) new FirewallLogs(this, "BlockedRequests", { ...props, aclArn: acl.attrArn });
   }
 
-  /** Requests from the blocked addresses. */
-  #from({ serviceName, blockedAddresses: { ipv4, ipv6 } }: AddressLimitProps): Statement {
+  /** Requests from these addresses. */
+  #from(name: string, description: string, serviceName: string, { ipv4, ipv6 }: AddressBlocks): Statement {
     const setOf = (version: "IPV4" | "IPV6", addresses: readonly string[]): Statement => {
-      const set = new CfnIPSet(this, `Blocked${version}`, {
-        name: `${serviceName}-blocked-${version.toLowerCase()}`,
-        description: "Addresses that the operator has blocked",
+      const set = new CfnIPSet(this, `${name}${version}`, {
+        name: `${serviceName}-${name.toLowerCase()}-${version.toLowerCase()}`,
+        description,
         scope: "REGIONAL",
         ipAddressVersion: version,
         addresses: [...addresses],

@@ -13,7 +13,7 @@ import { EmailSubscription } from "aws-cdk-lib/aws-sns-subscriptions";
 import { Construct } from "constructs";
 import { functionName } from "../../lib/contract/function-name.ts";
 import { STORES } from "../../lib/contract/schemas.ts";
-import { SCHEDULED_NAMES, type ScheduledFunctionName } from "../other-functions.ts";
+import type { ScheduledFunctionName } from "../other-functions.ts";
 import type { AlarmParameters } from "../parameters.ts";
 import { acceptFinding } from "./accept-finding.ts";
 import { callerConditions, type CallerAlarmsProps } from "./caller-alarms.ts";
@@ -56,7 +56,7 @@ export class Alarms extends Construct {
       props.topicArn === null
         ? this.#newTopic(props)
         : Topic.fromTopicArn(this, "GivenTopic", props.topicArn);
-    this.all = Object.entries(conditions(props)).map(([name, condition]) => {
+    this.all = Object.entries(props.isOn ? conditions(props) : {}).map(([name, condition]) => {
       const { metric, periods: [wrong, of] = [1, 1], ...options } = condition;
       const alarm = metric.createAlarm(this, name, {
         alarmName: `${props.serviceName}-${name}`,
@@ -99,34 +99,27 @@ export class Alarms extends Construct {
  */
 const isOnSilence = (name: string): boolean => name.endsWith("-not-running");
 
-/** The metric was below one in each of the last two hours, or has no data. */
-const onceInTwoHours = (metric: Condition["metric"]): Omit<Condition, "alarmDescription"> => ({
-  metric,
-  comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
-  treatMissingData: TreatMissingData.MISSING,
-  threshold: 1,
-  periods: [2, 2],
-});
-
 /** One of the functions has not succeeded for two hours. */
 const notRunning = (
   metrics: ServiceMetrics,
   functions: readonly ScheduledFunctionName[],
-): Omit<Condition, "alarmDescription"> =>
-  onceInTwoHours(
-    new MathExpression({
-      label: "succeeded",
-      // A product, because it is missing if any factor is; MIN would ignore missing data.
-      expression: functions.map((_, index) => `(invocations${index} - errors${index})`).join(" * "),
-      usingMetrics: Object.fromEntries(
-        functions.map(functionName).flatMap((name, index) => [
-          [`invocations${index}`, metrics.ofFunction(name, "Invocations")],
-          [`errors${index}`, metrics.ofFunction(name, "Errors")],
-        ]),
-      ),
-      period: Duration.hours(1),
-    }),
-  );
+): Omit<Condition, "alarmDescription"> => ({
+  metric: new MathExpression({
+    label: "failed",
+    // The average of errors is the share of invocations that failed. A product, because it is missing if any factor is;
+    // MAX would ignore missing data.
+    expression: `1 - ${functions.map((_, index) => `(1 - failed${index})`).join(" * ")}`,
+    usingMetrics: Object.fromEntries(
+      functions
+        .map(functionName)
+        .map((name, index) => [`failed${index}`, metrics.ofFunction(name, "Errors", Stats.AVERAGE)]),
+    ),
+    period: Duration.hours(1),
+  }),
+  treatMissingData: TreatMissingData.MISSING,
+  threshold: 1,
+  periods: [2, 2],
+});
 
 /** Milliseconds for which a due refresh may wait: short enough that the default renewal leeway still covers it. */
 const LATEST_REFRESH = 10 * 60 * 1000;
@@ -228,14 +221,12 @@ const upkeepConditions = ({ metrics }: AlarmsProps): Conditions => ({
     threshold: 1,
   },
   "ios-store-refreshes-not-running": {
-    alarmDescription: "The schedule that asks Apple about due purchases has not run for two hours.",
-    ...onceInTwoHours(metrics.own("refreshRuns", { store: "ios-store" }).with({ period: Duration.hours(1) })),
+    alarmDescription: "The function that asks Apple about due purchases has not succeeded for two hours.",
+    ...notRunning(metrics, ["refreshIosStorePurchases"]),
   },
   "android-store-refreshes-not-running": {
-    alarmDescription: "The schedule that asks Google about due purchases has not run for two hours.",
-    ...onceInTwoHours(
-      metrics.own("refreshRuns", { store: "android-store" }).with({ period: Duration.hours(1) }),
-    ),
+    alarmDescription: "The function that asks Google about due purchases has not succeeded for two hours.",
+    ...notRunning(metrics, ["refreshAndroidStorePurchases"]),
   },
   "sweeps-not-running": {
     alarmDescription: "A function that reads a store's list has not succeeded for two hours.",
@@ -252,20 +243,8 @@ const upkeepConditions = ({ metrics }: AlarmsProps): Conditions => ({
   },
   "functions-throttled": {
     alarmDescription:
-      "Lambda throttles invocations: the concurrency of a function or of the account is used up.",
-    metric: sumOf(
-      "throttled",
-      metrics.ofFunctions("Throttles", Stats.SUM, (name) => !SCHEDULED_NAMES.has(name)),
-    ),
-    threshold: 1,
-    periods: [2, 3],
-  },
-  "schedules-throttled": {
-    alarmDescription: "Lambda throttles scheduled functions: what is due waits.",
-    metric: sumOf(
-      "throttled",
-      metrics.ofFunctions("Throttles", Stats.SUM, (name) => SCHEDULED_NAMES.has(name)),
-    ),
+      "Lambda throttles functions of this account and region: the concurrency of one, or of the account, is used up.",
+    metric: metrics.throttles(),
     threshold: 1,
     periods: [2, 3],
   },

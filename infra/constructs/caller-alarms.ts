@@ -3,7 +3,7 @@ import { MathExpression, Stats } from "aws-cdk-lib/aws-cloudwatch";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { functionName } from "../../lib/contract/function-name.ts";
 import type { Conditions } from "./condition.ts";
-import { PERIOD, sumOf, type ServiceMetrics } from "./service-metrics.ts";
+import { sumOf, type ServiceMetrics } from "./service-metrics.ts";
 
 /** Refused credentials in five minutes that justify an alarm: a backend with a dead key, or somebody guessing keys. */
 const FEWEST_CREDENTIALS = 100;
@@ -66,8 +66,8 @@ export const callerConditions = ({ metrics, limitsAddresses }: CallerAlarmsProps
     },
     ...(limitsAddresses && {
       "addresses-blocked": {
-        alarmDescription: `The limit of an address refused ${FEWEST_BLOCKED} or more requests in five minutes.`,
-        metric: metrics.blockedAddresses().with({ period: PERIOD }),
+        alarmDescription: `A limit of an address refused ${FEWEST_BLOCKED} or more requests in five minutes.`,
+        metric: sumOf("blocked", metrics.blockedAddresses()),
         threshold: FEWEST_BLOCKED,
         periods: [2, 3],
       },

@@ -1,10 +1,4 @@
-import type {
-  Alarm,
-  ComparisonOperator,
-  CreateAlarmOptions,
-  IMetric,
-  TreatMissingData,
-} from "aws-cdk-lib/aws-cloudwatch";
+import type { Alarm, CreateAlarmOptions, IMetric, TreatMissingData } from "aws-cdk-lib/aws-cloudwatch";
 import type { Construct } from "constructs";
 
 /** Condition of an alarm, by default: the metric is at or above the threshold, and a period without data is quiet. */
@@ -16,7 +10,6 @@ export interface Condition {
   readonly threshold: number;
   /** Breaching periods out of evaluated ones that trigger the alarm; unset: 1 of 1. */
   readonly periods?: readonly [wrong: number, of: number];
-  readonly comparisonOperator?: ComparisonOperator;
   readonly treatMissingData?: TreatMissingData;
   /** `ignore`: the alarm keeps its state while a percentile has too few samples. */
   readonly evaluateLowSampleCountPercentile?: "ignore";

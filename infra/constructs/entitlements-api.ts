@@ -175,14 +175,9 @@ export class EntitlementsApi extends Construct {
 
     if (usesFirewall)
       new AddressLimit(this, "AddressLimit", {
-        serviceName,
+        ...props,
         apiId: api.restApiId,
         stageName: api.deploymentStage.stageName,
-        requests: props.synchronizesPerAddress,
-        iosNotificationsFromAppleOnly: props.iosNotificationsFromAppleOnly,
-        blockedAddresses: props.blockedAddresses,
-        logs: props.addressLimitLogs,
-        logRetentionDays: props.logRetentionDays,
       });
     this.domainTarget = domain === null ? null : new ApiDomain(this, "OwnDomain", { api, ...domain }).target;
 

@@ -51,7 +51,8 @@ export class EntitlementsTable extends Construct {
       ],
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: props.pointInTimeRecovery },
       deletionProtection: props.deletionProtection,
-      removalPolicy: props.removal === "retain" ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+      removalPolicy:
+        props.removal === "retain" ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
     });
     if (props.keyArn !== null) encryptWith(props.keyArn, table);
     this.name = table.tableName;

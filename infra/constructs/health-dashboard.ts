@@ -94,7 +94,6 @@ export class HealthDashboard extends Construct {
             [
               metrics.ownByAll("refreshes", ["store", "outcome"]),
               metrics.ownByAll("swept", ["store"]),
-              metrics.ownByAll("refreshRuns", ["store"]),
               metrics.ownByAll("sweepsBehind", ["store"]),
             ],
             STORES.map((store) => metrics.own("refreshAge", { store }, "Maximum").with({ label: store })),

@@ -26,7 +26,7 @@ export class MasterSecret extends Construct {
       description: "Master secret of the destinations' secrets. Never change it.",
       generateSecretString: { passwordLength: 64, excludePunctuation: true },
       ...(keyArn !== null && { encryptionKey: Key.fromKeyArn(this, "Key", keyArn) }),
-      removalPolicy: removal === "retain" ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+      removalPolicy: removal === "retain" ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
     });
     acceptFinding(secret, {
       "AwsSolutions-SMG4":

@@ -33,6 +33,8 @@ export interface ServiceFunctionProps extends FunctionParameters {
   readonly logRetentionDays: RetentionDays;
   /** Whether Lambda logs a report of each invocation. */
   readonly reportsInvocations: boolean;
+  /** Whether a schedule invokes it: X-Ray then records nothing, as it would record runs whatever is sampled. */
+  readonly isScheduled: boolean;
 }
 
 /** The table that a function uses; the data stack, or a restore, creates it. */
@@ -101,7 +103,7 @@ export class ServiceFunction extends Construct {
       applicationLogLevelV2: ApplicationLogLevel.INFO,
       // Lambda's INFO reports mostly repeat what the function logs itself.
       systemLogLevelV2: props.reportsInvocations ? SystemLogLevel.INFO : SystemLogLevel.WARN,
-      tracing: Tracing.ACTIVE,
+      tracing: props.isScheduled ? Tracing.PASS_THROUGH : Tracing.ACTIVE,
       environment: { POWERTOOLS_SERVICE_NAME: props.serviceName },
       ...(reservedConcurrency !== null && { reservedConcurrentExecutions: reservedConcurrency }),
     });
@@ -120,6 +122,10 @@ export class ServiceFunction extends Construct {
         "X-Ray's PutTraceSegments and PutTelemetryRecords support no resource-level permissions.",
     });
     acceptFinding(this.#function, {
+      ...(props.isScheduled && {
+        "Serverless-LambdaTracing":
+          "No caller samples a schedule's runs, and X-Ray would bill each minute's.",
+      }),
       "Serverless-LambdaDLQ": "Invoked synchronously, or again at the next tick of its schedule.",
       "Serverless-LambdaAsyncFailureDestination":
         "Invoked synchronously, or again at the next tick of its schedule.",

@@ -17,6 +17,10 @@ export interface MetricSources {
   readonly functionNames: Readonly<Record<string, string>>;
 }
 
+/** Firewall rules that limit an address: requests without a credential, and all. */
+export const SYNCHRONIZE_PER_ADDRESS = "synchronize-per-address";
+export const REQUESTS_PER_ADDRESS = "requests-per-address";
+
 /** CloudWatch metric name of a firewall rule; `requests` for the whole firewall. */
 export const firewallMetric = (serviceName: string, rule: string): string => `${serviceName}-${rule}`;
 
@@ -67,14 +71,15 @@ export class ServiceMetrics {
     return this.#metric("AWS/Lambda", name, statistic, { FunctionName: functionName });
   }
 
-  ofFunctions(
-    name: string,
-    statistic: string = Stats.SUM,
-    isMeant: (folder: string) => boolean = () => true,
-  ): Metric[] {
-    return Object.keys(this.#sources.functionNames)
-      .filter(isMeant)
-      .map((folder) => this.ofFunction(folder, name, statistic).with({ label: folder }));
+  ofFunctions(name: string, statistic: string = Stats.SUM): Metric[] {
+    return Object.keys(this.#sources.functionNames).map((folder) =>
+      this.ofFunction(folder, name, statistic).with({ label: folder }),
+    );
+  }
+
+  /** Throttled invocations of all functions of the account and region: one metric, where each function's would be 16. */
+  throttles(): Metric {
+    return this.#metric("AWS/Lambda", "Throttles", Stats.SUM, {});
   }
 
   table(name: string): Metric {
@@ -102,14 +107,16 @@ export class ServiceMetrics {
     );
   }
 
-  /** Requests that the limit per address refused. */
-  blockedAddresses(): Metric {
+  /** Requests that the limits per address refused. A rule that a stage does without has no data. */
+  blockedAddresses(): Metric[] {
     const { serviceName } = this.#sources;
-    return this.#metric("AWS/WAFV2", "BlockedRequests", Stats.SUM, {
-      WebACL: firewallMetric(serviceName, "requests"),
-      Rule: firewallMetric(serviceName, "synchronize-per-address"),
-      Region: Aws.REGION,
-    });
+    return [SYNCHRONIZE_PER_ADDRESS, REQUESTS_PER_ADDRESS].map((rule) =>
+      this.#metric("AWS/WAFV2", "BlockedRequests", Stats.SUM, {
+        WebACL: firewallMetric(serviceName, "requests"),
+        Rule: firewallMetric(serviceName, rule),
+        Region: Aws.REGION,
+      }),
+    );
   }
 
   #metric(

@@ -15,7 +15,10 @@ export interface DataStackProps extends StackProps {
  */
 export const streamParameter = (serviceName: string): string => `/${serviceName}/table-stream`;
 
-/** The data that must not be lost, in its own stack: deploying the service does not touch it. */
+/**
+ * The data that must not be lost, in its own stack: deploying the service does not touch it. Retained once it is there: a
+ * creation that fails leaves nothing behind under a fixed name.
+ */
 export class DataStack extends Stack {
   constructor(scope: Construct, id: string, { parameters, ...props }: DataStackProps) {
     super(scope, id, { terminationProtection: parameters.table.deletionProtection, ...props });
@@ -25,11 +28,13 @@ export class DataStack extends Stack {
       // The stage's own table, even where `tableName` points the service to another one.
       tableName: parameters.serviceName,
     });
-    new MasterSecret(this, "Master", {
+    const master = new MasterSecret(this, "Master", {
       serviceName: parameters.serviceName,
       removal: parameters.table.removal,
       keyArn: parameters.secretsKeyArn,
     });
+    // A rollback of the stack's creation cannot delete a protected table, so what may fail comes before it.
+    table.node.addDependency(master);
     new StringParameter(this, "Stream", {
       parameterName: streamParameter(parameters.serviceName),
       description: "The stream of the table's keys, for the service's functions.",

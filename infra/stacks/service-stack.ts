@@ -68,6 +68,7 @@ export class ServiceStack extends Stack {
         serviceName,
         logRetentionDays,
         reportsInvocations: parameters.invocationReports,
+        isScheduled: Object.hasOwn(SCHEDULED_FUNCTIONS, name),
         ...parameters.functions[name],
       });
       made.uses(table, access);
@@ -127,17 +128,19 @@ export class ServiceStack extends Stack {
       ...parameters.alarms,
       serviceName,
       metrics,
-      limitsAddresses: parameters.api.synchronizesPerAddress !== null,
+      limitsAddresses:
+        parameters.api.requestsPerAddress !== null || parameters.api.synchronizesPerAddress !== null,
     });
     const { monthlyBudget } = parameters.alarms;
     if (monthlyBudget !== null)
       new MonthlyBudget(this, "Budget", { serviceName, dollars: monthlyBudget, topic: alarms.topic });
-    new HealthDashboard(this, "Health", {
-      serviceName,
-      metrics,
-      alarms: alarms.all,
-      accessLogGroupName: api.accessLogs.logGroupName,
-    });
+    if (parameters.dashboard)
+      new HealthDashboard(this, "Health", {
+        serviceName,
+        metrics,
+        alarms: alarms.all,
+        accessLogGroupName: api.accessLogs.logGroupName,
+      });
 
     const output = (name: string, description: string, value: string): void => {
       new CfnOutput(this, name, { description, value });

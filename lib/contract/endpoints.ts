@@ -192,7 +192,7 @@ export const endpoints = named({
     method: "POST",
     path: "/v1/customers/ios-store/synchronize",
     scope: null,
-    floodLimits: { requestsPerSecond: 20, burst: 3, concurrencyPercent: 30 },
+    floodLimits: { requestsPerSecond: 20, burst: 3, concurrencyPercent: 20 },
     store: "ios-store",
     summary: "Synchronize iOS-store purchases",
     description:

@@ -42,8 +42,6 @@ export const METRICS = {
   notifications: "Notifications",
   /** Bundles and packages with production notifications within 30 days, but none for a day. */
   silentApplications: "SilentApplications",
-  /** Runs of the schedule that refreshes due purchases. Dimension `Store`. */
-  refreshRuns: "RefreshRuns",
   /** Purchases that a store was asked about again. Dimensions `Store` and `Outcome`: `OK` or `FAILED`. */
   refreshes: "Refreshes",
   /**

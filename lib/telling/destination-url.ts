@@ -11,6 +11,9 @@ export interface AddressRules {
 /** The host of a URL as an address or name: an IPv6 literal without its brackets. */
 const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, "");
 
+/** An at sign in the authority, also of an empty user name, which `URL` leaves out. */
+const USER_INFORMATION = /^[^:]*:[\s/\\]*[^/?#\\]*@/;
+
 const isLocalName = (host: string): boolean => /(^|\.)localhost\.?$/.test(host);
 
 /**
@@ -26,7 +29,7 @@ export const checkDestinationUrl = (
   if (url === null) return "The URL cannot be parsed.";
   if (url.protocol !== "https:" && !(isAnyAddressAllowed && url.protocol === "http:"))
     return "The URL must begin with https://.";
-  if (url.username !== "" || url.password !== "") return "The URL must not hold a user name or password.";
+  if (USER_INFORMATION.test(text)) return "The URL must not hold a user name or password.";
   if (text.includes("#")) return "The URL must not have a fragment.";
   if (isAnyAddressAllowed) return null;
   const host = hostOf(url);

@@ -21,6 +21,8 @@ export interface GatewayOptions {
   readonly tableName?: string;
   /** Environment variables for every function, such as endpoints and credentials. They override the template's. */
   readonly environment: Readonly<Record<string, string>>;
+  /** Ends the access key of each function, which its logical id begins, so that nobody else can guess it; unset: nothing. */
+  readonly accessKeySuffix?: string;
   /** Clock of the functions and of the authorizers' caches; unset: real time. */
   readonly clock?: MovedClock;
   /** Receives the functions' standard error and the reasons of failures. */
@@ -77,10 +79,10 @@ const onlyOne = <T>(type: string, resources: ReadonlyMap<string, T>): readonly [
 /** Environment variables that Lambda sets itself. The credentials are placeholders, of the function's own. */
 const lambdaVariables = (
   id: string,
-  region: string,
+  { region, accessKeySuffix = "" }: GatewayOptions,
   { MemorySize: memory, LoggingConfig: logging }: z.infer<typeof lambdaFunction>,
 ): Record<string, string> => ({
-  AWS_ACCESS_KEY_ID: id,
+  AWS_ACCESS_KEY_ID: id + accessKeySuffix,
   AWS_SECRET_ACCESS_KEY: "local",
   AWS_EXECUTION_ENV: "AWS_Lambda_nodejs24.x",
   AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(memory),
@@ -107,10 +109,11 @@ const withLocalTable = (
 
 const functionsOf = (
   template: Template,
-  { assembly, region, tableName, environment, log, output }: GatewayOptions,
+  options: GatewayOptions,
   clock: MovedClock,
-): Map<string, FunctionPool> =>
-  new Map(
+): Map<string, FunctionPool> => {
+  const { assembly, region, tableName, environment, log, output } = options;
+  return new Map(
     [...template.resourcesOf("AWS::Lambda::Function", lambdaFunction)].map(([id, properties]) => [
       id,
       new FunctionPool(
@@ -123,7 +126,7 @@ const functionsOf = (
           timeout: properties.Timeout * 1000,
           clock: clock.shared,
           environment: {
-            ...lambdaVariables(id, region, properties),
+            ...lambdaVariables(id, options, properties),
             ...withLocalTable(properties.Environment.Variables, tableName),
             ...environment,
           },
@@ -132,6 +135,7 @@ const functionsOf = (
       ),
     ]),
   );
+};
 
 /** Also passes the functions' lines to the request log; those about failures are on standard error. */
 const alsoTo =

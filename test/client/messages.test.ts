@@ -105,6 +105,16 @@ describe("a message is refused", () => {
     ["older than five minutes", () => verify(signedByLibrary(SECRET, NOW - 301_000)), "timestamp"],
     ["more than five minutes ahead", () => verify(signedByLibrary(SECRET, NOW + 301_000)), "timestamp"],
     ["without an id", () => verify(without("webhook-id")), "headers"],
+    [
+      "with a dot in its id, though it is signed",
+      () =>
+        verify({
+          ...signedByLibrary(),
+          "webhook-id": "msg_1.2",
+          "webhook-signature": new Webhook(SECRET).sign("msg_1.2", new Date(NOW), BODY),
+        }),
+      "headers",
+    ],
     ["without a time", () => verify(without("webhook-timestamp")), "headers"],
     ["without a signature", () => verify(without("webhook-signature")), "headers"],
     ["with an empty signature", () => verify(withHeader("webhook-signature", "")), "headers"],

@@ -190,6 +190,8 @@ test.each(["", ".", ".."])("the account %j, which no URL can name, is refused he
 
 test.each([
   "http://api.example.com",
+  "http://[2001:db8::1]",
+  "http://[::ffff:c633:6407]:3000",
   "ftp://api.example.com",
   "https://user:password@api.example.com",
   "https://api.example.com?x=1",
@@ -198,6 +200,13 @@ test.each([
 ])("no key is sent to %j", (baseUrl) => {
   expect(() => aClient({ baseUrl })).toThrow("baseUrl must");
 });
+
+test.each(["http://127.0.0.1:3000", "http://[::1]:3000", "http://localhost:3000", "http://gateway"])(
+  "a key may be sent in clear to %j, which is this machine or one beside it",
+  (baseUrl) => {
+    expect(() => aClient({ baseUrl })).not.toThrow();
+  },
+);
 
 test("a caller's signal ends the call with its reason, the waits too", async () => {
   const gone = new Error("gone");

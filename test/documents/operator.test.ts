@@ -64,6 +64,17 @@ test("every block of shell parses, with its placeholders filled in", async () =>
   expect(problems).toBe("");
 });
 
+test("docs/deploy.md says what a first deployment does to the account, and creates a stage before it protects it", () => {
+  const text = textOf("docs/deploy.md");
+  const [before = "", after = ""] = text.split(/^npx cdk deploy.*$/m);
+  expect(before).toContain("managesLogRole");
+  expect(after.split("\n## ", 1)[0]).toContain("update-termination-protection");
+  for (const page of ["README.md", "docs/deploy.md"])
+    expect(/^npx cdk deploy.*$/gm.exec(textOf(page))?.[0]).toBe(
+      "npx cdk deploy --all -c deletionProtection=false",
+    );
+});
+
 test("every operator's command exists with its options, and is the project's own", async () => {
   const used = PAGES.flatMap(({ file, text }) =>
     [

@@ -7,7 +7,7 @@ export type AlarmState = "OK" | "ALARM" | "INSUFFICIENT_DATA";
 
 /**
  * Made-up data: points by metric, the same one for all evaluated periods or one for each, the oldest first. A metric is
- * named by words, each of which begins its name or one of its dimensions: `Requests link-ios INTERNAL_ERROR`. A metric that is not named
+ * named by words, each of which begins its name, its statistic or one of its dimensions: `Requests link-ios INTERNAL_ERROR`. A metric that is not named
  * has no data.
  */
 export type MadeUp = Readonly<Record<string, number | Series>>;
@@ -18,16 +18,17 @@ interface MetricStat {
   readonly parts: readonly string[];
 }
 
-const partsOf = ({ MetricName, Dimensions = [] }: Json): string[] => [
+const partsOf = ({ MetricName, Dimensions = [] }: Json, statistic: string | undefined): string[] => [
   MetricName,
+  ...(statistic === undefined ? [] : [statistic]),
   ...Dimensions.map(({ Value }: Json) => (typeof Value === "string" ? Value : Value.Ref)),
 ];
 
 const metricsOf = (alarm: Json): MetricStat[] =>
   alarm.Metrics === undefined
-    ? [{ id: "only", parts: partsOf(alarm) }]
+    ? [{ id: "only", parts: partsOf(alarm, alarm.Statistic) }]
     : alarm.Metrics.filter(({ MetricStat }: Json) => MetricStat !== undefined).map(
-        ({ Id, MetricStat: { Metric } }: Json) => ({ id: Id, parts: partsOf(Metric) }),
+        ({ Id, MetricStat: { Metric, Stat } }: Json) => ({ id: Id, parts: partsOf(Metric, Stat) }),
       );
 
 const expressionOf = (alarm: Json): string =>
@@ -38,7 +39,6 @@ const isNamed = ({ parts }: MetricStat, name: string): boolean =>
 
 const COMPARISONS: Readonly<Record<string, (value: number, threshold: number) => boolean>> = {
   GreaterThanOrEqualToThreshold: (value, threshold) => value >= threshold,
-  LessThanThreshold: (value, threshold) => value < threshold,
 };
 
 /**

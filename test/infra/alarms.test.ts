@@ -105,8 +105,11 @@ const CASES: Readonly<
     ],
   },
   "addresses-blocked": {
-    fires: [{ "BlockedRequests customer-entitlements-synchronize-per-address": [100, 0, 100] }],
-    bears: [{ BlockedRequests: [0, 5000, 99] }],
+    fires: [
+      { "BlockedRequests customer-entitlements-synchronize-per-address": [100, 0, 100] },
+      { "BlockedRequests customer-entitlements-requests-per-address": [100, 0, 100] },
+    ],
+    bears: [{ "BlockedRequests customer-entitlements-synchronize-per-address": [0, 5000, 99] }],
   },
   "store-credential-rejected": {
     fires: [
@@ -151,50 +154,30 @@ const CASES: Readonly<
   "acknowledgements-near-deadline": { fires: [{ AcknowledgementsNearDeadline: 1 }], bears: [{}] },
   "acknowledgements-failed": { fires: [{ AcknowledgementsFailed: 1 }], bears: [{}] },
   "ios-store-refreshes-not-running": {
-    fires: [{ "RefreshRuns ios-store": 0 }],
-    bears: [{ RefreshRuns: [null, 1] }],
+    fires: [{ "Errors Average RefreshIos": 1 }],
+    bears: [{ Errors: [1, 0] }, { Errors: [null, 0] }],
   },
   "android-store-refreshes-not-running": {
-    fires: [{ "RefreshRuns android-store": 0 }],
-    bears: [{ RefreshRuns: [0, 60] }],
+    fires: [{ "Errors Average RefreshAndroid": 1 }],
+    bears: [{ Errors: [0, 1] }],
   },
   "sweeps-not-running": {
     fires: [
-      {
-        "Invocations SweepIos": 1,
-        "Errors SweepIos": 1,
-        "Invocations SweepAndroid": 1,
-        "Errors SweepAndroid": 0,
-      },
-      {
-        "Invocations SweepIos": 1,
-        "Errors SweepIos": 0,
-        "Invocations SweepAndroid": 1,
-        "Errors SweepAndroid": 1,
-      },
+      { "Errors Average SweepIos": 1, "Errors SweepAndroid": 0 },
+      { "Errors SweepIos": 0, "Errors Average SweepAndroid": 1 },
     ],
-    bears: [{ Invocations: 1, Errors: 0 }],
+    bears: [{ Errors: 0 }],
   },
   "notification-watch-not-running": {
-    fires: [{ Invocations: 1, Errors: 1 }],
-    bears: [{ Invocations: 1, Errors: [1, 0] }],
+    fires: [{ "Errors Average": 1 }],
+    bears: [{ Errors: [1, 0] }],
   },
   "telling-not-running": {
     fires: [
-      {
-        "Invocations TellChanges": 120,
-        "Errors TellChanges": 120,
-        "Invocations DeliverMessages": 120,
-        "Errors DeliverMessages": 0,
-      },
-      {
-        "Invocations TellChanges": 120,
-        "Errors TellChanges": 0,
-        "Invocations DeliverMessages": 120,
-        "Errors DeliverMessages": 120,
-      },
+      { "Errors Average TellChanges": 1, "Errors DeliverMessages": 0 },
+      { "Errors TellChanges": 0, "Errors Average DeliverMessages": 1 },
     ],
-    bears: [{ Invocations: 60, Errors: [60, 59] }],
+    bears: [{ Errors: [1, 0.98] }],
   },
   "changes-late": {
     fires: [{ ChangeAge: HOUR / 6 }, { ChangeAge: [HOUR, HOUR, null] }],
@@ -209,12 +192,8 @@ const CASES: Readonly<
     bears: [{ DeliveryAge: 20 * 24 * HOUR - 1 }, {}],
   },
   "functions-throttled": {
-    fires: [{ "Throttles ReadAccountEntitlements": [1, 1, 0] }, { "Throttles AuthorizeCredential": 1 }],
-    bears: [{ "Throttles LinkIos": [0, 9, 0] }],
-  },
-  "schedules-throttled": {
-    fires: [{ "Throttles RefreshAndroidStorePurchases": 1 }, { "Throttles SweepIos": [0, 1, 1] }],
-    bears: [{ "Throttles WatchNotifications": [1, 0, 0] }],
+    fires: [{ Throttles: [1, 1, 0] }],
+    bears: [{ Throttles: [0, 9, 0] }],
   },
   "table-throttled": {
     fires: [{ "ReadThrottleEvents customer-entitlements": 1 }, { WriteThrottleEvents: [1, null, 1] }],
@@ -257,12 +236,17 @@ test.each([
   ["sweeps-not-running", {}],
   ["notification-watch-not-running", {}],
   ["telling-not-running", {}],
-  ["telling-not-running", { "Invocations TellChanges": 1, "Errors TellChanges": 0 }],
-  ["sweeps-not-running", { "Invocations SweepAndroid": 1, "Errors SweepAndroid": 0 }],
-  ["sweeps-not-running", { "Invocations SweepIos": 1, "Errors SweepIos": 0 }],
+  ["telling-not-running", { "Errors TellChanges": 0 }],
+  ["sweeps-not-running", { "Errors SweepAndroid": 0 }],
+  ["sweeps-not-running", { "Errors SweepIos": 0 }],
 ])("%s tells of a function that nothing invokes, whatever the other does: %j", (name, data: MadeUp) => {
   expect(stateOf(name, data)).toBe("INSUFFICIENT_DATA");
   expect(alarms.get(name).InsufficientDataActions).toEqual(alarms.get(name).AlarmActions);
+});
+
+test("throttles of every function are seen: one metric of the account and region has them all", () => {
+  const { MetricName, Namespace, Dimensions = [] } = alarms.get("functions-throttled");
+  expect([Namespace, MetricName, Dimensions]).toEqual(["AWS/Lambda", "Throttles", []]);
 });
 
 test("no alarm reads more metrics, or a longer time, than CloudWatch evaluates", () => {

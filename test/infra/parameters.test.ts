@@ -37,19 +37,32 @@ test("without parameters, the stage is production: kept, protected, recoverable,
   });
   expect(parameters.table.maxReadCapacity).toBeGreaterThan(0);
   expect(parameters.table.maxWriteCapacity).toBeGreaterThan(0);
+  expect(parameters.api.requestsPerAddress).toBeGreaterThan(parameters.api.synchronizesPerAddress ?? 0);
   expect(parameters.api.synchronizesPerAddress).toBeGreaterThan(0);
-  expect(parameters.api.iosNotificationsFromAppleOnly).toBe(false);
+  expect(parameters.api.iosNotificationsFromAppleOnly).toBe(true);
   expect(parameters.api.domain).toBeNull();
   for (const { reservedConcurrency, provisionedConcurrency } of Object.values(parameters.functions))
     expect([reservedConcurrency, provisionedConcurrency]).toEqual([null, null]);
 });
 
-test("development can be destroyed and has no monthly cost", () => {
+test("development can be destroyed, and has nothing that is billed by the month but its secret", () => {
   expect(readParameters({ stage: "development" })).toMatchObject({
     serviceName: "customer-entitlements-development",
     table: { removal: "destroy", deletionProtection: false, pointInTimeRecovery: false },
-    api: { synchronizesPerAddress: null, iosNotificationsFromAppleOnly: false },
+    api: {
+      requestsPerAddress: null,
+      synchronizesPerAddress: null,
+      iosNotificationsFromAppleOnly: false,
+    },
+    alarms: { isOn: false },
+    dashboard: false,
   });
+});
+
+test("a development stage has alarms if somebody is to get them", () => {
+  const told = { alarmEmail: "a@example.com", alarmTopicArn: "arn:aws:sns:eu-west-1:123456789012:a" };
+  for (const [name, value] of Object.entries(told))
+    expect(readParameters({ stage: "development", [name]: value }).alarms.isOn).toBe(true);
 });
 
 test("any other stage has production's presets unless it says otherwise", () => {
@@ -112,6 +125,13 @@ test.each([
   ["logRetentionDays", "31"],
   ["tracedPercent", "101"],
   ["secretPrefix", "*"],
+  // Without the slash it begins the name of the master secret, and of another stage's secrets.
+  ["secretPrefix", "customer-entitlements"],
+  ["secretPrefix", "customer-entitlements-master"],
+  ["secretPrefix", "trails-"],
+  ["requestsPerAddress", "9"],
+  ["backendAddresses", "backend.example.com"],
+  ["dashboard", "yes"],
   ["synchronizesPerAddress", "9"],
   ["iosNotificationsFromAppleOnly", "apple"],
   ["managesLogRole", "maybe"],
@@ -143,8 +163,9 @@ test.each([
   );
 });
 
-describe("endpoints that anybody can flood", () => {
+describe("functions that anybody can flood", () => {
   const OPEN = (Object.keys(endpoints) as EndpointName[]).filter((name) => endpoints[name].scope === null);
+  const FLOODED = ["authorizeCredential", ...OPEN] as const;
   const REQUEST_SECONDS = 0.03;
   const limitsOf = (parameters: ReturnType<typeof readParameters>) =>
     OPEN.map((name) => parameters.api.throttling[name]);
@@ -158,30 +179,32 @@ describe("endpoints that anybody can flood", () => {
       expect(atOnce).toBeLessThan(9);
       for (const { reservedConcurrency } of Object.values(parameters.functions))
         expect(reservedConcurrency).toBeNull();
+      // One address has a tenth of each of these rates at most.
+      for (const { rate } of limitsOf(parameters))
+        expect(parameters.api.synchronizesPerAddress).toBeLessThanOrEqual(rate * 300 * 0.1);
     }
   });
 
   test.each([
-    [200, 60, 20],
-    [1000, 300, 100],
-  ])(
-    "have at most half of a concurrency of %i, at usual rates",
-    (accountConcurrency, synchronize, notified) => {
-      const { functions, api } = readParameters({ accountConcurrency });
-      expect(functions.synchronizeIosStorePurchases.reservedConcurrency).toBe(synchronize);
-      expect(functions.receiveIosStoreNotification.reservedConcurrency).toBe(notified);
-      expect(functions.receiveAndroidStoreNotification.reservedConcurrency).toBe(notified);
-      const reserved = OPEN.map((name) => functions[name].reservedConcurrency ?? 0);
-      expect(reserved.reduce((sum, one) => sum + one, 0)).toBeLessThanOrEqual(accountConcurrency / 2);
-      expect(api.throttling.synchronizeIosStorePurchases).toEqual({ rate: 200, burst: 400 });
-      const others = Object.entries(functions).filter(([name]) => !OPEN.some((open) => open === name));
-      for (const [, { reservedConcurrency }] of others) expect(reservedConcurrency).toBeNull();
-    },
-  );
+    [200, 40, 20],
+    [1000, 200, 100],
+  ])("have at most half of a concurrency of %i, at usual rates", (accountConcurrency, synchronize, other) => {
+    const { functions, api } = readParameters({ accountConcurrency });
+    expect(functions.synchronizeIosStorePurchases.reservedConcurrency).toBe(synchronize);
+    expect(functions.receiveIosStoreNotification.reservedConcurrency).toBe(other);
+    expect(functions.receiveAndroidStoreNotification.reservedConcurrency).toBe(other);
+    expect(functions.authorizeCredential.reservedConcurrency).toBe(other);
+    const reserved = FLOODED.map((name) => functions[name].reservedConcurrency ?? 0);
+    expect(reserved.reduce((sum, one) => sum + one, 0)).toBeLessThanOrEqual(accountConcurrency / 2);
+    expect(api.throttling.synchronizeIosStorePurchases).toEqual({ rate: 200, burst: 400 });
+    expect(api.synchronizesPerAddress).toBe(1000);
+    const others = Object.entries(functions).filter(([name]) => !FLOODED.some((open) => open === name));
+    for (const [, { reservedConcurrency }] of others) expect(reservedConcurrency).toBeNull();
+  });
 
   test("of a stage that can be thrown away reserve nothing", () => {
     const { functions } = readParameters({ stage: "development", accountConcurrency: 1000 });
-    expect(OPEN.map((name) => functions[name].reservedConcurrency)).toEqual(OPEN.map(() => null));
+    expect(FLOODED.map((name) => functions[name].reservedConcurrency)).toEqual(FLOODED.map(() => null));
   });
 
   test("and reservations that Lambda would refuse stop the deployment before it begins", () => {

@@ -20,6 +20,7 @@ interface Resource {
   readonly Type: string;
   readonly DependsOn?: readonly string[];
   readonly DeletionPolicy?: string;
+  readonly UpdateReplacePolicy?: string;
   readonly Properties: Json;
 }
 
@@ -77,7 +78,6 @@ const DEVELOPMENT = {
   domainName: "api.example.com",
   certificateArn: "arn:aws:acm:us-east-1:123456789012:certificate/0198c0de",
   hostedZoneId: "Z0123456789",
-  alarmEmail: "operator@example.com",
   monthlyBudget: "50",
   version: "4f2a91c",
   tableKeyArn: "arn:aws:kms:us-east-1:123456789012:key/of-the-table",
@@ -100,6 +100,8 @@ let faults: Json;
 
 const GUARDED = {
   stage: "guarded",
+  alarmEmail: "operator@example.com",
+  requestsPerAddress: "none",
   synchronizesPerAddress: "none",
   iosNotificationsFromAppleOnly: "true",
   blockedAddresses: "203.0.113.0/24, 198.51.100.7 2001:db8::/32",
@@ -220,9 +222,19 @@ describe("two stacks", () => {
     ]);
   });
 
+  test("table and master secret are retained once they stand: a first creation that fails leaves neither", () => {
+    const [secret] = ofType("AWS::SecretsManager::Secret")[0] ?? [];
+    for (const type of ["AWS::DynamoDB::GlobalTable", "AWS::SecretsManager::Secret"]) {
+      const { DeletionPolicy, UpdateReplacePolicy } = only(type);
+      expect([DeletionPolicy, UpdateReplacePolicy]).toEqual(["RetainExceptOnCreate", "Retain"]);
+    }
+    // A protected table cannot be rolled back, so it is created after what may fail.
+    expect(only("AWS::DynamoDB::GlobalTable").DependsOn).toEqual([secret]);
+  });
+
   test("the table is retained in production and deleted in development", () => {
     const production = only("AWS::DynamoDB::GlobalTable");
-    expect(production.DeletionPolicy).toBe("Retain");
+    expect(production.DeletionPolicy).toBe("RetainExceptOnCreate");
     expect(production.Properties.Replicas[0]).toMatchObject({
       DeletionProtectionEnabled: true,
       PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
@@ -251,12 +263,15 @@ describe("two stacks", () => {
 
   test("what an account has one list of for all regions is named by stage and region: a stage may move to another", () => {
     const inItsRegion = (name: string) => ({ "Fn::Join": ["", [`${name}-`, { Ref: "AWS::Region" }]] });
-    const ofDevelopment = inItsRegion("customer-entitlements-development");
     expect(only("AWS::CloudWatch::Dashboard").Properties.DashboardName).toEqual(
       inItsRegion("customer-entitlements"),
     );
-    expect(only("AWS::CloudWatch::Dashboard", development).Properties.DashboardName).toEqual(ofDevelopment);
-    expect(only("AWS::Budgets::Budget", development).Properties.Budget.BudgetName).toEqual(ofDevelopment);
+    expect(only("AWS::CloudWatch::Dashboard", guarded).Properties.DashboardName).toEqual(
+      inItsRegion("customer-entitlements-guarded"),
+    );
+    expect(only("AWS::Budgets::Budget", development).Properties.Budget.BudgetName).toEqual(
+      inItsRegion("customer-entitlements-development"),
+    );
   });
 });
 
@@ -382,7 +397,10 @@ describe("the API", () => {
       FieldToMatch: { UriPath: {} },
       PositionalConstraint: "CONTAINS",
       SearchString: path,
-      TextTransformations: [{ Priority: 0, Type: "URL_DECODE" }],
+      TextTransformations: [
+        { Priority: 0, Type: "URL_DECODE" },
+        { Priority: 1, Type: "NORMALIZE_PATH" },
+      ],
     },
   });
   const applesAddresses = (synthesis = first) => {
@@ -410,20 +428,28 @@ describe("the API", () => {
     },
   });
 
-  test("refuses an IP address that sends too much without a credential, save Apple's notifications, with the contract's body", () => {
+  test("refuses an IP address that sends too much, and less without a credential, save Apple's notifications, with the contract's body", () => {
     const { Properties } = only("AWS::WAFv2::WebACL");
-    const [rule, ...others] = Properties.Rules;
+    const [rule, apples, all, ...others] = Properties.Rules;
     expect(others).toEqual([]);
-    expect(rule.Statement.RateBasedStatement).toEqual({
+    expect(apples.Name).toBe("ios-notifications-from-apple-only");
+    expect(all.Action).toEqual(rule.Action);
+    const [perAddress, ofAll] = [rule, all].map(({ Statement }) => Statement.RateBasedStatement);
+    expect(perAddress).toEqual({
       AggregateKeyType: "IP",
       EvaluationWindowSec: 300,
-      Limit: 1000,
+      Limit: 300,
       ScopeDownStatement: {
         OrStatement: {
-          Statements: [sentTo(endpoints.synchronizeIosStorePurchases), notifiedByOthers(applesAddresses())],
+          Statements: [
+            sentTo(endpoints.synchronizeIosStorePurchases),
+            sentTo(endpoints.receiveAndroidStoreNotification),
+            notifiedByOthers(applesAddresses()),
+          ],
         },
       },
     });
+    expect(ofAll).toMatchObject({ AggregateKeyType: "IP", EvaluationWindowSec: 300, Limit: 10_000 });
     const { CustomResponseBodyKey, ResponseCode, ResponseHeaders } = rule.Action.Block.CustomResponse;
     expect([ResponseCode, ResponseHeaders]).toEqual([429, [{ Name: "Retry-After", Value: "300" }]]);
     const body = Properties.CustomResponseBodies[CustomResponseBodyKey];
@@ -432,7 +458,9 @@ describe("the API", () => {
       error: "TOO_MANY_REQUESTS",
       message: ERRORS.TOO_MANY_REQUESTS.message,
     });
-    for (const { SampledRequestsEnabled } of [Properties.VisibilityConfig, rule.VisibilityConfig])
+    for (const { SampledRequestsEnabled } of [Properties, ...Properties.Rules].map(
+      ({ VisibilityConfig }) => VisibilityConfig,
+    ))
       expect(SampledRequestsEnabled).toBe(false);
     expect(JSON.stringify(only("AWS::WAFv2::WebACLAssociation").Properties.ResourceArn)).toContain(
       "/restapis/",
@@ -593,7 +621,7 @@ describe("gateway responses", () => {
 });
 
 describe("functions", () => {
-  test("are of one runtime and architecture, traced, with JSON logs", () => {
+  test("are of one runtime and architecture, with JSON logs", () => {
     const functions = ofType("AWS::Lambda::Function");
     expect(functions).toHaveLength(FUNCTIONS.length);
     for (const [, { Properties }] of functions)
@@ -601,10 +629,18 @@ describe("functions", () => {
         Runtime: "nodejs24.x",
         Architectures: ["arm64"],
         Handler: "index.handler",
-        TracingConfig: { Mode: "Active" },
         LoggingConfig: { LogFormat: "JSON", ApplicationLogLevel: "INFO", SystemLogLevel: "WARN" },
       });
   });
+
+  test.each(FUNCTIONS)(
+    "%s is traced where the gateway samples its request, and no run of a schedule is",
+    (name) => {
+      expect(functionOf(name).Properties.TracingConfig.Mode).toBe(
+        SCHEDULED.has(name) ? "PassThrough" : "Active",
+      );
+    },
+  );
 
   test("have Lambda's report of each invocation only where a parameter asks for it", () => {
     for (const [, { Properties }] of ofType("AWS::Lambda::Function", development))
@@ -823,7 +859,6 @@ describe("roles", () => {
   const READING_SECRETS: ReadonlySet<string> = new Set([
     "LinkAndroidStoreCustomer",
     "ReceiveAndroidStoreNotification",
-    "AcknowledgeDuePurchases",
     "RefreshIosStorePurchases",
     "RefreshAndroidStorePurchases",
     "SweepIosStoreNotifications",
@@ -1058,7 +1093,6 @@ describe("alarms", () => {
     "notifications-silent",
     "reads-slow",
     "refreshes-late",
-    "schedules-throttled",
     "server-errors",
     "server-errors-in-a-day",
     "signatures-refused",
@@ -1131,7 +1165,6 @@ describe("alarms", () => {
       METRICS.destinationsDown,
       METRICS.notifications,
       METRICS.refreshAge,
-      METRICS.refreshRuns,
       METRICS.requests,
       METRICS.silentApplications,
       METRICS.storeErrors,
@@ -1149,10 +1182,15 @@ describe("alarms", () => {
       }),
     );
     expect(Statement).toContainEqual(expect.objectContaining({ Effect: "Deny", Principal: "*" }));
-    expect(only("AWS::SNS::Subscription", development).Properties).toMatchObject({
+    expect(only("AWS::SNS::Subscription", guarded).Properties).toMatchObject({
       Protocol: "email",
       Endpoint: "operator@example.com",
     });
+  });
+
+  test("and a dashboard are not in a development stage, as they are billed by the month", () => {
+    expect(ofType("AWS::CloudWatch::Alarm", development)).toEqual([]);
+    expect(ofType("AWS::CloudWatch::Dashboard", development)).toEqual([]);
   });
 
   test("are all on the dashboard, with every metric", () => {

@@ -91,6 +91,38 @@ describe("the local Secrets Manager", () => {
     });
   });
 
+  test("gives a file to the functions' access key alone, and the sandbox's secrets to all", async () => {
+    const manager = createSecretsManager(
+      folder,
+      "us-east-1",
+      (name) => (name === "sandbox" ? "of the sandbox" : undefined),
+      (accessKey) => accessKey === "function",
+    );
+    const guarded = createServer((request, response) => void manager(request, response));
+    const endpoint = `http://127.0.0.1:${await listen(guarded, 0)}`;
+    const readBy = async (accessKeyId: string, SecretId: string): Promise<unknown> => {
+      const credentials = { accessKeyId, secretAccessKey: "local" };
+      const reader = new SecretsManagerClient({ endpoint, region: "us-east-1", credentials });
+      return reader.send(new GetSecretValueCommand({ SecretId })).then(
+        ({ SecretString }) => SecretString,
+        (error: Error) => error.name,
+      );
+    };
+    expect(await readBy("function", "trails/play")).toContain("service_account");
+    expect(await readBy("somebody", "trails/play")).toBe("AccessDeniedException");
+    expect(await readBy("somebody", "sandbox")).toBe("of the sandbox");
+    const unsigned = await fetch(endpoint, {
+      method: "POST",
+      headers: { "X-Amz-Target": "secretsmanager.GetSecretValue" },
+      body: JSON.stringify({ SecretId: "trails/play" }),
+    });
+    expect([unsigned.status, await unsigned.json()]).toMatchObject([
+      400,
+      { __type: "AccessDeniedException" },
+    ]);
+    await close(guarded);
+  });
+
   test("without a folder knows none; a missing folder is refused", async () => {
     expect(() => createSecretsManager(null, "us-east-1")).not.toThrow();
     expect(() => createSecretsManager(join(parent, "outside"), "us-east-1")).toThrow("There is no folder");
@@ -118,6 +150,65 @@ describe("the local Security Token Service", () => {
 });
 
 describe("a local run", () => {
+  test("reads the files of --secrets for its functions, and for nobody else", async () => {
+    const name = "customer-entitlements/boats";
+    mkdirSync(join(folder, "customer-entitlements"), { recursive: true });
+    writeFileSync(join(folder, name), "not a service account");
+    const requests: string[] = [];
+    const service = await startWholeService({
+      secretsFolder: folder,
+      onRequest: (line) => void requests.push(line),
+    });
+    try {
+      const outsider = new SecretsManagerClient({
+        endpoint: service.address,
+        region: "us-east-1",
+        credentials: { accessKeyId: "LinkAndroidStoreCustomerFunction", secretAccessKey: "local" },
+      });
+      await expect(outsider.send(new GetSecretValueCommand({ SecretId: name }))).rejects.toMatchObject({
+        name: "AccessDeniedException",
+      });
+      const packageName = "com.example.boats";
+      const file = join(parent, "boats.json");
+      writeFileSync(
+        file,
+        JSON.stringify({
+          application: { name: packageName },
+          stores: { "android-store": [{ packageName, credential: { secret: name } }] },
+          entitlements: { captain: {} },
+          products: [
+            {
+              store: "android-store",
+              productIdentifier: "pro",
+              basePlanIdentifier: "yearly",
+              grants: ["captain"],
+            },
+          ],
+        }),
+      );
+      const operator = operatorOf(service);
+      await operator("application", "apply", file, "--yes");
+      const application = (await operator("application", "find", packageName)).trim();
+      const words = ["credential", "issue", "--application", application, "--scope", "customers:write"];
+      const [apiKey] = (await operator(...words)).split("\n");
+      await fetch(`${service.address}/v1/customers/android-store/link`, {
+        method: "POST",
+        headers: { Authorization: `Bearer ${apiKey}` },
+        body: JSON.stringify({
+          packageName,
+          purchaseToken: "any",
+          productKind: "subscription",
+          applicationAccountIdentifier: "skipper",
+        }),
+      });
+      // The function read the file, which holds something else than Google's key.
+      while (!requests.some((line) => line.includes("STORE_REJECTED_CREDENTIAL"))) await sleep(20);
+      expect(requests.join("\n")).not.toContain("there is no secret");
+    } finally {
+      await service.stop();
+    }
+  }, 60_000);
+
   test("has every secret that a deployed service may read", async () => {
     const requests: string[] = [];
     const service = await startWholeService({ onRequest: (line) => void requests.push(line) });

@@ -27,9 +27,9 @@ const PARTS = {
       "test/proof/any-order.test.ts",
     ],
   },
-  freshness: {
-    mutate: ["lib/freshness/*.ts"],
-    tests: ["test/freshness/*.test.ts", "test/customers/plan-refreshes.test.ts"],
+  queues: {
+    mutate: ["lib/queues/*.ts"],
+    tests: ["test/queues/*.test.ts"],
   },
 } as const;
 

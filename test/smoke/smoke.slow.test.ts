@@ -106,6 +106,13 @@ describe("a service that does not work fails at the step", () => {
     ]);
   });
 
+  test("but not where only Apple may send the App Store's notifications", async () => {
+    await answering("/notifications/ios-store", 404, { error: "ROUTE_NOT_FOUND" });
+    const { code, out } = await run(MAIN, stubAddress());
+    expect(code).toBe(0);
+    expect(out).toContain("an App Store notification that nobody signed: 404 ROUTE_NOT_FOUND");
+  });
+
   test("where something else answers", async () => {
     await answering("/v1/", 200, ["hello"]);
     const { code, err } = await run(MAIN, stubAddress());

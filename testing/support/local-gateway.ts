@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -94,6 +95,21 @@ export interface TestAssembly {
 export const synthesizeForTest = async (app: string): Promise<TestAssembly> => {
   const folder = await assemblyFolder(app);
   return { assembly: readAssembly(folder), folder, remove: () => undefined };
+};
+
+/** The templates of an application with parameters, as `-c <name>=<value>` gives them; its code is not kept. */
+export const synthesizeWith = async (
+  app: string,
+  parameters: Readonly<Record<string, string>>,
+): Promise<Assembly> => {
+  const folder = mkdtempSync(join(tmpdir(), "assembly-"));
+  process.env["CDK_CONTEXT_JSON"] = JSON.stringify(parameters);
+  try {
+    return await synthesize({ folder, app });
+  } finally {
+    delete process.env["CDK_CONTEXT_JSON"];
+    rmSync(folder, { recursive: true, force: true });
+  }
 };
 
 export interface WholeService extends LocalService {

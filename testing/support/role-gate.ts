@@ -175,7 +175,7 @@ const partsOf = (operation: string, body: unknown): readonly Part[] => {
   }
 };
 
-/** Access key of a request, which the local run makes the function's logical id. */
+/** Access key of a request, which the function's logical id begins. */
 const accessKeyOf = ({ headers }: IncomingMessage): string =>
   /Credential=([^/]+)\//.exec(headers.authorization ?? "")?.[1] ?? "";
 
@@ -196,9 +196,9 @@ export const startRoleGate = async (assembly: Assembly, target: string): Promise
   let failing: string | null = null;
 
   const isRefused = (incoming: IncomingMessage, body: Buffer): boolean => {
-    const id = accessKeyOf(incoming);
-    const grants = roles.get(id);
-    if (grants === undefined) return false;
+    const key = accessKeyOf(incoming);
+    const [id, grants] = [...roles].find(([logicalId]) => key.startsWith(logicalId)) ?? [];
+    if (id === undefined || grants === undefined) return false;
     const operation = String(incoming.headers["x-amz-target"]).split(".").at(-1) ?? "";
     const parts = partsOf(operation, JSON.parse(body.toString())).map((part) => ({ ...part, function: id }));
     const refused = parts.filter(

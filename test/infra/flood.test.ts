@@ -1,0 +1,234 @@
+import { randomBytes } from "node:crypto";
+import { BlockList, isIPv6 } from "node:net";
+import { posix } from "node:path";
+import { crc32 } from "node:zlib";
+import * as z from "zod";
+import { endpoints, type Endpoint, type EndpointName } from "../../lib/contract/endpoints.ts";
+import { Template, type Assembly } from "../../local/template.ts";
+import { serveGateway, synthesizeForTest, synthesizeWith } from "../../testing/support/local-gateway.ts";
+import { FUNCTIONS_APP } from "../local/functions/modules.ts";
+
+/** A statement of AWS WAF is any JSON; one that is not known here fails the test. */
+type Json = ReturnType<typeof JSON.parse>;
+
+const webAcl = z.object({
+  Rules: z.array(z.object({ Name: z.string(), Priority: z.number(), Statement: z.json(), Action: z.json() })),
+});
+const ipSet = z.object({ Addresses: z.array(z.string()) });
+const lambda = z.object({ ReservedConcurrentExecutions: z.number().optional() });
+const stage = z.object({
+  MethodSettings: z.array(
+    z.object({
+      HttpMethod: z.string(),
+      ResourcePath: z.string(),
+      ThrottlingRateLimit: z.number(),
+      ThrottlingBurstLimit: z.number(),
+    }),
+  ),
+});
+
+interface Sent {
+  readonly path: string;
+  readonly address: string;
+}
+
+const TRANSFORMATIONS: Readonly<Record<string, (text: string) => string>> = {
+  URL_DECODE: decodeURIComponent,
+  NORMALIZE_PATH: posix.normalize,
+};
+
+const WINDOW_SECONDS = 300;
+
+/** What AWS WAF lets pass by the rules of a synthesized stage. */
+class Firewall {
+  readonly #template: Template;
+
+  constructor({ document }: Assembly) {
+    this.#template = new Template(document, { region: "us-east-1" });
+  }
+
+  /** Requests to a path that pass from one address in five minutes; Infinity: all. */
+  passing(sent: Sent): number {
+    const [{ Rules } = { Rules: [] }] = this.#template.resourcesOf("AWS::WAFv2::WebACL", webAcl).values();
+    return Math.min(
+      Infinity,
+      ...Rules.map(({ Statement }: Json) => {
+        const { RateBasedStatement: rate, ...block } = Statement;
+        if (rate !== undefined) return this.#matches(rate.ScopeDownStatement, sent) ? rate.Limit : Infinity;
+        return this.#matches(block, sent) ? 0 : Infinity;
+      }),
+    );
+  }
+
+  /** Requests a second to an endpoint that the gateway takes from all addresses together. */
+  rateOf({ method, path }: Endpoint): number {
+    const [settings] = this.#template.resourcesOf("AWS::ApiGateway::Stage", stage).values();
+    const found = settings?.MethodSettings.find(
+      ({ HttpMethod, ResourcePath }) =>
+        HttpMethod === method && ResourcePath.slice(1).replaceAll("~1", "/") === path,
+    );
+    return found?.ThrottlingRateLimit ?? 0;
+  }
+
+  reservedFor(name: string): number | undefined {
+    return [...this.#template.resourcesOf("AWS::Lambda::Function", lambda)].find(([id]) =>
+      id.startsWith(name),
+    )?.[1].ReservedConcurrentExecutions;
+  }
+
+  #matches(statement: Json, sent: Sent): boolean {
+    const [kind = ""] = Object.keys(statement);
+    const content = statement[kind];
+    switch (kind) {
+      case "AndStatement":
+        return content.Statements.every((one: Json) => this.#matches(one, sent));
+      case "OrStatement":
+        return content.Statements.some((one: Json) => this.#matches(one, sent));
+      case "NotStatement":
+        return !this.#matches(content.Statement, sent);
+      case "IPSetReferenceStatement":
+        return this.#has(content.Arn, sent.address);
+      case "ByteMatchStatement": {
+        const seen = content.TextTransformations.reduce(
+          (text: string, { Type }: Json) => TRANSFORMATIONS[Type]?.(text) ?? text,
+          `/live${sent.path}`,
+        );
+        return seen.includes(content.SearchString);
+      }
+      default:
+        throw new Error(`This evaluation does not know ${kind}.`);
+    }
+  }
+
+  #has(arn: string, address: string): boolean {
+    const addresses = this.#template
+      .resourcesOf("AWS::WAFv2::IPSet", ipSet)
+      .get(arn.replace(/\.Arn$/, ""))?.Addresses;
+    if (addresses === undefined) throw new Error(`There is no set of addresses ${arn}.`);
+    const list = new BlockList();
+    for (const block of addresses) {
+      const [net = "", bits] = block.split("/");
+      list.addSubnet(net, Number(bits), isIPv6(net) ? "ipv6" : "ipv4");
+    }
+    return list.check(address, isIPv6(address) ? "ipv6" : "ipv4");
+  }
+}
+
+const HOST = "203.0.113.9";
+const APPLE = "17.58.1.2";
+const BACKEND = "198.51.100.7";
+
+const pathOf = (name: EndpointName): string => endpoints[name].path.replace(/\{\w+\}/, "somebody");
+const NAMES = Object.keys(endpoints) as EndpointName[];
+const KEYED = NAMES.filter((name) => endpoints[name].scope !== null);
+
+let assembly: Assembly;
+/** The defaults: an account of unknown concurrency. */
+let firewall: Firewall;
+/** An account of a known concurrency, and a backend that is named. */
+let known: Firewall;
+
+beforeAll(async () => {
+  ({ assembly } = await synthesizeForTest(FUNCTIONS_APP));
+  firewall = new Firewall(assembly);
+  known = new Firewall(
+    await synthesizeWith(FUNCTIONS_APP, {
+      accountConcurrency: "1000",
+      backendAddresses: `${BACKEND},2001:db8::/32`,
+    }),
+  );
+}, 120_000);
+
+describe("what passes from one address in five minutes", () => {
+  test.each(NAMES)("to %s is limited: nobody sends it without end", (name) => {
+    expect(firewall.passing({ path: pathOf(name), address: HOST })).toBeLessThanOrEqual(10_000);
+  });
+
+  test("needs no route: what the gateway would refuse is counted too", () => {
+    expect(firewall.passing({ path: "/v1/nothing", address: HOST })).toBe(10_000);
+  });
+
+  test("is less on routes without a credential: a tenth of their rate at most, and less in a new account", () => {
+    expect(firewall.passing({ path: pathOf("synchronizeIosStorePurchases"), address: HOST })).toBe(300);
+    expect(firewall.passing({ path: pathOf("receiveAndroidStoreNotification"), address: HOST })).toBe(300);
+    expect(known.passing({ path: pathOf("synchronizeIosStorePurchases"), address: HOST })).toBe(1000);
+    for (const name of ["synchronizeIosStorePurchases", "receiveAndroidStoreNotification"] as const)
+      for (const stage of [firewall, known]) {
+        const passing = stage.passing({ path: pathOf(name), address: HOST }) / WINDOW_SECONDS;
+        expect(passing).toBeLessThanOrEqual(stage.rateOf(endpoints[name]) / 10);
+      }
+  });
+
+  test.each([
+    "/v1/./notifications/android-store",
+    "/v1//notifications/android-store",
+    "/v1/x/../notifications/android-store",
+    "/v1/notifications/%61ndroid-store/",
+  ])("is the same however the path is written: %s", (path) => {
+    expect(firewall.passing({ path, address: HOST })).toBe(300);
+  });
+
+  test("is nothing to the App Store's notifications, and everything from Apple", () => {
+    const path = pathOf("receiveIosStoreNotification");
+    expect(firewall.passing({ path, address: HOST })).toBe(0);
+    expect(firewall.passing({ path, address: "2001:db8::1" })).toBe(0);
+    expect(firewall.passing({ path, address: APPLE })).toBe(Infinity);
+    expect(firewall.passing({ path: pathOf("synchronizeIosStorePurchases"), address: APPLE })).toBe(300);
+  });
+
+  test.each([...KEYED, "synchronizeIosStorePurchases"] as const)(
+    "is everything from the backend's addresses, to %s",
+    (name) => {
+      for (const address of [BACKEND, "2001:db8:1::7"])
+        expect(known.passing({ path: pathOf(name), address })).toBe(Infinity);
+    },
+  );
+});
+
+describe("a flood of API keys that do not exist", () => {
+  /** Time of an execution of the authorizer, of which one host's 650 requests a second took all ten of a new account. */
+  const EXECUTION_SECONDS = 0.016;
+
+  test("takes less than one execution for each host, and never more than the authorizer's part", () => {
+    const passing = firewall.passing({ path: pathOf("readAccountEntitlements"), address: HOST });
+    expect((passing / WINDOW_SECONDS) * EXECUTION_SECONDS).toBeLessThan(1);
+    expect(known.reservedFor("AuthorizeCredential")).toBe(100);
+  });
+
+  const key = (digits: string): string => {
+    const checked = `cek_${digits.slice(0, 16)}_${digits.slice(16)}`;
+    return checked + crc32(checked).toString(16).padStart(8, "0");
+  };
+  const random = (): string => key(randomBytes(40).toString("hex"));
+
+  test("runs the authorizer once for each key at the local gateway; a missing or malformed key runs no function", async () => {
+    const gateway = await serveGateway(assembly);
+    const path = pathOf("readAccountEntitlements");
+    const read = async (authorization?: string) =>
+      fetch(`${gateway.address}${path}`, {
+        ...(authorization !== undefined && { headers: { authorization } }),
+      });
+    const invocations = async (): Promise<number> => {
+      const { event } = (await (await read(`Bearer ${random()}`)).json()) as Json;
+      return Number(event.requestContext.authorizer.invocations);
+    };
+    try {
+      const before = await invocations();
+      const malformed = [
+        undefined,
+        "",
+        "Bearer",
+        "Bearer x",
+        random(),
+        `Basic ${random()}`,
+        `Bearer ${random()}0`,
+      ];
+      for (const authorization of malformed) expect((await read(authorization)).status).toBe(401);
+      expect((await invocations()) - before).toBe(1);
+      for (let times = 0; times < 20; times += 1) await read(`Bearer ${random()}`);
+      expect((await invocations()) - before).toBe(22);
+    } finally {
+      await gateway.stop();
+    }
+  });
+});
