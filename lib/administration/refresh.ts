@@ -164,7 +164,8 @@ export const queueCustomer = async (
  * - `answered`: its store answered; `after` holds what it said. An Android purchase that was verified less than a minute
  *   before counts as answered.
  * - `dropped`: its store no longer knows it, and is not asked again.
- * - `unanswered`: it was asked about without a usable answer, and is asked about again at `after.ask`.
+ * - `unanswered`: it was asked about without a usable answer, and is asked about again at `after.ask`; null: it is over,
+ *   and not asked about again.
  * - `erased`: it was erased meanwhile.
  * - `waiting`: it is still in the queue.
  */
@@ -191,7 +192,7 @@ const outcomeOf = (
   if (ask !== null || lastHeard(purchase) > lastHeard(before.purchase))
     return { before, after, outcome: "answered" };
   const isExpected = nextAsk(purchase, moment, true) !== null;
-  return { before, after, outcome: isExpected ? "dropped" : "answered" };
+  return { before, after, outcome: isExpected ? "dropped" : "unanswered" };
 };
 
 /** Outcomes so far, and the health of the queues of purchases that wait. */

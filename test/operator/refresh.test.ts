@@ -1,23 +1,22 @@
 import { v7 as uuid } from "uuid";
-import { applyManifest } from "../../lib/administration/apply.ts";
-import { readManifest } from "../../lib/administration/manifest.ts";
 import { queueCustomer, type Refreshing } from "../../lib/administration/refresh.ts";
 import type { Store } from "../../lib/contract/schemas.ts";
 import { askDuePurchases, type AskRun } from "../../lib/customers/ask-due-purchases.ts";
 import type { StoreInEnvironment } from "../../lib/customers/store-in-environment.ts";
 import { storeFacts } from "../../lib/customers/store-facts.ts";
+import { HOUR, MINUTE, SECOND } from "../../lib/duration.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import { afterFailure, HEALTHY, type PauseReason } from "../../lib/queues/health.ts";
 import type { DueAsk, AskSource } from "../../lib/customers/ask.ts";
 import { accountId, applicationId, purchaseKey } from "../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
-import { createApplicationTable } from "../../lib/table/applications.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
 import { createAskQueues } from "../../lib/table/asks.ts";
 import { createWatermarks } from "../../lib/table/watermarks.ts";
 import { refreshingOn } from "../../operator/composition.ts";
 import { runOperator } from "../../operator/program.ts";
+import { applied } from "../../testing/support/application.ts";
 import { aLine, aPurchase, DAY, NOW, proven } from "../../testing/support/purchases.ts";
 import { factStoreOn } from "../../testing/support/fact-store.ts";
 import { createTestTable, type TestTable } from "../../testing/support/table.ts";
@@ -29,41 +28,29 @@ beforeAll(async () => {
 afterAll(() => table.remove());
 
 const pause = () => Promise.resolve();
-const SECOND = 1000;
-const MINUTE = 60 * SECOND;
-
-type Ask = AskRun["ask"];
 
 /** The purchases of these tests are of Apple's sandbox, and of production at Google. */
 const environmentOf = (store: Store): "production" | "sandbox" =>
   store === "ios-store" ? "sandbox" : "production";
-
-const PRODUCTS = [
-  { store: "ios-store", productIdentifier: "monthly", grants: ["premium"] },
-  { store: "android-store", productIdentifier: "monthly", grants: ["premium"] },
-];
 
 /** An application with an app in each store; the App Store's has Apple's key unless a test says otherwise. */
 const anApplication = async ({ hasKey = true }: { hasKey?: boolean } = {}) => {
   const identifier = applicationId(uuid());
   const bundleIdentifier = `com.example.t${identifier.replaceAll("-", "")}`;
   const serverApi = { issuerIdentifier: uuid(), keyIdentifier: "ABC123DEFG", secret: "trails/app-store-key" };
-  const reading = readManifest(
-    JSON.stringify({
-      application: { identifier, name: "Trails" },
-      stores: {
-        "ios-store": [{ bundleIdentifier, environments: ["sandbox"], ...(hasKey && { serverApi }) }],
-        "android-store": [{ packageName: bundleIdentifier, credential: { secret: "trails/play" } }],
-      },
-      entitlements: { premium: {} },
-      products: PRODUCTS,
-    }),
-  );
-  if (reading.outcome === "invalid") throw new Error(JSON.stringify(reading));
-  const applications = createApplicationTable(table);
-  await applyManifest(reading.manifest, identifier, applications);
-  const application = await applications.load(identifier);
-  if (application === null) throw new Error("no application");
+  const application = await applied(table, {
+    application: { identifier, name: "Trails" },
+    stores: {
+      "ios-store": [{ bundleIdentifier, environments: ["sandbox"], ...(hasKey && { serverApi }) }],
+      "android-store": [{ packageName: bundleIdentifier, credential: { secret: "trails/play" } }],
+    },
+    entitlements: { premium: {} },
+    products: (["ios-store", "android-store"] as const).map((ofStore) => ({
+      store: ofStore,
+      productIdentifier: "monthly",
+      grants: ["premium"],
+    })),
+  });
 
   const apple: AskSource = { store: "ios-store", bundleIdentifier };
   const google = (purchaseToken: string): AskSource => ({
@@ -72,26 +59,19 @@ const anApplication = async ({ hasKey = true }: { hasKey?: boolean } = {}) => {
     purchaseToken,
     productKind: "subscription",
   });
-  /** Stores facts as a request does, or, with `askedAt`, as the answer of a store. */
+  /** Stores a purchase as a request does, or, with `askedAt`, as the answer of a store. */
   const store = async (
-    purchases: readonly Purchase[],
-    {
-      source,
-      account = null,
-      askedAt = null,
-    }: {
-      source: AskSource;
-      account?: string | null;
-      askedAt?: Instant | null;
-    },
+    purchase: Purchase,
+    source: AskSource,
+    { account = null, askedAt = null }: { account?: string | null; askedAt?: Instant | null } = {},
   ) => {
     const stored = await storeFacts(
       factStoreOn(table, () => NOW),
       application,
       {
-        environment: purchases[0]?.environment ?? "sandbox",
+        environment: purchase.environment,
         identities: [],
-        purchases: purchases.map((purchase) => proven(purchase)),
+        purchases: [proven(purchase)],
         renewals: [],
         acknowledgementDue: null,
         origin: { source, canAsk: source.store === "android-store" || hasKey, askedAt },
@@ -114,7 +94,7 @@ const anApplication = async ({ hasKey = true }: { hasKey?: boolean } = {}) => {
   const timesIn = async (ofStore: Store): Promise<readonly Instant[]> =>
     (await dueIn(ofStore, NOW + DAY)).map(({ dueAt }) => dueAt);
   const asked: DueAsk[] = [];
-  const work = async (ask: Ask, now: () => Instant = () => NOW): Promise<void> => {
+  const work = async (ask: AskRun["ask"]): Promise<void> => {
     for (const ofStore of ["ios-store", "android-store"] as const)
       await askDuePurchases(
         {
@@ -128,15 +108,21 @@ const anApplication = async ({ hasKey = true }: { hasKey?: boolean } = {}) => {
             return ask(own, due);
           },
           newWorker: uuid,
-          now,
+          now: () => NOW,
           wait: pause,
           onFailure: (error) => {
             throw error;
           },
         },
-        now() + MINUTE,
+        NOW + MINUTE,
       );
   };
+  /** The store answers what is due with a purchase. */
+  const answer = (purchase: Purchase, source: AskSource): Promise<void> =>
+    work(async () => {
+      await store(purchase, source, { askedAt: NOW });
+      return { outcome: "stored" };
+    });
   /** Pauses a queue as a worker does. */
   const fail = async (ofStore: Store, because: PauseReason, moment: Instant): Promise<void> => {
     const queue = createAskQueues(table).of(queueIn(ofStore));
@@ -144,18 +130,27 @@ const anApplication = async ({ hasKey = true }: { hasKey?: boolean } = {}) => {
     await queue.take(lease, moment);
     await queue.release(lease, afterFailure(HEALTHY, because, moment));
   };
-  return { identifier, application, apple, google, store, work, asked, fail, queueIn, dueIn, timesIn };
+  return {
+    identifier,
+    application,
+    apple,
+    google,
+    store,
+    work,
+    answer,
+    asked,
+    fail,
+    queueIn,
+    dueIn,
+    timesIn,
+  };
 };
 
-const run = async (
-  words: readonly string[],
-  wait: () => Promise<void> = pause,
-  now: () => Instant = () => NOW,
-) => {
+const run = async (words: readonly string[], wait: () => Promise<void> = pause) => {
   let [out, err, waits] = ["", "", 0];
   const code = await runOperator(words, {
     environment: { ...process.env, TABLE_NAME: table.name },
-    now,
+    now: () => NOW,
     out: (text) => void (out += text),
     err: (text) => void (err += text),
     waitForIndex: () => Promise.resolve(),
@@ -169,6 +164,8 @@ const run = async (
 };
 
 const END = NOW + 20 * DAY;
+/** So long after its end, the App Store is not asked again by itself. */
+const OVER = { startsAt: NOW - 100 * DAY, endsAt: NOW - 70 * DAY, verifiedAt: NOW - 69 * DAY };
 const onIos = (key: string, line: Parameters<typeof aLine>[0] = {}): Purchase =>
   aPurchase({ environment: "sandbox", key, lines: [aLine({ transactionIdentifier: key, ...line })] });
 const onAndroid = (token: string, line: Parameters<typeof aLine>[0] = {}): Purchase =>
@@ -180,15 +177,10 @@ const onAndroid = (token: string, line: Parameters<typeof aLine>[0] = {}): Purch
 
 describe("customer refresh", () => {
   test("asks the App Store now, and shows what has changed", async () => {
-    const { identifier, apple, store, work, asked } = await anApplication();
-    const customer = await store([onIos("p1")], { source: apple });
+    const { identifier, apple, store, asked, answer } = await anApplication();
+    const customer = await store(onIos("p1"), apple);
     const revoked = onIos("p1", { standing: "revoked", revokedAt: NOW - MINUTE, verifiedAt: NOW });
-    const done = await run(["customer", "refresh", identifier, customer], () =>
-      work(async () => {
-        await store([revoked], { source: apple, askedAt: NOW });
-        return { outcome: "stored" };
-      }),
-    );
+    const done = await run(["customer", "refresh", identifier, customer], () => answer(revoked, apple));
     expect(done.out).toBe(
       [
         `Customer ${customer} of Trails`,
@@ -203,16 +195,12 @@ describe("customer refresh", () => {
   });
 
   test("says that there is nothing new, as data too", async () => {
-    const { identifier, apple, store, work } = await anApplication();
-    const customer = await store([onIos("p1")], { source: apple });
+    const { identifier, apple, store, answer } = await anApplication();
+    const customer = await store(onIos("p1"), apple);
     const words = ["customer", "refresh", identifier, customer];
-    const answer = (verifiedAt: Instant) => () =>
-      work(async () => {
-        await store([onIos("p1", { verifiedAt })], { source: apple, askedAt: NOW });
-        return { outcome: "stored" };
-      });
-    expect((await run(words, answer(NOW - 500))).out).toContain("nothing new");
-    expect((await run([...words, "--json"], answer(NOW))).json()).toEqual({
+    const heard = (verifiedAt: Instant) => () => answer(onIos("p1", { verifiedAt }), apple);
+    expect((await run(words, heard(NOW - 500))).out).toContain("nothing new");
+    expect((await run([...words, "--json"], heard(NOW))).json()).toEqual({
       applicationIdentifier: identifier,
       customerIdentifier: customer,
       purchases: [
@@ -225,17 +213,17 @@ describe("customer refresh", () => {
           notAskedBecause: null,
           verifiedAt: isoTime(NOW),
           changes: [],
-          refreshAt: isoTime(END - 60 * MINUTE),
+          refreshAt: isoTime(END - HOUR),
           queuePaused: null,
         },
       ],
     });
   });
 
-  test("asks Google with the token of the queue, which no output shows", async () => {
+  test("asks Google with the queued token, which no output shows", async () => {
     const { identifier, google, store, work, asked } = await anApplication();
     const source = google("the-secret-token");
-    const customer = await store([onAndroid("the-secret-token")], { source, account: "user-1" });
+    const customer = await store(onAndroid("the-secret-token"), source, { account: "user-1" });
     const refresh = ["customer", "refresh", identifier, customer];
     const outputs = [
       await run([...refresh, "--no-wait"]),
@@ -254,15 +242,12 @@ describe("customer refresh", () => {
     expect(outputs[7]?.out).toContain("Google is not asked: it no longer knows the purchase");
   });
 
-  test("says that there is nothing new where Google answers the same twice in a minute", async () => {
-    const { identifier, google, store, work } = await anApplication();
+  test("says that there is nothing new if Google repeats itself", async () => {
+    const { identifier, google, store, answer } = await anApplication();
     const source = google("twice");
-    const customer = await store([onAndroid("twice", { verifiedAt: NOW - 30 * SECOND })], { source });
+    const customer = await store(onAndroid("twice", { verifiedAt: NOW - 30 * SECOND }), source);
     const done = await run(["customer", "refresh", identifier, customer], () =>
-      work(async () => {
-        await store([onAndroid("twice", { verifiedAt: NOW })], { source, askedAt: NOW });
-        return { outcome: "stored" };
-      }),
+      answer(onAndroid("twice", { verifiedAt: NOW }), source),
     );
     expect(done).toMatchObject({ code: 0, waits: 1 });
     expect(done.out).toContain(`verified ${isoTime(NOW - 30 * SECOND)}\n    nothing new`);
@@ -271,20 +256,20 @@ describe("customer refresh", () => {
   test("says which purchases no store is asked about, and why", async () => {
     const { identifier, apple, google, store } = await anApplication({ hasKey: false });
     const coins = { nature: "consumable", endsAt: null } as const;
-    const bought = await store([onAndroid("coins", coins)], { source: google("coins") });
+    const bought = await store(onAndroid("coins", coins), google("coins"));
     const oneTime = await run(["customer", "refresh", identifier, bought]);
     expect(oneTime).toMatchObject({ code: 0, waits: 0 });
     expect(oneTime.out).toContain(
       "Google is not asked: a paid one-time purchase changes only by a refund, which comes from the hourly list of voided purchases",
     );
-    const keyless = await store([onIos("p1")], { source: apple });
+    const keyless = await store(onIos("p1"), apple);
     const refused = await run(["customer", "refresh", identifier, keyless]);
     expect(refused.out).toContain("The App Store is not asked: the application gives no key of Apple's");
   });
 
   test("resumes a paused queue, and says why it waits still", async () => {
-    const { identifier, apple, store, work, asked, fail } = await anApplication();
-    const customer = await store([onIos("p1")], { source: apple });
+    const { identifier, apple, store, work, asked, fail, answer } = await anApplication();
+    const customer = await store(onIos("p1"), apple);
     await fail("ios-store", "credential-rejected", NOW - MINUTE);
     const words = ["customer", "refresh", identifier, customer];
     const rejected = await run(words, () => work(() => Promise.resolve({ outcome: "credential-rejected" })));
@@ -293,59 +278,50 @@ describe("customer refresh", () => {
     expect(rejected.out).toContain(
       `still waiting\n    The App Store rejects the application's credential since ${isoTime(NOW - MINUTE)}: the queue is paused until ${isoTime(NOW + 15 * MINUTE)}`,
     );
-    const mended = await run(words, () =>
-      work(async () => {
-        await store([onIos("p1", { verifiedAt: NOW })], { source: apple, askedAt: NOW });
-        return { outcome: "stored" };
-      }),
-    );
+    const mended = await run(words, () => answer(onIos("p1", { verifiedAt: NOW }), apple));
     expect(mended.code).toBe(0);
     expect(mended.out).toContain("nothing new");
   });
 
   test("gives up waiting after 90 seconds", async () => {
     const { identifier, apple, store } = await anApplication();
-    const customer = await store([onIos("p1")], { source: apple });
+    const customer = await store(onIos("p1"), apple);
     const done = await run(["customer", "refresh", identifier, customer]);
     expect(done).toMatchObject({ code: 1, waits: 90 });
     expect(done.out).toContain("still waiting\n    The service has not asked yet");
   });
 
-  test("says when an answer could not be used, and when it is asked again", async () => {
+  test.each([
+    ["it is asked again", {}, `; it is asked again at ${isoTime(NOW + HOUR)}\n`],
+    ["the purchase is long over", OVER, "\n"],
+  ])("says that an answer was of no use: %s", async (_, line, next) => {
     const { identifier, apple, store, work } = await anApplication();
-    const customer = await store([onIos("p1")], { source: apple });
+    const customer = await store(onIos("p1", line), apple);
     const done = await run(["customer", "refresh", identifier, customer], () =>
       work(() => Promise.resolve({ outcome: "failed" })),
     );
-    expect(done.code).toBe(1);
-    expect(done.out).toContain(
-      `the store's answer could not be used; it is asked again at ${isoTime(NOW + 60 * MINUTE)}`,
-    );
+    expect(done).toMatchObject({ code: 1, waits: 1 });
+    expect(done.out).toContain(`the store's answer could not be used${next}`);
   });
 
-  test("waits for the store where the purchase was due already, and takes nothing that the app sends for its answer", async () => {
-    const { identifier, apple, store, work, asked } = await anApplication();
-    const customer = await store([onIos("p1")], { source: apple });
+  test("does not take what the app sends for the answer", async () => {
+    const { identifier, apple, store, asked, answer } = await anApplication();
+    const customer = await store(onIos("p1"), apple);
     const refresh = ["customer", "refresh", identifier, customer];
     await run([...refresh, "--no-wait"]);
     const done = await run(refresh, async () => {
-      await store([onIos("p1", { verifiedAt: NOW })], { source: apple });
+      await store(onIos("p1", { verifiedAt: NOW }), apple);
     });
     expect(done).toMatchObject({ code: 1, waits: 90 });
     expect(done.out).toContain("still waiting");
-    const answered = await run(refresh, () =>
-      work(async () => {
-        await store([onIos("p1", { verifiedAt: NOW })], { source: apple, askedAt: NOW });
-        return { outcome: "stored" };
-      }),
-    );
+    const answered = await run(refresh, () => answer(onIos("p1", { verifiedAt: NOW }), apple));
     expect(asked).toHaveLength(1);
     expect(answered).toMatchObject({ code: 0, waits: 1 });
   });
 
   test("does not wait with --no-wait", async () => {
     const { identifier, apple, store, dueIn } = await anApplication();
-    const customer = await store([onIos("p1")], { source: apple });
+    const customer = await store(onIos("p1"), apple);
     const done = await run(["customer", "refresh", identifier, customer, "--no-wait"]);
     expect(done).toMatchObject({ code: 0, waits: 0 });
     expect(done.out).toContain("queued to be asked about now");
@@ -368,7 +344,7 @@ describe("customer refresh", () => {
     test("that changes before it is queued", async () => {
       const { application, google, store, dueIn } = await anApplication();
       const source = google("racing");
-      const customer = await store([onAndroid("racing")], { source });
+      const customer = await store(onAndroid("racing"), source);
       const queue = createAskQueues(table);
       let changes = 0;
       const queued = await queueCustomer(
@@ -376,7 +352,7 @@ describe("customer refresh", () => {
           set: async (...given) => {
             changes += 1;
             const verifiedAt = NOW - 9 * MINUTE + changes * 2 * MINUTE;
-            if (changes < 3) await store([onAndroid("racing", { verifiedAt })], { source, askedAt: NOW });
+            if (changes < 3) await store(onAndroid("racing", { verifiedAt }), source, { askedAt: NOW });
             return queue.set(...given);
           },
         }),
@@ -389,7 +365,7 @@ describe("customer refresh", () => {
     });
     test("that keeps changing only so many times", async () => {
       const { application, apple, store } = await anApplication();
-      const customer = await store([onIos("p1")], { source: apple });
+      const customer = await store(onIos("p1"), apple);
       const set = () => Promise.resolve("conflict" as const);
       await expect(queueCustomer(refreshing({ set }), application, customer)).rejects.toThrow(
         "Too many concurrent changes",
@@ -397,7 +373,7 @@ describe("customer refresh", () => {
     });
     test("whose token is gone from the queue", async () => {
       const { application, google, store } = await anApplication();
-      const customer = await store([onAndroid("lost")], { source: google("lost") });
+      const customer = await store(onAndroid("lost"), google("lost"));
       const sourceOf = () => Promise.resolve(null);
       const queued = await queueCustomer(refreshing({ sourceOf }), application, customer);
       expect(queued?.purchases).toMatchObject([{ outcome: "not-asked", because: "token-gone" }]);
@@ -409,10 +385,10 @@ describe("application refresh", () => {
   test("queues the purchases of all customers at the pace of each store", async () => {
     const { identifier, apple, google, store, timesIn } = await anApplication();
     for (let index = 0; index < 4; index += 1) {
-      await store([onIos(`p${index}`)], { source: apple });
-      await store([onAndroid(`t${index}`)], { source: google(`t${index}`) });
+      await store(onIos(`p${index}`), apple);
+      await store(onAndroid(`t${index}`), google(`t${index}`));
     }
-    await store([onAndroid("coins", { nature: "consumable", endsAt: null })], { source: google("coins") });
+    await store(onAndroid("coins", { nature: "consumable", endsAt: null }), google("coins"));
     const done = await run(["application", "refresh", identifier, "--json"]);
     expect(done.json()).toEqual({
       applicationIdentifier: identifier,
@@ -432,8 +408,8 @@ describe("application refresh", () => {
 
   test("continues where it was interrupted", async () => {
     const { identifier, apple, google, store, work, timesIn } = await anApplication();
-    await store([onIos("p1")], { source: apple });
-    await store([onAndroid("t1")], { source: google("t1") });
+    await store(onIos("p1"), apple);
+    await store(onAndroid("t1"), google("t1"));
     const refresh = async (...more: string[]) =>
       (await run(["application", "refresh", identifier, "--since", isoTime(NOW), "--json", ...more])).json();
     expect(await refresh("--store", "ios-store")).toMatchObject({ queued: 1, customers: 2 });
@@ -441,8 +417,8 @@ describe("application refresh", () => {
     expect(await refresh()).toMatchObject({ queued: 1, alreadyQueued: 1, recent: 0 });
     await work(async (_, { purchase, source }) => {
       const heard = { verifiedAt: NOW };
-      const answer = purchase.store === "ios-store" ? onIos("p1", heard) : onAndroid("t1", heard);
-      await store([answer], { source, askedAt: NOW });
+      const answered = purchase.store === "ios-store" ? onIos("p1", heard) : onAndroid("t1", heard);
+      await store(answered, source, { askedAt: NOW });
       return { outcome: "stored" };
     });
     expect(await refresh()).toMatchObject({ queued: 0, alreadyQueued: 0, recent: 2, until: null });
@@ -455,7 +431,7 @@ describe("application refresh", () => {
   test("never moves a question to a later time", async () => {
     const { identifier, apple, store, timesIn } = await anApplication();
     const line = { startsAt: NOW - 40 * DAY, endsAt: NOW - 10 * DAY, verifiedAt: NOW - 12 * DAY };
-    await store([onIos("p1", line)], { source: apple });
+    await store(onIos("p1", line), apple);
     const before = await timesIn("ios-store");
     expect((await run(["application", "refresh", identifier, "--json"])).json()).toMatchObject({
       queued: 0,
@@ -466,7 +442,7 @@ describe("application refresh", () => {
 
   test("resumes a paused queue", async () => {
     const { identifier, apple, store, fail, queueIn } = await anApplication();
-    await store([onIos("p1")], { source: apple });
+    await store(onIos("p1"), apple);
     await fail("ios-store", "unavailable", NOW);
     await run(["application", "refresh", identifier]);
     const health = await createAskQueues(table).healthOf(queueIn("ios-store"));
@@ -484,10 +460,10 @@ describe("application refresh", () => {
 });
 
 describe("what is shown of an account", () => {
-  test("tells when each store is asked next, and why its queue is paused", async () => {
+  test("tells when a store is asked next, and of a pause", async () => {
     const { identifier, apple, store, fail } = await anApplication();
-    const customer = await store([onIos("p1")], { source: apple, account: "user-1" });
-    const expected = `The App Store is asked about it at ${isoTime(END - 60 * MINUTE)}: it may be renewed, or come back`;
+    const customer = await store(onIos("p1"), apple, { account: "user-1" });
+    const expected = `The App Store is asked about it at ${isoTime(END - HOUR)}: it may be renewed, or come back`;
     const shown = [
       ["account", "show", identifier, "user-1"],
       ["customer", "show", identifier, customer],
@@ -504,7 +480,7 @@ describe("what is shown of an account", () => {
         {
           purchases: [
             {
-              nextRefresh: { at: isoTime(END - 60 * MINUTE), because: "renewal" },
+              nextRefresh: { at: isoTime(END - HOUR), because: "renewal" },
               notAskedBecause: null,
               queuePaused: { because: "unavailable", since: isoTime(NOW), until: isoTime(NOW + 30 * SECOND) },
             },
@@ -517,14 +493,14 @@ describe("what is shown of an account", () => {
   test("tells why a store is not asked", async () => {
     const { identifier, google, store } = await anApplication();
     const replaced = { ...onAndroid("t1"), replacedBy: purchaseKey("2") };
-    await store([replaced], { source: google("t1"), account: "user-1" });
+    await store(replaced, google("t1"), { account: "user-1" });
     expect((await run(["account", "show", identifier, "user-1"])).out).toContain(
       "Google is not asked: another purchase has replaced it",
     );
   });
 });
 
-test("application show tells the state of its queues, and how far the stores' lists were read", async () => {
+test("application show tells of each queue and each list of a store", async () => {
   const { identifier, apple, application, store, fail } = await anApplication();
   const comments = async () =>
     (await run(["application", "show", identifier])).out
@@ -541,7 +517,7 @@ test("application show tells the state of its queues, and how far the stores' li
     `# List of notifications that the App Store could not deliver, ${bundle}, sandbox: never read yet`,
     `# List of Google's voided purchases, ${bundle}, production: never read yet`,
   ]);
-  await run(["customer", "refresh", identifier, await store([onIos("p1")], { source: apple }), "--no-wait"]);
+  await run(["customer", "refresh", identifier, await store(onIos("p1"), apple), "--no-wait"]);
   await fail("ios-store", "credential-rejected", NOW);
   await createWatermarks(table).raise(
     { application: identifier, store: "android-store", environment: "production", bundleOrPackage: bundle },
