@@ -254,7 +254,7 @@ describe("customer refresh", () => {
     expect(outputs[7]?.out).toContain("Google is not asked: it no longer knows the purchase");
   });
 
-  test("says that there is nothing new where Google answers the same twice in a minute", async () => {
+  test("says that nothing is new after the same answer twice", async () => {
     const { identifier, google, store, work } = await anApplication();
     const source = google("twice");
     const customer = await store([onAndroid("twice", { verifiedAt: NOW - 30 * SECOND })], { source });
@@ -311,7 +311,7 @@ describe("customer refresh", () => {
     expect(done.out).toContain("still waiting\n    The service has not asked yet");
   });
 
-  test("says when an answer could not be used, and when it is asked again", async () => {
+  test("says when an answer was unusable, and when it is asked again", async () => {
     const { identifier, apple, store, work } = await anApplication();
     const customer = await store([onIos("p1")], { source: apple });
     const done = await run(["customer", "refresh", identifier, customer], () =>
@@ -323,7 +323,7 @@ describe("customer refresh", () => {
     );
   });
 
-  test("waits for the store where the purchase was due already, and takes nothing that the app sends for its answer", async () => {
+  test("waits for the store's answer to an overdue purchase, not the app's", async () => {
     const { identifier, apple, store, work, asked } = await anApplication();
     const customer = await store([onIos("p1")], { source: apple });
     const refresh = ["customer", "refresh", identifier, customer];
@@ -484,7 +484,7 @@ describe("application refresh", () => {
 });
 
 describe("what is shown of an account", () => {
-  test("tells when each store is asked next, and why its queue is paused", async () => {
+  test("shows when each store is asked next, and why queues pause", async () => {
     const { identifier, apple, store, fail } = await anApplication();
     const customer = await store([onIos("p1")], { source: apple, account: "user-1" });
     const expected = `The App Store is asked about it at ${isoTime(END - 60 * MINUTE)}: it may be renewed, or come back`;
@@ -524,7 +524,7 @@ describe("what is shown of an account", () => {
   });
 });
 
-test("application show tells the state of its queues, and how far the stores' lists were read", async () => {
+test("application show has the state of queues and of the stores' lists", async () => {
   const { identifier, apple, application, store, fail } = await anApplication();
   const comments = async () =>
     (await run(["application", "show", identifier])).out
