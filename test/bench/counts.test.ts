@@ -61,7 +61,7 @@ describe("signature checks", () => {
     verifier.verifyTransactions(compacts, trust, Date.now());
   const one = signedTransactions.slice(0, 1);
 
-  test("a known chain costs one check for each transaction and none for its certificates", async () => {
+  test("a known chain costs one check per transaction, none for certificates", async () => {
     const watched = watchChecks();
     const verifier = createIosStoreVerifier(watched.checks);
     const first = await checksOf(verify(one), watched, verifier);
@@ -120,7 +120,7 @@ describe("requests and capacity units", () => {
     expect(await cost(link)).toEqual([{ BatchGetItem: 2 }, 3, 0]);
   });
 
-  test("a new purchase costs the same after a short history and after a long one that grants nothing", async () => {
+  test("a new purchase costs the same after a long history without grants", async () => {
     const coins = (count: number) =>
       separatePurchases(count).map((purchase) => ({
         ...purchase,
@@ -150,7 +150,7 @@ describe("renewal infos", () => {
   });
   afterAll(() => world.remove());
 
-  test("change neither the requests nor the units of a read of their account", async () => {
+  test("change neither the requests nor the units of an account's read", async () => {
     const costOfRead = async (withInfos: boolean) => {
       const device = newDevice();
       const subscriptions = Array.from({ length: 3 }, renewableSubscription);
@@ -234,7 +234,7 @@ describe("a hostile body", () => {
     await world.remove();
   });
 
-  test("of any shape costs fewer signature checks than an honest one of its size, and no DynamoDB request", async () => {
+  test("costs fewer signature checks than an honest one, and no request", async () => {
     const request = signedRequest(newDevice(), renewals(TRANSACTIONS), world.chain);
     const size = JSON.stringify(request).length;
     const { checks, done } = watchChecks();
@@ -299,19 +299,16 @@ describe("bundle bytes", () => {
     ["ReadChanges", 268],
     ["TellChanges", 322],
     ["DeliverMessages", 333],
-  ])(
-    "%s is not larger than %i KB, and ASCII, which V8 keeps at one byte a character",
-    async (name, kilobytes) => {
-      const assembly = readAssembly(await assemblyFolder(SERVICE_APP));
-      const functions = new Template(assembly.document, { region: "us-east-1" }).resourcesOf(
-        "AWS::Lambda::Function",
-        lambda,
-      );
-      const [, found] = [...functions].find(([id]) => id.startsWith(`${name}Function`)) ?? [];
-      if (found === undefined) throw new Error(`The stack has no function ${name}.`);
-      const bundle = readFileSync(join(assembly.codeFolder(found.Code.S3Key), "index.cjs"));
-      expect(Math.ceil(bundle.length / KILOBYTE)).toBeLessThanOrEqual(kilobytes);
-      expect(bundle.every((byte) => byte < 0x80)).toBe(true);
-    },
-  );
+  ])("%s is not larger than %i KB, and ASCII", async (name, kilobytes) => {
+    const assembly = readAssembly(await assemblyFolder(SERVICE_APP));
+    const functions = new Template(assembly.document, { region: "us-east-1" }).resourcesOf(
+      "AWS::Lambda::Function",
+      lambda,
+    );
+    const [, found] = [...functions].find(([id]) => id.startsWith(`${name}Function`)) ?? [];
+    if (found === undefined) throw new Error(`The stack has no function ${name}.`);
+    const bundle = readFileSync(join(assembly.codeFolder(found.Code.S3Key), "index.cjs"));
+    expect(Math.ceil(bundle.length / KILOBYTE)).toBeLessThanOrEqual(kilobytes);
+    expect(bundle.every((byte) => byte < 0x80)).toBe(true);
+  });
 });

@@ -48,7 +48,7 @@ describe("a monthly subscription", () => {
     // The purchase, its identity, itself again, and the customer; Android reads the purchase once and has no other identity.
     ["ios-store", 3, 3, 4],
     ["android-store", 1, 2, 2],
-  ])("of %s costs so much for each of its %i refreshes and runs", (store, count, reads, readUnits) => {
+  ])("of %s costs so much for each of its %i refreshes", (store, count, reads, readUnits) => {
     const life = lives.find((one) => one.store === store && one.outcome === "renewed" && !one.isNotified);
     // Customer, account, purchase, and the refresh before and after, each twice.
     expect(life?.refreshing).toEqual({
@@ -64,7 +64,7 @@ describe("a monthly subscription", () => {
   });
 });
 
-test("a run that finds nothing costs one Query, and one for each application and environment", async () => {
+test("a run without work costs one Query per application and environment", async () => {
   const runs = (await idleRuns()).filter(({ schedule }) => schedule === "refreshes");
   expect(runs.map(({ applications, consumption }) => [applications, consumption.requests])).toEqual([
     [1, { Query: 3 }],
@@ -100,7 +100,7 @@ describe("a hundred applications", () => {
     expect(beside).toHaveLength((TENANTS - 10) * few.due);
     expect(summaryOf(beside).worst).toBeLessThanOrEqual(healthy.worst);
   });
-  test("are not delayed by a batch through one of them that has 10,000", async () => {
+  test("are not delayed by one of them that has 10,000", async () => {
     const healthy = summaryOf(await pacedDelays(tenantsOf(() => few)));
     const beside = await pacedDelays(
       tenantsOf((index) => (index === 0 ? { due: ENDS } : few)),
@@ -109,7 +109,7 @@ describe("a hundred applications", () => {
     expect(beside).toHaveLength((TENANTS - 1) * few.due);
     expect(summaryOf(beside).worst - healthy.worst).toBeLessThan(SECOND);
   });
-  test("wait at most for a turn of ten seconds where ten of them have 10,000", async () => {
+  test("wait a turn at most where ten of them have 10,000", async () => {
     const healthy = summaryOf(await pacedDelays(tenantsOf(() => few)));
     const beside = await pacedDelays(
       tenantsOf((index) => (index < 10 ? { due: ENDS } : few)),

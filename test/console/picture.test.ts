@@ -81,7 +81,7 @@ describe("the picture of a purchase", () => {
     });
   });
 
-  test("marks a refund that was reversed, and when the store is asked next", () => {
+  test("marks a reversed refund, and when the store is asked next", () => {
     const reversed = { ...line, revokedAt: null, revokedSince: NOW - DAY };
     expect(pictured(aPurchase({ lines: [reversed] }))[0]?.marks).toEqual([
       { at: isoTime(line.verifiedAt), kind: "verified" },

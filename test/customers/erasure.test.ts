@@ -113,7 +113,7 @@ describe("after an erasure, a link with a credential", () => {
   });
 });
 
-describe("after a credential links an erased app transaction id, a request without a credential", () => {
+describe("after the link of an erased app transaction id, without credential", () => {
   const linkedAgain = async () => {
     const { world } = await erased();
     const made = await world.store({ identities: [device("1")] }, byCredential("a"));
@@ -191,7 +191,7 @@ describe("after an erasure that stopped after its first step,", () => {
     ["the app transaction", { identities: [device("1")] }, 1],
     ["a replacement of a purchase", { purchases: [replacing(owned("9"), owned("1"))] }, 1],
     ["everything", facts, 4],
-  ])("a request without a credential is refused and buries what it shows: %s", async (_, shown, buried) => {
+  ])("a request without a credential is refused and buries purchases: %s", async (_, shown, buried) => {
     const { world } = await begun();
     for (const claim of [null, byClient("a"), byClient("b")])
       expect(await refusal(world.store(shown, claim))).toBe("CUSTOMER_NOT_FOUND");
@@ -207,7 +207,7 @@ describe("after an erasure that stopped after its first step,", () => {
     );
     expect(queued.filter((item) => "purchaseToken" in item)).toEqual([]);
   });
-  test("a buried purchase stays blocked for thirty days, then a request without a credential may store it", async () => {
+  test("a buried purchase stays blocked without a credential for thirty days", async () => {
     const { world, customer } = await begun();
     const found = NOW + 90 * DAY;
     const show = (moment: number) => world.at(moment).store({ purchases: [owned("1")] });
@@ -217,7 +217,7 @@ describe("after an erasure that stopped after its first step,", () => {
     expect(made?.identifier).not.toBe(customer?.identifier);
     expect(made?.holdings.map(({ key }) => key)).toEqual(["1"]);
   });
-  test("a link with a credential creates a new customer and does not join the erased facts", async () => {
+  test("a link with a credential creates a new customer", async () => {
     const world = createWorld(table);
     const customer = await world.store(
       { identities: [device("1")], purchases: [refunded("1")] },
@@ -245,7 +245,7 @@ describe("after an erasure that stopped after its first step,", () => {
     expect((await leftOf(world)).filter(isBuried)).toMatchObject([{ pk: expect.stringMatching(/#2$/) }]);
     expect(await world.store({ purchases: [owned("2")] }, byCredential("b"))).not.toBeNull();
   });
-  test("a purchase that the store has dropped is not linked from the stored facts", async () => {
+  test("a purchase that the store dropped is not linked from stored facts", async () => {
     const { world } = await begun();
     const { factStore, application } = world;
     const packageName = "com.example.trails";
@@ -343,7 +343,7 @@ describe("an index that is behind the table", () => {
     expect(await erase()).toMatchObject({ purchases: 1 });
     expect(await buried()).toEqual([true, true]);
   });
-  test("for longer hides a purchase, and the next request that shows it buries it", async () => {
+  test("for longer hides a purchase; the next request buries it", async () => {
     const { world, erase, buried } = await behindBy(3);
     await erase();
     expect(await refusal(world.store({ purchases: [owned("2")] }))).toBe("CUSTOMER_NOT_FOUND");
@@ -405,7 +405,7 @@ describe("a link that lifts an erasure", () => {
   const buried = async (world: World) =>
     world.erase(await world.store({ purchases: [refunded("1")] }, byCredential("a")));
 
-  test("is asked about at once where Apple can be, as the erasure forgot a refund that its device may not know", async () => {
+  test("is asked about at once, as the erasure forgot a possible refund", async () => {
     expect(await linked({}, buried)).toEqual({ "1": NOW + 5000 });
     expect((await linked({}))["1"]).toBeGreaterThan(NOW + DAY);
     expect(await linked({ canAsk: false }, buried)).toEqual({});
@@ -545,7 +545,7 @@ describe("a refused request with an erased purchase or identity", () => {
 });
 
 describe("a refused link", () => {
-  test("lifts no erasure of a purchase or an app transaction id, and keeps an owner's facts", async () => {
+  test("lifts no erasure, and keeps an owner's facts", async () => {
     const { world } = await erased();
     await world.store({ purchases: [owned("3")] }, byCredential("b"));
     const shown = {
@@ -559,7 +559,7 @@ describe("a refused link", () => {
   });
 });
 
-test("an erasure that retries after a conflicting write leaves no absorbed customer in the account", async () => {
+test("an erasure retried after a conflict leaves no absorbed customer", async () => {
   const world = createWorld(table);
   await world.store({ purchases: [owned("1")] }, byCredential("a"));
   await world.store({ purchases: [owned("2")] }, byCredential("a"));

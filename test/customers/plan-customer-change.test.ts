@@ -94,7 +94,7 @@ describe("a known customer", () => {
       change: null,
     });
   });
-  test("without a link and anything new stays the same and needs no write", () => {
+  test("without a link and anything new needs no write", () => {
     const unlinked = { ...survivor, link: null };
     expect(plan({ ...replay, survivor: unlinked })).toMatchObject({ customer: { link: null }, change: null });
   });
@@ -147,7 +147,7 @@ describe("a known customer", () => {
   });
 });
 
-test("a merge of two customers with many purchases stays within the bounds of holdings", () => {
+test("a merge of many purchases stays within the bounds of holdings", () => {
   const coins = (from: number) =>
     Array.from({ length: HELD_PER_ENTITLEMENT }, (_, index) =>
       aPurchase({
@@ -178,7 +178,7 @@ describe("the holdings that owners would have with a request's purchases", () =>
     const said = aPurchase({ key: "said" });
     expect(holdingsAfter([said], knownFacts([]), owners, aCatalog())).toEqual([held, said]);
   });
-  test("have what is stored of a purchase, where the store said it later", () => {
+  test("keep what the store said later of a purchase", () => {
     const [said, later] = [NOW - 5000, NOW].map((verifiedAt) =>
       aPurchase({ key: "said", lines: [aLine({ endsAt: verifiedAt + DAY, verifiedAt })] }),
     );
@@ -187,7 +187,7 @@ describe("the holdings that owners would have with a request's purchases", () =>
   });
 });
 
-test("a request's facts give no erased identity or purchase back unless the request decides so", () => {
+test("a request's facts revive no erased identity or purchase by themselves", () => {
   const input = inputOf(
     anApplication({ identifier: APPLICATION }),
     { environment: "production", acknowledgementDue: null, origin: null },
@@ -209,10 +209,10 @@ describe("a store's answer", () => {
       facts: { purchases: [later] },
       known: [stored(before)],
     }).change;
-  test("from Android that repeats the last one within a minute is a replay", () => {
+  test("from Android that repeats the last within a minute is a replay", () => {
     expect(changeOf(answer(NOW + SAME_ANSWER_MILLISECONDS - 1))).toBeNull();
   });
-  test("from Android that repeats the last one after a line's end is stored at once: the store is retrying the payment", () => {
+  test("from Android that repeats the last after an end is stored", () => {
     const [end, lines] = [
       NOW + 10_000,
       [aLine({ transactionIdentifier: null, endsAt: NOW + 10_000, verifiedAt: NOW })],
@@ -243,7 +243,7 @@ describe("a store's answer", () => {
     const [first, again] = [answered(NOW), answered(NOW + 30_000)];
     expect(joinWithStored(first, again)).toEqual(isReplay ? first : again);
   });
-  test("from Android that repeats the last one a minute later is stored, with its time", () => {
+  test("from Android that repeats the last a minute later is stored", () => {
     const later = answer(NOW + SAME_ANSWER_MILLISECONDS);
     expect(changeOf(later)?.purchases.map(({ purchase }) => purchase)).toEqual([later]);
   });
@@ -263,7 +263,7 @@ describe("a store's answer", () => {
   });
 });
 
-test("an outdated catalog that does not map a held purchase yet does not drop it", () => {
+test("an outdated catalog that does not map a held purchase keeps it", () => {
   const unlock = android({
     key: "unlock",
     lines: [aLine({ transactionIdentifier: null, nature: "consumable", productIdentifier: "unlock" })],
@@ -275,7 +275,7 @@ test("an outdated catalog that does not map a held purchase yet does not drop it
   expect(customer.holdings).toContainEqual(expect.objectContaining({ key: "unlock" }));
 });
 
-test("an outdated catalog that has no duration for a held rental yet does not drop it", () => {
+test("an outdated catalog without a held rental's duration keeps it", () => {
   const rental = android({
     key: "rental",
     lines: [
@@ -336,7 +336,7 @@ describe("an acknowledgement", () => {
     const facts = { purchases: [purchase], acknowledgementDue: due };
     expect(pendingAfter({ facts }, waiting)).toEqual({ isNow: true, dueSince: [since] });
   });
-  test("is done once the store no longer waits for it, also where nothing else is new", () => {
+  test("is done once the store no longer waits for it", () => {
     const later = android({ lines: [aLine({ transactionIdentifier: null, verifiedAt: NOW + 1 })] });
     for (const said of [later, purchase])
       expect(pendingAfter({ facts: { purchases: [said] } }, waiting).dueSince).toEqual([null]);
@@ -353,7 +353,7 @@ describe("an acknowledgement", () => {
       expect(pendingAfter({ facts }, waiting).dueSince).toEqual([since]);
     }
   });
-  test("of a purchase without lines is done by a later answer without lines", () => {
+  test("of a purchase without lines is done by a later such answer", () => {
     const empty = (verifiedAt: number) => android({ lines: [], verifiedAt });
     const known = { ...waiting, purchase: empty(NOW) };
     expect(pendingAfter({ facts: { purchases: [empty(NOW + 120_000)] } }, known).dueSince).toEqual([null]);

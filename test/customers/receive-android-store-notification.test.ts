@@ -214,7 +214,7 @@ const isAcknowledged = (token: string): boolean =>
 const asked = (): number => local.sandbox.calls.filter(({ endpoint }) => endpoint === "publisher").length;
 
 describe("an unknown purchase", () => {
-  test("makes a customer without an account, and is not acknowledged; the link then does both", async () => {
+  test("makes a customer without an account, acknowledged only by the link", async () => {
     const world = aWorld();
     const token = buy();
     expect(await world.subscription(token)).toEqual({});
@@ -229,7 +229,7 @@ describe("an unknown purchase", () => {
     expect(await world.queued()).toBe(0);
   });
 
-  test("that is pending is stored, and grants once it is linked and paid", async () => {
+  test("that is pending is stored, and grants once linked and paid", async () => {
     const world = aWorld();
     const token = buy({ pending: true });
     await world.subscription(token);
@@ -263,7 +263,7 @@ describe("a known purchase", () => {
     return token;
   };
 
-  test("that renewed is active until its new end, with two reads and one transaction", async () => {
+  test("that renewed is active until its new end, in one transaction", async () => {
     const world = aWorld();
     const token = await linked(world);
     const [before] = await world.read();
@@ -343,7 +343,7 @@ describe("a known purchase", () => {
     ]);
   });
 
-  test("is not revoked by a void of one renewal while its token is active", async () => {
+  test("is not revoked by one renewal's void while its token is active", async () => {
     const world = aWorld();
     const token = await linked(world);
     await world.at(NOW + 1_000).notify({
@@ -436,7 +436,7 @@ describe("a known purchase", () => {
     expect(await world.at(NOW + 3_000).read()).toMatchObject([{ status: "expired" }]);
   });
 
-  test("that an account's new purchase replaces is followed by it, which is acknowledged at once", async () => {
+  test("that an account's new purchase replaces is followed and acknowledged", async () => {
     const world = aWorld();
     const old = await linked(world);
     const token = buy({ replaces: old });
@@ -457,7 +457,7 @@ describe("a known purchase", () => {
     expect(isAcknowledged(token)).toBe(false);
   });
 
-  test("that names purchases of two accounts is stored for the one it replaces, and links nothing", async () => {
+  test("that names purchases of two accounts follows the replaced one", async () => {
     const world = aWorld();
     const [one, two] = [buy(), buy()];
     await world.link(one, { account: "user-1" });
@@ -514,7 +514,7 @@ describe("the selection of a one-time purchase", () => {
   });
 });
 
-describe("a notification that can never be used is answered 200, stores nothing, and says so", () => {
+describe("a useless notification is answered 200, stores nothing, and says so", () => {
   test.each<[what: string, members: () => object, type: string]>([
     ["a test", () => ({ testNotification: { version: "1.0" } }), "test"],
     ["of an unknown type", () => ({ newNotification: {} }), "unknown"],
@@ -576,14 +576,11 @@ describe("a notification that can never be used is answered 200, stores nothing,
     ["data that is no base64", "%%%"],
     ["data that is no JSON", Buffer.from("{").toString("base64")],
     ["no package", { subscriptionNotification: { notificationType: 4, purchaseToken: "t" } }],
-  ])(
-    "with %s, where the audience is this route's address, whoever's the service account",
-    async (_, data) => {
-      const world = aWorld();
-      expect(await world.push({ data, claims: { aud: ADDRESS, email: "other@example.com" } })).toEqual({});
-      expect(world.received).toEqual([{ outcome: "UNUSED", type: null }]);
-    },
-  );
+  ])("with %s, where the audience is this route's address", async (_, data) => {
+    const world = aWorld();
+    expect(await world.push({ data, claims: { aud: ADDRESS, email: "other@example.com" } })).toEqual({});
+    expect(world.received).toEqual([{ outcome: "UNUSED", type: null }]);
+  });
 });
 
 describe("a push is refused with INVALID_CREDENTIAL, before the store is asked,", () => {
@@ -634,7 +631,7 @@ describe("a push is refused with INVALID_CREDENTIAL, before the store is asked,"
     expect(await refusedWith(world, refused)).toMatchObject([{ outcome: "INVALID_CREDENTIAL" }]);
   });
 
-  test("whose data cannot be decoded and whose audience is not this route's address", async () => {
+  test("whose data cannot be decoded and whose audience is another's", async () => {
     const world = aWorld();
     expect(await refusedWith(world, world.push({ data: "%%%" }))).toEqual([
       { outcome: "INVALID_CREDENTIAL", type: null },
@@ -687,7 +684,7 @@ describe("a push is to be sent again, and nothing is stored,", () => {
     [0, 410, "STORE_UNAVAILABLE"],
     [6 * HOUR, 410, null],
     [0, 400, null],
-  ])("of %i ms ago, whose purchase the store does not know (%i): %s", async (age, status, code) => {
+  ])("of %i ms ago, of an unknown purchase (%i): %s", async (age, status, code) => {
     const world = aWorld();
     const token = buy();
     const pushed = () =>
@@ -724,7 +721,7 @@ describe("a push is to be sent again, and nothing is stored,", () => {
   test.each<[string, () => Partial<AndroidStoreReception>]>([
     ["read", () => ({ table: { ...createCustomerTable(table, throttled), findFacts: throttled } })],
     ["written", () => ({ write: throttled })],
-  ])("while the table cannot be %s; that is counted as the service's own failure", async (_, broken) => {
+  ])("while the table cannot be %s counts as the service's failure", async (_, broken) => {
     const world = aWorld();
     expect(await refusal(world.at(NOW, broken()).subscription(buy()))).toBe("STORE_UNAVAILABLE");
     expect(world.received).toEqual([{ outcome: "INTERNAL_ERROR", type: "subscription 4" }]);
@@ -846,7 +843,7 @@ describe("a refund to be reviewed is passed on to the application's destinations
     ]);
   });
 
-  test("once while it waits, however often it is pushed; each review is its own", async () => {
+  test("once while it waits, however often pushed; each review alone", async () => {
     const world = aWorld({}, [BACKEND]);
     await world.notify(review());
     await world.notify(review());
@@ -875,7 +872,7 @@ describe("a refund to be reviewed is passed on to the application's destinations
     ]);
   });
 
-  test("unless it names nothing that an answer could name, or there is no destination", async () => {
+  test("unless it names nothing to answer, or there is no destination", async () => {
     const nothing = aWorld({}, [BACKEND]);
     await nothing.notify({ pendingRefundReviewNotification: { version: "1.0" } });
     const nowhere = aWorld();

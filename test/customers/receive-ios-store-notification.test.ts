@@ -142,7 +142,7 @@ const requests = (act: () => Promise<unknown>): Promise<string[]> => requestsTo(
 const REFUND: Payload = { revocationDate: NOW - 3 * DAY, revocationReason: 1, signedDate: NOW - 2 * DAY };
 
 describe("a notification", () => {
-  test("of an unknown purchase makes an unlinked customer, and a later link finds its facts", async () => {
+  test("of an unknown purchase makes a customer that a later link finds", async () => {
     const app = aNotifiedApp();
     expect(await app.notify({}, {})).toEqual({});
     expect(app.received).toEqual([{ outcome: "STORED", type: "DID_RENEW" }]);
@@ -153,7 +153,7 @@ describe("a notification", () => {
     expect(await app.statusAt("a")).toMatchObject({ status: "active", willRenew: true });
   });
 
-  test("of a known purchase is two reads and one transaction, and links nothing", async () => {
+  test("of a known purchase is two reads and one transaction", async () => {
     const app = aNotifiedApp();
     const linked = await app.link("a", {});
     const renewed = {
@@ -193,7 +193,7 @@ describe("a notification", () => {
   });
 });
 
-describe("what was said last counts, whoever says it and whatever type says it:", () => {
+describe("what was signed last counts, whoever says it:", () => {
   test("an old transaction after its refund, by notification, revives nothing", async () => {
     const app = aNotifiedApp();
     await app.link("a", {});
@@ -215,14 +215,14 @@ describe("what was said last counts, whoever says it and whatever type says it:"
     expect(await app.statusAt("a")).toMatchObject({ status: "revoked", active: false });
   });
 
-  test("a refund of a purchase that nobody linked yet counts once it is linked", async () => {
+  test("a refund before any link counts once the purchase is linked", async () => {
     const app = aNotifiedApp();
     await app.notify({ ...REFUND, signedDate: NOW - 500 }, null, { notificationType: "REFUND" });
     const { entitlements } = await app.link("a", { signedDate: NOW - 1000 });
     expect(entitlements).toMatchObject([{ status: "revoked", active: false }]);
   });
 
-  test("a status that was signed before a refund, and arrives after it, does not bring access back", async () => {
+  test("a status signed before a refund does not bring access back", async () => {
     const app = aNotifiedApp();
     await app.link("a", { signedDate: NOW - 3 * DAY });
     await app.notify({ ...REFUND, signedDate: NOW - DAY }, null, { notificationType: "REFUND" });
@@ -284,7 +284,7 @@ describe("a payment that fails", () => {
     expirationIntent: 2,
   };
 
-  test("keeps access in the grace period, past the end, and shows the retry after it", async () => {
+  test("keeps access in the grace period, and shows the retry later", async () => {
     const app = aNotifiedApp();
     await app.link("a", {});
     const then = app.at(END + 2000);
@@ -341,7 +341,7 @@ describe("a payment that fails", () => {
     expect(await app.statusAt("a", END + 3 * DAY)).toMatchObject({ status: "billing_retry", active: false });
   });
 
-  test("is over once it is recovered, and stale news of it ends nothing", async () => {
+  test("is over once recovered, and stale news ends nothing", async () => {
     const app = aNotifiedApp();
     await app.link("a", {});
     const then = app.at(END + 3 * DAY);
@@ -395,7 +395,7 @@ describe("is authentic and unused:", () => {
     expect(app.noted).toEqual([[BUNDLE, "sandbox", NOW - 500]]);
   });
 
-  test("one of an environment that is not accepted, which is not noted either", async () => {
+  test("one of an environment that is not accepted, which leaves no time", async () => {
     const application = aNotifiedApplication();
     const [configuration] = application.iosStore;
     if (configuration === undefined) throw new Error("There is a configuration.");
@@ -428,7 +428,7 @@ describe("is authentic and unused:", () => {
   });
 });
 
-test("renewal info alone counts for a lineage that is known, and is ignored for any other", async () => {
+test("renewal info alone counts for a known lineage only", async () => {
   const app = aNotifiedApp();
   await app.notify(null, { autoRenewStatus: 0 });
   expect(await app.world.items()).toEqual([]);
@@ -437,7 +437,7 @@ test("renewal info alone counts for a lineage that is known, and is ignored for 
   expect(await app.statusAt("a")).toMatchObject({ status: "active", willRenew: false });
 });
 
-test("each of several owners keeps its own facts where they contradict, and the notification is stored", async () => {
+test("each of several owners keeps its own facts", async () => {
   const app = aNotifiedApp();
   await app.world.store(
     { identities: [device("704000000000001")], purchases: [owned("9")] },
@@ -460,7 +460,7 @@ test("each of several owners keeps its own facts where they contradict, and the 
   expect(JSON.stringify(refunded)).toContain(String(REFUND["revocationDate"]));
 });
 
-test("counts each part by itself: what is in a new form loses nothing else", async () => {
+test("counts each part alone: a new form loses nothing else", async () => {
   const app = aNotifiedApp();
   const renewal = aRenewalInfo({ autoRenewStatus: undefined });
   expect(await app.notify({ signedDate: NOW + 240_000 }, renewal)).toEqual({});
@@ -609,7 +609,7 @@ describe("is sent again later:", () => {
   });
 });
 
-describe("every type of Apple's to date, and one of tomorrow, is taken by what it carries:", () => {
+describe("every type of Apple's, and an unknown one, counts by its content:", () => {
   const parts = aNotification(chain)["data"];
   const SUBJECTS: Readonly<Record<string, Payload>> = {
     EXTERNAL_PURCHASE_TOKEN: {
@@ -669,7 +669,7 @@ describe("what the App Store asks of the application", () => {
       ...fields,
     });
 
-  test("of a refund waits for each destination, with the account that has the purchase", async () => {
+  test("of a refund waits for each destination, with the purchase's account", async () => {
     const app = anAskedApp();
     const { customerIdentifier } = await app.link("a", {});
     expect(await app.send(consumption())).toEqual({});
@@ -715,7 +715,7 @@ describe("what the App Store asks of the application", () => {
   });
 
   test.each([false, true])(
-    "costs nothing where the application has no destination, whether it keeps changes or not (%s)",
+    "costs nothing where the application has no destination (%s)",
     async (keepsChanges) => {
       const app = aNotifiedApp({}, aNotifiedApplication({ keepsChanges }));
       await app.link("a", {});
@@ -726,7 +726,7 @@ describe("what the App Store asks of the application", () => {
     },
   );
 
-  test("of a purchase that was unknown names its new customer, and no account", async () => {
+  test("of an unknown purchase names its new customer, and no account", async () => {
     const app = anAskedApp();
     await app.send(consumption());
     const customer = (await app.world.items()).find(({ sk }) => sk === "CUSTOMER");
@@ -750,7 +750,7 @@ describe("what the App Store asks of the application", () => {
     expect(storeRequest().parse(asked)).toEqual(asked);
   });
 
-  test("of a purchase whose Apple Account is another customer's names the purchase's owner", async () => {
+  test("of a purchase with another Apple Account names the purchase's owner", async () => {
     const app = anAskedApp();
     await app.world.store(
       { identities: [device("704000000000001")], purchases: [owned("9")] },
@@ -764,7 +764,7 @@ describe("what the App Store asks of the application", () => {
     expect(await app.asked()).toMatchObject({ applicationAccountIdentifier: "b" });
   });
 
-  test("when a consent is withdrawn names the person, no product, no transaction and no deadline", async () => {
+  test("of a withdrawn consent names the person, without product or deadline", async () => {
     const app = anAskedApp();
     const { customerIdentifier } = await app.link("a", {});
     await app.send(rescission());
@@ -787,7 +787,7 @@ describe("what the App Store asks of the application", () => {
     expect(storeRequest().parse(data)).toEqual(data);
   });
 
-  test("about somebody whom the service does not know names nobody, and makes nobody", async () => {
+  test("about an unknown person names nobody and makes nobody", async () => {
     const app = anAskedApp();
     await app.send(rescission());
     expect(await app.asked()).toMatchObject({
@@ -821,7 +821,7 @@ describe("what the App Store asks of the application", () => {
     expect(await app.waiting()).toMatchObject([{ tries: 3, nextTryAt: NOW + HOUR }, { tries: 0 }]);
   });
 
-  test("twice is sent again under the same identifier once the first was delivered", async () => {
+  test("twice is sent again under the same identifier after the first", async () => {
     const app = anAskedApp();
     await app.send(consumption());
     const [first] = await app.identifiers();
@@ -842,7 +842,7 @@ describe("what the App Store asks of the application", () => {
     expect(await app.identifiers()).toHaveLength(2);
   });
 
-  test("by a notification without an identifier is named by what it is about", async () => {
+  test("by a notification without identifier is named by its content", async () => {
     const app = anAskedApp();
     const unnamed = { notificationUUID: undefined };
     await app.send(consumption(unnamed));
@@ -863,7 +863,7 @@ describe("what the App Store asks of the application", () => {
     expect(await app.waiting()).toHaveLength(2);
   });
 
-  test("is sent again by the store where it cannot be written, after its facts were stored", async () => {
+  test("is sent again by the store after a failed write", async () => {
     const app = anAskedApp();
     const failing = { requests: { add: () => Promise.reject(new Error("the table is down")) } };
     const broken = aNotifiedApp(failing, app.world.application);

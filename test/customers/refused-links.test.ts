@@ -68,7 +68,7 @@ describe("a refused link keeps for the owner", () => {
     expect(await world.submit(shown, byCredential("b"))).toMatchObject(ALREADY_LINKED);
     expect(await entitlementOf(world, "a")).toMatchObject({ active: true });
   });
-  test("the purchases of an unlinked customer who proves to be the same person", async () => {
+  test("the purchases of an unlinked customer who is the same person", async () => {
     const world = aWorld();
     const owner = await world.store({ purchases: [owned("1", { endsAt: NOW })] }, byCredential("a"));
     await world.store({ purchases: [owned("2")] });
@@ -143,7 +143,7 @@ describe("when a request's facts belong to customers of different accounts,", ()
       .flatMap(({ holdings }) => holdings)
       .map(({ key }) => key);
 
-  test("each owner gets the facts of its own purchases, and no link changes", async () => {
+  test("each owner gets its own purchases' facts, and no link changes", async () => {
     for (const claim of [null, ...CLAIMS]) {
       const world = await twoOwners();
       const before = await customersOf(world);
@@ -245,7 +245,7 @@ test.each([
   ]);
 });
 
-test("a refused link with new facts of one owner is one write: its conditions prove the refusal without another read", async () => {
+test("a refused link with one owner's new facts is one write", async () => {
   const world = aWorld();
   await world.store({ purchases: [owned("1")] }, byCredential("a"));
   const shown = { purchases: [refunded("1"), owned("2")] };

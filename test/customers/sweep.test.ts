@@ -93,7 +93,7 @@ const aSweep = (applications: readonly ApplicationId[] = [aName()]) => {
 };
 
 describe("a list", () => {
-  test("that was never read is read as far back as the store keeps it, a week at a time at most, and the last hours bit by bit", async () => {
+  test("that was never read is read from the store's oldest, piecewise", async () => {
     const sweep = aSweep();
     expect(await sweep.run()).toEqual({ found: 12, behind: 0 });
     const hours = sweep.periods.map(([, from, to]) => (to - from) / HOUR);
@@ -180,7 +180,7 @@ describe("a list", () => {
     expect(await sweep.run(slow, NOW + MINUTE)).toEqual({ found: 0, behind: 1 });
     expect(await sweep.markOf()).toBe(PRESENT - 10 * DAY + 2 * HOUR);
   });
-  test("of which a day takes longer than a run makes progress with each run", async () => {
+  test("of which a day exceeds a run makes progress each run", async () => {
     const sweep = aSweep();
     await sweep.mark(PRESENT - 3 * DAY);
     for (let hour = 0; hour < 48; hour += 1) {
@@ -197,7 +197,7 @@ describe("a list", () => {
   });
 });
 
-test("applications whose stores take all the time do not keep the others from their turn", async () => {
+test("slow applications do not keep the others from their turn", async () => {
   const applications = Array.from({ length: 8 }, aName);
   const sweep = aSweep(applications);
   for (let hour = 0; hour < 48; hour += 1) {
@@ -383,7 +383,7 @@ describe("the list of voided purchases", () => {
     expect(await swept.sweep()).toEqual({ found: 0, behind: 0 });
     expect(swept.asked).toEqual([]);
   });
-  test("asks about one that was verified a moment ago: the store may see a void long after it", async () => {
+  test("asks about one verified a moment ago, as voids come late", async () => {
     const swept = await aPackage(page(null, TOKEN));
     await swept.own(TOKEN, "production", NOW);
     await swept.sweep();
@@ -412,7 +412,7 @@ describe("the list of voided purchases", () => {
     expect(await swept.sweep()).toEqual({ found: asked.length, behind: 0 });
     expect(swept.asked).toEqual(asked);
   });
-  test("that a run has no time for is asked from other ones on in each hour, also about what still runs", async () => {
+  test("that exceeds a run is asked from another place each hour", async () => {
     const swept = await aPackage();
     const tokens = Array.from({ length: 40 }, (_, index) => `voided ${index}`);
     for (const token of tokens) await swept.own(token, "production", NOW - DAY);
@@ -433,7 +433,7 @@ describe("the list of voided purchases", () => {
     // Twenty of forty in each run: page by page it would be twenty, and from one place on each hour 21.
     expect(asked.size).toBeGreaterThan(25);
   });
-  test("is read again for a purchase that the store does not know: that may be a mistake", async () => {
+  test("is read again for a purchase that the store does not know", async () => {
     const swept = await aPackage(page(null, "unknown to it", TOKEN), page(null));
     await swept.own("unknown to it", "production", NOW - DAY);
     await swept.own(TOKEN, "production", NOW - DAY);
@@ -447,14 +447,14 @@ describe("the list of voided purchases", () => {
     expect(report).toEqual({ found: 2, behind: 1 });
     expect(await swept.markOf()).toBe(PRESENT - HOUR);
   });
-  test("is read again for a purchase that the store has dropped: that may be a mistake too", async () => {
+  test("is read again for a purchase that the store has dropped", async () => {
     const swept = await aPackage(page(null, TOKEN));
     await swept.own(TOKEN, "production", NOW - DAY);
     const report = await swept.sweep(() => Promise.resolve({ outcome: "gone", status: 410, reason: null }));
     expect(report).toEqual({ found: 1, behind: 1 });
     expect(await swept.markOf()).toBe(PRESENT - HOUR);
   });
-  test("asks about each purchase a few times, also while it is read again for a week for another one", async () => {
+  test("asks about each purchase a few times, while reread for another", async () => {
     const stuck = "unknown to it";
     const asked = new Map<string, number>();
     const start = NOW - 160 * HOUR;
@@ -498,13 +498,13 @@ describe("the list of voided purchases", () => {
     expect(asked).toHaveLength(1);
     expect(await swept.markOf()).toBe(PRESENT - HOUR);
   });
-  test("asks once about a purchase that is on it twice, such as two of a quantity", async () => {
+  test("asks once about a purchase that is on it twice", async () => {
     const swept = await aPackage(page(null, TOKEN, TOKEN));
     await swept.own(TOKEN, "production", NOW - DAY, { quantity: 3 });
     await swept.sweep();
     expect(swept.asked).toEqual([TOKEN]);
   });
-  test("is asked about as far as it could be read, and read again", async () => {
+  test("is asked about as far as it was read", async () => {
     const swept = await aPackage(page("2", TOKEN), { outcome: "unavailable", status: 503, reason: null });
     await swept.own(TOKEN, "production", NOW - DAY);
     expect(await swept.sweep()).toEqual({ found: 1, behind: 1 });
@@ -585,30 +585,27 @@ describe("the list of voided purchases", () => {
   test.each<[what: string, status: number, reason: string]>([
     ["refuses for a reason that is not known", 400, "aReasonOfNextYear"],
     ["gives in a form that cannot be read", 200, "malformedAnswer"],
-  ])(
-    "goes on past a purchase whose answer the store %s, and asks about it again",
-    async (_, status, reason) => {
-      const voided = page(null, "stuck", TOKEN);
-      const swept = await aPackage(voided, voided);
-      await swept.own("stuck", "production", NOW - DAY);
-      await swept.own(TOKEN, "production", NOW - DAY);
-      const asked: string[] = [];
-      const sweep = () =>
-        swept.sweep((_of, { purchaseToken }) => {
-          asked.push(purchaseToken);
-          return Promise.resolve(
-            purchaseToken === "stuck"
-              ? { outcome: "unavailable", retryAfterSeconds: 5, status, reason }
-              : { outcome: "gone", status: 410, reason: null },
-          );
-        });
-      expect(await sweep()).toEqual({ found: 1, behind: 1 });
-      expect(new Set(asked)).toEqual(new Set(["stuck", TOKEN]));
-      expect(await swept.markOf()).toBe(PRESENT - HOUR);
-      await sweep();
-      expect(asked.filter((token) => token === "stuck")).toHaveLength(2);
-    },
-  );
+  ])("goes on past a purchase whose answer the store %s, and retries", async (_, status, reason) => {
+    const voided = page(null, "stuck", TOKEN);
+    const swept = await aPackage(voided, voided);
+    await swept.own("stuck", "production", NOW - DAY);
+    await swept.own(TOKEN, "production", NOW - DAY);
+    const asked: string[] = [];
+    const sweep = () =>
+      swept.sweep((_of, { purchaseToken }) => {
+        asked.push(purchaseToken);
+        return Promise.resolve(
+          purchaseToken === "stuck"
+            ? { outcome: "unavailable", retryAfterSeconds: 5, status, reason }
+            : { outcome: "gone", status: 410, reason: null },
+        );
+      });
+    expect(await sweep()).toEqual({ found: 1, behind: 1 });
+    expect(new Set(asked)).toEqual(new Set(["stuck", TOKEN]));
+    expect(await swept.markOf()).toBe(PRESENT - HOUR);
+    await sweep();
+    expect(asked.filter((token) => token === "stuck")).toHaveLength(2);
+  });
   const TWO_DAYS_OLD = NOW - 2 * DAY - 2 * HOUR;
   const ANSWERS = {
     refused: { outcome: "unavailable", retryAfterSeconds: 5, status: 400, reason: "aReasonOfNextYear" },
@@ -657,7 +654,7 @@ describe("the list of voided purchases", () => {
     expect(report).toEqual({ found: 1, behind });
     expect(await swept.markOf()).toBe(after);
   });
-  test("stops after three purchases about which the store does not answer, and none about which it does", async () => {
+  test("stops after three purchases without an answer", async () => {
     const tokens = ["1", "2", "3", "4"];
     const swept = await aPackage(page(null, ...tokens));
     for (const token of tokens) await swept.own(token, "production", NOW - DAY);
@@ -668,7 +665,7 @@ describe("the list of voided purchases", () => {
     });
     expect(asked).toHaveLength(3);
   });
-  test("is read past three about which the store is silent for good, on their page and on later ones", async () => {
+  test("is read past three that the store never answers", async () => {
     const stuck = ["1", "2", "3"];
     const unknown = Array.from({ length: 40 }, (_, index) => `unknown-${index}`);
     const [beside, after] = ["beside", TOKEN];

@@ -79,7 +79,7 @@ describe("a customer that a credential has linked", () => {
     await world.store({ purchases: [inactive] }, byCredential("a"));
     expect(await refusal(world.store({ purchases: [extended("1")] }, byCredential("b")))).toBe(STAYS);
   });
-  test("moves with its app transaction to who signs in before anything is bought, not with what was bought", async () => {
+  test("moves with its app transaction, without what was bought", async () => {
     const world = aWorld("when_inactive");
     const signIn = { identities: [device("1")] };
     const bought = { ...signIn, purchases: [active] };
@@ -97,7 +97,7 @@ describe("a customer that a credential has linked", () => {
     await world.store({ purchases: [inactive, owned("2")] }, byCredential("a"));
     expect(await refusal(world.store({ purchases: [inactive] }, byCredential("b")))).toBe(STAYS);
   });
-  test("stays for two days after an end that its store has not called over", async () => {
+  test("stays for two days after an end unconfirmed by its store", async () => {
     const ended = NOW - HOUR;
     const purchases = [owned("1", { startsAt: ended - 30 * DAY, endsAt: ended })];
     const claimedAt = async (moment: number) => {
@@ -162,7 +162,7 @@ describe("more customers of one person than one transaction can merge", () => {
     expect(await customersOf(world, "b")).toEqual([one?.identifier]);
     expect(await world.store(facts, byCredential("b"))).toEqual(one);
   });
-  test("move together with unlinked customers and with those that clients claimed for other accounts", async () => {
+  test("move with unlinked customers and clients' claims for other accounts", async () => {
     const world = aWorld("always");
     await linkedApart(world, 25);
     const [claimed, free] = [owned("claimed"), owned("free")];
@@ -177,7 +177,7 @@ describe("more customers of one person than one transaction can merge", () => {
     ] as const)
       expect(await customersOf(world, account)).toEqual(customers);
   });
-  test("stay in their account when the request is interrupted, and move when it is repeated", async () => {
+  test("stay in their account when interrupted, and move when repeated", async () => {
     const world = aWorld("always");
     await linkedApart(world, 45);
     let written = 0;
@@ -216,7 +216,7 @@ describe("more customers of one person than one transaction can merge", () => {
   });
 });
 
-test("a client's claim that yields to a credential is recorded under every policy", async () => {
+test("a client's claim that yields is recorded under every policy", async () => {
   const world = aWorld();
   const customer = await world.store({ purchases: [active] }, byClient("a"));
   await world.store({ purchases: [active] }, byCredential("b"));
@@ -239,7 +239,7 @@ test.each<[what: string, act: (world: World) => Promise<unknown>]>([
 });
 
 describe("an operator's move", () => {
-  test("takes the customer from one account to the other in one step and is recorded only in the audit", async () => {
+  test("moves the customer in one step, recorded only in the audit", async () => {
     const world = aWorld();
     const customer = await world.store({ purchases: [active] }, byCredential("a"));
     expect(await world.unlink(customer, "b")).toEqual({ outcome: "unlinked", account: "a" });
@@ -263,7 +263,7 @@ describe("an operator's move", () => {
     expect(await world.unlink(customer, "b")).toEqual({ outcome: "unlinked", account: null });
     expect(await customersOf(world, "b")).toEqual([customer?.identifier]);
   });
-  test("of a one-time purchase of which nothing was selected leaves it to the store's refund", async () => {
+  test("of a one-time purchase without selected lines waits for its refund", async () => {
     const world = aWorld();
     const bought = { ...android("bought"), selectedProducts: [] };
     const facts = (selectedProducts: readonly string[]) => ({
@@ -277,7 +277,7 @@ describe("an operator's move", () => {
       toAcknowledge: { asked: { acknowledgement: { dueSince: NOW } } },
     });
   });
-  test("that retries after a conflicting write reports the original account and is audited once", async () => {
+  test("retried after a conflict reports the original account, audited once", async () => {
     const world = aWorld();
     const customer = await world.store({ purchases: [active] }, byCredential("a"));
     const moved = await meetingAWriteAt(table, 1, () => world.unlink(customer, "b"));

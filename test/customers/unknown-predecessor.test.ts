@@ -175,7 +175,7 @@ const aChain = async (changes: Readonly<Record<string, Answer>> = {}, ...of: Par
 
 describe("a purchase whose predecessor nobody has told of", () => {
   test.each(["link", "tell"] as const)(
-    "belongs to the customer of the purchase before that one, which ends: by %s",
+    "belongs to the customer of the ended purchase before it: by %s",
     async (how) => {
       const chain = await aChain();
       await chain[how]("z");
@@ -184,7 +184,7 @@ describe("a purchase whose predecessor nobody has told of", () => {
       expect(chain.acknowledged).toEqual(["z"]);
     },
   );
-  test("and that was bought again outside the app belongs to that purchase's customer", async () => {
+  test("and that was bought again outside the app has that customer", async () => {
     const chain = await aChain({
       z: { ...Z, linkedPurchaseToken: null, outOfAppPurchaseContext: { expiredPurchaseToken: "y" } },
     });
@@ -237,7 +237,7 @@ describe("a purchase whose predecessor nobody has told of", () => {
     await chain.tell("z");
     expect(chain.acknowledged).toEqual(["y", "z"]);
   });
-  test("is asked about once: a renewal, which names it again, costs no more than any", async () => {
+  test("is asked about once: a renewal that names it costs no more", async () => {
     const chain = await aChain();
     // The purchase, the predecessor's own facts, and the purchase again.
     expect(await chain.readsOf(() => chain.tell("z"))).toBe(3);
@@ -248,7 +248,7 @@ describe("a purchase whose predecessor nobody has told of", () => {
     expect(await chain.readsOf(() => chain.link("z"))).toBe(1);
     expect(chain.asked).toEqual(["z"]);
   });
-  test("that the store has dropped is not asked about again once the purchase is acknowledged", async () => {
+  test("that the store dropped is not asked about after the acknowledgement", async () => {
     for (const dropped of [GONE, UNKNOWN]) {
       const chain = await aChain({ y: dropped });
       expect(await chain.readsOf(() => chain.link("z"))).toBe(1);
@@ -259,7 +259,7 @@ describe("a purchase whose predecessor nobody has told of", () => {
       expect(chain.asked).toEqual(["z"]);
     }
   });
-  test("that an erased customer's token leads to is passed over once its purchase has an owner", async () => {
+  test("of an erased customer's token is passed over once owned", async () => {
     const chain = aWorld();
     const { customerIdentifier } = await chain.link("x", "old-account");
     await chain.world.erase({
@@ -308,7 +308,7 @@ describe("a purchase whose predecessor nobody has told of", () => {
     expect(chain.asked).toEqual(["z", "y"]);
     expect(await chain.activeOf()).toEqual(["premium", "tiles"]);
   });
-  test("of a production token belongs to nobody where a licence tester replaced it, and that one is asked about", async () => {
+  test("of a production token has no owner after a licence tester's replacement", async () => {
     const ended = { ...X, subscriptionState: "SUBSCRIPTION_STATE_EXPIRED" };
     const chain = await aChain({ x: ended, z: { ...Z, linkedPurchaseToken: "x", testPurchase: {} } });
     await chain.tell("z");
@@ -316,7 +316,7 @@ describe("a purchase whose predecessor nobody has told of", () => {
     expect(await chain.activeOf()).toEqual([]);
     expect(chain.acknowledged).toEqual([]);
   });
-  test("of an erased customer is refused as that customer's, except to a credential", async () => {
+  test("of an erased customer is refused, except to a credential", async () => {
     const chain = aWorld();
     const { customerIdentifier } = await chain.link("x");
     const identifier = customerId(customerIdentifier ?? "");
@@ -327,7 +327,7 @@ describe("a purchase whose predecessor nobody has told of", () => {
     await chain.link("z");
     expect(await chain.activeOf()).toEqual(["tiles"]);
   });
-  test("that only another account's newer purchase mentions, of an erased customer, keeps no fact from that account", async () => {
+  test("that another account's purchase mentions keeps no fact from that account", async () => {
     const chain = aWorld();
     const { customerIdentifier } = await chain.link("x");
     chain.answers.set("z", { ...Z, linkedPurchaseToken: null });
@@ -339,19 +339,16 @@ describe("a purchase whose predecessor nobody has told of", () => {
     await chain.tell("z");
     expect(await chain.activeOf("user-2")).toEqual(["tiles"]);
   });
-  test.each([403, 429])(
-    "about which Google answers %i for its quota is no fault of the purchase's",
-    (status) => {
-      expect(
-        isOfThisPurchase({
-          outcome: "unavailable",
-          status,
-          reason: "quotaExceeded",
-          retryAfterSeconds: 60,
-        }),
-      ).toBe(false);
-    },
-  );
+  test.each([403, 429])("for which Google answers %i for its quota is not faulty", (status) => {
+    expect(
+      isOfThisPurchase({
+        outcome: "unavailable",
+        status,
+        reason: "quotaExceeded",
+        retryAfterSeconds: 60,
+      }),
+    ).toBe(false);
+  });
   test("is refused to another account, and stays its customer's", async () => {
     const chain = await aChain();
     await expect(chain.link("z", "user-2")).rejects.toMatchObject({ code: "CUSTOMER_ALREADY_LINKED" });
@@ -385,7 +382,7 @@ describe("under when_inactive, a purchase of another account", () => {
     await chain.link("y");
     expect(await moved(chain)).toBe("moved");
   });
-  test("moves with one that is over, by whose token alone it is linked, while nobody has told of what was bought again in Play", async () => {
+  test("moves with an ended one, by whose token alone it is linked", async () => {
     const boughtAgain = {
       ...next,
       linkedPurchaseToken: null,
@@ -401,7 +398,7 @@ describe("under when_inactive, a purchase of another account", () => {
     untold.answers.set("y", boughtAgain);
     expect([await moved(untold), await moved(untold, "y")]).toEqual(["moved", "moved"]);
   });
-  test("is not moved by one of which Google shows no paid item, and does not call it over", async () => {
+  test("is not moved by one without a paid item in Play", async () => {
     const unpaid = aSubscriptionAnswer({
       lineItems: [aSubscriptionLine({ productId: "tiles", latestSuccessfulOrderId: null })],
       linkedPurchaseToken: "x",

@@ -125,7 +125,7 @@ describe("what is unsettled", () => {
     expect(asksOf(purchase, at(0), 2, false)).toEqual([`unsettled ${days(0, 5 * SECOND)[0]}`, "unsettled 1"]);
     expect(asksOf(purchase, at(0), 2)).toEqual(["unsettled 1", "unsettled 7"]);
   });
-  test("is an end that has passed since the store last spoke, asked about once", () => {
+  test("is an end passed since the last answer, asked about once", () => {
     const told = of({ ...month, ...signed(10) });
     expect(asksOf(told, at(22), 2, false)).toEqual([
       `renewal ${days(22, 5 * SECOND)[0]}`,

@@ -205,26 +205,26 @@ const CASES: Readonly<
   },
 };
 
-test("every alarm has made-up data here that fires it, and data that it bears", () => {
+test("every alarm has made-up data that fires it, and usual data", () => {
   expect([...alarms.keys()].sort()).toEqual(Object.keys(CASES).sort());
 });
 
 test.each(Object.entries(CASES))(
-  "%s fires from the metrics that it reads, and bears what is usual",
+  "%s fires from its metrics, and not from what is usual",
   (name, { fires, bears }) => {
     expect(fires.map((data) => stateOf(name, data))).toEqual(fires.map(() => "ALARM"));
     expect(bears.map((data) => stateOf(name, data))).toEqual(bears.map(() => "OK"));
   },
 );
 
-test("both links may fail whole without a change in the share of all, and their own alarms tell", () => {
+test("both links may fail whole, and their own alarms fire", () => {
   // 1 % of the requests each.
   expect(stateOf("server-errors", { "5XXError": 40, Count: 2000 })).toBe("OK");
   for (const link of ["link-ios-store-customer", "link-android-store-customer"])
     expect(stateOf(`${link}-failing`, { [OWN_FAILURES[link] ?? ""]: 240, Invocations: 240 })).toBe("ALARM");
 });
 
-test("a whole outage of a service with a request in four minutes is told within a quarter of an hour", () => {
+test("a whole outage of a quiet service fires within fifteen minutes", () => {
   expect(stateOf("server-errors", { "5XXError": [1, 1, 2], Count: [1, 1, 2] })).toBe("OK");
   // So is a link that fails whole, with one request of a hundred, within the day.
   expect(stateOf("server-errors-in-a-day", { "5XXError": 3, Count: 360 })).toBe("ALARM");
@@ -239,7 +239,7 @@ test.each([
   ["telling-not-running", { "Errors TellChanges": 0 }],
   ["sweeps-not-running", { "Errors SweepAndroid": 0 }],
   ["sweeps-not-running", { "Errors SweepIos": 0 }],
-])("%s tells of a function that nothing invokes, whatever the other does: %j", (name, data: MadeUp) => {
+])("%s fires for a function that nothing invokes: %j", (name, data: MadeUp) => {
   expect(stateOf(name, data)).toBe("INSUFFICIENT_DATA");
   expect(alarms.get(name).InsufficientDataActions).toEqual(alarms.get(name).AlarmActions);
 });

@@ -167,7 +167,7 @@ const DATA: Readonly<Record<string, Pick<OtherFunction, "table" | "store">>> = O
 const FUNCTIONS = Object.keys(DATA);
 const SCHEDULED: ReadonlySet<string> = new Set(Object.keys(SCHEDULED_FUNCTIONS).map(constructOf));
 
-test("the same sources give the same assembly, whatever the environment, checked or not", () => {
+test("the same sources give the same assembly in any environment", () => {
   expect(listing(second.folder)).toEqual(listing(first.folder));
 });
 
@@ -184,7 +184,7 @@ describe("the checks (cdk-nag's packs for solutions and serverless, and CloudFor
 });
 
 describe("two stacks", () => {
-  test("the table has a stack of its own, and the service is deployed after it", () => {
+  test("the table has its own stack, and the service follows it", () => {
     expect(Object.values(first.data).map(({ Type }) => Type)).toEqual([
       "AWS::DynamoDB::GlobalTable",
       // Nobody could make it again: the secrets of all webhooks are derived from it.
@@ -211,7 +211,7 @@ describe("two stacks", () => {
       .sort(([, a], [b]) => (a.dependencies?.includes(b) ? -1 : 1))
       .map(([name, { properties }]) => [name, properties.terminationProtection === true]);
 
-  test("a destroy of production is refused at its first stack, the service, and at each one alone", () => {
+  test("a destroy of production is refused at each of its stacks", () => {
     expect(destroyed(first)).toEqual([
       ["customer-entitlements-service", true],
       ["customer-entitlements-data", true],
@@ -261,7 +261,7 @@ describe("two stacks", () => {
     expect(names(development).filter((name) => production.has(name))).toEqual([]);
   });
 
-  test("what an account has one list of for all regions is named by stage and region: a stage may move to another", () => {
+  test("names that are one list for all regions contain stage and region", () => {
     const inItsRegion = (name: string) => ({ "Fn::Join": ["", [`${name}-`, { Ref: "AWS::Region" }]] });
     expect(only("AWS::CloudWatch::Dashboard").Properties.DashboardName).toEqual(
       inItsRegion("customer-entitlements"),
@@ -283,7 +283,7 @@ describe("the API", () => {
       : `${pathOf(properties.ParentId.Ref ?? "")}/${properties.PathPart}`;
   };
 
-  test("has exactly the contract's routes, and those with a scope use the authorizer", () => {
+  test("has exactly the contract's routes, with the authorizer for scopes", () => {
     const routes = ofType("AWS::ApiGateway::Method").map(([, { Properties }]) => ({
       method: Properties.HttpMethod,
       path: pathOf(Properties.ResourceId.Ref),
@@ -315,7 +315,7 @@ describe("the API", () => {
     expect(method?.Properties.Integration.Type).toBe("AWS_PROXY");
   });
 
-  test("calls the authorizer only for well-formed API keys and caches its answer for a minute", () => {
+  test("calls the authorizer for well-formed keys, and caches for a minute", () => {
     const { Properties } = only("AWS::ApiGateway::Authorizer");
     expect(Properties).toMatchObject({
       Type: "TOKEN",
@@ -428,7 +428,7 @@ describe("the API", () => {
     },
   });
 
-  test("refuses an IP address that sends too much, and less without a credential, save Apple's notifications, with the contract's body", () => {
+  test("limits each address, and more without a credential, save Apple's notifications", () => {
     const { Properties } = only("AWS::WAFv2::WebACL");
     const [rule, apples, all, ...others] = Properties.Rules;
     expect(others).toEqual([]);
@@ -467,7 +467,7 @@ describe("the API", () => {
     );
   });
 
-  test("takes iOS-store notifications from Apple's addresses alone where it is told to, even without a limit", () => {
+  test("can take iOS-store notifications from Apple's addresses alone, without a limit", () => {
     const { Rules: all, CustomResponseBodies } = only("AWS::WAFv2::WebACL", guarded).Properties;
     const Rules = all.filter(({ Name }: Json) => Name !== "blocked-addresses");
     const synthesis = guarded;
@@ -497,7 +497,7 @@ describe("the API", () => {
     expect(rule.Action.Block.CustomResponse.ResponseCode).toBe(429);
   });
 
-  test("logs what the firewall refuses only where it is told to, without path, query and credentials", () => {
+  test("can log refused requests, without path, query and credentials", () => {
     expect(ofType("AWS::WAFv2::LoggingConfiguration")).toEqual([]);
     const { LoggingFilter, RedactedFields, LogDestinationConfigs } = only(
       "AWS::WAFv2::LoggingConfiguration",
@@ -526,7 +526,7 @@ describe("the API", () => {
     expect(JSON.stringify(LogDestinationConfigs)).toContain(group);
   });
 
-  test("has the caller's address in the access log only where it is told to", () => {
+  test("can have the caller's address in the access log", () => {
     const formatOf = (synthesis: Synthesis): Json =>
       JSON.parse(only("AWS::ApiGateway::Stage", synthesis).Properties.AccessLogSetting.Format);
     expect(formatOf(guarded)).toEqual({ ...formatOf(first), address: "$context.identity.sourceIp" });
@@ -553,7 +553,7 @@ describe("the API", () => {
     expect(ofType("AWS::ApiGateway::DomainName")).toEqual([]);
   });
 
-  test("retains the log role that all APIs of a region share, or leaves it alone", () => {
+  test("retains the log role that all APIs share, or leaves it alone", () => {
     expect(only("AWS::ApiGateway::Account").DeletionPolicy).toBe("Retain");
     expect(ofType("AWS::ApiGateway::Account", development)).toEqual([]);
   });
@@ -642,12 +642,12 @@ describe("functions", () => {
     },
   );
 
-  test("have Lambda's report of each invocation only where a parameter asks for it", () => {
+  test("can have Lambda's report of each invocation", () => {
     for (const [, { Properties }] of ofType("AWS::Lambda::Function", development))
       expect(Properties.LoggingConfig.SystemLogLevel).toBe("INFO");
   });
 
-  test("have log groups that expire their lines and are deleted with the stack", () => {
+  test("have log groups that expire and are deleted with the stack", () => {
     for (const [synthesis, days] of [
       [first, 30],
       [development, 7],
@@ -667,17 +667,14 @@ describe("functions", () => {
     TellChanges: MASTER,
     DeliverMessages: { ...MASTER, UV_THREADPOOL_SIZE: "64" },
   };
-  test.each(FUNCTIONS)(
-    "%s has the table's name and the service's name in its environment, and no more than it needs",
-    (name) => {
-      const [[, table] = ["", null]] = ofType("AWS::DynamoDB::GlobalTable");
-      expect(functionOf(name).Properties.Environment.Variables).toEqual({
-        TABLE_NAME: table?.Properties.TableName,
-        POWERTOOLS_SERVICE_NAME: "customer-entitlements",
-        ...MORE[name],
-      });
-    },
-  );
+  test.each(FUNCTIONS)("%s has the environment variables that it needs, and no more", (name) => {
+    const [[, table] = ["", null]] = ofType("AWS::DynamoDB::GlobalTable");
+    expect(functionOf(name).Properties.Environment.Variables).toEqual({
+      TABLE_NAME: table?.Properties.TableName,
+      POWERTOOLS_SERVICE_NAME: "customer-entitlements",
+      ...MORE[name],
+    });
+  });
 
   test.each(FUNCTIONS.filter((name) => !SCHEDULED.has(name)))(
     "%s times out before API Gateway does",
@@ -721,7 +718,7 @@ describe("functions", () => {
     expect([rule?.ScheduleExpression, rule?.State]).toEqual([rate, "ENABLED"]);
   });
 
-  test("are run once by their schedule: Lambda retries nothing, and drops what has waited for a minute", () => {
+  test("are run once: nothing retries, and a minute's wait drops a run", () => {
     const targets = ofType("AWS::Events::Rule").flatMap(([, { Properties }]): string[] =>
       Properties.Targets.map(({ Arn }: Json) => Arn["Fn::GetAtt"][0]),
     );
@@ -865,7 +862,7 @@ describe("roles", () => {
     "SweepAndroidStoreRefunds",
   ]);
 
-  test.each(FUNCTIONS)("%s may do to each kind of items what it does, and read its secrets alone", (name) => {
+  test.each(FUNCTIONS)("%s may do what it does to items, and read its secrets", (name) => {
     const isTelling = name === "TellChanges" || name === "DeliverMessages";
     const readsSecrets = READING_SECRETS.has(name);
     expect(statementsOf(name)).toEqual([
@@ -894,7 +891,7 @@ describe("roles", () => {
     }
   });
 
-  test("no other function may read the stream or the master secret: two readers are the most that it serves", () => {
+  test("no other function may read the stream or the master secret", () => {
     const others = FUNCTIONS.filter((name) => name !== "TellChanges" && name !== "DeliverMessages");
     expect(JSON.stringify(others.map((name) => statementsOf(name)))).not.toMatch(/GetRecords|-master-/);
     expect(ofType("AWS::Lambda::EventSourceMapping")).toHaveLength(2);
@@ -920,7 +917,7 @@ describe("roles", () => {
     ]);
   });
 
-  test("roles may use a customer's keys through the service whose data they encrypt, and no key without one", () => {
+  test("roles may use a customer's keys through their services alone", () => {
     const keysOf = (name: string): Json[] => {
       const role = functionOf(name, development).Properties.Role["Fn::GetAtt"][0];
       return Object.values(development.resources)
@@ -990,7 +987,7 @@ describe("roles", () => {
       ),
     ];
 
-    test("allow every request of the operator, and the one that reads changes nothing", () => {
+    test("allow every request of the operator; reading changes nothing", () => {
       const [reads, changes] = [actionsOf("OperatorReads"), actionsOf("OperatorChanges")];
       for (const command of commands) {
         expect(NEEDED).toHaveProperty(command);
@@ -1010,7 +1007,7 @@ describe("roles", () => {
     });
   });
 
-  test("no role may use the table's index or all actions of a service, and only X-Ray is allowed on every resource", () => {
+  test("no role has the index, all actions, or all resources except X-Ray", () => {
     for (const [, { Properties }] of ofType("AWS::IAM::Policy")) {
       expect(JSON.stringify(Properties)).not.toContain("/index/");
       const statements: Statement[] = Properties.PolicyDocument.Statement;
@@ -1052,7 +1049,7 @@ test("the table's index has a part of the table's caps", () => {
   });
 });
 
-test("a budget notifies the alarms' topic where a parameter asks for it, and may", () => {
+test("a parameter's budget notifies the alarms' topic, and may", () => {
   expect(ofType("AWS::Budgets::Budget")).toEqual([]);
   const { Budget, NotificationsWithSubscribers } = only("AWS::Budgets::Budget", development).Properties;
   expect(Budget).toMatchObject({ TimeUnit: "MONTHLY", BudgetLimit: { Amount: 50, Unit: "USD" } });
@@ -1201,7 +1198,7 @@ describe("alarms", () => {
   });
 });
 
-test("the service's stack is tagged with its stage and version, and the data's is not", () => {
+test("the service's stack has stage and version as tags, the data's none", () => {
   const tagsOf = ({ manifest }: Synthesis, name: string): Json => manifest.artifacts[name].properties.tags;
   expect(tagsOf(first, "customer-entitlements-service")).toEqual({
     "customer-entitlements:stage": "production",
@@ -1215,7 +1212,7 @@ test("the service's stack is tagged with its stage and version, and the data's i
   expect(tagsOf(first, "customer-entitlements-data")).toBeUndefined();
 });
 
-test("the outputs are the base address, the version, the table's name, the roles to register with Google, what writes, and the alarms' topic", () => {
+test("the outputs are what operators, Google and the alarms need", () => {
   const [[api] = [""]] = ofType("AWS::ApiGateway::RestApi");
   const [[topic] = [""]] = ofType("AWS::SNS::Topic");
   const roleOf = (name: string) => ofType("AWS::IAM::Role").find(([id]) => id.startsWith(name))?.[0];

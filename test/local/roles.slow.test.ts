@@ -38,7 +38,7 @@ const SELDOM: ReadonlySet<string> = new Set([
   "SweepIosStoreNotifications changes identity",
 ]);
 
-test("roles allow what the functions do to each kind of items, and nothing else", async () => {
+test("roles allow what the functions do to items, and nothing else", async () => {
   const heard = await followed.onIos("heard");
   const reviewed = await followed.onAndroid("heard-android");
   await heard("consumption-request");

@@ -61,7 +61,7 @@ const startSchedules = (...ids: string[]) => {
   return { schedules, log, begun, endAll };
 };
 
-test("two runs of one schedule never overlap, and none waits for another schedule", async () => {
+test("two runs of one schedule never overlap, nor wait for another's", async () => {
   const { schedules, begun, endAll } = startSchedules("a", "b");
   schedules.start();
   schedules.start();
@@ -71,7 +71,7 @@ test("two runs of one schedule never overlap, and none waits for another schedul
   expect(begun).toEqual(["a", "b", "a", "b"]);
 });
 
-test("running all waits for the runs that have begun, and runs each once more", async () => {
+test("running all waits for begun runs, and runs each once more", async () => {
   const { schedules, begun, endAll } = startSchedules("a");
   schedules.start();
   let ran = false;
@@ -85,7 +85,7 @@ test("running all waits for the runs that have begun, and runs each once more", 
   await running;
 });
 
-test("a failure is logged when it begins or changes, and again after a success", async () => {
+test("a failure is logged when it begins, changes, or returns", async () => {
   const { schedules, log, endAll } = startSchedules("a");
   for (const result of [failed("x"), failed("x"), failed("y"), done, failed("y")]) {
     schedules.start();

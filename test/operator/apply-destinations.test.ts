@@ -34,7 +34,7 @@ describe("application apply", () => {
     expect(changed.out).toContain("keepsChanges true → null");
   });
 
-  test("says of a webhook that it adds, and of no other, how its secret is shown", async () => {
+  test("says how the secret of each added webhook is shown", async () => {
     const application = await anApplication(given, [BUS]);
     const hint = (name: string) =>
       `destination rotate ${application.identifier} ${name} prints the secret that signs what ${name} gets.`;
@@ -108,14 +108,14 @@ describe("application apply", () => {
     expect(await application.itemsOf("#DESTINATION#")).toEqual([]);
   });
 
-  test("reports what it dropped as JSON too, and nothing where it removes nothing", async () => {
+  test("reports what it dropped as JSON too", async () => {
     const { identifier } = await anApplication(given);
     const apply = async () => (await given.operator.apply(manifest(identifier, []), {}, ["--json"])).json();
     expect(await apply()).toMatchObject({ dropped: [{ destination: "backend", messages: 0 }] });
     expect(Object.keys(await apply())).toEqual(["applicationIdentifier", "created", "changes"]);
   });
 
-  test("says how all accounts are told of a changed catalog, and of a first destination", async () => {
+  test("says how a changed catalog and a first destination are published", async () => {
     const application = await anApplication(given, []);
     const hint = `application retell ${application.identifier} delivers all now.`;
     const gold = PRODUCTS.map((product) => ({ ...product, grants: ["gold"] }));

@@ -120,7 +120,7 @@ describe("destination rotate", () => {
   const rotate = (application: string, moment = NOW, ...words: string[]) =>
     given.operator.run(["destination", "rotate", application, "backend", "--json", ...words], {}, moment);
 
-  test("prints the secret that signs from then on, in one line, and only once", async () => {
+  test("prints the new signing secret in one line, once", async () => {
     const application = await anApplication(given);
     const { out, code } = await given.operator.run([
       "destination",
@@ -139,7 +139,7 @@ describe("destination rotate", () => {
     expect(JSON.stringify(await given.table.items())).not.toContain(secret);
   });
 
-  test("lets the one before sign beside it for a day, and says so", async () => {
+  test("lets the previous secret sign beside it for a day", async () => {
     const application = await anApplication(given);
     const first = (await rotate(application.identifier)).json();
     expect(first["previousSignsUntil"]).toBeNull();
@@ -172,7 +172,7 @@ describe("destination rotate", () => {
     });
   });
 
-  test("makes another secret even in the same millisecond, or with a clock that is behind", async () => {
+  test("makes another secret in the same millisecond and with a slow clock", async () => {
     const application = await anApplication(given);
     const secrets = [
       (await rotate(application.identifier)).json()["secret"],
@@ -190,7 +190,7 @@ describe("destination rotate", () => {
     expect(signing(application.identifier, await application.destination("backend"), NOW)).toEqual([secret]);
   });
 
-  test("writes nothing where somebody else has rotated it, changed its URL or removed it since", async () => {
+  test("writes nothing where somebody else has changed it since", async () => {
     const application = await anApplication(given);
     const before = await application.destination("backend");
     if (before === undefined || !("url" in before)) throw new Error("no webhook");

@@ -287,7 +287,7 @@ const expectHistory = async (transfers: TransferPolicy, steps: readonly Step[]):
 const holds = (failure: fc.Arbitrary<Step["failure"]>) =>
   fc.asyncProperty(fc.constantFrom<TransferPolicy>("refuse", "always"), history(failure), expectHistory);
 
-test("after a move that crashes half way, time to live deletes nothing that still counts", () =>
+test("after a crashed move, time to live deletes nothing that counts", () =>
   expectHistory("refuse", [
     stored(["1"], "a"),
     stored(["2"], "a"),
@@ -297,13 +297,13 @@ test("after a move that crashes half way, time to live deletes nothing that stil
   ]));
 
 test(
-  "during merges, moves, unlinkings and erasures an account reads as before or as after, and no purchase appears twice",
+  "an account reads as before or after a change, without duplicates",
   () => fc.assert(holds(fc.constant(null)), cases(90, 10_000)),
   TIMEOUT,
 );
 
 test.each(["conflict", "crash"] as const)(
-  "the same holds when transactions fail (%s), and later requests complete unfinished changes",
+  "the same holds when transactions fail (%s), and later requests complete them",
   (as) => fc.assert(holds(fc.option(fc.record({ at: fc.nat(2), as: fc.constant(as) }))), cases(90, 10_000)),
   TIMEOUT,
 );
@@ -403,7 +403,7 @@ describe("a request that sees a transaction half done", () => {
     if (answers !== null) expect(answers.expected).toContainEqual(answers.answer);
   };
 
-  test("finds a new customer's purchase without the customer, and is not refused as after an erasure", () =>
+  test("finds a new customer's purchase without the customer, and is not refused", () =>
     expectAnswer({
       history: [],
       met: storedOf({ purchases: ["1"] }),
@@ -414,7 +414,7 @@ describe("a request that sees a transaction half done", () => {
       transfers: "refuse",
     }));
 
-  test("finds the alias of a merge without its survivor, and is answered with the absorbed customer's purchases", () =>
+  test("finds a merge's alias without its survivor, and answers the absorbed purchases", () =>
     expectAnswer({
       history: TWO_DEVICES,
       met: MERGE,
@@ -425,7 +425,7 @@ describe("a request that sees a transaction half done", () => {
       transfers: "refuse",
     }));
 
-  test("finds the new identity of a moved customer in its old account, and is not refused", () =>
+  test("finds a moved customer's identity in the old account, and succeeds", () =>
     expectAnswer({
       history: [stored(["1"], "a"), stored(["2"], "b")],
       met: storedOf({ device: "1", purchases: ["1"], claim: { account: "b", assertedBy: "credential" } }),
@@ -436,7 +436,7 @@ describe("a request that sees a transaction half done", () => {
       transfers: "always",
     }));
 
-  test("stores the facts of a new customer that it sees in part, even when it is refused", async () => {
+  test("stores a half-seen new customer's facts, even when refused", async () => {
     const table = createMemoryTable();
     const world = createWorld(table);
     await world.store({ purchases: [owned("1")] }, byCredential("a"));
@@ -466,7 +466,7 @@ describe("a request that sees a transaction half done", () => {
   });
 
   test(
-    "is answered as before the transaction or as after it, whatever it sees of it",
+    "is answered as before the transaction or after it",
     () =>
       fc.assert(
         fc.asyncProperty(

@@ -69,7 +69,7 @@ const latest = (at: number, outages: readonly Outage[]): number => {
 };
 
 test(
-  "a bundle's refreshes wait for nothing but its own store, and their age is told",
+  "a bundle's refreshes wait for its own store alone",
   () =>
     fc.assert(
       fc.asyncProperty(

@@ -345,7 +345,7 @@ const expectHistory = async (transfers: "refuse" | "always", steps: readonly Ste
 };
 
 test(
-  "for any history, the fold of the feed and the newest message of each account equal endpoint 3's answer",
+  "the feed and the newest messages equal endpoint 3's answer",
   () =>
     fc.assert(
       fc.asyncProperty(

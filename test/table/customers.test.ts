@@ -32,7 +32,7 @@ const merged = async (world: World, keys: readonly [string, string]) => {
   return { survivor: one.identifier, alias: other.identifier };
 };
 
-test("identifiers resolve to living customers or to erased ones, with one read for each step of an alias", async () => {
+test("identifiers resolve to living or erased customers, an alias per read", async () => {
   const world = createWorld(table);
   const living = await merged(world, ["1", "2"]);
   const erased = await merged(world, ["3", "4"]);

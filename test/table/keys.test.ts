@@ -34,7 +34,7 @@ test.each<[string, Key]>([
   ],
   ["a question", askKey(QUEUE, purchaseKey(PERSON), NOW)],
   ["a look", lookKey(APPLICATION, { account: accountId(PERSON), dueAt: NOW, cause: null })],
-])("the logged key of %s names the application and its kind, and nobody", (_, key) => {
+])("the logged key of %s names the application and kind alone", (_, key) => {
   expect(logged(key)).toContain(APPLICATION);
   expect(logged(key)).not.toMatch(/anna|example\.com/);
   expect(logged(key)).toMatch(/[0-9a-f]{12}…/);

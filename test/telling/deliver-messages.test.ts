@@ -130,7 +130,7 @@ test("many accounts are delivered, a bounded number at once", async () => {
   expect(receiver.most).toBeLessThanOrEqual(MESSAGES_AT_ONCE);
 });
 
-test("a destination that was down gets one message for each account: the newest", async () => {
+test("a destination that was down gets each account's newest message", async () => {
   const { told, deliver, receiver } = await aSetting();
   receiver.answer = () => 500;
   await store(told, 2);
@@ -147,7 +147,7 @@ test("a destination that was down gets one message for each account: the newest"
   ]);
 });
 
-test("a failed attempt is repeated after 5 s, then later and later, up to once a day", async () => {
+test("a failed attempt is repeated after 5 s, then ever later", async () => {
   const { told, deliver, receiver } = await aSetting();
   let attempts = 0;
   receiver.answer = () => {
@@ -173,7 +173,7 @@ test("a failed attempt is repeated after 5 s, then later and later, up to once a
   expect(pauses).toEqual([5 + 5 / 60, 30, 120, 300, 600, 840, 1200, 1440, 1440]);
 });
 
-test("a destination that is down sends one message a try, and is reported with its reason", async () => {
+test("a destination that is down gets one message a try", async () => {
   const { told, deliver, receiver } = await aSetting();
   let attempts = 0;
   receiver.answer = () => {
@@ -216,7 +216,7 @@ test("while one destination does not answer, others get what comes meanwhile", a
   expect(await running).toMatchObject({ delivered: 125, failing: [] });
 });
 
-test("a destination whose secret cannot be read is reported for as long as a message waits, and holds up no other", async () => {
+test("a destination without a readable secret is reported, and delays no other", async () => {
   const { told, deliver, receivers: all } = await aSetting(2);
   await store(told, 1);
   await told.tell();
@@ -291,7 +291,7 @@ test("nor does one that was never taken for a day, alone", async () => {
   expect(receiver.got).toMatchObject([{ account: "account-1" }]);
 });
 
-test("a destination that is back gets at once what was to be tried later", async () => {
+test("a destination that is back gets what waits at once", async () => {
   const { told, deliver, receiver } = await aSetting();
   receiver.answer = () => 500;
   await store(told, 3);
@@ -318,7 +318,7 @@ test("410 suspends a destination until it is resumed", async () => {
   expect(await deliver(NOW + 29 * DAY)).toMatchObject({ delivered: 1, failing: [] });
 });
 
-test("a newer version that is told during an attempt is delivered after it", async () => {
+test("a newer version published during an attempt is delivered after it", async () => {
   const { told, deliver, receiver } = await aSetting();
   await store(told, 1);
   await told.tell();
@@ -342,7 +342,7 @@ test("two deliverers at once deliver nothing twice", async () => {
   expect(receiver.got).toHaveLength(5);
 });
 
-test("a version that takes the place of one that waited for 30 days is delivered", async () => {
+test("a version in place of one that waited 30 days is delivered", async () => {
   const { told, deliver, receiver } = await aSetting();
   receiver.answer = () => 500;
   await store(told, 1);
@@ -422,7 +422,7 @@ describe("what a store asks of the application", () => {
     expect(await waitingIn(told)).toEqual([]);
   });
 
-  test("whose data is no JSON is not delivered, and holds up no account", async () => {
+  test("whose data is no JSON is not delivered, and delays no account", async () => {
     const { told, deliver, receiver } = await aSetting();
     await ask(told, aRequest(told, null));
     const [item] = await waitingIn(told);

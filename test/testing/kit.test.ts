@@ -72,7 +72,7 @@ test("the clock stands still, and moves when the test moves it", async () => {
   await expect(kit.clock.advance("1 month")).rejects.toThrow("not a duration");
 });
 
-test("a second call at one moment comes a millisecond later, the first after a move does not", async () => {
+test("a second call at one moment comes a millisecond later", async () => {
   await kit.clock.advance("P1D");
   const moved = kit.clock.now();
   await read();
@@ -81,7 +81,7 @@ test("a second call at one moment comes a millisecond later, the first after a m
   expect(kit.clock.now()).toBe(moved + 1);
 });
 
-test("what happens to an Android purchase at one moment is answered in its order", async () => {
+test("events of an Android purchase at one moment keep their order", async () => {
   const token = app.buyOnAndroid();
   expect((await linkAndroid(token)).body.entitlements).toMatchObject([{ status: "active", willRenew: true }]);
   kit.android.change(token, { change: "cancel" });
@@ -92,7 +92,7 @@ test("what happens to an Android purchase at one moment is answered in its order
   expect((await linkAndroid(token)).body.entitlements).toMatchObject([{ active: false }]);
 });
 
-test("what happens to an iOS purchase at one moment is answered in its order", async () => {
+test("events of an iOS purchase at one moment keep their order", async () => {
   const purchase = await app.buyOnIos({ productIdentifier: "lifetime", type: "Non-Consumable" });
   expect((await link(purchase)).body.entitlements).toMatchObject([{ status: "active" }]);
   const [identifier = ""] = purchase.originalTransactionIdentifiers;
@@ -130,7 +130,7 @@ test("a schedule runs by its name: a lost renewal is asked for", async () => {
   expect((await read()).body.entitlements).toMatchObject([{ active: true }]);
 });
 
-test("the gateway's refusals are answered: no key, a wrong key, a key without the scope", async () => {
+test("the gateway refuses no key, a wrong key, a missing scope", async () => {
   const account = { path: { applicationAccountIdentifier: "user-1" } };
   const codes = async (key?: string) => {
     const { status, body } = await kit.call("readAccountEntitlements", {
@@ -156,7 +156,7 @@ test("a payload of one's own is signed as the App Store signs", async () => {
   expect((await read()).body.customerIdentifiers).toEqual([]);
 });
 
-test("the README's manifest makes an application, whose purchases are read by the sandbox's credentials", async () => {
+test("the README's manifest works with the sandbox's credentials", async () => {
   const text = readFileSync("README.md", "utf8");
   const [, manifest = ""] = /^```yaml\n([^]*?)^```$/m.exec(text) ?? [];
   const trails = await kit.application(manifest);
@@ -197,7 +197,7 @@ test("a manifest is applied once, or says which application it is", async () => 
   await expect(kit.application(identified)).resolves.toMatchObject({ packageName: "com.example.again" });
 });
 
-test("a purchase names its product where the application does not sell the default one", async () => {
+test("a purchase names its product where the default is not sold", async () => {
   const tides = await kit.application({ ...manifestOf("com.example.tides") });
   expect(() => tides.buyOnAndroid()).toThrow(
     'The application sells no "premium": give buyOnAndroid a productIdentifier, such as tides.',
@@ -215,7 +215,7 @@ test("a purchase names its product where the application does not sell the defau
   expect(body.entitlements).toMatchObject([{ identifier: "captain", active: true }]);
 });
 
-test("a change that a store does not have, and an endpoint that there is not, are named", async () => {
+test("an unknown change and an unknown endpoint are named", async () => {
   const token = app.buyOnAndroid();
   const { originalTransactionIdentifiers } = await app.buyOnIos({ productIdentifier: "monthly" });
   // @ts-expect-error -- a test whose types nobody checks

@@ -109,7 +109,7 @@ test.each<[fields: object, fullyVoidedAt: number | null]>([
   [{ productType: 2, refundType: 2 }, null],
   [{ productType: 2 }, null],
   [{ productType: 1, refundType: 1 }, null],
-])("a void is of all of a one-time purchase if it says so: %j", (fields, fullyVoidedAt) => {
+])("a void says whether it is of a whole one-time purchase: %j", (fields, fullyVoidedAt) => {
   const voided = read({ voidedPurchaseNotification: { purchaseToken: TOKEN, ...fields } });
   expect(voided?.fullyVoidedAt).toBe(fullyVoidedAt);
 });
@@ -147,14 +147,14 @@ test.each([
   expect(readNotification(data)).toBeNull();
 });
 
-test("64 KiB of nesting is no notification, and neither is nesting around a package", () => {
+test("64 KiB of nesting is no notification, around a package neither", () => {
   const nested = (depth: number): string => "[".repeat(depth) + "]".repeat(depth);
   expect(readNotification(Buffer.from(nested(24_000)).toString("base64"))).toBeNull();
   const around = `{"packageName":"a.b","testNotification":${nested(20_000)}}`;
   expect(readNotification(Buffer.from(around).toString("base64"))?.type).toBe("unknown");
 });
 
-test("whatever is pushed, reading never fails, and a type is a word and at most four digits", () => {
+test("reading a push never fails, and its type is short", () => {
   const member = fc.constantFrom(
     "packageName",
     "subscriptionNotification",

@@ -60,7 +60,7 @@ test("a store that voided nothing lists nothing", async () => {
   expect(await list({ type: 1 })).toEqual({});
 });
 
-test("a revoked subscription is told and listed with the order and times of its latest renewal", async () => {
+test("a revoked subscription is notified and listed by its latest renewal", async () => {
   const token = await subscribe();
   await timed.advanceTo(NOW + MONTH);
   timed.clock.now += DAY;
@@ -89,7 +89,7 @@ test("an unacknowledged purchase is voided by Google for that", async () => {
   expect((await list()).voidedPurchases).toMatchObject([{ voidedSource: 2, voidedReason: 8 }]);
 });
 
-test("a refund without revocation changes no subscription, is not told and not listed", async () => {
+test("a refund without revocation is neither notified nor listed", async () => {
   const token = await subscribe();
   const before = JSON.stringify(timed.sandbox.read(token));
   timed.sandbox.change(token, "refund-without-revocation");
@@ -104,7 +104,7 @@ test("a refund without revocation changes no subscription, is not told and not l
   expect(await list({ type: 1, includeQuantityBasedPartialRefund: true })).toEqual({});
 });
 
-test("a part of a quantity is listed where it is asked for, and the rest is a full refund", async () => {
+test("a part of a quantity is listed on request, the rest fully", async () => {
   const token = await buyOnce(3);
   timed.sandbox.change(token, "refund-partly", { quantity: 2 });
   expect(await timed.told()).toEqual(["VOIDED one-time partly"]);
@@ -144,7 +144,7 @@ test("a void is full unless a part of a quantity is refunded", async () => {
   });
 });
 
-test("an order that is charged back is told once, and the subscription goes on", async () => {
+test("a charged-back order is notified once, and the subscription goes on", async () => {
   const token = await subscribe();
   timed.sandbox.change(token, "void-order");
   timed.sandbox.change(token, "void-order");
@@ -208,7 +208,7 @@ test("another package's list is its own, and an unknown package is refused", asy
   });
 });
 
-test("a void that the store's systems see late is listed from then on, with its own time", async () => {
+test("a void that the store sees late is listed from then on", async () => {
   const token = await buyOnce();
   timed.clock.now += 2 * DAY;
   timed.sandbox.change(token, "refund", { voidedAgo: "P1D" });

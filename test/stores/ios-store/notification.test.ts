@@ -32,7 +32,7 @@ const about = (app: Payload = {}, fields: Payload = {}): Payload =>
   anEnvelope({ data: anApp(app), ...fields });
 
 describe("a notification", () => {
-  test("names the app that it is about and carries what is signed of the purchase", async () => {
+  test("names its app and carries what is signed of the purchase", async () => {
     expect(await verify(aNotification(chain))).toEqual({
       outcome: "verified",
       payload: aVerifiedNotification({
@@ -331,7 +331,7 @@ describe("signature checks", () => {
   const genuine = signJws(aNotification(chain), chain);
   const [header = "", payload = "", signature = ""] = genuine.split(".");
 
-  test("a genuine notification of a known signer costs three: its envelope, transaction and renewal info", async () => {
+  test("a genuine notification of a known signer costs three checks", async () => {
     expect(await checksOf(genuine)).toBe(3);
   });
   test("a TEST costs one", async () => {

@@ -15,7 +15,7 @@ const NOTHING = { transaction: null, renewalInfo: null, appTransaction: null, no
 const asking = (kind: string, fields: Parameters<typeof aVerifiedNotification>[0] = {}) =>
   aVerifiedNotification({ identifier: IDENTIFIER, kind, signedAt: NOW, ...fields });
 
-test("a consumption request names the purchase, its reason and the twelve hours for an answer", () => {
+test("a consumption request names purchase, reason and twelve hours to answer", () => {
   const transaction = aVerifiedTransaction();
   expect(
     questionIn(asking("CONSUMPTION_REQUEST", { consumptionRequestReason: "LEGAL" }), {
@@ -59,7 +59,7 @@ test.each([
   ["the transaction", { ...NOTHING, transaction: aVerifiedTransaction() }, "700000000000002"],
   ["the Apple Account", { ...NOTHING, appTransaction: aVerifiedAppTransaction() }, ACCOUNT],
   ["nothing else", NOTHING, ""],
-])("without an identifier, its repetitions are told by kind, app, time and %s", (_, parts, last) => {
+])("without an identifier, repetitions are recognized by kind, app, time and %s", (_, parts, last) => {
   const notification = asking("CONSUMPTION_REQUEST", { identifier: null });
   expect(questionIn(notification, parts)?.names).toStrictEqual([
     "ios-store",
