@@ -25,7 +25,8 @@ export const PRICES = {
   trace: 5e-6,
   /** Transfer to the internet, per GB. */
   transferredGigabyte: 0.09,
-  wafMonth: 6,
+  /** A web ACL and three rules. */
+  wafMonth: 8,
   /** Price of one request to the stage, whichever its route. */
   wafRequest: 0.6e-6,
 } as const;

@@ -65,10 +65,14 @@ test("every block of shell parses, with its placeholders filled in", async () =>
 });
 
 test("docs/deploy.md says what a first deployment does to the account, and creates a stage before it protects it", () => {
-  const text = textOf("docs/deploy.md");
-  const [before = "", after = ""] = text.split(/^npx cdk deploy.*$/m);
-  expect(before).toContain("managesLogRole");
-  expect(after.split("\n## ", 1)[0]).toContain("update-termination-protection");
+  const [, section = ""] = /^## Deploy a stage\n([^]*?)^## /m.exec(textOf("docs/deploy.md")) ?? [];
+  expect(section.indexOf("managesLogRole")).toBeLessThan(section.indexOf("npx cdk deploy"));
+  for (const words of [
+    "get-account --query cloudwatchRoleArn",
+    "managesLogRole",
+    "update-termination-protection",
+  ])
+    expect(section).toContain(words);
   for (const page of ["README.md", "docs/deploy.md"])
     expect(/^npx cdk deploy.*$/gm.exec(textOf(page))?.[0]).toBe(
       "npx cdk deploy --all -c deletionProtection=false",
@@ -94,6 +98,23 @@ test("every operator's command exists with its options, and is the project's own
     const options = [...words.matchAll(/ (--[a-z-]+)/g)].map(([, option]) => option);
     expect([file, words, options.filter((option) => !help.includes(`${option}`))]).toEqual([file, words, []]);
   }
+});
+
+test("nothing names the command line without --no", () => {
+  const files = globSync(
+    [
+      "*.md",
+      "{client,docs}/**/*.{md,yml}",
+      "{client,console,functions,infra,lib,local,operator,sandbox,scripts,smoke,testing,tools}/**/*.{ts,tsx,js,json,sh}",
+    ],
+    { exclude: ["**/node_modules/**", "client/dist/**"] },
+  );
+  expect(files.length).toBeGreaterThan(300);
+  const named = files.flatMap(
+    (file) => readFileSync(file, "utf8").match(/npx [^\n]*?customer-entitlements/g) ?? [],
+  );
+  expect(named.length).toBeGreaterThan(20);
+  expect(named.filter((words) => words !== "npx --no customer-entitlements")).toEqual([]);
 });
 
 test("docs/manifest-and-commands.md has every command, option and field", async () => {
