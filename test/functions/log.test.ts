@@ -459,7 +459,6 @@ test("every metric is in the service's namespace and has its declared dimensions
     UngrantedProducts: ["Reason Store service"],
     LinksRefused: ["Outcome service"],
     ConflictsRetried: ["service"],
-    RefreshRuns: ["Store service"],
     ColdStarts: ["service"],
   });
 });
