@@ -71,7 +71,7 @@ const isOvertakenBy = (
   all: readonly Dated[],
   renewal: Renewal | null,
 ): boolean => {
-  const { line, startsAt } = period;
+  const { line, startsAt, endsAt } = period;
   const isBoughtBefore =
     upgrade.line.productIdentifier !== line.productIdentifier &&
     upgrade.startsAt < startsAt &&
@@ -84,6 +84,7 @@ const isOvertakenBy = (
     !isMarked(upgrade) &&
     renewal?.periodEndsAt != null &&
     isSameEnd(renewal.periodEndsAt, upgrade.endsAt) &&
+    !isSameEnd(renewal.periodEndsAt, endsAt) &&
     renewal.signedAt >= charged;
   const isWithinLast = all.some((before) => before.endsAt === startsAt && before.startsAt < upgrade.startsAt);
   return isMarked(period) || isNamed || isWithinLast;

@@ -1,3 +1,4 @@
+import { DAY } from "../../lib/duration.ts";
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import { isSameEnd, periodsOf, unseenEnd, type Period } from "../../lib/entitlements/subscription-periods.ts";
 import type { Renewal } from "../../lib/entitlements/renewal.ts";
@@ -257,6 +258,15 @@ describe("a period charged ahead and overtaken by an upgrade never ran:", () => 
     ["but not later", [charged(), upgrade()], named({ periodEndsAt: at(353) + MINUTE + 1 }), BOTH],
     ["not by one that names no end", [charged(), upgrade()], named({ periodEndsAt: null }), BOTH],
     ["not by one that names it", [charged(), upgrade()], named({ periodEndsAt: at(30) }), BOTH],
+    [
+      "not by one that names its own end within the same minute",
+      [charged({ endsAt: at(353) + MINUTE }), upgrade()],
+      named(),
+      [
+        ["3", UPGRADED, 0],
+        ["2", 0, 353 + MINUTE / DAY],
+      ],
+    ],
     ["not by an upgrade that is marked itself", [charged(), upgrade(marked(30))], named(), BOTH],
     [
       "by an upgrade within the period that ended at its start",
