@@ -19,7 +19,7 @@ import { createAskQueues } from "../lib/table/asks.ts";
 import { createNotificationTimes } from "../lib/table/notification-times.ts";
 import { createStoreRequestQueue } from "../lib/table/store-requests.ts";
 import { DEMO } from "../local/demo.ts";
-import { developerNotification } from "../sandbox/android-store/notifications.ts";
+import { developerNotification } from "../sandbox/android-store/notifications/notifications.ts";
 import { PACKAGE_NAME, startAndroidStore } from "../testing/support/android-store.ts";
 import { Stopwatch } from "./measure.ts";
 import { newDevice, renewableSubscription, signedRenewalNotification, signedRequest } from "./purchases.ts";

@@ -6,8 +6,8 @@ import {
   transactionPayload,
   type SandboxCustomer,
   type SandboxTransaction,
-} from "../sandbox/ios-store/app-store.ts";
-import { signNotification } from "../sandbox/ios-store/notifications.ts";
+} from "../sandbox/ios-store/shop/app-store.ts";
+import { signNotification } from "../sandbox/ios-store/notifications/notifications.ts";
 import { DEMO } from "../local/demo.ts";
 
 /** Signed purchases as an app sends them, with throw-away certificates about as large as the App Store's. */

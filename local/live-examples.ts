@@ -1,9 +1,9 @@
 import type { RequestExamples } from "../lib/contract/examples.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
 import type { AndroidPublisherSandbox } from "../sandbox/android-store/publisher.ts";
-import { newIdentifier } from "../sandbox/ios-store/app-store.ts";
+import { newIdentifier } from "../sandbox/ios-store/shop/app-store.ts";
 import type { IosStoreSandbox } from "../sandbox/ios-store/ios-store.ts";
-import { appNotifications, signNotification } from "../sandbox/ios-store/notifications.ts";
+import { appNotifications, signNotification } from "../sandbox/ios-store/notifications/notifications.ts";
 import type { JwsSigner } from "../sandbox/ios-store/signing.ts";
 import { DEMO } from "./demo.ts";
 

@@ -1,9 +1,9 @@
 import * as z from "zod";
-import { changeDetails, CHANGES } from "../sandbox/android-store/changes.ts";
-import { sandboxPurchase } from "../sandbox/android-store/purchases.ts";
-import { changeSchema } from "../sandbox/ios-store/change.ts";
-import { bought } from "../sandbox/ios-store/purchase.ts";
-import { serverApiFault } from "../sandbox/ios-store/server-api-faults.ts";
+import { changeDetails, CHANGES } from "../sandbox/android-store/shop/changes.ts";
+import { sandboxPurchase } from "../sandbox/android-store/shop/purchases.ts";
+import { changeSchema } from "../sandbox/ios-store/shop/change.ts";
+import { bought } from "../sandbox/ios-store/shop/purchase.ts";
+import { serverApiFault } from "../sandbox/ios-store/server-api/faults.ts";
 import { CLOCK_PATH, moveRequest } from "./clock/clock-endpoint.ts";
 import { DEMO } from "./demo.ts";
 import { ANDROID_PREFIX, IOS_PREFIX } from "./sandbox-paths.ts";

@@ -7,7 +7,7 @@ import {
   type AndroidPublisherSandbox,
 } from "../sandbox/android-store/publisher.ts";
 import { createIosStoreSandbox } from "../sandbox/ios-store/ios-store.ts";
-import { createServerKey, type ServerKey } from "../sandbox/ios-store/server-key.ts";
+import { createServerKey, type ServerKey } from "../sandbox/ios-store/server-api/server-key.ts";
 import {
   exportChain,
   fingerprintOf,

@@ -7,7 +7,7 @@ import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import { accountId } from "../../lib/identifiers.ts";
 import { accountPartition } from "../../lib/table/keys.ts";
 import { DEMO } from "../../local/demo.ts";
-import { newIdentifier } from "../../sandbox/ios-store/app-store.ts";
+import { newIdentifier } from "../../sandbox/ios-store/shop/app-store.ts";
 import { inTurn, median, quantile, ratio } from "../measure.ts";
 import { COINS, createMeteredWorld, DAY_PASS, type MeteredWorld } from "../metered-world.ts";
 import { aLine, aPurchase } from "../../testing/support/purchases.ts";

@@ -6,12 +6,12 @@ import type { TimedStore } from "../clock.ts";
 import { parseJson } from "../../lib/bounded-text.ts";
 import { readBody, send, type Answer } from "./answers.ts";
 import { createControl } from "./control.ts";
-import { createCertificates, createNotificationsControl } from "./notifications-control.ts";
-import { createPublisherApi } from "./publisher-api.ts";
-import { createPushKeys, savedKeys } from "./push-keys.ts";
-import { createPushes, savedPushes, type PushOptions, type Pushes } from "./pushes.ts";
-import { createShop, savedShop, type Shop } from "./shop.ts";
-import { createTokenEndpoints, type TokenEndpoints } from "./tokens.ts";
+import { createCertificates, createNotificationsControl } from "./notifications/control.ts";
+import { createPublisherApi } from "./publisher-api/publisher-api.ts";
+import { createPushKeys, savedKeys } from "./notifications/push-keys.ts";
+import { createPushes, savedPushes, type PushOptions, type Pushes } from "./notifications/pushes.ts";
+import { createShop, savedShop, type Shop } from "./shop/shop.ts";
+import { createTokenEndpoints, type TokenEndpoints } from "./publisher-api/tokens.ts";
 
 /**
  * A local Google Play: the Android Publisher API (v3) with its token exchange and Google's error bodies, endpoints to

@@ -30,7 +30,7 @@ import {
   type IosStoreVerifier,
 } from "../../lib/stores/ios-store/verifier.ts";
 import { readAssembly, Template } from "../../local/template.ts";
-import type { SandboxTransaction } from "../../sandbox/ios-store/app-store.ts";
+import type { SandboxTransaction } from "../../sandbox/ios-store/shop/app-store.ts";
 import { fingerprintOf } from "../../sandbox/ios-store/signing.ts";
 import { apiGatewayEvent } from "../../testing/index.ts";
 import { assemblyFolder, SERVICE_APP } from "../../testing/support/local-gateway.ts";

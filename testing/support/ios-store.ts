@@ -3,7 +3,7 @@ import {
   appTransactionPayload,
   transactionPayload,
   type SandboxCustomer,
-} from "../../sandbox/ios-store/app-store.ts";
+} from "../../sandbox/ios-store/shop/app-store.ts";
 import type { IosStoreConfiguration } from "../../lib/applications/application.ts";
 import type { AppTransaction } from "../../lib/stores/ios-store/app-transaction.ts";
 import type { Notification } from "../../lib/stores/ios-store/notification.ts";

@@ -15,7 +15,7 @@ import {
   transactionPayload,
   type SandboxCustomer,
   type SandboxTransaction,
-} from "../../sandbox/ios-store/app-store.ts";
+} from "../../sandbox/ios-store/shop/app-store.ts";
 import type { Manifest } from "../../lib/administration/manifest.ts";
 import { originOf } from "../../lib/stores/android-store/workload-identity.ts";
 import type { CustomerEntitlement } from "../../lib/contract/schemas.ts";
