@@ -12,7 +12,7 @@ import { createClockEndpoint } from "./clock/clock-endpoint.ts";
 import { createMovedClock } from "./clock/moved-clock.ts";
 import { createStoreEvents } from "./clock/store-events.ts";
 import { createTimekeeper, ImpossibleMove } from "./clock/timekeeper.ts";
-import { openDataFolder } from "./data-folder.ts";
+import { openDataFolder } from "./database/data-folder.ts";
 import {
   connectionVariables,
   isAtHand,
@@ -20,27 +20,27 @@ import {
   preparingTable,
   type Cleanup,
   type GivenDynamoDb,
-} from "./database.ts";
+} from "./database/database.ts";
 import { prepareDemo, restoreDemo, type Demo } from "./demo.ts";
 import { createLiveLines } from "../operator/console/live-lines.ts";
-import { createLocalConsole } from "./console.ts";
-import { createDestination, createEventBus, DESTINATION_PATH } from "./destination.ts";
-import { createDocumentation } from "./documentation.ts";
-import { ANY_REGION } from "./dynamodb-local.ts";
+import { createLocalConsole } from "./pages/console.ts";
+import { createDestination, createEventBus, DESTINATION_PATH } from "./aws/destination.ts";
+import { createDocumentation } from "./pages/documentation.ts";
+import { ANY_REGION } from "./database/dynamodb-local.ts";
 import { createGateway, type Gateway } from "./gateway/gateway.ts";
-import { createKeeper, keptOffset } from "./kept-state.ts";
+import { createKeeper, keptOffset } from "./database/kept-state.ts";
 import { LocalError } from "./local-error.ts";
-import { localMasterSecret } from "./master-secret.ts";
-import { emptyTable, ensureTable, tableOf } from "./local-table.ts";
-import { refuseOtherPages } from "./other-pages.ts";
-import { sandboxDocument } from "./sandbox-document.ts";
+import { localMasterSecret } from "./aws/master-secret.ts";
+import { emptyTable, ensureTable, tableOf } from "./database/table.ts";
+import { refuseOtherPages } from "./pages/other-pages.ts";
+import { sandboxDocument } from "./pages/sandbox-document.ts";
 import { createSandboxStores } from "./sandbox-stores.ts";
-import { createSchedules, scheduledFunctionsOf } from "./schedules.ts";
-import { createSecretsManager } from "./secrets-manager.ts";
+import { createSchedules, scheduledFunctionsOf } from "./lambda/schedules.ts";
+import { createSecretsManager } from "./aws/secrets-manager.ts";
 import { close, listen } from "./server.ts";
-import { synthesize } from "./synthesize.ts";
-import { readAssembly, type Assembly } from "./template.ts";
-import { createTokenService } from "./token-service.ts";
+import { synthesize } from "./lambda/synthesize.ts";
+import { readAssembly, type Assembly } from "./lambda/template.ts";
+import { createTokenService } from "./aws/token-service.ts";
 import { createRequestLock } from "./request-lock.ts";
 
 export interface LocalServiceOptions {

@@ -1,6 +1,6 @@
 import { LocalError } from "./local-error.ts";
 import { greeting } from "./greeting.ts";
-import { confirm, startAfterKilledRun } from "./killed-run.ts";
+import { confirm, startAfterKilledRun } from "./database/killed-run.ts";
 import { startLocalService, type LocalService } from "./local-service.ts";
 import { readOptions } from "./options.ts";
 import { newIdentifier } from "../sandbox/ios-store/shop/app-store.ts";

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod";
 import { createMovedClock, type MovedClock } from "../clock/moved-clock.ts";
 import { authorizersOf } from "./authorizer.ts";
-import { FunctionPool, type InvocationResult } from "../function-pool.ts";
+import { FunctionPool, type InvocationResult } from "../lambda/pool.ts";
 import { GatewayError, gatewayResponsesOf, type ContextVariables } from "./error.ts";
 import { LocalError } from "../local-error.ts";
 import { proxyEvent, type Exchange } from "./proxy-event.ts";
@@ -12,7 +12,7 @@ import { compressed, readProxyResponse, type ProxyAnswer } from "./proxy-respons
 import { createRequestLog, type RequestLog } from "./request-log.ts";
 import { readBody } from "./request-body.ts";
 import { createRouter, routesOf, type Route } from "./routes.ts";
-import { ACCOUNT, Template, type Assembly } from "../template.ts";
+import { ACCOUNT, Template, type Assembly } from "../lambda/template.ts";
 
 export interface GatewayOptions {
   readonly assembly: Assembly;

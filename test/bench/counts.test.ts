@@ -29,7 +29,7 @@ import {
   createIosStoreVerifier,
   type IosStoreVerifier,
 } from "../../lib/stores/ios-store/verifier.ts";
-import { readAssembly, Template } from "../../local/template.ts";
+import { readAssembly, Template } from "../../local/lambda/template.ts";
 import type { SandboxTransaction } from "../../sandbox/ios-store/shop/app-store.ts";
 import { fingerprintOf } from "../../sandbox/ios-store/signing.ts";
 import { apiGatewayEvent } from "../../testing/index.ts";

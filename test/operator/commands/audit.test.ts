@@ -22,7 +22,7 @@ import { transact } from "../../../lib/table/transactions.ts";
 import { transactionsOf } from "../../../lib/table/write-customer-change.ts";
 import { keyedHash } from "../../../lib/telling/webhook-secret.ts";
 import { close, listen } from "../../../local/server.ts";
-import { createTokenService } from "../../../local/token-service.ts";
+import { createTokenService } from "../../../local/aws/token-service.ts";
 import { audited, recordAct } from "../../../operator/commands/acting.ts";
 import { tellsIn } from "../../../operator/composition.ts";
 import { runOperator } from "../../../operator/program.ts";

@@ -8,7 +8,7 @@ import * as z from "zod";
 import { hostileBodies } from "../../../bench/hostile.ts";
 import { median } from "../../../bench/measure.ts";
 import { fingerprintOf } from "../../../sandbox/ios-store/signing.ts";
-import { readAssembly, Template } from "../../../local/template.ts";
+import { readAssembly, Template } from "../../../local/lambda/template.ts";
 import { endpoints, type EndpointName } from "../../../lib/contract/endpoints.ts";
 import { apiGatewayEvent } from "../../../testing/index.ts";
 import { assemblyFolder, SERVICE_APP } from "../../../testing/support/local-gateway.ts";
