@@ -8,7 +8,7 @@ import { hasBlocks, type AddressBlocks } from "../address-blocks.ts";
 import type { ApiParameters } from "../parameters.ts";
 import { FirewallLogs } from "./firewall-logs.ts";
 import { contractBody } from "./gateway-responses.ts";
-import { firewallMetric, REQUESTS_PER_ADDRESS, SYNCHRONIZE_PER_ADDRESS } from "./service-metrics.ts";
+import { firewallMetric, REQUESTS_PER_ADDRESS, SYNCHRONIZE_PER_ADDRESS } from "../watch/service-metrics.ts";
 
 export interface AddressLimitProps extends Pick<
   ApiParameters,

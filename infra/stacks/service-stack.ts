@@ -8,14 +8,14 @@ import { APPLICATIONS_PREFIX, DELIVERIES, LOOKS, LOOKS_SUFFIX, REQUESTS } from "
 import { masterSecretName } from "../../lib/telling/master-secret.ts";
 import { bundledCode } from "../bundling/bundled-code.ts";
 import { ENTRIES } from "../bundling/entries.ts";
-import { Alarms } from "../constructs/alarms.ts";
+import { Alarms } from "../watch/alarms.ts";
 import { EntitlementsApi } from "../constructs/entitlements-api.ts";
-import { HealthDashboard } from "../constructs/health-dashboard.ts";
+import { HealthDashboard } from "../watch/health-dashboard.ts";
 import { MonthlyBudget } from "../constructs/monthly-budget.ts";
 import { OperatorPolicies } from "../constructs/operator-policies.ts";
 import { Schedule } from "../constructs/schedule.ts";
 import { ServiceFunction } from "../constructs/service-function.ts";
-import { ServiceMetrics } from "../constructs/service-metrics.ts";
+import { ServiceMetrics } from "../watch/service-metrics.ts";
 import { AUTHORIZER, SCHEDULED_FUNCTIONS, type OtherFunction } from "../other-functions.ts";
 import type { FunctionName, Parameters } from "../parameters.ts";
 import { streamParameter } from "./data-stack.ts";

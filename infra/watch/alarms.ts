@@ -15,7 +15,7 @@ import { functionName } from "../../lib/contract/function-name.ts";
 import { STORES } from "../../lib/contract/schemas.ts";
 import type { ScheduledFunctionName } from "../other-functions.ts";
 import type { AlarmParameters } from "../parameters.ts";
-import { acceptFinding } from "./accept-finding.ts";
+import { acceptFinding } from "../constructs/accept-finding.ts";
 import { callerConditions, type CallerAlarmsProps } from "./caller-alarms.ts";
 import type { Condition, Conditions } from "./condition.ts";
 import { failureConditions } from "./failure-alarms.ts";
