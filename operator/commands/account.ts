@@ -23,6 +23,8 @@ import {
   readApplicationIdentifier,
   type Session,
 } from "../session.ts";
+import type { Command } from "commander";
+import { ACCOUNT, acting, APPLICATION, destructive, type Frame } from "./frame.ts";
 
 /** Shows an account, even one that was never seen: its entitlements, and its purchases in pages. */
 export const showAccount = async (
@@ -184,4 +186,42 @@ export const eraseAccount = async (
         ? `No customer is linked to account ${account}.${deleted} To complete an interrupted erasure, run customer erase for the customers that application audit lists.`
         : `Account ${account} is erased: ${counted(erased.length, "customer")}.`,
   };
+};
+
+/** Defines the commands of accounts. */
+export const addAccountCommands = (program: Command, { answer, confirmation }: Frame): void => {
+  const account = program.command("account").description("accounts of an application");
+  account
+    .command("show")
+    .description("show an account's entitlements, customers and purchases, and why")
+    .argument(...APPLICATION)
+    .argument("<account>", "the account's identifier, as the application gives it")
+    .option("--page <number>", "the page of its purchases; 1 by default")
+    .option("--per-page <number>", "purchases on a page; 50 by default")
+    .action((applicationText: string, accountText: string, options: PageOptions) =>
+      answer((session) => showAccount(session, applicationText, accountText, options)),
+    );
+
+  acting(account.command("export"))
+    .description("export everything known about an account, as JSON")
+    .argument(...APPLICATION)
+    .argument(...ACCOUNT)
+    .action((applicationText: string, accountText: string, options: ActingOptions) =>
+      answer((session) => exportAccount(session, applicationText, accountText, options)),
+    );
+  destructive(account.command("unlink"))
+    .description("unlink the customers that only clients, without a credential, have claimed for an account")
+    .argument(...APPLICATION)
+    .argument(...ACCOUNT)
+    .requiredOption("--asserted-by <who>", "client")
+    .action((applicationText: string, accountText: string, options: AccountUnlinkOptions) =>
+      answer((session) => unlinkAccount(session, confirmation, applicationText, accountText, options)),
+    );
+  destructive(account.command("erase"))
+    .description("erase every customer of an account")
+    .argument(...APPLICATION)
+    .argument(...ACCOUNT)
+    .action((applicationText: string, accountText: string, options: DestructiveOptions) =>
+      answer((session) => eraseAccount(session, confirmation, applicationText, accountText, options)),
+    );
 };

@@ -8,10 +8,16 @@ import { storesInEnvironments } from "../../lib/customers/store-in-environment.t
 import { sweptStoresOf } from "../../lib/customers/sweep.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { pauseJson, pauseText } from "../text/asking.ts";
-import { named } from "./apply.ts";
+import { addApply, named } from "./apply.ts";
 import { type Answer, timeOrNull } from "../text/answer.ts";
 import { OperatorError } from "../operator-error.ts";
 import { findApplication, readApplicationIdentifier, type Session } from "../session.ts";
+import type { Command } from "commander";
+import { APPLICATION, type Frame } from "./frame.ts";
+import { addAudit } from "./audit.ts";
+import { addApplicationRefresh } from "./refresh.ts";
+import { addReproject } from "./reproject.ts";
+import { addRetell } from "./retell.ts";
 
 /** Lists the applications of the table. */
 export const listApplications = async ({ applications, table }: Session): Promise<Answer> => {
@@ -134,4 +140,31 @@ export const findApplicationOf = async ({ applications, table }: Session, name: 
     json: { applicationIdentifier: application, stores: registrations.map(({ store }) => store) },
     text: application,
   };
+};
+
+/** Defines the commands of applications. */
+export const addApplicationCommands = (program: Command, frame: Frame): void => {
+  const { answer } = frame;
+  const application = program
+    .command("application")
+    .description("applications: their stores, entitlements and products");
+  addApply(application, frame);
+  application
+    .command("list")
+    .description("list the applications of the table")
+    .action(() => answer(listApplications));
+  application
+    .command("show")
+    .description("show an application as a manifest")
+    .argument(...APPLICATION)
+    .action((identifier: string) => answer((session) => showApplication(session, identifier)));
+  addReproject(application, frame);
+  addRetell(application, frame);
+  addApplicationRefresh(application, frame);
+  application
+    .command("find")
+    .description("find the application that has a bundle or a package")
+    .argument("<name>", "an iOS-store bundle identifier or an Android-store package name")
+    .action((name: string) => answer((session) => findApplicationOf(session, name)));
+  addAudit(application, frame);
 };

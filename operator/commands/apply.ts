@@ -1,3 +1,4 @@
+import type { Command } from "commander";
 import { readFile } from "node:fs/promises";
 import { v7 as uuidv7 } from "uuid";
 import {
@@ -17,6 +18,7 @@ import { actorOf, audited, type ActingOptions } from "./acting.ts";
 import { confirm, type Confirmation, type ConfirmationOptions } from "./confirmation.ts";
 import { OperatorError } from "../operator-error.ts";
 import type { Session } from "../session.ts";
+import { acting, YES, type Frame } from "./frame.ts";
 
 const FILE_PROBLEMS: Readonly<Record<string, string>> = {
   ENOENT: "does not exist",
@@ -155,4 +157,15 @@ export const applyApplication = async (
       ...(isToRetell ? [`${RETELL_TEXT} application retell ${application} delivers all now.`] : []),
     ].join("\n"),
   };
+};
+
+/** Defines `application apply`. */
+export const addApply = (application: Command, { answer, confirmation }: Frame): void => {
+  acting(application.command("apply"))
+    .description("create the application that a manifest describes, or update it to match")
+    .argument("<file>", "the manifest, YAML")
+    .option(YES, "do not ask, even if customers can lose access")
+    .action((file: string, options: ConfirmationOptions & ActingOptions) =>
+      answer((session) => applyApplication(session, confirmation, file, options)),
+    );
 };

@@ -1,3 +1,4 @@
+import type { Command } from "commander";
 import type { ReportedCustomer } from "../../lib/administration/account-report.ts";
 import { concerns, type AuditRecord, type SoughtAccount } from "../../lib/administration/audit.ts";
 import type { Application } from "../../lib/applications/application.ts";
@@ -13,6 +14,7 @@ import {
   readApplicationIdentifier,
   type Session,
 } from "../session.ts";
+import { APPLICATION, type Frame } from "./frame.ts";
 
 const TRANSFER_REASONS = {
   policy: "the application's transfers policy",
@@ -117,4 +119,16 @@ export const showAudit = async (
           ]),
     ].join("\n"),
   };
+};
+
+/** Defines `application audit`. */
+export const addAudit = (application: Command, { answer }: Frame): void => {
+  application
+    .command("audit")
+    .description("list what operators changed, and transfers: when, by whom, and why")
+    .argument(...APPLICATION)
+    .option("--account <account>", "only what can concern this account")
+    .action((identifier: string, options: AuditOptions) =>
+      answer((session) => showAudit(session, identifier, options)),
+    );
 };

@@ -15,6 +15,9 @@ import {
   readCustomerIdentifier,
   type Session,
 } from "../session.ts";
+import type { Command } from "commander";
+import { APPLICATION, CUSTOMER, destructive, type Frame } from "./frame.ts";
+import { addCustomerRefresh } from "./refresh.ts";
 
 /** Customer report as JSON. */
 export const customerReportJson = ({
@@ -228,4 +231,42 @@ export const eraseCustomer = async (
     json: { customerIdentifier: identifier, erased },
     text: `Customer ${identifier} is erased: ${contentsText(erased)}.`,
   };
+};
+
+/** Defines the commands of customers. */
+export const addCustomerCommands = (program: Command, frame: Frame): void => {
+  const { answer, confirmation } = frame;
+  const customer = program.command("customer").description("customers of an application");
+  customer
+    .command("show")
+    .description("show a customer's link, identities and purchases")
+    .argument(...APPLICATION)
+    .argument(...CUSTOMER)
+    .action((applicationText: string, customerText: string) =>
+      answer((session) => showCustomer(session, applicationText, customerText)),
+    );
+  addCustomerRefresh(customer, frame);
+  customer
+    .command("find")
+    .description("find the customers that have a purchase")
+    .argument(...APPLICATION)
+    .argument("<name>", "an original transaction id, app transaction id, purchase token or purchase key")
+    .action((applicationText: string, name: string) =>
+      answer((session) => findCustomer(session, applicationText, name)),
+    );
+  destructive(customer.command("unlink"))
+    .description("unlink a customer from its account, or move it to another one")
+    .argument(...APPLICATION)
+    .argument(...CUSTOMER)
+    .option("--to <account>", "the account to move it to, in the same step")
+    .action((applicationText: string, customerText: string, options: UnlinkOptions) =>
+      answer((session) => unlinkCustomer(session, confirmation, applicationText, customerText, options)),
+    );
+  destructive(customer.command("erase"))
+    .description("erase a customer with its purchases and identities")
+    .argument(...APPLICATION)
+    .argument(...CUSTOMER)
+    .action((applicationText: string, customerText: string, options: DestructiveOptions) =>
+      answer((session) => eraseCustomer(session, confirmation, applicationText, customerText, options)),
+    );
 };

@@ -4,84 +4,18 @@ import {
   reportDestinations,
   resume,
   rotateSecret,
-  type DestinationReport,
 } from "../../lib/administration/destinations.ts";
-import type { Application } from "../../lib/applications/application.ts";
-import { isWebhook, type Destination } from "../../lib/applications/destination.ts";
-import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
-import { isSuspended, type DestinationHealth } from "../../lib/telling/destination-health.ts";
+import { isWebhook } from "../../lib/applications/destination.ts";
+import { isoTime } from "../../lib/entitlements/time.ts";
 import { actorOf, audited, recordAct, type ActingOptions } from "./acting.ts";
-import { type Answer, counted, indent, timeOrNull } from "../text/answer.ts";
+import { type Answer, counted, timeOrNull } from "../text/answer.ts";
 import { confirm, type Confirmation, type ConfirmationOptions } from "./confirmation.ts";
 import { OperatorError } from "../operator-error.ts";
-import { findApplication, readApplicationIdentifier, type Session } from "../session.ts";
-
-const healthJson = (health: DestinationHealth) => ({
-  state: isSuspended(health) ? "suspended" : health.failures > 0 ? "failing" : "takes-messages",
-  failingSince: timeOrNull(health.failingSince),
-  because: health.because,
-  nextTryAt: health.failures === 0 || isSuspended(health) ? null : isoTime(health.pausedUntil),
-});
-
-export const destinationJson = ({ destination, health, waiting }: DestinationReport, moment: Instant) => ({
-  name: destination.name,
-  ...(isWebhook(destination)
-    ? { kind: "webhook", url: destination.url }
-    : { kind: "event-bus", eventBus: destination.eventBus }),
-  health: healthJson(health),
-  waiting: { ...waiting, since: timeOrNull(waiting.since) },
-  // An event bus has no secret.
-  secret: isWebhook(destination)
-    ? {
-        shownAt: timeOrNull(destination.secretEpochs[0] ?? null),
-        previousSignsUntil: timeOrNull(overlapEnd(destination, moment)),
-      }
-    : null,
-});
-
-/** Whether a destination takes messages, as a sentence. */
-export const healthText = (health: DestinationHealth): string => {
-  const { state, failingSince, because, nextTryAt } = healthJson(health);
-  if (state === "takes-messages") return "takes messages";
-  return state === "suspended"
-    ? `suspended since ${failingSince}: it answered 410 Gone`
-    : `failing since ${failingSince} (${because}); next try ${nextTryAt}`;
-};
-
-const waitingText = ({ waiting: { accounts, requests, since } }: DestinationReport): string =>
-  since === null
-    ? "nothing waits"
-    : [
-        counted(accounts, "account"),
-        ...(requests > 0 ? [`and ${counted(requests, "request")} of the stores`] : []),
-        accounts + requests === 1 ? "waits" : "wait",
-        `since ${isoTime(since)}`,
-      ].join(" ");
-
-const secretLine = (destination: Destination, moment: Instant): string[] => {
-  if (!isWebhook(destination)) return [];
-  const [newest] = destination.secretEpochs;
-  if (newest === undefined) return ["its secret was never shown; destination rotate prints a new one"];
-  const end = overlapEnd(destination, moment);
-  return [
-    `its secret was shown at ${isoTime(newest)}`,
-    ...(end === null ? [] : [`the previous secret signs too until ${isoTime(end)}`]),
-  ];
-};
-
-const reportText = (report: DestinationReport, moment: Instant): string[] => {
-  const { destination, health } = report;
-  return [
-    isWebhook(destination)
-      ? `${destination.name}  webhook  ${destination.url}`
-      : `${destination.name}  event bus  ${destination.eventBus}`,
-    ...indent([
-      isSuspended(health) ? `${healthText(health)}; destination resume ends that` : healthText(health),
-      waitingText(report),
-      ...secretLine(destination, moment),
-    ]),
-  ];
-};
+import { findApplication, findDestination, readApplicationIdentifier, type Session } from "../session.ts";
+import type { Command } from "commander";
+import { acting, APPLICATION, DESTINATION, YES, type Frame } from "./frame.ts";
+import { addResend } from "./resend.ts";
+import { destinationJson, destinationText, healthJson, healthText } from "../text/destination.ts";
 
 /** Lists an application's destinations: whether each takes messages, and what waits for it. */
 export const listDestinations = async (session: Session, applicationText: string): Promise<Answer> => {
@@ -95,18 +29,8 @@ export const listDestinations = async (session: Session, applicationText: string
     text:
       reports.length === 0
         ? `${application.name} has no destinations.`
-        : reports.flatMap((report) => reportText(report, session.moment)).join("\n"),
+        : reports.flatMap((report) => destinationText(report, session.moment)).join("\n"),
   };
-};
-
-/** @throws OperatorError if the application has no such destination */
-export const findDestination = ({ name: of, destinations }: Application, name: string): Destination => {
-  const destination = destinations.find((one) => one.name === name);
-  if (destination !== undefined) return destination;
-  const names = destinations.map((one) => one.name).join(", ");
-  throw new OperatorError(
-    `${of} has no destination ${name}: ${names === "" ? "it has none" : `it has ${names}`}.`,
-  );
 };
 
 /** Rotates a webhook's secret, and shows the new one once. */
@@ -194,4 +118,33 @@ export const resumeDestination = async (
           ? `${name} takes messages; ${counted(hastened, "message")} that it had refused ${hastened === 1 ? "is" : "are"} tried again within a minute.`
           : `${name} takes messages already.`,
   };
+};
+
+/** Defines the commands of an application's destinations. */
+export const addDestinationCommands = (program: Command, frame: Frame): void => {
+  const { answer, confirmation } = frame;
+  const destination = program
+    .command("destination")
+    .description("destinations of an application, which get its accounts' changes");
+  destination
+    .command("list")
+    .description("list the destinations: whether each takes messages, and what waits for it")
+    .argument(...APPLICATION)
+    .action((application: string) => answer((session) => listDestinations(session, application)));
+  acting(destination.command("rotate"))
+    .description("rotate the secret of a webhook and show it once; the previous one signs too for a day")
+    .argument(...APPLICATION)
+    .argument(...DESTINATION)
+    .option(YES, "do not ask, even if a secret stops signing at once")
+    .action((application: string, name: string, options: ConfirmationOptions & ActingOptions) =>
+      answer((session) => rotateDestination(session, confirmation, application, name, options)),
+    );
+  acting(destination.command("resume"))
+    .description("end the pause of a destination that failed, or the suspension of one that answered 410")
+    .argument(...APPLICATION)
+    .argument(...DESTINATION)
+    .action((application: string, name: string, options: ActingOptions) =>
+      answer((session) => resumeDestination(session, confirmation, application, name, options)),
+    );
+  addResend(destination, frame);
 };

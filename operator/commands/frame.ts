@@ -12,6 +12,12 @@ export interface Frame {
 
 export const YES = "--yes";
 
+/** Arguments of many commands: name and description. */
+export const APPLICATION = ["<application>", "the application's identifier"] as const;
+export const ACCOUNT = ["<account>", "the account's identifier"] as const;
+export const DESTINATION = ["<name>", "the destination's name in the manifest"] as const;
+export const CUSTOMER = ["<customer>", "the customer's identifier"] as const;
+
 /** Adds the option of a command that changes something. */
 export const acting = (command: Command): Command =>
   command.option("--by <name>", "who, for the audit; your user name by default");

@@ -1,3 +1,4 @@
+import type { Command } from "commander";
 import * as z from "zod";
 import type { ScanPosition } from "../../lib/administration/operation-table.ts";
 import type { Reprojection } from "../../lib/administration/reproject.ts";
@@ -7,6 +8,7 @@ import { counted, type Answer } from "../text/answer.ts";
 import type { Confirmation } from "./confirmation.ts";
 import { OperatorError } from "../operator-error.ts";
 import { findApplication, operationsOf, readApplicationIdentifier, type Session } from "../session.ts";
+import { acting, APPLICATION, type Frame } from "./frame.ts";
 
 export interface ReprojectOptions extends ActingOptions {
   /** Position that an interrupted run has shown. */
@@ -51,4 +53,17 @@ export const reproject = async (
     json: { applicationIdentifier: application.identifier, customers, changed },
     text: `${counted(customers, "customer")} of ${application.name}, ${changed} changed.`,
   };
+};
+
+/** Defines `application reproject`. */
+export const addReproject = (application: Command, { answer, confirmation }: Frame): void => {
+  acting(application.command("reproject"))
+    .description(
+      "recompute every customer's holdings from its purchases, after the catalog maps more products",
+    )
+    .argument(...APPLICATION)
+    .option("--after <position>", "go on after the position that an interrupted run has shown")
+    .action((identifier: string, options: ReprojectOptions) =>
+      answer((session) => reproject(session, confirmation, identifier, options)),
+    );
 };

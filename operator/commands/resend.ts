@@ -1,3 +1,4 @@
+import type { Command } from "commander";
 import * as z from "zod";
 import { oldestKept, resendChanges, type Resent, type ResendStart } from "../../lib/administration/resend.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
@@ -6,9 +7,10 @@ import { recordAct, type ActingOptions } from "./acting.ts";
 import { counted, type Answer } from "../text/answer.ts";
 import { resendingOn } from "../composition.ts";
 import type { Confirmation } from "./confirmation.ts";
-import { findDestination, healthText } from "./destination.ts";
+import { acting, APPLICATION, DESTINATION, type Frame } from "./frame.ts";
+import { healthText } from "../text/destination.ts";
 import { OperatorError } from "../operator-error.ts";
-import { findApplication, readApplicationIdentifier, type Session } from "../session.ts";
+import { findApplication, findDestination, readApplicationIdentifier, type Session } from "../session.ts";
 
 export interface ResendOptions extends ActingOptions {
   /** A cursor of the feed, or a time. */
@@ -88,4 +90,19 @@ export const resend = async (
         : []),
     ].join("\n"),
   };
+};
+
+/** Defines `destination resend`. */
+export const addResend = (destination: Command, { answer, confirmation }: Frame): void => {
+  acting(destination.command("resend"))
+    .description("deliver the newest version of each account that has changed since once more")
+    .argument(...APPLICATION)
+    .argument(...DESTINATION)
+    .requiredOption(
+      "--since <cursor or time>",
+      "a cursor of the feed, or a time such as 2027-01-31T00:00:00Z",
+    )
+    .action((application: string, name: string, options: ResendOptions) =>
+      answer((session) => resend(session, confirmation, application, name, options)),
+    );
 };

@@ -1,3 +1,4 @@
+import type { Command } from "commander";
 import * as z from "zod";
 import { retellApplication, type AccountPosition, type Retelling } from "../../lib/administration/retell.ts";
 import { tellsChanges } from "../../lib/applications/application.ts";
@@ -9,6 +10,7 @@ import { retellTableOn } from "../composition.ts";
 import type { Confirmation } from "./confirmation.ts";
 import { OperatorError } from "../operator-error.ts";
 import { findApplication, readApplicationIdentifier, type Session } from "../session.ts";
+import { acting, APPLICATION, type Frame } from "./frame.ts";
 
 export interface RetellOptions extends ActingOptions {
   /** Position that an interrupted run has shown. */
@@ -73,4 +75,15 @@ export const retell = async (
         ? `No account of ${application.name} has a customer.`
         : `${counted(accounts, "account")} of ${application.name} queued. Changes are delivered from a minute from now until ${isoTime(until)}.`,
   };
+};
+
+/** Defines `application retell`. */
+export const addRetell = (application: Command, { answer, confirmation }: Frame): void => {
+  acting(application.command("retell"))
+    .description("deliver every account's changes now, after the catalog or the destinations changed")
+    .argument(...APPLICATION)
+    .option("--after <position>", "go on after the position that an interrupted run has shown")
+    .action((identifier: string, options: RetellOptions) =>
+      answer((session) => retell(session, confirmation, identifier, options)),
+    );
 };

@@ -12,7 +12,7 @@ import { askingText } from "../text/asking.ts";
 import { auditEntriesOf, auditEntryJson, soughtAccount } from "../commands/audit.ts";
 import { credentialJson } from "../commands/credential.ts";
 import { customerReportJson } from "../commands/customer.ts";
-import { destinationJson } from "../commands/destination.ts";
+import { destinationJson } from "../text/destination.ts";
 import { explain } from "../text/explanation.ts";
 import { OperatorError } from "../operator-error.ts";
 import { requirePage, type Page } from "../text/page.ts";
