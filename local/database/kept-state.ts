@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { isInstant } from "../../lib/entitlements/time.ts";
 import type { TimedStore } from "../../sandbox/clock.ts";
+import type { Mount } from "../../sandbox/mount.ts";
 import type { MovedClock } from "../clock/moved-clock.ts";
 import type { DataFolder } from "./data-folder.ts";
 import { LocalError } from "../local-error.ts";
@@ -56,3 +57,12 @@ export const createKeeper = (
     }
   };
 };
+
+/** A mount that saves the stores' state after each request that it answers. */
+export const keptAfter =
+  (mount: Mount, keep: () => void): Mount =>
+  async (request, response) => {
+    const answered = await mount(request, response);
+    if (answered) keep();
+    return answered;
+  };

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -38,4 +41,19 @@ export const synthesize = async (options: {
     process.removeListener("exit", kill);
   }
   return readAssembly(options.folder);
+};
+
+/** Synthesizes the service into a folder that is removed with the resources, or when the process exits. */
+export const synthesizeForRun = async (
+  resources: AsyncDisposableStack,
+  signal: AbortSignal,
+): Promise<Assembly> => {
+  const folder = mkdtempSync(join(tmpdir(), "entitlements-"));
+  const remove = (): void => rmSync(folder, { recursive: true, force: true });
+  process.once("exit", remove);
+  resources.defer(() => {
+    process.removeListener("exit", remove);
+    remove();
+  });
+  return synthesize({ folder, signal });
 };
