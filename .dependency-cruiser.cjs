@@ -70,6 +70,7 @@ module.exports = {
       "lib/contract/",
       "lib/table/keys\\.ts$",
       "lib/applications/credential\\.ts$",
+      "lib/duration\\.ts$",
       "lib/telling/master-secret\\.ts$",
     ]),
     only("sandbox/", [
