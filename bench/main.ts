@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { freePort, startDynamoDbLocal } from "../local/database/dynamodb-local.ts";
 import { exportChain } from "../sandbox/ios-store/signing.ts";
 import { synthesize } from "../local/lambda/synthesize.ts";
-import { newChain } from "./purchases.ts";
+import { newChain } from "../testing/support/metered/purchases.ts";
 import { costOf, monthOf, pricesOf, SUBSCRIBERS } from "./report/cost.ts";
 import { writeFormatted, writePage } from "./report/page.ts";
 import { printSection, printTable } from "./report/tables.ts";

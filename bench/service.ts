@@ -15,7 +15,7 @@ import {
   signedRequest,
   type Chain,
   type SignedRequest,
-} from "./purchases.ts";
+} from "../testing/support/metered/purchases.ts";
 
 /** The whole service on the local gateway, with a subscriber on one account. */
 export interface BenchService {

@@ -13,8 +13,13 @@ import { accountId, applicationId, type ApplicationId } from "../../lib/identifi
 import type { AppStoreServer, SignedFacts } from "../../lib/stores/ios-store/app-store-server.ts";
 import { createAskQueues } from "../../lib/table/asks.ts";
 import type { SandboxCustomer, SandboxTransaction } from "../../sandbox/ios-store/shop/app-store.ts";
-import { newDevice, renewableSubscription, signedRenewalInfo, signedRequest } from "../purchases.ts";
-import { createMeteredWorld, type MeteredWorld } from "../metered-world.ts";
+import {
+  newDevice,
+  renewableSubscription,
+  signedRenewalInfo,
+  signedRequest,
+} from "../../testing/support/metered/purchases.ts";
+import { createMeteredWorld, type MeteredWorld } from "../../testing/support/metered/world.ts";
 import { ANSWER_MILLISECONDS, INVOCATION_MILLISECONDS } from "./queues.ts";
 
 /** The worker and the use case that it calls, on DynamoDB Local, with a scripted App Store. */

@@ -15,7 +15,7 @@ import type { Instant } from "../../lib/entitlements/time.ts";
 import { createApplicationTable } from "../../lib/table/applications.ts";
 import { DEMO } from "../../local/demo.ts";
 import { createTestTable } from "../../testing/support/table.ts";
-import { meter, type Consumption } from "../meter.ts";
+import { meter, type Consumption } from "../../testing/support/metered/meter.ts";
 import { applicationWith } from "./lives.ts";
 
 /** One run of a schedule that finds nothing to do. */

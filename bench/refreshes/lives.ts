@@ -24,9 +24,9 @@ import { createIosStoreSandbox } from "../../sandbox/ios-store/ios-store.ts";
 import { fingerprintOf } from "../../sandbox/ios-store/signing.ts";
 import { PACKAGE_NAME, startAndroidStore } from "../../testing/support/android-store.ts";
 import { createTestTable, type TestTable } from "../../testing/support/table.ts";
-import { sum } from "../measure.ts";
-import { meter, type Consumption, type Meter } from "../meter.ts";
-import { newChain } from "../purchases.ts";
+import { sum } from "../../testing/support/metered/measuring.ts";
+import { meter, type Consumption, type Meter } from "../../testing/support/metered/meter.ts";
+import { newChain } from "../../testing/support/metered/purchases.ts";
 import { anApplication } from "../../testing/support/application.ts";
 import { aCatalog, aProduct } from "../../testing/support/purchases.ts";
 

@@ -1,4 +1,4 @@
-import { sum } from "../measure.ts";
+import { sum } from "../../testing/support/metered/measuring.ts";
 import type { Results } from "../results.ts";
 import type { NotificationRow } from "../sections/notifications.ts";
 import type { StoringRow } from "../sections/storing.ts";

@@ -15,7 +15,7 @@ import {
   signedRenewalNotification,
   signedRequest,
   subscription,
-} from "../purchases.ts";
+} from "../../testing/support/metered/purchases.ts";
 import { serve } from "../serve.ts";
 import {
   androidPushEvent,

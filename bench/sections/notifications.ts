@@ -2,10 +2,14 @@ import * as z from "zod";
 import type { Store } from "../../lib/contract/schemas.ts";
 import { DEMO } from "../../local/demo.ts";
 import { medians, quantile } from "../measure.ts";
-import { notifiedAndroidStore, notifiedIosStore, type NotifiedStore } from "../notified-stores.ts";
+import {
+  notifiedAndroidStore,
+  notifiedIosStore,
+  type NotifiedStore,
+} from "../../testing/support/metered/notified-stores.ts";
 import { serve } from "../serve.ts";
 import { buyOnAndroid, linkOnAndroid, linkOnIos, postTo, type BenchService } from "../service.ts";
-import { createMeteredWorld, type MeteredWorld } from "../metered-world.ts";
+import { createMeteredWorld, type MeteredWorld } from "../../testing/support/metered/world.ts";
 
 /** Cost of a store's notification of a known purchase, and the time until a read shows its effect. */
 export interface NotificationsResult {

@@ -1,5 +1,5 @@
 import { MINUTE, SECOND } from "../../lib/duration.ts";
-import { median } from "../measure.ts";
+import { median } from "../../testing/support/metered/measuring.ts";
 import { delaysOf, measureDrain, type DrainResult } from "../refreshes/drain.ts";
 import { idleRuns, type IdleRun } from "../refreshes/idle.ts";
 import { liveAll, type Life } from "../refreshes/lives.ts";

@@ -1,7 +1,8 @@
 import { v7 as uuid } from "uuid";
 import { linkIosStoreCustomer } from "../../lib/customers/link-ios-store-customer.ts";
 import { synchronizeIosStorePurchases } from "../../lib/customers/synchronize-ios-store-purchases.ts";
-import { median, medians } from "../measure.ts";
+import { medians } from "../measure.ts";
+import { median } from "../../testing/support/metered/measuring.ts";
 import {
   BUNDLE,
   newDevice,
@@ -10,8 +11,8 @@ import {
   signedRequest,
   subscription,
   type SignedRequest,
-} from "../purchases.ts";
-import { COINS, createMeteredWorld, type MeteredWorld } from "../metered-world.ts";
+} from "../../testing/support/metered/purchases.ts";
+import { COINS, createMeteredWorld, type MeteredWorld } from "../../testing/support/metered/world.ts";
 
 /** Cost of storing, by the size of the request and by what is already stored. */
 export interface StoringResult {

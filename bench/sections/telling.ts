@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod";
 import type { Store } from "../../lib/contract/schemas.ts";
-import { median, quantile } from "../measure.ts";
-import type { Consumption } from "../meter.ts";
+import { quantile } from "../measure.ts";
+import { median } from "../../testing/support/metered/measuring.ts";
+import type { Consumption } from "../../testing/support/metered/meter.ts";
 import { buyOnAndroid, linkOnAndroid, linkOnIos, postTo } from "../service.ts";
 import { createToldSubscribers, type ToldSubscribers } from "../telling/told-subscribers.ts";
 import { startToldService, type ToldService } from "../telling/told-service.ts";

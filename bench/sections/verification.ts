@@ -5,7 +5,14 @@ import { fingerprintOf, issueCertificate, signerWith, TEMPLATES } from "../../sa
 import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 import type { Trust } from "../../lib/stores/ios-store/trust.ts";
 import { inTurn, ratio, type Rates, type Side } from "../measure.ts";
-import { APPLE_ID, BUNDLE, newChain, newDevice, separatePurchases, signedRequest } from "../purchases.ts";
+import {
+  APPLE_ID,
+  BUNDLE,
+  newChain,
+  newDevice,
+  separatePurchases,
+  signedRequest,
+} from "../../testing/support/metered/purchases.ts";
 
 /** Transactions verified per second, by implementation. */
 export interface VerificationResult {

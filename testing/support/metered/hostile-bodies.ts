@@ -1,5 +1,5 @@
 import { generateKeyPairSync, randomBytes } from "node:crypto";
-import { makeXcodeSigner, signJws } from "../sandbox/ios-store/signing.ts";
+import { makeXcodeSigner, signJws } from "../../../sandbox/ios-store/signing.ts";
 import type { Chain, SignedRequest } from "./purchases.ts";
 
 /** Requests built to cost as much as possible. Anybody can send them: nothing in them needs a key. */

@@ -1,31 +1,31 @@
 import { v7 as uuid } from "uuid";
-import type { Application } from "../lib/applications/application.ts";
-import type { Store } from "../lib/contract/schemas.ts";
-import { linkAndroidStoreCustomer } from "../lib/customers/link-android-store-customer.ts";
-import { linkIosStoreCustomer } from "../lib/customers/link-ios-store-customer.ts";
-import { createNotificationLog } from "../lib/customers/notification-log.ts";
+import type { Application } from "../../../lib/applications/application.ts";
+import type { Store } from "../../../lib/contract/schemas.ts";
+import { linkAndroidStoreCustomer } from "../../../lib/customers/link-android-store-customer.ts";
+import { linkIosStoreCustomer } from "../../../lib/customers/link-ios-store-customer.ts";
+import { createNotificationLog } from "../../../lib/customers/notification-log.ts";
 import {
   receiveAndroidStoreNotification,
   type AndroidStoreReception,
-} from "../lib/customers/receive-android-store-notification.ts";
+} from "../../../lib/customers/receive-android-store-notification.ts";
 import {
   receiveIosStoreNotification,
   type IosStoreReception,
-} from "../lib/customers/receive-ios-store-notification.ts";
-import { DAY } from "../lib/duration.ts";
-import { applicationId } from "../lib/identifiers.ts";
-import { createPushTokenVerifier } from "../lib/stores/android-store/push-token.ts";
-import { createAskQueues } from "../lib/table/asks.ts";
-import { createNotificationTimes } from "../lib/table/notification-times.ts";
-import { createStoreRequestQueue } from "../lib/table/store-requests.ts";
-import { DEMO } from "../local/demo.ts";
-import { developerNotification } from "../sandbox/android-store/notifications/notifications.ts";
-import { PACKAGE_NAME, startAndroidStore } from "../testing/support/android-store.ts";
-import { Stopwatch } from "./measure.ts";
+} from "../../../lib/customers/receive-ios-store-notification.ts";
+import { DAY } from "../../../lib/duration.ts";
+import { applicationId } from "../../../lib/identifiers.ts";
+import { createPushTokenVerifier } from "../../../lib/stores/android-store/push-token.ts";
+import { createAskQueues } from "../../../lib/table/asks.ts";
+import { createNotificationTimes } from "../../../lib/table/notification-times.ts";
+import { createStoreRequestQueue } from "../../../lib/table/store-requests.ts";
+import { DEMO } from "../../../local/demo.ts";
+import { developerNotification } from "../../../sandbox/android-store/notifications/notifications.ts";
+import { PACKAGE_NAME, startAndroidStore } from "../android-store.ts";
+import { Stopwatch } from "./measuring.ts";
 import { newDevice, renewableSubscription, signedRenewalNotification, signedRequest } from "./purchases.ts";
-import type { MeteredWorld } from "./metered-world.ts";
-import { directoryOf } from "../testing/support/application.ts";
-import { aCatalog, aProduct } from "../testing/support/purchases.ts";
+import type { MeteredWorld } from "./world.ts";
+import { directoryOf } from "../application.ts";
+import { aCatalog, aProduct } from "../purchases.ts";
 
 /** A store that notifies the service of a renewal. */
 export interface NotifiedStore {

@@ -1,7 +1,7 @@
 import { ConditionalCheckFailedException, type AttributeValue } from "@aws-sdk/client-dynamodb";
 import type { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod";
-import { Stopwatch, sum } from "./measure.ts";
+import { Stopwatch, sum } from "./measuring.ts";
 
 /** Requests to DynamoDB, and the units that they consumed. */
 export interface Consumption {

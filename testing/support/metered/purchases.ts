@@ -1,14 +1,14 @@
-import { DAY } from "../lib/duration.ts";
-import { makeChain, signJws, type JwsSigner, type SigningChain } from "../sandbox/ios-store/signing.ts";
+import { DAY } from "../../../lib/duration.ts";
+import { makeChain, signJws, type JwsSigner, type SigningChain } from "../../../sandbox/ios-store/signing.ts";
 import {
   appTransactionPayload,
   newIdentifier,
   transactionPayload,
   type SandboxCustomer,
   type SandboxTransaction,
-} from "../sandbox/ios-store/shop/app-store.ts";
-import { signNotification } from "../sandbox/ios-store/notifications/notifications.ts";
-import { DEMO } from "../local/demo.ts";
+} from "../../../sandbox/ios-store/shop/app-store.ts";
+import { signNotification } from "../../../sandbox/ios-store/notifications/notifications.ts";
+import { DEMO } from "../../../local/demo.ts";
 
 /** Signed purchases as an app sends them, with throw-away certificates about as large as the App Store's. */
 

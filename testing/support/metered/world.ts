@@ -1,20 +1,20 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Application } from "../lib/applications/application.ts";
-import type { IosStoreCustomers } from "../lib/customers/ios-store-request.ts";
-import { createIosStoreVerifier, type IosStoreVerifier } from "../lib/stores/ios-store/verifier.ts";
-import type { Table } from "../lib/table/table.ts";
-import { DEMO } from "../local/demo.ts";
-import { fingerprintOf } from "../sandbox/ios-store/signing.ts";
-import { watchChecks } from "../testing/support/signature-checks.ts";
-import { openTable } from "../functions/environment/open-table.ts";
-import { createTestTable } from "../testing/support/table.ts";
-import { Stopwatch, sum } from "./measure.ts";
+import type { Application } from "../../../lib/applications/application.ts";
+import type { IosStoreCustomers } from "../../../lib/customers/ios-store-request.ts";
+import { createIosStoreVerifier, type IosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
+import type { Table } from "../../../lib/table/table.ts";
+import { DEMO } from "../../../local/demo.ts";
+import { fingerprintOf } from "../../../sandbox/ios-store/signing.ts";
+import { watchChecks } from "../signature-checks.ts";
+import { openTable } from "../../../functions/environment/open-table.ts";
+import { createTestTable } from "../table.ts";
+import { Stopwatch, sum } from "./measuring.ts";
 import { meter, type Meter } from "./meter.ts";
 import { newChain, type Chain } from "./purchases.ts";
-import { anApplication } from "../testing/support/application.ts";
-import { aBundle } from "../testing/support/ios-store.ts";
-import { aCatalog, aProduct, period } from "../testing/support/purchases.ts";
-import { createWorld } from "../testing/support/world.ts";
+import { anApplication } from "../application.ts";
+import { aBundle } from "../ios-store.ts";
+import { aCatalog, aProduct, period } from "../purchases.ts";
+import { createWorld } from "../world.ts";
 
 /** The iOS store's use cases on their own metered table, with the system clock. */
 export interface MeteredWorld {
