@@ -214,7 +214,7 @@ const isLifetime = (state: State, store: Store): boolean =>
   state === "lifetime" || (state === "refunded" && store === "android-store");
 
 const storeOf = (lie: Lie | null, nth: number, random: Random): Store => {
-  const either = random.pick(["ios-store", "android-store"]);
+  const either = random.pick<Store>(["ios-store", "android-store"]);
   // The two of a swap have one store, and so one file.
   if (lie === "swapped-account") return nth % 4 < 2 ? "ios-store" : "android-store";
   return (lie === null ? undefined : plantOf(lie).store) ?? either;

@@ -124,7 +124,7 @@ export const createServerApi = ({
   const answered = async (call: Call, request: IncomingMessage): Promise<ServerApiAnswer> => {
     const body = await readJson(request);
     request.resume();
-    const fault = faults.next();
+    const fault = faults.next(now());
     if (fault !== null) return fault;
     const bundleIdentifier = await bundleOfToken(request.headers.authorization, now());
     if (bundleIdentifier === null) return { status: 401, body: UNAUTHENTICATED, headers: {} };
