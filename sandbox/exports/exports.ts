@@ -32,7 +32,8 @@ import { EXPORT_COLUMNS, exportRows, TOKEN_COLUMNS, tokenRows, type Notation } f
  * those in the files. Lies without a cause (`LIES`) are to be read through. The same options give the same files.
  */
 export { CAUSES, LIES, type Cause, type Lie, type Store } from "./lies.ts";
-export { planPersons, type Person, type PlanOptions } from "./persons.ts";
+export { type Person, type PlanOptions } from "./persons.ts";
+export { planPersons } from "./plan.ts";
 export { sellPersons, type SellingStores } from "./sell.ts";
 
 export const FORMATS = [
@@ -163,12 +164,10 @@ export const writeExport = async (
   const made = exportOf(persons, format, options);
   await mkdir(folder, { recursive: true });
   const paths = made.files.map(({ name }) => join(folder, name));
-  for (const [index, { name, lines }] of made.files.entries()) {
+  for (const { name, lines } of made.files) {
     const text = Readable.from(lines());
     const file = createWriteStream(join(folder, name));
-    await (made.files[index]?.name.endsWith(".gz") === true
-      ? pipeline(text, createGzip(), file)
-      : pipeline(text, file));
+    await (name.endsWith(".gz") ? pipeline(text, createGzip(), file) : pipeline(text, file));
   }
   return { ...made, paths };
 };

@@ -27,17 +27,26 @@ const numbersFrom = (seed: number): (() => number) => {
 export const randomFrom = (seed: number): Random => {
   const next = numbersFrom(seed);
   const below = (limit: number): number => Math.floor(next() * limit);
-  const symbols = (alphabet: string, count: number): string =>
-    Array.from({ length: count }, () => alphabet[below(alphabet.length)]).join("");
-  const hex = (digits: number): string => symbols("0123456789abcdef", digits);
+  /** Chunks of one number each, cut to the length. */
+  const text = (length: number, chunk: () => string): string => {
+    let made = "";
+    while (made.length < length) made += chunk();
+    return made.slice(0, length);
+  };
+  const hex = (digits: number): string =>
+    text(digits, () =>
+      below(2 ** 32)
+        .toString(16)
+        .padStart(8, "0"),
+    );
   return {
     next,
     below,
     chance: (share) => next() < share,
     pick: (values) => values[below(values.length)] ?? values[0],
     hex,
-    digits: (count) => symbols("0123456789", count),
-    uuid: () => `${hex(8)}-${hex(4)}-4${hex(3)}-${symbols("89ab", 1)}${hex(3)}-${hex(12)}`,
+    digits: (count) => text(count, () => String(below(1e9)).padStart(9, "0")),
+    uuid: () => `${hex(8)}-${hex(4)}-4${hex(3)}-${"89ab".charAt(below(4))}${hex(3)}-${hex(12)}`,
     shuffled: (values) => {
       const list = [...values];
       for (let index = list.length - 1; index > 0; index -= 1) {

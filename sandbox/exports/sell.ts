@@ -4,7 +4,8 @@ import type { AndroidPublisherSandbox } from "../android-store/publisher.ts";
 import type { SandboxPurchase } from "../android-store/shop/purchases.ts";
 import type { IosStoreSandbox } from "../ios-store/ios-store.ts";
 import type { RequestedPurchase } from "../ios-store/shop/purchase.ts";
-import { planPersons, type Person, type PlanOptions } from "./persons.ts";
+import type { Person, PlanOptions } from "./persons.ts";
+import { planPersons } from "./plan.ts";
 
 /** Sandbox stores that the persons buy in. Switch their notifications off, unless a service is to hear of the refunds. */
 export interface SellingStores {
