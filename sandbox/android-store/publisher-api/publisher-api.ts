@@ -1,16 +1,18 @@
 import { decode, googleError, NO_APPLICATION, NO_TOKEN, WRONG_PRODUCT, type Answer } from "../answers.ts";
 import { ACKNOWLEDGED, isPaid, productsOf, type StoredPurchase } from "../shop/purchases.ts";
 import type { ShopKeeping } from "../shop/shop.ts";
+import { batchGetOrders } from "./orders.ts";
 import { listVoidedPurchases } from "./voided-purchases.ts";
 
 const READ = /^\/applications\/([^/]+)\/purchases\/(subscriptionsv2|productsv2)\/tokens\/([^/:]+)$/;
 const ACKNOWLEDGE =
   /^\/applications\/([^/]+)\/purchases\/(subscriptions|products)\/([^/]+)\/tokens\/([^/:]+):acknowledge$/;
 
+const ORDERS = /^\/applications\/([^/]+)\/orders:batchGet$/;
 const VOIDED = /^\/applications\/([^/]+)\/purchases\/voidedpurchases$/;
 
 /**
- * The API's methods that read, acknowledge and list voided purchases.
+ * The API's methods that read and acknowledge purchases, read orders and list voided purchases.
  *
  * @param packageNames existing packages; undefined: every package exists
  * @see https://developers.google.com/android-publisher/api-ref/rest/v3
@@ -71,6 +73,13 @@ export const createPublisherApi = (
       const kind = resource === "subscriptions" ? "subscription" : "one_time_product";
       const found = find(packageName, kind, purchaseToken);
       return "status" in found ? found : acknowledge(purchaseToken, found, product);
+    }
+    const orders = ORDERS.exec(path)?.slice(1).map(decode);
+    if (method === "GET" && orders !== undefined) {
+      const [packageName = ""] = orders;
+      if (isUnknown(packageName)) return NO_APPLICATION;
+      const voided = Map.groupBy(shop.voidedOf(packageName), ({ orderId }) => orderId);
+      return batchGetOrders(packageName, parameters.getAll("orderIds"), shop.order, voided);
     }
     const voided = VOIDED.exec(path)?.slice(1).map(decode);
     if (method === "GET" && voided !== undefined) {

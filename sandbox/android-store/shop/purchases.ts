@@ -67,6 +67,8 @@ export const sandboxPurchase = z.object({
   /** Bought by a licence tester: the purchase's environment is sandbox. */
   test: z.boolean().optional(),
   obfuscatedAccountIdentifier: text.optional(),
+  /** Unset: a new one. */
+  orderIdentifier: text.optional(),
   /** Token of the subscription that this one replaces. */
   replaces: text.optional(),
   /** The replaced product stays until its end, and this one follows it. */
@@ -120,10 +122,11 @@ export const newSubscription = (
   { follows, paidFrom }: { readonly follows: SubscriptionPurchase | null; readonly paidFrom: Instant },
 ): SoldSubscription => {
   const { pending = false, prepaid = false, period = "P1M", packageName } = purchase;
+  const order = purchase.orderIdentifier ?? orderId();
   const end = follows === null ? after(paidFrom, period) : (endOf(follows) ?? now);
   const bought: SubscriptionLine = {
     productId: purchase.productIdentifier,
-    ...(!pending && follows === null && { expiryTime: isoTime(end), latestSuccessfulOrderId: orderId() }),
+    ...(!pending && follows === null && { expiryTime: isoTime(end), latestSuccessfulOrderId: order }),
     ...(prepaid ? { prepaidPlan: {} } : { autoRenewingPlan: { autoRenewEnabled: true } }),
     ...(purchase.basePlanIdentifier !== undefined && {
       offerDetails: { basePlanId: purchase.basePlanIdentifier },
@@ -185,7 +188,10 @@ export const newOneTimePurchase = (purchase: SandboxPurchase, now: Instant): Sol
       regionCode: "US",
       purchaseStateContext: { purchaseState: pending ? "PENDING" : "PURCHASED" },
       acknowledgementState: ACKNOWLEDGEMENT_PENDING,
-      ...(!pending && { orderId: orderId(), purchaseCompletionTime: isoTime(now) }),
+      ...(!pending && {
+        orderId: purchase.orderIdentifier ?? orderId(),
+        purchaseCompletionTime: isoTime(now),
+      }),
       ...(purchase.obfuscatedAccountIdentifier !== undefined && {
         obfuscatedExternalAccountId: purchase.obfuscatedAccountIdentifier,
       }),

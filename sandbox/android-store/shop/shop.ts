@@ -1,10 +1,12 @@
 import { randomBytes } from "node:crypto";
 import * as z from "zod";
 import { isInstant, type Instant } from "../../../lib/entitlements/time.ts";
+import { createDue } from "../../due.ts";
 import type { AndroidChange, ChangeDetails } from "./changes.ts";
 import { afterEvent, nextEventOf } from "./events.ts";
 import { developerNotification, type DeveloperNotification } from "../notifications/notifications.ts";
 import { changedOneTimePurchase } from "./one-time-changes.ts";
+import { createOrders, savedOrders, type Order } from "./orders.ts";
 import { ImpossibleChange } from "../../impossible-change.ts";
 import type { Outcome } from "./outcome.ts";
 import {
@@ -54,6 +56,7 @@ export interface ShopKeeping extends Shop {
   acknowledge(purchaseToken: string): void;
   isDropped(purchaseToken: string): boolean;
   tokens(): readonly string[];
+  order(orderId: string): Order | undefined;
   /** Voided purchases of a package, oldest first. */
   voidedOf(packageName: string): readonly VoidedPurchase[];
   /** The store's time, never earlier than its last event. */
@@ -71,6 +74,7 @@ export const savedShop = z.object({
   purchases: z.array(z.tuple([z.string(), soldPurchase])),
   dropped: z.array(z.string()),
   voided: z.array(voidedPurchase),
+  orders: savedOrders.default([]),
 });
 
 const newPurchaseToken = (): string =>
@@ -82,12 +86,21 @@ export const createShop = (
   publish: Pushes["publish"],
   saved: z.output<typeof savedShop> | null,
 ): ShopKeeping => {
-  const purchases = new Map<string, SoldPurchase>(saved?.purchases);
+  const purchases = new Map<string, SoldPurchase>();
+  const due = createDue();
+  const orders = createOrders(saved?.orders ?? []);
   const dropped = new Set<string>(saved?.dropped);
   const voided: VoidedPurchase[] = [...(saved?.voided ?? [])];
   let latest: Instant = saved?.time ?? 0;
 
   const time = (): Instant => (latest = Math.max(latest, now()));
+
+  const store = (purchaseToken: string, sold: SoldPurchase, at: Instant): void => {
+    purchases.set(purchaseToken, sold);
+    due.set(purchaseToken, nextEventOf(sold));
+    orders.keep(purchaseToken, sold, at);
+  };
+  for (const [purchaseToken, sold] of saved?.purchases ?? []) store(purchaseToken, sold, latest);
 
   /** Stores an outcome, and returns its notifications. */
   const keep = (
@@ -97,7 +110,7 @@ export const createShop = (
     voidedAt = at,
   ): DeveloperNotification[] => {
     const { packageName, productKind } = sold;
-    purchases.set(purchaseToken, sold);
+    store(purchaseToken, sold, at);
     const told = [...notices];
     const known = voided.some((one) => one.orderId === order?.orderId && one.quantity === null);
     if (order !== null && !known) {
@@ -202,7 +215,7 @@ export const createShop = (
     if (change === "acknowledge") {
       if (!isPaid(sold) || sold.answer.acknowledgementState === ACKNOWLEDGED)
         throw new ImpossibleChange("The purchase does not wait to be acknowledged.");
-      purchases.set(purchaseToken, acknowledged(sold));
+      store(purchaseToken, acknowledged(sold), time());
       return purchaseToken;
     }
     const at = time();
@@ -221,23 +234,15 @@ export const createShop = (
 
   const drop = (purchaseToken: string): void => {
     purchases.delete(purchaseToken);
+    due.delete(purchaseToken);
     dropped.add(purchaseToken);
-  };
-
-  const nextEvent = (): { purchaseToken: string; sold: SoldPurchase; at: Instant } | null => {
-    let next: { purchaseToken: string; sold: SoldPurchase; at: Instant } | null = null;
-    for (const [purchaseToken, sold] of purchases) {
-      const at = nextEventOf(sold);
-      if (at !== null && (next === null || at < next.at)) next = { purchaseToken, sold, at };
-    }
-    return next;
   };
 
   return {
     buy,
     put: (purchaseToken, stored) => {
       dropped.delete(purchaseToken);
-      purchases.set(purchaseToken, { ...stored, terms: null });
+      store(purchaseToken, { ...stored, terms: null }, time());
     },
     read: (purchaseToken) => {
       const sold = purchases.get(purchaseToken);
@@ -248,31 +253,38 @@ export const createShop = (
     change,
     acknowledge: (purchaseToken) => {
       const sold = purchases.get(purchaseToken);
-      if (sold !== undefined) purchases.set(purchaseToken, acknowledged(sold));
+      if (sold !== undefined) store(purchaseToken, acknowledged(sold), time());
     },
     drop,
     isDropped: (purchaseToken) => dropped.has(purchaseToken),
     tokens: () => [...purchases.keys()],
+    order: orders.find,
     voidedOf: (packageName) => voided.filter((one) => one.packageName === packageName),
     time,
     passTime: (moment) => {
       latest = Math.max(latest, moment);
     },
-    nextEventAt: () => nextEvent()?.at ?? null,
+    nextEventAt: () => due.first()?.at ?? null,
     makeNextHappen: (moment) => {
-      const next = nextEvent();
-      if (next === null || next.at > moment) return;
+      const next = due.first();
+      const sold = next === null ? undefined : purchases.get(next.key);
+      if (next === null || sold === undefined || next.at > moment) return;
       latest = Math.max(latest, next.at);
-      const made = afterEvent(next.sold, latest);
-      if (made === null) drop(next.purchaseToken);
-      else publish(keep(next.purchaseToken, made, latest), latest, next.purchaseToken);
+      const made = afterEvent(sold, latest);
+      if (made === null) drop(next.key);
+      else publish(keep(next.key, made, latest), latest, next.key);
     },
     reset: () => {
-      purchases.clear();
-      dropped.clear();
+      for (const kept of [purchases, due, orders, dropped]) kept.clear();
       voided.length = 0;
       latest = 0;
     },
-    save: () => ({ time: latest, purchases: [...purchases], dropped: [...dropped], voided }),
+    save: () => ({
+      time: latest,
+      purchases: [...purchases],
+      dropped: [...dropped],
+      voided,
+      orders: orders.save(),
+    }),
   };
 };

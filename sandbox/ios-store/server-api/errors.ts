@@ -35,6 +35,7 @@ const ERRORS = {
   ServerNotificationUrlNotFoundError: [4_040_007, "No notification URL was found for the app."],
   TestNotificationNotFoundError: [4_040_008, "No test notification was found for the token."],
   TransactionIdNotFoundError: [4_040_010, "Transaction id not found."],
+  AppTransactionDoesNotExistError: [4_040_019, "No app transaction exists for the customer."],
   RateLimitExceededError: [4_290_000, "Rate limit exceeded."],
   GeneralInternalError: [5_000_000, "An unknown error occurred."],
   GeneralInternalRetryableError: [5_000_001, "An unknown error occurred. Please try again."],

@@ -27,19 +27,12 @@ export const hasTransaction = (
   originalTransactionIdentifier === identifier ||
   transactions.some(({ transactionIdentifier }) => transactionIdentifier === identifier);
 
-const personsOf = (shop: Shop, bundleIdentifier: string): Person[] =>
-  shop
-    .accounts()
+const personOf = (shop: Shop, bundleIdentifier: string, keys: readonly string[]): Person | undefined =>
+  keys
     .map((key) => ({ account: shop.account(key), lineages: shop.lineagesOf(key) }))
     .filter(({ account }) => account.bundleIdentifier === bundleIdentifier)
     // An app transaction's id may be of both environments; clients ask for production first.
-    .toSorted((one, other) => compare(one.account.environment, other.account.environment));
-
-/** The person with a transaction, by its id or its original id. */
-const personWith = (shop: Shop, bundleIdentifier: string, identifier: string): Person | undefined =>
-  personsOf(shop, bundleIdentifier).find(({ lineages }) =>
-    lineages.some((lineage) => hasTransaction(lineage, identifier)),
-  );
+    .toSorted((one, other) => compare(one.account.environment, other.account.environment))[0];
 
 const requireIdentifier = (identifier: string): void => {
   if (!isIdentifier(identifier)) throw new ServerApiError("InvalidTransactionIdError");
@@ -52,7 +45,7 @@ const requireIdentifier = (identifier: string): void => {
  */
 export const personOfTransaction = (shop: Shop, bundleIdentifier: string, identifier: string): Person => {
   requireIdentifier(identifier);
-  const person = personWith(shop, bundleIdentifier, identifier);
+  const person = personOf(shop, bundleIdentifier, shop.accountsWith(identifier));
   if (person === undefined) throw new ServerApiError("TransactionIdNotFoundError");
   return person;
 };
@@ -65,8 +58,8 @@ export const personOfTransaction = (shop: Shop, bundleIdentifier: string, identi
 export const personOfAnyTransaction = (shop: Shop, bundleIdentifier: string, identifier: string): Person => {
   requireIdentifier(identifier);
   const person =
-    personWith(shop, bundleIdentifier, identifier) ??
-    personsOf(shop, bundleIdentifier).find(({ account }) => account.appTransactionIdentifier === identifier);
+    personOf(shop, bundleIdentifier, shop.accountsWith(identifier)) ??
+    personOf(shop, bundleIdentifier, shop.accountsNamed(identifier));
   if (person === undefined) throw new ServerApiError("TransactionIdNotFoundError");
   return person;
 };

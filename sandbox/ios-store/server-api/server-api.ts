@@ -3,6 +3,7 @@ import type { Instant } from "../../../lib/entitlements/time.ts";
 import { answer, pathOf, type Mount } from "../../mount.ts";
 import type { Counter } from "../counter.ts";
 import { readJson } from "../json-body.ts";
+import { appTransactionInfo } from "./app-transaction.ts";
 import { notificationHistory, testNotification, testTokenOf } from "./notification-history.ts";
 import { personOfAnyTransaction, personOfTransaction } from "./persons.ts";
 import type { Pushes } from "../notifications/pushes.ts";
@@ -19,6 +20,7 @@ const ENDPOINTS = {
   subscriptions: { method: "GET", path: /^\/inApps\/v1\/subscriptions\/([^/]+)$/ },
   history: { method: "GET", path: /^\/inApps\/v2\/history\/([^/]+)$/ },
   transaction: { method: "GET", path: /^\/inApps\/v1\/transactions\/([^/]+)$/ },
+  appTransaction: { method: "GET", path: /^\/inApps\/v1\/transactions\/appTransactions\/([^/]+)$/ },
   notificationHistory: { method: "POST", path: /^\/inApps\/v1\/notifications\/history$/ },
   requestTestNotification: { method: "POST", path: /^\/inApps\/v1\/notifications\/test$/ },
   testNotification: { method: "GET", path: /^\/inApps\/v1\/notifications\/test\/([^/]+)$/ },
@@ -73,6 +75,7 @@ export const createServerApi = ({
     subscriptions: 0,
     history: 0,
     transaction: 0,
+    appTransaction: 0,
     notificationHistory: 0,
     requestTestNotification: 0,
     testNotification: 0,
@@ -100,6 +103,8 @@ export const createServerApi = ({
         }
         case "transaction":
           return transactionInfo(personOfTransaction(shop, bundleIdentifier, named), named, at, signer);
+        case "appTransaction":
+          return appTransactionInfo(personOfAnyTransaction(shop, bundleIdentifier, named), at, signer);
         case "notificationHistory":
           return notificationHistory(
             { body, paginationToken: query.get("paginationToken"), bundleIdentifier, at },
@@ -119,7 +124,7 @@ export const createServerApi = ({
   const answered = async (call: Call, request: IncomingMessage): Promise<ServerApiAnswer> => {
     const body = await readJson(request);
     request.resume();
-    const fault = faults.next();
+    const fault = faults.next(now());
     if (fault !== null) return fault;
     const bundleIdentifier = await bundleOfToken(request.headers.authorization, now());
     if (bundleIdentifier === null) return { status: 401, body: UNAUTHENTICATED, headers: {} };

@@ -50,6 +50,8 @@ const boughtTransaction = z
     hidesGraceEnd: z.boolean().optional(),
     /** Whether the subscription renews; default: it does. */
     renews: z.boolean().optional(),
+    /** Whether the charge for the next period fails; default: it succeeds. */
+    billingFails: z.boolean().optional(),
     /** Consumables and non-renewing subscriptions only; default: 1. */
     quantity: z.int().positive().optional(),
     appAccountToken: z.uuid().optional(),
@@ -107,6 +109,7 @@ export const goodsOf = (transaction: BoughtTransaction, now: Instant): Goods => 
   gracePeriod: transaction.gracePeriod === undefined ? GRACE_PERIOD : transaction.gracePeriod,
   hidesGraceEnd: transaction.hidesGraceEnd ?? false,
   renews: transaction.renews ?? true,
+  billingFails: transaction.billingFails ?? false,
   transactionIdentifier: transaction.transactionIdentifier,
   originalTransactionIdentifier: transaction.originalTransactionIdentifier,
 });

@@ -19,6 +19,7 @@ export interface Goods {
   readonly gracePeriod: Period | null;
   readonly hidesGraceEnd: boolean;
   readonly renews: boolean;
+  readonly billingFails: boolean;
   /** Undefined: new ones. */
   readonly transactionIdentifier: string | undefined;
   readonly originalTransactionIdentifier: string | undefined;
@@ -32,6 +33,7 @@ const subscriptionOf = ({
   gracePeriod,
   hidesGraceEnd,
   renews,
+  billingFails,
 }: Goods): NonNullable<Lineage["subscription"]> => ({
   standing: { kind: "active" },
   next: { productIdentifier, period },
@@ -43,7 +45,7 @@ const subscriptionOf = ({
   ...(hidesGraceEnd && { hidesGraceEnd }),
   autoRenews: renews,
   servedSince: purchaseDate,
-  billingFails: false,
+  billingFails,
   chargedAheadAt: null,
   priceIncrease: null,
   offerIdentifier: null,

@@ -13,6 +13,7 @@ import {
   type Lineage,
   type SoldTransaction,
 } from "./lineage.ts";
+import { createMemory } from "./memory.ts";
 import { noticeOf, type Notice, type Outcome } from "./notices.ts";
 import {
   namedTransaction,
@@ -21,7 +22,7 @@ import {
   refundReversed,
   revokedFromFamily,
 } from "./refunds.ts";
-import { nextEventOf, withNextEvent } from "./renewals.ts";
+import { withNextEvent } from "./renewals.ts";
 import { sold, type Goods } from "./sell.ts";
 import { changedSubscription, isSubscriptionChange } from "./subscription-changes.ts";
 
@@ -52,6 +53,10 @@ export interface Shop {
   lineage(originalTransactionIdentifier: string): Lineage | undefined;
   account(key: string): Account;
   accounts(): readonly string[];
+  /** Accounts that have a transaction with the id or original id. */
+  accountsWith(transactionIdentifier: string): readonly string[];
+  /** Accounts of an app transaction's id. */
+  accountsNamed(appTransactionIdentifier: string): readonly string[];
   lineagesOf(account: string): readonly Lineage[];
   /** Replaces the whole state by a saved one. */
   restore(saved: SavedShop): void;
@@ -62,11 +67,10 @@ export interface Shop {
 const OF_MEMBERS: ReadonlySet<IosChange["change"]> = new Set(["unshare", "restore", "rescind-consent"]);
 
 export const createShop = (): Shop => {
-  const accounts = new Map<string, Account>();
-  const lineages = new Map<string, Lineage>();
+  const memory = createMemory();
 
   const account = (key: string): Account => {
-    const found = accounts.get(key);
+    const found = memory.accounts.get(key);
     if (found === undefined) throw new Error(`There is no account ${key}.`);
     return found;
   };
@@ -78,8 +82,8 @@ export const createShop = (): Shop => {
   /** Keeps a lineage; what is new or changed in it gets the next revisions. */
   const keepLineage = (lineage: Lineage): void => {
     const { originalTransactionIdentifier } = lineage;
-    const before = lineages.get(originalTransactionIdentifier)?.transactions;
-    lineages.set(originalTransactionIdentifier, {
+    const before = memory.lineages.get(originalTransactionIdentifier)?.transactions;
+    memory.keepLineage({
       ...lineage,
       transactions: lineage.transactions.map((transaction) =>
         before?.includes(transaction) ? transaction : { ...transaction, revision: ++revision },
@@ -90,11 +94,6 @@ export const createShop = (): Shop => {
     keepLineage(outcome.lineage);
     return outcome;
   };
-
-  const membersOf = ({ originalTransactionIdentifier }: Lineage): Lineage[] =>
-    [...lineages.values()].filter(
-      (member) => member.sharedFrom === originalTransactionIdentifier && latestOf(member).revocation === null,
-    );
 
   const keyOf = ({ environment, bundleIdentifier, appTransactionIdentifier }: Account): string => {
     // Without an identifier, two requests cannot be matched to one person.
@@ -117,7 +116,7 @@ export const createShop = (): Shop => {
     const key = keyOf(member);
     if (key === lineage.account) throw new ImpossibleChange("Nobody shares with themselves.");
     const outcome = sharedWith(key, lineage, circumstances(lineage.account, at));
-    if (!accounts.has(key)) accounts.set(key, member);
+    if (!memory.accounts.has(key)) memory.keepAccount(key, member);
     return outcome;
   };
 
@@ -203,7 +202,7 @@ export const createShop = (): Shop => {
       throw new ImpossibleChange(
         `The purchase is shared: what changes it happens to the purchaser's, ${lineage.sharedFrom}.`,
       );
-    const members = membersOf(lineage);
+    const members = memory.membersOf(lineage);
     if (change.change === "unshare" && lineage.sharedFrom === null) {
       if (members.length === 0) throw new ImpossibleChange("The purchase is not shared.");
       return { lineage, notices: revokedFrom(members, 0, at).flatMap((outcome) => keep(outcome).notices) };
@@ -216,49 +215,42 @@ export const createShop = (): Shop => {
     };
   };
 
-  const next = (): { readonly lineage: Lineage; readonly at: Instant } | null => {
-    let first: { readonly lineage: Lineage; readonly at: Instant } | null = null;
-    for (const lineage of lineages.values()) {
-      const at = nextEventOf(lineage);
-      if (at !== null && (first === null || at < first.at)) first = { lineage, at };
-    }
-    return first;
-  };
-
   return {
     sell: (buyer, goods, at) => {
       const named = goods.flatMap(
         ({ originalTransactionIdentifier, transactionIdentifier }) =>
           originalTransactionIdentifier ?? transactionIdentifier ?? [],
       );
-      if (new Set(named).size < named.length || named.some((identifier) => lineages.has(identifier)))
+      if (new Set(named).size < named.length || named.some((identifier) => memory.lineages.has(identifier)))
         throw new ImpossibleChange("The store has sold under that original transaction id.");
       const key = keyOf(buyer);
       const its = { at, newIdentifier: () => newIdentifier(buyer.environment) };
       const outcomes = goods.map((each) => sold(each, key, its));
-      accounts.set(key, { ...accounts.get(key), ...buyer });
+      memory.keepAccount(key, { ...memory.accounts.get(key), ...buyer });
       return outcomes.map(keep);
     },
     change,
-    nextEventAt: () => next()?.at ?? null,
+    nextEventAt: () => memory.next()?.at ?? null,
     passNextEvent: () => {
-      const due = next();
-      if (due === null) throw new Error("No event is due.");
-      return keep(withNextEvent(due.lineage, circumstances(due.lineage.account, due.at))).notices;
+      const due = memory.next();
+      const lineage = due === null ? undefined : memory.lineages.get(due.key);
+      if (due === null || lineage === undefined) throw new Error("No event is due.");
+      return keep(withNextEvent(lineage, circumstances(lineage.account, due.at))).notices;
     },
-    lineage: (originalTransactionIdentifier) => lineages.get(originalTransactionIdentifier),
+    lineage: (originalTransactionIdentifier) => memory.lineages.get(originalTransactionIdentifier),
     account,
-    accounts: () => [...accounts.keys()],
-    lineagesOf: (key) => [...lineages.values()].filter((lineage) => lineage.account === key),
+    accounts: () => [...memory.accounts.keys()],
+    accountsWith: memory.accountsWith,
+    accountsNamed: memory.accountsNamed,
+    lineagesOf: memory.lineagesOf,
     restore: (saved) => {
-      accounts.clear();
-      lineages.clear();
-      for (const [key, entering] of saved.accounts) accounts.set(key, entering);
+      memory.clear();
+      for (const [key, entering] of saved.accounts) memory.keepAccount(key, entering);
       revision = saved.lineages
         .flatMap(({ transactions }) => transactions.map(({ revision = 0 }) => revision))
         .reduce((last, each) => Math.max(last, each), 0);
       for (const lineage of saved.lineages)
-        lineages.set(lineage.originalTransactionIdentifier, {
+        memory.keepLineage({
           ...lineage,
           transactions: lineage.transactions.map((transaction) => ({
             ...transaction,
@@ -266,6 +258,6 @@ export const createShop = (): Shop => {
           })),
         });
     },
-    save: () => ({ accounts: [...accounts], lineages: [...lineages.values()] }),
+    save: () => ({ accounts: [...memory.accounts], lineages: [...memory.lineages.values()] }),
   };
 };

@@ -454,6 +454,7 @@ test("requests are counted by endpoint, those that fail too", async () => {
     subscriptions: 1,
     history: 0,
     transaction: 3,
+    appTransaction: 0,
     notificationHistory: 0,
     requestTestNotification: 0,
     testNotification: 0,
