@@ -1,4 +1,5 @@
-import { fingerprintOf, signJws, type Identity, type JwsSigner } from "../../sandbox/ios-store/signing.ts";
+import { type Identity } from "../../sandbox/ios-store/certificates.ts";
+import { fingerprintOf, signJws, type JwsSigner } from "../../sandbox/ios-store/signing.ts";
 import {
   appTransactionPayload,
   transactionPayload,
