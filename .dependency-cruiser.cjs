@@ -70,6 +70,7 @@ module.exports = {
       "lib/contract/",
       "lib/table/keys\\.ts$",
       "lib/applications/credential\\.ts$",
+      "lib/duration\\.ts$",
       "lib/telling/master-secret\\.ts$",
     ]),
     only("sandbox/", [
@@ -80,9 +81,9 @@ module.exports = {
     only("operator/", ["lib/"]),
     only("smoke/", ["operator/", "sandbox/ios-store/", "lib/contract/", "lib/duration\\.ts$"]),
     // The stack is synthesized in a process of its own; what deploys is read from what that writes.
-    only("local/default-app\\.ts$", ["infra/app\\.ts$"]),
+    only("local/lambda/default-app\\.ts$", ["infra/app\\.ts$"]),
     // The console on this machine is the operator's, beside the sandbox.
-    only("local/(?!default-app\\.ts$)", ["sandbox/", "operator/", "lib/"]),
+    only("local/(?!lambda/default-app\\.ts$)", ["sandbox/", "operator/", "lib/"]),
     only("tools/", ["infra/bundling/", "lib/contract/"]),
     // The page knows the shapes of the server's answers, and nothing else.
     only("console/", ["operator/console/"]),

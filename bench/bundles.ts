@@ -33,18 +33,16 @@ const originOf = (input: string): string =>
 /**
  * Bundles a module as it is deployed.
  *
- * @param options.readable does not minify, for profiles
  * @param options.plain leaves packages unchanged: no stand-ins, nothing left out, `import()` kept
  */
 export const bundle = async (
   entry: string,
   file: string,
-  options: { readonly readable?: boolean; readonly plain?: boolean } = {},
+  options: { readonly plain?: boolean } = {},
 ): Promise<Bundle> => {
   const { metafile } = await build({
     ...BUNDLING,
     ...(options.plain === true && { alias: {}, supported: {}, external: [] }),
-    ...(options.readable === true && { minify: false }),
     entryPoints: [entry],
     outfile: file,
     metafile: true,

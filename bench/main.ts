@@ -4,14 +4,21 @@ import { availableParallelism, cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { freePort, startDynamoDbLocal } from "../local/dynamodb-local.ts";
+import { freePort, startDynamoDbLocal } from "../local/database/dynamodb-local.ts";
 import { exportChain } from "../sandbox/ios-store/signing.ts";
-import { synthesize } from "../local/synthesize.ts";
-import { newChain } from "./purchases.ts";
-import { costOf, monthOf, pricesOf, SUBSCRIBERS } from "./report/cost.ts";
+import { synthesize } from "../local/lambda/synthesize.ts";
+import { newChain } from "../testing/support/metered/purchases.ts";
 import { writeFormatted, writePage } from "./report/page.ts";
-import { printSection, printTable } from "./report/tables.ts";
-import { isComplete, isSection, SECTIONS, type Results, type Section, type SectionRun } from "./results.ts";
+import { printSection } from "./report/tables.ts";
+import {
+  isComplete,
+  isSection,
+  noSection,
+  SECTIONS,
+  type Results,
+  type Section,
+  type SectionRun,
+} from "./results.ts";
 
 /**
  * `npm run bench -- [section …]` measures all sections, or those named, each in its own process. It prints their tables,
@@ -75,21 +82,13 @@ const report = async (sections: readonly Section[]): Promise<void> => {
     process.stdout.write("docs/performance.md is written once all sections have been measured.\n");
     return;
   }
-  printTable("A million requests, dollars", pricesOf(results));
-  const month = monthOf(results);
-  printTable(`A month of ${SUBSCRIBERS} subscribers, dollars`, [
-    ...month,
-    { item: "total", dollars: costOf(month) },
-  ]);
   await writePage(results);
 };
 
 const main = async (wanted: readonly string[]): Promise<void> => {
   const unknown = wanted.filter((name) => name !== "report" && !isSection(name));
   if (unknown.length > 0) {
-    process.stderr.write(
-      `No section is called ${unknown.join(", ")}. Sections: ${SECTIONS.join(", ")}; or: report\n`,
-    );
+    process.stderr.write(noSection(...unknown));
     process.exitCode = 1;
     return;
   }

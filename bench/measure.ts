@@ -1,11 +1,6 @@
-/** Measurement: alternating sides, medians, ratios. */
+import { median } from "../testing/support/metered/measuring.ts";
 
-export const median = (values: readonly number[]): number => {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length / 2;
-  const upper = sorted[Math.floor(middle)] ?? Number.NaN;
-  return Number.isInteger(middle) ? ((sorted[middle - 1] ?? Number.NaN) + upper) / 2 : upper;
-};
+/** Measurement: alternating sides, medians, ratios. */
 
 /** Median of each number of the samples. */
 export const medians = <Key extends string>(
@@ -23,12 +18,6 @@ export const medians = <Key extends string>(
 /** Quantile: the smallest value that at least `part` of the values do not exceed. */
 export const quantile = (values: readonly number[], part: number): number =>
   [...values].sort((a, b) => a - b)[Math.ceil(part * values.length) - 1] ?? Number.NaN;
-
-export const sum = (values: Iterable<number>): number => {
-  let total = 0;
-  for (const value of values) total += value;
-  return total;
-};
 
 /** One side of a comparison. */
 export interface Side {
@@ -96,28 +85,3 @@ export const inTurn = async (
 /** Median of the rounds' ratios. */
 export const ratio = (of: readonly number[], to: readonly number[]): number =>
   median(of.map((value, round) => value / (to[round] ?? Number.NaN)));
-
-/** Milliseconds during which at least one watched task is running. */
-export class Stopwatch {
-  #running = 0;
-  #since = 0;
-  #total = 0;
-
-  async during<T>(act: () => Promise<T>): Promise<T> {
-    if (this.#running === 0) this.#since = performance.now();
-    this.#running += 1;
-    try {
-      return await act();
-    } finally {
-      this.#running -= 1;
-      if (this.#running === 0) this.#total += performance.now() - this.#since;
-    }
-  }
-
-  /** Returns the total and resets it. */
-  take(): number {
-    const total = this.#total;
-    this.#total = 0;
-    return total;
-  }
-}

@@ -45,6 +45,10 @@ export type Section = (typeof SECTIONS)[number];
 
 export const isSection = (name: string): name is Section => SECTIONS.some((section) => section === name);
 
+/** Names the sections to whoever asked for others. */
+export const noSection = (...names: readonly string[]): string =>
+  `No section is called ${names.join(", ")}. Sections: ${SECTIONS.join(", ")}; or: report\n`;
+
 /** Whether every section has been measured. */
 export const isComplete = (results: Partial<Results>): results is Results =>
   (["runs", ...SECTIONS] as const).every((part) => results[part] !== undefined);

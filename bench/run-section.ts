@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs";
-import { isSection, type Section } from "./results.ts";
+import { isSection, noSection, type Section } from "./results.ts";
 import { measureColdStart } from "./sections/cold-start.ts";
 import { measureHostile } from "./sections/hostile.ts";
 import { measureLoad } from "./sections/load.ts";
@@ -24,7 +24,7 @@ const MEASURES: Readonly<Record<Section, () => Promise<unknown>>> = {
 };
 
 const [section = "", file = ""] = process.argv.slice(2);
-if (!isSection(section)) throw new Error(`There is no section ${section}.`);
-writeFileSync(file, JSON.stringify(await MEASURES[section]()));
+if (isSection(section)) writeFileSync(file, JSON.stringify(await MEASURES[section]()));
+else process.stderr.write(noSection(section));
 // Open connections of clients would keep the process alive.
-process.exit(0);
+process.exit(isSection(section) ? 0 : 1);

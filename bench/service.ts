@@ -4,7 +4,7 @@ import { endpoints } from "../lib/contract/endpoints.ts";
 import { DEMO } from "../local/demo.ts";
 import { startLocalService } from "../local/local-service.ts";
 import { PUSHES_AS } from "../local/sandbox-stores.ts";
-import { developerNotification } from "../sandbox/android-store/notifications.ts";
+import { developerNotification } from "../sandbox/android-store/notifications/notifications.ts";
 import { fingerprintOf, importChain } from "../sandbox/ios-store/signing.ts";
 import { requiredVariable } from "./environment.ts";
 import { makePushKey, startKeyServer } from "../testing/support/push-tokens.ts";
@@ -15,7 +15,7 @@ import {
   signedRequest,
   type Chain,
   type SignedRequest,
-} from "./purchases.ts";
+} from "../testing/support/metered/purchases.ts";
 
 /** The whole service on the local gateway, with a subscriber on one account. */
 export interface BenchService {

@@ -44,10 +44,12 @@ export const certificate = text(
 );
 export const zone = text(/^[A-Z0-9]{1,32}$/, "the identifier of a Route 53 zone");
 export const topic = text(/^arn:aws[\w-]*:sns:[\w-]+:\d{12}:[\w-]+$/, "the ARN of an SNS topic");
-export const eventBuses = text(
+export const eventBuses: z.ZodType<readonly string[]> = text(
   /^arn:aws[\w-]*:events:[\w-]+:\d{12}:event-bus\/[\w./-]+(?:,arn:aws[\w-]*:events:[\w-]+:\d{12}:event-bus\/[\w./-]+)*$/,
   "ARNs of event buses, with commas between them",
-);
+)
+  .transform((names) => names.split(","))
+  .meta({ expected: "ARNs of event buses, with commas between them" });
 export const email = text(/^[^\s@]+@[^\s@]+$/, "an e-mail address");
 export const key = text(/^arn:aws[\w-]*:kms:[\w-]+:\d{12}:key\/[\w-]+$/, "the ARN of a KMS key");
 export const versionName = text(/^[\w.+-]{1,64}$/, "a version or a commit");

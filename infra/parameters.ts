@@ -1,117 +1,158 @@
+import { readFileSync } from "node:fs";
+import * as z from "zod";
 import type { EndpointName } from "../lib/contract/endpoints.ts";
-import { hasBlocks, type AddressBlocks } from "./address-blocks.ts";
-import type { ScheduledFunctionName } from "./other-functions.ts";
+import { openRequestsPerAddress } from "./account-concurrency.ts";
+import { addressBlocks, hasBlocks, NO_BLOCKS } from "./address-blocks.ts";
+import {
+  ENDPOINT_PARAMETERS,
+  FUNCTION_PARAMETERS,
+  type FunctionName,
+  type FunctionValues,
+  type Throttling,
+} from "./function-parameters.ts";
+import { always, byStage, computed, type Parameter } from "./parameter.ts";
+import {
+  certificate,
+  domainName,
+  email,
+  eventBuses,
+  flag,
+  key,
+  oneOf,
+  orNone,
+  prefix,
+  retention,
+  stageName,
+  tableName,
+  topic,
+  units,
+  versionName,
+  whole,
+  zone,
+} from "./parameter-values.ts";
 
-export type FunctionName = "authorizeCredential" | EndpointName | ScheduledFunctionName;
+const packageFile = z.object({ version: z.string() });
+const packageVersion = (): string =>
+  packageFile.parse(JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"))).version;
 
-/** Parameters of a deployment, from `-c <name>=<value>`, the context of `cdk.json`, or `stages.json`. */
-export interface Parameters {
-  /** Name of the stage, one of the independent copies in an account and region. Default: `production`. */
-  readonly stage: string;
-  /** Name of every named resource: `customer-entitlements`, with `-<stage>` appended unless that is `production`. */
-  readonly serviceName: string;
-  /** Version that is deployed, for a tag and an output. Default: the package's. */
-  readonly version: string;
-  readonly table: TableParameters;
-  readonly functions: Readonly<Record<FunctionName, FunctionParameters>>;
-  /**
-   * Concurrent executions that this stage can count on: the account's limit, or a part of it; null (default): unknown,
-   * and perhaps the ten of a new account.
-   */
-  readonly accountConcurrency: number | null;
-  readonly api: ApiParameters;
-  /** Name prefix of the secrets that functions may read. Default: the service's name and a slash. */
-  readonly secretPrefix: string;
-  /** Customer's key (AWS KMS) that encrypts those secrets; null (default): Secrets Manager's own. */
-  readonly secretsKeyArn: string | null;
-  /** Default: 30; development stage: 7. */
-  readonly logRetentionDays: number;
-  /** Percentage of requests that X-Ray traces. Default: 5; development stage: 100. */
-  readonly tracedPercent: number;
-  /** Whether Lambda logs a report of each invocation: time of initialization, duration, memory. Default: false. */
-  readonly invocationReports: boolean;
-  readonly alarms: AlarmParameters;
-  /** Whether there is a dashboard. Default: true; development stage: false. */
-  readonly dashboard: boolean;
-  /** ARNs of the EventBridge buses that destinations may name. Default: none. */
-  readonly eventBuses: readonly string[];
-}
+const perAddress = orNone(whole(10, 2_000_000_000));
 
-export interface TableParameters {
-  /** Customer's key (AWS KMS) that encrypts the table; null (default): DynamoDB's own. */
-  readonly keyArn: string | null;
-  /** Table that the service uses: the stage's own (default), or a restored one. */
-  readonly name: string;
-  /** Removal policy of the table when its stack is deleted. Default: `retain`; development stage: `destroy`. */
-  readonly removal: "retain" | "destroy";
-  /** Protects the table from deletion and both stacks from termination. Default: true; development stage: false. */
-  readonly deletionProtection: boolean;
-  /** Default: true; development stage: false. */
-  readonly pointInTimeRecovery: boolean;
-  /**
-   * Request units per second above which DynamoDB throttles, to cap the bill; null: the account's quota.
-   * Default: 4,000; development stage: 200.
-   */
-  readonly maxReadCapacity: number | null;
-  readonly maxWriteCapacity: number | null;
-}
+export const DEFAULT_STAGE = "production";
 
-export interface FunctionParameters {
-  /** In MB. Default: as the function's data says. */
-  readonly memory: number;
-  /** In seconds. Default: as the function's data says. */
-  readonly timeout: number;
-  /**
-   * Concurrent executions reserved for this function, and its maximum; null: the account's shared pool. Default: null;
-   * of a permanent stage with a known concurrency, a share for the authorizer and each endpoint that takes no API key.
-   */
-  readonly reservedConcurrency: number | null;
-  /** Execution environments kept initialized; null (default): none. */
-  readonly provisionedConcurrency: number | null;
-}
+/** Every parameter of a deployment. Schemas, both kinds of defaults and the guide's table derive from it. */
+export const PARAMETERS = {
+  stage: always(stageName, DEFAULT_STAGE, "the copy to deploy; only as `-c stage=…`"),
+  presets: byStage(
+    oneOf("development", "production"),
+    "production",
+    "development",
+    "whose defaults the stage takes",
+  ),
+  version: computed(
+    versionName,
+    "the package's",
+    packageVersion,
+    "the output `Version`, and a tag of the resources",
+  ),
+  tableName: computed(
+    tableName,
+    "`<name>`",
+    ({ serviceName }) => serviceName,
+    "the table that the service uses: another one after a [restore](recovery.md#restore-the-table)",
+  ),
+  removal: byStage(
+    oneOf("retain", "destroy"),
+    "retain",
+    "destroy",
+    "what happens to the table and the master secret with their stack",
+  ),
+  deletionProtection: byStage(flag, true, false, "protects the table and both stacks"),
+  pointInTimeRecovery: byStage(flag, true, false, "the table can be restored to any second of 35 days"),
+  maxReadCapacity: byStage(
+    units,
+    4000,
+    200,
+    "read units a second; DynamoDB refuses more, which limits the bill",
+  ),
+  maxWriteCapacity: byStage(units, 4000, 200, "the same for write units"),
+  accountConcurrency: always(
+    orNone(whole(10, 1_000_000)),
+    null,
+    "executions at a time that this stage may count on: the account's, or its part ([floods](#floods))",
+  ),
+  requestsPerAddress: byStage(
+    perAddress,
+    // 33 a second: more than most backends send, and half an execution of the authorizer.
+    10_000,
+    null,
+    "requests to all routes from one address in five minutes, except Apple's notifications (AWS WAF)",
+  ),
+  synchronizesPerAddress: computed(
+    perAddress,
+    "300 or 1000; none",
+    ({ isDisposable, accountConcurrency }) =>
+      isDisposable ? null : openRequestsPerAddress(accountConcurrency),
+    "synchronizes, and notifications from elsewhere than Apple, from one address in five minutes (AWS WAF; [floods](#floods))",
+  ),
+  backendAddresses: always(
+    addressBlocks,
+    NO_BLOCKS,
+    "addresses and blocks that neither limit counts (AWS WAF)",
+  ),
+  iosNotificationsFromAppleOnly: byStage(
+    flag,
+    true,
+    false,
+    "App Store notifications only from Apple's addresses, 17.0.0.0/8 (AWS WAF)",
+  ),
+  blockedAddresses: always(
+    addressBlocks,
+    NO_BLOCKS,
+    "addresses and blocks that get 429 on every route (AWS WAF)",
+  ),
+  addressLimitLogs: always(flag, false, "logs what AWS WAF refuses, with addresses"),
+  accessLogAddresses: always(flag, false, "the caller's address in the access log"),
+  secretPrefix: computed(
+    prefix,
+    "`<name>/`",
+    ({ serviceName }) => `${serviceName}/`,
+    "the beginning of the names of secrets that functions may read; ends with `/`",
+  ),
+  tableKeyArn: always(orNone(key), null, "a KMS key of yours for the table"),
+  secretsKeyArn: always(orNone(key), null, "a KMS key of yours for the secrets"),
+  eventBuses: always(
+    orNone(eventBuses),
+    null,
+    "ARNs of EventBridge buses that manifests may name, with commas",
+  ),
+  logRetentionDays: byStage(retention, 30, 7, "how long logs are kept"),
+  tracedPercent: byStage(whole(0, 100), 5, 100, "requests that X-Ray records; no run of a schedule"),
+  invocationReports: always(flag, false, "Lambda's report of each invocation in the log"),
+  alarmEmail: always(
+    orNone(email),
+    null,
+    "gets the alarms; development has alarms only with this or the next",
+  ),
+  alarmTopicArn: always(orNone(topic), null, "a topic of yours, in place of a new one"),
+  dashboard: byStage(flag, true, false, "the dashboard, for $3 a month"),
+  monthlyBudget: always(
+    orNone(whole(1, 1_000_000)),
+    null,
+    "US dollars for the whole account: tells the alarms' topic at 80 %, at 100 %, and when the forecast exceeds it; it stops nothing",
+  ),
+  domainName: always(orNone(domainName), null, "a domain of your own"),
+  certificateArn: always(orNone(certificate), null, "its certificate"),
+  hostedZoneId: always(orNone(zone), null, "its Route 53 zone, which gets the record"),
+  managesLogRole: always(
+    flag,
+    true,
+    "sets the role with which API Gateway logs, of which an account and region has one; `false` if yours has one",
+  ),
+} as const satisfies Readonly<Record<string, Parameter<unknown>>>;
 
-export interface ApiParameters {
-  /**
-   * Default: each endpoint's own, but less for those that take no API key while the account's concurrency is unknown;
-   * development stage: 10 requests per second and a burst of 20 per endpoint.
-   */
-  readonly throttling: Readonly<Record<EndpointName, Throttling>>;
-  /**
-   * Requests to all routes per IP address in five minutes, counted by AWS WAF, except Apple's notifications; null: not
-   * counted. Default: 10,000; development stage: null.
-   */
-  readonly requestsPerAddress: number | null;
-  /**
-   * Requests without a credential per IP address in five minutes, counted by AWS WAF: synchronize, and notifications
-   * that are not from Apple's addresses; null: not counted. Default: 1,000, or 300 while the account's concurrency is
-   * unknown; development stage: null.
-   */
-  readonly synchronizesPerAddress: number | null;
-  /** Addresses that neither limit counts: the backends'. Default: none. */
-  readonly backendAddresses: AddressBlocks;
-  /**
-   * Whether AWS WAF refuses iOS-store notifications that are not from Apple's addresses. Default: true; development
-   * stage: false.
-   */
-  readonly iosNotificationsFromAppleOnly: boolean;
-  /** Addresses that AWS WAF refuses on every route. Default: none. */
-  readonly blockedAddresses: AddressBlocks;
-  /** Whether AWS WAF logs a line for each request that it refuses. Default: false. */
-  readonly addressLimitLogs: boolean;
-  /** Whether the access log has the caller's IP address. Default: false. */
-  readonly accessLogAddresses: boolean;
-  /** Custom domain. Default: null, API Gateway's own address. */
-  readonly domain: DomainParameters | null;
-  /** Whether the stack sets API Gateway's logging role, of which an account and region has one. Default: true. */
-  readonly managesLogRole: boolean;
-}
-
-export interface Throttling {
-  /** Requests per second. */
-  readonly rate: number;
-  /** Requests at once. */
-  readonly burst: number;
-}
+type Values = {
+  readonly [Name in keyof typeof PARAMETERS]: z.output<(typeof PARAMETERS)[Name]["schema"]>;
+};
 
 export interface DomainParameters {
   readonly name: string;
@@ -121,16 +162,30 @@ export interface DomainParameters {
   readonly hostedZoneId: string | null;
 }
 
-export interface AlarmParameters {
-  /** Whether there are alarms: in a development stage, only if somebody is to get them. */
-  readonly isOn: boolean;
-  /** Existing topic; null (default): one is created. */
-  readonly topicArn: string | null;
-  /** E-mail address subscribed to the created topic; null (default): none. */
-  readonly email: string | null;
-  /** US dollars that the account may cost in a month before the topic is notified; null (default): no budget. */
-  readonly monthlyBudget: number | null;
+/** Parameters of a deployment, from `-c <name>=<value>`, the context of `cdk.json`, or `stages.json`. */
+export interface Parameters extends Values {
+  /** Name of every named resource: `customer-entitlements`, with `-<stage>` appended unless that is `production`. */
+  readonly serviceName: string;
+  readonly functions: Readonly<Record<FunctionName, FunctionValues>>;
+  readonly throttling: Readonly<Record<EndpointName, Throttling>>;
+  readonly domain: DomainParameters | null;
+  /** A development stage has alarms only if somebody is to get them. */
+  readonly hasAlarms: boolean;
 }
+
+/** Rows of the guide's table: name, default, meaning. */
+export const parameterRows = (): readonly (readonly [name: string, shown: string, meaning: string])[] => {
+  const rowsOf = (parameters: Readonly<Record<string, Row>>, before = "") =>
+    Object.entries(parameters).map(
+      ([name, { shown, meaning }]) => [`\`${before}${name}\``, shown, meaning] as const,
+    );
+  return [
+    ...rowsOf(PARAMETERS),
+    ...rowsOf({ ...ENDPOINT_PARAMETERS, ...FUNCTION_PARAMETERS }, "<function>."),
+  ];
+};
+
+type Row = Pick<Parameter<unknown>, "shown" | "meaning">;
 
 /** Whether AWS WAF stands before the API. */
 export const hasFirewall = ({
@@ -139,7 +194,7 @@ export const hasFirewall = ({
   iosNotificationsFromAppleOnly,
   blockedAddresses,
 }: Pick<
-  ApiParameters,
+  Parameters,
   "requestsPerAddress" | "synchronizesPerAddress" | "iosNotificationsFromAppleOnly" | "blockedAddresses"
 >): boolean =>
   requestsPerAddress !== null ||

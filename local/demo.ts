@@ -12,7 +12,7 @@ import { originOf } from "../lib/stores/android-store/workload-identity.ts";
 import { createApplicationTable } from "../lib/table/applications.ts";
 import { createCredentialTable } from "../lib/table/credentials.ts";
 import type { Table } from "../lib/table/table.ts";
-import type { DataFolder } from "./data-folder.ts";
+import type { DataFolder } from "./database/data-folder.ts";
 import { LocalError } from "./local-error.ts";
 
 /** Demo application of a local service. Its names are its own, so that any other application can be added. */

@@ -1,6 +1,6 @@
 import { CLOCK_PATH } from "./clock/clock-endpoint.ts";
 import { DEMO } from "./demo.ts";
-import { EXAMPLE_ACCOUNT as ACCOUNT } from "./live-examples.ts";
+import { EXAMPLE_ACCOUNT as ACCOUNT } from "./pages/live-examples.ts";
 import type { LocalService } from "./local-service.ts";
 
 const quoted = (body: unknown): string => `'${JSON.stringify(body)}'`;

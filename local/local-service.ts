@@ -1,47 +1,41 @@
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:http";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import { APPLE_ROOTS } from "../lib/stores/ios-store/trust.ts";
 import { requireTableFormat, TableFormatError } from "../lib/table/format.ts";
 import { masterSecretName } from "../lib/telling/master-secret.ts";
-import type { Mount } from "../sandbox/mount.ts";
+import { createLiveLines } from "../operator/console/live-lines.ts";
+import { createDestination, createEventBus, DESTINATION_PATH } from "./aws/destination.ts";
+import { localMasterSecret } from "./aws/master-secret.ts";
+import { createSecretsManager } from "./aws/secrets-manager.ts";
+import { createTokenService } from "./aws/token-service.ts";
 import { createClockEndpoint } from "./clock/clock-endpoint.ts";
 import { createMovedClock } from "./clock/moved-clock.ts";
 import { createStoreEvents } from "./clock/store-events.ts";
 import { createTimekeeper, ImpossibleMove } from "./clock/timekeeper.ts";
-import { openDataFolder } from "./data-folder.ts";
+import { openDataFolder } from "./database/data-folder.ts";
 import {
   connectionVariables,
   isAtHand,
   openDatabase,
   preparingTable,
-  type Cleanup,
   type GivenDynamoDb,
-} from "./database.ts";
+} from "./database/database.ts";
+import { ANY_REGION } from "./database/dynamodb-local.ts";
+import { createKeeper, keptAfter, keptOffset } from "./database/kept-state.ts";
+import { emptyTable, ensureTable, tableOf } from "./database/table.ts";
 import { prepareDemo, restoreDemo, type Demo } from "./demo.ts";
-import { createLiveLines } from "../operator/console/live-lines.ts";
-import { createLocalConsole } from "./console.ts";
-import { createDestination, createEventBus, DESTINATION_PATH } from "./destination.ts";
-import { createDocumentation } from "./documentation.ts";
-import { ANY_REGION } from "./dynamodb-local.ts";
+import { openFront } from "./front.ts";
 import { createGateway, type Gateway } from "./gateway/gateway.ts";
-import { createKeeper, keptOffset } from "./kept-state.ts";
+import { createSchedules, scheduledFunctionsOf } from "./lambda/schedules.ts";
+import { synthesizeForRun } from "./lambda/synthesize.ts";
+import { readAssembly } from "./lambda/template.ts";
 import { LocalError } from "./local-error.ts";
-import { localMasterSecret } from "./master-secret.ts";
-import { emptyTable, ensureTable, tableOf } from "./local-table.ts";
-import { refuseOtherPages } from "./other-pages.ts";
-import { sandboxDocument } from "./sandbox-document.ts";
+import { createLocalConsole } from "./pages/console.ts";
+import { createDocumentation } from "./pages/documentation.ts";
+import { refuseOtherPages } from "./pages/other-pages.ts";
+import { sandboxDocument } from "./pages/sandbox-document.ts";
 import { createSandboxStores } from "./sandbox-stores.ts";
-import { createSchedules, scheduledFunctionsOf } from "./schedules.ts";
-import { createSecretsManager } from "./secrets-manager.ts";
-import { close, listen } from "./server.ts";
-import { synthesize } from "./synthesize.ts";
-import { readAssembly, type Assembly } from "./template.ts";
-import { createTokenService } from "./token-service.ts";
-import { createRequestLock } from "./request-lock.ts";
+import { together } from "./together.ts";
 
 export interface LocalServiceOptions {
   /** 0: any free one. */
@@ -95,92 +89,62 @@ const REQUESTS_KEPT = 200;
 const TABLE_NAME = "customer-entitlements";
 
 /**
- * Runs two tasks concurrently. If one fails, the other is aborted and awaited, so that nothing keeps running unnoticed.
- *
- * @throws the first failure
- */
-const together = async <A, B>(
-  signal: AbortSignal,
-  first: (signal: AbortSignal) => Promise<A>,
-  second: (signal: AbortSignal) => Promise<B>,
-): Promise<readonly [A, B]> => {
-  const controller = new AbortController();
-  const either = AbortSignal.any([signal, controller.signal]);
-  const both = [first(either), second(either)] as const;
-  try {
-    return await Promise.all(both);
-  } finally {
-    controller.abort();
-    await Promise.allSettled(both);
-  }
-};
-
-/**
  * Starts the whole service on 127.0.0.1: DynamoDB Local, the API of the synthesized stack, sandbox stores, the API
  * reference, and a demo application with a key.
  *
  * @throws LocalError that says what to do, if it cannot start; nothing is left running
  */
 export const startLocalService = async (options: LocalServiceOptions): Promise<LocalService> => {
-  const cleanups: Cleanup[] = [];
-  const stop = async (): Promise<void> => {
-    for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
-  };
+  const resources = new AsyncDisposableStack();
   try {
-    return await start(options, cleanups, stop);
+    const ground = await openGround(options, resources);
+    const stores = composeStores(ground);
+    const prepared = await prepareTable(ground, stores);
+    serve(ground, stores, prepared, resources);
+    return {
+      address: ground.front.address,
+      tableName: ground.tableName,
+      dynamoDbEndpoint: ground.connection.endpoint,
+      demo: prepared.demo,
+      androidPurchaseToken: stores.androidPurchaseToken,
+      broken: ground.local?.ended ?? new Promise(() => undefined),
+      stop: () => resources.disposeAsync(),
+    };
   } catch (error) {
-    await stop();
+    await resources.disposeAsync();
     throw error;
   }
 };
 
-const start = async (
-  options: LocalServiceOptions,
-  cleanups: Cleanup[],
-  stop: () => Promise<void>,
-): Promise<LocalService> => {
-  const { signal = new AbortController().signal } = options;
+type Ground = Awaited<ReturnType<typeof openGround>>;
+type Stores = ReturnType<typeof composeStores>;
+type Prepared = Awaited<ReturnType<typeof prepareTable>>;
+
+/** Step 1: the data folder, the clock, the port, the synthesized stack and the database. */
+const openGround = async (options: LocalServiceOptions, resources: AsyncDisposableStack) => {
+  const { signal = new AbortController().signal, assemblyFolder } = options;
   const folder = openDataFolder(options.dataFolder);
-  cleanups.push(folder.release);
-  const tableName = options.tableName ?? TABLE_NAME;
-
+  resources.defer(folder.release);
   const clock = createMovedClock(keptOffset(folder));
-
-  // Listens first; early requests wait until the gateway is ready.
-  const serving = Promise.withResolvers<{ readonly mounts: readonly Mount[]; readonly gateway: Gateway }>();
-  const lock = createRequestLock();
-  const server = createServer((request, response) => {
-    void (async () => {
-      const { mounts, gateway } = await serving.promise;
-      for (const mount of mounts) if (await mount(request, response)) return;
-      await lock.share(async () => gateway.handle(request, response));
-    })().catch((error: unknown) => {
-      // A LocalError is the reason of a failed start, which the caller reports.
-      if (!(error instanceof LocalError)) options.log(String(error));
-      response.destroy();
-    });
-  });
-  serving.promise.catch(() => undefined);
-  const port = await listen(server, options.port);
-  cleanups.push(async () => {
-    serving.reject(new LocalError("The service is stopping."));
-    await close(server);
-  });
-  const address = `http://127.0.0.1:${port}`;
-
+  const front = await openFront(options.port, options.log, resources);
   const [assembly, { connection, client, local }] = await together(
     signal,
-    async (signal) => assemblyOf(options, cleanups, signal),
-    async () => openDatabase(options.dynamoDb, folder, cleanups),
+    async (signal) =>
+      assemblyFolder === undefined ? synthesizeForRun(resources, signal) : readAssembly(assemblyFolder),
+    async () => openDatabase(options.dynamoDb, folder, resources),
   );
   signal.throwIfAborted();
   const region = connection.region ?? ANY_REGION;
-  const stores = createSandboxStores({
-    address,
-    folder,
-    now: clock.now,
-    androidPublisherUrl: options.androidPublisherUrl,
-  });
+  const tableName = options.tableName ?? TABLE_NAME;
+  return { options, folder, clock, front, assembly, connection, client, local, region, tableName };
+};
+
+/** Step 2: the sandbox stores, and the secrets that the functions read. */
+const composeStores = ({ options, folder, clock, front, connection, region }: Ground) => {
+  const { address } = front;
+  const { androidPublisherUrl } = options;
+  const stores = createSandboxStores({ address, folder, now: clock.now, androidPublisherUrl });
+  const { demoAndroidStore, demoAppStore } = stores;
   const masterSecret = localMasterSecret(folder);
   const accessKeySuffix = randomBytes(16).toString("hex");
   const secretsManager = createSecretsManager(
@@ -189,22 +153,88 @@ const start = async (
     (name) => (name === masterSecretName(TABLE_NAME) ? masterSecret : stores.secret(name)),
     (accessKey) => accessKey === connection.accessKeyId || accessKey.endsWith(accessKeySuffix),
   );
-  const { demoAndroidStore, demoAppStore } = stores;
   const demoStores = { demoAndroidStore, demoAppStore, demoDestination: `${address}${DESTINATION_PATH}` };
-  const { tell = () => undefined } = options;
-  const tableDefinition = tableOf(assembly, region);
+  return { ...stores, demoStores, masterSecret, accessKeySuffix, secretsManager };
+};
+
+/** Step 3: the table, with the demo application and its key. */
+const prepareTable = async (
+  { client, connection, tableName, assembly, region, folder, clock }: Ground,
+  { demoStores }: Stores,
+) => {
+  const definition = tableOf(assembly, region);
   const table = { client: DynamoDBDocumentClient.from(client), name: tableName };
   const demo = await preparingTable(connection.endpoint, async () => {
-    await ensureTable(client, tableName, tableDefinition);
+    await ensureTable(client, tableName, definition);
     await requireTableFormat(table).catch((error: unknown) => {
       throw error instanceof TableFormatError ? new LocalError(error.message) : error;
     });
     return prepareDemo(table, folder, demoStores, clock.now);
   });
+  const empty = async (): Promise<void> => {
+    await emptyTable(client, tableName, definition);
+  };
+  return { table, demo, empty };
+};
 
-  const destinations = [...(options.destinations?.split(",") ?? []), address].join(",");
+/** Step 4: the gateway, the time, and the pages; then requests are answered. */
+const serve = (ground: Ground, stores: Stores, prepared: Prepared, resources: AsyncDisposableStack): void => {
+  const { options, front, clock, connection } = ground;
+  const { table, demo } = prepared;
+  const { log, tell = () => undefined } = options;
   const requests = createLiveLines(REQUESTS_KEPT);
-  const gateway = createGateway({
+  const destinations = [...(options.destinations?.split(",") ?? []), front.address].join(",");
+  const gateway = openGateway(ground, stores, destinations, (line) => {
+    requests.add(line);
+    options.onRequest?.(line);
+  });
+  resources.defer(gateway.stop);
+  const { timekeeper, keep, reset } = keepTime(ground, stores, prepared, gateway);
+  resources.defer(() => {
+    timekeeper.stop();
+    keep();
+  });
+  if (options.runsByItself !== false) timekeeper.start();
+  const documentation = {
+    live: stores.liveExamples,
+    sandboxDocument: sandboxDocument(),
+    apiKey: demo.apiKey,
+  };
+  const consolePage = createLocalConsole({
+    port: front.port,
+    table,
+    dynamoDbEndpoint: connection.endpoint,
+    masterSecret: stores.masterSecret,
+    destinations,
+    demo,
+    now: clock.now,
+    requests,
+    log,
+  });
+  const mounts = [
+    refuseOtherPages,
+    createDocumentation(documentation),
+    consolePage,
+    createClockEndpoint({ clock, timekeeper, reset, log }),
+    stores.secretsManager,
+    createTokenService(),
+    createDestination(tell),
+    createEventBus(tell),
+    ...stores.mounts.map((mount) => keptAfter(mount, keep)),
+  ];
+  front.serve({ gateway, mounts });
+};
+
+/** The API of the stack, and its functions. */
+const openGateway = (
+  { options, front, assembly, region, tableName, clock, connection }: Ground,
+  stores: Stores,
+  destinations: string,
+  onRequest: (line: string) => void,
+): Gateway => {
+  const { address } = front;
+  const { accessKeySuffix, demoAppStore, demoAndroidStore, googleCertificatesUrl, trustedRoot } = stores;
+  return createGateway({
     assembly,
     region,
     tableName,
@@ -215,113 +245,49 @@ const start = async (
       AWS_ENDPOINT_URL_EVENTBRIDGE: address,
       DESTINATIONS: destinations,
       APP_STORE_SERVER_URL: demoAppStore.serverUrl,
-      ...(stores.googleCertificatesUrl !== null && { GOOGLE_CERTIFICATES_URL: stores.googleCertificatesUrl }),
+      ...(googleCertificatesUrl !== null && { GOOGLE_CERTIFICATES_URL: googleCertificatesUrl }),
       ...options.environment,
       ...connectionVariables(connection),
       ANDROID_PUBLISHER_URL: demoAndroidStore.publisherUrl,
-      IOS_STORE_TRUSTED_ROOTS: [stores.trustedRoot, options.trustedRoots ?? APPLE_ROOTS.join(",")].join(","),
+      IOS_STORE_TRUSTED_ROOTS: [trustedRoot, options.trustedRoots ?? APPLE_ROOTS.join(",")].join(","),
     },
     clock,
     log: options.log,
-    onRequest: (line) => {
-      requests.add(line);
-      options.onRequest?.(line);
-    },
+    onRequest,
   });
-  cleanups.push(gateway.stop);
+};
 
-  const keep = createKeeper(folder, clock, stores.timed, options.log);
+/** The schedules and the stores' events, which follow the clock, and the reset to the first state. */
+const keepTime = (
+  { options: { log }, folder, clock, front, assembly, region, connection }: Ground,
+  stores: Stores,
+  { table, demo, empty }: Prepared,
+  gateway: Gateway,
+) => {
+  const keep = createKeeper(folder, clock, stores.timed, log);
   const timekeeper = createTimekeeper({
     clock,
-    stores: createStoreEvents(stores.timed, { log: options.log }),
+    stores: createStoreEvents(stores.timed, { log }),
     schedules: createSchedules(scheduledFunctionsOf(assembly, region).values(), {
       invoke: async (functionId) => gateway.invoke(functionId, { logsFailure: false }),
-      log: options.log,
+      log,
     }),
     onChange: keep,
-    log: options.log,
-  });
-  cleanups.push(() => {
-    timekeeper.stop();
-    keep();
+    log,
   });
   const reset = async (): Promise<void> => {
     if (!isAtHand(connection.endpoint))
       throw new ImpossibleMove(
         `A reset empties the table, and the DynamoDB at ${connection.endpoint} is not on this machine.`,
       );
-    await lock.holdAlone(async () => {
+    await front.lock.holdAlone(async () => {
       await gateway.renew();
-      await emptyTable(client, tableName, tableDefinition);
+      await empty();
       clock.reset();
       stores.reset();
-      await restoreDemo(table, demo, demoStores, clock.now);
+      await restoreDemo(table, demo, stores.demoStores, clock.now);
       keep();
     });
   };
-  if (options.runsByItself !== false) timekeeper.start();
-  serving.resolve({
-    gateway,
-    mounts: [
-      refuseOtherPages,
-      createDocumentation({
-        live: stores.liveExamples,
-        sandboxDocument: sandboxDocument(),
-        apiKey: demo.apiKey,
-      }),
-      createLocalConsole({
-        port,
-        table,
-        dynamoDbEndpoint: connection.endpoint,
-        masterSecret,
-        destinations,
-        demo,
-        now: clock.now,
-        requests,
-        log: options.log,
-      }),
-      createClockEndpoint({ clock, timekeeper, reset, log: options.log }),
-      secretsManager,
-      createTokenService(),
-      createDestination(tell),
-      createEventBus(tell),
-      ...stores.mounts.map((mount) => keptAfter(mount, keep)),
-    ],
-  });
-
-  return {
-    address,
-    tableName,
-    dynamoDbEndpoint: connection.endpoint,
-    demo,
-    androidPurchaseToken: stores.androidPurchaseToken,
-    broken: local?.ended ?? new Promise(() => undefined),
-    stop,
-  };
-};
-
-/** A mount that saves the stores' state after each request that it answers. */
-const keptAfter =
-  (mount: Mount, keep: () => void): Mount =>
-  async (request, response) => {
-    const answered = await mount(request, response);
-    if (answered) keep();
-    return answered;
-  };
-
-/** The given assembly, or one synthesized for this run and removed after it. */
-const assemblyOf = async (
-  { assemblyFolder }: LocalServiceOptions,
-  cleanups: Cleanup[],
-  signal: AbortSignal,
-): Promise<Assembly> => {
-  if (assemblyFolder !== undefined) return readAssembly(assemblyFolder);
-  const temporary = mkdtempSync(join(tmpdir(), "entitlements-"));
-  const remove = (): void => rmSync(temporary, { recursive: true, force: true });
-  process.once("exit", remove);
-  cleanups.push(() => {
-    process.removeListener("exit", remove);
-    remove();
-  });
-  return synthesize({ folder: temporary, signal });
+  return { timekeeper, keep, reset };
 };

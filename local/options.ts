@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { LocalError } from "./local-error.ts";
 import { takenByNpm } from "../operator/taken-by-npm.ts";
-import type { GivenDynamoDb } from "./database.ts";
+import type { GivenDynamoDb } from "./database/database.ts";
 import type { LocalServiceOptions } from "./local-service.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -7,7 +7,7 @@ import {
   type AndroidPublisherSandbox,
 } from "../sandbox/android-store/publisher.ts";
 import { createIosStoreSandbox } from "../sandbox/ios-store/ios-store.ts";
-import { createServerKey, type ServerKey } from "../sandbox/ios-store/server-key.ts";
+import { createServerKey, type ServerKey } from "../sandbox/ios-store/server-api/server-key.ts";
 import {
   exportChain,
   fingerprintOf,
@@ -16,10 +16,10 @@ import {
   type SigningChain,
 } from "../sandbox/ios-store/signing.ts";
 import type { Mount } from "../sandbox/mount.ts";
-import type { DataFolder } from "./data-folder.ts";
+import type { DataFolder } from "./database/data-folder.ts";
 import { DEMO, type DemoAndroidStore, type DemoAppStore } from "./demo.ts";
-import { STORE_FILES } from "./kept-state.ts";
-import { createLiveExamples, type LiveExamples } from "./live-examples.ts";
+import { STORE_FILES } from "./database/kept-state.ts";
+import { createLiveExamples, type LiveExamples } from "./pages/live-examples.ts";
 import { ANDROID_PREFIX, IOS_PREFIX } from "./sandbox-paths.ts";
 import { LocalError } from "./local-error.ts";
 

@@ -1,9 +1,9 @@
 import { LocalError } from "./local-error.ts";
 import { greeting } from "./greeting.ts";
-import { confirm, startAfterKilledRun } from "./killed-run.ts";
+import { confirm, startAfterKilledRun } from "./database/killed-run.ts";
 import { startLocalService, type LocalService } from "./local-service.ts";
 import { readOptions } from "./options.ts";
-import { newIdentifier } from "../sandbox/ios-store/app-store.ts";
+import { newIdentifier } from "../sandbox/ios-store/shop/app-store.ts";
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const complain = (line: string): void => void process.stderr.write(`${line}\n`);

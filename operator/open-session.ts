@@ -8,7 +8,7 @@ import { createDestinationTable } from "../lib/table/destinations.ts";
 import { createNotificationTimes } from "../lib/table/notification-times.ts";
 import { createAskQueues } from "../lib/table/asks.ts";
 import { createWatermarks } from "../lib/table/watermarks.ts";
-import { hashingAccounts } from "./acting.ts";
+import { hashingAccounts } from "./commands/acting.ts";
 import { composeAccountReport } from "./composition.ts";
 import type { Connection } from "./connection.ts";
 import type { Session } from "./session.ts";

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { Application } from "../lib/applications/application.ts";
+import type { Destination } from "../lib/applications/destination.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
 import { accountIdentifier } from "../lib/contract/schemas.ts";
 import {
@@ -101,4 +102,14 @@ export const findApplication = async (
   if (application === null)
     throw new OperatorError(`There is no application ${identifier} in the table ${table.name}.`);
   return application;
+};
+
+/** @throws OperatorError if the application has no such destination */
+export const findDestination = ({ name: of, destinations }: Application, name: string): Destination => {
+  const destination = destinations.find((one) => one.name === name);
+  if (destination !== undefined) return destination;
+  const names = destinations.map((one) => one.name).join(", ");
+  throw new OperatorError(
+    `${of} has no destination ${name}: ${names === "" ? "it has none" : `it has ${names}`}.`,
+  );
 };

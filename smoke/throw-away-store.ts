@@ -6,7 +6,7 @@ import {
   type SandboxCustomer,
   type SandboxTransaction,
   type SignedPurchases,
-} from "../sandbox/ios-store/app-store.ts";
+} from "../sandbox/ios-store/shop/app-store.ts";
 import { fingerprintOf, makeXcodeSigner, signJws, type JwsSigner } from "../sandbox/ios-store/signing.ts";
 
 export const PRODUCT = "smoke.monthly";

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { androidChange, type RequestedAndroidChange } from "../sandbox/android-store/changes.ts";
+import { androidChange, type RequestedAndroidChange } from "../sandbox/android-store/shop/changes.ts";
 import type { AndroidPublisherSandbox } from "../sandbox/android-store/publisher.ts";
-import { changeSchema } from "../sandbox/ios-store/change.ts";
+import { changeSchema } from "../sandbox/ios-store/shop/change.ts";
 import type { IosStoreSandbox } from "../sandbox/ios-store/ios-store.ts";
 
 /** The sandbox of Google Play, which takes a change as its endpoint does. */

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { CreateTableCommand, DynamoDBClient, waitUntilTableExists } from "@aws-sdk/client-dynamodb";
 import { TABLE } from "../lib/table/keys.ts";
-import { isAtHand } from "../local/database.ts";
-import { freePort, startDynamoDbLocal, type DynamoDbLocal } from "../local/dynamodb-local.ts";
+import { isAtHand } from "../local/database/database.ts";
+import { freePort, startDynamoDbLocal, type DynamoDbLocal } from "../local/database/dynamodb-local.ts";
 
 /**
  * Variables by which the AWS SDK reaches a DynamoDB Local. Any credentials will do; without them, the SDK looks for

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Manifest } from "../lib/administration/manifest.ts";
 import { endpoints } from "../lib/contract/endpoints.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
-import { createSecretsManager } from "../local/secrets-manager.ts";
+import { createSecretsManager } from "../local/aws/secrets-manager.ts";
 import {
   createAndroidPublisherSandbox,
   type AndroidPublisherSandbox,

@@ -4,9 +4,9 @@ import type { Scope } from "../lib/contract/schemas.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
 import { originOf } from "../lib/stores/android-store/workload-identity.ts";
 import type { Table } from "../lib/table/table.ts";
-import type { SandboxPurchase } from "../sandbox/android-store/purchases.ts";
-import type { PersonsPurchases } from "../sandbox/ios-store/payloads.ts";
-import type { RequestedPurchase } from "../sandbox/ios-store/purchase.ts";
+import type { SandboxPurchase } from "../sandbox/android-store/shop/purchases.ts";
+import type { PersonsPurchases } from "../sandbox/ios-store/shop/payloads.ts";
+import type { RequestedPurchase } from "../sandbox/ios-store/shop/purchase.ts";
 import {
   createApplication,
   manifestFrom,

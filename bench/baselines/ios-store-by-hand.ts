@@ -2,7 +2,7 @@ import { X509Certificate, type KeyObject } from "node:crypto";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { BatchGetCommand, DynamoDBDocumentClient, GetCommand, QueryCommand } from "@aws-sdk/lib-dynamodb";
 import { compactVerify } from "jose/jws/compact/verify";
-import type { SignedRequest } from "../purchases.ts";
+import type { SignedRequest } from "../../testing/support/metered/purchases.ts";
 
 const TableName = process.env["TABLE_NAME"] ?? "";
 const NOBODY = { pk: "none", sk: "none" };

@@ -2,7 +2,6 @@ import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { format, resolveConfig } from "prettier";
 import type { Results } from "../results.ts";
-import { costOf, monthOf, SUBSCRIBERS } from "./cost.ts";
 import { bundledGoalsOf, goalsOf, startGoalsOf } from "./goals.ts";
 
 const PAGE = fileURLToPath(new URL("../../docs/performance.md", import.meta.url));
@@ -63,11 +62,6 @@ ${table([
 
 What misses its goal stays: the rest is the service's own code, which V8 compiles at the first call, and \`zod\`. [Why the bundles
 look as they do](decisions/0012-what-a-function-loads.md). \`provisionedConcurrency\` avoids cold starts.
-
-## Cost
-
-A month of ${SUBSCRIBERS.toLocaleString("en-US")} subscribers costs $${Math.round(costOf(monthOf(results)))} by the counted units and the list prices in
-\`bench/report/prices.ts\`. \`npm run bench report\` prints its lines.
 `;
 
 /** Writes a file, formatted by the project's formatter. */

@@ -46,7 +46,7 @@ const nameOf = (row: Row): string =>
     .join("");
 
 /** Prints rows as a table, and the rows within each row as a table of their own. */
-export const printTable = (title: string, rows: readonly object[]): void => {
+const printTable = (title: string, rows: readonly object[]): void => {
   const read = rows.filter(isRow);
   process.stdout.write(`\n${title}\n`);
   console.table(read.map(cells));

@@ -6,7 +6,8 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import * as z from "zod";
 import { baselineEntry, bundle, entryOf, FUNCTIONS, type Bundle } from "../bundles.ts";
-import { median, ratio } from "../measure.ts";
+import { ratio } from "../measure.ts";
+import { median } from "../../testing/support/metered/measuring.ts";
 import { eventsOf, functionEnvironment, startBenchService } from "../service.ts";
 
 /** Start of each function in a fresh process. */

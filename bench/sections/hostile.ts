@@ -3,10 +3,10 @@ import { endpoint } from "../../functions/http/endpoint.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { synchronizeIosStorePurchases } from "../../lib/customers/synchronize-ios-store-purchases.ts";
 import { apiGatewayEvent } from "../../testing/index.ts";
-import { hostileBodies } from "../hostile.ts";
+import { hostileBodies } from "../../testing/support/metered/hostile-bodies.ts";
 import { inTurn, ratio, type Side } from "../measure.ts";
-import { newDevice, renewals, signedRequest } from "../purchases.ts";
-import { createMeteredWorld } from "../metered-world.ts";
+import { newDevice, renewals, signedRequest } from "../../testing/support/metered/purchases.ts";
+import { createMeteredWorld } from "../../testing/support/metered/world.ts";
 
 /** CPU time (all threads) of hostile requests, and of an honest one of the same size. */
 export interface HostileResult {

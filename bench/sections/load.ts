@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,14 +8,13 @@ import autocannon from "autocannon";
 import { v7 as uuid } from "uuid";
 import * as z from "zod";
 import { bundle, entryOf, type FunctionFolder } from "../bundles.ts";
-import { summarize } from "../profile.ts";
 import {
   newDevice,
   renewableSubscription,
   signedRenewalNotification,
   signedRequest,
   subscription,
-} from "../purchases.ts";
+} from "../../testing/support/metered/purchases.ts";
 import { serve } from "../serve.ts";
 import {
   androidPushEvent,
@@ -52,10 +51,6 @@ export interface HandlerRow {
   readonly milliseconds: number;
   /** CPU time of the function's process per invocation, all threads. */
   readonly cpuMilliseconds: number;
-  /** Heap in use after garbage collection, in bytes, from the first invocation to the last. */
-  readonly memory: readonly number[];
-  /** Shares of the CPU time, largest first. */
-  readonly profile: readonly (readonly [where: string, part: number])[];
 }
 
 const CONNECTIONS = [1, 4, 16, 64];
@@ -144,7 +139,6 @@ const loadRows = async (service: BenchService): Promise<LoadRow[]> => {
 const invoked = z.object({
   milliseconds: z.number(),
   cpuMilliseconds: z.number(),
-  memory: z.array(z.number()),
 });
 
 /** Makes events of a function, each about a purchase that is not known yet. */
@@ -203,7 +197,6 @@ const HANDLERS: readonly {
   },
 ];
 const WARM_UPS = 200;
-const PROFILED = 500;
 
 const handlerRows = async (service: BenchService, folder: string): Promise<HandlerRow[]> => {
   const rows: HandlerRow[] = [];
@@ -211,31 +204,14 @@ const handlerRows = async (service: BenchService, folder: string): Promise<Handl
   const eventFile = join(folder, "events.json");
   const resultFile = join(folder, "result.json");
   for (const { request, folder: name, invocations, newEvents = () => [events[name]] } of HANDLERS) {
-    const invoke = async (
-      options: string[],
-      file: string,
-      times: number,
-    ): Promise<z.infer<typeof invoked>> => {
-      writeFileSync(eventFile, JSON.stringify(await newEvents(service, times + WARM_UPS)));
-      await run(
-        process.execPath,
-        [...options, INVOKER, file, eventFile, resultFile, String(WARM_UPS), String(times)],
-        { env: functionEnvironment(service, name) },
-      );
-      return invoked.parse(JSON.parse(readFileSync(resultFile, "utf8")));
-    };
-    const deployed = await bundle(entryOf(name), join(folder, `${name}.cjs`));
-    const measured = await invoke(["--expose-gc"], deployed.file, invocations);
-    const readable = await bundle(entryOf(name), join(folder, `${name}.readable.cjs`), { readable: true });
-    const profiles = join(folder, name);
-    await invoke(["--cpu-prof", `--cpu-prof-dir=${profiles}`], readable.file, PROFILED);
-    const [profile = ""] = readdirSync(profiles);
-    rows.push({
-      request,
-      invocations,
-      ...measured,
-      profile: summarize(join(profiles, profile), readable.file).slice(0, 10),
-    });
+    const { file } = await bundle(entryOf(name), join(folder, `${name}.cjs`));
+    writeFileSync(eventFile, JSON.stringify(await newEvents(service, invocations + WARM_UPS)));
+    await run(
+      process.execPath,
+      [INVOKER, file, eventFile, resultFile, String(WARM_UPS), String(invocations)],
+      { env: functionEnvironment(service, name) },
+    );
+    rows.push({ request, invocations, ...invoked.parse(JSON.parse(readFileSync(resultFile, "utf8"))) });
   }
   return rows;
 };

@@ -7,9 +7,15 @@ import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import { accountId } from "../../lib/identifiers.ts";
 import { accountPartition } from "../../lib/table/keys.ts";
 import { DEMO } from "../../local/demo.ts";
-import { newIdentifier } from "../../sandbox/ios-store/app-store.ts";
-import { inTurn, median, quantile, ratio } from "../measure.ts";
-import { COINS, createMeteredWorld, DAY_PASS, type MeteredWorld } from "../metered-world.ts";
+import { newIdentifier } from "../../sandbox/ios-store/shop/app-store.ts";
+import { inTurn, quantile, ratio } from "../measure.ts";
+import { median } from "../../testing/support/metered/measuring.ts";
+import {
+  COINS,
+  createMeteredWorld,
+  DAY_PASS,
+  type MeteredWorld,
+} from "../../testing/support/metered/world.ts";
 import { aLine, aPurchase } from "../../testing/support/purchases.ts";
 
 /** Cost of reading an account, by the length of its history. */

@@ -1,128 +1,165 @@
-import { MINUTE, SECOND } from "../../lib/duration.ts";
-import { median } from "../measure.ts";
-import { delaysOf, measureDrain, type DrainResult } from "../refreshes/drain.ts";
-import { idleRuns, type IdleRun } from "../refreshes/idle.ts";
-import { liveAll, type Life } from "../refreshes/lives.ts";
-import { DUE_AFTER_END, drained, type Tenant } from "../refreshes/queues.ts";
+import pMap from "p-map";
+import { v7 as uuid } from "uuid";
+import type { Application } from "../../lib/applications/application.ts";
+import { askApple } from "../../lib/customers/ask-apple.ts";
+import { askDuePurchases, type AskRun } from "../../lib/customers/ask-due-purchases.ts";
+import type { IosStoreCustomers } from "../../lib/customers/ios-store-request.ts";
+import { linkIosStoreCustomer } from "../../lib/customers/link-ios-store-customer.ts";
+import { DAY, MINUTE, SECOND } from "../../lib/duration.ts";
+import type { Instant } from "../../lib/entitlements/time.ts";
+import { applicationId } from "../../lib/identifiers.ts";
+import type { AppStoreServer, SignedFacts } from "../../lib/stores/ios-store/app-store-server.ts";
+import { createAskQueues } from "../../lib/table/asks.ts";
+import type { Consumption } from "../../testing/support/metered/meter.ts";
+import {
+  newDevice,
+  renewableSubscription,
+  signedRenewalInfo,
+  signedRequest,
+} from "../../testing/support/metered/purchases.ts";
+import { createMeteredWorld, type MeteredWorld } from "../../testing/support/metered/world.ts";
 
-/** Cost of refreshes, speed of draining a queue, and delays of other tenants. */
+/** Subscriptions of one application that end in one second, are all renewed, and of which nobody is notified. */
 export interface RefreshesResult {
-  readonly lives: readonly Life[];
-  readonly idle: readonly IdleRun[];
-  readonly drain: DrainResult;
-  /** The worker alone, on queues in memory. */
-  readonly paced: readonly PacedRow[];
-  readonly tenants: readonly TenantRow[];
+  readonly drain: Drain;
+  /** A run that finds nothing due. */
+  readonly idle: Consumption;
 }
 
-/** Ends of one application in one second, and how many who renewed were without access before their refresh. */
-export interface PacedRow {
+export interface Drain {
   readonly ends: number;
-  readonly seconds: number;
-  readonly withoutAccess: number;
+  /** Refreshes per second of work, as if there were no limit. */
+  readonly unlimitedRate: number;
+  /** CPU time of a refresh, all threads. */
+  readonly cpuMilliseconds: number;
+  readonly requests: Consumption["requests"];
+  readonly readUnits: number;
+  readonly writeUnits: number;
 }
 
-/** Delays of the refreshes of the tenants that are neither rejected nor large. */
-export interface TenantRow {
-  readonly what: string;
-  readonly refreshes: number;
-  /** The most of them that a measured round had no time for. */
-  readonly missed: number;
-  /** Milliseconds in memory, where requests take assumed times, and measured on DynamoDB Local. */
-  readonly paced: { readonly median: number; readonly worst: number };
-  readonly measured: { readonly median: number; readonly worst: number };
-}
+const ENDS = 2000;
+const AT_ONCE = { concurrency: 20 };
+const INVOCATION_MILLISECONDS = 210 * SECOND;
+const SERVER_API = { issuerIdentifier: "issuer", keyIdentifier: "key", secret: "key" };
 
-const LEEWAY = 15 * MINUTE;
-export const ENDS = 10_000;
-const FEW = 5;
+/** Links subscribers whose periods end at one moment; returns the App Store's answers, signed beforehand. */
+const linkAll = async (
+  customers: IosStoreCustomers,
+  { identifier }: Application,
+  { chain }: MeteredWorld,
+  ends: number,
+  endsAt: Instant,
+): Promise<ReadonlyMap<string, SignedFacts>> => {
+  const answers = new Map<string, SignedFacts>();
+  const link = async (): Promise<void> => {
+    const device = newDevice();
+    const bought = { ...renewableSubscription(), expiresDate: endsAt };
+    await linkIosStoreCustomer(customers, identifier, {
+      ...signedRequest(device, [bought], chain),
+      signedRenewalInfos: [signedRenewalInfo(device, bought, chain)],
+      applicationAccountIdentifier: uuid(),
+    });
+    const next = { ...bought, purchaseDate: endsAt, expiresDate: endsAt + 30 * DAY, signedDate: endsAt };
+    answers.set(bought.originalTransactionIdentifier ?? "", {
+      signedTransactions: signedRequest(device, [next], chain).signedTransactions,
+      signedRenewalInfos: [signedRenewalInfo(device, next, chain)],
+    });
+  };
+  await pMap(Array.from({ length: ends }), link, AT_ONCE);
+  return answers;
+};
 
-/** Drains this many ends of one second; the first run of the schedule comes a minute after they are due. */
-export const pacedDrain = async (ends: number): Promise<PacedRow> => {
-  const { refreshed } = await drained([{ due: ends }], { firstAfter: MINUTE });
-  const delays = refreshed.map(({ delay }) => delay + DUE_AFTER_END);
+const answeringWith = (answers: ReadonlyMap<string, SignedFacts>): AppStoreServer => {
+  const otherwise = () => Promise.reject(new Error("Only subscriptions are asked about."));
   return {
-    ends,
-    seconds: delays.reduce((worst, delay) => Math.max(worst, delay), 0) / SECOND,
-    withoutAccess: delays.filter((delay) => delay > LEEWAY).length,
+    subscriptionStatuses: (_, transactionIdentifier) => {
+      const content = answers.get(transactionIdentifier);
+      return Promise.resolve(
+        content === undefined
+          ? { outcome: "unknown", status: 404, reason: null }
+          : { outcome: "answered", content },
+      );
+    },
+    transaction: otherwise,
+    transactionHistory: otherwise,
+    failedNotifications: otherwise,
   };
 };
 
-/** Maximum number of ends in one second that the leeway covers, to the nearest hundred. */
-const mostEnds = async (): Promise<PacedRow> => {
-  let [enough, tooMany] = [100, 600];
-  while (tooMany - enough > 1) {
-    const middle = Math.floor((enough + tooMany) / 2);
-    if ((await pacedDrain(middle * 100)).withoutAccess === 0) enough = middle;
-    else tooMany = middle;
+/** Bundles of the world's application, with a key of the App Store Server API. */
+const withKey = ({ application }: MeteredWorld): Application => ({
+  ...application,
+  identifier: applicationId(uuid()),
+  iosStore: application.iosStore.map((bundle) => ({ ...bundle, serverApi: SERVER_API })),
+});
+
+/** The worker of one application, on a clock that skips the waits for the limit. */
+const workerOf = (
+  customers: IosStoreCustomers,
+  { identifier }: Application,
+  { table }: MeteredWorld,
+  answers: ReadonlyMap<string, SignedFacts>,
+  from: Instant,
+) => {
+  const started = performance.now();
+  let skipped = 0;
+  let stored = 0;
+  const now = (): Instant => Math.round(from + performance.now() - started + skipped);
+  const asking = { ...customers, now, appStore: answeringWith(answers) };
+  const run: AskRun = {
+    store: "ios-store",
+    directory: customers.directory,
+    queues: createAskQueues(table),
+    table: customers.table,
+    applications: () => Promise.resolve([identifier]),
+    ask: async (application, due) => {
+      const outcome = await askApple(asking, application, due);
+      if (outcome.outcome === "stored") stored += 1;
+      return outcome;
+    },
+    newWorker: uuid,
+    now,
+    wait: (milliseconds) => {
+      skipped += milliseconds;
+      return Promise.resolve();
+    },
+    onFailure: (error) => {
+      throw error;
+    },
+  };
+  return {
+    run: () => askDuePurchases(run, now() + INVOCATION_MILLISECONDS),
+    stored: () => stored,
+  };
+};
+
+/** Drains the queue, and then finds nothing more. */
+export const drain = async (ends: number): Promise<RefreshesResult> => {
+  const world = await createMeteredWorld();
+  const consumed = (): Consumption => {
+    const { milliseconds: _, ...consumption } = world.meter.take();
+    return consumption;
+  };
+  try {
+    const application = withKey(world);
+    const byIdentifier = () => Promise.resolve(application);
+    const customers = { ...world.customers, directory: { ...world.customers.directory, byIdentifier } };
+    const endsAt = Date.now() + 20 * DAY;
+    const answers = await linkAll(customers, application, world, ends, endsAt);
+    const worker = workerOf(customers, application, world, answers, endsAt + MINUTE);
+    consumed();
+    const started = performance.now();
+    const cpu = process.cpuUsage();
+    while (worker.stored() < ends) await worker.run();
+    const unlimitedRate = (ends * SECOND) / (performance.now() - started);
+    const { user, system } = process.cpuUsage(cpu);
+    const cpuMilliseconds = (user + system) / 1000 / ends;
+    const drained = { ends, unlimitedRate, cpuMilliseconds, ...consumed() };
+    await worker.run();
+    return { drain: drained, idle: consumed() };
+  } finally {
+    await world.remove();
   }
-  return pacedDrain(enough * 100);
 };
 
-export const TENANTS = 100;
-export const tenantsOf = (of: (index: number) => Tenant): Tenant[] =>
-  Array.from({ length: TENANTS }, (_, index) => of(index));
-
-export const summaryOf = (delays: readonly number[]) => ({
-  median: median(delays),
-  worst: delays.reduce((worst, delay) => Math.max(worst, delay), 0),
-});
-
-/** Delays of one run on queues in memory, of the tenants from a place on. */
-export const pacedDelays = async (tenants: readonly Tenant[], from = 0): Promise<number[]> => {
-  const { refreshed } = await drained(tenants, { invocations: 1 });
-  return refreshed.filter(({ tenant }) => tenant >= from).map(({ delay }) => delay);
-};
-
-/** Due refreshes of the large tenant on DynamoDB Local: more than it is asked about meanwhile. */
-const LARGE = 1000;
-const LARGE_SECONDS = 20;
-const ROUNDS = 3;
-
-/** Delays in turn, so that changes in the machine's speed affect all rows: medians of the rounds. */
-const tenantRows = async (): Promise<TenantRow[]> => {
-  const even = Array.from({ length: TENANTS }, () => FEW);
-  const sides = [
-    {
-      what: "100 applications with 5 due refreshes each",
-      paced: await pacedDelays(tenantsOf(() => ({ due: FEW }))),
-      measure: async () => delaysOf(even),
-    },
-    {
-      what: "the keys of 10 are rejected: the other 90",
-      paced: await pacedDelays(tenantsOf((index) => ({ due: FEW, isRejected: index < 10 }))),
-      measure: async () => delaysOf(even, { rejected: 10 }),
-    },
-    {
-      what: "one has 10,000 due refreshes: the other 99",
-      paced: await pacedDelays(
-        tenantsOf((index) => ({ due: index === 0 ? ENDS : FEW })),
-        1,
-      ),
-      measure: async () => delaysOf([LARGE, ...even.slice(1)], { leftOut: 1, seconds: LARGE_SECONDS }),
-    },
-  ].map((side) => ({ ...side, rounds: [] as (readonly number[])[] }));
-  for (let round = 0; round < ROUNDS; round += 1)
-    for (const { rounds, measure } of sides) rounds.push(await measure());
-  return sides.map(({ what, paced, rounds }) => {
-    const summaries = rounds.map(summaryOf);
-    return {
-      what,
-      refreshes: paced.length,
-      missed: rounds.map(({ length }) => paced.length - length).reduce((most, one) => Math.max(most, one), 0),
-      paced: summaryOf(paced),
-      measured: {
-        median: median(summaries.map((one) => one.median)),
-        worst: median(summaries.map((one) => one.worst)),
-      },
-    };
-  });
-};
-
-export const measureRefreshes = async (): Promise<RefreshesResult> => ({
-  tenants: await tenantRows(),
-  paced: [await pacedDrain(ENDS), await mostEnds(), await pacedDrain(3 * ENDS)],
-  lives: await liveAll(),
-  idle: await idleRuns(),
-  drain: await measureDrain(ENDS),
-});
+export const measureRefreshes = (): Promise<RefreshesResult> => drain(ENDS);

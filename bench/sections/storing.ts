@@ -1,22 +1,20 @@
 import { v7 as uuid } from "uuid";
 import { linkIosStoreCustomer } from "../../lib/customers/link-ios-store-customer.ts";
 import { synchronizeIosStorePurchases } from "../../lib/customers/synchronize-ios-store-purchases.ts";
-import { median, medians } from "../measure.ts";
+import { medians } from "../measure.ts";
+import { median } from "../../testing/support/metered/measuring.ts";
 import {
-  BUNDLE,
   newDevice,
   renewals,
   separatePurchases,
   signedRequest,
-  subscription,
   type SignedRequest,
-} from "../purchases.ts";
-import { COINS, createMeteredWorld, type MeteredWorld } from "../metered-world.ts";
+} from "../../testing/support/metered/purchases.ts";
+import { createMeteredWorld, type MeteredWorld } from "../../testing/support/metered/world.ts";
 
-/** Cost of storing, by the size of the request and by what is already stored. */
+/** Cost of storing, by the size of the request. */
 export interface StoringResult {
   readonly bySize: readonly StoringRow[];
-  readonly byStored: readonly StoringRow[];
 }
 
 export interface StoringRow {
@@ -24,9 +22,7 @@ export interface StoringRow {
   readonly kind: string;
   /** Transactions in the request. */
   readonly transactions: number;
-  /** Transactions of the customer stored before the request. */
-  readonly stored: number;
-  readonly state: "first" | "replayed" | "one new";
+  readonly state: "first" | "replayed";
   readonly times: number;
   readonly requests: Readonly<Record<string, number>>;
   readonly readUnits: number;
@@ -86,7 +82,7 @@ const measure = async (world: MeteredWorld, call: Call): Promise<Sample> => {
 
 /** Summarizes samples: requests of the first, medians of everything else. */
 const rowOf = (
-  labels: Pick<StoringRow, "endpoint" | "kind" | "transactions" | "stored" | "state">,
+  labels: Pick<StoringRow, "endpoint" | "kind" | "transactions" | "state">,
   samples: readonly Sample[],
 ): StoringRow => {
   const [first] = samples;
@@ -118,40 +114,9 @@ const bySize = async (world: MeteredWorld): Promise<StoringRow[]> => {
           replayed.push(await measure(world, call));
         }
         const labels = { endpoint, kind, transactions };
-        rows.push(rowOf({ ...labels, stored: 0, state: "first" }, first));
-        rows.push(rowOf({ ...labels, stored: transactions, state: "replayed" }, replayed));
+        rows.push(rowOf({ ...labels, state: "first" }, first));
+        rows.push(rowOf({ ...labels, state: "replayed" }, replayed));
       }
-  return rows;
-};
-
-/** One new purchase of customers with longer and longer histories. */
-const byStored = async (world: MeteredWorld): Promise<StoringRow[]> => {
-  const rows: StoringRow[] = [];
-  const pasts = {
-    "past consumables, which grant nothing": () =>
-      subscription({ productIdentifier: COINS, type: "Consumable" }),
-    "past purchases that are owned for ever": () => subscription({ type: "Non-Consumable" }),
-  };
-  for (const [kind, past] of Object.entries(pasts))
-    for (const stored of [1, 10, 100, 1000]) {
-      const samples: Sample[] = [];
-      const device = newDevice();
-      const account = uuid();
-      const request = signedRequest(
-        device,
-        Array.from({ length: stored }, (_, index) => ({
-          ...past(),
-          productIdentifier: `${BUNDLE}.${index}`,
-        })),
-        world.chain,
-      );
-      await send(world, { endpoint: "synchronize", request, account });
-      for (let time = 0; time < 9; time += 1) {
-        const renewed = signedRequest(device, [{ ...past(), productIdentifier: COINS }], world.chain);
-        samples.push(await measure(world, { endpoint: "synchronize", request: renewed, account }));
-      }
-      rows.push(rowOf({ endpoint: "synchronize", kind, transactions: 1, stored, state: "one new" }, samples));
-    }
   return rows;
 };
 
@@ -165,7 +130,7 @@ export const measureStoring = async (): Promise<StoringResult> => {
         for (const endpoint of ["synchronize", "link", "synchronize", "link"] as const)
           await measure(world, { endpoint, request, account: request.signedAppTransaction.slice(-40) });
       }
-    return { bySize: await bySize(world), byStored: await byStored(world) };
+    return { bySize: await bySize(world) };
   } finally {
     await world.remove();
   }

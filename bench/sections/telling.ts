@@ -1,17 +1,12 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import * as z from "zod";
-import type { Store } from "../../lib/contract/schemas.ts";
-import { median, quantile } from "../measure.ts";
-import type { Consumption } from "../meter.ts";
-import { buyOnAndroid, linkOnAndroid, linkOnIos, postTo } from "../service.ts";
+import pMap from "p-map";
+import { median } from "../../testing/support/metered/measuring.ts";
+import type { Consumption } from "../../testing/support/metered/meter.ts";
 import { createToldSubscribers, type ToldSubscribers } from "../telling/told-subscribers.ts";
-import { startToldService, type ToldService } from "../telling/told-service.ts";
 
-/** Cost of telling a change, time until it is told, and a burst of changes. */
+/** Cost of telling a change, and a burst of changes. */
 export interface TellingResult {
   readonly rows: readonly TellingRow[];
   readonly idle: TellingParts<Consumption>;
-  readonly told: readonly ToldRow[];
   readonly burst: Burst;
 }
 
@@ -32,14 +27,6 @@ export interface TellingRow extends TellingParts<Consumption> {
   readonly milliseconds: TellingParts<number>;
 }
 
-/** Milliseconds from the change in the sandbox store to the message at the destination. */
-export interface ToldRow {
-  readonly store: Store;
-  readonly changes: number;
-  readonly p50: number;
-  readonly p99: number;
-}
-
 /** Accounts that change in one second. */
 export interface Burst {
   readonly accounts: number;
@@ -52,7 +39,7 @@ export interface Burst {
 const CHANGES = 20;
 export const TOGETHER = 100;
 const BURST = 10_000;
-const LINKS_AT_ONCE = 20;
+const LINKS_AT_ONCE = { concurrency: 20 };
 const INVOCATION_MILLISECONDS = 110_000;
 
 const taken = ({ world }: ToldSubscribers): Consumption => {
@@ -153,14 +140,7 @@ const untilDone = async (run: (until: number) => Promise<{ readonly oldest: numb
 const measureBurst = async (accounts: number): Promise<Burst> => {
   const told = await createToldSubscribers(1, false);
   try {
-    let left = accounts;
-    const link = async (): Promise<void> => {
-      for (; left > 0;) {
-        left -= 1;
-        await told.link();
-      }
-    };
-    await Promise.all(Array.from({ length: LINKS_AT_ONCE }, link));
+    await pMap(Array.from({ length: accounts }), () => told.link(), LINKS_AT_ONCE);
     taken(told);
     const tellSeconds = await untilDone(told.tell);
     const tell = taken(told);
@@ -171,61 +151,8 @@ const measureBurst = async (accounts: number): Promise<Burst> => {
   }
 };
 
-const PURCHASES = 5;
-const CHANGES_OF_ONE = 20;
-
-const iosPurchase = z.looseObject({ originalTransactionIdentifiers: z.tuple([z.string()]) });
-
-/** Links a purchase, and returns a function that changes it in its sandbox store. */
-const LINKED: Readonly<
-  Record<Store, (service: ToldService, account: string) => Promise<() => Promise<unknown>>>
-> = {
-  "ios-store": async (service, account) => {
-    const purchases = `${service.address}/sandbox/ios-store/purchases`;
-    const bought = iosPurchase.parse(
-      await postTo(purchases, { transactions: [{ productIdentifier: service.product }] }),
-    );
-    await service.untilTold(account, async () => linkOnIos(service, bought, account));
-    const [original] = bought.originalTransactionIdentifiers;
-    return async () => postTo(`${purchases}/${original}`, { change: "extend" });
-  },
-  "android-store": async (service, account) => {
-    const purchaseToken = await buyOnAndroid(service.address);
-    await service.untilTold(account, async () => linkOnAndroid(service, purchaseToken, account));
-    const address = `${service.address}/sandbox/android-publisher/purchases/${purchaseToken}`;
-    return async () => postTo(address, { change: "renew" });
-  },
-};
-
-const toldIn = async (service: ToldService, store: Store): Promise<ToldRow> => {
-  const timesOf = async (account: string): Promise<number[]> => {
-    const change = await LINKED[store](service, account);
-    const times: number[] = [];
-    for (let time = 0; time < CHANGES_OF_ONE; time += 1) {
-      // A change comes at any time of the schedule's second.
-      await sleep(Math.random() * 1000);
-      times.push(await service.untilTold(account, change));
-    }
-    return times;
-  };
-  const accounts = Array.from({ length: PURCHASES }, (_, index) => `${store}-${index}`);
-  const times = (await Promise.all(accounts.map(timesOf))).flat();
-  return { store, changes: times.length, p50: quantile(times, 0.5), p99: quantile(times, 0.99) };
-};
-
-export const measureTelling = async (): Promise<TellingResult> => {
-  const rows = [await rowOf(0, false), await rowOf(0, true), await rowOf(1, false), await rowOf(3, false)];
-  const idle = await idleOf();
-  const burst = await measureBurst(BURST);
-  const service = await startToldService();
-  try {
-    return {
-      rows,
-      idle,
-      burst,
-      told: [await toldIn(service, "ios-store"), await toldIn(service, "android-store")],
-    };
-  } finally {
-    await service.stop();
-  }
-};
+export const measureTelling = async (): Promise<TellingResult> => ({
+  rows: [await rowOf(0, false), await rowOf(0, true), await rowOf(1, false), await rowOf(3, false)],
+  idle: await idleOf(),
+  burst: await measureBurst(BURST),
+});

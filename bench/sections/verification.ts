@@ -1,11 +1,18 @@
 import { createPublicKey, verify, X509Certificate, type KeyObject } from "node:crypto";
 import { Environment, SignedDataVerifier } from "@apple/app-store-server-library";
 import { compactVerify } from "jose";
-import { fingerprintOf, issueCertificate, signerWith, TEMPLATES } from "../../sandbox/ios-store/signing.ts";
+import { fingerprintOf } from "../../sandbox/ios-store/signing.ts";
 import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 import type { Trust } from "../../lib/stores/ios-store/trust.ts";
 import { inTurn, ratio, type Rates, type Side } from "../measure.ts";
-import { APPLE_ID, BUNDLE, newChain, newDevice, separatePurchases, signedRequest } from "../purchases.ts";
+import {
+  APPLE_ID,
+  BUNDLE,
+  newChain,
+  newDevice,
+  separatePurchases,
+  signedRequest,
+} from "../../testing/support/metered/purchases.ts";
 
 /** Transactions verified per second, by implementation. */
 export interface VerificationResult {
@@ -94,18 +101,16 @@ export const measureVerification = async (): Promise<VerificationResult> => {
   const device = newDevice();
   const transactions = separatePurchases(COUNT);
   const samples = samplesOf(signedRequest(device, transactions, chain).signedTransactions);
-  const otherLeaf = issueCertificate({ ...TEMPLATES.leaf, serialNumber: 4 }, chain.intermediate);
-  const ofOtherLeaf = samplesOf(
-    signedRequest(device, transactions, signerWith(otherLeaf, chain.intermediate, chain.root))
-      .signedTransactions,
-  );
-  const alternating = samples.flatMap((sample, index) => [sample, ofOtherLeaf[index] ?? sample]);
 
   const moment = Date.now();
   const verifier = createIosStoreVerifier();
-  const newApples = () =>
-    new SignedDataVerifier([chain.root.certificate], false, Environment.PRODUCTION, BUNDLE, APPLE_ID);
-  const apples = newApples();
+  const apples = new SignedDataVerifier(
+    [chain.root.certificate],
+    false,
+    Environment.PRODUCTION,
+    BUNDLE,
+    APPLE_ID,
+  );
   const ours = async ({ compact }: Sample) =>
     require((await verifier.verifyTransaction(compact, trust, moment)).outcome === "verified");
   const withApples = ({ compact }: Sample) => apples.verifyAndDecodeTransaction(compact);
@@ -150,25 +155,6 @@ export const measureVerification = async (): Promise<VerificationResult> => {
           { name: RAW, run: oneByOne(samples, verifyRaw) },
         ],
       ),
-      await compare("two leaves in turn", "One at a time; two known chains that alternate.", [
-        { name: OURS, run: oneByOne(alternating, ours) },
-        { name: APPLES, run: oneByOne(alternating.slice(0, 20), withApples) },
-        { name: JOSE, run: oneByOne(alternating, verifyWithJose) },
-        { name: RAW, run: oneByOne(alternating, verifyRaw) },
-      ]),
-      await compare("cold", "Each transaction is the first of its chain: a new verifier for each.", [
-        {
-          name: OURS,
-          run: oneByOne(few, async ({ compact }) => {
-            const cold = createIosStoreVerifier();
-            require((await cold.verifyTransaction(compact, trust, moment)).outcome === "verified");
-          }),
-        },
-        {
-          name: APPLES,
-          run: oneByOne(few, ({ compact }) => newApples().verifyAndDecodeTransaction(compact)),
-        },
-      ]),
     ],
   };
 };

@@ -10,9 +10,9 @@ import { applicationId } from "../../lib/identifiers.ts";
 import { createApplicationTable } from "../../lib/table/applications.ts";
 import { deliverMessages, type DeliveryReport } from "../../lib/telling/deliver-messages.ts";
 import { tellChanges, type TellingReport } from "../../lib/telling/tell-changes.ts";
-import type { SandboxCustomer, SandboxTransaction } from "../../sandbox/ios-store/app-store.ts";
-import { newDevice, renewableSubscription, signedRequest } from "../purchases.ts";
-import { createMeteredWorld, type MeteredWorld } from "../metered-world.ts";
+import type { SandboxCustomer, SandboxTransaction } from "../../sandbox/ios-store/shop/app-store.ts";
+import { newDevice, renewableSubscription, signedRequest } from "../../testing/support/metered/purchases.ts";
+import { createMeteredWorld, type MeteredWorld } from "../../testing/support/metered/world.ts";
 import { directoryOf } from "../../testing/support/application.ts";
 
 /** A subscriber whose account's changes are told. */

@@ -18,31 +18,15 @@ const invoke = async () => {
 
 const main = async () => {
   for (let time = 0; time < Number(warmUps); time += 1) await invoke();
-  const memory = [];
   const cpu = process.cpuUsage();
   const started = performance.now();
-  let outside = 0;
-  for (let time = 0; time < Number(times); time += 1) {
-    if (global.gc && time % Math.ceil(Number(times) / 10) === 0) {
-      const paused = performance.now();
-      global.gc();
-      memory.push(process.memoryUsage().heapUsed);
-      outside += performance.now() - paused;
-    }
-    await invoke();
-  }
+  for (let time = 0; time < Number(times); time += 1) await invoke();
   const { user, system } = process.cpuUsage(cpu);
-  const milliseconds = performance.now() - started - outside;
-  if (global.gc) {
-    global.gc();
-    memory.push(process.memoryUsage().heapUsed);
-  }
   writeFileSync(
     resultFile,
     JSON.stringify({
-      milliseconds: milliseconds / Number(times),
+      milliseconds: (performance.now() - started) / Number(times),
       cpuMilliseconds: (user + system) / 1000 / Number(times),
-      memory,
     }),
   );
   process.exit(0);

@@ -5,13 +5,13 @@ import { Construct } from "constructs";
 import { endpoints, type Endpoint } from "../../lib/contract/endpoints.ts";
 import { ERRORS, type ErrorCode } from "../../lib/contract/errors.ts";
 import { hasBlocks, type AddressBlocks } from "../address-blocks.ts";
-import type { ApiParameters } from "../parameters.ts";
+import type { Parameters } from "../parameters.ts";
 import { FirewallLogs } from "./firewall-logs.ts";
 import { contractBody } from "./gateway-responses.ts";
-import { firewallMetric, REQUESTS_PER_ADDRESS, SYNCHRONIZE_PER_ADDRESS } from "./service-metrics.ts";
+import { firewallMetric, REQUESTS_PER_ADDRESS, SYNCHRONIZE_PER_ADDRESS } from "../watch/service-metrics.ts";
 
 export interface AddressLimitProps extends Pick<
-  ApiParameters,
+  Parameters,
   | "requestsPerAddress"
   | "synchronizesPerAddress"
   | "backendAddresses"

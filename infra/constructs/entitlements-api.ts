@@ -19,17 +19,14 @@ import { CfnSamplingRule } from "aws-cdk-lib/aws-xray";
 import { Construct } from "constructs";
 import { AUTHORIZATION_PATTERN, POLICY_CACHED_SECONDS } from "../../lib/applications/credential.ts";
 import { endpoints, type Endpoint, type EndpointName } from "../../lib/contract/endpoints.ts";
-import { hasFirewall, type ApiParameters } from "../parameters.ts";
+import { hasFirewall, type Parameters } from "../parameters.ts";
 import { acceptFinding } from "./accept-finding.ts";
 import { AddressLimit } from "./address-limit.ts";
 import { ApiDomain } from "./api-domain.ts";
 import { addGatewayResponses } from "./gateway-responses.ts";
 
-export interface EntitlementsApiProps extends ApiParameters {
-  readonly serviceName: string;
+export interface EntitlementsApiProps extends Omit<Parameters, "logRetentionDays"> {
   readonly logRetentionDays: RetentionDays;
-  readonly stage: string;
-  readonly tracedPercent: number;
   readonly authorizer: IFunction;
   readonly handlers: Readonly<Record<EndpointName, IFunction>>;
 }

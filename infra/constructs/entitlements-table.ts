@@ -9,13 +9,20 @@ import {
 } from "aws-cdk-lib/aws-dynamodb";
 import { Construct } from "constructs";
 import { TABLE } from "../../lib/table/keys.ts";
-import type { TableParameters } from "../parameters.ts";
+import type { Parameters } from "../parameters.ts";
 
 const text = (name: string) => ({ name, type: AttributeType.STRING });
 
-export interface EntitlementsTableProps extends Omit<TableParameters, "name"> {
-  readonly tableName: string;
-}
+export type EntitlementsTableProps = Pick<
+  Parameters,
+  | "deletionProtection"
+  | "maxReadCapacity"
+  | "maxWriteCapacity"
+  | "pointInTimeRecovery"
+  | "removal"
+  | "tableKeyArn"
+  | "tableName"
+>;
 
 /** The single table, billed on demand. Its name is fixed, so that a change that would replace the table fails. */
 export class EntitlementsTable extends Construct {
@@ -54,7 +61,7 @@ export class EntitlementsTable extends Construct {
       removalPolicy:
         props.removal === "retain" ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
     });
-    if (props.keyArn !== null) encryptWith(props.keyArn, table);
+    if (props.tableKeyArn !== null) encryptWith(props.tableKeyArn, table);
     this.name = table.tableName;
     if (table.tableStreamArn === undefined) throw new Error("The table has no stream.");
     this.streamArn = table.tableStreamArn;

@@ -3,13 +3,13 @@ import { Key } from "aws-cdk-lib/aws-kms";
 import { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import { Construct } from "constructs";
 import { masterSecretName } from "../../lib/telling/master-secret.ts";
-import type { TableParameters } from "../parameters.ts";
+import type { Parameters } from "../parameters.ts";
 import { acceptFinding } from "./accept-finding.ts";
 
 export interface MasterSecretProps {
   readonly serviceName: string;
   /** The table's removal policy. */
-  readonly removal: TableParameters["removal"];
+  readonly removal: Parameters["removal"];
   /** Customer's key that encrypts it; null: Secrets Manager's own. */
   readonly keyArn: string | null;
 }

@@ -19,12 +19,12 @@ import { LogGroup, type RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import type { ItemKind, TableAccess } from "../../lib/contract/table-access.ts";
 import { partitionPatterns } from "../../lib/table/keys.ts";
-import type { FunctionParameters } from "../parameters.ts";
+import type { FunctionValues } from "../function-parameters.ts";
 import { acceptFinding } from "./accept-finding.ts";
 import { decryption, encryption } from "./key-permissions.ts";
 import { secretArn } from "./secret-arn.ts";
 
-export interface ServiceFunctionProps extends FunctionParameters {
+export interface ServiceFunctionProps extends FunctionValues {
   /** Bundle whose `index.cjs` exports `handler`. */
   readonly code: Code;
   readonly description: string;

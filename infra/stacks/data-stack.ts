@@ -21,16 +21,15 @@ export const streamParameter = (serviceName: string): string => `/${serviceName}
  */
 export class DataStack extends Stack {
   constructor(scope: Construct, id: string, { parameters, ...props }: DataStackProps) {
-    super(scope, id, { terminationProtection: parameters.table.deletionProtection, ...props });
-    const { name: _, ...tableParameters } = parameters.table;
+    super(scope, id, { terminationProtection: parameters.deletionProtection, ...props });
     const table = new EntitlementsTable(this, "Table", {
-      ...tableParameters,
+      ...parameters,
       // The stage's own table, even where `tableName` points the service to another one.
       tableName: parameters.serviceName,
     });
     const master = new MasterSecret(this, "Master", {
       serviceName: parameters.serviceName,
-      removal: parameters.table.removal,
+      removal: parameters.removal,
       keyArn: parameters.secretsKeyArn,
     });
     // A rollback of the stack's creation cannot delete a protected table, so what may fail comes before it.

@@ -8,16 +8,17 @@ import { APPLICATIONS_PREFIX, DELIVERIES, LOOKS, LOOKS_SUFFIX, REQUESTS } from "
 import { masterSecretName } from "../../lib/telling/master-secret.ts";
 import { bundledCode } from "../bundling/bundled-code.ts";
 import { ENTRIES } from "../bundling/entries.ts";
-import { Alarms } from "../constructs/alarms.ts";
+import { Alarms } from "../watch/alarms.ts";
 import { EntitlementsApi } from "../constructs/entitlements-api.ts";
-import { HealthDashboard } from "../constructs/health-dashboard.ts";
+import { HealthDashboard } from "../watch/health-dashboard.ts";
 import { MonthlyBudget } from "../constructs/monthly-budget.ts";
 import { OperatorPolicies } from "../constructs/operator-policies.ts";
 import { Schedule } from "../constructs/schedule.ts";
 import { ServiceFunction } from "../constructs/service-function.ts";
-import { ServiceMetrics } from "../constructs/service-metrics.ts";
+import { ServiceMetrics } from "../watch/service-metrics.ts";
 import { AUTHORIZER, SCHEDULED_FUNCTIONS, type OtherFunction } from "../other-functions.ts";
-import type { FunctionName, Parameters } from "../parameters.ts";
+import type { FunctionName } from "../function-parameters.ts";
+import type { Parameters } from "../parameters.ts";
 import { streamParameter } from "./data-stack.ts";
 
 export interface ServiceStackProps extends StackProps {
@@ -49,8 +50,10 @@ const mapOf = <Name extends string, Value>(
 export class ServiceStack extends Stack {
   constructor(scope: Construct, id: string, { parameters, moduleOf, ...props }: ServiceStackProps) {
     // `cdk destroy` starts with this stack, which without a custom domain would lose the API's address.
-    super(scope, id, { terminationProtection: parameters.table.deletionProtection, ...props });
-    const { serviceName, secretPrefix, secretsKeyArn, table } = parameters;
+    super(scope, id, { terminationProtection: parameters.deletionProtection, ...props });
+    const { serviceName, secretPrefix, secretsKeyArn, requestsPerAddress, synchronizesPerAddress } =
+      parameters;
+    const table = { name: parameters.tableName, keyArn: parameters.tableKeyArn };
     const logRetentionDays: RetentionDays = parameters.logRetentionDays;
     const functionNames: Record<string, string> = {};
     const writers: ServiceFunction[] = [];
@@ -94,7 +97,7 @@ export class ServiceStack extends Stack {
       return made;
     });
     const { tellChanges: teller, deliverMessages: deliverer } = scheduled;
-    deliverer.putsEvents(parameters.eventBuses);
+    deliverer.putsEvents(parameters.eventBuses ?? []);
     deliverer.resolvesAtOnce(NAME_LOOKUPS);
     // A table other than the stage's own, such as a restored one, has no stream that this stack knows.
     if (table.name === serviceName) {
@@ -108,10 +111,7 @@ export class ServiceStack extends Stack {
     }
 
     const api = new EntitlementsApi(this, "Api", {
-      ...parameters.api,
-      serviceName,
-      stage: parameters.stage,
-      tracedPercent: parameters.tracedPercent,
+      ...parameters,
       logRetentionDays,
       authorizer: authorizer.handler,
       handlers: mapOf(endpoints, (name) => served[name].handler),
@@ -125,13 +125,11 @@ export class ServiceStack extends Stack {
       functionNames,
     });
     const alarms = new Alarms(this, "Alarms", {
-      ...parameters.alarms,
-      serviceName,
+      ...parameters,
       metrics,
-      limitsAddresses:
-        parameters.api.requestsPerAddress !== null || parameters.api.synchronizesPerAddress !== null,
+      limitsAddresses: requestsPerAddress !== null || synchronizesPerAddress !== null,
     });
-    const { monthlyBudget } = parameters.alarms;
+    const { monthlyBudget } = parameters;
     if (monthlyBudget !== null)
       new MonthlyBudget(this, "Budget", { serviceName, dollars: monthlyBudget, topic: alarms.topic });
     if (parameters.dashboard)

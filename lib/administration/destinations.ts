@@ -1,3 +1,4 @@
+import pMap from "p-map";
 import type { Application } from "../applications/application.ts";
 import type { Destination, WebhookDestination } from "../applications/destination.ts";
 import type { Instant } from "../entitlements/time.ts";
@@ -7,7 +8,7 @@ import type { DeliveryQueue, DestinationReference } from "../telling/delivery-qu
 import type { DestinationHealth } from "../telling/destination-health.ts";
 import { OVERLAP_MILLISECONDS, secretOf } from "../telling/signing-secrets.ts";
 import { secretText } from "../telling/webhook-secret.ts";
-import { sideBySide } from "./side-by-side.ts";
+import { AT_ONCE } from "./at-once.ts";
 
 /** Messages that wait for a destination. */
 export interface Waiting {
@@ -135,7 +136,7 @@ export const resume = async (
   let hastened = 0;
   for await (const page of queue.waiting(reference, PER_PAGE)) {
     const later = page.filter(({ nextTryAt }) => nextTryAt > moment);
-    await sideBySide(later, async (delivery) => queue.retry(reference, delivery, delivery.tries, 0));
+    await pMap(later, async (delivery) => queue.retry(reference, delivery, delivery.tries, 0), AT_ONCE);
     hastened += later.length;
     if (later.length > 0) progress(hastened);
   }

@@ -1,3 +1,4 @@
+import pMap from "p-map";
 import { tellsChanges, type Application } from "../applications/application.ts";
 import { operatorChange } from "./operator-change.ts";
 import type { StoredCustomer } from "../customers/records.ts";
@@ -6,7 +7,7 @@ import { referenceText } from "../entitlements/purchase.ts";
 import type { CustomerId } from "../identifiers.ts";
 import { withCustomer, type Operations } from "./operations.ts";
 import type { ScanPosition } from "./operation-table.ts";
-import { sideBySide } from "./side-by-side.ts";
+import { AT_ONCE } from "./at-once.ts";
 
 export interface Reprojection {
   readonly customers: number;
@@ -59,9 +60,13 @@ export const reprojectApplication = async (
   let done: Reprojection = { customers: 0, changed: 0, position: after, part: null };
   for await (const { customers, scanned } of table.customerPages(application.identifier, after)) {
     let changed = 0;
-    await sideBySide(customers, async (customer) => {
-      if ((await reprojectCustomer(operations, application, customer)) === "changed") changed += 1;
-    });
+    await pMap(
+      customers,
+      async (customer) => {
+        if ((await reprojectCustomer(operations, application, customer)) === "changed") changed += 1;
+      },
+      AT_ONCE,
+    );
     const last = customers.at(-1);
     done = {
       customers: done.customers + customers.length,

@@ -1,3 +1,4 @@
+import pMap from "p-map";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId } from "../identifiers.ts";
 import { again } from "../pause.ts";
@@ -11,7 +12,7 @@ import {
 import type { DestinationReference } from "../telling/delivery-queue.ts";
 import { cursorOf, daysFrom, placeOfCursor, type FeedTable } from "../telling/feed.ts";
 import { readChanges } from "../telling/read-changes.ts";
-import { sideBySide } from "./side-by-side.ts";
+import { AT_ONCE } from "./at-once.ts";
 
 /** A told version of an account. */
 export interface ToldVersion extends Pick<ChangeData, "version"> {
@@ -118,9 +119,13 @@ export const resendChanges = async (
       if (end === undefined) continue;
       first ??= (changes[0]?.place.sequence ?? 1) - 1;
       let accounts = 0;
-      await sideBySide(await newestIn(resending, application, changes), async (version) => {
-        if ((await deliverAgain(resending, destination, version)) === "written") accounts += 1;
-      });
+      await pMap(
+        await newestIn(resending, application, changes),
+        async (version) => {
+          if ((await deliverAgain(resending, destination, version)) === "written") accounts += 1;
+        },
+        AT_ONCE,
+      );
       done = {
         accounts: done.accounts + accounts,
         changes: done.changes + changes.length,

@@ -1,6 +1,6 @@
 import { DAY } from "../../lib/duration.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
-import type { Schedules } from "../schedules.ts";
+import type { Schedules } from "../lambda/schedules.ts";
 import { createFollowUps } from "./follow-ups.ts";
 import type { MovedClock } from "./moved-clock.ts";
 import type { StoreEvents } from "./store-events.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Template } from "../template.ts";
+import type { Template } from "../lambda/template.ts";
 
 /**
  * Types of response that API Gateway answers itself, with their default statuses and messages.

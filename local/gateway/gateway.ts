@@ -4,7 +4,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod";
 import { createMovedClock, type MovedClock } from "../clock/moved-clock.ts";
 import { authorizersOf } from "./authorizer.ts";
-import { FunctionPool, type InvocationResult } from "../function-pool.ts";
+import { functionsOf, stopAll, type FunctionsOptions } from "../lambda/functions.ts";
+import type { InvocationResult } from "../lambda/pool.ts";
 import { GatewayError, gatewayResponsesOf, type ContextVariables } from "./error.ts";
 import { LocalError } from "../local-error.ts";
 import { proxyEvent, type Exchange } from "./proxy-event.ts";
@@ -12,23 +13,11 @@ import { compressed, readProxyResponse, type ProxyAnswer } from "./proxy-respons
 import { createRequestLog, type RequestLog } from "./request-log.ts";
 import { readBody } from "./request-body.ts";
 import { createRouter, routesOf, type Route } from "./routes.ts";
-import { ACCOUNT, Template, type Assembly } from "../template.ts";
+import { ACCOUNT, Template } from "../lambda/template.ts";
 
-export interface GatewayOptions {
-  readonly assembly: Assembly;
-  readonly region: string;
-  /** Local table, for the functions that have a `TABLE_NAME`. Unset: the template's name. */
-  readonly tableName?: string;
-  /** Environment variables for every function, such as endpoints and credentials. They override the template's. */
-  readonly environment: Readonly<Record<string, string>>;
-  /** Ends the access key of each function, which its logical id begins, so that nobody else can guess it; unset: nothing. */
-  readonly accessKeySuffix?: string;
+export interface GatewayOptions extends FunctionsOptions {
   /** Clock of the functions and of the authorizers' caches; unset: real time. */
   readonly clock?: MovedClock;
-  /** Receives the functions' standard error and the reasons of failures. */
-  readonly log: (line: string) => void;
-  /** Receives the functions' standard output: logs and metrics. */
-  readonly output?: (line: string) => void;
   /** Receives a readable line for each request: method, path, status, milliseconds, and why it was refused. */
   readonly onRequest?: (line: string) => void;
 }
@@ -48,18 +37,6 @@ export interface Gateway {
   stop(): Promise<void>;
 }
 
-const lambdaFunction = z.object({
-  Code: z.object({ S3Key: z.string() }),
-  Handler: z.string(),
-  Runtime: z.string().regex(/^nodejs/),
-  MemorySize: z.number().default(128),
-  Timeout: z.number().default(3),
-  LoggingConfig: z.object({ LogFormat: z.string(), ApplicationLogLevel: z.string() }).optional(),
-  Environment: z
-    .object({ Variables: z.record(z.string(), z.string()).default({}) })
-    .default({ Variables: {} }),
-});
-
 const restApi = z.object({
   MinimumCompressionSize: z.number().optional(),
   BinaryMediaTypes: z.tuple([]).optional(),
@@ -76,67 +53,6 @@ const onlyOne = <T>(type: string, resources: ReadonlyMap<string, T>): readonly [
   return first;
 };
 
-/** Environment variables that Lambda sets itself. The credentials are placeholders, of the function's own. */
-const lambdaVariables = (
-  id: string,
-  { region, accessKeySuffix = "" }: GatewayOptions,
-  { MemorySize: memory, LoggingConfig: logging }: z.infer<typeof lambdaFunction>,
-): Record<string, string> => ({
-  AWS_ACCESS_KEY_ID: id + accessKeySuffix,
-  AWS_SECRET_ACCESS_KEY: "local",
-  AWS_EXECUTION_ENV: "AWS_Lambda_nodejs24.x",
-  AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(memory),
-  AWS_LAMBDA_FUNCTION_NAME: id,
-  AWS_LAMBDA_FUNCTION_VERSION: "$LATEST",
-  AWS_LAMBDA_INITIALIZATION_TYPE: "on-demand",
-  ...(logging && {
-    AWS_LAMBDA_LOG_FORMAT: logging.LogFormat,
-    AWS_LAMBDA_LOG_LEVEL: logging.ApplicationLogLevel,
-  }),
-  AWS_REGION: region,
-  AWS_DEFAULT_REGION: region,
-});
-
-const TABLE_VARIABLE = "TABLE_NAME";
-
-const withLocalTable = (
-  variables: Readonly<Record<string, string>>,
-  tableName: string | undefined,
-): Record<string, string> => ({
-  ...variables,
-  ...(TABLE_VARIABLE in variables && tableName !== undefined && { [TABLE_VARIABLE]: tableName }),
-});
-
-const functionsOf = (
-  template: Template,
-  options: GatewayOptions,
-  clock: MovedClock,
-): Map<string, FunctionPool> => {
-  const { assembly, region, tableName, environment, log, output } = options;
-  return new Map(
-    [...template.resourcesOf("AWS::Lambda::Function", lambdaFunction)].map(([id, properties]) => [
-      id,
-      new FunctionPool(
-        {
-          codeFolder: assembly.codeFolder(properties.Code.S3Key),
-          handler: properties.Handler,
-          functionName: id,
-          functionArn: `arn:aws:lambda:${region}:${ACCOUNT}:function:${id}`,
-          memory: properties.MemorySize,
-          timeout: properties.Timeout * 1000,
-          clock: clock.shared,
-          environment: {
-            ...lambdaVariables(id, options, properties),
-            ...withLocalTable(properties.Environment.Variables, tableName),
-            ...environment,
-          },
-        },
-        { log, ...(output && { output }) },
-      ),
-    ]),
-  );
-};
-
 /** Also passes the functions' lines to the request log; those about failures are on standard error. */
 const alsoTo =
   (requests: RequestLog, write: ((line: string) => void) | undefined) =>
@@ -149,10 +65,6 @@ const alsoTo =
 const writtenUnder = (exchange: Exchange, error: GatewayError | null): readonly string[] => {
   if (error === null) return [exchange.requestId];
   return error.invocation === null ? [] : [error.invocation];
-};
-
-const stopAll = async (functions: ReadonlyMap<string, FunctionPool>): Promise<void> => {
-  await Promise.all([...functions.values()].map((pool) => pool.stop()));
 };
 
 /** Result of the invocation, or an error after API Gateway's timeout. The function keeps running. */

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { LocalError } from "../local-error.ts";
-import type { Template } from "../template.ts";
+import type { Template } from "../lambda/template.ts";
 
 /** A method on a resource. */
 export interface Route {

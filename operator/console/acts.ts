@@ -1,15 +1,15 @@
 import * as z from "zod";
 import { SCOPES, STORES } from "../../lib/contract/schemas.ts";
-import type { ActingOptions, DestructiveOptions } from "../acting.ts";
-import { eraseAccount, unlinkAccount } from "../account-commands.ts";
-import type { Answer } from "../answer.ts";
-import type { Confirmation } from "../confirmation.ts";
-import { issueApiKey, revokeCredential } from "../credential-commands.ts";
-import { eraseCustomer, unlinkCustomer } from "../customer-commands.ts";
-import { resumeDestination, rotateDestination } from "../destination-commands.ts";
-import { refreshApplication, refreshCustomer } from "../refresh-commands.ts";
-import { resend } from "../resend-command.ts";
-import { retell } from "../retell-command.ts";
+import type { ActingOptions, DestructiveOptions } from "../commands/acting.ts";
+import { eraseAccount, unlinkAccount } from "../commands/account.ts";
+import type { Answer } from "../text/answer.ts";
+import type { Confirmation } from "../commands/confirmation.ts";
+import { issueApiKey, revokeCredential } from "../commands/credential.ts";
+import { eraseCustomer, unlinkCustomer } from "../commands/customer.ts";
+import { resumeDestination, rotateDestination } from "../commands/destination.ts";
+import { refreshApplication, refreshCustomer } from "../commands/refresh.ts";
+import { resend } from "../commands/resend.ts";
+import { retell } from "../commands/retell.ts";
 import type { Session } from "../session.ts";
 
 const text = z.string().max(4096);

@@ -3,7 +3,7 @@ import type { Status } from "../../lib/contract/schemas.ts";
 import { lineName, referenceText, type Line, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import { givesAccess, type Span } from "../../lib/entitlements/timeline.ts";
-import { timeOrNull } from "../answer.ts";
+import { timeOrNull } from "../text/answer.ts";
 
 /**
  * Kind of a bar: a status, or `period`, an access that the store confirmed; `renewal_leeway` and `silent_retry`, access

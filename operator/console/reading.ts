@@ -6,16 +6,16 @@ import { referenceText } from "../../lib/entitlements/purchase.ts";
 import { accountIdentifier, SCOPES } from "../../lib/contract/schemas.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { timelineOf } from "../../lib/entitlements/timeline.ts";
-import { accountJson } from "../account-presentation.ts";
-import { reportApplication } from "../application-commands.ts";
-import { askingText } from "../asking-text.ts";
-import { auditEntriesOf, auditEntryJson, soughtAccount } from "../audit-command.ts";
-import { credentialJson } from "../credential-commands.ts";
-import { customerReportJson } from "../customer-commands.ts";
-import { destinationJson } from "../destination-commands.ts";
-import { explain } from "../explanation.ts";
+import { accountJson } from "../text/account.ts";
+import { reportApplication } from "../commands/application.ts";
+import { askingText } from "../text/asking.ts";
+import { auditEntriesOf, auditEntryJson, soughtAccount } from "../commands/audit.ts";
+import { credentialJson } from "../commands/credential.ts";
+import { customerReportJson } from "../commands/customer.ts";
+import { destinationJson } from "../text/destination.ts";
+import { explain } from "../text/explanation.ts";
 import { OperatorError } from "../operator-error.ts";
-import { requirePage, type Page } from "../page.ts";
+import { requirePage, type Page } from "../text/page.ts";
 import {
   findApplication,
   operationsOf,

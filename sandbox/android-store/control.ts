@@ -1,10 +1,10 @@
 import * as z from "zod";
 import { parseJson } from "../../lib/bounded-text.ts";
 import { controlError, decode, type Answer } from "./answers.ts";
-import { androidChange } from "./changes.ts";
+import { androidChange } from "./shop/changes.ts";
 import { ImpossibleChange } from "../impossible-change.ts";
-import { sandboxPurchase } from "./purchases.ts";
-import type { ShopKeeping } from "./shop.ts";
+import { sandboxPurchase } from "./shop/purchases.ts";
+import type { ShopKeeping } from "./shop/shop.ts";
 
 /** Developer's endpoints of the sandbox: create, change and inspect purchases. */
 export const createControl = (

@@ -4,14 +4,15 @@ import * as z from "zod";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import type { TimedStore } from "../clock.ts";
 import { parseJson } from "../../lib/bounded-text.ts";
-import { readBody, send, type Answer } from "./answers.ts";
+import { createRate } from "../rate.ts";
+import { OVER_LIMIT, readBody, send, type Answer } from "./answers.ts";
 import { createControl } from "./control.ts";
-import { createCertificates, createNotificationsControl } from "./notifications-control.ts";
-import { createPublisherApi } from "./publisher-api.ts";
-import { createPushKeys, savedKeys } from "./push-keys.ts";
-import { createPushes, savedPushes, type PushOptions, type Pushes } from "./pushes.ts";
-import { createShop, savedShop, type Shop } from "./shop.ts";
-import { createTokenEndpoints, type TokenEndpoints } from "./tokens.ts";
+import { createCertificates, createNotificationsControl } from "./notifications/control.ts";
+import { createPublisherApi } from "./publisher-api/publisher-api.ts";
+import { createPushKeys, savedKeys } from "./notifications/push-keys.ts";
+import { createPushes, savedPushes, type PushOptions, type Pushes } from "./notifications/pushes.ts";
+import { createShop, savedShop, type Shop } from "./shop/shop.ts";
+import { createTokenEndpoints, type TokenEndpoints } from "./publisher-api/tokens.ts";
 
 /**
  * A local Google Play: the Android Publisher API (v3) with its token exchange and Google's error bodies, endpoints to
@@ -54,6 +55,12 @@ export interface AndroidPublisherSandbox
   handle(request: IncomingMessage, response: ServerResponse): Promise<boolean>;
   /** Makes the next requests to an endpoint fail, one per fault. */
   failNext(endpoint: SandboxEndpoint, ...faults: Fault[]): void;
+  /**
+   * Limits the API's requests of each second; the others are answered 429.
+   *
+   * @param perSecond null: no limit
+   */
+  limitPublisher(perSecond: number | null): void;
   /** Discards the faults that no request has met yet. */
   clearFaults(): void;
   /** A push request as the store would send it, with any claims, header or message, valid or not. */
@@ -126,6 +133,7 @@ export const createAndroidPublisherSandbox = (
     notifications: [],
   };
   const calls: SandboxCall[] = [];
+  const rate = createRate();
 
   const answer = (
     endpoint: SandboxEndpoint,
@@ -139,6 +147,7 @@ export const createAndroidPublisherSandbox = (
       case "impersonation":
         return answerImpersonation(body, authorization);
       case "publisher":
+        if (rate.countedUntil(now()) !== null) return OVER_LIMIT;
         return refusal(authorization) ?? answerPublisher(method, path.slice(API.length), parameters);
       case "control":
         return answerControl(method, path, body);
@@ -212,6 +221,7 @@ export const createAndroidPublisherSandbox = (
     failNext: (endpoint, ...next) => {
       faults[endpoint].push(...next);
     },
+    limitPublisher: rate.limit,
     clearFaults: () => {
       for (const waiting of Object.values(faults)) waiting.length = 0;
     },

@@ -2,13 +2,13 @@ import type { IncomingMessage } from "node:http";
 import * as z from "zod";
 import { answer, pathOf, type Mount } from "../mount.ts";
 import { ImpossibleChange } from "../impossible-change.ts";
-import { changeSchema } from "./change.ts";
+import { changeSchema } from "./shop/change.ts";
 import type { Counter } from "./counter.ts";
 import { readJson } from "./json-body.ts";
-import { appNotifications, notifiedApp, type AppNotification } from "./notifications.ts";
-import { bought } from "./purchase.ts";
-import type { Pushes } from "./pushes.ts";
-import { serverApiFault, type ServerApiFaults } from "./server-api-faults.ts";
+import { appNotifications, notifiedApp, type AppNotification } from "./notifications/notifications.ts";
+import { bought } from "./shop/purchase.ts";
+import type { Pushes } from "./notifications/pushes.ts";
+import { serverApiFault, type ServerApiFaults } from "./server-api/faults.ts";
 
 const faulty = z.strictObject({ fails: serverApiFault.nullable() });
 const switched = z.strictObject({ enabled: z.boolean() });

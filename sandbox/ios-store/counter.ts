@@ -1,20 +1,20 @@
 import { randomUUID } from "node:crypto";
 import type { Instant } from "../../lib/entitlements/time.ts";
-import { newIdentifier, transactionPayload } from "./app-store.ts";
-import type { IosChange } from "./change.ts";
-import type { Account } from "./lineage.ts";
-import type { Notice } from "./notices.ts";
+import { newIdentifier, transactionPayload } from "./shop/app-store.ts";
+import type { IosChange } from "./shop/change.ts";
+import type { Account } from "./shop/lineage.ts";
+import type { Notice } from "./shop/notices.ts";
 import {
   appNotifications,
   notificationOf,
   signNotification,
   type AppNotification,
   type NotifiedApp,
-} from "./notifications.ts";
-import { personsPurchases, type PersonsPurchases } from "./payloads.ts";
-import { goodsOf, isLive, transactionOf, type Bought } from "./purchase.ts";
-import type { Pushes } from "./pushes.ts";
-import type { Shop } from "./shop.ts";
+} from "./notifications/notifications.ts";
+import { personsPurchases, type PersonsPurchases } from "./shop/payloads.ts";
+import { goodsOf, isLive, transactionOf, type Bought } from "./shop/purchase.ts";
+import type { Pushes } from "./notifications/pushes.ts";
+import type { Shop } from "./shop/shop.ts";
 import { signJws, type JwsSigner } from "./signing.ts";
 
 /**

@@ -3,17 +3,17 @@ import type { Instant } from "../../lib/entitlements/time.ts";
 import type { TimedStore } from "../clock.ts";
 import type { Mount } from "../mount.ts";
 import { ImpossibleChange } from "../impossible-change.ts";
-import { changeSchema, type RequestedChange } from "./change.ts";
+import { changeSchema, type RequestedChange } from "./shop/change.ts";
 import { createControl } from "./control.ts";
 import { createCounter, type Counter } from "./counter.ts";
-import type { AppNotification, NotifiedApp } from "./notifications.ts";
-import type { PersonsPurchases } from "./payloads.ts";
-import { bought, type RequestedPurchase } from "./purchase.ts";
-import { createPushes, NO_PUSHES, savedPushes, type Pushes } from "./pushes.ts";
-import { createServerApi, type ServerApiRequests } from "./server-api.ts";
-import { createServerApiFaults, serverApiFault, type ServerApiFault } from "./server-api-faults.ts";
-import { createServerKey, type ServerKey } from "./server-key.ts";
-import { createShop, savedShop } from "./shop.ts";
+import type { AppNotification, NotifiedApp } from "./notifications/notifications.ts";
+import type { PersonsPurchases } from "./shop/payloads.ts";
+import { bought, type RequestedPurchase } from "./shop/purchase.ts";
+import { createPushes, NO_PUSHES, savedPushes, type Pushes } from "./notifications/pushes.ts";
+import { createServerApi, type ServerApiRequests } from "./server-api/server-api.ts";
+import { createServerApiFaults, serverApiFault, type ServerApiFault } from "./server-api/faults.ts";
+import { createServerKey, type ServerKey } from "./server-api/server-key.ts";
+import { createShop, savedShop } from "./shop/shop.ts";
 import type { JwsSigner } from "./signing.ts";
 
 export interface IosStoreOptions {
@@ -51,8 +51,8 @@ export interface IosStoreOptions {
  * | `POST /server-api` | `{ fails }`: makes the Server API fail (`ServerApiFault`); null ends it |
  * | `/inApps/…` | the App Store Server API, of both environments; requires a token signed with `serverKey` |
  *
- * The Server API has Get All Subscription Statuses, Get Transaction History (V2), Get Transaction Info, Get Notification
- * History, Request a Test Notification (in the sandbox environment) and Get Test Notification Status. The mount prefix
+ * The Server API has Get All Subscription Statuses, Get Transaction History (V2), Get Transaction Info, Get App
+ * Transaction Info, Get Notification History, Request a Test Notification (in the sandbox environment) and Get Test Notification Status. The mount prefix
  * replaces `https://api.storekit.apple.com`. Its answers never wait for notifications.
  *
  * Any other request that changes something is answered once its notifications were answered or have failed. A transaction

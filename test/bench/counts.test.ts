@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { jest } from "@jest/globals";
 import type { APIGatewayProxyEvent, Context } from "aws-lambda";
 import * as z from "zod";
-import { hostileBodies } from "../../bench/hostile.ts";
-import { sum } from "../../bench/measure.ts";
-import { notifiedAndroidStore, notifiedIosStore } from "../../bench/notified-stores.ts";
+import { hostileBodies } from "../../testing/support/metered/hostile-bodies.ts";
+import { sum } from "../../testing/support/metered/measuring.ts";
+import { notifiedAndroidStore, notifiedIosStore } from "../../testing/support/metered/notified-stores.ts";
 import {
   newChain,
   newDevice,
@@ -15,9 +15,9 @@ import {
   separatePurchases,
   signedRenewalInfo,
   signedRequest,
-} from "../../bench/purchases.ts";
+} from "../../testing/support/metered/purchases.ts";
 import { sample } from "../../bench/sections/notifications.ts";
-import { COINS, createMeteredWorld, type MeteredWorld } from "../../bench/metered-world.ts";
+import { COINS, createMeteredWorld, type MeteredWorld } from "../../testing/support/metered/world.ts";
 import { endpoint } from "../../functions/http/endpoint.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { linkIosStoreCustomer } from "../../lib/customers/link-ios-store-customer.ts";
@@ -29,8 +29,8 @@ import {
   createIosStoreVerifier,
   type IosStoreVerifier,
 } from "../../lib/stores/ios-store/verifier.ts";
-import { readAssembly, Template } from "../../local/template.ts";
-import type { SandboxTransaction } from "../../sandbox/ios-store/app-store.ts";
+import { readAssembly, Template } from "../../local/lambda/template.ts";
+import type { SandboxTransaction } from "../../sandbox/ios-store/shop/app-store.ts";
 import { fingerprintOf } from "../../sandbox/ios-store/signing.ts";
 import { apiGatewayEvent } from "../../testing/index.ts";
 import { assemblyFolder, SERVICE_APP } from "../../testing/support/local-gateway.ts";

@@ -3,7 +3,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { createEntitlementsClient, signMessage, type Message } from "../../client/source/index.ts";
-import type { SandboxTransaction } from "../../sandbox/ios-store/app-store.ts";
+import type { SandboxTransaction } from "../../sandbox/ios-store/shop/app-store.ts";
 import { startTestService, type TestApplication, type TestService } from "../../testing/support/service.ts";
 import { compileExamples, makeBackend } from "./backend.ts";
 

@@ -1,6 +1,6 @@
 import { CHANGES, changesOf, needsProduct } from "../../console/sandbox-words.ts";
-import { CHANGES as ANDROID_CHANGES } from "../../sandbox/android-store/changes.ts";
-import { changeSchema } from "../../sandbox/ios-store/change.ts";
+import { CHANGES as ANDROID_CHANGES } from "../../sandbox/android-store/shop/changes.ts";
+import { changeSchema } from "../../sandbox/ios-store/shop/change.ts";
 
 test.each(changesOf("ios-store"))("the sandbox App Store knows the change %s", (change) => {
   const product = needsProduct(change) ? { productIdentifier: "com.example.gold" } : {};

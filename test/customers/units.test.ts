@@ -1,4 +1,4 @@
-import { meter, type Meter } from "../../bench/meter.ts";
+import { meter, type Meter } from "../../testing/support/metered/meter.ts";
 import { SLOW } from "../../testing/support/lanes.ts";
 import { NOW } from "../../testing/support/purchases.ts";
 import { createTestTable, type TestTable } from "../../testing/support/table.ts";

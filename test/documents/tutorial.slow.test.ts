@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { freePort } from "../../local/dynamodb-local.ts";
+import { freePort } from "../../local/database/dynamodb-local.ts";
 
 /**
  * The tutorial's commands, pasted in order as a reader does: the first block into a terminal of its own, the others into one

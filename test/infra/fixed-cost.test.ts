@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import type { Assembly } from "../../local/template.ts";
+import type { Assembly } from "../../local/lambda/template.ts";
 import { synthesizeForTest, synthesizeWith } from "../../testing/support/local-gateway.ts";
 import { FUNCTIONS_APP } from "../local/functions/modules.ts";
 

@@ -4,7 +4,7 @@ import { posix } from "node:path";
 import { crc32 } from "node:zlib";
 import * as z from "zod";
 import { endpoints, type Endpoint, type EndpointName } from "../../lib/contract/endpoints.ts";
-import { Template, type Assembly } from "../../local/template.ts";
+import { Template, type Assembly } from "../../local/lambda/template.ts";
 import { serveGateway, synthesizeForTest, synthesizeWith } from "../../testing/support/local-gateway.ts";
 import { FUNCTIONS_APP } from "../local/functions/modules.ts";
 

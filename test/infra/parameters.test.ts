@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { endpoints, type EndpointName } from "../../lib/contract/endpoints.ts";
+import { parameterRows } from "../../infra/parameters.ts";
 import { ParameterError, parameterNames, readParameters, readStages } from "../../infra/read-parameters.ts";
 
 /** Context values that the CDK adds itself. */
@@ -28,19 +29,17 @@ test("without parameters, the stage is production: kept, protected, recoverable,
     stage: "production",
     serviceName: "customer-entitlements",
     secretPrefix: "customer-entitlements/",
-    table: {
-      name: "customer-entitlements",
-      removal: "retain",
-      deletionProtection: true,
-      pointInTimeRecovery: true,
-    },
+    tableName: "customer-entitlements",
+    removal: "retain",
+    deletionProtection: true,
+    pointInTimeRecovery: true,
   });
-  expect(parameters.table.maxReadCapacity).toBeGreaterThan(0);
-  expect(parameters.table.maxWriteCapacity).toBeGreaterThan(0);
-  expect(parameters.api.requestsPerAddress).toBeGreaterThan(parameters.api.synchronizesPerAddress ?? 0);
-  expect(parameters.api.synchronizesPerAddress).toBeGreaterThan(0);
-  expect(parameters.api.iosNotificationsFromAppleOnly).toBe(true);
-  expect(parameters.api.domain).toBeNull();
+  expect(parameters.maxReadCapacity).toBeGreaterThan(0);
+  expect(parameters.maxWriteCapacity).toBeGreaterThan(0);
+  expect(parameters.requestsPerAddress).toBeGreaterThan(parameters.synchronizesPerAddress ?? 0);
+  expect(parameters.synchronizesPerAddress).toBeGreaterThan(0);
+  expect(parameters.iosNotificationsFromAppleOnly).toBe(true);
+  expect(parameters.domain).toBeNull();
   for (const { reservedConcurrency, provisionedConcurrency } of Object.values(parameters.functions))
     expect([reservedConcurrency, provisionedConcurrency]).toEqual([null, null]);
 });
@@ -48,13 +47,13 @@ test("without parameters, the stage is production: kept, protected, recoverable,
 test("development can be destroyed, and has nothing that is billed by the month but its secret", () => {
   expect(readParameters({ stage: "development" })).toMatchObject({
     serviceName: "customer-entitlements-development",
-    table: { removal: "destroy", deletionProtection: false, pointInTimeRecovery: false },
-    api: {
-      requestsPerAddress: null,
-      synchronizesPerAddress: null,
-      iosNotificationsFromAppleOnly: false,
-    },
-    alarms: { isOn: false },
+    removal: "destroy",
+    deletionProtection: false,
+    pointInTimeRecovery: false,
+    requestsPerAddress: null,
+    synchronizesPerAddress: null,
+    iosNotificationsFromAppleOnly: false,
+    hasAlarms: false,
     dashboard: false,
   });
 });
@@ -62,46 +61,36 @@ test("development can be destroyed, and has nothing that is billed by the month 
 test("a development stage has alarms if somebody is to get them", () => {
   const told = { alarmEmail: "a@example.com", alarmTopicArn: "arn:aws:sns:eu-west-1:123456789012:a" };
   for (const [name, value] of Object.entries(told))
-    expect(readParameters({ stage: "development", [name]: value }).alarms.isOn).toBe(true);
+    expect(readParameters({ stage: "development", [name]: value }).hasAlarms).toBe(true);
 });
 
 test("any other stage has production's presets unless it says otherwise", () => {
-  expect(readParameters({ stage: "staging" }).table).toMatchObject({
-    name: "customer-entitlements-staging",
+  expect(readParameters({ stage: "staging" })).toMatchObject({
+    tableName: "customer-entitlements-staging",
     removal: "retain",
     deletionProtection: true,
   });
   const preview = readParameters({ stage: "pr-7", presets: "development", deletionProtection: "true" });
-  expect(preview.table).toMatchObject({ removal: "destroy", deletionProtection: true });
+  expect(preview).toMatchObject({ removal: "destroy", deletionProtection: true });
 });
 
 test("stages share no table and no secret", () => {
   const [production, other] = [readParameters({}), readParameters({ stage: "other" })];
-  expect(other.table.name).not.toBe(production.table.name);
+  expect(other.tableName).not.toBe(production.tableName);
   expect(other.secretPrefix.startsWith(production.secretPrefix)).toBe(false);
   expect(production.secretPrefix.startsWith(other.secretPrefix)).toBe(false);
 });
 
 test.each([
-  ["maxReadCapacity", "none", (p: ReturnType<typeof readParameters>) => p.table.maxReadCapacity, null],
-  ["maxReadCapacity", "250", (p: ReturnType<typeof readParameters>) => p.table.maxReadCapacity, 250],
-  ["maxReadCapacity", 250, (p: ReturnType<typeof readParameters>) => p.table.maxReadCapacity, 250],
-  [
-    "pointInTimeRecovery",
-    "false",
-    (p: ReturnType<typeof readParameters>) => p.table.pointInTimeRecovery,
-    false,
-  ],
-  [
-    "pointInTimeRecovery",
-    false,
-    (p: ReturnType<typeof readParameters>) => p.table.pointInTimeRecovery,
-    false,
-  ],
+  ["maxReadCapacity", "none", (p: ReturnType<typeof readParameters>) => p.maxReadCapacity, null],
+  ["maxReadCapacity", "250", (p: ReturnType<typeof readParameters>) => p.maxReadCapacity, 250],
+  ["maxReadCapacity", 250, (p: ReturnType<typeof readParameters>) => p.maxReadCapacity, 250],
+  ["pointInTimeRecovery", "false", (p: ReturnType<typeof readParameters>) => p.pointInTimeRecovery, false],
+  ["pointInTimeRecovery", false, (p: ReturnType<typeof readParameters>) => p.pointInTimeRecovery, false],
   [
     "synchronizesPerAddress",
     "none",
-    (p: ReturnType<typeof readParameters>) => p.api.synchronizesPerAddress,
+    (p: ReturnType<typeof readParameters>) => p.synchronizesPerAddress,
     null,
   ],
 ] as const)("%s is text from the command line or cdk.json: %j", (name, given, valueOf, value) => {
@@ -168,7 +157,7 @@ describe("functions that anybody can flood", () => {
   const FLOODED = ["authorizeCredential", ...OPEN] as const;
   const REQUEST_SECONDS = 0.03;
   const limitsOf = (parameters: ReturnType<typeof readParameters>) =>
-    OPEN.map((name) => parameters.api.throttling[name]);
+    OPEN.map((name) => parameters.throttling[name]);
 
   test("reserve nothing of a new account's ten executions", () => {
     for (const accountConcurrency of ["none", 10, 199]) {
@@ -181,7 +170,7 @@ describe("functions that anybody can flood", () => {
         expect(reservedConcurrency).toBeNull();
       // One address has a tenth of each of these rates at most.
       for (const { rate } of limitsOf(parameters))
-        expect(parameters.api.synchronizesPerAddress).toBeLessThanOrEqual(rate * 300 * 0.1);
+        expect(parameters.synchronizesPerAddress).toBeLessThanOrEqual(rate * 300 * 0.1);
     }
   });
 
@@ -189,15 +178,15 @@ describe("functions that anybody can flood", () => {
     [200, 40, 20],
     [1000, 200, 100],
   ])("have at most half of a concurrency of %i, at usual rates", (accountConcurrency, synchronize, other) => {
-    const { functions, api } = readParameters({ accountConcurrency });
+    const { functions, throttling, synchronizesPerAddress } = readParameters({ accountConcurrency });
     expect(functions.synchronizeIosStorePurchases.reservedConcurrency).toBe(synchronize);
     expect(functions.receiveIosStoreNotification.reservedConcurrency).toBe(other);
     expect(functions.receiveAndroidStoreNotification.reservedConcurrency).toBe(other);
     expect(functions.authorizeCredential.reservedConcurrency).toBe(other);
     const reserved = FLOODED.map((name) => functions[name].reservedConcurrency ?? 0);
     expect(reserved.reduce((sum, one) => sum + one, 0)).toBeLessThanOrEqual(accountConcurrency / 2);
-    expect(api.throttling.synchronizeIosStorePurchases).toEqual({ rate: 200, burst: 400 });
-    expect(api.synchronizesPerAddress).toBe(1000);
+    expect(throttling.synchronizeIosStorePurchases).toEqual({ rate: 200, burst: 400 });
+    expect(synchronizesPerAddress).toBe(1000);
     const others = Object.entries(functions).filter(([name]) => !FLOODED.some((open) => open === name));
     for (const [, { reservedConcurrency }] of others) expect(reservedConcurrency).toBeNull();
   });
@@ -222,7 +211,7 @@ test("blocked addresses are a text or a list, once each, by kind", () => {
     "203.0.113.0/24,198.51.100.7 2001:db8::1",
     ["203.0.113.0/24", "198.51.100.7/32", "198.51.100.7", "2001:db8::1"],
   ])
-    expect(readParameters({ blockedAddresses }).api.blockedAddresses).toEqual(blocked);
+    expect(readParameters({ blockedAddresses }).blockedAddresses).toEqual(blocked);
 });
 
 test("logs of refused addresses need something that refuses addresses", () => {
@@ -259,20 +248,20 @@ describe("a stage's entry in stages.json", () => {
   );
   test("applies to that stage only; without a name, to production", () => {
     expect(readParameters({}, stages)).toMatchObject({
-      table: { name: "restored" },
-      api: { throttling: { linkIosStoreCustomer: { rate: 80 } } },
+      tableName: "restored",
+      throttling: { linkIosStoreCustomer: { rate: 80 } },
       tracedPercent: 5,
     });
     expect(readParameters({ stage: "development" }, stages)).toMatchObject({
-      table: { name: "customer-entitlements-development" },
+      tableName: "customer-entitlements-development",
       tracedPercent: 10,
     });
-    expect(readParameters({ stage: "constructor" }, stages).table.name).toBe(
+    expect(readParameters({ stage: "constructor" }, stages).tableName).toBe(
       "customer-entitlements-constructor",
     );
   });
   test("yields to a value given for one deployment", () => {
-    expect(readParameters({ tableName: "given" }, stages).table.name).toBe("given");
+    expect(readParameters({ tableName: "given" }, stages).tableName).toBe("given");
   });
   test.each([
     [{ tabelName: "x" }, "There is no parameter tabelName."],
@@ -289,13 +278,18 @@ describe("a stage's entry in stages.json", () => {
   );
 });
 
-test("docs/deploy.md names every parameter and every function", () => {
+describe("docs/deploy.md", () => {
   const page = readFileSync(new URL("../../docs/deploy.md", import.meta.url), "utf8");
-  const names = parameterNames();
-  const rows = new Set(names.map((name) => name.replace(/^\w+\./, "<function>.")));
-  expect([...rows].filter((name) => !page.includes(`| \`${name}\``))).toEqual([]);
-  const others = names
-    .flatMap((name) => /^(\w+)\.memory$/.exec(name)?.[1] ?? [])
-    .filter((name) => !(name in endpoints));
-  expect(others.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+
+  test("has the table of the parameters", () => {
+    const [section = ""] = page.split("\n## Parameters\n")[1]?.split(/^##/m) ?? [];
+    const rows = [...section.matchAll(/^\| (.+?) +\| (.+?) +\| (.+?) +\|$/gm)].map(([, ...cells]) => cells);
+    expect(rows.filter(([name]) => name?.startsWith("`"))).toEqual(parameterRows());
+  });
+  test("names every function that is no endpoint", () => {
+    const others = parameterNames()
+      .flatMap((name) => /^(\w+)\.memory$/.exec(name)?.[1] ?? [])
+      .filter((name) => !(name in endpoints));
+    expect(others.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+  });
 });

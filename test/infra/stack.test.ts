@@ -1127,11 +1127,12 @@ describe("alarms", () => {
     expect(words.filter(([, count]) => count > 110)).toEqual([]);
   });
 
-  test("notify the topic, describe the problem, and stay quiet without data", () => {
+  test("notify the topic, name their section, and stay quiet without data", () => {
     const topic = { Ref: ofType("AWS::SNS::Topic")[0]?.[0] };
     for (const { name, AlarmActions, AlarmDescription, TreatMissingData } of alarms()) {
       expect(AlarmActions).toEqual([topic]);
-      expect(AlarmDescription.length).toBeGreaterThan(20);
+      const section = ENDPOINT_ALARMS.includes(name) ? "endpoint-failing" : name;
+      expect(AlarmDescription).toMatch(new RegExp(`^.{20,} What to do: docs/runbook\\.md#${section}$`));
       expect(TreatMissingData).toBe(name.endsWith("-not-running") ? "missing" : "notBreaching");
     }
   });

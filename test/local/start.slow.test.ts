@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { freePort } from "../../local/dynamodb-local.ts";
+import { freePort } from "../../local/database/dynamodb-local.ts";
 
 const START = fileURLToPath(new URL("../../local/start.ts", import.meta.url));
 

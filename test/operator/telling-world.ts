@@ -14,7 +14,7 @@ import { createTestTable, type TestTable } from "../../testing/support/table.ts"
 import { masterSecretName } from "../../lib/telling/master-secret.ts";
 import { tellChanges } from "../../lib/telling/tell-changes.ts";
 import { keyedHash } from "../../lib/telling/webhook-secret.ts";
-import { createSecretsManager } from "../../local/secrets-manager.ts";
+import { createSecretsManager } from "../../local/aws/secrets-manager.ts";
 import { close, listen } from "../../local/server.ts";
 import type { EnvironmentVariables } from "../../operator/connection.ts";
 import { runOperator } from "../../operator/program.ts";

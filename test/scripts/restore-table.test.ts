@@ -45,7 +45,7 @@ const RECOVERY =
 const PROTECTION = "dynamodb update-table --table-name new --deletion-protection-enabled";
 
 test("the new table gets every setting, also after a first refusal", async () => {
-  const { maxReadCapacity, maxWriteCapacity } = readParameters({}).table;
+  const { maxReadCapacity, maxWriteCapacity } = readParameters({});
   expect(await restored("stage new 2026-11-21T02:09:00Z")).toMatchObject({ code: 0 });
   expect(await changes()).toEqual([
     `${FROM_LIVE} --target-table-name new --restore-date-time 2026-11-21T02:09:00Z`,

@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { fingerprintOf, makeChain, makeXcodeSigner, signJws } from "../../sandbox/ios-store/signing.ts";
-import { appTransactionPayload, transactionPayload } from "../../sandbox/ios-store/app-store.ts";
+import { appTransactionPayload, transactionPayload } from "../../sandbox/ios-store/shop/app-store.ts";
 import * as z from "zod/mini";
 import { customerEntitlement, type CustomerEntitlement } from "../../lib/contract/schemas.ts";
 import { PRODUCTS, startTestService, type Answer, type TestService } from "../../testing/support/service.ts";

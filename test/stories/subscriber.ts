@@ -1,8 +1,8 @@
 import { v7 as uuid } from "uuid";
 import type { CustomerEntitlement } from "../../lib/contract/schemas.ts";
-import type { RequestedAndroidChange } from "../../sandbox/android-store/changes.ts";
-import type { RequestedChange } from "../../sandbox/ios-store/change.ts";
-import type { PersonsPurchases } from "../../sandbox/ios-store/payloads.ts";
+import type { RequestedAndroidChange } from "../../sandbox/android-store/shop/changes.ts";
+import type { RequestedChange } from "../../sandbox/ios-store/shop/change.ts";
+import type { PersonsPurchases } from "../../sandbox/ios-store/shop/payloads.ts";
 import type { Kit } from "../../testing/kit.ts";
 import type { IosGoods, TestApplication } from "../../testing/test-application.ts";
 

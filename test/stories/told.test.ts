@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parse } from "yaml";
 import { storeRequest, type StoreRequest } from "../../lib/contract/schemas.ts";
 import { HOUR } from "../../lib/duration.ts";
-import { freePort } from "../../local/dynamodb-local.ts";
+import { freePort } from "../../local/database/dynamodb-local.ts";
 import { close, listen } from "../../local/server.ts";
 import { runOperator } from "../../operator/program.ts";
 import { startKit, type Kit } from "../../testing/kit.ts";

@@ -1,7 +1,7 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { DynamoDbLocal } from "../../local/dynamodb-local.ts";
+import type { DynamoDbLocal } from "../../local/database/dynamodb-local.ts";
 import { localAwsVariables, startDynamoDb } from "../../testing/dynamodb.ts";
 import { chooseSeed } from "../../testing/support/lanes.ts";
 

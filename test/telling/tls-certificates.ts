@@ -6,7 +6,7 @@ import {
   type CertificateTemplate,
   type Extension,
   type Identity,
-} from "../../sandbox/ios-store/signing.ts";
+} from "../../sandbox/ios-store/certificates.ts";
 
 /** Certificate and key as a TLS server takes them. */
 export interface ServerCertificate {

@@ -9,8 +9,8 @@ import { fileURLToPath } from "node:url";
 import { createMovedClock, type MovedClock } from "../../local/clock/moved-clock.ts";
 import { createGateway } from "../../local/gateway/gateway.ts";
 import { startLocalService, type LocalService, type LocalServiceOptions } from "../../local/local-service.ts";
-import { synthesize } from "../../local/synthesize.ts";
-import { readAssembly, type Assembly } from "../../local/template.ts";
+import { synthesize } from "../../local/lambda/synthesize.ts";
+import { readAssembly, type Assembly } from "../../local/lambda/template.ts";
 import { startRoleGate, type RoleGate } from "./role-gate.ts";
 
 export interface TestGateway {
@@ -49,7 +49,7 @@ export const serveGateway = async (
 };
 
 /** The service. */
-export const SERVICE_APP = fileURLToPath(new URL("../../local/default-app.ts", import.meta.url));
+export const SERVICE_APP = fileURLToPath(new URL("../../local/lambda/default-app.ts", import.meta.url));
 
 const SYNTHESIZED_WITHIN_MILLISECONDS = 60_000;
 

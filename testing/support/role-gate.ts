@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import * as z from "zod";
 import type { ItemKind } from "../../lib/contract/table-access.ts";
 import { partitionPatterns } from "../../lib/table/keys.ts";
-import { Template, type Assembly } from "../../local/template.ts";
+import { Template, type Assembly } from "../../local/lambda/template.ts";
 
 /** One item's part of a request to DynamoDB, as IAM authorizes it. */
 export interface Access {

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { v7 as uuid } from "uuid";
-import type { InvocationResult } from "../../local/function-pool.ts";
+import type { InvocationResult } from "../../local/lambda/pool.ts";
 import { createGateway } from "../../local/gateway/gateway.ts";
 import {
   createAndroidPublisherSandbox,
@@ -15,7 +15,7 @@ import {
   transactionPayload,
   type SandboxCustomer,
   type SandboxTransaction,
-} from "../../sandbox/ios-store/app-store.ts";
+} from "../../sandbox/ios-store/shop/app-store.ts";
 import type { Manifest } from "../../lib/administration/manifest.ts";
 import { originOf } from "../../lib/stores/android-store/workload-identity.ts";
 import type { CustomerEntitlement } from "../../lib/contract/schemas.ts";
@@ -28,7 +28,7 @@ import { undocumented } from "./openapi.ts";
 import { startRoleGate } from "./role-gate.ts";
 import { createTestTable, type TestTable } from "./table.ts";
 
-const APP = fileURLToPath(new URL("../../local/default-app.ts", import.meta.url));
+const APP = fileURLToPath(new URL("../../local/lambda/default-app.ts", import.meta.url));
 const DAY = 86_400_000;
 const ANDROID_PREFIX = "/sandbox/android-publisher";
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { createMovedClock } from "../../../local/clock/moved-clock.ts";
 import { createStoreEvents } from "../../../local/clock/store-events.ts";
 import { createTimekeeper, ImpossibleMove, type Timekeeper } from "../../../local/clock/timekeeper.ts";
-import type { Schedules } from "../../../local/schedules.ts";
+import type { Schedules } from "../../../local/lambda/schedules.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import type { TimedStore } from "../../../sandbox/clock.ts";
 import { cases } from "../../../testing/support/proof.ts";

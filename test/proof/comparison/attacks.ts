@@ -4,15 +4,17 @@ import {
   basicConstraints,
   issueCertificate,
   keyUsage,
-  makeChain,
-  makeXcodeSigner,
   marker,
   MARKERS,
+  TEMPLATES,
+  type Extension,
+} from "../../../sandbox/ios-store/certificates.ts";
+import {
+  makeChain,
+  makeXcodeSigner,
   signerWith,
   signJws,
-  TEMPLATES,
   type ChainOverrides,
-  type Extension,
   type JwsSigner,
   type SigningChain,
 } from "../../../sandbox/ios-store/signing.ts";

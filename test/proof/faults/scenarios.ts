@@ -12,7 +12,7 @@ import {
   transactionPayload,
   type SandboxCustomer,
   type SandboxTransaction,
-} from "../../../sandbox/ios-store/app-store.ts";
+} from "../../../sandbox/ios-store/shop/app-store.ts";
 import { applyManifest } from "../../../lib/administration/apply.ts";
 import { issueCredential } from "../../../lib/applications/credential.ts";
 import { readManifest } from "../../../lib/administration/manifest.ts";

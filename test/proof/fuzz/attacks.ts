@@ -3,7 +3,7 @@ import {
   appTransactionPayload,
   transactionPayload,
   type SandboxCustomer,
-} from "../../../sandbox/ios-store/app-store.ts";
+} from "../../../sandbox/ios-store/shop/app-store.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { bearer, JSON_TYPE, post, type Attack, type Make, type Posting, type Target } from "./attack.ts";
 import type { Choices } from "./choices.ts";

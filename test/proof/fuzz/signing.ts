@@ -4,7 +4,7 @@ import {
   TEMPLATES,
   type CertificateTemplate,
   type Identity,
-} from "../../../sandbox/ios-store/signing.ts";
+} from "../../../sandbox/ios-store/certificates.ts";
 import { children, element, encode } from "./der.ts";
 
 /**

@@ -1,8 +1,8 @@
 import fc from "fast-check";
-import type { AndroidChange, ChangeDetails } from "../../../sandbox/android-store/changes.ts";
-import type { SandboxPurchase } from "../../../sandbox/android-store/purchases.ts";
-import type { RequestedChange } from "../../../sandbox/ios-store/change.ts";
-import type { RequestedPurchase } from "../../../sandbox/ios-store/purchase.ts";
+import type { AndroidChange, ChangeDetails } from "../../../sandbox/android-store/shop/changes.ts";
+import type { SandboxPurchase } from "../../../sandbox/android-store/shop/purchases.ts";
+import type { RequestedChange } from "../../../sandbox/ios-store/shop/change.ts";
+import type { RequestedPurchase } from "../../../sandbox/ios-store/shop/purchase.ts";
 import { DAY } from "../../../testing/support/purchases.ts";
 import { PACKAGE_NAME } from "./stores.ts";
 

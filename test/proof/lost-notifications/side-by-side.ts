@@ -10,7 +10,7 @@ import {
 import type { Application } from "../../../lib/applications/application.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { ImpossibleChange } from "../../../sandbox/impossible-change.ts";
-import type { PersonsPurchases } from "../../../sandbox/ios-store/payloads.ts";
+import type { PersonsPurchases } from "../../../sandbox/ios-store/shop/payloads.ts";
 import { aBundle } from "../../../testing/support/ios-store.ts";
 import { DAY, NOW } from "../../../testing/support/purchases.ts";
 import { modelApplication } from "../model-client.ts";

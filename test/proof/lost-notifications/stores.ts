@@ -5,7 +5,7 @@ import {
   type AndroidPublisherSandbox,
 } from "../../../sandbox/android-store/publisher.ts";
 import { createIosStoreSandbox, type IosStoreSandbox } from "../../../sandbox/ios-store/ios-store.ts";
-import { createServerKey } from "../../../sandbox/ios-store/server-key.ts";
+import { createServerKey } from "../../../sandbox/ios-store/server-api/server-key.ts";
 import { makeChain } from "../../../sandbox/ios-store/signing.ts";
 import { readBody } from "../../../sandbox/android-store/answers.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";

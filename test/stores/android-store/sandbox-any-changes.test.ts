@@ -1,12 +1,12 @@
 import fc from "fast-check";
-import { CHANGES } from "../../../sandbox/android-store/changes.ts";
+import { CHANGES } from "../../../sandbox/android-store/shop/changes.ts";
 import { ImpossibleChange } from "../../../sandbox/impossible-change.ts";
 import { createAndroidPublisherSandbox } from "../../../sandbox/android-store/publisher.ts";
 import type {
   SandboxPurchase,
   StoredPurchase,
   SubscriptionLine,
-} from "../../../sandbox/android-store/purchases.ts";
+} from "../../../sandbox/android-store/shop/purchases.ts";
 import { readOneTimeProduct } from "../../../lib/stores/android-store/one-time-product.ts";
 import { readSubscription } from "../../../lib/stores/android-store/subscription.ts";
 import { DAY, NOW, PACKAGE_NAME } from "../../../testing/support/android-store.ts";

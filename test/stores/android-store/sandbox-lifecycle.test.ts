@@ -1,4 +1,4 @@
-import type { AndroidChange, ChangeDetails } from "../../../sandbox/android-store/changes.ts";
+import type { AndroidChange, ChangeDetails } from "../../../sandbox/android-store/shop/changes.ts";
 import { ImpossibleChange } from "../../../sandbox/impossible-change.ts";
 import { isoTime } from "../../../lib/entitlements/time.ts";
 import { DAY, NOW, PACKAGE_NAME } from "../../../testing/support/android-store.ts";

@@ -76,7 +76,10 @@ test("a store that is reset has sold nothing, and sends nothing again", async ()
   expect(timed.sandbox.nextEventAt()).toBeNull();
   expect(await timed.standing(sold)).toBe("rejected");
   expect(await timed.standing(dropped)).toBe("rejected");
-  expect(shopOf(timed)).toEqual({ shop: { time: 0, purchases: [], dropped: [], voided: [] }, pushes: [] });
+  expect(shopOf(timed)).toEqual({
+    shop: { time: 0, purchases: [], dropped: [], voided: [], orders: [] },
+    pushes: [],
+  });
 });
 
 test("a push that fails after a reset is not sent again", async () => {

@@ -4,8 +4,8 @@ import * as z from "zod";
 import {
   ONE_TIME_PRODUCT_NOTIFICATIONS,
   SUBSCRIPTION_NOTIFICATIONS,
-} from "../../../sandbox/android-store/notifications.ts";
-import type { SandboxPurchase } from "../../../sandbox/android-store/purchases.ts";
+} from "../../../sandbox/android-store/notifications/notifications.ts";
+import type { SandboxPurchase } from "../../../sandbox/android-store/shop/purchases.ts";
 import type { ProductKind } from "../../../lib/contract/schemas.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import {

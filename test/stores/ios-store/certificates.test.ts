@@ -11,7 +11,7 @@ import {
   MARKERS,
   TEMPLATES,
   type Extension,
-} from "../../../sandbox/ios-store/signing.ts";
+} from "../../../sandbox/ios-store/certificates.ts";
 import {
   APP_STORE_SIGNING,
   APPLE_INTERMEDIATE,

@@ -2,19 +2,21 @@ import { generateKeyPairSync, X509Certificate } from "node:crypto";
 import { spyOn } from "jest-mock";
 import {
   basicConstraints,
+  issueCertificate,
+  keyUsage,
+  marker,
+  MARKERS,
+  TEMPLATES,
+  type Extension,
+} from "../../../sandbox/ios-store/certificates.ts";
+import {
   exportChain,
   fingerprintOf,
   importChain,
-  issueCertificate,
-  keyUsage,
   makeChain,
-  marker,
-  MARKERS,
   signerWith,
   signJws,
-  TEMPLATES,
   type ChainOverrides,
-  type Extension,
   type SigningChain,
 } from "../../../sandbox/ios-store/signing.ts";
 import { createKnownChains, verifyChain, verifyChainOnce } from "../../../lib/stores/ios-store/chain.ts";

@@ -1,5 +1,5 @@
 import { ImpossibleChange } from "../../../sandbox/impossible-change.ts";
-import type { RequestedChange } from "../../../sandbox/ios-store/change.ts";
+import type { RequestedChange } from "../../../sandbox/ios-store/shop/change.ts";
 import { DAY, NOW } from "../../../testing/support/purchases.ts";
 import {
   decodedRenewalInfos,

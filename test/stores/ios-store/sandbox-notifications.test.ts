@@ -1,5 +1,5 @@
 import { VerificationStatus } from "@apple/app-store-server-library";
-import { signNotification } from "../../../sandbox/ios-store/notifications.ts";
+import { signNotification } from "../../../sandbox/ios-store/notifications/notifications.ts";
 import { makeChain } from "../../../sandbox/ios-store/signing.ts";
 import { BUNDLE } from "../../../testing/support/ios-store.ts";
 import { DAY, NOW } from "../../../testing/support/purchases.ts";

@@ -4,7 +4,7 @@ import { APIError } from "@apple/app-store-server-library";
 import { generateKeyPair } from "jose";
 import { close, listen } from "../../../local/server.ts";
 import { createIosStoreSandbox } from "../../../sandbox/ios-store/ios-store.ts";
-import { createServerKey } from "../../../sandbox/ios-store/server-key.ts";
+import { createServerKey } from "../../../sandbox/ios-store/server-api/server-key.ts";
 import { APPLE_ID, BUNDLE } from "../../../testing/support/ios-store.ts";
 import {
   failure,
@@ -454,6 +454,7 @@ test("requests are counted by endpoint, those that fail too", async () => {
     subscriptions: 1,
     history: 0,
     transaction: 3,
+    appTransaction: 0,
     notificationHistory: 0,
     requestTestNotification: 0,
     testNotification: 0,

@@ -1,5 +1,9 @@
 import { makeChain, makeXcodeSigner } from "../../../sandbox/ios-store/signing.ts";
-import { PRODUCT_TYPES, signPurchases, type SandboxCustomer } from "../../../sandbox/ios-store/app-store.ts";
+import {
+  PRODUCT_TYPES,
+  signPurchases,
+  type SandboxCustomer,
+} from "../../../sandbox/ios-store/shop/app-store.ts";
 import { disagreement } from "../../../lib/stores/ios-store/agreement.ts";
 import { purchasesOf } from "../../../lib/stores/ios-store/purchases.ts";
 import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";

@@ -2,14 +2,16 @@ import {
   basicConstraints,
   issueCertificate,
   keyUsage,
-  makeChain,
-  makeXcodeSigner,
   marker,
-  signerWith,
-  signJws,
   TEMPLATES,
   type CertificateTemplate,
   type Identity,
+} from "../../../sandbox/ios-store/certificates.ts";
+import {
+  makeChain,
+  makeXcodeSigner,
+  signerWith,
+  signJws,
   type JwsSigner,
 } from "../../../sandbox/ios-store/signing.ts";
 import { selfSignedBundle } from "../../../lib/stores/ios-store/app-transaction.ts";

@@ -1,0 +1,268 @@
+import { Duration } from "aws-cdk-lib";
+import { Stats, type Alarm, type CreateAlarmOptions, type IMetric } from "aws-cdk-lib/aws-cloudwatch";
+import type { Construct } from "constructs";
+import { endpoints, type Endpoint } from "../../lib/contract/endpoints.ts";
+import { functionName } from "../../lib/contract/function-name.ts";
+import { STORES } from "../../lib/contract/schemas.ts";
+import { DAY, HOUR, MINUTE, SECOND } from "../../lib/duration.ts";
+import type { ScheduledFunctionName } from "../other-functions.ts";
+import {
+  failedInAnHour,
+  failuresOf,
+  failuresOfAll,
+  oldestRefresh,
+  refusedSignatures,
+  unansweredByGoogle,
+} from "./alarm-metrics.ts";
+import { PERIOD, sumOf, type ServiceMetrics } from "./service-metrics.ts";
+
+/** An alarm: it calls while the metric is at or above the threshold. */
+export interface AlarmEntry {
+  readonly name: string;
+  readonly description: string;
+  /** Section of docs/runbook.md; unset: the one of its name. */
+  readonly section?: string;
+  readonly metric: (metrics: ServiceMetrics) => IMetric & {
+    createAlarm(scope: Construct, id: string, options: CreateAlarmOptions): Alarm;
+  };
+  readonly threshold: number;
+  /** Breaching periods out of evaluated ones that trigger the alarm; unset: 1 of 1. */
+  readonly periods?: readonly [wrong: number, of: number];
+  /** Calls on missing data too; unset: a period without data is quiet. */
+  readonly callsOnSilence?: true;
+  /** Keeps its state while a percentile has too few samples. */
+  readonly ignoresFewSamples?: true;
+  /** Only in a stage that limits the requests of an address. */
+  readonly ofAddressLimits?: true;
+}
+
+const ONE_HOUR = Duration.hours(1);
+const SIX_HOURS = Duration.hours(6);
+const ONE_DAY = Duration.days(1);
+
+/** An alarm on functions that have not succeeded for two hours. A service that has never run starts in alarm. */
+const notRunning = (
+  name: string,
+  description: string,
+  functions: readonly ScheduledFunctionName[],
+): AlarmEntry => ({
+  name: `${name}-not-running`,
+  description,
+  metric: (metrics) => failedInAnHour(metrics, functions),
+  threshold: 1,
+  periods: [2, 2],
+  callsOnSilence: true,
+});
+
+/** Every alarm: only conditions that need a person. docs/runbook.md has a section on each. */
+export const ALARMS: readonly AlarmEntry[] = [
+  {
+    name: "server-errors",
+    description: "5 % or more of the requests fail, not counting stores that do not answer.",
+    metric: (metrics) => failuresOfAll(metrics, 5, PERIOD),
+    threshold: 5,
+    periods: [2, 3],
+  },
+  {
+    // For a service with too few requests for the others: none should ever fail.
+    name: "server-errors-in-a-day",
+    description:
+      "In a day, 3 or more requests failed, and one in two hundred or more, not counting stores that do not answer.",
+    metric: (metrics) => failuresOfAll(metrics, 3, ONE_DAY),
+    threshold: 0.5,
+  },
+  // Per endpoint: one with a hundredth of the requests may fail completely without a visible effect on all.
+  ...Object.values<Endpoint>(endpoints).map((endpoint) => ({
+    name: `${endpoint.function}-failing`,
+    description: `In an hour, 5 or more requests to ${endpoint.function} failed, and 10 % or more.`,
+    section: "endpoint-failing",
+    metric: (metrics: ServiceMetrics) => failuresOf(metrics, endpoint, 5),
+    threshold: 10,
+  })),
+  {
+    name: "reads-slow",
+    description: "A tenth of the reads of entitlements take a second or longer, for 15 minutes.",
+    metric: (metrics) =>
+      metrics.ofFunction(endpoints.readAccountEntitlements.function, "Duration", Stats.p(90)),
+    threshold: SECOND,
+    periods: [3, 3],
+    ignoresFewSamples: true,
+  },
+  {
+    // A backend with a dead key, or somebody guessing keys.
+    name: "credentials-refused",
+    description: "100 or more API keys and push tokens were refused in five minutes.",
+    metric: (metrics) =>
+      sumOf("refused", [
+        metrics.own("requests", { endpoint: functionName("authorizeCredential"), outcome: "REFUSED" }),
+        metrics.own("requests", {
+          endpoint: endpoints.receiveAndroidStoreNotification.function,
+          outcome: "INVALID_CREDENTIAL",
+        }),
+      ]),
+    threshold: 100,
+    periods: [2, 3],
+  },
+  {
+    name: "transactions-refused",
+    description:
+      "In an hour, 50 or more iOS-store requests were refused for their signatures, and 20 % or more.",
+    metric: (metrics) => refusedSignatures(metrics, 50),
+    threshold: 20,
+  },
+  {
+    // One address is a tenth over its limit.
+    name: "addresses-blocked",
+    description: "A limit of an address refused 100 or more requests in five minutes.",
+    metric: (metrics) => sumOf("blocked", metrics.blockedAddresses()),
+    threshold: 100,
+    periods: [2, 3],
+    ofAddressLimits: true,
+  },
+  {
+    name: "store-credential-rejected",
+    description: "A store rejects the credential of an application, or the credential is unusable.",
+    // A rejected credential is retried at least hourly, so that one alarm lasts until it is fixed.
+    metric: (metrics) =>
+      sumOf(
+        "rejected",
+        STORES.map((store) => metrics.own("storeErrors", { store, reason: "credential-rejected" })),
+        ONE_HOUR,
+      ),
+    threshold: 1,
+    periods: [1, 2],
+  },
+  {
+    // The default renewal leeway still covers ten minutes.
+    name: "refreshes-late",
+    description:
+      "Purchases have waited ten minutes to be asked about again: payers lose access when the renewal leeway ends.",
+    metric: (metrics) => oldestRefresh(metrics, PERIOD),
+    threshold: 10 * MINUTE,
+    periods: [2, 3],
+  },
+  {
+    // Callers retry, so short outages need nobody. In a long one, purchases that are looked up are not stored.
+    name: "store-unavailable",
+    description: "In six hours, Google left half or more of the requests about Android purchases unanswered.",
+    metric: (metrics) => unansweredByGoogle(metrics, 3),
+    threshold: 50,
+  },
+  {
+    // Low: none should ever be refused, and a small application gets few.
+    name: "notifications-refused",
+    description:
+      "In six hours, 5 or more iOS-store notifications that the App Store signed were refused, or not understood.",
+    metric: (metrics) =>
+      sumOf(
+        "refused",
+        ["INVALID_NOTIFICATION", "PARTLY_UNDERSTOOD"].map((outcome) =>
+          metrics.own("notifications", { store: "ios-store", outcome }).with({ period: SIX_HOURS }),
+        ),
+        SIX_HOURS,
+      ),
+    threshold: 5,
+  },
+  {
+    // High: anyone can send some.
+    name: "signatures-refused",
+    description:
+      "In six hours, 1000 or more iOS-store notifications were forged: not signed as the App Store signs.",
+    metric: (metrics) =>
+      metrics.own("notifications", { store: "ios-store", outcome: "FORGED" }).with({ period: SIX_HOURS }),
+    threshold: 1000,
+  },
+  {
+    name: "notifications-silent",
+    description:
+      "A bundle or package that had notifications of production within 30 days has had none for a day.",
+    metric: (metrics) => metrics.own("silentApplications", {}, "Maximum").with({ period: ONE_HOUR }),
+    threshold: 1,
+  },
+  {
+    // One that fails is tried at least once an hour.
+    name: "acknowledgements-late",
+    description: "An Android purchase has waited for its acknowledgement for an hour.",
+    metric: (metrics) => metrics.own("acknowledgementAge", {}, "Maximum").with({ period: ONE_HOUR }),
+    threshold: HOUR,
+  },
+  {
+    name: "acknowledgements-near-deadline",
+    description: "Google refunds Android purchases in less than a day unless they are acknowledged.",
+    metric: (metrics) =>
+      metrics.own("acknowledgementsNearDeadline", {}, "Maximum").with({ period: ONE_HOUR }),
+    threshold: 1,
+  },
+  {
+    name: "acknowledgements-failed",
+    description: "Google dropped purchases whose acknowledgement was due, or their deadline passed.",
+    metric: (metrics) => metrics.own("acknowledgementsFailed"),
+    threshold: 1,
+  },
+  notRunning(
+    "ios-store-refreshes",
+    "The function that asks Apple about due purchases has not succeeded for two hours.",
+    ["refreshIosStorePurchases"],
+  ),
+  notRunning(
+    "android-store-refreshes",
+    "The function that asks Google about due purchases has not succeeded for two hours.",
+    ["refreshAndroidStorePurchases"],
+  ),
+  notRunning("sweeps", "A function that reads a store's list has not succeeded for two hours.", [
+    "sweepIosStoreNotifications",
+    "sweepAndroidStoreRefunds",
+  ]),
+  notRunning(
+    "notification-watch",
+    "The function that finds applications whose notifications stopped has not succeeded for two hours.",
+    ["watchNotifications"],
+  ),
+  notRunning("telling", "A function that publishes or delivers changes has not succeeded for two hours.", [
+    "tellChanges",
+    "deliverMessages",
+  ]),
+  {
+    name: "functions-throttled",
+    description:
+      "Lambda throttles functions of this account and region: the concurrency of one, or of the account, is used up.",
+    metric: (metrics) => metrics.throttles(),
+    threshold: 1,
+    periods: [2, 3],
+  },
+  {
+    name: "table-throttled",
+    description: "DynamoDB throttles requests: a limit of the table or of the account is reached.",
+    metric: (metrics) => sumOf("throttled", metrics.tableThrottles()),
+    threshold: 1,
+    periods: [2, 3],
+  },
+  {
+    name: "table-errors",
+    description: "DynamoDB answers requests with server errors.",
+    metric: (metrics) => sumOf("errors", metrics.tableErrors()),
+    threshold: 5,
+    periods: [2, 3],
+  },
+  {
+    name: "changes-late",
+    description: "Account changes have waited ten minutes to be published.",
+    metric: (metrics) => metrics.own("changeAge", {}, "Maximum"),
+    threshold: 10 * MINUTE,
+    periods: [2, 3],
+  },
+  {
+    name: "destination-down",
+    description: "A destination has accepted nothing for an hour, or answered 410.",
+    metric: (metrics) => metrics.own("destinationsDown", {}, "Maximum"),
+    threshold: 1,
+    periods: [2, 3],
+  },
+  {
+    name: "messages-nearly-lost",
+    description:
+      "A message waits for 20 days: after 30 days it is dropped, and its destination misses a change.",
+    metric: (metrics) => metrics.own("deliveryAge", {}, "Maximum").with({ period: ONE_HOUR }),
+    threshold: 20 * DAY,
+  },
+];

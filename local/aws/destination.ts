@@ -1,0 +1,69 @@
+import * as z from "zod/mini";
+import { accountChange } from "../../lib/contract/schemas.ts";
+import { ACCOUNT_CHANGED } from "../../lib/telling/change.ts";
+import { answer, pathOf, type Mount } from "../../sandbox/mount.ts";
+import { parseJson } from "../../lib/bounded-text.ts";
+import { readText } from "../request-text.ts";
+
+export const DESTINATION_PATH = "/sandbox/destination";
+
+const TARGET = "AWSEvents.PutEvents";
+
+const message = z.object({ type: z.string(), timestamp: z.string(), data: z.unknown() });
+
+const events = z.object({
+  Entries: z.array(
+    z.object({ DetailType: z.string(), Detail: z.string(), EventBusName: z.optional(z.string()) }),
+  ),
+});
+
+const change = z.omit(accountChange(), { timestamp: true, cursor: true });
+
+/** One line for a message. */
+const lineOf = (type: string, data: unknown): string => {
+  const told = type === ACCOUNT_CHANGED ? change.safeParse(data) : undefined;
+  if (told?.success !== true) return `told  ${type}  ${JSON.stringify(data)}`;
+  const { applicationAccountIdentifier: account, version, entitlements } = told.data;
+  const states = entitlements.map(({ identifier, status, active, expiresAt }) =>
+    active && expiresAt !== null ? `${identifier} ${status} until ${expiresAt}` : `${identifier} ${status}`,
+  );
+  return `told  ${account}  version ${version}: ${states.join(", ") || "nothing"}`;
+};
+
+/** The demo application's webhook, which prints the messages that it gets. It accepts everything, signed or not. */
+export const createDestination =
+  (tell: (line: string) => void): Mount =>
+  async (request, response) => {
+    if (request.method !== "POST" || pathOf(request) !== DESTINATION_PATH) return false;
+    const told = message.safeParse(parseJson(await readText(request)));
+    if (told.success) tell(lineOf(told.data.type, told.data.data));
+    answer(response, told.success ? 204 : 400, "text/plain", "");
+    return true;
+  };
+
+/**
+ * A local EventBridge, on the path of AWS's own: `PutEvents`, which prints each event.
+ *
+ * @see https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html
+ */
+export const createEventBus =
+  (tell: (line: string) => void): Mount =>
+  async (request, response) => {
+    if (request.method !== "POST" || pathOf(request) !== "/" || request.headers["x-amz-target"] !== TARGET)
+      return false;
+    const put = events.safeParse(parseJson(await readText(request)));
+    const entries = put.success ? put.data.Entries : [];
+    for (const { DetailType, Detail, EventBusName = "default" } of entries)
+      tell(`${lineOf(DetailType, parseJson(Detail))}  (${EventBusName})`);
+    answer(
+      response,
+      put.success ? 200 : 400,
+      "application/x-amz-json-1.1",
+      JSON.stringify(
+        put.success
+          ? { FailedEntryCount: 0, Entries: entries.map((_, index) => ({ EventId: `local-${index}` })) }
+          : { __type: "ValidationException" },
+      ),
+    );
+    return true;
+  };

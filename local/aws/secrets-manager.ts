@@ -1,0 +1,97 @@
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import type { IncomingMessage } from "node:http";
+import { join, relative, sep } from "node:path";
+import * as z from "zod";
+import { answer, pathOf, type Mount } from "../../sandbox/mount.ts";
+import { LocalError } from "../local-error.ts";
+import { parseJson } from "../../lib/bounded-text.ts";
+import { readText } from "../request-text.ts";
+import { ACCOUNT } from "../lambda/template.ts";
+
+const TARGET = "secretsmanager.";
+
+const secretRequest = z.object({ SecretId: z.string() });
+
+/** Access key that a request is signed with. */
+const accessKeyOf = ({ headers }: IncomingMessage): string =>
+  /Credential=([^/]+)\//.exec(headers.authorization ?? "")?.[1] ?? "";
+
+/** Files of a folder by secret's name: the path in the folder, with slashes. Links are left out. */
+const secretFiles = (folder: string): Map<string, string> =>
+  new Map(
+    readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => {
+        const file = join(entry.parentPath, entry.name);
+        return [relative(folder, file).replaceAll(sep, "/"), file];
+      }),
+  );
+
+/**
+ * A local Secrets Manager, on the path of AWS's own: `GetSecretValue`. Each file of a folder is a secret, read on
+ * request. Only the names of these files and of the sandbox's secrets exist.
+ *
+ * @param folder null: there are only the sandbox's secrets
+ * @param ofSandbox the sandbox's secret of a name; a file of that name takes its place
+ * @param mayReadFiles whether the owner of an access key may read files: they may hold real keys
+ * @throws LocalError if there is no such folder
+ * @see https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html
+ */
+export const createSecretsManager = (
+  folder: string | null,
+  region: string,
+  ofSandbox: (name: string) => string | undefined = () => undefined,
+  mayReadFiles: (accessKey: string) => boolean = () => true,
+): Mount => {
+  if (folder !== null && !statSync(folder, { throwIfNoEntry: false })?.isDirectory())
+    throw new LocalError(
+      `There is no folder ${folder}; name the folder of the secrets with --secrets <folder>.`,
+    );
+
+  const valueOf = (
+    body: string | null,
+    accessKey: string,
+  ): { readonly status: number; readonly body: object } => {
+    const wanted = secretRequest.safeParse(parseJson(body));
+    if (!wanted.success)
+      return { status: 400, body: { __type: "ValidationException", message: z.prettifyError(wanted.error) } };
+    const name = wanted.data.SecretId;
+    const file = folder === null ? undefined : secretFiles(folder).get(name);
+    if (file !== undefined && !mayReadFiles(accessKey))
+      return {
+        status: 400,
+        body: { __type: "AccessDeniedException", Message: "Only the service's functions read this secret." },
+      };
+    const secret = file === undefined ? ofSandbox(name) : readFileSync(file, "utf8");
+    if (secret === undefined)
+      return {
+        status: 400,
+        body: {
+          __type: "ResourceNotFoundException",
+          Message: "Secrets Manager can't find the specified secret.",
+        },
+      };
+    return {
+      status: 200,
+      body: {
+        ARN: `arn:aws:secretsmanager:${region}:${ACCOUNT}:secret:${name}-local0`,
+        Name: name,
+        SecretString: secret,
+        VersionStages: ["AWSCURRENT"],
+      },
+    };
+  };
+
+  return async (request, response) => {
+    const target = request.headers["x-amz-target"];
+    if (request.method !== "POST" || pathOf(request) !== "/") return false;
+    if (typeof target !== "string" || !target.startsWith(TARGET)) return false;
+    const body = await readText(request);
+    const result =
+      target === `${TARGET}GetSecretValue`
+        ? valueOf(body, accessKeyOf(request))
+        : { status: 400, body: { __type: "UnknownOperationException" } };
+    answer(response, result.status, "application/x-amz-json-1.1", JSON.stringify(result.body));
+    return true;
+  };
+};

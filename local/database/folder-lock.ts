@@ -1,0 +1,113 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { codeOf, LocalError } from "../local-error.ts";
+
+/** Holds the ids of the processes that use a data folder: the service, and below it its database. */
+const LOCK_FILE = ".in-use-by";
+
+/** Exclusive use of a data folder. */
+export interface FolderLock {
+  /** Records the database's process id: it outlives a service that is killed. */
+  nameDatabase(process: number): void;
+  release(): void;
+}
+
+/** The service that used the folder was killed, and its database still runs on it. */
+export class OrphanedDatabaseError extends LocalError {
+  override readonly name = "OrphanedDatabaseError";
+  readonly database: number;
+
+  constructor(folder: string, database: number) {
+    super(
+      `An earlier run was killed, and its DynamoDB Local (process ${database}) still uses the data folder ${folder}; end it with kill ${database}, and start again.`,
+    );
+    this.database = database;
+  }
+}
+
+const isRunning = (holder: number): boolean => {
+  try {
+    return process.kill(holder, 0);
+  } catch (error) {
+    return codeOf(error) === "EPERM";
+  }
+};
+
+/** Command line of a process; null where it cannot be read. */
+const commandOf = (id: number): string | null => {
+  try {
+    return execFileSync("ps", ["-ww", "-o", "args=", "-p", String(id)], { encoding: "utf8" });
+  } catch {
+    return null;
+  }
+};
+
+/** Whether the process is a database on the folder. After a restart of the machine, another process may have its id. */
+const isDatabaseOf = (dynamoDb: string, id: number): boolean => {
+  if (!isRunning(id)) return false;
+  const command = commandOf(id);
+  return command === null || command.includes(dynamoDb) || command.includes("docker");
+};
+
+const idIn = (line: string | undefined): number | null => {
+  const id = Number(line);
+  return line && Number.isInteger(id) && id > 0 ? id : null;
+};
+
+const take = (file: string): boolean => {
+  try {
+    writeFileSync(file, String(process.pid), { flag: "wx" });
+    return true;
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return false;
+    throw error;
+  }
+};
+
+/**
+ * Locks a data folder: two databases in one folder would overwrite each other's data.
+ *
+ * @throws LocalError if another service, or the database of one that was killed, uses it
+ */
+export const lockFolder = (folder: string, dynamoDb: string): FolderLock => {
+  const file = join(folder, LOCK_FILE);
+  if (!take(file)) {
+    const [holder, database] = readFileSync(file, "utf8").split("\n").map(idIn);
+    // A killed process leaves its lock behind; in a container the next process may have the same id.
+    const isHeld = holder != null && holder !== process.pid && isRunning(holder);
+    if (!isHeld && database != null && isDatabaseOf(dynamoDb, database))
+      throw new OrphanedDatabaseError(folder, database);
+    if (!isHeld) rmSync(file, { force: true });
+    if (isHeld || !take(file))
+      throw new LocalError(
+        `The data folder ${folder} is in use by process ${holder}. Stop it, or pass another --data. If that process is not this service, delete ${file}.`,
+      );
+  }
+  return {
+    nameDatabase: (id) => writeFileSync(file, `${process.pid}\n${id}`),
+    release: () => rmSync(file, { force: true }),
+  };
+};
+
+const ENDS_WITHIN_MILLISECONDS = 5000;
+
+/** Sends a signal to a process, which may have ended by itself. */
+const send = (id: number, signal: NodeJS.Signals): void => {
+  try {
+    process.kill(id, signal);
+  } catch (error) {
+    if (codeOf(error) !== "ESRCH") throw error;
+  }
+};
+
+/** Ends an orphaned database, so that the folder is free. */
+export const endOrphan = async ({ database }: OrphanedDatabaseError): Promise<void> => {
+  send(database, "SIGTERM");
+  const deadline = performance.now() + ENDS_WITHIN_MILLISECONDS;
+  while (isRunning(database)) {
+    if (performance.now() > deadline) send(database, "SIGKILL");
+    await sleep(50);
+  }
+};

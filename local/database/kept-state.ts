@@ -1,0 +1,68 @@
+import * as z from "zod";
+import { isInstant } from "../../lib/entitlements/time.ts";
+import type { TimedStore } from "../../sandbox/clock.ts";
+import type { Mount } from "../../sandbox/mount.ts";
+import type { MovedClock } from "../clock/moved-clock.ts";
+import type { DataFolder } from "./data-folder.ts";
+import { LocalError } from "../local-error.ts";
+
+/** Files of the data folder. */
+const CLOCK_FILE = "clock.json";
+export const STORE_FILES = {
+  "ios-store": "sandbox-ios-store-purchases.json",
+  "android-store": "sandbox-android-store-purchases.json",
+} as const;
+
+const keptClock = z.object({ offset: z.number().refine(isInstant) });
+
+/**
+ * Offset of the clock in the data folder, so that a restart does not go back in time; 0 if there is none.
+ *
+ * @throws LocalError if it cannot be read
+ */
+export const keptOffset = (folder: DataFolder): number => {
+  const text = folder.read(CLOCK_FILE);
+  if (text === null) return 0;
+  try {
+    return keptClock.parse(JSON.parse(text)).offset;
+  } catch (cause) {
+    throw new LocalError(
+      `${CLOCK_FILE} in the data folder cannot be read; remove it to start in real time, with another folder: what was verified in the future stays in the table.`,
+      { cause },
+    );
+  }
+};
+
+/** Writes the clock's offset and the stores' state into the data folder, if they have changed. Never throws. */
+export const createKeeper = (
+  folder: DataFolder,
+  clock: MovedClock,
+  stores: Readonly<Record<keyof typeof STORE_FILES, TimedStore>>,
+  log: (line: string) => void,
+): (() => void) => {
+  if (folder.dynamoDb === null) return () => undefined;
+  const written = new Map<string, string>();
+  const keep = (file: string, text: string): void => {
+    if (text === "" || written.get(file) === text) return;
+    folder.write(file, text);
+    written.set(file, text);
+  };
+  return () => {
+    try {
+      keep(CLOCK_FILE, JSON.stringify({ offset: clock.offset() }));
+      keep(STORE_FILES["ios-store"], stores["ios-store"].save());
+      keep(STORE_FILES["android-store"], stores["android-store"].save());
+    } catch (error) {
+      log(`The data folder could not be written: ${String(error)}`);
+    }
+  };
+};
+
+/** A mount that saves the stores' state after each request that it answers. */
+export const keptAfter =
+  (mount: Mount, keep: () => void): Mount =>
+  async (request, response) => {
+    const answered = await mount(request, response);
+    if (answered) keep();
+    return answered;
+  };

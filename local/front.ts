@@ -1,0 +1,49 @@
+import { createServer } from "node:http";
+import type { Mount } from "../sandbox/mount.ts";
+import type { Gateway } from "./gateway/gateway.ts";
+import { LocalError } from "./local-error.ts";
+import { createRequestLock, type RequestLock } from "./request-lock.ts";
+import { close, listen } from "./server.ts";
+
+/** What answers the requests: the first mount that knows one, or the gateway. */
+export interface Served {
+  readonly mounts: readonly Mount[];
+  readonly gateway: Gateway;
+}
+
+/** The service's port. It listens at once; requests wait for {@link Front.serve}. */
+export interface Front {
+  readonly port: number;
+  readonly address: string;
+  /** Requests of the gateway share it. */
+  readonly lock: RequestLock;
+  serve(served: Served): void;
+}
+
+/** @throws LocalError if the port cannot be used */
+export const openFront = async (
+  wantedPort: number,
+  log: (line: string) => void,
+  resources: AsyncDisposableStack,
+): Promise<Front> => {
+  const serving = Promise.withResolvers<Served>();
+  serving.promise.catch(() => undefined);
+  const lock = createRequestLock();
+  const server = createServer((request, response) => {
+    void (async () => {
+      const { mounts, gateway } = await serving.promise;
+      for (const mount of mounts) if (await mount(request, response)) return;
+      await lock.share(async () => gateway.handle(request, response));
+    })().catch((error: unknown) => {
+      // A LocalError is the reason of a failed start, which the caller reports.
+      if (!(error instanceof LocalError)) log(String(error));
+      response.destroy();
+    });
+  });
+  const port = await listen(server, wantedPort);
+  resources.defer(async () => {
+    serving.reject(new LocalError("The service is stopping."));
+    await close(server);
+  });
+  return { port, address: `http://127.0.0.1:${port}`, lock, serve: serving.resolve };
+};

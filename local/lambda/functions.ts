@@ -1,0 +1,97 @@
+import * as z from "zod";
+import type { MovedClock } from "../clock/moved-clock.ts";
+import { FunctionPool } from "./pool.ts";
+import { ACCOUNT, type Assembly, type Template } from "./template.ts";
+
+export interface FunctionsOptions {
+  readonly assembly: Assembly;
+  readonly region: string;
+  /** Local table, for the functions that have a `TABLE_NAME`. Unset: the template's name. */
+  readonly tableName?: string;
+  /** Environment variables for every function, such as endpoints and credentials. They override the template's. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Ends the access key of each function, which its logical id begins, so that nobody else can guess it; unset: nothing. */
+  readonly accessKeySuffix?: string;
+  /** Receives the functions' standard error and the reasons of failures. */
+  readonly log: (line: string) => void;
+  /** Receives the functions' standard output: logs and metrics. */
+  readonly output?: (line: string) => void;
+}
+
+const lambdaFunction = z.object({
+  Code: z.object({ S3Key: z.string() }),
+  Handler: z.string(),
+  Runtime: z.string().regex(/^nodejs/),
+  MemorySize: z.number().default(128),
+  Timeout: z.number().default(3),
+  LoggingConfig: z.object({ LogFormat: z.string(), ApplicationLogLevel: z.string() }).optional(),
+  Environment: z
+    .object({ Variables: z.record(z.string(), z.string()).default({}) })
+    .default({ Variables: {} }),
+});
+
+/** Environment variables that Lambda sets itself. The credentials are placeholders, of the function's own. */
+const lambdaVariables = (
+  id: string,
+  { region, accessKeySuffix = "" }: FunctionsOptions,
+  { MemorySize: memory, LoggingConfig: logging }: z.infer<typeof lambdaFunction>,
+): Record<string, string> => ({
+  AWS_ACCESS_KEY_ID: id + accessKeySuffix,
+  AWS_SECRET_ACCESS_KEY: "local",
+  AWS_EXECUTION_ENV: "AWS_Lambda_nodejs24.x",
+  AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(memory),
+  AWS_LAMBDA_FUNCTION_NAME: id,
+  AWS_LAMBDA_FUNCTION_VERSION: "$LATEST",
+  AWS_LAMBDA_INITIALIZATION_TYPE: "on-demand",
+  ...(logging && {
+    AWS_LAMBDA_LOG_FORMAT: logging.LogFormat,
+    AWS_LAMBDA_LOG_LEVEL: logging.ApplicationLogLevel,
+  }),
+  AWS_REGION: region,
+  AWS_DEFAULT_REGION: region,
+});
+
+const TABLE_VARIABLE = "TABLE_NAME";
+
+const withLocalTable = (
+  variables: Readonly<Record<string, string>>,
+  tableName: string | undefined,
+): Record<string, string> => ({
+  ...variables,
+  ...(TABLE_VARIABLE in variables && tableName !== undefined && { [TABLE_VARIABLE]: tableName }),
+});
+
+/** The functions of a template, by their logical ids. */
+export const functionsOf = (
+  template: Template,
+  options: FunctionsOptions,
+  clock: MovedClock,
+): Map<string, FunctionPool> => {
+  const { assembly, region, tableName, environment, log, output } = options;
+  return new Map(
+    [...template.resourcesOf("AWS::Lambda::Function", lambdaFunction)].map(([id, properties]) => [
+      id,
+      new FunctionPool(
+        {
+          codeFolder: assembly.codeFolder(properties.Code.S3Key),
+          handler: properties.Handler,
+          functionName: id,
+          functionArn: `arn:aws:lambda:${region}:${ACCOUNT}:function:${id}`,
+          memory: properties.MemorySize,
+          timeout: properties.Timeout * 1000,
+          clock: clock.shared,
+          environment: {
+            ...lambdaVariables(id, options, properties),
+            ...withLocalTable(properties.Environment.Variables, tableName),
+            ...environment,
+          },
+        },
+        { log, ...(output && { output }) },
+      ),
+    ]),
+  );
+};
+
+export const stopAll = async (functions: ReadonlyMap<string, FunctionPool>): Promise<void> => {
+  await Promise.all([...functions.values()].map((pool) => pool.stop()));
+};

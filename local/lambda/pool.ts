@@ -1,0 +1,214 @@
+import { randomUUID } from "node:crypto";
+import { createInterface } from "node:readline";
+import { Worker } from "node:worker_threads";
+import type { EnvironmentData, Invocation, Outcome } from "./worker.ts";
+
+/** A function as the template defines it. */
+export interface FunctionDefinition extends EnvironmentData {
+  /** In milliseconds. */
+  readonly timeout: number;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+export type InvocationResult =
+  | { readonly status: "succeeded"; readonly payload: unknown }
+  | { readonly status: "failed"; readonly errorType: string; readonly errorMessage: string }
+  /** Lambda refuses the event without invoking the function. */
+  | { readonly status: "event-too-large" };
+
+/** Lambda's payload limits for a synchronous invocation, in bytes of JSON. */
+const LARGEST_EVENT = 6 * 1024 * 1024;
+const LARGEST_RESULT = LARGEST_EVENT + 100;
+
+/** Environments per function; further invocations wait. Lambda would start hundreds, but a few saturate one computer. */
+const MOST_ENVIRONMENTS = 10;
+
+/** Receivers of a function's output, line by line. */
+export interface FunctionStreams {
+  /** Receives standard error, and the reasons of failed invocations. */
+  readonly log: (line: string) => void;
+  /** Receives standard output; unset: it is discarded. */
+  readonly output?: (line: string) => void;
+}
+
+const WORKER = new URL("./worker.ts", import.meta.url);
+
+type FailedOutcome = Extract<Outcome, { status: "failed" }>;
+
+const failed = (errorType: string, errorMessage: string, trace: readonly string[] = []): FailedOutcome => ({
+  status: "failed",
+  errorType,
+  errorMessage,
+  trace,
+  environmentFailed: true,
+});
+
+/** One execution environment: a worker thread with the function's code, and only its environment variables. */
+class Environment {
+  readonly #worker: Worker;
+  readonly #timeout: number;
+  readonly #started = Promise.withResolvers<void>();
+  #finish: ((outcome: Outcome) => void) | null = null;
+  ended = false;
+
+  constructor(definition: FunctionDefinition, { log, output }: FunctionStreams) {
+    const { environment, timeout, ...data } = definition;
+    this.#timeout = timeout;
+    this.#worker = new Worker(WORKER, {
+      workerData: data satisfies EnvironmentData,
+      env: { ...environment },
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: definition.memory },
+      stdout: true,
+      stderr: true,
+    });
+    createInterface({ input: this.#worker.stderr }).on("line", log);
+    if (output) createInterface({ input: this.#worker.stdout }).on("line", output);
+    else this.#worker.stdout.resume();
+    this.#worker.on("message", (message: Outcome | "started") =>
+      message === "started" ? this.#started.resolve() : this.#settle(message),
+    );
+    this.#worker.on("error", (error) => {
+      const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
+      this.#end(failed(name, message, stack?.split("\n")));
+    });
+    this.#worker.on("exit", (code) =>
+      this.#end(failed("Runtime.ExitError", `The runtime ended with ${code}.`)),
+    );
+  }
+
+  async invoke(requestId: string, event: string): Promise<Outcome> {
+    const { promise, resolve } = Promise.withResolvers<Outcome>();
+    this.#finish = resolve;
+    // As in Lambda, initialization does not count towards the timeout.
+    await this.#started.promise;
+    if (this.ended) return promise;
+    const timer = setTimeout(() => {
+      this.#end(
+        failed("Sandbox.Timedout", `Task timed out after ${(this.#timeout / 1000).toFixed(2)} seconds`),
+      );
+      void this.stop();
+    }, this.#timeout);
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+    this.#worker.postMessage({ requestId, event, deadline: Date.now() + this.#timeout } satisfies Invocation);
+    try {
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.ended = true;
+    await this.#worker.terminate();
+  }
+
+  #end(outcome: Outcome): void {
+    this.ended = true;
+    this.#started.resolve();
+    this.#settle(outcome);
+  }
+
+  #settle(outcome: Outcome): void {
+    this.#finish?.(outcome);
+    this.#finish = null;
+  }
+}
+
+/**
+ * Runs a function as Lambda does: one request at a time per environment, idle environments reused, a new one when all are
+ * busy. An environment that crashed or timed out is discarded.
+ *
+ * @see https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.html
+ */
+export class FunctionPool {
+  readonly #definition: FunctionDefinition;
+  readonly #streams: FunctionStreams;
+  readonly #environments = new Set<Environment>();
+  readonly #idle: Environment[] = [];
+  readonly #waiting: (() => void)[] = [];
+  #stopped = false;
+
+  constructor(definition: FunctionDefinition, { log, ...streams }: FunctionStreams) {
+    this.#definition = definition;
+    this.#streams = { ...streams, log: (line) => log(`${definition.functionName}: ${line}`) };
+  }
+
+  /**
+   * @param options.logsFailure whether the reason of a failure is logged; default: true
+   * @param options.requestId of the invocation; unset: a new one
+   */
+  async invoke(
+    event: unknown,
+    {
+      logsFailure = true,
+      requestId = randomUUID(),
+    }: { readonly logsFailure?: boolean; readonly requestId?: string } = {},
+  ): Promise<InvocationResult> {
+    const json = JSON.stringify(event);
+    if (Buffer.byteLength(json) > LARGEST_EVENT) return { status: "event-too-large" };
+    const environment = await this.#acquire();
+    const outcome = environment
+      ? await environment.invoke(requestId, json)
+      : failed("Sandbox.Stopped", "The local run is stopping.");
+    if (environment) await this.#release(environment, outcome);
+    if (outcome.status === "failed" && logsFailure) this.#log(outcome);
+    return this.#result(outcome);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    for (const wake of this.#waiting.splice(0)) wake();
+    await Promise.all([...this.#environments].map((environment) => environment.stop()));
+  }
+
+  /** Null when the pool is stopped. */
+  async #acquire(): Promise<Environment | null> {
+    for (;;) {
+      if (this.#stopped) return null;
+      const idle = this.#idle.pop();
+      if (idle && !idle.ended) return idle;
+      if (idle) {
+        this.#environments.delete(idle);
+        continue;
+      }
+      if (this.#environments.size < MOST_ENVIRONMENTS) {
+        const environment = new Environment(this.#definition, this.#streams);
+        this.#environments.add(environment);
+        return environment;
+      }
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#waiting.push(resolve);
+      await promise;
+    }
+  }
+
+  async #release(environment: Environment, outcome: Outcome): Promise<void> {
+    if (environment.ended || (outcome.status === "failed" && outcome.environmentFailed)) {
+      await environment.stop();
+      this.#environments.delete(environment);
+    } else {
+      this.#idle.push(environment);
+    }
+    this.#waiting.shift()?.();
+  }
+
+  #log({ errorType, errorMessage, trace }: FailedOutcome): void {
+    for (const line of trace.length > 0 ? trace : [`${errorType}: ${errorMessage}`]) this.#streams.log(line);
+  }
+
+  #result(outcome: Outcome): InvocationResult {
+    if (outcome.status === "failed") {
+      const { errorType, errorMessage } = outcome;
+      return { status: "failed", errorType, errorMessage };
+    }
+    const size = Buffer.byteLength(outcome.payload);
+    if (size > LARGEST_RESULT)
+      return {
+        status: "failed",
+        errorType: "Function.ResponseSizeTooLarge",
+        errorMessage: `Response payload size (${size} bytes) exceeded maximum allowed payload size (${LARGEST_RESULT} bytes).`,
+      };
+    return { status: "succeeded", payload: JSON.parse(outcome.payload) };
+  }
+}

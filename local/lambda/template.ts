@@ -1,0 +1,184 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import * as z from "zod";
+import { LocalError } from "../local-error.ts";
+
+type Json = z.infer<ReturnType<typeof z.json>>;
+
+const templateDocument = z.object({
+  Resources: z.record(
+    z.string(),
+    z.object({ Type: z.string(), Properties: z.record(z.string(), z.json()).default({}) }),
+  ),
+  Parameters: z.record(z.string(), z.object({ Default: z.json().optional() })).default({}),
+});
+
+/**
+ * The parts of a CloudFormation template that the local run reads. Routes, gateway errors and cached policies are where most
+ * faults of a serverless service are, so what runs here is what deploys, not a second description of it.
+ */
+export type TemplateDocument = z.infer<typeof templateDocument>;
+
+/** Output of `cdk synth`: the stacks' templates merged into one, and their assets' folders. */
+export interface Assembly {
+  readonly document: TemplateDocument;
+  /** Folder of the code that a function's `S3Key` names. */
+  codeFolder(s3Key: string): string;
+}
+
+const manifest = z.object({
+  artifacts: z.record(
+    z.string(),
+    z.object({
+      type: z.string(),
+      properties: z
+        .looseObject({ templateFile: z.string().optional(), file: z.string().optional() })
+        .optional(),
+    }),
+  ),
+});
+
+const assetManifest = z.object({
+  files: z.record(
+    z.string(),
+    z.object({
+      source: z.object({ path: z.string() }),
+      destinations: z.record(z.string(), z.object({ objectKey: z.string() })),
+    }),
+  ),
+});
+
+/** Merges templates. Stacks refer to each other's resources by name only; a logical id in two of them is an error. */
+const together = (documents: readonly TemplateDocument[]): TemplateDocument => {
+  const ids = documents.flatMap(({ Resources }) => Object.keys(Resources));
+  const twice = ids.find((id, index) => ids.indexOf(id) !== index);
+  if (twice !== undefined) throw new LocalError(`Two stacks have a resource ${twice}.`);
+  return {
+    Resources: Object.assign({}, ...documents.map(({ Resources }) => Resources)),
+    Parameters: Object.assign({}, ...documents.map(({ Parameters }) => Parameters)),
+  };
+};
+
+/** Reads the assembly in a folder. */
+export const readAssembly = (folder: string): Assembly => {
+  const read = (file: string): unknown => JSON.parse(readFileSync(join(folder, file), "utf8"));
+  const artifacts = Object.values(manifest.parse(read("manifest.json")).artifacts);
+  const filesOf = (type: string, key: "templateFile" | "file"): unknown[] =>
+    artifacts.flatMap(({ type: actual, properties }) => {
+      const file = actual === type ? properties?.[key] : undefined;
+      return file === undefined ? [] : [read(file)];
+    });
+  const folders = new Map(
+    filesOf("cdk:asset-manifest", "file")
+      .flatMap((assets) => Object.values(assetManifest.parse(assets).files))
+      .flatMap(({ source, destinations }) =>
+        Object.values(destinations).map(({ objectKey }) => [objectKey, join(folder, source.path)] as const),
+      ),
+  );
+  const templates = filesOf("aws:cloudformation:stack", "templateFile");
+  return {
+    document: together(templates.map((template) => templateDocument.parse(template))),
+    codeFolder: (s3Key) => {
+      const found = folders.get(s3Key);
+      if (found === undefined) throw new LocalError(`The assembly has no asset ${s3Key}.`);
+      return found;
+    },
+  };
+};
+
+/** Account id in the resources' ARNs. */
+export const ACCOUNT = "123456789012";
+
+const isIntrinsic = (value: Record<string, Json>): boolean => {
+  const [name, ...others] = Object.keys(value);
+  return others.length === 0 && name !== undefined && (name === "Ref" || name.startsWith("Fn::"));
+};
+
+/**
+ * A template whose references resolve to the logical ids of its resources. A reference that it cannot resolve is an error:
+ * a local run must not differ silently from a deployment.
+ */
+export class Template {
+  readonly #document: TemplateDocument;
+  readonly #pseudoParameters: Readonly<Record<string, string>>;
+
+  constructor(document: TemplateDocument, { region }: { readonly region: string }) {
+    this.#document = document;
+    this.#pseudoParameters = {
+      "AWS::AccountId": ACCOUNT,
+      "AWS::Partition": "aws",
+      "AWS::Region": region,
+      "AWS::StackName": "local",
+      "AWS::StackId": `arn:aws:cloudformation:${region}:${ACCOUNT}:stack/local/local`,
+      "AWS::URLSuffix": "amazonaws.com",
+    };
+  }
+
+  /** Resources of a type by logical id, their properties resolved and parsed. */
+  resourcesOf<Schema extends z.ZodType>(type: string, schema: Schema): Map<string, z.output<Schema>> {
+    return new Map(
+      Object.entries(this.#document.Resources)
+        .filter(([, resource]) => resource.Type === type)
+        .map(([id, { Properties }]) => {
+          const parsed = schema.safeParse(this.#resolve(Properties));
+          if (!parsed.success)
+            throw new LocalError(
+              `The local run does not support ${type} ${id}: ${z.prettifyError(parsed.error)}`,
+            );
+          return [id, parsed.data];
+        }),
+    );
+  }
+
+  #resolve(value: Json): Json | undefined {
+    if (Array.isArray(value))
+      return value.map((item) => this.#resolve(item)).filter((item) => item !== undefined);
+    if (typeof value !== "object" || value === null) return value;
+    if (isIntrinsic(value)) return this.#intrinsic(value);
+    return Object.fromEntries(
+      Object.entries(value).flatMap(([key, item]) => {
+        const resolved = this.#resolve(item);
+        return resolved === undefined ? [] : [[key, resolved]];
+      }),
+    );
+  }
+
+  #intrinsic(value: Record<string, Json>): Json | undefined {
+    if (value["Ref"] === "AWS::NoValue") return undefined;
+    if (typeof value["Ref"] === "string") return this.#reference(value["Ref"]);
+    const [name = "", argument = null] = Object.entries(value)[0] ?? [];
+    if (name === "Fn::Sub" && typeof argument === "string") return this.#substitute(argument);
+    const resolved = this.#resolve(argument);
+    if (Array.isArray(resolved)) {
+      const [first, second] = resolved;
+      if (name === "Fn::GetAtt") return this.#attribute(String(first), String(second));
+      if (name === "Fn::Join" && Array.isArray(second)) return second.join(String(first));
+      if (name === "Fn::Split") return String(second).split(String(first));
+      if (name === "Fn::Select" && Array.isArray(second)) return second[Number(first)] ?? null;
+    }
+    throw new LocalError(`The local run does not support ${JSON.stringify(value)} in the template.`);
+  }
+
+  #substitute(text: string): string {
+    return text.replaceAll(/\$\{([^!}][^}]*)\}/g, (_, name: string) => {
+      const [id = "", attribute] = name.split(".", 2);
+      return attribute === undefined ? String(this.#reference(id)) : this.#attribute(id, attribute);
+    });
+  }
+
+  #reference(name: string): Json {
+    const parameter = this.#document.Parameters[name];
+    if (parameter) return parameter.Default ?? "";
+    const pseudoParameter = this.#pseudoParameters[name];
+    if (pseudoParameter !== undefined) return pseudoParameter;
+    if (this.#document.Resources[name]) return name;
+    throw new LocalError(`The template refers to ${name}, which it does not define.`);
+  }
+
+  #attribute(id: string, attribute: string): string {
+    const name = this.#reference(id);
+    return attribute === "Arn" && this.#document.Resources[id]?.Type === "AWS::Lambda::Function"
+      ? `arn:aws:lambda:${this.#pseudoParameters["AWS::Region"]}:${ACCOUNT}:function:${name}`
+      : `${name}.${attribute}`;
+  }
+}

@@ -1,0 +1,65 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Table } from "../../lib/table/table.ts";
+import { allowedDestinations } from "../../lib/telling/allowed-destinations.ts";
+import type { ConsoleSandbox } from "../../operator/console/calls.ts";
+import { openGuard, type Guard } from "../../operator/console/guard.ts";
+import type { LiveLines } from "../../operator/console/live-lines.ts";
+import { createConsole } from "../../operator/console/mount.ts";
+import type { Mount } from "../../sandbox/mount.ts";
+import { CLOCK_PATH } from "../clock/clock-endpoint.ts";
+import { isAtHand } from "../database/database.ts";
+import type { Demo } from "../demo.ts";
+import { ANDROID_PREFIX, IOS_PREFIX } from "../sandbox-paths.ts";
+
+export interface LocalConsoleOptions {
+  readonly port: number;
+  readonly table: Table;
+  readonly dynamoDbEndpoint: string;
+  readonly masterSecret: string;
+  /** Destinations beside public ones, as the functions have them. */
+  readonly destinations: string;
+  readonly demo: Pick<Demo, "applicationIdentifier" | "apiKey">;
+  readonly now: () => number;
+  readonly requests: LiveLines;
+  readonly log: (line: string) => void;
+}
+
+/** Refuses everybody: a table on another machine may be a deployed one, which needs a token. */
+const closedGuard = (port: () => number): Guard => ({
+  ...openGuard(port),
+  refusal: () =>
+    "The table is not on this machine, and is not shown without a token: the operator's command console shows it.",
+});
+
+/**
+ * The console of a local run: without a token, because its table is created here, and with both stores and the clock.
+ */
+export const createLocalConsole = (options: LocalConsoleOptions): Mount => {
+  const { port, table, masterSecret, demo, now, requests, log } = options;
+  const sandbox: ConsoleSandbox = {
+    applicationIdentifier: demo.applicationIdentifier,
+    apiKey: demo.apiKey,
+    iosStorePath: IOS_PREFIX,
+    androidStorePath: ANDROID_PREFIX,
+    clockPath: CLOCK_PATH,
+  };
+  return createConsole({
+    connection: {
+      table: table.name,
+      where: options.dynamoDbEndpoint,
+      store: table,
+      trustsOrigin: () => true,
+      allowsDestination: allowedDestinations(options.destinations),
+      masterSecret: () => Promise.resolve(new TextEncoder().encode(masterSecret)),
+      caller: () => Promise.resolve({ name: "local", problem: null }),
+      clock: (now) => Promise.resolve(now),
+      close: () => undefined,
+    },
+    // DynamoDB Local's index does not lag behind its table.
+    effects: { now, wait: (milliseconds) => sleep(milliseconds), waitForIndex: () => Promise.resolve() },
+    guard: isAtHand(options.dynamoDbEndpoint) ? openGuard(() => port) : closedGuard(() => port),
+    sandbox,
+    requests,
+    log,
+  });
+};

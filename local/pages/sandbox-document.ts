@@ -1,0 +1,222 @@
+import * as z from "zod";
+import { changeDetails, CHANGES } from "../../sandbox/android-store/shop/changes.ts";
+import { sandboxPurchase } from "../../sandbox/android-store/shop/purchases.ts";
+import { changeSchema } from "../../sandbox/ios-store/shop/change.ts";
+import { bought } from "../../sandbox/ios-store/shop/purchase.ts";
+import { serverApiFault } from "../../sandbox/ios-store/server-api/faults.ts";
+import { CLOCK_PATH, moveRequest } from "../clock/clock-endpoint.ts";
+import { DEMO } from "../demo.ts";
+import { ANDROID_PREFIX, IOS_PREFIX } from "../sandbox-paths.ts";
+
+const TAGS = {
+  ios: { name: "iOS store", description: "Buys in the sandbox App Store, and changes what was bought." },
+  android: {
+    name: "Android store",
+    description: "Buys in the sandbox of Google Play, and changes what was bought.",
+  },
+  clock: { name: "Clock", description: "The one clock of the service and of both stores." },
+} as const;
+
+interface SandboxOperation {
+  readonly tag: keyof typeof TAGS;
+  readonly name: string;
+  readonly summary: string;
+  /** Name of the path parameter; unset: there is none. */
+  readonly parameter?: string;
+  readonly request?: z.ZodType;
+  readonly example?: unknown;
+  readonly status?: number;
+  /** Fields of the answer. */
+  readonly answers: Readonly<Record<string, object>>;
+}
+
+const text = { type: "string" } as const;
+const texts = { type: "array", items: text } as const;
+const object = { type: "object" } as const;
+
+/** Body of a synchronize or link request of the person's app. */
+const SIGNED = {
+  signedAppTransaction: text,
+  signedTransactions: texts,
+  signedRenewalInfos: texts,
+  originalTransactionIdentifiers: texts,
+};
+const SOLD = { purchaseToken: text, packageName: text, productKind: text, purchase: object };
+const switched = z.object({ enabled: z.boolean() });
+const androidChange = changeDetails.extend({ change: z.enum(CHANGES) });
+
+const PURCHASE = "originalTransactionIdentifier";
+const TOKEN = "purchaseToken";
+
+const OPERATIONS: Readonly<Record<string, SandboxOperation>> = {
+  [`post ${IOS_PREFIX}/purchases`]: {
+    tag: "ios",
+    name: "buyOnIos",
+    summary: "Buy; the answer is what the app sends of it, signed",
+    request: bought,
+    example: { transactions: [{ productIdentifier: DEMO.iosSubscription, period: "P1M" }] },
+    answers: SIGNED,
+  },
+  [`get ${IOS_PREFIX}/purchases`]: {
+    tag: "ios",
+    name: "listIosPurchases",
+    summary: "What the app would send now, for each person",
+    answers: { purchases: { type: "array", items: object } },
+  },
+  [`get ${IOS_PREFIX}/purchases/{${PURCHASE}}`]: {
+    tag: "ios",
+    name: "readIosPurchase",
+    summary: "What the app would send now, of the person with that purchase",
+    parameter: PURCHASE,
+    answers: SIGNED,
+  },
+  [`post ${IOS_PREFIX}/purchases/{${PURCHASE}}`]: {
+    tag: "ios",
+    name: "changeIosPurchase",
+    summary: "Change a purchase: renew, cancel, fail its billing, refund it, …",
+    parameter: PURCHASE,
+    request: changeSchema,
+    example: { change: "refund" },
+    answers: SIGNED,
+  },
+  [`post ${IOS_PREFIX}/notifications`]: {
+    tag: "ios",
+    name: "switchIosNotifications",
+    summary: "Switch the App Store's notifications off or on",
+    request: switched,
+    example: { enabled: true },
+    answers: { enabled: { type: "boolean" } },
+  },
+  [`post ${IOS_PREFIX}/server-api`]: {
+    tag: "ios",
+    name: "failServerApi",
+    summary: "Make the App Store Server API fail; null ends it",
+    request: z.object({ fails: serverApiFault.nullable() }),
+    example: { fails: null },
+    answers: { fails: { ...object, nullable: true } },
+  },
+  [`post ${ANDROID_PREFIX}/purchases`]: {
+    tag: "android",
+    name: "buyOnAndroid",
+    summary: "Buy; the answer holds the purchase token",
+    request: sandboxPurchase,
+    example: {
+      packageName: DEMO.packageName,
+      productKind: "subscription",
+      productIdentifier: DEMO.androidSubscription,
+      basePlanIdentifier: DEMO.androidBasePlan,
+    },
+    status: 201,
+    answers: SOLD,
+  },
+  [`get ${ANDROID_PREFIX}/purchases`]: {
+    tag: "android",
+    name: "listAndroidPurchases",
+    summary: "All purchases, with their tokens",
+    answers: { purchases: { type: "array", items: object } },
+  },
+  [`get ${ANDROID_PREFIX}/purchases/{${TOKEN}}`]: {
+    tag: "android",
+    name: "readAndroidPurchase",
+    summary: "A purchase as the store has it",
+    parameter: TOKEN,
+    answers: SOLD,
+  },
+  [`post ${ANDROID_PREFIX}/purchases/{${TOKEN}}`]: {
+    tag: "android",
+    name: "changeAndroidPurchase",
+    summary: "Change a purchase: renew, cancel, pause, replace, refund it, …",
+    parameter: TOKEN,
+    request: androidChange,
+    example: { change: "refund" },
+    answers: SOLD,
+  },
+  [`post ${ANDROID_PREFIX}/notifications`]: {
+    tag: "android",
+    name: "switchAndroidNotifications",
+    summary: "Switch the pushes of Google's notifications off or on",
+    request: switched,
+    example: { enabled: true },
+    answers: { enabled: { type: "boolean" }, nextPushAt: { type: "integer", nullable: true } },
+  },
+  [`get ${CLOCK_PATH}`]: {
+    tag: "clock",
+    name: "readClock",
+    summary: "The time of the service and of both stores",
+    answers: { now: { type: "string", format: "date-time" } },
+  },
+  [`post ${CLOCK_PATH}`]: {
+    tag: "clock",
+    name: "moveClock",
+    summary: "Move the clock ahead, or reset it and forget everything; what falls due on the way happens",
+    request: moveRequest,
+    example: { advance: "P1D" },
+    answers: { now: { type: "string", format: "date-time" } },
+  },
+};
+
+const requestSchema = (schema: z.ZodType): object => {
+  const { $schema: _, ...json } = z.toJSONSchema(schema, {
+    target: "openapi-3.0",
+    io: "input",
+    unrepresentable: "any",
+  });
+  return json;
+};
+
+const content = (schema: object, example?: unknown) => ({
+  content: { "application/json": { schema, ...(example !== undefined && { example }) } },
+});
+
+const refused = {
+  description: "It cannot be done; the message says why.",
+  ...content({ type: "object", properties: { message: text } }),
+};
+
+const documented = ({
+  tag,
+  name,
+  summary,
+  parameter,
+  request,
+  example,
+  status = 200,
+  answers,
+}: SandboxOperation) => ({
+  operationId: name,
+  tags: [TAGS[tag].name],
+  summary,
+  security: [],
+  ...(parameter !== undefined && {
+    parameters: [{ name: parameter, in: "path", required: true, schema: text }],
+  }),
+  ...(request !== undefined && {
+    requestBody: { required: true, ...content(requestSchema(request), example) },
+  }),
+  responses: {
+    [status]: { description: "Done", ...content({ type: "object", properties: answers }) },
+    400: refused,
+    ...(parameter !== undefined && { 404: refused, 409: refused }),
+  },
+});
+
+/** OpenAPI 3.0 document of the local run's own endpoints: the sandbox stores, and the clock. */
+export const sandboxDocument = (): object => {
+  const paths: Record<string, Record<string, object>> = {};
+  for (const [route, operation] of Object.entries(OPERATIONS)) {
+    const [method = "", path = ""] = route.split(" ");
+    paths[path] = { ...paths[path], [method]: documented(operation) };
+  }
+  return {
+    openapi: "3.0.3",
+    info: {
+      title: "Sandbox stores and clock of a local run",
+      version: "1.0.0",
+      description: "Only a local run has these; the deployed service does not.",
+      license: { name: "MIT", url: "https://opensource.org/license/mit" },
+    },
+    servers: [{ url: "/" }],
+    tags: Object.values(TAGS),
+    paths,
+  };
+};

@@ -1,0 +1,170 @@
+import { stringify } from "yaml";
+import { manifestOf } from "../../lib/administration/manifest-document.ts";
+import type { Application } from "../../lib/applications/application.ts";
+import { STORES, type Store } from "../../lib/contract/schemas.ts";
+import { askQueuesOf } from "../../lib/customers/ask-due-purchases.ts";
+import { isSameNotified } from "../../lib/customers/notification-log.ts";
+import { storesInEnvironments } from "../../lib/customers/store-in-environment.ts";
+import { sweptStoresOf } from "../../lib/customers/sweep.ts";
+import { isoTime } from "../../lib/entitlements/time.ts";
+import { pauseJson, pauseText } from "../text/asking.ts";
+import { addApply, named } from "./apply.ts";
+import { type Answer, timeOrNull } from "../text/answer.ts";
+import { OperatorError } from "../operator-error.ts";
+import { findApplication, readApplicationIdentifier, type Session } from "../session.ts";
+import type { Command } from "commander";
+import { APPLICATION, type Frame } from "./frame.ts";
+import { addAudit } from "./audit.ts";
+import { addApplicationRefresh } from "./refresh.ts";
+import { addReproject } from "./reproject.ts";
+import { addRetell } from "./retell.ts";
+
+/** Lists the applications of the table. */
+export const listApplications = async ({ applications, table }: Session): Promise<Answer> => {
+  const listed = await applications.list();
+  return {
+    json: { applications: listed },
+    text:
+      listed.length === 0
+        ? `The table ${table.name} has no application.`
+        : listed.map(({ identifier, name }) => `${identifier}  ${name}`).join("\n"),
+  };
+};
+
+/** Last notification of each bundle and package of an application, by environment; `signedAt` null: none yet. */
+const lastNotificationsOf = async ({ notifications }: Session, application: Application) => {
+  const stored = await notifications.ofApplication(application.identifier);
+  return storesInEnvironments(application).map((notified) => {
+    const { store, environment, bundleOrPackage } = notified;
+    const last = stored.find((one) => isSameNotified(one, notified));
+    return {
+      store,
+      environment,
+      bundleOrPackage,
+      signedAt: last === undefined ? null : isoTime(last.signedAt),
+    };
+  });
+};
+
+/** State of the queues of an application, one for each bundle or package and environment. */
+const queuesOf = async ({ queue, moment }: Session, application: Application) =>
+  Promise.all(
+    STORES.flatMap((store) => askQueuesOf(application, store)).map(async (reference) => {
+      const [[oldest], health] = await Promise.all([
+        queue.of(reference).due(moment, 1),
+        queue.healthOf(reference),
+      ]);
+      const { store, environment, bundleOrPackage } = reference;
+      const oldestDueAt = oldest === undefined ? null : isoTime(oldest.dueAt);
+      return { store, environment, bundleOrPackage, oldestDueAt, health };
+    }),
+  );
+
+/** Time up to which each list of an application's stores was read; `sweptUntil` null: never yet. */
+const sweepsOf = async ({ watermarks }: Session, application: Application) =>
+  Promise.all(
+    sweptStoresOf(application).map(async (swept) => {
+      const { store, environment, bundleOrPackage } = swept;
+      const until = await watermarks.read(swept);
+      return { store, environment, bundleOrPackage, sweptUntil: timeOrNull(until) };
+    }),
+  );
+
+const LISTS = {
+  "ios-store": "notifications that the App Store could not deliver",
+  "android-store": "Google's voided purchases",
+} as const satisfies Record<Store, string>;
+
+/** An application as a manifest, with the state of its stores and queues. */
+export const reportApplication = async (session: Session, application: Application) => {
+  const [lastNotifications, queues, sweeps] = await Promise.all([
+    lastNotificationsOf(session, application),
+    queuesOf(session, application),
+    sweepsOf(session, application),
+  ]);
+  return { manifest: manifestOf(application), lastNotifications, queues, sweeps };
+};
+
+/**
+ * Shows an application as a manifest. Comments give the last notification of each store and environment, the state of
+ * the queues, and how far the stores' lists were read.
+ */
+export const showApplication = async (session: Session, identifier: string): Promise<Answer> => {
+  const application = await findApplication(session, readApplicationIdentifier(identifier));
+  const { manifest, lastNotifications, queues, sweeps } = await reportApplication(session, application);
+  return {
+    json: {
+      applicationIdentifier: application.identifier,
+      ...manifest,
+      lastNotifications,
+      queues: queues.map(({ store, environment, bundleOrPackage, oldestDueAt, health }) => ({
+        store,
+        environment,
+        bundleOrPackage,
+        oldestDueAt,
+        paused: pauseJson(health),
+      })),
+      sweeps,
+    },
+    text: [
+      stringify(manifest, { aliasDuplicateObjects: false }).trimEnd(),
+      ...lastNotifications.map(
+        ({ store, environment, bundleOrPackage, signedAt }) =>
+          `# Last notification of ${store} ${bundleOrPackage}, ${environment}: ${signedAt ?? "none yet"}`,
+      ),
+      ...queues.flatMap(({ store, environment, bundleOrPackage, oldestDueAt, health }) => [
+        `# Queue of ${store} ${bundleOrPackage}, ${environment}: ${oldestDueAt === null ? "nothing is due" : `oldest due since ${oldestDueAt}`}`,
+        ...pauseText(store, health, session.moment).map((text) => `# ${text}`),
+      ]),
+      ...sweeps.map(
+        ({ store, environment, bundleOrPackage, sweptUntil }) =>
+          `# List of ${LISTS[store]}, ${bundleOrPackage}, ${environment}: ${sweptUntil === null ? "never read yet" : `read until ${sweptUntil}`}`,
+      ),
+    ].join("\n"),
+  };
+};
+
+/** Finds the application that has a bundle or a package. */
+export const findApplicationOf = async ({ applications, table }: Session, name: string): Promise<Answer> => {
+  const registrations = await applications.registrationsOf(
+    STORES.map((store) => ({ store, bundleOrPackage: name })),
+  );
+  const [application, ...others] = new Set(registrations.map((registration) => registration.application));
+  if (application === undefined)
+    throw new OperatorError(`No application in the table ${table.name} has the bundle or package ${name}.`);
+  if (others.length > 0)
+    throw new OperatorError(
+      `Several applications have a bundle or package of that name: ${named(registrations)}.`,
+    );
+  return {
+    json: { applicationIdentifier: application, stores: registrations.map(({ store }) => store) },
+    text: application,
+  };
+};
+
+/** Defines the commands of applications. */
+export const addApplicationCommands = (program: Command, frame: Frame): void => {
+  const { answer } = frame;
+  const application = program
+    .command("application")
+    .description("applications: their stores, entitlements and products");
+  addApply(application, frame);
+  application
+    .command("list")
+    .description("list the applications of the table")
+    .action(() => answer(listApplications));
+  application
+    .command("show")
+    .description("show an application as a manifest")
+    .argument(...APPLICATION)
+    .action((identifier: string) => answer((session) => showApplication(session, identifier)));
+  addReproject(application, frame);
+  addRetell(application, frame);
+  addApplicationRefresh(application, frame);
+  application
+    .command("find")
+    .description("find the application that has a bundle or a package")
+    .argument("<name>", "an iOS-store bundle identifier or an Android-store package name")
+    .action((name: string) => answer((session) => findApplicationOf(session, name)));
+  addAudit(application, frame);
+};

@@ -1,0 +1,171 @@
+import type { Command } from "commander";
+import { readFile } from "node:fs/promises";
+import { v7 as uuidv7 } from "uuid";
+import {
+  applyManifest,
+  type ApplyOutcome,
+  type Approve,
+  type StoreRegistration,
+} from "../../lib/administration/apply.ts";
+import { changeText, type ApplicationChange } from "../../lib/administration/difference.ts";
+import { appliedLines, auditEntry } from "../../lib/administration/audit.ts";
+import { lostAccess } from "../../lib/administration/lost-access.ts";
+import { problemText, readManifest, type Manifest } from "../../lib/administration/manifest.ts";
+import { tellsChanges } from "../../lib/applications/application.ts";
+import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
+import { counted, indent, type Answer } from "../text/answer.ts";
+import { actorOf, audited, type ActingOptions } from "./acting.ts";
+import { confirm, type Confirmation, type ConfirmationOptions } from "./confirmation.ts";
+import { OperatorError } from "../operator-error.ts";
+import type { Session } from "../session.ts";
+import { acting, YES, type Frame } from "./frame.ts";
+
+const FILE_PROBLEMS: Readonly<Record<string, string>> = {
+  ENOENT: "does not exist",
+  EISDIR: "is a folder",
+  EACCES: "may not be read",
+};
+
+const readText = async (file: string): Promise<string> => {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(await readFile(file));
+  } catch (error) {
+    const code =
+      typeof error === "object" && error !== null && "code" in error ? String(error.code) : "unknown";
+    if (code === "ERR_ENCODING_INVALID_ENCODED_DATA")
+      throw new OperatorError(`The file ${file} is not UTF-8 text.`);
+    throw new OperatorError(`The file ${file} ${FILE_PROBLEMS[code] ?? `cannot be read (${code})`}.`);
+  }
+};
+
+const readManifestFile = async (
+  file: string,
+  { trustsOrigin, allowsDestination }: Session,
+): Promise<Manifest> => {
+  const reading = readManifest(await readText(file), trustsOrigin, allowsDestination);
+  if (reading.outcome === "valid") return reading.manifest;
+  throw new OperatorError(
+    [
+      `Nothing was applied: ${file} is not a valid manifest.`,
+      ...indent(reading.problems.map(problemText)),
+    ].join("\n"),
+  );
+};
+
+/** Registrations in a sentence. */
+export const named = (registrations: readonly StoreRegistration[]): string =>
+  registrations
+    .map(({ store, bundleOrPackage, application }) => `${store} ${bundleOrPackage} (${application})`)
+    .join(", ");
+
+const refusal = (outcome: Exclude<ApplyOutcome, { outcome: "applied" }>): string => {
+  switch (outcome.outcome) {
+    case "nothing_names_it":
+      return "the manifest has neither an identifier nor a store, so that the next apply could not find the application again.";
+    case "registered_to_several":
+      return `the manifest has no identifier, and its bundles and packages belong to several applications: ${named(outcome.registrations)}.`;
+    case "registered_elsewhere":
+      return `another application already has what the manifest names: ${named(outcome.registrations)}. To change that application, give its identifier in the manifest.`;
+    case "changed_meanwhile":
+      return "the application is being changed by somebody else; try again.";
+    case "too_many_store_changes":
+      return `one apply can add or remove at most ${outcome.limit} bundles and packages; do it in several steps.`;
+    case "catalog_too_large":
+      return `the entitlements and products take ${outcome.bytes} bytes, and at most ${outcome.limit} can be stored.`;
+  }
+};
+
+/** Parts whose change may affect every account's entitlements without writing any account. */
+const IN_CATALOG: ReadonlySet<ApplicationChange["subject"]> = new Set(["entitlement", "product"]);
+
+const RETELL_TEXT = "An account's change is delivered when something else changes the account, too.";
+
+/** Names of webhooks that were not webhooks before. */
+const newWebhooks = (changes: readonly ApplicationChange[]): readonly string[] =>
+  changes
+    .filter(
+      ({ subject, fields }) =>
+        subject === "destination" &&
+        fields.some(({ field, before, after }) => field === "url" && before === null && after !== null),
+    )
+    .map(({ name }) => name);
+
+/** Drops the waiting messages of removed destinations. What an interrupted drop leaves expires after 30 days. */
+const dropRemoved = async (
+  { destinations }: Session,
+  { progress }: Confirmation,
+  application: ApplicationId,
+  changes: readonly ApplicationChange[],
+): Promise<readonly { readonly destination: string; readonly messages: number }[]> => {
+  const removed = changes.filter(({ kind, subject }) => kind === "removed" && subject === "destination");
+  const dropped = [];
+  for (const { name: destination } of removed) {
+    const messages = await destinations.drop({ application, destination }, (sofar) =>
+      progress(`dropped ${counted(sofar, "message")} that waited for ${destination}`),
+    );
+    dropped.push({ destination, messages });
+  }
+  return dropped;
+};
+
+/** Creates the application in the file, or updates it to match. Asks first if customers can lose access. */
+export const applyApplication = async (
+  session: Session,
+  confirmation: Confirmation,
+  file: string,
+  options: ConfirmationOptions & ActingOptions,
+): Promise<Answer> => {
+  const manifest = await readManifestFile(file, session);
+  const actor = await actorOf(session, options);
+  let toldBefore = true;
+  const approve: Approve = async (before, after) => {
+    toldBefore = tellsChanges(before);
+    const losses = lostAccess(before, after);
+    if (losses.length === 0) return;
+    const what = [
+      `With this change, customers of ${before.name} (${before.identifier}) can lose access:`,
+      ...indent(losses),
+      "It takes effect within a minute.",
+    ];
+    await confirm(confirmation, options, what.join("\n"));
+  };
+  const outcome = await applyManifest(manifest, applicationId(uuidv7()), session.applications, {
+    approve,
+    audit: async (before, after, changes) =>
+      audited(auditEntry("apply", session.now(), actor, { what: appliedLines(before, after, changes) })),
+  });
+  if (outcome.outcome !== "applied") throw new OperatorError(`Nothing was applied: ${refusal(outcome)}`);
+  const { application, created, changes } = outcome;
+  const heading = created ? "created" : changes.length === 0 ? "no changes" : "changed";
+  const dropped = await dropRemoved(session, confirmation, application, changes);
+  const isToRetell =
+    !created &&
+    tellsChanges(manifest) &&
+    (!toldBefore || changes.some(({ subject }) => IN_CATALOG.has(subject)));
+  return {
+    json: { applicationIdentifier: application, created, changes, ...(dropped.length > 0 && { dropped }) },
+    text: [
+      `Application ${application}: ${heading}`,
+      ...indent(changes.map(changeText)),
+      ...dropped.map(
+        ({ destination, messages }) =>
+          `${counted(messages, "message")} that waited for ${destination} ${messages === 1 ? "is" : "are"} dropped.`,
+      ),
+      ...newWebhooks(changes).map(
+        (name) => `destination rotate ${application} ${name} prints the secret that signs what ${name} gets.`,
+      ),
+      ...(isToRetell ? [`${RETELL_TEXT} application retell ${application} delivers all now.`] : []),
+    ].join("\n"),
+  };
+};
+
+/** Defines `application apply`. */
+export const addApply = (application: Command, { answer, confirmation }: Frame): void => {
+  acting(application.command("apply"))
+    .description("create the application that a manifest describes, or update it to match")
+    .argument("<file>", "the manifest, YAML")
+    .option(YES, "do not ask, even if customers can lose access")
+    .action((file: string, options: ConfirmationOptions & ActingOptions) =>
+      answer((session) => applyApplication(session, confirmation, file, options)),
+    );
+};

@@ -1,0 +1,134 @@
+import type { Command } from "commander";
+import type { ReportedCustomer } from "../../lib/administration/account-report.ts";
+import { concerns, type AuditRecord, type SoughtAccount } from "../../lib/administration/audit.ts";
+import type { Application } from "../../lib/applications/application.ts";
+import type { Transfer } from "../../lib/customers/records.ts";
+import { isoTime } from "../../lib/entitlements/time.ts";
+import type { AccountId } from "../../lib/identifiers.ts";
+import { compare } from "../../lib/order.ts";
+import { columns, counted, indent, type Answer } from "../text/answer.ts";
+import {
+  findApplication,
+  operationsOf,
+  readAccountIdentifier,
+  readApplicationIdentifier,
+  type Session,
+} from "../session.ts";
+import { APPLICATION, type Frame } from "./frame.ts";
+
+const TRANSFER_REASONS = {
+  policy: "the application's transfers policy",
+  "claim-gave-way": "a client's claim gave way to a credential",
+} as const satisfies Record<Transfer["because"], string>;
+
+const transferEntry = ({ customer, moment, because }: Transfer): AuditRecord => ({
+  action: "transfer",
+  moment,
+  by: "a link",
+  caller: null,
+  reason: TRANSFER_REASONS[because],
+  customer,
+  accounts: [],
+  what: [],
+});
+
+/** Operators' acts and transfers by links, oldest first. */
+export const auditEntriesOf = async (
+  session: Session,
+  { identifier }: Application,
+): Promise<readonly AuditRecord[]> => {
+  const [acts, transfers] = await Promise.all([
+    session.audit.of(identifier),
+    operationsOf(session).transfers(identifier),
+  ]);
+  return [...acts, ...transfers.map(transferEntry)].sort((a, b) => compare(a.moment, b.moment));
+};
+
+/** Keyed hash and customers of an account, by which its entries are found. */
+export const soughtAccount = async (
+  { hashAccounts }: Session,
+  { identifier }: Application,
+  account: AccountId,
+  customers: readonly Pick<ReportedCustomer, "customerIdentifier" | "aliases">[],
+): Promise<SoughtAccount> => ({
+  hash: (await hashAccounts(identifier, [account]))[0] ?? null,
+  customers: new Set(
+    customers.flatMap(({ customerIdentifier, aliases }) => [customerIdentifier, ...aliases]),
+  ),
+});
+
+export const auditEntryJson = (entry: AuditRecord) => ({ ...entry, moment: isoTime(entry.moment) });
+
+const entriesText = (entries: readonly AuditRecord[]): readonly string[] => {
+  const [heading = "", ...rows] = columns([
+    ["MOMENT", "ACTION", "CUSTOMER", "BY", "CALLER", "REASON"],
+    ...entries.map(({ moment, action, customer, by, caller, reason }) => [
+      isoTime(moment),
+      action,
+      customer ?? "-",
+      by,
+      caller ?? "-",
+      reason ?? "-",
+    ]),
+  ]);
+  return [heading, ...rows.flatMap((row, index) => [row, ...indent(entries[index]?.what ?? [])])];
+};
+
+export interface AuditOptions {
+  /** Only entries that may be about this account. */
+  readonly account?: string;
+}
+
+/** Shows an application's audit, oldest first: what operators did, and transfers by links. */
+export const showAudit = async (
+  session: Session,
+  applicationText: string,
+  options: AuditOptions,
+): Promise<Answer> => {
+  const account = options.account === undefined ? null : readAccountIdentifier(options.account);
+  const application = await findApplication(session, readApplicationIdentifier(applicationText));
+  const all = await auditEntriesOf(session, application);
+  const { identifier, name } = application;
+  if (account === null)
+    return {
+      json: { applicationIdentifier: identifier, audit: all.map(auditEntryJson) },
+      text: all.length === 0 ? `No operator has changed anything of ${name}.` : entriesText(all).join("\n"),
+    };
+  const { customers } = await session.accountReport(application, account);
+  const sought = await soughtAccount(session, application, account, customers);
+  const judged = all.map((entry) => ({ entry, about: concerns(sought, entry) }));
+  const shown = judged.flatMap(({ entry, about }) =>
+    about === "account" || about === "application" ? [entry] : [],
+  );
+  const unknown = judged.filter(({ about }) => about === "unknown").length;
+  return {
+    json: {
+      applicationIdentifier: identifier,
+      applicationAccountIdentifier: account,
+      audit: shown.map(auditEntryJson),
+      entriesOfUnknownAccount: unknown,
+    },
+    text: [
+      ...(shown.length === 0
+        ? [`The audit of ${name} has no entry about account ${account}.`]
+        : entriesText(shown)),
+      ...(unknown === 0
+        ? []
+        : [
+            `${counted(unknown, "more entry has", "more entries have")} no account: application audit without --account lists all.`,
+          ]),
+    ].join("\n"),
+  };
+};
+
+/** Defines `application audit`. */
+export const addAudit = (application: Command, { answer }: Frame): void => {
+  application
+    .command("audit")
+    .description("list what operators changed, and transfers: when, by whom, and why")
+    .argument(...APPLICATION)
+    .option("--account <account>", "only what can concern this account")
+    .action((identifier: string, options: AuditOptions) =>
+      answer((session) => showAudit(session, identifier, options)),
+    );
+};

@@ -1,0 +1,234 @@
+import type { CustomerEntitlement } from "../../lib/contract/schemas.ts";
+import type { AccountReport, ReportedCustomer } from "../../lib/administration/account-report.ts";
+import type { QueueHealths } from "../../lib/administration/asking.ts";
+import { referenceText, type Purchase } from "../../lib/entitlements/purchase.ts";
+import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
+import type { Terms } from "../../lib/entitlements/timeline.ts";
+import { askingJson, askingText } from "./asking.ts";
+import { type Answer, columns, indent, timeOrNull } from "./answer.ts";
+import {
+  explain,
+  type ExplainedCustomer,
+  type ExplainedLine,
+  type ExplainedPurchase,
+} from "./explanation.ts";
+import { toldJson, toldText } from "./told.ts";
+import { EVERYTHING, isOnPage, pagesOf, pageText, requirePage, type Page } from "./page.ts";
+
+const lineJson = ({ line, status, expiresAt, why }: ExplainedLine) => ({
+  transactionIdentifier: line.transactionIdentifier,
+  productIdentifier: line.productIdentifier,
+  basePlanIdentifier: line.basePlanIdentifier,
+  nature: line.nature,
+  standing: line.standing,
+  status,
+  startsAt: timeOrNull(line.startsAt),
+  endsAt: timeOrNull(line.endsAt),
+  expiresAt: timeOrNull(expiresAt),
+  revokedAt: timeOrNull(line.revokedAt),
+  willRenew: line.willRenew,
+  verifiedAt: isoTime(line.verifiedAt),
+  why,
+});
+
+const askingAbout = ({ asking }: ReportedCustomer, purchase: Purchase) => asking.get(referenceText(purchase));
+
+const purchaseJson = (
+  customer: ReportedCustomer,
+  { purchase, why, lines }: ExplainedPurchase,
+  healths: QueueHealths,
+) => ({
+  store: purchase.store,
+  environment: purchase.environment,
+  key: purchase.key,
+  selectedProducts: purchase.selectedProducts,
+  replacedBy: purchase.replacedBy,
+  verifiedAt: timeOrNull(verifiedBy(purchase)?.[0] ?? null),
+  verifiedBy: verifiedBy(purchase)?.[1] ?? null,
+  renewal:
+    purchase.renewal === null
+      ? null
+      : {
+          ...purchase.renewal,
+          periodEndsAt: timeOrNull(purchase.renewal.periodEndsAt),
+          graceEndsAt: timeOrNull(purchase.renewal.graceEndsAt),
+          signedAt: isoTime(purchase.renewal.signedAt),
+        },
+  ...askingJson(askingAbout(customer, purchase), healths),
+  why,
+  lines: lines.map(lineJson),
+});
+
+const customerJson = ({ customer, purchases }: ExplainedCustomer, healths: QueueHealths) => ({
+  customerIdentifier: customer.customerIdentifier,
+  assertedBy: customer.assertedBy,
+  linkedAt: isoTime(customer.linkedAt),
+  createdAt: isoTime(customer.createdAt),
+  aliases: customer.aliases,
+  purchases: purchases.map((one) => purchaseJson(customer, one, healths)),
+});
+
+const spanText = ({ line }: ExplainedLine): string =>
+  `${timeOrNull(line.startsAt) ?? "no start"} to ${timeOrNull(line.endsAt) ?? "no end"}`;
+
+const lineText = (explained: ExplainedLine): string[] => {
+  const { productIdentifier, basePlanIdentifier, standing } = explained.line;
+  const product =
+    basePlanIdentifier === null ? productIdentifier : `${productIdentifier} ${basePlanIdentifier}`;
+  return [`${product}  ${spanText(explained)}  ${explained.status ?? standing}`, ...indent(explained.why)];
+};
+
+/** Time and source of a purchase's last verification; null: it is only mentioned by another purchase. */
+const verifiedBy = ({ store, verifiedAt, renewal }: Purchase): readonly [Instant, string] | null => {
+  if (renewal !== null && renewal.signedAt > verifiedAt) return [renewal.signedAt, "a renewal info"];
+  if (verifiedAt === 0) return null;
+  return [verifiedAt, store === "ios-store" ? "a transaction" : "Google's answer"];
+};
+
+const verifiedText = (purchase: Purchase): string => {
+  const verified = verifiedBy(purchase);
+  return verified === null ? "" : `, verified ${isoTime(verified[0])} by ${verified[1]}`;
+};
+
+/** The renewal info, as the App Store signed it. */
+const renewalText = ({ renewal }: Purchase): string[] =>
+  renewal === null
+    ? []
+    : [
+        [
+          renewal.willRenew ? "renews" : "does not renew",
+          ...(renewal.renewsInto === null ? [] : [`into ${renewal.renewsInto}`]),
+          ...(renewal.graceEndsAt === null
+            ? []
+            : [`in a grace period until ${isoTime(renewal.graceEndsAt)}`]),
+          ...(renewal.isInBillingRetry ? ["in billing retry"] : []),
+          `(signed ${isoTime(renewal.signedAt)})`,
+        ].join(" "),
+      ];
+
+const purchaseText = (
+  customer: ReportedCustomer,
+  { purchase, why, lines }: ExplainedPurchase,
+  { healths }: AccountReport,
+  moment: Instant,
+): string[] => [
+  `${purchase.store} ${purchase.environment} purchase ${purchase.key}${verifiedText(purchase)}`,
+  ...indent([
+    ...why,
+    ...renewalText(purchase),
+    ...askingText(purchase, askingAbout(customer, purchase), healths, moment),
+    ...lines.flatMap(lineText),
+  ]),
+];
+
+const customerText = (
+  { customer, purchases }: ExplainedCustomer,
+  shown: readonly ExplainedPurchase[],
+  report: AccountReport,
+  moment: Instant,
+): string[] => [
+  `Customer ${customer.customerIdentifier}`,
+  ...indent([
+    `created ${isoTime(customer.createdAt)}, linked ${isoTime(customer.linkedAt)} by a ${customer.assertedBy}`,
+    ...(customer.aliases.length === 0 ? [] : [`merged from ${customer.aliases.join(", ")}`]),
+    ...(purchases.length === 0
+      ? ["no purchases"]
+      : shown.flatMap((one) => purchaseText(customer, one, report, moment))),
+  ]),
+];
+
+const entitlementRow = (entitlement: CustomerEntitlement): string[] => [
+  entitlement.identifier,
+  entitlement.status,
+  entitlement.active
+    ? entitlement.expiresAt === null
+      ? "for ever"
+      : `until ${entitlement.expiresAt}`
+    : "no access",
+  `${entitlement.store} ${entitlement.productIdentifier ?? ""}`,
+];
+
+/** Purchases of a customer that a page shows. */
+interface ShownCustomer {
+  readonly explained: ExplainedCustomer;
+  readonly shown: readonly ExplainedPurchase[];
+}
+
+/** Purchases that give access come first, then the latest start. */
+const inOrder = (purchases: readonly ExplainedPurchase[]): readonly ExplainedPurchase[] => {
+  const lastStart = ({ lines }: ExplainedPurchase): Instant =>
+    Math.max(0, ...lines.map(({ line }) => line.startsAt ?? 0));
+  const gives = ({ lines }: ExplainedPurchase): number =>
+    lines.some(({ status }) => status === "active" || status === "grace_period") ? 0 : 1;
+  return purchases.toSorted((a, b) => gives(a) - gives(b) || lastStart(b) - lastStart(a));
+};
+
+/** The customers of a page with their purchases on it; a customer without purchases is on the first page. */
+const onPage = (explained: readonly ExplainedCustomer[], page: Page): readonly ShownCustomer[] => {
+  let before = 0;
+  return explained.flatMap((customer) => {
+    const shown = inOrder(customer.purchases).filter((_, index) => isOnPage(page, before + index));
+    before += customer.purchases.length;
+    const isShown = shown.length > 0 || (customer.purchases.length === 0 && page.number === 1);
+    return isShown ? [{ explained: customer, shown }] : [];
+  });
+};
+
+/** A page of an account's report as JSON, with the reasons for its entitlements. Pure. */
+export const accountJson = (
+  { application, account, entitlements, told, healths }: AccountReport,
+  explained: readonly ExplainedCustomer[],
+  moment: Instant,
+  page: Page,
+) => {
+  const total = explained.reduce((sum, { purchases }) => sum + purchases.length, 0);
+  return {
+    applicationIdentifier: application.identifier,
+    applicationName: application.name,
+    applicationAccountIdentifier: account,
+    moment: isoTime(moment),
+    entitlements,
+    told: toldJson(told),
+    purchases: total,
+    pages: pagesOf(page, total),
+    customers: onPage(explained, page).map(({ explained, shown }) =>
+      customerJson({ ...explained, purchases: shown }, healths),
+    ),
+  };
+};
+
+/**
+ * Presents an account's report, and the reasons for its entitlements. Pure.
+ *
+ * @param pages pages of its purchases in the text and in the JSON
+ */
+export const presentAccount = (
+  report: AccountReport,
+  terms: Terms,
+  moment: Instant,
+  pages: { readonly text: Page; readonly json: Page } = { text: EVERYTHING, json: EVERYTHING },
+): Answer => {
+  const { application, account, customers, entitlements } = report;
+  const explained = explain(moment, customers, terms);
+  const total = explained.reduce((sum, { purchases }) => sum + purchases.length, 0);
+  requirePage(pages.text, total);
+  return {
+    json: accountJson(report, explained, moment, pages.json),
+    text: [
+      `Account ${account} of ${application.name} (${application.identifier}) at ${isoTime(moment)}`,
+      "Entitlements",
+      ...indent(entitlements.length === 0 ? ["none"] : columns(entitlements.map(entitlementRow))),
+      ...toldText(report.told),
+      ...(explained.length === 0
+        ? [
+            "No customer is linked to it.",
+            "What operators have changed of it: application audit with --account.",
+          ]
+        : []),
+      ...pageText(pages.text, total),
+      ...onPage(explained, pages.text).flatMap(({ explained, shown }) =>
+        customerText(explained, shown, report, moment),
+      ),
+    ].join("\n"),
+  };
+};

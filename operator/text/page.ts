@@ -1,0 +1,54 @@
+import { counted } from "./answer.ts";
+import { OperatorError } from "../operator-error.ts";
+
+/** A page of a list. */
+export interface Page {
+  /** From 1 on. */
+  readonly number: number;
+  readonly size: number;
+}
+
+export interface PageOptions {
+  readonly page?: string;
+  readonly perPage?: string;
+}
+
+/** The one page that holds everything. */
+export const EVERYTHING: Page = { number: 1, size: Infinity };
+
+const DEFAULT_SIZE = "50";
+
+const readCount = (name: string, text: string): number => {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new OperatorError(`${name} must be a number from 1 on.`);
+  return Number(text);
+};
+
+/** @throws OperatorError if a number is malformed */
+export const readPage = ({ page = "1", perPage = DEFAULT_SIZE }: PageOptions): Page => ({
+  number: readCount("--page", page),
+  size: readCount("--per-page", perPage),
+});
+
+/** Number of a list's pages; an empty list has one. */
+export const pagesOf = ({ size }: Page, total: number): number => Math.max(1, Math.ceil(total / size));
+
+/** @throws OperatorError if the list ends before the page */
+export const requirePage = (page: Page, total: number): void => {
+  const pages = pagesOf(page, total);
+  if (page.number > pages)
+    throw new OperatorError(`There is no page ${page.number}: it has ${counted(pages, "page")}.`);
+};
+
+/** Whether the page holds the item with this index, from 0 on. */
+export const isOnPage = ({ number, size }: Page, index: number): boolean =>
+  number === 1 ? index < size : index >= (number - 1) * size && index < number * size;
+
+/** Range of the purchases on the page; empty if it has all. */
+export const pageText = (page: Page, total: number): readonly string[] => {
+  const pages = pagesOf(page, total);
+  if (pages === 1) return [];
+  const first = (page.number - 1) * page.size + 1;
+  const last = Math.min(total, page.number * page.size);
+  const next = page.number < pages ? `; the next ones: --page ${page.number + 1}` : "";
+  return [`Purchases ${first} to ${last} of ${total}${next}`];
+};

@@ -1,0 +1,159 @@
+import { askingOf, healthFor } from "../../lib/administration/asking.ts";
+import type { RefreshedPurchase, RefreshProgress } from "../../lib/administration/refresh.ts";
+import type { Application } from "../../lib/applications/application.ts";
+import type { StoredCustomer } from "../../lib/customers/records.ts";
+import { entitlementsAt } from "../../lib/entitlements/entitlements.ts";
+import { lastHeard } from "../../lib/entitlements/next-ask.ts";
+import type { Purchase } from "../../lib/entitlements/purchase.ts";
+import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
+import { type Answer, indent, timeOrNull } from "./answer.ts";
+import { notAskedText, pauseJson, pauseText } from "./asking.ts";
+
+/** State of what a purchase gives, such as an entitlement's, in words. */
+interface State {
+  readonly name: string;
+  readonly state: string;
+}
+
+/** A change of what a purchase gives. */
+interface StateChange {
+  readonly name: string;
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+const untilText = (end: string | null): string => (end === null ? "for ever" : `until ${end}`);
+
+/** States of the entitlements that a purchase alone grants at the moment, or of its products if they grant none. */
+const statesOf = (
+  { identifier, link }: StoredCustomer,
+  purchase: Purchase,
+  application: Application,
+  moment: Instant,
+): readonly State[] => {
+  const holding = { customerIdentifier: identifier, assertedBy: link?.assertedBy ?? null, purchase };
+  const entitlements = entitlementsAt(moment, [holding], application).map((entitlement) => ({
+    name: entitlement.identifier,
+    state: entitlement.active
+      ? `${entitlement.status} ${untilText(entitlement.expiresAt)}`
+      : entitlement.status,
+  }));
+  if (entitlements.length > 0) return entitlements;
+  return purchase.lines.map(({ productIdentifier, standing, endsAt }) => ({
+    name: productIdentifier,
+    state: `${standing} ${untilText(timeOrNull(endsAt))}`,
+  }));
+};
+
+/** Differences between two states of a purchase. A product may have several lines. */
+const changesOf = (before: readonly State[], after: readonly State[]): readonly StateChange[] => {
+  const stateIn = (states: readonly State[], name: string): string | null =>
+    states.flatMap((one) => (one.name === name ? one.state : [])).join(", ") || null;
+  return [...new Set([...before, ...after].map(({ name }) => name))]
+    .map((name) => ({ name, before: stateIn(before, name), after: stateIn(after, name) }))
+    .filter((change) => change.before !== change.after);
+};
+
+const stateChangeText = ({ name, before, after }: StateChange): string =>
+  `${name}: ${before ?? "none"} → ${after ?? "none"}`;
+
+const productsOf = ({ lines }: Purchase): readonly string[] => [
+  ...new Set(lines.map(({ productIdentifier }) => productIdentifier)),
+];
+
+const heardText = (purchase: Purchase): string | null => {
+  const heard = lastHeard(purchase);
+  return heard === 0 ? null : isoTime(heard);
+};
+
+const DROPPED = "the store no longer knows it, and is not asked again";
+const ERASED = "erased meanwhile";
+
+/** Outcome for a purchase, in a sentence. */
+const outcomeText = (
+  refreshed: RefreshedPurchase,
+  changes: readonly StateChange[],
+  { healths }: RefreshProgress,
+  application: Application,
+  moment: Instant,
+): readonly string[] => {
+  const { purchase } = refreshed.before;
+  const { store } = purchase;
+  switch (refreshed.outcome) {
+    case "not-asked":
+      return [notAskedText(store, refreshed.because)];
+    case "erased":
+      return [ERASED];
+    case "dropped":
+      return [DROPPED];
+    case "answered":
+      return changes.length === 0 ? ["nothing new"] : changes.map(stateChangeText);
+    case "unanswered": {
+      const { ask } = refreshed.after;
+      const next = ask === null ? "" : `; it is asked again at ${isoTime(ask.at)}`;
+      return [`the store's answer could not be used${next}`];
+    }
+    case "waiting": {
+      const paused = pauseText(store, healthFor(healths, askingOf(application, refreshed.after)), moment);
+      return ["still waiting", ...(paused.length > 0 ? paused : ["The service has not asked yet"])];
+    }
+  }
+};
+
+const isUnfinished = ({ outcome }: RefreshedPurchase): boolean =>
+  outcome === "waiting" || outcome === "unanswered";
+
+/** What the stores answered about a customer's purchases. */
+export const presentRefresh = (
+  application: Application,
+  customer: StoredCustomer,
+  report: RefreshProgress,
+  moment: Instant,
+  { wait }: { readonly wait: boolean },
+): Answer => {
+  const rows = report.purchases.map((refreshed) => {
+    const { before } = refreshed;
+    const after = "after" in refreshed ? refreshed.after : before;
+    const states = (purchase: Purchase) => statesOf(customer, purchase, application, moment);
+    const changes = changesOf(states(before.purchase), states(after.purchase));
+    return { refreshed, purchase: after.purchase, refreshAt: after.ask?.at ?? null, changes };
+  });
+  return {
+    unfinished: wait && report.purchases.some(isUnfinished),
+    json: {
+      applicationIdentifier: application.identifier,
+      customerIdentifier: customer.identifier,
+      purchases: rows.map(({ refreshed, purchase, refreshAt, changes }) => ({
+        store: purchase.store,
+        environment: purchase.environment,
+        key: purchase.key,
+        productIdentifiers: productsOf(purchase),
+        outcome: refreshed.outcome,
+        notAskedBecause: refreshed.outcome === "not-asked" ? refreshed.because : null,
+        verifiedAt: heardText(purchase),
+        changes,
+        refreshAt: timeOrNull(refreshAt),
+        queuePaused:
+          refreshed.outcome === "waiting"
+            ? pauseJson(healthFor(report.healths, askingOf(application, refreshed.after)))
+            : null,
+      })),
+    },
+    text: [
+      `Customer ${customer.identifier} of ${application.name}`,
+      ...indent(
+        rows.length === 0
+          ? ["no purchases"]
+          : rows.flatMap(({ refreshed, purchase, changes }) => [
+              `${purchase.store} ${purchase.environment} purchase ${purchase.key}  ${productsOf(purchase).join(", ")}`,
+              ...indent([
+                `verified ${heardText(purchase) ?? "never"}`,
+                ...(wait || refreshed.outcome !== "waiting"
+                  ? outcomeText(refreshed, changes, report, application, moment)
+                  : ["queued to be asked about now"]),
+              ]),
+            ]),
+      ),
+    ].join("\n"),
+  };
+};

@@ -1,0 +1,110 @@
+import type { Instant } from "../../../lib/entitlements/time.ts";
+
+/**
+ * Real-time Developer Notifications.
+ *
+ * @see https://developer.android.com/google/play/billing/rtdn-reference
+ */
+
+export const SUBSCRIPTION_NOTIFICATIONS = {
+  RECOVERED: 1,
+  RENEWED: 2,
+  CANCELED: 3,
+  PURCHASED: 4,
+  ON_HOLD: 5,
+  IN_GRACE_PERIOD: 6,
+  RESTARTED: 7,
+  /** Deprecated, and still sent beside PRICE_CHANGE_UPDATED for a subscription without add-ons. */
+  PRICE_CHANGE_CONFIRMED: 8,
+  DEFERRED: 9,
+  PAUSED: 10,
+  PAUSE_SCHEDULE_CHANGED: 11,
+  REVOKED: 12,
+  EXPIRED: 13,
+  ITEMS_CHANGED: 17,
+  /** Types of installment plans, which the sandbox does not sell. */
+  CANCELLATION_SCHEDULED: 18,
+  PRICE_CHANGE_UPDATED: 19,
+  PENDING_PURCHASE_CANCELED: 20,
+  PRICE_STEP_UP_CONSENT_UPDATED: 22,
+} as const;
+export type SubscriptionNotification = keyof typeof SUBSCRIPTION_NOTIFICATIONS;
+
+/** CANCELED is about a pending purchase; a refund is notified as a voided purchase. */
+export const ONE_TIME_PRODUCT_NOTIFICATIONS = { PURCHASED: 1, CANCELED: 2 } as const;
+export type OneTimeProductNotification = keyof typeof ONE_TIME_PRODUCT_NOTIFICATIONS;
+
+const PRODUCT_TYPES = { subscription: 1, one_time_product: 2 } as const;
+const REFUND_TYPES = { full: 1, quantityBasedPartial: 2 } as const;
+
+/** Reason of a pending review; a chargeback, as in the voided purchases' reasons. */
+const CHARGEBACK = 7;
+
+/** Content of a notification, besides the purchase and the time. */
+export type Notice =
+  | { readonly subscription: SubscriptionNotification }
+  | { readonly oneTimeProduct: OneTimeProductNotification; readonly sku: string }
+  | {
+      readonly voided: keyof typeof PRODUCT_TYPES;
+      readonly orderId: string;
+      readonly refund: keyof typeof REFUND_TYPES;
+    }
+  | { readonly refundReview: string; readonly orderId: string }
+  | "test";
+
+export interface DeveloperNotification {
+  readonly version: "1.0";
+  readonly packageName: string;
+  readonly eventTimeMillis: string;
+  readonly [content: `${string}Notification`]: object;
+}
+
+const contentOf = (notice: Notice, purchaseToken: string) => {
+  if (notice === "test") return { testNotification: { version: "1.0" } };
+  if ("subscription" in notice)
+    return {
+      subscriptionNotification: {
+        version: "1.0",
+        notificationType: SUBSCRIPTION_NOTIFICATIONS[notice.subscription],
+        purchaseToken,
+      },
+    };
+  if ("oneTimeProduct" in notice)
+    return {
+      oneTimeProductNotification: {
+        version: "1.0",
+        notificationType: ONE_TIME_PRODUCT_NOTIFICATIONS[notice.oneTimeProduct],
+        purchaseToken,
+        sku: notice.sku,
+      },
+    };
+  if ("voided" in notice)
+    return {
+      voidedPurchaseNotification: {
+        purchaseToken,
+        orderId: notice.orderId,
+        productType: PRODUCT_TYPES[notice.voided],
+        refundType: REFUND_TYPES[notice.refund],
+      },
+    };
+  return {
+    pendingRefundReviewNotification: {
+      version: "1.0",
+      pendingRefundToken: notice.refundReview,
+      orderId: notice.orderId,
+      refundReason: CHARGEBACK,
+    },
+  };
+};
+
+export const developerNotification = (
+  packageName: string,
+  purchaseToken: string,
+  notice: Notice,
+  at: Instant,
+): DeveloperNotification => ({
+  version: "1.0",
+  packageName,
+  eventTimeMillis: String(at),
+  ...contentOf(notice, purchaseToken),
+});

@@ -1,0 +1,214 @@
+import { randomInt } from "node:crypto";
+import type { JWTHeaderParameters, JWTPayload } from "jose";
+import * as z from "zod";
+import { DAY } from "../../../lib/duration.ts";
+import { isInstant, isoTime, type Instant } from "../../../lib/entitlements/time.ts";
+import type { PushKeys } from "./push-keys.ts";
+
+/** A Pub/Sub topic with one push subscription. */
+export interface Pushes {
+  /**
+   * Publishes notifications in order: with one ordering key, each is answered or has failed before the next is pushed.
+   */
+  publish(notifications: readonly unknown[], at: Instant, orderingKey: string): void;
+  /** Resolves when every push in flight was answered or has failed. */
+  pushed(): Promise<void>;
+  /** When a push that failed is sent again; null: none is. */
+  nextAt(): Instant | null;
+  /** Resends the pushes that are due by the given time. */
+  sendAgain(at: Instant): Promise<void>;
+  /** The push request, valid or not; claims and header parameters that are undefined are left out. */
+  request(data: unknown, changes?: RequestChanges): Promise<PushRequest>;
+  readonly isEnabled: boolean;
+  /** While switched off, nothing is published, and pending retries are forgotten. */
+  enable(enabled: boolean): void;
+  forget(): void;
+  save(): z.input<typeof savedPushes>;
+}
+
+export interface RequestChanges {
+  readonly claims?: JWTPayload;
+  readonly header?: Partial<JWTHeaderParameters>;
+  readonly message?: Readonly<Record<string, unknown>>;
+}
+
+export interface PushRequest {
+  readonly headers: Readonly<Record<"authorization" | "content-type", string>>;
+  readonly body: string;
+}
+
+export interface PushOptions {
+  /** The endpoint; null: there is none. */
+  readonly pushUrl?: string | null | (() => string | null);
+  /** Audience of the tokens; unset: the endpoint's URL, as in Pub/Sub. */
+  readonly audience?: string;
+  /** E-mail of the service account that the subscription pushes as. */
+  readonly serviceAccount?: string;
+  /** Milliseconds until a push counts as failed. */
+  readonly pushTimeout?: number;
+}
+
+const message = z.object({
+  data: z.string(),
+  messageId: z.string(),
+  message_id: z.string(),
+  publishTime: z.string(),
+  publish_time: z.string(),
+});
+
+const instant = z.number().refine(isInstant);
+
+const waitingPush = z.object({ message, publishedAt: instant, tries: z.int().positive(), nextAt: instant });
+export const savedPushes = z.array(waitingPush);
+
+type Message = Readonly<z.output<typeof message>>;
+
+const SUBSCRIPTION = "projects/sandbox/subscriptions/play-notifications";
+const SERVICE_ACCOUNT = "play-push@sandbox.iam.gserviceaccount.com";
+/** The service account's numeric identifier. */
+const SUBJECT = "100000000000000000001";
+const TOKEN_SECONDS = 3600;
+const TIMEOUT = 10_000;
+
+/** @see https://cloud.google.com/pubsub/docs/push#receive_push */
+const ACKNOWLEDGED = new Set([102, 200, 201, 202, 204]);
+/** @see https://cloud.google.com/pubsub/docs/handling-failures#exponential_backoff */
+const BACKOFF = { first: 10_000, longest: 600_000 };
+const RETENTION = 7 * DAY;
+
+const newMessage = (data: unknown, at: Instant): Message => {
+  const messageId = String(randomInt(1e14, 2e14));
+  return {
+    data: Buffer.from(typeof data === "string" ? data : JSON.stringify(data)).toString("base64"),
+    messageId,
+    message_id: messageId,
+    publishTime: isoTime(at),
+    publish_time: isoTime(at),
+  };
+};
+
+export const createPushes = (
+  options: PushOptions,
+  keys: PushKeys,
+  time: () => Instant,
+  saved: z.output<typeof savedPushes>,
+): Pushes => {
+  const { serviceAccount = SERVICE_ACCOUNT, pushTimeout = TIMEOUT } = options;
+  const waiting = new Set(saved);
+  const underWay = new Set<Promise<void>>();
+  /** The last pushes of each ordering key. */
+  const tails = new Map<string, Promise<void>>();
+  let isEnabled = true;
+  /** Number of times that everything was forgotten: a push that fails afterwards is not resent. */
+  let forgotten = 0;
+
+  const pushUrl = (): string | null =>
+    typeof options.pushUrl === "function" ? options.pushUrl() : (options.pushUrl ?? null);
+
+  const requestOf = async (
+    message: object,
+    at: Instant,
+    { claims, header }: Omit<RequestChanges, "message">,
+  ): Promise<PushRequest> => {
+    const issuedAt = Math.floor(Math.max(at, time()) / 1000);
+    const token = await keys.sign(
+      {
+        aud: options.audience ?? pushUrl() ?? "",
+        azp: SUBJECT,
+        email: serviceAccount,
+        email_verified: true,
+        exp: issuedAt + TOKEN_SECONDS,
+        iat: issuedAt,
+        iss: "https://accounts.google.com",
+        sub: SUBJECT,
+        ...claims,
+      },
+      header,
+    );
+    return {
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      body: JSON.stringify({ message, subscription: SUBSCRIPTION }),
+    };
+  };
+
+  /** Whether the endpoint acknowledged the message. */
+  const push = async (url: string, message: Message, at: Instant): Promise<boolean> => {
+    try {
+      const response = await fetch(url, {
+        method: "POST",
+        ...(await requestOf(message, at, {})),
+        redirect: "manual",
+        signal: AbortSignal.timeout(pushTimeout),
+      });
+      await response.arrayBuffer();
+      return ACKNOWLEDGED.has(response.status);
+    } catch {
+      return false;
+    }
+  };
+
+  const track = async (work: Promise<void>): Promise<void> => {
+    underWay.add(work);
+    await work.finally(() => underWay.delete(work));
+  };
+
+  const pushAll = async (
+    url: string,
+    notifications: readonly unknown[],
+    at: Instant,
+    generation: number,
+  ): Promise<void> => {
+    const waits = notifications.map((data) => ({
+      message: newMessage(data, at),
+      publishedAt: at,
+      tries: 1,
+      nextAt: at + BACKOFF.first,
+    }));
+    for (const wait of waits)
+      if (!(await push(url, wait.message, at)) && generation === forgotten) waiting.add(wait);
+  };
+
+  const sendAgain = async (at: Instant): Promise<void> => {
+    const url = pushUrl();
+    for (const wait of [...waiting].filter(({ nextAt }) => nextAt <= at)) {
+      const acknowledged = url !== null && (await push(url, wait.message, at));
+      // It may have been forgotten meanwhile.
+      if (!waiting.delete(wait) || acknowledged) continue;
+      const nextAt = at + Math.min(BACKOFF.first * 2 ** wait.tries, BACKOFF.longest);
+      if (nextAt <= wait.publishedAt + RETENTION) waiting.add({ ...wait, tries: wait.tries + 1, nextAt });
+    }
+  };
+
+  const forget = (): void => {
+    forgotten += 1;
+    waiting.clear();
+  };
+
+  return {
+    publish: (notifications, at, orderingKey) => {
+      const url = pushUrl();
+      if (!isEnabled || url === null || notifications.length === 0) return;
+      const generation = forgotten;
+      const before = tails.get(orderingKey) ?? Promise.resolve();
+      const pushed = before.then(() => pushAll(url, notifications, at, generation));
+      tails.set(orderingKey, pushed);
+      void track(pushed).finally(() => tails.get(orderingKey) === pushed && tails.delete(orderingKey));
+    },
+    pushed: async () => {
+      await Promise.all(underWay);
+    },
+    nextAt: () => (waiting.size === 0 ? null : Math.min(...[...waiting].map(({ nextAt }) => nextAt))),
+    sendAgain: (at) => track(sendAgain(at)),
+    request: (data, { message, ...changes } = {}) =>
+      requestOf({ ...newMessage(data, time()), ...message }, time(), changes),
+    get isEnabled() {
+      return isEnabled;
+    },
+    enable: (enabled) => {
+      isEnabled = enabled;
+      if (!enabled) forget();
+    },
+    forget,
+    save: () => [...waiting],
+  };
+};

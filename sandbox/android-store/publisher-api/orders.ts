@@ -1,0 +1,46 @@
+import type { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/v3.js";
+import { isoTime } from "../../../lib/entitlements/time.ts";
+import { googleError, type Answer } from "../answers.ts";
+import type { Order } from "../shop/orders.ts";
+import type { VoidedPurchase } from "./voided-purchases.ts";
+
+const MOST_ORDERS = 1000;
+
+const stateOf = (voided: readonly VoidedPurchase[]): string => {
+  if (voided.length === 0) return "PROCESSED";
+  return voided.some(({ quantity }) => quantity === null) ? "REFUNDED" : "PARTIALLY_REFUNDED";
+};
+
+const presented = (order: Order, voided: readonly VoidedPurchase[]): androidpublisher_v3.Schema$Order => ({
+  orderId: order.orderId,
+  purchaseToken: order.purchaseToken,
+  state: stateOf(voided),
+  createTime: isoTime(order.createdAt),
+  lastEventTime: isoTime(voided.reduce((last, { voidedAt }) => Math.max(last, voidedAt), order.createdAt)),
+  lineItems: order.lines,
+});
+
+/**
+ * Answer of `orders.batchGet`, in the order of the request: all of the orders, or none. Google documents that an unknown
+ * order fails the request, and not the error's reason.
+ *
+ * @param voided voided purchases by order
+ * @see https://developers.google.com/android-publisher/api-ref/rest/v3/orders/batchget
+ */
+export const batchGetOrders = (
+  packageName: string,
+  orderIds: readonly string[],
+  find: (orderId: string) => Order | undefined,
+  voided: ReadonlyMap<string, readonly VoidedPurchase[]>,
+): Answer => {
+  const isDistinct = new Set(orderIds).size === orderIds.length;
+  if (orderIds.length === 0 || orderIds.length > MOST_ORDERS || !isDistinct || orderIds.includes(""))
+    return googleError(400, "invalid", "Invalid Value", "orderIds");
+  const found = orderIds.flatMap((orderId) => find(orderId) ?? []);
+  if (found.length < orderIds.length || found.some((order) => order.packageName !== packageName))
+    return googleError(404, "notFound", "An order was not found.", "orderIds");
+  return {
+    status: 200,
+    body: { orders: found.map((order) => presented(order, voided.get(order.orderId) ?? [])) },
+  };
+};

@@ -1,0 +1,173 @@
+import { createPublicKey, generateKeyPairSync, randomBytes, verify, type KeyObject } from "node:crypto";
+import * as z from "zod";
+import { isoTime, type Instant } from "../../../lib/entitlements/time.ts";
+import { parseJson } from "../../../lib/bounded-text.ts";
+import { decode, googleError, tokenError, type Answer } from "../answers.ts";
+
+/** Google's token endpoints: workload identity federation, service accounts and their impersonation. */
+export interface TokenEndpoints {
+  /** OAuth token exchange (RFC 8693), and the JWT grant of service accounts (RFC 7523). */
+  answerToken(method: string, body: string): Answer;
+  /** Impersonation, as in IAM Credentials. */
+  answerImpersonation(body: string, authorization: string | undefined): Answer;
+  /** Error for the access token of a request to the API; null if the token has the API's scope. */
+  refusal(authorization: string | undefined): Answer | null;
+  /**
+   * `external_account` JSON for this sandbox at the given root URL. Google's client signs with the AWS credentials of the
+   * environment, and impersonates a service account if one is named.
+   */
+  externalAccount(rootUrl: string, options?: { impersonate?: string }): Record<string, unknown>;
+  /**
+   * Service-account JSON that the JWT grant accepts. Google's client always asks Google, whatever its `token_uri` says.
+   */
+  createServiceAccount(): Record<string, unknown>;
+  /** Revokes all access tokens issued so far. */
+  revokeAccessTokens(): void;
+}
+
+const AUDIENCE =
+  "//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/sandbox/providers/sandbox";
+const AWS_TOKEN_TYPE = "urn:ietf:params:aws:token-type:aws4_request";
+const ACCESS_TOKEN_TYPE = "urn:ietf:params:oauth:token-type:access_token";
+const TOKEN_EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange";
+const JWT_GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+const GOOGLE_TOKEN_URL = "https://oauth2.googleapis.com/token";
+const SCOPE = "https://www.googleapis.com/auth/androidpublisher";
+const IMPERSONATION_SCOPE = "https://www.googleapis.com/auth/cloud-platform";
+const TOKEN_SECONDS = 3600;
+
+const subjectToken = z.object({
+  url: z.string().startsWith("https://sts."),
+  method: z.literal("POST"),
+  headers: z.array(z.object({ key: z.string(), value: z.string() })),
+});
+
+const impersonationRequest = z.object({ scope: z.array(z.string()).min(1), lifetime: z.string() });
+
+const assertionClaims = z.object({
+  iss: z.string(),
+  aud: z.literal(GOOGLE_TOKEN_URL),
+  scope: z.string().refine((scope) => scope.split(" ").includes(SCOPE)),
+});
+
+export const createTokenEndpoints = (now: () => Instant): TokenEndpoints => {
+  /** Access tokens and their scopes. */
+  const accessTokens = new Map<string, readonly string[]>();
+  const serviceAccounts = new Map<string, KeyObject>();
+
+  const issueToken = (scopes: readonly string[]): string => {
+    const accessToken = `sandbox.${randomBytes(24).toString("base64url")}`;
+    accessTokens.set(accessToken, scopes);
+    return accessToken;
+  };
+
+  const tokenAnswer = (scopes: readonly string[], more: Record<string, string> = {}): Answer => ({
+    status: 200,
+    body: { access_token: issueToken(scopes), token_type: "Bearer", expires_in: TOKEN_SECONDS, ...more },
+  });
+
+  /** Error for the access token of a request; null if the token has the scope. */
+  const refusalOf = (authorization: string | undefined, scope: string): Answer | null => {
+    const [, accessToken = ""] = /^Bearer (.+)$/.exec(authorization ?? "") ?? [];
+    const scopes = accessTokens.get(accessToken);
+    if (scopes === undefined) return googleError(401, "authError", "Invalid Credentials");
+    return scopes.includes(scope)
+      ? null
+      : googleError(403, "insufficientPermissions", "Request had insufficient authentication scopes.");
+  };
+
+  /** Whether a token is an AWS workload's: a signed `GetCallerIdentity`, which Google would send to AWS. */
+  const isSubject = (token: string): boolean => {
+    const parsed = subjectToken.safeParse(parseJson(decode(token)));
+    if (!parsed.success) return false;
+    const headers = new Map(parsed.data.headers.map(({ key, value }) => [key.toLowerCase(), value]));
+    return headers.has("authorization") && headers.get("x-goog-cloud-target-resource") === AUDIENCE;
+  };
+
+  const isAssertion = (assertion: string): boolean => {
+    const [header = "", payload = "", signature = ""] = assertion.split(".");
+    const claims = assertionClaims.safeParse(parseJson(Buffer.from(payload, "base64url").toString("utf8")));
+    const key = claims.success ? serviceAccounts.get(claims.data.iss) : undefined;
+    if (key === undefined) return false;
+    return verify(
+      "RSA-SHA256",
+      Buffer.from(`${header}.${payload}`),
+      key,
+      Buffer.from(signature, "base64url"),
+    );
+  };
+
+  const answerToken = (method: string, body: string): Answer => {
+    if (method !== "POST") return tokenError("invalid_request", "POST is expected.");
+    const form = new URLSearchParams(body);
+    switch (form.get("grant_type")) {
+      case TOKEN_EXCHANGE: {
+        const subject = form.get("subject_token");
+        if (subject === null) return tokenError("invalid_request", "There is no subject_token.");
+        if (form.get("subject_token_type") !== AWS_TOKEN_TYPE)
+          return tokenError("invalid_request", "The subject_token_type is not supported.");
+        if (form.get("requested_token_type") !== ACCESS_TOKEN_TYPE)
+          return tokenError("invalid_request", "The requested_token_type is not supported.");
+        if (form.get("audience") !== AUDIENCE)
+          return tokenError("invalid_target", "The audience is not known here.");
+        const scopes = form.get("scope")?.split(" ") ?? [];
+        if (!scopes.every((scope) => scope === SCOPE || scope === IMPERSONATION_SCOPE))
+          return tokenError("invalid_scope", "The scope is not known here.");
+        if (!isSubject(subject)) return tokenError("invalid_grant", "The subject_token is not valid.");
+        return tokenAnswer(scopes, { issued_token_type: ACCESS_TOKEN_TYPE });
+      }
+      case JWT_GRANT:
+        return isAssertion(form.get("assertion") ?? "")
+          ? tokenAnswer([SCOPE])
+          : tokenError("invalid_grant", "The assertion is not valid.");
+      default:
+        return tokenError("unsupported_grant_type", "The grant_type is not supported.");
+    }
+  };
+
+  const answerImpersonation = (body: string, authorization: string | undefined): Answer => {
+    const wanted = impersonationRequest.safeParse(parseJson(body));
+    const refused = refusalOf(authorization, IMPERSONATION_SCOPE);
+    if (refused !== null) return refused;
+    if (!wanted.success) return googleError(400, "badRequest", "Request contains an invalid argument.");
+    const expireTime = isoTime(now() + TOKEN_SECONDS * 1000);
+    return { status: 200, body: { accessToken: issueToken(wanted.data.scope), expireTime } };
+  };
+
+  return {
+    answerToken,
+    answerImpersonation,
+    refusal: (authorization) => refusalOf(authorization, SCOPE),
+    externalAccount: (rootUrl, { impersonate } = {}) => {
+      const root = rootUrl.replace(/\/$/, "");
+      return {
+        type: "external_account",
+        audience: AUDIENCE,
+        subject_token_type: AWS_TOKEN_TYPE,
+        token_url: `${root}/token`,
+        ...(impersonate !== undefined && {
+          service_account_impersonation_url: `${root}/serviceAccounts/${impersonate}:generateAccessToken`,
+        }),
+        credential_source: {
+          environment_id: "aws1",
+          regional_cred_verification_url:
+            "https://sts.{region}.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15",
+        },
+      };
+    },
+    createServiceAccount: () => {
+      const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+      const email = `sandbox-${randomBytes(4).toString("hex")}@sandbox.iam.gserviceaccount.com`;
+      serviceAccounts.set(email, createPublicKey(privateKey));
+      return {
+        type: "service_account",
+        project_id: "sandbox",
+        private_key_id: randomBytes(20).toString("hex"),
+        private_key: privateKey.export({ type: "pkcs8", format: "pem" }),
+        client_email: email,
+        token_uri: GOOGLE_TOKEN_URL,
+      };
+    },
+    revokeAccessTokens: () => accessTokens.clear(),
+  };
+};

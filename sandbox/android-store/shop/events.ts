@@ -1,0 +1,115 @@
+import type { Instant } from "../../../lib/entitlements/time.ts";
+import { revokedOneTimePurchase } from "./one-time-changes.ts";
+import { outcome, type Outcome } from "./outcome.ts";
+import {
+  ACKNOWLEDGEMENT_PENDING,
+  after,
+  endOf,
+  isPaid,
+  isPrepaid,
+  type SoldPurchase,
+  type SoldSubscription,
+} from "./purchases.ts";
+import { awaitsConsent } from "./subscription-prices.ts";
+import { revokedSubscription } from "./subscription-refunds.ts";
+import {
+  active,
+  endedByStore,
+  expired,
+  inGracePeriod,
+  onHold,
+  paused,
+  stateOf,
+  tell,
+} from "./subscription-states.ts";
+import type { SubscriptionTerms } from "./terms.ts";
+
+/** Events of purchases that the passing of time causes. */
+
+const UNACKNOWLEDGED = { by: "google", for: "unacknowledged" } as const;
+
+const acknowledgementDue = (sold: SoldPurchase): Instant | null =>
+  sold.terms !== null && isPaid(sold) && sold.answer.acknowledgementState === ACKNOWLEDGEMENT_PENDING
+    ? sold.terms.acknowledgeBy
+    : null;
+
+const stateEnds = (sold: SoldSubscription, { stateUntil }: SubscriptionTerms): Instant | null => {
+  switch (stateOf(sold)) {
+    case "ACTIVE":
+      return stateUntil ?? endOf(sold.answer);
+    case "IN_GRACE_PERIOD":
+    case "CANCELED":
+      return endOf(sold.answer);
+    case "PAUSED": {
+      const resumes = sold.answer.pausedStateContext?.autoResumeTime;
+      return resumes == null ? null : Date.parse(resumes);
+    }
+    default:
+      return stateUntil;
+  }
+};
+
+/** Time of the purchase's next own event; null: none. */
+export const nextEventOf = (sold: SoldPurchase): Instant | null => {
+  const due = acknowledgementDue(sold);
+  const ends =
+    sold.productKind === "one_time_product" || sold.terms === null ? null : stateEnds(sold, sold.terms);
+  if (due === null || ends === null) return due ?? ends;
+  return Math.min(due, ends);
+};
+
+const afterGrace = (sold: SoldSubscription, { accountHold }: SubscriptionTerms, at: Instant) =>
+  accountHold === null ? endedByStore(sold, at) : tell(onHold(sold, at), "ON_HOLD");
+
+const afterSilence = (sold: SoldSubscription, terms: SubscriptionTerms, at: Instant) =>
+  terms.gracePeriod === null
+    ? afterGrace(sold, terms, at)
+    : tell(inGracePeriod(sold, after(at, terms.gracePeriod)), "IN_GRACE_PERIOD");
+
+const periodEnds = (
+  sold: SoldSubscription,
+  terms: SubscriptionTerms,
+  at: Instant,
+): Outcome<SoldSubscription> => {
+  if (isPrepaid(sold.answer)) return tell(expired(sold, at), "EXPIRED");
+  if (terms.stateUntil !== null) return afterSilence(sold, terms, at);
+  if (terms.pause !== null) return tell(paused(sold, after(at, terms.pause), at), "PAUSED");
+  if (awaitsConsent(sold)) return endedByStore(sold, at);
+  if (terms.paymentFails)
+    return terms.silentPeriod === null
+      ? afterSilence(sold, terms, at)
+      : tell({ ...sold, terms: { ...terms, stateUntil: after(at, terms.silentPeriod) } });
+  const end = endOf(sold.answer) ?? at;
+  const until = after(end, terms.period);
+  // At the last possible instant, nothing follows.
+  return until > end ? tell(active(sold, until, at), "RENEWED") : tell(expired(sold, at), "EXPIRED");
+};
+
+/**
+ * The purchase after its next event, which happens at the given time; null: the store drops it.
+ *
+ * @see https://developer.android.com/google/play/billing/lifecycle/subscriptions
+ */
+export const afterEvent = (sold: SoldPurchase, at: Instant): Outcome | null => {
+  const due = acknowledgementDue(sold);
+  if (sold.productKind === "one_time_product") return revokedOneTimePurchase(sold, at, UNACKNOWLEDGED);
+  if (sold.terms === null) return outcome(sold);
+  const ends = stateEnds(sold, sold.terms);
+  if (due !== null && (ends === null || due <= ends)) return revokedSubscription(sold, at, UNACKNOWLEDGED);
+  switch (stateOf(sold)) {
+    case "ACTIVE":
+      return periodEnds(sold, sold.terms, at);
+    case "IN_GRACE_PERIOD":
+      return afterGrace(sold, sold.terms, at);
+    case "ON_HOLD":
+      return endedByStore(sold, at);
+    case "PAUSED":
+      return sold.terms.paymentFails
+        ? tell(onHold(sold, at), "ON_HOLD")
+        : tell(active(sold, after(at, sold.terms.period), at), "RECOVERED");
+    case "CANCELED":
+      return tell(expired(sold, at), "EXPIRED");
+    default:
+      return null;
+  }
+};

@@ -1,0 +1,290 @@
+import { randomBytes } from "node:crypto";
+import * as z from "zod";
+import { isInstant, type Instant } from "../../../lib/entitlements/time.ts";
+import { createDue } from "../../due.ts";
+import type { AndroidChange, ChangeDetails } from "./changes.ts";
+import { afterEvent, nextEventOf } from "./events.ts";
+import { developerNotification, type DeveloperNotification } from "../notifications/notifications.ts";
+import { changedOneTimePurchase } from "./one-time-changes.ts";
+import { createOrders, savedOrders, type Order } from "./orders.ts";
+import { ImpossibleChange } from "../../impossible-change.ts";
+import type { Outcome } from "./outcome.ts";
+import {
+  ACKNOWLEDGED,
+  acknowledged,
+  after,
+  endOf,
+  isPaid,
+  isPrepaid,
+  newOneTimePurchase,
+  newSubscription,
+  periodOf,
+  type SandboxPurchase,
+  type SoldPurchase,
+  type SoldSubscription,
+  type StoredPurchase,
+} from "./purchases.ts";
+import type { Pushes } from "../notifications/pushes.ts";
+import { soldPurchase } from "./saved.ts";
+import { changedSubscription } from "./subscription-changes.ts";
+import { expired, stateOf, tell } from "./subscription-states.ts";
+import { voidedPurchase, type VoidedPurchase } from "../publisher-api/voided-purchases.ts";
+
+/** Purchases that the store has sold, by purchase token. */
+export interface Shop {
+  /**
+   * Creates a purchase and returns its token.
+   *
+   * @param purchaseToken unset: a new one
+   */
+  buy(purchase: SandboxPurchase, purchaseToken?: string): string;
+  /** Stores an API response unchanged. It never changes by itself. */
+  put(purchaseToken: string, stored: StoredPurchase): void;
+  read(purchaseToken: string): StoredPurchase | undefined;
+  /**
+   * @param details what the change needs, or only its period
+   * @returns the token of the changed purchase, or of the one that took its place
+   * @throws ImpossibleChange
+   */
+  change(purchaseToken: string, change: AndroidChange, details?: string | ChangeDetails): string;
+  /** Drops the purchase: 410 from then on. */
+  drop(purchaseToken: string): void;
+}
+
+/** The shop's side that only the store itself sees. */
+export interface ShopKeeping extends Shop {
+  acknowledge(purchaseToken: string): void;
+  isDropped(purchaseToken: string): boolean;
+  tokens(): readonly string[];
+  order(orderId: string): Order | undefined;
+  /** Voided purchases of a package, oldest first. */
+  voidedOf(packageName: string): readonly VoidedPurchase[];
+  /** The store's time, never earlier than its last event. */
+  time(): Instant;
+  passTime(moment: Instant): void;
+  nextEventAt(): Instant | null;
+  /** Runs the earliest event due by the given time. */
+  makeNextHappen(moment: Instant): void;
+  reset(): void;
+  save(): z.input<typeof savedShop>;
+}
+
+export const savedShop = z.object({
+  time: z.number().refine(isInstant),
+  purchases: z.array(z.tuple([z.string(), soldPurchase])),
+  dropped: z.array(z.string()),
+  voided: z.array(voidedPurchase),
+  orders: savedOrders.default([]),
+});
+
+const newPurchaseToken = (): string =>
+  `${randomBytes(12).toString("hex")}.AO-J1O${randomBytes(48).toString("base64url")}`;
+
+/** @param publish receives the notifications of one change or event, in order */
+export const createShop = (
+  now: () => Instant,
+  publish: Pushes["publish"],
+  saved: z.output<typeof savedShop> | null,
+): ShopKeeping => {
+  const purchases = new Map<string, SoldPurchase>();
+  const due = createDue();
+  const orders = createOrders(saved?.orders ?? []);
+  const dropped = new Set<string>(saved?.dropped);
+  const voided: VoidedPurchase[] = [...(saved?.voided ?? [])];
+  let latest: Instant = saved?.time ?? 0;
+
+  const time = (): Instant => (latest = Math.max(latest, now()));
+
+  const store = (purchaseToken: string, sold: SoldPurchase, at: Instant): void => {
+    purchases.set(purchaseToken, sold);
+    due.set(purchaseToken, nextEventOf(sold));
+    orders.keep(purchaseToken, sold, at);
+  };
+  for (const [purchaseToken, sold] of saved?.purchases ?? []) store(purchaseToken, sold, latest);
+
+  /** Stores an outcome, and returns its notifications. */
+  const keep = (
+    purchaseToken: string,
+    { sold, notices, voided: order }: Outcome,
+    at: Instant,
+    voidedAt = at,
+  ): DeveloperNotification[] => {
+    const { packageName, productKind } = sold;
+    store(purchaseToken, sold, at);
+    const told = [...notices];
+    const known = voided.some((one) => one.orderId === order?.orderId && one.quantity === null);
+    if (order !== null && !known) {
+      voided.push({ packageName, purchaseToken, productKind, voidedAt, seenAt: at, ...order });
+      told.push({
+        voided: productKind,
+        orderId: order.orderId,
+        refund: order.quantity === null ? "full" : "quantityBasedPartial",
+      });
+    }
+    return told.map((notice) => developerNotification(packageName, purchaseToken, notice, at));
+  };
+
+  /** A paid subscription expires the one that it replaces. */
+  const expireReplaced = (sold: SoldPurchase, at: Instant): DeveloperNotification[] => {
+    if (sold.productKind !== "subscription" || !isPaid(sold)) return [];
+    const token = sold.answer.linkedPurchaseToken;
+    const replaced = token == null ? undefined : purchases.get(token);
+    if (token == null || replaced?.productKind !== "subscription" || !isPaid(replaced)) return [];
+    return keep(token, tell(expired(replaced, at, { replacementCancellation: {} }), "EXPIRED"), at);
+  };
+
+  const running = (purchaseToken: string | undefined): SoldSubscription | null => {
+    const sold = purchaseToken === undefined ? undefined : purchases.get(purchaseToken);
+    return sold?.productKind === "subscription" && isPaid(sold) ? sold : null;
+  };
+
+  const bought = (purchase: SandboxPurchase, at: Instant): Outcome => {
+    const { productKind, productIdentifier: sku, pending = false } = purchase;
+    if (productKind === "one_time_product") {
+      const sold = newOneTimePurchase(purchase, at);
+      return { sold, notices: pending ? [] : [{ oneTimeProduct: "PURCHASED", sku }], voided: null };
+    }
+    const replaced = running(purchase.replaces);
+    const end = replaced === null ? null : endOf(replaced.answer);
+    if (
+      purchase.deferred === true &&
+      (replaced === null || pending || isPrepaid(replaced.answer) || end === null || end <= at)
+    )
+      throw new ImpossibleChange(
+        "A deferred purchase replaces a subscription that renews, and is not pending.",
+      );
+    const extended = purchase.prepaid === true && replaced !== null && isPrepaid(replaced.answer);
+    const sold = newSubscription(purchase, at, {
+      follows: purchase.deferred === true && replaced !== null ? replaced.answer : null,
+      paidFrom: extended && !pending ? Math.max(end ?? at, at) : at,
+    });
+    return pending ? tell(sold) : tell(sold, "PURCHASED");
+  };
+
+  const buy = (purchase: SandboxPurchase, purchaseToken = newPurchaseToken()): string => {
+    const at = time();
+    const sale = bought(purchase, at);
+    publish([...keep(purchaseToken, sale, at), ...expireReplaced(sale.sold, at)], at, purchaseToken);
+    return purchaseToken;
+  };
+
+  /** The purchase that takes the place of another. */
+  const successor = (
+    purchaseToken: string,
+    change: "replace" | "upgrade" | "top-up",
+    details: ChangeDetails,
+  ): SandboxPurchase => {
+    const replaced = running(purchaseToken);
+    const terms = replaced?.terms;
+    if (replaced === null || terms == null)
+      throw new ImpossibleChange(
+        "Only a subscription that was sold here, and has not ended, can be replaced.",
+      );
+    const { answer, packageName } = replaced;
+    const line = answer.lineItems?.at(-1);
+    const topUp = change === "top-up";
+    if (topUp && (!isPrepaid(answer) || stateOf(replaced) !== "ACTIVE" || details.pending === true))
+      throw new ImpossibleChange("A top-up extends a prepaid plan that has not ended, and is paid at once.");
+    const { productIdentifier, basePlanIdentifier = line?.offerDetails?.basePlanId } = details;
+    const account = answer.externalAccountIdentifiers?.obfuscatedExternalAccountId;
+    return {
+      packageName,
+      productKind: "subscription",
+      productIdentifier: productIdentifier ?? line?.productId ?? "",
+      replaces: purchaseToken,
+      period: details.period ?? terms.period,
+      silentPeriod: details.silentPeriod === undefined ? terms.silentPeriod : details.silentPeriod,
+      gracePeriod: details.gracePeriod === undefined ? terms.gracePeriod : details.gracePeriod,
+      accountHold: details.accountHold === undefined ? terms.accountHold : details.accountHold,
+      prepaid: topUp,
+      pending: details.pending ?? false,
+      deferred: details.deferred ?? false,
+      test: answer.testPurchase !== undefined,
+      ...(basePlanIdentifier != null && { basePlanIdentifier }),
+      ...(account != null && { obfuscatedAccountIdentifier: account }),
+    };
+  };
+
+  const change: Shop["change"] = (purchaseToken, change, given = {}) => {
+    const details = typeof given === "string" ? { period: given } : given;
+    if (details.period !== undefined) periodOf(details.period);
+    if (change === "replace" || change === "upgrade" || change === "top-up")
+      return buy(successor(purchaseToken, change, details));
+    const sold = purchases.get(purchaseToken);
+    if (sold === undefined) throw new ImpossibleChange("There is no such purchase.");
+    if (change === "acknowledge") {
+      if (!isPaid(sold) || sold.answer.acknowledgementState === ACKNOWLEDGED)
+        throw new ImpossibleChange("The purchase does not wait to be acknowledged.");
+      store(purchaseToken, acknowledged(sold), time());
+      return purchaseToken;
+    }
+    const at = time();
+    const made =
+      sold.productKind === "subscription"
+        ? changedSubscription(sold, change, details, at)
+        : changedOneTimePurchase(sold, change, details, at);
+    const voidedAt = details.voidedAgo === undefined ? at : 2 * at - after(at, details.voidedAgo);
+    publish(
+      [...keep(purchaseToken, made, at, voidedAt), ...expireReplaced(made.sold, at)],
+      at,
+      purchaseToken,
+    );
+    return purchaseToken;
+  };
+
+  const drop = (purchaseToken: string): void => {
+    purchases.delete(purchaseToken);
+    due.delete(purchaseToken);
+    dropped.add(purchaseToken);
+  };
+
+  return {
+    buy,
+    put: (purchaseToken, stored) => {
+      dropped.delete(purchaseToken);
+      store(purchaseToken, { ...stored, terms: null }, time());
+    },
+    read: (purchaseToken) => {
+      const sold = purchases.get(purchaseToken);
+      if (sold === undefined) return undefined;
+      const { terms: _, ...stored } = sold;
+      return stored;
+    },
+    change,
+    acknowledge: (purchaseToken) => {
+      const sold = purchases.get(purchaseToken);
+      if (sold !== undefined) store(purchaseToken, acknowledged(sold), time());
+    },
+    drop,
+    isDropped: (purchaseToken) => dropped.has(purchaseToken),
+    tokens: () => [...purchases.keys()],
+    order: orders.find,
+    voidedOf: (packageName) => voided.filter((one) => one.packageName === packageName),
+    time,
+    passTime: (moment) => {
+      latest = Math.max(latest, moment);
+    },
+    nextEventAt: () => due.first()?.at ?? null,
+    makeNextHappen: (moment) => {
+      const next = due.first();
+      const sold = next === null ? undefined : purchases.get(next.key);
+      if (next === null || sold === undefined || next.at > moment) return;
+      latest = Math.max(latest, next.at);
+      const made = afterEvent(sold, latest);
+      if (made === null) drop(next.key);
+      else publish(keep(next.key, made, latest), latest, next.key);
+    },
+    reset: () => {
+      for (const kept of [purchases, due, orders, dropped]) kept.clear();
+      voided.length = 0;
+      latest = 0;
+    },
+    save: () => ({
+      time: latest,
+      purchases: [...purchases],
+      dropped: [...dropped],
+      voided,
+      orders: orders.save(),
+    }),
+  };
+};

@@ -1,0 +1,251 @@
+import { isoTime, type Instant } from "../../../lib/entitlements/time.ts";
+import type { ChangeDetails } from "./changes.ts";
+import type { SubscriptionNotification } from "../notifications/notifications.ts";
+import { ImpossibleChange } from "../../impossible-change.ts";
+import { outcome, type Outcome } from "./outcome.ts";
+import {
+  after,
+  endOf,
+  isPrepaid,
+  orderId,
+  type SoldSubscription,
+  type SubscriptionLine,
+  type SubscriptionPurchase,
+} from "./purchases.ts";
+import { KEPT_AFTER_EXPIRY, type SubscriptionTerms } from "./terms.ts";
+
+/** The states of a subscription, and what it takes to get into each. */
+
+export type State =
+  | "ACTIVE"
+  | "CANCELED"
+  | "EXPIRED"
+  | "IN_GRACE_PERIOD"
+  | "ON_HOLD"
+  | "PAUSED"
+  | "PENDING"
+  | "PENDING_PURCHASE_CANCELED";
+
+type Contexts = Pick<
+  SubscriptionPurchase,
+  "canceledStateContext" | "pausedStateContext" | "inGracePeriodStateContext" | "onHoldStateContext"
+>;
+
+const DEFAULT_HOLD = "P30D";
+
+/** A change of one subscription; throws ImpossibleChange. */
+export type SubscriptionStep = (
+  sold: SoldSubscription,
+  details: ChangeDetails,
+  now: Instant,
+) => Outcome<SoldSubscription>;
+
+export const stateOf = ({ answer }: SoldSubscription): string =>
+  (answer.subscriptionState ?? "").replace("SUBSCRIPTION_STATE_", "");
+
+export const linesOf = ({ answer }: SoldSubscription): readonly SubscriptionLine[] => answer.lineItems ?? [];
+
+export const tell = (
+  sold: SoldSubscription,
+  ...notifications: SubscriptionNotification[]
+): Outcome<SoldSubscription> => outcome(sold, ...notifications.map((subscription) => ({ subscription })));
+
+/** @throws ImpossibleChange */
+export const requireState = (sold: SoldSubscription, ...allowed: State[]): void => {
+  const state = stateOf(sold);
+  if (!allowed.some((one) => one === state))
+    throw new ImpossibleChange(`The change is not possible for a subscription in ${state || "no state"}.`);
+};
+
+/** @throws ImpossibleChange if the subscription is prepaid, or was put as a raw answer */
+export const termsOfRenewing = ({ answer, terms }: SoldSubscription): SubscriptionTerms => {
+  if (terms === null) throw new ImpossibleChange("A raw answer does not change by itself.");
+  if (isPrepaid(answer)) throw new ImpossibleChange("A prepaid plan does not renew.");
+  return terms;
+};
+
+/** A new state, without the contexts of the one before. */
+const inState = (
+  sold: SoldSubscription,
+  state: State,
+  lineItems: SubscriptionLine[],
+  contexts: Contexts,
+  terms: Partial<SubscriptionTerms>,
+): SoldSubscription => {
+  const {
+    canceledStateContext: _canceled,
+    pausedStateContext: _paused,
+    inGracePeriodStateContext: _grace,
+    onHoldStateContext: _hold,
+    ...answer
+  } = sold.answer;
+  return {
+    ...sold,
+    answer: { ...answer, subscriptionState: `SUBSCRIPTION_STATE_${state}`, ...contexts, lineItems },
+    terms: sold.terms === null ? null : { ...sold.terms, stateUntil: null, ...terms },
+  };
+};
+
+const timeOf = ({ expiryTime }: SubscriptionLine): Instant | null =>
+  expiryTime == null ? null : Date.parse(expiryTime);
+
+/** Whether a line was removed or replaced, so that it stays in the answer with its past end. */
+const isOver = (line: SubscriptionLine, end: Instant): boolean =>
+  line.autoRenewingPlan?.autoRenewEnabled === false &&
+  line.deferredItemRemoval === undefined &&
+  line.deferredItemReplacement === undefined &&
+  (timeOf(line) ?? end) < end;
+
+/** Lines that are not over. */
+export const currentLinesOf = (sold: SoldSubscription): readonly SubscriptionLine[] => {
+  const end = endOf(sold.answer) ?? 0;
+  return linesOf(sold).filter((line) => !isOver(line, end));
+};
+
+/** Whether a line ends with the period instead of being renewed. */
+export const endsWithPeriod = ({ deferredItemRemoval, deferredItemReplacement }: SubscriptionLine): boolean =>
+  deferredItemRemoval !== undefined || deferredItemReplacement !== undefined;
+
+const withRenewal = (line: SubscriptionLine, autoRenewEnabled: boolean): SubscriptionLine =>
+  line.prepaidPlan === undefined
+    ? { ...line, autoRenewingPlan: { ...line.autoRenewingPlan, autoRenewEnabled } }
+    : line;
+
+/** Lines with another end, except those that are over or not owned yet. */
+const linesUntil = (
+  sold: SoldSubscription,
+  { autoRenews }: { readonly autoRenews: boolean },
+  expiryOf: (expiry: Instant) => Instant,
+): SubscriptionLine[] => {
+  const end = endOf(sold.answer) ?? 0;
+  return linesOf(sold).map((line) => {
+    const expiry = timeOf(line);
+    if (expiry === null || isOver(line, end)) return line;
+    const moved = { ...line, expiryTime: isoTime(expiryOf(expiry)) };
+    return endsWithPeriod(line) ? moved : withRenewal(moved, autoRenews);
+  });
+};
+
+/** A price change or step that was agreed to takes effect with the renewal. */
+const atNewPrice = (line: SubscriptionLine): SubscriptionLine => {
+  const { priceChangeDetails, priceStepUpConsentDetails, ...plan } = line.autoRenewingPlan ?? {};
+  if (priceChangeDetails === undefined && priceStepUpConsentDetails === undefined) return line;
+  const { expectedNewPriceChargeTime: _, ...change } = priceChangeDetails ?? {};
+  return {
+    ...line,
+    autoRenewingPlan: {
+      ...plan,
+      ...(priceChangeDetails !== undefined && {
+        priceChangeDetails: { ...change, priceChangeState: "APPLIED" },
+      }),
+      ...(priceStepUpConsentDetails !== undefined && {
+        priceStepUpConsentDetails: { ...priceStepUpConsentDetails, state: "COMPLETED" },
+      }),
+    },
+  };
+};
+
+/** Paid until the given end: lines that continue get that end and a new order; the others end. */
+export const active = (sold: SoldSubscription, until: Instant, now: Instant): SoldSubscription => {
+  const end = endOf(sold.answer) ?? now;
+  const goesOn = currentLinesOf(sold).some((line) => !endsWithPeriod(line));
+  const order = orderId();
+  const lines = linesOf(sold).map((line): SubscriptionLine => {
+    if (isOver(line, end)) return line;
+    if (endsWithPeriod(line) && goesOn) {
+      const { deferredItemRemoval: _removal, deferredItemReplacement: _replacement, ...over } = line;
+      const expiry = timeOf(line) ?? now;
+      return withRenewal(
+        { ...over, expiryTime: isoTime(Math.min(expiry, sold.terms?.paidUntil ?? expiry)) },
+        false,
+      );
+    }
+    return withRenewal(
+      atNewPrice({ ...line, expiryTime: isoTime(until), latestSuccessfulOrderId: order }),
+      true,
+    );
+  });
+  return inState(
+    sold,
+    "ACTIVE",
+    lines,
+    {},
+    { paidUntil: until, paymentFails: false, pause: null, orderedAt: now },
+  );
+};
+
+const declined = () => ({ renewalDeclined: { pendingOrderId: orderId() } });
+
+export const inGracePeriod = (sold: SoldSubscription, until: Instant): SoldSubscription =>
+  inState(
+    sold,
+    "IN_GRACE_PERIOD",
+    linesUntil(sold, { autoRenews: true }, () => until),
+    { inGracePeriodStateContext: declined() },
+    { paymentFails: true },
+  );
+
+export const onHold = (sold: SoldSubscription, now: Instant): SoldSubscription =>
+  inState(
+    sold,
+    "ON_HOLD",
+    linesUntil(sold, { autoRenews: true }, (expiry) => Math.min(expiry, now)),
+    { onHoldStateContext: declined() },
+    { paymentFails: true, stateUntil: after(now, sold.terms?.accountHold ?? DEFAULT_HOLD) },
+  );
+
+export const paused = (sold: SoldSubscription, until: Instant, now: Instant): SoldSubscription =>
+  inState(
+    sold,
+    "PAUSED",
+    linesUntil(sold, { autoRenews: true }, (expiry) => Math.min(expiry, now)),
+    { pausedStateContext: { autoResumeTime: isoTime(until) } },
+    { pause: null },
+  );
+
+export const canceled = (
+  sold: SoldSubscription,
+  canceledStateContext: SubscriptionPurchase["canceledStateContext"] & {},
+): SoldSubscription =>
+  inState(
+    sold,
+    "CANCELED",
+    linesUntil(sold, { autoRenews: false }, (expiry) => expiry),
+    { canceledStateContext },
+    { pause: null },
+  );
+
+/** The cancellation's reason stays in the answer. */
+export const expired = (
+  sold: SoldSubscription,
+  now: Instant,
+  canceledStateContext = sold.answer.canceledStateContext,
+): SoldSubscription =>
+  inState(
+    sold,
+    "EXPIRED",
+    linesUntil(sold, { autoRenews: false }, (expiry) => Math.min(expiry, now)),
+    canceledStateContext === undefined ? {} : { canceledStateContext },
+    { pause: null, stateUntil: after(now, KEPT_AFTER_EXPIRY) },
+  );
+
+/** The store ends a subscription that nobody paid for, or agreed to pay for. */
+export const endedByStore = (sold: SoldSubscription, now: Instant): Outcome<SoldSubscription> =>
+  tell(expired(sold, now, { systemInitiatedCancellation: {} }), "CANCELED", "EXPIRED");
+
+/** The subscription with changed lines and the same state. */
+export const withLines = (
+  sold: SoldSubscription,
+  change: (line: SubscriptionLine) => SubscriptionLine,
+  terms: Partial<SubscriptionTerms> = {},
+): SoldSubscription => {
+  const end = endOf(sold.answer) ?? 0;
+  return {
+    ...sold,
+    answer: {
+      ...sold.answer,
+      lineItems: linesOf(sold).map((line) => (isOver(line, end) ? line : change(line))),
+    },
+    terms: sold.terms === null ? null : { ...sold.terms, ...terms },
+  };
+};

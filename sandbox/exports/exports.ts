@@ -1,0 +1,173 @@
+import { createWriteStream } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createGzip } from "node:zlib";
+import type { Instant } from "../../lib/entitlements/time.ts";
+import { csvLines, ndjsonLines, type Delimiter, type Row } from "./delimited.ts";
+import {
+  ADAPTY_COLUMNS,
+  adaptyRows,
+  QONVERSION_COLUMNS,
+  qonversionRows,
+  TABLE_COLUMNS,
+  tableRows,
+} from "./imports.ts";
+import { plantOf, type Cause } from "./lies.ts";
+import type { Person } from "./persons.ts";
+import { EXPORT_COLUMNS, exportRows, TOKEN_COLUMNS, tokenRows, type Notation } from "./revenuecat.ts";
+
+/**
+ * Exports of a rented service about persons who bought in the sandbox stores, with lies whose truth is known.
+ *
+ * | | |
+ * |---|---|
+ * | `sellPersons({ ios, android }, { count, seed, at, catalogs, lies? })` | sells, and resolves to the `Person`s: account, store, environment, identifiers, what the store knows (`state`, `endsAt`, `isActive`, `echo`), what the export claims (`claim`), and the `lie` |
+ * | `planPersons({ … })` | the same persons, without a sale |
+ * | `exportOf(persons, format, options)` | `{ files: [{ name, lines }], persons, planted: [{ account, cause }] }` |
+ * | `writeExport(folder, persons, format, options)` | writes the files, and resolves to the same, with `paths` |
+ *
+ * `planted` holds every account that an import must report as different, with its cause, and none besides; `persons`
+ * those in the files. Lies without a cause (`LIES`) are to be read through. The same options give the same files.
+ */
+export { CAUSES, LIES, type Cause, type Lie, type Store } from "./lies.ts";
+export { type Person, type PlanOptions } from "./persons.ts";
+export { planPersons } from "./plan.ts";
+export { sellPersons, type SellingStores } from "./sell.ts";
+
+export const FORMATS = [
+  "revenuecat-export",
+  "revenuecat-tokens",
+  "adapty-import",
+  "qonversion-import",
+  "table",
+] as const;
+export type Format = (typeof FORMATS)[number];
+
+export interface ExportOptions {
+  /** Time of the export. */
+  readonly at: Instant;
+  /** Booleans and lists of `revenuecat-export`; default: words. */
+  readonly notation?: Notation;
+  /** `table` as NDJSON instead of CSV. */
+  readonly ndjson?: boolean;
+  readonly gzip?: boolean;
+  /** Default: a comma. */
+  readonly delimiter?: Delimiter;
+  /** Whether a CSV file begins with a byte order mark. */
+  readonly bom?: boolean;
+}
+
+export interface ExportFile {
+  /** With `.gz` where the file is to be compressed. */
+  readonly name: string;
+  /** Text of the file, before it is compressed; each call begins anew. */
+  lines(): Iterable<string>;
+}
+
+/** An account that differs. */
+export interface Planted {
+  readonly account: string;
+  readonly cause: Cause;
+}
+
+export interface Export {
+  readonly format: Format;
+  readonly files: readonly ExportFile[];
+  /** Persons whom the files name. */
+  readonly persons: readonly Person[];
+  readonly planted: readonly Planted[];
+}
+
+const STATEFUL: ReadonlySet<Format> = new Set(["revenuecat-export", "table"]);
+
+/** Whether the format's files have a row of the person. */
+const isNamed = ({ store, lie, account }: Person, format: Format): boolean => {
+  if (format === "revenuecat-export") return true;
+  if (format === "revenuecat-tokens") return store === "android-store" && lie !== "order-id-only";
+  return account !== null && (format === "table" || lie !== "order-id-only");
+};
+
+const plantedOf = ({ lie, account, otherAccount }: Person, format: Format): readonly Planted[] => {
+  if (lie === null || account === null) return [];
+  const { cause, isOfState = false } = plantOf(lie);
+  if (cause === null || (isOfState && !STATEFUL.has(format))) return [];
+  const accounts = lie === "two-accounts" ? [account, otherAccount ?? account] : [account];
+  return accounts.map((each) => ({ account: each, cause }));
+};
+
+interface Content {
+  readonly name: string;
+  readonly columns: readonly string[];
+  readonly rows: () => Iterable<Row>;
+}
+
+const contentsOf = (
+  persons: readonly Person[],
+  format: Format,
+  { at, notation = "words" }: ExportOptions,
+): readonly Content[] => {
+  switch (format) {
+    case "revenuecat-export":
+      return [
+        { name: "transactions", columns: EXPORT_COLUMNS, rows: () => exportRows(persons, at, notation) },
+      ];
+    case "revenuecat-tokens":
+      return [{ name: "google-tokens", columns: TOKEN_COLUMNS, rows: () => tokenRows(persons) }];
+    case "adapty-import":
+      return [
+        { name: "adapty-apple", columns: ADAPTY_COLUMNS.apple, rows: () => adaptyRows.apple(persons) },
+        { name: "adapty-google", columns: ADAPTY_COLUMNS.google, rows: () => adaptyRows.google(persons) },
+      ];
+    case "qonversion-import":
+      return [
+        {
+          name: "qonversion-apple",
+          columns: QONVERSION_COLUMNS.apple,
+          rows: () => qonversionRows.apple(persons),
+        },
+        {
+          name: "qonversion-google",
+          columns: QONVERSION_COLUMNS.google,
+          rows: () => qonversionRows.google(persons),
+        },
+      ];
+    case "table":
+      return [{ name: "purchases", columns: TABLE_COLUMNS, rows: () => tableRows(persons) }];
+  }
+};
+
+export const exportOf = (persons: readonly Person[], format: Format, options: ExportOptions): Export => {
+  const { ndjson = false, gzip = false, delimiter, bom } = options;
+  const notation = { ...(delimiter !== undefined && { delimiter }), ...(bom !== undefined && { bom }) };
+  const isNdjson = ndjson && format === "table";
+  const named = persons.filter((person) => isNamed(person, format));
+  return {
+    format,
+    files: contentsOf(named, format, options).map(({ name, columns, rows }) => ({
+      name: `${name}.${isNdjson ? "ndjson" : "csv"}${gzip ? ".gz" : ""}`,
+      lines: () => (isNdjson ? ndjsonLines(rows()) : csvLines(columns, rows(), notation)),
+    })),
+    persons: named,
+    planted: named.flatMap((person) => plantedOf(person, format)),
+  };
+};
+
+/** Writes an export's files into a folder, which is made if there is none. */
+export const writeExport = async (
+  folder: string,
+  persons: readonly Person[],
+  format: Format,
+  options: ExportOptions,
+): Promise<Export & { readonly paths: readonly string[] }> => {
+  const made = exportOf(persons, format, options);
+  await mkdir(folder, { recursive: true });
+  const paths = made.files.map(({ name }) => join(folder, name));
+  for (const { name, lines } of made.files) {
+    const text = Readable.from(lines());
+    const file = createWriteStream(join(folder, name));
+    await (name.endsWith(".gz") ? pipeline(text, createGzip(), file) : pipeline(text, file));
+  }
+  return { ...made, paths };
+};

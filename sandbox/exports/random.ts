@@ -1,0 +1,60 @@
+/** Chance that a seed decides: the same seed makes the same choices and identifiers. */
+export interface Random {
+  /** From 0 to below 1. */
+  next(): number;
+  /** From 0 to below the limit. */
+  below(limit: number): number;
+  chance(share: number): boolean;
+  pick<Value>(values: readonly [Value, ...Value[]]): Value;
+  hex(digits: number): string;
+  digits(count: number): string;
+  /** Of version 4. */
+  uuid(): string;
+  shuffled<Value>(values: readonly Value[]): Value[];
+}
+
+/** Mulberry32. */
+const numbersFrom = (seed: number): (() => number) => {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+};
+
+export const randomFrom = (seed: number): Random => {
+  const next = numbersFrom(seed);
+  const below = (limit: number): number => Math.floor(next() * limit);
+  /** Chunks of one number each, cut to the length. */
+  const text = (length: number, chunk: () => string): string => {
+    let made = "";
+    while (made.length < length) made += chunk();
+    return made.slice(0, length);
+  };
+  const hex = (digits: number): string =>
+    text(digits, () =>
+      below(2 ** 32)
+        .toString(16)
+        .padStart(8, "0"),
+    );
+  return {
+    next,
+    below,
+    chance: (share) => next() < share,
+    pick: (values) => values[below(values.length)] ?? values[0],
+    hex,
+    digits: (count) => text(count, () => String(below(1e9)).padStart(9, "0")),
+    uuid: () => `${hex(8)}-${hex(4)}-4${hex(3)}-${"89ab".charAt(below(4))}${hex(3)}-${hex(12)}`,
+    shuffled: (values) => {
+      const list = [...values];
+      for (let index = list.length - 1; index > 0; index -= 1) {
+        const other = below(index + 1);
+        const moved = list.splice(index, 1, ...list.slice(other, other + 1));
+        list.splice(other, 1, ...moved);
+      }
+      return list;
+    },
+  };
+};

@@ -1,0 +1,115 @@
+import { DAY } from "../../lib/duration.ts";
+import { isoTime, plusPeriod, type Instant } from "../../lib/entitlements/time.ts";
+import type { AndroidPublisherSandbox } from "../android-store/publisher.ts";
+import type { SandboxPurchase } from "../android-store/shop/purchases.ts";
+import type { IosStoreSandbox } from "../ios-store/ios-store.ts";
+import type { RequestedPurchase } from "../ios-store/shop/purchase.ts";
+import type { Person, PlanOptions } from "./persons.ts";
+import { planPersons } from "./plan.ts";
+
+/** Sandbox stores that the persons buy in. Switch their notifications off, unless a service is to hear of the refunds. */
+export interface SellingStores {
+  readonly ios: Pick<IosStoreSandbox, "buy" | "change">;
+  readonly android: Pick<AndroidPublisherSandbox, "buy" | "change" | "drop" | "read" | "put">;
+}
+
+type IosGoods = NonNullable<RequestedPurchase["transactions"]>[number];
+
+/** A month before an end. */
+const monthBefore = (end: Instant): Instant => plusPeriod(end, { months: -1, milliseconds: 0 });
+
+const iosTerms = ({ state, endsAt, claim }: Person, at: Instant): Partial<IosGoods> => {
+  const until = (end: Instant, more: Partial<IosGoods> = {}): Partial<IosGoods> => ({
+    purchaseDate: isoTime(monthBefore(end)),
+    expiresDate: isoTime(end),
+    ...more,
+  });
+  switch (state) {
+    case "lifetime":
+      return { type: "Non-Consumable", purchaseDate: isoTime(at - 100 * DAY) };
+    case "renewed":
+    case "grace":
+      return until(claim.endsAt ?? at, { billingFails: state === "grace" });
+    case "retry":
+      return until(endsAt ?? at, { billingFails: true, gracePeriod: null });
+    case "refunded":
+      return until(at + 20 * DAY);
+    case "active":
+      return until(endsAt ?? at);
+    default:
+      return until(endsAt ?? at, { renews: false });
+  }
+};
+
+const sellIos = async (person: Person, at: Instant, ios: SellingStores["ios"]): Promise<void> => {
+  const { ios: identifiers, account, echo } = person;
+  if (identifiers === null) return;
+  const { originalTransactionIdentifier, transactionIdentifier, appTransactionIdentifier } = identifiers;
+  await ios.buy({
+    bundleIdentifier: person.app,
+    environment: person.environment,
+    appTransactionIdentifier,
+    transactions: [
+      {
+        productIdentifier: person.product,
+        originalTransactionIdentifier,
+        transactionIdentifier,
+        live: true,
+        ...iosTerms(person, at),
+        ...(echo !== null && account !== null && { appAccountToken: account }),
+      },
+    ],
+  });
+  if (person.state === "refunded") await ios.change(originalTransactionIdentifier, { change: "refund" });
+};
+
+/** An ended subscription, as if it had run a month until its end. */
+const endAt = (purchaseToken: string, end: Instant, android: SellingStores["android"]): void => {
+  android.change(purchaseToken, "expire");
+  const stored = android.read(purchaseToken);
+  if (stored?.productKind !== "subscription") return;
+  const lineItems = (stored.answer.lineItems ?? []).map((line) => ({ ...line, expiryTime: isoTime(end) }));
+  const answer = { ...stored.answer, startTime: isoTime(monthBefore(end)), lineItems };
+  android.put(purchaseToken, { ...stored, answer });
+};
+
+const sellAndroid = (person: Person, android: SellingStores["android"]): void => {
+  const { android: identifiers, state, echo, endsAt } = person;
+  // Google knows nothing of a forgotten token, nor of its order.
+  if (identifiers === null || person.lie === "forgotten-token") return;
+  const { purchaseToken, orderIdentifier } = identifiers;
+  const purchase: SandboxPurchase = {
+    packageName: person.app,
+    productKind: person.kind,
+    productIdentifier: person.product,
+    ...(person.basePlan !== undefined && { basePlanIdentifier: person.basePlan }),
+    orderIdentifier,
+    test: person.environment === "sandbox",
+    ...(echo !== null && { obfuscatedAccountIdentifier: echo }),
+  };
+  android.buy(purchase, purchaseToken);
+  android.change(purchaseToken, "acknowledge");
+  if (state === "cancelled") android.change(purchaseToken, "cancel");
+  else if (state === "ended" && endsAt !== null) endAt(purchaseToken, endsAt, android);
+  else if (state === "refunded") android.change(purchaseToken, "refund");
+  else if (state === "grace") android.change(purchaseToken, "grace", "P3D");
+  else if (state === "retry") android.change(purchaseToken, "hold");
+  else if (state === "unknown") android.drop(purchaseToken);
+};
+
+/**
+ * Sells to as many persons as wanted, one purchase each, in both sandbox stores.
+ *
+ * @param options.at the stores' own time
+ */
+export const sellPersons = async (
+  { ios, android }: SellingStores,
+  options: PlanOptions,
+): Promise<readonly Person[]> => {
+  const persons = planPersons(options);
+  for (const person of persons) {
+    await sellIos(person, options.at, ios);
+    sellAndroid(person, android);
+  }
+  return persons;
+};

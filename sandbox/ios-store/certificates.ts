@@ -1,0 +1,195 @@
+import { createPublicKey, generateKeyPairSync, sign, type KeyObject } from "node:crypto";
+import {
+  BitString,
+  Boolean,
+  Constructed,
+  fromBER,
+  Integer,
+  Null,
+  ObjectIdentifier,
+  OctetString,
+  Sequence,
+  Set as SetOf,
+  UTCTime,
+  Utf8String,
+  type BaseBlock,
+} from "asn1js";
+
+/**
+ * Attributes of a certificate. The defaults (`TEMPLATES`) give certificates shaped like Apple's; every attribute can be set,
+ * so that tests can produce each kind of invalid certificate.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc5280#section-4.1
+ */
+export interface CertificateTemplate {
+  readonly commonName: string;
+  /** Issuer name in the certificate; null: the issuer's own. */
+  readonly issuerName: string | null;
+  readonly serialNumber: number;
+  readonly notBefore: number;
+  readonly notAfter: number;
+  readonly extensions: readonly Extension[];
+  readonly curve: "P-256" | "P-384";
+  /** Null: a new key on the curve. */
+  readonly privateKey: KeyObject | null;
+}
+
+export interface Extension {
+  readonly oid: string;
+  readonly critical: boolean;
+  /** DER. */
+  readonly value: Uint8Array;
+}
+
+/** A certificate with its private key. */
+export interface Identity {
+  readonly commonName: string;
+  /** DER. */
+  readonly certificate: Buffer;
+  readonly privateKey: KeyObject;
+}
+
+const der = (block: BaseBlock): Buffer => Buffer.from(block.toBER());
+const sequence = (...value: BaseBlock[]): Sequence => new Sequence({ value });
+const oid = (value: string): ObjectIdentifier => new ObjectIdentifier({ value });
+const time = (instant: number): UTCTime => new UTCTime({ valueDate: new Date(instant) });
+const tagged = (tagNumber: number, block: BaseBlock): Constructed =>
+  new Constructed({ idBlock: { tagClass: 3, tagNumber }, value: [block] });
+
+const ECDSA_WITH_SHA256 = "1.2.840.10045.4.3.2";
+const ATTRIBUTES = { commonName: "2.5.4.3", organization: "2.5.4.10" } as const;
+
+const nameOf = (commonName: string): Sequence =>
+  sequence(
+    ...(
+      [
+        [ATTRIBUTES.commonName, commonName],
+        [ATTRIBUTES.organization, "Local Sandbox"],
+      ] as const
+    ).map(([type, value]) => new SetOf({ value: [sequence(oid(type), new Utf8String({ value }))] })),
+  );
+
+const extensionBlock = ({ oid: identifier, critical, value }: Extension): Sequence =>
+  sequence(
+    oid(identifier),
+    ...(critical ? [new Boolean({ value: true })] : []),
+    new OctetString({ valueHex: value }),
+  );
+
+/** Basic constraints: whether a certificate may issue others, and to what depth. */
+export const basicConstraints = (authority: boolean, pathLength: number | null = null): Extension => ({
+  oid: "2.5.29.19",
+  critical: true,
+  value: der(
+    sequence(
+      ...(authority ? [new Boolean({ value: true })] : []),
+      ...(pathLength === null ? [] : [new Integer({ value: pathLength })]),
+    ),
+  ),
+});
+
+/** Key usage: `digitalSignature` for a signing certificate, `keyCertSign` for an issuing one. */
+export const keyUsage = (usage: "digitalSignature" | "keyCertSign"): Extension => ({
+  oid: "2.5.29.15",
+  critical: true,
+  value: der(
+    usage === "digitalSignature"
+      ? new BitString({ valueHex: Uint8Array.of(0x80), unusedBits: 7 })
+      : new BitString({ valueHex: Uint8Array.of(0x06), unusedBits: 1 }),
+  ),
+});
+
+/** An extension that has meaning by its presence alone. */
+export const marker = (identifier: string, critical = false): Extension => ({
+  oid: identifier,
+  critical,
+  value: der(new Null()),
+});
+
+const REMARK = "2.16.840.1.113730.1.13";
+
+/** A remark for human readers. It also makes a certificate about as large as Apple's. */
+const remark: Extension = {
+  oid: REMARK,
+  critical: false,
+  value: der(
+    new Utf8String({
+      value:
+        "This certificate was made by a sandbox on this machine. It stands in for the iOS store's in tests and " +
+        "local development, and nothing that is deployed trusts it. Whoever holds its key can sign any purchase.",
+    }),
+  ),
+};
+
+/** OIDs by which Apple marks the App Store's signing certificates and their issuers. */
+export const MARKERS = {
+  leaf: "1.2.840.113635.100.6.11.1",
+  intermediate: "1.2.840.113635.100.6.2.1",
+} as const;
+
+const VALIDITY = { notBefore: Date.UTC(2020, 0, 1), notAfter: Date.UTC(2045, 0, 1) } as const;
+
+/** Default attributes of certificates. */
+export const TEMPLATES: Readonly<Record<"root" | "intermediate" | "leaf" | "xcode", CertificateTemplate>> = {
+  root: {
+    ...VALIDITY,
+    commonName: "Sandbox Store Root CA",
+    issuerName: null,
+    serialNumber: 1,
+    extensions: [basicConstraints(true), keyUsage("keyCertSign")],
+    curve: "P-384",
+    privateKey: null,
+  },
+  intermediate: {
+    ...VALIDITY,
+    commonName: "Sandbox Store Intermediate CA",
+    issuerName: null,
+    serialNumber: 2,
+    extensions: [basicConstraints(true, 0), keyUsage("keyCertSign"), marker(MARKERS.intermediate), remark],
+    curve: "P-384",
+    privateKey: null,
+  },
+  leaf: {
+    ...VALIDITY,
+    commonName: "Sandbox Store Receipt Signing",
+    issuerName: null,
+    serialNumber: 3,
+    extensions: [basicConstraints(false), keyUsage("digitalSignature"), marker(MARKERS.leaf), remark],
+    curve: "P-256",
+    privateKey: null,
+  },
+  // StoreKit testing's own certificate is marked as an authority, but its key usage does not let it issue any.
+  xcode: {
+    ...VALIDITY,
+    commonName: "StoreKit Testing in Xcode",
+    issuerName: null,
+    serialNumber: 1,
+    extensions: [basicConstraints(true, 0), keyUsage("digitalSignature")],
+    curve: "P-256",
+    privateKey: null,
+  },
+};
+
+/** Issues a certificate; without an issuer it is self-signed. */
+export const issueCertificate = (template: CertificateTemplate, issuer: Identity | null): Identity => {
+  const privateKey =
+    template.privateKey ?? generateKeyPairSync("ec", { namedCurve: template.curve }).privateKey;
+  const publicKey = createPublicKey(privateKey).export({ format: "der", type: "spki" });
+  const algorithm = () => sequence(oid(ECDSA_WITH_SHA256));
+  const toBeSigned = sequence(
+    tagged(0, new Integer({ value: 2 })),
+    new Integer({ value: template.serialNumber }),
+    algorithm(),
+    nameOf(template.issuerName ?? issuer?.commonName ?? template.commonName),
+    sequence(time(template.notBefore), time(template.notAfter)),
+    nameOf(template.commonName),
+    fromBER(publicKey).result,
+    tagged(3, sequence(...template.extensions.map(extensionBlock))),
+  );
+  const signature = sign("sha256", der(toBeSigned), issuer?.privateKey ?? privateKey);
+  return {
+    commonName: template.commonName,
+    certificate: der(sequence(toBeSigned, algorithm(), new BitString({ valueHex: signature }))),
+    privateKey,
+  };
+};

@@ -1,0 +1,109 @@
+import { randomUUID } from "node:crypto";
+import * as z from "zod";
+import type { Instant } from "../../../lib/entitlements/time.ts";
+import { text } from "../shop/fields.ts";
+import type { Account } from "../shop/lineage.ts";
+import type { Notice } from "../shop/notices.ts";
+import { storeAppTransaction, storeRenewalInfo, storeTransaction } from "../shop/payloads.ts";
+import { STATUSES } from "../shop/renewal-info.ts";
+import { signJws, type JwsSigner } from "../signing.ts";
+
+/** A notification's fields, in Apple's own names; a field that is undefined is left out. */
+export type NotificationFields = Readonly<Record<string, unknown>>;
+
+/**
+ * Signs an App Store Server Notification V2. The given fields, valid or not, replace the envelope's own or are added to
+ * them.
+ *
+ * @see https://developer.apple.com/documentation/appstoreservernotifications/responsebodyv2decodedpayload
+ */
+export const signNotification = (fields: NotificationFields, signer: JwsSigner): string =>
+  signJws({ notificationUUID: randomUUID(), version: "2.0", ...fields }, signer);
+
+type App = Pick<Account, "bundleIdentifier" | "appAppleIdentifier" | "environment">;
+
+const appOf = ({ bundleIdentifier, appAppleIdentifier, environment }: App) => ({
+  ...(environment === "Production" && { appAppleId: appAppleIdentifier }),
+  bundleId: bundleIdentifier,
+  environment,
+});
+
+/** The fields of a notice's notification. Its parts are signed at the moment of the event. */
+export const notificationOf = (account: Account, notice: Notice, signer: JwsSigner): NotificationFields => {
+  const { lineage, transactionIdentifier, consumptionRequestReason } = notice;
+  const { subscription, changedAt } = lineage;
+  const envelope = {
+    notificationType: notice.type,
+    ...(notice.subtype !== null && { subtype: notice.subtype }),
+    signedDate: changedAt,
+  };
+  if (notice.type === "RESCIND_CONSENT")
+    return {
+      ...envelope,
+      appData: {
+        ...appOf(account),
+        signedAppTransactionInfo: storeAppTransaction(account, changedAt, signer),
+      },
+    };
+  const transaction = lineage.transactions.find(
+    (candidate) => candidate.transactionIdentifier === transactionIdentifier,
+  );
+  if (transaction === undefined) throw new Error(`There is no transaction ${transactionIdentifier}.`);
+  const signedRenewalInfo = storeRenewalInfo(account, lineage, changedAt, signer);
+  return {
+    ...envelope,
+    data: {
+      ...appOf(account),
+      bundleVersion: "1",
+      signedTransactionInfo: storeTransaction(account, lineage, transaction, changedAt, signer),
+      ...(signedRenewalInfo !== null && { signedRenewalInfo }),
+      ...(subscription !== null && { status: STATUSES[subscription.standing.kind] }),
+      ...(consumptionRequestReason !== null && { consumptionRequestReason }),
+    },
+  };
+};
+
+/** The app of a notification without a purchase; unset: the store's own, in the sandbox environment. */
+export const notifiedApp = z.strictObject({
+  bundleIdentifier: text.optional(),
+  appAppleIdentifier: z.int().positive().optional(),
+  environment: z.enum(["production", "sandbox"]).optional(),
+});
+export type NotifiedApp = z.output<typeof notifiedApp>;
+
+/** Notifications about an app that concern no purchase. */
+export const appNotifications = {
+  /** Answers the request for a test notification. */
+  test: (app: App, at: Instant): NotificationFields => ({
+    notificationType: "TEST",
+    signedDate: at,
+    data: appOf(app),
+  }),
+  /** The end of an extension of all subscriptions to a product. */
+  "renewal-extension-summary": (app: App, at: Instant): NotificationFields => ({
+    notificationType: "RENEWAL_EXTENSION",
+    subtype: "SUMMARY",
+    signedDate: at,
+    summary: {
+      requestIdentifier: randomUUID(),
+      ...appOf(app),
+      productId: "com.example.sandbox",
+      storefrontCountryCodes: ["USA"],
+      succeededCount: 1,
+      failedCount: 0,
+    },
+  }),
+  /** An unreported token of a purchase outside the store. */
+  "external-purchase-token": (app: App, at: Instant): NotificationFields => ({
+    notificationType: "EXTERNAL_PURCHASE_TOKEN",
+    subtype: "UNREPORTED",
+    signedDate: at,
+    externalPurchaseToken: {
+      externalPurchaseId: `${app.environment === "Sandbox" ? "SANDBOX_" : ""}${randomUUID()}`,
+      tokenCreationDate: at,
+      appAppleId: app.appAppleIdentifier,
+      bundleId: app.bundleIdentifier,
+    },
+  }),
+} as const;
+export type AppNotification = keyof typeof appNotifications;

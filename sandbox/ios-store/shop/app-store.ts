@@ -1,0 +1,185 @@
+import { randomBytes, randomInt, randomUUID } from "node:crypto";
+import { signJws, type JwsSigner } from "../signing.ts";
+
+/** The iOS store's side of a purchase: data in, signed payloads out. */
+
+export type SandboxEnvironment = "Production" | "Sandbox" | "Xcode";
+
+export const PRODUCT_TYPES = [
+  "Auto-Renewable Subscription",
+  "Non-Renewing Subscription",
+  "Non-Consumable",
+  "Consumable",
+] as const;
+
+/** One in-app purchase. Times are in milliseconds since 1970. */
+export interface SandboxTransaction {
+  readonly productIdentifier: string;
+  readonly type: (typeof PRODUCT_TYPES)[number];
+  readonly purchaseDate: number;
+  /** When the store signs it. */
+  readonly signedDate: number;
+  /** Auto-renewable subscriptions only. */
+  readonly expiresDate?: number;
+  /** Absent: a new identifier. */
+  readonly transactionIdentifier?: string;
+  /** Absent: the transaction is the first of its lineage. */
+  readonly originalTransactionIdentifier?: string;
+  /** Lineage that this one replaced when the subscription was migrated; absent: none. */
+  readonly previousOriginalTransactionIdentifier?: string;
+  /** Identifies a subscription's period across transaction ids; absent: the transaction's own id. */
+  readonly webOrderLineItemIdentifier?: string;
+  /** Purchase date of the original of a restored copy; absent: the purchase date. */
+  readonly originalPurchaseDate?: number;
+  /** Absent: one. */
+  readonly quantity?: number;
+  readonly revocationDate?: number;
+  /** 1: because of an issue with the app; absent: 0, for any other reason. */
+  readonly revocationReason?: 0 | 1;
+  readonly revocationType?: "REFUND_FULL" | "REFUND_PRORATED" | "FAMILY_REVOKE";
+  /** Refunded share, in thousandths of a per cent. */
+  readonly revocationPercentage?: number;
+  readonly isUpgraded?: boolean;
+  readonly inAppOwnershipType?: "PURCHASED" | "FAMILY_SHARED";
+  /** UUID that the app chose for its own account. */
+  readonly appAccountToken?: string;
+  /** Absent: `PURCHASE` of the first of a lineage, `RENEWAL` of others. */
+  readonly transactionReason?: "PURCHASE" | "RENEWAL";
+  /** Offer code that the customer has redeemed. */
+  readonly offerIdentifier?: string;
+}
+
+/** One Apple Account's copy of an app, with its purchases. */
+export interface SandboxCustomer {
+  readonly bundleIdentifier: string;
+  readonly appAppleIdentifier: number;
+  readonly environment: SandboxEnvironment;
+  /** Null: an app transaction from before Apple introduced these identifiers. */
+  readonly appTransactionIdentifier: string | null;
+  /** When the app transaction is signed; milliseconds since 1970. */
+  readonly receiptCreationDate: number;
+  readonly transactions: readonly SandboxTransaction[];
+}
+
+/** The payloads that an app sends, as compact JWS. */
+export interface SignedPurchases {
+  readonly signedAppTransaction: string;
+  readonly signedTransactions: readonly string[];
+}
+
+const ID_DIGITS = 15;
+
+/** A long identifier like the store's: its first digits tell production from sandbox. */
+export const newIdentifier = (environment: SandboxEnvironment): string => {
+  const digits = Array.from({ length: ID_DIGITS - 1 }, () => randomInt(10)).join("");
+  return environment === "Production" ? `7${digits}` : `20${digits}`;
+};
+
+/** Group of all subscriptions. */
+export const SUBSCRIPTION_GROUP = "21454321";
+
+/** Apple's `offerType` of a subscription offer code. */
+export const OFFER_CODE = 3;
+
+/** By what the device proves that a payload is its own. Payloads that the store sends itself have none. */
+export const deviceVerification = () => ({
+  deviceVerification: randomBytes(48).toString("base64"),
+  deviceVerificationNonce: randomUUID(),
+});
+
+/**
+ * Payload of an app transaction, as StoreKit signs it.
+ *
+ * @see https://developer.apple.com/documentation/storekit/apptransaction
+ */
+export const appTransactionPayload = ({
+  bundleIdentifier,
+  appAppleIdentifier,
+  environment,
+  appTransactionIdentifier,
+  receiptCreationDate,
+}: SandboxCustomer) => ({
+  receiptType: environment,
+  ...(environment === "Production" && {
+    appAppleId: appAppleIdentifier,
+    versionExternalIdentifier: 871_234_567,
+  }),
+  bundleId: bundleIdentifier,
+  applicationVersion: "1",
+  originalApplicationVersion: "1",
+  receiptCreationDate,
+  requestDate: receiptCreationDate,
+  originalPurchaseDate: Math.min(receiptCreationDate, Date.UTC(2024, 0, 15)),
+  originalPlatform: "iOS",
+  ...(appTransactionIdentifier !== null && { appTransactionId: appTransactionIdentifier }),
+  ...deviceVerification(),
+});
+
+/**
+ * Payload of a transaction, as the App Store signs it.
+ *
+ * @see https://developer.apple.com/documentation/appstoreserverapi/jwstransactiondecodedpayload
+ */
+export const transactionPayload = (
+  {
+    bundleIdentifier,
+    environment,
+    appTransactionIdentifier,
+  }: Pick<SandboxCustomer, "bundleIdentifier" | "environment" | "appTransactionIdentifier">,
+  transaction: SandboxTransaction,
+) => {
+  const transactionId = transaction.transactionIdentifier ?? newIdentifier(environment);
+  const originalTransactionId = transaction.originalTransactionIdentifier ?? transactionId;
+  return {
+    transactionId,
+    originalTransactionId,
+    ...(transaction.previousOriginalTransactionIdentifier !== undefined && {
+      previousOriginalTransactionId: transaction.previousOriginalTransactionIdentifier,
+    }),
+    ...(transaction.type === "Auto-Renewable Subscription" && {
+      webOrderLineItemId:
+        environment === "Xcode" ? "0" : (transaction.webOrderLineItemIdentifier ?? transactionId),
+      subscriptionGroupIdentifier: SUBSCRIPTION_GROUP,
+      expiresDate: transaction.expiresDate,
+      isUpgraded: transaction.isUpgraded ?? false,
+    }),
+    bundleId: bundleIdentifier,
+    productId: transaction.productIdentifier,
+    type: transaction.type,
+    purchaseDate: transaction.purchaseDate,
+    originalPurchaseDate: transaction.originalPurchaseDate ?? transaction.purchaseDate,
+    ...(transaction.revocationDate !== undefined && {
+      revocationDate: transaction.revocationDate,
+      revocationReason: transaction.revocationReason ?? 0,
+    }),
+    ...(transaction.revocationType !== undefined && { revocationType: transaction.revocationType }),
+    ...(transaction.revocationPercentage !== undefined && {
+      revocationPercentage: transaction.revocationPercentage,
+    }),
+    quantity: transaction.quantity ?? 1,
+    inAppOwnershipType: transaction.inAppOwnershipType ?? "PURCHASED",
+    ...(transaction.appAccountToken !== undefined && { appAccountToken: transaction.appAccountToken }),
+    signedDate: transaction.signedDate,
+    environment,
+    transactionReason:
+      transaction.transactionReason ?? (transactionId === originalTransactionId ? "PURCHASE" : "RENEWAL"),
+    ...(transaction.offerIdentifier !== undefined && {
+      offerType: OFFER_CODE,
+      offerIdentifier: transaction.offerIdentifier,
+    }),
+    storefront: "USA",
+    storefrontId: "143441",
+    price: 4990,
+    currency: "USD",
+    ...(appTransactionIdentifier !== null && { appTransactionId: appTransactionIdentifier }),
+    ...deviceVerification(),
+  };
+};
+
+/** Signs everything that an app would send for a customer. */
+export const signPurchases = (customer: SandboxCustomer, signer: JwsSigner): SignedPurchases => ({
+  signedAppTransaction: signJws(appTransactionPayload(customer), signer),
+  signedTransactions: customer.transactions.map((transaction) =>
+    signJws(transactionPayload(customer, transaction), signer),
+  ),
+});

@@ -1,0 +1,16 @@
+import * as z from "zod";
+import { parsePeriod, type Instant } from "../../../lib/entitlements/time.ts";
+
+/** Fields that the requests of the sandbox iOS store share. */
+
+export const text = z.string().min(1);
+
+export const time = z.iso.datetime({ offset: true }).transform((value): Instant => Date.parse(value));
+
+/** An ISO 8601 duration. */
+export const period = z.string().transform((value, context) => {
+  const parsed = parsePeriod(value);
+  if (parsed !== null) return parsed;
+  context.addIssue({ code: "custom", message: "must be an ISO 8601 duration, such as P1M" });
+  return z.NEVER;
+});

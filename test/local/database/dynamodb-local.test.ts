@@ -1,0 +1,40 @@
+import { execFile } from "node:child_process";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { promisify } from "node:util";
+
+const MODULE = new URL("../../../local/database/dynamodb-local.ts", import.meta.url).href;
+
+/** A Docker that notes its words, and whose containers end at once. */
+const FAKE_DOCKER = `#!/bin/sh
+echo "$@" >> "$(dirname "$0")/words"
+`;
+
+test.each([null, "/somewhere"])(
+  "in Docker, the database of the folder %j is published on loopback alone",
+  async (folder) => {
+    const bin = mkdtempSync(join(tmpdir(), "docker-"));
+    writeFileSync(join(bin, "docker"), FAKE_DOCKER);
+    writeFileSync(join(bin, "java"), "#!/bin/sh\nexit 1\n");
+    for (const name of ["docker", "java"]) chmodSync(join(bin, name), 0o755);
+    const start = `import { startDynamoDbLocal } from ${JSON.stringify(MODULE)};
+      await startDynamoDbLocal(${JSON.stringify({ port: 8123, folder })}).catch(({ message }) => console.log(message));`;
+    try {
+      const { stdout } = await promisify(execFile)(
+        process.execPath,
+        ["--input-type=module", "--eval", start],
+        { env: { ...process.env, PATH: [bin, process.env["PATH"]].join(delimiter) } },
+      );
+      expect(stdout).toContain("ended before it was ready");
+      const words = readFileSync(join(bin, "words"), "utf8").split("\n");
+      const run = words.find((line) => line.startsWith("run ")) ?? "";
+      expect(/--publish (\S+)/.exec(run)?.[1]).toBe("127.0.0.1:8123:8000");
+      expect(run).toContain(folder === null ? "-inMemory" : "-dbPath /home/dynamodblocal/db");
+      expect(run).toContain("-sharedDb");
+    } finally {
+      rmSync(bin, { recursive: true, force: true });
+    }
+  },
+  60_000,
+);

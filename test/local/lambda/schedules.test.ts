@@ -1,0 +1,106 @@
+import type { InvocationResult } from "../../../local/lambda/pool.ts";
+import { createSchedules, scheduledFunctionsOf } from "../../../local/lambda/schedules.ts";
+import type { Assembly } from "../../../local/lambda/template.ts";
+import { SERVICE_APP, synthesizeForTest, withProperties } from "../../../testing/support/local-gateway.ts";
+
+const RULE = "AWS::Events::Rule";
+const done: InvocationResult = { status: "succeeded", payload: null };
+const failed = (errorMessage: string): InvocationResult => ({
+  status: "failed",
+  errorType: "Error",
+  errorMessage,
+});
+
+const functionsOf = (assembly: Assembly): string[] => [
+  ...scheduledFunctionsOf(assembly, "us-east-1").values(),
+];
+
+describe("the template's schedules", () => {
+  let assembly: Assembly;
+  beforeAll(async () => {
+    ({ assembly } = await synthesizeForTest(SERVICE_APP));
+  }, 60_000);
+
+  test("are those of its enabled rules", () => {
+    expect(functionsOf(assembly).map((id) => id.replace(/[0-9A-F]{8}$/, ""))).toContain(
+      "RefreshAndroidStorePurchasesFunction",
+    );
+  });
+
+  test.each([
+    ["disabled", { State: "DISABLED" }],
+    ["of events, not of times", { ScheduleExpression: undefined }],
+  ])("leave out a rule that is %s", (_, changes) => {
+    const changed = withProperties(assembly, { [RULE]: (properties) => ({ ...properties, ...changes }) });
+    expect(functionsOf(JSON.parse(JSON.stringify(changed)))).toEqual([]);
+  });
+
+  test("of something other than a function are refused", () => {
+    const Targets = [{ Id: "1", Arn: "arn:aws:sqs:us-east-1:123456789012:queue" }];
+    const changed = withProperties(assembly, { [RULE]: (properties) => ({ ...properties, Targets }) });
+    expect(() => functionsOf(changed)).toThrow("does not support a schedule of arn:aws:sqs");
+  });
+});
+
+/** Schedules whose invocations end when the test says so. */
+const startSchedules = (...ids: string[]) => {
+  const log: string[] = [];
+  const begun: string[] = [];
+  const endings: ((result: InvocationResult) => void)[] = [];
+  const schedules = createSchedules(ids, {
+    invoke: async (id) => {
+      begun.push(id);
+      return new Promise((resolve) => void endings.push(resolve));
+    },
+    log: (line) => void log.push(line),
+  });
+  const endAll = async (result: InvocationResult = done): Promise<void> => {
+    for (const end of endings.splice(0)) end(result);
+    await new Promise(setImmediate);
+  };
+  return { schedules, log, begun, endAll };
+};
+
+test("two runs of one schedule never overlap, nor wait for another's", async () => {
+  const { schedules, begun, endAll } = startSchedules("a", "b");
+  schedules.start();
+  schedules.start();
+  expect(begun).toEqual(["a", "b"]);
+  await endAll();
+  schedules.start();
+  expect(begun).toEqual(["a", "b", "a", "b"]);
+});
+
+test("running all waits for begun runs, and runs each once more", async () => {
+  const { schedules, begun, endAll } = startSchedules("a");
+  schedules.start();
+  let ran = false;
+  const running = schedules.runAll().then(() => (ran = true));
+  await new Promise(setImmediate);
+  expect(begun).toEqual(["a"]);
+  await endAll();
+  expect(begun).toEqual(["a", "a"]);
+  expect(ran).toBe(false);
+  await endAll();
+  await running;
+});
+
+test("a failure is logged when it begins, changes, or returns", async () => {
+  const { schedules, log, endAll } = startSchedules("a");
+  for (const result of [failed("x"), failed("x"), failed("y"), done, failed("y")]) {
+    schedules.start();
+    await endAll(result);
+  }
+  expect(log).toEqual(["x", "y", "y"].map((reason) => `a, on its schedule: Error: ${reason}`));
+});
+
+test("a stopped schedule neither starts nor logs", async () => {
+  const { schedules, log, begun, endAll } = startSchedules("a");
+  schedules.start();
+  schedules.stop();
+  await endAll(failed("the environment was ended"));
+  schedules.start();
+  await schedules.runAll();
+  expect(begun).toEqual(["a"]);
+  expect(log).toEqual([]);
+});

@@ -1,0 +1,140 @@
+import { PutCommand } from "@aws-sdk/lib-dynamodb";
+import { parse } from "yaml";
+import { byCredential, owned } from "../../../testing/support/world.ts";
+import { applicationId } from "../../../lib/identifiers.ts";
+import { HEALTHY } from "../../../lib/queues/health.ts";
+import { createDeliveryQueue } from "../../../lib/table/delivery-queue.ts";
+import { requestDeliveryPut } from "../../../lib/table/deliveries.ts";
+import { suspended } from "../../../lib/telling/destination-health.ts";
+import { DAY, NOW } from "../../../testing/support/purchases.ts";
+import { anApplication, BACKEND, BUS, PRODUCTS, waitingAt, withOperator } from "../telling-world.ts";
+
+const given = withOperator();
+
+const manifest = (identifier: string, destinations: readonly object[], application: object = {}) => ({
+  application: { identifier, name: "Trails", ...application },
+  destinations,
+  stores: { "ios-store": [{ bundleIdentifier: `com.example.${identifier}`, environments: ["sandbox"] }] },
+  entitlements: { premium: {}, gold: {} },
+  products: PRODUCTS,
+});
+
+describe("application apply", () => {
+  test("shows what it adds, changes and removes of destinations and keepsChanges", async () => {
+    const application = await anApplication(given, []);
+    const added = await application.configure([BACKEND, BUS], { keepsChanges: true });
+    expect(added.out).toContain(`~ application ${application.identifier}: keepsChanges null → true\n`);
+    expect(added.out).toContain(`+ destination backend: url ${BACKEND.url}\n`);
+    expect(added.out).toContain(`+ destination bus: eventBus ${BUS.eventBus}\n`);
+    const changed = await application.configure([{ ...BACKEND, url: "https://api.example.com/other" }]);
+    expect(changed.out).toContain(
+      `~ destination backend: url ${BACKEND.url} → https://api.example.com/other\n`,
+    );
+    expect(changed.out).toContain("- destination bus\n");
+    expect(changed.out).toContain("keepsChanges true → null");
+  });
+
+  test("says how the secret of each added webhook is shown", async () => {
+    const application = await anApplication(given, [BUS]);
+    const hint = (name: string) =>
+      `destination rotate ${application.identifier} ${name} prints the secret that signs what ${name} gets.`;
+    const { out } = await application.configure([BUS, BACKEND]);
+    expect(out).toContain(hint("backend"));
+    expect(out).not.toContain("rotate " + application.identifier + " bus");
+    expect((await application.configure([BUS, BACKEND])).out).not.toContain("rotate");
+    const moved = await application.configure([BUS, { ...BACKEND, url: "https://api.example.com/other" }]);
+    expect(moved.out).not.toContain("rotate");
+    const turned = await application.configure([
+      { name: "bus", url: "https://api.example.com/bus" },
+      BACKEND,
+    ]);
+    expect(turned.out).toContain(hint("bus"));
+  });
+
+  test("takes private and plain addresses only where DESTINATIONS names them", async () => {
+    const { identifier } = await anApplication(given, []);
+    const local = manifest(identifier, [{ name: "local", url: "http://127.0.0.1:4000/hook" }]);
+    for (const environment of [{}, { DESTINATIONS: "" }, { DESTINATIONS: "http://127.0.0.1:4001" }]) {
+      const refused = await given.operator.apply(local, environment);
+      expect([refused.code, refused.err]).toEqual([1, expect.stringContaining("destinations[0].url")]);
+    }
+    for (const DESTINATIONS of ["http://127.0.0.1:4000", "any"])
+      expect((await given.operator.apply(local, { DESTINATIONS })).code).toBe(0);
+  });
+
+  test("drops what waits for a destination that it removes, and says so", async () => {
+    const application = await anApplication(given, [BACKEND, BUS]);
+    const world = await application.world();
+    for (const account of ["a", "b"])
+      await world.store({ purchases: [owned(account)] }, byCredential(account));
+    await application.tell();
+    const message = { identifier: "request-1", type: "store.request", timestamp: NOW, data: {} };
+    await given.table.client.send(
+      new PutCommand(
+        requestDeliveryPut(given.table.name, application.identifier, "backend", {
+          message,
+          until: NOW + DAY,
+        }),
+      ),
+    );
+    const queue = createDeliveryQueue(given.table, () => Promise.resolve());
+    const reference = { application: applicationId(application.identifier), destination: "backend" };
+    await queue.take(reference, { worker: "worker", until: NOW + 1 }, NOW);
+    await queue.release(reference, { worker: "worker" }, suspended(HEALTHY, NOW));
+
+    const removed = await application.configure([BUS]);
+    expect(removed.out).toContain("- destination backend\n");
+    expect(removed.out).toContain("3 messages that waited for backend are dropped.\n");
+    expect(removed.err).toContain("dropped 3 messages that waited for backend");
+    expect(await application.itemsOf("#DESTINATION#backend")).toEqual([]);
+    expect(await waitingAt(given.table, application.identifier, "bus")).toEqual({ a: 1, b: 1 });
+  });
+
+  test("drops any number of them", async () => {
+    const application = await anApplication(given);
+    const put = async (identifier: string): Promise<void> => {
+      const message = { identifier, type: "store.request", timestamp: NOW, data: {} };
+      const delivery = { message, until: NOW + DAY };
+      await given.table.client.send(
+        new PutCommand(requestDeliveryPut(given.table.name, application.identifier, "backend", delivery)),
+      );
+    };
+    for (let count = 0; count < 1010; count += 101)
+      await Promise.all(Array.from({ length: 101 }, (_, index) => put(`${count + index}`)));
+    const { err } = await application.configure([]);
+    expect(err.trimEnd().split("\n")).toEqual(
+      [500, 1000, 1010].map((dropped) => `dropped ${dropped} messages that waited for backend`),
+    );
+    expect(await application.itemsOf("#DESTINATION#")).toEqual([]);
+  });
+
+  test("reports what it dropped as JSON too", async () => {
+    const { identifier } = await anApplication(given);
+    const apply = async () => (await given.operator.apply(manifest(identifier, []), {}, ["--json"])).json();
+    expect(await apply()).toMatchObject({ dropped: [{ destination: "backend", messages: 0 }] });
+    expect(Object.keys(await apply())).toEqual(["applicationIdentifier", "created", "changes"]);
+  });
+
+  test("says how a changed catalog and a first destination are published", async () => {
+    const application = await anApplication(given, []);
+    const hint = `application retell ${application.identifier} delivers all now.`;
+    const gold = PRODUCTS.map((product) => ({ ...product, grants: ["gold"] }));
+    expect((await application.configure([], { products: gold })).out).not.toContain(hint);
+    expect((await application.configure([BACKEND], { products: gold })).out).toContain(hint);
+    expect((await application.configure([BACKEND, BUS], { products: gold })).out).not.toContain(hint);
+    expect((await application.configure([BACKEND, BUS])).out).toContain(hint);
+  });
+});
+
+test("application show prints destinations and keepsChanges, so that applying them changes nothing", async () => {
+  const application = await anApplication(given, []);
+  await application.configure([BACKEND, BUS], { keepsChanges: true });
+  const shown = await given.operator.run(["application", "show", application.identifier]);
+  expect(parse(shown.out)).toMatchObject({
+    application: { keepsChanges: true },
+    destinations: [BACKEND, BUS],
+  });
+  expect((await given.operator.apply(parse(shown.out) as object)).out).toContain("no changes");
+  const json = (await given.operator.run(["application", "show", application.identifier, "--json"])).json();
+  expect(json).toMatchObject({ application: { keepsChanges: true }, destinations: [BACKEND, BUS] });
+});

@@ -1,0 +1,329 @@
+import { execFile } from "node:child_process";
+import { tmpdir } from "node:os";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import type { Destination } from "../../../lib/applications/destination.ts";
+import { isoTime, type Instant } from "../../../lib/entitlements/time.ts";
+import { applicationId } from "../../../lib/identifiers.ts";
+import { createDeliveryQueue } from "../../../lib/table/delivery-queue.ts";
+import { HEALTHY } from "../../../lib/queues/health.ts";
+import { afterRefusal, suspended, type DestinationHealth } from "../../../lib/telling/destination-health.ts";
+import { OVERLAP_MILLISECONDS, signingSecrets } from "../../../lib/telling/signing-secrets.ts";
+import { secretText } from "../../../lib/telling/webhook-secret.ts";
+import { createDestinationTable } from "../../../lib/table/destinations.ts";
+import { byCredential, owned } from "../../../testing/support/world.ts";
+import { DAY, NOW } from "../../../testing/support/purchases.ts";
+import { anApplication, BACKEND, BUS, MASTER, withOperator } from "../telling-world.ts";
+
+const given = withOperator();
+
+const HOUR = 3_600_000;
+const UNKNOWN = "0198c0de-0000-7000-8000-00000000ffff";
+
+/** Stores a destination's health as a deliverer does. */
+const heal = async (application: string, name: string, health: DestinationHealth): Promise<void> => {
+  const queue = createDeliveryQueue(given.table, () => Promise.resolve());
+  const reference = { application: applicationId(application), destination: name };
+  await queue.take(reference, { worker: "worker", until: NOW + 1 }, NOW);
+  await queue.release(reference, { worker: "worker" }, health);
+};
+const healthOf = (application: string, name: string): Promise<DestinationHealth> =>
+  createDeliveryQueue(given.table, () => Promise.resolve()).healthOf({
+    application: applicationId(application),
+    destination: name,
+  });
+
+/** Secrets that sign a destination's messages at a moment, as its receiver has them. */
+const signing = (application: string, destination: Destination | undefined, moment: Instant): string[] => {
+  if (destination === undefined || !("url" in destination)) throw new Error("no webhook");
+  const master = new TextEncoder().encode(MASTER);
+  return signingSecrets(master, applicationId(application), destination, moment).map(secretText);
+};
+
+describe("destination list", () => {
+  const list = async (application: string) =>
+    (await given.operator.run(["destination", "list", application, "--json"])).json()["destinations"];
+
+  test("shows each with its kind, and that its secret was never shown", async () => {
+    const { identifier } = await anApplication(given, [BACKEND, BUS]);
+    const taking = { state: "takes-messages", failingSince: null, because: null, nextTryAt: null };
+    const waiting = { accounts: 0, requests: 0, since: null };
+    expect(await list(identifier)).toEqual([
+      {
+        ...BACKEND,
+        kind: "webhook",
+        health: taking,
+        waiting,
+        secret: { shownAt: null, previousSignsUntil: null },
+      },
+      { ...BUS, kind: "event-bus", health: taking, waiting, secret: null },
+    ]);
+    expect((await given.operator.run(["destination", "list", identifier])).out).toBe(
+      [
+        `backend  webhook  ${BACKEND.url}`,
+        "  takes messages",
+        "  nothing waits",
+        "  its secret was never shown; destination rotate prints a new one",
+        `bus  event bus  ${BUS.eventBus}`,
+        "  takes messages",
+        "  nothing waits",
+        "",
+      ].join("\n"),
+    );
+  });
+
+  test("counts the accounts that wait, and tells since when the oldest does", async () => {
+    const application = await anApplication(given);
+    const world = await application.world();
+    await world.store({ purchases: [owned("1")] }, byCredential("a"));
+    await application.tell(NOW);
+    await world.store({ purchases: [owned("2")] }, byCredential("b"));
+    await application.tell(NOW + HOUR);
+    expect(await list(application.identifier)).toMatchObject([
+      { waiting: { accounts: 2, requests: 0, since: isoTime(NOW) } },
+    ]);
+    const { out } = await given.operator.run(["destination", "list", application.identifier]);
+    expect(out).toContain(`2 accounts wait since ${isoTime(NOW)}`);
+  });
+
+  test("tells since when one fails, why, and when it is tried next", async () => {
+    const { identifier } = await anApplication(given);
+    await heal(identifier, "backend", afterRefusal(HEALTHY, "status 500", NOW, null));
+    const [failingSince, nextTryAt] = [isoTime(NOW), isoTime(NOW + 5000)];
+    expect(await list(identifier)).toMatchObject([
+      { health: { state: "failing", failingSince, because: "status 500", nextTryAt } },
+    ]);
+    expect((await given.operator.run(["destination", "list", identifier])).out).toContain(
+      `failing since ${failingSince} (status 500); next try ${nextTryAt}`,
+    );
+  });
+
+  test("tells that one is suspended, and how to end it", async () => {
+    const { identifier } = await anApplication(given);
+    await heal(identifier, "backend", suspended(HEALTHY, NOW));
+    expect(await list(identifier)).toMatchObject([{ health: { state: "suspended", nextTryAt: null } }]);
+    expect((await given.operator.run(["destination", "list", identifier])).out).toMatch(
+      /suspended since .* 410.*; destination resume ends that/,
+    );
+  });
+
+  test("says that there is none", async () => {
+    const { identifier } = await anApplication(given, []);
+    expect((await given.operator.run(["destination", "list", identifier])).out).toBe(
+      "Trails has no destinations.\n",
+    );
+    expect((await given.operator.run(["destination", "list", UNKNOWN])).code).toBe(1);
+  });
+});
+
+describe("destination rotate", () => {
+  const rotate = (application: string, moment = NOW, ...words: string[]) =>
+    given.operator.run(["destination", "rotate", application, "backend", "--json", ...words], {}, moment);
+
+  test("prints the new signing secret in one line, once", async () => {
+    const application = await anApplication(given);
+    const { out, code } = await given.operator.run([
+      "destination",
+      "rotate",
+      application.identifier,
+      "backend",
+    ]);
+    const [, secret = ""] = /^secret: (whsec_[A-Za-z0-9+/]{43}=)\n/.exec(out) ?? [];
+    expect([code, out.split(secret)]).toEqual([0, [expect.any(String), expect.any(String)]]);
+    expect(signing(application.identifier, await application.destination("backend"), NOW)).toEqual([secret]);
+    const later = [
+      await given.operator.run(["destination", "list", application.identifier, "--json"]),
+      await given.operator.run(["application", "show", application.identifier, "--json"]),
+    ];
+    for (const { out: shown } of later) expect(shown).not.toContain(secret);
+    expect(JSON.stringify(await given.table.items())).not.toContain(secret);
+  });
+
+  test("lets the previous secret sign beside it for a day", async () => {
+    const application = await anApplication(given);
+    const first = (await rotate(application.identifier)).json();
+    expect(first["previousSignsUntil"]).toBeNull();
+    const again = NOW + 3 * DAY;
+    const second = (await rotate(application.identifier, again)).json();
+    expect(second["previousSignsUntil"]).toBe(isoTime(again + OVERLAP_MILLISECONDS));
+    const destination = await application.destination("backend");
+    const both = [second["secret"], first["secret"]];
+    expect(new Set(both).size).toBe(2);
+    expect(signing(application.identifier, destination, again + OVERLAP_MILLISECONDS - 1)).toEqual(both);
+    expect(signing(application.identifier, destination, again + OVERLAP_MILLISECONDS)).toEqual([
+      second["secret"],
+    ]);
+    const { out } = await given.operator.run(["destination", "list", application.identifier], {}, again);
+    expect(out).toContain(`its secret was shown at ${isoTime(again)}`);
+    expect(out).toContain(`the previous secret signs too until ${isoTime(again + OVERLAP_MILLISECONDS)}`);
+  });
+
+  test("ends an earlier secret at once only when it is told to", async () => {
+    const application = await anApplication(given);
+    await rotate(application.identifier, NOW);
+    await rotate(application.identifier, NOW + 2 * DAY);
+    const before = await application.destination("backend");
+    const refused = await rotate(application.identifier, NOW + 2 * DAY + HOUR);
+    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining("ends the previous secret now")]);
+    expect(await application.destination("backend")).toEqual(before);
+    expect((await rotate(application.identifier, NOW + 2 * DAY + HOUR, "--yes")).code).toBe(0);
+    expect(await application.destination("backend")).toMatchObject({
+      secretEpochs: [NOW + 2 * DAY + HOUR, NOW + 2 * DAY],
+    });
+  });
+
+  test("makes another secret in the same millisecond and with a slow clock", async () => {
+    const application = await anApplication(given);
+    const secrets = [
+      (await rotate(application.identifier)).json()["secret"],
+      (await rotate(application.identifier)).json()["secret"],
+      (await rotate(application.identifier, NOW - HOUR, "--yes")).json()["secret"],
+    ];
+    expect(new Set(secrets).size).toBe(3);
+    expect(await application.destination("backend")).toMatchObject({ secretEpochs: [NOW + 2, NOW + 1] });
+  });
+
+  test("survives an apply that changes the URL", async () => {
+    const application = await anApplication(given);
+    const { secret } = (await rotate(application.identifier)).json();
+    await application.configure([{ ...BACKEND, url: "https://api.example.com/other" }]);
+    expect(signing(application.identifier, await application.destination("backend"), NOW)).toEqual([secret]);
+  });
+
+  test("writes nothing where somebody else has changed it since", async () => {
+    const application = await anApplication(given);
+    const before = await application.destination("backend");
+    if (before === undefined || !("url" in before)) throw new Error("no webhook");
+    const set = (epochs: readonly Instant[]) =>
+      createDestinationTable(given.table, () => Promise.resolve()).setSecretEpochs(
+        application.identifier,
+        before,
+        epochs,
+      );
+    await application.configure([{ ...BACKEND, url: "https://api.example.com/other" }]);
+    expect(await set([1])).toBe("conflict");
+    await application.configure([BACKEND]);
+    expect(await set([1])).toBe("written");
+    expect(await set([2])).toBe("conflict");
+    await application.configure([]);
+    expect(await set([2])).toBe("conflict");
+    expect((await given.table.items()).filter(({ kind }) => kind === "destination")).not.toContainEqual(
+      expect.objectContaining({ pk: `APPLICATION#${application.identifier}` }),
+    );
+  });
+
+  test("is refused for an event bus and an unknown name", async () => {
+    const { identifier } = await anApplication(given, [BACKEND, BUS]);
+    const bus = await given.operator.run(["destination", "rotate", identifier, "bus"]);
+    expect([bus.code, bus.err]).toEqual([1, expect.stringContaining("bus is an event bus")]);
+    const unknown = await given.operator.run(["destination", "rotate", identifier, "nope"]);
+    expect([unknown.code, unknown.err]).toEqual([
+      1,
+      "Trails has no destination nope: it has backend, bus.\n",
+    ]);
+  });
+
+  describe("without the master secret", () => {
+    const failing = async (changes: Record<string, string>) => {
+      const application = await anApplication(given);
+      const words = ["destination", "rotate", application.identifier, "backend", "--json"];
+      const { code, out, err } = await given.operator.run(words, changes);
+      expect([code, out]).toEqual([1, ""]);
+      // Nothing signs with a secret that nobody has seen.
+      expect(await application.destination("backend")).toMatchObject({ secretEpochs: [] });
+      return (JSON.parse(err) as { error: string }).error;
+    };
+
+    test("says that there is none, and how to name it", async () => {
+      expect(await failing({ MASTER_SECRET: "nowhere" })).toMatch(
+        /^The master secret nowhere cannot be read: there is no such secret\. MASTER_SECRET names /,
+      );
+    });
+
+    test("says that it is too short", async () => {
+      expect(await failing({ MASTER_SECRET: "short" })).toContain("fewer than 32 bytes");
+    });
+
+    test("says that nothing answers", async () => {
+      expect(await failing({ AWS_ENDPOINT_URL_SECRETS_MANAGER: "http://127.0.0.1:9" })).toContain(
+        "does not answer at http://127.0.0.1:9",
+      );
+    });
+
+    test("asks no AWS for the secret of a table on this machine", async () => {
+      const endpoint = process.env["AWS_ENDPOINT_URL_DYNAMODB"];
+      expect(endpoint).toMatch(/127\.0\.0\.1|localhost/);
+      expect(await failing({ AWS_ENDPOINT_URL_SECRETS_MANAGER: "" })).toContain(
+        "Set AWS_ENDPOINT_URL_SECRETS_MANAGER to the address of the local run",
+      );
+    });
+  });
+
+  test("needs neither region nor credentials where everything is on this machine", async () => {
+    const application = await anApplication(given);
+    const environment = {
+      PATH: process.env["PATH"],
+      HOME: tmpdir(),
+      TABLE_NAME: given.table.name,
+      AWS_EC2_METADATA_DISABLED: "true",
+      AWS_ENDPOINT_URL_DYNAMODB: process.env["AWS_ENDPOINT_URL_DYNAMODB"],
+      AWS_ENDPOINT_URL_SECRETS_MANAGER: given.operator.secretsManager,
+    };
+    const program = fileURLToPath(new URL("../../../operator/main.ts", import.meta.url));
+    const words = [program, "destination", "rotate", application.identifier, "backend"];
+    const { stdout } = await promisify(execFile)(process.execPath, words, { env: environment });
+    expect(stdout).toMatch(/^secret: whsec_/);
+  });
+
+  test("takes the secret that MASTER_SECRET names", async () => {
+    const application = await anApplication(given);
+    const words = ["destination", "rotate", application.identifier, "backend", "--json"];
+    const { secret } = (await given.operator.run(words, { MASTER_SECRET: "elsewhere" })).json();
+    expect(signing(application.identifier, await application.destination("backend"), NOW)).not.toContain(
+      secret,
+    );
+  });
+});
+
+describe("destination resume", () => {
+  const resume = (application: string, name = "backend") =>
+    given.operator.run(["destination", "resume", application, name]);
+
+  test.each([
+    ["a pause", afterRefusal(HEALTHY, "status 500", NOW, NOW + DAY)],
+    ["a suspension", suspended(HEALTHY, NOW)],
+  ])("ends %s", async (_, health) => {
+    const { identifier } = await anApplication(given);
+    await heal(identifier, "backend", health);
+    const { code, out } = await resume(identifier);
+    expect([code, out]).toEqual([0, expect.stringContaining("backend is resumed")]);
+    expect(await healthOf(identifier, "backend")).toEqual(HEALTHY);
+    expect((await resume(identifier)).out).toContain("takes messages already");
+  });
+
+  test("makes what it had refused due at once", async () => {
+    const application = await anApplication(given);
+    const world = await application.world();
+    for (const account of ["a", "b"])
+      await world.store({ purchases: [owned(account)] }, byCredential(account));
+    await application.tell();
+    const queue = createDeliveryQueue(given.table, () => Promise.resolve());
+    const reference = { application: application.identifier, destination: "backend" };
+    const waiting = async () => {
+      for await (const page of queue.waiting(reference, 10)) return page;
+      return [];
+    };
+    for (const delivery of await waiting()) await queue.retry(reference, delivery, 7, NOW + DAY);
+    await heal(application.identifier, "backend", suspended(HEALTHY, NOW));
+    expect((await resume(application.identifier)).err).toContain("made 2 messages due");
+    expect(await waiting()).toMatchObject([
+      { tries: 7, nextTryAt: 0 },
+      { tries: 7, nextTryAt: 0 },
+    ]);
+  });
+
+  test("is refused for an unknown name", async () => {
+    const { identifier } = await anApplication(given);
+    expect(await resume(identifier, "nope")).toMatchObject({ code: 1, out: "" });
+  });
+});

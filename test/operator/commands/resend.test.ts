@@ -1,0 +1,225 @@
+import { isoTime } from "../../../lib/entitlements/time.ts";
+import { accountId, applicationId } from "../../../lib/identifiers.ts";
+import { createDeliveryQueue } from "../../../lib/table/delivery-queue.ts";
+import { createFeedTable } from "../../../lib/table/feed.ts";
+import { createResendTable } from "../../../lib/table/resend.ts";
+import { readChanges } from "../../../lib/telling/read-changes.ts";
+import { resendChanges, type Resent } from "../../../lib/administration/resend.ts";
+import { resendingOn } from "../../../operator/composition.ts";
+import { byCredential, meetingAWriteAt, owned, refunded } from "../../../testing/support/world.ts";
+import { DAY, NOW } from "../../../testing/support/purchases.ts";
+import {
+  anApplication,
+  BACKEND,
+  BUS,
+  waitingAt,
+  withOperator,
+  type ToldApplication,
+} from "../telling-world.ts";
+
+const given = withOperator();
+
+const pause = () => Promise.resolve();
+const HOUR = 3_600_000;
+
+const reference = (application: ToldApplication, destination = "backend") => ({
+  application: application.identifier,
+  destination,
+});
+
+/** Takes what waits, as a receiver does. */
+const deliver = async (application: ToldApplication): Promise<void> => {
+  const queue = createDeliveryQueue(given.table, pause);
+  for await (const page of queue.waiting(reference(application), 100))
+    for (const delivery of page) await queue.remove(reference(application), delivery);
+};
+
+const resend = (application: ToldApplication, since: string, name = "backend", moment = NOW) =>
+  given.operator.run(
+    ["destination", "resend", application.identifier, name, "--since", since, "--json"],
+    {},
+    moment,
+  );
+
+/** Cursors of all changes, the oldest first. */
+const cursorsOf = async ({ identifier }: ToldApplication): Promise<string[]> =>
+  (await readChanges({ feed: createFeedTable(given.table), now: () => NOW }, identifier, {})).changes.map(
+    ({ cursor }) => cursor,
+  );
+
+const waiting = (application: ToldApplication, name = "backend") =>
+  waitingAt(given.table, application.identifier, name);
+
+/** An application whose accounts a, b and c were told, each at its own hour, and delivered. */
+const told = async (destinations: readonly object[] = [BACKEND]) => {
+  const application = await anApplication(given, destinations);
+  const world = await application.world();
+  for (const [index, account] of ["a", "b", "c"].entries()) {
+    await world.store({ purchases: [owned(account)] }, byCredential(account));
+    await application.tell(NOW + index * HOUR);
+  }
+  await deliver(application);
+  return { application, world };
+};
+
+describe("destination resend", () => {
+  test("delivers all accounts that have changed since a time", async () => {
+    const { application } = await told();
+    const done = await resend(application, isoTime(NOW + HOUR));
+    expect([done.code, done.json()]).toEqual([
+      0,
+      {
+        applicationIdentifier: application.identifier,
+        destination: "backend",
+        accounts: 2,
+        changes: 2,
+        cursor: (await cursorsOf(application))[2],
+      },
+    ]);
+    expect(await waiting(application)).toEqual({ b: 1, c: 1 });
+  });
+
+  test("delivers those after a cursor of the feed", async () => {
+    const { application } = await told();
+    const [first = "", , last = ""] = await cursorsOf(application);
+    await resend(application, last);
+    expect(await waiting(application)).toEqual({});
+    await resend(application, first);
+    expect(await waiting(application)).toEqual({ b: 1, c: 1 });
+  });
+
+  test("delivers to a bus, and to a destination added later", async () => {
+    const { application } = await told();
+    await application.configure([BACKEND, BUS]);
+    expect((await resend(application, isoTime(NOW), "bus")).code).toBe(0);
+    expect(await waiting(application, "bus")).toEqual({ a: 1, b: 1, c: 1 });
+    expect(await waiting(application)).toEqual({});
+  });
+
+  test("delivers only the newest version of an account", async () => {
+    const { application, world } = await told();
+    await world.store({ purchases: [refunded("a")] });
+    await application.tell(NOW + 5 * HOUR);
+    await deliver(application);
+    expect((await resend(application, isoTime(NOW))).json()).toMatchObject({ accounts: 3, changes: 4 });
+    expect(await waiting(application)).toEqual({ a: 2, b: 1, c: 1 });
+  });
+
+  test("puts no older version in place of one that waits", async () => {
+    const { application, world } = await told();
+    await world.store({ purchases: [refunded("a")] });
+    await application.tell(NOW + 5 * HOUR);
+    expect(await waiting(application)).toEqual({ a: 2 });
+    const place = { day: isoTime(NOW).slice(0, 10), sequence: 1 };
+    const older = { account: accountId("a"), version: 1, place };
+    const resendTable = createResendTable(given.table, pause);
+    expect(await resendTable.deliverAgain(reference(application), older, NOW)).toBe("newer");
+    expect(await waiting(application)).toEqual({ a: 2 });
+  });
+
+  test("passes over erased accounts", async () => {
+    const { application, world } = await told();
+    const customer = await world.store({ purchases: [owned("a")] }, byCredential("a"));
+    await world.erase(customer);
+    await application.tell(NOW + 5 * HOUR);
+    await deliver(application);
+    await resend(application, isoTime(NOW));
+    expect(await waiting(application)).toEqual({ b: 1, c: 1 });
+  });
+
+  test("may be repeated, and what waits still waits since it did", async () => {
+    const { application } = await told();
+    await resend(application, isoTime(NOW));
+    const before = await application.itemsOf("#DESTINATION#");
+    await resend(application, isoTime(NOW), "backend", NOW + DAY);
+    const after = await application.itemsOf("#DESTINATION#");
+    expect(after.map(({ since }) => since)).toEqual(before.map(({ since }) => since));
+    expect(await waiting(application)).toEqual({ a: 1, b: 1, c: 1 });
+  });
+
+  test("makes what the destination had refused due at once", async () => {
+    const { application } = await told();
+    await resend(application, isoTime(NOW + 2 * HOUR));
+    const queue = createDeliveryQueue(given.table, pause);
+    const one = async () => {
+      for await (const [delivery] of queue.waiting(reference(application), 1))
+        if (delivery !== undefined) return delivery;
+      throw new Error("nothing waits");
+    };
+    await queue.retry(reference(application), await one(), 8, NOW + DAY);
+    await resend(application, isoTime(NOW + 2 * HOUR));
+    expect(await one()).toMatchObject({ tries: 0, nextTryAt: 0 });
+  });
+
+  test("shows its progress, and where to go on after an interruption", async () => {
+    const application = await anApplication(given);
+    const world = await application.world();
+    for (let count = 0; count < 260; count += 1)
+      await world.store({ purchases: [owned(`p${count}`)] }, byCredential(`user-${count}`));
+    await application.tell();
+    await deliver(application);
+    const seen: Resent[] = [];
+    const start = { time: NOW } as const;
+    const stopped = resendChanges(
+      resendingOn(given.table, () => NOW),
+      reference(application),
+      start,
+      (done) => {
+        seen.push(done);
+        throw new Error("interrupted");
+      },
+    );
+    await expect(stopped).rejects.toThrow("interrupted");
+    expect(seen).toMatchObject([{ accounts: 250, changes: 250, part: 250 / 260 }]);
+    await deliver(application);
+    const rest = await resend(application, seen[0]?.cursor ?? "");
+    expect(rest.json()).toMatchObject({ accounts: 10, changes: 10 });
+    expect(JSON.parse(rest.err)).toEqual({
+      progress: expect.stringMatching(
+        /^10 accounts of 10 changes; 100 %; if this is interrupted, go on with --since \S+$/,
+      ),
+    });
+  }, 60_000);
+
+  test("goes on after a conflict", async () => {
+    const { application } = await told();
+    const done = await meetingAWriteAt(given.table, 1, () =>
+      resendChanges(
+        resendingOn(given.table, () => NOW),
+        reference(application),
+        { time: NOW },
+        () => undefined,
+      ),
+    );
+    expect(done).toMatchObject({ accounts: 3, part: 1 });
+    expect(await waiting(application)).toEqual({ a: 1, b: 1, c: 1 });
+  });
+
+  test("refuses a cursor or a time older than what is kept", async () => {
+    const { application } = await told();
+    const [cursor = ""] = await cursorsOf(application);
+    const late = NOW + 40 * DAY;
+    const world = await application.world();
+    await world.store({ purchases: [refunded("a")] });
+    await application.tell(late);
+    await deliver(application);
+    const ofCursor = await resend(application, cursor, "backend", late);
+    expect([ofCursor.code, ofCursor.err]).toEqual([1, expect.stringContaining("The cursor is not kept")]);
+    const ofTime = await resend(application, isoTime(NOW), "backend", late);
+    expect([ofTime.code, ofTime.err]).toEqual([1, expect.stringContaining("kept for 30 days")]);
+    expect(await waiting(application)).toEqual({});
+  });
+
+  test.each(["yesterday", "2026-06-15", ""])("is refused for --since %j", async (since) => {
+    const { application } = await told();
+    const refused = await resend(application, since);
+    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining("this is neither")]);
+  });
+
+  test("is refused for an unknown destination; without changes it does nothing", async () => {
+    const application = await anApplication(given);
+    expect((await resend(application, isoTime(NOW), "nope")).code).toBe(1);
+    expect((await resend(application, isoTime(NOW))).json()).toMatchObject({ accounts: 0, changes: 0 });
+    expect(await waitingAt(given.table, applicationId(application.identifier), "backend")).toEqual({});
+  });
+});

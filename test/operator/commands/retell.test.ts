@@ -1,0 +1,166 @@
+import { retellApplication, type AccountPosition } from "../../../lib/administration/retell.ts";
+import { isoTime } from "../../../lib/entitlements/time.ts";
+import { createChangeTable } from "../../../lib/table/changes.ts";
+import { accountOfKey, keys } from "../../../lib/table/keys.ts";
+import { createRetellTable } from "../../../lib/table/retell.ts";
+import { accountId, applicationId, customerId } from "../../../lib/identifiers.ts";
+import { byCredential, owned } from "../../../testing/support/world.ts";
+import { NOW } from "../../../testing/support/purchases.ts";
+import { anApplication, BACKEND, PRODUCTS, withOperator, type ToldApplication } from "../telling-world.ts";
+
+const given = withOperator();
+
+const pause = () => Promise.resolve();
+const MINUTE = 60_000;
+
+const looksOf = async ({ identifier }: ToldApplication) =>
+  createChangeTable(given.table, pause, () => Promise.resolve("")).due(identifier, NOW + 60 * MINUTE, 1000);
+
+const retell = (application: ToldApplication, ...words: string[]) =>
+  given.operator.run(["application", "retell", application.identifier, "--json", ...words]);
+
+/** An application whose accounts have told all that there was. */
+const told = async (accounts: readonly string[]) => {
+  const application = await anApplication(given);
+  const world = await application.world();
+  for (const [index, account] of accounts.entries())
+    await world.store({ purchases: [owned(`p${index}`)] }, byCredential(account));
+  await application.tell();
+  return application;
+};
+
+const changesOf = async (application: ToldApplication) =>
+  (await application.itemsOf("#CHANGES#"))
+    .map(({ data }) => JSON.parse(String(data)))
+    .map(({ applicationAccountIdentifier, version, entitlements }) => [
+      applicationAccountIdentifier,
+      version,
+      entitlements.map(({ identifier }: { identifier: string }) => identifier).join(),
+    ]);
+
+describe("application retell", () => {
+  test("publishes a changed catalog to every account, once all functions know it", async () => {
+    const application = await told(["a", "b c/d#e"]);
+    await application.configure([BACKEND], {
+      products: PRODUCTS.map((product) => ({ ...product, grants: ["gold"] })),
+    });
+    await application.tell(NOW + MINUTE);
+    expect(await changesOf(application)).toHaveLength(2);
+    const done = await retell(application);
+    expect([done.code, done.json()]).toEqual([
+      0,
+      {
+        applicationIdentifier: application.identifier,
+        accounts: 2,
+        lookedAtUntil: isoTime(NOW + MINUTE + 5010),
+      },
+    ]);
+    await application.tell(NOW + MINUTE);
+    expect(await changesOf(application)).toHaveLength(2);
+    await application.tell(NOW + MINUTE + 5010);
+    expect((await changesOf(application)).toSorted()).toEqual([
+      ["a", 1, "premium"],
+      ["a", 2, "gold"],
+      ["b c/d#e", 1, "premium"],
+      ["b c/d#e", 2, "gold"],
+    ]);
+  });
+
+  test("publishes every account once the application has its first destination", async () => {
+    const application = await anApplication(given, []);
+    const world = await application.world();
+    await world.store({ purchases: [owned("1")] }, byCredential("a"));
+    await application.configure([], { keepsChanges: true });
+    await application.tell();
+    expect(await changesOf(application)).toEqual([]);
+    await retell(application);
+    await application.tell(NOW + 2 * MINUTE);
+    expect(await changesOf(application)).toEqual([["a", 1, "premium"]]);
+  });
+
+  test("tells nothing where nothing differs, and may be repeated", async () => {
+    const application = await told(["a"]);
+    await retell(application);
+    await retell(application);
+    await application.tell(NOW + 2 * MINUTE);
+    expect(await changesOf(application)).toHaveLength(1);
+  });
+
+  test("leaves out other applications' accounts, and takes one with several customers once", async () => {
+    const [application, other] = [await told(["a", "a", "a"]), await told(["x"])];
+    expect((await retell(application)).json()).toMatchObject({ accounts: 1 });
+    expect((await looksOf(application)).map(({ account }) => account)).toEqual(["a"]);
+    expect(await looksOf(other)).toEqual([]);
+  });
+
+  test("spreads the looks, at most a hundred a second", async () => {
+    const accounts = Array.from({ length: 250 }, (_, index) => accountId(`user-${index}`));
+    const dueAt: number[] = [];
+    const done = await retellApplication(
+      {
+        accountPages: async function* () {
+          yield { accounts: accounts.slice(0, 120), position: null, scanned: 120 };
+          yield { accounts: accounts.slice(120), position: null, scanned: 250 };
+        },
+        makeDue: async (_, looks) => void dueAt.push(...looks.map((look) => look.dueAt)),
+        size: () => Promise.resolve(1000),
+      },
+      applicationId("a"),
+      null,
+      () => NOW,
+      () => undefined,
+    );
+    expect(done).toMatchObject({ accounts: 250, part: 0.25, until: Math.max(...dueAt) });
+    const seconds = Map.groupBy(dueAt, (moment) => Math.floor((moment - NOW) / 1000));
+    expect([...seconds.values()].map((some) => some.length)).toEqual([100, 100, 50]);
+  });
+
+  test("tells how far it is, and goes on after an interruption", async () => {
+    const application = await told(["a", "b", "c"]);
+    const { err } = await retell(application);
+    const { progress } = JSON.parse(err.trimEnd().split("\n").at(-1) ?? "");
+    expect(progress).toMatch(
+      /^3 accounts; about \d+ % of the table; if this is interrupted, go on with --after /,
+    );
+    const [, after = ""] = /--after (\S+)$/.exec(progress) ?? [];
+    expect((await retell(application, "--after", after)).json()).toMatchObject({ accounts: 0 });
+
+    // The rest of the table, from any account on.
+    const pages = createRetellTable(given.table, pause);
+    const all: string[] = [];
+    for await (const page of pages.accountPages(application.identifier, null)) all.push(...page.accounts);
+    const customers = await application.itemsOf("#ACCOUNT#");
+    const first = customers.find(({ pk }) => String(pk).endsWith(`#${all[0]}`));
+    const position: AccountPosition = {
+      account: accountId(all[0] ?? ""),
+      customer: customerId(String(first?.["customer"])),
+      scanned: 7,
+    };
+    const rest: string[] = [];
+    for await (const page of pages.accountPages(application.identifier, position)) {
+      rest.push(...page.accounts);
+      expect(page.scanned).toBeGreaterThan(7);
+    }
+    expect(rest).toEqual(all.slice(1));
+  });
+
+  test("is refused where the application sends no changes, or without a position", async () => {
+    const application = await anApplication(given, []);
+    const refused = await retell(application);
+    expect([refused.code, refused.err]).toEqual([
+      1,
+      expect.stringContaining("Changes of Trails are not published"),
+    ]);
+    expect(await looksOf(application)).toEqual([]);
+    const position = await retell(await told(["a"]), "--after", "somewhere");
+    expect([position.code, position.err]).toEqual([1, expect.stringContaining("--after takes the position")]);
+  });
+});
+
+test("a key names the account of a customer, whatever characters it has", () => {
+  const [application, customer] = [applicationId("a"), customerId("c")];
+  for (const account of ["a", "#ACCOUNT#x", "a\nb"])
+    expect(accountOfKey(keys.accountCustomer(application, accountId(account), customer))).toBe(account);
+  expect(accountOfKey(keys.accountClaims(application, accountId("a")))).toBeNull();
+  expect(accountOfKey(keys.customer(application, customer))).toBeNull();
+});

@@ -1,0 +1,293 @@
+import { presentAccount } from "../../../operator/text/account.ts";
+import type { ReportedCustomer } from "../../../lib/administration/account-report.ts";
+import { explain } from "../../../operator/text/explanation.ts";
+import type { Purchase } from "../../../lib/entitlements/purchase.ts";
+import { isoTime } from "../../../lib/entitlements/time.ts";
+import type { Terms } from "../../../lib/entitlements/timeline.ts";
+import { accountId, applicationId, customerId, purchaseKey } from "../../../lib/identifiers.ts";
+import {
+  aCatalog,
+  aLine,
+  aProduct,
+  aPurchase,
+  aRenewal,
+  DAY,
+  entitlementsAt,
+  NOW,
+  period,
+} from "../../../testing/support/purchases.ts";
+
+const aCustomer = (purchases: readonly Purchase[]): ReportedCustomer => ({
+  customerIdentifier: customerId("0198c0de-0000-7000-8000-0000000000cc"),
+  assertedBy: "client",
+  linkedAt: NOW - DAY,
+  createdAt: NOW - 2 * DAY,
+  aliases: [customerId("0198c0de-0000-7000-8000-0000000000dd")],
+  purchases,
+  asking: new Map(),
+});
+
+const CATALOG = aCatalog([
+  aProduct(),
+  aProduct({ store: "android-store", productIdentifier: "android" }),
+  aProduct({ productIdentifier: "bundle", grants: ["gold", "premium"] }),
+  aProduct({ productIdentifier: "lifetime" }),
+  aProduct({ productIdentifier: "pass", accessDuration: period("P1D") }),
+  aProduct({ productIdentifier: "credits" }),
+]);
+
+const TERMS: Terms = { catalog: CATALOG, renewalLeeway: 0 };
+
+/** The explanation of each line, in order. */
+const why = (...purchases: Purchase[]): string[] =>
+  explain(NOW, [aCustomer(purchases)], TERMS).flatMap(({ purchases }) =>
+    purchases.flatMap((purchase) => [...purchase.why, ...purchase.lines.flatMap((line) => line.why)]),
+  );
+
+const END = isoTime(NOW + 20 * DAY);
+
+describe("an account's purchase is explained:", () => {
+  test.each<[string, Purchase, string[]]>([
+    ["it grants until its end", aPurchase(), [`grants premium until ${END}`]],
+    [
+      "it grants each entitlement of its product",
+      aPurchase({ lines: [aLine({ productIdentifier: "bundle" })] }),
+      [`grants gold until ${END}`, `grants premium until ${END}`],
+    ],
+    [
+      "it never ends",
+      aPurchase({
+        lines: [aLine({ productIdentifier: "lifetime", nature: "non_consumable", endsAt: null })],
+      }),
+      ["grants premium for ever"],
+    ],
+    [
+      "it never ends, as its product has no access duration",
+      aPurchase({ lines: [aLine({ productIdentifier: "credits", nature: "consumable", endsAt: null })] }),
+      ["grants premium for ever (its product has no accessDuration)"],
+    ],
+    [
+      "its access duration ends it",
+      aPurchase({
+        lines: [aLine({ productIdentifier: "pass", nature: "non_renewing", startsAt: NOW, endsAt: null })],
+      }),
+      [`grants premium until ${isoTime(NOW + DAY)}`],
+    ],
+    [
+      "it has ended",
+      aPurchase({ lines: [aLine({ endsAt: NOW })] }),
+      [`grants no access: premium is expired since ${isoTime(NOW)}`],
+    ],
+    [
+      "it was revoked",
+      aPurchase({ lines: [aLine({ revokedAt: NOW - 1 })] }),
+      [`grants no access: premium is revoked since ${isoTime(NOW - 1)}`],
+    ],
+    [
+      "it is on hold",
+      aPurchase({
+        store: "android-store",
+        lines: [aLine({ productIdentifier: "android", standing: "billing_retry" })],
+      }),
+      ["grants no access: premium is billing_retry"],
+    ],
+    [
+      "the catalog does not map it",
+      aPurchase({ lines: [aLine({ productIdentifier: "other" })] }),
+      ["grants nothing: the catalog has no ios-store product other"],
+    ],
+    [
+      "the catalog does not map its base plan",
+      aPurchase({ store: "android-store", lines: [aLine({ basePlanIdentifier: "yearly" })] }),
+      ["grants nothing: the catalog has no android-store product monthly, nor its base plan yearly"],
+    ],
+    [
+      "another purchase replaced it",
+      aPurchase({ replacedBy: purchaseKey("2") }),
+      ["grants nothing: replaced by purchase 2"],
+    ],
+    [
+      "it has not started",
+      aPurchase({ lines: [aLine({ startsAt: NOW + 60_001 })] }),
+      [`grants nothing yet: starts at ${isoTime(NOW + 60_001)}`],
+    ],
+    [
+      "no request selected it",
+      aPurchase({ selectedProducts: ["gold"] }),
+      ["grants nothing: not among the products that were asked for (gold)"],
+    ],
+    [
+      "nothing of it is owned yet",
+      aPurchase({ lines: [], verifiedAt: NOW }),
+      ["grants nothing: pending: the store says that nothing of it is owned yet"],
+    ],
+    [
+      "it is only mentioned",
+      aPurchase({ lines: [], verifiedAt: 0, replacedBy: purchaseKey("2") }),
+      ["grants nothing: known only because another purchase names it", "replaced by purchase 2"],
+    ],
+  ])("%s", (_, purchase, lines) => {
+    expect(why(purchase)).toEqual(lines);
+  });
+
+  const winner = aPurchase({ key: "1" });
+  const another = (line: Parameters<typeof aLine>[0] = {}): Purchase =>
+    aPurchase({ key: "2", lines: [aLine({ transactionIdentifier: "2", ...line })] });
+  test.each<[string, Purchase, string]>([
+    ["is active", another({ endsAt: NOW }), "is active"],
+    ["is of production", { ...another(), environment: "sandbox" }, "is of production"],
+    ["ends later", another({ endsAt: NOW + DAY }), "ends later"],
+    ["started later", another({ startsAt: NOW - 11 * DAY }), "started later"],
+    ["has the smaller key", another(), "comes first by its key"],
+  ])("another one is shown, which %s", (_, loser, reason) => {
+    const lost = `premium comes from ios-store purchase 1 instead, which ${reason}`;
+    expect(why(winner, loser)).toEqual([`grants premium until ${END}`, lost]);
+    expect(why(loser, winner)).toEqual([lost, `grants premium until ${END}`]);
+  });
+
+  test("another one is shown, which never ends", () => {
+    const lifetime = another({ productIdentifier: "lifetime", nature: "non_consumable", endsAt: null });
+    expect(why(winner, lifetime)[0]).toBe(
+      "premium comes from ios-store purchase 2 instead, which never ends",
+    );
+  });
+
+  test("another of its lines is shown, which renewed it", () => {
+    const renewed = aPurchase({
+      lines: [
+        aLine({ transactionIdentifier: "1", startsAt: NOW - 40 * DAY, endsAt: NOW + DAY }),
+        aLine({ transactionIdentifier: "2" }),
+      ],
+    });
+    expect(why(renewed)).toEqual([
+      "premium comes from another line of this purchase instead, which is active",
+      `grants premium until ${END}`,
+    ]);
+  });
+});
+
+describe("a purchase past its end is explained", () => {
+  const whyAt = (purchase: Purchase): string[] =>
+    explain(NOW + 20 * DAY, [aCustomer([purchase])], { catalog: CATALOG, renewalLeeway: 60_000 }).flatMap(
+      ({ purchases }) => purchases.flatMap(({ lines }) => lines.flatMap((line) => line.why)),
+    );
+
+  test("by the store's silence while the leeway lasts", () => {
+    expect(whyAt(aPurchase({ renewal: aRenewal() }))).toEqual([
+      `grants premium past its end at ${END}: the store said that it renews, and nothing since`,
+    ]);
+  });
+
+  test("by Google's retries after it", () => {
+    const line = aLine({ transactionIdentifier: null, willRenew: true, verifiedAt: NOW + 20 * DAY });
+    const catalog = aCatalog([aProduct({ store: "android-store" })]);
+    const [explained] = explain(
+      NOW + 20 * DAY,
+      [aCustomer([aPurchase({ store: "android-store", lines: [line] })])],
+      { catalog, renewalLeeway: 0 },
+    );
+    expect(explained?.purchases[0]?.lines[0]?.why).toEqual([
+      `grants premium past its end at ${END}: the store still retries the payment`,
+    ]);
+  });
+});
+
+describe("an account is shown", () => {
+  test("with the App Store's renewal info, and a purchase's last proof", () => {
+    const renewal = aRenewal({ signedAt: NOW, graceEndsAt: NOW + 26 * DAY, isInBillingRetry: true });
+    const { text, json } = presentAccount(report([aCustomer([aPurchase({ renewal })])]), TERMS, NOW);
+    expect(text).toContain(`purchase 1, verified ${isoTime(NOW)} by a renewal info`);
+    expect(text).toContain(
+      `renews into monthly in a grace period until ${isoTime(NOW + 26 * DAY)} in billing retry (signed ${isoTime(NOW)})`,
+    );
+    expect(json).toMatchObject({
+      customers: [
+        {
+          purchases: [
+            {
+              verifiedBy: "a renewal info",
+              renewal: { willRenew: true, graceEndsAt: isoTime(NOW + 26 * DAY), signedAt: isoTime(NOW) },
+            },
+          ],
+        },
+      ],
+    });
+  });
+
+  const report = (customers: readonly ReportedCustomer[]) => ({
+    application: { identifier: applicationId("0198c0de-0000-7000-8000-000000000001"), name: "Trail Maps" },
+    account: accountId("user-1"),
+    customers,
+    healths: new Map(),
+    told: null,
+    entitlements: entitlementsAt(
+      NOW,
+      customers.flatMap(({ customerIdentifier, assertedBy, purchases }) =>
+        purchases.map((purchase) => ({ customerIdentifier, assertedBy, purchase })),
+      ),
+      CATALOG,
+    ),
+  });
+
+  test("with its customers, purchases and entitlements", () => {
+    const { text, json } = presentAccount(report([aCustomer([aPurchase()])]), TERMS, NOW);
+    expect(text).toBe(`Account user-1 of Trail Maps (0198c0de-0000-7000-8000-000000000001) at ${isoTime(NOW)}
+Entitlements
+  premium  active  until ${END}  ios-store monthly
+Customer 0198c0de-0000-7000-8000-0000000000cc
+  created ${isoTime(NOW - 2 * DAY)}, linked ${isoTime(NOW - DAY)} by a client
+  merged from 0198c0de-0000-7000-8000-0000000000dd
+  ios-store production purchase 1, verified ${isoTime(NOW - 1000)} by a transaction
+    monthly  ${isoTime(NOW - 10 * DAY)} to ${END}  active
+      grants premium until ${END}`);
+    expect(json).toMatchObject({
+      applicationAccountIdentifier: "user-1",
+      moment: isoTime(NOW),
+      customers: [
+        {
+          assertedBy: "client",
+          purchases: [{ key: "1", lines: [{ status: "active", expiresAt: END }] }],
+        },
+      ],
+      entitlements: [{ identifier: "premium", active: true }],
+    });
+  });
+
+  test("without a customer", () => {
+    expect(presentAccount(report([]), TERMS, NOW).text.split("\n").slice(1)).toEqual([
+      "Entitlements",
+      "  none",
+      "No customer is linked to it.",
+      "What operators have changed of it: application audit with --account.",
+    ]);
+  });
+
+  test("shows 2,000 purchases in pages, those that grant first", () => {
+    const over = Array.from({ length: 1999 }, (_, index) =>
+      aPurchase({
+        key: `over-${index}`,
+        lines: [aLine({ startsAt: NOW - (3000 - index) * DAY, endsAt: NOW - (2970 - index) * DAY })],
+      }),
+    );
+    const account = report([aCustomer([...over, aPurchase({ key: "granting" })])]);
+    const everything = { number: 1, size: Infinity };
+    const page = (number: number) =>
+      presentAccount(account, TERMS, NOW, { text: { number, size: 50 }, json: everything });
+    const first = page(1).text.split("\n");
+    expect(first[1]).toBe("Entitlements");
+    expect(first).toContain("Purchases 1 to 50 of 2000; the next ones: --page 2");
+    const keysOf = (text: string): string[] =>
+      [...text.matchAll(/ purchase (\S+?),/g)].map(([, key = ""]) => key);
+    expect(keysOf(page(1).text).slice(0, 3)).toEqual(["granting", "over-1998", "over-1997"]);
+    expect(page(40).text).toContain("Purchases 1951 to 2000 of 2000\n");
+    const shown = Array.from({ length: 40 }, (_, index) => keysOf(page(index + 1).text)).flat();
+    expect([shown.length, new Set(shown).size]).toEqual([2000, 2000]);
+    expect(() => page(41)).toThrow("There is no page 41: it has 40 pages.");
+    const { purchases, pages, customers } = page(1).json as {
+      readonly purchases: number;
+      readonly pages: number;
+      readonly customers: readonly { readonly purchases: readonly unknown[] }[];
+    };
+    expect([purchases, pages, customers[0]?.purchases.length]).toEqual([2000, 1, 2000]);
+  });
+});

@@ -1,0 +1,108 @@
+import { spyOn } from "jest-mock";
+import { Environment, SignedDataVerifier } from "@apple/app-store-server-library";
+import { APPLE_ID, BUNDLE } from "../../../testing/support/ios-store.ts";
+import { DAY, NOW } from "../../../testing/support/purchases.ts";
+import { chain } from "./ios-store-sandbox.ts";
+import { failure, openServedStore, refusal, type ServedStore } from "./ios-store-server-api.ts";
+
+const MONTHLY = "com.example.trails.premium.monthly";
+const SECOND = 1000;
+
+let under: ServedStore;
+let clock: { mockRestore: () => void };
+beforeEach(async () => {
+  under = await openServedStore();
+  // Apple's client dates its tokens by this clock.
+  clock = spyOn(Date, "now").mockImplementation(() => under.now);
+});
+afterEach(async () => {
+  clock.mockRestore();
+  await under.stop();
+});
+
+const buy = async (
+  appTransactionIdentifier: string | null,
+  environment: "production" | "sandbox" = "sandbox",
+): Promise<string> => {
+  const { originalTransactionIdentifiers } = await under.store.buy({
+    environment,
+    appTransactionIdentifier,
+    transactions: [{ productIdentifier: MONTHLY }],
+  });
+  return originalTransactionIdentifiers[0] ?? "";
+};
+
+const appTransactionOf = async (identifier: string, environment: Environment) => {
+  const { signedAppTransactionInfo = "" } = await under.client.getAppTransactionInfo(identifier);
+  return new SignedDataVerifier(
+    [chain.root.certificate],
+    false,
+    environment,
+    BUNDLE,
+    APPLE_ID,
+  ).verifyAndDecodeAppTransaction(signedAppTransactionInfo);
+};
+
+test("any identifier of a person names the app transaction, signed now", async () => {
+  const original = await buy("704");
+  await under.store.change(original, { change: "renew" });
+  under.now = NOW + DAY;
+  for (const identifier of [original, "704"]) {
+    const { appTransactionId, receiptCreationDate, bundleId } = await appTransactionOf(
+      identifier,
+      Environment.SANDBOX,
+    );
+    expect({ appTransactionId, receiptCreationDate, bundleId }).toEqual({
+      appTransactionId: "704",
+      receiptCreationDate: NOW + DAY,
+      bundleId: BUNDLE,
+    });
+  }
+});
+
+test("a production app transaction names the app's Apple ID", async () => {
+  const original = await buy("705", "production");
+  expect(await appTransactionOf(original, Environment.PRODUCTION)).toMatchObject({ appAppleId: APPLE_ID });
+});
+
+test.each([
+  ["malformed", "GPA.1", 4_000_006],
+  ["unknown", "200000000000001", 4_040_010],
+])("an identifier that is %s has Apple's error", async (_, identifier, code) => {
+  await expect(under.client.getAppTransactionInfo(identifier)).rejects.toMatchObject(failure(code));
+});
+
+test("a purchase of another app is unknown", async () => {
+  const original = await buy("704");
+  await expect(under.clientOf("com.example.other").getAppTransactionInfo(original)).rejects.toMatchObject(
+    failure(4_040_010),
+  );
+});
+
+test("an app older than app transaction ids has no app transaction", async () => {
+  const original = await buy(null);
+  await expect(under.client.getAppTransactionInfo(original)).rejects.toMatchObject(failure(4_040_019));
+});
+
+test("requests are counted, and fail as the others do", async () => {
+  const original = await buy("704");
+  under.store.failServerApi({ status: 429, retryAfter: NOW + SECOND, times: 1 });
+  const path = `/inApps/v1/transactions/appTransactions/${original}`;
+  expect(await under.request("GET", path)).toEqual(refusal(4_290_000));
+  expect((await under.request("GET", path)).status).toBe(200);
+  expect(under.store.requests().appTransaction).toBe(2);
+});
+
+test("requests beyond a second's limit wait for the next second", async () => {
+  const original = await buy("704");
+  under.store.failServerApi({ status: 429, perSecond: 2 });
+  const ask = async () =>
+    fetch(`${under.address}/inApps/v1/transactions/appTransactions/${original}`, {
+      headers: { authorization: `Bearer ${await under.token()}` },
+    });
+  const answers = [await ask(), await ask(), await ask()];
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 429]);
+  expect(answers[2]?.headers.get("retry-after")).toBe(String(NOW + SECOND));
+  under.now = NOW + SECOND;
+  expect((await ask()).status).toBe(200);
+});

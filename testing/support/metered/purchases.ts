@@ -1,0 +1,133 @@
+import { DAY } from "../../../lib/duration.ts";
+import { makeChain, signJws, type JwsSigner, type SigningChain } from "../../../sandbox/ios-store/signing.ts";
+import {
+  appTransactionPayload,
+  newIdentifier,
+  transactionPayload,
+  type SandboxCustomer,
+  type SandboxTransaction,
+} from "../../../sandbox/ios-store/shop/app-store.ts";
+import { signNotification } from "../../../sandbox/ios-store/notifications/notifications.ts";
+import { DEMO } from "../../../local/demo.ts";
+
+/** Signed purchases as an app sends them, with throw-away certificates about as large as the App Store's. */
+
+export const BUNDLE = DEMO.bundleIdentifier;
+export const APPLE_ID = DEMO.appAppleIdentifier;
+
+export type Chain = SigningChain;
+export const newChain = (): Chain => makeChain();
+
+export const newDevice = (): SandboxCustomer => ({
+  bundleIdentifier: BUNDLE,
+  appAppleIdentifier: APPLE_ID,
+  environment: "Production",
+  appTransactionIdentifier: newIdentifier("Production"),
+  receiptCreationDate: Date.now() - DAY,
+  transactions: [],
+});
+
+/** A monthly subscription, bought ten days ago. */
+export const subscription = (changes: Partial<SandboxTransaction> = {}): SandboxTransaction => ({
+  productIdentifier: DEMO.iosSubscription,
+  type: "Auto-Renewable Subscription",
+  purchaseDate: Date.now() - 10 * DAY,
+  expiresDate: Date.now() + 20 * DAY,
+  signedDate: Date.now() - DAY,
+  ...changes,
+});
+
+/** The same, in a lineage that its renewals and renewal infos can name. */
+export const renewableSubscription = (): SandboxTransaction =>
+  subscription({ originalTransactionIdentifier: newIdentifier("Production") });
+
+/** Non-consumables, each with its own lineage. */
+export const separatePurchases = (count: number): SandboxTransaction[] =>
+  Array.from({ length: count }, (_, index) =>
+    subscription({
+      productIdentifier: `${DEMO.iosNonConsumable}.${index}`,
+      type: "Non-Consumable",
+      purchaseDate: Date.now() - (10 + index) * DAY,
+    }),
+  );
+
+/** A weekly subscription and its renewals, in one lineage. */
+export const renewals = (count: number): SandboxTransaction[] => {
+  const originalTransactionIdentifier = newIdentifier("Production");
+  const start = Date.now() - 10 * DAY;
+  return Array.from({ length: count }, (_, index) =>
+    subscription({
+      originalTransactionIdentifier,
+      purchaseDate: start - index * 7 * DAY,
+      expiresDate: start - (index - 1) * 7 * DAY,
+    }),
+  );
+};
+
+export interface SignedRequest {
+  readonly signedAppTransaction: string;
+  readonly signedTransactions: string[];
+}
+
+export const signedRequest = (
+  device: SandboxCustomer,
+  transactions: readonly SandboxTransaction[],
+  signer: JwsSigner,
+): SignedRequest => ({
+  signedAppTransaction: signJws(appTransactionPayload(device), signer),
+  signedTransactions: transactions.map((transaction) =>
+    signJws(transactionPayload(device, transaction), signer),
+  ),
+});
+
+/** Renewal info of a subscription that will renew. */
+export const signedRenewalInfo = (
+  { appTransactionIdentifier }: SandboxCustomer,
+  {
+    originalTransactionIdentifier,
+    productIdentifier,
+    purchaseDate,
+    expiresDate,
+    signedDate,
+  }: SandboxTransaction,
+  signer: JwsSigner,
+): string =>
+  signJws(
+    {
+      originalTransactionId: originalTransactionIdentifier,
+      productId: productIdentifier,
+      autoRenewProductId: productIdentifier,
+      autoRenewStatus: 1,
+      renewalPrice: 4990,
+      currency: "USD",
+      signedDate,
+      environment: "Production",
+      recentSubscriptionStartDate: purchaseDate,
+      renewalDate: expiresDate,
+      appTransactionId: appTransactionIdentifier,
+    },
+    signer,
+  );
+
+/** App Store Server Notification of a renewal. */
+export const signedRenewalNotification = (
+  device: SandboxCustomer,
+  renewal: SandboxTransaction,
+  signer: JwsSigner,
+): string =>
+  signNotification(
+    {
+      notificationType: "DID_RENEW",
+      signedDate: renewal.signedDate,
+      data: {
+        appAppleId: APPLE_ID,
+        bundleId: BUNDLE,
+        bundleVersion: "1",
+        environment: "Production",
+        status: 1,
+        signedTransactionInfo: signJws(transactionPayload(device, renewal), signer),
+        signedRenewalInfo: signedRenewalInfo(device, renewal, signer),
+      },
+    },
+    signer,
+  );
