@@ -1,4 +1,4 @@
-import type { AndroidStoreNotifications } from "../lib/applications/application.ts";
+import type { AndroidStoreNotifications } from "../lib/applications/fields.ts";
 import type { AppStoreServerKey } from "../lib/stores/ios-store/server-token.ts";
 import { authorize } from "../lib/applications/authorize.ts";
 import { applyManifest } from "../lib/administration/apply.ts";

@@ -18,18 +18,15 @@ interface Part {
 }
 
 const partsOf = (application: Application): ReadonlyMap<string, Part> => {
-  const { application: self, destinations, stores, entitlements, products } = manifestOf(application);
+  const {
+    application: { identifier, ...fields },
+    destinations,
+    stores,
+    entitlements,
+    products,
+  } = manifestOf(application);
   const parts: Part[] = [
-    {
-      subject: "application",
-      names: [self.identifier],
-      fields: {
-        name: self.name,
-        ...(self.transfers !== undefined && { transfers: self.transfers }),
-        ...(self.renewalLeeway !== undefined && { renewalLeeway: self.renewalLeeway }),
-        ...(self.keepsChanges !== undefined && { keepsChanges: self.keepsChanges }),
-      },
-    },
+    { subject: "application", names: [identifier], fields },
     ...destinations.map(({ name, ...fields }): Part => ({ subject: "destination", names: [name], fields })),
     ...stores["ios-store"].map(({ bundleIdentifier, ...fields }): Part => ({
       subject: "store",

@@ -1,7 +1,7 @@
 import type { Application } from "../applications/application.ts";
 import type { Catalog, CatalogProduct } from "../entitlements/catalog.ts";
 import { plusPeriod, type Instant, type Period } from "../entitlements/time.ts";
-import { leewayText, periodText } from "./manifest-document.ts";
+import { durationText, periodText } from "./period-text.ts";
 
 /**
  * Starts of the shortest and the longest months and years: the first and the last day of each month of four years, one of
@@ -77,7 +77,7 @@ const storeLosses = (before: Application, after: Application): string[] => {
 const leewayLoss = (before: Application, after: Application): string[] =>
   after.renewalLeeway < before.renewalLeeway
     ? [
-        `a subscription that renews late keeps its access for ${leewayText(after.renewalLeeway)} only, not for ${leewayText(before.renewalLeeway)}`,
+        `a subscription that renews late keeps its access for ${durationText(after.renewalLeeway)} only, not for ${durationText(before.renewalLeeway)}`,
       ]
     : [];
 

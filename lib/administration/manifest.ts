@@ -1,17 +1,12 @@
 import * as z from "zod";
-import { DEFAULT_RENEWAL_LEEWAY_MILLISECONDS, type Application } from "../applications/application.ts";
-import type { Store } from "../contract/schemas.ts";
+import type { Application } from "../applications/application.ts";
+import { ANDROID_STORE_FIELDS, IOS_STORE_FIELDS, PRODUCT_FIELDS } from "../applications/fields.ts";
 import { catalogOf } from "../entitlements/catalog.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import type { TrustsOrigin } from "../stores/android-store/workload-identity.ts";
 import { ALLOWS_NONE, type AllowsDestination } from "../telling/allowed-destinations.ts";
-import {
-  bundleOrPackage,
-  destinationName,
-  manifestSchema,
-  messageOf,
-  productName,
-} from "./manifest-schema.ts";
+import { destinationName, manifestSchema, messageOf } from "./manifest-schema.ts";
+import { shapeOf } from "./manifest-values.ts";
 import { readYaml, type YamlPath } from "./manifest-yaml.ts";
 
 /** An application as its operator describes it in one file; the identifier is optional. */
@@ -73,16 +68,16 @@ const repeated = <Value>(
     })),
   );
 
+const bundle = z.object(shapeOf(IOS_STORE_FIELDS)).pick({ bundleIdentifier: true });
+const androidPackage = z.object(shapeOf(ANDROID_STORE_FIELDS)).pick({ packageName: true });
+/** The catalog maps each name once. */
+const productName = z.object(shapeOf(PRODUCT_FIELDS)).omit({ grants: true, accessDuration: true });
+
 /** Problems between entries. Checked on the raw data, to be reported together with schema problems. */
 const crossProblems = (data: unknown): Problem[] => {
   const entitlements = member(data, "entitlements");
   const defined = new Set(Object.keys(entitlements ?? {}));
   const stores = member(data, "stores");
-  const storeNames = ([store, field]: [Store, string]) =>
-    repeated(
-      readableEntries(member(stores, store), ["stores", store], z.object({ [field]: bundleOrPackage })),
-      (entry) => [store, entry[field]],
-    );
   const products = member(data, "products");
   const undefinedGrants = readableEntries(
     products,
@@ -101,16 +96,20 @@ const crossProblems = (data: unknown): Problem[] => {
     ),
   );
   return [
-    ...storeNames(["ios-store", "bundleIdentifier"]),
-    ...storeNames(["android-store", "packageName"]),
+    ...repeated(
+      readableEntries(member(stores, "ios-store"), ["stores", "ios-store"], bundle),
+      ({ bundleIdentifier }) => ["ios-store", bundleIdentifier],
+    ),
+    ...repeated(
+      readableEntries(member(stores, "android-store"), ["stores", "android-store"], androidPackage),
+      ({ packageName }) => ["android-store", packageName],
+    ),
     ...repeated(
       readableEntries(products, ["products"], productName),
-      ({ store, productIdentifier, basePlanIdentifier, purchaseOptionIdentifier }) => [
-        store,
-        productIdentifier,
-        ...(basePlanIdentifier === undefined ? [] : [basePlanIdentifier]),
-        ...(purchaseOptionIdentifier === undefined ? [] : [purchaseOptionIdentifier]),
-      ],
+      ({ store, productIdentifier, basePlanIdentifier, purchaseOptionIdentifier }) =>
+        [store, productIdentifier, basePlanIdentifier, purchaseOptionIdentifier].filter(
+          (part) => part !== undefined,
+        ),
     ),
     ...repeated(
       readableEntries(member(data, "destinations"), ["destinations"], z.object({ name: destinationName })),
@@ -169,15 +168,11 @@ export const readManifest = (
   return {
     outcome: "valid",
     manifest: {
-      identifier: application.identifier ?? null,
-      name: application.name,
+      ...application,
       iosStore: stores["ios-store"] ?? [],
       androidStore: stores["android-store"] ?? [],
       catalog: catalogOf(new Map(displayNames), products),
-      transfers: application.transfers ?? "refuse",
-      renewalLeeway: application.renewalLeeway ?? DEFAULT_RENEWAL_LEEWAY_MILLISECONDS,
       destinations,
-      keepsChanges: application.keepsChanges ?? false,
     },
   };
 };

@@ -1,16 +1,23 @@
 import * as z from "zod/mini";
-import {
-  TRANSFERS,
-  type AndroidStoreConfiguration,
-  type IosStoreConfiguration,
+import type {
+  AndroidStoreConfiguration,
+  Application,
+  IosStoreConfiguration,
 } from "../applications/application.ts";
 import type { Credential, CredentialSummary } from "../applications/credential.ts";
 import { isWebhook, type Destination } from "../applications/destination.ts";
+import {
+  ANDROID_STORE_FIELDS,
+  APPLICATION_FIELDS,
+  IOS_STORE_FIELDS,
+  PRODUCT_FIELDS,
+  withDefaults,
+} from "../applications/fields.ts";
 import { SCOPES } from "../contract/schemas.ts";
 import { catalogOf, type Catalog } from "../entitlements/catalog.ts";
 import type { ApplicationId, KeyId } from "../identifiers.ts";
 import { once } from "../once.ts";
-import { jsonIn } from "./json-text.ts";
+import { attributesOf, shapeOf } from "./application-fields.ts";
 import { TABLE_FORMAT } from "./format.ts";
 import * as shape from "./shapes.ts";
 
@@ -25,11 +32,7 @@ export const applicationItem = once(() =>
     kind: z.literal("application"),
     tableFormat: z.literal(TABLE_FORMAT),
     identifier: identifier(),
-    name: shape.text(),
-    transfers: z.enum(TRANSFERS),
-    /** In milliseconds; absent: the default. */
-    renewalLeeway: z.optional(shape.integer()),
-    keepsChanges: z.optional(z.boolean()),
+    ...shapeOf(APPLICATION_FIELDS),
     version: shape.integer(),
   }),
 );
@@ -38,45 +41,11 @@ export const applicationItem = once(() =>
 export const applicationOfTableItem = once(() => z.object({ identifier: identifier(), name: shape.text() }));
 
 export const iosStoreItem = once(() =>
-  z.object({
-    kind: z.literal("ios-store"),
-    bundleIdentifier: shape.text(),
-    appAppleIdentifier: shape.nullableInteger(),
-    environments: shape.environments(),
-    xcodeCertificates: shape.texts(),
-    serverApi: z.optional(
-      z.object({ issuerIdentifier: shape.text(), keyIdentifier: shape.text(), secret: shape.text() }),
-    ),
-  }),
-);
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
-/** Stored as JSON text, so that nothing is lost or reordered. */
-const workloadIdentity = once(() =>
-  z.pipe(
-    shape.text(),
-    z.transform((written, context): Record<string, unknown> => {
-      const value = jsonIn(written);
-      if (isObject(value)) return value;
-      context.issues.push({ code: "custom", message: "must be the text of a JSON object", input: written });
-      return z.NEVER;
-    }),
-  ),
+  z.object({ kind: z.literal("ios-store"), ...shapeOf(IOS_STORE_FIELDS) }),
 );
 
 export const androidStoreItem = once(() =>
-  z.object({
-    kind: z.literal("android-store"),
-    packageName: shape.text(),
-    credential: z.union([
-      z.strictObject({ secret: shape.text() }),
-      z.strictObject({ workloadIdentity: workloadIdentity() }),
-    ]),
-    environments: shape.environments(),
-    notifications: z.optional(z.object({ serviceAccount: shape.text(), audience: shape.text() })),
-  }),
+  z.object({ kind: z.literal("android-store"), ...shapeOf(ANDROID_STORE_FIELDS) }),
 );
 
 export const destinationItem = once(() =>
@@ -94,16 +63,7 @@ export const catalogItem = once(() =>
   z.object({
     kind: z.literal("catalog"),
     entitlements: z.array(z.object({ identifier: shape.text(), displayName: shape.text() })),
-    products: z.array(
-      z.object({
-        store: shape.store(),
-        productIdentifier: shape.text(),
-        basePlanIdentifier: shape.nullableText(),
-        purchaseOptionIdentifier: shape.nullableText(),
-        grants: shape.texts(),
-        accessDuration: z.nullable(z.object({ months: shape.integer(), milliseconds: shape.integer() })),
-      }),
-    ),
+    products: z.array(z.object(shapeOf(PRODUCT_FIELDS))),
   }),
 );
 
@@ -146,63 +106,27 @@ export const storeRegistrationItem = once(() =>
 
 type Item<Schema extends () => z.ZodMiniType> = z.input<ReturnType<Schema>>;
 
-export const toApplicationItem = (
-  application: Omit<Item<typeof applicationItem>, "kind" | "tableFormat">,
-): Item<typeof applicationItem> => ({ kind: "application", tableFormat: TABLE_FORMAT, ...application });
+export const toApplicationItem = (application: Application, version: number) => ({
+  kind: "application",
+  tableFormat: TABLE_FORMAT,
+  identifier: application.identifier,
+  ...attributesOf(APPLICATION_FIELDS, application),
+  version,
+});
 
 export const toStoreRegistrationItem = (application: ApplicationId): Item<typeof storeRegistrationItem> => ({
   kind: "store-registration",
   application,
 });
 
-export const fromIosStoreItem = ({
-  bundleIdentifier,
-  appAppleIdentifier,
-  environments,
-  xcodeCertificates,
-  serverApi,
-}: z.output<ReturnType<typeof iosStoreItem>>): IosStoreConfiguration => ({
-  bundleIdentifier,
-  appAppleIdentifier,
-  environments,
-  xcodeCertificates,
-  serverApi: serverApi ?? null,
-});
-
-export const toIosStoreItem = (store: IosStoreConfiguration): Item<typeof iosStoreItem> => ({
+export const toIosStoreItem = (store: IosStoreConfiguration) => ({
   kind: "ios-store",
-  bundleIdentifier: store.bundleIdentifier,
-  appAppleIdentifier: store.appAppleIdentifier,
-  environments: [...store.environments],
-  xcodeCertificates: [...store.xcodeCertificates],
-  serverApi: store.serverApi === null ? undefined : { ...store.serverApi },
+  ...attributesOf(IOS_STORE_FIELDS, store),
 });
 
-export const fromAndroidStoreItem = ({
-  packageName,
-  credential,
-  environments,
-  notifications,
-}: z.output<ReturnType<typeof androidStoreItem>>): AndroidStoreConfiguration => ({
-  packageName,
-  credential,
-  environments,
-  notifications: notifications ?? null,
-});
-
-const toCredential = (
-  credential: AndroidStoreConfiguration["credential"],
-): Item<typeof androidStoreItem>["credential"] =>
-  "secret" in credential
-    ? { secret: credential.secret }
-    : { workloadIdentity: JSON.stringify(credential.workloadIdentity) };
-
-export const toAndroidStoreItem = (store: AndroidStoreConfiguration): Item<typeof androidStoreItem> => ({
+export const toAndroidStoreItem = (store: AndroidStoreConfiguration) => ({
   kind: "android-store",
-  packageName: store.packageName,
-  credential: toCredential(store.credential),
-  environments: [...store.environments],
-  notifications: store.notifications === null ? undefined : { ...store.notifications },
+  ...attributesOf(ANDROID_STORE_FIELDS, store),
 });
 
 export const fromDestinationItem = ({
@@ -229,19 +153,15 @@ export const fromCatalogItem = ({
   entitlements,
   products,
 }: z.output<ReturnType<typeof catalogItem>>): Catalog =>
-  catalogOf(new Map(entitlements.map(({ identifier, displayName }) => [identifier, displayName])), products);
+  catalogOf(
+    new Map(entitlements.map(({ identifier, displayName }) => [identifier, displayName])),
+    products.map((product) => withDefaults(PRODUCT_FIELDS, product)),
+  );
 
-export const toCatalogItem = ({ displayNames, products }: Catalog): Item<typeof catalogItem> => ({
+export const toCatalogItem = ({ displayNames, products }: Catalog) => ({
   kind: "catalog",
   entitlements: [...displayNames].map(([identifier, displayName]) => ({ identifier, displayName })),
-  products: products.map((product) => ({
-    store: product.store,
-    productIdentifier: product.productIdentifier,
-    basePlanIdentifier: product.basePlanIdentifier,
-    purchaseOptionIdentifier: product.purchaseOptionIdentifier,
-    grants: [...product.grants],
-    accessDuration: product.accessDuration === null ? null : { ...product.accessDuration },
-  })),
+  products: products.map((product) => attributesOf(PRODUCT_FIELDS, product)),
 });
 
 export const fromCredentialIndexItem = ({

@@ -1,10 +1,12 @@
 import type { ApplicationStore, StoredApplication, StoreRegistration } from "../administration/apply.ts";
-import {
-  DEFAULT_RENEWAL_LEEWAY_MILLISECONDS,
-  type Application,
-  type StoreReference,
-} from "../applications/application.ts";
+import type { Application, StoreReference } from "../applications/application.ts";
 import type { ApplicationLoader } from "../applications/directory.ts";
+import {
+  ANDROID_STORE_FIELDS,
+  APPLICATION_FIELDS,
+  IOS_STORE_FIELDS,
+  withDefaults,
+} from "../applications/fields.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { once } from "../once.ts";
 import {
@@ -14,10 +16,8 @@ import {
   applicationPartitionItem,
   catalogItem,
   destinationItem,
-  fromAndroidStoreItem,
   fromCatalogItem,
   fromDestinationItem,
-  fromIosStoreItem,
   iosStoreItem,
   storeRegistrationItem,
 } from "./application-items.ts";
@@ -45,15 +45,17 @@ export const createApplicationReader = (table: Table): ApplicationReader => {
     if (catalog === undefined) throw new Error(`The application ${identifier} has no catalog.`);
     const [ofIosStore, ofAndroidStore] = [byKind.get("ios-store"), byKind.get("android-store")];
     // Parsed on first use: no function needs both. A repaired item is noticed as late as any other change.
-    const iosStore = once(() => parseItems(iosStoreItem, ofIosStore).map(fromIosStoreItem));
-    const androidStore = once(() => parseItems(androidStoreItem, ofAndroidStore).map(fromAndroidStoreItem));
+    const iosStore = once(() =>
+      parseItems(iosStoreItem, ofIosStore).map((item) => withDefaults(IOS_STORE_FIELDS, item)),
+    );
+    const androidStore = once(() =>
+      parseItems(androidStoreItem, ofAndroidStore).map((item) => withDefaults(ANDROID_STORE_FIELDS, item)),
+    );
     return {
       version: application.version,
       application: {
         identifier,
-        name: application.name,
-        transfers: application.transfers,
-        renewalLeeway: application.renewalLeeway ?? DEFAULT_RENEWAL_LEEWAY_MILLISECONDS,
+        ...withDefaults(APPLICATION_FIELDS, application),
         get iosStore() {
           return iosStore();
         },
@@ -62,7 +64,6 @@ export const createApplicationReader = (table: Table): ApplicationReader => {
         },
         catalog: fromCatalogItem(catalog),
         destinations: parseItems(destinationItem, byKind.get("destination")).flatMap(fromDestinationItem),
-        keepsChanges: application.keepsChanges ?? false,
       },
     };
   };

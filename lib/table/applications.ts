@@ -54,21 +54,11 @@ const sameText = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON
 export const createApplicationTable = (table: Table): ApplicationTable => {
   const { name: TableName } = table;
 
-  const writeApplication = (
-    before: StoredApplication | null,
-    { identifier, name, transfers, renewalLeeway, keepsChanges }: Application,
-  ): TransactItem =>
+  const writeApplication = (before: StoredApplication | null, after: Application): TransactItem =>
     setAttributes(
       TableName,
-      keys.application(identifier),
-      toApplicationItem({
-        identifier,
-        name,
-        transfers,
-        renewalLeeway,
-        keepsChanges: keepsChanges || undefined,
-        version: (before?.version ?? 0) + 1,
-      }),
+      keys.application(after.identifier),
+      toApplicationItem(after, (before?.version ?? 0) + 1),
       before === null ? absent : versionUnchanged(before.version),
     );
 

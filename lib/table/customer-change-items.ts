@@ -25,9 +25,9 @@ import {
   type transferItem,
 } from "./items.ts";
 import { customerPartition, keys, TABLE, transferKey } from "./keys.ts";
-import { encodeLines } from "./lines.ts";
+import { linesCodec } from "./lines.ts";
 import { lookWrite } from "./looks.ts";
-import { encodeRenewal } from "./renewals.ts";
+import { renewalCodec } from "./renewals.ts";
 import type { Attributes } from "./table.ts";
 import { check, put, setAttributes, type TransactItem } from "./writes.ts";
 
@@ -137,7 +137,7 @@ export const aliasWrite = (
     {
       version: version + 1,
       link: null,
-      holdings: [],
+      holdings: encodeHoldings([]),
       absorbed: [],
       unsettled: false,
       aliasOf: after.identifier,
@@ -209,8 +209,8 @@ const purchaseWrite = (
     [TABLE.ownerAttribute]: customerPartition(application, after.identifier),
     revision: revision + 1,
     ...facts,
-    lines: encodeLines(facts.lines),
-    ...(renewal !== null && { renewal: encodeRenewal(renewal) }),
+    lines: linesCodec.encode(facts.lines),
+    ...(renewal !== null && { renewal: renewalCodec.encode(renewal) }),
     ...(bundleOrPackage !== null && { bundleOrPackage }),
   } satisfies Attributes<typeof purchaseItem> & Owned;
   if (revision === 0) {

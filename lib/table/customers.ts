@@ -16,9 +16,9 @@ import {
   tombstoneItem,
 } from "./items.ts";
 import { ACCOUNT_CUSTOMERS, accountPartition, keys, keyText, type Key } from "./keys.ts";
-import { decodeLines } from "./lines.ts";
+import { linesCodec } from "./lines.ts";
 import { queryItems } from "./query.ts";
-import { decodeRenewal } from "./renewals.ts";
+import { renewalCodec } from "./renewals.ts";
 import { parseItem, type Item, type Table } from "./table.ts";
 import { isConflict, ITEMS_PER_TRANSACTION } from "./transactions.ts";
 
@@ -38,8 +38,8 @@ export const storedPurchase = (item: Item): StoredPurchase => {
   return {
     purchase: {
       ...purchase,
-      lines: decodeLines(lines),
-      renewal: renewal === undefined ? null : decodeRenewal(renewal),
+      lines: linesCodec.decode(lines),
+      renewal: renewal === undefined ? null : renewalCodec.decode(renewal),
     },
     customer,
     revision,

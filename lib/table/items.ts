@@ -2,11 +2,11 @@ import * as z from "zod/mini";
 import { ASSERTED_BY, ENVIRONMENTS, PRODUCT_KINDS, STORES, type Environment } from "../contract/schemas.ts";
 import { ASK_REASONS } from "../entitlements/next-ask.ts";
 import type { Purchase } from "../entitlements/purchase.ts";
-import { purchaseKey, type AccountId, type CustomerId, type PurchaseKey } from "../identifiers.ts";
+import type { AccountId, CustomerId, PurchaseKey } from "../identifiers.ts";
 import { once } from "../once.ts";
-import { areEncodedLines, decodeLines, encodedLines, encodeLines, memberOf } from "./lines.ts";
-import { isInteger, isListOf, isPositionIn, isText, nullable, positional } from "./positions.ts";
-import { decodeRenewal, encodedRenewal, encodeRenewal, isEncodedRenewal } from "./renewals.ts";
+import { encodedLines, linesCodec } from "./lines.ts";
+import { branded, integer, listOf, nullable, oneOf, positional } from "./positions.ts";
+import { encodedRenewal, renewalCodec } from "./renewals.ts";
 import * as shape from "./shapes.ts";
 
 /**
@@ -76,52 +76,29 @@ export const identityItem = once(() =>
 export const tombstoneItem = once(() => z.object({ erasedUntil: instant() }));
 
 const holding = positional({
-  store: isPositionIn(STORES),
-  environment: isPositionIn(ENVIRONMENTS),
-  key: isText,
-  lines: areEncodedLines,
-  replacedBy: nullable(isText),
-  replacedAt: nullable(isInteger),
-  renewal: nullable(isEncodedRenewal),
+  store: oneOf(STORES),
+  environment: oneOf(ENVIRONMENTS),
+  key: branded<PurchaseKey>(),
+  lines: linesCodec,
+  replacedBy: nullable(branded<PurchaseKey>()),
+  replacedAt: nullable(integer),
+  renewal: nullable(renewalCodec),
 });
+const holdingsCodec = listOf(holding);
 
-type EncodedHolding = unknown[];
-export type EncodedHoldings = EncodedHolding[];
+export type EncodedHoldings = ReturnType<typeof holdingsCodec.encode>;
 
 export const encodeHoldings = (holdings: readonly Purchase[]): EncodedHoldings =>
-  holdings.map((one) =>
-    holding.encode(
-      {
-        ...one,
-        store: STORES.indexOf(one.store),
-        environment: ENVIRONMENTS.indexOf(one.environment),
-        lines: encodeLines(one.lines),
-        renewal: one.renewal && encodeRenewal(one.renewal),
-      },
-      one.further,
-    ),
-  );
+  holdingsCodec.encode(holdings);
 
-const decodeHolding = (values: EncodedHolding): Purchase => {
-  const { stored, further } = holding.decode(values);
-  const lines = decodeLines(stored.lines);
-  return {
-    store: memberOf(STORES, stored.store),
-    environment: memberOf(ENVIRONMENTS, stored.environment),
-    key: purchaseKey(stored.key),
-    lines,
+export const decodeHoldings = (encoded: EncodedHoldings): readonly Purchase[] =>
+  holdingsCodec.decode(encoded).map((one) => ({
+    ...one,
     selectedProducts: null,
-    replacedBy: stored.replacedBy === null ? null : purchaseKey(stored.replacedBy),
-    replacedAt: stored.replacedAt,
-    renewal: stored.renewal && decodeRenewal(stored.renewal),
-    verifiedAt: Math.max(...lines.map(({ verifiedAt }) => verifiedAt)),
-    ...(further.length > 0 && { further }),
-  };
-};
+    verifiedAt: Math.max(...one.lines.map(({ verifiedAt }) => verifiedAt)),
+  }));
 
-export const decodeHoldings = (encoded: EncodedHoldings): readonly Purchase[] => encoded.map(decodeHolding);
-
-const holdings = once(() => z.custom<EncodedHoldings>(isListOf(holding.is)));
+const holdings = once(() => z.custom<EncodedHoldings>(holdingsCodec.is));
 
 const assertedBy = once(() => z.enum(ASSERTED_BY));
 const customerIdentifiers = once(() => z.array(customerIdentifier()));

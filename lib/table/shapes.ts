@@ -14,7 +14,6 @@ export const uuid = once(() => z.uuid());
 
 export const store = once(() => z.enum(STORES));
 export const environment = once(() => z.enum(ENVIRONMENTS));
-export const environments = once(() => z.array(environment()));
 
 /** Gives parsed texts an identifier type. The brand exists only in the type, so nothing is done at run time. */
 export const branded = <Identifier extends string>(

@@ -5,7 +5,8 @@ import type { AskReason } from "../../lib/entitlements/next-ask.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { applicationId, customerId, purchaseKey } from "../../lib/identifiers.ts";
-import { aCatalog, aLine, aPurchase, DAY, NOW } from "../../testing/support/purchases.ts";
+import { anApplication } from "../../testing/support/application.ts";
+import { aLine, aPurchase, DAY, NOW } from "../../testing/support/purchases.ts";
 
 const APPLICATION = applicationId("0198c0de-0000-7000-8000-000000000001");
 const BUNDLE = "com.example.trails";
@@ -20,17 +21,8 @@ const aBundle = (bundle: Partial<IosStoreConfiguration> = {}): IosStoreConfigura
   ...bundle,
 });
 
-const anApplication = (...iosStore: IosStoreConfiguration[]): Application => ({
-  identifier: APPLICATION,
-  name: "Trails",
-  iosStore,
-  androidStore: [],
-  catalog: aCatalog(),
-  transfers: "refuse",
-  destinations: [],
-  keepsChanges: false,
-  renewalLeeway: 0,
-});
+const withBundles = (...iosStore: IosStoreConfiguration[]): Application =>
+  anApplication({ identifier: APPLICATION, iosStore });
 
 const stored = (purchase: Purchase, more: Partial<StoredPurchase> = {}): StoredPurchase => ({
   purchase,
@@ -71,69 +63,69 @@ describe("a store is asked about a purchase next", () => {
       "at the time that is stored, for its reason, by the queue of its bundle",
       due(NOW + 20 * DAY + 5_000, "renewal"),
       asked(NOW + 20 * DAY + 5_000, "renewal"),
-      anApplication(aBundle()),
+      withBundles(aBundle()),
     ],
     [
       "not without Apple's key, even if it is queued",
       none("no-key"),
       asked(NOW, "requested"),
-      anApplication(aBundle({ serverApi: null })),
+      withBundles(aBundle({ serverApi: null })),
     ],
     [
       "not by another bundle's key",
       none("no-key"),
       stored(aPurchase()),
-      anApplication(aBundle({ bundleIdentifier: "com.example.other" })),
+      withBundles(aBundle({ bundleIdentifier: "com.example.other" })),
     ],
     [
       "not where its bundle is not known and several have a key",
       none("unknown-bundle"),
       stored(aPurchase(), { bundleOrPackage: null }),
-      anApplication(aBundle(), aBundle({ bundleIdentifier: "com.example.other" })),
+      withBundles(aBundle(), aBundle({ bundleIdentifier: "com.example.other" })),
     ],
     [
       "not in an environment that is not accepted",
       none("environment"),
       stored(aPurchase({ environment: "sandbox" })),
-      anApplication(aBundle()),
+      withBundles(aBundle()),
     ],
     [
       "not where it was made in Xcode",
       none("xcode"),
       stored(aPurchase({ environment: "xcode" })),
-      anApplication(aBundle()),
+      withBundles(aBundle()),
     ],
     [
       "not where only another purchase names it",
       none("mentioned"),
       stored(aPurchase({ lines: [], verifiedAt: 0 })),
-      anApplication(aBundle()),
+      withBundles(aBundle()),
     ],
-    ["not where it is over", none("over"), stored(aPurchase({ lines: [coins] })), anApplication(aBundle())],
+    ["not where it is over", none("over"), stored(aPurchase({ lines: [coins] })), withBundles(aBundle())],
     [
       "not until it is queued",
       none("not-queued"),
       stored(aPurchase({ lines: [lifetime] })),
-      anApplication(aBundle()),
+      withBundles(aBundle()),
     ],
     [
       "not as an Android one-time purchase that is paid",
       none("voided-list"),
       stored(android({ lines: [coins] })),
-      anApplication(),
+      withBundles(),
     ],
-    ["not where Google has dropped it", none("dropped"), stored(android({})), anApplication()],
+    ["not where Google has dropped it", none("dropped"), stored(android({})), withBundles()],
     [
       "not where another has replaced it",
       none("replaced"),
       stored(android({ replacedBy: purchaseKey("2") })),
-      anApplication(),
+      withBundles(),
     ],
     [
       "not where only another Android purchase names it",
       none("mentioned"),
       stored(android({ lines: [], verifiedAt: 0 })),
-      anApplication(),
+      withBundles(),
     ],
   ])("%s", (_, asking, purchase, application) => {
     expect(askingOf(application, purchase)).toEqual(asking);

@@ -1,5 +1,6 @@
 import { stringify } from "yaml";
-import { manifestOf, periodText } from "../../lib/administration/manifest-document.ts";
+import { manifestOf } from "../../lib/administration/manifest-document.ts";
+import { periodText } from "../../lib/administration/period-text.ts";
 import { problemText, readManifest, type Manifest } from "../../lib/administration/manifest.ts";
 import { parsePeriod } from "../../lib/entitlements/time.ts";
 import { applicationId } from "../../lib/identifiers.ts";

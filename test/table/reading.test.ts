@@ -1,4 +1,4 @@
-import { decodeLines, encodedLines, encodeLines } from "../../lib/table/lines.ts";
+import { encodedLines, linesCodec } from "../../lib/table/lines.ts";
 import { decodeHoldings, encodeHoldings } from "../../lib/table/items.ts";
 import { GetCommand, PutCommand } from "@aws-sdk/lib-dynamodb";
 import { ENVIRONMENTS, STORES } from "../../lib/contract/schemas.ts";
@@ -170,7 +170,7 @@ test("holdings with positions are read, and a later version's additions kept", a
 
 test("a later version's additions to lines and holdings are written back", () => {
   const lines = [aLine(), aLine({ further: ["of a later version"] })];
-  expect(decodeLines(encodeLines(lines))).toEqual(lines);
+  expect(linesCodec.decode(linesCodec.encode(lines))).toEqual(lines);
   const holdings = [aPurchase(), aPurchase({ renewal: aRenewal(), further: ["of a later version"] })];
   expect(decodeHoldings(encodeHoldings(holdings))).toEqual(holdings);
 });
@@ -229,7 +229,7 @@ const FIRST_LINE = [
 
 test("a line of format 1 as it was stored first is read", () => {
   const stored: unknown[] = [FIRST_LINE];
-  const [line] = decodeLines(encodedLines().parse(stored));
+  const [line] = linesCodec.decode(encodedLines().parse(stored));
   expect(line).toMatchObject({
     transactionIdentifier: "700000",
     productIdentifier: "monthly",

@@ -1,5 +1,6 @@
 import { v7 as uuid } from "uuid";
 import type { Application, ApplicationDirectory } from "../../lib/applications/application.ts";
+import { APPLICATION_FIELDS, withDefaults } from "../../lib/applications/fields.ts";
 import { applicationId } from "../../lib/identifiers.ts";
 import { createApplicationTable } from "../../lib/table/applications.ts";
 import type { Table } from "../../lib/table/table.ts";
@@ -8,15 +9,12 @@ import { aCatalog } from "./purchases.ts";
 
 /** An application of neither store that sells the iOS product `monthly`. */
 export const anApplication = (changes: Partial<Application> = {}): Application => ({
+  ...withDefaults(APPLICATION_FIELDS, { name: "Trails", renewalLeeway: 0 }),
   identifier: applicationId(uuid()),
-  name: "Trails",
   iosStore: [],
   androidStore: [],
   catalog: aCatalog(),
-  transfers: "refuse",
   destinations: [],
-  keepsChanges: false,
-  renewalLeeway: 0,
   ...changes,
 });
 

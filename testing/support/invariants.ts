@@ -29,9 +29,9 @@ import {
   transferItem,
 } from "../../lib/table/items.ts";
 import { NOTIFICATIONS_PARTITION } from "../../lib/table/keys.ts";
-import { decodeLines } from "../../lib/table/lines.ts";
+import { linesCodec } from "../../lib/table/lines.ts";
 import { notificationItem } from "../../lib/table/notification-times.ts";
-import { decodeRenewal } from "../../lib/table/renewals.ts";
+import { renewalCodec } from "../../lib/table/renewals.ts";
 import { tellingViolations } from "./telling-invariants.ts";
 
 /**
@@ -300,8 +300,8 @@ const sort = (
           customer,
           purchase: {
             ...purchase,
-            lines: decodeLines(lines),
-            renewal: purchase.renewal === undefined ? null : decodeRenewal(purchase.renewal),
+            lines: linesCodec.decode(lines),
+            renewal: purchase.renewal === undefined ? null : renewalCodec.decode(purchase.renewal),
           },
           ask:
             askAt === undefined

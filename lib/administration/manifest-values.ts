@@ -1,0 +1,209 @@
+import * as z from "zod";
+import type { Field, Fields, ValueOf } from "../applications/fields.ts";
+import { parsePeriod, type Period } from "../entitlements/time.ts";
+import type { AndroidStoreCredential } from "../stores/android-store/credentials.ts";
+import {
+  readWorkloadIdentity,
+  type TrustsOrigin,
+  type WorkloadIdentity,
+} from "../stores/android-store/workload-identity.ts";
+import { durationText } from "./period-text.ts";
+
+const NAME_CHARACTERS = 256;
+/** Keys that only a secret credential has. */
+const SECRET_KEYS: ReadonlySet<string> = new Set(["private_key", "client_secret", "refresh_token"]);
+
+export const isMapping = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const distinct = <Item extends z.ZodType>(item: Item) =>
+  z
+    .array(item)
+    .min(1)
+    .refine((values) => new Set(values).size === values.length, { message: "must not contain duplicates" });
+
+export const name = z
+  .string()
+  .min(1, "must not be empty")
+  .refine((value) => [...value].length <= NAME_CHARACTERS, {
+    message: `must be at most ${NAME_CHARACTERS} characters`,
+  })
+  .refine((value) => value.isWellFormed() && !/\p{Cc}/u.test(value), {
+    message: "must not contain control characters",
+  });
+
+/** A bundle identifier or package name, in the characters that stores allow. */
+const bundleOrPackage = name.regex(/^[A-Za-z0-9._-]*$/, "must be letters, digits, '.', '-' and '_' only");
+
+const choices = (of: readonly string[]) =>
+  distinct(z.enum(of)).transform((given) => of.filter((choice) => given.includes(choice)));
+
+const certificate = z
+  .string()
+  .transform((text) => text.replaceAll(":", "").toLowerCase())
+  .pipe(z.string().regex(/^[0-9a-f]{64}$/, "must be the SHA-256 of a certificate, 64 hexadecimal digits"));
+
+/** PEM, service-account JSON, or the base64 of a `.p8` key without its first and last line (PKCS #8, elliptic curve). */
+const SECRET_TEXT = /-----BEGIN |"private_key"|AgEAMBMGByqGSM49/;
+
+const holdsSecret = (value: unknown): boolean => {
+  if (typeof value === "string") return SECRET_TEXT.test(value);
+  if (Array.isArray(value)) return value.some(holdsSecret);
+  return (
+    isMapping(value) &&
+    Object.entries(value).some(
+      ([key, inner]) => SECRET_KEYS.has(key) || holdsSecret(key) || holdsSecret(inner),
+    )
+  );
+};
+
+const secretName = z
+  .string()
+  .regex(
+    /^(?:[A-Za-z0-9/_+=.@-]{1,512}|arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:[A-Za-z0-9/_+=.@-]{1,512})$/,
+    "must be the name or the ARN of a secret in Secrets Manager",
+  );
+
+const serverApi = z
+  .unknown()
+  .refine((value) => !holdsSecret(value), {
+    message:
+      "contains a secret, which does not belong in this file: store the text of the .p8 file in Secrets Manager and name it here as secret: <its name>",
+    abort: true,
+  })
+  .pipe(
+    z.strictObject({
+      // Apple's issuer IDs have the form of a UUID, but not always a version and variant of RFC 9562.
+      issuerIdentifier: z.guid("must be a UUID"),
+      keyIdentifier: z
+        .string()
+        .regex(/^[A-Za-z0-9]{1,64}$/, "must be at most 64 letters and digits, such as ABC123DEFG"),
+      secret: secretName,
+    }),
+  );
+
+const workloadIdentity = (trustsOrigin: TrustsOrigin) =>
+  z.unknown().transform((value, context): WorkloadIdentity => {
+    const reading = readWorkloadIdentity(value, trustsOrigin);
+    if (reading.outcome === "valid") return reading.identity;
+    for (const { path, message } of reading.problems)
+      context.addIssue({ code: "custom", path: [...path], message });
+    return z.NEVER;
+  });
+
+const androidCredential = (trustsOrigin: TrustsOrigin) =>
+  z
+    .unknown()
+    .refine((value) => !holdsSecret(value), {
+      message:
+        "contains a secret, which does not belong in this file: store the service account's JSON in Secrets Manager and name it here as { secret: <its name> }",
+      abort: true,
+    })
+    .pipe(
+      z.strictObject({
+        secret: secretName.optional(),
+        workloadIdentity: workloadIdentity(trustsOrigin).optional(),
+      }),
+    )
+    .transform(({ secret, workloadIdentity }, context): AndroidStoreCredential => {
+      if (secret !== undefined && workloadIdentity === undefined) return { secret };
+      if (secret === undefined && workloadIdentity !== undefined) return { workloadIdentity };
+      context.addIssue({
+        code: "custom",
+        message: "must be either { secret: <name> } or { workloadIdentity: { … } }",
+      });
+      return z.NEVER;
+    });
+
+const AUDIENCE_CHARACTERS = 512;
+
+const notifications = z.strictObject({
+  // Google writes the addresses of service accounts in lower case.
+  serviceAccount: name
+    .regex(/^[^\s@]+@[^\s@]+$/, "must be an e-mail address")
+    .transform((address) => address.toLowerCase()),
+  audience: z
+    .string()
+    .min(1, "must not be empty")
+    .refine((value) => [...value].length <= AUDIENCE_CHARACTERS, {
+      message: `must be at most ${AUDIENCE_CHARACTERS} characters`,
+    })
+    .refine((value) => value.isWellFormed() && !/\p{Cc}/u.test(value), {
+      message: "must not contain control characters",
+    }),
+});
+
+const period = z.string().transform((text, context): Period => {
+  const read = parsePeriod(text);
+  if (read !== null) return read;
+  context.addIssue({
+    code: "custom",
+    message: "must be an ISO 8601 duration longer than zero, such as P1D",
+  });
+  return z.NEVER;
+});
+
+/** Zero in any ISO 8601 form; `parsePeriod` refuses it. */
+const NO_TIME = /^P(?=\d|T\d)(?:0+[YMWD])*(?:T(?=\d)(?:0+[HMS])*)?$/;
+
+/** A number of milliseconds; in a message, `example` is one that is allowed. */
+const duration = (longest: number, example: number) =>
+  z.string().transform((text, context): number => {
+    const read = NO_TIME.test(text) ? { months: 0, milliseconds: 0 } : parsePeriod(text);
+    if (read !== null && read.months === 0 && read.milliseconds <= longest) return read.milliseconds;
+    context.addIssue({
+      code: "custom",
+      message: `must be an ISO 8601 duration from PT0S to ${durationText(longest)}, such as ${durationText(example)}`,
+    });
+    return z.NEVER;
+  });
+
+/** Schema of a field's value. */
+const schemaOf = (field: Field, trustsOrigin: TrustsOrigin): z.ZodType => {
+  switch (field.kind) {
+    case "name":
+      return name;
+    case "names":
+      return distinct(name).transform((names) => [...names].sort());
+    case "bundleOrPackage":
+      return bundleOrPackage;
+    case "positiveInteger":
+      return z.int().positive("must be greater than 0");
+    case "flag":
+      return z.boolean();
+    case "choice":
+      return z.enum(field.of);
+    case "choices":
+      return choices(field.of);
+    case "duration":
+      return duration(field.longest, field.default ?? field.longest);
+    case "period":
+      return period;
+    case "certificates":
+      return distinct(certificate).transform((certificates) => [...certificates].sort());
+    case "appStoreServerKey":
+      return serverApi;
+    case "androidStoreCredential":
+      return androidCredential(trustsOrigin);
+    case "androidStoreNotifications":
+      return notifications;
+  }
+};
+
+type Shape<Named extends Fields> = {
+  readonly [Name in keyof Named]: Named[Name] extends { default: unknown }
+    ? z.ZodOptional<z.ZodType<ValueOf<Named[Name]>>>
+    : z.ZodType<ValueOf<Named[Name]>>;
+};
+
+/** Schemas of the fields as a manifest writes them, for `z.strictObject`. */
+export const shapeOf = <Named extends Fields>(
+  fields: Named,
+  trustsOrigin: TrustsOrigin = () => false,
+): Shape<Named> =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, field]) => {
+      const schema = schemaOf(field, trustsOrigin);
+      return [name, field.default === undefined ? schema : schema.optional()];
+    }),
+  ) as Shape<Named>;
