@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import { APPLE_ROOTS } from "../lib/stores/ios-store/trust.ts";
 import { requireTableFormat, TableFormatError } from "../lib/table/format.ts";
-import { masterSecretName } from "../lib/telling/master-secret.ts";
+import { masterSecretName } from "../lib/delivery/master-secret.ts";
 import type { Mount } from "../sandbox/mount.ts";
 import { createClockEndpoint } from "./clock/clock-endpoint.ts";
 import { createMovedClock } from "./clock/moved-clock.ts";

@@ -9,7 +9,7 @@ import {
 import type { Application } from "../lib/applications/application.ts";
 import { isWebhook, type Destination } from "../lib/applications/destination.ts";
 import { isoTime, type Instant } from "../lib/entitlements/time.ts";
-import { isSuspended, type DestinationHealth } from "../lib/telling/destination-health.ts";
+import { isSuspended, type DestinationHealth } from "../lib/delivery/destination-health.ts";
 import { actorOf, audited, recordAct, type ActingOptions } from "./acting.ts";
 import { type Answer, counted, indent, timeOrNull } from "./answer.ts";
 import { confirm, type Confirmation, type ConfirmationOptions } from "./confirmation.ts";

@@ -2,7 +2,7 @@ import { v7 as uuid } from "uuid";
 import type { Application } from "../../lib/applications/application.ts";
 import { askDuePurchases, type AskReport, type AskRun } from "../../lib/customers/ask-due-purchases.ts";
 import type { AskOutcome } from "../../lib/customers/ask-outcome.ts";
-import type { AskQueues } from "../../lib/customers/ask-queue.ts";
+import type { AskQueues, PauseReason } from "../../lib/customers/ask-queue.ts";
 import type { StoreInEnvironment } from "../../lib/customers/store-in-environment.ts";
 import { MINUTE, SECOND } from "../../lib/duration.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
@@ -45,7 +45,7 @@ export interface Refreshed {
 
 interface MemoryQueue {
   readonly due: Map<string, DueAsk>;
-  health: QueueHealth;
+  health: QueueHealth<PauseReason>;
   worker: string | null;
   leaseUntil: Instant;
 }

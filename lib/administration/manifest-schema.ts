@@ -9,8 +9,8 @@ import { ENVIRONMENTS, STORES, type Environment } from "../contract/schemas.ts";
 import { DAY } from "../duration.ts";
 import { parsePeriod, type Period } from "../entitlements/time.ts";
 import { applicationId } from "../identifiers.ts";
-import type { AllowsDestination } from "../telling/allowed-destinations.ts";
-import { checkDestinationUrl } from "../telling/destination-url.ts";
+import type { AllowsDestination } from "../delivery/allowed-destinations.ts";
+import { checkDestinationUrl } from "../delivery/webhook/destination-url.ts";
 import type { AndroidStoreCredential } from "../stores/android-store/credentials.ts";
 import {
   readWorkloadIdentity,

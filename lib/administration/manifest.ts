@@ -4,7 +4,7 @@ import type { Store } from "../contract/schemas.ts";
 import { catalogOf } from "../entitlements/catalog.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import type { TrustsOrigin } from "../stores/android-store/workload-identity.ts";
-import { ALLOWS_NONE, type AllowsDestination } from "../telling/allowed-destinations.ts";
+import { ALLOWS_NONE, type AllowsDestination } from "../delivery/allowed-destinations.ts";
 import {
   bundleOrPackage,
   destinationName,
