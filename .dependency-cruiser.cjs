@@ -22,8 +22,8 @@ const DOMAIN = [
 ];
 
 /**
- * Imports run one way: contract ← entitlements ← stores, applications, queues ← customers ← telling ← administration ←
- * table ← functions, operator ← local. Use cases own the ports that they need, and the table fills them; infra reads the
+ * Imports run one way: contract ← entitlements ← stores, applications, queues ← customers ← telling ← delivery ←
+ * administration ← table ← functions, operator ← local. Use cases own the ports that they need, and the table fills them; infra reads the
  * contract and the table's keys. Tests import anything.
  */
 /** @type {import("dependency-cruiser").IConfiguration} */
@@ -54,9 +54,18 @@ module.exports = {
       "lib/contract/",
       SMALL,
     ]),
-    only("lib/administration/", ["lib/telling/", "lib/customers/", ...DOMAIN]),
+    only("lib/delivery/", [
+      "lib/telling/",
+      "lib/queues/",
+      "lib/applications/",
+      "lib/entitlements/",
+      "lib/contract/",
+      SMALL,
+    ]),
+    only("lib/administration/", ["lib/delivery/", "lib/telling/", "lib/customers/", ...DOMAIN]),
     only("lib/table/", [
       "lib/administration/",
+      "lib/delivery/",
       "lib/telling/",
       "lib/customers/",
       "lib/queues/",

@@ -10,7 +10,7 @@ const LANES = {
     testMatch: [
       "**/*.slow.test.ts",
       "**/*.properties.test.ts",
-      "<rootDir>/test/{proof,customers,telling}/**/*.test.ts",
+      "<rootDir>/test/{proof,customers,delivery,telling}/**/*.test.ts",
     ],
     testPathIgnorePatterns: [],
   },
@@ -27,6 +27,7 @@ const LIGHT_ROOMS = [
   "console",
   "contract",
   "customers",
+  "delivery",
   "entitlements",
   "queues",
   "proof",

@@ -24,6 +24,7 @@ import type { NotificationWatch } from "../lib/customers/watch-notifications.ts"
 import type { Instant } from "../lib/entitlements/time.ts";
 import { customerId } from "../lib/identifiers.ts";
 import { pause } from "../lib/pause.ts";
+import type { RunOfAll } from "../lib/queues/work-off-all.ts";
 import { createAndroidStore, type AndroidStore } from "../lib/stores/android-store/android-store.ts";
 import { createPushTokenVerifier } from "../lib/stores/android-store/push-token.ts";
 import { createAppStoreServer, type AppStoreServer } from "../lib/stores/ios-store/app-store-server.ts";
@@ -41,14 +42,14 @@ import { createStoreRequestQueue } from "../lib/table/store-requests.ts";
 import type { Table } from "../lib/table/table.ts";
 import { createWatermarks } from "../lib/table/watermarks.ts";
 import { writeCustomerChange } from "../lib/table/write-customer-change.ts";
-import type { AllowsDestination } from "../lib/telling/allowed-destinations.ts";
-import type { DeliveryRun } from "../lib/telling/deliver-messages.ts";
-import { createEventBusSender } from "../lib/telling/event-bus.ts";
+import type { AllowsDestination } from "../lib/delivery/allowed-destinations.ts";
+import type { DeliveryRun } from "../lib/delivery/deliver-messages.ts";
+import { createEventBusSender } from "../lib/delivery/event-bus.ts";
 import type { FeedReading } from "../lib/telling/read-changes.ts";
-import { signingSecrets } from "../lib/telling/signing-secrets.ts";
+import { signingSecrets } from "../lib/delivery/signing-secrets.ts";
 import type { TellingRun } from "../lib/telling/tell-changes.ts";
-import { keyedHash } from "../lib/telling/webhook-secret.ts";
-import { createWebhookSender } from "../lib/telling/webhook.ts";
+import { keyedHash } from "../lib/delivery/webhook-secret.ts";
+import { createWebhookSender } from "../lib/delivery/webhook/webhook.ts";
 import {
   observedAndroidStore,
   observedAppStore,
@@ -109,13 +110,24 @@ export const composeFeedReading = ({ table, now }: ServiceConfiguration): FeedRe
   now,
 });
 
+/** Time after which a run that a slow queue holds up looks at the others again. */
+const HELD_UP_MILLISECONDS = 1000;
+
+const runOf = ({ now, onFailure }: Upkeep): RunOfAll => ({
+  newWorker: uuid,
+  now,
+  wait: async (milliseconds) => sleep(milliseconds),
+  untilNextLook: async () => sleep(HELD_UP_MILLISECONDS),
+  onFailure,
+});
+
 export interface MasterSecretAccess {
   /** The service's master secret, of 32 bytes or more. */
   readonly masterSecret: () => Promise<Uint8Array>;
 }
 
 export const composeTelling = (configuration: Upkeep & MasterSecretAccess): TellingRun => {
-  const { table, now, masterSecret, onFailure } = configuration;
+  const { table, masterSecret } = configuration;
   return {
     directory: directoryOf(configuration),
     currentApplication: createApplicationReader(table).load,
@@ -124,15 +136,9 @@ export const composeTelling = (configuration: Upkeep & MasterSecretAccess): Tell
     ),
     accounts: createCustomerTable(table, pause),
     applications: applicationsOf(configuration),
-    newWorker: uuid,
-    now,
-    pause,
-    onFailure,
+    ...runOf(configuration),
   };
 };
-
-/** Time after which a run that a slow store or destination holds up looks at the others again. */
-const HELD_UP_MILLISECONDS = 1000;
 
 export interface DestinationAccess {
   /** Whether a webhook may use plain HTTP or a private address, as on a developer's machine. */
@@ -144,7 +150,7 @@ export interface DestinationAccess {
 export const composeDelivery = (
   configuration: Upkeep & MasterSecretAccess & DestinationAccess,
 ): DeliveryRun => {
-  const { table, now, masterSecret, allowsDestination, eventBusClientOf, onFailure } = configuration;
+  const { table, now, masterSecret, allowsDestination, eventBusClientOf } = configuration;
   const webhooks = createWebhookSender({ isAnyAddressAllowed: false, now });
   const unchecked = createWebhookSender({ isAnyAddressAllowed: true, now });
   return {
@@ -161,11 +167,7 @@ export const composeDelivery = (
       const secrets = signingSecrets(await masterSecret(), application, destination, now());
       return Promise.all(messages.map(async (message) => send(destination.url, message, secrets)));
     },
-    newWorker: uuid,
-    now,
-    wait: async (milliseconds) => sleep(milliseconds),
-    untilNextLook: async () => sleep(HELD_UP_MILLISECONDS),
-    onFailure,
+    ...runOf(configuration),
   };
 };
 
@@ -273,11 +275,7 @@ const askRunOf = (
   queues: createAskQueues(configuration.table),
   table: createCustomerTable(configuration.table, pause),
   applications: applicationsOf(configuration),
-  newWorker: uuid,
-  now: configuration.now,
-  wait: async (milliseconds) => sleep(milliseconds),
-  untilNextLook: async () => sleep(HELD_UP_MILLISECONDS),
-  onFailure: configuration.onFailure,
+  ...runOf(configuration),
 });
 
 export const composeAndroidStoreRefresh = (configuration: Upkeep & AndroidStoreAccess): AskRun => {

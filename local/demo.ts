@@ -7,7 +7,7 @@ import { readManifest, type Manifest } from "../lib/administration/manifest.ts";
 import { SCOPES } from "../lib/contract/schemas.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
 import { applicationId, type ApplicationId } from "../lib/identifiers.ts";
-import { allowedDestinations } from "../lib/telling/allowed-destinations.ts";
+import { allowedDestinations } from "../lib/delivery/allowed-destinations.ts";
 import { originOf } from "../lib/stores/android-store/workload-identity.ts";
 import { createApplicationTable } from "../lib/table/applications.ts";
 import { createCredentialTable } from "../lib/table/credentials.ts";

@@ -31,7 +31,7 @@ import { createFindOwnership } from "../lib/table/ownership.ts";
 import { createAskQueues } from "../lib/table/asks.ts";
 import { createForgetRequests } from "../lib/table/forget-requests.ts";
 import { createForgetTold } from "../lib/table/forget-told.ts";
-import { keyedHash } from "../lib/telling/webhook-secret.ts";
+import { keyedHash } from "../lib/delivery/webhook-secret.ts";
 import { createRetellTable } from "../lib/table/retell.ts";
 import { createResendTable } from "../lib/table/resend.ts";
 import { createToldTable } from "../lib/table/told-report.ts";

@@ -1,5 +1,5 @@
 import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
-import { masterSecretName } from "../lib/telling/master-secret.ts";
+import { masterSecretName } from "../lib/delivery/master-secret.ts";
 import { OperatorError } from "./operator-error.ts";
 
 /** Access to Secrets Manager: region and credentials of the table's connection. */

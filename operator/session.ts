@@ -24,8 +24,8 @@ import type { Watermarks } from "../lib/customers/sweep.ts";
 import type { NotificationTimes } from "../lib/customers/notification-log.ts";
 import type { TrustsOrigin } from "../lib/stores/android-store/workload-identity.ts";
 import type { Table } from "../lib/table/table.ts";
-import type { AllowsDestination } from "../lib/telling/allowed-destinations.ts";
-import type { DeliveryQueue } from "../lib/telling/delivery-queue.ts";
+import type { AllowsDestination } from "../lib/delivery/allowed-destinations.ts";
+import type { DeliveryQueue } from "../lib/delivery/delivery-queue.ts";
 import type { Connection } from "./connection.ts";
 import { OperatorError } from "./operator-error.ts";
 

@@ -8,7 +8,7 @@ import { linkIosStoreCustomer } from "../../lib/customers/link-ios-store-custome
 import { DAY, MINUTE } from "../../lib/duration.ts";
 import { applicationId } from "../../lib/identifiers.ts";
 import { createApplicationTable } from "../../lib/table/applications.ts";
-import { deliverMessages, type DeliveryReport } from "../../lib/telling/deliver-messages.ts";
+import { deliverMessages, type DeliveryReport } from "../../lib/delivery/deliver-messages.ts";
 import { tellChanges, type TellingReport } from "../../lib/telling/tell-changes.ts";
 import type { SandboxCustomer, SandboxTransaction } from "../../sandbox/ios-store/shop/app-store.ts";
 import { newDevice, renewableSubscription, signedRequest } from "../../testing/support/metered/purchases.ts";

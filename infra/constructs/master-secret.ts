@@ -2,7 +2,7 @@ import { RemovalPolicy } from "aws-cdk-lib";
 import { Key } from "aws-cdk-lib/aws-kms";
 import { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import { Construct } from "constructs";
-import { masterSecretName } from "../../lib/telling/master-secret.ts";
+import { masterSecretName } from "../../lib/delivery/master-secret.ts";
 import type { Parameters } from "../parameters.ts";
 import { acceptFinding } from "./accept-finding.ts";
 

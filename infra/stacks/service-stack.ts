@@ -5,7 +5,7 @@ import type { Construct } from "constructs";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { functionName } from "../../lib/contract/function-name.ts";
 import { APPLICATIONS_PREFIX, DELIVERIES, LOOKS, LOOKS_SUFFIX, REQUESTS } from "../../lib/table/keys.ts";
-import { masterSecretName } from "../../lib/telling/master-secret.ts";
+import { masterSecretName } from "../../lib/delivery/master-secret.ts";
 import { bundledCode } from "../bundling/bundled-code.ts";
 import { ENTRIES } from "../bundling/entries.ts";
 import { Alarms } from "../watch/alarms.ts";

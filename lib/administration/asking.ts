@@ -5,6 +5,7 @@ import type { StoredPurchase } from "../customers/records.ts";
 import type { StoreInEnvironment } from "../customers/store-in-environment.ts";
 import { lastHeard, nextAsk, type AskReason } from "../entitlements/next-ask.ts";
 import type { Instant } from "../entitlements/time.ts";
+import type { PauseReason } from "../customers/ask-queue.ts";
 import type { QueueHealth } from "../queues/health.ts";
 
 /** Why a store is not asked about a purchase. */
@@ -98,10 +99,13 @@ export const queueText = ({ store, environment, bundleOrPackage }: StoreInEnviro
   `${store} ${environment} ${bundleOrPackage}`;
 
 /** Health of the queues of an application, by {@link queueText}. */
-export type QueueHealths = ReadonlyMap<string, QueueHealth>;
+export type QueueHealths = ReadonlyMap<string, QueueHealth<PauseReason>>;
 
 /** Health of the queue in which a purchase waits; undefined: it waits in none. */
-export const healthFor = (healths: QueueHealths, asking: Asking | undefined): QueueHealth | undefined =>
+export const healthFor = (
+  healths: QueueHealths,
+  asking: Asking | undefined,
+): QueueHealth<PauseReason> | undefined =>
   asking?.outcome === "due" ? healths.get(queueText(asking.queue)) : undefined;
 
 /** Reads the health of the queues in which purchases wait. */

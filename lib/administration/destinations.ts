@@ -4,10 +4,10 @@ import type { Destination, WebhookDestination } from "../applications/destinatio
 import type { Instant } from "../entitlements/time.ts";
 import type { Audited } from "./audit-entry.ts";
 import type { ApplicationId } from "../identifiers.ts";
-import type { DeliveryQueue, DestinationReference } from "../telling/delivery-queue.ts";
-import type { DestinationHealth } from "../telling/destination-health.ts";
-import { OVERLAP_MILLISECONDS, secretOf } from "../telling/signing-secrets.ts";
-import { secretText } from "../telling/webhook-secret.ts";
+import type { DeliveryQueue, DestinationReference } from "../delivery/delivery-queue.ts";
+import type { DestinationHealth } from "../delivery/destination-health.ts";
+import { OVERLAP_MILLISECONDS, secretOf } from "../delivery/signing-secrets.ts";
+import { secretText } from "../delivery/webhook-secret.ts";
 import { AT_ONCE } from "./at-once.ts";
 
 /** Messages that wait for a destination. */

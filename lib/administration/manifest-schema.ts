@@ -9,8 +9,8 @@ import {
 } from "../applications/fields.ts";
 import { applicationId } from "../identifiers.ts";
 import type { TrustsOrigin } from "../stores/android-store/workload-identity.ts";
-import type { AllowsDestination } from "../telling/allowed-destinations.ts";
-import { checkDestinationUrl } from "../telling/destination-url.ts";
+import type { AllowsDestination } from "../delivery/allowed-destinations.ts";
+import { checkDestinationUrl } from "../delivery/webhook/destination-url.ts";
 import { isMapping, name, shapeOf } from "./manifest-values.ts";
 
 /** Checks a rule on these fields even if others are invalid, so that all problems are reported together. */

@@ -9,7 +9,7 @@ import {
   type ChangePlace,
   type FeedChange,
 } from "../telling/change.ts";
-import type { DestinationReference } from "../telling/delivery-queue.ts";
+import type { DestinationReference } from "../delivery/delivery-queue.ts";
 import { cursorOf, daysFrom, placeOfCursor, type FeedTable } from "../telling/feed.ts";
 import { readChanges } from "../telling/read-changes.ts";
 import { AT_ONCE } from "./at-once.ts";

@@ -1,6 +1,7 @@
 import type { Application, ApplicationDirectory } from "../applications/application.ts";
+import { findApplications } from "../applications/find-applications.ts";
 import type { Environment, Store } from "../contract/schemas.ts";
-import { DAY, HOUR, MINUTE } from "../duration.ts";
+import { DAY, HOUR, MINUTE, SECOND } from "../duration.ts";
 import {
   ASKED_AFTER_END,
   earliest,
@@ -12,20 +13,17 @@ import {
 import { referenceText, selectsNothing, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
-import type { PauseReason } from "../queues/health.ts";
-import { fromOthersEachMinute, inTurns } from "../queues/turns.ts";
-import { workOff, type Outcome, type Run, type WorkedOff } from "../queues/work-off.ts";
+import { eachAlone, type Outcome, type Work } from "../queues/work-off.ts";
+import { workOffAll, type RunOfAll } from "../queues/work-off-all.ts";
 import { givenUpAt } from "../stores/android-store/acknowledgement-deadline.ts";
 import { nextAcknowledgement, type DueAsk } from "./ask.ts";
 import type { AskOutcome } from "./ask-outcome.ts";
-import type { AskQueues } from "./ask-queue.ts";
+import type { AskQueues, PauseReason } from "./ask-queue.ts";
 import type { CustomerTable } from "./customer-table.ts";
 import type { StoredPurchase } from "./records.ts";
 import type { StoreInEnvironment } from "./store-in-environment.ts";
 
-export interface AskRun extends Run {
-  /** Waits a second in real time, while a slow store holds the run up. Unset: the others are not looked at again. */
-  readonly untilNextLook?: () => Promise<void>;
+export interface AskRun extends RunOfAll {
   readonly store: Store;
   readonly directory: Pick<ApplicationDirectory, "byIdentifier">;
   readonly queues: AskQueues;
@@ -98,27 +96,45 @@ const NEAR_MILLISECONDS = DAY;
 /** Due items of a paused queue that are read, to count its acknowledgements. */
 const COUNTED = 100;
 
-/** `unclaimed`: only an acknowledgement was due, and the purchase belongs to no account: nothing was delivered. */
-type Asked = Outcome & { readonly said: AskOutcome | { readonly outcome: "unclaimed" } };
+/**
+ * Pauses of a queue. A store that is down is retried often enough for a renewal leeway of 15 minutes; a rejected key
+ * needs a person.
+ */
+const PAUSES: Readonly<Record<PauseReason, readonly number[]>> = {
+  unavailable: [0.5, 1, 2, 4, 5].map((minutes) => minutes * MINUTE),
+  "credential-rejected": [5, 15, 60].map((minutes) => minutes * MINUTE),
+};
+export const pausesOf = (because: PauseReason): readonly number[] => PAUSES[because];
 
-const resultOf = (said: AskOutcome): Asked => {
+/** Longest pause that a store can ask for. */
+const LONGEST_PAUSE = HOUR;
+
+/** Age from which a question moves on although its queue is paused, so that it does not hold up the others. */
+const MOVES_ON_AFTER = HOUR;
+
+/** `unclaimed`: only an acknowledgement was due, and the purchase belongs to no account: nothing was delivered. */
+type Asked = Outcome<PauseReason> & { readonly said: AskOutcome | { readonly outcome: "unclaimed" } };
+
+const resultOf = (said: AskOutcome, moment: Instant): Asked => {
+  const failed = (end: Asked["end"]): Asked => ({ item: "failed", end, said });
   switch (said.outcome) {
     case "stored":
     case "over":
-      return { outcome: "done", said };
+      return { item: "done", end: "up", said };
     case "unknown":
-      return { outcome: "failed", isUp: true, said };
+      return failed("up");
     case "unconfigured":
     case "failed":
     case "unstored":
-      return { outcome: "failed", isUp: null, said };
+      return failed(null);
     case "credential-rejected":
-      return { outcome: "credential-rejected", retryAt: null, said };
-    case "unavailable":
+      return failed({ because: said.outcome, retryAt: null, isForAll: false });
+    case "unavailable": {
       // A refusal of one purchase, perhaps for good: the store is up.
-      return said.isOfThisPurchase === true
-        ? { outcome: "failed", isUp: true, said }
-        : { outcome: "unavailable", retryAt: said.retryAt, said };
+      if (said.isOfThisPurchase === true) return failed("up");
+      const retryAt = said.retryAt && Math.min(said.retryAt, moment + LONGEST_PAUSE);
+      return failed({ because: said.outcome, retryAt, isForAll: retryAt !== null });
+    }
   }
 };
 
@@ -242,7 +258,7 @@ const askOne = async (
 ): Promise<Asked> => {
   // Neither a failed question, nor a sign that the store answers.
   if (due.because === "acknowledgement" && !(await isDelivered(run, due)))
-    return { outcome: "failed", isUp: null, said: { outcome: "unclaimed" } };
+    return { item: "failed", end: null, said: { outcome: "unclaimed" } };
   const said = await run.ask(application, due).catch((error: unknown): AskOutcome => {
     run.onFailure(error);
     return { outcome: "unstored" };
@@ -251,11 +267,11 @@ const askOne = async (
   if (said.outcome === "stored" || said.outcome === "over") progress.asked += 1;
   else progress.failed += 1;
   if (said.outcome === "over") await run.queues.move(due, null);
-  if (said.outcome !== "stored") return resultOf(said);
+  if (said.outcome !== "stored") return resultOf(said, run.now());
   if (said.isAcknowledged === false) countPending(progress, due, run.now());
   else if (said.isAcknowledged === true) counts.made += 1;
   else if (said.isRefunded === true && due.purchase.environment === "production") counts.failed += 1;
-  return resultOf(said);
+  return resultOf(said, run.now());
 };
 
 /** What still waits in a queue: its oldest question, its pause, and its acknowledgements. */
@@ -278,22 +294,24 @@ const reportWaiting = async (
     if (one.acknowledgement !== null && (await isDelivered(run, one))) countPending(progress, one, moment);
 };
 
-const workOffQueue = async (
+const workOn = (
   run: AskRun,
   application: Application,
   reference: StoreInEnvironment,
-  until: Instant,
   progress: Progress,
-): Promise<WorkedOff> => {
+): Work<DueAsk, PauseReason, Asked> => {
   const isSandbox = reference.store === "ios-store" && reference.environment !== "production";
-  const work = {
+  return {
     queue: run.queues.of(reference),
-    dueAtOf: ({ dueAt }: DueAsk) => dueAt,
-    perSecond: isSandbox ? ASKED_PER_SECOND_IN_SANDBOX : ASKED_PER_SECOND,
-    act: (due: DueAsk) => askOne(run, application, due, progress),
-    postpone: (due: DueAsk, asked: Asked | null) => postpone(run, due, asked, progress),
+    keyOf: ({ purchase }) => referenceText(purchase),
+    dueAtOf: ({ dueAt }) => dueAt,
+    atOnce: isSandbox ? ASKED_PER_SECOND_IN_SANDBOX : ASKED_PER_SECOND,
+    pace: SECOND,
+    act: eachAlone((due: DueAsk) => askOne(run, application, due, progress), run.onFailure),
+    postpone: (due, asked) => postpone(run, due, asked, progress),
+    staysFor: MOVES_ON_AFTER,
+    pausesOf,
   };
-  return workOff(work, run, until);
 };
 
 const ENVIRONMENTS = ["production", "sandbox"] as const satisfies readonly Environment[];
@@ -321,43 +339,20 @@ export const askQueuesOf = (
 export const askDuePurchases = async (run: AskRun, until: Instant): Promise<AskReport> => {
   const acknowledgements = { made: 0, due: 0, oldest: 0, nearDeadline: 0, failed: 0 };
   const progress: Progress = { asked: 0, failed: 0, oldest: 0, paused: [], acknowledgements };
-  const found = await Promise.all(
-    (await run.applications()).map((identifier) =>
-      run.directory.byIdentifier(identifier).catch((error: unknown) => {
-        run.onFailure(error);
-        return null;
+  const found = await findApplications(run.directory, await run.applications(), run.onFailure);
+  const queues = new Map(
+    found.flatMap((application) =>
+      askQueuesOf(application, run.store).map((reference) => {
+        const work = workOn(run, application, reference, progress);
+        return [JSON.stringify(reference), { reference, work }] as const;
       }),
     ),
   );
-  const queues = found.flatMap((application) =>
-    application === null
-      ? []
-      : askQueuesOf(application, run.store).map((reference) => ({ application, reference })),
+  const works = new Map([...queues].map(([name, { work }]) => [name, work]));
+  const left = await workOffAll(works, run, { atOnce: QUEUES_AT_ONCE, until });
+  const waiting = [...queues].filter(([name]) => left.get(name)?.state === "waiting");
+  await Promise.all(
+    waiting.map(async ([, { reference }]) => reportWaiting(run, reference, progress).catch(run.onFailure)),
   );
-  const inOrder = fromOthersEachMinute(queues, QUEUES_AT_ONCE, run.now());
-  const waiting = new Map(inOrder.map((one) => [JSON.stringify(one.reference), one]));
-  const ask = async (one: (typeof queues)[number]): Promise<"done" | "more"> => {
-    const { application, reference } = one;
-    // What waits is reported, and not looked at again.
-    const reportOnce = async (): Promise<void> => {
-      if (waiting.delete(JSON.stringify(reference))) await reportWaiting(run, reference, progress);
-    };
-    try {
-      const { state } =
-        run.now() < until
-          ? await workOffQueue(run, application, reference, until, progress)
-          : ({ state: "waiting" } as const);
-      if (state === "more") return "more";
-      if (state === "waiting") await reportOnce();
-    } catch (error) {
-      run.onFailure(error);
-      // What is due still waits, and counts.
-      await reportOnce().catch(run.onFailure);
-    }
-    return "done";
-  };
-  const { untilNextLook } = run;
-  const again = () => Promise.resolve(run.now() < until ? waiting : new Map<string, never>());
-  await inTurns(new Map(waiting), QUEUES_AT_ONCE, ask, untilNextLook && { untilNextLook, again });
   return progress;
 };

@@ -6,6 +6,10 @@ import type { AskSource, DueAsk } from "./ask.ts";
 import type { StoredPurchase } from "./records.ts";
 import type { StoreInEnvironment } from "./store-in-environment.ts";
 
+/** Why a queue is paused: its store does not answer, or refuses the credential. */
+export const PAUSE_REASONS = ["unavailable", "credential-rejected"] as const;
+export type PauseReason = (typeof PAUSE_REASONS)[number];
+
 /** What the queue knows of a stored purchase. */
 export type Asked = Pick<StoredPurchase, "purchase" | "ask" | "bundleOrPackage" | "acknowledgement">;
 
@@ -15,9 +19,9 @@ export type Asked = Pick<StoredPurchase, "purchase" | "ask" | "bundleOrPackage" 
  */
 export interface AskQueues {
   /** The queue of a bundle or package. */
-  of(reference: StoreInEnvironment): Queue<DueAsk>;
+  of(reference: StoreInEnvironment): Queue<DueAsk, PauseReason>;
   /** Health of a queue; one that was never taken is healthy. */
-  healthOf(reference: StoreInEnvironment): Promise<QueueHealth>;
+  healthOf(reference: StoreInEnvironment): Promise<QueueHealth<PauseReason>>;
   /** Ends a pause: the next worker asks at once. */
   resume(reference: StoreInEnvironment): Promise<void>;
   /** Source of a queued purchase; null: it is in no queue. */

@@ -1,5 +1,3 @@
-import { MINUTE } from "../duration.ts";
-
 /** Exclusive right to process a queue, until it ends. */
 export interface Lease {
   /** Distinguishes the worker from others. */
@@ -7,12 +5,8 @@ export interface Lease {
   readonly until: number;
 }
 
-/** Why a queue is paused: its other end does not answer, or refuses the credential. */
-export const PAUSE_REASONS = ["unavailable", "credential-rejected"] as const;
-export type PauseReason = (typeof PAUSE_REASONS)[number];
-
 /** State of a queue as a whole: its other end answers, or is called less and less. */
-export interface QueueHealth<Reason extends string = PauseReason> {
+export interface QueueHealth<Reason extends string = string> {
   /** Failures in a row; 0: it answers. */
   readonly failures: number;
   /** Reason of the last failure; null: it answers. */
@@ -25,33 +19,55 @@ export interface QueueHealth<Reason extends string = PauseReason> {
 
 export const HEALTHY: QueueHealth<never> = { failures: 0, because: null, failingSince: null, pausedUntil: 0 };
 
-/**
- * Pauses after the first failure, the second, and so on; the last repeats. A store that is down is retried often enough
- * for a renewal leeway of 15 minutes; a rejected key needs a person.
- */
-const PAUSES: Readonly<Record<PauseReason, readonly number[]>> = {
-  unavailable: [0.5, 1, 2, 4, 5].map((minutes) => minutes * MINUTE),
-  "credential-rejected": [5, 15, 60].map((minutes) => minutes * MINUTE),
-};
+/** A sign that the other end of a queue is down. */
+export interface Down<Reason extends string> {
+  readonly because: Reason;
+  /** Time before which nothing is tried; null: none is named. */
+  readonly retryAt: number | null;
+  /** Whether it pauses the queue although other items of its batch show the other end up. */
+  readonly isForAll: boolean;
+}
 
-/** Longest pause that a store can ask for. */
-const LONGEST_PAUSE = 60 * MINUTE;
+/** Pauses after the first failure in a row, the second, and so on; the last repeats. */
+export type Pauses<Reason extends string> = (because: Reason) => readonly number[];
 
-/** The queue's health after a failure that concerns the whole queue: pauses of 30 s to 5 min, or to an hour. */
-export const afterFailure = (
-  health: QueueHealth,
-  because: PauseReason,
+/** The queue's health after a failure. Failures for reasons that have the same pauses are in one row. */
+export const afterFailure = <Reason extends string>(
+  health: QueueHealth<Reason>,
+  { because, retryAt }: Pick<Down<Reason>, "because" | "retryAt">,
+  pausesOf: Pauses<Reason>,
   moment: number,
-  retryAt: number | null = null,
-): QueueHealth => {
-  const failures = health.because === because ? health.failures + 1 : 1;
-  const pauses = PAUSES[because];
+): QueueHealth<Reason> => {
+  const pauses = pausesOf(because);
+  const goesOn = health.because !== null && pausesOf(health.because) === pauses;
+  const failures = goesOn ? health.failures + 1 : 1;
   const pause = pauses[Math.min(failures, pauses.length) - 1] ?? 0;
-  const asked = Math.min(retryAt ?? 0, moment + LONGEST_PAUSE);
   return {
     failures,
     because,
-    failingSince: health.because === because ? (health.failingSince ?? moment) : moment,
-    pausedUntil: Math.max(moment + pause, asked),
+    failingSince: goesOn ? (health.failingSince ?? moment) : moment,
+    pausedUntil: Math.max(moment + pause, retryAt ?? 0),
   };
+};
+
+/**
+ * The queue's health after a batch. One item that shows the other end up is enough, unless another's failure is for all.
+ * Of several reasons, the one with the longest pause counts.
+ */
+export const afterBatch = <Reason extends string>(
+  health: QueueHealth<Reason>,
+  ends: readonly ("up" | Down<Reason> | null)[],
+  pausesOf: Pauses<Reason>,
+  moment: number,
+): QueueHealth<Reason> => {
+  const failures = ends.filter((end) => end !== "up" && end !== null);
+  const forAll = failures.filter(({ isForAll }) => isForAll);
+  if (forAll.length === 0 && ends.includes("up")) return HEALTHY;
+  const pauseOf = ({ because }: Down<Reason>): number => pausesOf(because)[0] ?? 0;
+  const counting = (forAll.length > 0 ? forAll : failures).toSorted((a, b) => pauseOf(b) - pauseOf(a));
+  const [first] = counting;
+  if (first === undefined) return health;
+  const named = counting.flatMap(({ retryAt }) => retryAt ?? []);
+  const retryAt = named.length === 0 ? null : Math.max(...named);
+  return afterFailure(health, { ...first, retryAt }, pausesOf, moment);
 };

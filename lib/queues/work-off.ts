@@ -1,35 +1,47 @@
-import { HOUR, SECOND } from "../duration.ts";
-import { afterFailure, HEALTHY, type Lease, type PauseReason, type QueueHealth } from "./health.ts";
+import { SECOND } from "../duration.ts";
+import { afterBatch, type Down, type Lease, type Pauses, type QueueHealth } from "./health.ts";
 
 /** Items that are to be worked off, oldest first, and the queue's lease and health. Reads are strongly consistent. */
-export interface Queue<Item> {
+export interface Queue<Item, Reason extends string = string> {
   /** Items due by the moment, oldest first. */
   due(moment: number, limit: number): Promise<readonly Item[]>;
   /** Takes the lease, or extends the worker's own. Null: another worker has it, or the queue is paused. */
-  take(lease: Lease, moment: number): Promise<QueueHealth | null>;
+  take(lease: Lease, moment: number): Promise<QueueHealth<Reason> | null>;
   /** Ends the lease, if it is still the worker's, and stores the health. */
-  release(lease: Pick<Lease, "worker">, health: QueueHealth): Promise<void>;
+  release(lease: Pick<Lease, "worker">, health: QueueHealth<Reason>): Promise<void>;
 }
 
-/**
- * What became of one item. `done`: it has left the queue or moved in it. `failed`: it is to move to its next step.
- * `isUp`: whether this shows that the other end answers; null: it shows nothing.
- */
-export type Outcome =
-  | { readonly outcome: "done" }
-  | { readonly outcome: "failed"; readonly isUp: true | null }
-  | { readonly outcome: PauseReason; readonly retryAt: number | null };
+/** What became of one item. */
+export interface Outcome<Reason extends string = string> {
+  /** `done`: it has left the queue or moved in it. `failed`: it waits for its next step. `busy`: it is tried again soon. */
+  readonly item: "done" | "failed" | "busy";
+  /** What this shows of the other end; null: nothing. */
+  readonly end: "up" | Down<Reason> | null;
+}
 
-/** What a queue carries, and what is done with an item of it. */
-export interface Work<Item, Result extends Outcome = Outcome> {
-  readonly queue: Queue<Item>;
+/** What a queue carries, and what is done with its items. */
+export interface Work<
+  Item,
+  Reason extends string = string,
+  Result extends Outcome<Reason> = Outcome<Reason>,
+> {
+  readonly queue: Queue<Item, Reason>;
+  readonly keyOf: (item: Item) => string;
   readonly dueAtOf: (item: Item) => number;
-  /** Items per second at most. */
-  readonly perSecond: number;
-  /** Acts on one item. A rejection is this service's fault: it counts as `failed`, and shows nothing of the other end. */
-  readonly act: (item: Item) => Promise<Result>;
-  /** Moves an item that failed to its next step, or out of the queue. Null: acting on it was rejected. */
-  readonly postpone: (item: Item, result: Result | null) => Promise<void>;
+  /** Most items of a batch. */
+  readonly atOnce: number;
+  /** Least time from the start of a batch to the next one's. */
+  readonly pace: number;
+  /**
+   * Acts on a batch: one result for each item, in their order. Null, or a rejection, is this service's fault: the items
+   * have failed, and show nothing of the other end.
+   */
+  readonly act: (items: readonly Item[]) => Promise<readonly (Result | null)[]>;
+  /** Moves an item that failed to its next step, or out of the queue, if it does not stay. Null: acting on it was rejected. */
+  readonly postpone: (item: Item, result: Result | null, moment: number) => Promise<void>;
+  /** Time after its due time from which a failed item moves on although its queue is paused. */
+  readonly staysFor: number;
+  readonly pausesOf: Pauses<Reason>;
 }
 
 /** The clock, and what a run of queues shares. */
@@ -47,15 +59,32 @@ const LEASE_MILLISECONDS = 60 * SECOND;
 /** Time after which another queue has its turn. */
 const TURN_MILLISECONDS = 10 * SECOND;
 
-/** Age from which an item moves on although its queue is paused, so that it does not hold up the others. */
-const MOVES_ON_AFTER = HOUR;
+/** Longest pause that a run waits out instead of leaving it to the next one. */
+const SHORT_PAUSE_MILLISECONDS = 10 * SECOND;
+
+/** Tries of a busy item in a turn, and the time between two of them. */
+const BUSY_TRIES = 8;
+const BUSY_MILLISECONDS = 100;
 
 /** `empty`: nothing is due. `more`: the queue needs another turn. `waiting`: items are due, but have to wait. */
 export interface WorkedOff {
   readonly state: "empty" | "more" | "waiting";
-  readonly done: number;
-  readonly failed: number;
+  /** Due time of the oldest item left; null: none is due. */
+  readonly oldest: number | null;
 }
+
+/** Makes a batch's function of one that acts on a single item. A rejection concerns that item alone. */
+export const eachAlone =
+  <Item, Result>(act: (item: Item) => Promise<Result>, onFailure: Run["onFailure"]) =>
+  (items: readonly Item[]): Promise<readonly (Result | null)[]> =>
+    Promise.all(
+      items.map(async (item) =>
+        act(item).catch((error: unknown) => {
+          onFailure(error);
+          return null;
+        }),
+      ),
+    );
 
 /**
  * The item that probes whether the other end is back: the newest, in turn with one at a place that changes each time,
@@ -68,76 +97,106 @@ const probeAmong = <Item>(due: readonly Item[], tries: number): readonly Item[] 
   return due.slice(place, place + 1);
 };
 
-/** Health after a batch: one item that shows the other end up is enough, unless a time was named. */
-const healthAfter = (before: QueueHealth, outcomes: readonly Outcome[], moment: number): QueueHealth => {
-  const pauses = outcomes.flatMap((one) =>
-    one.outcome === "unavailable" || one.outcome === "credential-rejected" ? [one] : [],
-  );
-  const named = pauses.flatMap(({ retryAt }) => retryAt ?? []);
-  if (named.length > 0) return afterFailure(before, "unavailable", moment, Math.max(...named));
-  if (outcomes.some((one) => one.outcome === "done" || (one.outcome === "failed" && one.isUp === true)))
-    return HEALTHY;
-  const rejected = pauses.find(({ outcome }) => outcome === "credential-rejected");
-  const pause = rejected ?? pauses[0];
-  return pause === undefined ? before : afterFailure(before, pause.outcome, moment);
+/** A queue in one turn: an item that failed in it, or was busy too often, is not tried again. */
+const createTurn = <Item, Reason extends string, Result extends Outcome<Reason>>(
+  work: Work<Item, Reason, Result>,
+  { now, onFailure }: Run,
+) => {
+  const { queue, keyOf } = work;
+  const tries = new Map<string, number>();
+  const isOpen = (item: Item): boolean => (tries.get(keyOf(item)) ?? 0) < BUSY_TRIES;
+  return {
+    /** Due items, oldest first, and those of them that can be tried. */
+    look: async (limit: number) => {
+      const due = await queue.due(now(), limit + tries.size);
+      return { due, open: due.filter(isOpen).slice(0, limit) };
+    },
+
+    act: async (batch: readonly Item[]) => {
+      const results = await work.act(batch).catch((error: unknown) => {
+        onFailure(error);
+        return [];
+      });
+      return batch.map((item, index) => ({ item, result: results[index] ?? null }));
+    },
+
+    /** Leaves an item that is not done for later. */
+    leave: async (item: Item, result: Result | null, moment: number, isPaused: boolean): Promise<void> => {
+      const key = keyOf(item);
+      const isBusy = result?.item === "busy";
+      tries.set(key, isBusy ? (tries.get(key) ?? 0) + 1 : BUSY_TRIES);
+      if (isBusy || (isPaused && moment - work.dueAtOf(item) < work.staysFor)) return;
+      await work.postpone(item, result, moment).catch(onFailure);
+    },
+  };
 };
 
-/**
- * Works off a queue for a turn, or until it is empty or paused: under its lease, oldest first, a second's share each
- * second. In a queue that fails, a single item probes. What failed moves to its next step; in a paused queue it stays.
- *
- * @param until no batch starts from this moment on
- */
-export const workOff = async <Item, Result extends Outcome>(
-  work: Work<Item, Result>,
-  run: Run,
+/** Works off a queue under its lease, batch after batch. */
+const workBatches = async <Item, Reason extends string, Result extends Outcome<Reason>>(
+  { queue, atOnce, pace, pausesOf }: Work<Item, Reason, Result>,
+  turn: ReturnType<typeof createTurn<Item, Reason, Result>>,
+  { now, wait }: Run,
+  lease: Lease,
+  taken: QueueHealth<Reason>,
   until: number,
-): Promise<WorkedOff> => {
-  const { queue, dueAtOf, perSecond } = work;
-  const { now, wait, onFailure } = run;
-  let [done, failed] = [0, 0];
-  if ((await queue.due(now(), 1)).length === 0) return { state: "empty", done, failed };
-  const lease = { worker: run.newWorker(), until: now() + LEASE_MILLISECONDS };
-  const taken = await queue.take(lease, now());
-  if (taken === null) return { state: "waiting", done, failed };
-
-  const act = async (item: Item): Promise<{ readonly item: Item; readonly result: Result | null }> => {
-    try {
-      return { item, result: await work.act(item) };
-    } catch (error) {
-      onFailure(error);
-      return { item, result: null };
-    }
-  };
+): Promise<QueueHealth<Reason>> => {
   let health = taken;
-  let probes = 0;
   const isPaused = (): boolean => health.pausedUntil > now();
-  const turnEnds = Math.min(until, now() + TURN_MILLISECONDS);
-  // Read under the lease: another worker may have moved them since.
-  const read = (): Promise<readonly Item[]> => queue.due(now(), perSecond);
   try {
-    let due = await read();
-    while (due.length > 0 && now() < turnEnds && !isPaused()) {
+    for (let isLast = false, probes = 0; !isLast && now() < until && !isPaused();) {
+      // Read under the lease: another worker may have moved them since.
+      const { open } = await turn.look(atOnce);
+      if (open.length === 0) break;
       const began = now();
       // A probe that shows nothing is followed by another item.
-      const batch = health.failures > 0 ? probeAmong(due, health.failures + probes++) : due;
-      const acted = await Promise.all(batch.map(act));
-      health = healthAfter(
-        health,
-        acted.flatMap(({ result }) => result ?? []),
-        now(),
-      );
-      const left = acted.filter(({ result }) => result?.outcome !== "done");
-      done += acted.length - left.length;
-      failed += left.length;
-      const moving = left.filter(({ item }) => !isPaused() || now() - dueAtOf(item) >= MOVES_ON_AFTER);
-      await Promise.all(moving.map(({ item, result }) => work.postpone(item, result).catch(onFailure)));
-      if (!isPaused()) await wait(Math.max(0, began + SECOND - now()));
-      due = await read();
+      const batch = health.failures > 0 ? probeAmong(open, health.failures + probes++) : open;
+      const acted = await turn.act(batch);
+      const moment = now();
+      const ends = acted.map(({ result }) => result?.end ?? null);
+      health = afterBatch(health, ends, pausesOf, moment);
+      const left = acted.filter(({ result }) => result?.item !== "done");
+      await Promise.all(left.map(({ item, result }) => turn.leave(item, result, moment, isPaused())));
+      isLast = batch === open && open.length < atOnce && left.length === 0;
+      const isBusy = left.length === acted.length && left.some(({ result }) => result?.item === "busy");
+      const rest = began + Math.max(pace, isBusy ? BUSY_MILLISECONDS : 0) - now();
+      if (!isPaused() && rest > 0) await wait(rest);
     }
-    const state = due.length === 0 ? "empty" : isPaused() || now() >= until ? "waiting" : "more";
-    return { state, done, failed };
+    return health;
   } finally {
     await queue.release(lease, health);
   }
+};
+
+/**
+ * Works off a queue for a turn, or until it is empty or paused: under its lease, oldest first, at its pace. In a queue
+ * that fails, a single item probes. What failed moves to its next step.
+ *
+ * @param until no batch starts from this moment on
+ */
+export const workOff = async <Item, Reason extends string, Result extends Outcome<Reason>>(
+  work: Work<Item, Reason, Result>,
+  run: Run,
+  until: number,
+): Promise<WorkedOff> => {
+  const { queue, dueAtOf } = work;
+  const { now } = run;
+  const [first] = await queue.due(now(), 1);
+  if (first === undefined) return { state: "empty", oldest: null };
+  const lease = { worker: run.newWorker(), until: now() + LEASE_MILLISECONDS };
+  const taken = await queue.take(lease, now());
+  if (taken === null) return { state: "waiting", oldest: dueAtOf(first) };
+  const turn = createTurn(work, run);
+  const turnEnds = Math.min(until, now() + TURN_MILLISECONDS);
+  const { pausedUntil } = await workBatches(work, turn, run, lease, taken, turnEnds);
+  const pause = pausedUntil - now();
+  if (pause > 0 && pause <= SHORT_PAUSE_MILLISECONDS && now() + pause < until) {
+    await run.wait(pause);
+    return { state: "more", oldest: null };
+  }
+  // Another worker may have left an item, as the lease was this one's.
+  const { due, open } = await turn.look(1);
+  const [oldest] = due;
+  if (oldest === undefined) return { state: "empty", oldest: null };
+  const isOver = open.length === 0 || pausedUntil > now() || now() >= until;
+  return { state: isOver ? "waiting" : "more", oldest: dueAtOf(oldest) };
 };

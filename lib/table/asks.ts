@@ -1,13 +1,12 @@
 import * as z from "zod/mini";
 import { bundleOrPackageOf, KEPT_AFTER_DUE, type AskSource, type DueAsk } from "../customers/ask.ts";
-import type { Asked, AskQueues } from "../customers/ask-queue.ts";
+import { PAUSE_REASONS, type Asked, type AskQueues } from "../customers/ask-queue.ts";
 import type { StoreInEnvironment } from "../customers/store-in-environment.ts";
 import { epochSeconds } from "../duration.ts";
 import type { NextAsk } from "../entitlements/next-ask.ts";
 import type { PurchaseReference } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
-import { PAUSE_REASONS } from "../queues/health.ts";
 import { askUnchanged, revisionUnchanged, type Condition } from "./conditions.ts";
 import { askItem } from "./items.ts";
 import { afterDueBy, askKey, askPartition, askStateKey, keys, TABLE } from "./keys.ts";

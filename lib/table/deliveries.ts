@@ -5,7 +5,7 @@ import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId } from "../identifiers.ts";
 import { once } from "../once.ts";
 import { CHANGES_KEPT_MILLISECONDS, type ChangePlace } from "../telling/change.ts";
-import type { Delivery, RequestDelivery } from "../telling/delivery-queue.ts";
+import type { Delivery, RequestDelivery } from "../delivery/delivery-queue.ts";
 import { absent } from "./conditions.ts";
 import { jsonIn } from "./json-text.ts";
 import { deliveryKey, requestDeliveryKey, TABLE } from "./keys.ts";

@@ -1,6 +1,6 @@
 import { DeleteCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import { HEALTHY } from "../queues/health.ts";
-import type { Delivery, DeliveryQueue, DestinationReference } from "../telling/delivery-queue.ts";
+import type { Delivery, DeliveryQueue, DestinationReference } from "../delivery/delivery-queue.ts";
 import { createBatchReader } from "./batch-reader.ts";
 import { fromChangeItem } from "./change-items.ts";
 import { present, versionUnchanged, type Condition } from "./conditions.ts";

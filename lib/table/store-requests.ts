@@ -1,6 +1,6 @@
 import { PutCommand } from "@aws-sdk/lib-dynamodb";
 import { requestEnd, type StoreRequestQueue } from "../customers/store-request.ts";
-import { STORE_REQUEST } from "../telling/message.ts";
+import { STORE_REQUEST } from "../delivery/message.ts";
 import { requestDeliveryPut } from "./deliveries.ts";
 import type { Table } from "./table.ts";
 import { ifConditionHolds } from "./transactions.ts";

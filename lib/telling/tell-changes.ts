@@ -1,14 +1,16 @@
 import { tellsChanges, type Application, type ApplicationDirectory } from "../applications/application.ts";
-import { SECOND } from "../duration.ts";
+import { findApplications } from "../applications/find-applications.ts";
+import { MINUTE } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId } from "../identifiers.ts";
-import { fromOthersEachMinute, inTurns } from "../queues/turns.ts";
-import type { ChangeTable } from "./change-table.ts";
-import type { Look } from "./look.ts";
-import type { AccountLooks, TellingStep } from "./tell-accounts.ts";
-import { tellTogether, type TogetherOutcome } from "./tell-together.ts";
+import { onceLoaded } from "../once-loaded.ts";
+import { HEALTHY, type Lease } from "../queues/health.ts";
+import type { Outcome, Work } from "../queues/work-off.ts";
+import { workOffAll, type RunOfAll } from "../queues/work-off-all.ts";
+import type { ChangeTable, TellingTurn } from "./change-table.ts";
+import { tellAccounts, type AccountLooks, type TellingStep } from "./tell-accounts.ts";
 
-export interface TellingRun extends TellingStep {
+export interface TellingRun extends TellingStep, RunOfAll {
   /** Cached applications, to skip those that tell no changes. */
   readonly directory: Pick<ApplicationDirectory, "byIdentifier">;
   /**
@@ -16,13 +18,8 @@ export interface TellingRun extends TellingStep {
    * version to a destination that was missed.
    */
   readonly currentApplication: (identifier: ApplicationId) => Promise<Application | null>;
-  readonly changes: ChangeTable;
   /** All applications of the table. */
   readonly applications: () => Promise<readonly ApplicationId[]>;
-  readonly newWorker: () => string;
-  readonly pause: (attempt: number) => Promise<void>;
-  /** Receives an unexpected failure in telling one application, or one of its accounts. */
-  readonly onFailure: (error: unknown) => void;
 }
 
 /** Outcome of a run. */
@@ -36,87 +33,108 @@ export interface TellingReport {
 /** Applications processed at the same time. */
 const APPLICATIONS_AT_ONCE = 5;
 
-/** Length of a worker's lease of an application. A dead worker's lease expires. */
-const LEASE_MILLISECONDS = 60 * SECOND;
-
-/** Time after which another application has its turn. */
-const TURN_MILLISECONDS = 20 * SECOND;
-
-/** Looks read at once. */
-const LOOKS_PER_READ = 300;
-
 /** Accounts read at once; their telling takes several transactions. */
 const ACCOUNTS_AT_ONCE = 30;
 
 /** Looks of one account that one telling completes; they fit in a transaction. */
 const LOOKS_PER_ACCOUNT = 40;
 
-/** Consecutive attempts without progress before the rest is left to another invocation. */
-const ATTEMPTS = 8;
+/** Looks read to find one account: most have one or two. */
+const LOOKS_READ_PER_ACCOUNT = 10;
 
-const byAccount = (looks: readonly Look[]): readonly AccountLooks[] =>
-  [...Map.groupBy(looks, ({ account }) => account)].map(([account, some]) => ({
-    account,
-    looks: some.slice(0, LOOKS_PER_ACCOUNT),
-  }));
+type TellingOutcome = Outcome<"no-turn">;
+const TOLD: TellingOutcome = { item: "done", end: null };
+const BUSY: TellingOutcome = { item: "busy", end: null };
+const FAILED: TellingOutcome = { item: "failed", end: null };
+/** Another worker has the turn, or the application no longer tells: nothing more is tried in this run. */
+const NO_TURN: TellingOutcome = {
+  item: "failed",
+  end: { because: "no-turn", retryAt: null, isForAll: true },
+};
 
-interface Progress {
-  told: number;
-  oldest: number;
-}
+/** Accounts with due looks, oldest first. */
+const dueAccounts = async (
+  changes: Pick<ChangeTable, "due">,
+  application: ApplicationId,
+  moment: Instant,
+  limit: number,
+): Promise<readonly AccountLooks[]> => {
+  for (let size = limit * LOOKS_READ_PER_ACCOUNT; ; size *= 2) {
+    const looks = await changes.due(application, moment, size);
+    const byAccount = [...Map.groupBy(looks, ({ account }) => account)];
+    if (byAccount.length >= limit || looks.length < size)
+      return byAccount
+        .slice(0, limit)
+        .map(([account, some]) => ({ account, looks: some.slice(0, LOOKS_PER_ACCOUNT) }));
+  }
+};
 
-/** Tells for one application for a turn, or until no look is due. */
-const tellFor = async (
+/**
+ * Tells for one application: its accounts with due looks are a queue, whose lease holds the place in its sequence. An
+ * account that fails stays due.
+ *
+ * @param onTold receives the number of versions told
+ */
+const tellingWork = (
   run: TellingRun,
   identifier: ApplicationId,
-  until: Instant,
-  progress: Progress,
-): Promise<"done" | "more"> => {
-  const { changes, now, pause } = run;
-  const [first] = await changes.due(identifier, now(), 1);
-  if (first === undefined) return "done";
-  const worker = run.newWorker();
-  const take = async () => changes.take(identifier, { worker, until: now() + LEASE_MILLISECONDS }, now());
-  let turn = await take();
-  if (turn === null) {
-    progress.oldest = Math.max(progress.oldest, now() - first.dueAt);
-    return "done";
-  }
-  const turnEnds = Math.min(until, now() + TURN_MILLISECONDS);
-  const failed = new Set<AccountId>();
-  const busy = new Set<AccountId>();
-  let looksPerRead = LOOKS_PER_READ;
-  let isAnyLeft = true;
-  try {
-    for (let attempt = 1; attempt <= ATTEMPTS && now() < turnEnds && turn !== null && isAnyLeft;) {
-      const looks = await changes.due(identifier, now(), looksPerRead);
-      const open = looks.filter(({ account }) => !failed.has(account) && !busy.has(account));
-      if (open.length > 0) {
-        const application = await run.currentApplication(identifier);
-        if (application === null || !tellsChanges(application)) return "done";
-        const accounts = byAccount(open).slice(0, ACCOUNTS_AT_ONCE);
-        const sequence: number = turn.sequence;
-        const outcome: TogetherOutcome = await tellTogether(run, application, turn, take, accounts);
-        for (const { account, error } of outcome.failed) {
-          failed.add(account);
-          run.onFailure(error);
-        }
-        for (const account of outcome.busy) busy.add(account);
-        turn = outcome.turn;
-        progress.told += (turn?.sequence ?? sequence) - sequence;
-        if (outcome.busy.length + outcome.failed.length < accounts.length) attempt = 1;
-      } else if (looks.length === looksPerRead) looksPerRead += LOOKS_PER_READ;
-      else if (busy.size > 0) {
-        busy.clear();
-        await pause((attempt += 1));
-      } else isAnyLeft = false;
+  onTold: (versions: number) => void,
+): Work<AccountLooks, "no-turn"> => {
+  const { changes, now } = run;
+  let turn: TellingTurn | null = null;
+  let retake = async (): Promise<TellingTurn | null> => null;
+  const goOn = (after: TellingTurn | null): void => {
+    if (turn !== null && after !== null) onTold(after.sequence - turn.sequence);
+    turn = after;
+  };
+
+  /** Tells accounts together. If that fails, or some are being written, halves them, so that none holds up another. */
+  const tell = async (
+    application: Application,
+    accounts: readonly AccountLooks[],
+  ): Promise<readonly TellingOutcome[]> => {
+    if (turn === null) return accounts.map(() => NO_TURN);
+    let outcome = BUSY;
+    try {
+      const told = await tellAccounts(run, application, turn, accounts);
+      goOn(told.turn);
+      if (told.outcome === "told") return accounts.map(() => TOLD);
+    } catch (error) {
+      outcome = FAILED;
+      if (accounts.length === 1) run.onFailure(error);
     }
-    const [left] = await changes.due(identifier, now(), 1);
-    if (left !== undefined) progress.oldest = Math.max(progress.oldest, now() - left.dueAt);
-    return isAnyLeft && turn !== null && now() < until ? "more" : "done";
-  } finally {
-    await changes.release(identifier, { worker });
-  }
+    // How much was told is unknown.
+    goOn(await retake());
+    if (accounts.length === 1) return [outcome];
+    const middle = Math.ceil(accounts.length / 2);
+    const before = await tell(application, accounts.slice(0, middle));
+    return [...before, ...(await tell(application, accounts.slice(middle)))];
+  };
+
+  return {
+    queue: {
+      due: async (moment, limit) => dueAccounts(changes, identifier, moment, limit),
+      take: async (lease: Lease, moment) => {
+        retake = async () => changes.take(identifier, lease, now());
+        turn = await changes.take(identifier, lease, moment);
+        return turn === null ? null : HEALTHY;
+      },
+      release: async (lease) => changes.release(identifier, lease),
+    },
+    keyOf: ({ account }): AccountId => account,
+    dueAtOf: ({ looks }) => looks[0]?.dueAt ?? now(),
+    atOnce: ACCOUNTS_AT_ONCE,
+    pace: 0,
+    act: async (accounts) => {
+      const application = await run.currentApplication(identifier);
+      return application !== null && tellsChanges(application)
+        ? tell(application, accounts)
+        : accounts.map(() => NO_TURN);
+    },
+    postpone: async () => undefined,
+    staysFor: 0,
+    pausesOf: () => [MINUTE],
+  };
 };
 
 /**
@@ -131,19 +149,15 @@ export const tellChanges = async (
   until: Instant,
   only?: readonly ApplicationId[],
 ): Promise<TellingReport> => {
-  const progress: Progress = { told: 0, oldest: 0 };
-  const all = only ?? (await run.applications());
-  const inOrder = fromOthersEachMinute(all, APPLICATIONS_AT_ONCE, run.now());
-  await inTurns(new Map(inOrder.map((one) => [one, one])), APPLICATIONS_AT_ONCE, async (identifier) => {
-    if (run.now() >= until) return "done";
-    try {
-      const application = await run.directory.byIdentifier(identifier);
-      if (application === null || !tellsChanges(application)) return "done";
-      return await tellFor(run, identifier, until, progress);
-    } catch (error) {
-      run.onFailure(error);
-      return "done";
-    }
-  });
-  return progress;
+  let told = 0;
+  const worksOf = async (identifiers: readonly ApplicationId[]) => {
+    const found = await findApplications(run.directory, identifiers, run.onFailure);
+    const telling = found.filter(tellsChanges).map(({ identifier }) => identifier);
+    return new Map(telling.map((one) => [one, tellingWork(run, one, (versions) => (told += versions))]));
+  };
+  const first = await worksOf(only ?? (await run.applications()));
+  const others = onceLoaded(async () => worksOf(await run.applications()));
+  const left = await workOffAll(first, run, { atOnce: APPLICATIONS_AT_ONCE, until, others });
+  const ages = [...left.values()].flatMap(({ oldest }) => (oldest === null ? [] : run.now() - oldest));
+  return { told, oldest: Math.max(0, ...ages) };
 };

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Table } from "../../lib/table/table.ts";
-import { allowedDestinations } from "../../lib/telling/allowed-destinations.ts";
+import { allowedDestinations } from "../../lib/delivery/allowed-destinations.ts";
 import type { ConsoleSandbox } from "../../operator/console/calls.ts";
 import { openGuard, type Guard } from "../../operator/console/guard.ts";
 import type { LiveLines } from "../../operator/console/live-lines.ts";

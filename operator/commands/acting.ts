@@ -13,7 +13,7 @@ import { DAY } from "../../lib/duration.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import type { ApplicationId } from "../../lib/identifiers.ts";
 import { once } from "../../lib/once.ts";
-import { keyedHash } from "../../lib/telling/webhook-secret.ts";
+import { keyedHash } from "../../lib/delivery/webhook-secret.ts";
 import type { ConfirmationOptions } from "./confirmation.ts";
 import { OperatorError } from "../operator-error.ts";
 

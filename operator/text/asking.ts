@@ -8,7 +8,8 @@ import type { Store } from "../../lib/contract/schemas.ts";
 import type { AskReason } from "../../lib/entitlements/next-ask.ts";
 import type { PurchaseReference } from "../../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
-import type { PauseReason, QueueHealth } from "../../lib/queues/health.ts";
+import type { PauseReason } from "../../lib/customers/ask-queue.ts";
+import type { QueueHealth } from "../../lib/queues/health.ts";
 import { timeOrNull } from "./answer.ts";
 
 const STORE_NAMES = {
@@ -56,7 +57,11 @@ export const notAskedText = (store: Store, because: NotAskedReason): string =>
   `${capitalized(STORE_NAMES[store])} is not asked: ${NOT_ASKED[because]}`;
 
 /** Why a queue is paused, since when and until when, in a sentence; empty: it is not. */
-export const pauseText = (store: Store, health: QueueHealth | undefined, moment: Instant): string[] => {
+export const pauseText = (
+  store: Store,
+  health: QueueHealth<PauseReason> | undefined,
+  moment: Instant,
+): string[] => {
   if (health === undefined || health.because === null) return [];
   const { because, failingSince, pausedUntil } = health;
   const since = failingSince === null ? "" : ` since ${isoTime(failingSince)}`;
@@ -65,7 +70,7 @@ export const pauseText = (store: Store, health: QueueHealth | undefined, moment:
 };
 
 /** A queue's pause as JSON; null: it is not paused. */
-export const pauseJson = (health: QueueHealth | undefined) =>
+export const pauseJson = (health: QueueHealth<PauseReason> | undefined) =>
   health === undefined || health.because === null
     ? null
     : {

@@ -1,7 +1,7 @@
 import { overlapEnd, type DestinationReport } from "../../lib/administration/destinations.ts";
 import { isWebhook, type Destination } from "../../lib/applications/destination.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
-import { isSuspended, type DestinationHealth } from "../../lib/telling/destination-health.ts";
+import { isSuspended, type DestinationHealth } from "../../lib/delivery/destination-health.ts";
 import { counted, indent, timeOrNull } from "./answer.ts";
 
 export const healthJson = (health: DestinationHealth) => ({

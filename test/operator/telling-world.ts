@@ -11,9 +11,9 @@ import { createChangeTable } from "../../lib/table/changes.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
 import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
 import { createTestTable, type TestTable } from "../../testing/support/table.ts";
-import { masterSecretName } from "../../lib/telling/master-secret.ts";
+import { masterSecretName } from "../../lib/delivery/master-secret.ts";
 import { tellChanges } from "../../lib/telling/tell-changes.ts";
-import { keyedHash } from "../../lib/telling/webhook-secret.ts";
+import { keyedHash } from "../../lib/delivery/webhook-secret.ts";
 import { createSecretsManager } from "../../local/aws/secrets-manager.ts";
 import { close, listen } from "../../local/server.ts";
 import type { EnvironmentVariables } from "../../operator/connection.ts";
@@ -186,7 +186,7 @@ export const anApplication = async (
           applications: () => Promise.resolve([identifier]),
           newWorker: uuid,
           now: () => moment,
-          pause,
+          wait: async () => undefined,
           onFailure: (error) => {
             throw error;
           },

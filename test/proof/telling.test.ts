@@ -6,9 +6,9 @@ import type { AccountChange, AssertedBy, CustomerEntitlement } from "../../lib/c
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { accountId } from "../../lib/identifiers.ts";
 import type { ChangeData } from "../../lib/telling/change.ts";
-import { deliverMessages } from "../../lib/telling/deliver-messages.ts";
+import { deliverMessages } from "../../lib/delivery/deliver-messages.ts";
 import { readChanges } from "../../lib/telling/read-changes.ts";
-import type { SendOutcome } from "../../lib/telling/send-outcome.ts";
+import type { SendOutcome } from "../../lib/delivery/send-outcome.ts";
 import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
 import { createFeedTable } from "../../lib/table/feed.ts";
 import { cases, TIMEOUT } from "../../testing/support/proof.ts";

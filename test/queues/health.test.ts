@@ -1,15 +1,19 @@
-import { afterFailure, HEALTHY, type PauseReason, type QueueHealth } from "../../lib/queues/health.ts";
+import { afterFailure, HEALTHY, type QueueHealth } from "../../lib/queues/health.ts";
 import { NOW } from "../../testing/support/purchases.ts";
+import { pausesOf } from "./memory-queue.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 
+const failed = (health: QueueHealth, because: string, moment: number, retryAt: number | null = null) =>
+  afterFailure(health, { because, retryAt }, pausesOf, moment);
+
 /** Pauses after so many failures in a row, each met when the pause before has ended. */
-const pausesAfter = (because: PauseReason, failures: number): number[] => {
+const pausesAfter = (because: string, failures: number): number[] => {
   let health: QueueHealth = HEALTHY;
   let moment = NOW;
   return Array.from({ length: failures }, () => {
-    health = afterFailure(health, because, moment);
+    health = failed(health, because, moment);
     const pause = health.pausedUntil - moment;
     moment = health.pausedUntil;
     return pause;
@@ -17,37 +21,41 @@ const pausesAfter = (because: PauseReason, failures: number): number[] => {
 };
 
 describe("a queue", () => {
-  test("is asked less and less while its store is unavailable", () => {
-    expect(pausesAfter("unavailable", 7)).toEqual([0.5, 1, 2, 4, 5, 5, 5].map((pause) => pause * MINUTE));
+  test("is tried less and less while its other end is down", () => {
+    expect(pausesAfter("down", 7)).toEqual([0.5, 1, 2, 4, 5, 5, 5].map((pause) => pause * MINUTE));
   });
-  test("whose credential is rejected is asked at least every hour", () => {
-    expect(pausesAfter("credential-rejected", 5)).toEqual([5, 15, 60, 60, 60].map((pause) => pause * MINUTE));
+  test("that is refused is tried at least every hour", () => {
+    expect(pausesAfter("refused", 5)).toEqual([5, 15, 60, 60, 60].map((pause) => pause * MINUTE));
   });
   test("counts failures in a row, and keeps the first one's time", () => {
-    const first = afterFailure(HEALTHY, "unavailable", NOW);
-    const second = afterFailure(first, "unavailable", NOW + MINUTE);
-    expect(second).toMatchObject({ failures: 2, because: "unavailable", failingSince: NOW });
+    const first = failed(HEALTHY, "down", NOW);
+    const second = failed(first, "down", NOW + MINUTE);
+    expect(second).toMatchObject({ failures: 2, because: "down", failingSince: NOW });
+  });
+  test("goes on in its row where another reason has the same pauses", () => {
+    const first = failed(HEALTHY, "down", NOW);
+    const pauses = [MINUTE];
+    const other = afterFailure(first, { because: "slow", retryAt: null }, () => pauses, NOW + MINUTE);
+    expect(other).toMatchObject({ failures: 2, because: "slow", failingSince: NOW });
   });
   test("that fails for another reason begins a new row", () => {
-    const first = afterFailure(HEALTHY, "unavailable", NOW);
-    const other = afterFailure(first, "credential-rejected", NOW + MINUTE);
+    const first = failed(HEALTHY, "down", NOW);
+    const other = failed(first, "refused", NOW + MINUTE);
     expect(other).toEqual({
       failures: 1,
-      because: "credential-rejected",
+      because: "refused",
       failingSince: NOW + MINUTE,
       pausedUntil: NOW + 6 * MINUTE,
     });
   });
 });
 
-describe("a time that the store names", () => {
+describe("a time that the other end names", () => {
   test.each<[what: string, retryAt: number, pausedUntil: number]>([
     ["later than the pause counts", NOW + 10 * MINUTE, NOW + 10 * MINUTE],
     ["earlier than the pause does not shorten it", NOW + SECOND, NOW + 30 * SECOND],
     ["in the past does not shorten it", NOW - MINUTE, NOW + 30 * SECOND],
-    ["of an hour counts", NOW + 60 * MINUTE, NOW + 60 * MINUTE],
-    ["later than an hour counts as an hour", NOW + 60 * MINUTE + 1, NOW + 60 * MINUTE],
   ])("%s", (_, retryAt, pausedUntil) => {
-    expect(afterFailure(HEALTHY, "unavailable", NOW, retryAt).pausedUntil).toBe(pausedUntil);
+    expect(failed(HEALTHY, "down", NOW, retryAt).pausedUntil).toBe(pausedUntil);
   });
 });

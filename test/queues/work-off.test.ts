@@ -1,102 +1,23 @@
 import fc from "fast-check";
 import { HOUR, MINUTE, SECOND } from "../../lib/duration.ts";
-import { HEALTHY, type Lease, type QueueHealth } from "../../lib/queues/health.ts";
-import { inTurns } from "../../lib/queues/turns.ts";
-import { workOff, type Outcome, type Queue, type Run, type WorkedOff } from "../../lib/queues/work-off.ts";
+import { HEALTHY, type QueueHealth } from "../../lib/queues/health.ts";
+import { workOff, type Outcome } from "../../lib/queues/work-off.ts";
 import { NOW } from "../../testing/support/purchases.ts";
-import { createVirtualClock } from "./virtual-clock.ts";
-
-interface Item {
-  readonly key: string;
-  readonly dueAt: number;
-}
-
-const DONE: Outcome = { outcome: "done" };
-const OWN: Outcome = { outcome: "failed", isUp: true };
-const UNKNOWN: Outcome = { outcome: "failed", isUp: null };
-const DOWN: Outcome = { outcome: "unavailable", retryAt: null };
-const REFUSED: Outcome = { outcome: "credential-rejected", retryAt: null };
-const POISONED = new Error("Nobody can act on it.");
-
-/** Delay of a postponed item. */
-const STEP = 5 * MINUTE;
-
-type Clock = ReturnType<typeof createVirtualClock>;
-type Answer = (item: Item) => Outcome | Promise<Outcome>;
-
-/** A queue in memory. An item that is done leaves it; one that is postponed is due again after {@link STEP}. */
-const aQueue = (
-  due: Readonly<Record<string, number>>,
-  perSecond = 3,
-  clock: Clock = createVirtualClock(NOW),
-) => {
-  const items = new Map(Object.entries(due));
-  const acted: { readonly key: string; readonly at: number }[] = [];
-  const done: string[] = [];
-  const failures: unknown[] = [];
-  const state: { held: Lease | null; health: QueueHealth; answer: Answer } = {
-    held: null,
-    health: HEALTHY,
-    answer: () => DONE,
-  };
-  const queue: Queue<Item> = {
-    due: async (moment, limit) =>
-      [...items]
-        .flatMap(([key, dueAt]) => (dueAt <= moment ? [{ key, dueAt }] : []))
-        .toSorted((a, b) => a.dueAt - b.dueAt)
-        .slice(0, limit),
-    take: async (lease, moment) => {
-      const { held, health } = state;
-      const isHeld = held !== null && held.until > moment && held.worker !== lease.worker;
-      if (isHeld || health.pausedUntil > moment) return null;
-      state.held = lease;
-      return health;
-    },
-    release: async ({ worker }, health) => {
-      if (state.held?.worker === worker) Object.assign(state, { held: null, health });
-    },
-  };
-  const act = async (item: Item): Promise<Outcome> => {
-    acted.push({ key: item.key, at: clock.now() });
-    const said = await state.answer(item);
-    if (said.outcome === "done" && items.delete(item.key)) done.push(item.key);
-    return said;
-  };
-  const postpone = async ({ key, dueAt }: Item): Promise<void> => {
-    if (items.get(key) === dueAt) items.set(key, clock.now() + STEP);
-  };
-  const work = { queue, act, postpone, perSecond, dueAtOf: ({ dueAt }: Item) => dueAt };
-  let workers = 0;
-  const run: Run = {
-    now: clock.now,
-    wait: clock.wait,
-    newWorker: () => `worker ${(workers += 1)}`,
-    onFailure: (error) => void failures.push(error),
-  };
-  return {
-    clock,
-    items,
-    acted,
-    done,
-    failures,
-    state,
-    work,
-    run,
-    /** The keys that were acted on, by their moments. */
-    batches: () => [...Map.groupBy(acted, ({ at }) => at).values()].map((some) => some.map(({ key }) => key)),
-    answering: (answer: Answer) => {
-      state.answer = answer;
-    },
-    workOff: (milliseconds = MINUTE): Promise<WorkedOff> =>
-      clock.during(workOff(work, run, clock.now() + milliseconds)),
-  };
-};
-
-/** So many items, one a second, the last due now. */
-const due = (count: number, last = NOW): Record<string, number> =>
-  Object.fromEntries(
-    Array.from({ length: count }, (_, place) => [`${place}`, last - (count - 1 - place) * SECOND]),
-  );
+import {
+  aQueue,
+  BUSY,
+  DONE,
+  DOWN,
+  downUntil,
+  DROPPED,
+  due,
+  OWN,
+  POISONED,
+  REFUSED,
+  STEP,
+  UNKNOWN,
+  type Item,
+} from "./memory-queue.ts";
 
 describe("a turn", () => {
   test("acts oldest first, a second's share each second", async () => {
@@ -128,7 +49,7 @@ describe("a turn", () => {
 });
 
 describe("an item that fails", () => {
-  test.each<[what: string, answer: Answer]>([
+  test.each<[what: string, answer: (item: Item) => Outcome]>([
     ["for a reason of its own", () => OWN],
     ["for an unknown reason", () => UNKNOWN],
     [
@@ -158,7 +79,7 @@ describe("an item that fails", () => {
       queue.state.health = {
         ...HEALTHY,
         failures: isPaused ? 1 : 0,
-        because: isPaused ? "unavailable" : null,
+        because: isPaused ? "down" : null,
       };
       queue.answering(({ key }) => (key === "2" ? Promise.reject(POISONED) : DONE));
       queue.work.postpone = () => Promise.reject(POISONED);
@@ -166,6 +87,40 @@ describe("an item that fails", () => {
       expect(queue.done.toSorted()).toEqual(["0", "1"]);
       expect(new Set(queue.failures)).toEqual(new Set([POISONED]));
     }
+  });
+});
+
+describe("an item that is busy", () => {
+  test("is tried again at once, and delays no other", async () => {
+    const queue = aQueue(due(5), 2);
+    queue.work.pace = 0;
+    let tries = 0;
+    queue.answering(({ key }) => (key === "0" && (tries += 1) < 4 ? BUSY : DONE));
+    expect(await queue.workOff()).toMatchObject({ state: "empty", done: 5 });
+    expect(queue.clock.now()).toBeLessThan(NOW + SECOND);
+    expect(queue.done).toEqual(["1", "2", "3", "0", "4"]);
+  });
+  test("all the time is left to another turn, where it is", async () => {
+    const queue = aQueue(due(5), 2);
+    queue.work.pace = 0;
+    queue.answering(({ key }) => (key === "0" ? BUSY : DONE));
+    expect(await queue.workOff()).toMatchObject({ state: "waiting", done: 4, failed: 8 });
+    expect([...queue.items.keys()]).toEqual(["0"]);
+  });
+});
+
+describe("a batch", () => {
+  test("that is rejected leaves its items for the next step, once reported", async () => {
+    const queue = aQueue(due(5), 2);
+    queue.work.act = () => Promise.reject(POISONED);
+    expect(await queue.workOff()).toMatchObject({ state: "empty" });
+    expect([...queue.items.values()].every((at) => at >= NOW + STEP)).toBe(true);
+    expect(queue.failures).toEqual([POISONED, POISONED, POISONED]);
+  });
+  test("is read once, and the queue once more after its lease", async () => {
+    const queue = aQueue(due(3), 5);
+    await queue.workOff();
+    expect(queue.state.reads).toBe(3);
   });
 });
 
@@ -189,7 +144,7 @@ describe("a queue whose other end does not answer", () => {
   test.each<[what: string, answer: Outcome, pauses: readonly number[]]>([
     ["pauses for longer and longer", DOWN, [0.5, 1, 2, 4, 5, 5]],
     ["pauses for longer where it refuses the credential", REFUSED, [5, 15, 60, 60]],
-    ["pauses until the time that it names", { ...DOWN, retryAt: NOW + 20 * MINUTE }, [20]],
+    ["pauses until the time that it names", downUntil(NOW + 20 * MINUTE), [20]],
   ])("%s", async (_, answer, pauses) => {
     expect(await pausesOf(answer, pauses.length)).toEqual(pauses);
   });
@@ -197,13 +152,9 @@ describe("a queue whose other end does not answer", () => {
   test.each<[what: string, answers: readonly Outcome[], because: string | null]>([
     ["one item shows that it answers", [DOWN, DONE, REFUSED], null],
     ["a failure of an item's own shows so too", [DOWN, OWN, DOWN], null],
-    ["other failures show nothing", [UNKNOWN, DOWN, UNKNOWN], "unavailable"],
-    ["a refused credential goes first", [DOWN, REFUSED, DOWN], "credential-rejected"],
-    [
-      "a time that it names counts beside an answer",
-      [DONE, { ...DOWN, retryAt: NOW + HOUR }, DONE],
-      "unavailable",
-    ],
+    ["other failures show nothing", [UNKNOWN, DOWN, UNKNOWN], "down"],
+    ["a refused credential goes first", [DOWN, REFUSED, DOWN], "refused"],
+    ["a time that it names counts beside an answer", [DONE, downUntil(NOW + HOUR), DONE], "down"],
   ])("is paused, or is not: %s", async (_, answers, because) => {
     const queue = aQueue(due(3));
     queue.answering(({ key }) => answers[Number(key)] ?? DONE);
@@ -213,15 +164,29 @@ describe("a queue whose other end does not answer", () => {
 
   test("fails still where a probe shows nothing", async () => {
     const queue = aQueue(due(1));
-    const failing: QueueHealth = { failures: 3, because: "unavailable", failingSince: NOW, pausedUntil: NOW };
+    const failing: QueueHealth = { failures: 3, because: "down", failingSince: NOW, pausedUntil: NOW };
     queue.state.health = failing;
     queue.answering(() => UNKNOWN);
     await queue.workOff();
     expect(queue.state.health).toEqual(failing);
   });
+  test("is tried again in the same run after a short pause", async () => {
+    const queue = aQueue(due(2));
+    queue.work.pausesOf = () => [5 * SECOND];
+    queue.answering(() => DOWN);
+    expect(await queue.workOff()).toMatchObject({ state: "more", failed: 2 });
+    expect(queue.clock.now()).toBe(NOW + 5 * SECOND);
+    expect(await queue.workOff(5 * SECOND)).toMatchObject({ state: "waiting", failed: 1 });
+  });
+  test("is not shown up by what is only dropped", async () => {
+    const queue = aQueue(due(2));
+    queue.answering(({ key }) => (key === "0" ? DROPPED : DOWN));
+    await queue.workOff();
+    expect(queue.state.health.because).toBe("down");
+  });
   test("keeps to the latest of the times that it names", async () => {
     const queue = aQueue(due(3));
-    queue.answering(({ key }) => ({ ...DOWN, retryAt: NOW + (key === "1" ? 20 : 10) * MINUTE }));
+    queue.answering(({ key }) => downUntil(NOW + (key === "1" ? 20 : 10) * MINUTE));
     await queue.workOff();
     expect(queue.state.health.pausedUntil).toBe(NOW + 20 * MINUTE);
   });
@@ -261,8 +226,19 @@ describe("two workers", () => {
     const queue = aQueue(due(9));
     const { clock, work, run } = queue;
     const both = Promise.all([workOff(work, run, NOW + MINUTE), workOff(work, run, NOW + MINUTE)]);
-    expect((await clock.during(both)).map(({ done }) => done).toSorted()).toEqual([0, 9]);
-    expect(queue.acted).toHaveLength(9);
+    expect((await clock.during(both)).map(({ state }) => state).toSorted()).toEqual(["empty", "waiting"]);
+    expect([queue.acted.length, queue.done.length]).toEqual([9, 9]);
+  });
+  test("leave nothing that comes while the first gives its lease back", async () => {
+    const queue = aQueue(due(1));
+    const { clock, work, run } = queue;
+    const release = work.queue.release.bind(work.queue);
+    work.queue.release = async (...given) => {
+      queue.items.set("late", NOW);
+      expect(await workOff(work, run, NOW + MINUTE)).toMatchObject({ state: "waiting" });
+      await release(...given);
+    };
+    expect(await clock.during(workOff(work, run, NOW + MINUTE))).toMatchObject({ state: "more" });
   });
   test("take turns: one that died gives way when its lease ends, and what it does later changes no lease", async () => {
     const queue = aQueue(due(1));
@@ -334,39 +310,6 @@ describe("a worker that dies", () => {
       expect(queue.done.toSorted()).toEqual(["0", "1", "2", "3", "4"]);
       expect(place).toBeLessThan(50);
     }
-  });
-});
-
-describe("queues in turns", () => {
-  const inTurnsAtOnce = async (
-    atOnce: number,
-    hot: ReturnType<typeof aQueue>,
-    quiet: ReturnType<typeof aQueue>,
-  ) => {
-    const until = NOW + 10 * MINUTE;
-    await hot.clock.during(
-      inTurns(new Map(Object.entries({ hot, quiet })), atOnce, async ({ work, run }) =>
-        (await workOff(work, run, until)).state === "more" ? "more" : "done",
-      ),
-    );
-    expect([hot.items.size, quiet.items.size]).toEqual([0, 0]);
-    return (quiet.acted[0]?.at ?? Infinity) - NOW;
-  };
-  test("let a quiet one wait for one turn of a hot one, or not at all beside it", async () => {
-    for (const [atOnce, longest] of [
-      [1, 10 * SECOND],
-      [2, 0],
-    ] as const) {
-      const clock = createVirtualClock(NOW);
-      const delay = await inTurnsAtOnce(atOnce, aQueue(due(200), 3, clock), aQueue(due(1), 3, clock));
-      expect(delay).toBeLessThanOrEqual(longest);
-    }
-  });
-  test("let none wait for one whose other end is silent for seconds", async () => {
-    const clock = createVirtualClock(NOW);
-    const silent = aQueue(due(9), 3, clock);
-    silent.answering(() => clock.wait(15 * SECOND).then(() => DONE));
-    expect(await inTurnsAtOnce(2, silent, aQueue(due(1), 3, clock))).toBe(0);
   });
 });
 

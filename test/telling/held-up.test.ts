@@ -1,7 +1,7 @@
 import { PutCommand } from "@aws-sdk/lib-dynamodb";
 import type { TellingRun } from "../../lib/telling/tell-changes.ts";
 import { v7 as uuid } from "uuid";
-import { deliverMessages, type DeliveryRun } from "../../lib/telling/deliver-messages.ts";
+import { deliverMessages, type DeliveryRun } from "../../lib/delivery/deliver-messages.ts";
 import { accountId, applicationId, customerId, type ApplicationId } from "../../lib/identifiers.ts";
 import { createChangeTable } from "../../lib/table/changes.ts";
 import { chunks } from "../../lib/chunks.ts";
@@ -87,7 +87,7 @@ test("an account that is written all the time holds up no other", async () => {
   };
   let moment = NOW;
   // Time passes, so that the turn ends.
-  const passing = { now: () => moment, pause: async () => void (moment += 500) };
+  const passing = { now: () => moment, wait: async () => void (moment += 500) };
   await told.tell(NOW, { ...busy, ...passing }, NOW + 10_000);
   expect(await toldAccounts(told)).toEqual(["a", "c"]);
   await told.tell();

@@ -204,7 +204,7 @@ export const tellingOf = (
   applications: () => Promise.resolve([identifier]),
   newWorker: uuid,
   now: () => NOW,
-  pause: noPause,
+  wait: noPause,
   onFailure: (error) => {
     throw error;
   },

@@ -2,10 +2,10 @@ import { PutCommand } from "@aws-sdk/lib-dynamodb";
 import { parse } from "yaml";
 import { byCredential, owned } from "../../../testing/support/world.ts";
 import { applicationId } from "../../../lib/identifiers.ts";
-import { HEALTHY } from "../../../lib/queues/health.ts";
+import { afterFailure, HEALTHY } from "../../../lib/queues/health.ts";
 import { createDeliveryQueue } from "../../../lib/table/delivery-queue.ts";
 import { requestDeliveryPut } from "../../../lib/table/deliveries.ts";
-import { suspended } from "../../../lib/telling/destination-health.ts";
+import { GONE, pausesOf } from "../../../lib/delivery/destination-health.ts";
 import { DAY, NOW } from "../../../testing/support/purchases.ts";
 import { anApplication, BACKEND, BUS, PRODUCTS, waitingAt, withOperator } from "../telling-world.ts";
 
@@ -80,7 +80,7 @@ describe("application apply", () => {
     const queue = createDeliveryQueue(given.table, () => Promise.resolve());
     const reference = { application: applicationId(application.identifier), destination: "backend" };
     await queue.take(reference, { worker: "worker", until: NOW + 1 }, NOW);
-    await queue.release(reference, { worker: "worker" }, suspended(HEALTHY, NOW));
+    await queue.release(reference, { worker: "worker" }, afterFailure(HEALTHY, GONE, pausesOf, NOW));
 
     const removed = await application.configure([BUS]);
     expect(removed.out).toContain("- destination backend\n");

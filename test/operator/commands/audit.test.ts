@@ -20,7 +20,7 @@ import { createForgetTold } from "../../../lib/table/forget-told.ts";
 import { auditKey } from "../../../lib/table/keys.ts";
 import { transact } from "../../../lib/table/transactions.ts";
 import { transactionsOf } from "../../../lib/table/write-customer-change.ts";
-import { keyedHash } from "../../../lib/telling/webhook-secret.ts";
+import { keyedHash } from "../../../lib/delivery/webhook-secret.ts";
 import { close, listen } from "../../../local/server.ts";
 import { createTokenService } from "../../../local/aws/token-service.ts";
 import { audited, recordAct } from "../../../operator/commands/acting.ts";

@@ -6,10 +6,10 @@ import type { Destination } from "../../../lib/applications/destination.ts";
 import { isoTime, type Instant } from "../../../lib/entitlements/time.ts";
 import { applicationId } from "../../../lib/identifiers.ts";
 import { createDeliveryQueue } from "../../../lib/table/delivery-queue.ts";
-import { HEALTHY } from "../../../lib/queues/health.ts";
-import { afterRefusal, suspended, type DestinationHealth } from "../../../lib/telling/destination-health.ts";
-import { OVERLAP_MILLISECONDS, signingSecrets } from "../../../lib/telling/signing-secrets.ts";
-import { secretText } from "../../../lib/telling/webhook-secret.ts";
+import { afterFailure, HEALTHY } from "../../../lib/queues/health.ts";
+import { GONE, pausesOf, type DestinationHealth } from "../../../lib/delivery/destination-health.ts";
+import { OVERLAP_MILLISECONDS, signingSecrets } from "../../../lib/delivery/signing-secrets.ts";
+import { secretText } from "../../../lib/delivery/webhook-secret.ts";
 import { createDestinationTable } from "../../../lib/table/destinations.ts";
 import { byCredential, owned } from "../../../testing/support/world.ts";
 import { DAY, NOW } from "../../../testing/support/purchases.ts";
@@ -19,6 +19,10 @@ const given = withOperator();
 
 const HOUR = 3_600_000;
 const UNKNOWN = "0198c0de-0000-7000-8000-00000000ffff";
+
+const suspended = afterFailure(HEALTHY, GONE, pausesOf, NOW);
+const refused = (retryAt: number | null): DestinationHealth =>
+  afterFailure<string>(HEALTHY, { because: "status 500", retryAt }, pausesOf, NOW);
 
 /** Stores a destination's health as a deliverer does. */
 const heal = async (application: string, name: string, health: DestinationHealth): Promise<void> => {
@@ -88,7 +92,7 @@ describe("destination list", () => {
 
   test("tells since when one fails, why, and when it is tried next", async () => {
     const { identifier } = await anApplication(given);
-    await heal(identifier, "backend", afterRefusal(HEALTHY, "status 500", NOW, null));
+    await heal(identifier, "backend", refused(null));
     const [failingSince, nextTryAt] = [isoTime(NOW), isoTime(NOW + 5000)];
     expect(await list(identifier)).toMatchObject([
       { health: { state: "failing", failingSince, because: "status 500", nextTryAt } },
@@ -100,7 +104,7 @@ describe("destination list", () => {
 
   test("tells that one is suspended, and how to end it", async () => {
     const { identifier } = await anApplication(given);
-    await heal(identifier, "backend", suspended(HEALTHY, NOW));
+    await heal(identifier, "backend", suspended);
     expect(await list(identifier)).toMatchObject([{ health: { state: "suspended", nextTryAt: null } }]);
     expect((await given.operator.run(["destination", "list", identifier])).out).toMatch(
       /suspended since .* 410.*; destination resume ends that/,
@@ -290,8 +294,8 @@ describe("destination resume", () => {
     given.operator.run(["destination", "resume", application, name]);
 
   test.each([
-    ["a pause", afterRefusal(HEALTHY, "status 500", NOW, NOW + DAY)],
-    ["a suspension", suspended(HEALTHY, NOW)],
+    ["a pause", refused(NOW + DAY)],
+    ["a suspension", suspended],
   ])("ends %s", async (_, health) => {
     const { identifier } = await anApplication(given);
     await heal(identifier, "backend", health);
@@ -314,7 +318,7 @@ describe("destination resume", () => {
       return [];
     };
     for (const delivery of await waiting()) await queue.retry(reference, delivery, 7, NOW + DAY);
-    await heal(application.identifier, "backend", suspended(HEALTHY, NOW));
+    await heal(application.identifier, "backend", suspended);
     expect((await resume(application.identifier)).err).toContain("made 2 messages due");
     expect(await waiting()).toMatchObject([
       { tries: 7, nextTryAt: 0 },

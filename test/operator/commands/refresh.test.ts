@@ -1,13 +1,14 @@
 import { v7 as uuid } from "uuid";
 import { queueCustomer, type Refreshing } from "../../../lib/administration/refresh.ts";
 import type { Store } from "../../../lib/contract/schemas.ts";
-import { askDuePurchases, type AskRun } from "../../../lib/customers/ask-due-purchases.ts";
+import { askDuePurchases, pausesOf, type AskRun } from "../../../lib/customers/ask-due-purchases.ts";
+import type { PauseReason } from "../../../lib/customers/ask-queue.ts";
 import type { StoreInEnvironment } from "../../../lib/customers/store-in-environment.ts";
 import { storeFacts } from "../../../lib/customers/store-facts.ts";
 import { HOUR, MINUTE, SECOND } from "../../../lib/duration.ts";
 import type { Purchase } from "../../../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../../../lib/entitlements/time.ts";
-import { afterFailure, HEALTHY, type PauseReason } from "../../../lib/queues/health.ts";
+import { afterFailure, HEALTHY } from "../../../lib/queues/health.ts";
 import type { DueAsk, AskSource } from "../../../lib/customers/ask.ts";
 import { accountId, applicationId, purchaseKey } from "../../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../../lib/stores/android-store/purchase-token.ts";
@@ -128,7 +129,7 @@ const anApplication = async ({ hasKey = true }: { hasKey?: boolean } = {}) => {
     const queue = createAskQueues(table).of(queueIn(ofStore));
     const lease = { worker: uuid(), until: moment + MINUTE };
     await queue.take(lease, moment);
-    await queue.release(lease, afterFailure(HEALTHY, because, moment));
+    await queue.release(lease, afterFailure(HEALTHY, { because, retryAt: null }, pausesOf, moment));
   };
   return {
     identifier,

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import type { Instant } from "../entitlements/time.ts";
+import type { Instant } from "../../entitlements/time.ts";
 
 /** Signed parts: the message's identifier and the exact text of the body. */
 export interface SignedContent {

@@ -1,6 +1,6 @@
 import { Agent, createServer } from "node:http";
 import { close, listen } from "../../local/server.ts";
-import { post } from "../../lib/telling/post.ts";
+import { post } from "../../lib/delivery/webhook/post.ts";
 
 test("nothing is sent after the deadline", async () => {
   let requests = 0;

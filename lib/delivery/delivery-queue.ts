@@ -1,7 +1,7 @@
 import type { Instant } from "../entitlements/time.ts";
 import type { Lease } from "../queues/health.ts";
 import type { AccountId, ApplicationId } from "../identifiers.ts";
-import type { Change, ChangePlace } from "./change.ts";
+import type { Change, ChangePlace } from "../telling/change.ts";
 import type { DestinationHealth } from "./destination-health.ts";
 import type { Message } from "./message.ts";
 

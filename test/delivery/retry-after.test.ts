@@ -1,4 +1,4 @@
-import { retryTime } from "../../lib/telling/retry-after.ts";
+import { retryTime } from "../../lib/delivery/webhook/retry-after.ts";
 
 const NOW = Date.UTC(2026, 0, 15, 12);
 const SECOND = 1000;

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
 import { fileURLToPath } from "node:url";
-import type { SendOutcome } from "../../lib/telling/send-outcome.ts";
+import type { SendOutcome } from "../../lib/delivery/send-outcome.ts";
 import { askFork } from "./forked.ts";
 import { makeAuthority, type ServerCertificate } from "./tls-certificates.ts";
 import type { SendingOrder, SendingReport } from "./sending-process.ts";

@@ -2,9 +2,9 @@ import { createServer, Agent, type IncomingMessage, type Server, type ServerResp
 import { createServer as createHttpsServer } from "node:https";
 import { fileURLToPath } from "node:url";
 import { EventBridgeClient, type EventBridgeClientConfig } from "@aws-sdk/client-eventbridge";
-import { createEventBusSender } from "../../lib/telling/event-bus.ts";
-import type { Message } from "../../lib/telling/message.ts";
-import type { FailureReason, SendOutcome } from "../../lib/telling/send-outcome.ts";
+import { createEventBusSender } from "../../lib/delivery/event-bus.ts";
+import type { Message } from "../../lib/delivery/message.ts";
+import type { FailureReason, SendOutcome } from "../../lib/delivery/send-outcome.ts";
 import { close, listen } from "../../local/server.ts";
 import { askFork } from "./forked.ts";
 import { makeAuthority } from "./tls-certificates.ts";

@@ -1,5 +1,5 @@
-import { SECOND } from "../duration.ts";
-import type { Instant } from "../entitlements/time.ts";
+import { SECOND } from "../../duration.ts";
+import type { Instant } from "../../entitlements/time.ts";
 
 const LONGEST_WAIT = 24 * 3600 * SECOND;
 

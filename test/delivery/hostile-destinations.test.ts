@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
-import type { NameLookup } from "../../lib/telling/checked-lookup.ts";
-import type { Message } from "../../lib/telling/message.ts";
-import type { SendOutcome } from "../../lib/telling/send-outcome.ts";
-import { CONNECTIONS_PER_HOST, createWebhookSender } from "../../lib/telling/webhook.ts";
+import type { NameLookup } from "../../lib/delivery/webhook/checked-lookup.ts";
+import type { Message } from "../../lib/delivery/message.ts";
+import type { SendOutcome } from "../../lib/delivery/send-outcome.ts";
+import { CONNECTIONS_PER_HOST, createWebhookSender } from "../../lib/delivery/webhook/webhook.ts";
 
 const SECRETS = [Buffer.alloc(32, 1)];
 const MESSAGE: Message = { identifier: "msg_1", type: "test", timestamp: 0, data: {} };

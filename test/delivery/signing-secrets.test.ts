@@ -1,5 +1,5 @@
 import { applicationId } from "../../lib/identifiers.ts";
-import { OVERLAP_MILLISECONDS, secretOf, signingSecrets } from "../../lib/telling/signing-secrets.ts";
+import { OVERLAP_MILLISECONDS, secretOf, signingSecrets } from "../../lib/delivery/signing-secrets.ts";
 import { NOW } from "../../testing/support/purchases.ts";
 
 const MASTER = Buffer.alloc(32, 7);

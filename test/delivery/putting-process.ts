@@ -1,6 +1,6 @@
 import { EventBridgeClient } from "@aws-sdk/client-eventbridge";
-import { createEventBusSender } from "../../lib/telling/event-bus.ts";
-import type { SendOutcome } from "../../lib/telling/send-outcome.ts";
+import { createEventBusSender } from "../../lib/delivery/event-bus.ts";
+import type { SendOutcome } from "../../lib/delivery/send-outcome.ts";
 
 // A process of its own, because the SDK knows an error of Node.js by its class, which tests have their own of.
 

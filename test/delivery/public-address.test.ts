@@ -1,4 +1,4 @@
-import { isPublicAddress } from "../../lib/telling/public-address.ts";
+import { isPublicAddress } from "../../lib/delivery/webhook/public-address.ts";
 
 test.each([
   ["8.8.8.8", "IPv4 unicast"],

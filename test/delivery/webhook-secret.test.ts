@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { applicationId } from "../../lib/identifiers.ts";
-import { keyedHash, secretText, webhookSecret, type SecretName } from "../../lib/telling/webhook-secret.ts";
+import { keyedHash, secretText, webhookSecret, type SecretName } from "../../lib/delivery/webhook-secret.ts";
 
 const MASTER = Buffer.alloc(32, 7);
 const NAME: SecretName = {

@@ -1,5 +1,5 @@
-import type { SendOutcome } from "../../lib/telling/send-outcome.ts";
-import { createWebhookSender } from "../../lib/telling/webhook.ts";
+import type { SendOutcome } from "../../lib/delivery/send-outcome.ts";
+import { createWebhookSender } from "../../lib/delivery/webhook/webhook.ts";
 
 // A process of its own, because Node.js reads the certificates that it trusts once, at start.
 

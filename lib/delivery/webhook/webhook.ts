@@ -1,12 +1,12 @@
 import * as http from "node:http";
 import * as https from "node:https";
-import type { Instant } from "../entitlements/time.ts";
+import type { Instant } from "../../entitlements/time.ts";
 import { createCheckedLookup, lookupName, type NameLookup } from "./checked-lookup.ts";
 import { checkDestinationUrl, type AddressRules } from "./destination-url.ts";
-import { messageText, SENDER, type Message } from "./message.ts";
+import { messageText, SENDER, type Message } from "../message.ts";
 import { post, type PostResult } from "./post.ts";
 import { retryTime } from "./retry-after.ts";
-import { ATTEMPT_MILLISECONDS, failedBecause, type SendOutcome } from "./send-outcome.ts";
+import { ATTEMPT_MILLISECONDS, failedBecause, type SendOutcome } from "../send-outcome.ts";
 import { signedHeaders } from "./webhook-signature.ts";
 
 /** Maximum connections to one host. Further messages wait for one, within their own time limit. */

@@ -1,5 +1,9 @@
 import type { LookupOptions } from "node:dns";
-import { createCheckedLookup, lookupName, type NameLookup } from "../../lib/telling/checked-lookup.ts";
+import {
+  createCheckedLookup,
+  lookupName,
+  type NameLookup,
+} from "../../lib/delivery/webhook/checked-lookup.ts";
 
 const PUBLIC = "8.8.8.8";
 const PUBLIC_IPV6 = "2606:4700::1111";

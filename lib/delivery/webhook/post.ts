@@ -1,7 +1,7 @@
 import * as http from "node:http";
 import * as https from "node:https";
 import { LookupError } from "./checked-lookup.ts";
-import type { FailureReason } from "./send-outcome.ts";
+import type { FailureReason } from "../send-outcome.ts";
 
 const LONGEST_HEAD_BYTES = 16 * 1024;
 const LONGEST_BODY_BYTES = 64 * 1024;

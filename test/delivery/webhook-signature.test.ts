@@ -1,7 +1,7 @@
 import { Webhook } from "standardwebhooks";
-import { messageText, type Message } from "../../lib/telling/message.ts";
-import { secretText } from "../../lib/telling/webhook-secret.ts";
-import { signedHeaders } from "../../lib/telling/webhook-signature.ts";
+import { messageText, type Message } from "../../lib/delivery/message.ts";
+import { secretText } from "../../lib/delivery/webhook-secret.ts";
+import { signedHeaders } from "../../lib/delivery/webhook/webhook-signature.ts";
 
 const OLD = Buffer.alloc(32, 1);
 const NEW = Buffer.alloc(32, 2);

@@ -8,9 +8,9 @@ import {
   deliverMessages,
   type DeliveryReport,
   type DeliveryRun,
-} from "../../lib/telling/deliver-messages.ts";
-import { MESSAGES_AT_ONCE } from "../../lib/telling/send-batch.ts";
-import { createWebhookSender } from "../../lib/telling/webhook.ts";
+} from "../../lib/delivery/deliver-messages.ts";
+import { MESSAGES_AT_ONCE } from "../../lib/delivery/destination-queue.ts";
+import { createWebhookSender } from "../../lib/delivery/webhook/webhook.ts";
 import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
 import { createStoreRequestQueue } from "../../lib/table/store-requests.ts";
 import { undocumentedMessage } from "../../testing/support/openapi.ts";
@@ -230,23 +230,27 @@ test("a destination without a readable secret is reported, and delays no other",
     },
     onFailure: (error) => failures.push(error),
   };
-  for (const moment of [NOW, NOW + HOUR])
+  // The first time, it is tried again after the short pause of five seconds.
+  for (const [moment, ended] of [
+    [NOW, NOW + 5 * SECOND],
+    [NOW + HOUR, NOW + HOUR],
+  ] as const)
     expect(await deliver(moment, changes)).toEqual({
       delivered: moment === NOW ? 1 : 0,
       failed: 0,
-      oldest: moment - NOW,
+      oldest: ended - NOW,
       failing: [
         {
           application: application.identifier,
           destination: "hook-0",
           because: "error",
           failingSince: NOW,
-          until: moment,
+          until: ended + 5 * MINUTE,
         },
       ],
     });
-  expect(failures).toEqual([without, without]);
-  expect(await deliver(NOW + HOUR)).toMatchObject({ delivered: 1, oldest: 0, failing: [] });
+  expect(failures).toEqual([without, without, without]);
+  expect(await deliver(NOW + 2 * HOUR)).toMatchObject({ delivered: 1, oldest: 0, failing: [] });
   expect(all[0]?.got).toHaveLength(1);
 });
 
@@ -289,6 +293,19 @@ test("nor does one that was never taken for a day, alone", async () => {
   await deliver(NOW + DAY);
   await deliver(NOW + DAY + 5 * MINUTE);
   expect(receiver.got).toMatchObject([{ account: "account-1" }]);
+});
+
+test("a destination that fails in several ways is failing since the first", async () => {
+  const { told, deliver, receiver } = await aSetting();
+  await store(told, 1);
+  await told.tell();
+  receiver.answer = () => 500;
+  await deliver(NOW);
+  receiver.answer = () => 403;
+  expect(await deliver(NOW + HOUR)).toMatchObject({
+    oldest: HOUR,
+    failing: [{ because: "status 403", failingSince: NOW, until: NOW + HOUR + 5 * MINUTE }],
+  });
 });
 
 test("a destination that is back gets what waits at once", async () => {

@@ -3,10 +3,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from "node:net";
 import { Webhook } from "standardwebhooks";
 import { close, listen } from "../../local/server.ts";
-import { messageText, type Message } from "../../lib/telling/message.ts";
-import { ATTEMPT_MILLISECONDS } from "../../lib/telling/send-outcome.ts";
-import { secretText } from "../../lib/telling/webhook-secret.ts";
-import { CONNECTIONS_PER_HOST, createWebhookSender } from "../../lib/telling/webhook.ts";
+import { messageText, type Message } from "../../lib/delivery/message.ts";
+import { ATTEMPT_MILLISECONDS } from "../../lib/delivery/send-outcome.ts";
+import { secretText } from "../../lib/delivery/webhook-secret.ts";
+import { CONNECTIONS_PER_HOST, createWebhookSender } from "../../lib/delivery/webhook/webhook.ts";
 
 const SECRETS = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
 const SECOND = 1000;

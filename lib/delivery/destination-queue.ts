@@ -1,0 +1,184 @@
+import type { Application } from "../applications/application.ts";
+import type { Destination } from "../applications/destination.ts";
+import type { Instant } from "../entitlements/time.ts";
+import type { ApplicationId } from "../identifiers.ts";
+import type { Outcome, Queue, Work } from "../queues/work-off.ts";
+import { ACCOUNT_CHANGED, CHANGES_KEPT_MILLISECONDS } from "../telling/change.ts";
+import type { Delivery, DeliveryQueue, DestinationReference } from "./delivery-queue.ts";
+import { GONE, nextTry, pausesOf } from "./destination-health.ts";
+import type { Message } from "./message.ts";
+import type { SendOutcome } from "./send-outcome.ts";
+
+export interface Sending {
+  readonly queue: DeliveryQueue;
+  /** Makes one attempt for each message, in the order of the messages. Rejects if this service fails. */
+  readonly send: (
+    application: ApplicationId,
+    destination: Destination,
+    messages: readonly Message[],
+  ) => Promise<readonly SendOutcome[]>;
+  readonly now: () => Instant;
+  /** Receives an unexpected failure of this service. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** Attempts of a run, counted as they end. */
+export interface DeliveryCounts {
+  delivered: number;
+  failed: number;
+}
+
+/** Messages sent to one destination at the same time. */
+export const MESSAGES_AT_ONCE = 20;
+
+/** Enough to find the next batch at once, beside the item of the destination's health. */
+const PER_PAGE = 2 * MESSAGES_AT_ONCE;
+
+/** Reason for a destination to which this service could not even try to deliver. */
+const FAULT = "error";
+
+/** Outcome of one delivery. */
+interface Delivered extends Outcome {
+  /** Time before which the destination wants no further attempt of this message; null: none named. */
+  readonly retryAt: Instant | null;
+}
+
+const DELIVERED: Delivered = { item: "done", end: "up", retryAt: null };
+/** Nothing is left to deliver. */
+const DROPPED: Delivered = { item: "done", end: null, retryAt: null };
+const FAULTY: Delivered = {
+  item: "failed",
+  end: { because: FAULT, retryAt: null, isForAll: false },
+  retryAt: null,
+};
+
+const deliveredBy = (sent: SendOutcome | undefined): Delivered => {
+  switch (sent?.outcome) {
+    case "delivered":
+      return DELIVERED;
+    case "gone":
+      return { item: "failed", end: GONE, retryAt: null };
+    case "failed": {
+      const { because, status, retryAt } = sent;
+      const reason = status === null ? because : `${because} ${status}`;
+      return { item: "failed", end: { because: reason, retryAt, isForAll: false }, retryAt };
+    }
+    case undefined:
+      return FAULTY;
+  }
+};
+
+/** Messages of deliveries; null: nothing is left to deliver. The identifier is the same for every destination and attempt. */
+const messagesOf = async (
+  { queue, now }: Sending,
+  application: ApplicationId,
+  deliveries: readonly Delivery[],
+): Promise<readonly (Message | null)[]> => {
+  const places = deliveries.flatMap((one) => (one.kind === "account" ? one.place : []));
+  const changes = (await queue.changesAt(application, places)).values();
+  return deliveries.map((delivery): Message | null => {
+    if (delivery.kind === "request") return delivery.until > now() ? delivery.message : null;
+    const change = changes.next().value;
+    if (change?.data == null || change.toldAt + CHANGES_KEPT_MILLISECONDS <= now()) return null;
+    return {
+      identifier: `msg_${application}_${delivery.place.sequence}`,
+      type: ACCOUNT_CHANGED,
+      timestamp: change.toldAt,
+      data: change.data,
+    };
+  });
+};
+
+/** What waits for a destination, as a queue. A destination that is back gets at once what is due later, too. */
+const queueOf = (queue: DeliveryQueue, reference: DestinationReference) => {
+  let oldest: Instant | null = null;
+  let wasFailing = false;
+  let isBack = false;
+  const leased: Queue<Delivery> = {
+    due: async (moment, limit) => {
+      const due: Delivery[] = [];
+      oldest = null;
+      for await (const page of queue.waiting(reference, PER_PAGE)) {
+        for (const one of page) {
+          oldest = Math.min(oldest ?? one.since, one.since);
+          if (isBack || one.nextTryAt <= moment) due.push(one);
+        }
+        if (due.length >= limit) break;
+      }
+      return due.slice(0, limit);
+    },
+    take: async (lease, moment) => {
+      const health = await queue.take(reference, lease, moment);
+      wasFailing = health !== null && health.failures > 0;
+      return health;
+    },
+    release: async (lease, health) => {
+      isBack = false;
+      return queue.release(reference, lease, health);
+    },
+  };
+  return {
+    queue: leased,
+    onDelivered: () => {
+      isBack ||= wasFailing;
+    },
+    /** Time of the oldest message that waited when last looked at; null: none. */
+    oldest: () => oldest,
+  };
+};
+
+/** A destination whose messages a run delivers. */
+export interface Target {
+  readonly reference: DestinationReference;
+  readonly work: Work<Delivery, string, Delivered>;
+  /** Time of the oldest message that waited when last looked at; null: none. */
+  readonly oldest: () => Instant | null;
+}
+
+/** Delivers to one destination: sends its messages, and stores the outcome of each. */
+export const targetOf = (
+  sending: Sending,
+  { identifier }: Application,
+  destination: Destination,
+  counts: DeliveryCounts,
+): Target => {
+  const reference = { application: identifier, destination: destination.name };
+  const { queue: leased, onDelivered, oldest } = queueOf(sending.queue, reference);
+  const send = async (messages: readonly Message[]): Promise<readonly SendOutcome[]> =>
+    messages.length === 0
+      ? []
+      : sending.send(identifier, destination, messages).catch((error: unknown) => {
+          sending.onFailure(error);
+          return [];
+        });
+  const settle = async (delivery: Delivery, result: Delivered): Promise<Delivered> => {
+    if (result === DELIVERED) onDelivered();
+    if (result === DELIVERED) counts.delivered += 1;
+    else if (result !== DROPPED && result !== FAULTY) counts.failed += 1;
+    if (result.item === "done") await sending.queue.remove(reference, delivery);
+    return result;
+  };
+  const work: Target["work"] = {
+    queue: leased,
+    keyOf: (one) => (one.kind === "account" ? `account ${one.account}` : one.message.identifier),
+    dueAtOf: ({ since }) => since,
+    atOnce: MESSAGES_AT_ONCE,
+    pace: 0,
+    act: async (batch) => {
+      const messages = await messagesOf(sending, identifier, batch);
+      const sent = (await send(messages.flatMap((message) => message ?? []))).values();
+      const results = messages.map((message) =>
+        message === null ? DROPPED : deliveredBy(sent.next().value),
+      );
+      return Promise.all(batch.map(async (one, index) => settle(one, results[index] ?? FAULTY)));
+    },
+    postpone: async (delivery, result, moment) => {
+      const tries = delivery.tries + 1;
+      const retryAt = nextTry(tries, moment, result?.retryAt ?? null);
+      await sending.queue.retry(reference, delivery, tries, retryAt);
+    },
+    staysFor: 0,
+    pausesOf,
+  };
+  return { reference, work, oldest };
+};

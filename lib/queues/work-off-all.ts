@@ -1,0 +1,78 @@
+import { fromOthersEachMinute } from "./turns.ts";
+import { workOff, type Outcome, type Run, type Work, type WorkedOff } from "./work-off.ts";
+
+/** What several queues share. */
+export interface RunOfAll extends Run {
+  /** Waits a second in real time, while a slow queue holds the run up. Unset: the others are not looked at again. */
+  readonly untilNextLook?: () => Promise<void>;
+}
+
+export interface Together<Queued> {
+  /** Queues worked off at the same time. */
+  readonly atOnce: number;
+  /** No batch starts from this moment on. */
+  readonly until: number;
+  /** Queues that are looked at beside the first while some hold the run up. Unset: none. */
+  readonly others?: () => Promise<ReadonlyMap<string, Queued>>;
+}
+
+const WAITING: WorkedOff = { state: "waiting", oldest: null };
+
+/**
+ * Works off queues by name, several at once, each for its turn, until none has more. While some hold the run up, because
+ * their other end is slow, the others are looked at again, except those whose items have to wait.
+ *
+ * @returns how each queue was left. A failure of one concerns it alone
+ */
+export const workOffAll = async <Item, Reason extends string, Result extends Outcome<Reason>>(
+  first: ReadonlyMap<string, Work<Item, Reason, Result>>,
+  run: RunOfAll,
+  { atOnce, until, others }: Together<Work<Item, Reason, Result>>,
+): Promise<ReadonlyMap<string, WorkedOff>> => {
+  const { now, untilNextLook, onFailure } = run;
+  const known = new Map(first);
+  const ready = new Set(fromOthersEachMinute([...first.keys()], atOnce, now()));
+  const working = new Map<string, Promise<void>>();
+  const left = new Map<string, WorkedOff>();
+  let looks = 0;
+
+  const turnOf = async (queue: Work<Item, Reason, Result>): Promise<WorkedOff> => {
+    if (now() >= until) return WAITING;
+    return workOff(queue, run, until).catch((error: unknown) => {
+      onFailure(error);
+      return WAITING;
+    });
+  };
+  const work = async (name: string, queue: Work<Item, Reason, Result>): Promise<void> => {
+    const before = looks;
+    const outcome = await turnOf(queue);
+    left.set(name, outcome);
+    working.delete(name);
+    // What came to a slow one during its turn is not left, either.
+    if (outcome.state === "more" || (outcome.state === "empty" && looks > before)) ready.add(name);
+  };
+  const begin = (name: string): void => {
+    ready.delete(name);
+    const queue = known.get(name);
+    if (queue !== undefined) working.set(name, work(name, queue));
+  };
+  const lookAgain = async (): Promise<void> => {
+    looks += 1;
+    const more = await others?.().catch(onFailure);
+    for (const [name, queue] of more ?? []) if (!known.has(name)) known.set(name, queue);
+    for (const name of known.keys())
+      if (!working.has(name) && left.get(name)?.state !== "waiting") ready.add(name);
+  };
+
+  while (ready.size + working.size > 0) {
+    for (const name of ready) if (working.size < atOnce) begin(name);
+    const turn = Promise.race(working.values());
+    if (untilNextLook === undefined || ready.size > 0) {
+      await turn;
+      continue;
+    }
+    const isHeldUp = await Promise.race([turn.then(() => false), untilNextLook().then(() => true)]);
+    if (isHeldUp && now() < until) await lookAgain();
+  }
+  return left;
+};

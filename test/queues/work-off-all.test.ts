@@ -1,0 +1,134 @@
+import { setImmediate } from "node:timers/promises";
+import { MINUTE, SECOND } from "../../lib/duration.ts";
+import { workOffAll, type RunOfAll } from "../../lib/queues/work-off-all.ts";
+import type { Work } from "../../lib/queues/work-off.ts";
+import { NOW } from "../../testing/support/purchases.ts";
+import { aQueue, BUSY, DONE, DOWN, due, POISONED, type Item } from "./memory-queue.ts";
+import { createVirtualClock } from "./virtual-clock.ts";
+
+type MemoryQueue = ReturnType<typeof aQueue>;
+const worksOf = (queues: Readonly<Record<string, MemoryQueue>>): ReadonlyMap<string, Work<Item>> =>
+  new Map(Object.entries(queues).map(([name, { work }]) => [name, work]));
+
+const UNTIL = NOW + 10 * MINUTE;
+
+/** Works off queues that share a clock; answers how each was left. */
+const workedOff = async (
+  queues: Readonly<Record<string, MemoryQueue>>,
+  atOnce: number,
+  changes: Partial<RunOfAll> = {},
+  until = UNTIL,
+) => {
+  const [first] = Object.values(queues);
+  if (first === undefined) throw new Error("no queue");
+  const run = { ...first.run, ...changes };
+  const left = await first.clock.during(workOffAll(worksOf(queues), run, { atOnce, until }));
+  return Object.fromEntries([...left].map(([name, { state }]) => [name, state]));
+};
+
+test("a queue that has more gets its next turn after all others", async () => {
+  const clock = createVirtualClock(NOW);
+  const [hot, quiet] = [aQueue(due(60), 3, clock), aQueue(due(1), 3, clock)];
+  expect(await workedOff({ hot, quiet }, 1)).toEqual({ hot: "empty", quiet: "empty" });
+  expect(quiet.acted[0]?.at).toBe(NOW + 10 * SECOND);
+});
+
+test("no more queues are worked off at once than asked for", async () => {
+  const clock = createVirtualClock(NOW);
+  const queues = Array.from({ length: 5 }, () => aQueue(due(1), 3, clock));
+  await workedOff(Object.fromEntries(queues.entries()), 2);
+  const starts = queues.map(({ acted }) => acted[0]?.at);
+  for (const at of new Set(starts)) expect(starts.filter((one) => one === at).length).toBeLessThanOrEqual(2);
+});
+
+test("none waits for one whose other end is silent for seconds", async () => {
+  const clock = createVirtualClock(NOW);
+  const [silent, quiet] = [aQueue(due(9), 3, clock), aQueue(due(1), 3, clock)];
+  silent.answering(() => clock.wait(15 * SECOND).then(() => DONE));
+  expect(await workedOff({ silent, quiet }, 2)).toEqual({ silent: "empty", quiet: "empty" });
+  expect(quiet.acted[0]?.at).toBe(NOW);
+});
+
+test("each is left in its state, and a failure of one concerns it alone", async () => {
+  const clock = createVirtualClock(NOW);
+  const queues = {
+    down: aQueue(due(1), 3, clock),
+    broken: aQueue(due(1), 3, clock),
+    busy: aQueue(due(1), 3, clock),
+    done: aQueue(due(1), 3, clock),
+  };
+  queues.down.answering(() => DOWN);
+  queues.broken.work.queue.take = () => Promise.reject(POISONED);
+  queues.busy.answering(() => BUSY);
+  expect(await workedOff(queues, 5)).toEqual({
+    down: "waiting",
+    broken: "waiting",
+    busy: "waiting",
+    done: "empty",
+  });
+  expect(queues.down.failures).toEqual([POISONED]);
+});
+
+test("nothing begins once the time is up", async () => {
+  const queue = aQueue(due(1));
+  expect(await workedOff({ queue }, 1, {}, NOW)).toEqual({ queue: "waiting" });
+  expect(queue.acted).toEqual([]);
+});
+
+describe("while one holds the run up", () => {
+  /** A queue that holds the run up until so many looks at the others. */
+  const heldUp = (looks: number) => {
+    const slow = aQueue(due(1));
+    slow.work.pace = 0;
+    const answered = Promise.withResolvers<typeof DONE>();
+    slow.answering(() => answered.promise);
+    let count = 0;
+    const untilNextLook = async (): Promise<void> => {
+      // Others have their turns meanwhile.
+      for (let turn = 0; turn < 50; turn += 1) await setImmediate();
+      if ((count += 1) > looks) answered.resolve(DONE);
+    };
+    return { slow, untilNextLook };
+  };
+  const quickOf = (items: Record<string, number>, { clock }: MemoryQueue) => {
+    const queue = aQueue(items, 3, clock);
+    queue.work.pace = 0;
+    return queue;
+  };
+
+  test("what comes to the others is worked off", async () => {
+    const { slow, untilNextLook } = heldUp(2);
+    const quick = quickOf({}, slow);
+    const look = async () => {
+      await untilNextLook();
+      quick.items.set("new", NOW);
+    };
+    await workedOff({ slow, quick }, 5, { untilNextLook: look });
+    expect([quick.done, slow.done]).toEqual([["new"], ["0"]]);
+  });
+  test("queues beside the first are looked at, too", async () => {
+    const { slow, untilNextLook } = heldUp(2);
+    const other = quickOf(due(1), slow);
+    const others = async () => worksOf({ slow, other });
+    const run = { ...slow.run, untilNextLook };
+    await slow.clock.during(workOffAll(worksOf({ slow }), run, { atOnce: 5, until: UNTIL, others }));
+    expect(other.done).toEqual(["0"]);
+  });
+  test("those whose items wait are not looked at again", async () => {
+    const { slow, untilNextLook } = heldUp(5);
+    const down = quickOf(due(1), slow);
+    down.answering(() => DOWN);
+    await workedOff({ slow, down }, 5, { untilNextLook });
+    expect([down.acted.length, slow.done.length]).toEqual([1, 1]);
+  });
+});
+
+test("a run in which nothing is slow looks at nothing again", async () => {
+  const queue = aQueue(due(1));
+  queue.work.pace = 0;
+  const others = () => Promise.reject(POISONED);
+  const run = { ...queue.run, untilNextLook: () => Promise.withResolvers<void>().promise };
+  const together = { atOnce: 1, until: UNTIL, others };
+  await queue.clock.during(workOffAll(new Map([["queue", queue.work]]), run, together));
+  expect([queue.done, queue.failures]).toEqual([["0"], []]);
+});
