@@ -80,7 +80,7 @@ module.exports = {
       "lib/table/keys\\.ts$",
       "lib/applications/credential\\.ts$",
       "lib/duration\\.ts$",
-      "lib/telling/master-secret\\.ts$",
+      "lib/delivery/master-secret\\.ts$",
     ]),
     only("sandbox/", [
       "lib/contract/",
