@@ -22,7 +22,7 @@ import {
   storeRegistrationItem,
 } from "./application-items.ts";
 import { requireFormatOf } from "./format.ts";
-import { APPLICATIONS_PARTITION, keys, partitionOfApplication } from "./keys.ts";
+import { keys, partitions } from "./keys.ts";
 import { queryItems } from "./query.ts";
 import { knownItems, parseItem, parseItems, readItem, type Table } from "./table.ts";
 
@@ -35,7 +35,7 @@ export interface ApplicationReader
 
 export const createApplicationReader = (table: Table): ApplicationReader => {
   const read = async (identifier: ApplicationId): Promise<StoredApplication | null> => {
-    const items = await queryItems(table, { pk: partitionOfApplication(identifier) });
+    const items = await queryItems(table, { pk: partitions.application(identifier) });
     const byKind = Map.groupBy(items, (item) => parseItem(applicationPartitionItem, item).kind);
     const [written] = byKind.get("application") ?? [];
     if (written !== undefined) requireFormatOf(table, written);
@@ -78,7 +78,7 @@ export const createApplicationReader = (table: Table): ApplicationReader => {
   };
 
   const list = async (): Promise<readonly Pick<Application, "identifier" | "name">[]> =>
-    knownItems(applicationOfTableItem, await queryItems(table, { pk: APPLICATIONS_PARTITION }));
+    knownItems(applicationOfTableItem, await queryItems(table, { pk: partitions.applications }));
 
   return {
     list,

@@ -16,7 +16,8 @@ import { createApplicationReader, type ApplicationReader } from "./application-r
 import { auditWrite } from "./audit-write.ts";
 import { absent, absentOrOf, unmarkedOrOfFormat, versionUnchanged } from "./conditions.ts";
 import { TABLE_FORMAT, type markedItem } from "./format.ts";
-import { keys, keyText } from "./keys.ts";
+import { keyText } from "./key.ts";
+import { keys } from "./keys.ts";
 import type { Attributes, Table } from "./table.ts";
 import { ITEMS_PER_TRANSACTION, transact } from "./transactions.ts";
 import { deletion, put, setAttributes, type TransactItem } from "./writes.ts";

@@ -10,7 +10,8 @@ import type { ApplicationId } from "../identifiers.ts";
 import { PAUSE_REASONS } from "../queues/health.ts";
 import { askUnchanged, revisionUnchanged, type Condition } from "./conditions.ts";
 import { askItem } from "./items.ts";
-import { afterDueBy, askKey, askPartition, askStateKey, keys, TABLE } from "./keys.ts";
+import { TABLE } from "./key.ts";
+import { keys, partitions, sortKeys } from "./keys.ts";
 import { createLeasedQueues } from "./lease.ts";
 import { queryPages } from "./query.ts";
 import { knownItems, parseItem, readItem, type Attributes, type Table, type TimeToLive } from "./table.ts";
@@ -39,7 +40,7 @@ const askPut = (
   { environment, key }: PurchaseReference,
   { ask, source, acknowledgement }: NonNullable<AskMove["to"]>,
 ): TransactItem =>
-  put(table, askKey(queue, key, ask.at), {
+  put(table, keys.ask(queue, key, ask.at), {
     environment,
     key,
     dueAt: ask.at,
@@ -60,14 +61,14 @@ export const askWrites = (
   const queue = queueOf(application, purchase, bundleOrPackage);
   return [
     // A transaction writes an item once: one that keeps its time is replaced.
-    ...(from === null || from === to?.ask.at ? [] : [deletion(table, askKey(queue, purchase.key, from))]),
+    ...(from === null || from === to?.ask.at ? [] : [deletion(table, keys.ask(queue, purchase.key, from))]),
     ...(to === null ? [] : [askPut(table, queue, purchase, to)]),
   ];
 };
 
 export const createAskQueues = (table: Table): AskQueues => {
   const { name } = table;
-  const leased = createLeasedQueues(table, askStateKey, () => z.enum(PAUSE_REASONS));
+  const leased = createLeasedQueues(table, keys.askState, () => z.enum(PAUSE_REASONS));
 
   /** Updates a purchase's record of its question, and its item. Facts that were read before are then out of date. */
   const update = async (
@@ -96,7 +97,11 @@ export const createAskQueues = (table: Table): AskQueues => {
     limit: number,
   ): Promise<readonly DueAsk[]> => {
     const { application, store } = queue;
-    const query = { pk: askPartition(queue), sortKeyBefore: afterDueBy(moment), itemsPerPage: limit };
+    const query = {
+      pk: partitions.ask(queue),
+      sortKeyBefore: sortKeys.afterDueBy(moment),
+      itemsPerPage: limit,
+    };
     const due: DueAsk[] = [];
     for await (const page of queryPages(table, query)) {
       for (const { environment, key, acknowledgement = null, ...ask } of knownItems(askItem, page))
@@ -120,7 +125,7 @@ export const createAskQueues = (table: Table): AskQueues => {
       if (ask === null || bundleOrPackage === null) return null;
       const item = await readItem(
         table,
-        askKey(queueOf(application, purchase, bundleOrPackage), purchase.key, ask.at),
+        keys.ask(queueOf(application, purchase, bundleOrPackage), purchase.key, ask.at),
       );
       return item === undefined ? null : parseItem(askItem, item).source;
     },
@@ -135,7 +140,7 @@ export const createAskQueues = (table: Table): AskQueues => {
       if (moved.outcome === "written") return;
       if (!moved.failed.has(0)) throw moved.cause;
       // The purchase is gone, or its question has moved: this item is a leftover.
-      const left = deletion(name, askKey(queueOf(application, purchase, place), purchase.key, dueAt));
+      const left = deletion(name, keys.ask(queueOf(application, purchase, place), purchase.key, dueAt));
       await transact(table, [left]);
     },
 

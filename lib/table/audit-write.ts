@@ -1,7 +1,7 @@
 import type { Audited } from "../administration/audit-entry.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import type { auditItem } from "./audit-item.ts";
-import { auditKey } from "./keys.ts";
+import { keys } from "./keys.ts";
 import type { Attributes } from "./table.ts";
 import { put, type TransactItem } from "./writes.ts";
 
@@ -13,6 +13,6 @@ export const auditWrite = (
 ): TransactItem =>
   put(
     table,
-    auditKey(application, entry.moment, entryIdentifier),
+    keys.audit(application, entry.moment, entryIdentifier),
     entry satisfies Attributes<typeof auditItem>,
   );

@@ -1,7 +1,7 @@
 import type { AuditTable } from "../administration/audit.ts";
 import { auditItem } from "./audit-item.ts";
 import { auditWrite } from "./audit-write.ts";
-import { auditPartition } from "./keys.ts";
+import { partitions } from "./keys.ts";
 import { queryItems } from "./query.ts";
 import { knownItems, type Table } from "./table.ts";
 import { transact } from "./transactions.ts";
@@ -13,7 +13,7 @@ export const createAuditTable = (table: Table): AuditTable => ({
   },
 
   of: async (application) =>
-    knownItems(auditItem, await queryItems(table, { pk: auditPartition(application) })).map(
+    knownItems(auditItem, await queryItems(table, { pk: partitions.audit(application) })).map(
       ({ caller = null, accounts = [], what = [], ...entry }) => ({ ...entry, caller, accounts, what }),
     ),
 });

@@ -1,6 +1,6 @@
 import { BatchGetCommand } from "@aws-sdk/lib-dynamodb";
 import { chunks } from "../chunks.ts";
-import { keyText, type Key } from "./keys.ts";
+import { type Key, keyText } from "./key.ts";
 import { repeatUntilDone } from "./repeat.ts";
 import { keyIn, type Item, type Table } from "./table.ts";
 

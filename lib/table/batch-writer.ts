@@ -1,6 +1,6 @@
 import { BatchWriteCommand, type BatchWriteCommandInput } from "@aws-sdk/lib-dynamodb";
 import { chunks } from "../chunks.ts";
-import type { Key } from "./keys.ts";
+import type { Key } from "./key.ts";
 import { repeatUntilDone } from "./repeat.ts";
 import type { Table } from "./table.ts";
 

@@ -15,7 +15,8 @@ import type { Look } from "../telling/look.ts";
 import { eachKeyOnce } from "./batch-reader.ts";
 import { absent, versionUnchanged } from "./conditions.ts";
 import { deliveryWrite } from "./deliveries.ts";
-import { changeKey, keyText, lookKey, TABLE, toldCustomerKey, toldKey } from "./keys.ts";
+import { keyText, TABLE } from "./key.ts";
+import { keys } from "./keys.ts";
 import { jsonIn } from "./json-text.ts";
 import { lookWrite } from "./looks.ts";
 import { isInteger, isListOf, isText, type Guard } from "./positions.ts";
@@ -115,7 +116,7 @@ const changeWrite = (
   data: ChangeData,
   previous: ChangePlace | null,
 ): TransactItem =>
-  put(table, changeKey(application, at.place), {
+  put(table, keys.change(application, at.place), {
     sequence: at.place.sequence,
     first: at.first,
     toldAt: at.toldAt,
@@ -164,9 +165,9 @@ export const accountWrites = (
   const { before, looks, digest, lookAt, gained, lost, left, data } = telling;
   const { from, to } = looksAfter(telling);
   const read = eachKeyOnce(
-    [...looks, ...(from === null ? [] : [from])].map((look) => lookKey(application, look)),
+    [...looks, ...(from === null ? [] : [from])].map((look) => keys.look(application, look)),
   );
-  const set = to === null ? null : lookKey(application, to);
+  const set = to === null ? null : keys.look(application, to);
   const told = {
     account: before.account,
     version: data?.version ?? before.version,
@@ -179,7 +180,7 @@ export const accountWrites = (
   const isUnchanged = data === null && lookAt === before.lookAt && lost.length === 0;
   const toldWrite = setAttributes(
     table,
-    toldKey(application, before.account),
+    keys.told(application, before.account),
     { left: undefined, ...told },
     before.isStored ? versionUnchanged(before.version) : absent,
   );
@@ -187,9 +188,9 @@ export const accountWrites = (
     ...(isUnchanged ? [] : [toldWrite]),
     ...read.filter((key) => set === null || keyText(key) !== keyText(set)).map((key) => deletion(table, key)),
     ...(to === null ? [] : [lookWrite(table, application, to)]),
-    ...lost.map((customer) => deletion(table, toldCustomerKey(application, customer))),
+    ...lost.map((customer) => deletion(table, keys.toldCustomer(application, customer))),
     ...gained.map((customer) =>
-      put(table, toldCustomerKey(application, customer), {
+      put(table, keys.toldCustomer(application, customer), {
         account: before.account,
       } satisfies Attributes<typeof toldCustomerItem>),
     ),

@@ -15,16 +15,8 @@ import {
 import { chunks } from "../chunks.ts";
 import { sequenceUnchanged } from "./conditions.ts";
 import { emptyChanges } from "./emptied-changes.ts";
-import {
-  afterDueBy,
-  erasedAccountKey,
-  keys,
-  keyText,
-  lookKey,
-  lookPartition,
-  sequenceKey,
-  toldKey,
-} from "./keys.ts";
+import { keyText } from "./key.ts";
+import { keys, partitions, sortKeys } from "./keys.ts";
 import { releaseLease, takeLease, type LeaseAttributes } from "./lease.ts";
 import { lookItem } from "./looks.ts";
 import { queryPages } from "./query.ts";
@@ -45,7 +37,10 @@ export const createChangeTable = (
   const getAll = createBatchReader(table, pause);
 
   const erasedVersion = async (application: ApplicationId, account: AccountId): Promise<number> => {
-    const item = await readItem(table, erasedAccountKey(application, await keyedHash(application, account)));
+    const item = await readItem(
+      table,
+      keys.erasedAccount(application, await keyedHash(application, account)),
+    );
     return item === undefined ? 0 : parseItem(erasedAccountItem, item).version;
   };
 
@@ -53,8 +48,8 @@ export const createChangeTable = (
     due: async (application, moment, limit) => {
       const due: Look[] = [];
       const query = {
-        pk: lookPartition(application),
-        sortKeyBefore: afterDueBy(moment),
+        pk: partitions.look(application),
+        sortKeyBefore: sortKeys.afterDueBy(moment),
         itemsPerPage: limit,
       };
       for await (const page of queryPages(table, query)) {
@@ -66,13 +61,13 @@ export const createChangeTable = (
     },
 
     take: async (application, lease, moment) => {
-      const item = await takeLease(table, sequenceKey(application), lease, moment);
+      const item = await takeLease(table, keys.sequence(application), lease, moment);
       if (item === null) return null;
       const { sequence = 0, toldAt = 0 } = parseItem(turnItem, item);
       return { worker: lease.worker, sequence, toldAt };
     },
 
-    release: async (application, lease) => releaseLease(table, sequenceKey(application), lease),
+    release: async (application, lease) => releaseLease(table, keys.sequence(application), lease),
 
     areApplied: async (application, looks) => {
       const written = eachKeyOnce(
@@ -97,10 +92,10 @@ export const createChangeTable = (
     },
 
     toldOf: async (application, accounts) => {
-      const found = await getAll(accounts.map((one) => toldKey(application, one)));
+      const found = await getAll(accounts.map((one) => keys.told(application, one)));
       return Promise.all(
         accounts.map(async (one) => {
-          const item = found.get(keyText(toldKey(application, one)));
+          const item = found.get(keyText(keys.told(application, one)));
           return item === undefined
             ? neverPublished(one, await erasedVersion(application, one))
             : fromToldItem(item);
@@ -109,14 +104,14 @@ export const createChangeTable = (
     },
 
     forget: async (application, account, looks) => {
-      const found = await getAll([toldKey(application, account)]);
+      const found = await getAll([keys.told(application, account)]);
       const [item] = found.values();
       const told = item === undefined ? null : fromToldItem(item);
       const erased = new Set(looks.flatMap(({ cause }) => (cause?.erased ? cause.customers : [])));
       await emptyChanges(table, application, told?.last ?? null, { keepsFirst: true, erased });
       // After a conflict, the looks are still due.
       await transact(table, [
-        ...looks.map((look) => deletion(name, lookKey(application, look))),
+        ...looks.map((look) => deletion(name, keys.look(application, look))),
         ...(told === null || told.digest.customers.length > 0
           ? []
           : await toldErasure(name, application, told, keyedHash)),
@@ -142,7 +137,7 @@ export const createChangeTable = (
         ...(sequence > turn.sequence && { sequence, toldAt }),
       } satisfies Attributes<typeof turnItem> & Partial<LeaseAttributes>;
       const { outcome } = await transact(table, [
-        setAttributes(name, sequenceKey(application), told, sequenceUnchanged(turn.worker, turn.sequence)),
+        setAttributes(name, keys.sequence(application), told, sequenceUnchanged(turn.worker, turn.sequence)),
         ...writes,
       ]);
       return outcome;

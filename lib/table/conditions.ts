@@ -1,7 +1,8 @@
 import type { WebhookDestination } from "../applications/destination.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
-import { customerPartition, TABLE } from "./keys.ts";
+import { TABLE } from "./key.ts";
+import { partitions } from "./keys.ts";
 
 /** A write's condition, with the names and values it compares. */
 export interface Condition {
@@ -81,7 +82,7 @@ export const unownedOrErased: Condition = {
 export const ownedBy = (application: ApplicationId, owner: CustomerId): Condition => ({
   ConditionExpression: "#owner = :owner",
   ExpressionAttributeNames: { "#owner": TABLE.ownerAttribute },
-  ExpressionAttributeValues: { ":owner": customerPartition(application, owner) },
+  ExpressionAttributeValues: { ":owner": partitions.customer(application, owner) },
 });
 
 /** The purchase still has this owner, and the revision that was read. */

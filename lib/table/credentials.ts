@@ -11,7 +11,7 @@ import {
 import { auditWrite } from "./audit-write.ts";
 import { absent, present, unrevoked } from "./conditions.ts";
 import { createFindCredential } from "./find-credential.ts";
-import { keys, partitionOfApplication } from "./keys.ts";
+import { keys, partitions } from "./keys.ts";
 import { queryItems } from "./query.ts";
 import { parseItems, type Attributes, type Table } from "./table.ts";
 import { transact } from "./transactions.ts";
@@ -24,7 +24,7 @@ export const createCredentialTable = (table: Table): CredentialTable => {
 
   const list = async (application: ApplicationId): Promise<readonly CredentialSummary[]> => {
     const items = await queryItems(table, {
-      pk: partitionOfApplication(application),
+      pk: partitions.application(application),
       sortKeyPrefix: keys.credentialOfApplication(application, keyId("")).sk,
     });
     return parseItems(credentialIndexItem, items)

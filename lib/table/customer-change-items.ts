@@ -24,7 +24,8 @@ import {
   type purchaseItem,
   type transferItem,
 } from "./items.ts";
-import { customerPartition, keys, TABLE, transferKey } from "./keys.ts";
+import { TABLE } from "./key.ts";
+import { keys, partitions } from "./keys.ts";
 import { linesCodec } from "./lines.ts";
 import { lookWrite } from "./looks.ts";
 import { renewalCodec } from "./renewals.ts";
@@ -142,7 +143,7 @@ export const aliasWrite = (
       unsettled: false,
       aliasOf: after.identifier,
       survivorVersion: firstVersion(change),
-      [TABLE.ownerAttribute]: customerPartition(application, after.identifier),
+      [TABLE.ownerAttribute]: partitions.customer(application, after.identifier),
     } satisfies Partial<Attributes<typeof customerItem>> & Owned,
     versionUnchanged(version),
   );
@@ -191,7 +192,7 @@ export const identityWrite = (
   const attributes = {
     customer: after.identifier,
     customerVersion: firstVersion(change),
-    [TABLE.ownerAttribute]: customerPartition(application, after.identifier),
+    [TABLE.ownerAttribute]: partitions.customer(application, after.identifier),
   } satisfies Attributes<typeof identityItem> & Owned;
   return put(table, keys.identity(application, identity), attributes, free(change));
 };
@@ -206,7 +207,7 @@ const purchaseWrite = (
   const { renewal, ...facts } = purchase;
   const attributes = {
     customer: after.identifier,
-    [TABLE.ownerAttribute]: customerPartition(application, after.identifier),
+    [TABLE.ownerAttribute]: partitions.customer(application, after.identifier),
     revision: revision + 1,
     ...facts,
     lines: linesCodec.encode(facts.lines),
@@ -269,7 +270,7 @@ export const recordWrites = (
     : leaving(change).map(({ identifier, link }) =>
         put(
           table,
-          transferKey(change.application, change.moment, identifier),
+          keys.transfer(change.application, change.moment, identifier),
           transferOf(change, identifier, link) satisfies Attributes<typeof transferItem>,
         ),
       );

@@ -15,7 +15,8 @@ import {
   purchaseItem,
   tombstoneItem,
 } from "./items.ts";
-import { ACCOUNT_CUSTOMERS, accountPartition, keys, keyText, type Key } from "./keys.ts";
+import { type Key, keyText } from "./key.ts";
+import { keys, partitions, prefixes } from "./keys.ts";
 import { linesCodec } from "./lines.ts";
 import { queryItems } from "./query.ts";
 import { renewalCodec } from "./renewals.ts";
@@ -230,8 +231,8 @@ export const createCustomerTable = (
 
     findAccount: async (application, account) => {
       const items = await queryItems(table, {
-        pk: accountPartition(application, account),
-        sortKeyPrefix: ACCOUNT_CUSTOMERS,
+        pk: partitions.account(application, account),
+        sortKeyPrefix: prefixes.customer,
       });
       return accountCustomers(items);
     },

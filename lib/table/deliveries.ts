@@ -8,7 +8,8 @@ import { CHANGES_KEPT_MILLISECONDS, type ChangePlace } from "../telling/change.t
 import type { Delivery, RequestDelivery } from "../telling/delivery-queue.ts";
 import { absent } from "./conditions.ts";
 import { jsonIn } from "./json-text.ts";
-import { deliveryKey, requestDeliveryKey, TABLE } from "./keys.ts";
+import { TABLE } from "./key.ts";
+import { keys } from "./keys.ts";
 import * as shape from "./shapes.ts";
 import type { Attributes, TimeToLive } from "./table.ts";
 import { updateOf, type TransactItem } from "./writes.ts";
@@ -91,7 +92,7 @@ export const deliveryWrite = (
     nextTryAt: 0,
     [TABLE.timeToLiveAttribute]: epochSeconds(since + CHANGES_KEPT_MILLISECONDS),
   } satisfies Omit<Attributes<typeof accountDeliveryItem>, "since"> & TimeToLive;
-  const update = updateOf(TableName, deliveryKey(application, destination, account), attributes);
+  const update = updateOf(TableName, keys.delivery(application, destination, account), attributes);
   return {
     Update: {
       ...update,
@@ -110,7 +111,7 @@ export const requestDeliveryPut = (
 ): PutCommandInput => ({
   TableName: table,
   Item: {
-    ...requestDeliveryKey(application, destination, identifier),
+    ...keys.requestDelivery(application, destination, identifier),
     ...({
       request: identifier,
       type,

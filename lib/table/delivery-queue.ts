@@ -5,15 +5,8 @@ import { createBatchReader } from "./batch-reader.ts";
 import { fromChangeItem } from "./change-items.ts";
 import { present, versionUnchanged, type Condition } from "./conditions.ts";
 import { fromDeliveryItem, deliveryItem } from "./deliveries.ts";
-import {
-  changeKey,
-  deliveryKey,
-  destinationHealthKey,
-  destinationPartition,
-  keyText,
-  requestDeliveryKey,
-  type Key,
-} from "./keys.ts";
+import { type Key, keyText } from "./key.ts";
+import { keys, partitions } from "./keys.ts";
 import { createLeasedQueues } from "./lease.ts";
 import { queryPages } from "./query.ts";
 import * as shape from "./shapes.ts";
@@ -30,14 +23,14 @@ export const createDeliveryQueue = (
 
   const queues = createLeasedQueues(
     table,
-    ({ application, destination }: DestinationReference) => destinationHealthKey(application, destination),
+    ({ application, destination }: DestinationReference) => keys.destinationHealth(application, destination),
     shape.text,
   );
 
   const keyOf = ({ application, destination }: DestinationReference, delivery: Delivery): Key =>
     delivery.kind === "account"
-      ? deliveryKey(application, destination, delivery.account)
-      : requestDeliveryKey(application, destination, delivery.message.identifier);
+      ? keys.delivery(application, destination, delivery.account)
+      : keys.requestDelivery(application, destination, delivery.message.identifier);
 
   /** No newer version has taken the delivery's place. */
   const unchanged = (delivery: Delivery): Condition =>
@@ -45,16 +38,16 @@ export const createDeliveryQueue = (
 
   return {
     waiting: async function* ({ application, destination }, perPage) {
-      const query = { pk: destinationPartition(application, destination), itemsPerPage: perPage };
+      const query = { pk: partitions.destination(application, destination), itemsPerPage: perPage };
       // The pages include the destination's health, which is not a delivery.
       for await (const page of queryPages(table, query))
         yield knownItems(deliveryItem, page).map(fromDeliveryItem);
     },
 
     changesAt: async (application, places) => {
-      const found = await getAll(places.map((place) => changeKey(application, place)));
+      const found = await getAll(places.map((place) => keys.change(application, place)));
       return places.map((place) => {
-        const item = found.get(keyText(changeKey(application, place)));
+        const item = found.get(keyText(keys.change(application, place)));
         return item === undefined ? null : fromChangeItem(place.day, item);
       });
     },

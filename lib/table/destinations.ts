@@ -5,7 +5,8 @@ import type { destinationItem } from "./application-items.ts";
 import { auditWrite } from "./audit-write.ts";
 import { createBatchWriter } from "./batch-writer.ts";
 import { secretsUnchanged } from "./conditions.ts";
-import { destinationPartition, isDelivery, keys } from "./keys.ts";
+import { keys, partitions } from "./keys.ts";
+import { isDelivery } from "./named-by-key.ts";
 import { queryPages } from "./query.ts";
 import * as shape from "./shapes.ts";
 import { parseItems, type Attributes, type Table } from "./table.ts";
@@ -34,7 +35,7 @@ export const createDestinationTable = (
     },
 
     drop: async ({ application, destination }, progress) => {
-      const query = { pk: destinationPartition(application, destination), itemsPerPage: ITEMS_PER_PAGE };
+      const query = { pk: partitions.destination(application, destination), itemsPerPage: ITEMS_PER_PAGE };
       let dropped = 0;
       for await (const page of queryPages(table, query)) {
         const found = parseItems(keyItem, page);

@@ -3,7 +3,7 @@ import { customerId, type ApplicationId, type CustomerId } from "../identifiers.
 import type { ChangeData, ChangePlace } from "../telling/change.ts";
 import { changeDataIn, changeItem } from "./change-items.ts";
 import { present } from "./conditions.ts";
-import { changeKey } from "./keys.ts";
+import { keys } from "./keys.ts";
 import { parseItem, readItem, type Attributes, type Table } from "./table.ts";
 import { ifConditionHolds } from "./transactions.ts";
 import { updateOf } from "./writes.ts";
@@ -43,7 +43,7 @@ export const emptyChanges = async (
   { keepsFirst, erased }: { readonly keepsFirst: boolean; readonly erased: ReadonlySet<CustomerId> | null },
 ): Promise<void> => {
   const read = async (at: ChangePlace) => {
-    const item = await readItem(table, changeKey(application, at));
+    const item = await readItem(table, keys.change(application, at));
     if (item === undefined) return null;
     const { previous = null, isRedacted = false, data } = parseItem(changeItem, item);
     return { at, previous, isRedacted, data: data === undefined ? null : changeDataIn(item, data) };
@@ -58,7 +58,7 @@ export const emptyChanges = async (
       const attributes: Partial<Attributes<typeof changeItem>> = stays
         ? { data: JSON.stringify(without(erased, data)), isRedacted: true }
         : { data: undefined, isEmptied: true };
-      const update = updateOf(table.name, changeKey(application, one.at), attributes, present);
+      const update = updateOf(table.name, keys.change(application, one.at), attributes, present);
       // Only an expired change has nothing to empty: after a conflict with a transaction, the data would stay.
       await ifConditionHolds(
         () => table.client.send(new UpdateCommand(update)),

@@ -1,13 +1,13 @@
 import { dayOf } from "../telling/change.ts";
 import type { FeedTable } from "../telling/feed.ts";
 import { fromChangeItem, turnItem } from "./change-items.ts";
-import { changePartition, changeSortKey, sequenceKey } from "./keys.ts";
+import { keys, partitions, sortKeys } from "./keys.ts";
 import { queryItems, queryPages } from "./query.ts";
 import { parseItem, type Table } from "./table.ts";
 
 export const createFeedTable = (table: Table): FeedTable => ({
   lastPlace: async (application) => {
-    const { pk, sk } = sequenceKey(application);
+    const { pk, sk } = keys.sequence(application);
     // The function's role allows queries alone.
     const [item] = await queryItems(table, { pk, sortKeyPrefix: sk });
     const { sequence, toldAt } = item === undefined ? {} : parseItem(turnItem, item);
@@ -15,8 +15,8 @@ export const createFeedTable = (table: Table): FeedTable => ({
   },
   changesOf: async function* (application, day, after, perPage) {
     const query = {
-      pk: changePartition(application, day),
-      sortKeyAfter: changeSortKey(after),
+      pk: partitions.change(application, day),
+      sortKeyAfter: sortKeys.change(after),
       itemsPerPage: perPage,
     };
     for await (const page of queryPages(table, query)) yield page.map((item) => fromChangeItem(day, item));

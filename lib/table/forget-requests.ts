@@ -4,7 +4,7 @@ import { once } from "../once.ts";
 import { createApplicationReader } from "./application-reader.ts";
 import { createBatchWriter } from "./batch-writer.ts";
 import { requestDeliveryItem } from "./deliveries.ts";
-import { destinationPartition, requestDeliveryKey, REQUESTS } from "./keys.ts";
+import { keys, partitions, prefixes } from "./keys.ts";
 import { queryPages } from "./query.ts";
 import { knownItems, type Table } from "./table.ts";
 
@@ -37,14 +37,19 @@ export const createForgetRequests = (
     const { destinations = [] } = (await load(application)) ?? {};
     let deleted = 0;
     for (const { name } of destinations) {
-      const query = { pk: destinationPartition(application, name), sortKeyPrefix: REQUESTS };
+      const query = {
+        pk: partitions.destination(application, name),
+        sortKeyPrefix: prefixes.requestDelivery,
+      };
       for await (const page of queryPages(table, query)) {
         const found = knownItems(waitingRequest, page).flatMap(({ request, data }) =>
           isNamed(data) ? [request] : [],
         );
         if (found.length === 0) continue;
         if (deleted === 0) await begin();
-        await writeAll(found.map((request) => ({ delete: requestDeliveryKey(application, name, request) })));
+        await writeAll(
+          found.map((request) => ({ delete: keys.requestDelivery(application, name, request) })),
+        );
         deleted += found.length;
       }
     }

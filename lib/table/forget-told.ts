@@ -6,7 +6,7 @@ import { createBatchWriter } from "./batch-writer.ts";
 import { fromToldItem } from "./change-items.ts";
 import { absentOrOfAccount } from "./conditions.ts";
 import { emptyChanges } from "./emptied-changes.ts";
-import { lookKey, toldCustomerKey, toldKey } from "./keys.ts";
+import { keys } from "./keys.ts";
 import { lookAttributes } from "./looks.ts";
 import { readItem, type Table } from "./table.ts";
 import { repeatUntilDone } from "./repeat.ts";
@@ -35,7 +35,7 @@ export const createForgetTold = (
   const writeAll = createBatchWriter(table, pause);
 
   const toldOf = async (application: ApplicationId, account: AccountId) => {
-    const item = await readItem(table, toldKey(application, account));
+    const item = await readItem(table, keys.told(application, account));
     return item === undefined ? null : fromToldItem(item);
   };
 
@@ -52,16 +52,16 @@ export const createForgetTold = (
     const others = [...(told?.digest.customers ?? []), ...erased].filter((one) => !last.includes(one));
     await emptyChanges(table, application, told?.last ?? null, { keepsFirst: false, erased: null });
     await writeAll(
-      [...new Set(others)].map((customer) => ({ delete: toldCustomerKey(application, customer) })),
+      [...new Set(others)].map((customer) => ({ delete: keys.toldCustomer(application, customer) })),
     );
     const { outcome } = await transact(table, [
       ...last.map((customer) =>
-        deletion(TableName, toldCustomerKey(application, customer), absentOrOfAccount(account)),
+        deletion(TableName, keys.toldCustomer(application, customer), absentOrOfAccount(account)),
       ),
       ...(told === null ? [] : await toldErasure(TableName, application, told, keyedHash)),
       ...(told?.lookAt == null
         ? []
-        : [deletion(TableName, lookKey(application, { account, dueAt: told.lookAt, cause: null }))]),
+        : [deletion(TableName, keys.look(application, { account, dueAt: told.lookAt, cause: null }))]),
     ]);
     return outcome;
   };
@@ -74,7 +74,7 @@ export const createForgetTold = (
         [...accounts].map(([customer, of]) => {
           const cause = { customer, version: 0, customers: [customer], erased: true };
           const look = { account: of, dueAt: moment, cause };
-          return { put: { ...lookKey(application, look), ...lookAttributes(look) } };
+          return { put: { ...keys.look(application, look), ...lookAttributes(look) } };
         }),
       );
       return new Set(accounts.values()).size;

@@ -4,7 +4,7 @@ import { HEALTHY, type Lease, type QueueHealth } from "../queues/health.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { once } from "../once.ts";
 import { leaseIsFree, leaseIsOf, queueIsPaused, type Condition } from "./conditions.ts";
-import type { Key } from "./keys.ts";
+import type { Key } from "./key.ts";
 import * as shape from "./shapes.ts";
 import { parseItem, readItem, type Attributes, type Item, type Table } from "./table.ts";
 import { unlessChanged } from "./transactions.ts";

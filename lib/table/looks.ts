@@ -4,7 +4,8 @@ import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
 import { once } from "../once.ts";
 import { CHANGES_KEPT_MILLISECONDS } from "../telling/change.ts";
 import type { Look } from "../telling/look.ts";
-import { lookKey, TABLE } from "./keys.ts";
+import { TABLE } from "./key.ts";
+import { keys } from "./keys.ts";
 import * as shape from "./shapes.ts";
 import type { Attributes, TimeToLive } from "./table.ts";
 import { put, type TransactItem } from "./writes.ts";
@@ -38,4 +39,4 @@ export const lookAttributes = ({ account, dueAt, cause }: Look) =>
 
 /** Makes a look due, in the transaction of the change that it must see. */
 export const lookWrite = (table: string, application: ApplicationId, look: Look): TransactItem =>
-  put(table, lookKey(application, look), lookAttributes(look));
+  put(table, keys.look(application, look), lookAttributes(look));

@@ -8,7 +8,7 @@ import {
 import type { ApplicationId } from "../identifiers.ts";
 import { once } from "../once.ts";
 import { absentOrAtMost } from "./conditions.ts";
-import { notificationKey, notificationPrefix, NOTIFICATIONS_PARTITION } from "./keys.ts";
+import { keys, partitions, prefixes } from "./keys.ts";
 import { queryItems } from "./query.ts";
 import * as shape from "./shapes.ts";
 import { knownItems, parseItem, type Attributes, type Item, type Table } from "./table.ts";
@@ -41,7 +41,7 @@ export const createNotificationTimes = (table: Table): NotificationTimes => ({
       bundleOrPackage,
       lastSignedAt: signedAt,
     };
-    const key = notificationKey(notified);
+    const key = keys.notification(notified);
     const update = updateOf(
       table.name,
       key,
@@ -63,9 +63,9 @@ export const createNotificationTimes = (table: Table): NotificationTimes => ({
   ofApplication: async (application) =>
     lastNotifications(
       await queryItems(table, {
-        pk: NOTIFICATIONS_PARTITION,
-        sortKeyPrefix: notificationPrefix(application),
+        pk: partitions.notifications,
+        sortKeyPrefix: prefixes.notification(application),
       }),
     ),
-  all: async () => lastNotifications(await queryItems(table, { pk: NOTIFICATIONS_PARTITION })),
+  all: async () => lastNotifications(await queryItems(table, { pk: partitions.notifications })),
 });

@@ -9,7 +9,7 @@ import { chunks } from "../chunks.ts";
 import { claimOf, claimsWrite, countsThatEnd } from "./claims.ts";
 import { versionUnchanged } from "./conditions.ts";
 import { transferItem } from "./items.ts";
-import { customerPartition, keys, transfersPartition } from "./keys.ts";
+import { keys, partitions } from "./keys.ts";
 import { lookWrite } from "./looks.ts";
 import { queryItems } from "./query.ts";
 import { scanPages } from "./scan.ts";
@@ -51,7 +51,7 @@ export const createOperationTable = (
       FilterExpression: "begins_with(pk, :prefix) AND sk = :sk AND aliasOf = :none",
       ProjectionExpression: "pk, customer",
       ExpressionAttributeValues: {
-        ":prefix": customerPartition(application, customerId("")),
+        ":prefix": partitions.customer(application, customerId("")),
         ":sk": keys.customer(application, customerId("")).sk,
         ":none": null,
       },
@@ -109,7 +109,7 @@ export const createOperationTable = (
     },
 
     transfersOf: async (application) =>
-      knownItems(transferItem, await queryItems(table, { pk: transfersPartition(application) })),
+      knownItems(transferItem, await queryItems(table, { pk: partitions.transfers(application) })),
 
     customerPages,
 

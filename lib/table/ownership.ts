@@ -3,7 +3,9 @@ import { queryItems } from "./query.ts";
 import type { FindOwnership, Ownership } from "../administration/operation-table.ts";
 import { createBatchReader } from "./batch-reader.ts";
 import { storedCustomer, storedPurchase } from "./customers.ts";
-import { customerPartition, identityOfKey, keyText, TABLE } from "./keys.ts";
+import { keyText, TABLE } from "./key.ts";
+import { partitions } from "./keys.ts";
+import { identityOfKey } from "./named-by-key.ts";
 import { keyIn, type Item, type Table } from "./table.ts";
 
 /** Implements {@link FindOwnership}, with one read per hundred items. */
@@ -12,7 +14,7 @@ export const createFindOwnership = (
   pause: (attempt: number) => Promise<void>,
 ): FindOwnership => {
   const findOwnership: FindOwnership = async (application, customer) => {
-    const owner = customerPartition(application, customer);
+    const owner = partitions.customer(application, customer);
     const found = await queryItems(table, {
       pk: owner,
       index: { name: TABLE.ownerIndex, partitionKey: TABLE.ownerAttribute },

@@ -1,5 +1,5 @@
 import { QueryCommand, type QueryCommandInput } from "@aws-sdk/lib-dynamodb";
-import type { Key } from "./keys.ts";
+import type { Key } from "./key.ts";
 import type { Item, Table } from "./table.ts";
 
 /** Items of a partition, of the table or of its index. */

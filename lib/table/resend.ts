@@ -3,7 +3,7 @@ import { createBatchReader } from "./batch-reader.ts";
 import { fromToldItem } from "./change-items.ts";
 import { versionUnchanged } from "./conditions.ts";
 import { deliveryWrite } from "./deliveries.ts";
-import { toldKey } from "./keys.ts";
+import { keys } from "./keys.ts";
 import type { Table } from "./table.ts";
 import { transact } from "./transactions.ts";
 import { check } from "./writes.ts";
@@ -12,13 +12,13 @@ export const createResendTable = (table: Table, pause: (attempt: number) => Prom
   const getAll = createBatchReader(table, pause);
   return {
     newestOf: async (application, accounts) => {
-      const found = await getAll(accounts.map((account) => toldKey(application, account)));
+      const found = await getAll(accounts.map((account) => keys.told(application, account)));
       return new Map([...found.values()].map(fromToldItem).map(({ account, version }) => [account, version]));
     },
 
     deliverAgain: async ({ application, destination }, version, since) => {
       const written = await transact(table, [
-        check(table.name, toldKey(application, version.account), versionUnchanged(version.version)),
+        check(table.name, keys.told(application, version.account), versionUnchanged(version.version)),
         deliveryWrite(table.name, application, destination, { ...version, since }),
       ]);
       if (written.outcome === "written") return "written";

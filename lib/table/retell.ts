@@ -3,7 +3,8 @@ import type { AccountPosition, RetellTable } from "../administration/retell.ts";
 import { accountId, customerId, type CustomerId } from "../identifiers.ts";
 import { once } from "../once.ts";
 import { createBatchWriter } from "./batch-writer.ts";
-import { ACCOUNT_CUSTOMERS, accountOfKey, accountPartition, keys, lookKey } from "./keys.ts";
+import { keys, partitions, prefixes } from "./keys.ts";
+import { accountOfKey } from "./named-by-key.ts";
 import { lookAttributes } from "./looks.ts";
 import { scanPages } from "./scan.ts";
 import * as shape from "./shapes.ts";
@@ -22,8 +23,8 @@ export const createRetellTable = (table: Table, pause: (attempt: number) => Prom
         FilterExpression: "begins_with(pk, :accounts) AND begins_with(sk, :customers)",
         ProjectionExpression: "pk, sk, customer",
         ExpressionAttributeValues: {
-          ":accounts": accountPartition(application, accountId("")),
-          ":customers": ACCOUNT_CUSTOMERS,
+          ":accounts": partitions.account(application, accountId("")),
+          ":customers": prefixes.customer,
         },
         after: after === null ? null : keys.accountCustomer(application, after.account, after.customer),
         scannedBefore: after?.scanned ?? 0,
@@ -45,7 +46,7 @@ export const createRetellTable = (table: Table, pause: (attempt: number) => Prom
     },
 
     makeDue: (application, looks) =>
-      write(looks.map((look) => ({ put: { ...lookKey(application, look), ...lookAttributes(look) } }))),
+      write(looks.map((look) => ({ put: { ...keys.look(application, look), ...lookAttributes(look) } }))),
 
     size: () => tableSize(table),
   };

@@ -1,5 +1,5 @@
 import { paginateScan } from "@aws-sdk/lib-dynamodb";
-import type { Key } from "./keys.ts";
+import type { Key } from "./key.ts";
 import type { Item, Table } from "./table.ts";
 
 /** Items of the whole table that match a filter. */

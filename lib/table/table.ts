@@ -1,6 +1,7 @@
 import { GetCommand, type DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import type * as z from "zod/mini";
-import { loggedKey, type Key, type TABLE } from "./keys.ts";
+import type { Key, TABLE } from "./key.ts";
+import { loggedKey } from "./logged-key.ts";
 
 export interface Table {
   readonly client: DynamoDBDocumentClient;

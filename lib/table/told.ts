@@ -3,7 +3,8 @@ import type { KeyedHash, Told } from "../telling/change-table.ts";
 import type { BatchReader } from "./batch-reader.ts";
 import { erasedAccountItem, toldCustomerItem } from "./change-items.ts";
 import { versionUnchanged } from "./conditions.ts";
-import { erasedAccountKey, keyText, toldCustomerKey, toldKey } from "./keys.ts";
+import { keyText } from "./key.ts";
+import { keys } from "./keys.ts";
 import { parseItem, type Attributes } from "./table.ts";
 import { deletion, put, type TransactItem } from "./writes.ts";
 
@@ -13,10 +14,10 @@ export const toldAccountsOf = async (
   application: ApplicationId,
   customers: readonly CustomerId[],
 ): Promise<ReadonlyMap<CustomerId, AccountId>> => {
-  const found = await getAll(customers.map((customer) => toldCustomerKey(application, customer)));
+  const found = await getAll(customers.map((customer) => keys.toldCustomer(application, customer)));
   return new Map(
     customers.flatMap((customer) => {
-      const item = found.get(keyText(toldCustomerKey(application, customer)));
+      const item = found.get(keyText(keys.toldCustomer(application, customer)));
       return item === undefined ? [] : [[customer, parseItem(toldCustomerItem, item).account] as const];
     }),
   );
@@ -29,8 +30,8 @@ export const toldErasure = async (
   { account, version }: Told,
   keyedHash: KeyedHash,
 ): Promise<TransactItem[]> => [
-  deletion(table, toldKey(application, account), versionUnchanged(version)),
-  put(table, erasedAccountKey(application, await keyedHash(application, account)), {
+  deletion(table, keys.told(application, account), versionUnchanged(version)),
+  put(table, keys.erasedAccount(application, await keyedHash(application, account)), {
     version,
   } satisfies Attributes<typeof erasedAccountItem>),
 ];

@@ -1,6 +1,6 @@
 import type { TransactWriteCommandInput } from "@aws-sdk/lib-dynamodb";
 import type { Condition } from "./conditions.ts";
-import type { Key } from "./keys.ts";
+import type { Key } from "./key.ts";
 
 /** A write or condition check of one item in a transaction. */
 export type TransactItem = NonNullable<TransactWriteCommandInput["TransactItems"]>[number];

@@ -11,7 +11,7 @@ import { createApplicationTable } from "../../lib/table/applications.ts";
 import { createCredentialTable } from "../../lib/table/credentials.ts";
 import { endpoints, type Endpoint } from "../../lib/contract/endpoints.ts";
 import { openApiDocument } from "../../lib/contract/openapi.ts";
-import { TABLE } from "../../lib/table/keys.ts";
+import { TABLE } from "../../lib/table/key.ts";
 import { DEMO } from "../../local/demo.ts";
 import { startWholeService, type WholeService } from "../../testing/support/local-gateway.ts";
 

@@ -17,7 +17,7 @@ import { createCredentialTable } from "../../lib/table/credentials.ts";
 import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
 import { createDestinationTable } from "../../lib/table/destinations.ts";
 import { createForgetTold } from "../../lib/table/forget-told.ts";
-import { auditKey } from "../../lib/table/keys.ts";
+import { keys } from "../../lib/table/keys.ts";
 import { transact } from "../../lib/table/transactions.ts";
 import { transactionsOf } from "../../lib/table/write-customer-change.ts";
 import { keyedHash } from "../../lib/telling/webhook-secret.ts";
@@ -685,7 +685,7 @@ describe("application audit", () => {
       by: "ada",
       reason: "r",
     };
-    const key = auditKey(application.identifier, NOW - 1000, uuid());
+    const key = keys.audit(application.identifier, NOW - 1000, uuid());
     await given.table.client.send(new PutCommand({ TableName: given.table.name, Item: { ...key, ...old } }));
     expect((await audit(application))[0]).toEqual({
       ...old,

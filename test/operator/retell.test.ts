@@ -1,7 +1,8 @@
 import { retellApplication, type AccountPosition } from "../../lib/administration/retell.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { createChangeTable } from "../../lib/table/changes.ts";
-import { accountOfKey, keys } from "../../lib/table/keys.ts";
+import { keys } from "../../lib/table/keys.ts";
+import { accountOfKey } from "../../lib/table/named-by-key.ts";
 import { createRetellTable } from "../../lib/table/retell.ts";
 import { accountId, applicationId, customerId } from "../../lib/identifiers.ts";
 import { byCredential, owned } from "../../testing/support/world.ts";

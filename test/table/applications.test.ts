@@ -13,7 +13,8 @@ import { originOf } from "../../lib/stores/android-store/workload-identity.ts";
 import { createApplicationTable, type ApplicationTable } from "../../lib/table/applications.ts";
 import type { CredentialTable } from "../../lib/administration/credential-table.ts";
 import { createCredentialTable } from "../../lib/table/credentials.ts";
-import { keys, TABLE } from "../../lib/table/keys.ts";
+import { TABLE } from "../../lib/table/key.ts";
+import { keys } from "../../lib/table/keys.ts";
 import { MalformedItemError } from "../../lib/table/table.ts";
 import { createTestTable, type TestTable } from "../../testing/support/table.ts";
 

@@ -6,7 +6,7 @@ import type { NextAsk } from "../../lib/entitlements/next-ask.ts";
 import { purchaseKey } from "../../lib/identifiers.ts";
 import { HEALTHY } from "../../lib/queues/health.ts";
 import { createAskQueues } from "../../lib/table/asks.ts";
-import { askPartition } from "../../lib/table/keys.ts";
+import { partitions } from "../../lib/table/keys.ts";
 import { assertInvariants } from "../../testing/support/invariants.ts";
 import { BUNDLE } from "../../testing/support/ios-store.ts";
 import { DAY, NOW } from "../../testing/support/purchases.ts";
@@ -111,7 +111,7 @@ describe("what is due", () => {
       await table.client.send(
         new PutCommand({
           TableName: table.name,
-          Item: { pk: askPartition(reference), sk: `2026-01-01T00:00:0${index}.000Z#later`, kind: "new" },
+          Item: { pk: partitions.ask(reference), sk: `2026-01-01T00:00:0${index}.000Z#later`, kind: "new" },
         }),
       );
     expect(await dueIn({}, 2)).toEqual(["1"]);
@@ -301,7 +301,7 @@ describe("a pending acknowledgement", () => {
 
 test("a queue's state of a later version keeps what this one does not know", async () => {
   const { queue, reference, world } = await holding({});
-  const state = { pk: askPartition(reference), sk: "STATE", later: "kept" };
+  const state = { pk: partitions.ask(reference), sk: "STATE", later: "kept" };
   await table.client.send(new PutCommand({ TableName: table.name, Item: state }));
   await queue.take({ worker: "a", until: NOW + 60 }, NOW);
   expect(await world.items()).toMatchObject([{ later: "kept", worker: "a" }]);

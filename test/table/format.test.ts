@@ -4,7 +4,8 @@ import { applicationId } from "../../lib/identifiers.ts";
 import { createApplicationTable } from "../../lib/table/applications.ts";
 import { createAuditTable } from "../../lib/table/audit.ts";
 import { requireTableFormat, TABLE_FORMAT, TableFormatError } from "../../lib/table/format.ts";
-import { auditPartition, keys, type Key } from "../../lib/table/keys.ts";
+import type { Key } from "../../lib/table/key.ts";
+import { keys, partitions } from "../../lib/table/keys.ts";
 import { byCredential, createWorld, owned, refunded } from "../../testing/support/world.ts";
 import { runOperator } from "../../operator/program.ts";
 import { aRenewal, NOW } from "../../testing/support/purchases.ts";
@@ -145,8 +146,8 @@ describe("a later version's data", () => {
     const { identifier } = anApplication();
     await put({ pk: "APPLICATIONS", sk: "LATER" }, { kind: "later" });
     const entry = { customer: uuid(), moment: NOW, by: "ada", reason: "r" };
-    await put({ pk: auditPartition(identifier), sk: "1" }, { ...entry, action: "later" });
-    await put({ pk: auditPartition(identifier), sk: "2" }, { something: "else" });
+    await put({ pk: partitions.audit(identifier), sk: "1" }, { ...entry, action: "later" });
+    await put({ pk: partitions.audit(identifier), sk: "2" }, { something: "else" });
     expect(await createApplicationTable(table).list()).toEqual(expect.any(Array));
     // An entry of the first version says nothing of these three.
     const unsaid = { caller: null, accounts: [], what: [] };

@@ -16,7 +16,7 @@ import {
   type UpdateCommandInput,
 } from "@aws-sdk/lib-dynamodb";
 import fc from "fast-check";
-import { TABLE } from "../../lib/table/keys.ts";
+import { TABLE } from "../../lib/table/key.ts";
 import { PLAIN_NAMES, type Item } from "../../testing/support/expressions.ts";
 import { createMemoryTable } from "../../testing/support/memory-table.ts";
 import { cases, TIMEOUT } from "../../testing/support/proof.ts";

@@ -7,7 +7,7 @@ import { NATURES, STANDINGS } from "../../lib/entitlements/purchase.ts";
 import { accountId, applicationId, customerId, type AccountId } from "../../lib/identifiers.ts";
 import { createBatchReader } from "../../lib/table/batch-reader.ts";
 import { createCustomerTable } from "../../lib/table/customers.ts";
-import { changeKey, keys, notificationKey } from "../../lib/table/keys.ts";
+import { keys } from "../../lib/table/keys.ts";
 import { createNotificationTimes } from "../../lib/table/notification-times.ts";
 import { MalformedItemError } from "../../lib/table/table.ts";
 import { createToldTable } from "../../lib/table/told-report.ts";
@@ -87,7 +87,7 @@ test.each([
   ["without its lists", JSON.stringify({ applicationIdentifier: APPLICATION, version: 1 })],
 ])("a change whose data is %s is malformed; the error names it", async (_, data) => {
   const place = { day: "2027-01-31", sequence: 1 };
-  const item = { ...changeKey(APPLICATION, place), sequence: 1, first: 1, toldAt: NOW, data };
+  const item = { ...keys.change(APPLICATION, place), sequence: 1, first: 1, toldAt: NOW, data };
   await table.client.send(new PutCommand({ TableName: table.name, Item: item }));
   await expect(createToldTable(table).changeAt(APPLICATION, place)).rejects.toThrow(
     /^The item .*#CHANGES#2027-01-31.* does not match its schema\.$/,
@@ -101,7 +101,7 @@ test("a last notification without its time is malformed", async () => {
     environment: "production",
     bundleOrPackage: "com.example.app",
   } as const;
-  const item = { ...notificationKey(notified), lastSignedAt: "2027-01-31" };
+  const item = { ...keys.notification(notified), lastSignedAt: "2027-01-31" };
   await table.client.send(new PutCommand({ TableName: table.name, Item: item }));
   await expect(createNotificationTimes(table).raise(notified, NOW)).rejects.toThrow(MalformedItemError);
 });

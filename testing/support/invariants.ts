@@ -28,7 +28,7 @@ import {
   tombstoneItem,
   transferItem,
 } from "../../lib/table/items.ts";
-import { NOTIFICATIONS_PARTITION } from "../../lib/table/keys.ts";
+import { partitions } from "../../lib/table/keys.ts";
 import { linesCodec } from "../../lib/table/lines.ts";
 import { notificationItem } from "../../lib/table/notification-times.ts";
 import { renewalCodec } from "../../lib/table/renewals.ts";
@@ -220,7 +220,7 @@ const sort = (
         const credential = violations.parse(credentialItem, item);
         if (credential !== null && !except.has(credential.application))
           credentials.set(credential.keyIdentifier, credential.application);
-      } else if (pk === NOTIFICATIONS_PARTITION) {
+      } else if (pk === partitions.notifications) {
         const noted = violations.parse(notificationItem, item);
         if (noted === null || except.has(noted.application)) continue;
         const { application, store, environment, bundleOrPackage } = noted;

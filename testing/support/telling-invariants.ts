@@ -1,4 +1,5 @@
-import { accountDigest, digestsOf } from "../../lib/telling/account-state.ts";
+import { accountDigest } from "../../lib/account-digest.ts";
+import { digestsOf } from "../../lib/telling/account-state.ts";
 import type { ChangeData } from "../../lib/telling/change.ts";
 import type { Told } from "../../lib/telling/change-table.ts";
 import { fromChangeItem, fromToldItem, toldCustomerItem } from "../../lib/table/change-items.ts";
