@@ -68,7 +68,7 @@ module.exports = {
     only("functions/", ["lib/(?!administration/|taken-by-npm)"]),
     only("infra/", [
       "lib/contract/",
-      "lib/table/(?:keys|key-patterns|key)\\.ts$",
+      "lib/table/(?:keys|key-patterns|dynamodb/key)\\.ts$",
       "lib/applications/credential\\.ts$",
       "lib/telling/master-secret\\.ts$",
     ]),

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import { APPLE_ROOTS } from "../lib/stores/ios-store/trust.ts";
-import { requireTableFormat, TableFormatError } from "../lib/table/format.ts";
+import { requireTableFormat, TableFormatError } from "../lib/table/dynamodb/format.ts";
 import { masterSecretName } from "../lib/telling/master-secret.ts";
 import type { Mount } from "../sandbox/mount.ts";
 import { createClockEndpoint } from "./clock/clock-endpoint.ts";

@@ -11,7 +11,7 @@ import type { Holding } from "../../lib/entitlements/holding.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { accountId, applicationId, type ApplicationId } from "../../lib/identifiers.ts";
 import type { AppStoreServer, SignedFacts } from "../../lib/stores/ios-store/app-store-server.ts";
-import { createAskQueues } from "../../lib/table/asks.ts";
+import { createAskQueues } from "../../lib/table/queues/asks.ts";
 import type { SandboxCustomer, SandboxTransaction } from "../../sandbox/ios-store/app-store.ts";
 import { newDevice, renewableSubscription, signedRenewalInfo, signedRequest } from "../purchases.ts";
 import { createMeteredWorld, type MeteredWorld } from "../metered-world.ts";

@@ -12,7 +12,7 @@ import { sweepAndroidStoreRefunds } from "../../lib/customers/sweep-android-stor
 import { sweepIosStoreNotifications } from "../../lib/customers/sweep-ios-store-notifications.ts";
 import { MINUTE } from "../../lib/duration.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
-import { createApplicationTable } from "../../lib/table/applications.ts";
+import { createApplicationTable } from "../../lib/table/applications/applications.ts";
 import { DEMO } from "../../local/demo.ts";
 import { createTestTable } from "../../testing/support/table.ts";
 import { meter, type Consumption } from "../meter.ts";

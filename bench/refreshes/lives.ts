@@ -16,7 +16,7 @@ import { askDuePurchases, askQueuesOf, type AskRun } from "../../lib/customers/a
 import { DAY, MINUTE } from "../../lib/duration.ts";
 import type { AskReason } from "../../lib/entitlements/next-ask.ts";
 import { parsePeriod, plusPeriod, times, type Instant } from "../../lib/entitlements/time.ts";
-import { createApplicationTable } from "../../lib/table/applications.ts";
+import { createApplicationTable } from "../../lib/table/applications/applications.ts";
 import { DEMO } from "../../local/demo.ts";
 import { close, listen } from "../../local/server.ts";
 import type { TimedStore } from "../../sandbox/clock.ts";

@@ -4,7 +4,7 @@ import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import type { PurchaseReference } from "../entitlements/purchase.ts";
 import { isoTime, type Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId, KeyId, PurchaseKey } from "../identifiers.ts";
-import type { Key } from "./key.ts";
+import type { Key } from "./dynamodb/key.ts";
 
 /** A bundle or package of an application in one environment. */
 interface Queue {

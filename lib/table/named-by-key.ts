@@ -1,7 +1,7 @@
 import type { Instant } from "../entitlements/time.ts";
 import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import { accountId, applicationId, type AccountId, type ApplicationId } from "../identifiers.ts";
-import type { Key } from "./key.ts";
+import type { Key } from "./dynamodb/key.ts";
 import { prefixes } from "./keys.ts";
 
 /** The account whose customer a key names; null for any other key. */

@@ -1,10 +1,10 @@
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { accountId } from "../../lib/identifiers.ts";
-import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
+import { createDeliveryQueue } from "../../lib/table/telling/delivery-queue.ts";
 import { keys, partitions } from "../../lib/table/keys.ts";
-import { lookWrite } from "../../lib/table/looks.ts";
-import { transact } from "../../lib/table/transactions.ts";
-import { deletion, setAttributes } from "../../lib/table/writes.ts";
+import { lookWrite } from "../../lib/table/telling/looks.ts";
+import { transact } from "../../lib/table/dynamodb/transactions.ts";
+import { deletion, setAttributes } from "../../lib/table/dynamodb/writes.ts";
 import { byCredential, owned, refunded } from "../../testing/support/world.ts";
 import { DAY, NOW } from "../../testing/support/purchases.ts";
 import { anApplication, BACKEND, BUS, withOperator, type ToldApplication } from "./telling-world.ts";

@@ -2,11 +2,11 @@ import { PutCommand } from "@aws-sdk/lib-dynamodb";
 import { byCredential, owned, refunded } from "../../testing/support/world.ts";
 import type { ResolvedCustomer } from "../../lib/customers/store-facts.ts";
 import { accountId } from "../../lib/identifiers.ts";
-import { requestDeliveryPut } from "../../lib/table/deliveries.ts";
+import { requestDeliveryPut } from "../../lib/table/telling/deliveries.ts";
 import { keys } from "../../lib/table/keys.ts";
-import { lookWrite } from "../../lib/table/looks.ts";
-import { transact } from "../../lib/table/transactions.ts";
-import { setAttributes } from "../../lib/table/writes.ts";
+import { lookWrite } from "../../lib/table/telling/looks.ts";
+import { transact } from "../../lib/table/dynamodb/transactions.ts";
+import { setAttributes } from "../../lib/table/dynamodb/writes.ts";
 import { DAY, NOW } from "../../testing/support/purchases.ts";
 import { anApplication, BACKEND, BUS, withOperator, type ToldApplication } from "./telling-world.ts";
 

@@ -11,9 +11,9 @@ import { afterFailure, HEALTHY, type PauseReason } from "../../lib/queues/health
 import type { DueAsk, AskSource } from "../../lib/customers/ask.ts";
 import { accountId, applicationId, purchaseKey } from "../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
-import { createCustomerTable } from "../../lib/table/customers.ts";
-import { createAskQueues } from "../../lib/table/asks.ts";
-import { createWatermarks } from "../../lib/table/watermarks.ts";
+import { createCustomerTable } from "../../lib/table/customers/customers.ts";
+import { createAskQueues } from "../../lib/table/queues/asks.ts";
+import { createWatermarks } from "../../lib/table/queues/watermarks.ts";
 import { refreshingOn } from "../../operator/composition.ts";
 import { runOperator } from "../../operator/program.ts";
 import { applied } from "../../testing/support/application.ts";

@@ -1,5 +1,5 @@
 import { accountId, applicationId, customerId, purchaseKey } from "../../lib/identifiers.ts";
-import type { Key } from "../../lib/table/key.ts";
+import type { Key } from "../../lib/table/dynamodb/key.ts";
 import { keys } from "../../lib/table/keys.ts";
 import { loggedKey } from "../../lib/table/logged-key.ts";
 import { NOW } from "../../testing/support/purchases.ts";

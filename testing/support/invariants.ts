@@ -15,7 +15,7 @@ import {
   destinationItem,
   iosStoreItem,
   storeRegistrationItem,
-} from "../../lib/table/application-items.ts";
+} from "../../lib/table/applications/application-items.ts";
 import {
   accountClaimsItem,
   accountCustomerItem,
@@ -27,11 +27,11 @@ import {
   purchaseItem,
   tombstoneItem,
   transferItem,
-} from "../../lib/table/items.ts";
+} from "../../lib/table/customers/items.ts";
 import { partitions } from "../../lib/table/keys.ts";
-import { linesCodec } from "../../lib/table/lines.ts";
-import { notificationItem } from "../../lib/table/notification-times.ts";
-import { renewalCodec } from "../../lib/table/renewals.ts";
+import { linesCodec } from "../../lib/table/customers/lines.ts";
+import { notificationItem } from "../../lib/table/queues/notification-times.ts";
+import { renewalCodec } from "../../lib/table/customers/renewals.ts";
 import { tellingViolations } from "./telling-invariants.ts";
 
 /**
