@@ -1,5 +1,5 @@
 const SMALL =
-  "lib/(?:bounded-text|chunks|duration|identifiers|in-turns|loading-cache|once|once-loaded|order|pause|unanswered|within)\\.ts$";
+  "lib/(?:account-digest|bounded-text|chunks|duration|identifiers|in-turns|loading-cache|once|once-loaded|order|pause|unanswered|within)\\.ts$";
 
 const only = (from, allowed) => ({
   name: `${from.replace(/\W+/g, "-")}-imports-one-way`,
@@ -77,7 +77,7 @@ module.exports = {
     only("functions/", ["lib/(?!administration/|taken-by-npm)"]),
     only("infra/", [
       "lib/contract/",
-      "lib/table/keys\\.ts$",
+      "lib/table/(?:keys|key-patterns|dynamodb/key)\\.ts$",
       "lib/applications/credential\\.ts$",
       "lib/duration\\.ts$",
       "lib/delivery/master-secret\\.ts$",

@@ -9,9 +9,9 @@ import type { Instant } from "../lib/entitlements/time.ts";
 import { applicationId, type ApplicationId } from "../lib/identifiers.ts";
 import { allowedDestinations } from "../lib/delivery/allowed-destinations.ts";
 import { originOf } from "../lib/stores/android-store/workload-identity.ts";
-import { createApplicationTable } from "../lib/table/applications.ts";
-import { createCredentialTable } from "../lib/table/credentials.ts";
-import type { Table } from "../lib/table/table.ts";
+import { createApplicationTable } from "../lib/table/applications/applications.ts";
+import { createCredentialTable } from "../lib/table/applications/credentials.ts";
+import type { Table } from "../lib/table/dynamodb/table.ts";
 import type { DataFolder } from "./database/data-folder.ts";
 import { LocalError } from "./local-error.ts";
 

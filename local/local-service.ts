@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import { APPLE_ROOTS } from "../lib/stores/ios-store/trust.ts";
-import { requireTableFormat, TableFormatError } from "../lib/table/format.ts";
+import { requireTableFormat, TableFormatError } from "../lib/table/dynamodb/format.ts";
 import { masterSecretName } from "../lib/delivery/master-secret.ts";
 import { createLiveLines } from "../operator/console/live-lines.ts";
 import { createDestination, createEventBus, DESTINATION_PATH } from "./aws/destination.ts";

@@ -20,23 +20,23 @@ import { tellsChanges, type Application } from "../lib/applications/application.
 import type { Instant } from "../lib/entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../lib/identifiers.ts";
 import { pause } from "../lib/pause.ts";
-import { createApplicationReader } from "../lib/table/application-reader.ts";
-import { createAuditTable } from "../lib/table/audit.ts";
-import { bury } from "../lib/table/burial.ts";
-import { createCustomerTable } from "../lib/table/customers.ts";
+import { createApplicationReader } from "../lib/table/applications/application-reader.ts";
+import { createAuditTable } from "../lib/table/applications/audit.ts";
+import { bury } from "../lib/table/customers/burial.ts";
+import { createCustomerTable } from "../lib/table/customers/customers.ts";
 import type { KeyedHash } from "../lib/telling/change-table.ts";
-import { createFeedTable } from "../lib/table/feed.ts";
-import { createOperationTable } from "../lib/table/operations.ts";
-import { createFindOwnership } from "../lib/table/ownership.ts";
-import { createAskQueues } from "../lib/table/asks.ts";
-import { createForgetRequests } from "../lib/table/forget-requests.ts";
-import { createForgetTold } from "../lib/table/forget-told.ts";
+import { createFeedTable } from "../lib/table/telling/feed.ts";
+import { createOperationTable } from "../lib/table/customers/operations.ts";
+import { createFindOwnership } from "../lib/table/customers/ownership.ts";
+import { createAskQueues } from "../lib/table/queues/asks.ts";
+import { createForgetRequests } from "../lib/table/telling/forget-requests.ts";
+import { createForgetTold } from "../lib/table/telling/forget-told.ts";
 import { keyedHash } from "../lib/delivery/webhook-secret.ts";
-import { createRetellTable } from "../lib/table/retell.ts";
-import { createResendTable } from "../lib/table/resend.ts";
-import { createToldTable } from "../lib/table/told-report.ts";
-import type { Table } from "../lib/table/table.ts";
-import { writeCustomerChange } from "../lib/table/write-customer-change.ts";
+import { createRetellTable } from "../lib/table/telling/retell.ts";
+import { createResendTable } from "../lib/table/telling/resend.ts";
+import { createToldTable } from "../lib/table/telling/told-report.ts";
+import type { Table } from "../lib/table/dynamodb/table.ts";
+import { writeCustomerChange } from "../lib/table/customers/write-customer-change.ts";
 
 /** Whether an application tells changes. One read. */
 export const tellsIn =

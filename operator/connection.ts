@@ -3,7 +3,7 @@ import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import type { Instant } from "../lib/entitlements/time.ts";
 import { onceLoaded } from "../lib/once-loaded.ts";
 import { originOf, type TrustsOrigin } from "../lib/stores/android-store/workload-identity.ts";
-import type { Table } from "../lib/table/table.ts";
+import type { Table } from "../lib/table/dynamodb/table.ts";
 import { allowedDestinations, type AllowsDestination } from "../lib/delivery/allowed-destinations.ts";
 import { readCaller, type Caller } from "./caller.ts";
 import { readMasterSecret } from "./master-secret.ts";

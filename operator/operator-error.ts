@@ -1,5 +1,5 @@
-import { TableFormatError } from "../lib/table/format.ts";
-import { MalformedItemError } from "../lib/table/table.ts";
+import { TableFormatError } from "../lib/table/dynamodb/format.ts";
+import { MalformedItemError } from "../lib/table/dynamodb/table.ts";
 
 /** Reason why a command cannot be done, in a sentence for the operator. */
 export class OperatorError extends Error {

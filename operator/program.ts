@@ -1,7 +1,7 @@
 import { Command, CommanderError } from "commander";
 import type { Instant } from "../lib/entitlements/time.ts";
 import { takenByNpm } from "./taken-by-npm.ts";
-import { requireTableFormat } from "../lib/table/format.ts";
+import { requireTableFormat } from "../lib/table/dynamodb/format.ts";
 import { addAccountCommands } from "./commands/account.ts";
 import type { Answer } from "./text/answer.ts";
 import { addApplicationCommands } from "./commands/application.ts";

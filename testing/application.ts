@@ -6,9 +6,9 @@ import { SCOPES, type Scope } from "../lib/contract/schemas.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
 import { applicationId, type ApplicationId, type KeyId } from "../lib/identifiers.ts";
 import type { TrustsOrigin } from "../lib/stores/android-store/workload-identity.ts";
-import { createApplicationTable } from "../lib/table/applications.ts";
-import { createCredentialTable } from "../lib/table/credentials.ts";
-import type { Table } from "../lib/table/table.ts";
+import { createApplicationTable } from "../lib/table/applications/applications.ts";
+import { createCredentialTable } from "../lib/table/applications/credentials.ts";
+import type { Table } from "../lib/table/dynamodb/table.ts";
 
 /** The manifest's fields: see "Describe your application" in the README. */
 export type ManifestFields = Readonly<Record<string, unknown>>;

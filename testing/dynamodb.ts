@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { CreateTableCommand, DynamoDBClient, waitUntilTableExists } from "@aws-sdk/client-dynamodb";
-import { TABLE } from "../lib/table/keys.ts";
+import { TABLE } from "../lib/table/dynamodb/key.ts";
 import { isAtHand } from "../local/database/database.ts";
 import { freePort, startDynamoDbLocal, type DynamoDbLocal } from "../local/database/dynamodb-local.ts";
 

@@ -3,7 +3,7 @@ import { DynamoDBDocumentClient, paginateScan } from "@aws-sdk/lib-dynamodb";
 import type { APIGatewayProxyEvent, APIGatewayProxyResult } from "aws-lambda";
 import type { EndpointName } from "../lib/contract/endpoints.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
-import type { Table } from "../lib/table/table.ts";
+import type { Table } from "../lib/table/dynamodb/table.ts";
 import type { IosStoreSandbox } from "../sandbox/ios-store/ios-store.ts";
 import { signJws } from "../sandbox/ios-store/signing.ts";
 import type { GivenManifest } from "./application.ts";

@@ -3,7 +3,7 @@ import type { Manifest } from "../lib/administration/manifest.ts";
 import type { Scope } from "../lib/contract/schemas.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
 import { originOf } from "../lib/stores/android-store/workload-identity.ts";
-import type { Table } from "../lib/table/table.ts";
+import type { Table } from "../lib/table/dynamodb/table.ts";
 import type { SandboxPurchase } from "../sandbox/android-store/shop/purchases.ts";
 import type { PersonsPurchases } from "../sandbox/ios-store/shop/payloads.ts";
 import type { RequestedPurchase } from "../sandbox/ios-store/shop/purchase.ts";

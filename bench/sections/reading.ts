@@ -5,7 +5,7 @@ import { storeFacts } from "../../lib/customers/store-facts.ts";
 import { DAY } from "../../lib/duration.ts";
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import { accountId } from "../../lib/identifiers.ts";
-import { accountPartition } from "../../lib/table/keys.ts";
+import { partitions } from "../../lib/table/keys.ts";
 import { DEMO } from "../../local/demo.ts";
 import { newIdentifier } from "../../sandbox/ios-store/shop/app-store.ts";
 import { inTurn, quantile, ratio } from "../measure.ts";
@@ -154,7 +154,7 @@ const measureWarmRead = async (world: MeteredWorld): Promise<WarmRead> => {
   const account = uuid();
   await customerWith(world, account, "a subscription and past consumables", 1);
   const { client, name: TableName } = world.table;
-  const pk = accountPartition(world.application.identifier, accountId(account));
+  const pk = partitions.account(world.application.identifier, accountId(account));
   const query = () =>
     client.send(
       new QueryCommand({

@@ -9,7 +9,7 @@ import { DAY, MINUTE, SECOND } from "../../lib/duration.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { applicationId } from "../../lib/identifiers.ts";
 import type { AppStoreServer, SignedFacts } from "../../lib/stores/ios-store/app-store-server.ts";
-import { createAskQueues } from "../../lib/table/asks.ts";
+import { createAskQueues } from "../../lib/table/queues/asks.ts";
 import type { Consumption } from "../../testing/support/metered/meter.ts";
 import {
   newDevice,

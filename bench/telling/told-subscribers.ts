@@ -7,7 +7,7 @@ import type { IosStoreCustomers } from "../../lib/customers/ios-store-request.ts
 import { linkIosStoreCustomer } from "../../lib/customers/link-ios-store-customer.ts";
 import { DAY, MINUTE } from "../../lib/duration.ts";
 import { applicationId } from "../../lib/identifiers.ts";
-import { createApplicationTable } from "../../lib/table/applications.ts";
+import { createApplicationTable } from "../../lib/table/applications/applications.ts";
 import { deliverMessages, type DeliveryReport } from "../../lib/delivery/deliver-messages.ts";
 import { tellChanges, type TellingReport } from "../../lib/telling/tell-changes.ts";
 import type { SandboxCustomer, SandboxTransaction } from "../../sandbox/ios-store/shop/app-store.ts";

@@ -1,6 +1,6 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
-import type { Table } from "../../lib/table/table.ts";
+import type { Table } from "../../lib/table/dynamodb/table.ts";
 
 /**
  * Connection timeout of each of the SDK's three attempts. TCP resends a lost packet after a second, and a function on a

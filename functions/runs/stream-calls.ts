@@ -1,6 +1,6 @@
 import type { DynamoDBStreamEvent } from "aws-lambda";
 import type { ApplicationId } from "../../lib/identifiers.ts";
-import type { Key } from "../../lib/table/keys.ts";
+import type { Key } from "../../lib/table/dynamodb/key.ts";
 
 /** Event of a schedule, which concerns all applications, or of the table's stream. */
 export type ScheduleOrStreamEvent = Partial<DynamoDBStreamEvent>;

@@ -1,5 +1,5 @@
 import { tellChanges, type TellingReport } from "../../lib/telling/tell-changes.ts";
-import { lookOfKey } from "../../lib/table/keys.ts";
+import { lookOfKey } from "../../lib/table/named-by-key.ts";
 import { composeTelling } from "../composition.ts";
 import { now } from "../environment/configuration.ts";
 import { endOf, type Invocation } from "../runs/invocation.ts";

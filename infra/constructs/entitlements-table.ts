@@ -8,7 +8,7 @@ import {
   TableV2,
 } from "aws-cdk-lib/aws-dynamodb";
 import { Construct } from "constructs";
-import { TABLE } from "../../lib/table/keys.ts";
+import { TABLE } from "../../lib/table/dynamodb/key.ts";
 import type { Parameters } from "../parameters.ts";
 
 const text = (name: string) => ({ name, type: AttributeType.STRING });

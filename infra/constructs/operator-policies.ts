@@ -1,7 +1,7 @@
 import { Stack } from "aws-cdk-lib";
 import { ManagedPolicy, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { Construct } from "constructs";
-import { TABLE } from "../../lib/table/keys.ts";
+import { TABLE } from "../../lib/table/dynamodb/key.ts";
 import { decryption, encryption } from "./key-permissions.ts";
 import { secretArn } from "./secret-arn.ts";
 import type { TableReference } from "./service-function.ts";

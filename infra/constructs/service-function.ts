@@ -18,7 +18,7 @@ import {
 import { LogGroup, type RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import type { ItemKind, TableAccess } from "../../lib/contract/table-access.ts";
-import { partitionPatterns } from "../../lib/table/keys.ts";
+import { partitionPatterns } from "../../lib/table/key-patterns.ts";
 import type { FunctionValues } from "../function-parameters.ts";
 import { acceptFinding } from "./accept-finding.ts";
 import { decryption, encryption } from "./key-permissions.ts";

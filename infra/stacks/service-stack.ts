@@ -4,7 +4,7 @@ import { StringParameter } from "aws-cdk-lib/aws-ssm";
 import type { Construct } from "constructs";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { functionName } from "../../lib/contract/function-name.ts";
-import { APPLICATIONS_PREFIX, DELIVERIES, LOOKS, LOOKS_SUFFIX, REQUESTS } from "../../lib/table/keys.ts";
+import { LOOKS_SUFFIX, prefixes } from "../../lib/table/keys.ts";
 import { masterSecretName } from "../../lib/delivery/master-secret.ts";
 import { bundledCode } from "../bundling/bundled-code.ts";
 import { ENTRIES } from "../bundling/entries.ts";
@@ -103,10 +103,10 @@ export class ServiceStack extends Stack {
     if (table.name === serviceName) {
       const stream = StringParameter.valueForStringParameter(this, streamParameter(serviceName));
       // No more than these two: DynamoDB serves at most two readers of a stream without throttling.
-      teller.wakesOn(stream, { pk: [{ suffix: LOOKS_SUFFIX }], sk: [{ prefix: LOOKS }] });
+      teller.wakesOn(stream, { pk: [{ suffix: LOOKS_SUFFIX }], sk: [{ prefix: prefixes.look }] });
       deliverer.wakesOn(stream, {
-        pk: [{ prefix: APPLICATIONS_PREFIX }],
-        sk: [{ prefix: DELIVERIES }, { prefix: REQUESTS }],
+        pk: [{ prefix: prefixes.application }],
+        sk: [{ prefix: prefixes.delivery }, { prefix: prefixes.requestDelivery }],
       });
     }
 

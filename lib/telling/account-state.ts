@@ -20,10 +20,6 @@ export interface StateDigest {
 /** State of an account of which nothing was told. */
 export const NO_STATE: StateDigest = { customers: [], entitlements: new Map() };
 
-/** SHA-256 (hex) of an account's identifier, which may be too long for a key and contain any character. */
-export const accountDigest = (account: AccountId): string =>
-  createHash("sha256").update(account).digest("hex");
-
 /** A new verification time alone is not a change. */
 const digestOf = (entitlement: CustomerEntitlement): string =>
   createHash("sha256")

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Table } from "../../lib/table/table.ts";
+import type { Table } from "../../lib/table/dynamodb/table.ts";
 import { allowedDestinations } from "../../lib/delivery/allowed-destinations.ts";
 import type { ConsoleSandbox } from "../../operator/console/calls.ts";
 import { openGuard, type Guard } from "../../operator/console/guard.ts";

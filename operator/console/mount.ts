@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { boundedText, parseJson } from "../../lib/bounded-text.ts";
-import { requireTableFormat } from "../../lib/table/format.ts";
+import { requireTableFormat } from "../../lib/table/dynamodb/format.ts";
 import type { Connection } from "../connection.ts";
 import { sentenceOf } from "../operator-error.ts";
 import { openSession } from "../open-session.ts";

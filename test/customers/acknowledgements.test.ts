@@ -5,7 +5,7 @@ import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store
 import { sourceOf, storeAndroidStorePurchase } from "../../lib/customers/store-android-store-purchase.ts";
 import { HOUR, MINUTE } from "../../lib/duration.ts";
 import type { AndroidStore } from "../../lib/stores/android-store/android-store.ts";
-import { createAskQueues } from "../../lib/table/asks.ts";
+import { createAskQueues } from "../../lib/table/queues/asks.ts";
 import { PACKAGE_NAME, startAndroidStore } from "../../testing/support/android-store.ts";
 import { anApplication } from "../../testing/support/application.ts";
 import { assertInvariants } from "../../testing/support/invariants.ts";

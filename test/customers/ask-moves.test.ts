@@ -1,7 +1,7 @@
-import { bury } from "../../lib/table/burial.ts";
-import { createAskQueues } from "../../lib/table/asks.ts";
-import { transactionsOf, writeCustomerChange } from "../../lib/table/write-customer-change.ts";
-import { ITEMS_PER_TRANSACTION } from "../../lib/table/transactions.ts";
+import { bury } from "../../lib/table/customers/burial.ts";
+import { createAskQueues } from "../../lib/table/queues/asks.ts";
+import { transactionsOf, writeCustomerChange } from "../../lib/table/customers/write-customer-change.ts";
+import { ITEMS_PER_TRANSACTION } from "../../lib/table/dynamodb/transactions.ts";
 import { storeFacts } from "../../lib/customers/store-facts.ts";
 import type { CustomerChange } from "../../lib/customers/customer-change.ts";
 import type { FactsOrigin } from "../../lib/customers/ask.ts";

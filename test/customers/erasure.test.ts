@@ -7,7 +7,7 @@ import { renewedPurchase } from "../../lib/entitlements/purchase.ts";
 import type { FactsOrigin } from "../../lib/customers/ask.ts";
 import { accountId, customerId } from "../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
-import { bury } from "../../lib/table/burial.ts";
+import { bury } from "../../lib/table/customers/burial.ts";
 import { operationsOn } from "../../operator/composition.ts";
 import { assertInvariants } from "../../testing/support/invariants.ts";
 import {

@@ -5,7 +5,7 @@ import { storesInEnvironments, type StoreInEnvironment } from "../../lib/custome
 import type { Environment } from "../../lib/contract/schemas.ts";
 import { watchNotifications } from "../../lib/customers/watch-notifications.ts";
 import { applicationId } from "../../lib/identifiers.ts";
-import { createNotificationTimes } from "../../lib/table/notification-times.ts";
+import { createNotificationTimes } from "../../lib/table/queues/notification-times.ts";
 import { DAY, NOW } from "../../testing/support/purchases.ts";
 import type { TestTable } from "../../testing/support/table.ts";
 import { createUseCaseTable } from "../../testing/support/use-case-table.ts";

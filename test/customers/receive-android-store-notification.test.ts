@@ -9,9 +9,9 @@ import {
 } from "../../lib/customers/receive-android-store-notification.ts";
 import { accountId, customerId } from "../../lib/identifiers.ts";
 import { createPushTokenVerifier } from "../../lib/stores/android-store/push-token.ts";
-import { createAskQueues } from "../../lib/table/asks.ts";
-import { createCustomerTable } from "../../lib/table/customers.ts";
-import { createStoreRequestQueue } from "../../lib/table/store-requests.ts";
+import { createAskQueues } from "../../lib/table/queues/asks.ts";
+import { createCustomerTable } from "../../lib/table/customers/customers.ts";
+import { createStoreRequestQueue } from "../../lib/table/telling/store-requests.ts";
 import {
   aOneTimeAnswer,
   aOneTimeLine,

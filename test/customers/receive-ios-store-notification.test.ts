@@ -12,8 +12,8 @@ import {
 } from "../../lib/customers/receive-ios-store-notification.ts";
 import type { ReceivedNotification } from "../../lib/customers/notification-use.ts";
 import { synchronizeIosStorePurchases } from "../../lib/customers/synchronize-ios-store-purchases.ts";
-import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
-import { createStoreRequestQueue } from "../../lib/table/store-requests.ts";
+import { createDeliveryQueue } from "../../lib/table/telling/delivery-queue.ts";
+import { createStoreRequestQueue } from "../../lib/table/telling/store-requests.ts";
 import {
   makeChain,
   makeXcodeSigner,

@@ -11,7 +11,7 @@ import type {
   VoidedPurchase,
   VoidedPurchasesAnswer,
 } from "../../lib/stores/android-store/android-store.ts";
-import { createWatermarks } from "../../lib/table/watermarks.ts";
+import { createWatermarks } from "../../lib/table/queues/watermarks.ts";
 import { assertInvariants } from "../../testing/support/invariants.ts";
 import { aCatalog, aLine, aPurchase, aProduct, DAY, NOW } from "../../testing/support/purchases.ts";
 import type { TestTable } from "../../testing/support/table.ts";

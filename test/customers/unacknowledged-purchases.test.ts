@@ -5,7 +5,7 @@ import { askGoogle } from "../../lib/customers/ask-google.ts";
 import { askDuePurchases, type AskRun } from "../../lib/customers/ask-due-purchases.ts";
 import type { ProductKind } from "../../lib/contract/schemas.ts";
 import { accountId } from "../../lib/identifiers.ts";
-import { createAskQueues } from "../../lib/table/asks.ts";
+import { createAskQueues } from "../../lib/table/queues/asks.ts";
 import {
   DAY,
   NOW,

@@ -1,8 +1,8 @@
 import { v7 as uuid } from "uuid";
 import type { SendOutcome } from "../../lib/delivery/send-outcome.ts";
 import { deliverMessages, type DeliveryReport } from "../../lib/delivery/deliver-messages.ts";
-import { createChangeTable } from "../../lib/table/changes.ts";
-import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
+import { createChangeTable } from "../../lib/table/telling/changes.ts";
+import { createDeliveryQueue } from "../../lib/table/telling/delivery-queue.ts";
 import { createMemoryTable, type MemoryTable } from "../../testing/support/memory-table.ts";
 import { NOW } from "../../testing/support/purchases.ts";
 import {

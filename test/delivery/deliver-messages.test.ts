@@ -11,8 +11,8 @@ import {
 } from "../../lib/delivery/deliver-messages.ts";
 import { MESSAGES_AT_ONCE } from "../../lib/delivery/destination-queue.ts";
 import { createWebhookSender } from "../../lib/delivery/webhook/webhook.ts";
-import { createDeliveryQueue } from "../../lib/table/delivery-queue.ts";
-import { createStoreRequestQueue } from "../../lib/table/store-requests.ts";
+import { createDeliveryQueue } from "../../lib/table/telling/delivery-queue.ts";
+import { createStoreRequestQueue } from "../../lib/table/telling/store-requests.ts";
 import { undocumentedMessage } from "../../testing/support/openapi.ts";
 import { DAY, NOW } from "../../testing/support/purchases.ts";
 import { assertInvariants } from "../../testing/support/invariants.ts";

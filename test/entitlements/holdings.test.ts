@@ -7,7 +7,7 @@ import {
 } from "../../lib/entitlements/holdings.ts";
 import { referenceText, type Line, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { purchaseKey } from "../../lib/identifiers.ts";
-import { encodeHoldings } from "../../lib/table/items.ts";
+import { encodeHoldings } from "../../lib/table/customers/items.ts";
 import { aCatalog, aLine, aProduct, aPurchase, aRenewal, period } from "../../testing/support/purchases.ts";
 import { aPeriod, at, refunded } from "./history.ts";
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { METRICS } from "../../lib/contract/metrics.ts";
-import { createNotificationTimes } from "../../lib/table/notification-times.ts";
+import { createNotificationTimes } from "../../lib/table/queues/notification-times.ts";
 import { signJws } from "../../sandbox/ios-store/signing.ts";
 import { anEnvelope } from "../../testing/support/ios-store.ts";
 import {

@@ -4,7 +4,7 @@ import { decodeJwt } from "jose";
 import type { ErrorCode } from "../../lib/contract/errors.ts";
 import { accountId, keyId } from "../../lib/identifiers.ts";
 import { METRICS } from "../../lib/contract/metrics.ts";
-import { accountPartition, keys } from "../../lib/table/keys.ts";
+import { keys, partitions } from "../../lib/table/keys.ts";
 import {
   startTestService,
   type Answer,
@@ -416,7 +416,7 @@ describe("a failure is counted, and its line gives the reason:", () => {
     await service.table.client.send(
       new PutCommand({
         TableName: service.table.name,
-        Item: { pk: accountPartition(app.identifier, accountId(spoilt)), sk: "CUSTOMER#x", customer: 7 },
+        Item: { pk: partitions.account(app.identifier, accountId(spoilt)), sk: "CUSTOMER#x", customer: 7 },
       }),
     );
     const line = await outcomeOf(await app.read(spoilt), "INTERNAL_ERROR");

@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createApplicationTable } from "../../lib/table/applications.ts";
+import { createApplicationTable } from "../../lib/table/applications/applications.ts";
 import { startTestService, type TestApplication, type TestService } from "../../testing/support/service.ts";
 
 /** A stranger's server, which must receive no request. It answers like a token exchange. */

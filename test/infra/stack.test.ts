@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { endpoints, type Endpoint } from "../../lib/contract/endpoints.ts";
 import { ERRORS, type ErrorCode } from "../../lib/contract/errors.ts";
 import { DIMENSIONS, METRICS } from "../../lib/contract/metrics.ts";
-import { TABLE } from "../../lib/table/keys.ts";
+import { TABLE } from "../../lib/table/dynamodb/key.ts";
 import { AUTHORIZER, SCHEDULED_FUNCTIONS, type OtherFunction } from "../../infra/other-functions.ts";
 import { wordsOf } from "../../tools/words.ts";
 import { synthesizeForTest } from "../../testing/support/local-gateway.ts";
@@ -979,7 +979,7 @@ describe("roles", () => {
       ...new Set(
         ["lib/table", "operator"]
           .flatMap((folder) =>
-            readdirSync(folder)
+            readdirSync(folder, { encoding: "utf8", recursive: true })
               .filter((file) => file.endsWith(".ts"))
               .map((file) => readFileSync(join(folder, file), "utf8")),
           )

@@ -7,11 +7,11 @@ import { readManifest } from "../../lib/administration/manifest.ts";
 import { issueCredential } from "../../lib/applications/credential.ts";
 import { SCOPES } from "../../lib/contract/schemas.ts";
 import { applicationId } from "../../lib/identifiers.ts";
-import { createApplicationTable } from "../../lib/table/applications.ts";
-import { createCredentialTable } from "../../lib/table/credentials.ts";
+import { createApplicationTable } from "../../lib/table/applications/applications.ts";
+import { createCredentialTable } from "../../lib/table/applications/credentials.ts";
 import { endpoints, type Endpoint } from "../../lib/contract/endpoints.ts";
 import { openApiDocument } from "../../lib/contract/openapi.ts";
-import { TABLE } from "../../lib/table/keys.ts";
+import { TABLE } from "../../lib/table/dynamodb/key.ts";
 import { DEMO } from "../../local/demo.ts";
 import { startWholeService, type WholeService } from "../../testing/support/local-gateway.ts";
 

@@ -8,14 +8,14 @@ import { createAndroidPublisherSandbox } from "../../sandbox/android-store/publi
 import type { EnvironmentVariables } from "../../operator/connection.ts";
 import { runOperator } from "../../operator/program.ts";
 import { authorize } from "../../lib/applications/authorize.ts";
-import { createCredentialTable } from "../../lib/table/credentials.ts";
+import { createCredentialTable } from "../../lib/table/applications/credentials.ts";
 import { storeFacts } from "../../lib/customers/store-facts.ts";
-import { createApplicationTable } from "../../lib/table/applications.ts";
+import { createApplicationTable } from "../../lib/table/applications/applications.ts";
 import { factStoreOn } from "../../testing/support/fact-store.ts";
 import { aPurchase, NOW, proven } from "../../testing/support/purchases.ts";
 import { createTestTable, type TestTable } from "../../testing/support/table.ts";
 import { accountId, applicationId } from "../../lib/identifiers.ts";
-import { createNotificationTimes } from "../../lib/table/notification-times.ts";
+import { createNotificationTimes } from "../../lib/table/queues/notification-times.ts";
 
 const UNKNOWN = "0198c0de-0000-7000-8000-00000000ffff";
 

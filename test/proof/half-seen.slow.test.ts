@@ -10,7 +10,7 @@ import type { StoredCustomer } from "../../lib/customers/records.ts";
 import type { AssertedBy } from "../../lib/contract/schemas.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { accountId } from "../../lib/identifiers.ts";
-import { createCustomerTable } from "../../lib/table/customers.ts";
+import { createCustomerTable } from "../../lib/table/customers/customers.ts";
 import {
   byCredential,
   createWorld,

@@ -2,7 +2,7 @@ import { v7 as uuid } from "uuid";
 import { statedPurchases } from "../../lib/customers/verified-facts.ts";
 import { joinAll } from "../../lib/entitlements/join.ts";
 import { byReference, samePurchase, type Purchase } from "../../lib/entitlements/purchase.ts";
-import { storedPurchase } from "../../lib/table/customers.ts";
+import { storedPurchase } from "../../lib/table/customers/customers.ts";
 import { checkInvariants } from "../../testing/support/invariants.ts";
 import { inLength, randomFrom, reportCases, SEED } from "../../testing/support/proof.ts";
 import { DAY, NOW } from "../../testing/support/purchases.ts";

@@ -1,5 +1,5 @@
 import { readParameters } from "../../infra/read-parameters.ts";
-import { TABLE } from "../../lib/table/keys.ts";
+import { TABLE } from "../../lib/table/dynamodb/key.ts";
 import { fakeAws, type Ended, type FakeAws } from "./fake-aws.ts";
 
 /**

@@ -1,5 +1,7 @@
 import { accountId, applicationId, customerId, purchaseKey } from "../../lib/identifiers.ts";
-import { keys, loggedKey, lookKey, askKey, sweepKey, type Key } from "../../lib/table/keys.ts";
+import type { Key } from "../../lib/table/dynamodb/key.ts";
+import { keys } from "../../lib/table/keys.ts";
+import { loggedKey } from "../../lib/table/logged-key.ts";
 import { NOW } from "../../testing/support/purchases.ts";
 
 const APPLICATION = applicationId("0198c0de-0000-7000-8000-000000000001");
@@ -32,8 +34,8 @@ test.each<[string, Key]>([
       value: PERSON,
     }),
   ],
-  ["a question", askKey(QUEUE, purchaseKey(PERSON), NOW)],
-  ["a look", lookKey(APPLICATION, { account: accountId(PERSON), dueAt: NOW, cause: null })],
+  ["a question", keys.ask(QUEUE, purchaseKey(PERSON), NOW)],
+  ["a look", keys.look(APPLICATION, { account: accountId(PERSON), dueAt: NOW, cause: null })],
 ])("the logged key of %s names the application and kind alone", (_, key) => {
   expect(logged(key)).toContain(APPLICATION);
   expect(logged(key)).not.toMatch(/anna|example\.com/);
@@ -44,7 +46,7 @@ test.each<[string, Key]>([
   ["an application", keys.application(APPLICATION)],
   ["a customer", keys.customer(APPLICATION, CUSTOMER)],
   ["a bundle", keys.storeRegistration("ios-store", "com.example.trails")],
-  ["a sweep", sweepKey(QUEUE)],
+  ["a sweep", keys.sweep(QUEUE)],
 ])("the logged key of %s is its key", (_, key) => {
   expect(logged(key)).toBe(`${key.pk} ${key.sk}`);
 });

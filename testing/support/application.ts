@@ -2,8 +2,8 @@ import { v7 as uuid } from "uuid";
 import type { Application, ApplicationDirectory } from "../../lib/applications/application.ts";
 import { APPLICATION_FIELDS, withDefaults } from "../../lib/applications/fields.ts";
 import { applicationId } from "../../lib/identifiers.ts";
-import { createApplicationTable } from "../../lib/table/applications.ts";
-import type { Table } from "../../lib/table/table.ts";
+import { createApplicationTable } from "../../lib/table/applications/applications.ts";
+import type { Table } from "../../lib/table/dynamodb/table.ts";
 import { manifestFrom, saveApplication, type ManifestFields } from "../application.ts";
 import { aCatalog } from "./purchases.ts";
 

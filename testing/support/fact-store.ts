@@ -2,10 +2,10 @@ import { v7 as uuid } from "uuid";
 import type { FactStore } from "../../lib/customers/fact-store.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { customerId } from "../../lib/identifiers.ts";
-import { bury } from "../../lib/table/burial.ts";
-import { createCustomerTable } from "../../lib/table/customers.ts";
-import type { Table } from "../../lib/table/table.ts";
-import { writeCustomerChange } from "../../lib/table/write-customer-change.ts";
+import { bury } from "../../lib/table/customers/burial.ts";
+import { createCustomerTable } from "../../lib/table/customers/customers.ts";
+import type { Table } from "../../lib/table/dynamodb/table.ts";
+import { writeCustomerChange } from "../../lib/table/customers/write-customer-change.ts";
 
 /** Stores facts in a real table, as the functions do; without pauses between tries. */
 export const factStoreOn = (table: Table, now: () => Instant): FactStore => {

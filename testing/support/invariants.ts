@@ -15,7 +15,7 @@ import {
   destinationItem,
   iosStoreItem,
   storeRegistrationItem,
-} from "../../lib/table/application-items.ts";
+} from "../../lib/table/applications/application-items.ts";
 import {
   accountClaimsItem,
   accountCustomerItem,
@@ -27,11 +27,11 @@ import {
   purchaseItem,
   tombstoneItem,
   transferItem,
-} from "../../lib/table/items.ts";
-import { NOTIFICATIONS_PARTITION } from "../../lib/table/keys.ts";
-import { linesCodec } from "../../lib/table/lines.ts";
-import { notificationItem } from "../../lib/table/notification-times.ts";
-import { renewalCodec } from "../../lib/table/renewals.ts";
+} from "../../lib/table/customers/items.ts";
+import { partitions } from "../../lib/table/keys.ts";
+import { linesCodec } from "../../lib/table/customers/lines.ts";
+import { notificationItem } from "../../lib/table/queues/notification-times.ts";
+import { renewalCodec } from "../../lib/table/customers/renewals.ts";
 import { tellingViolations } from "./telling-invariants.ts";
 
 /**
@@ -220,7 +220,7 @@ const sort = (
         const credential = violations.parse(credentialItem, item);
         if (credential !== null && !except.has(credential.application))
           credentials.set(credential.keyIdentifier, credential.application);
-      } else if (pk === NOTIFICATIONS_PARTITION) {
+      } else if (pk === partitions.notifications) {
         const noted = violations.parse(notificationItem, item);
         if (noted === null || except.has(noted.application)) continue;
         const { application, store, environment, bundleOrPackage } = noted;

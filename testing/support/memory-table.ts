@@ -9,7 +9,7 @@ import {
 } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod";
-import { TABLE } from "../../lib/table/keys.ts";
+import { TABLE } from "../../lib/table/dynamodb/key.ts";
 import { compareText, matches, projected, updated, type Item } from "./expressions.ts";
 import type { TestTable } from "./table.ts";
 

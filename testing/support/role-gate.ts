@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import * as z from "zod";
 import type { ItemKind } from "../../lib/contract/table-access.ts";
-import { partitionPatterns } from "../../lib/table/keys.ts";
+import { partitionPatterns } from "../../lib/table/key-patterns.ts";
 import { Template, type Assembly } from "../../local/lambda/template.ts";
 
 /** One item's part of a request to DynamoDB, as IAM authorizes it. */

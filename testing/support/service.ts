@@ -21,7 +21,7 @@ import { originOf } from "../../lib/stores/android-store/workload-identity.ts";
 import type { CustomerEntitlement } from "../../lib/contract/schemas.ts";
 import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
 import type { CredentialTable } from "../../lib/administration/credential-table.ts";
-import { createCredentialTable } from "../../lib/table/credentials.ts";
+import { createCredentialTable } from "../../lib/table/applications/credentials.ts";
 import { createApplication, manifestFrom, saveApplication, type AppliedApplication } from "../application.ts";
 import { synthesizeForTest } from "./local-gateway.ts";
 import { undocumented } from "./openapi.ts";

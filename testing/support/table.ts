@@ -1,8 +1,8 @@
 import { DeleteTableCommand, DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient, paginateScan } from "@aws-sdk/lib-dynamodb";
 import type * as z from "zod/mini";
-import { askItem } from "../../lib/table/items.ts";
-import type { Table } from "../../lib/table/table.ts";
+import { askItem } from "../../lib/table/customers/items.ts";
+import type { Table } from "../../lib/table/dynamodb/table.ts";
 import { createTable } from "../dynamodb.ts";
 
 /** A request that left the SDK. */

@@ -1,10 +1,11 @@
-import { accountDigest, digestsOf } from "../../lib/telling/account-state.ts";
+import { accountDigest } from "../../lib/account-digest.ts";
+import { digestsOf } from "../../lib/telling/account-state.ts";
 import type { ChangeData } from "../../lib/telling/change.ts";
 import type { Told } from "../../lib/telling/change-table.ts";
-import { fromChangeItem, fromToldItem, toldCustomerItem } from "../../lib/table/change-items.ts";
-import { deliveryItem, fromDeliveryItem } from "../../lib/table/deliveries.ts";
-import { lookItem } from "../../lib/table/looks.ts";
-import { parseItem } from "../../lib/table/table.ts";
+import { fromChangeItem, fromToldItem, toldCustomerItem } from "../../lib/table/telling/change-items.ts";
+import { deliveryItem, fromDeliveryItem } from "../../lib/table/telling/deliveries.ts";
+import { lookItem } from "../../lib/table/telling/looks.ts";
+import { parseItem } from "../../lib/table/dynamodb/table.ts";
 
 type StoredItem = Readonly<Record<string, unknown>>;
 

@@ -7,7 +7,7 @@ import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import { decodeJwt } from "jose";
 import { SCHEDULED_NAMES } from "../../../infra/other-functions.ts";
 import { issueCredential } from "../../../lib/applications/credential.ts";
-import { createCredentialTable } from "../../../lib/table/credentials.ts";
+import { createCredentialTable } from "../../../lib/table/applications/credentials.ts";
 import { DEMO } from "../../../local/demo.ts";
 import {
   assemblyFolder,

@@ -1,13 +1,13 @@
 import { isoTime } from "../../../lib/entitlements/time.ts";
 import { accountId } from "../../../lib/identifiers.ts";
-import { createDeliveryQueue } from "../../../lib/table/delivery-queue.ts";
-import { changePartition, toldKey } from "../../../lib/table/keys.ts";
-import { lookWrite } from "../../../lib/table/looks.ts";
-import { transact } from "../../../lib/table/transactions.ts";
-import { deletion, setAttributes } from "../../../lib/table/writes.ts";
+import { createDeliveryQueue } from "../../../lib/table/telling/delivery-queue.ts";
+import { lookWrite } from "../../../lib/table/telling/looks.ts";
+import { transact } from "../../../lib/table/dynamodb/transactions.ts";
+import { deletion, setAttributes } from "../../../lib/table/dynamodb/writes.ts";
 import { byCredential, owned, refunded } from "../../../testing/support/world.ts";
 import { DAY, NOW } from "../../../testing/support/purchases.ts";
 import { anApplication, BACKEND, BUS, withOperator, type ToldApplication } from "../telling-world.ts";
+import { keys, partitions } from "../../../lib/table/keys.ts";
 
 const given = withOperator();
 
@@ -29,7 +29,7 @@ const show = async (application: ToldApplication, moment = NOW, account: string 
 
 /** Sets when time alone makes the account due. */
 const setLook = (application: ToldApplication, lookAt: number | null) =>
-  transact(given.table, [setAttributes(given.table.name, toldKey(application.identifier, A), { lookAt })]);
+  transact(given.table, [setAttributes(given.table.name, keys.told(application.identifier, A), { lookAt })]);
 
 describe("account show", () => {
   test("shows the last state sent, what waits, and the next look", async () => {
@@ -95,7 +95,7 @@ describe("account show", () => {
     await application.tell();
     await setLook(application, null);
     const changes = await application.itemsOf("#CHANGES#");
-    const pk = changePartition(application.identifier, isoTime(NOW).slice(0, 10));
+    const pk = partitions.change(application.identifier, isoTime(NOW).slice(0, 10));
     await transact(
       given.table,
       changes.map(({ sk }) => deletion(given.table.name, { pk, sk: String(sk) })),

@@ -12,14 +12,13 @@ import { operatorChange } from "../../../lib/administration/operator-change.ts";
 import type { Link } from "../../../lib/customers/records.ts";
 import { isoTime } from "../../../lib/entitlements/time.ts";
 import { accountId, customerId } from "../../../lib/identifiers.ts";
-import { createApplicationTable } from "../../../lib/table/applications.ts";
-import { createCredentialTable } from "../../../lib/table/credentials.ts";
-import { createDeliveryQueue } from "../../../lib/table/delivery-queue.ts";
-import { createDestinationTable } from "../../../lib/table/destinations.ts";
-import { createForgetTold } from "../../../lib/table/forget-told.ts";
-import { auditKey } from "../../../lib/table/keys.ts";
-import { transact } from "../../../lib/table/transactions.ts";
-import { transactionsOf } from "../../../lib/table/write-customer-change.ts";
+import { createApplicationTable } from "../../../lib/table/applications/applications.ts";
+import { createCredentialTable } from "../../../lib/table/applications/credentials.ts";
+import { createDeliveryQueue } from "../../../lib/table/telling/delivery-queue.ts";
+import { createDestinationTable } from "../../../lib/table/applications/destinations.ts";
+import { createForgetTold } from "../../../lib/table/telling/forget-told.ts";
+import { transact } from "../../../lib/table/dynamodb/transactions.ts";
+import { transactionsOf } from "../../../lib/table/customers/write-customer-change.ts";
 import { keyedHash } from "../../../lib/delivery/webhook-secret.ts";
 import { close, listen } from "../../../local/server.ts";
 import { createTokenService } from "../../../local/aws/token-service.ts";
@@ -29,6 +28,7 @@ import { runOperator } from "../../../operator/program.ts";
 import { byClient, byCredential, owned, requests } from "../../../testing/support/world.ts";
 import { NOW } from "../../../testing/support/purchases.ts";
 import { CALLER, startTokenService, type TokenService } from "../sts.ts";
+import { keys } from "../../../lib/table/keys.ts";
 import {
   anApplication,
   BACKEND,
@@ -685,7 +685,7 @@ describe("application audit", () => {
       by: "ada",
       reason: "r",
     };
-    const key = auditKey(application.identifier, NOW - 1000, uuid());
+    const key = keys.audit(application.identifier, NOW - 1000, uuid());
     await given.table.client.send(new PutCommand({ TableName: given.table.name, Item: { ...key, ...old } }));
     expect((await audit(application))[0]).toEqual({
       ...old,

@@ -19,9 +19,9 @@ import {
   type CustomerId,
 } from "../../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../../lib/stores/android-store/purchase-token.ts";
-import { createApplicationTable } from "../../../lib/table/applications.ts";
-import { createOperationTable } from "../../../lib/table/operations.ts";
-import { createFindOwnership } from "../../../lib/table/ownership.ts";
+import { createApplicationTable } from "../../../lib/table/applications/applications.ts";
+import { createOperationTable } from "../../../lib/table/customers/operations.ts";
+import { createFindOwnership } from "../../../lib/table/customers/ownership.ts";
 import { composeOperations, operationsOn, tellsIn } from "../../../operator/composition.ts";
 import { runOperator } from "../../../operator/program.ts";
 import { keyedHash } from "../../../testing/support/world.ts";

@@ -2,13 +2,13 @@ import { PutCommand } from "@aws-sdk/lib-dynamodb";
 import { byCredential, owned, refunded } from "../../../testing/support/world.ts";
 import type { ResolvedCustomer } from "../../../lib/customers/store-facts.ts";
 import { accountId } from "../../../lib/identifiers.ts";
-import { requestDeliveryPut } from "../../../lib/table/deliveries.ts";
-import { requestDeliveryKey, toldKey } from "../../../lib/table/keys.ts";
-import { lookWrite } from "../../../lib/table/looks.ts";
-import { transact } from "../../../lib/table/transactions.ts";
-import { setAttributes } from "../../../lib/table/writes.ts";
+import { requestDeliveryPut } from "../../../lib/table/telling/deliveries.ts";
+import { lookWrite } from "../../../lib/table/telling/looks.ts";
+import { transact } from "../../../lib/table/dynamodb/transactions.ts";
+import { setAttributes } from "../../../lib/table/dynamodb/writes.ts";
 import { DAY, NOW } from "../../../testing/support/purchases.ts";
 import { anApplication, BACKEND, BUS, withOperator, type ToldApplication } from "../telling-world.ts";
+import { keys } from "../../../lib/table/keys.ts";
 
 const given = withOperator();
 
@@ -73,7 +73,9 @@ describe("an erasure in an application that tells no changes any more", () => {
     await application.configure([]);
     const look = { account: accountId("a"), dueAt: NOW + 5 * DAY, cause: null };
     await transact(given.table, [
-      setAttributes(given.table.name, toldKey(application.identifier, look.account), { lookAt: look.dueAt }),
+      setAttributes(given.table.name, keys.told(application.identifier, look.account), {
+        lookAt: look.dueAt,
+      }),
       lookWrite(given.table.name, application.identifier, look),
     ]);
     const dueOf = async () => (await application.itemsOf("#CHANGED")).map(({ dueAt }) => dueAt);
@@ -257,7 +259,7 @@ describe("a store's request about an erased person, while it waits", () => {
     const world = await application.world();
     const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
     const data = JSON.stringify({ customerIdentifier: customer?.identifier });
-    const Item = { ...requestDeliveryKey(application.identifier, "bus", "later"), request: "later", data };
+    const Item = { ...keys.requestDelivery(application.identifier, "bus", "later"), request: "later", data };
     await given.table.client.send(new PutCommand({ TableName: given.table.name, Item }));
     expect(await waiting(application)).toEqual(["later"]);
     expect(await erase(application, customer)).toMatchObject({ code: 0 });

@@ -1,8 +1,8 @@
 import { isoTime } from "../../../lib/entitlements/time.ts";
 import { accountId, applicationId } from "../../../lib/identifiers.ts";
-import { createDeliveryQueue } from "../../../lib/table/delivery-queue.ts";
-import { createFeedTable } from "../../../lib/table/feed.ts";
-import { createResendTable } from "../../../lib/table/resend.ts";
+import { createDeliveryQueue } from "../../../lib/table/telling/delivery-queue.ts";
+import { createFeedTable } from "../../../lib/table/telling/feed.ts";
+import { createResendTable } from "../../../lib/table/telling/resend.ts";
 import { readChanges } from "../../../lib/telling/read-changes.ts";
 import { resendChanges, type Resent } from "../../../lib/administration/resend.ts";
 import { resendingOn } from "../../../operator/composition.ts";

@@ -1,8 +1,9 @@
 import { retellApplication, type AccountPosition } from "../../../lib/administration/retell.ts";
 import { isoTime } from "../../../lib/entitlements/time.ts";
-import { createChangeTable } from "../../../lib/table/changes.ts";
-import { accountOfKey, keys } from "../../../lib/table/keys.ts";
-import { createRetellTable } from "../../../lib/table/retell.ts";
+import { createChangeTable } from "../../../lib/table/telling/changes.ts";
+import { accountOfKey } from "../../../lib/table/named-by-key.ts";
+import { keys } from "../../../lib/table/keys.ts";
+import { createRetellTable } from "../../../lib/table/telling/retell.ts";
 import { accountId, applicationId, customerId } from "../../../lib/identifiers.ts";
 import { byCredential, owned } from "../../../testing/support/world.ts";
 import { NOW } from "../../../testing/support/purchases.ts";

@@ -21,8 +21,8 @@ import { ServiceError } from "../../../lib/contract/errors.ts";
 import { accountEntitlements, SCOPES, type CustomerEntitlement } from "../../../lib/contract/schemas.ts";
 import { isoTime } from "../../../lib/entitlements/time.ts";
 import { applicationId } from "../../../lib/identifiers.ts";
-import { createApplicationTable } from "../../../lib/table/applications.ts";
-import { createCredentialTable } from "../../../lib/table/credentials.ts";
+import { createApplicationTable } from "../../../lib/table/applications/applications.ts";
+import { createCredentialTable } from "../../../lib/table/applications/credentials.ts";
 import { startFaultProxy, type FaultProxy } from "../fault-proxy.ts";
 import {
   AUDIENCE,

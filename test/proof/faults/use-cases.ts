@@ -23,7 +23,7 @@ import { receiveIosStoreNotification } from "../../../lib/customers/receive-ios-
 import { synchronizeIosStorePurchases } from "../../../lib/customers/synchronize-ios-store-purchases.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { accountId, type ApplicationId } from "../../../lib/identifiers.ts";
-import type { Table } from "../../../lib/table/table.ts";
+import type { Table } from "../../../lib/table/dynamodb/table.ts";
 import { AUDIENCE } from "../../../testing/support/push-tokens.ts";
 
 /** One call of a use case, as data that another process can receive. */

@@ -26,7 +26,7 @@ import { sweepIosStoreNotifications } from "../../../lib/customers/sweep-ios-sto
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { createAndroidStore } from "../../../lib/stores/android-store/android-store.ts";
 import { createAppStoreServer } from "../../../lib/stores/ios-store/app-store-server.ts";
-import { createAskQueues } from "../../../lib/table/asks.ts";
+import { createAskQueues } from "../../../lib/table/queues/asks.ts";
 import { refreshingOn } from "../../../operator/composition.ts";
 import { fingerprintOf } from "../../../sandbox/ios-store/signing.ts";
 import { checkInvariants } from "../../../testing/support/invariants.ts";

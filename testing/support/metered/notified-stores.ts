@@ -15,9 +15,9 @@ import {
 import { DAY } from "../../../lib/duration.ts";
 import { applicationId } from "../../../lib/identifiers.ts";
 import { createPushTokenVerifier } from "../../../lib/stores/android-store/push-token.ts";
-import { createAskQueues } from "../../../lib/table/asks.ts";
-import { createNotificationTimes } from "../../../lib/table/notification-times.ts";
-import { createStoreRequestQueue } from "../../../lib/table/store-requests.ts";
+import { createAskQueues } from "../../../lib/table/queues/asks.ts";
+import { createNotificationTimes } from "../../../lib/table/queues/notification-times.ts";
+import { createStoreRequestQueue } from "../../../lib/table/telling/store-requests.ts";
 import { DEMO } from "../../../local/demo.ts";
 import { developerNotification } from "../../../sandbox/android-store/notifications/notifications.ts";
 import { PACKAGE_NAME, startAndroidStore } from "../android-store.ts";

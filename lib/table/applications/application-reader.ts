@@ -1,0 +1,94 @@
+import type { ApplicationStore, StoredApplication, StoreRegistration } from "../../administration/apply.ts";
+import type { Application, StoreReference } from "../../applications/application.ts";
+import type { ApplicationLoader } from "../../applications/directory.ts";
+import {
+  ANDROID_STORE_FIELDS,
+  APPLICATION_FIELDS,
+  IOS_STORE_FIELDS,
+  withDefaults,
+} from "../../applications/fields.ts";
+import type { ApplicationId } from "../../identifiers.ts";
+import { once } from "../../once.ts";
+import {
+  androidStoreItem,
+  applicationItem,
+  applicationOfTableItem,
+  applicationPartitionItem,
+  catalogItem,
+  destinationItem,
+  fromCatalogItem,
+  fromDestinationItem,
+  iosStoreItem,
+  storeRegistrationItem,
+} from "./application-items.ts";
+import { requireFormatOf } from "../dynamodb/format.ts";
+import { keys, partitions } from "../keys.ts";
+import { queryItems } from "../dynamodb/query.ts";
+import { knownItems, parseItem, parseItems, readItem, type Table } from "../dynamodb/table.ts";
+
+/** Applications in the table. All reads are strongly consistent. */
+export interface ApplicationReader
+  extends Pick<ApplicationStore, "read" | "registrationsOf">, ApplicationLoader {
+  /** All applications of the table, ordered by identifier. */
+  list(): Promise<readonly Pick<Application, "identifier" | "name">[]>;
+}
+
+export const createApplicationReader = (table: Table): ApplicationReader => {
+  const read = async (identifier: ApplicationId): Promise<StoredApplication | null> => {
+    const items = await queryItems(table, { pk: partitions.application(identifier) });
+    const byKind = Map.groupBy(items, (item) => parseItem(applicationPartitionItem, item).kind);
+    const [written] = byKind.get("application") ?? [];
+    if (written !== undefined) requireFormatOf(table, written);
+    const [application] = parseItems(applicationItem, byKind.get("application"));
+    if (application === undefined) return null;
+    const [catalog] = parseItems(catalogItem, byKind.get("catalog"));
+    if (catalog === undefined) throw new Error(`The application ${identifier} has no catalog.`);
+    const [ofIosStore, ofAndroidStore] = [byKind.get("ios-store"), byKind.get("android-store")];
+    // Parsed on first use: no function needs both. A repaired item is noticed as late as any other change.
+    const iosStore = once(() =>
+      parseItems(iosStoreItem, ofIosStore).map((item) => withDefaults(IOS_STORE_FIELDS, item)),
+    );
+    const androidStore = once(() =>
+      parseItems(androidStoreItem, ofAndroidStore).map((item) => withDefaults(ANDROID_STORE_FIELDS, item)),
+    );
+    return {
+      version: application.version,
+      application: {
+        identifier,
+        ...withDefaults(APPLICATION_FIELDS, application),
+        get iosStore() {
+          return iosStore();
+        },
+        get androidStore() {
+          return androidStore();
+        },
+        catalog: fromCatalogItem(catalog),
+        destinations: parseItems(destinationItem, byKind.get("destination")).flatMap(fromDestinationItem),
+      },
+    };
+  };
+
+  const registrationOf = async ({
+    store,
+    bundleOrPackage,
+  }: StoreReference): Promise<StoreRegistration | null> => {
+    const item = await readItem(table, keys.storeRegistration(store, bundleOrPackage));
+    if (item === undefined) return null;
+    return { store, bundleOrPackage, application: parseItem(storeRegistrationItem, item).application };
+  };
+
+  const list = async (): Promise<readonly Pick<Application, "identifier" | "name">[]> =>
+    knownItems(applicationOfTableItem, await queryItems(table, { pk: partitions.applications }));
+
+  return {
+    list,
+    read,
+    load: async (identifier) => (await read(identifier))?.application ?? null,
+    registrationsOf: async (stores) =>
+      (await Promise.all(stores.map(registrationOf))).filter((registration) => registration !== null),
+    applicationOfBundle: async (bundleIdentifier) =>
+      (await registrationOf({ store: "ios-store", bundleOrPackage: bundleIdentifier }))?.application ?? null,
+    applicationOfPackage: async (packageName) =>
+      (await registrationOf({ store: "android-store", bundleOrPackage: packageName }))?.application ?? null,
+  };
+};

@@ -1,0 +1,69 @@
+import type { CredentialTable } from "../../administration/credential-table.ts";
+import type { CredentialSummary } from "../../applications/credential.ts";
+import { keyId, type ApplicationId } from "../../identifiers.ts";
+import {
+  credentialIndexItem,
+  type credentialItem,
+  fromCredentialIndexItem,
+  toCredentialIndexItem,
+  toCredentialItem,
+} from "./application-items.ts";
+import { auditWrite } from "./audit-write.ts";
+import { absent, present, unrevoked } from "../dynamodb/conditions.ts";
+import { createFindCredential } from "./find-credential.ts";
+import { keys, partitions } from "../keys.ts";
+import { queryItems } from "../dynamodb/query.ts";
+import { parseItems, type Attributes, type Table } from "../dynamodb/table.ts";
+import { transact } from "../dynamodb/transactions.ts";
+import { check, put, setAttributes } from "../dynamodb/writes.ts";
+
+/** All reads are strongly consistent. */
+export const createCredentialTable = (table: Table): CredentialTable => {
+  const { name: TableName } = table;
+  const find = createFindCredential(table);
+
+  const list = async (application: ApplicationId): Promise<readonly CredentialSummary[]> => {
+    const items = await queryItems(table, {
+      pk: partitions.application(application),
+      sortKeyPrefix: keys.credentialOfApplication(application, keyId("")).sk,
+    });
+    return parseItems(credentialIndexItem, items)
+      .map(fromCredentialIndexItem)
+      .sort((a, b) => a.createdAt - b.createdAt);
+  };
+
+  const add: CredentialTable["add"] = async (credential, audit) => {
+    const { application, keyIdentifier } = credential;
+    const indexKey = keys.credentialOfApplication(application, keyIdentifier);
+    const added = await transact(table, [
+      check(TableName, keys.application(application), present),
+      put(TableName, keys.credential(keyIdentifier), toCredentialItem(credential), absent),
+      put(TableName, indexKey, toCredentialIndexItem(credential), absent),
+      ...(audit === undefined ? [] : [auditWrite(TableName, application, audit)]),
+    ]);
+    if (added.outcome === "written") return "added";
+    if (added.failed.has(0)) return "application_not_found";
+    throw added.cause;
+  };
+
+  const revoke: CredentialTable["revoke"] = async (keyIdentifier, moment, audit) => {
+    const credential = await find(keyIdentifier);
+    if (credential === null) return { outcome: "not_found" };
+    if (credential.revokedAt !== null) return { outcome: "revoked", credential, already: true };
+    const { application } = credential;
+    const ended = { revokedAt: moment } satisfies Pick<Attributes<typeof credentialItem>, "revokedAt">;
+    const revoked = await transact(table, [
+      ...[keys.credential(keyIdentifier), keys.credentialOfApplication(application, keyIdentifier)].map(
+        (key) => setAttributes(TableName, key, ended, unrevoked),
+      ),
+      ...(audit === undefined ? [] : [auditWrite(TableName, application, audit)]),
+    ]);
+    if (revoked.outcome === "written")
+      return { outcome: "revoked", credential: { ...credential, revokedAt: moment }, already: false };
+    const meanwhile = revoked.failed.has(0) ? await find(keyIdentifier) : null;
+    if (meanwhile === null || meanwhile.revokedAt === null) throw revoked.cause;
+    return { outcome: "revoked", credential: meanwhile, already: true };
+  };
+
+  return { find, list, add, revoke };
+};

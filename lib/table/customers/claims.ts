@@ -1,0 +1,85 @@
+import type { CustomerChange } from "../../customers/customer-change.ts";
+import type { Link, StoredCustomer } from "../../customers/records.ts";
+import type { AccountId, ApplicationId } from "../../identifiers.ts";
+import { countsEnd, countsRemain, hasRoom } from "../dynamodb/conditions.ts";
+import { accountClaimsItem, claimsCounter, type ClaimsCounter } from "./items.ts";
+import { keys } from "../keys.ts";
+import { parseItem, readItem, type Table } from "../dynamodb/table.ts";
+import { add, deletion, type TransactItem } from "../dynamodb/writes.ts";
+
+/** Places that a change takes in an account's claims counter; negative: it gives them back. */
+export interface ClaimsDifference {
+  readonly account: AccountId;
+  readonly counter: ClaimsCounter;
+  readonly by: number;
+}
+
+/** The claims counter that a customer's link counts in; null without a link, or for a credential's. */
+export const claimOf = (
+  customer: { link: Link | null; environment: StoredCustomer["environment"] } | null,
+) =>
+  customer?.link?.assertedBy === "client"
+    ? { account: customer.link.account, counter: claimsCounter(customer.environment) }
+    : null;
+
+/** Places that a change takes and gives back. */
+export const claimsDifferences = ({
+  before,
+  absorbed,
+  after,
+}: CustomerChange): readonly ClaimsDifference[] => {
+  const differences = new Map<string, ClaimsDifference>();
+  const count = (claim: ReturnType<typeof claimOf>, by: number): void => {
+    if (claim === null) return;
+    const name = JSON.stringify([claim.account, claim.counter]);
+    differences.set(name, { ...claim, by: (differences.get(name)?.by ?? 0) + by });
+  };
+  for (const customer of [before, ...absorbed]) count(claimOf(customer), -1);
+  count(claimOf(after), 1);
+  return [...differences.values()].filter(({ by }) => by !== 0);
+};
+
+const OTHER: Readonly<Record<ClaimsCounter, ClaimsCounter>> = { production: "other", other: "production" };
+
+/**
+ * Accounts whose claims reach zero with these differences, as read now. {@link claimsWrite} deletes their item, because
+ * its key contains the account. One read per account that gives back places.
+ */
+export const countsThatEnd = async (
+  table: Table,
+  application: ApplicationId,
+  differences: readonly ClaimsDifference[],
+): Promise<ReadonlySet<AccountId>> => {
+  const ending = differences.map(async ({ account, counter, by }): Promise<AccountId[]> => {
+    if (by > 0) return [];
+    const item = await readItem(table, keys.accountClaims(application, account));
+    const counts = item === undefined ? {} : parseItem(accountClaimsItem, item);
+    return (counts[counter] ?? 0) + by <= 0 && (counts[OTHER[counter]] ?? 0) <= 0 ? [account] : [];
+  });
+  return new Set((await Promise.all(ending)).flat());
+};
+
+export interface ClaimsBounds {
+  /** Most customers that clients' claims alone may link to the account. */
+  readonly limit: number;
+  /** Whether {@link countsThatEnd} has the account. */
+  readonly ends: boolean;
+}
+
+/**
+ * Raises an account's claims counter below its limit, lowers it, or deletes the item if it ends. A condition proves that it
+ * ends; a concurrent write makes it a conflict.
+ */
+export const claimsWrite = (
+  TableName: string,
+  application: ApplicationId,
+  { account, counter, by }: ClaimsDifference,
+  { limit, ends }: ClaimsBounds,
+): TransactItem => {
+  const key = keys.accountClaims(application, account);
+  const other = OTHER[counter];
+  if (by > 0) return add(TableName, key, { [counter]: by }, hasRoom(counter, limit));
+  return ends
+    ? deletion(TableName, key, countsEnd(counter, other, -by))
+    : add(TableName, key, { [counter]: by }, countsRemain(counter, other, -by));
+};

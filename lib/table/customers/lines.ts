@@ -1,0 +1,42 @@
+import * as z from "zod/mini";
+import { NATURES, STANDINGS, type Line } from "../../entitlements/purchase.ts";
+import { once } from "../../once.ts";
+import {
+  boolean,
+  integer,
+  listOf,
+  nullable,
+  oneOf,
+  positional,
+  text,
+  type Codec,
+  type Encoded,
+} from "../dynamodb/positions.ts";
+
+/**
+ * Lines as stored in purchases, customers and accounts, and decoded on every read. Positions replace names, so a line
+ * takes about a hundred bytes.
+ */
+export const linesCodec: Codec<readonly Line[]> = listOf(
+  positional({
+    transactionIdentifier: nullable(text),
+    productIdentifier: text,
+    basePlanIdentifier: nullable(text),
+    nature: oneOf(NATURES),
+    standing: oneOf(STANDINGS),
+    startsAt: nullable(integer),
+    endsAt: nullable(integer),
+    revokedAt: nullable(integer),
+    willRenew: nullable(boolean),
+    verifiedAt: integer,
+    event: nullable(text),
+    purchaseOptionIdentifier: nullable(text),
+    purchasedAt: nullable(integer),
+    rented: boolean,
+    quantity: integer,
+    refundedQuantity: integer,
+    revokedSince: nullable(integer),
+  }),
+);
+
+export const encodedLines = once(() => z.custom<Encoded<readonly Line[]>>(linesCodec.is));

@@ -1,0 +1,24 @@
+import { dayOf } from "../../telling/change.ts";
+import type { FeedTable } from "../../telling/feed.ts";
+import { fromChangeItem, turnItem } from "./change-items.ts";
+import { keys, partitions, sortKeys } from "../keys.ts";
+import { queryItems, queryPages } from "../dynamodb/query.ts";
+import { parseItem, type Table } from "../dynamodb/table.ts";
+
+export const createFeedTable = (table: Table): FeedTable => ({
+  lastPlace: async (application) => {
+    const { pk, sk } = keys.sequence(application);
+    // The function's role allows queries alone.
+    const [item] = await queryItems(table, { pk, sortKeyPrefix: sk });
+    const { sequence, toldAt } = item === undefined ? {} : parseItem(turnItem, item);
+    return sequence === undefined || toldAt === undefined ? null : { day: dayOf(toldAt), sequence };
+  },
+  changesOf: async function* (application, day, after, perPage) {
+    const query = {
+      pk: partitions.change(application, day),
+      sortKeyAfter: sortKeys.change(after),
+      itemsPerPage: perPage,
+    };
+    for await (const page of queryPages(table, query)) yield page.map((item) => fromChangeItem(day, item));
+  },
+});

@@ -1,0 +1,169 @@
+import { PutCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
+import { v7 as uuid } from "uuid";
+import { customerId, type CustomerId } from "../../../lib/identifiers.ts";
+import { createCustomerTable } from "../../../lib/table/customers/customers.ts";
+import { encodeHoldings } from "../../../lib/table/customers/items.ts";
+import { keys } from "../../../lib/table/keys.ts";
+import {
+  byCredential,
+  createWorld,
+  device,
+  owned,
+  requests,
+  type World,
+} from "../../../testing/support/world.ts";
+import { aLine, aPurchase, NOW } from "../../../testing/support/purchases.ts";
+import { createTestTable, type TestTable } from "../../../testing/support/table.ts";
+
+let table: TestTable;
+beforeAll(async () => {
+  table = await createTestTable();
+});
+afterAll(() => table.remove());
+
+/** Two merged customers: the alias and its survivor. */
+const merged = async (world: World, keys: readonly [string, string]) => {
+  const [one, other] = [
+    await world.store({ purchases: [owned(keys[0])] }, byCredential("a")),
+    await world.store({ purchases: [owned(keys[1])] }),
+  ];
+  await world.store({ purchases: keys.map((key) => owned(key)) });
+  if (one === null || other === null) throw new Error("Nobody is there.");
+  return { survivor: one.identifier, alias: other.identifier };
+};
+
+test("identifiers resolve to living or erased customers, an alias per read", async () => {
+  const world = createWorld(table);
+  const living = await merged(world, ["1", "2"]);
+  const erased = await merged(world, ["3", "4"]);
+  const unknown = customerId(uuid());
+  await world.beginErasure({ identifier: erased.survivor, holdings: [] });
+  const { findCustomers } = world.factStore.table;
+  const asked = [living.alias, living.survivor, erased.alias, unknown];
+  let found: Awaited<ReturnType<typeof findCustomers>> | undefined;
+  const sent = await requests(table, async () => {
+    found = await findCustomers(world.application.identifier, asked);
+  });
+  expect(sent).toEqual(["BatchGetItem", "BatchGetItem"]);
+  expect([...(found?.living ?? [])].map(([from, { identifier }]) => [from, identifier])).toEqual([
+    [living.alias, living.survivor],
+    [living.survivor, living.survivor],
+  ]);
+  expect(new Set(found?.living.values()).size).toBe(1);
+  expect([...(found?.gone ?? [])]).toEqual([
+    [erased.alias, erased.survivor],
+    [unknown, unknown],
+  ]);
+});
+
+describe("a survivor that is read without the merge that its alias shows", () => {
+  /** Two merged customers. The alias names a later version of the survivor than the survivor's item has. */
+  const behind = async () => {
+    const world = createWorld(table);
+    const { survivor, alias } = await merged(world, ["1", "2"]);
+    const key = keys.customer(world.application.identifier, alias);
+    const item = (await world.items()).find(({ pk, sk }) => pk === key.pk && sk === key.sk);
+    const version = Number(item?.["survivorVersion"]);
+    const setVersion = (of: CustomerId, name: string, value: number) =>
+      table.client.send(
+        new UpdateCommand({
+          TableName: table.name,
+          Key: { ...keys.customer(world.application.identifier, of) },
+          UpdateExpression: "SET #name = :value",
+          ExpressionAttributeNames: { "#name": name },
+          ExpressionAttributeValues: { ":value": value },
+        }),
+      );
+    await setVersion(alias, "survivorVersion", version + 1);
+    const find = (pause: () => Promise<unknown>) =>
+      createCustomerTable(table, () => pause().then(() => undefined)).findCustomers(
+        world.application.identifier,
+        [alias],
+      );
+    return { alias, survivor, find, show: () => setVersion(survivor, "version", version + 1) };
+  };
+  test("is read again", async () => {
+    const { alias, survivor, find, show } = await behind();
+    const { living } = await find(show);
+    expect(living.get(alias)).toMatchObject({ identifier: survivor, holdings: [{ key: "1" }, { key: "2" }] });
+  });
+  test("is reported neither as living nor as gone if it stays so", async () => {
+    const { find } = await behind();
+    let pauses = 0;
+    const { living, gone } = await find(() => Promise.resolve((pauses += 1)));
+    expect([living.size, gone.size]).toEqual([0, 0]);
+    expect(pauses).toBe(4);
+  });
+});
+
+const NOTHING_ELSE = { identities: [], purchases: [] };
+
+describe("the check that customers are unchanged and facts still unowned", () => {
+  /** Fourteen customers whose items are 5 MB together. */
+  const large = async (world: World) => {
+    const { identifier } = world.application;
+    const identifiers = Array.from({ length: 14 }, () => customerId(uuid()));
+    const line = aLine({ productIdentifier: "p".repeat(900) });
+    const holdings = encodeHoldings(Array.from({ length: 350 }, () => aPurchase({ lines: [line] })));
+    for (const customer of identifiers) {
+      const link = { account: "a", assertedBy: "credential", linkedAt: NOW };
+      const Item = {
+        customer,
+        environment: "production",
+        createdAt: NOW,
+        version: 1,
+        link,
+        holdings,
+        hasPurchased: true,
+        absorbed: [],
+        unsettled: false,
+        aliasOf: null,
+      };
+      await table.client.send(
+        new PutCommand({ TableName: table.name, Item: { ...keys.customer(identifier, customer), ...Item } }),
+      );
+    }
+    const { living } = await world.factStore.table.findCustomers(identifier, identifiers);
+    return [...living.values()];
+  };
+  test("covers any number of customers, however large", async () => {
+    const world = createWorld(table);
+    const customers = await large(world);
+    const { areUnchanged } = world.factStore.table;
+    const sent = await requests(table, async () => {
+      expect(await areUnchanged(world.application.identifier, customers, NOTHING_ELSE)).toBe(true);
+    });
+    // One transaction reads 4 MB at most.
+    expect(sent.length).toBeGreaterThan(1);
+    expect(new Set(sent)).toEqual(new Set(["TransactGetItems"]));
+    expect(
+      await areUnchanged(
+        world.application.identifier,
+        customers.map((customer, index) => (index === 13 ? { ...customer, version: 2 } : customer)),
+        NOTHING_ELSE,
+      ),
+    ).toBe(false);
+  });
+
+  test.each([
+    ["an identity", { identities: [device("1")] }],
+    ["a purchase", { purchases: [owned("1")] }],
+  ])("fails for %s that has an owner by now", async (_, stored) => {
+    const world = createWorld(table);
+    const unowned = {
+      identities: [device("1"), device("2")],
+      purchases: [owned("1"), owned("1"), owned("2")],
+    };
+    const isAsRead = () => world.factStore.table.areUnchanged(world.application.identifier, [], unowned);
+    expect(await isAsRead()).toBe(true);
+    await world.store(stored, byCredential("a"));
+    expect(await isAsRead()).toBe(false);
+  });
+  test("counts what an erasure blocks as unowned", async () => {
+    const world = createWorld(table);
+    await world.erase(await world.store({ purchases: [owned("1")] }));
+    const unowned = { identities: [], purchases: [owned("1")] };
+    const { areUnchanged } = world.factStore.table;
+    expect(await areUnchanged(world.application.identifier, [], unowned)).toBe(true);
+  });
+});

@@ -1,0 +1,67 @@
+import { purchaseKey } from "../../../lib/identifiers.ts";
+import { encodeHoldings } from "../../../lib/table/customers/items.ts";
+import { aLine, aPurchase, aRenewal } from "../../../testing/support/purchases.ts";
+
+const LINE = aLine({
+  transactionIdentifier: "2000",
+  event: "event",
+  productIdentifier: "yearly",
+  basePlanIdentifier: "base",
+  purchaseOptionIdentifier: "option",
+  nature: "consumable",
+  standing: "billing_retry",
+  startsAt: 1,
+  purchasedAt: 2,
+  endsAt: 3,
+  revokedAt: 4,
+  revokedSince: 5,
+  quantity: 6,
+  refundedQuantity: 7,
+  rented: true,
+  willRenew: false,
+  verifiedAt: 8,
+  further: ["line's"],
+});
+
+const RENEWAL = aRenewal({
+  periodEndsAt: 11,
+  willRenew: true,
+  renewsInto: "monthly",
+  graceEndsAt: 12,
+  isInBillingRetry: true,
+  expirationIntent: 13,
+  signedAt: 14,
+  status: { isInGrace: true, periodEndsAt: 15, signedAt: 16 },
+  further: ["renewal's"],
+});
+
+test("the stored bytes of a holding, its lines and its renewal stay the same", () => {
+  const holding = aPurchase({
+    store: "ios-store",
+    environment: "sandbox",
+    key: "1000",
+    lines: [LINE],
+    replacedBy: purchaseKey("1001"),
+    replacedAt: 9,
+    renewal: RENEWAL,
+    further: ["holding's"],
+  });
+  expect(JSON.stringify(encodeHoldings([holding]))).toBe(
+    '[[1,1,"1000",[["2000","yearly","base",3,2,1,3,4,false,8,"event","option",2,true,6,7,5,"line\'s"]],' +
+      '"1001",9,[11,true,"monthly",12,true,13,14,[true,15,16],"renewal\'s"],"holding\'s"]]',
+  );
+});
+
+test("the stored bytes of a holding of which little is known stay the same", () => {
+  const line = aLine({
+    transactionIdentifier: null,
+    event: null,
+    startsAt: null,
+    verifiedAt: 1,
+    endsAt: null,
+  });
+  const holding = aPurchase({ store: "android-store", lines: [line] });
+  expect(JSON.stringify(encodeHoldings([holding]))).toBe(
+    '[[0,0,"1",[[null,"monthly",null,0,0,null,null,null,null,1,null,null,null,false,1,0,null]],null,null,null]]',
+  );
+});

@@ -1,0 +1,246 @@
+import { encodedLines, linesCodec } from "../../../lib/table/customers/lines.ts";
+import { decodeHoldings, encodeHoldings } from "../../../lib/table/customers/items.ts";
+import { GetCommand, PutCommand } from "@aws-sdk/lib-dynamodb";
+import { ENVIRONMENTS, STORES } from "../../../lib/contract/schemas.ts";
+import { storeFacts } from "../../../lib/customers/store-facts.ts";
+import { NATURES, STANDINGS } from "../../../lib/entitlements/purchase.ts";
+import { accountId, applicationId, customerId, type AccountId } from "../../../lib/identifiers.ts";
+import { createBatchReader } from "../../../lib/table/dynamodb/batch-reader.ts";
+import { createCustomerTable } from "../../../lib/table/customers/customers.ts";
+import { keys } from "../../../lib/table/keys.ts";
+import { createNotificationTimes } from "../../../lib/table/queues/notification-times.ts";
+import { MalformedItemError } from "../../../lib/table/dynamodb/table.ts";
+import { createToldTable } from "../../../lib/table/telling/told-report.ts";
+import { aLine, aPurchase, aRenewal, NOW, proven } from "../../../testing/support/purchases.ts";
+import { createTestTable, type TestTable } from "../../../testing/support/table.ts";
+import { anApplication } from "../../../testing/support/application.ts";
+
+const APPLICATION = applicationId("0198c0de-0000-7000-8000-000000000001");
+const CUSTOMER = customerId("0198c0de-0000-7000-8000-0000000000cc");
+const pause = () => Promise.resolve();
+
+let table: TestTable;
+beforeAll(async () => {
+  table = await createTestTable();
+});
+afterAll(() => table.remove());
+
+test("items that DynamoDB leaves out of a batch are requested again", async () => {
+  const keys = Array.from({ length: 60 }, (_, index) => ({ pk: `LARGE#${index}`, sk: "LARGE" }));
+  await Promise.all(
+    keys.map((key) =>
+      table.client.send(
+        new PutCommand({ TableName: table.name, Item: { ...key, content: "x".repeat(390_000) } }),
+      ),
+    ),
+  );
+  table.sent.length = 0;
+  // Sixty items of 390 KB are more than the 16 MB of one answer.
+  expect((await createBatchReader(table, pause)(keys)).size).toBe(60);
+  expect(table.sent.length).toBeGreaterThan(1);
+});
+
+test("every read of a request is strongly consistent", async () => {
+  const consistent: unknown[] = [];
+  table.client.middlewareStack.add(
+    (next) => async (args) => {
+      const input = args.input as {
+        ConsistentRead?: boolean;
+        RequestItems?: Record<string, { ConsistentRead?: boolean }>;
+      };
+      consistent.push(
+        input.ConsistentRead ??
+          Object.values(input.RequestItems ?? {}).every((items) => items.ConsistentRead === true),
+      );
+      return next(args);
+    },
+    { step: "initialize", name: "consistency" },
+  );
+  const customers = createCustomerTable(table, pause);
+  await customers.findAccount(APPLICATION, accountId("a"));
+  await customers.findFacts(APPLICATION, [], [aPurchase()], NOW);
+  await customers.findCustomers(APPLICATION, [CUSTOMER]);
+  table.client.middlewareStack.remove("consistency");
+  expect(consistent).toEqual([true, true, true]);
+});
+
+test("a malformed item is an error with its key alone", async () => {
+  const key = {
+    pk: `APPLICATION#${APPLICATION}#PURCHASE#ios-store#production#${aPurchase().key}`,
+    sk: "PURCHASE",
+  };
+  await table.client.send(new PutCommand({ TableName: table.name, Item: { ...key, customer: "s3cret" } }));
+  const failure: unknown = await createCustomerTable(table, pause)
+    .findFacts(APPLICATION, [], [aPurchase()], NOW)
+    .catch((error: unknown) => error);
+  expect(failure).toBeInstanceOf(MalformedItemError);
+  expect(String(failure)).toMatch(/PURCHASE#ios-store#production#[0-9a-f]{12}…/);
+  const sentence = failure instanceof MalformedItemError ? failure.toSentence() : "";
+  expect(sentence).toContain(JSON.stringify(key.pk));
+  expect(String(failure)).not.toContain("s3cret");
+  expect((await table.client.send(new GetCommand({ TableName: table.name, Key: key }))).Item).toBeDefined();
+});
+
+test.each([
+  ["no JSON", "{"],
+  ["no object", "1"],
+  ["without its lists", JSON.stringify({ applicationIdentifier: APPLICATION, version: 1 })],
+])("a change whose data is %s is malformed; the error names it", async (_, data) => {
+  const place = { day: "2027-01-31", sequence: 1 };
+  const item = { ...keys.change(APPLICATION, place), sequence: 1, first: 1, toldAt: NOW, data };
+  await table.client.send(new PutCommand({ TableName: table.name, Item: item }));
+  await expect(createToldTable(table).changeAt(APPLICATION, place)).rejects.toThrow(
+    /^The item .*#CHANGES#2027-01-31.* does not match its schema\.$/,
+  );
+});
+
+test("a last notification without its time is malformed", async () => {
+  const notified = {
+    application: APPLICATION,
+    store: "ios-store",
+    environment: "production",
+    bundleOrPackage: "com.example.app",
+  } as const;
+  const item = { ...keys.notification(notified), lastSignedAt: "2027-01-31" };
+  await table.client.send(new PutCommand({ TableName: table.name, Item: item }));
+  await expect(createNotificationTimes(table).raise(notified, NOW)).rejects.toThrow(MalformedItemError);
+});
+
+/** Writes an account's item with one line, encoded with the given positions. */
+const holding = async (
+  account: AccountId,
+  at: (part: string) => unknown,
+  appended: readonly unknown[] = ["of a later version"],
+): Promise<void> => {
+  const texts = [null, "p", null];
+  const times = [null, null, null, null, NOW];
+  const line = [
+    ...texts,
+    at("nature"),
+    at("standing"),
+    ...times,
+    null,
+    null,
+    null,
+    false,
+    1,
+    0,
+    null,
+    ...appended,
+  ];
+  await table.client.send(
+    new PutCommand({
+      TableName: table.name,
+      Item: {
+        ...keys.accountCustomer(APPLICATION, account, CUSTOMER),
+        customer: CUSTOMER,
+        holdings: [[at("store"), at("environment"), "1", [line], null, null, null, "of a later version"]],
+        assertedBy: "client",
+        absorbed: [],
+      },
+    }),
+  );
+};
+
+test.each([
+  ["store", -1],
+  ["store", STORES.length],
+  ["store", 0.5],
+  ["environment", ENVIRONMENTS.length],
+  ["nature", NATURES.length],
+  ["standing", STANDINGS.length],
+  ["standing", "0"],
+])("holdings whose %s has the position %p are malformed", async (part, position) => {
+  const account = accountId(`${part} ${position}`);
+  await holding(account, (name) => (name === part ? position : 0));
+  await expect(createCustomerTable(table, pause).findAccount(APPLICATION, account)).rejects.toThrow(
+    MalformedItemError,
+  );
+});
+
+test("holdings with positions are read, and a later version's additions kept", async () => {
+  const account = accountId("as written");
+  await holding(account, () => 0);
+  const [found] = await createCustomerTable(table, pause).findAccount(APPLICATION, account);
+  const further = ["of a later version"];
+  expect(found?.holdings).toMatchObject([
+    { store: STORES[0], lines: [{ nature: NATURES[0], quantity: 1, further }], further },
+  ]);
+});
+
+test("a later version's additions to lines and holdings are written back", () => {
+  const lines = [aLine(), aLine({ further: ["of a later version"] })];
+  expect(linesCodec.decode(linesCodec.encode(lines))).toEqual(lines);
+  const holdings = [aPurchase(), aPurchase({ renewal: aRenewal(), further: ["of a later version"] })];
+  expect(decodeHoldings(encodeHoldings(holdings))).toEqual(holdings);
+});
+
+test("a request that meets a conflict on all 20 attempts is TOO_MANY_REQUESTS", async () => {
+  let attempts = 0;
+  const refused: unknown = await storeFacts(
+    {
+      table: createCustomerTable(table, pause),
+      write: () => {
+        attempts += 1;
+        return Promise.resolve("conflict");
+      },
+      bury: () => Promise.resolve("conflict"),
+      newCustomerIdentifier: () => CUSTOMER,
+      pause,
+      now: () => NOW,
+    },
+    anApplication({ identifier: APPLICATION }),
+    {
+      environment: "production",
+      identities: [],
+      purchases: [proven(aPurchase({ key: "2" }))],
+      renewals: [],
+      acknowledgementDue: null,
+      origin: null,
+    },
+    null,
+  ).catch((error: unknown) => error);
+  expect(refused).toMatchObject({ code: "TOO_MANY_REQUESTS", status: 429 });
+  expect(attempts).toBe(30);
+});
+
+/** As format 1 stored it first. It is never changed: what was stored has to be read by every later version. */
+const FIRST_LINE = [
+  "700000",
+  "monthly",
+  null,
+  0,
+  0,
+  1_780_000_000_000,
+  1_782_592_000_000,
+  null,
+  true,
+  1_780_000_000_001,
+  "970000",
+  null,
+  1_780_000_000_000,
+  false,
+  2,
+  1,
+  null,
+  0,
+  null,
+];
+
+test("a line of format 1 as it was stored first is read", () => {
+  const stored: unknown[] = [FIRST_LINE];
+  const [line] = linesCodec.decode(encodedLines().parse(stored));
+  expect(line).toMatchObject({
+    transactionIdentifier: "700000",
+    productIdentifier: "monthly",
+    nature: "auto_renewable",
+    standing: "entitled",
+    startsAt: 1_780_000_000_000,
+    endsAt: 1_782_592_000_000,
+    willRenew: true,
+    verifiedAt: 1_780_000_000_001,
+    event: "970000",
+    quantity: 2,
+    refundedQuantity: 1,
+  });
+});

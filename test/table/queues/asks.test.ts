@@ -1,0 +1,308 @@
+import { PutCommand } from "@aws-sdk/lib-dynamodb";
+import type { DueAsk } from "../../../lib/customers/ask.ts";
+import type { StoreInEnvironment } from "../../../lib/customers/store-in-environment.ts";
+import { MINUTE } from "../../../lib/duration.ts";
+import type { NextAsk } from "../../../lib/entitlements/next-ask.ts";
+import { purchaseKey } from "../../../lib/identifiers.ts";
+import { HEALTHY } from "../../../lib/queues/health.ts";
+import { createAskQueues } from "../../../lib/table/queues/asks.ts";
+import { partitions } from "../../../lib/table/keys.ts";
+import { assertInvariants } from "../../../testing/support/invariants.ts";
+import { BUNDLE } from "../../../testing/support/ios-store.ts";
+import { DAY, NOW } from "../../../testing/support/purchases.ts";
+import { createTestTable, type TestTable } from "../../../testing/support/table.ts";
+import { meetingAWriteAt, owned, type World } from "../../../testing/support/world.ts";
+import {
+  aName,
+  createRefreshing,
+  fromApple,
+  OTHER_BUNDLE,
+  queuedOf,
+  recordedOf,
+} from "../../customers/refreshing.ts";
+
+let table: TestTable;
+const changedByHand = new Set<string>();
+beforeAll(async () => {
+  table = await createTestTable();
+});
+afterAll(async () => {
+  await assertInvariants(table, { except: changedByHand });
+  await table.remove();
+});
+
+const JUST_AFTER = 5000;
+const { source } = fromApple();
+const asked = (at: number, because: NextAsk["because"] = "no-answer"): NextAsk => ({ at, because });
+
+/** An application with these subscriptions, by their ends. */
+const holding = async (ends: Readonly<Record<string, number>>) => {
+  const application = aName();
+  const refreshing = createRefreshing(table, [application]);
+  for (const [key, endsAt] of Object.entries(ends)) await refreshing.hold(key, endsAt);
+  const reference: StoreInEnvironment = {
+    application,
+    store: "ios-store",
+    environment: "production",
+    bundleOrPackage: BUNDLE,
+  };
+  const queues = createAskQueues(table);
+  const dueIn = async (changes: Partial<StoreInEnvironment> = {}, limit = 10) =>
+    (await queues.of({ ...reference, ...changes }).due(NOW + DAY, limit)).map(({ purchase }) => purchase.key);
+  return {
+    application,
+    queues,
+    queue: queues.of(reference),
+    reference,
+    dueIn,
+    world: refreshing.world,
+    refreshing,
+    /** A purchase's question that is due just after its end, now. */
+    due: (key: string, dueAt = NOW + JUST_AFTER): DueAsk => ({
+      application,
+      purchase: { store: "ios-store", environment: "production", key: purchaseKey(key) },
+      dueAt,
+      because: "renewal",
+      source,
+      acknowledgement: null,
+    }),
+  };
+};
+
+const storedOf = async (world: World, key: string) => {
+  const { table: customers } = world.factStore;
+  const known = await customers.findFacts(world.application.identifier, [], [owned(key)], NOW);
+  const [stored] = known.purchases.values();
+  if (stored === undefined) throw new Error("The purchase is not stored.");
+  return stored;
+};
+
+/** What the queue and the purchases say of the times of the questions, which is the same. */
+const timesIn = async (world: World): Promise<Record<string, number>> => {
+  const queued = await queuedOf(world);
+  expect(await recordedOf(world)).toEqual(queued);
+  return queued;
+};
+
+describe("what is due", () => {
+  test("comes oldest first, up to the limit", async () => {
+    const { dueIn } = await holding({ 1: NOW - 1000, 2: NOW - 3000, 3: NOW - 2000 });
+    expect(await dueIn()).toEqual(["2", "3", "1"]);
+    expect(await dueIn({}, 2)).toEqual(["2", "3"]);
+  });
+  test("is due at its own millisecond and not before", async () => {
+    const { queue, due } = await holding({ 1: NOW });
+    expect(await queue.due(NOW + JUST_AFTER - 1, 10)).toEqual([]);
+    expect(await queue.due(NOW + JUST_AFTER, 10)).toEqual([due("1")]);
+  });
+  test("is of one bundle or package, one environment and one store", async () => {
+    const { dueIn, refreshing } = await holding({ 1: NOW });
+    await refreshing.hold("2", NOW, { environment: "sandbox" });
+    await refreshing.hold("3", NOW, { bundleIdentifier: OTHER_BUNDLE });
+    expect(await dueIn()).toEqual(["1"]);
+    expect(await dueIn({ environment: "sandbox" })).toEqual(["2"]);
+    expect(await dueIn({ bundleOrPackage: OTHER_BUNDLE })).toEqual(["3"]);
+    expect(await dueIn({ store: "android-store" })).toEqual([]);
+  });
+  test("is found behind more items of an unknown shape than a page has", async () => {
+    const { dueIn, reference, application } = await holding({ 1: NOW });
+    changedByHand.add(application);
+    for (const index of [1, 2, 3, 4, 5])
+      await table.client.send(
+        new PutCommand({
+          TableName: table.name,
+          Item: { pk: partitions.ask(reference), sk: `2026-01-01T00:00:0${index}.000Z#later`, kind: "new" },
+        }),
+      );
+    expect(await dueIn({}, 2)).toEqual(["1"]);
+  });
+});
+
+describe("a lease", () => {
+  const lease = (worker: string, until: number) => ({ worker, until });
+
+  test("is refused to another worker until it ends", async () => {
+    const { queue } = await holding({});
+    expect(await queue.take(lease("a", NOW + 60), NOW)).toEqual(HEALTHY);
+    expect(await queue.take(lease("b", NOW + 119), NOW + 59)).toBeNull();
+    expect(await queue.take(lease("b", NOW + 120), NOW + 60)).toEqual(HEALTHY);
+    expect(await queue.take(lease("a", NOW + 121), NOW + 61)).toBeNull();
+  });
+  test("is extended by its own worker, also after it ran out", async () => {
+    const { queue } = await holding({});
+    await queue.take(lease("a", NOW + 60), NOW);
+    expect(await queue.take(lease("a", NOW + 90), NOW + 30)).toEqual(HEALTHY);
+    expect(await queue.take(lease("b", NOW + 149), NOW + 89)).toBeNull();
+    expect(await queue.take(lease("a", NOW + 200), NOW + 140)).toEqual(HEALTHY);
+  });
+  test("that is released is free at once", async () => {
+    const { queue } = await holding({});
+    await queue.take(lease("a", NOW + 60), NOW);
+    await queue.release({ worker: "a" }, HEALTHY);
+    expect(await queue.take(lease("b", NOW + 60), NOW)).toEqual(HEALTHY);
+  });
+  test("is not released by a worker that has lost it", async () => {
+    const { queues, queue, reference } = await holding({});
+    await queue.take(lease("a", NOW + 60), NOW);
+    await queue.take(lease("b", NOW + 120), NOW + 60);
+    const failing = {
+      failures: 1,
+      because: "unavailable",
+      failingSince: NOW,
+      pausedUntil: NOW + 1000,
+    } as const;
+    await queue.release({ worker: "a" }, failing);
+    expect(await queues.healthOf(reference)).toEqual(HEALTHY);
+    expect(await queue.take(lease("c", NOW + 121), NOW + 61)).toBeNull();
+  });
+  test("is refused while the queue is paused, whose reason stays, until an operator ends the pause", async () => {
+    const { queues, queue, reference } = await holding({});
+    const paused = {
+      failures: 2,
+      because: "credential-rejected",
+      failingSince: NOW,
+      pausedUntil: NOW + 1000,
+    } as const;
+    await queue.take(lease("a", NOW + 60), NOW);
+    await queue.release({ worker: "a" }, paused);
+    expect(await queues.healthOf(reference)).toEqual(paused);
+    expect(await queue.take(lease("a", NOW + 2000), NOW + 999)).toBeNull();
+    await queues.resume({ ...reference, bundleOrPackage: OTHER_BUNDLE });
+    expect(await queue.take(lease("a", NOW + 2000), NOW + 999)).toBeNull();
+    await queues.resume(reference);
+    expect(await queue.take(lease("a", NOW + 2000), NOW + 999)).toEqual({ ...paused, pausedUntil: 0 });
+  });
+});
+
+describe("a question that is moved", () => {
+  test("moves with its purchase's record of it, and with its reason", async () => {
+    const { queues, due, world } = await holding({ 1: NOW });
+    await queues.move(due("1"), asked(NOW + DAY));
+    expect(await timesIn(world)).toEqual({ 1: NOW + DAY });
+    expect((await storedOf(world, "1")).ask).toEqual(asked(NOW + DAY));
+  });
+  test("out of the queue leaves nothing", async () => {
+    const { queues, due, world } = await holding({ 1: NOW });
+    await queues.move(due("1"), null);
+    expect(await timesIn(world)).toEqual({});
+    expect(await queues.sourceOf(world.application.identifier, await storedOf(world, "1"))).toBeNull();
+  });
+  test("stays where new facts, or an operator, have moved it meanwhile", async () => {
+    const { queues, application, due, world, refreshing } = await holding({ 1: NOW, 2: NOW });
+    await refreshing.hold("1", NOW + 30 * DAY);
+    await queues.set(application, await storedOf(world, "2"), asked(NOW, "requested"), source);
+    await queues.move(due("1"), asked(NOW + DAY));
+    await queues.move(due("2"), null);
+    expect(await timesIn(world)).toEqual({ 1: NOW + 30 * DAY + JUST_AFTER, 2: NOW });
+  });
+  test("is deleted where its purchase was erased", async () => {
+    const { queues, due, world } = await holding({ 1: NOW });
+    const item = (await world.items()).find(({ sk }) => String(sk).endsWith("#1"));
+    await world.erase(await world.store({ purchases: [owned("1")] }));
+    await table.client.send(new PutCommand({ TableName: table.name, Item: item }));
+    await queues.move(due("1"), asked(NOW + DAY));
+    expect(await queuedOf(world)).toEqual({});
+  });
+  test("fails whole when it meets another write, and can be moved again", async () => {
+    const { queues, due, world } = await holding({ 1: NOW });
+    const move = () => queues.move(due("1"), asked(NOW + DAY));
+    await expect(meetingAWriteAt(table, 0, move)).rejects.toThrow(Error);
+    expect(await timesIn(world)).toEqual({ 1: NOW + JUST_AFTER });
+    await move();
+    expect(await timesIn(world)).toEqual({ 1: NOW + DAY });
+  });
+});
+
+describe("a question that is set", () => {
+  test("takes the place of the one before", async () => {
+    const { queues, application, world } = await holding({ 1: NOW });
+    const set = async (at: number) =>
+      queues.set(application, await storedOf(world, "1"), asked(at, "requested"), source);
+    for (const at of [NOW + 2 * DAY, NOW, NOW]) {
+      expect(await set(at)).toBe("written");
+      expect(await timesIn(world)).toEqual({ 1: at });
+      expect((await storedOf(world, "1")).ask).toEqual(asked(at, "requested"));
+    }
+    expect(await queues.sourceOf(application, await storedOf(world, "1"))).toEqual(source);
+  });
+  test("says the bundle of a purchase that had none", async () => {
+    const { queues, application, world } = await holding({});
+    await world.store({ purchases: [owned("1")] });
+    await queues.set(application, await storedOf(world, "1"), asked(NOW), source);
+    expect(await storedOf(world, "1")).toMatchObject({ ask: asked(NOW), bundleOrPackage: BUNDLE });
+  });
+  test("conflicts where the purchase has changed since", async () => {
+    const { queues, application, world, refreshing } = await holding({ 1: NOW });
+    const stored = await storedOf(world, "1");
+    await refreshing.hold("1", NOW + 30 * DAY);
+    const before = await world.items();
+    expect(await queues.set(application, stored, asked(NOW), source)).toBe("conflict");
+    expect(await world.items()).toEqual(before);
+  });
+});
+
+describe("a pending acknowledgement", () => {
+  const pending = { dueSince: NOW, deadline: NOW + 3 * DAY };
+  const google = {
+    store: "android-store",
+    packageName: "com.example.trails",
+    purchaseToken: "the-token",
+    productKind: "subscription",
+  } as const;
+  /** A purchase at Google that waits for its acknowledgement. */
+  const waiting = async () => {
+    const held = await holding({});
+    const { application, queues, world } = held;
+    const purchase = { ...owned("1"), store: "android-store" } as const;
+    await world.store({
+      purchases: [purchase],
+      origin: { source: google, canAsk: true, askedAt: null },
+      acknowledgementDue: { ...google, purchase, productIdentifier: "monthly", deadline: pending.deadline },
+    });
+    const stored = async () => {
+      const { findFacts } = world.factStore.table;
+      const [found] = (await findFacts(application, [], [purchase], NOW)).purchases.values();
+      if (found === undefined) throw new Error("The purchase is not stored.");
+      return found;
+    };
+    const queue = queues.of({
+      application,
+      store: "android-store",
+      environment: "production",
+      bundleOrPackage: google.packageName,
+    });
+    return { ...held, stored, queue };
+  };
+
+  test("is in the purchase and in its question, and moves with it", async () => {
+    const { queues, queue, stored } = await waiting();
+    const [due] = await queue.due(NOW + MINUTE, 1);
+    expect(due).toMatchObject({ because: "acknowledgement", acknowledgement: pending });
+    if (due !== undefined) await queues.move(due, asked(NOW + DAY));
+    expect(await queue.due(NOW + DAY, 1)).toMatchObject([{ acknowledgement: pending }]);
+    expect(await stored()).toMatchObject({ acknowledgement: pending, ask: asked(NOW + DAY) });
+  });
+  test("that is made leaves the question that the facts give, or none", async () => {
+    for (const to of [asked(NOW + DAY, "renewal"), null]) {
+      const { queues, queue, stored, application } = await waiting();
+      await queues.acknowledged(application, await stored(), google, to);
+      expect(await stored()).toMatchObject({ acknowledgement: null, ask: to });
+      expect(await queue.due(NOW + 9 * DAY, 1)).toMatchObject(to === null ? [] : [{ acknowledgement: null }]);
+    }
+  });
+  test("that is made stays pending where the question has moved since: the next one settles it", async () => {
+    const { queues, stored, application } = await waiting();
+    const before = await stored();
+    await queues.set(application, before, asked(NOW, "requested"), google);
+    await queues.acknowledged(application, before, google, null);
+    expect(await stored()).toMatchObject({ acknowledgement: pending, ask: asked(NOW, "requested") });
+  });
+});
+
+test("a queue's state of a later version keeps what this one does not know", async () => {
+  const { queue, reference, world } = await holding({});
+  const state = { pk: partitions.ask(reference), sk: "STATE", later: "kept" };
+  await table.client.send(new PutCommand({ TableName: table.name, Item: state }));
+  await queue.take({ worker: "a", until: NOW + 60 }, NOW);
+  expect(await world.items()).toMatchObject([{ later: "kept", worker: "a" }]);
+});
