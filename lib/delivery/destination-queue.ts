@@ -89,9 +89,15 @@ const messagesOf = async (
   });
 };
 
+/** A version of an account, or a request. */
+const keyOf = (one: Delivery): string =>
+  one.kind === "account" ? `account ${one.account} ${one.version}` : one.message.identifier;
+
 /** What waits for a destination, as a queue. A destination that is back gets at once what is due later, too. */
 const queueOf = (queue: DeliveryQueue, reference: DestinationReference) => {
   let oldest: Instant | null = null;
+  /** Not sent again in this run: a teller's transaction may have kept them from being removed. */
+  const delivered = new Set<string>();
   let wasFailing = false;
   let isBack = false;
   const leased: Queue<Delivery> = {
@@ -100,6 +106,7 @@ const queueOf = (queue: DeliveryQueue, reference: DestinationReference) => {
       oldest = null;
       for await (const page of queue.waiting(reference, PER_PAGE)) {
         for (const one of page) {
+          if (delivered.has(keyOf(one))) continue;
           oldest = Math.min(oldest ?? one.since, one.since);
           if (isBack || one.nextTryAt <= moment) due.push(one);
         }
@@ -119,7 +126,8 @@ const queueOf = (queue: DeliveryQueue, reference: DestinationReference) => {
   };
   return {
     queue: leased,
-    onDelivered: () => {
+    onDelivered: (one: Delivery) => {
+      delivered.add(keyOf(one));
       isBack ||= wasFailing;
     },
     /** Time of the oldest message that waited when last looked at; null: none. */
@@ -152,7 +160,7 @@ export const targetOf = (
           return [];
         });
   const settle = async (delivery: Delivery, result: Delivered): Promise<Delivered> => {
-    if (result === DELIVERED) onDelivered();
+    if (result === DELIVERED) onDelivered(delivery);
     if (result === DELIVERED) counts.delivered += 1;
     else if (result !== DROPPED && result !== FAULTY) counts.failed += 1;
     if (result.item === "done") await sending.queue.remove(reference, delivery);
@@ -160,7 +168,7 @@ export const targetOf = (
   };
   const work: Target["work"] = {
     queue: leased,
-    keyOf: (one) => (one.kind === "account" ? `account ${one.account}` : one.message.identifier),
+    keyOf,
     dueAtOf: ({ since }) => since,
     atOnce: MESSAGES_AT_ONCE,
     pace: 0,
