@@ -1,11 +1,11 @@
-import { auditEntry } from "../lib/administration/audit.ts";
+import { auditEntry } from "../lib/administration/reports/audit.ts";
 import {
   overlapEnd,
   reportDestinations,
   resume,
   rotateSecret,
   type DestinationReport,
-} from "../lib/administration/destinations.ts";
+} from "../lib/administration/acts/destinations.ts";
 import type { Application } from "../lib/applications/application.ts";
 import { isWebhook, type Destination } from "../lib/applications/destination.ts";
 import { isoTime, type Instant } from "../lib/entitlements/time.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { askingOf, healthFor } from "../lib/administration/asking.ts";
+import { askingOf, healthFor } from "../lib/administration/reports/asking.ts";
 import {
   awaitRefreshes,
   queueApplication,
@@ -8,7 +8,7 @@ import {
   type ApplicationRefresh,
   type RefreshedPurchase,
   type RefreshProgress,
-} from "../lib/administration/refresh.ts";
+} from "../lib/administration/acts/refresh.ts";
 import type { Application } from "../lib/applications/application.ts";
 import { STORES, type Store } from "../lib/contract/schemas.ts";
 import type { StoredCustomer } from "../lib/customers/records.ts";

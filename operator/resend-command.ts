@@ -1,5 +1,10 @@
 import * as z from "zod";
-import { oldestKept, resendChanges, type Resent, type ResendStart } from "../lib/administration/resend.ts";
+import {
+  oldestKept,
+  resendChanges,
+  type Resent,
+  type ResendStart,
+} from "../lib/administration/acts/resend.ts";
 import { ServiceError } from "../lib/contract/errors.ts";
 import { isoTime, type Instant } from "../lib/entitlements/time.ts";
 import { recordAct, type ActingOptions } from "./acting.ts";

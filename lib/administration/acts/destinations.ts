@@ -1,12 +1,12 @@
-import type { Application } from "../applications/application.ts";
-import type { Destination, WebhookDestination } from "../applications/destination.ts";
-import type { Instant } from "../entitlements/time.ts";
+import type { Application } from "../../applications/application.ts";
+import type { Destination, WebhookDestination } from "../../applications/destination.ts";
+import type { Instant } from "../../entitlements/time.ts";
 import type { Audited } from "./audit-entry.ts";
-import type { ApplicationId } from "../identifiers.ts";
-import type { DeliveryQueue, DestinationReference } from "../telling/delivery-queue.ts";
-import type { DestinationHealth } from "../telling/destination-health.ts";
-import { OVERLAP_MILLISECONDS, secretOf } from "../telling/signing-secrets.ts";
-import { secretText } from "../telling/webhook-secret.ts";
+import type { ApplicationId } from "../../identifiers.ts";
+import type { DeliveryQueue, DestinationReference } from "../../telling/delivery-queue.ts";
+import type { DestinationHealth } from "../../telling/destination-health.ts";
+import { OVERLAP_MILLISECONDS, secretOf } from "../../telling/signing-secrets.ts";
+import { secretText } from "../../telling/webhook-secret.ts";
 import { sideBySide } from "./side-by-side.ts";
 
 /** Messages that wait for a destination. */

@@ -1,9 +1,9 @@
-import { tellsChanges, type Application } from "../applications/application.ts";
+import { tellsChanges, type Application } from "../../applications/application.ts";
 import { operatorChange } from "./operator-change.ts";
-import type { StoredCustomer } from "../customers/records.ts";
-import { holdingsOf, sameHoldings } from "../entitlements/holdings.ts";
-import { referenceText } from "../entitlements/purchase.ts";
-import type { CustomerId } from "../identifiers.ts";
+import type { StoredCustomer } from "../../customers/records.ts";
+import { holdingsOf, sameHoldings } from "../../entitlements/holdings.ts";
+import { referenceText } from "../../entitlements/purchase.ts";
+import type { CustomerId } from "../../identifiers.ts";
 import { withCustomer, type Operations } from "./operations.ts";
 import type { ScanPosition } from "./operation-table.ts";
 import { sideBySide } from "./side-by-side.ts";

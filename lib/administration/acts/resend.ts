@@ -1,16 +1,16 @@
-import type { Instant } from "../entitlements/time.ts";
-import type { AccountId, ApplicationId } from "../identifiers.ts";
-import { again } from "../pause.ts";
+import type { Instant } from "../../entitlements/time.ts";
+import type { AccountId, ApplicationId } from "../../identifiers.ts";
+import { again } from "../../pause.ts";
 import {
   CHANGES_KEPT_MILLISECONDS,
   dayOf,
   type ChangeData,
   type ChangePlace,
   type FeedChange,
-} from "../telling/change.ts";
-import type { DestinationReference } from "../telling/delivery-queue.ts";
-import { cursorOf, daysFrom, placeOfCursor, type FeedTable } from "../telling/feed.ts";
-import { readChanges } from "../telling/read-changes.ts";
+} from "../../telling/change.ts";
+import type { DestinationReference } from "../../telling/delivery-queue.ts";
+import { cursorOf, daysFrom, placeOfCursor, type FeedTable } from "../../telling/feed.ts";
+import { readChanges } from "../../telling/read-changes.ts";
 import { sideBySide } from "./side-by-side.ts";
 
 /** A told version of an account. */
