@@ -1,9 +1,9 @@
 import type { AndroidStoreNotifications } from "../lib/applications/fields.ts";
 import type { AppStoreServerKey } from "../lib/stores/ios-store/server-token.ts";
 import { authorize } from "../lib/applications/authorize.ts";
-import { applyManifest } from "../lib/administration/apply.ts";
+import { applyManifest } from "../lib/administration/acts/apply.ts";
 import { issueCredential, type Credential } from "../lib/applications/credential.ts";
-import { readManifest, type Manifest } from "../lib/administration/manifest.ts";
+import { readManifest, type Manifest } from "../lib/administration/manifest/manifest.ts";
 import { SCOPES } from "../lib/contract/schemas.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
 import { applicationId, type ApplicationId } from "../lib/identifiers.ts";

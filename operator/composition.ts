@@ -1,9 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { v7 as uuid } from "uuid";
-import { loadAccountReport, type AccountReport, type Reports } from "../lib/administration/account-report.ts";
-import { loadCustomerReport } from "../lib/administration/customer-report.ts";
-import { findCustomersKnownAs } from "../lib/administration/find-customers.ts";
-import type { Authority, HashAccounts } from "../lib/administration/audit.ts";
+import {
+  loadAccountReport,
+  type AccountReport,
+  type Reports,
+} from "../lib/administration/reports/account-report.ts";
+import { loadCustomerReport } from "../lib/administration/reports/customer-report.ts";
+import { findCustomersKnownAs } from "../lib/administration/reports/find-customers.ts";
+import type { Authority, HashAccounts } from "../lib/administration/reports/audit.ts";
 import {
   eraseCustomer,
   forgetAccountRequests,
@@ -11,11 +15,11 @@ import {
   type Erasure,
   type Operations,
   type UnlinkingOptions,
-} from "../lib/administration/operations.ts";
-import type { ScanPosition } from "../lib/administration/operation-table.ts";
-import type { Refreshing } from "../lib/administration/refresh.ts";
-import { reprojectApplication, type Reprojection } from "../lib/administration/reproject.ts";
-import type { Resending } from "../lib/administration/resend.ts";
+} from "../lib/administration/acts/operations.ts";
+import type { ScanPosition } from "../lib/administration/acts/operation-table.ts";
+import type { Refreshing } from "../lib/administration/acts/refresh.ts";
+import { reprojectApplication, type Reprojection } from "../lib/administration/acts/reproject.ts";
+import type { Resending } from "../lib/administration/acts/resend.ts";
 import { tellsChanges, type Application } from "../lib/applications/application.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../lib/identifiers.ts";

@@ -13,10 +13,10 @@ import {
   type CustomerId,
   type KeyId,
 } from "../lib/identifiers.ts";
-import type { AccountReport } from "../lib/administration/account-report.ts";
-import type { AuditTable, HashAccounts } from "../lib/administration/audit.ts";
-import type { CredentialTable } from "../lib/administration/credential-table.ts";
-import type { DestinationTable } from "../lib/administration/destinations.ts";
+import type { AccountReport } from "../lib/administration/reports/account-report.ts";
+import type { AuditTable, HashAccounts } from "../lib/administration/reports/audit.ts";
+import type { CredentialTable } from "../lib/administration/acts/credential-table.ts";
+import type { DestinationTable } from "../lib/administration/acts/destinations.ts";
 import { composeOperations } from "./composition.ts";
 import type { ApplicationTable } from "../lib/table/applications/applications.ts";
 import type { AskQueues } from "../lib/customers/ask-queue.ts";

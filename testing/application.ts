@@ -1,6 +1,6 @@
 import { v7 as uuid } from "uuid";
-import { applyManifest } from "../lib/administration/apply.ts";
-import { problemText, readManifest, type Manifest } from "../lib/administration/manifest.ts";
+import { applyManifest } from "../lib/administration/acts/apply.ts";
+import { problemText, readManifest, type Manifest } from "../lib/administration/manifest/manifest.ts";
 import { issueCredential } from "../lib/applications/credential.ts";
 import { SCOPES, type Scope } from "../lib/contract/schemas.ts";
 import type { Instant } from "../lib/entitlements/time.ts";

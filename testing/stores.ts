@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Manifest } from "../lib/administration/manifest.ts";
+import type { Manifest } from "../lib/administration/manifest/manifest.ts";
 import { endpoints } from "../lib/contract/endpoints.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
 import { createSecretsManager } from "../local/aws/secrets-manager.ts";

@@ -1,5 +1,5 @@
 import { v7 as uuid } from "uuid";
-import type { Manifest } from "../lib/administration/manifest.ts";
+import type { Manifest } from "../lib/administration/manifest/manifest.ts";
 import type { Scope } from "../lib/contract/schemas.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
 import { originOf } from "../lib/stores/android-store/workload-identity.ts";

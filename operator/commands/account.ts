@@ -1,4 +1,4 @@
-import { concerns, type AuditRecord } from "../../lib/administration/audit.ts";
+import { concerns, type AuditRecord } from "../../lib/administration/reports/audit.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import type { CustomerId } from "../../lib/identifiers.ts";
 import { presentAccount } from "../text/account.ts";

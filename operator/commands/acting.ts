@@ -6,9 +6,9 @@ import {
   type AuditTable,
   type Authority,
   type HashAccounts,
-} from "../../lib/administration/audit.ts";
+} from "../../lib/administration/reports/audit.ts";
 import { ERASURE_BLOCKS_MILLISECONDS } from "../../lib/customers/bury-remains.ts";
-import type { AuditAction, Audited, AuditEntry } from "../../lib/administration/audit-entry.ts";
+import type { AuditAction, Audited, AuditEntry } from "../../lib/administration/acts/audit-entry.ts";
 import { DAY } from "../../lib/duration.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import type { ApplicationId } from "../../lib/identifiers.ts";

@@ -1,5 +1,5 @@
 import { stringify } from "yaml";
-import { manifestOf } from "../../lib/administration/manifest-document.ts";
+import { manifestOf } from "../../lib/administration/manifest/manifest-document.ts";
 import type { Application } from "../../lib/applications/application.ts";
 import { STORES, type Store } from "../../lib/contract/schemas.ts";
 import { askQueuesOf } from "../../lib/customers/ask-due-purchases.ts";

@@ -6,11 +6,11 @@ import {
   type ApplyOutcome,
   type Approve,
   type StoreRegistration,
-} from "../../lib/administration/apply.ts";
-import { changeText, type ApplicationChange } from "../../lib/administration/difference.ts";
-import { appliedLines, auditEntry } from "../../lib/administration/audit.ts";
-import { lostAccess } from "../../lib/administration/lost-access.ts";
-import { problemText, readManifest, type Manifest } from "../../lib/administration/manifest.ts";
+} from "../../lib/administration/acts/apply.ts";
+import { changeText, type ApplicationChange } from "../../lib/administration/manifest/difference.ts";
+import { appliedLines, auditEntry } from "../../lib/administration/reports/audit.ts";
+import { lostAccess } from "../../lib/administration/reports/lost-access.ts";
+import { problemText, readManifest, type Manifest } from "../../lib/administration/manifest/manifest.ts";
 import { tellsChanges } from "../../lib/applications/application.ts";
 import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
 import { counted, indent, type Answer } from "../text/answer.ts";

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import type { ReportedCustomer } from "../../lib/administration/account-report.ts";
-import { concerns, type AuditRecord, type SoughtAccount } from "../../lib/administration/audit.ts";
+import type { ReportedCustomer } from "../../lib/administration/reports/account-report.ts";
+import { concerns, type AuditRecord, type SoughtAccount } from "../../lib/administration/reports/audit.ts";
 import type { Application } from "../../lib/applications/application.ts";
 import type { Transfer } from "../../lib/customers/records.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";

@@ -5,7 +5,7 @@ import {
   POLICY_CACHED_SECONDS,
   type CredentialSummary,
 } from "../../lib/applications/credential.ts";
-import { auditEntry } from "../../lib/administration/audit.ts";
+import { auditEntry } from "../../lib/administration/reports/audit.ts";
 import { SCOPES, type Scope } from "../../lib/contract/schemas.ts";
 import { isInstant, isoTime, parsePeriod, plusPeriod, type Instant } from "../../lib/entitlements/time.ts";
 import { type Answer, columns, indent, timeOrNull } from "../text/answer.ts";

@@ -1,5 +1,5 @@
-import type { Erasure } from "../../lib/administration/operations.ts";
-import type { CustomerReport } from "../../lib/administration/customer-report.ts";
+import type { Erasure } from "../../lib/administration/acts/operations.ts";
+import type { CustomerReport } from "../../lib/administration/reports/customer-report.ts";
 import { referenceText } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { type Answer, counted, indent, timeOrNull } from "../text/answer.ts";

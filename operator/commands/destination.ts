@@ -1,10 +1,10 @@
-import { auditEntry } from "../../lib/administration/audit.ts";
+import { auditEntry } from "../../lib/administration/reports/audit.ts";
 import {
   overlapEnd,
   reportDestinations,
   resume,
   rotateSecret,
-} from "../../lib/administration/destinations.ts";
+} from "../../lib/administration/acts/destinations.ts";
 import { isWebhook } from "../../lib/applications/destination.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { actorOf, audited, recordAct, type ActingOptions } from "./acting.ts";

@@ -6,7 +6,7 @@ import {
   queueCustomer,
   readRefreshes,
   type ApplicationRefresh,
-} from "../../lib/administration/refresh.ts";
+} from "../../lib/administration/acts/refresh.ts";
 import { STORES, type Store } from "../../lib/contract/schemas.ts";
 import { SECOND } from "../../lib/duration.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import * as z from "zod";
-import type { ScanPosition } from "../../lib/administration/operation-table.ts";
-import type { Reprojection } from "../../lib/administration/reproject.ts";
+import type { ScanPosition } from "../../lib/administration/acts/operation-table.ts";
+import type { Reprojection } from "../../lib/administration/acts/reproject.ts";
 import { customerId } from "../../lib/identifiers.ts";
 import { recordAct, type ActingOptions } from "./acting.ts";
 import { counted, type Answer } from "../text/answer.ts";

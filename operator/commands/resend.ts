@@ -1,6 +1,11 @@
 import type { Command } from "commander";
 import * as z from "zod";
-import { oldestKept, resendChanges, type Resent, type ResendStart } from "../../lib/administration/resend.ts";
+import {
+  oldestKept,
+  resendChanges,
+  type Resent,
+  type ResendStart,
+} from "../../lib/administration/acts/resend.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import { recordAct, type ActingOptions } from "./acting.ts";

@@ -1,6 +1,10 @@
 import type { Command } from "commander";
 import * as z from "zod";
-import { retellApplication, type AccountPosition, type Retelling } from "../../lib/administration/retell.ts";
+import {
+  retellApplication,
+  type AccountPosition,
+  type Retelling,
+} from "../../lib/administration/acts/retell.ts";
 import { tellsChanges } from "../../lib/applications/application.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { accountId, customerId } from "../../lib/identifiers.ts";

@@ -1,5 +1,5 @@
 import { MINUTE } from "../../lib/duration.ts";
-import type { AccountReport } from "../../lib/administration/account-report.ts";
+import type { AccountReport } from "../../lib/administration/reports/account-report.ts";
 import type { Holding } from "../../lib/entitlements/holding.ts";
 import {
   isRevoked,

@@ -1,4 +1,4 @@
-import type { AccountReport } from "../../lib/administration/account-report.ts";
+import type { AccountReport } from "../../lib/administration/reports/account-report.ts";
 import type { Status } from "../../lib/contract/schemas.ts";
 import { lineName, referenceText, type Line, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";

@@ -1,7 +1,7 @@
 import type { Application } from "../../lib/applications/application.ts";
-import { reportedHoldings } from "../../lib/administration/account-report.ts";
-import { concerns } from "../../lib/administration/audit.ts";
-import { reportDestinations } from "../../lib/administration/destinations.ts";
+import { reportedHoldings } from "../../lib/administration/reports/account-report.ts";
+import { concerns } from "../../lib/administration/reports/audit.ts";
+import { reportDestinations } from "../../lib/administration/acts/destinations.ts";
 import { referenceText } from "../../lib/entitlements/purchase.ts";
 import { accountIdentifier, SCOPES } from "../../lib/contract/schemas.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";

@@ -1,6 +1,6 @@
 import type { CustomerEntitlement } from "../../lib/contract/schemas.ts";
-import type { AccountReport, ReportedCustomer } from "../../lib/administration/account-report.ts";
-import type { QueueHealths } from "../../lib/administration/asking.ts";
+import type { AccountReport, ReportedCustomer } from "../../lib/administration/reports/account-report.ts";
+import type { QueueHealths } from "../../lib/administration/reports/asking.ts";
 import { referenceText, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import type { Terms } from "../../lib/entitlements/timeline.ts";

@@ -3,7 +3,7 @@ import {
   type Asking,
   type NotAskedReason,
   type QueueHealths,
-} from "../../lib/administration/asking.ts";
+} from "../../lib/administration/reports/asking.ts";
 import type { Store } from "../../lib/contract/schemas.ts";
 import type { AskReason } from "../../lib/entitlements/next-ask.ts";
 import type { PurchaseReference } from "../../lib/entitlements/purchase.ts";

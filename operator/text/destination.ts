@@ -1,4 +1,4 @@
-import { overlapEnd, type DestinationReport } from "../../lib/administration/destinations.ts";
+import { overlapEnd, type DestinationReport } from "../../lib/administration/acts/destinations.ts";
 import { isWebhook, type Destination } from "../../lib/applications/destination.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import { isSuspended, type DestinationHealth } from "../../lib/delivery/destination-health.ts";

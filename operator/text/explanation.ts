@@ -1,4 +1,4 @@
-import { reportedHoldings, type ReportedCustomer } from "../../lib/administration/account-report.ts";
+import { reportedHoldings, type ReportedCustomer } from "../../lib/administration/reports/account-report.ts";
 import type { Status } from "../../lib/contract/schemas.ts";
 import type { Catalog } from "../../lib/entitlements/catalog.ts";
 import { bestSpans, lastAccess, mayReturn } from "../../lib/entitlements/entitlements.ts";

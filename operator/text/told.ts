@@ -1,4 +1,4 @@
-import type { ToldReport } from "../../lib/administration/told-report.ts";
+import type { ToldReport } from "../../lib/administration/reports/told-report.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { counted, indent, timeOrNull } from "./answer.ts";
 

@@ -1,4 +1,4 @@
-import { reportedHoldings, type ReportedCustomer } from "../../lib/administration/account-report.ts";
+import { reportedHoldings, type ReportedCustomer } from "../../lib/administration/reports/account-report.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { timelineOf, type Terms } from "../../lib/entitlements/timeline.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { eraseCustomer } from "../../lib/administration/operations.ts";
+import { eraseCustomer } from "../../lib/administration/acts/operations.ts";
 import type { Application } from "../../lib/applications/application.ts";
 import { ERASURE_BLOCKS_MILLISECONDS } from "../../lib/customers/bury-remains.ts";
 import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store-customer.ts";

@@ -3,7 +3,7 @@ import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { getFileInfo } from "prettier";
 import * as z from "zod";
-import { manifestSchema } from "../../lib/administration/manifest-schema.ts";
+import { manifestSchema } from "../../lib/administration/manifest/manifest-schema.ts";
 import { runOperator } from "../../operator/program.ts";
 
 const PROJECT = fileURLToPath(new URL("../../", import.meta.url));

@@ -2,8 +2,8 @@ import { DescribeTableCommand, DescribeTimeToLiveCommand, DynamoDBClient } from 
 import { readFileSync } from "node:fs";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import { decodeJwt, decodeProtectedHeader } from "jose";
-import { applyManifest } from "../../lib/administration/apply.ts";
-import { readManifest } from "../../lib/administration/manifest.ts";
+import { applyManifest } from "../../lib/administration/acts/apply.ts";
+import { readManifest } from "../../lib/administration/manifest/manifest.ts";
 import { issueCredential } from "../../lib/applications/credential.ts";
 import { SCOPES } from "../../lib/contract/schemas.ts";
 import { applicationId } from "../../lib/identifiers.ts";

@@ -2,7 +2,7 @@ import { TransactionCanceledException } from "@aws-sdk/client-dynamodb";
 import { TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
 import fc from "fast-check";
 import { v7 as uuid } from "uuid";
-import { auditEntry } from "../../lib/administration/audit.ts";
+import { auditEntry } from "../../lib/administration/reports/audit.ts";
 import type { TransferPolicy } from "../../lib/applications/application.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
 import { eachOnce, type AccountCustomer } from "../../lib/customers/customer-table.ts";

@@ -16,11 +16,11 @@ import {
   type SandboxCustomer,
   type SandboxTransaction,
 } from "../../sandbox/ios-store/shop/app-store.ts";
-import type { Manifest } from "../../lib/administration/manifest.ts";
+import type { Manifest } from "../../lib/administration/manifest/manifest.ts";
 import { originOf } from "../../lib/stores/android-store/workload-identity.ts";
 import type { CustomerEntitlement } from "../../lib/contract/schemas.ts";
 import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
-import type { CredentialTable } from "../../lib/administration/credential-table.ts";
+import type { CredentialTable } from "../../lib/administration/acts/credential-table.ts";
 import { createCredentialTable } from "../../lib/table/applications/credentials.ts";
 import { createApplication, manifestFrom, saveApplication, type AppliedApplication } from "../application.ts";
 import { synthesizeForTest } from "./local-gateway.ts";

@@ -2,8 +2,8 @@ import { createHmac } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { TransactionCanceledException } from "@aws-sdk/client-dynamodb";
 import { v7 as uuid } from "uuid";
-import { auditEntry } from "../../lib/administration/audit.ts";
-import { eraseCustomer, unlinkCustomer, type Operations } from "../../lib/administration/operations.ts";
+import { auditEntry } from "../../lib/administration/reports/audit.ts";
+import { eraseCustomer, unlinkCustomer, type Operations } from "../../lib/administration/acts/operations.ts";
 import {
   tellsChanges,
   type Application,

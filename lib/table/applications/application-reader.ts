@@ -1,4 +1,8 @@
-import type { ApplicationStore, StoredApplication, StoreRegistration } from "../../administration/apply.ts";
+import type {
+  ApplicationStore,
+  StoredApplication,
+  StoreRegistration,
+} from "../../administration/acts/apply.ts";
 import type { Application, StoreReference } from "../../applications/application.ts";
 import type { ApplicationLoader } from "../../applications/directory.ts";
 import {

@@ -1,7 +1,7 @@
-import type { ApplicationStore, SaveOutcome, StoredApplication } from "../../administration/apply.ts";
+import type { ApplicationStore, SaveOutcome, StoredApplication } from "../../administration/acts/apply.ts";
 import type { Application, StoreReference } from "../../applications/application.ts";
 import type { Destination } from "../../applications/destination.ts";
-import type { Audited } from "../../administration/audit-entry.ts";
+import type { Audited } from "../../administration/acts/audit-entry.ts";
 import type { ApplicationId } from "../../identifiers.ts";
 import {
   type applicationOfTableItem,

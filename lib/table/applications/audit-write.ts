@@ -1,4 +1,4 @@
-import type { Audited } from "../../administration/audit-entry.ts";
+import type { Audited } from "../../administration/acts/audit-entry.ts";
 import type { ApplicationId } from "../../identifiers.ts";
 import type { auditItem } from "./audit-item.ts";
 import { keys } from "../keys.ts";

@@ -1,4 +1,4 @@
-import type { AuditTable } from "../../administration/audit.ts";
+import type { AuditTable } from "../../administration/reports/audit.ts";
 import { auditItem } from "./audit-item.ts";
 import { auditWrite } from "./audit-write.ts";
 import { partitions } from "../keys.ts";

@@ -1,4 +1,4 @@
-import type { CredentialTable } from "../../administration/credential-table.ts";
+import type { CredentialTable } from "../../administration/acts/credential-table.ts";
 import type { CredentialSummary } from "../../applications/credential.ts";
 import { keyId, type ApplicationId } from "../../identifiers.ts";
 import {

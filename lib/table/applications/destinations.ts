@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import type { DestinationTable } from "../../administration/destinations.ts";
+import type { DestinationTable } from "../../administration/acts/destinations.ts";
 import { once } from "../../once.ts";
 import type { destinationItem } from "./application-items.ts";
 import { auditWrite } from "./audit-write.ts";

@@ -1,4 +1,4 @@
-import type { Audited } from "../../administration/audit-entry.ts";
+import type { Audited } from "../../administration/acts/audit-entry.ts";
 import type { CustomerChange, PurchaseWrite } from "../../customers/customer-change.ts";
 import type { Link, StoredCustomer, Transfer } from "../../customers/records.ts";
 import { epochSeconds } from "../../duration.ts";

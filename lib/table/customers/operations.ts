@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import type { OperationTable } from "../../administration/operation-table.ts";
-import { operatorChange } from "../../administration/operator-change.ts";
+import type { OperationTable } from "../../administration/acts/operation-table.ts";
+import { operatorChange } from "../../administration/acts/operator-change.ts";
 import type { StoredCustomer } from "../../customers/records.ts";
 import { customerId, type ApplicationId, type CustomerId } from "../../identifiers.ts";
 import { once } from "../../once.ts";

@@ -1,6 +1,6 @@
 import { compare } from "../../order.ts";
 import { queryItems } from "../dynamodb/query.ts";
-import type { FindOwnership, Ownership } from "../../administration/operation-table.ts";
+import type { FindOwnership, Ownership } from "../../administration/acts/operation-table.ts";
 import { createBatchReader } from "../dynamodb/batch-reader.ts";
 import { storedCustomer, storedPurchase } from "./customers.ts";
 import { keyText, TABLE } from "../dynamodb/key.ts";

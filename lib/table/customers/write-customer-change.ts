@@ -1,4 +1,4 @@
-import type { Audited } from "../../administration/audit-entry.ts";
+import type { Audited } from "../../administration/acts/audit-entry.ts";
 import type { CustomerChange, PurchaseWrite } from "../../customers/customer-change.ts";
 import { CLAIMS_PER_ACCOUNT } from "../../customers/fact-store.ts";
 import type { StoredCustomer } from "../../customers/records.ts";

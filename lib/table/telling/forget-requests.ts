@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import type { ForgetRequests } from "../../administration/operations.ts";
+import type { ForgetRequests } from "../../administration/acts/operations.ts";
 import { once } from "../../once.ts";
 import { createApplicationReader } from "../applications/application-reader.ts";
 import { createBatchWriter } from "../dynamodb/batch-writer.ts";

@@ -1,4 +1,4 @@
-import type { ForgetTold } from "../../administration/operations.ts";
+import type { ForgetTold } from "../../administration/acts/operations.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../../identifiers.ts";
 import type { KeyedHash } from "../../telling/change-table.ts";
 import { createBatchReader } from "../dynamodb/batch-reader.ts";

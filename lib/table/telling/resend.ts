@@ -1,4 +1,4 @@
-import type { ResendTable } from "../../administration/resend.ts";
+import type { ResendTable } from "../../administration/acts/resend.ts";
 import { createBatchReader } from "../dynamodb/batch-reader.ts";
 import { fromToldItem } from "./change-items.ts";
 import { versionUnchanged } from "../dynamodb/conditions.ts";

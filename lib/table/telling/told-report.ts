@@ -1,4 +1,4 @@
-import type { ToldTable } from "../../administration/told-report.ts";
+import type { ToldTable } from "../../administration/reports/told-report.ts";
 import { fromChangeItem, fromToldItem } from "./change-items.ts";
 import { deliveryItem, fromDeliveryItem } from "./deliveries.ts";
 import { keys, partitions, sortKeys } from "../keys.ts";

@@ -1,9 +1,9 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DeleteCommand, DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import { v7 as uuid } from "uuid";
-import { reprojectApplication } from "../../../lib/administration/reproject.ts";
-import { applyManifest } from "../../../lib/administration/apply.ts";
-import { readManifest } from "../../../lib/administration/manifest.ts";
+import { reprojectApplication } from "../../../lib/administration/acts/reproject.ts";
+import { applyManifest } from "../../../lib/administration/acts/apply.ts";
+import { readManifest } from "../../../lib/administration/manifest/manifest.ts";
 import { ServiceError } from "../../../lib/contract/errors.ts";
 import { ERASURE_BLOCKS_MILLISECONDS } from "../../../lib/customers/bury-remains.ts";
 import { storeFacts, type ResolvedCustomer } from "../../../lib/customers/store-facts.ts";

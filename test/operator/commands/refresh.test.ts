@@ -1,5 +1,5 @@
 import { v7 as uuid } from "uuid";
-import { queueCustomer, type Refreshing } from "../../../lib/administration/refresh.ts";
+import { queueCustomer, type Refreshing } from "../../../lib/administration/acts/refresh.ts";
 import type { Store } from "../../../lib/contract/schemas.ts";
 import { askDuePurchases, pausesOf, type AskRun } from "../../../lib/customers/ask-due-purchases.ts";
 import type { PauseReason } from "../../../lib/customers/ask-queue.ts";

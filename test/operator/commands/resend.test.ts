@@ -4,7 +4,7 @@ import { createDeliveryQueue } from "../../../lib/table/telling/delivery-queue.t
 import { createFeedTable } from "../../../lib/table/telling/feed.ts";
 import { createResendTable } from "../../../lib/table/telling/resend.ts";
 import { readChanges } from "../../../lib/telling/read-changes.ts";
-import { resendChanges, type Resent } from "../../../lib/administration/resend.ts";
+import { resendChanges, type Resent } from "../../../lib/administration/acts/resend.ts";
 import { resendingOn } from "../../../operator/composition.ts";
 import { byCredential, meetingAWriteAt, owned, refunded } from "../../../testing/support/world.ts";
 import { DAY, NOW } from "../../../testing/support/purchases.ts";

@@ -1,4 +1,4 @@
-import { retellApplication, type AccountPosition } from "../../../lib/administration/retell.ts";
+import { retellApplication, type AccountPosition } from "../../../lib/administration/acts/retell.ts";
 import { isoTime } from "../../../lib/entitlements/time.ts";
 import { createChangeTable } from "../../../lib/table/telling/changes.ts";
 import { accountOfKey } from "../../../lib/table/named-by-key.ts";

@@ -1,5 +1,5 @@
 import { presentAccount } from "../../../operator/text/account.ts";
-import type { ReportedCustomer } from "../../../lib/administration/account-report.ts";
+import type { ReportedCustomer } from "../../../lib/administration/reports/account-report.ts";
 import { explain } from "../../../operator/text/explanation.ts";
 import type { Purchase } from "../../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../../lib/entitlements/time.ts";

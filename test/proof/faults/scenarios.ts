@@ -13,9 +13,9 @@ import {
   type SandboxCustomer,
   type SandboxTransaction,
 } from "../../../sandbox/ios-store/shop/app-store.ts";
-import { applyManifest } from "../../../lib/administration/apply.ts";
+import { applyManifest } from "../../../lib/administration/acts/apply.ts";
 import { issueCredential } from "../../../lib/applications/credential.ts";
-import { readManifest } from "../../../lib/administration/manifest.ts";
+import { readManifest } from "../../../lib/administration/manifest/manifest.ts";
 import { originOf } from "../../../lib/stores/android-store/workload-identity.ts";
 import { ServiceError } from "../../../lib/contract/errors.ts";
 import { accountEntitlements, SCOPES, type CustomerEntitlement } from "../../../lib/contract/schemas.ts";

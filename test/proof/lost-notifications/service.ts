@@ -7,7 +7,7 @@ import {
   composeIosStoreRefresh,
   composeIosStoreSweep,
 } from "../../../functions/composition.ts";
-import { queueApplication } from "../../../lib/administration/refresh.ts";
+import { queueApplication } from "../../../lib/administration/acts/refresh.ts";
 import type { Application } from "../../../lib/applications/application.ts";
 import type {
   AndroidStoreLinkRequest,

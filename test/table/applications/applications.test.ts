@@ -1,12 +1,12 @@
 import { PutCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import type { Application } from "../../../lib/applications/application.ts";
 import { createAndroidPublisherSandbox } from "../../../sandbox/android-store/publisher.ts";
-import { applyManifest } from "../../../lib/administration/apply.ts";
-import { auditEntry } from "../../../lib/administration/audit.ts";
+import { applyManifest } from "../../../lib/administration/acts/apply.ts";
+import { auditEntry } from "../../../lib/administration/reports/audit.ts";
 import { issueCredential, type Credential } from "../../../lib/applications/credential.ts";
-import { manifestOf } from "../../../lib/administration/manifest-document.ts";
-import { readManifest, type Manifest } from "../../../lib/administration/manifest.ts";
-import type { Audited } from "../../../lib/administration/audit-entry.ts";
+import { manifestOf } from "../../../lib/administration/manifest/manifest-document.ts";
+import { readManifest, type Manifest } from "../../../lib/administration/manifest/manifest.ts";
+import type { Audited } from "../../../lib/administration/acts/audit-entry.ts";
 import { catalogOf } from "../../../lib/entitlements/catalog.ts";
 import { applicationId, keyId, type ApplicationId } from "../../../lib/identifiers.ts";
 import { originOf } from "../../../lib/stores/android-store/workload-identity.ts";
@@ -14,7 +14,7 @@ import {
   createApplicationTable,
   type ApplicationTable,
 } from "../../../lib/table/applications/applications.ts";
-import type { CredentialTable } from "../../../lib/administration/credential-table.ts";
+import type { CredentialTable } from "../../../lib/administration/acts/credential-table.ts";
 import { createCredentialTable } from "../../../lib/table/applications/credentials.ts";
 import { TABLE } from "../../../lib/table/dynamodb/key.ts";
 import { keys } from "../../../lib/table/keys.ts";

@@ -1,18 +1,18 @@
-import type { Application } from "../applications/application.ts";
-import type { Store } from "../contract/schemas.ts";
-import type { CustomerTable } from "../customers/customer-table.ts";
-import type { StoredCustomer, StoredPurchase } from "../customers/records.ts";
-import type { StoreInEnvironment } from "../customers/store-in-environment.ts";
-import { ASKED_PER_SECOND, ASKED_PER_SECOND_IN_SANDBOX } from "../customers/ask-due-purchases.ts";
-import type { AskQueues } from "../customers/ask-queue.ts";
-import { bundleOrPackageOf, queuedAsk, type AskSource } from "../customers/ask.ts";
-import { SECOND } from "../duration.ts";
-import { lastHeard, nextAsk } from "../entitlements/next-ask.ts";
-import { referenceText, type PurchaseReference } from "../entitlements/purchase.ts";
-import type { Instant } from "../entitlements/time.ts";
-import type { CustomerId } from "../identifiers.ts";
-import { compare } from "../order.ts";
-import { again } from "../pause.ts";
+import type { Application } from "../../applications/application.ts";
+import type { Store } from "../../contract/schemas.ts";
+import type { CustomerTable } from "../../customers/customer-table.ts";
+import type { StoredCustomer, StoredPurchase } from "../../customers/records.ts";
+import type { StoreInEnvironment } from "../../customers/store-in-environment.ts";
+import { ASKED_PER_SECOND, ASKED_PER_SECOND_IN_SANDBOX } from "../../customers/ask-due-purchases.ts";
+import type { AskQueues } from "../../customers/ask-queue.ts";
+import { bundleOrPackageOf, queuedAsk, type AskSource } from "../../customers/ask.ts";
+import { SECOND } from "../../duration.ts";
+import { lastHeard, nextAsk } from "../../entitlements/next-ask.ts";
+import { referenceText, type PurchaseReference } from "../../entitlements/purchase.ts";
+import type { Instant } from "../../entitlements/time.ts";
+import type { CustomerId } from "../../identifiers.ts";
+import { compare } from "../../order.ts";
+import { again } from "../../pause.ts";
 import {
   askingOf,
   healthFor,
@@ -22,7 +22,7 @@ import {
   whyAndroidIsNotAsked,
   type NotAskedReason,
   type QueueHealths,
-} from "./asking.ts";
+} from "../reports/asking.ts";
 import type { FindOwnership, OperationTable } from "./operation-table.ts";
 
 export interface Refreshing {

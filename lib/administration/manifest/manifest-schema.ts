@@ -1,16 +1,16 @@
 import * as z from "zod";
-import type { Destination } from "../applications/destination.ts";
+import type { Destination } from "../../applications/destination.ts";
 import {
   ANDROID_STORE_FIELDS,
   APPLICATION_FIELDS,
   IOS_STORE_FIELDS,
   PRODUCT_FIELDS,
   withDefaults,
-} from "../applications/fields.ts";
-import { applicationId } from "../identifiers.ts";
-import type { TrustsOrigin } from "../stores/android-store/workload-identity.ts";
-import type { AllowsDestination } from "../delivery/allowed-destinations.ts";
-import { checkDestinationUrl } from "../delivery/webhook/destination-url.ts";
+} from "../../applications/fields.ts";
+import { applicationId } from "../../identifiers.ts";
+import type { TrustsOrigin } from "../../stores/android-store/workload-identity.ts";
+import type { AllowsDestination } from "../../delivery/allowed-destinations.ts";
+import { checkDestinationUrl } from "../../delivery/webhook/destination-url.ts";
 import { isMapping, name, shapeOf } from "./manifest-values.ts";
 
 /** Checks a rule on these fields even if others are invalid, so that all problems are reported together. */

@@ -1,13 +1,13 @@
-import { ERASURE_BLOCKS_MILLISECONDS, type Bury } from "../customers/bury-remains.ts";
-import type { WriteCustomerChange } from "../customers/customer-change.ts";
-import type { CustomerTable } from "../customers/customer-table.ts";
-import type { Link, StoredCustomer } from "../customers/records.ts";
-import { referenceText } from "../entitlements/purchase.ts";
-import type { Instant } from "../entitlements/time.ts";
-import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
+import { ERASURE_BLOCKS_MILLISECONDS, type Bury } from "../../customers/bury-remains.ts";
+import type { WriteCustomerChange } from "../../customers/customer-change.ts";
+import type { CustomerTable } from "../../customers/customer-table.ts";
+import type { Link, StoredCustomer } from "../../customers/records.ts";
+import { referenceText } from "../../entitlements/purchase.ts";
+import type { Instant } from "../../entitlements/time.ts";
+import type { AccountId, ApplicationId, CustomerId } from "../../identifiers.ts";
 import type { Audited } from "./audit-entry.ts";
-import { again } from "../pause.ts";
-import { auditEntry, type AuditTable, type Authority, type HashAccounts } from "./audit.ts";
+import { again } from "../../pause.ts";
+import { auditEntry, type AuditTable, type Authority, type HashAccounts } from "../reports/audit.ts";
 import type { FindOwnership, OperationTable } from "./operation-table.ts";
 
 /**

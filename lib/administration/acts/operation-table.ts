@@ -1,7 +1,13 @@
 import type { Audited } from "./audit-entry.ts";
-import type { Link, StoredCustomer, StoredIdentity, StoredPurchase, Transfer } from "../customers/records.ts";
-import type { IdentityReference } from "../entitlements/proven-purchase.ts";
-import type { ApplicationId, CustomerId } from "../identifiers.ts";
+import type {
+  Link,
+  StoredCustomer,
+  StoredIdentity,
+  StoredPurchase,
+  Transfer,
+} from "../../customers/records.ts";
+import type { IdentityReference } from "../../entitlements/proven-purchase.ts";
+import type { ApplicationId, CustomerId } from "../../identifiers.ts";
 
 /** Reads and writes of the operator alone; no function may send the writes. */
 export interface OperationTable {

@@ -1,5 +1,5 @@
-import type { Instant } from "../entitlements/time.ts";
-import type { CustomerId } from "../identifiers.ts";
+import type { Instant } from "../../entitlements/time.ts";
+import type { CustomerId } from "../../identifiers.ts";
 
 export type AuditAction =
   | "apply"

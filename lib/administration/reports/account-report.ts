@@ -1,16 +1,16 @@
-import type { Application } from "../applications/application.ts";
-import type { AssertedBy, CustomerEntitlement } from "../contract/schemas.ts";
-import { accountHoldings, eachOnce, type CustomerTable } from "../customers/customer-table.ts";
-import { entitlementsAt } from "../entitlements/entitlements.ts";
-import type { Holding } from "../entitlements/holding.ts";
-import { referenceText, type Purchase } from "../entitlements/purchase.ts";
-import type { Instant } from "../entitlements/time.ts";
-import type { AskQueues } from "../customers/ask-queue.ts";
-import type { StoredPurchase } from "../customers/records.ts";
-import type { AccountId, CustomerId } from "../identifiers.ts";
-import { compare } from "../order.ts";
+import type { Application } from "../../applications/application.ts";
+import type { AssertedBy, CustomerEntitlement } from "../../contract/schemas.ts";
+import { accountHoldings, eachOnce, type CustomerTable } from "../../customers/customer-table.ts";
+import { entitlementsAt } from "../../entitlements/entitlements.ts";
+import type { Holding } from "../../entitlements/holding.ts";
+import { referenceText, type Purchase } from "../../entitlements/purchase.ts";
+import type { Instant } from "../../entitlements/time.ts";
+import type { AskQueues } from "../../customers/ask-queue.ts";
+import type { StoredPurchase } from "../../customers/records.ts";
+import type { AccountId, CustomerId } from "../../identifiers.ts";
+import { compare } from "../../order.ts";
 import { askingOf, healthsOf, type Asking, type QueueHealths } from "./asking.ts";
-import type { FindOwnership } from "./operation-table.ts";
+import type { FindOwnership } from "../acts/operation-table.ts";
 import { loadToldReport, type ToldReport, type ToldTable } from "./told-report.ts";
 
 /** A customer linked to an account, with all its purchases. */

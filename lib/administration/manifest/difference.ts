@@ -1,4 +1,4 @@
-import type { Application } from "../applications/application.ts";
+import type { Application } from "../../applications/application.ts";
 import { manifestOf } from "./manifest-document.ts";
 
 /** Change of one part of an application. */

@@ -1,13 +1,13 @@
-import type { Application } from "../applications/application.ts";
-import { ENVIRONMENTS } from "../contract/schemas.ts";
-import { customersOf, eachOnce, isErased, type CustomerTable } from "../customers/customer-table.ts";
-import type { StoredCustomer } from "../customers/records.ts";
-import type { IdentityReference } from "../entitlements/proven-purchase.ts";
-import type { PurchaseReference } from "../entitlements/purchase.ts";
-import type { Instant } from "../entitlements/time.ts";
-import { purchaseKey, type CustomerId } from "../identifiers.ts";
-import { purchaseKeyOfToken } from "../stores/android-store/purchase-token.ts";
-import { storeIdentifier } from "../stores/ios-store/fields.ts";
+import type { Application } from "../../applications/application.ts";
+import { ENVIRONMENTS } from "../../contract/schemas.ts";
+import { customersOf, eachOnce, isErased, type CustomerTable } from "../../customers/customer-table.ts";
+import type { StoredCustomer } from "../../customers/records.ts";
+import type { IdentityReference } from "../../entitlements/proven-purchase.ts";
+import type { PurchaseReference } from "../../entitlements/purchase.ts";
+import type { Instant } from "../../entitlements/time.ts";
+import { purchaseKey, type CustomerId } from "../../identifiers.ts";
+import { purchaseKeyOfToken } from "../../stores/android-store/purchase-token.ts";
+import { storeIdentifier } from "../../stores/ios-store/fields.ts";
 
 /** Customers found by a name. */
 export interface KnownCustomers {

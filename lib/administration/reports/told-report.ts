@@ -1,9 +1,9 @@
-import { tellsChanges, type Application } from "../applications/application.ts";
-import type { Instant } from "../entitlements/time.ts";
-import type { AccountId, ApplicationId } from "../identifiers.ts";
-import type { Change, ChangePlace } from "../telling/change.ts";
-import type { Told } from "../telling/change-table.ts";
-import type { AccountDelivery, Delivery, DestinationReference } from "../delivery/delivery-queue.ts";
+import { tellsChanges, type Application } from "../../applications/application.ts";
+import type { Instant } from "../../entitlements/time.ts";
+import type { AccountId, ApplicationId } from "../../identifiers.ts";
+import type { Change, ChangePlace } from "../../telling/change.ts";
+import type { Told } from "../../telling/change-table.ts";
+import type { AccountDelivery, Delivery, DestinationReference } from "../../delivery/delivery-queue.ts";
 
 /** Waiting version of an account for a destination. */
 export type WaitingVersion = Pick<AccountDelivery & Delivery, "version" | "since" | "tries" | "nextTryAt">;

@@ -1,8 +1,8 @@
-import { DIRECTORY_AGE_MILLISECONDS } from "../applications/directory.ts";
-import { SECOND } from "../duration.ts";
-import type { Instant } from "../entitlements/time.ts";
-import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
-import type { Look } from "../telling/look.ts";
+import { DIRECTORY_AGE_MILLISECONDS } from "../../applications/directory.ts";
+import { SECOND } from "../../duration.ts";
+import type { Instant } from "../../entitlements/time.ts";
+import type { AccountId, ApplicationId, CustomerId } from "../../identifiers.ts";
+import type { Look } from "../../telling/look.ts";
 
 /** Place in a scan: the last account and customer, and the items scanned. */
 export interface AccountPosition {

@@ -1,14 +1,14 @@
 import pMap from "p-map";
-import type { Application } from "../applications/application.ts";
-import type { Destination, WebhookDestination } from "../applications/destination.ts";
-import type { Instant } from "../entitlements/time.ts";
+import type { Application } from "../../applications/application.ts";
+import type { Destination, WebhookDestination } from "../../applications/destination.ts";
+import type { Instant } from "../../entitlements/time.ts";
 import type { Audited } from "./audit-entry.ts";
-import type { ApplicationId } from "../identifiers.ts";
-import type { DeliveryQueue, DestinationReference } from "../delivery/delivery-queue.ts";
-import type { DestinationHealth } from "../delivery/destination-health.ts";
-import { OVERLAP_MILLISECONDS, secretOf } from "../delivery/signing-secrets.ts";
-import { secretText } from "../delivery/webhook-secret.ts";
-import { AT_ONCE } from "./at-once.ts";
+import type { ApplicationId } from "../../identifiers.ts";
+import type { DeliveryQueue, DestinationReference } from "../../delivery/delivery-queue.ts";
+import type { DestinationHealth } from "../../delivery/destination-health.ts";
+import { OVERLAP_MILLISECONDS, secretOf } from "../../delivery/signing-secrets.ts";
+import { secretText } from "../../delivery/webhook-secret.ts";
+import { AT_ONCE } from "../at-once.ts";
 
 /** Messages that wait for a destination. */
 export interface Waiting {

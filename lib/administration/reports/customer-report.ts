@@ -1,12 +1,12 @@
-import type { Application } from "../applications/application.ts";
-import type { Link } from "../customers/records.ts";
-import { referenceText, type Purchase } from "../entitlements/purchase.ts";
-import type { Instant } from "../entitlements/time.ts";
-import type { CustomerId } from "../identifiers.ts";
-import { compare } from "../order.ts";
+import type { Application } from "../../applications/application.ts";
+import type { Link } from "../../customers/records.ts";
+import { referenceText, type Purchase } from "../../entitlements/purchase.ts";
+import type { Instant } from "../../entitlements/time.ts";
+import type { CustomerId } from "../../identifiers.ts";
+import { compare } from "../../order.ts";
 import { askingsOf, type Reports } from "./account-report.ts";
 import { healthsOf, type Asking, type QueueHealths } from "./asking.ts";
-import type { NamedIdentity } from "./operation-table.ts";
+import type { NamedIdentity } from "../acts/operation-table.ts";
 
 export interface CustomerReport {
   readonly customerIdentifier: CustomerId;

@@ -1,5 +1,5 @@
-import { DAY, MINUTE } from "../duration.ts";
-import type { Period } from "../entitlements/time.ts";
+import { DAY, MINUTE } from "../../duration.ts";
+import type { Period } from "../../entitlements/time.ts";
 
 const UNITS = [
   ["D", DAY],

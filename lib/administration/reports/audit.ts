@@ -1,8 +1,8 @@
-import type { Application } from "../applications/application.ts";
-import type { Instant } from "../entitlements/time.ts";
-import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
-import type { AuditAction, Audited, AuditEntry } from "./audit-entry.ts";
-import { changeHead, changeText, type ApplicationChange } from "./difference.ts";
+import type { Application } from "../../applications/application.ts";
+import type { Instant } from "../../entitlements/time.ts";
+import type { AccountId, ApplicationId, CustomerId } from "../../identifiers.ts";
+import type { AuditAction, Audited, AuditEntry } from "../acts/audit-entry.ts";
+import { changeHead, changeText, type ApplicationChange } from "../manifest/difference.ts";
 import { lostAccess } from "./lost-access.ts";
 
 /** An audit entry as read; a later version may have written other actions. */

@@ -1,18 +1,18 @@
 import pMap from "p-map";
-import type { Instant } from "../entitlements/time.ts";
-import type { AccountId, ApplicationId } from "../identifiers.ts";
-import { again } from "../pause.ts";
+import type { Instant } from "../../entitlements/time.ts";
+import type { AccountId, ApplicationId } from "../../identifiers.ts";
+import { again } from "../../pause.ts";
 import {
   CHANGES_KEPT_MILLISECONDS,
   dayOf,
   type ChangeData,
   type ChangePlace,
   type FeedChange,
-} from "../telling/change.ts";
-import type { DestinationReference } from "../delivery/delivery-queue.ts";
-import { cursorOf, daysFrom, placeOfCursor, type FeedTable } from "../telling/feed.ts";
-import { readChanges } from "../telling/read-changes.ts";
-import { AT_ONCE } from "./at-once.ts";
+} from "../../telling/change.ts";
+import type { DestinationReference } from "../../delivery/delivery-queue.ts";
+import { cursorOf, daysFrom, placeOfCursor, type FeedTable } from "../../telling/feed.ts";
+import { readChanges } from "../../telling/read-changes.ts";
+import { AT_ONCE } from "../at-once.ts";
 
 /** A told version of an account. */
 export interface ToldVersion extends Pick<ChangeData, "version"> {

@@ -1,9 +1,13 @@
-import { storesOf, type Application } from "../../lib/applications/application.ts";
-import { applyManifest, type ApplicationStore, type SaveOutcome } from "../../lib/administration/apply.ts";
-import { differenceOf } from "../../lib/administration/difference.ts";
-import type { Manifest } from "../../lib/administration/manifest.ts";
-import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
-import { manifestFrom } from "../../testing/application.ts";
+import { storesOf, type Application } from "../../../lib/applications/application.ts";
+import {
+  applyManifest,
+  type ApplicationStore,
+  type SaveOutcome,
+} from "../../../lib/administration/acts/apply.ts";
+import { differenceOf } from "../../../lib/administration/manifest/difference.ts";
+import type { Manifest } from "../../../lib/administration/manifest/manifest.ts";
+import { applicationId, type ApplicationId } from "../../../lib/identifiers.ts";
+import { manifestFrom } from "../../../testing/application.ts";
 
 const NEW = applicationId("0198c0de-0000-7000-8000-000000000000");
 const A = applicationId("0198c0de-0000-7000-8000-00000000000a");

@@ -1,10 +1,10 @@
 import * as z from "zod";
-import type { Application } from "../applications/application.ts";
-import { ANDROID_STORE_FIELDS, IOS_STORE_FIELDS, PRODUCT_FIELDS } from "../applications/fields.ts";
-import { catalogOf } from "../entitlements/catalog.ts";
-import type { ApplicationId } from "../identifiers.ts";
-import type { TrustsOrigin } from "../stores/android-store/workload-identity.ts";
-import { ALLOWS_NONE, type AllowsDestination } from "../delivery/allowed-destinations.ts";
+import type { Application } from "../../applications/application.ts";
+import { ANDROID_STORE_FIELDS, IOS_STORE_FIELDS, PRODUCT_FIELDS } from "../../applications/fields.ts";
+import { catalogOf } from "../../entitlements/catalog.ts";
+import type { ApplicationId } from "../../identifiers.ts";
+import type { TrustsOrigin } from "../../stores/android-store/workload-identity.ts";
+import { ALLOWS_NONE, type AllowsDestination } from "../../delivery/allowed-destinations.ts";
 import { destinationName, manifestSchema, messageOf } from "./manifest-schema.ts";
 import { shapeOf } from "./manifest-values.ts";
 import { readYaml, type YamlPath } from "./manifest-yaml.ts";

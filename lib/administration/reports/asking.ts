@@ -1,12 +1,11 @@
-import type { Application } from "../applications/application.ts";
-import type { AskQueues } from "../customers/ask-queue.ts";
-import type { IosStoreSource } from "../customers/ask.ts";
-import type { StoredPurchase } from "../customers/records.ts";
-import type { StoreInEnvironment } from "../customers/store-in-environment.ts";
-import { lastHeard, nextAsk, type AskReason } from "../entitlements/next-ask.ts";
-import type { Instant } from "../entitlements/time.ts";
-import type { PauseReason } from "../customers/ask-queue.ts";
-import type { QueueHealth } from "../queues/health.ts";
+import type { Application } from "../../applications/application.ts";
+import type { AskQueues, PauseReason } from "../../customers/ask-queue.ts";
+import type { IosStoreSource } from "../../customers/ask.ts";
+import type { StoredPurchase } from "../../customers/records.ts";
+import type { StoreInEnvironment } from "../../customers/store-in-environment.ts";
+import { lastHeard, nextAsk, type AskReason } from "../../entitlements/next-ask.ts";
+import type { Instant } from "../../entitlements/time.ts";
+import type { QueueHealth } from "../../queues/health.ts";
 
 /** Why a store is not asked about a purchase. */
 export type NotAskedReason =

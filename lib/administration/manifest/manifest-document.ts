@@ -1,5 +1,5 @@
-import type { Application } from "../applications/application.ts";
-import { isWebhook } from "../applications/destination.ts";
+import type { Application } from "../../applications/application.ts";
+import { isWebhook } from "../../applications/destination.ts";
 import {
   ANDROID_STORE_FIELDS,
   APPLICATION_FIELDS,
@@ -10,9 +10,9 @@ import {
   type Fields,
   type Given,
   type Values,
-} from "../applications/fields.ts";
-import type { Period } from "../entitlements/time.ts";
-import type { ApplicationId } from "../identifiers.ts";
+} from "../../applications/fields.ts";
+import type { Period } from "../../entitlements/time.ts";
+import type { ApplicationId } from "../../identifiers.ts";
 import { durationText, periodText } from "./period-text.ts";
 
 /** The fields as a manifest shows them: without defaults, and with times as texts. */

@@ -1,9 +1,9 @@
-import { storesOf, type Application, type StoreReference } from "../applications/application.ts";
+import { storesOf, type Application, type StoreReference } from "../../applications/application.ts";
 import type { Audited } from "./audit-entry.ts";
-import type { ApplicationId } from "../identifiers.ts";
-import { pause, tryAgain } from "../pause.ts";
-import { differenceOf, type ApplicationChange } from "./difference.ts";
-import type { Manifest } from "./manifest.ts";
+import type { ApplicationId } from "../../identifiers.ts";
+import { pause, tryAgain } from "../../pause.ts";
+import { differenceOf, type ApplicationChange } from "../manifest/difference.ts";
+import type { Manifest } from "../manifest/manifest.ts";
 
 /** A bundle or package, with the one application it belongs to. */
 export interface StoreRegistration extends StoreReference {

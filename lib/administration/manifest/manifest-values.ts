@@ -1,12 +1,12 @@
 import * as z from "zod";
-import type { Field, Fields, ValueOf } from "../applications/fields.ts";
-import { parsePeriod, type Period } from "../entitlements/time.ts";
-import type { AndroidStoreCredential } from "../stores/android-store/credentials.ts";
+import type { Field, Fields, ValueOf } from "../../applications/fields.ts";
+import { parsePeriod, type Period } from "../../entitlements/time.ts";
+import type { AndroidStoreCredential } from "../../stores/android-store/credentials.ts";
 import {
   readWorkloadIdentity,
   type TrustsOrigin,
   type WorkloadIdentity,
-} from "../stores/android-store/workload-identity.ts";
+} from "../../stores/android-store/workload-identity.ts";
 import { durationText } from "./period-text.ts";
 
 const NAME_CHARACTERS = 256;

@@ -1,12 +1,12 @@
-import { askingOf, type Asking } from "../../lib/administration/asking.ts";
-import type { Application, IosStoreConfiguration } from "../../lib/applications/application.ts";
-import type { StoredPurchase } from "../../lib/customers/records.ts";
-import type { AskReason } from "../../lib/entitlements/next-ask.ts";
-import type { Purchase } from "../../lib/entitlements/purchase.ts";
-import type { Instant } from "../../lib/entitlements/time.ts";
-import { applicationId, customerId, purchaseKey } from "../../lib/identifiers.ts";
-import { anApplication } from "../../testing/support/application.ts";
-import { aLine, aPurchase, DAY, NOW } from "../../testing/support/purchases.ts";
+import { askingOf, type Asking } from "../../../lib/administration/reports/asking.ts";
+import type { Application, IosStoreConfiguration } from "../../../lib/applications/application.ts";
+import type { StoredPurchase } from "../../../lib/customers/records.ts";
+import type { AskReason } from "../../../lib/entitlements/next-ask.ts";
+import type { Purchase } from "../../../lib/entitlements/purchase.ts";
+import type { Instant } from "../../../lib/entitlements/time.ts";
+import { applicationId, customerId, purchaseKey } from "../../../lib/identifiers.ts";
+import { anApplication } from "../../../testing/support/application.ts";
+import { aLine, aPurchase, DAY, NOW } from "../../../testing/support/purchases.ts";
 
 const APPLICATION = applicationId("0198c0de-0000-7000-8000-000000000001");
 const BUNDLE = "com.example.trails";

@@ -1,10 +1,10 @@
 import { stringify } from "yaml";
-import { manifestOf } from "../../lib/administration/manifest-document.ts";
-import { periodText } from "../../lib/administration/period-text.ts";
-import { problemText, readManifest, type Manifest } from "../../lib/administration/manifest.ts";
-import { parsePeriod } from "../../lib/entitlements/time.ts";
-import { applicationId } from "../../lib/identifiers.ts";
-import { originOf, type TrustsOrigin } from "../../lib/stores/android-store/workload-identity.ts";
+import { manifestOf } from "../../../lib/administration/manifest/manifest-document.ts";
+import { periodText } from "../../../lib/administration/manifest/period-text.ts";
+import { problemText, readManifest, type Manifest } from "../../../lib/administration/manifest/manifest.ts";
+import { parsePeriod } from "../../../lib/entitlements/time.ts";
+import { applicationId } from "../../../lib/identifiers.ts";
+import { originOf, type TrustsOrigin } from "../../../lib/stores/android-store/workload-identity.ts";
 
 const IDENTIFIER = applicationId("0198c0de-0000-7000-8000-000000000001");
 const CERTIFICATE = "ab".repeat(32);

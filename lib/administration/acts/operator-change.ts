@@ -1,7 +1,7 @@
-import type { CustomerChange } from "../customers/customer-change.ts";
-import type { StoredCustomer } from "../customers/records.ts";
-import type { Instant } from "../entitlements/time.ts";
-import type { ApplicationId } from "../identifiers.ts";
+import type { CustomerChange } from "../../customers/customer-change.ts";
+import type { StoredCustomer } from "../../customers/records.ts";
+import type { Instant } from "../../entitlements/time.ts";
+import type { ApplicationId } from "../../identifiers.ts";
 
 /** An operator's change of one customer's link or holdings, never of what it owns. */
 export const operatorChange = (

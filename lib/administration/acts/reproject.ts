@@ -1,13 +1,13 @@
 import pMap from "p-map";
-import { tellsChanges, type Application } from "../applications/application.ts";
+import { tellsChanges, type Application } from "../../applications/application.ts";
 import { operatorChange } from "./operator-change.ts";
-import type { StoredCustomer } from "../customers/records.ts";
-import { holdingsOf, sameHoldings } from "../entitlements/holdings.ts";
-import { referenceText } from "../entitlements/purchase.ts";
-import type { CustomerId } from "../identifiers.ts";
+import type { StoredCustomer } from "../../customers/records.ts";
+import { holdingsOf, sameHoldings } from "../../entitlements/holdings.ts";
+import { referenceText } from "../../entitlements/purchase.ts";
+import type { CustomerId } from "../../identifiers.ts";
 import { withCustomer, type Operations } from "./operations.ts";
 import type { ScanPosition } from "./operation-table.ts";
-import { AT_ONCE } from "./at-once.ts";
+import { AT_ONCE } from "../at-once.ts";
 
 export interface Reprojection {
   readonly customers: number;

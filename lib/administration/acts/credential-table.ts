@@ -1,8 +1,8 @@
-import type { FindCredential } from "../applications/authorize.ts";
-import type { Credential, CredentialSummary } from "../applications/credential.ts";
+import type { FindCredential } from "../../applications/authorize.ts";
+import type { Credential, CredentialSummary } from "../../applications/credential.ts";
 import type { Audited } from "./audit-entry.ts";
-import type { Instant } from "../entitlements/time.ts";
-import type { ApplicationId, KeyId } from "../identifiers.ts";
+import type { Instant } from "../../entitlements/time.ts";
+import type { ApplicationId, KeyId } from "../../identifiers.ts";
 
 export type RevokeOutcome =
   | { readonly outcome: "revoked"; readonly credential: CredentialSummary; readonly already: boolean }
