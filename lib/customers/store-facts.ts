@@ -14,7 +14,7 @@ import {
   type FoundCustomers,
   type KnownFacts,
 } from "./customer-table.ts";
-import { ATTEMPTS, CLAIMS_PER_ACCOUNT, type FactStore } from "./fact-store.ts";
+import { ATTEMPTS, claimsLimit, type FactStore } from "./fact-store.ts";
 import { keepRefusedFacts, withoutErased } from "./keep-refused-facts.ts";
 import { mergeOf, standingLink } from "./merge.ts";
 import { isLineageHalfSeen, namingFacts, storeForOwners } from "./other-renewals.ts";
@@ -111,16 +111,18 @@ const mayTransfer = (
  * only while the account has room for claims. Refusals are decided before.
  */
 const mayLink = async (
-  { table, claimsPerAccount = CLAIMS_PER_ACCOUNT }: FactStore,
+  store: FactStore,
   application: Application,
   claim: Claim,
   owners: readonly StoredCustomer[],
-  { environment, purchases }: VerifiedFacts,
+  facts: VerifiedFacts,
 ): Promise<boolean> => {
+  const { environment, purchases } = facts;
   if (claim.assertedBy === "credential") return true;
   if (purchases.length === 0 && !owners.some(({ hasPurchased }) => hasPurchased)) return false;
   if (owners.some(({ link }) => link !== null)) return true;
-  return (await table.countClaims(application.identifier, claim.account, environment)) < claimsPerAccount;
+  const claims = await store.table.countClaims(application.identifier, claim.account, environment);
+  return claims < claimsLimit(store, facts);
 };
 
 /** Stored state that the facts concern. */
@@ -247,7 +249,8 @@ const decideAndWrite = async (
     toAcknowledge: plan.toAcknowledge,
   };
   if (plan.change === null) return stored;
-  if ((await store.write(plan.change)) === "conflict") return "again";
+  const change = { ...plan.change, claimsLimit: claimsLimit(store, facts) };
+  if ((await store.write(change)) === "conflict") return "again";
   return isRound ? "round" : stored;
 };
 

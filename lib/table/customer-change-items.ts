@@ -1,3 +1,4 @@
+import { CLAIMS_PER_ACCOUNT } from "../customers/fact-store.ts";
 import type { Audited } from "../administration/audit-entry.ts";
 import type { CustomerChange, PurchaseWrite } from "../customers/customer-change.ts";
 import type { Link, StoredCustomer, Transfer } from "../customers/records.ts";
@@ -169,12 +170,11 @@ export const absorbedItems = (
 export const claimsWrites = (
   table: string,
   change: CustomerChange,
-  limit: number,
   ending: ReadonlySet<AccountId>,
 ): TransactItem[] =>
   claimsDifferences(change).map((difference) =>
     claimsWrite(table, change.application, difference, {
-      limit,
+      limit: change.claimsLimit ?? CLAIMS_PER_ACCOUNT,
       ends: ending.has(difference.account),
     }),
   );

@@ -249,13 +249,12 @@ const mayMove = (
 
 const isProduction = (environment: Environment): boolean => environment === "production";
 
+/** Claims that leave room for one without an app transaction id. */
+const CLAIMS_WITHOUT_IDENTITY = 3;
+
 /** Whether a claim makes a link. A client's needs a purchase, and room in the account. */
-const makesLink = (
-  known: Known,
-  { claim, environment, facts }: ModelRequest,
-  owners: readonly Person[],
-  rules: Rules,
-): boolean => {
+const makesLink = (known: Known, request: ModelRequest, owners: readonly Person[], rules: Rules): boolean => {
+  const { claim, environment, facts } = request;
   if (claim?.by !== "client") return true;
   const owned = namesIn({ people: owners });
   const hasBought = facts.length > 0 || known.facts.some((fact) => owned.has(purchaseName(fact)));
@@ -265,7 +264,9 @@ const makesLink = (
       person.link.by === "client" &&
       isProduction(person.environment) === isProduction(environment),
   );
-  return hasBought && claimed.length < rules.claims;
+  const isNamed = environment === "xcode" || appTransactionsOf(request).length > 0;
+  const room = isNamed ? rules.claims : Math.min(rules.claims, CLAIMS_WITHOUT_IDENTITY);
+  return hasBought && claimed.length < room;
 };
 
 const linkOf = (
