@@ -23,7 +23,7 @@ type Person = (typeof PERSONS)[number];
 interface Copy {
   readonly person: Person;
   readonly purchase: string;
-  readonly jws: string;
+  readonly hasIdentity: boolean;
 }
 
 interface Sent {
@@ -41,20 +41,16 @@ const purchasesOf = (person: Person): readonly string[] => [`${person + 1}1`, `$
 
 const COPIES: readonly Copy[] = PERSONS.flatMap((person) =>
   purchasesOf(person).flatMap((purchase) =>
-    [undefined, idOf(person)].map((appTransactionId) => ({
-      person,
-      purchase,
-      jws: signJws(
-        aTransaction({
-          transactionId: purchase,
-          originalTransactionId: purchase,
-          productId: purchase,
-          appTransactionId,
-        }),
-        chain,
-      ),
-    })),
+    [false, true].map((hasIdentity) => ({ person, purchase, hasIdentity })),
   ),
+);
+const SIGNED = new Map(
+  COPIES.map((copy) => {
+    const { person, purchase, hasIdentity } = copy;
+    const appTransactionId = hasIdentity ? idOf(person) : undefined;
+    const ids = { transactionId: purchase, originalTransactionId: purchase, productId: purchase };
+    return [copy, signJws(aTransaction({ ...ids, appTransactionId }), chain)];
+  }),
 );
 const signedAppTransaction = (person: Person | null): string =>
   signJws(anAppTransaction({ appTransactionId: person === null ? undefined : idOf(person) }), chain);
@@ -103,7 +99,7 @@ const anApp = (table: MemoryTable) => {
   }: Sent): Promise<readonly string[] | string> => {
     const request = {
       signedAppTransaction: APP_TRANSACTIONS.get(appTransaction) ?? "",
-      signedTransactions: copies.map(({ jws }) => jws),
+      signedTransactions: copies.flatMap((copy) => SIGNED.get(copy) ?? []),
     };
     const answer =
       backend === null
@@ -127,7 +123,7 @@ const anApp = (table: MemoryTable) => {
 /** The link of a person's backend with the app transaction id and the copies from before it. */
 const everythingOf = (person: Person): Sent => ({
   appTransaction: person,
-  copies: COPIES.filter((copy, index) => copy.person === person && index % 2 === 0),
+  copies: COPIES.filter((copy) => copy.person === person && !copy.hasIdentity),
   backend: person,
   account: String(person),
 });
