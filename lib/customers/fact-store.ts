@@ -16,7 +16,7 @@ export const CLAIMS_PER_ACCOUNT = 20;
  * Limit of claims of an account up to which a claim without an app transaction id is made: one person has as many of
  * those as purchases.
  */
-const CLAIMS_WITHOUT_IDENTITY = 3;
+export const CLAIMS_WITHOUT_IDENTITY = 3;
 
 /** Ports and limits for storing verified facts. */
 export interface FactStore {

@@ -10,19 +10,27 @@ export interface Owners {
   readonly living: FoundCustomers["living"];
 }
 
+/** What a map has under these keys. */
+const among = <Key, Value>(map: ReadonlyMap<Key, Value>, keys: Iterable<Key>): ReadonlyMap<Key, Value> =>
+  new Map(
+    [...keys].flatMap((key) => {
+      const value = map.get(key);
+      return value === undefined ? [] : [[key, value] as const];
+    }),
+  );
+
 /** What is stored of a person's facts alone. */
 export const ownersOf = ({ identities, purchases }: VerifiedFacts, { known, living }: Owners): Owners => {
-  const references = new Set(
-    purchases.flatMap(({ purchase, mentioned }) => [purchase, ...mentioned].map(referenceText)),
+  const references = purchases.flatMap(({ purchase, mentioned }) =>
+    [purchase, ...mentioned].map(referenceText),
   );
   const own: KnownFacts = {
     identities: identities.length === 0 ? [] : known.identities,
-    purchases: new Map([...known.purchases].filter(([reference]) => references.has(reference))),
-    erasedPurchases: new Set([...known.erasedPurchases].filter((reference) => references.has(reference))),
+    purchases: among(known.purchases, references),
+    erasedPurchases: new Set(references.filter((reference) => known.erasedPurchases.has(reference))),
     erasedIdentity: identities.length > 0 && known.erasedIdentity,
   };
-  const named = customersOf(own);
-  return { known: own, living: new Map([...living].filter(([customer]) => named.has(customer))) };
+  return { known: own, living: among(living, customersOf(own)) };
 };
 
 interface Person {
@@ -75,6 +83,6 @@ export const personsIn = (facts: VerifiedFacts, { known, living }: Owners): read
       ...facts,
       isChosenByClient: false,
       identities: person.names.has(HOLDER) ? identities : [],
-      purchases: purchases.filter((proven) => person.purchases.has(proven)),
+      purchases: [...person.purchases],
     }));
 };

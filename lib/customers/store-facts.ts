@@ -14,7 +14,7 @@ import {
   type FoundCustomers,
   type KnownFacts,
 } from "./customer-table.ts";
-import { ATTEMPTS, claimsLimit, type FactStore } from "./fact-store.ts";
+import { ATTEMPTS, claimsLimit, CLAIMS_WITHOUT_IDENTITY, type FactStore } from "./fact-store.ts";
 import { keepRefusedFacts, withoutErased } from "./keep-refused-facts.ts";
 import { mergeOf, standingLink } from "./merge.ts";
 import { isLineageHalfSeen, namingFacts, storeForOwners } from "./other-renewals.ts";
@@ -254,7 +254,10 @@ const decideAndWrite = async (
   return isRound ? "round" : stored;
 };
 
-/** Stores the facts of each person. The links of their owners agree. */
+/**
+ * Stores the facts of each person. The links of their owners agree. The account is claimed for the first few alone: there
+ * is room for no more without an app transaction id, and each claim costs a read.
+ */
 const storePersons = async (
   store: FactStore,
   application: Application,
@@ -263,9 +266,10 @@ const storePersons = async (
   state: StateRead,
 ): Promise<StoringOutcome | "again" | "round"> => {
   const customers: ResolvedCustomer[] = [];
-  for (const person of persons) {
+  for (const [index, person] of persons.entries()) {
     const own = { moment: state.moment, ...ownersOf(person, state) };
-    const outcome = await decideAndWrite(store, application, person, claim, own);
+    const claimed = index <= CLAIMS_WITHOUT_IDENTITY ? claim : null;
+    const outcome = await decideAndWrite(store, application, person, claimed, own);
     if (typeof outcome === "string" || outcome.outcome === "refused") return outcome;
     if (outcome.customer !== null) customers.push(outcome.customer);
   }

@@ -87,6 +87,18 @@ describe("claims without an app transaction id", () => {
     for (let key = 6; key <= 25; key += 1) await claim(world, String(key));
     expect(await linkedTo(world)).toBe(20);
   });
+  test("cost a read each for the first of a request's purchases alone", async () => {
+    const world = aWorld(20);
+    const purchases = Array.from({ length: 30 }, (_, key) => owned(String(key)));
+    const facts = { purchases, isChosenByClient: true };
+    await world.store(facts, byClient("a"));
+    expect(await linkedTo(world)).toBe(3);
+    expect(await requests(table, () => world.store(facts, byClient("a")))).toEqual([
+      "BatchGetItem",
+      "BatchGetItem",
+      "BatchGetItem",
+    ]);
+  });
   test("are three at most where two come at once", async () => {
     const world = aWorld(20);
     await claimUnnamed(world, "1");

@@ -398,8 +398,9 @@ const submitEach = (
   rules: Rules,
 ): Answered => {
   let after = known;
-  const customers = requests.flatMap((request) => {
-    const answered = submit(after, request, moment, rules, undivided);
+  const customers = requests.flatMap((request, index) => {
+    const claim = index <= CLAIMS_WITHOUT_IDENTITY ? request.claim : null;
+    const answered = submit(after, { ...request, claim }, moment, rules, undivided);
     after = answered.known;
     return answered.outcome.outcome === "stored" ? [answered.outcome.customer] : [];
   });
