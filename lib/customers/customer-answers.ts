@@ -4,21 +4,19 @@ import { entitlementsAt } from "../entitlements/entitlements.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ResolvedCustomer } from "./store-facts.ts";
 
-/** The customer, and its entitlements at the moment. */
+/** The customer, and the entitlements of the request's purchases at the moment. */
 export const presentCustomer = (
   application: Application,
   customer: ResolvedCustomer | null,
   moment: Instant,
 ): SynchronizeResponse => {
   if (customer === null) return { customerIdentifier: null, entitlements: [] };
-  const { identifier: customerIdentifier, holdings } = customer;
+  const held = [customer, ...(customer.others ?? [])].flatMap(({ identifier, holdings }) =>
+    holdings.map((purchase) => ({ customerIdentifier: identifier, assertedBy: null, purchase })),
+  );
   return {
-    customerIdentifier,
-    entitlements: entitlementsAt(
-      moment,
-      holdings.map((purchase) => ({ customerIdentifier, assertedBy: null, purchase })),
-      application,
-    ),
+    customerIdentifier: customer.identifier,
+    entitlements: entitlementsAt(moment, held, application),
   };
 };
 

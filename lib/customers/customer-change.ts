@@ -26,6 +26,8 @@ export interface CustomerChange {
   readonly identities: readonly IdentityReference[];
   /** Purchases to write, those that will be held first. */
   readonly purchases: readonly PurchaseWrite[];
+  /** Claims of its account below which the change may add one; unset: `CLAIMS_PER_ACCOUNT`. */
+  readonly claimsLimit?: number;
   /** Whether unexpired tombstones may be replaced. */
   readonly liftsErasures: boolean;
   /** Whether the application is told of its accounts' changes: each changed account is then due for a look. */

@@ -4,12 +4,19 @@ import type { CustomerId } from "../identifiers.ts";
 import type { Bury } from "./bury-remains.ts";
 import type { WriteCustomerChange } from "./customer-change.ts";
 import type { CustomerTable } from "./customer-table.ts";
+import type { VerifiedFacts } from "./verified-facts.ts";
 
 /**
  * Limit of customers that clients' claims alone may link to an account: in production, and in all other environments
  * together.
  */
 export const CLAIMS_PER_ACCOUNT = 20;
+
+/**
+ * Limit of claims of an account up to which a claim without an app transaction id is made: one person has as many of
+ * those as purchases.
+ */
+export const CLAIMS_WITHOUT_IDENTITY = 3;
 
 /** Ports and limits for storing verified facts. */
 export interface FactStore {
@@ -20,11 +27,20 @@ export interface FactStore {
   /** Waits before a retry: longer with each attempt, with jitter. */
   readonly pause: (attempt: number) => Promise<void>;
   readonly now: () => Instant;
-  /** The limit of `write`; unset: {@link CLAIMS_PER_ACCOUNT}. */
+  /** Unset: {@link CLAIMS_PER_ACCOUNT}. */
   readonly claimsPerAccount?: number;
   /** Receives the products of verified purchases that grant nothing; unset: they are not reported. */
   readonly onUngranted?: (products: readonly UngrantedProduct[]) => void;
 }
+
+/** Claims of its account below which a claim with these facts is made. Xcode's ids name nobody. */
+export const claimsLimit = (
+  { claimsPerAccount = CLAIMS_PER_ACCOUNT }: Pick<FactStore, "claimsPerAccount">,
+  { identities, environment }: Pick<VerifiedFacts, "identities" | "environment">,
+): number =>
+  identities.length > 0 || environment === "xcode"
+    ? claimsPerAccount
+    : Math.min(CLAIMS_WITHOUT_IDENTITY, claimsPerAccount);
 
 /**
  * Optimistic-lock attempts before `TOO_MANY_REQUESTS`. With ten requests of one person always in flight, two of 18,000

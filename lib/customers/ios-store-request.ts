@@ -162,7 +162,8 @@ export const storeIosStoreRequest = async (
   const { application, facts } = await verifyRequest(customers, request, find);
   const account = request.applicationAccountIdentifier ?? null;
   const claim = account === null ? null : { account: accountId(account), assertedBy };
-  const stored = await storeFacts(customers, application, facts, claim);
+  const chosen = { ...facts, isChosenByClient: assertedBy === "client" };
+  const stored = await storeFacts(customers, application, chosen, claim);
   if (stored.outcome === "refused") throw new ServiceError(stored.code);
   return { application, customer: stored.customer };
 };

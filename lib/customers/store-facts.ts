@@ -14,12 +14,13 @@ import {
   type FoundCustomers,
   type KnownFacts,
 } from "./customer-table.ts";
-import { ATTEMPTS, CLAIMS_PER_ACCOUNT, type FactStore } from "./fact-store.ts";
+import { ATTEMPTS, claimsLimit, CLAIMS_WITHOUT_IDENTITY, type FactStore } from "./fact-store.ts";
 import { keepRefusedFacts, withoutErased } from "./keep-refused-facts.ts";
 import { mergeOf, standingLink } from "./merge.ts";
 import { isLineageHalfSeen, namingFacts, storeForOwners } from "./other-renewals.ts";
 import { holdingsAfter, inputOf, planCustomerChange, type ToAcknowledge } from "./plan-customer-change.ts";
 import type { StoredCustomer } from "./records.ts";
+import { ownersOf, personsIn } from "./persons.ts";
 import { resolveCustomer, type Claim, type LinkRefusal } from "./resolve-customer.ts";
 import { otherRenewals, statedPurchases, type VerifiedFacts } from "./verified-facts.ts";
 
@@ -27,6 +28,8 @@ import { otherRenewals, statedPurchases, type VerifiedFacts } from "./verified-f
 export interface ResolvedCustomer {
   readonly identifier: CustomerId;
   readonly holdings: readonly Purchase[];
+  /** Customers of the request's other persons; unset: there are none. */
+  readonly others?: readonly ResolvedCustomer[];
 }
 
 /** A link can be refused, a fact cannot: facts of purchases that have an owner are stored either way. */
@@ -108,16 +111,18 @@ const mayTransfer = (
  * only while the account has room for claims. Refusals are decided before.
  */
 const mayLink = async (
-  { table, claimsPerAccount = CLAIMS_PER_ACCOUNT }: FactStore,
+  store: FactStore,
   application: Application,
   claim: Claim,
   owners: readonly StoredCustomer[],
-  { environment, purchases }: VerifiedFacts,
+  facts: VerifiedFacts,
 ): Promise<boolean> => {
+  const { environment, purchases } = facts;
   if (claim.assertedBy === "credential") return true;
   if (purchases.length === 0 && !owners.some(({ hasPurchased }) => hasPurchased)) return false;
   if (owners.some(({ link }) => link !== null)) return true;
-  return (await table.countClaims(application.identifier, claim.account, environment)) < claimsPerAccount;
+  const claims = await store.table.countClaims(application.identifier, claim.account, environment);
+  return claims < claimsLimit(store, facts);
 };
 
 /** Stored state that the facts concern. */
@@ -194,8 +199,9 @@ const decideAndWrite = async (
   application: Application,
   facts: VerifiedFacts,
   claim: Claim | null,
-  { moment, known, living }: StateRead,
+  state: StateRead,
 ): Promise<StoringOutcome | "again" | "round"> => {
+  const { moment, known, living } = state;
   const owners = eachOnce(living);
   const lifts = claim?.assertedBy === "credential" || isVouchedFor(facts, known, owners);
   if (isErased(known) && !lifts) {
@@ -215,14 +221,17 @@ const decideAndWrite = async (
     });
   }
 
+  const persons = personsIn(facts, state);
+  const [person] = persons;
   const resolution = resolveCustomer(owners, claim, moment, () =>
     mayTransfer(application, facts, known, owners, moment),
   );
   if (resolution.outcome === "refused") {
-    const kept = await keepRefusedFacts(store, application, facts, known, living, moment);
+    const kept = await keepRefusedFacts(store, application, facts, known, living, moment, person === facts);
     if (kept === "conflict") return "again";
     return kept === "round" ? kept : { outcome: "refused", code: resolution.code, ...kept };
   }
+  if (person !== facts) return storePersons(store, application, persons, claim, state);
   const { survivor, absorbed } = resolution;
   const links = claim === null || (await mayLink(store, application, claim, owners, facts));
   const link = links ? resolution.link : standingLink(owners, moment);
@@ -240,8 +249,32 @@ const decideAndWrite = async (
     toAcknowledge: plan.toAcknowledge,
   };
   if (plan.change === null) return stored;
-  if ((await store.write(plan.change)) === "conflict") return "again";
+  const change = { ...plan.change, claimsLimit: claimsLimit(store, facts) };
+  if ((await store.write(change)) === "conflict") return "again";
   return isRound ? "round" : stored;
+};
+
+/**
+ * Stores the facts of each person. The links of their owners agree. The account is claimed for the first few alone: there
+ * is room for no more without an app transaction id, and each claim costs a read.
+ */
+const storePersons = async (
+  store: FactStore,
+  application: Application,
+  persons: readonly VerifiedFacts[],
+  claim: Claim | null,
+  state: StateRead,
+): Promise<StoringOutcome | "again" | "round"> => {
+  const customers: ResolvedCustomer[] = [];
+  for (const [index, person] of persons.entries()) {
+    const own = { moment: state.moment, ...ownersOf(person, state) };
+    const claimed = index <= CLAIMS_WITHOUT_IDENTITY ? claim : null;
+    const outcome = await decideAndWrite(store, application, person, claimed, own);
+    if (typeof outcome === "string" || outcome.outcome === "refused") return outcome;
+    if (outcome.customer !== null) customers.push(outcome.customer);
+  }
+  const [customer, ...others] = customers;
+  return { ...NOBODY, customer: customer === undefined ? null : { ...customer, others } };
 };
 
 /** Looks up purchases that the facts mention and that are unknown, and stores them. True: something was stored. */

@@ -13,6 +13,8 @@ export interface VerifiedFacts {
   /** Identities other than purchases: every purchase is an identity of its own. */
   readonly identities: readonly IdentityReference[];
   readonly purchases: readonly ProvenPurchase[];
+  /** Whether a client without a credential chose what comes together (`personsIn`); unset: no. */
+  readonly isChosenByClient?: boolean;
   /**
    * Renewal infos, each as a fact of its lineage (`renewedPurchase`). They name nobody: one whose lineage has no owner
    * is ignored.

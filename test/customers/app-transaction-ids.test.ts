@@ -161,3 +161,70 @@ describe("a stranger's transactions beside one's own app transaction", () => {
     });
   });
 });
+
+describe("without a credential, facts that share no app transaction id", () => {
+  const MINE = of("1", undefined);
+  const THEIRS = of("9", undefined, { transactionId: "90" });
+  const THEIRS_WITH_ID = of("9", OTHER);
+  const mine: Sent = { id: ACCOUNT, transactions: [MINE], account: "me" };
+  const theirs: Sent = { id: OTHER, transactions: [THEIRS], account: "them" };
+
+  test.each<[given: string, sent: Sent]>([
+    ["one's own app transaction and another's old copy", { id: ACCOUNT, transactions: [THEIRS] }],
+    ["one's own old copy and another's", { transactions: [MINE, THEIRS] }],
+    ["one's own old copy and another's with the id", { transactions: [MINE, THEIRS_WITH_ID] }],
+  ])("are two persons', whatever comes first: %s", async (_, sent) => {
+    for (const requests of [
+      [mine, sent, theirs],
+      [sent, mine, theirs],
+      [sent, theirs, mine],
+    ]) {
+      const send = anApp();
+      for (const request of requests) expect(await send(request)).toMatchObject({ active: true });
+      const [me, them] = [await send(mine), await send(theirs)];
+      expect(them).toMatchObject({ customer: expect.any(String) });
+      expect(them).not.toEqual(me);
+    }
+  });
+
+  test("are answered together", async () => {
+    const send = anApp();
+    const { customer } = {
+      customer: null,
+      ...(await send({ id: ACCOUNT, transactions: [of("1", ACCOUNT)] })),
+    };
+    expect(await send({ id: ACCOUNT, transactions: [of("2", undefined)] })).toEqual({
+      customer,
+      active: true,
+    });
+    expect(await send({ id: OTHER, transactions: [THEIRS] })).toMatchObject({ active: true });
+    expect(await send({ id: OTHER, transactions: [] })).toEqual({ customer: null, active: false });
+  });
+
+  test.each<[by: string, sent: Sent]>([
+    ["a later copy with the id", { id: ACCOUNT, transactions: [of("2", ACCOUNT, { transactionId: "20" })] }],
+    ["the backend's link", { id: ACCOUNT, transactions: [of("2", undefined)], account: "me" }],
+  ])("are one person's with %s", async (_, sent) => {
+    const send = anApp();
+    const first = await send({ id: ACCOUNT, transactions: [of("1", ACCOUNT)], account: "me" });
+    const alone = await send({ transactions: [of("2", undefined)] });
+    expect(alone).not.toEqual(first);
+    expect(await send({ id: ACCOUNT, transactions: [of("2", undefined)] })).toEqual(first);
+    expect(await send({ transactions: [of("2", undefined)] })).toEqual(alone);
+    expect(await send(sent)).toEqual(first);
+    expect(await send({ transactions: [of("2", undefined)] })).toEqual(first);
+  });
+
+  test("are one person's where one lineage names the other", async () => {
+    const replacing = of("2", undefined, { previousOriginalTransactionId: "1" });
+    const send = anApp();
+    const both = await send({ transactions: [MINE, replacing] });
+    expect(await send({ transactions: [MINE] })).toEqual(both);
+  });
+
+  test("are one person's once a customer has both", async () => {
+    const send = anApp();
+    const linked = await send({ ...mine, transactions: [MINE, of("2", undefined)] });
+    expect(await send({ transactions: [of("2", undefined), MINE] })).toEqual(linked);
+  });
+});

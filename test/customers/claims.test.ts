@@ -1,12 +1,16 @@
 import type { Environment } from "../../lib/contract/schemas.ts";
+import type { CustomerTable } from "../../lib/customers/customer-table.ts";
+import { storeFacts } from "../../lib/customers/store-facts.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { assertInvariants } from "../../testing/support/invariants.ts";
+import { proven } from "../../testing/support/purchases.ts";
 import type { TestTable } from "../../testing/support/table.ts";
 import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
 import {
   byClient,
   byCredential,
   createWorld,
+  device,
   extended,
   owned,
   refusal,
@@ -26,7 +30,8 @@ afterAll(async () => {
 const aWorld = (claimsPerAccount: number): World => createWorld(table, { claimsPerAccount });
 
 const claim = (world: World, key: string, account = "a") =>
-  world.store({ purchases: [owned(key)] }, byClient(account));
+  world.store({ identities: [device(key)], purchases: [owned(key)] }, byClient(account));
+const claimUnnamed = (world: World, key: string) => world.store({ purchases: [owned(key)] }, byClient("a"));
 const linkedTo = async (world: World, account = "a"): Promise<number> =>
   (await world.read(account)).customerIdentifiers.length;
 
@@ -34,7 +39,8 @@ describe("an account with the maximum number of claimed customers", () => {
   test("gains no other: the twenty-first is stored without a link", async () => {
     const world = aWorld(20);
     for (let key = 1; key <= 20; key += 1) await claim(world, String(key));
-    const stored = await world.submit({ purchases: [owned("21")] }, byClient("a"));
+    const last = { identities: [device("21")], purchases: [owned("21")] };
+    const stored = await world.submit(last, byClient("a"));
     expect(stored).toMatchObject({ outcome: "stored", customer: { holdings: [{ key: "21" }] } });
     expect(await linkedTo(world)).toBe(20);
   });
@@ -70,6 +76,56 @@ describe("an account with the maximum number of claimed customers", () => {
     const one = await world.store({ purchases: [owned("1"), owned("2")] }, byClient("a"));
     expect((await world.read("a")).customerIdentifiers).toEqual([one?.identifier]);
     expect(one?.holdings).toHaveLength(2);
+  });
+});
+
+describe("claims without an app transaction id", () => {
+  test("are three at most; claims with one find room for twenty", async () => {
+    const world = aWorld(20);
+    for (let key = 1; key <= 5; key += 1) await claimUnnamed(world, String(key));
+    expect(await linkedTo(world)).toBe(3);
+    for (let key = 6; key <= 25; key += 1) await claim(world, String(key));
+    expect(await linkedTo(world)).toBe(20);
+  });
+  test("cost a read each for the first of a request's purchases alone", async () => {
+    const world = aWorld(20);
+    const purchases = Array.from({ length: 30 }, (_, key) => owned(String(key)));
+    const facts = { purchases, isChosenByClient: true };
+    await world.store(facts, byClient("a"));
+    expect(await linkedTo(world)).toBe(3);
+    expect(await requests(table, () => world.store(facts, byClient("a")))).toEqual([
+      "BatchGetItem",
+      "BatchGetItem",
+      "BatchGetItem",
+    ]);
+  });
+  test("are three at most where two come at once", async () => {
+    const world = aWorld(20);
+    await claimUnnamed(world, "1");
+    await claimUnnamed(world, "2");
+    const { factStore, application } = world;
+    const others = [() => claimUnnamed(world, "3")];
+    const countClaims: CustomerTable["countClaims"] = async (...asked) => {
+      const counted = await factStore.table.countClaims(...asked);
+      await others.pop()?.();
+      return counted;
+    };
+    const facts = { identities: [], purchases: [proven(owned("4"))], renewals: [] };
+    await storeFacts(
+      { ...factStore, table: { ...factStore.table, countClaims } },
+      application,
+      { environment: "production", acknowledgementDue: null, origin: null, ...facts },
+      byClient("a"),
+    );
+    expect(await linkedTo(world)).toBe(3);
+  });
+  test("are not limited in Xcode, whose ids name nobody", async () => {
+    const world = aWorld(20);
+    for (let key = 1; key <= 5; key += 1) {
+      const purchase: Purchase = { ...owned(String(key)), environment: "xcode" };
+      await world.store({ environment: "xcode", purchases: [purchase] }, byClient("a"));
+    }
+    expect(await linkedTo(world)).toBe(5);
   });
 });
 

@@ -13,7 +13,7 @@ import {
   stateOf,
 } from "./comparison.ts";
 import { ACCOUNTS, END, factsOf, moments, renewalsIn, type Traffic } from "./histories.ts";
-import { createReferenceModel, type ModelOutcome } from "./reference-model.ts";
+import { byPerson, createReferenceModel, type ModelOutcome } from "./reference-model.ts";
 import { lineageKeyOf, type IosRenewal, type ModelRequest } from "./stated-facts.ts";
 import { modelApplication, modelClient, CATALOG, type ServiceAnswer } from "./model-client.ts";
 
@@ -128,8 +128,12 @@ export const expectTrafficAsTheModel = async (
 export const statesLineage = ({ facts }: ModelRequest, { lineage }: IosRenewal): boolean =>
   facts.some((fact) => fact.store === "ios-store" && lineageKeyOf(fact) === lineage);
 
+/** Whether a client's claim links the same customers whenever it comes: it is of one person, with a purchase. */
+const claimsAlways = (request: ModelRequest): boolean =>
+  request.facts.length > 0 && byPerson({ people: [] }, request).length === 1;
+
 /**
- * The requests without conflicting claims: all claims name one account, and a client claims only with purchases. A renewal
+ * The requests without conflicting claims: all claims name one account, and a client claims for one person. A renewal
  * info comes alone or with a transaction of its lineage, because one of an unknown lineage is ignored.
  */
 const ofOneAccount = (requests: readonly ModelRequest[]): ModelRequest[] =>
@@ -141,7 +145,7 @@ const ofOneAccount = (requests: readonly ModelRequest[]): ModelRequest[] =>
     // What is asked about other purchases depends on what was told before.
     answers: [],
     claim:
-      request.claim === null || (request.claim.by === "client" && request.facts.length === 0)
+      request.claim === null || (request.claim.by === "client" && !claimsAlways(request))
         ? null
         : { ...request.claim, account: "a" },
   }));

@@ -12,7 +12,14 @@ import {
 import { readSubscription } from "../../lib/stores/android-store/subscription.ts";
 import { appTransactionIdentityOf, purchasesOf } from "../../lib/stores/ios-store/purchases.ts";
 import type { Transaction } from "../../lib/stores/ios-store/transaction.ts";
-import type { AndroidFact, Fact, IosFact, IosRenewal, ModelRequest } from "./stated-facts.ts";
+import {
+  isKeyless,
+  type AndroidFact,
+  type Fact,
+  type IosFact,
+  type IosRenewal,
+  type ModelRequest,
+} from "./stated-facts.ts";
 
 /** The model's facts as the service verifies them. */
 
@@ -133,12 +140,8 @@ export const toRenewal = ({ environment, lineage, ...info }: IosRenewal): Purcha
   );
 
 /** The request as verified facts. */
-export const toVerifiedFacts = ({
-  environment,
-  appTransaction,
-  facts,
-  renewals,
-}: ModelRequest): VerifiedFacts => {
+export const toVerifiedFacts = (request: ModelRequest): VerifiedFacts => {
+  const { environment, appTransaction, facts, renewals } = request;
   const identity = appTransactionIdentityOf([
     { environment, appTransactionIdentifier: appTransaction },
     ...facts.flatMap((fact) => (fact.store === "ios-store" ? [toTransaction(fact)] : [])),
@@ -147,6 +150,7 @@ export const toVerifiedFacts = ({
     environment,
     identities: identity === null ? [] : [identity],
     purchases: toPurchases(facts),
+    isChosenByClient: isKeyless(request),
     renewals: renewals.map(toRenewal),
     isPending: facts.some((fact) => fact.store === "android-store" && toReading(fact).isPending),
     acknowledgementDue: null,

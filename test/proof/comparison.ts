@@ -38,8 +38,14 @@ export const differenceOfOutcomes = (
   const got = actual.outcome === "refused" ? actual.code : actual.outcome;
   if (wanted !== got) return `expected ${wanted}, answered ${got}`;
   if (expected.outcome !== "stored" || actual.outcome !== "stored") return null;
-  if (names.same(expected.customer, actual.customer)) return null;
-  return `expected ${names.of(expected.customer)}, answered ${actual.customer}`;
+  const wantedOnes = [expected.customer, ...(expected.others ?? [])];
+  const gotOnes = [actual.customer, ...actual.others];
+  const isSame =
+    wantedOnes.length === gotOnes.length &&
+    wantedOnes.every((number, index) => names.same(number, gotOnes[index] ?? ""));
+  return isSame
+    ? null
+    : `expected ${wantedOnes.map((one) => names.of(one)).join()}, answered ${gotOnes.join()}`;
 };
 
 export const differenceOfEntitlements = (

@@ -6,7 +6,7 @@ import { differenceOfAccounts, differenceOfEntitlements, differenceOfOutcomes, N
 import { statesLineage } from "./any-order.ts";
 import { ACCOUNTS, END, trafficOf } from "./histories.ts";
 import { createMemoryTable } from "../../testing/support/memory-table.ts";
-import { createReferenceModel, type ReferenceModel } from "./reference-model.ts";
+import { byPerson, createReferenceModel, type ReferenceModel } from "./reference-model.ts";
 import type { ModelRequest } from "./stated-facts.ts";
 import {
   modelApplication,
@@ -150,11 +150,11 @@ test(
           const world = modelClient(table, modelApplication(uuid(), terms), {
             claimsPerAccount: terms.claims,
           });
-          // Looking up another purchase stores that one first, which is a request of its own.
-          const sent = requests.map((request, index): Sent => ({
-            request: { ...request, answers: [] },
-            moment: END + index,
-          }));
+          // Looking up another purchase stores that one first, which is a request of its own. So is each person's part of a
+          // request without a credential.
+          const sent = requests
+            .flatMap((request) => byPerson({ people: [] }, { ...request, answers: [] }))
+            .map((request, index): Sent => ({ request, moment: END + index }));
           const before: Answered[] = [];
           for (const one of sent.slice(0, -concurrency))
             before.push({ ...one, answer: await world.submit(one.request, one.moment) });

@@ -3,8 +3,7 @@ import { ServiceError } from "../../lib/contract/errors.ts";
 import type { CustomerEntitlement, Store } from "../../lib/contract/schemas.ts";
 import { customersOf, eachOnce } from "../../lib/customers/customer-table.ts";
 import type { FactStore } from "../../lib/customers/fact-store.ts";
-import type { StoredCustomer } from "../../lib/customers/records.ts";
-import { storeFacts, type LearnOfMentioned } from "../../lib/customers/store-facts.ts";
+import { storeFacts, type LearnOfMentioned, type ResolvedCustomer } from "../../lib/customers/store-facts.ts";
 import { unknownPredecessor } from "../../lib/customers/unknown-predecessor.ts";
 import { statedPurchases } from "../../lib/customers/verified-facts.ts";
 import type { CatalogProduct } from "../../lib/entitlements/catalog.ts";
@@ -74,6 +73,8 @@ export type ServiceAnswer =
   | {
       readonly outcome: "stored";
       readonly customer: string;
+      /** Customers of the request's other persons. */
+      readonly others: readonly string[];
       entitlements(moment: number): CustomerEntitlement[];
     }
   | { readonly outcome: "refused"; readonly code: string };
@@ -113,12 +114,10 @@ export const modelClient = (
     application,
   });
   const customers = world.factStore.table;
-  const storedAs = ({
-    identifier,
-    holdings,
-  }: Pick<StoredCustomer, "identifier" | "holdings">): ServiceAnswer => ({
+  const storedAs = ({ identifier, holdings, others = [] }: ResolvedCustomer): ServiceAnswer => ({
     outcome: "stored",
     customer: identifier,
+    others: others.map((other) => other.identifier),
     entitlements: (moment) =>
       entitlementsAt(
         moment,

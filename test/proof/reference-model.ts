@@ -11,6 +11,7 @@ import { customerId } from "../../lib/identifiers.ts";
 import { toReading } from "./as-verified.ts";
 import { joinedFacts } from "./joined-facts.ts";
 import {
+  isKeyless,
   lineageKeyOf,
   selectingNothing,
   type AndroidFact,
@@ -30,7 +31,12 @@ import {
 
 export type ModelOutcome =
   | { readonly outcome: "nobody" }
-  | { readonly outcome: "stored"; readonly customer: number }
+  | {
+      readonly outcome: "stored";
+      readonly customer: number;
+      /** Customers of the request's other persons; unset: there are none. */
+      readonly others?: readonly number[];
+    }
   | { readonly outcome: "refused"; readonly code: "CUSTOMER_ALREADY_LINKED" | "IDENTITY_CONFLICT" };
 
 /** The application's policy and the service's bounds. */
@@ -185,6 +191,43 @@ const purchasesIn = (request: ModelRequest) => {
   }));
 };
 
+/**
+ * A request without a credential as one of each person: of the app transaction id, and of what no signature and no person
+ * joins with it. Names that any of them share are followed until nothing more is joined.
+ */
+export const byPerson = (
+  { people }: Pick<Known, "people">,
+  request: ModelRequest,
+): readonly ModelRequest[] => {
+  const { environment, facts } = request;
+  if (!isKeyless(request) || environment === "xcode") return [request];
+  const apps = appTransactionsOf(request);
+  const namesIn = (fact: Fact): string[] => [
+    ...namesOf(fact),
+    ...(fact.store === "ios-store" && fact.appTransaction !== null ? apps : []),
+  ];
+  const bonds = [apps, ...facts.map(namesIn), ...people.map(({ names }) => [...names])];
+  const joinedWith = (names: ReadonlySet<string>): ReadonlySet<string> => {
+    const more = new Set([...names, ...bonds.filter((bond) => bond.some((name) => names.has(name))).flat()]);
+    return more.size === names.size ? names : joinedWith(more);
+  };
+  const holder = joinedWith(new Set(apps));
+  const others = facts
+    .filter((fact) => namesOf(fact).every((name) => !holder.has(name)))
+    .map((fact) => joinedWith(new Set(namesOf(fact))));
+  const persons = others.filter(
+    (names, index) => others.findIndex((one) => [...names].some((name) => one.has(name))) === index,
+  );
+  const isOf = (names: ReadonlySet<string>) => (fact: Fact) => names.has(purchaseName(fact));
+  return [
+    ...(apps.length > 0 ? [{ ...request, facts: facts.filter(isOf(holder)) }] : []),
+    ...persons.map((names) => ({ ...request, appTransaction: null, facts: facts.filter(isOf(names)) })),
+    ...(apps.length === 0 && facts.length === 0 ? [request] : []),
+  ];
+};
+
+const undivided = (_: unknown, request: ModelRequest): readonly ModelRequest[] => [request];
+
 /** Facts that contradict each other's owners: each owner gets those of its own purchases, and no link changes. */
 const keptForOwners = (known: Known, request: ModelRequest): Known => {
   const purchases = purchasesIn(request);
@@ -249,13 +292,12 @@ const mayMove = (
 
 const isProduction = (environment: Environment): boolean => environment === "production";
 
+/** Claims that leave room for one without an app transaction id. */
+const CLAIMS_WITHOUT_IDENTITY = 3;
+
 /** Whether a claim makes a link. A client's needs a purchase, and room in the account. */
-const makesLink = (
-  known: Known,
-  { claim, environment, facts }: ModelRequest,
-  owners: readonly Person[],
-  rules: Rules,
-): boolean => {
+const makesLink = (known: Known, request: ModelRequest, owners: readonly Person[], rules: Rules): boolean => {
+  const { claim, environment, facts } = request;
   if (claim?.by !== "client") return true;
   const owned = namesIn({ people: owners });
   const hasBought = facts.length > 0 || known.facts.some((fact) => owned.has(purchaseName(fact)));
@@ -265,7 +307,9 @@ const makesLink = (
       person.link.by === "client" &&
       isProduction(person.environment) === isProduction(environment),
   );
-  return hasBought && claimed.length < rules.claims;
+  const isNamed = environment === "xcode" || appTransactionsOf(request).length > 0;
+  const room = isNamed ? rules.claims : Math.min(rules.claims, CLAIMS_WITHOUT_IDENTITY);
+  return hasBought && claimed.length < room;
 };
 
 const linkOf = (
@@ -285,7 +329,13 @@ const survivorOf = (owners: readonly Person[], claim: ModelClaim | null): Person
   return owners.toSorted((a, b) => rank(a) - rank(b) || a.bornAt - b.bornAt || a.number - b.number)[0];
 };
 
-const submit = (before: Known, request: ModelRequest, moment: number, rules: Rules): Answered => {
+const submit = (
+  before: Known,
+  request: ModelRequest,
+  moment: number,
+  rules: Rules,
+  parts = byPerson,
+): Answered => {
   const { claim, environment } = request;
   const alone = { renewals: [], answers: [], claim: null };
   const learned = untold(before, request).reduce(
@@ -302,6 +352,7 @@ const submit = (before: Known, request: ModelRequest, moment: number, rules: Rul
   const firm = owners.flatMap(({ link }) => (link === null || givesWay(link, claim) ? [] : [link]));
   const [account, ...others] = new Set(firm.map((link) => link.account));
   const unclaimed = { ...request, facts: selectingNothing(request.facts), claim: null };
+  const persons = parts(known, request);
   if (others.length > 0)
     return {
       known: keptForOwners(known, unclaimed),
@@ -310,9 +361,13 @@ const submit = (before: Known, request: ModelRequest, moment: number, rules: Rul
   const isElsewhere = account !== undefined && claim !== null && claim.account !== account;
   if (isElsewhere && !mayMove(known, request, owners, rules, moment))
     return {
-      known: submit(known, unclaimed, moment, rules).known,
+      known:
+        persons.length > 1
+          ? keptForOwners(known, unclaimed)
+          : submit(known, unclaimed, moment, rules, undivided).known,
       outcome: { outcome: "refused", code: "CUSTOMER_ALREADY_LINKED" },
     };
+  if (persons.length > 1) return submitEach(known, persons, moment, rules);
 
   const survivor = survivorOf(owners, claim);
   const made = makesLink(known, request, owners, rules) ? claim : null;
@@ -332,6 +387,27 @@ const submit = (before: Known, request: ModelRequest, moment: number, rules: Rul
   return {
     known: withRenewals(stored, request.renewals),
     outcome: { outcome: "stored", customer: person.number },
+  };
+};
+
+/** The first person who is named is the answer's. */
+const submitEach = (
+  known: Known,
+  requests: readonly ModelRequest[],
+  moment: number,
+  rules: Rules,
+): Answered => {
+  let after = known;
+  const customers = requests.flatMap((request, index) => {
+    const claim = index <= CLAIMS_WITHOUT_IDENTITY ? request.claim : null;
+    const answered = submit(after, { ...request, claim }, moment, rules, undivided);
+    after = answered.known;
+    return answered.outcome.outcome === "stored" ? [answered.outcome.customer] : [];
+  });
+  const [customer, ...others] = customers;
+  return {
+    known: after,
+    outcome: customer === undefined ? { outcome: "nobody" } : { outcome: "stored", customer, others },
   };
 };
 

@@ -139,6 +139,10 @@ export interface ModelRequest {
   readonly claim: ModelClaim | null;
 }
 
+/** Whether a client sends it without a credential. */
+export const isKeyless = ({ isNotification, claim }: ModelRequest): boolean =>
+  !isNotification && claim?.by !== "credential";
+
 /** In Xcode every id is "0", so the certificate and the product tell lineages apart. */
 export const lineageKeyOf = ({ environment, original, certificate, group, product }: IosFact): string =>
   environment === "xcode" ? `${certificate}:${original}:${group ?? product}` : original;

@@ -293,6 +293,20 @@ describe("linking", () => {
     expect(await tableText()).toBe(before);
   });
 
+  test("another's old copy, sent without a key, stays for its owner's backend to link", async () => {
+    const app = await service.application();
+    const bought = { transactionIdentifier: "9004", originalTransactionIdentifier: "9004" };
+    const copy = app.device({ appTransactionIdentifier: null }).request(bought).signedTransactions;
+    const stranger = app.device();
+    await app.link(stranger.request({ productIdentifier: "basic" }), "stranger");
+
+    const sent = await app.synchronize({ ...stranger.request(), signedTransactions: copy }, "stranger");
+    expect(sent.status).toBe(200);
+    const linked = await app.link({ ...app.device().request(), signedTransactions: copy }, "owner");
+    expect(statuses(linked)).toEqual([["premium", "active"]]);
+    expect(statuses(await app.read("stranger"))).toEqual([["basics", "active"]]);
+  });
+
   test("a refund in a request that two accounts' customers match is stored for its owner and moves nobody", async () => {
     const app = await service.application();
     const old = app.device({ appTransactionIdentifier: null });

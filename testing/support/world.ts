@@ -114,7 +114,7 @@ export const createWorld = (
         return known;
       },
     },
-    write: (change) => writeCustomerChange(table, change, { claimsPerAccount }),
+    write: (change) => writeCustomerChange(table, change),
     bury: (...remains) => bury(table, ...remains),
     newCustomerIdentifier,
     pause,

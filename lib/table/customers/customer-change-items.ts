@@ -7,6 +7,7 @@ import type { Purchase } from "../../entitlements/purchase.ts";
 import type { AccountId, CustomerId } from "../../identifiers.ts";
 import { askAttributes, askWrites } from "../queues/asks.ts";
 import { auditWrite } from "../applications/audit-write.ts";
+import { CLAIMS_PER_ACCOUNT } from "../../customers/fact-store.ts";
 import { claimsDifferences, claimsWrite } from "./claims.ts";
 import {
   absent,
@@ -170,12 +171,11 @@ export const absorbedItems = (
 export const claimsWrites = (
   table: string,
   change: CustomerChange,
-  limit: number,
   ending: ReadonlySet<AccountId>,
 ): TransactItem[] =>
   claimsDifferences(change).map((difference) =>
     claimsWrite(table, change.application, difference, {
-      limit,
+      limit: change.claimsLimit ?? CLAIMS_PER_ACCOUNT,
       ends: ending.has(difference.account),
     }),
   );

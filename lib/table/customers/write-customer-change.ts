@@ -1,6 +1,5 @@
 import type { Audited } from "../../administration/acts/audit-entry.ts";
 import type { CustomerChange, PurchaseWrite } from "../../customers/customer-change.ts";
-import { CLAIMS_PER_ACCOUNT } from "../../customers/fact-store.ts";
 import type { StoredCustomer } from "../../customers/records.ts";
 import { sameHoldings } from "../../entitlements/holdings.ts";
 import type { Purchase } from "../../entitlements/purchase.ts";
@@ -29,8 +28,6 @@ import { deletion, type TransactItem } from "../dynamodb/writes.ts";
 
 /** Terms of a write beside its change. */
 export interface WriteTerms {
-  /** Unset: {@link CLAIMS_PER_ACCOUNT}. */
-  readonly claimsPerAccount?: number;
   /** Audit entry of an operator's change; unset: none, and moves are recorded as transfers. */
   readonly audit?: Audited;
 }
@@ -96,7 +93,7 @@ export const transactionsOf = (
   table: string,
   change: CustomerChange,
   ending: ReadonlySet<AccountId>,
-  { claimsPerAccount = CLAIMS_PER_ACCOUNT, audit }: WriteTerms = {},
+  { audit }: WriteTerms = {},
 ): TransactItem[][] => {
   const { application, before, after, absorbed, identities, purchases } = change;
   const gone = leaving(change);
@@ -106,7 +103,7 @@ export const transactionsOf = (
       link === null ? [] : [deletion(table, keys.accountCustomer(application, link.account, identifier))],
     ),
     ...absorbed.map((other) => aliasWrite(table, change, other)),
-    ...claimsWrites(table, change, claimsPerAccount, ending),
+    ...claimsWrites(table, change, ending),
     ...identities.map((identity) => identityWrite(table, change, identity)),
     ...recordWrites(table, change, audit),
     ...[...Map.groupBy(gone, ({ link }) => link?.account)].flatMap(([account, left]) =>
