@@ -49,7 +49,7 @@ const swept = async (notifications: readonly object[]) => {
     },
     Infinity,
   );
-  const [customer] = (await world.items()).filter(({ sk }) => sk === "CUSTOMER");
+  const customer = (await world.items()).find(({ sk }) => sk === "CUSTOMER");
   return { outcomes, holdings: JSON.stringify(customer?.["holdings"] ?? null) };
 };
 
