@@ -1,4 +1,5 @@
 import type { Application } from "../applications/application.ts";
+import { chunks } from "../chunks.ts";
 import { ServiceError } from "../contract/errors.ts";
 import { isInactive } from "../entitlements/inactivity.ts";
 import { referenceText, type Purchase } from "../entitlements/purchase.ts";
@@ -254,9 +255,12 @@ const decideAndWrite = async (
   return isRound ? "round" : stored;
 };
 
+/** Persons without a claim whose facts are written at a time. */
+const AT_ONCE = 10;
+
 /**
- * Stores the facts of each person. The links of their owners agree. The account is claimed for the first few alone: there
- * is room for no more without an app transaction id, and each claim costs a read.
+ * Stores the facts of each person. The links of their owners agree. The account is claimed for the first few alone, one
+ * after the other: there is room for no more without an app transaction id, and each claim costs a read.
  */
 const storePersons = async (
   store: FactStore,
@@ -265,16 +269,23 @@ const storePersons = async (
   claim: Claim | null,
   state: StateRead,
 ): Promise<StoringOutcome | "again" | "round"> => {
+  const claimed = persons.slice(0, CLAIMS_WITHOUT_IDENTITY + 1).map((person) => [{ person, claim }]);
+  const others = persons.slice(claimed.length).map((person) => ({ person, claim: null }));
   const customers: ResolvedCustomer[] = [];
-  for (const [index, person] of persons.entries()) {
-    const own = { moment: state.moment, ...ownersOf(person, state) };
-    const claimed = index <= CLAIMS_WITHOUT_IDENTITY ? claim : null;
-    const outcome = await decideAndWrite(store, application, person, claimed, own);
-    if (typeof outcome === "string" || outcome.outcome === "refused") return outcome;
-    if (outcome.customer !== null) customers.push(outcome.customer);
+  for (const some of [...claimed, ...chunks(others, AT_ONCE)]) {
+    const outcomes = await Promise.all(
+      some.map(({ person, claim: own }) => {
+        const read = { moment: state.moment, ...ownersOf(person, state) };
+        return decideAndWrite(store, application, person, own, read);
+      }),
+    );
+    for (const outcome of outcomes) {
+      if (typeof outcome === "string" || outcome.outcome === "refused") return outcome;
+      if (outcome.customer !== null) customers.push(outcome.customer);
+    }
   }
-  const [customer, ...others] = customers;
-  return { ...NOBODY, customer: customer === undefined ? null : { ...customer, others } };
+  const [customer, ...rest] = customers;
+  return { ...NOBODY, customer: customer === undefined ? null : { ...customer, others: rest } };
 };
 
 /** Looks up purchases that the facts mention and that are unknown, and stores them. True: something was stored. */
