@@ -2,9 +2,8 @@ import { v7 as uuid } from "uuid";
 import {
   composeAndroidStoreRefresh,
   composeAndroidStoreSweep,
-  composeIosStoreRefresh,
-  composeIosStoreSweep,
-} from "../../functions/composition.ts";
+} from "../../functions/wiring/android-store-asking.ts";
+import { composeIosStoreRefresh, composeIosStoreSweep } from "../../functions/wiring/ios-store-asking.ts";
 import type { Application } from "../../lib/applications/application.ts";
 import type { Store } from "../../lib/contract/schemas.ts";
 import { askDuePurchases } from "../../lib/customers/ask-due-purchases.ts";

@@ -1,11 +1,9 @@
 import { createServer, type IncomingMessage } from "node:http";
 import { v7 as uuid } from "uuid";
-import {
-  composeAndroidStoreReception,
-  composeAndroidStoreRefresh,
-  composeIosStoreReception,
-  composeIosStoreRefresh,
-} from "../../functions/composition.ts";
+import { composeAndroidStoreReception } from "../../functions/wiring/android-store.ts";
+import { composeAndroidStoreRefresh } from "../../functions/wiring/android-store-asking.ts";
+import { composeIosStoreReception } from "../../functions/wiring/ios-store.ts";
+import { composeIosStoreRefresh } from "../../functions/wiring/ios-store-asking.ts";
 import type { Application } from "../../lib/applications/application.ts";
 import type { Store } from "../../lib/contract/schemas.ts";
 import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store-customer.ts";
