@@ -74,6 +74,12 @@ module.exports = {
       "lib/contract/",
       SMALL,
     ]),
+    only("lib/table/dynamodb/", [
+      "lib/table/(?:keys|logged-key)\\.ts$",
+      "lib/entitlements/time\\.ts$",
+      "lib/contract/schemas\\.ts$",
+      SMALL,
+    ]),
     only("functions/", ["lib/(?!administration/|taken-by-npm)"]),
     only("infra/", [
       "lib/contract/",

@@ -1,5 +1,5 @@
 import type { APIGatewayAuthorizerResult, APIGatewayTokenAuthorizerEvent, Context } from "aws-lambda";
-import { composeAuthorize } from "./composition.ts";
+import { composeAuthorize } from "./wiring/authorizing.ts";
 import { now } from "./environment/configuration.ts";
 import { beginInvocation } from "./observability/write-invocation.ts";
 import { table } from "./environment/table.ts";

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { v7 as uuid } from "uuid";
-import { composeDelivery, composeTelling } from "../../functions/composition.ts";
+import { composeDelivery } from "../../functions/wiring/delivery.ts";
+import { composeTelling } from "../../functions/wiring/telling.ts";
 import type { Application } from "../../lib/applications/application.ts";
 import type { Destination } from "../../lib/applications/destination.ts";
 import type { IosStoreCustomers } from "../../lib/customers/ios-store-request.ts";

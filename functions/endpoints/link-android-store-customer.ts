@@ -1,6 +1,6 @@
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store-customer.ts";
-import { composeAndroidStoreLinking } from "../composition.ts";
+import { composeAndroidStoreLinking } from "../wiring/android-store.ts";
 import { androidPublisherUrl, now } from "../environment/configuration.ts";
 import { endpoint } from "../http/endpoint.ts";
 import { observe } from "../observability/observe.ts";

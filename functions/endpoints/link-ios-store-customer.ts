@@ -1,6 +1,6 @@
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { linkIosStoreCustomer } from "../../lib/customers/link-ios-store-customer.ts";
-import { composeIosStoreCustomers } from "../composition.ts";
+import { composeIosStoreCustomers } from "../wiring/ios-store.ts";
 import { now } from "../environment/configuration.ts";
 import { endpoint } from "../http/endpoint.ts";
 import { observe } from "../observability/observe.ts";

@@ -1,7 +1,7 @@
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { readAccountEntitlements } from "../../lib/customers/read-account-entitlements.ts";
 import { accountId } from "../../lib/identifiers.ts";
-import { composeAccountReading } from "../composition.ts";
+import { composeAccountReading } from "../wiring/account-reading.ts";
 import { now } from "../environment/configuration.ts";
 import { endpoint } from "../http/endpoint.ts";
 import { table } from "../environment/table.ts";

@@ -1,6 +1,6 @@
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { receiveAndroidStoreNotification } from "../../lib/customers/receive-android-store-notification.ts";
-import { composeAndroidStoreReception } from "../composition.ts";
+import { composeAndroidStoreReception } from "../wiring/android-store.ts";
 import { androidPublisherUrl, now, optionalVariable } from "../environment/configuration.ts";
 import { endpoint } from "../http/endpoint.ts";
 import { logger, safely } from "../observability/logger.ts";

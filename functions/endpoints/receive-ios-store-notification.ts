@@ -1,6 +1,6 @@
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { receiveIosStoreNotification } from "../../lib/customers/receive-ios-store-notification.ts";
-import { composeIosStoreReception } from "../composition.ts";
+import { composeIosStoreReception } from "../wiring/ios-store.ts";
 import { now } from "../environment/configuration.ts";
 import { endpoint } from "../http/endpoint.ts";
 import { logger, safely } from "../observability/logger.ts";

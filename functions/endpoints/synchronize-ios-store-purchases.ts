@@ -1,6 +1,6 @@
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { synchronizeIosStorePurchases } from "../../lib/customers/synchronize-ios-store-purchases.ts";
-import { composeIosStoreCustomers } from "../composition.ts";
+import { composeIosStoreCustomers } from "../wiring/ios-store.ts";
 import { now } from "../environment/configuration.ts";
 import { endpoint } from "../http/endpoint.ts";
 import { observe } from "../observability/observe.ts";

@@ -1,5 +1,5 @@
 import type { AskReport } from "../../lib/customers/ask-due-purchases.ts";
-import { composeAndroidStoreRefresh } from "../composition.ts";
+import { composeAndroidStoreRefresh } from "../wiring/android-store-asking.ts";
 import { androidPublisherUrl, now } from "../environment/configuration.ts";
 import type { Invocation } from "../runs/invocation.ts";
 import { logger, safely } from "../observability/logger.ts";

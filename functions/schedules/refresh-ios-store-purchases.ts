@@ -1,5 +1,5 @@
 import type { AskReport } from "../../lib/customers/ask-due-purchases.ts";
-import { composeIosStoreRefresh } from "../composition.ts";
+import { composeIosStoreRefresh } from "../wiring/ios-store-asking.ts";
 import { appStoreServerUrl, now } from "../environment/configuration.ts";
 import type { Invocation } from "../runs/invocation.ts";
 import { logger, safely } from "../observability/logger.ts";

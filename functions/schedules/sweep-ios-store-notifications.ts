@@ -1,6 +1,6 @@
 import { sweepIosStoreNotifications } from "../../lib/customers/sweep-ios-store-notifications.ts";
 import type { SweepReport } from "../../lib/customers/sweep.ts";
-import { composeIosStoreSweep } from "../composition.ts";
+import { composeIosStoreSweep } from "../wiring/ios-store-asking.ts";
 import { appStoreServerUrl, now } from "../environment/configuration.ts";
 import { endOf, type Invocation } from "../runs/invocation.ts";
 import { logger, safely } from "../observability/logger.ts";

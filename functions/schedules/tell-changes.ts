@@ -1,6 +1,6 @@
 import { tellChanges, type TellingReport } from "../../lib/telling/tell-changes.ts";
 import { lookOfKey } from "../../lib/table/named-by-key.ts";
-import { composeTelling } from "../composition.ts";
+import { composeTelling } from "../wiring/telling.ts";
 import { now } from "../environment/configuration.ts";
 import { endOf, type Invocation } from "../runs/invocation.ts";
 import { masterSecret } from "../environment/master-secret.ts";

@@ -1,6 +1,6 @@
 import { watchNotifications } from "../../lib/customers/watch-notifications.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
-import { composeNotificationWatch } from "../composition.ts";
+import { composeNotificationWatch } from "../wiring/notification-watch.ts";
 import { now } from "../environment/configuration.ts";
 import { logger } from "../observability/logger.ts";
 import { count } from "../observability/metrics.ts";

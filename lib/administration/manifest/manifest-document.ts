@@ -8,20 +8,29 @@ import {
   PRODUCT_FIELDS,
   type Field,
   type Fields,
-  type Given,
+  type ValueOf,
   type Values,
 } from "../../applications/fields.ts";
 import type { Period } from "../../entitlements/time.ts";
 import type { ApplicationId } from "../../identifiers.ts";
 import { durationText, periodText } from "./period-text.ts";
 
+type ShownValue<One extends Field> = One extends { kind: "duration" | "period" } ? string : ValueOf<One>;
+
+/** Whether a manifest may leave the field out. */
+type LeftOut<One extends Field> = One extends { isAlwaysShown: true }
+  ? false
+  : One extends { default: unknown }
+    ? true
+    : false;
+
 /** The fields as a manifest shows them: without defaults, and with times as texts. */
 type Shown<Named extends Fields> = {
-  readonly [Name in keyof Given<Named>]: Name extends keyof Named
-    ? Named[Name]["kind"] extends "duration" | "period"
-      ? string | Exclude<Given<Named>[Name], number | object | null>
-      : Exclude<Given<Named>[Name], null>
-    : never;
+  readonly [Name in keyof Named as LeftOut<Named[Name]> extends true ? never : Name]: ShownValue<Named[Name]>;
+} & {
+  readonly [Name in keyof Named as LeftOut<Named[Name]> extends true ? Name : never]?: ShownValue<
+    Named[Name]
+  >;
 };
 
 /** A manifest as data. Reading it gives the same application again. */

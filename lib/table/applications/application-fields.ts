@@ -1,6 +1,12 @@
 import * as z from "zod/mini";
-import { isDefault, type Field, type Fields, type ValueOf, type Values } from "../../applications/fields.ts";
-import type { AndroidStoreCredential } from "../../stores/android-store/credentials.ts";
+import {
+  isDefault,
+  type Field,
+  type Fields,
+  type Kinds,
+  type ValueOf,
+  type Values,
+} from "../../applications/fields.ts";
 import { once } from "../../once.ts";
 import { jsonIn } from "../dynamodb/json-text.ts";
 import * as shape from "../dynamodb/shapes.ts";
@@ -73,7 +79,7 @@ export const shapeOf = <Named extends Fields>(fields: Named): Shape<Named> =>
 
 const storedValue = ({ kind }: Field, value: unknown): unknown => {
   if (kind !== "androidStoreCredential") return value;
-  const credential = value as AndroidStoreCredential;
+  const credential = value as Kinds["androidStoreCredential"];
   return "secret" in credential
     ? credential
     : { workloadIdentity: JSON.stringify(credential.workloadIdentity) };

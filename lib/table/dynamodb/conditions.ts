@@ -1,4 +1,3 @@
-import type { WebhookDestination } from "../../applications/destination.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../../identifiers.ts";
 import { TABLE } from "./key.ts";
@@ -60,7 +59,13 @@ export const sequenceUnchanged = (worker: string, sequence: number): Condition =
 });
 
 /** The destination is still this webhook, with the secrets that were read. */
-export const secretsUnchanged = ({ url, secretEpochs }: WebhookDestination): Condition => ({
+export const secretsUnchanged = ({
+  url,
+  secretEpochs,
+}: {
+  readonly url: string;
+  readonly secretEpochs: readonly number[];
+}): Condition => ({
   ConditionExpression: `#url = :url AND ${
     secretEpochs.length === 0 ? "attribute_not_exists(secretEpochs)" : "secretEpochs = :epochs"
   }`,

@@ -1,13 +1,12 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
+import { composeAccountReading } from "../../../functions/wiring/account-reading.ts";
 import {
-  composeAccountReading,
   composeAndroidStoreLinking,
   composeAndroidStoreReception,
-  composeAuthorize,
-  composeIosStoreCustomers,
-  composeIosStoreReception,
-} from "../../../functions/composition.ts";
+} from "../../../functions/wiring/android-store.ts";
+import { composeAuthorize } from "../../../functions/wiring/authorizing.ts";
+import { composeIosStoreCustomers, composeIosStoreReception } from "../../../functions/wiring/ios-store.ts";
 import type {
   AndroidStoreLinkRequest,
   AndroidStoreNotificationRequest,

@@ -1,12 +1,11 @@
 import * as z from "zod";
+import { composeAndroidStoreReception } from "../../../functions/wiring/android-store.ts";
 import {
-  composeAndroidStoreReception,
   composeAndroidStoreRefresh,
   composeAndroidStoreSweep,
-  composeIosStoreReception,
-  composeIosStoreRefresh,
-  composeIosStoreSweep,
-} from "../../../functions/composition.ts";
+} from "../../../functions/wiring/android-store-asking.ts";
+import { composeIosStoreReception } from "../../../functions/wiring/ios-store.ts";
+import { composeIosStoreRefresh, composeIosStoreSweep } from "../../../functions/wiring/ios-store-asking.ts";
 import { queueApplication } from "../../../lib/administration/acts/refresh.ts";
 import type { Application } from "../../../lib/applications/application.ts";
 import type {

@@ -1,0 +1,20 @@
+import type { AskRun } from "../../lib/customers/ask-due-purchases.ts";
+import { askGoogle } from "../../lib/customers/ask-google.ts";
+import type { AndroidStoreSweep } from "../../lib/customers/sweep-android-store-refunds.ts";
+import { type AndroidStoreAccess, composeAndroidStoreLinking } from "./android-store.ts";
+import { askRunOf, sweepRunOf } from "./asking.ts";
+import type { Upkeep } from "./service.ts";
+
+export const composeAndroidStoreRefresh = (configuration: Upkeep & AndroidStoreAccess): AskRun => {
+  const linking = composeAndroidStoreLinking(configuration);
+  return askRunOf(configuration, {
+    store: "android-store",
+    directory: linking.directory,
+    ask: async (application, due) => askGoogle(linking, application, due),
+  });
+};
+
+export const composeAndroidStoreSweep = (configuration: Upkeep & AndroidStoreAccess): AndroidStoreSweep => ({
+  ...composeAndroidStoreLinking(configuration),
+  ...sweepRunOf(configuration),
+});

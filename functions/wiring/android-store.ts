@@ -1,0 +1,49 @@
+import type { AndroidStoreLinking } from "../../lib/customers/link-android-store-customer.ts";
+import type { AndroidStoreReception } from "../../lib/customers/receive-android-store-notification.ts";
+import { type AndroidStore, createAndroidStore } from "../../lib/stores/android-store/android-store.ts";
+import { createPushTokenVerifier } from "../../lib/stores/android-store/push-token.ts";
+import { createAskQueues } from "../../lib/table/queues/asks.ts";
+import { observedAndroidStore, observedPushTokens } from "../observability/observation.ts";
+import { factStoreOf } from "./facts.ts";
+import { type NotificationLogging, notificationsOf } from "./notifications.ts";
+import { directoryOf, nobody, type ServiceConfiguration } from "./service.ts";
+
+export interface AndroidStoreAccess {
+  readonly readSecret: (name: string) => Promise<string | null>;
+  /** Root URL of the Android Publisher API; unset: Google's. */
+  readonly androidPublisherUrl: string | undefined;
+}
+
+const androidStoreOf = ({
+  readSecret,
+  androidPublisherUrl: rootUrl,
+  now,
+  observe = nobody,
+}: ServiceConfiguration & AndroidStoreAccess): AndroidStore =>
+  observedAndroidStore(createAndroidStore({ rootUrl, readSecret, now }), observe, now);
+
+export const composeAndroidStoreLinking = (
+  configuration: ServiceConfiguration & AndroidStoreAccess,
+): AndroidStoreLinking & { readonly androidStore: AndroidStore } => ({
+  ...factStoreOf(configuration),
+  directory: directoryOf(configuration),
+  androidStore: androidStoreOf(configuration),
+  asks: createAskQueues(configuration.table),
+});
+
+export interface PushTokenAccess {
+  /** Address of Google's keys for push tokens; unset: Google's own. */
+  readonly googleCertificatesUrl: string | undefined;
+}
+
+export const composeAndroidStoreReception = (
+  configuration: ServiceConfiguration & AndroidStoreAccess & PushTokenAccess & NotificationLogging,
+): AndroidStoreReception => {
+  const { googleCertificatesUrl: certificatesUrl, now, observe = nobody } = configuration;
+  return {
+    ...composeAndroidStoreLinking(configuration),
+    pushTokens: observedPushTokens(createPushTokenVerifier({ certificatesUrl, now }), observe),
+    ...notificationsOf(configuration),
+    onReceived: (received) => observe({ kind: "notification", store: "android-store", ...received }),
+  };
+};

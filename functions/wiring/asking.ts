@@ -1,0 +1,28 @@
+import type { AskRun } from "../../lib/customers/ask-due-purchases.ts";
+import type { SweepRun } from "../../lib/customers/sweep.ts";
+import { pause } from "../../lib/pause.ts";
+import { createCustomerTable } from "../../lib/table/customers/customers.ts";
+import { createAskQueues } from "../../lib/table/queues/asks.ts";
+import { createWatermarks } from "../../lib/table/queues/watermarks.ts";
+import { runOf } from "./run.ts";
+import { applicationsOf, type Upkeep } from "./service.ts";
+
+export const askRunOf = (
+  configuration: Upkeep,
+  { store, ask, directory }: Pick<AskRun, "store" | "ask" | "directory">,
+): AskRun => ({
+  store,
+  ask,
+  directory,
+  queues: createAskQueues(configuration.table),
+  table: createCustomerTable(configuration.table, pause),
+  applications: applicationsOf(configuration),
+  ...runOf(configuration),
+});
+
+export const sweepRunOf = (configuration: Upkeep): Omit<SweepRun, "directory"> => ({
+  watermarks: createWatermarks(configuration.table),
+  applications: applicationsOf(configuration),
+  now: configuration.now,
+  onFailure: configuration.onFailure,
+});

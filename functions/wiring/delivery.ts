@@ -1,0 +1,43 @@
+import type { EventBridgeClient } from "@aws-sdk/client-eventbridge";
+import { isWebhook } from "../../lib/applications/destination.ts";
+import { pause } from "../../lib/pause.ts";
+import { createDeliveryQueue } from "../../lib/table/telling/delivery-queue.ts";
+import type { AllowsDestination } from "../../lib/delivery/allowed-destinations.ts";
+import type { DeliveryRun } from "../../lib/delivery/deliver-messages.ts";
+import { createEventBusSender } from "../../lib/delivery/event-bus.ts";
+import { signingSecrets } from "../../lib/delivery/signing-secrets.ts";
+import { createWebhookSender } from "../../lib/delivery/webhook/webhook.ts";
+import { runOf } from "./run.ts";
+import { applicationsOf, directoryOf, type Upkeep } from "./service.ts";
+import type { MasterSecretAccess } from "./telling.ts";
+
+export interface DestinationAccess {
+  /** Whether a webhook may use plain HTTP or a private address, as on a developer's machine. */
+  readonly allowsDestination: AllowsDestination;
+  /** Client for the region of a bus, by its ARN. */
+  readonly eventBusClientOf: (eventBus: string) => EventBridgeClient;
+}
+
+export const composeDelivery = (
+  configuration: Upkeep & MasterSecretAccess & DestinationAccess,
+): DeliveryRun => {
+  const { table, now, masterSecret, allowsDestination, eventBusClientOf } = configuration;
+  const webhooks = createWebhookSender({ isAnyAddressAllowed: false, now });
+  const unchecked = createWebhookSender({ isAnyAddressAllowed: true, now });
+  return {
+    directory: directoryOf(configuration),
+    queue: createDeliveryQueue(table, pause),
+    applications: applicationsOf(configuration),
+    send: async (application, destination, messages) => {
+      if (!isWebhook(destination))
+        return createEventBusSender(eventBusClientOf(destination.eventBus)).send(
+          destination.eventBus,
+          messages,
+        );
+      const { send } = allowsDestination(destination.url) ? unchecked : webhooks;
+      const secrets = signingSecrets(await masterSecret(), application, destination, now());
+      return Promise.all(messages.map(async (message) => send(destination.url, message, secrets)));
+    },
+    ...runOf(configuration),
+  };
+};

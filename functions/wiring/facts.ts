@@ -1,0 +1,21 @@
+import { v7 as uuid } from "uuid";
+import type { Bury } from "../../lib/customers/bury-remains.ts";
+import type { CustomerChange } from "../../lib/customers/customer-change.ts";
+import type { FactStore } from "../../lib/customers/fact-store.ts";
+import { customerId } from "../../lib/identifiers.ts";
+import { pause } from "../../lib/pause.ts";
+import { bury } from "../../lib/table/customers/burial.ts";
+import { createCustomerTable } from "../../lib/table/customers/customers.ts";
+import { writeCustomerChange } from "../../lib/table/customers/write-customer-change.ts";
+import { observedCustomerTable, observedWrite } from "../observability/observation.ts";
+import { nobody, type ServiceConfiguration } from "./service.ts";
+
+export const factStoreOf = ({ table, now, observe = nobody }: ServiceConfiguration): FactStore => ({
+  table: observedCustomerTable(createCustomerTable(table, pause), observe),
+  write: observedWrite((change: CustomerChange) => writeCustomerChange(table, change), observe),
+  bury: observedWrite((...remains: Parameters<Bury>) => bury(table, ...remains), observe),
+  newCustomerIdentifier: () => customerId(uuid()),
+  pause,
+  now,
+  onUngranted: (products) => observe({ kind: "grants-nothing", products }),
+});

@@ -1,0 +1,51 @@
+import { askApple } from "../../lib/customers/ask-apple.ts";
+import type { AskRun } from "../../lib/customers/ask-due-purchases.ts";
+import type { IosStoreSweep } from "../../lib/customers/sweep-ios-store-notifications.ts";
+import { type AppStoreServer, createAppStoreServer } from "../../lib/stores/ios-store/app-store-server.ts";
+import { createStoreRequestQueue } from "../../lib/table/telling/store-requests.ts";
+import { observedAppStore } from "../observability/observation.ts";
+import { askRunOf, sweepRunOf } from "./asking.ts";
+import { composeIosStoreCustomers, type IosStoreTrust } from "./ios-store.ts";
+import { nobody, type ServiceConfiguration, type Upkeep } from "./service.ts";
+
+export interface AppStoreAccess {
+  readonly readSecret: (name: string) => Promise<string | null>;
+  /** Root URL of the App Store Server API in both environments; unset: Apple's. */
+  readonly appStoreServerUrl: string | undefined;
+}
+
+const appStoreOf = ({
+  readSecret,
+  appStoreServerUrl: rootUrl,
+  now,
+  observe = nobody,
+}: ServiceConfiguration & AppStoreAccess): AppStoreServer =>
+  observedAppStore(
+    createAppStoreServer({ ...(rootUrl !== undefined && { rootUrl }), readSecret, now }),
+    observe,
+    now,
+  );
+
+export const composeIosStoreRefresh = (configuration: Upkeep & IosStoreTrust & AppStoreAccess): AskRun => {
+  const asking = {
+    ...composeIosStoreCustomers(configuration),
+    appStore: appStoreOf(configuration),
+  };
+  return askRunOf(configuration, {
+    store: "ios-store",
+    directory: asking.directory,
+    ask: async (application, due) => askApple(asking, application, due),
+  });
+};
+
+/** Undelivered notifications are not noted as received, so that the watch still sees the silence. */
+export const composeIosStoreSweep = (
+  configuration: Upkeep & IosStoreTrust & AppStoreAccess,
+): IosStoreSweep => ({
+  ...composeIosStoreCustomers(configuration),
+  ...sweepRunOf(configuration),
+  appStore: appStoreOf(configuration),
+  note: async () => undefined,
+  requests: createStoreRequestQueue(configuration.table),
+  onReceived: () => undefined,
+});
