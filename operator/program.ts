@@ -24,6 +24,8 @@ export interface World {
   readonly out: (text: string) => void;
   /** Standard error. */
   readonly err: (text: string) => void;
+  /** Whether standard error is a terminal, whose last line can be overwritten; unset: no. */
+  readonly isTerminal?: boolean;
   /** Waits as long as the owner index may lag behind the table. */
   readonly waitForIndex: () => Promise<void>;
   /** Waits this many milliseconds. */
@@ -114,7 +116,13 @@ const createProgram = (
   addDestinationCommands(program, frame);
   addAccountCommands(program, frame);
   addCustomerCommands(program, frame);
-  addImportCommands(program, { offline });
+  addImportCommands(program, {
+    answer,
+    offline,
+    environment: world.environment,
+    line: confirmation.progress,
+    terminal: isJson || world.isTerminal !== true ? null : world.err,
+  });
   addConsoleCommand(program, world, connected, warn);
   return program;
 };

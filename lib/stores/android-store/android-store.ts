@@ -1,7 +1,7 @@
 import type { ProductKind } from "../../contract/schemas.ts";
 import { MINUTE } from "../../duration.ts";
 import { isInstant, type Instant } from "../../entitlements/time.ts";
-import { productsIn, saysAcknowledged, voidedAnswer } from "./answers.ts";
+import { accountIn, productsIn, saysAcknowledged, voidedAnswer } from "./answers.ts";
 import type { AndroidStoreCredential } from "./credentials.ts";
 import { malformedAnswer, rejectedAs, type Failure } from "./failure.ts";
 import { readOneTimeProduct } from "./one-time-product.ts";
@@ -41,7 +41,8 @@ interface Cause {
  * - `credential-rejected`: the store refuses the operator's credential, or it cannot be used: a configuration error.
  */
 export type AndroidStoreAnswer =
-  | ({ readonly outcome: "verified" } & VerifiedPurchase)
+  /** `accountEcho`: the account id that the app chose; for a report only. Unset: none. */
+  | ({ readonly outcome: "verified"; readonly accountEcho?: string } & VerifiedPurchase)
   | ({ readonly outcome: "rejected" | "gone" } & Cause)
   | UnansweredLookUp;
 
@@ -206,7 +207,8 @@ export const createAndroidStore = (options: AndroidStoreOptions): AndroidStore =
       const reading = read(body, { packageName, purchaseToken, productIdentifier, answeredAt });
       if (reading === null) return failed(malformedAnswer);
       if (reading === "product-not-in-purchase") return failed(rejectedAs("productNotInPurchase"));
-      return { outcome: "verified", ...reading };
+      const accountEcho = accountIn(body);
+      return { outcome: "verified", ...reading, ...(accountEcho !== null && { accountEcho }) };
     },
 
     voidedPurchases: async (androidPackage, period, page) => {

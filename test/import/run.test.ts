@@ -1,0 +1,25 @@
+import { parse } from "csv-parse/sync";
+import { FORMATS, type Planted } from "../../sandbox/exports/exports.ts";
+import { createImportWorld, type ImportWorld } from "./world.ts";
+
+let world: ImportWorld;
+beforeAll(async () => {
+  world = await createImportWorld({ count: 300, seed: 5 });
+}, 60_000);
+afterAll(async () => world.stop());
+
+/** Accounts that a run's file lists, each with its cause. */
+export const found = (text: string): string[] => {
+  const rows: Record<string, string>[] = parse(text, { columns: true });
+  return [...new Set(rows.map(({ account, cause }) => `${cause} ${account}`))].sort();
+};
+const planted = (all: readonly Planted[]): string[] => all.map(({ account, cause }) => `${cause} ${account}`).sort();
+
+test.each(FORMATS)("a run of %s finds the planted causes, and none besides", async (format) => {
+  const made = await world.export(format);
+  const ran = await world.run(made.paths, "--dry-run");
+  expect(ran.err).toBe("");
+  const report = ran.json() as { differences: string; ifSwitched: unknown };
+  expect(found(world.read(report.differences))).toEqual(planted(made.planted));
+  expect(ran.code).toBe(0);
+}, 120_000);
