@@ -1,10 +1,6 @@
 import { closeSync, createReadStream, existsSync, openSync, renameSync, writeSync } from "node:fs";
 import { createInterface } from "node:readline";
-import {
-  readJournal,
-  type JournalEntry,
-  type JournalHead,
-} from "../../lib/administration/import/journal.ts";
+import { readJournal, type JournalEntry, type JournalHead } from "../../lib/administration/import/journal.ts";
 import { OperatorError } from "../operator-error.ts";
 
 /** A journal on the disk. Each line is written at once, so that a killed run loses only questions. */

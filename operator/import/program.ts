@@ -17,7 +17,11 @@ const reading = (command: Command): Command =>
   command
     .argument("<files...>", "exports: CSV or NDJSON, also compressed")
     .option("--map <column=name>", "the file's name of a table's column; may be repeated", collect)
-    .option("--account <last-seen|original>", "which of RevenueCat's identifiers is the account", "last-seen");
+    .option(
+      "--account <last-seen|original>",
+      "which of RevenueCat's identifiers is the account",
+      "last-seen",
+    );
 
 const addRun = (imports: Command, { answer, ...world }: ImportFrame): void => {
   reading(acting(imports.command("run")))

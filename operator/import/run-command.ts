@@ -104,7 +104,8 @@ const recordRun = async (
 };
 
 const pathsOf = ([first = ""]: readonly string[], { journal, csv, dryRun }: RunOptions) => {
-  const name = (suffix: string): string => joinPath(dirname(first), `import${dryRun ? "-dry-run" : ""}${suffix}`);
+  const name = (suffix: string): string =>
+    joinPath(dirname(first), `import${dryRun ? "-dry-run" : ""}${suffix}`);
   return { journal: journal ?? name(".journal.ndjson"), differences: csv ?? name("-differences.csv") };
 };
 
@@ -151,7 +152,9 @@ export const runFiles = async (
     environment: only,
   } as const;
   const fresh = { run: uuid(), startedAt: session.moment };
-  const journal = await openJournal(places.journal, described, fresh, (entry) => applyEntry(parts.join, entry));
+  const journal = await openJournal(places.journal, described, fresh, (entry) =>
+    applyEntry(parts.join, entry),
+  );
   const differences = openDifferences(places.differences, source.files);
   try {
     if (journal.isResumed) world.line(`An interrupted run goes on: ${places.journal}.`);
@@ -176,4 +179,3 @@ export const runFiles = async (
     differences.close();
   }
 };
-

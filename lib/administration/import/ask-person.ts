@@ -126,6 +126,9 @@ const askIn = async (
   if (answer.outcome !== "answered") return { outcome: UNANSWERED[answer.outcome] };
   const { signedAppTransaction, ...signed } = answer.content;
   const names = signed.signedTransactions.flatMap((jws) => transactionNamesIn(jws) ?? []);
+  // A server of both environments answers in either.
+  if (names.length > 0 && names.every((one) => one.environment !== app.environment))
+    return { outcome: "unknown" };
   const named = names.find(({ transactionIdentifier }) => transactionIdentifier === transaction);
   const key = purchaseKey(named?.originalTransactionIdentifier ?? transaction);
   const lineage: PurchaseReference = { store: "ios-store", environment: app.environment, key };

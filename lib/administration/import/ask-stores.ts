@@ -55,7 +55,13 @@ const askAppStore = async (asking: Asking, placed: PlacedClaim): Promise<void> =
   }
   const stored = await asking.storing.appStoreFacts(asked.facts);
   const { lineages } = asked;
-  note(asking, placed, { ...placeOf(placed), outcome: "answered", stored, lineages: [...lineages], samePerson: [] });
+  note(asking, placed, {
+    ...placeOf(placed),
+    outcome: "answered",
+    stored,
+    lineages: [...lineages],
+    samePerson: [],
+  });
 };
 
 const askGoogle = async (asking: Asking, placed: PlacedClaim, question: TokenQuestion): Promise<void> => {

@@ -3,11 +3,7 @@ import type { ProductKind } from "../../contract/schemas.ts";
 import type { AndroidStoreSource } from "../../customers/ask.ts";
 import { sourceOf } from "../../customers/store-android-store-purchase.ts";
 import { purchaseKeyOfToken } from "../../stores/android-store/purchase-token.ts";
-import {
-  provenPurchaseOf,
-  selecting,
-  type VerifiedPurchase,
-} from "../../stores/android-store/reading.ts";
+import { provenPurchaseOf, selecting, type VerifiedPurchase } from "../../stores/android-store/reading.ts";
 import type { AskedOutcome } from "./ask-person.ts";
 import type { AskedEnvironment, Claim } from "./claim.ts";
 import type { AnsweredLineage } from "./journal.ts";
@@ -96,8 +92,7 @@ export const askToken = async (
     if (answer.outcome !== "verified") return { outcome: UNANSWERED[answer.outcome] };
     const { environment } = answer.purchase;
     const isWanted = only === null || environment === only;
-    if (!isWanted || !configuration.environments.includes(environment))
-      return { outcome: "excluded" };
+    if (!isWanted || !configuration.environments.includes(environment)) return { outcome: "excluded" };
     return {
       outcome: "answered",
       ...answeredWith(application, configuration, question, productKind, answer),

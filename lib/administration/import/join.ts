@@ -3,7 +3,14 @@ import type { Instant } from "../../entitlements/time.ts";
 import type { AccountId } from "../../identifiers.ts";
 import { purchaseKeyOfToken } from "../../stores/android-store/purchase-token.ts";
 import { claimsAccessAt, type AskedEnvironment, type Claim } from "./claim.ts";
-import { LINKED, STORED, type AnsweredEntry, type JournalEntry, type Linked, type Stored } from "./journal.ts";
+import {
+  LINKED,
+  STORED,
+  type AnsweredEntry,
+  type JournalEntry,
+  type Linked,
+  type Stored,
+} from "./journal.ts";
 import { createColumn, createSlots, digestOf, digestOfHex, type Digest } from "./slots.ts";
 import { STATES, type State } from "./verdict.ts";
 

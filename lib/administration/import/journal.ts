@@ -98,4 +98,3 @@ export const readJournal = async (
   }
   return { head, isFinished };
 };
-

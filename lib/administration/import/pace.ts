@@ -19,7 +19,10 @@ interface Paced {
  */
 export interface Gate {
   /** @param retryAt time that a failed answer names; null: none */
-  ask<Answer extends Paced>(send: () => Promise<Answer>, retryAt: (answer: Answer) => Instant | null): Promise<Answer | "stopped">;
+  ask<Answer extends Paced>(
+    send: () => Promise<Answer>,
+    retryAt: (answer: Answer) => Instant | null,
+  ): Promise<Answer | "stopped">;
   /** Whether the store has refused the credential. */
   readonly isStopped: boolean;
   /** Until when the store is left alone; null: it is not. */

@@ -208,4 +208,3 @@ export const runImport = async (run: ImportRun, all: number): Promise<ImportRepo
   const compared = await compareAll(run, decisions, tally);
   return { ...rows, ...compared, ...summed(tally) };
 };
-

@@ -72,8 +72,7 @@ export const pacedStores = (
       find: async (androidPackage, identifiers) => {
         const answer = await gates.of(packageGate(androidPackage)).ask(
           async () => orders.find(androidPackage, identifiers),
-          (failed) =>
-            failed.outcome === "unavailable" ? seconds(failed.retryAfterSeconds, now()) : null,
+          (failed) => (failed.outcome === "unavailable" ? seconds(failed.retryAfterSeconds, now()) : null),
         );
         return answer === "stopped" ? STOPPED : answer;
       },

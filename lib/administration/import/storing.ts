@@ -56,18 +56,19 @@ const restated = (purchase: PurchaseReference, known: KnownFacts): VerifiedFacts
 };
 
 /** Stores and links in the table, by the same use cases as the service. */
-export const storingIn = (
-  store: FactStore & AndroidStorePurchases,
-  application: Application,
-): Storing => ({
+export const storingIn = (store: FactStore & AndroidStorePurchases, application: Application): Storing => ({
   appStoreFacts: async (facts) =>
     storeFacts(store, application, facts, null).then(storedAs, ifErased<Stored>("erased")),
   androidPurchase: async (configuration, verified, source) => {
     const { verifiedAt: askedAt } = verified.purchase;
-    return storeAndroidStorePurchase(store, application, configuration, verified, { source, askedAt }, null).then(
-      storedAs,
-      ifErased<Stored>("erased"),
-    );
+    return storeAndroidStorePurchase(
+      store,
+      application,
+      configuration,
+      verified,
+      { source, askedAt },
+      null,
+    ).then(storedAs, ifErased<Stored>("erased"));
   },
   link: async (purchase, account) => {
     const known = await store.table.findFacts(application.identifier, [], [purchase], store.now());

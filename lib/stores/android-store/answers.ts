@@ -159,7 +159,9 @@ const accountAnswer = once(() =>
 /** The account id that the app gave to the store with the purchase of either kind; null: none. It proves nothing. */
 export const accountIn = (body: unknown): string | null => {
   const { data } = accountAnswer().safeParse(body);
-  return data?.externalAccountIdentifiers?.obfuscatedExternalAccountId ?? data?.obfuscatedExternalAccountId ?? null;
+  return (
+    data?.externalAccountIdentifiers?.obfuscatedExternalAccountId ?? data?.obfuscatedExternalAccountId ?? null
+  );
 };
 
 /** @see https://developers.google.com/android-publisher/api-ref/rest/v3/orders#Order */

@@ -156,7 +156,11 @@ export const createAppStoreServer = (options: AppStoreServerOptions): AppStoreSe
 
     appTransaction: async (app, transactionIdentifier) =>
       TRANSACTION_IDENTIFIER.test(transactionIdentifier)
-        ? ask(app, urlOf(app, ["v1", "transactions", "appTransactions", transactionIdentifier]), readAppTransaction)
+        ? ask(
+            app,
+            urlOf(app, ["v1", "transactions", "appTransactions", transactionIdentifier]),
+            readAppTransaction,
+          )
         : impossibleTransaction,
 
     transactionHistory: async (app, transactionIdentifier, revision) => {

@@ -7,6 +7,8 @@ import { splitJws } from "./jws.ts";
 export interface TransactionNames {
   readonly transactionIdentifier: string;
   readonly originalTransactionIdentifier: string;
+  /** As the payload writes it, in lower case. */
+  readonly environment: string;
   /** The account token that the app chose; null: none. It proves nothing. */
   readonly accountToken: string | null;
 }
@@ -15,6 +17,7 @@ const payload = once(() =>
   z.object({
     transactionId: z.string(),
     originalTransactionId: z.string(),
+    environment: z.string(),
     appAccountToken: z.nullish(z.string()),
   }),
 );
@@ -29,6 +32,7 @@ export const transactionNamesIn = (compact: string): TransactionNames | null => 
     : {
         transactionIdentifier: data.transactionId,
         originalTransactionIdentifier: data.originalTransactionId,
+        environment: data.environment.toLowerCase(),
         accountToken: data.appAccountToken ?? null,
       };
 };
