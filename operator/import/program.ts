@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import type { Answer } from "../answer.ts";
 import { acting, type Frame } from "../program-frame.ts";
 import { checkFiles, type CheckOptions } from "./check-command.ts";
+import { compareFiles, type CompareOptions } from "./compare-command.ts";
 import { runFiles, type RunOptions, type RunWorld } from "./run-command.ts";
 
 /** Parts of the program that the commands need. */
@@ -39,6 +40,17 @@ const addRun = (imports: Command, { answer, ...world }: ImportFrame): void => {
     );
 };
 
+const addCompare = (imports: Command, { answer }: ImportFrame): void => {
+  reading(imports.command("compare"))
+    .description("compare a newer export with what this service answers; asks no store")
+    .requiredOption("--application <id>", "the application's identifier")
+    .option("--tolerance <percent>", "accounts that may differ; more end with exit code 1", "0")
+    .option("--csv <file>", "where the accounts that differ are listed; beside the first file by default")
+    .action((files: string[], options: CompareOptions) =>
+      answer((session) => compareFiles(session, files, options)),
+    );
+};
+
 /** Defines the commands that move purchases in from another service. */
 export const addImportCommands = (program: Command, frame: ImportFrame): void => {
   const imports = program.command("import").description("move purchases in from another service");
@@ -48,4 +60,5 @@ export const addImportCommands = (program: Command, frame: ImportFrame): void =>
     .option("--rate <number>", "requests a second of a run", "20")
     .action((files: string[], options: CheckOptions) => frame.offline(() => checkFiles(files, options)));
   addRun(imports, frame);
+  addCompare(imports, frame);
 };
