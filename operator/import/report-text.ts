@@ -45,13 +45,18 @@ const problemLines = ({ problems }: ImportReport): readonly string[] =>
     ([problem, { count, firstRow }]) => `${counted(count, "row")}: ${ROW_PROBLEMS[problem]} (${firstRow})`,
   );
 
+const anonymousText = ({ purchases: { anonymous, anonymousWithAccess } }: ImportReport): string =>
+  anonymous === 0
+    ? ""
+    : ` Without an account until the first link: ${anonymous}, of which ${anonymousWithAccess} give access.`;
+
 export const reportText = (report: ImportReport, summary: RunSummary): string => {
   const { accounts, purchases, rows } = report;
   const problems = problemLines(report);
   return [
     `${counted(rows, "row")}, ${counted(accounts.all, "account")}: ${accounts.agree} agree (${shareText(accounts.agree, accounts.all)}), ${accounts.differ} differ${accounts.unanswered === 0 ? "" : `, ${are(accounts.unanswered, "account")} not answered yet`}.`,
     ...indent(causeLines(report)),
-    `${counted(purchases.linked, "purchase")} ${summary.isDryRun ? "would be" : "are"} linked. ${are(purchases.anonymous, "purchase")} nobody's until the first link; ${purchases.anonymousWithAccess} of them give access.`,
+    `Linked: ${counted(purchases.linked, "purchase")}.${anonymousText(report)}`,
     ...echoLines(report),
     ...(problems.length === 0 ? [] : ["Rows that could not be used as they are:", ...indent(problems)]),
     ...summary.stopped.map((name) => `The credential of ${name} is refused: nothing more was asked there.`),

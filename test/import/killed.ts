@@ -39,10 +39,8 @@ export const killedRuns = async (world: ImportWorld, wanted: number) => {
   const [onceJournal, onceList] = [`${world.folder}/once.ndjson`, `${world.folder}/once.csv`];
   await once.run(paths, "--csv", onceList, "--journal", onceJournal);
   const [journal, list] = [`${world.folder}/killed.ndjson`, `${world.folder}/killed.csv`];
-  const words = [
-    ...["import", "run", ...paths, "--application", world.identifier, "--rate", "1000", "--json"],
-    ...["--journal", journal, "--csv", list],
-  ];
+  const options = ["--application", world.identifier, "--rate", "1000", "--journal", journal, "--csv", list];
+  const words = ["import", "run", ...paths, ...options];
   let kills = 0;
   for (let kill = 1; kill <= wanted; kill += 1) {
     const size = (sizeOf(onceJournal) * kill) / (wanted + 1);

@@ -22,7 +22,7 @@ export interface Asking extends AppStoreAsking, ImportStores {
   readonly only: AskedEnvironment | null;
   /** Writes the entry to the journal. */
   readonly record: (entry: JournalEntry) => void;
-  /** Receives every claim of the pass, asked about or not. */
+  /** Receives every claim once it is done with, asked about or not. */
   readonly onClaim: (store: Store) => void;
   /** Receives an answer that differs from what the claim says. */
   readonly onAsked: (placed: PlacedClaim) => void;
@@ -130,8 +130,10 @@ const questionsOf = async function* (
   for await (const placed of claimsOf(source)) {
     const { claim } = placed;
     if (claim.store !== store) continue;
-    asking.onClaim(store);
-    if (!isOpen(asking, claim)) continue;
+    if (!isOpen(asking, claim)) {
+      asking.onClaim(store);
+      continue;
+    }
     if (claim.name?.kind !== "order") {
       yield [placed];
       continue;
@@ -162,5 +164,6 @@ export const askStore = async (source: ImportSource, store: Store, asking: Askin
   await sideBySide(questionsOf(source, store, asking), asking.atOnce, async (question) => {
     const [{ claim }] = question;
     await turns(claim.account ?? idOf(claim), async () => ask(question));
+    for (let asked = 0; asked < question.length; asked += 1) asking.onClaim(store);
   });
 };

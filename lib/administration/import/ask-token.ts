@@ -86,8 +86,12 @@ export const askToken = async (
   only: AskedEnvironment | null,
 ): Promise<AskedOutcome<AskedToken>> => {
   for (const productKind of kindsOf(question, application)) {
-    const request = { purchaseToken: question.token, productKind, productIdentifier: null };
-    const answer = await androidStore.lookUp(configuration, request);
+    const answer = await androidStore.lookUp(configuration, {
+      purchaseToken: question.token,
+      productKind,
+      productIdentifier: null,
+      readsAccountEcho: true,
+    });
     if (answer.outcome === "rejected") continue;
     if (answer.outcome !== "verified") return { outcome: UNANSWERED[answer.outcome] };
     const { environment } = answer.purchase;

@@ -47,10 +47,13 @@ export const createGate = ({ now, wait }: Clock, perSecond: number): Gate => {
   let isStopped = false;
 
   const turn = async (): Promise<void> => {
-    const at = Math.max(now(), nextAt, pausedUntil);
-    nextAt = at + step;
-    while (now() < Math.max(at, pausedUntil) && !isStopped)
-      await wait(Math.ceil(Math.max(at, pausedUntil) - now()));
+    for (;;) {
+      const at = Math.max(now(), nextAt, pausedUntil);
+      nextAt = at + step;
+      if (at > now()) await wait(Math.ceil(at - now()));
+      // Those that a pause has kept waiting go one after the other again.
+      if (isStopped || pausedUntil <= now()) return;
+    }
   };
   /** Requests that fail together count once. */
   const failed = (named: Instant | null): void => {
