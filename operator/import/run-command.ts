@@ -128,6 +128,34 @@ const runOn = (
   return { gates, parts: { ...parts, join: createJoin(), atOnce: atOnceAt(rate) } };
 };
 
+/** Opens the run's journal; an interrupted run goes on. A run is in the audit before it begins. */
+const begin = async (
+  session: Session,
+  { application, only, join }: Pick<ImportRun, "application" | "only" | "join">,
+  source: ImportSource,
+  options: RunOptions,
+  path: string,
+  say: (line: string) => void,
+): Promise<JournalFile> => {
+  const described = {
+    import: 1,
+    application: application.identifier,
+    table: session.table.name,
+    isDryRun: options.dryRun === true,
+    environment: only,
+  } as const;
+  const fresh = { run: uuid(), startedAt: session.moment };
+  const journal = await openJournal(path, described, fresh, (entry) => applyEntry(join, entry));
+  if (journal.isResumed) say(`An interrupted run goes on: ${path}.`);
+  try {
+    if (!options.dryRun) await recordRun(session, application, journal, source, options);
+    return journal;
+  } catch (error) {
+    journal.close();
+    throw error;
+  }
+};
+
 /** Asks the stores about what the files name, stores and links it, and reports how the files differ. */
 export const runFiles = async (
   session: Session,
@@ -144,34 +172,19 @@ export const runFiles = async (
   const { gates, parts } = runOn(session, application, options, world, only);
   const progress = createProgress({ ...world, now: Date.now }, gates.all);
   const all = await readClaims({ source, join: parts.join }, progress.show);
-  const described = {
-    import: 1,
-    application: application.identifier,
-    table: session.table.name,
-    isDryRun: options.dryRun === true,
-    environment: only,
-  } as const;
-  const fresh = { run: uuid(), startedAt: session.moment };
-  const journal = await openJournal(places.journal, described, fresh, (entry) =>
-    applyEntry(parts.join, entry),
-  );
+  const journal = await begin(session, parts, source, options, places.journal, world.line);
   const differences = openDifferences(places.differences, source.files);
   try {
-    if (journal.isResumed) world.line(`An interrupted run goes on: ${places.journal}.`);
-    if (!options.dryRun) await recordRun(session, application, journal, source, options);
-    const run: ImportRun = {
-      ...parts,
-      source,
-      decided,
-      record: journal.record,
-      onDifference: differences.add,
-      progress: progress.show,
-    };
-    const report = await runImport(run, all);
+    const { record } = journal;
+    const onDifference = differences.add;
+    const report = await runImport(
+      { ...parts, source, decided, record, onDifference, progress: progress.show },
+      all,
+    );
     const stopped = [...gates.all()].flatMap(([name, { isStopped }]) => (isStopped ? [name] : []));
     const unfinished = stopped.length > 0 || report.accounts.unanswered > 0;
     if (!unfinished) journal.finish(session.now());
-    const summary: RunSummary = { isDryRun: described.isDryRun, stopped, ...places };
+    const summary: RunSummary = { isDryRun: options.dryRun === true, stopped, ...places };
     return { json: reportJson(report, summary), text: reportText(report, summary), unfinished };
   } finally {
     progress.end();

@@ -29,16 +29,8 @@ export const rateOf =
   (gate: string): number =>
     gate.startsWith("ios-store ") && gate.endsWith(" sandbox") ? perSecond / 10 : perSecond;
 
-const seconds = (wait: number | null | undefined, now: Instant): Instant | null =>
-  wait == null ? null : now + wait * SECOND;
-
-/** The same stores, at the pace of each bundle's and package's gate. */
-export const pacedStores = (
-  { appStore, androidStore, orders }: ImportStores,
-  gates: Gates,
-  now: () => Instant,
-): ImportStores => {
-  const apple = async <Content>(
+const pacedAppStore = (appStore: ImportStores["appStore"], gates: Gates): ImportStores["appStore"] => {
+  const paced = async <Content>(
     app: AppStoreApp,
     send: () => Promise<AppStoreAnswer<Content>>,
   ): Promise<AppStoreAnswer<Content>> => {
@@ -48,32 +40,46 @@ export const pacedStores = (
     return answer === "stopped" ? STOPPED : answer;
   };
   return {
-    appStore: {
-      appTransaction: async (app, id) => apple(app, async () => appStore.appTransaction(app, id)),
-      subscriptionStatuses: async (app, id) => apple(app, async () => appStore.subscriptionStatuses(app, id)),
-      transactionHistory: async (app, id, revision) =>
-        apple(app, async () => appStore.transactionHistory(app, id, revision)),
-    },
+    appTransaction: async (app, id) => paced(app, async () => appStore.appTransaction(app, id)),
+    subscriptionStatuses: async (app, id) => paced(app, async () => appStore.subscriptionStatuses(app, id)),
+    transactionHistory: async (app, id, revision) =>
+      paced(app, async () => appStore.transactionHistory(app, id, revision)),
+  };
+};
+
+/** Without a 429, the seconds that a failure names are a default. */
+const googleRetryAt =
+  (now: () => Instant) =>
+  (failed: {
+    readonly outcome: string;
+    readonly status?: number | null;
+    readonly retryAfterSeconds?: number | null;
+  }): Instant | null =>
+    failed.status === 429 && failed.retryAfterSeconds != null
+      ? now() + failed.retryAfterSeconds * SECOND
+      : null;
+
+/** The same stores, at the pace of each bundle's and package's gate. */
+export const pacedStores = (
+  { appStore, androidStore, orders }: ImportStores,
+  gates: Gates,
+  now: () => Instant,
+): ImportStores => {
+  const retryAt = googleRetryAt(now);
+  return {
+    appStore: pacedAppStore(appStore, gates),
     androidStore: {
       lookUp: async (androidPackage, request) => {
-        const answer = await gates.of(packageGate(androidPackage)).ask(
-          async () => androidStore.lookUp(androidPackage, request),
-          // Without a 429 it is a default.
-          (failed) =>
-            failed.outcome === "unavailable" && failed.status === 429
-              ? seconds(failed.retryAfterSeconds, now())
-              : null,
-        );
+        const gate = gates.of(packageGate(androidPackage));
+        const answer = await gate.ask(async () => androidStore.lookUp(androidPackage, request), retryAt);
         return answer === "stopped" ? STOPPED : answer;
       },
       acknowledge: async (...asked) => androidStore.acknowledge(...asked),
     },
     orders: {
       find: async (androidPackage, identifiers) => {
-        const answer = await gates.of(packageGate(androidPackage)).ask(
-          async () => orders.find(androidPackage, identifiers),
-          (failed) => (failed.outcome === "unavailable" ? seconds(failed.retryAfterSeconds, now()) : null),
-        );
+        const gate = gates.of(packageGate(androidPackage));
+        const answer = await gate.ask(async () => orders.find(androidPackage, identifiers), retryAt);
         return answer === "stopped" ? STOPPED : answer;
       },
     },
