@@ -37,7 +37,7 @@ export const killedRuns = async (world: ImportWorld, wanted: number) => {
   const { paths } = await world.export("table");
   const once = await world.onNewTable();
   const [onceJournal, onceList] = [`${world.folder}/once.ndjson`, `${world.folder}/once.csv`];
-  await once.run(paths, "--csv", onceList, "--journal", onceJournal);
+  const whole = await once.run(paths, "--csv", onceList, "--journal", onceJournal);
   const [journal, list] = [`${world.folder}/killed.ndjson`, `${world.folder}/killed.csv`];
   const options = ["--application", world.identifier, "--rate", "1000", "--journal", journal, "--csv", list];
   const words = ["import", "run", ...paths, ...options];
@@ -52,7 +52,7 @@ export const killedRuns = async (world: ImportWorld, wanted: number) => {
   const audits = (await world.items()).filter(({ pk }) => String(pk).endsWith("#AUDIT"));
   return {
     kills,
-    code: last.code,
+    codes: [whole.code, last.code],
     /** Purchases whose owner or facts differ. */
     differing: differing(await once.state(), await world.state()),
     lists: { killed: linesOf(list), once: linesOf(onceList) },
