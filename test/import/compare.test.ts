@@ -4,7 +4,7 @@ let world: ImportWorld;
 beforeAll(async () => {
   world = await createImportWorld({ count: 100, seed: 21 });
   await world.run((await world.export("table")).paths);
-}, 60_000);
+}, 120_000);
 afterAll(async () => world.stop());
 
 const compare = async (paths: readonly string[], ...words: readonly string[]) =>

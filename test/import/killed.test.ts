@@ -4,7 +4,7 @@ import { createImportWorld, type ImportWorld } from "./world.ts";
 let world: ImportWorld;
 beforeAll(async () => {
   world = await createImportWorld({ count: 150, seed: 31, at: Date.now() });
-}, 60_000);
+}, 120_000);
 afterAll(async () => world.stop());
 
 test("a run that is killed and resumed ends as one that was not", async () => {
@@ -12,4 +12,4 @@ test("a run that is killed and resumed ends as one that was not", async () => {
   expect({ kills, codes, audits }).toEqual({ kills: 3, codes: [0, 0], audits: 1 });
   expect(differing).toEqual([]);
   expect(lists.killed).toEqual(lists.once);
-}, 120_000);
+}, 300_000);

@@ -3,7 +3,7 @@ import { createImportWorld, type ImportWorld } from "./world.ts";
 let world: ImportWorld;
 beforeAll(async () => {
   world = await createImportWorld({ count: 200, seed: 41 });
-}, 60_000);
+}, 120_000);
 afterAll(async () => world.stop());
 
 const run = async (paths: readonly string[], ...words: readonly string[]) =>

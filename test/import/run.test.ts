@@ -5,7 +5,7 @@ import { createImportWorld, type ImportWorld } from "./world.ts";
 let world: ImportWorld;
 beforeAll(async () => {
   world = await createImportWorld({ count: 300, seed: 5 });
-}, 60_000);
+}, 120_000);
 afterAll(async () => world.stop());
 
 /** Accounts that a run's file lists, each with its cause. */

@@ -6,7 +6,7 @@ import { createImportWorld, type ImportWorld } from "./world.ts";
 let world: ImportWorld;
 beforeEach(async () => {
   world = await createImportWorld({ count: 60, seed: 11 });
-}, 60_000);
+}, 120_000);
 afterEach(async () => world.stop());
 
 interface Report {
@@ -141,6 +141,22 @@ test("a customer of another account is not moved, and an erasure is not lifted",
   const of = (person: Person) => state.find(({ reference }) => reference.endsWith(` ${referenceOf(person)}`));
   expect(of(linked)?.account).toBe("somebody-else");
   expect(of(erased)).toBeUndefined();
+});
+
+test("what its store says between two runs is stored by the second", async () => {
+  const person = world.persons.find(
+    ({ lie, ios, state }) => lie === null && ios !== null && state === "active",
+  );
+  if (person === undefined) throw new Error("Nobody subscribes.");
+  const { paths } = await world.export("table");
+  const before = await ran(paths);
+  await world.ios.change(referenceOf(person), { change: "refund" });
+  const after = await ran(paths);
+  const refunded = (report: Report): number => report.accounts.byCause["refunded"] ?? 0;
+  expect(refunded(after.report)).toBe(refunded(before.report) + 1);
+  const stored = (await world.state()).find(({ reference }) => reference.endsWith(` ${referenceOf(person)}`));
+  expect(stored?.account).toBe(person.account);
+  expect(stored?.lines.some(({ revokedAt }) => revokedAt !== null)).toBe(true);
 });
 
 test("a refused credential stops its bundle alone, and the run goes on once it is mended", async () => {
