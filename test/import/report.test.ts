@@ -25,10 +25,10 @@ test("the report names the causes, and ends with what a switch would do", async 
 test("a switch is counted by who pays, and by who has access at the other service alone", async () => {
   const { paths } = await world.export("table");
   const ran = await run(paths, "--dry-run", "--json");
-  const losing = ["two-accounts", "no-token", "product-not-mapped"];
+  const losing = new Set<string>(["two-accounts", "no-token", "product-not-mapped"]);
   const pays = world.persons.filter(
     ({ lie, isActive, claim }) =>
-      lie !== null && losing.includes(lie) && (lie === "no-token" ? claim.isActive : isActive),
+      lie !== null && losing.has(lie) && (lie === "no-token" ? claim.isActive : isActive),
   );
   const unnoticed = world.persons.filter(
     ({ lie, isActive, claim, account }) =>
