@@ -50,7 +50,8 @@ export const createGate = ({ now, wait }: Clock, perSecond: number): Gate => {
     for (;;) {
       const at = Math.max(now(), nextAt, pausedUntil);
       nextAt = at + step;
-      if (at > now()) await wait(Math.ceil(at - now()));
+      const left = at - now();
+      if (left > 0) await wait(Math.ceil(left));
       // Those that a pause has kept waiting go one after the other again.
       if (isStopped || pausedUntil <= now()) return;
     }
