@@ -41,7 +41,7 @@ export interface RunWorld extends Omit<ProgressWorld, "now"> {
 }
 
 /** Questions that wait for an answer at once, in each store: more than the rate needs at a second an answer. */
-const atOnceAt = (rate: number): number => Math.min(200, Math.max(16, Math.ceil(rate * 1.5)));
+const atOnceAt = (rate: number): number => Math.min(64, Math.max(16, Math.ceil(rate * 1.5)));
 
 const readEnvironment = (text: string | undefined): AskedEnvironment | null => {
   if (text === undefined || text === "production" || text === "sandbox") return text ?? null;

@@ -12,7 +12,7 @@ test.each(FORMATS)(
   "of 10,000 persons, %s yields the planted causes and none besides",
   async (format) => {
     const made = await world.export(format);
-    const ran = await world.run(made.paths, "--dry-run", "--rate", "400");
+    const ran = await world.run(made.paths, "--dry-run");
     expect(ran.code).toBe(0);
     const { differences } = ran.json() as { differences: string };
     const rows: Record<string, string>[] = parse(world.read(differences), { columns: true });
