@@ -7,6 +7,7 @@ import type { Table } from "../lib/table/dynamodb/table.ts";
 import { allowedDestinations, type AllowsDestination } from "../lib/delivery/allowed-destinations.ts";
 import { readCaller, type Caller } from "./caller.ts";
 import { readMasterSecret } from "./master-secret.ts";
+import { readStoreSecret } from "./store-secret.ts";
 import { OperatorError, type Place } from "./operator-error.ts";
 import { serviceClock } from "./service-clock.ts";
 
@@ -25,6 +26,8 @@ export interface Connection extends Place {
    * @throws OperatorError where it cannot be read
    */
   readonly masterSecret: () => Promise<Uint8Array>;
+  /** Text of a store's secret; null where it does not exist or may not be read. */
+  readonly readSecret: (name: string) => Promise<string | null>;
   /** Asks for the AWS identity of the shell. Never rejects. */
   readonly caller: () => Promise<Caller>;
   /** The clock of the table's service: a local run's may be ahead of this machine's. Never rejects. */
@@ -91,6 +94,7 @@ export const connect = async (table: string, environment: EnvironmentVariables):
     allowsDestination: allowedDestinations(environment["DESTINATIONS"] || undefined),
     // The console stays connected for hours, so a failed read is repeated.
     masterSecret: onceLoaded(() => readMasterSecret({ table, environment, isLocal, client: options })),
+    readSecret: (name) => readStoreSecret({ environment, isLocal, client: options }, name),
     caller: () => readCaller({ environment, isLocal, client: options }),
     clock: (now) => serviceClock({ environment, isLocal, isOfThisMachine }, now),
     close: () => client.destroy(),

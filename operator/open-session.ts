@@ -19,7 +19,7 @@ interface SessionEffects extends Pick<Session, "now" | "wait" | "waitForIndex"> 
 }
 
 export const openSession = (
-  { store: table, trustsOrigin, allowsDestination, masterSecret, caller }: Connection,
+  { store: table, trustsOrigin, allowsDestination, masterSecret, readSecret, caller }: Connection,
   { now, wait, waitForIndex, warn }: SessionEffects,
 ): Session => {
   const moment = now();
@@ -32,6 +32,7 @@ export const openSession = (
     trustsOrigin,
     allowsDestination,
     masterSecret,
+    readSecret,
     audit: createAuditTable(table),
     caller: once(async () => {
       const { name, problem } = await caller();

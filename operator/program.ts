@@ -11,6 +11,7 @@ import { addConsoleCommand } from "./commands/console.ts";
 import { addCredentialCommands } from "./commands/credential.ts";
 import { addCustomerCommands } from "./commands/customer.ts";
 import { addDestinationCommands } from "./commands/destination.ts";
+import { addImportCommands } from "./import/program.ts";
 import { OperatorError, sentenceOf } from "./operator-error.ts";
 import { openSession } from "./open-session.ts";
 import type { Session } from "./session.ts";
@@ -23,6 +24,8 @@ export interface World {
   readonly out: (text: string) => void;
   /** Standard error. */
   readonly err: (text: string) => void;
+  /** Whether standard error is a terminal, whose last line can be overwritten; unset: no. */
+  readonly isTerminal?: boolean;
   /** Waits as long as the owner index may lag behind the table. */
   readonly waitForIndex: () => Promise<void>;
   /** Waits this many milliseconds. */
@@ -42,7 +45,9 @@ const PROGRAM = "customer-entitlements";
 
 /** Options that npm does not have itself. */
 const OPTIONS_NOT_OF_NPM: readonly string[] =
-  "table application account expires label reason by to asserted-by store since after wait port".split(" ");
+  "table application account expires label reason by to asserted-by store since after wait port map manifest rate decide environment limit journal tolerance csv".split(
+    " ",
+  );
 
 /** Whether these words ask for JSON. After `--` nothing is an option. */
 const wantsJson = (words: readonly string[]): boolean =>
@@ -87,14 +92,18 @@ const createProgram = (
     }
   };
 
+  const write = (answered: Answer): void => {
+    if (answered.unfinished) unfinished();
+    const { json } = program.opts<GlobalOptions>();
+    world.out(`${json ? JSON.stringify(answered.json, null, 2) : answered.text}\n`);
+  };
   const answer = async (act: (session: Session) => Promise<Answer>): Promise<void> =>
     connected(async (connection) => {
       const now = await connection.clock(world.now);
       const answered = await act(openSession(connection, { ...world, now, warn }));
-      if (answered.unfinished) unfinished();
-      const { json } = program.opts<GlobalOptions>();
-      world.out(`${json ? JSON.stringify(answered.json, null, 2) : answered.text}\n`);
+      write(answered);
     });
+  const offline = async (act: () => Promise<Answer>): Promise<void> => write(await act());
 
   const confirmation: Confirmation = {
     ask: world.ask,
@@ -107,6 +116,13 @@ const createProgram = (
   addDestinationCommands(program, frame);
   addAccountCommands(program, frame);
   addCustomerCommands(program, frame);
+  addImportCommands(program, {
+    answer,
+    offline,
+    environment: world.environment,
+    line: confirmation.progress,
+    terminal: isJson || world.isTerminal !== true ? null : world.err,
+  });
   addConsoleCommand(program, world, connected, warn);
   return program;
 };

@@ -42,6 +42,7 @@ export interface Session {
   /** Whether a webhook may use plain HTTP or a private address. */
   readonly allowsDestination: AllowsDestination;
   readonly masterSecret: Connection["masterSecret"];
+  readonly readSecret: Connection["readSecret"];
   readonly audit: AuditTable;
   /** The AWS identity of the shell, for the audit; null: unknown, and the operator was warned. */
   readonly caller: () => Promise<string | null>;

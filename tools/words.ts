@@ -7,7 +7,8 @@ import { globSync, readFileSync } from "node:fs";
 const BUDGETS: Readonly<Record<string, number>> = {
   "README.md": 1200,
   "docs/tutorial.md": 1300,
-  "docs/integration.md": 2300,
+  "docs/integration.md": 1800,
+  "docs/moving.md": 900,
   "docs/manifest-and-commands.md": 1700,
   "docs/deploy.md": 1900,
   "docs/runbook.md": 3300,

@@ -101,8 +101,8 @@ const verifyEach = async <Payload>(
  * another app. If an answer is about several persons, as after a migration of an Apple Account, only the lineage that was
  * asked about counts.
  */
-const verifiedFactsOf = async (
-  { verifier, trustedRoots, now }: AppStoreQuestions,
+export const verifiedFactsOf = async (
+  { verifier, trustedRoots, now }: Pick<AppStoreQuestions, "verifier" | "trustedRoots" | "now">,
   configuration: IosStoreConfiguration,
   { bundleIdentifier, environment }: AppStoreApp,
   lineage: PurchaseReference,

@@ -9,6 +9,8 @@ import type { Link } from "./records.ts";
 export interface Claim {
   readonly account: AccountId;
   readonly assertedBy: AssertedBy;
+  /** An import's: it moves no customer that any other account has, and lifts no erasure. */
+  readonly isImported?: true;
 }
 
 /** A customer that owns one of the request's verified identities. */
@@ -33,7 +35,10 @@ export type Resolution<Customer extends Owner> =
 
 /** Only a client's link to another account yields, and only to a credential. */
 export const yields = (link: Link, claim: Claim | null): boolean =>
-  claim?.assertedBy === "credential" && link.assertedBy === "client" && link.account !== claim.account;
+  claim?.assertedBy === "credential" &&
+  claim.isImported !== true &&
+  link.assertedBy === "client" &&
+  link.account !== claim.account;
 
 /**
  * Decides which customer a request is about, and which account it is linked to afterwards. Never steals: a customer
@@ -55,7 +60,8 @@ export const resolveCustomer = <Customer extends Owner>(
   const [account, ...others] = new Set(firm.map((link) => link.account));
   if (others.length > 0) return { outcome: "refused", code: "IDENTITY_CONFLICT" };
   const isElsewhere = account !== undefined && claim !== null && claim.account !== account;
-  if (isElsewhere && !(claim.assertedBy === "credential" && mayTransfer()))
+  const mayMove = claim?.assertedBy === "credential" && claim.isImported !== true;
+  if (isElsewhere && !(mayMove && mayTransfer()))
     return { outcome: "refused", code: "CUSTOMER_ALREADY_LINKED" };
 
   const rank = ({ link }: Owner): number => (link === null ? 2 : yields(link, claim) ? 1 : 0);

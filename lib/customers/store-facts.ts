@@ -204,7 +204,8 @@ const decideAndWrite = async (
 ): Promise<StoringOutcome | "again" | "round"> => {
   const { moment, known, living } = state;
   const owners = eachOnce(living);
-  const lifts = claim?.assertedBy === "credential" || isVouchedFor(facts, known, owners);
+  const lifts =
+    claim?.isImported !== true && (claim?.assertedBy === "credential" || isVouchedFor(facts, known, owners));
   if (isErased(known) && !lifts) {
     if (owners.length === 0) throw new ServiceError("CUSTOMER_NOT_FOUND");
     if (statesErased(facts, known)) {

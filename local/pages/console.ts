@@ -51,6 +51,8 @@ export const createLocalConsole = (options: LocalConsoleOptions): Mount => {
       trustsOrigin: () => true,
       allowsDestination: allowedDestinations(options.destinations),
       masterSecret: () => Promise.resolve(new TextEncoder().encode(masterSecret)),
+      // Only an import asks the stores.
+      readSecret: () => Promise.resolve(null),
       caller: () => Promise.resolve({ name: "local", problem: null }),
       clock: (now) => Promise.resolve(now),
       close: () => undefined,

@@ -11,7 +11,7 @@ const PROJECT = fileURLToPath(new URL("../../", import.meta.url));
 /** The pages for the operator, and the README. */
 const PAGES = [
   "README.md",
-  ..."tutorial manifest-and-commands deploy runbook support recovery security scale"
+  ..."tutorial moving manifest-and-commands deploy runbook support recovery security scale"
     .split(" ")
     .map((name) => `docs/${name}.md`),
 ].map((file) => ({ file, text: readFileSync(file, "utf8") }));
@@ -85,7 +85,7 @@ test("every operator's command exists with its options, and is the project's own
       ...text
         .replaceAll(/\\\n\s*/g, "")
         .matchAll(
-          /(npx (?:--no )?customer-entitlements|npm run --silent operator --) ((?:account|application|credential|customer|destination|console)\b[^`\n|]*)/g,
+          /(npx (?:--no )?customer-entitlements|npm run --silent operator --) ((?:account|application|credential|customer|destination|import|console)\b[^`\n|]*)/g,
         ),
     ].map(([, program = "", words = ""]) => ({ file, program, words })),
   );
@@ -124,7 +124,7 @@ test("docs/manifest-and-commands.md has every command, option and field", async 
       ([, name = ""]) => name,
     );
   const groups = namesIn(await helpOf("")).filter((name) => name !== "help" && name !== "console");
-  expect(groups).toHaveLength(5);
+  expect(groups).toHaveLength(6);
   for (const group of groups)
     for (const name of namesIn(await helpOf(group)).filter((one) => one !== "help")) {
       const row = text.split("\n").find((line) => line.startsWith(`| \`${group} ${name}`)) ?? "";

@@ -11,6 +11,7 @@ export type AuditAction =
   | "reproject"
   | "retell"
   | "refresh"
+  | "import"
   | "export"
   | "unlink"
   | "move"

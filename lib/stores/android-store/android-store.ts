@@ -1,7 +1,7 @@
 import type { ProductKind } from "../../contract/schemas.ts";
 import { MINUTE } from "../../duration.ts";
 import { isInstant, type Instant } from "../../entitlements/time.ts";
-import { productsIn, saysAcknowledged, voidedAnswer } from "./answers.ts";
+import { accountIn, productsIn, saysAcknowledged, voidedAnswer } from "./answers.ts";
 import type { AndroidStoreCredential } from "./credentials.ts";
 import { malformedAnswer, rejectedAs, type Failure } from "./failure.ts";
 import { readOneTimeProduct } from "./one-time-product.ts";
@@ -25,6 +25,8 @@ export interface AndroidPurchaseRequest {
   readonly productKind: ProductKind;
   /** Selects one product of a one-time purchase; null: all of them. Ignored for subscriptions. */
   readonly productIdentifier: string | null;
+  /** Reads the account id that the app chose, too: an import reports it. It proves nothing, so no one else reads it. */
+  readonly readsAccountEcho?: true;
 }
 
 /** The store's failure, for the log: HTTP status and reason, never a token, key or credential. */
@@ -41,7 +43,8 @@ interface Cause {
  * - `credential-rejected`: the store refuses the operator's credential, or it cannot be used: a configuration error.
  */
 export type AndroidStoreAnswer =
-  | ({ readonly outcome: "verified" } & VerifiedPurchase)
+  /** `accountEcho`: where it was asked for, and there is one. */
+  | ({ readonly outcome: "verified"; readonly accountEcho?: string } & VerifiedPurchase)
   | ({ readonly outcome: "rejected" | "gone" } & Cause)
   | UnansweredLookUp;
 
@@ -195,7 +198,8 @@ export const createAndroidStore = (options: AndroidStoreOptions): AndroidStore =
   const publisher = createAndroidPublisher({ rootUrl, readSecret, now, timing, fetch });
 
   return {
-    lookUp: async (androidPackage, { purchaseToken, productKind, productIdentifier }) => {
+    lookUp: async (androidPackage, request) => {
+      const { purchaseToken, productKind, productIdentifier, readsAccountEcho = false } = request;
       if (isNoToken(purchaseToken)) return failed(rejectedAs("invalid"));
       const call = readPurchase(androidPackage, purchaseToken, productKind);
       const result = await publisher.call(androidPackage.credential, call, publisher.deadline());
@@ -206,7 +210,8 @@ export const createAndroidStore = (options: AndroidStoreOptions): AndroidStore =
       const reading = read(body, { packageName, purchaseToken, productIdentifier, answeredAt });
       if (reading === null) return failed(malformedAnswer);
       if (reading === "product-not-in-purchase") return failed(rejectedAs("productNotInPurchase"));
-      return { outcome: "verified", ...reading };
+      const accountEcho = readsAccountEcho ? accountIn(body) : null;
+      return { outcome: "verified", ...reading, ...(accountEcho !== null && { accountEcho }) };
     },
 
     voidedPurchases: async (androidPackage, period, page) => {

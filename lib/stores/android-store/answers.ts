@@ -149,4 +149,34 @@ export const productsIn = (body: unknown): readonly string[] => {
   return [...(data?.lineItems ?? []), ...(data?.productLineItem ?? [])].map(({ productId }) => productId);
 };
 
+const accountAnswer = once(() =>
+  z.object({
+    externalAccountIdentifiers: orNull(z.object({ obfuscatedExternalAccountId: orNull(z.string()) })),
+    obfuscatedExternalAccountId: orNull(z.string()),
+  }),
+);
+
+/** The account id that the app gave to the store with the purchase of either kind; null: none. It proves nothing. */
+export const accountIn = (body: unknown): string | null => {
+  const { data } = accountAnswer().safeParse(body);
+  return (
+    data?.externalAccountIdentifiers?.obfuscatedExternalAccountId ?? data?.obfuscatedExternalAccountId ?? null
+  );
+};
+
+/** @see https://developers.google.com/android-publisher/api-ref/rest/v3/orders#Order */
+export const ordersAnswer = once(() =>
+  z.object({
+    orders: z.optional(
+      z.array(
+        z.object({
+          orderId: z.string(),
+          purchaseToken: orNull(z.string()),
+          lineItems: orNull(z.array(z.object({ subscriptionDetails: orNull(z.object({})) }))),
+        }),
+      ),
+    ),
+  }),
+);
+
 export const saysAcknowledged = (body: unknown): boolean => acknowledgedAnswer().safeParse(body).success;

@@ -45,7 +45,11 @@ export interface CallContext {
   };
 }
 
-export type Call = (purchases: Purchases, context: CallContext) => Promise<{ data: unknown }>;
+export type Call = (
+  purchases: Purchases,
+  context: CallContext,
+  orders: androidpublisher_v3.Resource$Orders,
+) => Promise<{ data: unknown }>;
 
 export type CallResult =
   /** `askedAt`: time of the request. The answer is at least as new; of two answers, the one requested later wins. */
@@ -88,7 +92,7 @@ export const createAndroidPublisher = (options: {
     limits,
     trustsOrigin: originOf(options.rootUrl),
   });
-  const { purchases } = new androidpublisher_v3.Androidpublisher({});
+  const { purchases, orders } = new androidpublisher_v3.Androidpublisher({});
 
   const exchange = async (tokens: AccessTokens, deadline: AbortSignal): Promise<Failure | null> => {
     try {
@@ -104,7 +108,7 @@ export const createAndroidPublisher = (options: {
     try {
       // The client keeps the path of a root URL only where the URL comes with the call.
       const limited = { ...limits, rootUrl, signal, responseType: "json" } as const;
-      const { data } = await within(signal, call(purchases, { auth, options: limited }));
+      const { data } = await within(signal, call(purchases, { auth, options: limited }, orders));
       return { outcome: "answered", body: data, askedAt };
     } catch (error) {
       return failureOfCall(error, now());

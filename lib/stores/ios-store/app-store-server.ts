@@ -1,6 +1,7 @@
 import type { Environment } from "../../contract/schemas.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import {
+  readAppTransaction,
   readHistory,
   readNotifications,
   readStatuses,
@@ -85,6 +86,17 @@ export interface AppStoreServer {
   ): Promise<AppStoreAnswer<NotificationPage>>;
 }
 
+/** A question that an import asks. */
+export interface AppTransactions {
+  /**
+   * The signed app transaction of the person who made the transaction. `unknown` also where the app is older than app
+   * transaction ids.
+   *
+   * @see https://developer.apple.com/documentation/appstoreserverapi/get-app-transaction-info
+   */
+  appTransaction(app: AppStoreApp, transactionIdentifier: string): Promise<AppStoreAnswer<string>>;
+}
+
 export interface AppStoreServerOptions {
   /** Root URL of the API, with or without a path, for both environments; unset: Apple's. */
   readonly rootUrl?: string | undefined;
@@ -108,7 +120,7 @@ const TRANSACTION_IDENTIFIER = /^\d{1,64}$/;
  *
  * @see https://developer.apple.com/documentation/appstoreserverapi
  */
-export const createAppStoreServer = (options: AppStoreServerOptions): AppStoreServer => {
+export const createAppStoreServer = (options: AppStoreServerOptions): AppStoreServer & AppTransactions => {
   const { rootUrl, readSecret, now, timing = APP_STORE_SERVER_TIMING, fetch = globalThis.fetch } = options;
   const calls = createServerCalls({ readSecret, now, timing, fetch });
 
@@ -140,6 +152,15 @@ export const createAppStoreServer = (options: AppStoreServerOptions): AppStoreSe
     transaction: async (app, transactionIdentifier) =>
       TRANSACTION_IDENTIFIER.test(transactionIdentifier)
         ? ask(app, urlOf(app, ["v1", "transactions", transactionIdentifier]), readTransaction)
+        : impossibleTransaction,
+
+    appTransaction: async (app, transactionIdentifier) =>
+      TRANSACTION_IDENTIFIER.test(transactionIdentifier)
+        ? ask(
+            app,
+            urlOf(app, ["v1", "transactions", "appTransactions", transactionIdentifier]),
+            readAppTransaction,
+          )
         : impossibleTransaction,
 
     transactionHistory: async (app, transactionIdentifier, revision) => {

@@ -45,6 +45,8 @@ const statuses = once(() =>
   }),
 );
 
+const oneAppTransaction = once(() => z.object({ signedAppTransactionInfo: jws() }));
+
 const oneTransaction = once(() => z.object({ signedTransactionInfo: jws() }));
 
 const history = once(() =>
@@ -93,6 +95,10 @@ export const readTransaction = (answer: unknown): SignedFacts | null => {
   if (!read.success) return null;
   return { signedTransactions: [read.data.signedTransactionInfo], signedRenewalInfos: [] };
 };
+
+/** @see https://developer.apple.com/documentation/appstoreserverapi/apptransactioninforesponse */
+export const readAppTransaction = (answer: unknown): string | null =>
+  oneAppTransaction().safeParse(answer).data?.signedAppTransactionInfo ?? null;
 
 /** @see https://developer.apple.com/documentation/appstoreserverapi/historyresponse */
 export const readHistory = (answer: unknown, page: string | null): TransactionPage | null => {

@@ -51,6 +51,7 @@ const ERRORS: ReadonlyMap<number, { readonly outcome: Failure["outcome"]; readon
     [4040005, { outcome: "unknown", reason: "OriginalTransactionIdNotFound" }],
     [4040006, { outcome: "unavailable", reason: "OriginalTransactionIdNotFoundRetryable" }],
     [4040010, { outcome: "unknown", reason: "TransactionIdNotFound" }],
+    [4040019, { outcome: "unknown", reason: "AppTransactionDoesNotExist" }],
     [4290000, { outcome: "unavailable", reason: "RateLimitExceeded" }],
     [5000000, { outcome: "unavailable", reason: "GeneralInternal" }],
     [5000001, { outcome: "unavailable", reason: "GeneralInternalRetryable" }],

@@ -810,5 +810,6 @@ test("every command that changes something takes --by, and no other does", async
     "destination resend",
     "destination resume",
     "destination rotate",
+    "import run",
   ]);
 });

@@ -1,0 +1,68 @@
+import type { ProductKind, Store } from "../../contract/schemas.ts";
+import type { ProductReference } from "../../entitlements/catalog.ts";
+import type { Instant } from "../../entitlements/time.ts";
+import type { AccountId } from "../../identifiers.ts";
+
+/**
+ * What a store can be asked about. A `transaction` is an App Store transaction id, the lineage's first or a later one; a
+ * `receipt` is a legacy app receipt, which holds one; a `token` is a purchase token; an `order` leads to a token.
+ */
+export interface PurchaseName {
+  readonly kind: "transaction" | "receipt" | "token" | "order";
+  readonly value: string;
+}
+
+/** Environments that a store can be asked in. */
+export type AskedEnvironment = "production" | "sandbox";
+
+/** One purchase of one account, as a row of another service's export claims it. */
+export interface Claim {
+  /** Null: nobody's, such as an anonymous identifier's. */
+  readonly account: AccountId | null;
+  readonly store: Store;
+  /** Bundle or package; null: the file does not say. */
+  readonly app: string | null;
+  /** Null: no store can be asked about it. */
+  readonly name: PurchaseName | null;
+  /** First transaction id of the lineage, where the row has it beside the transaction's own. */
+  readonly lineage: string | null;
+  readonly product: ProductReference | null;
+  readonly kind: ProductKind | null;
+  readonly environment: AskedEnvironment | null;
+  /** Whether the other service gives access for it; null: the file does not say. */
+  readonly access: Access | null;
+  /** When the other service last changed the row; null: the file does not say. */
+  readonly updatedAt: Instant | null;
+}
+
+/** Access that the other service gives. */
+export type Access =
+  | { readonly given: false }
+  /** `until` null: for ever. */
+  | { readonly given: true; readonly until: Instant | null };
+
+/** Whether the claimed access runs at a moment; null: the file does not say. */
+export const claimsAccessAt = ({ access }: Pick<Claim, "access">, moment: Instant): boolean | null =>
+  access && access.given && (access.until === null || access.until > moment);
+
+/** Why a row, or a part of it, cannot be used. */
+export const ROW_PROBLEMS = {
+  unreadable: "the row cannot be read",
+  "no-account": "it names no account; the purchase is stored without one",
+  "bad-account": "its account has more than 256 characters or a control character; it is stored without one",
+  "other-store": "it is of a store that this service does not serve, such as the web",
+  "other-app": "the manifest has no such bundle or package",
+  "bad-receipt": "its receipt is none, or names no transaction",
+} as const;
+export type RowProblem = keyof typeof ROW_PROBLEMS;
+
+/** Reading of one row. A row may hold a purchase of each store. */
+export interface RowReading {
+  readonly claims: readonly Claim[];
+  readonly problems: readonly RowProblem[];
+}
+
+/** Prefix of RevenueCat's identifiers for users that nobody has identified. */
+const ANONYMOUS = "$RCAnonymousID:";
+
+export const isAnonymous = (account: string): boolean => account.startsWith(ANONYMOUS);

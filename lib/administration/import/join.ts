@@ -1,0 +1,229 @@
+import { SECOND } from "../../duration.ts";
+import type { Instant } from "../../entitlements/time.ts";
+import type { AccountId } from "../../identifiers.ts";
+import { purchaseKeyOfToken } from "../../stores/android-store/purchase-token.ts";
+import { claimsAccessAt, type AskedEnvironment, type Claim } from "./claim.ts";
+import {
+  LINKED,
+  STORED,
+  type AnsweredEntry,
+  type JournalEntry,
+  type Linked,
+  type Stored,
+} from "./journal.ts";
+import { createColumn, createSlots, digestOf, digestOfHex, type Digest } from "./slots.ts";
+import { STATES, type State } from "./verdict.ts";
+
+/** Text that identifies what a claim names; its SHA-256 is in the journal. */
+export const idOf = ({ store, name, account, product }: Claim): string => {
+  if (name === null) return `none ${store} ${account ?? ""} ${product?.productIdentifier ?? ""}`;
+  if (name.kind === "token") return `${store} ${purchaseKeyOfToken(name.value)}`;
+  return `${name.kind === "order" ? "order" : store} ${name.value}`;
+};
+
+/** Text that identifies the claim's lineage, so far as the file tells. */
+export const lineageOf = (claim: Claim): string =>
+  claim.lineage === null || claim.name === null ? idOf(claim) : `${claim.store} ${claim.lineage}`;
+
+const FLAGS = {
+  mapped: 1,
+  sandbox: 2,
+  access: 4,
+  noAccess: 8,
+  disputed: 16,
+  seen: 32,
+  account: 64,
+  echo: 128,
+} as const;
+
+const numbers = () => createColumn(Uint32Array);
+const codes = () => createColumn(Uint8Array);
+
+/**
+ * The files' claims and the stores' answers, joined: rows of one transaction, transactions of one lineage, lineages of one
+ * person, in whatever order they come. Some 60 bytes for each identifier.
+ */
+export const createJoin = () => ({
+  slots: createSlots(),
+  /** Of an identifier: the time of its newest claim, in seconds. */
+  updatedAt: numbers(),
+  /** Of an identifier: its lineage's slot plus one; 0: it is the lineage. */
+  lineage: numbers(),
+  /** Of a lineage: another one of the same person, plus one; 0: it stands for the person. */
+  parent: numbers(),
+  flags: codes(),
+  /** Of a lineage, by its store. */
+  state: codes(),
+  echo: { high: numbers(), low: numbers() },
+  /** Of a lineage: how it was stored, plus one. Of a person: how it was linked, plus one. */
+  stored: codes(),
+  linked: codes(),
+  /** Of a person: the account that the files name. */
+  account: { high: numbers(), low: numbers() },
+  /** Keys of lineages that no row names itself. */
+  keys: new Map<number, string>(),
+});
+export type Join = ReturnType<typeof createJoin>;
+
+const has = ({ flags }: Join, slot: number, flag: number): boolean => (flags.get(slot) & flag) !== 0;
+const raise = ({ flags }: Join, slot: number, flag: number): void => flags.set(slot, flags.get(slot) | flag);
+
+/** The lineage of an identifier: itself, unless the file or a store has named another. */
+const lineageSlot = ({ lineage }: Join, slot: number): number => {
+  const of = lineage.get(slot);
+  return of === 0 ? slot : of - 1;
+};
+
+/** The slot that stands for a lineage's person. */
+export const personOf = ({ parent }: Join, slot: number): number => {
+  let person = slot;
+  while (parent.get(person) !== 0) person = parent.get(person) - 1;
+  if (person !== slot) parent.set(slot, person + 1);
+  return person;
+};
+
+const unite = (join: Join, a: number, b: number): void => {
+  const [one, other] = [personOf(join, a), personOf(join, b)];
+  if (one !== other) join.parent.set(Math.max(one, other), Math.min(one, other) + 1);
+};
+
+/** Makes an identifier one of a lineage. What was one lineage for the file may be the start of another. */
+const assign = (join: Join, slot: number, to: number): void => {
+  if (slot !== to) join.lineage.set(slot, to + 1);
+};
+
+const secondsOf = ({ updatedAt }: Claim): number => Math.floor((updatedAt ?? 0) / SECOND);
+
+/** First pass: of the claims of one identifier, the newest counts. */
+export const noteClaim = (join: Join, claim: Claim): void => {
+  const slot = join.slots.slotOf(digestOf(idOf(claim)));
+  raise(join, slot, FLAGS.seen);
+  if (claim.lineage !== null && claim.name !== null) {
+    const of = join.slots.slotOf(digestOf(lineageOf(claim)));
+    raise(join, of, FLAGS.seen);
+    assign(join, slot, of);
+  }
+  join.updatedAt.set(slot, Math.max(join.updatedAt.get(slot), secondsOf(claim)));
+};
+
+/** Whether no newer claim names the same identifier. Of equally new ones, each counts. */
+export const isNewest = (join: Join, claim: Claim): boolean =>
+  secondsOf(claim) >= join.updatedAt.get(join.slots.find(digestOf(idOf(claim))));
+
+/** The slot of a claim's lineage. */
+export const slotOf = (join: Join, claim: Claim): number =>
+  lineageSlot(join, join.slots.slotOf(digestOf(idOf(claim))));
+
+const applyAnswer = (join: Join, { id, stored, lineages, samePerson }: AnsweredEntry): void => {
+  let first: number | null = null;
+  for (const said of lineages) {
+    const slot = join.slots.slotOf(digestOfHex(said.id));
+    if (!has(join, slot, FLAGS.seen)) join.keys.set(slot, said.key);
+    for (const other of said.also) {
+      const named = join.slots.find(digestOfHex(other));
+      if (named >= 0) assign(join, named, slot);
+    }
+    join.lineage.set(slot, 0);
+    join.state.set(slot, STATES.indexOf(said.state));
+    join.stored.set(slot, STORED.indexOf(stored) + 1);
+    if (said.isMapped) raise(join, slot, FLAGS.mapped);
+    if (said.environment === "sandbox") raise(join, slot, FLAGS.sandbox);
+    if (said.echo !== null) {
+      const { high, low } = digestOfHex(said.echo);
+      join.echo.high.set(slot, high);
+      join.echo.low.set(slot, low);
+      raise(join, slot, FLAGS.echo);
+    }
+    if (first !== null) unite(join, first, slot);
+    first ??= slot;
+  }
+  for (const other of samePerson) {
+    const slot = join.slots.find(digestOfHex(other));
+    if (slot >= 0 && first !== null) unite(join, first, lineageSlot(join, slot));
+  }
+  const asked = join.slots.find(digestOfHex(id));
+  if (first !== null && asked >= 0 && join.state.get(lineageSlot(join, asked)) === 0)
+    assign(join, lineageSlot(join, asked), first);
+};
+
+/** Applies a line of the journal: at once, or when an interrupted run goes on. */
+export const applyEntry = (join: Join, entry: JournalEntry): void => {
+  const slot = join.slots.find(digestOfHex(entry.id));
+  if ("linked" in entry) {
+    if (slot >= 0) join.linked.set(personOf(join, lineageSlot(join, slot)), LINKED.indexOf(entry.linked) + 1);
+  } else if (entry.outcome === "answered") applyAnswer(join, entry);
+  else if (entry.outcome !== "unanswered" && entry.outcome !== "stopped" && slot >= 0)
+    join.state.set(lineageSlot(join, slot), STATES.indexOf(entry.outcome));
+};
+
+/** Last pass but one, once the stores have answered: what the claims say of a lineage and of its person. */
+export const countClaim = (join: Join, claim: Claim, moment: Instant): void => {
+  const slot = slotOf(join, claim);
+  const access = claimsAccessAt(claim, moment);
+  if (access !== null) raise(join, slot, access ? FLAGS.access : FLAGS.noAccess);
+  if (claim.account === null) return;
+  const person = personOf(join, slot);
+  const { high, low } = digestOf(claim.account);
+  if (!has(join, person, FLAGS.account)) {
+    raise(join, person, FLAGS.account);
+    join.account.high.set(person, high);
+    join.account.low.set(person, low);
+  } else if (join.account.high.get(person) !== high || join.account.low.get(person) !== low)
+    raise(join, person, FLAGS.disputed);
+};
+
+/** What is known of a lineage and its person. */
+export interface JoinedLineage {
+  readonly state: State;
+  readonly isMapped: boolean;
+  readonly environment: AskedEnvironment;
+  readonly stored: Stored | null;
+  readonly linked: Linked | null;
+  /** Whether the other service gives access for it; null: the files do not say. */
+  readonly claimsAccess: boolean | null;
+  /** The account that the store echoes; null: none. */
+  readonly echo: Digest | null;
+  /** Whether the files give the person to several accounts. */
+  readonly isDisputed: boolean;
+}
+
+export const joinedAt = (join: Join, slot: number): JoinedLineage => {
+  const person = personOf(join, slot);
+  const claims = has(join, slot, FLAGS.access) ? true : has(join, slot, FLAGS.noAccess) ? false : null;
+  return {
+    state: STATES[join.state.get(slot)] ?? "unasked",
+    isMapped: has(join, slot, FLAGS.mapped),
+    environment: has(join, slot, FLAGS.sandbox) ? "sandbox" : "production",
+    stored: STORED[join.stored.get(slot) - 1] ?? null,
+    linked: LINKED[join.linked.get(person) - 1] ?? null,
+    claimsAccess: claims,
+    echo: has(join, slot, FLAGS.echo)
+      ? { high: join.echo.high.get(slot), low: join.echo.low.get(slot) }
+      : null,
+    isDisputed: has(join, person, FLAGS.disputed),
+  };
+};
+
+/** Key in the table of a claim's purchase; null: another row's claim names it. */
+export const keyOf = (join: Join, claim: Claim, slot: number): string | null => {
+  const kept = join.keys.get(slot);
+  if (kept !== undefined) return kept;
+  const text = [lineageOf(claim), idOf(claim)].find(
+    (id) => !id.startsWith("order ") && join.slots.find(digestOf(id)) === slot,
+  );
+  return text === undefined ? null : text.slice(text.indexOf(" ") + 1);
+};
+
+/** The account that decides for a claim's person, where an operator has decided. */
+export type Decisions = ReadonlyMap<number, AccountId>;
+
+/** Persons by the purchases that an operator has decided about; purchases that no file names are left out. */
+export const decisionsOf = (join: Join, decided: ReadonlyMap<string, AccountId>): Decisions =>
+  new Map(
+    [...decided].flatMap(([purchase, account]) =>
+      (["ios-store", "android-store"] as const).flatMap((store) => {
+        const slot = join.slots.find(digestOf(`${store} ${purchase}`));
+        return slot < 0 ? [] : [[personOf(join, lineageSlot(join, slot)), account] as const];
+      }),
+    ),
+  );

@@ -1,0 +1,100 @@
+import * as z from "zod";
+import { STATES } from "./verdict.ts";
+
+/**
+ * A run's journal: one line of JSON for each outcome, from which an interrupted run goes on. It holds SHA-256 of
+ * identifiers, purchase keys and outcomes; no token, no key and nothing signed.
+ */
+
+const sha = z.string().regex(/^[0-9a-f]{64}$/);
+const place = { file: z.int(), row: z.int() };
+
+/** First line. A dry run and a run never continue each other. */
+export const journalHead = z.object({
+  import: z.literal(1),
+  application: z.string(),
+  table: z.string(),
+  isDryRun: z.boolean(),
+  /** Null: each that the manifest accepts. */
+  environment: z.enum(["production", "sandbox"]).nullable(),
+  /** Identifies the run in the audit. */
+  run: z.string(),
+  startedAt: z.number(),
+});
+export type JournalHead = z.output<typeof journalHead>;
+
+const lineage = z.object({
+  /** SHA-256 of the lineage's identifier, and of others of it that the files name. */
+  id: sha,
+  also: z.array(sha),
+  /** The purchase's key in the table; an Android purchase's is the SHA-256 of its token. */
+  key: z.string(),
+  environment: z.enum(["production", "sandbox"]),
+  state: z.enum(STATES),
+  isMapped: z.boolean(),
+  /** SHA-256 of the account as the store echoes it; null: it echoes none. */
+  echo: sha.nullable(),
+});
+export type AnsweredLineage = z.output<typeof lineage>;
+
+/** How an answer was stored. `conflict`: it names customers of different accounts. */
+export const STORED = ["stored", "erased", "conflict"] as const;
+export type Stored = (typeof STORED)[number];
+
+/** How a link went. `elsewhere`: another account has the customer. */
+export const LINKED = ["linked", "elsewhere", "erased"] as const;
+export type Linked = (typeof LINKED)[number];
+
+const answered = z.object({
+  ...place,
+  id: sha,
+  outcome: z.literal("answered"),
+  stored: z.enum(STORED),
+  lineages: z.array(lineage),
+  /** Other lineages of the files that the store says are the same person's. */
+  samePerson: z.array(sha),
+});
+export type AnsweredEntry = z.output<typeof answered>;
+
+const closed = z.object({ ...place, id: sha, outcome: z.enum(["unknown", "dropped", "excluded"]) });
+/** They are asked again when the run goes on. */
+const open = z.object({ ...place, id: sha, outcome: z.enum(["unanswered", "stopped", "unconfigured"]) });
+export type OpenOutcome = z.output<typeof open>["outcome"];
+
+const linked = z.object({ ...place, id: sha, linked: z.enum(LINKED) });
+
+export const journalEntry = z.union([answered, closed, open, linked]);
+export type JournalEntry = z.output<typeof journalEntry>;
+
+const finished = z.object({ finishedAt: z.number() });
+
+/** A journal as read. A last line that was cut off is left out. */
+export interface JournalReading {
+  readonly head: JournalHead | null;
+  readonly isFinished: boolean;
+}
+
+const parsed = (line: string): unknown => {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return null;
+  }
+};
+
+/** Reads a journal line by line, and passes on what need not be asked again. */
+export const readJournal = async (
+  lines: AsyncIterable<string>,
+  apply: (entry: JournalEntry) => void,
+): Promise<JournalReading> => {
+  let head: JournalHead | null = null;
+  let isFinished = false;
+  for await (const line of lines) {
+    const value = parsed(line);
+    head ??= journalHead.safeParse(value).data ?? null;
+    const entry = journalEntry.safeParse(value);
+    if (entry.success && !open.safeParse(entry.data).success) apply(entry.data);
+    else if (finished.safeParse(value).success) isFinished = true;
+  }
+  return { head, isFinished };
+};

@@ -1,0 +1,221 @@
+import type { Application } from "../../applications/application.ts";
+import { STORES, type Store } from "../../contract/schemas.ts";
+import type { AccountId } from "../../identifiers.ts";
+import { purchaseKey } from "../../identifiers.ts";
+import { askStore, type Asking } from "./ask-stores.ts";
+import { causeOf, echoOf, type Cause, type Echo } from "./causes.ts";
+import type { Claim, RowProblem } from "./claim.ts";
+import type { JournalEntry } from "./journal.ts";
+import {
+  applyEntry,
+  countClaim,
+  decisionsOf,
+  idOf,
+  isNewest,
+  joinedAt,
+  keyOf,
+  noteClaim,
+  personOf,
+  slotOf,
+  type Decisions,
+  type Join,
+} from "./join.ts";
+import { createTally, summed, type Difference, type ImportReport, type Tally } from "./report.ts";
+import { createTurns, sideBySide } from "./side-by-side.ts";
+import { createSlots, digestOf, sha256 } from "./slots.ts";
+import { claimsOf, type ImportSource, type PlacedClaim } from "./source.ts";
+import type { Storing } from "./storing.ts";
+import { givesAccess } from "./verdict.ts";
+
+/** What a run needs. */
+export interface ImportRun extends Omit<Asking, "onClaim" | "onAsked"> {
+  readonly source: ImportSource;
+  readonly application: Application;
+  readonly storing: Storing;
+  readonly join: Join;
+  /** Accounts of purchases that the files give to several, by the purchase's key in the table. */
+  readonly decided: ReadonlyMap<string, AccountId>;
+  /** Receives every difference, one at a time. */
+  readonly onDifference: (difference: Difference) => void;
+  readonly progress: (progress: Progress) => void;
+}
+
+/** How far a run is. */
+export interface Progress {
+  readonly phase: "reading" | "asking" | "linking";
+  /** Claims done in this phase, and in all. */
+  readonly done: number;
+  readonly all: number;
+  /** Stores' answers that differ from what the files claim, so far. */
+  readonly differences: number;
+}
+
+/** First reading: joins the rows. Before the journal is applied. */
+export const readClaims = async (
+  { source, join }: Pick<ImportRun, "source" | "join">,
+  progress: ImportRun["progress"],
+): Promise<number> => {
+  let all = 0;
+  for await (const { claim } of claimsOf(source)) {
+    noteClaim(join, claim);
+    all += 1;
+    progress({ phase: "reading", done: all, all, differences: 0 });
+  }
+  return all;
+};
+
+/** Readings of the files while purchases stay unanswered that may be asked about again. */
+const MOST_READINGS = 3;
+
+const askAll = async (run: ImportRun, all: number): Promise<void> => {
+  let [done, differences, unanswered] = [0, 0, 0];
+  const report = (): void => run.progress({ phase: "asking", done, all, differences });
+  const asking: Asking = {
+    ...run,
+    record: (entry) => {
+      if ("outcome" in entry && entry.outcome === "unanswered") unanswered += 1;
+      run.record(entry);
+    },
+    onClaim: () => {
+      done += 1;
+      report();
+    },
+    onAsked: ({ claim }) => {
+      const joined = joinedAt(run.join, slotOf(run.join, claim));
+      if (claim.access !== null && claim.access.given !== givesAccess(joined.state)) differences += 1;
+      report();
+    },
+  };
+  for (let reading = 1; reading <= MOST_READINGS; reading += 1) {
+    [done, unanswered] = [0, 0];
+    await Promise.all(STORES.map(async (store: Store) => askStore(run.source, store, asking)));
+    if (unanswered === 0) break;
+  }
+};
+
+/** Links a claim's person, once. */
+const linkPerson = async (
+  { join, storing, record }: ImportRun,
+  decisions: Decisions,
+  { file, row, claim }: PlacedClaim,
+): Promise<void> => {
+  const slot = slotOf(join, claim);
+  const joined = joinedAt(join, slot);
+  const account = decisions.get(personOf(join, slot)) ?? (joined.isDisputed ? null : claim.account);
+  if (account === null || joined.linked !== null || joined.stored !== "stored") return;
+  const key = keyOf(join, claim, slot);
+  if (key === null) return;
+  const reference = { store: claim.store, environment: joined.environment, key: purchaseKey(key) };
+  const linked = await storing.link(reference, account);
+  const entry: JournalEntry = { file, row, id: sha256(idOf(claim)), linked };
+  record(entry);
+  applyEntry(join, entry);
+};
+
+const linkAll = async (run: ImportRun, decisions: Decisions, all: number): Promise<void> => {
+  let done = 0;
+  const turns = createTurns<number>();
+  await sideBySide(claimsOf(run.source), run.atOnce, async (placed) => {
+    done += 1;
+    run.progress({ phase: "linking", done, all, differences: 0 });
+    if (!isNewest(run.join, placed.claim)) return;
+    const person = personOf(run.join, slotOf(run.join, placed.claim));
+    await turns(person, async () => linkPerson(run, decisions, placed));
+  });
+};
+
+const differenceOf = (
+  run: ImportRun,
+  { file, row, claim }: PlacedClaim,
+  account: AccountId,
+  cause: Cause,
+): Difference => {
+  const slot = slotOf(run.join, claim);
+  const { state, claimsAccess: claimed } = joinedAt(run.join, slot);
+  const { store, product } = claim;
+  const purchase = claim.name === null ? null : keyOf(run.join, claim, slot);
+  return {
+    account,
+    cause,
+    store,
+    product: product?.productIdentifier ?? null,
+    purchase,
+    claimed,
+    state,
+    file,
+    row,
+  };
+};
+
+/** Compares each purchase of each account, once. */
+const compareAll = async (
+  run: ImportRun,
+  decisions: Decisions,
+  tally: Tally,
+): Promise<Pick<ImportReport, "purchases" | "echoes">> => {
+  const { join } = run;
+  const echoes: Record<Echo, number> = { confirms: 0, contradicts: 0, nobody: 0, none: 0 };
+  const counts = { linked: 0, anonymous: 0, anonymousWithAccess: 0 };
+  const seen = createSlots();
+  const isFirst = (slot: number, { account }: Claim): boolean => {
+    const before = seen.count;
+    return seen.slotOf(digestOf(`${slot} ${account ?? ""}`)) === before;
+  };
+  for await (const placed of claimsOf(run.source)) {
+    const { claim } = placed;
+    if (!isNewest(join, claim)) continue;
+    const slot = slotOf(join, claim);
+    if (!isFirst(slot, claim)) continue;
+    const joined = joinedAt(join, slot);
+    if (claim.account === null) {
+      counts.anonymous += 1;
+      if (givesAccess(joined.state)) counts.anonymousWithAccess += 1;
+      continue;
+    }
+    const echo = echoOf(claim, joined, tally.isAccount);
+    const cause = causeOf(claim, joined, echo, decisions.get(personOf(join, slot)) ?? null);
+    echoes[echo] += 1;
+    if (joined.linked === "linked") counts.linked += 1;
+    tally.count(claim.account, joined, cause);
+    if (cause !== null) run.onDifference(differenceOf(run, placed, claim.account, cause));
+  }
+  return { purchases: counts, echoes };
+};
+
+const countRows = async (
+  { source, join, now }: ImportRun,
+  tally: Tally,
+): Promise<Pick<ImportReport, "rows" | "problems">> => {
+  const problems = new Map<RowProblem, { count: number; firstRow: string }>();
+  const moment = now();
+  let rows = 0;
+  for await (const row of source.rows()) {
+    rows += 1;
+    for (const problem of row.problems) {
+      const known = problems.get(problem);
+      const firstRow = known?.firstRow ?? `${source.files[row.file]?.name ?? ""}, row ${row.number}`;
+      problems.set(problem, { count: (known?.count ?? 0) + 1, firstRow });
+    }
+    for (const claim of row.claims) {
+      if (claim.account !== null && isNewest(join, claim)) tally.name(claim.account);
+      if (isNewest(join, claim)) countClaim(join, claim, moment);
+    }
+  }
+  return { rows, problems };
+};
+
+/**
+ * Runs an import: asks the stores about what the journal does not answer, stores what they say, links, and compares. Every
+ * step may be repeated, and none depends on the order of the rows.
+ *
+ * @param all number of claims, by {@link readClaims}
+ */
+export const runImport = async (run: ImportRun, all: number): Promise<ImportReport> => {
+  await askAll(run, all);
+  const tally = createTally();
+  const rows = await countRows(run, tally);
+  const decisions = decisionsOf(run.join, run.decided);
+  await linkAll(run, decisions, all);
+  const compared = await compareAll(run, decisions, tally);
+  return { ...rows, ...compared, ...summed(tally) };
+};

@@ -1,0 +1,103 @@
+import { hash } from "node:crypto";
+
+/** The first 64 bits of a SHA-256: names an identifier or an account in memory. */
+export interface Digest {
+  readonly high: number;
+  readonly low: number;
+}
+
+export const sha256 = (text: string): string => hash("sha256", text, "hex");
+
+/** @param hex a SHA-256, as hexadecimal digits */
+export const digestOfHex = (hex: string): Digest => ({
+  high: Number.parseInt(hex.slice(0, 8), 16),
+  low: Number.parseInt(hex.slice(8, 16), 16),
+});
+
+export const digestOf = (text: string): Digest => digestOfHex(sha256(text));
+
+/**
+ * Numbers for digests, from 0 on: a set and a map's keys in about 15 bytes each, so that millions of rows fit into memory.
+ * Two of five million identifiers share a digest with a chance of one in a million.
+ */
+export interface Slots {
+  readonly count: number;
+  /** The slot of a digest, made if there is none. */
+  slotOf(digest: Digest): number;
+  /** -1: there is none. */
+  find(digest: Digest): number;
+}
+
+const grown = (array: Uint32Array, length: number): Uint32Array<ArrayBuffer> => {
+  const longer = new Uint32Array(length);
+  longer.set(array);
+  return longer;
+};
+
+export const createSlots = (): Slots => {
+  let highs = new Uint32Array(1024);
+  let lows = new Uint32Array(1024);
+  /** Slots plus one, by the digest's low half; 0: free. */
+  let places = new Uint32Array(2048);
+  let count = 0;
+
+  const placeOf = ({ high, low }: Digest): number => {
+    const mask = places.length - 1;
+    for (let place = low & mask; ; place = (place + 1) & mask) {
+      const slot = (places[place] ?? 0) - 1;
+      if (slot < 0 || (lows[slot] === low && highs[slot] === high)) return place;
+    }
+  };
+  const rehash = (): void => {
+    places = new Uint32Array(places.length * 2);
+    for (let slot = 0; slot < count; slot += 1)
+      places[placeOf({ high: highs[slot] ?? 0, low: lows[slot] ?? 0 })] = slot + 1;
+  };
+
+  return {
+    get count() {
+      return count;
+    },
+    slotOf: (digest) => {
+      const place = placeOf(digest);
+      const known = (places[place] ?? 0) - 1;
+      if (known >= 0) return known;
+      if (count === lows.length) {
+        highs = grown(highs, Math.ceil(count * 1.5));
+        lows = grown(lows, Math.ceil(count * 1.5));
+      }
+      const slot = count;
+      highs[slot] = digest.high;
+      lows[slot] = digest.low;
+      places[place] = slot + 1;
+      count += 1;
+      if (count * 4 > places.length * 3) rehash();
+      return slot;
+    },
+    find: (digest) => (places[placeOf(digest)] ?? 0) - 1,
+  };
+};
+
+/** A number for each slot, 0 unless set. */
+export interface Column {
+  get(slot: number): number;
+  set(slot: number, value: number): void;
+}
+
+type Numbers = Uint8Array | Uint16Array | Uint32Array;
+
+/** @param of class of the array, by the size of the numbers */
+export const createColumn = (of: new (length: number) => Numbers): Column => {
+  let numbers = new of(1024);
+  return {
+    get: (slot) => numbers[slot] ?? 0,
+    set: (slot, value) => {
+      if (slot >= numbers.length) {
+        const longer = new of(Math.max(slot + 1, Math.ceil(numbers.length * 1.5)));
+        longer.set(numbers);
+        numbers = longer;
+      }
+      numbers[slot] = value;
+    },
+  };
+};

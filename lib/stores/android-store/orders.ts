@@ -1,0 +1,65 @@
+import type { ProductKind } from "../../contract/schemas.ts";
+import type { AndroidPackage, AndroidStoreOptions } from "./android-store.ts";
+import { ordersAnswer } from "./answers.ts";
+import { malformedAnswer, type Failure } from "./failure.ts";
+import { ANDROID_STORE_TIMING, createAndroidPublisher } from "./publisher.ts";
+
+/** A payment, and the purchase that it is of. */
+export interface AndroidOrder {
+  readonly orderIdentifier: string;
+  readonly purchaseToken: string;
+  readonly productKind: ProductKind;
+}
+
+/** Orders by their identifiers. All of them, or none: `rejected` where the store does not know one of them. */
+export type AndroidOrdersAnswer =
+  { readonly outcome: "answered"; readonly orders: readonly AndroidOrder[] } | Failure;
+
+export interface AndroidOrders {
+  /**
+   * @param orderIdentifiers up to 1,000, each once
+   * @see https://developers.google.com/android-publisher/api-ref/rest/v3/orders/batchget
+   */
+  find(androidPackage: AndroidPackage, orderIdentifiers: readonly string[]): Promise<AndroidOrdersAnswer>;
+}
+
+/** Google documents that an unknown order fails the request, and not with which reason. */
+const isUnknown = ({ outcome, status }: Failure): boolean =>
+  outcome === "unavailable" && (status === 404 || status === 400);
+
+export const createAndroidOrders = (options: AndroidStoreOptions): AndroidOrders => {
+  const { rootUrl, readSecret, now, timing = ANDROID_STORE_TIMING, fetch = globalThis.fetch } = options;
+  const publisher = createAndroidPublisher({ rootUrl, readSecret, now, timing, fetch });
+  return {
+    find: async ({ packageName, credential }, orderIdentifiers) => {
+      const result = await publisher.call(
+        credential,
+        (_, { auth, options: limits }, orders) =>
+          orders.batchget({ packageName, orderIds: [...orderIdentifiers], auth }, limits),
+        publisher.deadline(),
+      );
+      if (result.outcome !== "answered")
+        return isUnknown(result)
+          ? { outcome: "rejected", status: result.status, reason: result.reason }
+          : result;
+      const read = ordersAnswer().safeParse(result.body);
+      if (!read.success) return malformedAnswer;
+      return {
+        outcome: "answered",
+        orders: (read.data.orders ?? []).flatMap(({ orderId, purchaseToken, lineItems }) =>
+          purchaseToken === null
+            ? []
+            : [
+                {
+                  orderIdentifier: orderId,
+                  purchaseToken,
+                  productKind: (lineItems ?? []).some((line) => line.subscriptionDetails !== null)
+                    ? ("subscription" as const)
+                    : ("one_time_product" as const),
+                },
+              ],
+        ),
+      };
+    },
+  };
+};

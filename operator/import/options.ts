@@ -1,0 +1,45 @@
+import type { AccountChoice } from "../../lib/administration/import/profile.ts";
+import type { ImportSource } from "../../lib/administration/import/source.ts";
+import { OperatorError } from "../operator-error.ts";
+import type { ColumnNames } from "./layout.ts";
+import { loadReceiptReader } from "./receipt.ts";
+import { openSource } from "./source.ts";
+
+/** Options of every command that reads exports. */
+export interface FileOptions {
+  readonly map?: readonly string[];
+  readonly account?: string;
+}
+
+const readMap = (maps: readonly string[]): ColumnNames =>
+  new Map(
+    maps.map((map) => {
+      const [column = "", name = ""] = map.split(/=(.*)/s);
+      if (column === "" || name === "") throw new OperatorError("--map has the form column=name.");
+      return [name, column] as const;
+    }),
+  );
+
+const readAccount = (text: string): AccountChoice => {
+  if (text === "last-seen" || text === "original") return text;
+  throw new OperatorError("--account is last-seen or original.");
+};
+
+/** @throws OperatorError */
+export const openFiles = async (
+  paths: readonly string[],
+  { map = [], account = "last-seen" }: FileOptions,
+): Promise<ImportSource> =>
+  openSource(paths, {
+    names: readMap(map),
+    account: readAccount(account),
+    transactionOfReceipt: await loadReceiptReader(),
+  });
+
+/** @throws OperatorError if it is no number above zero */
+export const readNumber = (name: string, text: string, most: number): number => {
+  const number = Number(text);
+  if (!/^\d+(?:\.\d+)?$/.test(text) || number <= 0 || number > most)
+    throw new OperatorError(`${name} must be a number above 0, up to ${most}.`);
+  return number;
+};

@@ -1,0 +1,78 @@
+import { CAUSE_NAMES, CAUSES } from "../../lib/administration/import/causes.ts";
+import { ROW_PROBLEMS } from "../../lib/administration/import/claim.ts";
+import type { ImportReport } from "../../lib/administration/import/report.ts";
+import { columns, counted, indent } from "../text/answer.ts";
+import { shareText } from "./check-text.ts";
+
+/** How a run went, beside what it found. */
+export interface RunSummary {
+  readonly isDryRun: boolean;
+  /** Bundles and packages whose credential their store has refused. */
+  readonly stopped: readonly string[];
+  readonly journal: string;
+  /** File of the accounts that differ. */
+  readonly differences: string;
+}
+
+const are = (count: number, noun: string): string => `${counted(count, noun)} ${count === 1 ? "is" : "are"}`;
+
+/** The one line that decides. */
+export const switchLine = ({ ifSwitched }: ImportReport): string => {
+  const { payersLose, othersLose, notKnown } = ifSwitched;
+  const open = notKnown === 0 ? "" : ` Of ${counted(notKnown, "account")} this is not known yet.`;
+  return `If you switched now: ${counted(payersLose, "payer")} would lose access, ${othersLose} would lose what they no longer pay for.${open}`;
+};
+
+const causeLines = ({ accounts: { byCause } }: ImportReport): readonly string[] =>
+  columns(
+    CAUSE_NAMES.filter((cause) => byCause[cause] > 0).map((cause) => [
+      String(byCause[cause]),
+      cause,
+      CAUSES[cause],
+    ]),
+  );
+
+const echoLines = ({ echoes }: ImportReport): readonly string[] => {
+  const said = echoes.confirms + echoes.contradicts + echoes.nobody;
+  if (said === 0) return ["The stores' purchases echo no account."];
+  return [
+    `The stores echo an account with ${counted(said, "purchase")}: ${echoes.confirms} the linked one, ${echoes.contradicts} another one of the files, ${echoes.nobody} none of the files.`,
+  ];
+};
+
+const problemLines = ({ problems }: ImportReport): readonly string[] =>
+  [...problems].map(
+    ([problem, { count, firstRow }]) => `${counted(count, "row")}: ${ROW_PROBLEMS[problem]} (${firstRow})`,
+  );
+
+const anonymousText = ({ purchases: { anonymous, anonymousWithAccess } }: ImportReport): string =>
+  anonymous === 0
+    ? ""
+    : ` Without an account until the first link: ${anonymous}, of which ${anonymousWithAccess} give access.`;
+
+export const reportText = (report: ImportReport, summary: RunSummary): string => {
+  const { accounts, purchases, rows } = report;
+  const problems = problemLines(report);
+  return [
+    `${counted(rows, "row")}, ${counted(accounts.all, "account")}: ${accounts.agree} agree (${shareText(accounts.agree, accounts.all)}), ${accounts.differ} differ${accounts.unanswered === 0 ? "" : `, ${are(accounts.unanswered, "account")} not answered yet`}.`,
+    ...indent(causeLines(report)),
+    `Linked: ${counted(purchases.linked, "purchase")}.${anonymousText(report)}`,
+    ...echoLines(report),
+    ...(problems.length === 0 ? [] : ["Rows that could not be used as they are:", ...indent(problems)]),
+    ...summary.stopped.map((name) => `The credential of ${name} is refused: nothing more was asked there.`),
+    "",
+    switchLine(report),
+    "",
+    ...columns([
+      ["Accounts that differ", summary.differences],
+      ["Journal", summary.journal],
+    ]),
+    ...(summary.isDryRun ? ["Nothing was stored: it was a dry run."] : []),
+  ].join("\n");
+};
+
+export const reportJson = (report: ImportReport, summary: RunSummary) => ({
+  ...summary,
+  ...report,
+  problems: [...report.problems].map(([problem, found]) => ({ problem, ...found })),
+});

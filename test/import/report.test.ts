@@ -1,0 +1,53 @@
+import { createImportWorld, type ImportWorld } from "./world.ts";
+
+let world: ImportWorld;
+beforeAll(async () => {
+  world = await createImportWorld({ count: 200, seed: 41 });
+}, 120_000);
+afterAll(async () => world.stop());
+
+const run = async (paths: readonly string[], ...words: readonly string[]) =>
+  world.operate("import", "run", ...paths, "--application", world.identifier, "--rate", "1000", ...words);
+
+test("the report names the causes, and ends with what a switch would do", async () => {
+  const { paths, planted } = await world.export("table");
+  const ran = await run(paths, "--dry-run");
+  const lines = ran.out.trimEnd().split("\n");
+  const of = (cause: string): number => planted.filter((each) => each.cause === cause).length;
+  expect(lines[0]).toMatch(/^\d+ rows, \d+ accounts: \d+ agree \(\d+\.\d %\), \d+ differ\.$/);
+  expect(lines).toContainEqual(expect.stringMatching(new RegExp(`^ +${of("refunded")} +refunded `)));
+  expect(lines).toContainEqual(
+    expect.stringMatching(/^If you switched now: \d+ payers? would lose access, \d+ would lose/),
+  );
+  expect(lines.at(-1)).toBe("Nothing was stored: it was a dry run.");
+});
+
+test("a switch is counted by who pays, and by who has access at the other service alone", async () => {
+  const { paths } = await world.export("table");
+  const ran = await run(paths, "--dry-run", "--json");
+  const losing = new Set<string>(["two-accounts", "no-token", "product-not-mapped"]);
+  const pays = world.persons.filter(
+    ({ lie, isActive, claim }) =>
+      lie !== null && losing.has(lie) && (lie === "no-token" ? claim.isActive : isActive),
+  );
+  const unnoticed = world.persons.filter(
+    ({ lie, isActive, claim, account }) =>
+      account !== null && claim.isActive && !isActive && lie !== "no-token" && lie !== "two-accounts",
+  );
+  const twice = pays.filter(({ lie }) => lie === "two-accounts").length;
+  expect(ran.json()).toMatchObject({
+    ifSwitched: { payersLose: pays.length + twice, othersLose: unnoticed.length, notKnown: 0 },
+  });
+});
+
+test("the JSON has every number of the text, and nothing else is on standard output", async () => {
+  const { paths, planted } = await world.export("table");
+  const ran = await run(paths, "--dry-run", "--json");
+  const differ = new Set(planted.map(({ account }) => account)).size;
+  expect(ran.json()).toMatchObject({
+    isDryRun: true,
+    stopped: [],
+    accounts: { differ, unanswered: 0 },
+    problems: [],
+  });
+});
