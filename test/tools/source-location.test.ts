@@ -10,5 +10,7 @@ test("a position in a function's bundle maps to its source", () => {
   const lines = outputFiles[0]?.text.split("\n") ?? [];
   const line = lines.findIndex((text) => text.includes("does not match its schema."));
   const column = lines[line]?.indexOf("does not match its schema.") ?? -1;
-  expect(sourceLocation(folder, line + 1, column + 1)).toMatch(/^(?:\.\.\/)*lib\/table\/dynamodb\/table\.ts:\d+:\d+$/);
+  expect(sourceLocation(folder, line + 1, column + 1)).toMatch(
+    /^(?:\.\.\/)*lib\/table\/dynamodb\/table\.ts:\d+:\d+$/,
+  );
 });
