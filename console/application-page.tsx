@@ -53,7 +53,7 @@ const Stores = ({ application }: { readonly application: Application }) => (
         ...application.iosStore.map(({ bundleIdentifier, environments, serverApiKey }) => [
           "ios-store",
           <Value>{bundleIdentifier}</Value>,
-          environments?.join(", ") ?? "",
+          environments.join(", "),
           serverApiKey === null
             ? "none: the App Store is not asked"
             : `App Store Server API key ${serverApiKey}`,
@@ -61,7 +61,7 @@ const Stores = ({ application }: { readonly application: Application }) => (
         ...application.androidStore.map(({ packageName, environments, credential, pushedBy }) => [
           "android-store",
           <Value>{packageName}</Value>,
-          environments?.join(", ") ?? "",
+          environments.join(", "),
           `${credential}; ${pushedBy === null ? "no notifications" : `notified by ${pushedBy}`}`,
         ]),
       ]}

@@ -1,6 +1,6 @@
 import type * as z from "zod";
 
-/** What the defaults depend on. */
+/** Values that decide the other defaults. */
 export interface Given {
   readonly serviceName: string;
   /** Whether the stage takes the defaults of `development`: it can be thrown away. */

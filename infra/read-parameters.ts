@@ -101,7 +101,7 @@ const FUNCTION_NAMES: readonly FunctionName[] = [
   ...(Object.keys(SCHEDULED_FUNCTIONS) as ScheduledFunctionName[]),
 ];
 
-/** What the defaults depend on, from the parameters that decide it. */
+/** Values that decide the other defaults, read first. */
 const givenIn = (context: Context): Given & { readonly stage: string } => {
   const stage = context.take("stage", PARAMETERS.stage.schema, DEFAULT_STAGE);
   const start = { serviceName: serviceNameOf(stage), accountConcurrency: null };

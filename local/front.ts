@@ -5,7 +5,7 @@ import { LocalError } from "./local-error.ts";
 import { createRequestLock, type RequestLock } from "./request-lock.ts";
 import { close, listen } from "./server.ts";
 
-/** What answers the requests: the first mount that knows one, or the gateway. */
+/** Handlers of a request: the first mount that knows its path, or the gateway. */
 export interface Served {
   readonly mounts: readonly Mount[];
   readonly gateway: Gateway;

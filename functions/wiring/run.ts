@@ -5,7 +5,7 @@ import type { Upkeep } from "./service.ts";
 /** Time after which a run that a slow store or destination holds up looks at the others again. */
 const HELD_UP_MILLISECONDS = 1000;
 
-/** What every run that works off queues waits and names its workers with. */
+/** Clock, waits and worker names of a run that works off queues. */
 export const runOf = ({ now, onFailure }: Upkeep) => ({
   newWorker: uuid,
   now,

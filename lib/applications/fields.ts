@@ -130,7 +130,7 @@ export const ANDROID_STORE_FIELDS = {
     isAlwaysShown: true,
     isAlwaysStored: true,
   },
-  /** Who may push the package's Real-time Developer Notifications; null: nobody. */
+  /** Service account that may push the package's Real-time Developer Notifications; null: nobody. */
   notifications: { kind: "androidStoreNotifications", default: null },
 } as const satisfies Fields;
 

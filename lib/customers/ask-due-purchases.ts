@@ -274,7 +274,7 @@ const askOne = async (
   return resultOf(said, run.now());
 };
 
-/** What still waits in a queue: its oldest question, its pause, and its acknowledgements. */
+/** Adds a queue's oldest question, its pause and its pending acknowledgements to the report. */
 const reportWaiting = async (
   run: AskRun,
   reference: StoreInEnvironment,

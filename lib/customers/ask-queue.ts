@@ -10,7 +10,7 @@ import type { StoreInEnvironment } from "./store-in-environment.ts";
 export const PAUSE_REASONS = ["unavailable", "credential-rejected"] as const;
 export type PauseReason = (typeof PAUSE_REASONS)[number];
 
-/** What the queue knows of a stored purchase. */
+/** Fields of a stored purchase that its queue item depends on. */
 export type Asked = Pick<StoredPurchase, "purchase" | "ask" | "bundleOrPackage" | "acknowledgement">;
 
 /**

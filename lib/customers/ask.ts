@@ -101,7 +101,7 @@ export interface AskInput {
 const isAnswer = ({ askedAt, askedAbout }: FactsOrigin, { key }: Purchase): boolean =>
   askedAt !== null && (askedAbout === undefined || askedAbout === key);
 
-/** What facts themselves make due. */
+/** Questions that the facts make due. */
 const wantedBy = (origin: FactsOrigin, input: AskInput, heard: Instant): readonly (NextAsk | null)[] => {
   const { purchase, stored, isNews, acknowledgement, liftsErasure, moment } = input;
   const unsettled = unsettledSince(purchase, heard);

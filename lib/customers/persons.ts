@@ -10,7 +10,7 @@ export interface Owners {
   readonly living: FoundCustomers["living"];
 }
 
-/** What a map has under these keys. */
+/** The entries of a map with these keys. */
 const among = <Key, Value>(map: ReadonlyMap<Key, Value>, keys: Iterable<Key>): ReadonlyMap<Key, Value> =>
   new Map(
     [...keys].flatMap((key) => {
@@ -19,7 +19,7 @@ const among = <Key, Value>(map: ReadonlyMap<Key, Value>, keys: Iterable<Key>): R
     }),
   );
 
-/** What is stored of a person's facts alone. */
+/** Stored owners of one person's facts. */
 export const ownersOf = ({ identities, purchases }: VerifiedFacts, { known, living }: Owners): Owners => {
   const references = purchases.flatMap(({ purchase, mentioned }) =>
     [purchase, ...mentioned].map(referenceText),

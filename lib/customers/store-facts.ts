@@ -189,9 +189,60 @@ const statesErased = (
 ): boolean =>
   erasedIdentity || purchases.some(({ purchase }) => erasedPurchases.has(referenceText(purchase)));
 
+/** `again`: a concurrent write came first. `round`: a step was written, and there is more to merge. */
+type Written = StoringOutcome | "again" | "round";
+
 /**
- * Resolves the owner of the facts and writes them: one transaction, or none if all is known. `again`: a concurrent
- * write came first. `round`: a step was written, and there is more to merge.
+ * Stores facts of which a tombstone reserves some, and whose erasure the request may not lift.
+ *
+ * @throws ServiceError `CUSTOMER_NOT_FOUND`
+ */
+const storeBesideErased = async (
+  store: FactStore,
+  application: Application,
+  facts: VerifiedFacts,
+  claim: Claim | null,
+  { moment, known, living }: StateRead,
+): Promise<Written> => {
+  if (living.size > 0 && !statesErased(facts, known)) {
+    // A living owner's facts are kept, where they only mention an erased purchase.
+    const unreserved = { ...known, erasedPurchases: new Set<string>() };
+    const read = { moment, known: unreserved, living };
+    return decideAndWrite(store, application, withoutErased(facts, known), claim, read);
+  }
+  if (living.size > 0) {
+    // The request is refused, merges nobody and names nobody anew, but what the store said of others' purchases is kept.
+    const kept = await keepRefusedFacts(store, application, facts, known, living, moment, false);
+    if (kept === "conflict") return "again";
+    if (kept === "round") return kept;
+  }
+  throw new ServiceError("CUSTOMER_NOT_FOUND");
+};
+
+/** Writes the facts of one person: one transaction, or none if all is known. */
+const writePerson = async (
+  store: FactStore,
+  application: Application,
+  facts: VerifiedFacts,
+  known: KnownFacts,
+  change: ReturnType<typeof mergeOf> & { readonly liftsErasures: boolean; readonly moment: Instant },
+): Promise<Written> => {
+  const { isRound, moment, ...merge } = change;
+  const plan = planCustomerChange({
+    ...inputOf(application, facts, known, moment),
+    ...merge,
+    identifier: merge.survivor?.identifier ?? store.newCustomerIdentifier(),
+  });
+  const { customer, toAcknowledge } = plan;
+  const stored = { outcome: "stored", customer, toAcknowledge } as const;
+  if (plan.change === null) return stored;
+  const written = await store.write({ ...plan.change, claimsLimit: claimsLimit(store, facts) });
+  if (written === "conflict") return "again";
+  return isRound ? "round" : stored;
+};
+
+/**
+ * Resolves the owner of the facts and writes them.
  *
  * @throws ServiceError `CUSTOMER_NOT_FOUND`
  */
@@ -201,59 +252,28 @@ const decideAndWrite = async (
   facts: VerifiedFacts,
   claim: Claim | null,
   state: StateRead,
-): Promise<StoringOutcome | "again" | "round"> => {
+): Promise<Written> => {
   const { moment, known, living } = state;
   const owners = eachOnce(living);
-  const lifts =
+  const liftsErasures =
     claim?.isImported !== true && (claim?.assertedBy === "credential" || isVouchedFor(facts, known, owners));
-  if (isErased(known) && !lifts) {
-    if (owners.length === 0) throw new ServiceError("CUSTOMER_NOT_FOUND");
-    if (statesErased(facts, known)) {
-      // The request is refused, merges nobody and names nobody anew, but what the store said of others' purchases is kept.
-      const kept = await keepRefusedFacts(store, application, facts, known, living, moment, false);
-      if (kept === "conflict") return "again";
-      if (kept === "round") return kept;
-      throw new ServiceError("CUSTOMER_NOT_FOUND");
-    }
-    // A living owner's facts are kept, where they only mention an erased purchase.
-    return decideAndWrite(store, application, withoutErased(facts, known), claim, {
-      moment,
-      known: { ...known, erasedPurchases: new Set() },
-      living,
-    });
-  }
+  if (isErased(known) && !liftsErasures) return storeBesideErased(store, application, facts, claim, state);
 
   const persons = personsIn(facts, state);
-  const [person] = persons;
+  const isOne = persons[0] === facts;
   const resolution = resolveCustomer(owners, claim, moment, () =>
     mayTransfer(application, facts, known, owners, moment),
   );
   if (resolution.outcome === "refused") {
-    const kept = await keepRefusedFacts(store, application, facts, known, living, moment, person === facts);
+    const kept = await keepRefusedFacts(store, application, facts, known, living, moment, isOne);
     if (kept === "conflict") return "again";
     return kept === "round" ? kept : { outcome: "refused", code: resolution.code, ...kept };
   }
-  if (person !== facts) return storePersons(store, application, persons, claim, state);
-  const { survivor, absorbed } = resolution;
+  if (!isOne) return storePersons(store, application, persons, claim, state);
   const links = claim === null || (await mayLink(store, application, claim, owners, facts));
   const link = links ? resolution.link : standingLink(owners, moment);
-
-  const { isRound, ...merge } = mergeOf(facts, claim, { survivor, absorbed, link }, moment);
-  const plan = planCustomerChange({
-    ...inputOf(application, facts, known, moment),
-    ...merge,
-    liftsErasures: lifts,
-    identifier: survivor?.identifier ?? store.newCustomerIdentifier(),
-  });
-  const stored: StoringOutcome = {
-    outcome: "stored",
-    customer: plan.customer,
-    toAcknowledge: plan.toAcknowledge,
-  };
-  if (plan.change === null) return stored;
-  const change = { ...plan.change, claimsLimit: claimsLimit(store, facts) };
-  if ((await store.write(change)) === "conflict") return "again";
-  return isRound ? "round" : stored;
+  const merge = mergeOf(facts, claim, { ...resolution, link }, moment);
+  return writePerson(store, application, facts, known, { ...merge, liftsErasures, moment });
 };
 
 /** Persons without a claim whose facts are written at a time. */
@@ -269,7 +289,7 @@ const storePersons = async (
   persons: readonly VerifiedFacts[],
   claim: Claim | null,
   state: StateRead,
-): Promise<StoringOutcome | "again" | "round"> => {
+): Promise<Written> => {
   const claimed = persons.slice(0, CLAIMS_WITHOUT_IDENTITY + 1).map((person) => [{ person, claim }]);
   const others = persons.slice(claimed.length).map((person) => ({ person, claim: null }));
   const customers: ResolvedCustomer[] = [];

@@ -32,7 +32,7 @@ export interface DeliveryReport {
 /** Destinations processed at the same time. */
 const DESTINATIONS_AT_ONCE = 100;
 
-/** What still waits for the destinations, and which of them take nothing. */
+/** Counts of a run, the oldest waiting message, and the destinations that take nothing. */
 const reportOf = async (
   { queue, now }: DeliveryRun,
   targets: readonly Target[],

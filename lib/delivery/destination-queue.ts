@@ -93,7 +93,7 @@ const messagesOf = async (
 const keyOf = (one: Delivery): string =>
   one.kind === "account" ? `account ${one.account} ${one.version}` : one.message.identifier;
 
-/** What waits for a destination, as a queue. A destination that is back gets at once what is due later, too. */
+/** Messages of a destination, as a queue. A destination that is back gets messages that are due later at once. */
 const queueOf = (queue: DeliveryQueue, reference: DestinationReference) => {
   let oldest: Instant | null = null;
   /** Not sent again in this run: a teller's transaction may have kept them from being removed. */

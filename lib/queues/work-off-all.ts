@@ -1,7 +1,7 @@
 import { fromOthersEachMinute } from "./turns.ts";
 import { workOff, type Outcome, type Run, type Work, type WorkedOff } from "./work-off.ts";
 
-/** What several queues share. */
+/** A run over several queues. */
 export interface RunOfAll extends Run {
   /** Waits a second in real time, while a slow queue holds the run up. Unset: the others are not looked at again. */
   readonly untilNextLook?: () => Promise<void>;

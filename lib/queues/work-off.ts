@@ -11,15 +11,15 @@ export interface Queue<Item, Reason extends string = string> {
   release(lease: Pick<Lease, "worker">, health: QueueHealth<Reason>): Promise<void>;
 }
 
-/** What became of one item. */
+/** Outcome of one item. */
 export interface Outcome<Reason extends string = string> {
   /** `done`: it has left the queue or moved in it. `failed`: it waits for its next step. `busy`: it is tried again soon. */
   readonly item: "done" | "failed" | "busy";
-  /** What this shows of the other end; null: nothing. */
+  /** Health of the other end that this shows; null: neither. */
   readonly end: "up" | Down<Reason> | null;
 }
 
-/** What a queue carries, and what is done with its items. */
+/** A queue, and the act on its items. */
 export interface Work<
   Item,
   Reason extends string = string,

@@ -35,7 +35,7 @@ const problemLines = ({ problems }: ImportCheck): readonly string[] =>
         ),
       ];
 
-/** What `import check` answers. */
+/** Answer of `import check`. */
 export const presentCheck = ({ files }: ImportSource, check: ImportCheck): Answer => {
   const { rows, accounts, lineages, claims, requests, minutes, problems, unmapped } = check;
   const ofAll = (part: number): string => `${part} (${shareText(part, claims.all)})`;

@@ -35,7 +35,7 @@ export interface RunOptions extends FileOptions, ActingOptions {
   readonly csv?: string;
 }
 
-/** What a run uses of the program. */
+/** Parts of the program that a run uses. */
 export interface RunWorld extends Omit<ProgressWorld, "now"> {
   readonly environment: EnvironmentVariables;
 }

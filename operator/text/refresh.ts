@@ -103,7 +103,7 @@ const outcomeText = (
 const isUnfinished = ({ outcome }: RefreshedPurchase): boolean =>
   outcome === "waiting" || outcome === "unanswered";
 
-/** What the stores answered about a customer's purchases. */
+/** The stores' answers about a customer's purchases, as text and JSON. */
 export const presentRefresh = (
   application: Application,
   customer: StoredCustomer,

@@ -1,4 +1,4 @@
-/** What an export gets wrong about a person, and what an import has to say of it. */
+/** Errors that an export holds about a person, and the cause that an import reports for each. */
 
 export type Store = "ios-store" | "android-store";
 

@@ -28,7 +28,7 @@ export interface Person {
   readonly otherAccount: string | null;
   /** The first and the last of the old service's identifiers for the person. */
   readonly aliases: { readonly original: string; readonly lastSeen: string };
-  /** What the old service believes. */
+  /** State by the old service. */
   readonly claim: Claim;
 }
 
@@ -51,7 +51,7 @@ export interface AndroidIdentifiers {
   readonly orderIdentifier: string;
 }
 
-/** What the store makes of the purchase. */
+/** State of a purchase in its store. */
 export type State =
   "active" | "cancelled" | "ended" | "lifetime" | "renewed" | "refunded" | "grace" | "retry" | "unknown";
 

@@ -52,8 +52,9 @@ export interface IosStoreOptions {
  * | `/inApps/…` | the App Store Server API, of both environments; requires a token signed with `serverKey` |
  *
  * The Server API has Get All Subscription Statuses, Get Transaction History (V2), Get Transaction Info, Get App
- * Transaction Info, Get Notification History, Request a Test Notification (in the sandbox environment) and Get Test Notification Status. The mount prefix
- * replaces `https://api.storekit.apple.com`. Its answers never wait for notifications.
+ * Transaction Info, Get Notification History, Request a Test Notification (in the sandbox environment) and Get Test
+ * Notification Status. The mount prefix replaces `https://api.storekit.apple.com`. Its answers never wait for
+ * notifications.
  *
  * Any other request that changes something is answered once its notifications were answered or have failed. A transaction
  * with its own dates, ids or states is signed as requested and not remembered, so the Server API does not know it, unless

@@ -99,20 +99,6 @@ export const aProduct = (product: Partial<CatalogProduct> = {}): CatalogProduct 
   ...product,
 });
 
-/** A pass of a day, or of another duration, bought by one of its product's purchase options. */
-export const aPassOption = (
-  purchaseOptionIdentifier: string,
-  grants: readonly string[],
-  duration = "P1D",
-): CatalogProduct =>
-  aProduct({
-    store: "android-store",
-    productIdentifier: "pass",
-    purchaseOptionIdentifier,
-    grants,
-    accessDuration: period(duration),
-  });
-
 export const aCatalog = (
   products: readonly CatalogProduct[] = [aProduct()],
   displayNames: Readonly<Record<string, string>> = { premium: "Premium" },

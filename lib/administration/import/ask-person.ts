@@ -47,7 +47,7 @@ const wholeHistory = async (
   return { outcome: "answered", content: signed };
 };
 
-/** What Apple signs of a person: the app transaction, null in old apps; all transactions; the latest renewal infos. */
+/** Signed facts of a person: the app transaction, null in old apps; all transactions; the latest renewal infos. */
 interface SignedPerson extends SignedFacts {
   readonly signedAppTransaction: string | null;
 }

@@ -13,7 +13,7 @@ import { claimsOf, type ImportSource, type PlacedClaim } from "./source.ts";
 import type { Storing } from "./storing.ts";
 import type { ImportStores } from "./stores.ts";
 
-/** What asking needs. */
+/** Ports and state for asking the stores. */
 export interface Asking extends AppStoreAsking, ImportStores {
   readonly application: Application;
   readonly storing: Storing;

@@ -2,7 +2,6 @@ import type { AndroidStoreConfiguration, Application } from "../../applications/
 import type { ProductKind } from "../../contract/schemas.ts";
 import type { AndroidStoreSource } from "../../customers/ask.ts";
 import { sourceOf } from "../../customers/store-android-store-purchase.ts";
-import { purchaseKeyOfToken } from "../../stores/android-store/purchase-token.ts";
 import { provenPurchaseOf, selecting, type VerifiedPurchase } from "../../stores/android-store/reading.ts";
 import type { AskedOutcome } from "./ask-person.ts";
 import type { AskedEnvironment, Claim } from "./claim.ts";
@@ -111,5 +110,3 @@ export const packagesOf = (
   { app }: Pick<Claim, "app">,
 ): readonly AndroidStoreConfiguration[] =>
   application.androidStore.filter(({ packageName }) => app === null || app === packageName);
-
-export const idOfToken = (token: string): string => idOfKey(purchaseKeyOfToken(token));

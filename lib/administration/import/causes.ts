@@ -40,7 +40,7 @@ const BY_STATE: Readonly<Partial<Record<State, Cause>>> = {
   unknown: "unknown",
 };
 
-/** What the store's echo says of a link. `nobody`: it names no account of the files. */
+/** Whether the store's echo confirms a link. `nobody`: it names no account of the files. */
 export type Echo = "confirms" | "contradicts" | "nobody" | "none";
 
 const sameDigest = (a: Digest, b: Digest): boolean => a.high === b.high && a.low === b.low;

@@ -1,11 +1,11 @@
 import type { Application } from "../../applications/application.ts";
 import { STORES, type Store } from "../../contract/schemas.ts";
 import type { ProductReference } from "../../entitlements/catalog.ts";
-import { type Claim, type RowProblem } from "./claim.ts";
+import type { Claim } from "./claim.ts";
 import { createSlots, digestOf } from "./slots.ts";
-import type { ImportSource } from "./source.ts";
+import { noteProblems, type ImportSource, type ReadonlyProblems, type RowProblems } from "./source.ts";
 
-/** What the files hold, and what a run would ask, without asking anybody. */
+/** Contents of the files, and the requests that a run would make. */
 export interface ImportCheck {
   readonly rows: number;
   /** Distinct accounts. */
@@ -20,12 +20,12 @@ export interface ImportCheck {
     /** No store can be asked about them. */
     readonly unaskable: number;
     readonly byAskable: Readonly<Record<Store, number>>;
-    /** Of those that an order id alone names. */
+    /** Google purchases that only an order id names. */
     readonly ordersOnly: number;
   };
   /** Claims by product that the manifest does not map; null: no manifest was given. */
   readonly unmapped: ReadonlyMap<string, number> | null;
-  readonly problems: ReadonlyMap<RowProblem, { readonly count: number; readonly firstRow: string }>;
+  readonly problems: ReadonlyProblems;
   /** Requests that a run needs, at least, by store. */
   readonly requests: Readonly<Record<Store, number>>;
   /** At the rate of a run. */
@@ -100,15 +100,11 @@ export const checkImport = async (
   rate = DEFAULT_RATE,
 ): Promise<ImportCheck> => {
   const counter = createCounter(catalog);
-  const problems = new Map<RowProblem, { count: number; firstRow: string }>();
+  const problems: RowProblems = new Map();
   let rows = 0;
   for await (const row of source.rows()) {
     rows += 1;
-    for (const problem of row.problems) {
-      const known = problems.get(problem);
-      const firstRow = known?.firstRow ?? `${source.files[row.file]?.name ?? ""}, row ${row.number}`;
-      problems.set(problem, { count: (known?.count ?? 0) + 1, firstRow });
-    }
+    noteProblems(problems, source, row);
     for (const claim of row.claims) counter.add(claim);
   }
   const { accounts, lineages, unmapped, byStore, asked, counts } = counter;

@@ -4,7 +4,7 @@ import type { Instant } from "../../entitlements/time.ts";
 import type { AccountId } from "../../identifiers.ts";
 
 /**
- * What a store can be asked about. A `transaction` is an App Store transaction id, the lineage's first or a later one; a
+ * Name by which a store is asked about a purchase. A `transaction` is an App Store transaction id, the lineage's first or a later one; a
  * `receipt` is a legacy app receipt, which holds one; a `token` is a purchase token; an `order` leads to a token.
  */
 export interface PurchaseName {

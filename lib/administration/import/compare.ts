@@ -39,7 +39,7 @@ const SAID = 1;
 const ACCESS = 2;
 const COMPARED = 4;
 
-/** What the export says of each account: access, if any of its purchases gives any. */
+/** Access of each account by the export: true if any of its purchases gives access. */
 const readAccess = async (source: ImportSource, moment: Instant) => {
   const join = createJoin();
   for await (const { claim } of claimsOf(source)) noteClaim(join, claim);

@@ -172,7 +172,7 @@ export const countClaim = (join: Join, claim: Claim, moment: Instant): void => {
     raise(join, person, FLAGS.disputed);
 };
 
-/** What is known of a lineage and its person. */
+/** Known state of a lineage and its person. */
 export interface JoinedLineage {
   readonly state: State;
   readonly isMapped: boolean;

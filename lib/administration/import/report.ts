@@ -1,10 +1,10 @@
 import type { Store } from "../../contract/schemas.ts";
 import type { AccountId } from "../../identifiers.ts";
 import { CAUSE_NAMES, type Cause, type Echo } from "./causes.ts";
-import type { RowProblem } from "./claim.ts";
 import type { JoinedLineage } from "./join.ts";
 import { createColumn, createSlots, digestOf, type Digest } from "./slots.ts";
 import { givesAccess, type State } from "./verdict.ts";
+import type { ReadonlyProblems } from "./source.ts";
 
 /** An account that differs, in one purchase. */
 export interface Difference {
@@ -21,10 +21,10 @@ export interface Difference {
   readonly row: number;
 }
 
-/** What a run found. */
+/** Result of a run. */
 export interface ImportReport {
   readonly rows: number;
-  readonly problems: ReadonlyMap<RowProblem, { readonly count: number; readonly firstRow: string }>;
+  readonly problems: ReadonlyProblems;
   readonly accounts: {
     readonly all: number;
     readonly agree: number;

@@ -1,7 +1,7 @@
 import type { AndroidStoreConfiguration } from "../../applications/application.ts";
 import type { AndroidOrder, AndroidOrders } from "../../stores/android-store/orders.ts";
 
-/** What became of each order id. */
+/** Result for each order id. */
 export interface ResolvedOrders {
   readonly found: ReadonlyMap<string, AndroidOrder>;
   /** Google does not know them. */

@@ -4,7 +4,7 @@ import type { AccountId } from "../../identifiers.ts";
 import { purchaseKey } from "../../identifiers.ts";
 import { askStore, type Asking } from "./ask-stores.ts";
 import { causeOf, echoOf, type Cause, type Echo } from "./causes.ts";
-import type { Claim, RowProblem } from "./claim.ts";
+import type { Claim } from "./claim.ts";
 import type { JournalEntry } from "./journal.ts";
 import {
   applyEntry,
@@ -23,11 +23,11 @@ import {
 import { createTally, summed, type Difference, type ImportReport, type Tally } from "./report.ts";
 import { createTurns, sideBySide } from "./side-by-side.ts";
 import { createSlots, digestOf, sha256 } from "./slots.ts";
-import { claimsOf, type ImportSource, type PlacedClaim } from "./source.ts";
+import { claimsOf, noteProblems, type ImportSource, type PlacedClaim, type RowProblems } from "./source.ts";
 import type { Storing } from "./storing.ts";
 import { givesAccess } from "./verdict.ts";
 
-/** What a run needs. */
+/** Files, stores and state of a run. */
 export interface ImportRun extends Omit<Asking, "onClaim" | "onAsked"> {
   readonly source: ImportSource;
   readonly application: Application;
@@ -186,16 +186,12 @@ const countRows = async (
   { source, join, now }: ImportRun,
   tally: Tally,
 ): Promise<Pick<ImportReport, "rows" | "problems">> => {
-  const problems = new Map<RowProblem, { count: number; firstRow: string }>();
+  const problems: RowProblems = new Map();
   const moment = now();
   let rows = 0;
   for await (const row of source.rows()) {
     rows += 1;
-    for (const problem of row.problems) {
-      const known = problems.get(problem);
-      const firstRow = known?.firstRow ?? `${source.files[row.file]?.name ?? ""}, row ${row.number}`;
-      problems.set(problem, { count: (known?.count ?? 0) + 1, firstRow });
-    }
+    noteProblems(problems, source, row);
     for (const claim of row.claims) {
       if (claim.account !== null && isNewest(join, claim)) tally.name(claim.account);
       if (isNewest(join, claim)) countClaim(join, claim, moment);

@@ -38,3 +38,25 @@ export const claimsOf = async function* (source: ImportSource): AsyncGenerator<P
       index += 1;
     }
 };
+
+interface ProblemCount {
+  /** Rows with the problem. */
+  readonly count: number;
+  readonly firstRow: string;
+}
+
+/** Problems of the rows read so far. */
+export type RowProblems = Map<RowProblem, ProblemCount>;
+export type ReadonlyProblems = ReadonlyMap<RowProblem, ProblemCount>;
+
+export const noteProblems = (
+  noted: RowProblems,
+  { files }: Pick<ImportSource, "files">,
+  { file, number, problems }: ImportRow,
+): void => {
+  for (const problem of problems) {
+    const known = noted.get(problem);
+    const firstRow = known?.firstRow ?? `${files[file]?.name ?? ""}, row ${number}`;
+    noted.set(problem, { count: (known?.count ?? 0) + 1, firstRow });
+  }
+};

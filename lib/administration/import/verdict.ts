@@ -40,7 +40,7 @@ const BY_STATUS = {
 
 export const givesAccess = (state: State): boolean => state === "active" || state === "grace";
 
-/** What its store says of a purchase. */
+/** A purchase's state by its store. */
 export interface Verdict {
   readonly state: State;
   /** Whether the catalog maps any of its products. */

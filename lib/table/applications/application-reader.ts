@@ -48,7 +48,7 @@ export const createApplicationReader = (table: Table): ApplicationReader => {
     const [catalog] = parseItems(catalogItem, byKind.get("catalog"));
     if (catalog === undefined) throw new Error(`The application ${identifier} has no catalog.`);
     const [ofIosStore, ofAndroidStore] = [byKind.get("ios-store"), byKind.get("android-store")];
-    // Parsed on first use: no function needs both. A repaired item is noticed as late as any other change.
+    // Parsed on first use: no function needs both. A repaired item is noticed as late as other changes.
     const iosStore = once(() =>
       parseItems(iosStoreItem, ofIosStore).map((item) => withDefaults(IOS_STORE_FIELDS, item)),
     );
