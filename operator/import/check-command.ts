@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { checkImport, DEFAULT_RATE } from "../../lib/administration/import/check.ts";
+import { checkImport, DEFAULT_RATE } from "../../lib/administration/import/reports/check.ts";
 import { problemText, readManifest } from "../../lib/administration/manifest/manifest.ts";
 import type { Catalog } from "../../lib/entitlements/catalog.ts";
 import { indent, type Answer } from "../text/answer.ts";

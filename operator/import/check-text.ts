@@ -1,4 +1,4 @@
-import type { ImportCheck } from "../../lib/administration/import/check.ts";
+import type { ImportCheck } from "../../lib/administration/import/reports/check.ts";
 import { ROW_PROBLEMS } from "../../lib/administration/import/claim.ts";
 import type { ImportSource } from "../../lib/administration/import/source.ts";
 import { columns, counted, indent, type Answer } from "../text/answer.ts";

@@ -1,13 +1,13 @@
 import { dirname, join } from "node:path";
-import { compareExport, type Comparison } from "../../lib/administration/import/compare.ts";
-import { claimsAccess } from "../../lib/administration/import/check.ts";
+import { compareExport, type Comparison } from "../../lib/administration/import/reports/compare.ts";
+import { claimsAccess } from "../../lib/administration/import/reports/check.ts";
 import { createCustomerTable } from "../../lib/table/customers/customers.ts";
 import { pause } from "../../lib/pause.ts";
 import { columns, counted, type Answer } from "../text/answer.ts";
 import { OperatorError } from "../operator-error.ts";
 import { findApplication, readApplicationIdentifier, type Session } from "../session.ts";
 import { shareText } from "./check-text.ts";
-import { openCsv } from "./differences-file.ts";
+import { openCsv } from "./files/differences-file.ts";
 import { openFiles, type FileOptions } from "./options.ts";
 
 export interface CompareOptions extends FileOptions {

@@ -1,9 +1,9 @@
-import type { AccountChoice } from "../../lib/administration/import/profile.ts";
+import type { AccountChoice } from "../../lib/administration/import/formats/profile.ts";
 import type { ImportSource } from "../../lib/administration/import/source.ts";
 import { OperatorError } from "../operator-error.ts";
-import type { ColumnNames } from "./layout.ts";
-import { loadReceiptReader } from "./receipt.ts";
-import { openSource } from "./source.ts";
+import type { ColumnNames } from "./files/layout.ts";
+import { loadReceiptReader } from "./files/receipt.ts";
+import { openSource } from "./files/source.ts";
 
 /** Options of every command that reads exports. */
 export interface FileOptions {

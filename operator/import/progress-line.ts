@@ -1,5 +1,5 @@
 import { SECOND } from "../../lib/duration.ts";
-import type { Gate } from "../../lib/administration/import/pace.ts";
+import type { Gate } from "../../lib/administration/import/asking/pace.ts";
 import type { Progress } from "../../lib/administration/import/run.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import { counted } from "../text/answer.ts";

@@ -1,6 +1,6 @@
-import { CAUSE_NAMES, CAUSES } from "../../lib/administration/import/causes.ts";
+import { CAUSE_NAMES, CAUSES } from "../../lib/administration/import/reports/causes.ts";
 import { ROW_PROBLEMS } from "../../lib/administration/import/claim.ts";
-import type { ImportReport } from "../../lib/administration/import/report.ts";
+import type { ImportReport } from "../../lib/administration/import/reports/report.ts";
 import { columns, counted, indent } from "../text/answer.ts";
 import { shareText } from "./check-text.ts";
 

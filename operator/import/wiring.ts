@@ -1,6 +1,6 @@
 import { v7 as uuid } from "uuid";
-import type { AppStoreAsking } from "../../lib/administration/import/ask-person.ts";
-import type { ImportStores } from "../../lib/administration/import/stores.ts";
+import type { AppStoreAsking } from "../../lib/administration/import/asking/ask-person.ts";
+import type { ImportStores } from "../../lib/administration/import/asking/stores.ts";
 import { createApplicationDirectory, DIRECTORY_AGE_MILLISECONDS } from "../../lib/applications/directory.ts";
 import type { IosStoreCustomers } from "../../lib/customers/ios-store-request.ts";
 import type { AndroidStorePurchases } from "../../lib/customers/store-android-store-purchase.ts";

@@ -12,7 +12,7 @@ import {
   type Stored,
 } from "./journal.ts";
 import { createColumn, createSlots, digestOf, digestOfHex, type Digest } from "./slots.ts";
-import { STATES, type State } from "./verdict.ts";
+import { STATES, type State } from "./asking/verdict.ts";
 
 /** Text that identifies what a claim names; its SHA-256 is in the journal. */
 export const idOf = ({ store, name, account, product }: Claim): string => {

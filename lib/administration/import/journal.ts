@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { STATES } from "./verdict.ts";
+import { STATES } from "./asking/verdict.ts";
 
 /**
  * A run's journal: one line of JSON for each outcome, from which an interrupted run goes on. It holds SHA-256 of

@@ -2,8 +2,8 @@ import type { Application } from "../../applications/application.ts";
 import { STORES, type Store } from "../../contract/schemas.ts";
 import type { AccountId } from "../../identifiers.ts";
 import { purchaseKey } from "../../identifiers.ts";
-import { askStore, type Asking } from "./ask-stores.ts";
-import { causeOf, echoOf, type Cause, type Echo } from "./causes.ts";
+import { askStore, type Asking } from "./asking/ask-stores.ts";
+import { causeOf, echoOf, type Cause, type Echo } from "./reports/causes.ts";
 import type { Claim } from "./claim.ts";
 import type { JournalEntry } from "./journal.ts";
 import {
@@ -20,12 +20,12 @@ import {
   type Decisions,
   type Join,
 } from "./join.ts";
-import { createTally, summed, type Difference, type ImportReport, type Tally } from "./report.ts";
+import { createTally, summed, type Difference, type ImportReport, type Tally } from "./reports/report.ts";
 import { createTurns, sideBySide } from "./side-by-side.ts";
 import { createSlots, digestOf, sha256 } from "./slots.ts";
 import { claimsOf, noteProblems, type ImportSource, type PlacedClaim, type RowProblems } from "./source.ts";
-import type { Storing } from "./storing.ts";
-import { givesAccess } from "./verdict.ts";
+import type { Storing } from "./asking/storing.ts";
+import { givesAccess } from "./asking/verdict.ts";
 
 /** Files, stores and state of a run. */
 export interface ImportRun extends Omit<Asking, "onClaim" | "onAsked"> {

@@ -1,0 +1,32 @@
+import type { RowReading } from "../claim.ts";
+import type { Row } from "./values.ts";
+
+/** Which of RevenueCat's two identifiers of a user is the account. */
+export type AccountChoice = "last-seen" | "original";
+
+export interface ReadingOptions {
+  readonly account: AccountChoice;
+}
+
+/** A known format of an export, recognized by its header. */
+export interface Profile {
+  readonly name: string;
+  /** Columns that no other format has: any of them recognizes this one. */
+  readonly marks: readonly string[];
+  readonly needs: readonly string[];
+  /** Of each list, one column is needed. */
+  readonly needsOneOf: readonly (readonly string[])[];
+  /** Columns that are read where they are there. */
+  readonly takes: readonly string[];
+  read(row: Row, options: ReadingOptions): RowReading;
+}
+
+/** Columns of a profile that are read. */
+export const columnsOf = ({ needs, needsOneOf, takes }: Profile): ReadonlySet<string> =>
+  new Set([...needs, ...needsOneOf.flat(), ...takes]);
+
+/** Columns that a header lacks; alternatives are joined by "or". */
+export const missingIn = ({ needs, needsOneOf }: Profile, header: ReadonlySet<string>): readonly string[] => [
+  ...needs.filter((column) => !header.has(column)),
+  ...needsOneOf.filter((some) => !some.some((column) => header.has(column))).map((some) => some.join(" or ")),
+];

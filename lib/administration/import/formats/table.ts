@@ -1,0 +1,79 @@
+import type { Store } from "../../../contract/schemas.ts";
+import type { Access, AskedEnvironment, Claim, PurchaseName } from "../claim.ts";
+import type { Profile } from "./profile.ts";
+import { accountIn, booleanOrNull, fieldOf, textOrNull, timeOrNull, type Row } from "./values.ts";
+
+const STORES: Readonly<Record<string, Store>> = {
+  "ios-store": "ios-store",
+  ios: "ios-store",
+  apple: "ios-store",
+  app_store: "ios-store",
+  "android-store": "android-store",
+  android: "android-store",
+  google: "android-store",
+  play_store: "android-store",
+};
+
+const NAMES = ["transaction_id", "original_transaction_id", "receipt", "purchase_token", "order_id"];
+
+const storeOf = (row: Row): Store | undefined => {
+  const text = fieldOf(row, "store").toLowerCase();
+  if (text !== "") return STORES[text];
+  return fieldOf(row, "purchase_token") || fieldOf(row, "order_id") ? "android-store" : "ios-store";
+};
+
+const nameOf = (store: Store, row: Row): PurchaseName | null => {
+  const [transaction, original, receipt, token, order] = NAMES.map((column) => fieldOf(row, column));
+  if (store === "ios-store") {
+    const value = transaction || original;
+    if (value) return { kind: "transaction", value };
+    return receipt ? { kind: "receipt", value: receipt } : null;
+  }
+  if (token) return { kind: "token", value: token };
+  return order ? { kind: "order", value: order } : null;
+};
+
+/** A row that only has an end says that access runs until then. */
+const accessOf = (row: Row): Access | null => {
+  const active = booleanOrNull(row, "active");
+  const until = timeOrNull(row, "ends_at");
+  if (active === false) return { given: false };
+  return active === null && until === null ? null : { given: true, until };
+};
+
+const environmentOf = (row: Row): AskedEnvironment | null => {
+  const text = fieldOf(row, "environment").toLowerCase();
+  return text === "production" || text === "sandbox" ? text : null;
+};
+
+/** A table of one's own; columns of other names are given to it by `--map`. */
+export const table: Profile = {
+  name: "table",
+  marks: ["account"],
+  needs: ["account"],
+  needsOneOf: [NAMES],
+  takes: ["store", "app", "product", "kind", "environment", "active", "ends_at"],
+  read: (row) => {
+    const store = storeOf(row);
+    if (store === undefined) return { claims: [], problems: ["other-store"] };
+    const { account, problems } = accountIn(fieldOf(row, "account"));
+    const kind = fieldOf(row, "kind");
+    const [productIdentifier = "", basePlanIdentifier] = fieldOf(row, "product").split(":");
+    const claim: Claim = {
+      account,
+      store,
+      app: textOrNull(row, "app"),
+      name: nameOf(store, row),
+      lineage: store === "ios-store" ? textOrNull(row, "original_transaction_id") : null,
+      product:
+        productIdentifier === ""
+          ? null
+          : { productIdentifier, ...(basePlanIdentifier && { basePlanIdentifier }) },
+      kind: kind === "subscription" || kind === "one_time_product" ? kind : null,
+      environment: environmentOf(row),
+      access: accessOf(row),
+      updatedAt: null,
+    };
+    return { claims: [claim], problems };
+  },
+};

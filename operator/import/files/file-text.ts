@@ -1,0 +1,74 @@
+import { createReadStream } from "node:fs";
+import { open, stat } from "node:fs/promises";
+import { pipeline, type Readable } from "node:stream";
+import { createGunzip } from "node:zlib";
+import { OperatorError } from "../../operator-error.ts";
+
+const FILE_PROBLEMS: Readonly<Record<string, string>> = {
+  ENOENT: "does not exist",
+  EACCES: "may not be read",
+};
+
+const cannotRead = (file: string, error: unknown): OperatorError => {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
+  return new OperatorError(`The file ${file} ${FILE_PROBLEMS[code] ?? `cannot be read (${code})`}.`, {
+    cause: error,
+  });
+};
+
+const GZIP = [0x1f, 0x8b];
+
+/** @throws OperatorError */
+const isGzip = async (file: string): Promise<boolean> => {
+  try {
+    if ((await stat(file)).isDirectory()) throw new OperatorError(`The file ${file} is a folder.`);
+    const handle = await open(file);
+    try {
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(2), 0, 2, 0);
+      return bytesRead === 2 && GZIP.every((byte, index) => buffer[index] === byte);
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    throw error instanceof OperatorError ? error : cannotRead(file, error);
+  }
+};
+
+/**
+ * A file's bytes, uncompressed. An error while reading goes to the reader of the stream.
+ *
+ * @throws OperatorError if the file cannot be read
+ */
+export const openFile = async (file: string): Promise<Readable> => {
+  const isCompressed = await isGzip(file);
+  const bytes = createReadStream(file, { highWaterMark: 256 * 1024 });
+  return isCompressed ? pipeline(bytes, createGunzip(), () => undefined) : bytes;
+};
+
+const BEGINNING_BYTES = 256 * 1024;
+
+/**
+ * The beginning of a file's text, uncompressed, without its byte order mark.
+ *
+ * @throws OperatorError if the file cannot be read
+ */
+export const beginningOf = async (file: string): Promise<string> => {
+  const stream = await openFile(file);
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of stream) {
+      const bytes = Buffer.from(chunk);
+      chunks.push(bytes);
+      length += bytes.length;
+      if (length >= BEGINNING_BYTES) break;
+    }
+  } catch (error) {
+    throw cannotRead(file, error);
+  } finally {
+    stream.destroy();
+  }
+  return Buffer.concat(chunks)
+    .toString("utf8")
+    .replace(/^\ufeff/, "");
+};

@@ -1,0 +1,240 @@
+import { readFileSync } from "node:fs";
+import { parse } from "csv-parse/sync";
+import type { Person } from "../../../sandbox/exports/exports.ts";
+import { createImportWorld, type ImportWorld } from "./world.ts";
+
+let world: ImportWorld;
+beforeEach(async () => {
+  world = await createImportWorld({ count: 60, seed: 11 });
+}, 120_000);
+afterEach(async () => world.stop());
+
+interface Report {
+  readonly differences: string;
+  readonly journal: string;
+  readonly stopped: readonly string[];
+  readonly accounts: {
+    readonly all: number;
+    readonly agree: number;
+    readonly byCause: Readonly<Record<string, number>>;
+  };
+  readonly purchases: { readonly anonymous: number };
+  readonly ifSwitched: {
+    readonly payersLose: number;
+    readonly othersLose: number;
+    readonly notKnown: number;
+  };
+}
+
+const ran = async (...args: Parameters<ImportWorld["run"]>) => {
+  const { code, err, json } = await world.run(...args);
+  return { code, err, report: json() as Report };
+};
+
+/** The account that has a person's purchase after an import of its export. */
+const expectedAccount = ({ lie, account, otherAccount }: Person): string | null =>
+  lie === "two-accounts" ? null : lie === "swapped-account" ? otherAccount : account;
+
+const isKnown = ({ lie, state }: Person): boolean => lie !== "no-token" && state !== "unknown";
+const referenceOf = (person: Person): string =>
+  person.ios?.originalTransactionIdentifier ?? person.android?.purchaseToken ?? "";
+
+type State = Awaited<ReturnType<ImportWorld["state"]>>;
+
+/** Purchases of which two states differ, by reference. */
+const differing = (one: State, other: State): string[] => {
+  const textsOf = (state: State) => new Map(state.map((each) => [each.reference, JSON.stringify(each)]));
+  const [a, b] = [textsOf(one), textsOf(other)];
+  return [...new Set([...a.keys(), ...b.keys()])].filter(
+    (reference) => a.get(reference) !== b.get(reference),
+  );
+};
+
+/** Reverses a file's rows. */
+const reversed = (path: string): string => {
+  const [header = "", ...lines] = readFileSync(path, "utf8").trimEnd().split("\n");
+  return [header, ...lines.toReversed()].join("\n");
+};
+
+test("purchases are linked as the files say, and anonymous ones to nobody", async () => {
+  const { paths } = await world.export("table");
+  const { code, report } = await ran(paths);
+  expect(code).toBe(0);
+  const state = await world.state();
+  const named = world.persons.filter((person) => person.account !== null && isKnown(person));
+  expect(state).toHaveLength(named.length);
+  const accounts = state.map(({ account }) => account).sort();
+  expect(accounts).toEqual(named.map(expectedAccount).sort());
+  expect(state.every(({ account, assertedBy }) => account === null || assertedBy === "credential")).toBe(
+    true,
+  );
+  expect(report.ifSwitched.notKnown).toBe(0);
+});
+
+test("an export with anonymous identifiers is stored without accounts", async () => {
+  const { paths } = await world.export("revenuecat-export");
+  const { report } = await ran(paths);
+  const anonymous = world.persons.filter((person) => person.account === null);
+  expect(report.purchases.anonymous).toBe(anonymous.length);
+  const unlinked = (await world.state()).filter(({ account }) => account === null);
+  const disputed = world.persons.filter(({ lie }) => lie === "two-accounts");
+  expect(unlinked).toHaveLength(anonymous.length + disputed.length);
+});
+
+test("a run twice, and a run of the rows in another order, end as one run", async () => {
+  const { paths } = await world.export("table");
+  await ran(paths);
+  const once = { state: await world.state(), items: (await world.items()).length };
+  await ran(paths);
+  expect(differing(await world.state(), once.state)).toEqual([]);
+  const entries = (await world.items()).filter(({ pk }) => String(pk).endsWith("#AUDIT"));
+  expect(entries).toHaveLength(2);
+  expect((await world.items()).length).toBe(once.items + 1);
+  const other = await world.onNewTable();
+  const turned = paths.map((path) => world.write("turned.csv", reversed(path)));
+  expect((await other.run(turned)).code).toBe(0);
+  expect(differing(await other.state(), once.state)).toEqual([]);
+});
+
+test("several files are joined: orders, tokens and transactions of one purchase are one", async () => {
+  const exported = await world.export("revenuecat-export");
+  const tokens = await world.export("revenuecat-tokens");
+  const { code, report } = await ran([...exported.paths, ...tokens.paths]);
+  expect(code).toBe(0);
+  expect(report.accounts.byCause["two-accounts"]).toBe(
+    2 * world.persons.filter(({ lie }) => lie === "two-accounts").length,
+  );
+});
+
+test("neither journal nor report nor list holds a token, a key or anything signed", async () => {
+  const { paths } = await world.export("table");
+  const { report, err } = await ran(paths);
+  const told = [
+    world.read(report.journal),
+    world.read(report.differences),
+    JSON.stringify(report),
+    err,
+  ].join();
+  expect(told.length).toBeGreaterThan(5_000);
+  const tokens = world.persons.flatMap(({ android }) => android?.purchaseToken ?? []);
+  expect(tokens.filter((token) => told.includes(token))).toEqual([]);
+  expect(told).not.toMatch(/eyJ[\w-]{20}|PRIVATE KEY|cek_|MI[I-M][\w+/]{40}/);
+});
+
+test("a customer of another account is not moved, and an erasure is not lifted", async () => {
+  const [linked, erased] = world.persons.filter((person) => person.lie === null && person.ios !== null);
+  if (linked === undefined || erased === undefined) throw new Error("There is nobody.");
+  const before = world.write(
+    "before.csv",
+    `account,original_transaction_id\nsomebody-else,${referenceOf(linked)}\nto-erase,${referenceOf(erased)}\n`,
+  );
+  expect((await ran([before])).code).toBe(0);
+  const shown = await world.operate("customer", "find", world.identifier, referenceOf(erased), "--json");
+  const [customer = ""] = /[0-9a-f-]{36}/.exec(shown.out.replaceAll(world.identifier, "")) ?? [];
+  const erase = ["customer", "erase", world.identifier, customer, "--reason", "asked", "--yes"];
+  const gone = await world.operate(...erase);
+  expect(gone.code).toBe(0);
+  const { paths } = await world.export("table");
+  const { report } = await ran(paths);
+  expect(report.accounts.byCause).toMatchObject({ "linked-elsewhere": 1, erased: 1 });
+  const state = await world.state();
+  const of = (person: Person) => state.find(({ reference }) => reference.endsWith(` ${referenceOf(person)}`));
+  expect(of(linked)?.account).toBe("somebody-else");
+  expect(of(erased)).toBeUndefined();
+});
+
+test("what its store says between two runs is stored by the second", async () => {
+  const person = world.persons.find(
+    ({ lie, ios, state }) => lie === null && ios !== null && state === "active",
+  );
+  if (person === undefined) throw new Error("Nobody subscribes.");
+  const { paths } = await world.export("table");
+  const before = await ran(paths);
+  await world.ios.change(referenceOf(person), { change: "refund" });
+  const after = await ran(paths);
+  const refunded = (report: Report): number => report.accounts.byCause["refunded"] ?? 0;
+  expect(refunded(after.report)).toBe(refunded(before.report) + 1);
+  const stored = (await world.state()).find(({ reference }) => reference.endsWith(` ${referenceOf(person)}`));
+  expect(stored?.account).toBe(person.account);
+  expect(stored?.lines.some(({ revokedAt }) => revokedAt !== null)).toBe(true);
+});
+
+test("a refused credential stops its bundle alone, and the run goes on once it is mended", async () => {
+  const { paths } = await world.export("table");
+  world.ios.failServerApi({ status: 401 });
+  const stopped = await ran(paths);
+  expect(stopped.code).toBe(1);
+  expect(stopped.report.stopped.every((gate) => gate.startsWith(`ios-store ${world.app} `))).toBe(true);
+  expect(stopped.report.stopped.length).toBeGreaterThan(0);
+  const stores = new Set((await world.state()).map(({ reference }) => reference.split(" ")[0]));
+  expect(stores).toEqual(new Set(["android-store"]));
+  world.ios.failServerApi(null);
+  const resumed = await ran(paths);
+  expect(resumed.err).toContain("An interrupted run goes on");
+  expect(resumed.code).toBe(0);
+  const named = world.persons.filter((person) => person.account !== null && isKnown(person));
+  expect(await world.state()).toHaveLength(named.length);
+});
+
+test("a store that wants to be left alone until a time is left alone", async () => {
+  const { paths } = await world.export("table");
+  world.ios.failServerApi({ status: 429, retryAfter: world.now() + 1500, times: 1 });
+  const startedAt = Date.now();
+  expect((await ran(paths)).code).toBe(0);
+  expect(Date.now() - startedAt).toBeGreaterThan(1500);
+});
+
+test("what the files give to two accounts is linked as an operator decides", async () => {
+  const disputed = world.persons.find(({ lie }) => lie === "two-accounts");
+  if (disputed === undefined) throw new Error("Nobody has two accounts.");
+  const { paths } = await world.export("table");
+  const first = await ran(paths);
+  const rows: Record<string, string>[] = parse(world.read(first.report.differences), { columns: true });
+  const own = rows
+    .filter(({ cause }) => cause === "two-accounts")
+    .find(({ account }) => account === disputed.account);
+  const decide = world.write("decide.csv", `purchase,account\n${own?.["purchase"]},${disputed.account}\n`);
+  const { report } = await ran(paths, "--decide", decide);
+  expect(report.accounts.byCause["two-accounts"]).toBe(
+    (first.report.accounts.byCause["two-accounts"] ?? 0) - 1,
+  );
+  const state = await world.state();
+  expect(state.find(({ reference }) => reference.endsWith(` ${referenceOf(disputed)}`))?.account).toBe(
+    disputed.account,
+  );
+});
+
+test("a run takes as many rows as it may, and of one environment", async () => {
+  const { paths } = await world.export("table");
+  await ran(paths, "--limit", "10");
+  expect((await world.state()).length).toBeLessThanOrEqual(10);
+  await ran(paths, "--environment", "sandbox");
+  const sandbox = (await world.state()).filter(({ reference }) => reference.includes(" sandbox "));
+  const bought = world.persons.filter((person) => person.environment === "sandbox" && isKnown(person));
+  expect(sandbox).toHaveLength(bought.filter(({ account }) => account !== null).length);
+});
+
+test("a product of another app, a foreign token and a false receipt stop nothing", async () => {
+  const good = world.persons.find(({ lie, android }) => lie === null && android !== null);
+  const path = world.write(
+    "bad.csv",
+    [
+      "account,store,app,transaction_id,receipt,purchase_token",
+      `good,android-store,,,,${good?.android?.purchaseToken}`,
+      "foreign,android-store,,,,another-package's-token",
+      "other-app,ios-store,com.example.other,71,,",
+      "false-receipt,ios-store,,,bm8gcmVjZWlwdA==,",
+      "unknown,ios-store,,70000000000000999,,",
+      "no-number,ios-store,,GPA.1,,",
+    ].join("\n"),
+  );
+  const { code, report } = await ran([path]);
+  expect(code).toBe(0);
+  expect(report.accounts.byCause).toMatchObject({
+    dropped: 1,
+    unconfigured: 1,
+    "no-token": 1,
+    unknown: 2,
+  });
+  expect((await world.state()).map(({ account }) => account)).toEqual(["good"]);
+});
