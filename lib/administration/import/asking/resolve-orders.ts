@@ -1,6 +1,9 @@
 import type { AndroidStoreConfiguration } from "../../../applications/application.ts";
 import type { AndroidOrder, AndroidOrders } from "../../../stores/android-store/orders.ts";
 
+/** Order ids in one request. */
+export const ORDERS_AT_ONCE = 100;
+
 /** Result for each order id. */
 export interface ResolvedOrders {
   readonly found: ReadonlyMap<string, AndroidOrder>;

@@ -1,6 +1,7 @@
 import type { Application } from "../../../applications/application.ts";
 import { STORES, type Store } from "../../../contract/schemas.ts";
 import type { ProductReference } from "../../../entitlements/catalog.ts";
+import { ORDERS_AT_ONCE } from "../asking/resolve-orders.ts";
 import type { Claim } from "../claim.ts";
 import { createSlots, digestOf } from "../slots.ts";
 import { noteProblems, type ImportSource, type ReadonlyProblems, type RowProblems } from "../source.ts";
@@ -34,8 +35,6 @@ export interface ImportCheck {
 
 /** Get App Transaction Info, a page of the history, and the statuses. */
 export const APP_STORE_REQUESTS = 3;
-/** Order ids in one request. */
-export const ORDERS_AT_ONCE = 100;
 /** Requests a second of a run beside the service's own. */
 export const DEFAULT_RATE = 20;
 /** Products that are counted by name; more are no catalog's. */
