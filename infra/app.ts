@@ -7,7 +7,7 @@ import { DataStack } from "./stacks/data-stack.ts";
 import { ParameterError, readParameters, readStages, stageOf } from "./read-parameters.ts";
 import { ServiceStack } from "./stacks/service-stack.ts";
 
-const PROJECT = new URL("..", import.meta.url);
+const PROJECT = new URL("../", import.meta.url);
 
 const cdkJson = z.object({ context: z.record(z.string(), z.json()) });
 

@@ -5,7 +5,7 @@ import { AssetHashType, DockerImage } from "aws-cdk-lib";
 import { Code, type AssetCode } from "aws-cdk-lib/aws-lambda";
 import { buildSync, type BuildOptions } from "esbuild";
 
-const PROJECT = fileURLToPath(new URL("../..", import.meta.url));
+const PROJECT = fileURLToPath(new URL("../../", import.meta.url));
 /** The CDK requires a source folder. It is never read: the bundles have their own modules. */
 const FOLDER = fileURLToPath(new URL(".", import.meta.url));
 /** Module that replaces a package with the part that the functions use. Each file gives its reason. */

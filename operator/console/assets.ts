@@ -9,7 +9,7 @@ export interface Asset {
   readonly body: string;
 }
 
-const PAGE = fileURLToPath(new URL("../../console", import.meta.url));
+const PAGE = fileURLToPath(new URL("../../console/", import.meta.url));
 const require = createRequire(import.meta.url);
 
 /** Bundles the page's script in memory. */

@@ -6,7 +6,7 @@ import * as z from "zod";
 import { manifestSchema } from "../../lib/administration/manifest/manifest-schema.ts";
 import { runOperator } from "../../operator/program.ts";
 
-const PROJECT = fileURLToPath(new URL("../..", import.meta.url));
+const PROJECT = fileURLToPath(new URL("../../", import.meta.url));
 
 /** The pages for the operator, and the README. */
 const PAGES = [

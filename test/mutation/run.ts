@@ -33,7 +33,7 @@ const PARTS = {
   },
 } as const;
 
-const PROJECT = fileURLToPath(new URL("../..", import.meta.url));
+const PROJECT = fileURLToPath(new URL("../../", import.meta.url));
 const STRYKER = fileURLToPath(import.meta.resolve("@stryker-mutator/core")).replace(
   /dist\/.*$/,
   "bin/stryker.js",
