@@ -35,8 +35,8 @@ export interface IosStoreVerifier {
    */
   verifyNotification(compact: string, trust: Trust, moment: Instant): Promise<Verdict<Notification>>;
   /**
-   * Verifies the payloads in a verified notification by the same rules, and that all of them agree. One that is not
-   * understood takes no other with it.
+   * Verifies the payloads in a verified notification by the same rules, and that all of them agree. A part in an unknown
+   * form does not reject the others.
    */
   verifyNotificationParts(
     notification: Notification,
@@ -62,8 +62,8 @@ export type VerifyAll<Payload> = (
 export const AT_ONCE = 128;
 
 /**
- * Time by which the parts of a notification may be signed further ahead than a request's, whose sender can repeat it:
- * five minutes in all. The App Store sends what was refused never again.
+ * Time by which a notification may be signed further ahead than a request: five minutes in all. The App Store may never
+ * send a refused notification again.
  */
 const SIGNED_AHEAD = 4 * MINUTE;
 
