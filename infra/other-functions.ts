@@ -109,7 +109,7 @@ export const SCHEDULED_FUNCTIONS = {
   },
   sweepIosStoreNotifications: {
     ...SWEEP,
-    description: "Read Apple's histories of undelivered notifications",
+    description: "Read Apple's histories of notifications",
     schedule: "IosSweepSchedule",
     store: "ios-store",
     // It processes undelivered notifications, including stores' requests.

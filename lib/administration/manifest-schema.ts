@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { isForwardedHere } from "../applications/application.ts";
 import type { Destination } from "../applications/destination.ts";
 import {
   ANDROID_STORE_FIELDS,
@@ -46,6 +47,15 @@ const iosStore = z
       path: ["serverApi"],
       message: "is not possible where only xcode is accepted: the App Store knows no purchase made in Xcode",
       when: whenReadable("environments", "serverApi"),
+    },
+  )
+  .refine(
+    ({ notifications, serverApi }) =>
+      notifications === undefined || !isForwardedHere({ notifications }) || serverApi !== undefined,
+    {
+      path: ["serverApi"],
+      message: "is required with forwardedBy: only Apple's own history shows what was not forwarded",
+      when: whenReadable("notifications", "serverApi"),
     },
   )
   .transform((store) => withDefaults(IOS_STORE_FIELDS, store));

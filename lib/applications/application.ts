@@ -50,6 +50,10 @@ export const storesOf = ({
   })),
 ];
 
+/** Whether the old service has the bundle's address in App Store Connect, and forwards its notifications. */
+export const isForwardedHere = ({ notifications }: Pick<IosStoreConfiguration, "notifications">): boolean =>
+  notifications !== null && "forwardedBy" in notifications;
+
 /** Looks up applications. Answers may be up to 60 seconds old. */
 export interface ApplicationDirectory {
   /** Null where the application does not exist. */

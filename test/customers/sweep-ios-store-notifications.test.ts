@@ -1,0 +1,118 @@
+import type { Application } from "../../lib/applications/application.ts";
+import type { IosStoreNotifications } from "../../lib/applications/fields.ts";
+import { sweepIosStoreNotifications } from "../../lib/customers/sweep-ios-store-notifications.ts";
+import type { AppStoreServer, AskedNotifications } from "../../lib/stores/ios-store/app-store-server.ts";
+import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
+import { createStoreRequestQueue } from "../../lib/table/store-requests.ts";
+import { createWatermarks } from "../../lib/table/watermarks.ts";
+import { fingerprintOf, makeChain, signJws } from "../../sandbox/ios-store/signing.ts";
+import { anApplication } from "../../testing/support/application.ts";
+import { assertInvariants } from "../../testing/support/invariants.ts";
+import { aBundle, aNotification, aRenewalInfo, aTransaction } from "../../testing/support/ios-store.ts";
+import { aCatalog, aProduct, DAY, NOW } from "../../testing/support/purchases.ts";
+import type { TestTable } from "../../testing/support/table.ts";
+import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
+import { createWorld } from "../../testing/support/world.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const chain = makeChain();
+
+let table: TestTable;
+beforeAll(async () => {
+  table = await createUseCaseTable();
+});
+afterAll(async () => {
+  await assertInvariants(table);
+  await table.remove();
+});
+
+const anApplicationWith = (notifications: IosStoreNotifications | null): Application =>
+  anApplication({
+    iosStore: [
+      aBundle({
+        environments: ["production"],
+        serverApi: { issuerIdentifier: "i", keyIdentifier: "k", secret: "s" },
+        notifications,
+      }),
+    ],
+    catalog: aCatalog([aProduct({ productIdentifier: "com.example.trails.premium.monthly" })]),
+  });
+
+/** A notification of each lineage's first purchase, as Apple's history has it. */
+const historyOf = (lineages: readonly string[]): readonly string[] =>
+  lineages.map((lineage) =>
+    signJws(
+      aNotification(chain, {
+        transaction: aTransaction({ originalTransactionId: lineage, transactionId: lineage }),
+        renewalInfo: aRenewalInfo({ originalTransactionId: lineage }),
+      }),
+      chain,
+    ),
+  );
+
+const nothingElse = () => Promise.reject(new Error("Nothing else is asked."));
+
+/** Sweeps an application whose last sweep ended an hour ago; Apple answers with these pages. */
+const sweepOf = async (application: Application, pages: readonly (readonly string[])[]) => {
+  const world = createWorld(table, { application, now: () => NOW });
+  const asked: AskedNotifications[] = [];
+  const appStore: AppStoreServer = {
+    subscriptionStatuses: nothingElse,
+    transaction: nothingElse,
+    transactionHistory: nothingElse,
+    notificationHistory: (_app, question, page) => {
+      asked.push(question);
+      const index = Number(page ?? 0);
+      const next = index + 1 < pages.length ? String(index + 1) : null;
+      return Promise.resolve({
+        outcome: "answered",
+        content: { signedPayloads: pages[index] ?? [], next },
+      });
+    },
+  };
+  const watermarks = createWatermarks(table);
+  const bundleOrPackage = application.iosStore[0]?.bundleIdentifier ?? "";
+  await watermarks.raise(
+    { application: application.identifier, store: "ios-store", environment: "production", bundleOrPackage },
+    NOW - HOUR,
+  );
+  const report = await sweepIosStoreNotifications(
+    {
+      ...world.factStore,
+      directory: world.directory,
+      verifier: createIosStoreVerifier(),
+      trustedRoots: new Set([fingerprintOf(chain.root)]),
+      watermarks,
+      applications: () => Promise.resolve([application.identifier]),
+      appStore,
+      note: () => Promise.resolve(),
+      requests: createStoreRequestQueue(table),
+      onReceived: () => undefined,
+      onFailure: (error) => {
+        throw error;
+      },
+    },
+    NOW + DAY,
+  );
+  const stored = (await world.items()).filter(({ sk }) => sk === "PURCHASE").map(({ key }) => key);
+  return { asked, report, stored };
+};
+
+test.each<[what: string, notifications: IosStoreNotifications | null, onlyFailures: boolean]>([
+  ["whole where another service forwards", { forwardedBy: true }, false],
+  ["of what was not delivered otherwise", null, true],
+  ["of what was not delivered where this service forwards", { forwardTo: "https://old.example" }, true],
+])("Apple's history is read %s", async (_, notifications, onlyFailures) => {
+  const { asked } = await sweepOf(anApplicationWith(notifications), [[]]);
+  const present = NOW - MINUTE;
+  expect(asked).toEqual([{ from: NOW - 3 * HOUR, to: present, onlyFailures }]);
+});
+
+test("every page of a forwarded bundle's history is stored, refused ones left out", async () => {
+  const lineages = Array.from({ length: 9 }, (_, index) => `70000000000000${index}`);
+  const pages = [historyOf(lineages.slice(0, 6)), ["forged", ...historyOf(lineages.slice(6))]];
+  const { report, stored } = await sweepOf(anApplicationWith({ forwardedBy: true }), pages);
+  expect(report).toEqual({ found: 10, behind: 0 });
+  expect(stored.toSorted()).toEqual(lineages);
+});
