@@ -35,6 +35,7 @@ import { createChangeTable } from "../lib/table/changes.ts";
 import { createFindCredential } from "../lib/table/find-credential.ts";
 import { createCustomerTable } from "../lib/table/customers.ts";
 import { createDeliveryQueue } from "../lib/table/delivery-queue.ts";
+import { createForwardQueue } from "../lib/table/forwards.ts";
 import { createFeedTable } from "../lib/table/feed.ts";
 import { createNotificationTimes } from "../lib/table/notification-times.ts";
 import { createAskQueues } from "../lib/table/asks.ts";
@@ -44,12 +45,15 @@ import { createWatermarks } from "../lib/table/watermarks.ts";
 import { writeCustomerChange } from "../lib/table/write-customer-change.ts";
 import type { AllowsDestination } from "../lib/delivery/allowed-destinations.ts";
 import type { DeliveryRun } from "../lib/delivery/deliver-messages.ts";
+import type { Forwarding } from "../lib/delivery/forward-notifications.ts";
+import { forwardableType } from "../lib/delivery/forward-queue.ts";
 import { createEventBusSender } from "../lib/delivery/event-bus.ts";
 import type { FeedReading } from "../lib/telling/read-changes.ts";
 import { signingSecrets } from "../lib/delivery/signing-secrets.ts";
 import type { TellingRun } from "../lib/telling/tell-changes.ts";
 import { keyedHash } from "../lib/delivery/webhook-secret.ts";
-import { createWebhookSender } from "../lib/delivery/webhook/webhook.ts";
+import { createTextSender, createWebhookSender } from "../lib/delivery/webhook/webhook.ts";
+import type { SentBody } from "./http/read-request.ts";
 import {
   observedAndroidStore,
   observedAppStore,
@@ -147,6 +151,34 @@ export interface DestinationAccess {
   readonly eventBusClientOf: (eventBus: string) => EventBridgeClient;
 }
 
+const forwardingOf = ({
+  table,
+  now,
+  allowsDestination,
+}: ServiceConfiguration & Pick<DestinationAccess, "allowsDestination">): Forwarding => {
+  const checked = createTextSender({ isAnyAddressAllowed: false, now });
+  const unchecked = createTextSender({ isAnyAddressAllowed: true, now });
+  return {
+    queue: createForwardQueue(table),
+    send: async (url, { body, contentType }) =>
+      (allowsDestination(url) ? unchecked : checked).send(url, body, { "content-type": contentType }),
+  };
+};
+
+/** Queues what a request brings, as it came, for the service that a bundle's notifications are forwarded to. */
+export const composeForward = ({ table, now }: ServiceConfiguration) => {
+  const queue = createForwardQueue(table);
+  return ({ body, contentType }: SentBody): NonNullable<IosStoreReception["forward"]> =>
+    async (application, bundleIdentifier) => {
+      const since = now();
+      const sent = { body, contentType: forwardableType(contentType) };
+      await queue.add(
+        { application, bundleIdentifier },
+        { identifier: uuid(), ...sent, since, tries: 0, nextTryAt: since },
+      );
+    };
+};
+
 export const composeDelivery = (
   configuration: Upkeep & MasterSecretAccess & DestinationAccess,
 ): DeliveryRun => {
@@ -157,6 +189,7 @@ export const composeDelivery = (
     directory: directoryOf(configuration),
     queue: createDeliveryQueue(table, pause),
     applications: applicationsOf(configuration),
+    forwarding: forwardingOf(configuration),
     send: async (application, destination, messages) => {
       if (!isWebhook(destination))
         return createEventBusSender(eventBusClientOf(destination.eventBus)).send(

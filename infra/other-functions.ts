@@ -105,7 +105,11 @@ export const SCHEDULED_FUNCTIONS = {
     ...TELLING,
     description: "Deliver messages to destinations",
     schedule: "DeliverySchedule",
-    table: ofAllApplications({ by: "changes", reads: ["application", "change"], changes: ["delivery"] }),
+    table: ofAllApplications({
+      by: "changes",
+      reads: ["application", "change"],
+      changes: ["delivery", "forward"],
+    }),
   },
   sweepIosStoreNotifications: {
     ...SWEEP,

@@ -5,6 +5,7 @@ import { createAuditTable } from "../lib/table/audit.ts";
 import { createCredentialTable } from "../lib/table/credentials.ts";
 import { createDeliveryQueue } from "../lib/table/delivery-queue.ts";
 import { createDestinationTable } from "../lib/table/destinations.ts";
+import { createForwardQueue } from "../lib/table/forwards.ts";
 import { createNotificationTimes } from "../lib/table/notification-times.ts";
 import { createAskQueues } from "../lib/table/asks.ts";
 import { createWatermarks } from "../lib/table/watermarks.ts";
@@ -41,6 +42,7 @@ export const openSession = (
     hashAccounts: hashingAccounts(masterSecret, warn),
     destinations: createDestinationTable(table, pause),
     deliveries: createDeliveryQueue(table, pause),
+    forwards: createForwardQueue(table),
     queue: createAskQueues(table),
     watermarks: createWatermarks(table),
     moment,

@@ -4,7 +4,14 @@ import { StringParameter } from "aws-cdk-lib/aws-ssm";
 import type { Construct } from "constructs";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { functionName } from "../../lib/contract/function-name.ts";
-import { APPLICATIONS_PREFIX, DELIVERIES, LOOKS, LOOKS_SUFFIX, REQUESTS } from "../../lib/table/keys.ts";
+import {
+  APPLICATIONS_PREFIX,
+  DELIVERIES,
+  FORWARDS,
+  LOOKS,
+  LOOKS_SUFFIX,
+  REQUESTS,
+} from "../../lib/table/keys.ts";
 import { masterSecretName } from "../../lib/delivery/master-secret.ts";
 import { bundledCode } from "../bundling/bundled-code.ts";
 import { ENTRIES } from "../bundling/entries.ts";
@@ -106,7 +113,7 @@ export class ServiceStack extends Stack {
       teller.wakesOn(stream, { pk: [{ suffix: LOOKS_SUFFIX }], sk: [{ prefix: LOOKS }] });
       deliverer.wakesOn(stream, {
         pk: [{ prefix: APPLICATIONS_PREFIX }],
-        sk: [{ prefix: DELIVERIES }, { prefix: REQUESTS }],
+        sk: [{ prefix: DELIVERIES }, { prefix: REQUESTS }, { prefix: FORWARDS }],
       });
     }
 

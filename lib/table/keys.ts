@@ -2,6 +2,7 @@ import type { NamedIdentity } from "../administration/operation-table.ts";
 import type { Store } from "../contract/schemas.ts";
 import type { ItemKind } from "../contract/table-access.ts";
 import type { StoreInEnvironment } from "../customers/store-in-environment.ts";
+import type { Forward, ForwardReference } from "../delivery/forward-queue.ts";
 import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import type { PurchaseReference } from "../entitlements/purchase.ts";
 import { isoTime, type Instant } from "../entitlements/time.ts";
@@ -216,14 +217,36 @@ export const destinationHealthKey = (application: ApplicationId, name: string): 
   sk: "HEALTH",
 });
 
+/** Prefix of the sort keys of notifications to forward, oldest first. Nothing else in their partitions comes before. */
+export const FORWARDS = "FORWARD#";
+
+/** Notifications of a bundle that wait to be forwarded, and the health of the service that takes them. */
+export const forwardPartition = ({ application, bundleIdentifier }: ForwardReference): string =>
+  `${applicationPartition(application)}#FORWARD#${bundleIdentifier}`;
+
+export const forwardKey = (
+  reference: ForwardReference,
+  { identifier, nextTryAt }: Pick<Forward, "identifier" | "nextTryAt">,
+): Key => ({ pk: forwardPartition(reference), sk: `${FORWARDS}${isoTime(nextTryAt)}#${identifier}` });
+
+/** Sort key after those of all notifications due by a moment. */
+export const afterForwardsBy = (moment: Instant): string => `${FORWARDS}${afterDueBy(moment)}`;
+
+export const forwardHealthKey = (reference: ForwardReference): Key => ({
+  pk: forwardPartition(reference),
+  sk: "HEALTH",
+});
+
 interface ApplicationOfKey {
   readonly application: ApplicationId;
 }
 
-/** The application of the delivery that a key names; null for any other key. */
+/** The application of the delivery, or the notification to forward, that a key names; null for any other key. */
 export const deliveryOfKey = ({ pk, sk }: Key): ApplicationId | null => {
-  const [, application] = /^APPLICATION#([^#]+)#DESTINATION#[^#]+$/.exec(pk) ?? [];
-  return application === undefined || !isDelivery({ sk }) ? null : applicationId(application);
+  const [, application] = /^APPLICATION#([^#]+)#(?:DESTINATION|FORWARD)#[^#]+$/.exec(pk) ?? [];
+  return application === undefined || !(isDelivery({ sk }) || sk.startsWith(FORWARDS))
+    ? null
+    : applicationId(application);
 };
 
 /** Beginning of the partition keys of all that applications have. */
@@ -317,6 +340,7 @@ export const partitionPatterns = (application = anyApplication()): Readonly<Reco
   told: `${application}#TOLD#*`,
   change: `${application}#CHANGES*`,
   delivery: `${application}#DESTINATION#*`,
+  forward: `${application}#FORWARD#*`,
   notification: NOTIFICATIONS_PARTITION,
 });
 

@@ -303,6 +303,17 @@ describe("a valid manifest", () => {
     ).not.toHaveProperty("notifications");
   });
 
+  test("may forward a bundle's notifications to another service", () => {
+    const text = (url: string) =>
+      withIosStore(
+        `{ bundleIdentifier: a.b, appAppleIdentifier: 1, notifications: { forwardTo: "${url}" } }`,
+      );
+    const url = "https://hooks.example.com/v1/incoming-webhooks/apple?id=1";
+    expect(manifest(text(url)).iosStore[0]?.notifications).toStrictEqual({ forwardTo: url });
+    const local = "http://127.0.0.1:8080/apple";
+    expect(readManifest(text(local), undefined, () => true).outcome).toBe("valid");
+  });
+
   test("may name the App Store Server API's secret by its ARN", () => {
     const secret = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:trails/app-store-key-a1B2c3";
     const text = withIosStore(
@@ -487,6 +498,19 @@ describe("a manifest is refused, with the line of the problem,", () => {
       `where notifications are ${notifications}`,
       withIosStore(`{ ${ios}, serverApi: ${SERVER_API}, notifications: ${notifications} }`),
       `4 stores.ios-store[0].notifications${notifications.includes("false") ? ".forwardedBy" : ""}`,
+    ]),
+    ...[
+      "http://a.example",
+      "https://127.0.0.1/apple",
+      "https://10.0.0.1",
+      "https://localhost",
+      "https://user@a.example",
+      "apple",
+      "",
+    ].map((url) => [
+      `where notifications are forwarded to "${url}"`,
+      withIosStore(`{ ${ios}, notifications: { forwardTo: "${url}" } }`),
+      "4 stores.ios-store[0].notifications.forwardTo",
     ]),
     [
       "where the App Store's key is text",

@@ -1,5 +1,23 @@
-import { accountId, applicationId, customerId, purchaseKey } from "../../lib/identifiers.ts";
-import { keys, loggedKey, lookKey, askKey, sweepKey, type Key } from "../../lib/table/keys.ts";
+import {
+  accountId,
+  applicationId,
+  customerId,
+  purchaseKey,
+  type ApplicationId,
+} from "../../lib/identifiers.ts";
+import {
+  askKey,
+  deliveryKey,
+  deliveryOfKey,
+  destinationHealthKey,
+  forwardHealthKey,
+  forwardKey,
+  keys,
+  loggedKey,
+  lookKey,
+  sweepKey,
+  type Key,
+} from "../../lib/table/keys.ts";
 import { NOW } from "../../testing/support/purchases.ts";
 
 const APPLICATION = applicationId("0198c0de-0000-7000-8000-000000000001");
@@ -16,6 +34,8 @@ const QUEUE = {
   environment: "production",
   bundleOrPackage: "com.example.trails",
 } as const;
+
+const BUNDLE = { application: APPLICATION, bundleIdentifier: "com.example.trails" };
 
 const logged = ({ pk, sk }: Key): string => [loggedKey(pk), loggedKey(sk)].join(" ");
 
@@ -47,4 +67,13 @@ test.each<[string, Key]>([
   ["a sweep", sweepKey(QUEUE)],
 ])("the logged key of %s is its key", (_, key) => {
   expect(logged(key)).toBe(`${key.pk} ${key.sk}`);
+});
+
+test.each<[string, Key, ApplicationId | null]>([
+  ["a notification to forward", forwardKey(BUNDLE, { identifier: "1", nextTryAt: NOW }), APPLICATION],
+  ["an account to deliver", deliveryKey(APPLICATION, "backend", accountId(PERSON)), APPLICATION],
+  ["the health of a service that takes notifications", forwardHealthKey(BUNDLE), null],
+  ["a destination's health", destinationHealthKey(APPLICATION, "backend"), null],
+])("%s wakes the deliverer, or not", (_, key, application) => {
+  expect(deliveryOfKey(key)).toBe(application);
 });
