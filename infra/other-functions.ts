@@ -105,11 +105,15 @@ export const SCHEDULED_FUNCTIONS = {
     ...TELLING,
     description: "Deliver messages to destinations",
     schedule: "DeliverySchedule",
-    table: ofAllApplications({ by: "changes", reads: ["application", "change"], changes: ["delivery"] }),
+    table: ofAllApplications({
+      by: "changes",
+      reads: ["application", "change"],
+      changes: ["delivery", "forward"],
+    }),
   },
   sweepIosStoreNotifications: {
     ...SWEEP,
-    description: "Read Apple's histories of undelivered notifications",
+    description: "Read Apple's histories of notifications",
     schedule: "IosSweepSchedule",
     store: "ios-store",
     // It processes undelivered notifications, including stores' requests.

@@ -8,6 +8,7 @@ import { createDestinationTable } from "../lib/table/applications/destinations.t
 import { createNotificationTimes } from "../lib/table/queues/notification-times.ts";
 import { createAskQueues } from "../lib/table/queues/asks.ts";
 import { createWatermarks } from "../lib/table/queues/watermarks.ts";
+import { createForwardQueue } from "../lib/table/telling/forwards.ts";
 import { hashingAccounts } from "./commands/acting.ts";
 import { composeAccountReport } from "./composition.ts";
 import type { Connection } from "./connection.ts";
@@ -42,6 +43,7 @@ export const openSession = (
     hashAccounts: hashingAccounts(masterSecret, warn),
     destinations: createDestinationTable(table, pause),
     deliveries: createDeliveryQueue(table, pause),
+    forwards: createForwardQueue(table),
     queue: createAskQueues(table),
     watermarks: createWatermarks(table),
     moment,

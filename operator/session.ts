@@ -26,6 +26,7 @@ import type { TrustsOrigin } from "../lib/stores/android-store/workload-identity
 import type { Table } from "../lib/table/dynamodb/table.ts";
 import type { AllowsDestination } from "../lib/delivery/allowed-destinations.ts";
 import type { DeliveryQueue } from "../lib/delivery/delivery-queue.ts";
+import type { ForwardQueue } from "../lib/delivery/forward-queue.ts";
 import type { Connection } from "./connection.ts";
 import { OperatorError } from "./operator-error.ts";
 
@@ -49,6 +50,7 @@ export interface Session {
   readonly hashAccounts: HashAccounts;
   readonly destinations: DestinationTable;
   readonly deliveries: Pick<DeliveryQueue, "waiting" | "healthOf" | "retry" | "resume">;
+  readonly forwards: Pick<ForwardQueue, "waiting" | "healthOf">;
   readonly moment: Instant;
   /** Everything known about an account at that moment. An unknown account has no customers. */
   readonly accountReport: (application: Application, account: AccountId) => Promise<AccountReport>;

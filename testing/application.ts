@@ -3,6 +3,7 @@ import { applyManifest } from "../lib/administration/acts/apply.ts";
 import { problemText, readManifest, type Manifest } from "../lib/administration/manifest/manifest.ts";
 import { issueCredential } from "../lib/applications/credential.ts";
 import { SCOPES, type Scope } from "../lib/contract/schemas.ts";
+import type { AllowsDestination } from "../lib/delivery/allowed-destinations.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
 import { applicationId, type ApplicationId, type KeyId } from "../lib/identifiers.ts";
 import type { TrustsOrigin } from "../lib/stores/android-store/workload-identity.ts";
@@ -17,10 +18,18 @@ export type ManifestFields = Readonly<Record<string, unknown>>;
 export type GivenManifest = string | ManifestFields;
 
 /** @throws with every problem of the manifest */
-export const manifestFrom = (given: GivenManifest, trustsOrigin?: TrustsOrigin): Manifest => {
+export const manifestFrom = (
+  given: GivenManifest,
+  trustsOrigin?: TrustsOrigin,
+  allowsDestination?: AllowsDestination,
+): Manifest => {
   if (typeof given === "string" && /^\S+\.(?:ya?ml|json)$/.test(given))
     throw new Error(`${given} is the name of a file: give the text that is in it.`);
-  const reading = readManifest(typeof given === "string" ? given : JSON.stringify(given), trustsOrigin);
+  const reading = readManifest(
+    typeof given === "string" ? given : JSON.stringify(given),
+    trustsOrigin,
+    allowsDestination,
+  );
   if (reading.outcome === "valid") return reading.manifest;
   throw new Error(`The manifest is not valid:\n${reading.problems.map(problemText).join("\n")}`);
 };

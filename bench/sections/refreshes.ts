@@ -82,7 +82,7 @@ const answeringWith = (answers: ReadonlyMap<string, SignedFacts>): AppStoreServe
     },
     transaction: otherwise,
     transactionHistory: otherwise,
-    failedNotifications: otherwise,
+    notificationHistory: otherwise,
   };
 };
 

@@ -1,6 +1,7 @@
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { receiveIosStoreNotification } from "../../lib/customers/receive-ios-store-notification.ts";
 import { composeIosStoreReception } from "../wiring/ios-store.ts";
+import { composeForward } from "../wiring/forward.ts";
 import { now } from "../environment/configuration.ts";
 import { endpoint } from "../http/endpoint.ts";
 import { logger, safely } from "../observability/logger.ts";
@@ -16,6 +17,8 @@ const reception = composeIosStoreReception({
   onNoteFailure: (error) => logger.warn("notification not noted", { error: safely(error) }),
 });
 
-export const handler = endpoint(endpoints.receiveIosStoreNotification, ({ request }) =>
-  receiveIosStoreNotification(reception, request),
+const forwardOf = composeForward({ table, now });
+
+export const handler = endpoint(endpoints.receiveIosStoreNotification, ({ request, ...sent }) =>
+  receiveIosStoreNotification({ ...reception, forward: forwardOf(sent) }, request),
 );

@@ -4,7 +4,7 @@ import type * as z from "zod/mini";
 import type { Endpoint } from "../../lib/contract/endpoints.ts";
 import { ServiceError, type Issue } from "../../lib/contract/errors.ts";
 import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
-import { readRequestBody } from "./request-body.ts";
+import { bodyText, readRequestBody } from "./request-body.ts";
 
 /** Sender and address of a request, for an endpoint that reads its `Authorization` header. */
 export interface Sender {
@@ -14,6 +14,13 @@ export interface Sender {
   readonly address: string;
 }
 
+/** Body of a request as it came. Never logged. */
+export interface SentBody {
+  readonly body: string;
+  /** `Content-Type` header; null: none was sent. */
+  readonly contentType: string | null;
+}
+
 /** The credential's application; null where the endpoint takes no API key. */
 type ApplicationOf<E extends Endpoint> = E["scope"] extends null ? null : ApplicationId;
 
@@ -21,7 +28,8 @@ type ApplicationOf<E extends Endpoint> = E["scope"] extends null ? null : Applic
 export type Call<E extends Endpoint> = {
   readonly request: z.output<ReturnType<E["request"]>>;
   readonly applicationIdentifier: ApplicationOf<E>;
-} & (E extends { readonly readsAuthorization: true } ? Sender : unknown);
+} & (E extends { readonly readsAuthorization: true } ? Sender : unknown) &
+  (E extends { readonly readsBody: true } ? SentBody : unknown);
 
 /** The event, with the call read from it. */
 export type EventWithCall<E extends Endpoint> = APIGatewayProxyEvent & { call: Call<E> };
@@ -85,12 +93,19 @@ const applicationOf = <E extends Endpoint>(
   return applicationId(identifier) as ApplicationOf<E>;
 };
 
+const headerOf = ({ headers }: APIGatewayProxyEvent, wanted: string): string | null =>
+  Object.entries(headers).find(([name]) => name.toLowerCase() === wanted)?.[1] ?? null;
+
 /** With API Gateway's own domain name, the context's path includes the stage. */
-const senderOf = ({ headers, requestContext: { domainName, path } }: APIGatewayProxyEvent): Sender => {
-  const [, authorization = null] =
-    Object.entries(headers).find(([name]) => name.toLowerCase() === "authorization") ?? [];
-  return { authorization, address: `https://${domainName ?? ""}${path}` };
+const senderOf = (event: APIGatewayProxyEvent): Sender => {
+  const { domainName, path } = event.requestContext;
+  return { authorization: headerOf(event, "authorization"), address: `https://${domainName ?? ""}${path}` };
 };
+
+const sentBodyOf = (event: APIGatewayProxyEvent): SentBody => ({
+  body: bodyText(event),
+  contentType: headerOf(event, "content-type"),
+});
 
 /**
  * Event → call, by the endpoint's schema.
@@ -105,6 +120,7 @@ export const readRequest = <E extends Endpoint>(
       request: requestOf(endpoint, event),
       applicationIdentifier: applicationOf(endpoint, event),
       ...(endpoint.readsAuthorization === true && senderOf(event)),
+      ...(endpoint.readsBody === true && sentBodyOf(event)),
     } as Call<E>;
   },
 });

@@ -77,7 +77,8 @@ const invalid = (message: string): ServiceError =>
 
 const NOT_JSON = "The body is not JSON.";
 
-const textOf = ({
+/** @throws ServiceError `INVALID_REQUEST` if the body is not UTF-8 */
+export const bodyText = ({
   body,
   isBase64Encoded,
 }: Pick<APIGatewayProxyEvent, "body" | "isBase64Encoded">): string => {
@@ -96,7 +97,7 @@ export const readRequestBody = (
   event: Pick<APIGatewayProxyEvent, "body" | "isBase64Encoded">,
   mostBytes = Infinity,
 ): unknown => {
-  const text = textOf(event);
+  const text = bodyText(event);
   if (Buffer.byteLength(text) > mostBytes) throw invalid(`must be at most ${mostBytes} bytes`);
   const excess = findExcess(text);
   if (excess !== null) throw invalid(MESSAGES[excess.bound]);

@@ -134,7 +134,7 @@ export const observedAppStore = (
     subscriptionStatuses: seen(store.subscriptionStatuses),
     transaction: seen(store.transaction),
     transactionHistory: seen(store.transactionHistory),
-    failedNotifications: seen(store.failedNotifications),
+    notificationHistory: seen(store.notificationHistory),
   };
 };
 

@@ -20,6 +20,6 @@ const sweep = composeIosStoreSweep({
   onFailure: (error) => logger.error("sweep failed", { error: safely(error) }),
 });
 
-/** Runs on a schedule. Reads Apple's histories of undelivered notifications, and uses them. */
+/** Runs on a schedule. Reads Apple's histories of notifications, and uses them. */
 export const handler = async (_event: unknown, context: Invocation): Promise<SweepReport> =>
   reportSweep("ios-store", await sweepIosStoreNotifications(sweep, endOf(context)));

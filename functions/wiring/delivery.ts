@@ -6,9 +6,11 @@ import type { AllowsDestination } from "../../lib/delivery/allowed-destinations.
 import type { DeliveryRun } from "../../lib/delivery/deliver-messages.ts";
 import { createEventBusSender } from "../../lib/delivery/event-bus.ts";
 import { signingSecrets } from "../../lib/delivery/signing-secrets.ts";
-import { createWebhookSender } from "../../lib/delivery/webhook/webhook.ts";
+import type { Forwarding } from "../../lib/delivery/forward-notifications.ts";
+import { createTextSender, createWebhookSender } from "../../lib/delivery/webhook/webhook.ts";
+import { createForwardQueue } from "../../lib/table/telling/forwards.ts";
 import { runOf } from "./run.ts";
-import { applicationsOf, directoryOf, type Upkeep } from "./service.ts";
+import { applicationsOf, directoryOf, type ServiceConfiguration, type Upkeep } from "./service.ts";
 import type { MasterSecretAccess } from "./telling.ts";
 
 export interface DestinationAccess {
@@ -17,6 +19,20 @@ export interface DestinationAccess {
   /** Client for the region of a bus, by its ARN. */
   readonly eventBusClientOf: (eventBus: string) => EventBridgeClient;
 }
+
+const forwardingOf = ({
+  table,
+  now,
+  allowsDestination,
+}: ServiceConfiguration & Pick<DestinationAccess, "allowsDestination">): Forwarding => {
+  const checked = createTextSender({ isAnyAddressAllowed: false, now });
+  const unchecked = createTextSender({ isAnyAddressAllowed: true, now });
+  return {
+    queue: createForwardQueue(table),
+    send: async (url, { body, contentType }) =>
+      (allowsDestination(url) ? unchecked : checked).send(url, body, { "content-type": contentType }),
+  };
+};
 
 export const composeDelivery = (
   configuration: Upkeep & MasterSecretAccess & DestinationAccess,
@@ -28,6 +44,7 @@ export const composeDelivery = (
     directory: directoryOf(configuration),
     queue: createDeliveryQueue(table, pause),
     applications: applicationsOf(configuration),
+    forwarding: forwardingOf(configuration),
     send: async (application, destination, messages) => {
       if (!isWebhook(destination))
         return createEventBusSender(eventBusClientOf(destination.eventBus)).send(

@@ -106,7 +106,11 @@ export class ServiceStack extends Stack {
       teller.wakesOn(stream, { pk: [{ suffix: LOOKS_SUFFIX }], sk: [{ prefix: prefixes.look }] });
       deliverer.wakesOn(stream, {
         pk: [{ prefix: prefixes.application }],
-        sk: [{ prefix: prefixes.delivery }, { prefix: prefixes.requestDelivery }],
+        sk: [
+          { prefix: prefixes.delivery },
+          { prefix: prefixes.requestDelivery },
+          { prefix: prefixes.forward },
+        ],
       });
     }
 

@@ -253,7 +253,8 @@ export const ALARMS: readonly AlarmEntry[] = [
   },
   {
     name: "destination-down",
-    description: "A destination has accepted nothing for an hour, or answered 410.",
+    description:
+      "A destination has accepted nothing for an hour, or answered 410; or so has a service that notifications are forwarded to.",
     metric: (metrics) => metrics.own("destinationsDown", {}, "Maximum"),
     threshold: 1,
     periods: [2, 3],

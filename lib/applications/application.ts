@@ -50,6 +50,14 @@ export const storesOf = ({
   })),
 ];
 
+/** Whether the old service has the bundle's address in App Store Connect, and forwards its notifications. */
+export const isForwardedHere = ({ notifications }: Pick<IosStoreConfiguration, "notifications">): boolean =>
+  notifications !== null && "forwardedBy" in notifications;
+
+/** URL of the service that takes the bundle's notifications after this one; null: none does. */
+export const forwardsTo = ({ notifications }: Pick<IosStoreConfiguration, "notifications">): string | null =>
+  notifications !== null && "forwardTo" in notifications ? notifications.forwardTo : null;
+
 /** Looks up applications. Answers may be up to 60 seconds old. */
 export interface ApplicationDirectory {
   /** Null where the application does not exist. */

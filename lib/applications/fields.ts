@@ -12,6 +12,12 @@ export interface AndroidStoreNotifications {
   readonly audience: string;
 }
 
+/**
+ * During a move between services, App Store Connect has the address of one. `forwardedBy`: the other service has it, and
+ * forwards; Apple calls delivered what that service answered. `forwardTo`: this one has it; URL of the other service.
+ */
+export type IosStoreNotifications = { readonly forwardedBy: true } | { readonly forwardTo: string };
+
 /** Kinds of values. The manifest and the table each have one schema for a kind. */
 export interface Kinds {
   readonly name: string;
@@ -22,6 +28,7 @@ export interface Kinds {
   readonly period: Period;
   readonly certificates: readonly string[];
   readonly appStoreServerKey: AppStoreServerKey;
+  readonly iosStoreNotifications: IosStoreNotifications;
   readonly androidStoreCredential: AndroidStoreCredential;
   readonly androidStoreNotifications: AndroidStoreNotifications;
 }
@@ -118,6 +125,8 @@ export const IOS_STORE_FIELDS = {
   xcodeCertificates: { kind: "certificates", default: [], isAlwaysStored: true },
   /** Key for asking the App Store Server API about the bundle's purchases; null: Apple is not asked. */
   serverApi: { kind: "appStoreServerKey", default: null },
+  /** Another service that takes the bundle's notifications, too; null: none. */
+  notifications: { kind: "iosStoreNotifications", default: null },
 } as const satisfies Fields;
 
 export const ANDROID_STORE_FIELDS = {

@@ -60,6 +60,8 @@ type EndpointData = (WithApiKey | WithoutApiKey) & {
   readonly bodyBytes?: number;
   /** Whether its use case checks the `Authorization` header itself. */
   readonly readsAuthorization?: true;
+  /** Whether its use case takes the body as it came, too. */
+  readonly readsBody?: true;
   /** Memory and timeout of its function and limits of its route, unless a deployment's parameters override them. */
   readonly defaults: {
     readonly memoryMegabytes: number;
@@ -273,9 +275,10 @@ export const endpoints = named({
     errors: ["INVALID_REQUEST", "INVALID_NOTIFICATION", "APPLICATION_NOT_FOUND", "STORE_UNAVAILABLE"],
     table: changesFacts("ios-store", {
       reads: ["store-registration"],
-      changes: ["notification", "delivery"],
+      changes: ["notification", "delivery", "forward"],
     }),
     readsSecrets: false,
+    readsBody: true,
     bodyBytes: LIMITS.notificationBytes,
     defaults: LINK_DEFAULTS,
   },

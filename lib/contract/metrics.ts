@@ -64,7 +64,7 @@ export const METRICS = {
   deliveries: "Deliveries",
   /** Age of the oldest message that still waits when a run ends, in milliseconds. */
   deliveryAge: "DeliveryAge",
-  /** Destinations that have accepted nothing for an hour, or that answered 410. */
+  /** Destinations, and services that notifications are forwarded to, that have accepted nothing for an hour; or answered 410. */
   destinationsDown: "DestinationsDown",
   coldStarts: "ColdStarts",
 } as const;

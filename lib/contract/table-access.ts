@@ -20,6 +20,8 @@ export type ItemKind =
   | "told"
   | "change"
   | "delivery"
+  /** Notifications to forward, which hold signed payloads. */
+  | "forward"
   | "notification";
 
 /** Permissions of a function's role on the table. */

@@ -1,7 +1,8 @@
-import type { Application, IosStoreConfiguration } from "../applications/application.ts";
+import { forwardsTo, type Application, type IosStoreConfiguration } from "../applications/application.ts";
 import { ServiceError, type ErrorCode } from "../contract/errors.ts";
 import type { IosStoreNotificationRequest, NotificationResponse } from "../contract/schemas.ts";
 import type { Instant } from "../entitlements/time.ts";
+import type { ApplicationId } from "../identifiers.ts";
 import { checkAppTransactionClaims, whyRefused } from "../stores/ios-store/app-transaction.ts";
 import type { Notification, NotificationParts } from "../stores/ios-store/notification.ts";
 import { appTransactionIdentityOf, purchasesOf } from "../stores/ios-store/purchases.ts";
@@ -24,6 +25,11 @@ import { iosStoreOrigin, type VerifiedFacts } from "./verified-facts.ts";
 
 export interface IosStoreReception extends IosStoreCustomers, Pick<RequestPassing, "requests"> {
   readonly note: NoteNotification;
+  /**
+   * Queues the notification for the service that a bundle's notifications are forwarded to, as it came. Unset: nothing is
+   * forwarded.
+   */
+  readonly forward?: (application: ApplicationId, bundleIdentifier: string) => Promise<void>;
   /** Takes the outcome of each notification, once. */
   readonly onReceived: (received: ReceivedNotification) => void;
 }
@@ -72,6 +78,16 @@ const passOnQuestion = async (
   });
 };
 
+/** Comes before the facts are stored: what this service cannot store, the other one may need all the more. */
+const forward = async (
+  reception: IosStoreReception,
+  { identifier }: Application,
+  configuration: IosStoreConfiguration,
+): Promise<void> => {
+  if (forwardsTo(configuration) !== null)
+    await reception.forward?.(identifier, configuration.bundleIdentifier);
+};
+
 const use = async (
   reception: IosStoreReception,
   application: Application,
@@ -82,6 +98,7 @@ const use = async (
 ): Promise<NotificationUse> => {
   const parts = await reception.verifier.verifyNotificationParts(notification, trust, moment);
   if (parts.outcome === "rejected") throw invalidNotification();
+  await forward(reception, application, configuration);
   const facts = factsOf(configuration, notification, parts.payload);
   const stored =
     facts === null
@@ -107,6 +124,7 @@ const receive = async (
     case "INVALID_APP_TRANSACTION":
       throw invalidNotification(whyRefused(notification, configuration));
     case "ENVIRONMENT_NOT_ACCEPTED":
+      await forward(reception, application, configuration);
       return "UNUSED";
     case null: {
       const outcome = await use(reception, application, configuration, notification, trust, moment);

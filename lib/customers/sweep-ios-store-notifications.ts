@@ -1,3 +1,5 @@
+import { isForwardedHere } from "../applications/application.ts";
+import { chunks } from "../chunks.ts";
 import { ServiceError } from "../contract/errors.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AppStoreApp, AppStoreServer } from "../stores/ios-store/app-store-server.ts";
@@ -19,9 +21,12 @@ const use = async (sweep: IosStoreSweep, signedPayload: string): Promise<void> =
   }
 };
 
+/** Few: they may be of one person, whose writes conflict. */
+const USED_TOGETHER = 4;
+
 /**
- * Reads Apple's history of undelivered notifications for every bundle with an App Store Server API key, and uses them
- * as if they had been delivered.
+ * Reads Apple's history of notifications for every bundle with an App Store Server API key, and uses them as if they had
+ * been delivered: the undelivered ones, and all of a bundle whose notifications another service forwards.
  *
  * @param until no period begins, and no page is read, from this moment on
  */
@@ -31,15 +36,17 @@ export const sweepIosStoreNotifications = async (
 ): Promise<SweepReport> => {
   const readPeriod: ReadPeriod = async ({ iosStore }, { bundleOrPackage, environment }, from, to) => {
     let found = 0;
-    const key = iosStore.find(({ bundleIdentifier }) => bundleIdentifier === bundleOrPackage)?.serverApi;
-    if (key == null || environment === "xcode") return { outcome: "read", found };
-    const app: AppStoreApp = { bundleIdentifier: bundleOrPackage, environment, key };
+    const bundle = iosStore.find(({ bundleIdentifier }) => bundleIdentifier === bundleOrPackage);
+    if (bundle?.serverApi == null || environment === "xcode") return { outcome: "read", found };
+    const app: AppStoreApp = { bundleIdentifier: bundleOrPackage, environment, key: bundle.serverApi };
+    const asked = { from, to, onlyFailures: !isForwardedHere(bundle) };
     let page: string | null = null;
     do {
       if (sweep.now() >= until) return { outcome: "stopped", found };
-      const answer = await sweep.appStore.failedNotifications(app, { from, to }, page);
+      const answer = await sweep.appStore.notificationHistory(app, asked, page);
       if (answer.outcome !== "answered") return { outcome: "stopped", found };
-      for (const signedPayload of answer.content.signedPayloads) await use(sweep, signedPayload);
+      for (const some of chunks(answer.content.signedPayloads, USED_TOGETHER))
+        await Promise.all(some.map(async (signedPayload) => use(sweep, signedPayload)));
       found += answer.content.signedPayloads.length;
       page = answer.content.next;
     } while (page !== null);

@@ -3,30 +3,31 @@ import { findApplications } from "../applications/find-applications.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { onceLoaded } from "../once-loaded.ts";
-import { workOffAll, type RunOfAll } from "../queues/work-off-all.ts";
+import { takeTurns, type RunOfAll, type Turn } from "../queues/work-off-all.ts";
+import { workOff } from "../queues/work-off.ts";
 import type { DestinationReference } from "./delivery-queue.ts";
+import type { Failing } from "./destination-health.ts";
+import { createForwards, type FailingForward, type Forwarding } from "./forward-notifications.ts";
 import { targetOf, type DeliveryCounts, type Sending, type Target } from "./destination-queue.ts";
 
 export interface DeliveryRun extends Sending, RunOfAll {
   readonly directory: Pick<ApplicationDirectory, "byIdentifier">;
   /** All applications of the table. */
   readonly applications: () => Promise<readonly ApplicationId[]>;
+  /** Forwards notifications to other services. Unset: none are. */
+  readonly forwarding?: Forwarding;
 }
 
 /** A destination that takes nothing. */
-export interface FailingDestination extends DestinationReference {
-  readonly because: string;
-  readonly failingSince: Instant;
-  readonly until: Instant;
-}
+type FailingDestination = DestinationReference & Failing;
 
 /** Outcome of a run. */
 export interface DeliveryReport {
   readonly delivered: number;
   readonly failed: number;
-  /** Age of the oldest waiting message, in milliseconds; 0: none waits. */
+  /** Age of the oldest waiting message, in milliseconds; 0: none waits. Forwarded notifications are left out. */
   readonly oldest: number;
-  readonly failing: readonly FailingDestination[];
+  readonly failing: readonly (FailingDestination | FailingForward)[];
 }
 
 /** Destinations processed at the same time. */
@@ -65,16 +66,23 @@ export const deliverMessages = async (
 ): Promise<DeliveryReport> => {
   const counts: DeliveryCounts = { delivered: 0, failed: 0 };
   const targets = new Map<string, Target>();
-  const worksOf = async (identifiers: readonly ApplicationId[]) => {
-    for (const application of await findApplications(run.directory, identifiers, run.onFailure))
+  const forwards = createForwards(run, counts, until);
+  const turnsOf = async (identifiers: readonly ApplicationId[]): Promise<ReadonlyMap<string, Turn>> => {
+    for (const application of await findApplications(run.directory, identifiers, run.onFailure)) {
+      forwards.add(application);
       for (const destination of application.destinations) {
         const name = `${application.identifier} ${destination.name}`;
         if (!targets.has(name)) targets.set(name, targetOf(run, application, destination, counts));
       }
-    return new Map([...targets].map(([name, { work }]) => [name, work]));
+    }
+    const turns = [...targets].map(
+      ([name, { work }]) => [name, async () => workOff(work, run, until)] as const,
+    );
+    return new Map<string, Turn>([...turns, ...forwards.turns()]);
   };
-  const first = await worksOf(only ?? (await run.applications()));
-  const others = onceLoaded(async () => worksOf(await run.applications()));
-  await workOffAll(first, run, { atOnce: DESTINATIONS_AT_ONCE, until, others });
-  return reportOf(run, [...targets.values()], counts);
+  const first = await turnsOf(only ?? (await run.applications()));
+  const others = onceLoaded(async () => turnsOf(await run.applications()));
+  await takeTurns(first, run, { atOnce: DESTINATIONS_AT_ONCE, until, others });
+  const { failing, ...report } = await reportOf(run, [...targets.values()], counts);
+  return { ...report, failing: [...failing, ...(await forwards.failing())] };
 };

@@ -8,6 +8,13 @@ import type { Down, QueueHealth } from "../queues/health.ts";
  */
 export type DestinationHealth = QueueHealth;
 
+/** Since when, until when and why nothing is taken. */
+export interface Failing {
+  readonly because: string;
+  readonly failingSince: Instant;
+  readonly until: Instant;
+}
+
 /** A destination that has answered 410: suspended until an operator resumes it. */
 export const GONE: Down<string> = {
   because: "gone",

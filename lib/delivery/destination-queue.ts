@@ -38,21 +38,21 @@ const PER_PAGE = 2 * MESSAGES_AT_ONCE;
 const FAULT = "error";
 
 /** Outcome of one delivery. */
-interface Delivered extends Outcome {
+export interface Delivered extends Outcome {
   /** Time before which the destination wants no further attempt of this message; null: none named. */
   readonly retryAt: Instant | null;
 }
 
-const DELIVERED: Delivered = { item: "done", end: "up", retryAt: null };
+export const DELIVERED: Delivered = { item: "done", end: "up", retryAt: null };
 /** Nothing is left to deliver. */
-const DROPPED: Delivered = { item: "done", end: null, retryAt: null };
-const FAULTY: Delivered = {
+export const DROPPED: Delivered = { item: "done", end: null, retryAt: null };
+export const FAULTY: Delivered = {
   item: "failed",
   end: { because: FAULT, retryAt: null, isForAll: false },
   retryAt: null,
 };
 
-const deliveredBy = (sent: SendOutcome | undefined): Delivered => {
+export const deliveredBy = (sent: SendOutcome | undefined): Delivered => {
   switch (sent?.outcome) {
     case "delivered":
       return DELIVERED;

@@ -16,18 +16,21 @@ export interface Together<Queued> {
   readonly others?: () => Promise<ReadonlyMap<string, Queued>>;
 }
 
+/** Works off a queue for one turn. */
+export type Turn = () => Promise<WorkedOff>;
+
 const WAITING: WorkedOff = { state: "waiting", oldest: null };
 
 /**
- * Works off queues by name, several at once, each for its turn, until none has more. While some hold the run up, because
- * their other end is slow, the others are looked at again, except those whose items have to wait.
+ * Gives queues of any kinds their turns, by name, several at once, until none has more. While some hold the run up,
+ * because their other end is slow, the others are looked at again, except those whose items have to wait.
  *
  * @returns how each queue was left. A failure of one concerns it alone
  */
-export const workOffAll = async <Item, Reason extends string, Result extends Outcome<Reason>>(
-  first: ReadonlyMap<string, Work<Item, Reason, Result>>,
+export const takeTurns = async (
+  first: ReadonlyMap<string, Turn>,
   run: RunOfAll,
-  { atOnce, until, others }: Together<Work<Item, Reason, Result>>,
+  { atOnce, until, others }: Together<Turn>,
 ): Promise<ReadonlyMap<string, WorkedOff>> => {
   const { now, untilNextLook, onFailure } = run;
   const known = new Map(first);
@@ -36,14 +39,14 @@ export const workOffAll = async <Item, Reason extends string, Result extends Out
   const left = new Map<string, WorkedOff>();
   let looks = 0;
 
-  const turnOf = async (queue: Work<Item, Reason, Result>): Promise<WorkedOff> => {
+  const turnOf = async (turn: Turn): Promise<WorkedOff> => {
     if (now() >= until) return WAITING;
-    return workOff(queue, run, until).catch((error: unknown) => {
+    return turn().catch((error: unknown) => {
       onFailure(error);
       return WAITING;
     });
   };
-  const work = async (name: string, queue: Work<Item, Reason, Result>): Promise<void> => {
+  const work = async (name: string, queue: Turn): Promise<void> => {
     const before = looks;
     const outcome = await turnOf(queue);
     left.set(name, outcome);
@@ -75,4 +78,19 @@ export const workOffAll = async <Item, Reason extends string, Result extends Out
     if (isHeldUp && now() < until) await lookAgain();
   }
   return left;
+};
+
+/** {@link takeTurns} of queues of one kind. */
+export const workOffAll = async <Item, Reason extends string, Result extends Outcome<Reason>>(
+  first: ReadonlyMap<string, Work<Item, Reason, Result>>,
+  run: RunOfAll,
+  { atOnce, until, others }: Together<Work<Item, Reason, Result>>,
+): Promise<ReadonlyMap<string, WorkedOff>> => {
+  const turnsOf = (queues: typeof first): ReadonlyMap<string, Turn> =>
+    new Map([...queues].map(([name, queue]) => [name, async () => workOff(queue, run, until)]));
+  return takeTurns(turnsOf(first), run, {
+    atOnce,
+    until,
+    ...(others !== undefined && { others: async () => turnsOf(await others()) }),
+  });
 };

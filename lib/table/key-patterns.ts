@@ -26,5 +26,6 @@ export const partitionPatterns = (application = anyApplication()): Readonly<Reco
   told: `${application}#TOLD#*`,
   change: `${application}#CHANGES*`,
   delivery: `${application}#DESTINATION#*`,
+  forward: `${application}#FORWARD#*`,
   notification: partitions.notifications,
 });

@@ -1,5 +1,6 @@
 import { accountDigest } from "../account-digest.ts";
 import type { Environment, Store } from "../contract/schemas.ts";
+import type { Forward, ForwardReference } from "../delivery/forward-queue.ts";
 import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import type { PurchaseReference } from "../entitlements/purchase.ts";
 import { isoTime, type Instant } from "../entitlements/time.ts";
@@ -26,6 +27,8 @@ export const prefixes = {
   delivery: "ACCOUNT#",
   /** Sort keys of stores' requests to deliver. */
   requestDelivery: "REQUEST#",
+  /** Sort keys of notifications to forward, oldest first. Nothing else in their partitions comes before. */
+  forward: "FORWARD#",
   notification: (application: ApplicationId): string => `${application}#`,
 } as const;
 
@@ -56,6 +59,9 @@ export const partitions = {
   /** Health of a destination, and its deliveries. */
   destination: (application: ApplicationId, name: string): string =>
     `${applicationPartition(application)}#DESTINATION#${name}`,
+  /** Notifications of a bundle that wait to be forwarded, and the health of the service that takes them. */
+  forward: ({ application, bundleIdentifier }: ForwardReference): string =>
+    `${applicationPartition(application)}#FORWARD#${bundleIdentifier}`,
   /** Last notifications of all applications' bundles and packages, by application, store and environment. */
   notifications: "NOTIFICATIONS",
   /** Audit of operators' acts on an application, ordered by time. */
@@ -71,6 +77,8 @@ export const sortKeys = {
    * does.
    */
   afterDueBy: (moment: Instant): string => isoTime(moment + 1),
+  /** After all notifications to forward that are due by a moment. */
+  afterForwardsBy: (moment: Instant): string => `${prefixes.forward}${isoTime(moment + 1)}`,
   /** Padded to the digits of the largest safe integer, so that sort keys order as numbers. */
   change: (sequence: number): string => String(sequence).padStart(16, "0"),
 } as const;
@@ -198,6 +206,14 @@ export const keys = {
     pk: partitions.destination(application, name),
     sk: `${prefixes.requestDelivery}${request}`,
   }),
+  forward: (
+    bundle: ForwardReference,
+    { identifier, nextTryAt }: Pick<Forward, "identifier" | "nextTryAt">,
+  ): Key => ({
+    pk: partitions.forward(bundle),
+    sk: `${prefixes.forward}${isoTime(nextTryAt)}#${identifier}`,
+  }),
+  forwardHealth: (bundle: ForwardReference): Key => ({ pk: partitions.forward(bundle), sk: "HEALTH" }),
   notification: ({ application, store, environment, bundleOrPackage }: Queue): Key => ({
     pk: partitions.notifications,
     sk: `${prefixes.notification(application)}${store}#${environment}#${bundleOrPackage}`,

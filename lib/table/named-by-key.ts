@@ -26,10 +26,12 @@ export const lookOfKey = ({
 export const isDelivery = ({ sk }: Pick<Key, "sk">): boolean =>
   sk.startsWith(prefixes.delivery) || sk.startsWith(prefixes.requestDelivery);
 
-/** The application of the delivery that a key names; null for any other key. */
+/** The application of the delivery, or the notification to forward, that a key names; null for any other key. */
 export const deliveryOfKey = ({ pk, sk }: Key): ApplicationId | null => {
-  const [, application] = /^APPLICATION#([^#]+)#DESTINATION#[^#]+$/.exec(pk) ?? [];
-  return application === undefined || !isDelivery({ sk }) ? null : applicationId(application);
+  const [, application] = /^APPLICATION#([^#]+)#(?:DESTINATION|FORWARD)#[^#]+$/.exec(pk) ?? [];
+  return application === undefined || !(isDelivery({ sk }) || sk.startsWith(prefixes.forward))
+    ? null
+    : applicationId(application);
 };
 
 /** The identity that a key names; null for any other key. */

@@ -1,6 +1,6 @@
 import { stringify } from "yaml";
 import { manifestOf } from "../../lib/administration/manifest/manifest-document.ts";
-import type { Application } from "../../lib/applications/application.ts";
+import { type Application, forwardsTo, isForwardedHere } from "../../lib/applications/application.ts";
 import { STORES, type Store } from "../../lib/contract/schemas.ts";
 import { askQueuesOf } from "../../lib/customers/ask-due-purchases.ts";
 import { isSameNotified } from "../../lib/customers/notification-log.ts";
@@ -10,6 +10,7 @@ import { isoTime } from "../../lib/entitlements/time.ts";
 import { pauseJson, pauseText } from "../text/asking.ts";
 import { addApply, named } from "./apply.ts";
 import { type Answer, timeOrNull } from "../text/answer.ts";
+import { forwardJson, forwardText, type ForwardReport } from "../text/forwarding.ts";
 import { OperatorError } from "../operator-error.ts";
 import { findApplication, readApplicationIdentifier, type Session } from "../session.ts";
 import type { Command } from "commander";
@@ -70,28 +71,54 @@ const sweepsOf = async ({ watermarks }: Session, application: Application) =>
     }),
   );
 
+/** Forwarding of each bundle whose notifications another service takes after this one. */
+const forwardingOf = async ({ forwards }: Session, { identifier: application, iosStore }: Application) =>
+  Promise.all(
+    iosStore.flatMap((store) => {
+      const forwardTo = forwardsTo(store);
+      if (forwardTo === null) return [];
+      const { bundleIdentifier } = store;
+      const bundle = { application, bundleIdentifier };
+      return Promise.all([forwards.waiting(bundle), forwards.healthOf(bundle)]).then(
+        ([waiting, health]): ForwardReport => ({ bundleIdentifier, forwardTo, waiting, health }),
+      );
+    }),
+  );
+
 const LISTS = {
   "ios-store": "notifications that the App Store could not deliver",
   "android-store": "Google's voided purchases",
 } as const satisfies Record<Store, string>;
 
+/** What the list of a bundle or package has. */
+const listOf = ({ iosStore }: Application, store: Store, bundleOrPackage: string): string => {
+  const bundle = iosStore.find(({ bundleIdentifier }) => bundleIdentifier === bundleOrPackage);
+  return store === "ios-store" && bundle !== undefined && isForwardedHere(bundle)
+    ? "all notifications of the App Store, which another service forwards"
+    : LISTS[store];
+};
+
 /** An application as a manifest, with the state of its stores and queues. */
 export const reportApplication = async (session: Session, application: Application) => {
-  const [lastNotifications, queues, sweeps] = await Promise.all([
+  const [lastNotifications, queues, sweeps, forwarding] = await Promise.all([
     lastNotificationsOf(session, application),
     queuesOf(session, application),
     sweepsOf(session, application),
+    forwardingOf(session, application),
   ]);
-  return { manifest: manifestOf(application), lastNotifications, queues, sweeps };
+  return { manifest: manifestOf(application), lastNotifications, queues, sweeps, forwarding };
 };
 
 /**
  * Shows an application as a manifest. Comments give the last notification of each store and environment, the state of
- * the queues, and how far the stores' lists were read.
+ * the queues, how far the stores' lists were read, and what waits to be forwarded.
  */
 export const showApplication = async (session: Session, identifier: string): Promise<Answer> => {
   const application = await findApplication(session, readApplicationIdentifier(identifier));
-  const { manifest, lastNotifications, queues, sweeps } = await reportApplication(session, application);
+  const { manifest, lastNotifications, queues, sweeps, forwarding } = await reportApplication(
+    session,
+    application,
+  );
   return {
     json: {
       applicationIdentifier: application.identifier,
@@ -105,6 +132,7 @@ export const showApplication = async (session: Session, identifier: string): Pro
         paused: pauseJson(health),
       })),
       sweeps,
+      ...(forwarding.length > 0 && { forwarding: forwarding.map(forwardJson) }),
     },
     text: [
       stringify(manifest, { aliasDuplicateObjects: false }).trimEnd(),
@@ -118,8 +146,9 @@ export const showApplication = async (session: Session, identifier: string): Pro
       ]),
       ...sweeps.map(
         ({ store, environment, bundleOrPackage, sweptUntil }) =>
-          `# List of ${LISTS[store]}, ${bundleOrPackage}, ${environment}: ${sweptUntil === null ? "never read yet" : `read until ${sweptUntil}`}`,
+          `# List of ${listOf(application, store, bundleOrPackage)}, ${bundleOrPackage}, ${environment}: ${sweptUntil === null ? "never read yet" : `read until ${sweptUntil}`}`,
       ),
+      ...forwarding.map((one) => `# ${forwardText(one)}`),
     ].join("\n"),
   };
 };

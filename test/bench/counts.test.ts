@@ -298,7 +298,7 @@ describe("bundle bytes", () => {
     ["SweepIosStoreNotifications", 402],
     ["ReadChanges", 270],
     ["TellChanges", 322],
-    ["DeliverMessages", 337],
+    ["DeliverMessages", 344],
   ])("%s is not larger than %i KB, and ASCII", async (name, kilobytes) => {
     const assembly = readAssembly(await assemblyFolder(SERVICE_APP));
     const functions = new Template(assembly.document, { region: "us-east-1" }).resourcesOf(

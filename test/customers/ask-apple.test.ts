@@ -70,7 +70,7 @@ const aStore = (answers: Partial<AppStoreServer>): AppStoreServer => ({
   subscriptionStatuses: nothingElse,
   transaction: nothingElse,
   transactionHistory: nothingElse,
-  failedNotifications: nothingElse,
+  notificationHistory: nothingElse,
   ...answers,
 });
 

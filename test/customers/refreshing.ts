@@ -68,6 +68,7 @@ const iosStore = [BUNDLE, OTHER_BUNDLE].map((bundleIdentifier) => ({
   environments: ["production", "sandbox"] as const,
   xcodeCertificates: [],
   serverApi: { issuerIdentifier: "i", keyIdentifier: "k", secret: "s" },
+  notifications: null,
 }));
 
 /** Applications with two bundles, whose store answers as a test says, on one clock that waiting moves. */

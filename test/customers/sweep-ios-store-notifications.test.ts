@@ -1,66 +1,127 @@
+import type { Application } from "../../lib/applications/application.ts";
+import type { IosStoreNotifications } from "../../lib/applications/fields.ts";
 import { sweepIosStoreNotifications } from "../../lib/customers/sweep-ios-store-notifications.ts";
-import type { AppStoreServer } from "../../lib/stores/ios-store/app-store-server.ts";
+import type { AppStoreServer, AskedNotifications } from "../../lib/stores/ios-store/app-store-server.ts";
 import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 import { createStoreRequestQueue } from "../../lib/table/telling/store-requests.ts";
 import { createWatermarks } from "../../lib/table/queues/watermarks.ts";
 import { fingerprintOf, makeChain, signJws } from "../../sandbox/ios-store/signing.ts";
 import { anApplication } from "../../testing/support/application.ts";
+import { assertInvariants } from "../../testing/support/invariants.ts";
 import { aBundle, aNotification, aRenewalInfo, aTransaction } from "../../testing/support/ios-store.ts";
-import { createMemoryTable } from "../../testing/support/memory-table.ts";
 import { aCatalog, aProduct, DAY, NOW } from "../../testing/support/purchases.ts";
+import { createMemoryTable } from "../../testing/support/memory-table.ts";
 import { createWorld } from "../../testing/support/world.ts";
 
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
 const chain = makeChain();
 
-/** Sweeps a history of failed notifications; what of them was stored, and how each was used. */
-const swept = async (notifications: readonly object[]) => {
-  const serverApi = { secret: "key", issuerIdentifier: "issuer", keyIdentifier: "key" };
-  const application = anApplication({
-    iosStore: [aBundle({ serverApi })],
+const anApplicationWith = (notifications: IosStoreNotifications | null): Application =>
+  anApplication({
+    iosStore: [
+      aBundle({
+        environments: ["production"],
+        serverApi: { issuerIdentifier: "i", keyIdentifier: "k", secret: "s" },
+        notifications,
+      }),
+    ],
     catalog: aCatalog([aProduct({ productIdentifier: "com.example.trails.premium.monthly" })]),
   });
+
+/** A notification of each lineage's first purchase, as Apple's history has it. */
+const historyOf = (lineages: readonly string[]): readonly string[] =>
+  lineages.map((lineage) =>
+    signJws(
+      aNotification(chain, {
+        transaction: aTransaction({ originalTransactionId: lineage, transactionId: lineage }),
+        renewalInfo: aRenewalInfo({ originalTransactionId: lineage }),
+      }),
+      chain,
+    ),
+  );
+
+const nothingElse = () => Promise.reject(new Error("Nothing else is asked."));
+
+/** Sweeps an application whose last sweep ended an hour ago; Apple answers with these pages. */
+const sweepOf = async (application: Application, pages: readonly (readonly string[])[]) => {
   const table = createMemoryTable();
-  const world = createWorld(table, { application });
-  const left = [notifications.map((one) => signJws(one, chain))];
+  const world = createWorld(table, { application, now: () => NOW });
   const outcomes: string[] = [];
-  const nothingElse = () => Promise.reject(new Error("Nothing else is asked."));
+  const asked: AskedNotifications[] = [];
   const appStore: AppStoreServer = {
     subscriptionStatuses: nothingElse,
     transaction: nothingElse,
     transactionHistory: nothingElse,
-    failedNotifications: () =>
-      Promise.resolve({ outcome: "answered", content: { signedPayloads: left.pop() ?? [], next: null } }),
+    notificationHistory: (_app, question, page) => {
+      asked.push(question);
+      const index = Number(page ?? 0);
+      const next = index + 1 < pages.length ? String(index + 1) : null;
+      return Promise.resolve({
+        outcome: "answered",
+        content: { signedPayloads: pages[index] ?? [], next },
+      });
+    },
   };
-  await sweepIosStoreNotifications(
+  const watermarks = createWatermarks(table);
+  const bundleOrPackage = application.iosStore[0]?.bundleIdentifier ?? "";
+  await watermarks.raise(
+    { application: application.identifier, store: "ios-store", environment: "production", bundleOrPackage },
+    NOW - HOUR,
+  );
+  const report = await sweepIosStoreNotifications(
     {
       ...world.factStore,
       directory: world.directory,
       verifier: createIosStoreVerifier(),
       trustedRoots: new Set([fingerprintOf(chain.root)]),
+      watermarks,
+      applications: () => Promise.resolve([application.identifier]),
+      appStore,
       note: () => Promise.resolve(),
       requests: createStoreRequestQueue(table),
       onReceived: ({ outcome }) => void outcomes.push(outcome),
-      appStore,
-      watermarks: createWatermarks(table),
-      applications: () => Promise.resolve([application.identifier]),
       onFailure: (error) => {
         throw error;
       },
     },
-    Infinity,
+    NOW + DAY,
   );
-  const customer = (await world.items()).find(({ sk }) => sk === "CUSTOMER");
-  return { outcomes, holdings: JSON.stringify(customer?.["holdings"] ?? null) };
+  await assertInvariants(table);
+  const items = await world.items();
+  const holdings = JSON.stringify(items.find(({ sk }) => sk === "CUSTOMER")?.["holdings"] ?? null);
+  const stored = items.filter(({ sk }) => sk === "PURCHASE").map(({ key }) => key);
+  return { asked, report, outcomes, stored, holdings };
 };
+
+test.each<[what: string, notifications: IosStoreNotifications | null, onlyFailures: boolean]>([
+  ["whole where another service forwards", { forwardedBy: true }, false],
+  ["of what was not delivered otherwise", null, true],
+  ["of what was not delivered where this service forwards", { forwardTo: "https://old.example" }, true],
+])("Apple's history is read %s", async (_, notifications, onlyFailures) => {
+  const { asked } = await sweepOf(anApplicationWith(notifications), [[]]);
+  const present = NOW - MINUTE;
+  expect(asked).toEqual([{ from: NOW - 3 * HOUR, to: present, onlyFailures }]);
+});
+
+test("every page of a forwarded bundle's history is stored, refused ones left out", async () => {
+  const lineages = Array.from({ length: 9 }, (_, index) => `70000000000000${index}`);
+  const pages = [historyOf(lineages.slice(0, 6)), ["forged", ...historyOf(lineages.slice(6))]];
+  const { report, stored } = await sweepOf(anApplicationWith({ forwardedBy: true }), pages);
+  expect(report).toEqual({ found: 10, behind: 0 });
+  expect(stored.toSorted()).toEqual(lineages);
+});
 
 describe("of a failed notification, each part counts by itself:", () => {
   const refund = aTransaction({ revocationDate: NOW - DAY, revocationReason: 1, signedDate: NOW - 500 });
+  const swept = async (...notifications: readonly object[]) =>
+    sweepOf(anApplicationWith(null), [notifications.map((one) => signJws(one, chain))]);
 
   test.each([{ autoRenewStatus: undefined }, { autoRenewStatus: "ON" }, { expirationIntent: "NEW" }])(
     "a refund beside renewal info with %j",
     async (fields) => {
       const broken = aNotification(chain, { transaction: refund, renewalInfo: aRenewalInfo(fields) });
-      const { outcomes, holdings } = await swept([broken]);
+      const { outcomes, holdings } = await swept(broken);
       expect(outcomes).toEqual(["PARTLY_UNDERSTOOD"]);
       expect(holdings).toContain(String(NOW - DAY));
     },
@@ -68,8 +129,8 @@ describe("of a failed notification, each part counts by itself:", () => {
 
   test("one that is forged keeps no other from being used", async () => {
     const forged = aNotification(makeChain(), {});
-    const { outcomes, holdings } = await swept([forged, aNotification(chain, { transaction: refund })]);
-    expect(outcomes).toEqual(["INVALID_NOTIFICATION", "STORED"]);
+    const { outcomes, holdings } = await swept(forged, aNotification(chain, { transaction: refund }));
+    expect(outcomes.toSorted()).toEqual(["INVALID_NOTIFICATION", "STORED"]);
     expect(holdings).toContain(String(NOW - DAY));
   });
 });

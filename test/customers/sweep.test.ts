@@ -120,6 +120,7 @@ describe("a list", () => {
           environments: [environment],
           xcodeCertificates: [],
           serverApi,
+          notifications: null,
         },
       ],
       androidStore: [],

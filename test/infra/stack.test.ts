@@ -803,6 +803,7 @@ describe("roles", () => {
   const FACTS = ["<a>#ACCOUNT#*", "<a>#CUSTOMER#*", "<a>#PURCHASE#*", "<a>#ASK#*", "<a>#CHANGED"];
   const IDENTITY = "<a>#IDENTITY#*";
   const DELIVERY = "<a>#DESTINATION#*";
+  const FORWARD = "<a>#FORWARD#*";
   const reading = (reads: readonly string[], changes: readonly string[]): Statement[] => [
     onItems([...reads, ...changes], READS),
     onItems(changes, CHANGES),
@@ -817,7 +818,10 @@ describe("roles", () => {
     LinkIosStoreCustomer: reading(["<a>"], [...FACTS, IDENTITY, "<a>#TRANSFERS"]),
     LinkAndroidStoreCustomer: reading(["<a>"], [...FACTS, "<a>#TRANSFERS"]),
     SynchronizeIosStorePurchases: reading(["<a>", "STORE#*"], [...FACTS, IDENTITY]),
-    ReceiveIosStoreNotification: reading(["<a>", "STORE#*"], [...FACTS, IDENTITY, "NOTIFICATIONS", DELIVERY]),
+    ReceiveIosStoreNotification: reading(
+      ["<a>", "STORE#*"],
+      [...FACTS, IDENTITY, "NOTIFICATIONS", DELIVERY, FORWARD],
+    ),
     ReceiveAndroidStoreNotification: reading(["<a>", "STORE#*"], [...FACTS, "NOTIFICATIONS", DELIVERY]),
     RefreshIosStorePurchases: reading(["<a>", "APPLICATIONS"], [...FACTS, IDENTITY]),
     RefreshAndroidStorePurchases: reading(["<a>", "APPLICATIONS"], FACTS),
@@ -827,7 +831,7 @@ describe("roles", () => {
       ["<a>", "<a>#ACCOUNT#*", "APPLICATIONS"],
       ["<a>#CHANGED", "<a>#TOLD#*", "<a>#CHANGES*", DELIVERY],
     ),
-    DeliverMessages: reading(["<a>", "<a>#CHANGES*", "APPLICATIONS"], [DELIVERY]),
+    DeliverMessages: reading(["<a>", "<a>#CHANGES*", "APPLICATIONS"], [DELIVERY, FORWARD]),
   };
 
   const secrets = (prefix: string): Statement => ({
@@ -904,7 +908,7 @@ describe("roles", () => {
       "DeliverMessages",
       {
         pk: { S: [{ prefix: "APPLICATION" }] },
-        sk: { S: [{ prefix: "ACCOUNT#" }, { prefix: "REQUEST#" }] },
+        sk: { S: [{ prefix: "ACCOUNT#" }, { prefix: "REQUEST#" }, { prefix: "FORWARD#" }] },
       },
     ],
   ])("new %s wake the function %s, and nothing else does", (_, name, Keys) => {

@@ -3,7 +3,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parse } from "yaml";
+import { v4 as uuid } from "uuid";
+import { parse, stringify } from "yaml";
 import { createAndroidPublisherSandbox } from "../../sandbox/android-store/publisher.ts";
 import type { EnvironmentVariables } from "../../operator/connection.ts";
 import { runOperator } from "../../operator/program.ts";
@@ -16,6 +17,7 @@ import { aPurchase, NOW, proven } from "../../testing/support/purchases.ts";
 import { createTestTable, type TestTable } from "../../testing/support/table.ts";
 import { accountId, applicationId } from "../../lib/identifiers.ts";
 import { createNotificationTimes } from "../../lib/table/queues/notification-times.ts";
+import { createForwardQueue } from "../../lib/table/telling/forwards.ts";
 
 const UNKNOWN = "0198c0de-0000-7000-8000-00000000ffff";
 
@@ -378,6 +380,67 @@ test("application show prints a manifest that changes nothing when it is applied
     applicationIdentifier: application,
     entitlements: { premium: { displayName: "Premium" } },
   });
+});
+
+test("application show tells how each bundle's notifications are forwarded", async () => {
+  const [forwarding, forwarded] = ["com.example.forwarding", "com.example.forwarded"];
+  const serverApi = { issuerIdentifier: uuid(), keyIdentifier: "ABC123DEFG", secret: "trails/apple" };
+  const file = await aFile(
+    stringify({
+      application: { name: "Forwarding" },
+      stores: {
+        "ios-store": [
+          {
+            bundleIdentifier: forwarding,
+            appAppleIdentifier: 1,
+            notifications: { forwardTo: "https://old.example/apple" },
+          },
+          {
+            bundleIdentifier: forwarded,
+            appAppleIdentifier: 2,
+            environments: ["production"],
+            serverApi,
+            notifications: { forwardedBy: true },
+          },
+        ],
+      },
+    }),
+  );
+  const application = String(
+    json(await run(["application", "apply", file, "--json"]))["applicationIdentifier"],
+  );
+  const show = async () =>
+    (await run(["application", "show", application])).out
+      .split("\n")
+      .filter((line) => /^# (?:Forwarding|List)/.test(line));
+  const list = `# List of all notifications of the App Store, which another service forwards, ${forwarded}, production: never read yet`;
+  const line = `# Forwarding of ios-store ${forwarding} to https://old.example/apple:`;
+  expect(await show()).toEqual([list, `${line} nothing waits; takes messages`]);
+
+  const queue = createForwardQueue(table);
+  const bundle = { application: applicationId(application), bundleIdentifier: forwarding };
+  const body = '{"signedPayload":"secret.signed.payload"}';
+  const sent = { body, contentType: "application/json", since: NOW, tries: 0, nextTryAt: NOW };
+  for (const identifier of ["1", "2"]) await queue.add(bundle, { identifier, ...sent });
+  await queue.take(bundle, { worker: "worker", until: NOW + 1 }, NOW);
+  const failing = { failures: 1, because: "status 503", failingSince: NOW, pausedUntil: NOW + 5000 };
+  await queue.release(bundle, { worker: "worker" }, failing);
+  const [since, next] = [NOW, NOW + 5000].map((time) => new Date(time).toISOString());
+  expect(await show()).toEqual([
+    list,
+    `${line} 2 wait, the oldest since ${since}; failing since ${since} (status 503); next try ${next}`,
+  ]);
+  const shown = await run(["application", "show", application, "--json"]);
+  expect(json(shown)["forwarding"]).toEqual([
+    {
+      store: "ios-store",
+      bundleOrPackage: forwarding,
+      forwardTo: "https://old.example/apple",
+      waiting: { count: 2, isMore: false, since },
+      health: { state: "failing", failingSince: since, because: "status 503", nextTryAt: next },
+    },
+  ]);
+  expect(shown.out).not.toContain("signed.payload");
 });
 
 test("application show has the last notification of each store and environment", async () => {

@@ -87,6 +87,7 @@ test(
             environments: ["production" as const],
             xcodeCertificates: [],
             serverApi: { issuerIdentifier: "i", keyIdentifier: "k", secret: "s" },
+            notifications: null,
           }));
           const directory = {
             byIdentifier: () => Promise.resolve({ ...refreshing.world.application, iosStore }),

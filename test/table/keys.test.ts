@@ -1,6 +1,13 @@
-import { accountId, applicationId, customerId, purchaseKey } from "../../lib/identifiers.ts";
+import {
+  accountId,
+  applicationId,
+  customerId,
+  purchaseKey,
+  type ApplicationId,
+} from "../../lib/identifiers.ts";
 import type { Key } from "../../lib/table/dynamodb/key.ts";
 import { keys } from "../../lib/table/keys.ts";
+import { deliveryOfKey } from "../../lib/table/named-by-key.ts";
 import { loggedKey } from "../../lib/table/logged-key.ts";
 import { NOW } from "../../testing/support/purchases.ts";
 
@@ -18,6 +25,8 @@ const QUEUE = {
   environment: "production",
   bundleOrPackage: "com.example.trails",
 } as const;
+
+const BUNDLE = { application: APPLICATION, bundleIdentifier: "com.example.trails" };
 
 const logged = ({ pk, sk }: Key): string => [loggedKey(pk), loggedKey(sk)].join(" ");
 
@@ -49,4 +58,13 @@ test.each<[string, Key]>([
   ["a sweep", keys.sweep(QUEUE)],
 ])("the logged key of %s is its key", (_, key) => {
   expect(logged(key)).toBe(`${key.pk} ${key.sk}`);
+});
+
+test.each<[string, Key, ApplicationId | null]>([
+  ["a notification to forward", keys.forward(BUNDLE, { identifier: "1", nextTryAt: NOW }), APPLICATION],
+  ["an account to deliver", keys.delivery(APPLICATION, "backend", accountId(PERSON)), APPLICATION],
+  ["the health of a service that takes notifications", keys.forwardHealth(BUNDLE), null],
+  ["a destination's health", keys.destinationHealth(APPLICATION, "backend"), null],
+])("%s wakes the deliverer, or not", (_, key, application) => {
+  expect(deliveryOfKey(key)).toBe(application);
 });

@@ -31,6 +31,7 @@ export const inBothStores = (
     environments: ["production", "sandbox"],
     xcodeCertificates: [],
     serverApi: null,
+    notifications: null,
   })),
   androidStore: names.map((packageName) => ({
     packageName,

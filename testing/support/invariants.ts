@@ -16,6 +16,7 @@ import {
   iosStoreItem,
   storeRegistrationItem,
 } from "../../lib/table/applications/application-items.ts";
+import { forwardItem } from "../../lib/table/telling/forwards.ts";
 import {
   accountClaimsItem,
   accountCustomerItem,
@@ -66,7 +67,7 @@ const applicationPartitionItem = z.discriminatedUnion("kind", [
 
 const UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
 const PARTITION = new RegExp(
-  `^APPLICATION#(?<application>${UUID})(?:#(?<kind>CUSTOMER|IDENTITY|PURCHASE|ACCOUNT|AUDIT|TRANSFERS|ASK|CHANGED|TOLD|CHANGES|DESTINATION)(?:#(?<rest>.+))?)?$`,
+  `^APPLICATION#(?<application>${UUID})(?:#(?<kind>CUSTOMER|IDENTITY|PURCHASE|ACCOUNT|AUDIT|TRANSFERS|ASK|CHANGED|TOLD|CHANGES|DESTINATION|FORWARD)(?:#(?<rest>.+))?)?$`,
   "s",
 );
 
@@ -330,6 +331,9 @@ const sort = (
       case "CHANGES":
       case "DESTINATION":
         tenant.telling.push(item);
+        break;
+      case "FORWARD":
+        if (sk !== "HEALTH") violations.parse(forwardItem, item);
         break;
       case "TRANSFERS":
         violations.parse(transferItem, item);

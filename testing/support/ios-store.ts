@@ -185,6 +185,7 @@ export const aBundle = (fields: Partial<IosStoreConfiguration> = {}): IosStoreCo
   environments: ["production"],
   xcodeCertificates: [],
   serverApi: null,
+  notifications: null,
   ...fields,
 });
 

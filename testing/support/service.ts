@@ -17,6 +17,7 @@ import {
   type SandboxTransaction,
 } from "../../sandbox/ios-store/shop/app-store.ts";
 import type { Manifest } from "../../lib/administration/manifest/manifest.ts";
+import { allowedDestinations } from "../../lib/delivery/allowed-destinations.ts";
 import { originOf } from "../../lib/stores/android-store/workload-identity.ts";
 import type { CustomerEntitlement } from "../../lib/contract/schemas.ts";
 import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
@@ -66,6 +67,8 @@ export interface TestService {
   askGoogle(): Promise<InvocationResult>;
   /** Runs the scheduled function that finds applications that stores notify no more. */
   watchNotifications(): Promise<InvocationResult>;
+  /** Runs the function that delivers messages and forwards notifications. */
+  deliverMessages(): Promise<InvocationResult>;
   /** An application with both stores, and a key with both scopes. */
   application(changes?: Partial<ManifestOptions>): Promise<TestApplication>;
   stop(): Promise<void>;
@@ -232,6 +235,7 @@ export const startTestService = async (environment: Record<string, string> = {})
           products,
         },
         originOf(androidRoot),
+        allowedDestinations(environment["DESTINATIONS"]),
       );
     const { key, issue } = await createApplication(table, manifestSelling(options.products), Date.now);
     const { bundleIdentifier, packageName } = options;
@@ -305,6 +309,7 @@ export const startTestService = async (environment: Record<string, string> = {})
     requests,
     send,
     askGoogle: () => gateway.invoke("RefreshAndroidStorePurchases"),
+    deliverMessages: () => gateway.invoke("DeliverMessages"),
     watchNotifications: () => gateway.invoke("WatchNotifications"),
     application,
     stop: async () => {

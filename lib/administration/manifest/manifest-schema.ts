@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { Destination } from "../../applications/destination.ts";
+import { forwardsTo, isForwardedHere } from "../../applications/application.ts";
 import {
   ANDROID_STORE_FIELDS,
   APPLICATION_FIELDS,
@@ -48,7 +49,26 @@ const iosStore = z
       when: whenReadable("environments", "serverApi"),
     },
   )
-  .transform((store) => withDefaults(IOS_STORE_FIELDS, store));
+  .refine(
+    ({ notifications, serverApi }) =>
+      notifications === undefined || !isForwardedHere({ notifications }) || serverApi !== undefined,
+    {
+      path: ["serverApi"],
+      message: "is required with forwardedBy: only Apple's own history shows what was not forwarded",
+      when: whenReadable("notifications", "serverApi"),
+    },
+  );
+
+const iosStoreAllowing = (allows: AllowsDestination) =>
+  iosStore
+    .superRefine(({ notifications = null }, context) => {
+      const url = forwardsTo({ notifications });
+      const refused = url === null ? null : checkDestinationUrl(url, { isAnyAddressAllowed: allows(url) });
+      if (refused === null) return;
+      const path = ["notifications", "forwardTo"];
+      context.addIssue({ code: "custom", path, message: `cannot be used: ${refused}` });
+    })
+    .transform((store) => withDefaults(IOS_STORE_FIELDS, store));
 
 const androidStore = (trustsOrigin: TrustsOrigin) =>
   z
@@ -135,7 +155,7 @@ export const manifestSchema = (trustsOrigin: TrustsOrigin, allowsDestination: Al
       .optional(),
     stores: z
       .strictObject({
-        "ios-store": z.array(iosStore).optional(),
+        "ios-store": z.array(iosStoreAllowing(allowsDestination)).optional(),
         "android-store": z.array(androidStore(trustsOrigin)).optional(),
       })
       .optional(),

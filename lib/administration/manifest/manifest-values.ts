@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Field, Fields, ValueOf } from "../../applications/fields.ts";
+import type { Field, Fields, ValueOf, IosStoreNotifications } from "../../applications/fields.ts";
 import { parsePeriod, type Period } from "../../entitlements/time.ts";
 import type { AndroidStoreCredential } from "../../stores/android-store/credentials.ts";
 import {
@@ -81,6 +81,18 @@ const serverApi = z
       secret: secretName,
     }),
   );
+
+const iosNotifications = z
+  .strictObject({ forwardedBy: z.literal(true).optional(), forwardTo: z.string().optional() })
+  .transform(({ forwardedBy, forwardTo }, context): IosStoreNotifications => {
+    if (forwardedBy !== undefined && forwardTo === undefined) return { forwardedBy };
+    if (forwardTo !== undefined && forwardedBy === undefined) return { forwardTo };
+    context.addIssue({
+      code: "custom",
+      message: "must be either { forwardedBy: true } or { forwardTo: <URL> }",
+    });
+    return z.NEVER;
+  });
 
 const workloadIdentity = (trustsOrigin: TrustsOrigin) =>
   z.unknown().transform((value, context): WorkloadIdentity => {
@@ -183,6 +195,8 @@ const schemaOf = (field: Field, trustsOrigin: TrustsOrigin): z.ZodType => {
       return distinct(certificate).transform((certificates) => [...certificates].sort());
     case "appStoreServerKey":
       return serverApi;
+    case "iosStoreNotifications":
+      return iosNotifications;
     case "androidStoreCredential":
       return androidCredential(trustsOrigin);
     case "androidStoreNotifications":

@@ -34,6 +34,14 @@ export interface WebhookSender {
   send(url: string, message: Message, secrets: readonly Uint8Array[]): Promise<SendOutcome>;
 }
 
+export interface TextSender {
+  /**
+   * Makes one attempt to POST a text. Only a 2xx is a delivery, and redirects are not followed. A failed attempt is a
+   * value.
+   */
+  send(url: string, text: string, headers: Readonly<Record<string, string>>): Promise<SendOutcome>;
+}
+
 interface Agents {
   readonly kept: http.Agent;
   /** Opens a connection for each request. */
@@ -69,26 +77,21 @@ const outcomeOf = (result: PostResult, now: Instant): SendOutcome => {
   return { outcome: "failed", because: "status", status, retryAt };
 };
 
-/** Sends webhooks to public https addresses. One sender serves all destinations and keeps their connections. */
-export const createWebhookSender = ({
+/** Sends to public https addresses. One sender serves all receivers and keeps their connections. */
+export const createTextSender = ({
   isAnyAddressAllowed,
   lookup = lookupName,
   now,
   attemptMilliseconds = ATTEMPT_MILLISECONDS,
-}: WebhookSenderOptions): WebhookSender => {
+}: WebhookSenderOptions): TextSender => {
   const checked = { lookup: createCheckedLookup({ isAnyAddressAllowed, lookup }) };
   const secure = agentsOf(https, checked);
   const plain = agentsOf(http, checked);
 
   return {
-    send: async (target, message, secrets) => {
-      const text = messageText(message);
-      const headers = {
-        "content-type": "application/json",
-        "content-length": String(Buffer.byteLength(text)),
-        "user-agent": SENDER,
-        ...signedHeaders({ identifier: message.identifier, text }, secrets, now()),
-      };
+    send: async (target, text, given) => {
+      const length = String(Buffer.byteLength(text));
+      const headers = { ...given, "content-length": length, "user-agent": SENDER };
       const url = URL.parse(target);
       if (url === null || checkDestinationUrl(target, { isAnyAddressAllowed }) !== null)
         return failedBecause("address");
@@ -98,6 +101,18 @@ export const createWebhookSender = ({
       // A kept connection that the other end has closed meanwhile says nothing about the destination.
       const isStale = "because" in result && result.because === "connect" && result.isKeptConnection;
       return outcomeOf(isStale ? await post({ ...attempt, agent: fresh }) : result, now());
+    },
+  };
+};
+
+/** Sends webhooks, signed at each attempt. */
+export const createWebhookSender = (options: WebhookSenderOptions): WebhookSender => {
+  const { send } = createTextSender(options);
+  return {
+    send: async (url, message, secrets) => {
+      const text = messageText(message);
+      const signed = signedHeaders({ identifier: message.identifier, text }, secrets, options.now());
+      return send(url, text, { "content-type": "application/json", ...signed });
     },
   };
 };

@@ -39,12 +39,14 @@ export interface AppStoreApp {
  */
 export type AppStoreAnswer<Content> = { readonly outcome: "answered"; readonly content: Content } | Failure;
 
-/** Period in which the App Store first sent the notifications. */
-export interface NotificationPeriod {
+/** Notifications that the App Store first sent in a period. */
+export interface AskedNotifications {
   /** Within the last 180 days, in the sandbox 30. */
   readonly from: Instant;
   /** After `from`; in the future, it means now. */
   readonly to: Instant;
+  /** Only those that were not delivered, including those still being retried. */
+  readonly onlyFailures: boolean;
 }
 
 /** The App Store Server API. No method rejects because of the store, the network or the key. */
@@ -73,15 +75,15 @@ export interface AppStoreServer {
     revision: string | null,
   ): Promise<AppStoreAnswer<TransactionPage>>;
   /**
-   * One page, of up to 20, of notifications that were not delivered, including those still being retried. Apple does
-   * not document whether the period includes both its ends: let periods overlap.
+   * One page, of up to 20, of notifications. Apple does not document whether the period includes both its ends: let
+   * periods overlap.
    *
    * @param page `next` of the page before, with the same period; null: the first page
    * @see https://developer.apple.com/documentation/appstoreserverapi/get-notification-history
    */
-  failedNotifications(
+  notificationHistory(
     app: AppStoreApp,
-    period: NotificationPeriod,
+    asked: AskedNotifications,
     page: string | null,
   ): Promise<AppStoreAnswer<NotificationPage>>;
 }
@@ -170,10 +172,10 @@ export const createAppStoreServer = (options: AppStoreServerOptions): AppStoreSe
       return ask(app, url, (answer) => readHistory(answer, revision));
     },
 
-    failedNotifications: async (app, { from, to }, page) => {
+    notificationHistory: async (app, { from, to, onlyFailures }, page) => {
       const query = page === null ? {} : { paginationToken: page };
       const url = urlOf(app, ["v1", "notifications", "history"], query);
-      const period = { startDate: from, endDate: to, onlyFailures: true };
+      const period = { startDate: from, endDate: to, onlyFailures };
       return ask(app, url, (answer) => readNotifications(answer, page), period);
     },
   };

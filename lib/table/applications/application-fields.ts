@@ -49,6 +49,8 @@ const schemaOf = (field: Field): z.ZodMiniType => {
       return z.object({ months: shape.integer(), milliseconds: shape.integer() });
     case "appStoreServerKey":
       return z.object({ issuerIdentifier: shape.text(), keyIdentifier: shape.text(), secret: shape.text() });
+    case "iosStoreNotifications":
+      return z.union([z.object({ forwardedBy: z.literal(true) }), z.object({ forwardTo: shape.text() })]);
     case "androidStoreCredential":
       return z.union([
         z.strictObject({ secret: shape.text() }),

@@ -91,6 +91,7 @@ describe("a valid manifest", () => {
           environments: ["production", "sandbox"],
           xcodeCertificates: [],
           serverApi: null,
+          notifications: null,
         },
       ],
       androidStore: [
@@ -289,6 +290,30 @@ describe("a valid manifest", () => {
     ).not.toHaveProperty("serverApi");
   });
 
+  test("may say that another service forwards a bundle's notifications", () => {
+    const text = withIosStore(
+      `{ bundleIdentifier: a.b, appAppleIdentifier: 1, serverApi: ${SERVER_API}, notifications: { forwardedBy: true } }`,
+    );
+    const { iosStore } = manifest(text);
+    expect(iosStore[0]?.notifications).toStrictEqual({ forwardedBy: true });
+    const shown = manifestOf({ ...manifest(text), identifier: IDENTIFIER });
+    expect(manifest(stringify(shown)).iosStore).toStrictEqual(iosStore);
+    expect(
+      manifestOf({ ...manifest(TRAILS), identifier: IDENTIFIER }).stores["ios-store"][0],
+    ).not.toHaveProperty("notifications");
+  });
+
+  test("may forward a bundle's notifications to another service", () => {
+    const text = (url: string) =>
+      withIosStore(
+        `{ bundleIdentifier: a.b, appAppleIdentifier: 1, notifications: { forwardTo: "${url}" } }`,
+      );
+    const url = "https://hooks.example.com/v1/incoming-webhooks/apple?id=1";
+    expect(manifest(text(url)).iosStore[0]?.notifications).toStrictEqual({ forwardTo: url });
+    const local = "http://127.0.0.1:8080/apple";
+    expect(readManifest(text(local), undefined, () => true).outcome).toBe("valid");
+  });
+
   test("may name the App Store Server API's secret by its ARN", () => {
     const secret = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:trails/app-store-key-a1B2c3";
     const text = withIosStore(
@@ -459,6 +484,34 @@ describe("a manifest is refused, with the line of the problem,", () => {
       ),
       "4 stores.ios-store[0].serverApi",
     ],
+    [
+      "where forwarded notifications have no key of the App Store",
+      withIosStore(`{ ${ios}, notifications: { forwardedBy: true } }`),
+      "4 stores.ios-store[0].serverApi",
+    ],
+    ...[
+      "{}",
+      "https://a.example",
+      "{ forwardedBy: false }",
+      "{ forwardedBy: true, forwardTo: https://a.example }",
+    ].map((notifications) => [
+      `where notifications are ${notifications}`,
+      withIosStore(`{ ${ios}, serverApi: ${SERVER_API}, notifications: ${notifications} }`),
+      `4 stores.ios-store[0].notifications${notifications.includes("false") ? ".forwardedBy" : ""}`,
+    ]),
+    ...[
+      "http://a.example",
+      "https://127.0.0.1/apple",
+      "https://10.0.0.1",
+      "https://localhost",
+      "https://user@a.example",
+      "apple",
+      "",
+    ].map((url) => [
+      `where notifications are forwarded to "${url}"`,
+      withIosStore(`{ ${ios}, notifications: { forwardTo: "${url}" } }`),
+      "4 stores.ios-store[0].notifications.forwardTo",
+    ]),
     [
       "where the App Store's key is text",
       withIosStore(`{ ${ios}, serverApi: trails/app-store-key }`),

@@ -18,6 +18,7 @@ const aBundle = (bundle: Partial<IosStoreConfiguration> = {}): IosStoreConfigura
   environments: ["production"],
   xcodeCertificates: [],
   serverApi: KEY,
+  notifications: null,
   ...bundle,
 });
 

@@ -30,10 +30,13 @@ const notify = async (enabled: boolean): Promise<void> => {
 
 /**
  * Accesses that need what this test does not make: a store that does not answer the link (`test/functions/log.test.ts` makes
- * it), another policy of transfers, or an answer that names more than was known.
+ * it), another policy of transfers, an answer that names more than was known, or a service that notifications are forwarded to
+ * (`test/functions/forwarding.test.ts`).
  */
 const SELDOM: ReadonlySet<string> = new Set([
+  "DeliverMessages changes forward",
   "LinkAndroidStoreCustomer changes transfer",
+  "ReceiveIosStoreNotification changes forward",
   "RefreshIosStorePurchases changes identity",
   "SweepIosStoreNotifications changes identity",
 ]);

@@ -281,12 +281,12 @@ describe("a question is asked", () => {
       { status: 200, body: { notificationHistory: [], hasMore: false } },
     ];
     const { client } = aClient();
-    const period = { from: NOW - HOUR, to: NOW };
-    expect(await client.failedNotifications(APP, period, null)).toStrictEqual({
+    const period = { from: NOW - HOUR, to: NOW, onlyFailures: true };
+    expect(await client.notificationHistory(APP, period, null)).toStrictEqual({
       outcome: "answered",
       content: { signedPayloads: ["n1"], next: "page/2" },
     });
-    expect(await client.failedNotifications(APP, period, "page/2")).toStrictEqual({
+    expect(await client.notificationHistory(APP, period, "page/2")).toStrictEqual({
       outcome: "answered",
       content: { signedPayloads: [], next: null },
     });
@@ -297,6 +297,14 @@ describe("a question is asked", () => {
     for (const { types } of received) expect(types).toStrictEqual(["application/json", "application/json"]);
     for (const { body } of received)
       expect(JSON.parse(body)).toStrictEqual({ startDate: NOW - HOUR, endDate: NOW, onlyFailures: true });
+  });
+
+  test("about all notifications of a period", async () => {
+    script = [{ status: 200, body: { notificationHistory: [], hasMore: false } }];
+    await aClient().client.notificationHistory(APP, { from: NOW - HOUR, to: NOW, onlyFailures: false }, null);
+    expect(received.map(({ body }) => JSON.parse(body) as unknown)).toStrictEqual([
+      { startDate: NOW - HOUR, endDate: NOW, onlyFailures: false },
+    ]);
   });
 
   test.each([
@@ -417,7 +425,11 @@ describe("an answer other than 200", () => {
 
   test("is retried with the pages that are due", async () => {
     script = [{ status: 500 }, { status: 200, body: { notificationHistory: [], hasMore: false } }];
-    const answer = await aClient().client.failedNotifications(APP, { from: NOW - HOUR, to: NOW }, "p");
+    const answer = await aClient().client.notificationHistory(
+      APP,
+      { from: NOW - HOUR, to: NOW, onlyFailures: true },
+      "p",
+    );
     expect(answer).toMatchObject({ outcome: "answered" });
     const [first, second] = received;
     expect(second).toStrictEqual(first);
@@ -530,8 +542,8 @@ describe("a 200 of another shape is unavailable, without a retry:", () => {
     ["the page itself as the next one", { notificationHistory: [], hasMore: true, paginationToken: "this" }],
   ])("notifications with %s", async (_, body) => {
     script = [{ status: 200, body }];
-    const period = { from: NOW - HOUR, to: NOW };
-    expect(await aClient().client.failedNotifications(APP, period, "this")).toStrictEqual(malformed);
+    const period = { from: NOW - HOUR, to: NOW, onlyFailures: true };
+    expect(await aClient().client.notificationHistory(APP, period, "this")).toStrictEqual(malformed);
   });
 });
 

@@ -229,6 +229,7 @@ describe("an application", () => {
         environments: ["production"],
         xcodeCertificates: [],
         serverApi: null,
+        notifications: null,
       })),
     };
     const saved = await applications.save(null, application, audit);
