@@ -1,13 +1,12 @@
 import { v7 as uuid } from "uuid";
 import type { Application } from "../../lib/applications/application.ts";
 import { askDuePurchases, type AskReport, type AskRun } from "../../lib/customers/ask-due-purchases.ts";
-import type { AskOutcome } from "../../lib/customers/ask-outcome.ts";
 import type { AskQueues } from "../../lib/customers/ask-queue.ts";
 import type { StoreInEnvironment } from "../../lib/customers/store-in-environment.ts";
 import { MINUTE, SECOND } from "../../lib/duration.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { HEALTHY, type QueueHealth } from "../../lib/queues/health.ts";
-import type { DueAsk } from "../../lib/customers/ask.ts";
+import type { AskOutcome, DueAsk } from "../../lib/customers/ask.ts";
 import { applicationId, purchaseKey, type ApplicationId } from "../../lib/identifiers.ts";
 import { anApplication, inBothStores } from "../../testing/support/application.ts";
 import { createVirtualTime } from "./virtual-time.ts";

@@ -1,4 +1,4 @@
-import type { Application, ApplicationDirectory } from "../applications/application.ts";
+import { storesOf, type Application, type ApplicationDirectory } from "../applications/application.ts";
 import type { Environment, Store } from "../contract/schemas.ts";
 import { DAY, HOUR, MINUTE } from "../duration.ts";
 import {
@@ -14,10 +14,9 @@ import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import type { PauseReason } from "../queues/health.ts";
 import { fromOthersEachMinute, inTurns } from "../queues/turns.ts";
-import { workOff, type Outcome, type Run, type WorkedOff } from "../queues/work-off.ts";
+import { workOff, type Outcome, type Run } from "../queues/work-off.ts";
 import { givenUpAt } from "../stores/android-store/acknowledgement-deadline.ts";
-import { nextAcknowledgement, type DueAsk } from "./ask.ts";
-import type { AskOutcome } from "./ask-outcome.ts";
+import { nextAcknowledgement, type AskOutcome, type DueAsk } from "./ask.ts";
 import type { AskQueues } from "./ask-queue.ts";
 import type { CustomerTable } from "./customer-table.ts";
 import type { StoredPurchase } from "./records.ts";
@@ -98,11 +97,12 @@ const NEAR_MILLISECONDS = DAY;
 /** Due items of a paused queue that are read, to count its acknowledgements. */
 const COUNTED = 100;
 
-/** `unclaimed`: only an acknowledgement was due, and the purchase belongs to no account: nothing was delivered. */
-type Asked = Outcome & { readonly said: AskOutcome | { readonly outcome: "unclaimed" } };
+type Said = AskOutcome["outcome"];
+type Asked = Outcome & { readonly said: Said };
 
-const resultOf = (said: AskOutcome): Asked => {
-  switch (said.outcome) {
+const resultOf = (answer: AskOutcome): Asked => {
+  const said = answer.outcome;
+  switch (answer.outcome) {
     case "stored":
     case "over":
       return { outcome: "done", said };
@@ -111,31 +111,27 @@ const resultOf = (said: AskOutcome): Asked => {
     case "unconfigured":
     case "failed":
     case "unstored":
+    case "unclaimed":
       return { outcome: "failed", isUp: null, said };
     case "credential-rejected":
       return { outcome: "credential-rejected", retryAt: null, said };
     case "unavailable":
       // A refusal of one purchase, perhaps for good: the store is up.
-      return said.isOfThisPurchase === true
+      return answer.isOfThisPurchase === true
         ? { outcome: "failed", isUp: true, said }
-        : { outcome: "unavailable", retryAt: said.retryAt, said };
+        : { outcome: "unavailable", retryAt: answer.retryAt, said };
   }
 };
 
 const hasEndedWithin = ({ lines }: Purchase, milliseconds: number, moment: Instant): boolean =>
   lines.some(({ endsAt }) => endsAt !== null && endsAt <= moment && moment < endsAt + milliseconds);
 
-const SAYS_NOTHING: ReadonlySet<string> = new Set([
-  "unavailable",
-  "credential-rejected",
-  "unstored",
-  "failed",
-]);
+const SAYS_NOTHING: ReadonlySet<Said> = new Set(["unavailable", "credential-rejected", "unstored", "failed"]);
 
 /** The next question about a purchase whose last one had no answer; null: there is none. */
 export const askAfterFailure = (
   { purchase, acknowledgement }: Pick<StoredPurchase, "purchase" | "acknowledgement">,
-  said: Asked["said"]["outcome"],
+  said: Said,
   moment: Instant,
 ): NextAsk | null => {
   const next = nextAsk(purchase, moment, true);
@@ -158,42 +154,49 @@ export const askAfterFailure = (
 
 /** Whether a pending acknowledgement is given up after a try: the store no longer wants it, or never said. */
 const isGivenUp = (
-  { environment }: Purchase,
-  acknowledgement: NonNullable<StoredPurchase["acknowledgement"]>,
-  said: Asked["said"]["outcome"],
+  { purchase: { environment }, acknowledgement }: StoredPurchase,
+  said: Said,
   moment: Instant,
 ): boolean =>
+  acknowledgement !== null &&
   moment >= givenUpAt(environment, acknowledgement) + (SAYS_NOTHING.has(said) ? UNANSWERED_KEPT : 0);
 
+type Counts<Report> = { -readonly [Field in keyof Report]: Report[Field] };
+
 /** Counts of a run so far. */
-interface Progress {
-  asked: number;
-  failed: number;
-  oldest: number;
+interface Progress extends Counts<Omit<AskReport, "paused" | "acknowledgements">> {
   readonly paused: PausedQueue[];
-  readonly acknowledgements: {
-    made: number;
-    due: number;
-    oldest: number;
-    nearDeadline: number;
-    failed: number;
-  };
+  readonly acknowledgements: Counts<AcknowledgementReport>;
+}
+
+/** One queue in a run. */
+interface QueueContext {
+  readonly run: AskRun;
+  readonly progress: Progress;
+  readonly application: Application;
+  readonly reference: StoreInEnvironment;
 }
 
 const countPending = (
-  { acknowledgements: counts }: Progress,
+  { run, progress: { acknowledgements: counts } }: QueueContext,
   { purchase: { environment }, acknowledgement }: DueAsk,
-  moment: Instant,
 ): void => {
   if (acknowledgement === null) return;
   counts.due += 1;
   if (environment !== "production") return;
-  counts.oldest = Math.max(counts.oldest, moment - acknowledgement.dueSince);
-  if (acknowledgement.deadline - moment < NEAR_MILLISECONDS) counts.nearDeadline += 1;
+  counts.oldest = Math.max(counts.oldest, run.now() - acknowledgement.dueSince);
+  if (acknowledgement.deadline - run.now() < NEAR_MILLISECONDS) counts.nearDeadline += 1;
+};
+
+const countUnmade = (
+  { progress: { acknowledgements: counts } }: QueueContext,
+  { purchase }: DueAsk,
+): void => {
+  if (purchase.environment === "production") counts.failed += 1;
 };
 
 const read = async (
-  { table, now }: AskRun,
+  { run: { table, now } }: QueueContext,
   { application, purchase }: DueAsk,
 ): Promise<StoredPurchase | undefined> => {
   const known = await table.findFacts(application, [], [purchase], now());
@@ -204,112 +207,113 @@ const read = async (
  * Whether somebody has got a purchase: it belongs to an account, and of a one-time purchase a product was selected.
  * A notification alone selects none.
  */
-const isDelivered = async (run: AskRun, due: DueAsk): Promise<boolean> => {
-  const stored = await read(run, due);
+const isDelivered = async (context: QueueContext, due: DueAsk): Promise<boolean> => {
+  const stored = await read(context, due);
   if (stored === undefined || selectsNothing(stored.purchase)) return false;
-  const { living } = await run.table.findCustomers(due.application, [stored.customer]);
+  const { living } = await context.run.table.findCustomers(due.application, [stored.customer]);
   return (living.get(stored.customer)?.link ?? null) !== null;
 };
 
 /** Moves a question without an answer to its next time, or out of the queue. */
-const postpone = async (run: AskRun, due: DueAsk, asked: Asked | null, progress: Progress): Promise<void> => {
-  const { queues, now } = run;
-  const said = asked?.said.outcome ?? "unstored";
-  const stored = await read(run, due).catch((error: unknown) => {
-    run.onFailure(error);
+const postpone = async (context: QueueContext, due: DueAsk, said: Said): Promise<void> => {
+  const { queues, now, onFailure } = context.run;
+  const stored = await read(context, due).catch((error: unknown) => {
+    onFailure(error);
     return null;
   });
-  const moment = now();
   if (stored === undefined) return queues.move(due, null);
-  const pending = stored?.acknowledgement ?? null;
-  if (stored === null || pending === null || !isGivenUp(stored.purchase, pending, said, moment)) {
-    if (said !== "unclaimed") countPending(progress, due, moment);
-    const unread = { at: moment + UNREADABLE_STEP, because: due.because };
-    return queues.move(due, stored === null ? unread : askAfterFailure(stored, said, moment));
+  const moment = now();
+  if (stored !== null && isGivenUp(stored, said, moment)) {
+    if (said !== "unclaimed") countUnmade(context, due);
+    const to = askAfterFailure({ ...stored, acknowledgement: null }, said, moment);
+    return queues.acknowledged(due.application, stored, due.source, to);
   }
-  if (said !== "unclaimed" && due.purchase.environment === "production")
-    progress.acknowledgements.failed += 1;
-  const to = askAfterFailure({ ...stored, acknowledgement: null }, said, moment);
-  return queues.acknowledged(due.application, stored, due.source, to);
+  if (said !== "unclaimed") countPending(context, due);
+  const unread = { at: moment + UNREADABLE_STEP, because: due.because };
+  return queues.move(due, stored === null ? unread : askAfterFailure(stored, said, moment));
 };
 
 /** Asks the store about one purchase, and counts what became of its acknowledgement. */
-const askOne = async (
-  run: AskRun,
-  application: Application,
-  due: DueAsk,
-  progress: Progress,
-): Promise<Asked> => {
+const askOne = async (context: QueueContext, due: DueAsk): Promise<Asked> => {
+  const { run, application, progress } = context;
   // Neither a failed question, nor a sign that the store answers.
-  if (due.because === "acknowledgement" && !(await isDelivered(run, due)))
-    return { outcome: "failed", isUp: null, said: { outcome: "unclaimed" } };
-  const said = await run.ask(application, due).catch((error: unknown): AskOutcome => {
+  if (due.because === "acknowledgement" && !(await isDelivered(context, due)))
+    return resultOf({ outcome: "unclaimed" });
+  const answer = await run.ask(application, due).catch((error: unknown): AskOutcome => {
     run.onFailure(error);
     return { outcome: "unstored" };
   });
-  const { acknowledgements: counts } = progress;
-  if (said.outcome === "stored" || said.outcome === "over") progress.asked += 1;
+  const result = resultOf(answer);
+  if (result.outcome === "done") progress.asked += 1;
   else progress.failed += 1;
-  if (said.outcome === "over") await run.queues.move(due, null);
-  if (said.outcome !== "stored") return resultOf(said);
-  if (said.isAcknowledged === false) countPending(progress, due, run.now());
-  else if (said.isAcknowledged === true) counts.made += 1;
-  else if (said.isRefunded === true && due.purchase.environment === "production") counts.failed += 1;
-  return resultOf(said);
+  if (answer.outcome === "over") await run.queues.move(due, null);
+  if (answer.outcome !== "stored") return result;
+  const { isAcknowledged = null, isRefunded = false } = answer;
+  if (isAcknowledged === false) countPending(context, due);
+  else if (isAcknowledged === true) progress.acknowledgements.made += 1;
+  else if (isRefunded) countUnmade(context, due);
+  return result;
 };
 
 /** What still waits in a queue: its oldest question, its pause, and its acknowledgements. */
-const reportWaiting = async (
-  run: AskRun,
-  reference: StoreInEnvironment,
-  progress: Progress,
-): Promise<void> => {
-  const { queues, now } = run;
-  const moment = now();
-  const due = await queues.of(reference).due(moment, COUNTED);
+const reportWaiting = async (context: QueueContext): Promise<void> => {
+  const { run, progress, reference } = context;
+  const moment = run.now();
+  const due = await run.queues.of(reference).due(moment, COUNTED);
   const [oldest] = due;
   if (oldest === undefined) return;
-  const { because, failingSince, pausedUntil: until } = await queues.healthOf(reference);
+  const { because, failingSince, pausedUntil: until } = await run.queues.healthOf(reference);
   if (because !== null)
     progress.paused.push({ ...reference, because, failingSince: failingSince ?? moment, until });
   if (because !== "credential-rejected" && reference.environment === "production")
     progress.oldest = Math.max(progress.oldest, moment - oldest.dueAt);
   for (const one of due)
-    if (one.acknowledgement !== null && (await isDelivered(run, one))) countPending(progress, one, moment);
+    if (one.acknowledgement !== null && (await isDelivered(context, one))) countPending(context, one);
 };
 
-const workOffQueue = async (
-  run: AskRun,
-  application: Application,
-  reference: StoreInEnvironment,
-  until: Instant,
-  progress: Progress,
-): Promise<WorkedOff> => {
+/** Works off a queue for its turn. */
+const workOffQueue = async (context: QueueContext, until: Instant) => {
+  const { run, reference } = context;
+  if (run.now() >= until) return "waiting";
   const isSandbox = reference.store === "ios-store" && reference.environment !== "production";
   const work = {
     queue: run.queues.of(reference),
     dueAtOf: ({ dueAt }: DueAsk) => dueAt,
     perSecond: isSandbox ? ASKED_PER_SECOND_IN_SANDBOX : ASKED_PER_SECOND,
-    act: (due: DueAsk) => askOne(run, application, due, progress),
-    postpone: (due: DueAsk, asked: Asked | null) => postpone(run, due, asked, progress),
+    act: (due: DueAsk) => askOne(context, due),
+    postpone: (due: DueAsk, asked: Asked | null) => postpone(context, due, asked?.said ?? "unstored"),
   };
-  return workOff(work, run, until);
+  return (await workOff(work, run, until)).state;
 };
 
 const ENVIRONMENTS = ["production", "sandbox"] as const satisfies readonly Environment[];
 
 /** The queues of an application: one for each bundle or package, in each environment that a store can be asked about. */
-export const askQueuesOf = (
-  { identifier: application, iosStore, androidStore }: Application,
-  store: Store,
-): readonly StoreInEnvironment[] => {
-  const names =
-    store === "ios-store"
-      ? iosStore.map(({ bundleIdentifier }) => bundleIdentifier)
-      : androidStore.map(({ packageName }) => packageName);
-  return names.flatMap((bundleOrPackage) =>
-    ENVIRONMENTS.map((environment) => ({ application, store, environment, bundleOrPackage })),
-  );
+export const askQueuesOf = (application: Application, store: Store): readonly StoreInEnvironment[] =>
+  storesOf(application)
+    .filter((one) => one.store === store)
+    .flatMap((one) =>
+      ENVIRONMENTS.map((environment) => ({ application: application.identifier, environment, ...one })),
+    );
+
+/** The queues of all applications. */
+const queuesOf = async (run: AskRun, progress: Progress): Promise<readonly QueueContext[]> => {
+  const ofOne = async (identifier: ApplicationId): Promise<readonly QueueContext[]> => {
+    const application = await run.directory.byIdentifier(identifier);
+    if (application === null) return [];
+    return askQueuesOf(application, run.store).map((reference) => ({
+      run,
+      progress,
+      application,
+      reference,
+    }));
+  };
+  const found = await Promise.allSettled((await run.applications()).map(ofOne));
+  return found.flatMap((one) => {
+    if (one.status === "fulfilled") return one.value;
+    run.onFailure(one.reason);
+    return [];
+  });
 };
 
 /**
@@ -321,38 +325,20 @@ export const askQueuesOf = (
 export const askDuePurchases = async (run: AskRun, until: Instant): Promise<AskReport> => {
   const acknowledgements = { made: 0, due: 0, oldest: 0, nearDeadline: 0, failed: 0 };
   const progress: Progress = { asked: 0, failed: 0, oldest: 0, paused: [], acknowledgements };
-  const found = await Promise.all(
-    (await run.applications()).map((identifier) =>
-      run.directory.byIdentifier(identifier).catch((error: unknown) => {
-        run.onFailure(error);
-        return null;
-      }),
-    ),
-  );
-  const queues = found.flatMap((application) =>
-    application === null
-      ? []
-      : askQueuesOf(application, run.store).map((reference) => ({ application, reference })),
-  );
-  const inOrder = fromOthersEachMinute(queues, QUEUES_AT_ONCE, run.now());
+  const inOrder = fromOthersEachMinute(await queuesOf(run, progress), QUEUES_AT_ONCE, run.now());
   const waiting = new Map(inOrder.map((one) => [JSON.stringify(one.reference), one]));
-  const ask = async (one: (typeof queues)[number]): Promise<"done" | "more"> => {
-    const { application, reference } = one;
-    // What waits is reported, and not looked at again.
-    const reportOnce = async (): Promise<void> => {
-      if (waiting.delete(JSON.stringify(reference))) await reportWaiting(run, reference, progress);
-    };
+  // What waits is reported once, and not looked at again.
+  const report = async (context: QueueContext): Promise<void> => {
+    if (waiting.delete(JSON.stringify(context.reference))) await reportWaiting(context);
+  };
+  const ask = async (context: QueueContext): Promise<"done" | "more"> => {
     try {
-      const { state } =
-        run.now() < until
-          ? await workOffQueue(run, application, reference, until, progress)
-          : ({ state: "waiting" } as const);
+      const state = await workOffQueue(context, until);
       if (state === "more") return "more";
-      if (state === "waiting") await reportOnce();
+      if (state === "waiting") await report(context);
     } catch (error) {
       run.onFailure(error);
-      // What is due still waits, and counts.
-      await reportOnce().catch(run.onFailure);
+      await report(context).catch(run.onFailure);
     }
     return "done";
   };

@@ -24,7 +24,14 @@ const anApplication = (...iosStore: IosStoreConfiguration[]): Application => ({
   identifier: APPLICATION,
   name: "Trails",
   iosStore,
-  androidStore: [],
+  androidStore: [
+    {
+      packageName: BUNDLE,
+      credential: { secret: "play" },
+      environments: ["production"],
+      notifications: null,
+    },
+  ],
   catalog: aCatalog(),
   transfers: "refuse",
   destinations: [],
@@ -121,6 +128,12 @@ describe("a store is asked about a purchase next", () => {
       none("voided-list"),
       stored(android({ lines: [coins] })),
       anApplication(),
+    ],
+    [
+      "not where the application no longer has its package, even if it is queued",
+      none("no-package"),
+      stored(android({}), { ask: { at: NOW, because: "renewal" } }),
+      { ...anApplication(), androidStore: [] },
     ],
     ["not where Google has dropped it", none("dropped"), stored(android({})), anApplication()],
     [

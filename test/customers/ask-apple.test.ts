@@ -1,6 +1,5 @@
 import type { Application } from "../../lib/applications/application.ts";
-import type { AppStoreQuestions } from "../../lib/customers/ask-app-store.ts";
-import { askApple } from "../../lib/customers/ask-apple.ts";
+import { askApple, type AppStoreQuestions } from "../../lib/customers/ask-apple.ts";
 import { applicationId, purchaseKey } from "../../lib/identifiers.ts";
 import type {
   AppStoreAnswer,

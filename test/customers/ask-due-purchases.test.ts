@@ -1,5 +1,5 @@
 import { askAfterFailure, askDuePurchases } from "../../lib/customers/ask-due-purchases.ts";
-import type { AskOutcome } from "../../lib/customers/ask-outcome.ts";
+import type { AskOutcome } from "../../lib/customers/ask.ts";
 import type { Acknowledgement } from "../../lib/customers/records.ts";
 import { HOUR, MINUTE, SECOND } from "../../lib/duration.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
