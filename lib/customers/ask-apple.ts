@@ -16,7 +16,7 @@ import type { Transaction } from "../stores/ios-store/transaction.ts";
 import type { Trust } from "../stores/ios-store/trust.ts";
 import type { VerifyAll } from "../stores/ios-store/verifier.ts";
 import { failedIfErased, isOfErased, type AskOutcome, type DueAsk } from "./ask.ts";
-import type { IosStoreCustomers } from "./ios-store-request.ts";
+import { appStoreTrust, type IosStoreCustomers } from "./ios-store-request.ts";
 import { storeFacts } from "./store-facts.ts";
 import { iosStoreFacts, statedPurchases, type VerifiedFacts } from "./verified-facts.ts";
 
@@ -35,9 +35,6 @@ interface AppleContext {
 
 type Asked = AppStoreAnswer<SignedFacts>;
 
-/** Maximum number of history pages read. The latest changes come first, refunds among them. */
-const HISTORY_PAGES = 20;
-
 /** Time after which a refresh asks nothing more and stores the answers it has. One question takes up to 10 seconds. */
 const ASKING_MILLISECONDS = 15_000;
 
@@ -51,13 +48,13 @@ const isSame = (one: PurchaseReference, other: PurchaseReference): boolean =>
 const askHistory = async ({ ports, app, purchase, askedAt }: AppleContext): Promise<Asked> => {
   const signedTransactions: string[] = [];
   let revision: string | null = null;
-  for (let page = 1; page <= HISTORY_PAGES; page += 1) {
-    const answer = await ports.appStore.transactionHistory(app, purchase.key, revision);
+  do {
+    const answer: Awaited<ReturnType<AppStoreServer["transactionHistory"]>> =
+      await ports.appStore.transactionHistory(app, purchase.key, revision);
     if (answer.outcome !== "answered") return answer;
     signedTransactions.push(...answer.content.signedTransactions);
     revision = answer.content.next;
-    if (revision === null || ports.now() >= askedAt + ASKING_MILLISECONDS) break;
-  }
+  } while (revision !== null && ports.now() < askedAt + ASKING_MILLISECONDS);
   return { outcome: "answered", content: { signedTransactions, signedRenewalInfos: [] } };
 };
 
@@ -78,24 +75,15 @@ const ofLineage = (facts: VerifiedFacts, lineage: PurchaseReference): VerifiedFa
 const verifyEach = async <Payload>(
   verify: VerifyAll<Payload>,
   compacts: readonly string[],
-  trust: Trust,
-  moment: Instant,
+  { trust, moment }: { readonly trust: Trust; readonly moment: Instant },
 ): Promise<readonly { readonly jws: string; readonly payload: Payload }[]> => {
-  const distinct = distinctJws(compacts);
-  const together = await verify(distinct, trust, moment);
-  const payloads =
-    together.outcome !== "rejected"
-      ? together.payload
-      : await Promise.all(
-          distinct.map(async (one) => {
-            const alone = await verify([one], trust, moment);
-            return alone.outcome === "rejected" ? undefined : alone.payload[0];
-          }),
-        );
-  return distinct.flatMap((jws, index) => {
-    const payload = payloads[index];
-    return payload === undefined ? [] : [{ jws, payload }];
-  });
+  const verified: { readonly jws: string; readonly payload: Payload }[] = [];
+  for (const jws of distinctJws(compacts)) {
+    const verdict = await verify([jws], trust, moment);
+    if (verdict.outcome === "verified")
+      verified.push(...verdict.payload.map((payload) => ({ jws, payload })));
+  }
+  return verified;
 };
 
 /**
@@ -104,14 +92,13 @@ const verifyEach = async <Payload>(
  * asked about counts.
  */
 const verifiedFactsOf = async (
-  { ports: { verifier, trustedRoots, now }, configuration, app, purchase, askedAt }: AppleContext,
+  { ports, configuration, app, purchase, askedAt }: AppleContext,
   { signedTransactions, signedRenewalInfos, signedInGrace = [] }: SignedFacts,
 ): Promise<VerifiedFacts | null> => {
   const { bundleIdentifier, environment } = app;
-  const trust: Trust = { roots: trustedRoots, xcodeCertificates: new Set() };
-  const moment = now();
-  const signed = await verifyEach(verifier.verifyTransactions, signedTransactions, trust, moment);
-  const infos = await verifyEach(verifier.verifyRenewalInfos, signedRenewalInfos, trust, moment);
+  const by = { trust: appStoreTrust(ports), moment: ports.now() };
+  const signed = await verifyEach(ports.verifier.verifyTransactions, signedTransactions, by);
+  const infos = await verifyEach(ports.verifier.verifyRenewalInfos, signedRenewalInfos, by);
   const transactions = signed.map(({ payload }) => payload);
   const renewalInfos = infos.map(({ jws, payload }) => ({
     ...payload,

@@ -1,22 +1,14 @@
 import { storesOf, type Application, type ApplicationDirectory } from "../applications/application.ts";
 import type { Environment, Store } from "../contract/schemas.ts";
-import { DAY, HOUR, MINUTE } from "../duration.ts";
-import {
-  ASKED_AFTER_END,
-  earliest,
-  isLongOver,
-  lastHeard,
-  nextAsk,
-  type NextAsk,
-} from "../entitlements/next-ask.ts";
-import { referenceText, selectsNothing, type Purchase } from "../entitlements/purchase.ts";
+import { DAY, HOUR } from "../duration.ts";
+import { referenceText, selectsNothing } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import type { PauseReason } from "../queues/health.ts";
 import { fromOthersEachMinute, inTurns } from "../queues/turns.ts";
 import { workOff, type Outcome, type Run } from "../queues/work-off.ts";
 import { givenUpAt } from "../stores/android-store/acknowledgement-deadline.ts";
-import { nextAcknowledgement, type AskOutcome, type DueAsk } from "./ask.ts";
+import { askAfterFailure, type AskOutcome, type DueAsk, type Said } from "./ask.ts";
 import type { AskQueues } from "./ask-queue.ts";
 import type { CustomerTable } from "./customer-table.ts";
 import type { StoredPurchase } from "./records.ts";
@@ -79,25 +71,14 @@ export interface AskReport {
 
 const QUEUES_AT_ONCE = 50;
 
-/** Delay of a question without an answer, within a day of an end: the renewal leeway may run. */
-const UNANSWERED_STEP = 5 * MINUTE;
-const UNANSWERED_LATER_STEP = HOUR;
-
 /** Delay of a question whose purchase cannot be read, so that it does not keep others out of their batches. */
 const UNREADABLE_STEP = HOUR;
-
-/**
- * Time after {@link givenUpAt} for which an acknowledgement without an answer is tried: the store may have refunded the
- * purchase, and the queue may have the last copy of its token.
- */
-const UNANSWERED_KEPT = 7 * DAY;
 
 const NEAR_MILLISECONDS = DAY;
 
 /** Due items of a paused queue that are read, to count its acknowledgements. */
 const COUNTED = 100;
 
-type Said = AskOutcome["outcome"];
 type Asked = Outcome & { readonly said: Said };
 
 const resultOf = (answer: AskOutcome): Asked => {
@@ -116,50 +97,9 @@ const resultOf = (answer: AskOutcome): Asked => {
     case "credential-rejected":
       return { outcome: "credential-rejected", retryAt: null, said };
     case "unavailable":
-      // A refusal of one purchase, perhaps for good: the store is up.
-      return answer.isOfThisPurchase === true
-        ? { outcome: "failed", isUp: true, said }
-        : { outcome: "unavailable", retryAt: answer.retryAt, said };
+      return { outcome: "unavailable", retryAt: answer.retryAt, said };
   }
 };
-
-const hasEndedWithin = ({ lines }: Purchase, milliseconds: number, moment: Instant): boolean =>
-  lines.some(({ endsAt }) => endsAt !== null && endsAt <= moment && moment < endsAt + milliseconds);
-
-const SAYS_NOTHING: ReadonlySet<Said> = new Set(["unavailable", "credential-rejected", "unstored", "failed"]);
-
-/** The next question about a purchase whose last one had no answer; null: there is none. */
-export const askAfterFailure = (
-  { purchase, acknowledgement }: Pick<StoredPurchase, "purchase" | "acknowledgement">,
-  said: Said,
-  moment: Instant,
-): NextAsk | null => {
-  const next = nextAsk(purchase, moment, true);
-  const isOver = isLongOver(purchase, moment);
-  if (isOver && !SAYS_NOTHING.has(said)) return null;
-  const tried =
-    acknowledgement &&
-    ({ at: nextAcknowledgement(acknowledgement, moment), because: "acknowledgement" } as const);
-  if (said === "unclaimed") return earliest([next, tried]);
-  const isLast = next === null && moment >= lastHeard(purchase) + ASKED_AFTER_END;
-  const step = hasEndedWithin(purchase, DAY, moment)
-    ? UNANSWERED_STEP
-    : SAYS_NOTHING.has(said)
-      ? UNANSWERED_LATER_STEP
-      : Infinity;
-  const repeats = isLast || isOver || said === "unconfigured" ? Infinity : moment + step;
-  const at = Math.min(next?.at ?? Infinity, tried?.at ?? Infinity, repeats);
-  return at === Infinity ? null : { at, because: "no-answer" };
-};
-
-/** Whether a pending acknowledgement is given up after a try: the store no longer wants it, or never said. */
-const isGivenUp = (
-  { purchase: { environment }, acknowledgement }: StoredPurchase,
-  said: Said,
-  moment: Instant,
-): boolean =>
-  acknowledgement !== null &&
-  moment >= givenUpAt(environment, acknowledgement) + (SAYS_NOTHING.has(said) ? UNANSWERED_KEPT : 0);
 
 type Counts<Report> = { -readonly [Field in keyof Report]: Report[Field] };
 
@@ -223,7 +163,8 @@ const postpone = async (context: QueueContext, due: DueAsk, said: Said): Promise
   });
   if (stored === undefined) return queues.move(due, null);
   const moment = now();
-  if (stored !== null && isGivenUp(stored, said, moment)) {
+  const pending = stored?.acknowledgement ?? null;
+  if (stored !== null && pending !== null && moment >= givenUpAt(stored.purchase.environment, pending)) {
     if (said !== "unclaimed") countUnmade(context, due);
     const to = askAfterFailure({ ...stored, acknowledgement: null }, said, moment);
     return queues.acknowledged(due.application, stored, due.source, to);

@@ -7,7 +7,6 @@ import { selecting, type VerifiedPurchase } from "../stores/android-store/readin
 import { failedIfErased, type AskOutcome, type DueAsk } from "./ask.ts";
 import {
   isOfThisPurchase,
-  isUnreadable,
   lookUpVoided,
   storeAndroidStorePurchase,
   type AndroidStorePurchases,
@@ -17,14 +16,9 @@ const TOO_MANY_REQUESTS = 429;
 
 const unanswered = (answer: UnansweredLookUp, now: Instant): AskOutcome => {
   if (answer.outcome === "credential-rejected") return { outcome: "credential-rejected" };
-  // It concerns only this purchase.
-  if (isUnreadable(answer)) return { outcome: "failed" };
+  if (isOfThisPurchase(answer)) return { outcome: "failed" };
   const isNamed = answer.status === TOO_MANY_REQUESTS;
-  return {
-    outcome: "unavailable",
-    retryAt: isNamed ? now + answer.retryAfterSeconds * SECOND : null,
-    ...(isOfThisPurchase(answer) && { isOfThisPurchase: true }),
-  };
+  return { outcome: "unavailable", retryAt: isNamed ? now + answer.retryAfterSeconds * SECOND : null };
 };
 
 /** Whether the store has ended a purchase whose acknowledgement was pending until its deadline: it refunded it. */

@@ -2,6 +2,8 @@ import { ServiceError } from "../contract/errors.ts";
 import type { ProductKind } from "../contract/schemas.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "../duration.ts";
 import {
+  ASKED_AFTER_END,
+  isLongOver,
   lastEnd,
   lastHeard,
   nextAsk,
@@ -58,8 +60,7 @@ export interface DueAsk {
  * - `failed`: the store could not be asked or its answer not used, for a reason specific to this purchase.
  * - `unstored`: this service failed, so the answer is not stored.
  * - `unclaimed`: it was not asked. Only an acknowledgement was due, and nobody has got the purchase yet.
- * - `unavailable`: the store did not answer, or refused. `retryAt`: the time that it named; null: none. `isOfThisPurchase`:
- *   the refusal may be specific to this purchase, and permanent.
+ * - `unavailable`: the store did not answer. `retryAt`: the time that it named; null: none.
  * - `credential-rejected`: the store refuses the application's credential.
  */
 export type AskOutcome =
@@ -75,8 +76,9 @@ export type AskOutcome =
   | {
       readonly outcome: "unavailable";
       readonly retryAt: Instant | null;
-      readonly isOfThisPurchase?: boolean;
     };
+
+export type Said = AskOutcome["outcome"];
 
 export const isOfErased = (error: unknown): boolean =>
   error instanceof ServiceError && error.code === "CUSTOMER_NOT_FOUND";
@@ -192,4 +194,37 @@ export const askAfter = (input: AskInput): NextAsk | null => {
     stored === undefined ||
     (isIos ? lastEnd(purchase) > lastEnd(stored.purchase) : hasChanged || !origin.canAsk);
   return setsAnew ? wanted : earliest([queued, wanted]);
+};
+
+/** Delay of a question without an answer, within a day of an end: the renewal leeway may run. */
+const UNANSWERED_STEP = 5 * MINUTE;
+const UNANSWERED_LATER_STEP = HOUR;
+
+const hasEndedWithin = ({ lines }: Purchase, milliseconds: number, moment: Instant): boolean =>
+  lines.some(({ endsAt }) => endsAt !== null && endsAt <= moment && moment < endsAt + milliseconds);
+
+const SAYS_NOTHING: ReadonlySet<Said> = new Set(["unavailable", "credential-rejected", "unstored", "failed"]);
+
+/** The next question about a purchase whose last one had no answer; null: there is none. */
+export const askAfterFailure = (
+  { purchase, acknowledgement }: Pick<StoredPurchase, "purchase" | "acknowledgement">,
+  said: Said,
+  moment: Instant,
+): NextAsk | null => {
+  const next = nextAsk(purchase, moment, true);
+  const isOver = isLongOver(purchase, moment);
+  if (isOver && !SAYS_NOTHING.has(said)) return null;
+  const tried =
+    acknowledgement &&
+    ({ at: nextAcknowledgement(acknowledgement, moment), because: "acknowledgement" } as const);
+  if (said === "unclaimed") return earliest([next, tried]);
+  const isLast = next === null && moment >= lastHeard(purchase) + ASKED_AFTER_END;
+  const step = hasEndedWithin(purchase, DAY, moment)
+    ? UNANSWERED_STEP
+    : SAYS_NOTHING.has(said)
+      ? UNANSWERED_LATER_STEP
+      : Infinity;
+  const repeats = isLast || isOver || said === "unconfigured" ? Infinity : moment + step;
+  const at = Math.min(next?.at ?? Infinity, tried?.at ?? Infinity, repeats);
+  return at === Infinity ? null : { at, because: "no-answer" };
 };

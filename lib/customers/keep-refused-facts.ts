@@ -1,8 +1,7 @@
 import { referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Unowned } from "./customer-table.ts";
 import type { StateContext } from "./fact-store.ts";
-import { mergeOf } from "./merge.ts";
-import { planCustomerChange, type Plan, type ToAcknowledge } from "./plan-customer-change.ts";
+import { mergeOf, planCustomerChange, type Plan, type ToAcknowledge } from "./plan-customer-change.ts";
 import type { StoredCustomer } from "./records.ts";
 import { resolveCustomer } from "./resolve-customer.ts";
 import { statedPurchases, type VerifiedFacts } from "./verified-facts.ts";

@@ -9,8 +9,13 @@ import { buryRemains } from "./bury-remains.ts";
 import { customersOf, eachOnce, isBehindIdentity, isErased, type KnownFacts } from "./customer-table.ts";
 import { CLAIMS_PER_ACCOUNT, type FactContext, type FactStore, type StateContext } from "./fact-store.ts";
 import { keepRefusedFacts, storeForOwners, withoutErased } from "./keep-refused-facts.ts";
-import { mergeOf, standingLink } from "./merge.ts";
-import { holdingsAfter, planCustomerChange, type ToAcknowledge } from "./plan-customer-change.ts";
+import {
+  holdingsAfter,
+  mergeOf,
+  planCustomerChange,
+  standingLink,
+  type ToAcknowledge,
+} from "./plan-customer-change.ts";
 import { resolveCustomer, type Claim, type LinkRefusal } from "./resolve-customer.ts";
 import { divideFacts, statedPurchases, type VerifiedFacts } from "./verified-facts.ts";
 

@@ -1,5 +1,4 @@
 import type { AndroidStoreConfiguration, Application } from "../applications/application.ts";
-import { chunks } from "../chunks.ts";
 import { DAY, MINUTE } from "../duration.ts";
 import { isOverAt, productKindOf, referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
@@ -11,7 +10,6 @@ import type {
   VoidedPurchasesAnswer,
 } from "../stores/android-store/android-store.ts";
 import { askGoogle } from "./ask-google.ts";
-import type { AskOutcome } from "./ask.ts";
 import type { AndroidStorePurchases } from "./store-android-store-purchase.ts";
 import {
   sweepApplications,
@@ -34,28 +32,8 @@ const UNSEEN_MILLISECONDS = 10 * MINUTE;
  */
 const ASKED_AGAIN_MILLISECONDS = 2 * DAY;
 
-/**
- * Look-ups without an answer, with none answered before them, after which no more are made of those looked up together. The others
- * follow: these purchases may stay without an answer for good.
- */
+/** Look-ups without an answer, with none answered before them, after which a period is left for the next run. */
 const UNANSWERED_BEFORE_SILENT = 3;
-
-/** Whether the store gave no answer. A refusal that may concern this purchase alone, and an unreadable answer, are answers. */
-const isSilence = (asked: AskOutcome): boolean =>
-  asked.outcome === "unavailable" && asked.isOfThisPurchase !== true;
-
-/** Purchases that are looked up in the table at once. */
-const ASKED_TOGETHER = 1000;
-
-/** Outcome of the questions about some of a period's purchases. */
-interface AskedOutcome {
-  /** Number of purchases that the store answered about. */
-  readonly answered: number;
-  /** Whether the period is to be read again for one that it did not answer about. */
-  readonly isLeft: boolean;
-  /** Whether the credential is rejected, or time is up. */
-  readonly isStopped: boolean;
-}
 
 /** Whether the store has said that all of a purchase is over: what is voided of it takes nothing more away. */
 const isOver = ({ lines }: Purchase): boolean => lines.every((line) => isOverAt(line, line.verifiedAt));
@@ -94,33 +72,6 @@ const toAsk = async (
 };
 
 /**
- * Asks the store about voided purchases. A void alone revokes nothing: it names one order, and a purchase token is
- * shared by all renewals. `lookUpVoided` has the exception.
- */
-const refreshVoided = async (
-  context: PeriodContext,
-  voided: readonly VoidedPurchase[],
-): Promise<AskedOutcome> => {
-  const { sweep, application, period, until } = context;
-  let [answered, unanswered, isLeft] = [0, 0, false];
-  for (const due of await toAsk(context, voided)) {
-    if (sweep.now() >= until) return { answered, isLeft, isStopped: true };
-    const asked = await askGoogle(sweep, application, due);
-    const { outcome } = asked;
-    if (outcome === "credential-rejected") return { answered, isLeft, isStopped: true };
-    const isUnused = outcome === "unavailable" || outcome === "failed";
-    const isSilent = isSilence(asked);
-    if (isSilent) unanswered += 1;
-    else if (!isUnused) answered += 1;
-    // A 404 or a 410 that revokes nothing may be a mistake.
-    if (isUnused || outcome === "unknown")
-      isLeft ||= isSilent || sweep.now() - period.to < ASKED_AGAIN_MILLISECONDS;
-    if (answered === 0 && unanswered === UNANSWERED_BEFORE_SILENT) break;
-  }
-  return { answered, isLeft, isStopped: false };
-};
-
-/**
  * Reads the list of a period, each token once: whole, or up to a page that the store does not answer, or that time has
  * no room for.
  */
@@ -143,18 +94,29 @@ const listVoided = async ({
   return { voided: [...voided.values()], isWhole: true };
 };
 
+/**
+ * Reads a period, and asks the store about its purchases. A void alone revokes nothing: it names one order, and a
+ * purchase token is shared by all renewals. `lookUpVoided` has the exception.
+ */
 const readPeriod = async (context: PeriodContext): Promise<PeriodOutcome> => {
-  const listed = await listVoided(context);
-  let [found, isLeft] = [0, false];
+  const { sweep, application, period, until } = context;
+  const { voided, isWhole } = await listVoided(context);
   // What a run has no time for, and a few about which the store is silent for good, do not hide others.
-  const inOrder = inHourlyOrder(listed.voided, ({ purchaseToken }) => purchaseToken, context.sweep.now());
-  for (const voided of chunks(inOrder, ASKED_TOGETHER)) {
-    const refreshed = await refreshVoided(context, voided);
-    found += refreshed.answered;
-    if (refreshed.isStopped) return { outcome: "stopped", found };
-    isLeft ||= refreshed.isLeft;
+  const inOrder = inHourlyOrder(voided, ({ purchaseToken }) => purchaseToken, sweep.now());
+  let [found, unanswered, isLeft] = [0, 0, false];
+  for (const due of await toAsk(context, inOrder)) {
+    const asked = sweep.now() >= until ? null : await askGoogle(sweep, application, due);
+    if (asked === null || asked.outcome === "credential-rejected") return { outcome: "stopped", found };
+    const isSilent = asked.outcome === "unavailable";
+    const isUnused = isSilent || asked.outcome === "failed";
+    if (isSilent) unanswered += 1;
+    else if (!isUnused) found += 1;
+    // A 404 or a 410 that revokes nothing may be a mistake.
+    if (isUnused || asked.outcome === "unknown")
+      isLeft ||= isSilent || sweep.now() - period.to < ASKED_AGAIN_MILLISECONDS;
+    if (found === 0 && unanswered === UNANSWERED_BEFORE_SILENT) break;
   }
-  if (!listed.isWhole) return { outcome: "stopped", found };
+  if (!isWhole) return { outcome: "stopped", found };
   // Only the list has the token of a one-time purchase, so it is read again for one that could not be asked about.
   return { outcome: isLeft ? "left" : "read", found };
 };

@@ -70,11 +70,11 @@ const BEFORE_DROPPED = HOUR;
 const CLOCKS_DIFFER = MINUTE;
 
 /**
- * First period of a run. Each next one is twice as long, up to the longest, so that every run makes progress, however
- * long the list is.
+ * First period of a run. Each next one is twice as long, up to the longest: so every run makes progress, however long the
+ * list is, and what follows a period that is read again is not read again whole.
  */
 const FIRST_PERIOD = 4 * HOUR;
-const LONGEST_PERIOD = 7 * DAY;
+const LONGEST_PERIOD = DAY;
 
 /** Reads a period of a list; from and to are both included. */
 export type ReadPeriod = (

@@ -362,18 +362,6 @@ describe("a lifetime purchase", () => {
     expect(outcome).toEqual({ outcome: "unavailable", retryAt: null });
     expect(await world.items()).toEqual(before);
   });
-  test("whose history never ends is asked for a bounded number of pages", async () => {
-    const world = await held();
-    let pages = 0;
-    await refresh(world, {
-      transactionHistory: () =>
-        Promise.resolve({
-          outcome: "answered",
-          content: { signedTransactions: [signed(lifetime())], next: String((pages += 1)) },
-        }),
-    });
-    expect(pages).toBe(20);
-  });
 });
 
 test("a slow store is asked for 15 seconds; its answers are stored", async () => {

@@ -33,8 +33,11 @@ const pause = () => Promise.resolve();
 const environmentOf = (store: Store): "production" | "sandbox" =>
   store === "ios-store" ? "sandbox" : "production";
 
-/** An application with an app in each store; the App Store's has Apple's key unless a test says otherwise. */
-const anApplication = async ({ hasKey = true }: { hasKey?: boolean } = {}) => {
+/** An application with an app in each store, or two at Google; the App Store's has Apple's key unless a test says otherwise. */
+const anApplication = async ({
+  hasKey = true,
+  isTwice = false,
+}: { hasKey?: boolean; isTwice?: boolean } = {}) => {
   const identifier = applicationId(uuid());
   const bundleIdentifier = `com.example.t${identifier.replaceAll("-", "")}`;
   const serverApi = { issuerIdentifier: uuid(), keyIdentifier: "ABC123DEFG", secret: "trails/app-store-key" };
@@ -42,10 +45,12 @@ const anApplication = async ({ hasKey = true }: { hasKey?: boolean } = {}) => {
     application: { identifier, name: "Trails" },
     stores: {
       "ios-store": [{ bundleIdentifier, environments: ["sandbox"], ...(hasKey && { serverApi }) }],
-      "android-store": [bundleIdentifier, `${bundleIdentifier}.lite`].map((packageName) => ({
-        packageName,
-        credential: { secret: "trails/play" },
-      })),
+      "android-store": [bundleIdentifier, ...(isTwice ? [`${bundleIdentifier}.lite`] : [])].map(
+        (packageName) => ({
+          packageName,
+          credential: { secret: "trails/play" },
+        }),
+      ),
     },
     entitlements: { premium: {} },
     products: (["ios-store", "android-store"] as const).map((ofStore) => ({
@@ -386,7 +391,7 @@ describe("customer refresh", () => {
 
 describe("application refresh", () => {
   test("queues all customers' purchases, each bundle or package at its own pace", async () => {
-    const { identifier, application, apple, google, store, timesIn } = await anApplication();
+    const { identifier, application, apple, google, store, timesIn } = await anApplication({ isTwice: true });
     const [, lite] = application.androidStore.map(({ packageName }) => packageName);
     for (let index = 0; index < 4; index += 1) {
       await store(onIos(`p${index}`), apple);
