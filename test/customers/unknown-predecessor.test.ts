@@ -364,6 +364,13 @@ describe("a purchase whose predecessor nobody has told of", () => {
   });
 });
 
+test("an answer of the other environment is stored, and answers nothing", async () => {
+  const chain = aWorld();
+  chain.answers.set("x", aSubscriptionAnswer({ ...owned("premium", 365), testPurchase: {} }));
+  expect(await chain.refresh("x")).toEqual({ outcome: "failed" });
+  expect(await chain.items()).toBeGreaterThan(0);
+});
+
 describe("under when_inactive, a purchase of another account", () => {
   const over = { ...X, subscriptionState: "SUBSCRIPTION_STATE_EXPIRED" };
   const next = aSubscriptionAnswer({ ...owned("tiles", 30), linkedPurchaseToken: "x" });
