@@ -29,7 +29,7 @@ export const sweepIosStoreNotifications = async (
   sweep: IosStoreSweep,
   until: Instant,
 ): Promise<SweepReport> => {
-  const readPeriod: ReadPeriod = async ({ iosStore }, { bundleOrPackage, environment }, from, to) => {
+  const readPeriod: ReadPeriod = async ({ iosStore }, { bundleOrPackage, environment }, period) => {
     let found = 0;
     const key = iosStore.find(({ bundleIdentifier }) => bundleIdentifier === bundleOrPackage)?.serverApi;
     if (key == null || environment === "xcode") return { outcome: "read", found };
@@ -37,7 +37,7 @@ export const sweepIosStoreNotifications = async (
     let page: string | null = null;
     do {
       if (sweep.now() >= until) return { outcome: "stopped", found };
-      const answer = await sweep.appStore.failedNotifications(app, { from, to }, page);
+      const answer = await sweep.appStore.failedNotifications(app, period, page);
       if (answer.outcome !== "answered") return { outcome: "stopped", found };
       for (const signedPayload of answer.content.signedPayloads) await use(sweep, signedPayload);
       found += answer.content.signedPayloads.length;
