@@ -1,23 +1,14 @@
-import type { Application, ApplicationDirectory } from "../applications/application.ts";
+import { type Application, type ApplicationDirectory, storesOf } from "../applications/application.ts";
 import { findApplications } from "../applications/find-applications.ts";
 import type { Environment, Store } from "../contract/schemas.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "../duration.ts";
-import {
-  ASKED_AFTER_END,
-  earliest,
-  isLongOver,
-  lastHeard,
-  nextAsk,
-  type NextAsk,
-} from "../entitlements/next-ask.ts";
-import { referenceText, selectsNothing, type Purchase } from "../entitlements/purchase.ts";
+import { referenceText, selectsNothing } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { eachAlone, type Outcome, type Work } from "../queues/work-off.ts";
 import { workOffAll, type RunOfAll } from "../queues/work-off-all.ts";
 import { givenUpAt } from "../stores/android-store/acknowledgement-deadline.ts";
-import { nextAcknowledgement, type DueAsk } from "./ask.ts";
-import type { AskOutcome } from "./ask-outcome.ts";
+import { type DueAsk, type AskOutcome, askAfterFailure, type Said } from "./ask.ts";
 import type { AskQueues, PauseReason } from "./ask-queue.ts";
 import type { CustomerTable } from "./customer-table.ts";
 import type { StoredPurchase } from "./records.ts";
@@ -78,18 +69,8 @@ export interface AskReport {
 
 const QUEUES_AT_ONCE = 50;
 
-/** Delay of a question without an answer, within a day of an end: the renewal leeway may run. */
-const UNANSWERED_STEP = 5 * MINUTE;
-const UNANSWERED_LATER_STEP = HOUR;
-
 /** Delay of a question whose purchase cannot be read, so that it does not keep others out of their batches. */
 const UNREADABLE_STEP = HOUR;
-
-/**
- * Time after {@link givenUpAt} for which an acknowledgement without an answer is tried: the store may have refunded the
- * purchase, and the queue may have the last copy of its token.
- */
-const UNANSWERED_KEPT = 7 * DAY;
 
 const NEAR_MILLISECONDS = DAY;
 
@@ -112,12 +93,12 @@ const LONGEST_PAUSE = HOUR;
 /** Age from which a question moves on although its queue is paused, so that it does not hold up the others. */
 const MOVES_ON_AFTER = HOUR;
 
-/** `unclaimed`: only an acknowledgement was due, and the purchase belongs to no account: nothing was delivered. */
-type Asked = Outcome<PauseReason> & { readonly said: AskOutcome | { readonly outcome: "unclaimed" } };
+type Asked = Outcome<PauseReason> & { readonly said: Said };
 
-const resultOf = (said: AskOutcome, moment: Instant): Asked => {
+const resultOf = (answer: AskOutcome, moment: Instant): Asked => {
+  const said = answer.outcome;
   const failed = (end: Asked["end"]): Asked => ({ item: "failed", end, said });
-  switch (said.outcome) {
+  switch (answer.outcome) {
     case "stored":
     case "over":
       return { item: "done", end: "up", said };
@@ -126,90 +107,53 @@ const resultOf = (said: AskOutcome, moment: Instant): Asked => {
     case "unconfigured":
     case "failed":
     case "unstored":
+    case "unclaimed":
       return failed(null);
     case "credential-rejected":
-      return failed({ because: said.outcome, retryAt: null, isForAll: false });
+      return failed({ because: answer.outcome, retryAt: null, isForAll: false });
     case "unavailable": {
-      // A refusal of one purchase, perhaps for good: the store is up.
-      if (said.isOfThisPurchase === true) return failed("up");
-      const retryAt = said.retryAt && Math.min(said.retryAt, moment + LONGEST_PAUSE);
-      return failed({ because: said.outcome, retryAt, isForAll: retryAt !== null });
+      const retryAt = answer.retryAt && Math.min(answer.retryAt, moment + LONGEST_PAUSE);
+      return failed({ because: answer.outcome, retryAt, isForAll: retryAt !== null });
     }
   }
 };
 
-const hasEndedWithin = ({ lines }: Purchase, milliseconds: number, moment: Instant): boolean =>
-  lines.some(({ endsAt }) => endsAt !== null && endsAt <= moment && moment < endsAt + milliseconds);
-
-const SAYS_NOTHING: ReadonlySet<string> = new Set([
-  "unavailable",
-  "credential-rejected",
-  "unstored",
-  "failed",
-]);
-
-/** The next question about a purchase whose last one had no answer; null: there is none. */
-export const askAfterFailure = (
-  { purchase, acknowledgement }: Pick<StoredPurchase, "purchase" | "acknowledgement">,
-  said: Asked["said"]["outcome"],
-  moment: Instant,
-): NextAsk | null => {
-  const next = nextAsk(purchase, moment, true);
-  const isOver = isLongOver(purchase, moment);
-  if (isOver && !SAYS_NOTHING.has(said)) return null;
-  const tried =
-    acknowledgement &&
-    ({ at: nextAcknowledgement(acknowledgement, moment), because: "acknowledgement" } as const);
-  if (said === "unclaimed") return earliest([next, tried]);
-  const isLast = next === null && moment >= lastHeard(purchase) + ASKED_AFTER_END;
-  const step = hasEndedWithin(purchase, DAY, moment)
-    ? UNANSWERED_STEP
-    : SAYS_NOTHING.has(said)
-      ? UNANSWERED_LATER_STEP
-      : Infinity;
-  const repeats = isLast || isOver || said === "unconfigured" ? Infinity : moment + step;
-  const at = Math.min(next?.at ?? Infinity, tried?.at ?? Infinity, repeats);
-  return at === Infinity ? null : { at, because: "no-answer" };
-};
-
-/** Whether a pending acknowledgement is given up after a try: the store no longer wants it, or never said. */
-const isGivenUp = (
-  { environment }: Purchase,
-  acknowledgement: NonNullable<StoredPurchase["acknowledgement"]>,
-  said: Asked["said"]["outcome"],
-  moment: Instant,
-): boolean =>
-  moment >= givenUpAt(environment, acknowledgement) + (SAYS_NOTHING.has(said) ? UNANSWERED_KEPT : 0);
+type Counts<Report> = { -readonly [Field in keyof Report]: Report[Field] };
 
 /** Counts of a run so far. */
-interface Progress {
-  asked: number;
-  failed: number;
-  oldest: number;
+interface Progress extends Counts<Omit<AskReport, "paused" | "acknowledgements">> {
   readonly paused: PausedQueue[];
-  readonly acknowledgements: {
-    made: number;
-    due: number;
-    oldest: number;
-    nearDeadline: number;
-    failed: number;
-  };
+  readonly acknowledgements: Counts<AcknowledgementReport>;
+}
+
+/** One queue in a run. */
+interface QueueContext {
+  readonly run: AskRun;
+  readonly progress: Progress;
+  readonly application: Application;
+  readonly reference: StoreInEnvironment;
 }
 
 const countPending = (
-  { acknowledgements: counts }: Progress,
+  { run, progress: { acknowledgements: counts } }: QueueContext,
   { purchase: { environment }, acknowledgement }: DueAsk,
-  moment: Instant,
 ): void => {
   if (acknowledgement === null) return;
   counts.due += 1;
   if (environment !== "production") return;
-  counts.oldest = Math.max(counts.oldest, moment - acknowledgement.dueSince);
-  if (acknowledgement.deadline - moment < NEAR_MILLISECONDS) counts.nearDeadline += 1;
+  counts.oldest = Math.max(counts.oldest, run.now() - acknowledgement.dueSince);
+  if (acknowledgement.deadline - run.now() < NEAR_MILLISECONDS) counts.nearDeadline += 1;
+};
+
+const countUnmade = (
+  { progress: { acknowledgements: counts } }: QueueContext,
+  { purchase }: DueAsk,
+): void => {
+  if (purchase.environment === "production") counts.failed += 1;
 };
 
 const read = async (
-  { table, now }: AskRun,
+  { run: { table, now } }: QueueContext,
   { application, purchase }: DueAsk,
 ): Promise<StoredPurchase | undefined> => {
   const known = await table.findFacts(application, [], [purchase], now());
@@ -220,86 +164,74 @@ const read = async (
  * Whether somebody has got a purchase: it belongs to an account, and of a one-time purchase a product was selected.
  * A notification alone selects none.
  */
-const isDelivered = async (run: AskRun, due: DueAsk): Promise<boolean> => {
-  const stored = await read(run, due);
+const isDelivered = async (context: QueueContext, due: DueAsk): Promise<boolean> => {
+  const stored = await read(context, due);
   if (stored === undefined || selectsNothing(stored.purchase)) return false;
-  const { living } = await run.table.findCustomers(due.application, [stored.customer]);
+  const { living } = await context.run.table.findCustomers(due.application, [stored.customer]);
   return (living.get(stored.customer)?.link ?? null) !== null;
 };
 
 /** Moves a question without an answer to its next time, or out of the queue. */
-const postpone = async (run: AskRun, due: DueAsk, asked: Asked | null, progress: Progress): Promise<void> => {
-  const { queues, now } = run;
-  const said = asked?.said.outcome ?? "unstored";
-  const stored = await read(run, due).catch((error: unknown) => {
-    run.onFailure(error);
+const postpone = async (context: QueueContext, due: DueAsk, said: Said): Promise<void> => {
+  const { queues, now, onFailure } = context.run;
+  const stored = await read(context, due).catch((error: unknown) => {
+    onFailure(error);
     return null;
   });
-  const moment = now();
   if (stored === undefined) return queues.move(due, null);
+  const moment = now();
   const pending = stored?.acknowledgement ?? null;
-  if (stored === null || pending === null || !isGivenUp(stored.purchase, pending, said, moment)) {
-    if (said !== "unclaimed") countPending(progress, due, moment);
-    const unread = { at: moment + UNREADABLE_STEP, because: due.because };
-    return queues.move(due, stored === null ? unread : askAfterFailure(stored, said, moment));
+  if (stored !== null && pending !== null && moment >= givenUpAt(stored.purchase.environment, pending)) {
+    if (said !== "unclaimed") countUnmade(context, due);
+    const to = askAfterFailure({ ...stored, acknowledgement: null }, said, moment);
+    return queues.acknowledged(due.application, stored, due.source, to);
   }
-  if (said !== "unclaimed" && due.purchase.environment === "production")
-    progress.acknowledgements.failed += 1;
-  const to = askAfterFailure({ ...stored, acknowledgement: null }, said, moment);
-  return queues.acknowledged(due.application, stored, due.source, to);
+  if (said !== "unclaimed") countPending(context, due);
+  const unread = { at: moment + UNREADABLE_STEP, because: due.because };
+  return queues.move(due, stored === null ? unread : askAfterFailure(stored, said, moment));
 };
 
 /** Asks the store about one purchase, and counts what became of its acknowledgement. */
-const askOne = async (
-  run: AskRun,
-  application: Application,
-  due: DueAsk,
-  progress: Progress,
-): Promise<Asked> => {
+const askOne = async (context: QueueContext, due: DueAsk): Promise<Asked> => {
+  const { run, application, progress } = context;
   // Neither a failed question, nor a sign that the store answers.
-  if (due.because === "acknowledgement" && !(await isDelivered(run, due)))
-    return { item: "failed", end: null, said: { outcome: "unclaimed" } };
-  const said = await run.ask(application, due).catch((error: unknown): AskOutcome => {
+  if (due.because === "acknowledgement" && !(await isDelivered(context, due)))
+    return resultOf({ outcome: "unclaimed" }, run.now());
+  const answer = await run.ask(application, due).catch((error: unknown): AskOutcome => {
     run.onFailure(error);
     return { outcome: "unstored" };
   });
-  const { acknowledgements: counts } = progress;
-  if (said.outcome === "stored" || said.outcome === "over") progress.asked += 1;
+  const result = resultOf(answer, run.now());
+  if (result.item === "done") progress.asked += 1;
   else progress.failed += 1;
-  if (said.outcome === "over") await run.queues.move(due, null);
-  if (said.outcome !== "stored") return resultOf(said, run.now());
-  if (said.isAcknowledged === false) countPending(progress, due, run.now());
-  else if (said.isAcknowledged === true) counts.made += 1;
-  else if (said.isRefunded === true && due.purchase.environment === "production") counts.failed += 1;
-  return resultOf(said, run.now());
+  if (answer.outcome === "over") await run.queues.move(due, null);
+  if (answer.outcome !== "stored") return result;
+  const { isAcknowledged = null, isRefunded = false } = answer;
+  if (isAcknowledged === false) countPending(context, due);
+  else if (isAcknowledged === true) progress.acknowledgements.made += 1;
+  else if (isRefunded) countUnmade(context, due);
+  return result;
 };
 
 /** Adds a queue's oldest question, its pause and its pending acknowledgements to the report. */
-const reportWaiting = async (
-  run: AskRun,
-  reference: StoreInEnvironment,
-  progress: Progress,
-): Promise<void> => {
-  const { queues, now } = run;
-  const moment = now();
-  const due = await queues.of(reference).due(moment, COUNTED);
+const reportWaiting = async (context: QueueContext): Promise<void> => {
+  const { run, progress, reference } = context;
+  const moment = run.now();
+  const due = await run.queues.of(reference).due(moment, COUNTED);
   const [oldest] = due;
   if (oldest === undefined) return;
-  const { because, failingSince, pausedUntil: until } = await queues.healthOf(reference);
+  const { because, failingSince, pausedUntil: until } = await run.queues.healthOf(reference);
   if (because !== null)
     progress.paused.push({ ...reference, because, failingSince: failingSince ?? moment, until });
   if (because !== "credential-rejected" && reference.environment === "production")
     progress.oldest = Math.max(progress.oldest, moment - oldest.dueAt);
   for (const one of due)
-    if (one.acknowledgement !== null && (await isDelivered(run, one))) countPending(progress, one, moment);
+    if (one.acknowledgement !== null && (await isDelivered(context, one))) countPending(context, one);
 };
 
-const workOn = (
-  run: AskRun,
-  application: Application,
-  reference: StoreInEnvironment,
-  progress: Progress,
-): Work<DueAsk, PauseReason, Asked> => {
+/** The work of a queue. */
+const workOn = (context: QueueContext): Work<DueAsk, PauseReason, Asked> => {
+  const { run, reference } = context;
   const isSandbox = reference.store === "ios-store" && reference.environment !== "production";
   return {
     queue: run.queues.of(reference),
@@ -307,8 +239,8 @@ const workOn = (
     dueAtOf: ({ dueAt }) => dueAt,
     atOnce: isSandbox ? ASKED_PER_SECOND_IN_SANDBOX : ASKED_PER_SECOND,
     pace: SECOND,
-    act: eachAlone((due: DueAsk) => askOne(run, application, due, progress), run.onFailure),
-    postpone: (due, asked) => postpone(run, due, asked, progress),
+    act: eachAlone((due: DueAsk) => askOne(context, due), run.onFailure),
+    postpone: (due, asked) => postpone(context, due, asked?.said ?? "unstored"),
     staysFor: MOVES_ON_AFTER,
     pausesOf,
   };
@@ -317,16 +249,18 @@ const workOn = (
 const ENVIRONMENTS = ["production", "sandbox"] as const satisfies readonly Environment[];
 
 /** The queues of an application: one for each bundle or package, in each environment that a store can be asked about. */
-export const askQueuesOf = (
-  { identifier: application, iosStore, androidStore }: Application,
-  store: Store,
-): readonly StoreInEnvironment[] => {
-  const names =
-    store === "ios-store"
-      ? iosStore.map(({ bundleIdentifier }) => bundleIdentifier)
-      : androidStore.map(({ packageName }) => packageName);
-  return names.flatMap((bundleOrPackage) =>
-    ENVIRONMENTS.map((environment) => ({ application, store, environment, bundleOrPackage })),
+export const askQueuesOf = (application: Application, store: Store): readonly StoreInEnvironment[] =>
+  storesOf(application)
+    .filter((one) => one.store === store)
+    .flatMap((one) =>
+      ENVIRONMENTS.map((environment) => ({ application: application.identifier, environment, ...one })),
+    );
+
+/** The queues of all applications. */
+const queuesOf = async (run: AskRun, progress: Progress): Promise<readonly QueueContext[]> => {
+  const found = await findApplications(run.directory, await run.applications(), run.onFailure);
+  return found.flatMap((application) =>
+    askQueuesOf(application, run.store).map((reference) => ({ run, progress, application, reference })),
   );
 };
 
@@ -339,20 +273,15 @@ export const askQueuesOf = (
 export const askDuePurchases = async (run: AskRun, until: Instant): Promise<AskReport> => {
   const acknowledgements = { made: 0, due: 0, oldest: 0, nearDeadline: 0, failed: 0 };
   const progress: Progress = { asked: 0, failed: 0, oldest: 0, paused: [], acknowledgements };
-  const found = await findApplications(run.directory, await run.applications(), run.onFailure);
   const queues = new Map(
-    found.flatMap((application) =>
-      askQueuesOf(application, run.store).map((reference) => {
-        const work = workOn(run, application, reference, progress);
-        return [JSON.stringify(reference), { reference, work }] as const;
-      }),
-    ),
+    (await queuesOf(run, progress)).map((context) => [
+      JSON.stringify(context.reference),
+      { context, work: workOn(context) },
+    ]),
   );
   const works = new Map([...queues].map(([name, { work }]) => [name, work]));
   const left = await workOffAll(works, run, { atOnce: QUEUES_AT_ONCE, until });
   const waiting = [...queues].filter(([name]) => left.get(name)?.state === "waiting");
-  await Promise.all(
-    waiting.map(async ([, { reference }]) => reportWaiting(run, reference, progress).catch(run.onFailure)),
-  );
+  await Promise.all(waiting.map(async ([, { context }]) => reportWaiting(context).catch(run.onFailure)));
   return progress;
 };

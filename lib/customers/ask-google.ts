@@ -4,24 +4,21 @@ import { isOverAt } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { UnansweredLookUp } from "../stores/android-store/android-store.ts";
 import { selecting, type VerifiedPurchase } from "../stores/android-store/reading.ts";
-import { failedIfErased, type AskOutcome } from "./ask-outcome.ts";
-import type { DueAsk } from "./ask.ts";
-import { lookUpVoided } from "./look-up-voided.ts";
-import { storeAndroidStorePurchase, type AndroidStorePurchases } from "./store-android-store-purchase.ts";
-import { isOfThisPurchase, isUnreadable } from "./unanswered-look-up.ts";
+import { failedIfErased, type AskOutcome, type DueAsk } from "./ask.ts";
+import {
+  isOfThisPurchase,
+  lookUpVoided,
+  storeAndroidStorePurchase,
+  type AndroidStorePurchases,
+} from "./store-android-store-purchase.ts";
 
 const TOO_MANY_REQUESTS = 429;
 
 const unanswered = (answer: UnansweredLookUp, now: Instant): AskOutcome => {
   if (answer.outcome === "credential-rejected") return { outcome: "credential-rejected" };
-  // It concerns only this purchase.
-  if (isUnreadable(answer)) return { outcome: "failed" };
+  if (isOfThisPurchase(answer)) return { outcome: "failed" };
   const isNamed = answer.status === TOO_MANY_REQUESTS;
-  return {
-    outcome: "unavailable",
-    retryAt: isNamed ? now + answer.retryAfterSeconds * SECOND : null,
-    ...(isOfThisPurchase(answer) && { isOfThisPurchase: true }),
-  };
+  return { outcome: "unavailable", retryAt: isNamed ? now + answer.retryAfterSeconds * SECOND : null };
 };
 
 /** Whether the store has ended a purchase whose acknowledgement was pending until its deadline: it refunded it. */
@@ -41,18 +38,19 @@ const isRefundedUnacknowledged = (
  * for `lookUpVoided`.
  */
 export const askGoogle = async (
-  purchases: AndroidStorePurchases,
+  ports: AndroidStorePurchases,
   application: Application,
-  due: Pick<DueAsk, "source" | "acknowledgement"> & { readonly fullyVoidedAt?: Instant | null },
+  due: Pick<DueAsk, "purchase" | "source" | "acknowledgement"> & { readonly fullyVoidedAt?: Instant | null },
 ): Promise<AskOutcome> => {
-  const { source, fullyVoidedAt = null } = due;
+  const { purchase, source, fullyVoidedAt = null } = due;
   if (source.store !== "android-store") return { outcome: "failed" };
   const { packageName, purchaseToken, productKind } = source;
   const configuration = application.androidStore.find((one) => one.packageName === packageName);
   if (configuration === undefined) return { outcome: "unconfigured" };
 
+  const context = { ports, application, configuration };
   const question = { purchaseToken, productKind, productIdentifier: null };
-  const answer = await lookUpVoided(purchases, application, configuration, question, fullyVoidedAt);
+  const answer = await lookUpVoided(context, question, fullyVoidedAt);
   switch (answer.outcome) {
     case "rejected":
     case "gone":
@@ -60,21 +58,19 @@ export const askGoogle = async (
       return { outcome: "unknown" };
     case "credential-rejected":
     case "unavailable":
-      return unanswered(answer, purchases.now());
+      return unanswered(answer, ports.now());
     case "verified": {
       const { environment, verifiedAt: askedAt } = answer.purchase;
       if (!configuration.environments.includes(environment)) return { outcome: "failed" };
       // A question never widens what a link asked for.
       const verified = selecting(answer, productKind, []);
-      const origin = { source, askedAt };
-      return storeAndroidStorePurchase(purchases, application, configuration, verified, origin, null).then(
-        ({ isAcknowledged }) => ({
-          outcome: "stored",
-          isAcknowledged,
-          isRefunded: isRefundedUnacknowledged(due, answer, purchases.now()),
-        }),
-        failedIfErased,
-      );
+      const storing = storeAndroidStorePurchase(context, verified, { source, askedAt }, null);
+      return storing.then(({ isAcknowledged }): AskOutcome => {
+        // An answer about the token's purchase in the other environment moves only that one's question.
+        if (environment !== purchase.environment) return { outcome: "failed" };
+        const isRefunded = isRefundedUnacknowledged(due, answer, ports.now());
+        return { outcome: "stored", isAcknowledged, isRefunded };
+      }, failedIfErased);
     }
   }
 };

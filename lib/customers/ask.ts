@@ -1,6 +1,9 @@
+import { ServiceError } from "../contract/errors.ts";
 import type { ProductKind } from "../contract/schemas.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "../duration.ts";
 import {
+  ASKED_AFTER_END,
+  isLongOver,
   lastEnd,
   lastHeard,
   nextAsk,
@@ -44,6 +47,50 @@ export interface DueAsk {
   /** The pending acknowledgement; null: none is. */
   readonly acknowledgement: Acknowledgement | null;
 }
+
+/**
+ * Outcome of asking a store about one purchase.
+ * - `stored`: its answer is stored, and its next question set with it. `isAcknowledged`: whether its acknowledgement was made;
+ *   null: none was to be made. `isRefunded`: the store has refunded it, because it was not acknowledged in time.
+ * - `over`: the purchase is not stored any more: it leaves the queue.
+ * - `unknown`: the store does not know, or has dropped, the purchase that it once vouched for. Stores have said so by mistake,
+ *   and an Android purchase's token is stored only in its queue, so the purchase is asked about again until it is long over.
+ * - `unconfigured`: the application has no configuration, or no key, for it. It may get one again, until the purchase is
+ *   long over.
+ * - `failed`: the store could not be asked or its answer not used, for a reason specific to this purchase.
+ * - `unstored`: this service failed, so the answer is not stored.
+ * - `unclaimed`: it was not asked. Only an acknowledgement was due, and nobody has got the purchase yet.
+ * - `unavailable`: the store did not answer. `retryAt`: the time that it named; null: none.
+ * - `credential-rejected`: the store refuses the application's credential.
+ */
+export type AskOutcome =
+  | {
+      readonly outcome: "stored";
+      readonly isAcknowledged?: boolean | null;
+      readonly isRefunded?: boolean;
+    }
+  | {
+      readonly outcome:
+        "over" | "unknown" | "unconfigured" | "failed" | "unstored" | "unclaimed" | "credential-rejected";
+    }
+  | {
+      readonly outcome: "unavailable";
+      readonly retryAt: Instant | null;
+    };
+
+export type Said = AskOutcome["outcome"];
+
+export const isOfErased = (error: unknown): boolean =>
+  error instanceof ServiceError && error.code === "CUSTOMER_NOT_FOUND";
+
+/**
+ * Outcome for an erased customer's facts. A buried purchase has left the queue; one that only mentions one stays in it.
+ * Rethrows any other error.
+ */
+export const failedIfErased = (error: unknown): AskOutcome => {
+  if (isOfErased(error)) return { outcome: "failed" };
+  throw error;
+};
 
 /** Origin of a request's facts. */
 export interface FactsOrigin {
@@ -147,4 +194,37 @@ export const askAfter = (input: AskInput): NextAsk | null => {
     stored === undefined ||
     (isIos ? lastEnd(purchase) > lastEnd(stored.purchase) : hasChanged || !origin.canAsk);
   return setsAnew ? wanted : earliest([queued, wanted]);
+};
+
+/** Delay of a question without an answer, within a day of an end: the renewal leeway may run. */
+const UNANSWERED_STEP = 5 * MINUTE;
+const UNANSWERED_LATER_STEP = HOUR;
+
+const hasEndedWithin = ({ lines }: Purchase, milliseconds: number, moment: Instant): boolean =>
+  lines.some(({ endsAt }) => endsAt !== null && endsAt <= moment && moment < endsAt + milliseconds);
+
+const SAYS_NOTHING: ReadonlySet<Said> = new Set(["unavailable", "credential-rejected", "unstored", "failed"]);
+
+/** The next question about a purchase whose last one had no answer; null: there is none. */
+export const askAfterFailure = (
+  { purchase, acknowledgement }: Pick<StoredPurchase, "purchase" | "acknowledgement">,
+  said: Said,
+  moment: Instant,
+): NextAsk | null => {
+  const next = nextAsk(purchase, moment, true);
+  const isOver = isLongOver(purchase, moment);
+  if (isOver && !SAYS_NOTHING.has(said)) return null;
+  const tried =
+    acknowledgement &&
+    ({ at: nextAcknowledgement(acknowledgement, moment), because: "acknowledgement" } as const);
+  if (said === "unclaimed") return earliest([next, tried]);
+  const isLast = next === null && moment >= lastHeard(purchase) + ASKED_AFTER_END;
+  const step = hasEndedWithin(purchase, DAY, moment)
+    ? UNANSWERED_STEP
+    : SAYS_NOTHING.has(said)
+      ? UNANSWERED_LATER_STEP
+      : Infinity;
+  const repeats = isLast || isOver || said === "unconfigured" ? Infinity : moment + step;
+  const at = Math.min(next?.at ?? Infinity, tried?.at ?? Infinity, repeats);
+  return at === Infinity ? null : { at, because: "no-answer" };
 };

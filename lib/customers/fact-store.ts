@@ -1,10 +1,13 @@
+import type { Application } from "../applications/application.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { UngrantedProduct } from "../entitlements/ungranted.ts";
 import type { CustomerId } from "../identifiers.ts";
 import type { Bury } from "./bury-remains.ts";
 import type { WriteCustomerChange } from "./customer-change.ts";
-import type { CustomerTable } from "./customer-table.ts";
+import type { CustomerTable, FoundCustomers, KnownFacts } from "./customer-table.ts";
 import type { VerifiedFacts } from "./verified-facts.ts";
+import type { StoredCustomer } from "./records.ts";
+import type { Claim } from "./resolve-customer.ts";
 
 /**
  * Limit of customers that clients' claims alone may link to an account: in production, and in all other environments
@@ -42,8 +45,20 @@ export const claimsLimit = (
     ? claimsPerAccount
     : Math.min(CLAIMS_WITHOUT_IDENTITY, claimsPerAccount);
 
-/**
- * Optimistic-lock attempts before `TOO_MANY_REQUESTS`. With ten requests of one person always in flight, two of 18,000
- * needed more than 20. The pauses between 30 attempts add up to 7 seconds on average, 15 at most.
- */
-export const ATTEMPTS = 30;
+/** Verified facts to store for an application, and the account that their request claims. */
+export interface FactContext {
+  readonly store: FactStore;
+  readonly application: Application;
+  readonly facts: VerifiedFacts;
+  readonly claim: Claim | null;
+}
+
+/** The same, with what is stored about the facts at a moment. */
+export interface StateContext extends FactContext {
+  readonly moment: Instant;
+  readonly known: KnownFacts;
+  /** Customers that the facts name, by identifier. */
+  readonly living: FoundCustomers["living"];
+  /** Each of them once. */
+  readonly owners: readonly StoredCustomer[];
+}

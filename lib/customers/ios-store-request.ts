@@ -1,9 +1,5 @@
-import type {
-  Application,
-  ApplicationDirectory,
-  IosStoreConfiguration,
-} from "../applications/application.ts";
-import { ServiceError, type ErrorCode } from "../contract/errors.ts";
+import type { Application, ApplicationDirectory } from "../applications/application.ts";
+import { ServiceError } from "../contract/errors.ts";
 import type { AssertedBy, IosStoreSynchronizeRequest } from "../contract/schemas.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { accountId } from "../identifiers.ts";
@@ -12,16 +8,15 @@ import {
   checkAppTransactionClaims,
   selfSignedBundle,
   whyRefused,
+  type AppTransaction,
 } from "../stores/ios-store/app-transaction.ts";
 import { distinctJws } from "../stores/ios-store/jws.ts";
-import { appTransactionIdentityOf, purchasesOf } from "../stores/ios-store/purchases.ts";
-import { renewalsOf } from "../stores/ios-store/renewal-info.ts";
 import type { Trust } from "../stores/ios-store/trust.ts";
 import type { IosStoreVerifier, VerifyAll } from "../stores/ios-store/verifier.ts";
 import { iosStoreConfigurationOf, requirePaywall } from "./application-of.ts";
 import type { FactStore } from "./fact-store.ts";
 import { storeFacts, type ResolvedCustomer } from "./store-facts.ts";
-import { iosStoreOrigin, type VerifiedFacts } from "./verified-facts.ts";
+import { iosStoreFacts, type VerifiedFacts } from "./verified-facts.ts";
 
 export interface IosStoreCustomers extends FactStore {
   readonly directory: ApplicationDirectory;
@@ -29,6 +24,12 @@ export interface IosStoreCustomers extends FactStore {
   /** SHA-256 fingerprints of the roots that App Store chains may end in. */
   readonly trustedRoots: ReadonlySet<string>;
 }
+
+/** Trust for what only the App Store signs. */
+export const appStoreTrust = ({ trustedRoots }: Pick<IosStoreCustomers, "trustedRoots">): Trust => ({
+  roots: trustedRoots,
+  xcodeCertificates: new Set(),
+});
 
 type SignedRequest = Pick<
   IosStoreSynchronizeRequest,
@@ -38,20 +39,24 @@ type SignedRequest = Pick<
 /** Finds the application of a request, by its bundle or by its credential. */
 type FindApplication = (bundleIdentifier: string) => Promise<Application>;
 
+/** What a request is verified with. */
+interface Verifying {
+  readonly ports: IosStoreCustomers;
+  readonly find: FindApplication;
+  readonly moment: Instant;
+}
+
 /**
  * Trust for an app transaction. StoreKit testing in Xcode signs with a certificate that only the bundle's own
  * configuration can name; a bundle without one trusts none.
  */
-const trustFor = async (
-  { trustedRoots }: IosStoreCustomers,
-  signedAppTransaction: string,
-  find: FindApplication,
-): Promise<Trust> => {
+const trustFor = async ({ ports, find }: Verifying, signedAppTransaction: string): Promise<Trust> => {
+  const trust = appStoreTrust(ports);
   const bundle = selfSignedBundle(signedAppTransaction);
-  if (bundle === null) return { roots: trustedRoots, xcodeCertificates: new Set() };
+  if (bundle === null) return trust;
   try {
     const { xcodeCertificates } = iosStoreConfigurationOf(await find(bundle), bundle);
-    return { roots: trustedRoots, xcodeCertificates: new Set(xcodeCertificates) };
+    return { ...trust, xcodeCertificates: new Set(xcodeCertificates) };
   } catch (error) {
     if (error instanceof ServiceError)
       throw new ServiceError("INVALID_APP_TRANSACTION", {
@@ -61,34 +66,10 @@ const trustFor = async (
   }
 };
 
-const INVALID = {
+const KINDS = {
   INVALID_TRANSACTION: "transaction",
   INVALID_RENEWAL_INFO: "renewal info",
-} as const satisfies Partial<Record<ErrorCode, string>>;
-
-const invalidAt = (code: keyof typeof INVALID, index: number, why: string): ServiceError =>
-  new ServiceError(code, { message: `The signed ${INVALID[code]} at index ${index} ${why}.` });
-
-/**
- * Verifies JWS of one kind, each distinct one once. They must agree with `first` (the app transaction) and `before`.
- */
-const verifyAll = async <Payload extends Agreeing>(
-  verify: VerifyAll<Payload>,
-  code: keyof typeof INVALID,
-  [first, ...before]: readonly [Agreeing, ...Agreeing[]],
-  compacts: readonly string[],
-  trust: Trust,
-  moment: Instant,
-): Promise<readonly Payload[]> => {
-  const distinct = distinctJws(compacts);
-  const indexOf = (index: number): number => compacts.indexOf(distinct[index] ?? "");
-  const verdict = await verify(distinct, trust, moment);
-  if (verdict.outcome === "rejected") throw invalidAt(code, indexOf(verdict.index), "could not be verified");
-  const other = disagreement(first, verdict.payload, before);
-  if (other !== null)
-    throw invalidAt(code, indexOf(other.index), `has a different ${DISAGREEMENTS[other.field]}`);
-  return verdict.payload;
-};
+} as const;
 
 const DISAGREEMENTS = {
   bundleIdentifier: "bundle than the app transaction",
@@ -96,74 +77,86 @@ const DISAGREEMENTS = {
   appTransactionIdentifier: "app transaction id than the request's other payloads",
 } as const;
 
+/** Signed payloads of one kind, and the code of the error for a bad one. */
+interface SignedList<Payload> {
+  readonly code: keyof typeof KINDS;
+  readonly verify: VerifyAll<Payload>;
+  readonly compacts: readonly string[];
+}
+
+/** Verifies JWS, each distinct one once. They must agree with `first` (the app transaction) and `before`. */
+const verifyAll = async <Payload extends Agreeing>(
+  { code, verify, compacts }: SignedList<Payload>,
+  [first, ...before]: readonly [Agreeing, ...Agreeing[]],
+  { trust, moment }: { readonly trust: Trust; readonly moment: Instant },
+): Promise<readonly Payload[]> => {
+  const distinct = distinctJws(compacts);
+  const invalidAt = (index: number, why: string): ServiceError => {
+    const place = compacts.indexOf(distinct[index] ?? "");
+    return new ServiceError(code, { message: `The signed ${KINDS[code]} at index ${place} ${why}.` });
+  };
+  const verdict = await verify(distinct, trust, moment);
+  if (verdict.outcome === "rejected") throw invalidAt(verdict.index, "could not be verified");
+  const other = disagreement(first, verdict.payload, before);
+  if (other !== null) throw invalidAt(other.index, `has a different ${DISAGREEMENTS[other.field]}`);
+  return verdict.payload;
+};
+
+/** The application and bundle of an app transaction that they accept. */
+const acceptingApp = async ({ find }: Verifying, appTransaction: AppTransaction) => {
+  const application = await find(appTransaction.bundleIdentifier);
+  const configuration = iosStoreConfigurationOf(application, appTransaction.bundleIdentifier);
+  const refused = checkAppTransactionClaims(appTransaction, configuration);
+  if (refused !== null)
+    throw new ServiceError(refused, { because: whyRefused(appTransaction, configuration) });
+  return { application, configuration };
+};
+
 /**
  * Verifies the whole request before anything is stored. The contract orders the checks, so a request with several faults
  * always gets the same error.
  */
 const verifyRequest = async (
-  customers: IosStoreCustomers,
+  verifying: Verifying,
   { signedAppTransaction, signedTransactions = [], signedRenewalInfos = [] }: SignedRequest,
-  find: FindApplication,
 ): Promise<{ readonly application: Application; readonly facts: VerifiedFacts }> => {
-  const { verifier, now } = customers;
-  const moment = now();
-  const trust = await trustFor(customers, signedAppTransaction, find);
-  const verdict = await verifier.verifyAppTransaction(signedAppTransaction, trust, moment);
+  const {
+    ports: { verifier },
+    moment,
+  } = verifying;
+  const by = { trust: await trustFor(verifying, signedAppTransaction), moment };
+  const verdict = await verifier.verifyAppTransaction(signedAppTransaction, by.trust, moment);
   if (verdict.outcome === "rejected") throw new ServiceError("INVALID_APP_TRANSACTION");
   const appTransaction = verdict.payload;
-
-  const application = await find(appTransaction.bundleIdentifier);
-  const configuration: IosStoreConfiguration = iosStoreConfigurationOf(
-    application,
-    appTransaction.bundleIdentifier,
-  );
-  const refused = checkAppTransactionClaims(appTransaction, configuration);
-  if (refused !== null)
-    throw new ServiceError(refused, { because: whyRefused(appTransaction, configuration) });
-
+  const { application, configuration } = await acceptingApp(verifying, appTransaction);
   const transactions = await verifyAll(
-    verifier.verifyTransactions,
-    "INVALID_TRANSACTION",
+    { code: "INVALID_TRANSACTION", verify: verifier.verifyTransactions, compacts: signedTransactions },
     [appTransaction],
-    signedTransactions,
-    trust,
-    moment,
+    by,
   );
-  const identity = appTransactionIdentityOf([appTransaction, ...transactions]);
   const renewalInfos = await verifyAll(
-    verifier.verifyRenewalInfos,
-    "INVALID_RENEWAL_INFO",
+    { code: "INVALID_RENEWAL_INFO", verify: verifier.verifyRenewalInfos, compacts: signedRenewalInfos },
     [appTransaction, ...transactions],
-    signedRenewalInfos,
-    trust,
-    moment,
+    by,
   );
   requirePaywall(application, "ios-store");
-  return {
-    application,
-    facts: {
-      environment: appTransaction.environment,
-      identities: identity === null ? [] : [identity],
-      purchases: purchasesOf(transactions),
-      renewals: renewalsOf(renewalInfos, transactions),
-      acknowledgementDue: null,
-      origin: iosStoreOrigin(configuration, null),
-    },
-  };
+  const { environment } = appTransaction;
+  const signed = { environment, transactions, renewalInfos, appTransaction, askedAt: null };
+  return { application, facts: iosStoreFacts(configuration, signed) };
 };
 
 /** Verifies a request, stores its facts, and links the customer to the account it names, if any. */
 export const storeIosStoreRequest = async (
-  customers: IosStoreCustomers,
+  ports: IosStoreCustomers,
   request: IosStoreSynchronizeRequest,
   assertedBy: AssertedBy,
   find: FindApplication,
 ): Promise<{ readonly application: Application; readonly customer: ResolvedCustomer | null }> => {
-  const { application, facts } = await verifyRequest(customers, request, find);
+  const { application, facts } = await verifyRequest({ ports, find, moment: ports.now() }, request);
   const account = request.applicationAccountIdentifier ?? null;
   const claim = account === null ? null : { account: accountId(account), assertedBy };
   const chosen = { ...facts, isChosenByClient: assertedBy === "client" };
-  const stored = await storeFacts(customers, application, chosen, claim);
+  const stored = await storeFacts(ports, application, chosen, claim);
   if (stored.outcome === "refused") throw new ServiceError(stored.code);
   return { application, customer: stored.customer };
 };

@@ -1,10 +1,7 @@
-import type { Application } from "../applications/application.ts";
 import { referenceText, type Purchase } from "../entitlements/purchase.ts";
-import type { Instant } from "../entitlements/time.ts";
-import { eachOnce, type FoundCustomers, type KnownFacts, type Unowned } from "./customer-table.ts";
-import type { FactStore } from "./fact-store.ts";
-import { mergeOf } from "./merge.ts";
-import { inputOf, planCustomerChange, type Plan, type ToAcknowledge } from "./plan-customer-change.ts";
+import type { Unowned } from "./customer-table.ts";
+import type { StateContext } from "./fact-store.ts";
+import { mergeOf, planCustomerChange, type Plan, type ToAcknowledge } from "./plan-customer-change.ts";
 import type { StoredCustomer } from "./records.ts";
 import { resolveCustomer } from "./resolve-customer.ts";
 import { statedPurchases, type VerifiedFacts } from "./verified-facts.ts";
@@ -24,7 +21,7 @@ const selectingNothing = (facts: VerifiedFacts): VerifiedFacts => ({
 });
 
 /** Drops facts that a tombstone reserves: a refused link lifts no erasure. */
-export const withoutErased = (facts: VerifiedFacts, known: KnownFacts): VerifiedFacts => {
+export const withoutErased = ({ facts, known }: Pick<StateContext, "facts" | "known">): VerifiedFacts => {
   const remains = (purchase: Purchase): boolean => !known.erasedPurchases.has(referenceText(purchase));
   return {
     ...facts,
@@ -36,7 +33,7 @@ export const withoutErased = (facts: VerifiedFacts, known: KnownFacts): Verified
   };
 };
 
-const unownedOf = (facts: VerifiedFacts, known: KnownFacts): Unowned => ({
+const unownedOf = ({ facts, known }: StateContext): Unowned => ({
   identities: facts.identities.filter((_, index) => known.identities[index] === null),
   purchases: statedPurchases(facts).filter((purchase) => !known.purchases.has(referenceText(purchase))),
 });
@@ -45,11 +42,11 @@ const unownedOf = (facts: VerifiedFacts, known: KnownFacts): Unowned => ({
  * Groups the purchases of contradicting facts by owner. An unowned purchase goes to the owner of a purchase that it
  * mentions, else to the owner of its app transaction id, else to the owner of one that mentions it, else it is left out.
  */
-const factsByOwner = (
-  facts: VerifiedFacts,
-  known: KnownFacts,
-  living: FoundCustomers["living"],
-): ReadonlyMap<StoredCustomer, readonly Purchase[]> => {
+const factsByOwner = ({
+  facts,
+  known,
+  living,
+}: StateContext): ReadonlyMap<StoredCustomer, readonly Purchase[]> => {
   const [named] = known.identities;
   const proofs = new Map(facts.purchases.map((proven) => [referenceText(proven.purchase), proven]));
   const predecessorsOwner = (
@@ -72,83 +69,69 @@ const factsByOwner = (
     const successor = facts.purchases.find(({ mentioned }) => mentioned.some(isOf));
     return predecessorsOwner(purchase) ?? (successor && predecessorsOwner(successor.purchase));
   };
-  const owned = [
-    ...facts.purchases.flatMap(({ purchase, mentioned }) => [purchase, ...mentioned]),
-    ...facts.renewals,
-  ].map((purchase) => ({ owner: ownerOf(purchase), purchase }));
   const byOwner = new Map<StoredCustomer, Purchase[]>();
-  for (const { owner, purchase } of owned)
+  for (const purchase of statedPurchases(facts)) {
+    const owner = ownerOf(purchase);
     if (owner !== undefined) byOwner.set(owner, [...(byOwner.get(owner) ?? []), purchase]);
+  }
   return byOwner;
 };
+
+/** Plans that store each purchase for its owner: nobody merges, and no link changes. */
+const plansForOwners = (state: StateContext): readonly Plan[] =>
+  [...factsByOwner(state)].map(([survivor, purchases]) => {
+    const { link, identifier } = survivor;
+    const nothing = { identities: [], absorbed: [], liftsErasures: false };
+    return planCustomerChange(state, { ...nothing, purchases, survivor, link, identifier });
+  });
+
+interface Refusal {
+  /** Whether customers become one, and identities theirs, as by the same request without an account. */
+  readonly merges: boolean;
+}
 
 /**
  * Plans for a refused link: that of the same request without an account, if it may merge and bind, or, if that is refused
  * too, one per owner.
  */
-const plansWithoutClaim = (
-  application: Application,
-  facts: VerifiedFacts,
-  known: KnownFacts,
-  living: FoundCustomers["living"],
-  moment: Instant,
-  merges: boolean,
-): { readonly plans: readonly Plan[]; readonly isRound: boolean } => {
-  const common = inputOf(application, facts, known, moment);
-  const unclaimed = resolveCustomer(eachOnce(living), null, moment);
-  if (merges && unclaimed.outcome === "resolved" && unclaimed.survivor !== null) {
-    const { isRound, ...merge } = mergeOf(facts, null, unclaimed, moment);
-    const plan = planCustomerChange({ ...common, ...merge, identifier: unclaimed.survivor.identifier });
-    return { plans: [plan], isRound };
-  }
-  const plans = [...factsByOwner(facts, known, living)].map(([owner, purchases]) =>
-    planCustomerChange({
-      ...common,
-      identities: [],
-      purchases,
-      survivor: owner,
-      absorbed: [],
-      link: owner.link,
-      identifier: owner.identifier,
-    }),
-  );
-  return { plans, isRound: false };
+const plansWithoutClaim = (state: StateContext, { merges }: Refusal) => {
+  const unclaimed = resolveCustomer(state.owners, null, state.moment);
+  if (!merges || unclaimed.outcome === "refused" || unclaimed.survivor === null)
+    return { plans: plansForOwners(state), isRound: false };
+  const { isRound, ...merge } = mergeOf({ ...state, claim: null }, unclaimed);
+  const { identifier } = unclaimed.survivor;
+  return { plans: [planCustomerChange(state, { ...merge, identifier, liftsErasures: false })], isRound };
 };
+
+/** Writes plans, one after the other. `conflict`: a concurrent write came first. */
+const write = async ({ store }: StateContext, plans: readonly Plan[]): Promise<"written" | "conflict"> => {
+  for (const { change } of plans)
+    if (change !== null && (await store.write(change)) === "conflict") return "conflict";
+  return "written";
+};
+
+/** Stores facts that name nobody, renewal infos, for the owners of their lineages. */
+export const storeForOwners = (state: StateContext): Promise<"written" | "conflict"> =>
+  write(state, plansForOwners(state));
 
 /**
  * Stores the facts of a refused request. `conflict`: a concurrent write came first. `round`: there is more to merge.
  * Decide the refusal again after either.
- *
- * @param merges whether customers become one, and identities theirs, as by the same request without an account
  */
 export const keepRefusedFacts = async (
-  store: FactStore,
-  application: Application,
-  facts: VerifiedFacts,
-  known: KnownFacts,
-  living: FoundCustomers["living"],
-  moment: Instant,
-  merges = true,
+  refused: StateContext,
+  refusal: Refusal,
 ): Promise<{ readonly toAcknowledge: ToAcknowledge | null } | "conflict" | "round"> => {
-  const { plans, isRound } = plansWithoutClaim(
-    application,
-    withoutErased(selectingNothing(facts), known),
-    known,
-    living,
-    moment,
-    merges,
-  );
+  const { store, application, known, owners } = refused;
+  const facts = withoutErased({ facts: selectingNothing(refused.facts), known });
+  const state = { ...refused, facts };
+  const { plans, isRound } = plansWithoutClaim(state, refusal);
   // The reads may have seen half of a transaction, which must refuse nobody. The conditions of a write for a single owner
   // rule that out; otherwise the table is asked.
-  const owners = eachOnce(living);
   const isProvenByWrite = owners.length === 1 && plans.length === 1 && plans[0]?.change !== null;
-  if (!isProvenByWrite) {
-    const unowned = unownedOf(facts, known);
-    if (!(await store.table.areUnchanged(application.identifier, owners, unowned))) return "conflict";
-  }
-  for (const { change } of plans)
-    if (change !== null && (await store.write(change)) === "conflict") return "conflict";
+  if (!isProvenByWrite && !(await store.table.areUnchanged(application.identifier, owners, unownedOf(state))))
+    return "conflict";
+  if ((await write(state, plans)) === "conflict") return "conflict";
   if (isRound) return "round";
-  const due = plans.map(({ toAcknowledge }) => toAcknowledge).find((one) => one !== null);
-  return { toAcknowledge: due ?? null };
+  return { toAcknowledge: plans.map((plan) => plan.toAcknowledge).find((one) => one !== null) ?? null };
 };

@@ -32,8 +32,6 @@ export type NoteNotification = (store: StoreInEnvironment, signedAt: Instant) =>
 /** Minimum time between two notes of a bundle or package: a flood causes one write in five minutes. */
 export const STEP_MILLISECONDS = 5 * MINUTE;
 
-const MAXIMUM_ENTRIES = 256;
-
 /**
  * Notes the last notification of each bundle and package, by environment. Remembers what is stored, so that most notifications, and every
  * replay, cost no request.
@@ -53,7 +51,5 @@ export const createNotificationLog = (
     } catch (error) {
       onFailure(error);
     }
-    const [oldest] = stored.keys();
-    if (stored.size > MAXIMUM_ENTRIES && oldest !== undefined) stored.delete(oldest);
   };
 };

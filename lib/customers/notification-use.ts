@@ -1,4 +1,7 @@
 import { ServiceError, type ErrorCode } from "../contract/errors.ts";
+import { isOfErased } from "./ask.ts";
+import type { NoteNotification } from "./notification-log.ts";
+import type { RequestPassing } from "./store-request.ts";
 
 /**
  * Use of a notification. `STORED`: its facts were stored or known already, or what it asks waits for a destination;
@@ -17,11 +20,22 @@ export interface ReceivedNotification {
   readonly type: string | null;
 }
 
+/** Ports for receiving notifications of either store. */
+export interface Reception extends Pick<RequestPassing, "requests"> {
+  readonly note: NoteNotification;
+  /** Takes the outcome of each notification, once. */
+  readonly onReceived: (received: ReceivedNotification) => void;
+}
+
 /** An erased customer's purchase can never be used; only a link with a credential lifts the erasure. */
-export const unusedIfErased = (error: unknown): NotificationUse => {
-  if (error instanceof ServiceError && error.code === "CUSTOMER_NOT_FOUND") return "UNUSED";
-  throw error;
-};
+export const storeNotified = (storing: Promise<unknown>): Promise<NotificationUse> =>
+  storing.then(
+    () => "STORED",
+    (error: unknown) => {
+      if (isOfErased(error)) return "UNUSED";
+      throw error;
+    },
+  );
 
 /**
  * Reports a failure, then throws the error that answers the store.

@@ -84,5 +84,6 @@ export const personsIn = (facts: VerifiedFacts, { known, living }: Owners): read
       isChosenByClient: false,
       identities: person.names.has(HOLDER) ? identities : [],
       purchases: [...person.purchases],
+      renewals: facts.renewals.filter((renewal) => person.names.has(referenceText(renewal))),
     }));
 };

@@ -1,5 +1,4 @@
-import { tellsChanges, type Application } from "../applications/application.ts";
-import type { Environment } from "../contract/schemas.ts";
+import { tellsChanges } from "../applications/application.ts";
 import { MINUTE } from "../duration.ts";
 import type { Catalog } from "../entitlements/catalog.ts";
 import { heldAlike, holdingsOf, sameHoldings } from "../entitlements/holdings.ts";
@@ -15,14 +14,15 @@ import {
   type Purchase,
 } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
-import type { ApplicationId, CustomerId } from "../identifiers.ts";
-import type { PendingAcknowledgement } from "../stores/android-store/reading.ts";
+import type { CustomerId } from "../identifiers.ts";
 import type { Asked } from "./ask-queue.ts";
 import { askAfter, bundleOrPackageOf, type FactsOrigin } from "./ask.ts";
-import type { CustomerChange } from "./customer-change.ts";
+import { ABSORBED_PER_TRANSACTION, type CustomerChange } from "./customer-change.ts";
 import type { KnownFacts } from "./customer-table.ts";
+import type { StateContext } from "./fact-store.ts";
 import type { Acknowledgement, Link, StoredCustomer, StoredPurchase } from "./records.ts";
-import type { VerifiedFacts } from "./verified-facts.ts";
+import { resolveCustomer } from "./resolve-customer.ts";
+import { statedPurchases, type VerifiedFacts } from "./verified-facts.ts";
 
 /**
  * Window in which an unchanged answer of the store is a replay: asking twice writes once, and `lastVerifiedAt` lags by
@@ -36,62 +36,65 @@ export const joinWithStored = (stored: Purchase | undefined, said: Purchase): Pu
   // Fast path: a replay of all that is stored.
   if (samePurchase(stored, said)) return stored;
   const joined = joinPurchases(stored, said);
-  const age = joined.verifiedAt - stored.verifiedAt;
   const isAcrossAnEnd = joined.lines.some(
     ({ endsAt }) => endsAt !== null && stored.verifiedAt < endsAt && endsAt <= joined.verifiedAt,
   );
   const saysTheSame =
     stored.store === "android-store" &&
-    age < SAME_ANSWER_MILLISECONDS &&
+    joined.verifiedAt - stored.verifiedAt < SAME_ANSWER_MILLISECONDS &&
     !isAcrossAnEnd &&
     samePurchase(verifiedAs(joined, 0), verifiedAs(stored, 0));
   return saysTheSame ? stored : joined;
 };
 
-const sameLink = (a: Link | null, b: Link | null): boolean =>
-  a?.account === b?.account && a?.assertedBy === b?.assertedBy && a?.linkedAt === b?.linkedAt;
+/** The state that a plan is for. */
+export type PlanState = Pick<StateContext, "application" | "known" | "moment"> & {
+  readonly facts: Pick<VerifiedFacts, "environment" | "acknowledgementDue" | "origin">;
+};
 
 /** Facts for one customer, the customers that it absorbs, and its link afterwards. */
-export interface PlanInput {
-  readonly application: ApplicationId;
-  readonly catalog: Catalog;
-  readonly environment: Environment;
+export interface Merge {
   readonly identities: readonly IdentityReference[];
   readonly purchases: readonly Purchase[];
-  readonly acknowledgementDue: PendingAcknowledgement | null;
-  readonly origin: FactsOrigin | null;
-  readonly known: KnownFacts;
   readonly survivor: StoredCustomer | null;
   readonly absorbed: readonly StoredCustomer[];
   readonly link: Link | null;
   /** The survivor's identifier, or a new one. */
   readonly identifier: CustomerId;
   readonly liftsErasures: boolean;
-  readonly tellsChanges: boolean;
-  readonly moment: Instant;
 }
 
-/** Input that does not depend on the owners. */
-export const inputOf = (
-  application: Application,
-  {
-    environment,
-    acknowledgementDue,
-    origin,
-  }: Pick<VerifiedFacts, "environment" | "acknowledgementDue" | "origin">,
-  known: KnownFacts,
-  moment: Instant,
-) => ({
-  application: application.identifier,
-  catalog: application.catalog,
-  environment,
-  known,
-  acknowledgementDue,
-  origin,
-  liftsErasures: false,
-  tellsChanges: tellsChanges(application),
-  moment,
-});
+/** The link that the customers share, whatever the request claims; null if they have none or disagree. */
+export const standingLink = (owners: readonly StoredCustomer[], moment: Instant): Link | null => {
+  const standing = resolveCustomer(owners, null, moment);
+  return standing.outcome === "resolved" ? standing.link : null;
+};
+
+/**
+ * Merges more than {@link ABSORBED_PER_TRANSACTION} customers in rounds, and stores facts only in the last one. If the
+ * new link would contradict the customers left, a round keeps the link that its own customers share; the last round makes
+ * the new one.
+ */
+export const mergeOf = (
+  { facts, claim, moment }: Pick<StateContext, "facts" | "claim" | "moment">,
+  { survivor, absorbed, link }: Pick<Merge, "survivor" | "absorbed" | "link">,
+) => {
+  if (survivor === null || absorbed.length <= ABSORBED_PER_TRANSACTION) {
+    const { identities } = facts;
+    return { identities, purchases: statedPurchases(facts), survivor, absorbed, link, isRound: false };
+  }
+  const some = absorbed.slice(0, ABSORBED_PER_TRANSACTION);
+  const others = absorbed.slice(ABSORBED_PER_TRANSACTION);
+  const splits = resolveCustomer([{ ...survivor, link }, ...others], claim, moment).outcome === "refused";
+  return {
+    identities: [],
+    purchases: [],
+    survivor,
+    absorbed: some,
+    link: splits ? standingLink([survivor, ...some], moment) : link,
+    isRound: true,
+  };
+};
 
 /** A purchase that is stored and waits for its acknowledgement. */
 export interface ToAcknowledge {
@@ -117,40 +120,27 @@ interface Joined {
   readonly said: Purchase;
   readonly stored: StoredPurchase | undefined;
   readonly purchase: Purchase;
-  readonly hasChanged: boolean;
-  /** Whether it has changed by more than the time of verification. */
-  readonly isNews: boolean;
 }
 
-/** A purchase as it is to be stored, with its acknowledgement and the next question. */
-type Followed = ReturnType<typeof followUp>;
+/** Step 1: joins each purchase of the request with its stored state. */
+const join = (purchases: readonly Purchase[], known: KnownFacts): readonly Joined[] =>
+  joinAll(purchases).map((said) => {
+    const reference = referenceText(said);
+    const stored = known.purchases.get(reference);
+    return { reference, said, stored, purchase: joinWithStored(stored?.purchase, said) };
+  });
 
 /** The facts' origin, unless the purchase is only mentioned or belongs to another bundle. */
-const originOf = (
-  origin: FactsOrigin | null,
-  { store, verifiedAt, renewal }: Purchase,
-  stored: StoredPurchase | undefined,
-): FactsOrigin | null => {
+const originOf = (origin: FactsOrigin | null, { said, stored }: Joined): FactsOrigin | null => {
+  const { store, verifiedAt, renewal } = said;
   if (origin?.source.store !== store || (verifiedAt === 0 && renewal === null)) return null;
   const place = stored?.bundleOrPackage ?? null;
   return place !== null && place !== bundleOrPackageOf(origin.source) ? null : origin;
 };
 
-/** Step 1: joins each purchase of the request with its stored state. */
-const join = ({ purchases, known }: Pick<PlanInput, "purchases" | "known">): readonly Joined[] =>
-  joinAll(purchases).map((said) => {
-    const reference = referenceText(said);
-    const stored = known.purchases.get(reference);
-    const purchase = joinWithStored(stored?.purchase, said);
-    const hasChanged = stored === undefined || !samePurchase(stored.purchase, purchase);
-    const isNews =
-      stored === undefined || !samePurchase(verifiedAs(stored.purchase, 0), verifiedAs(purchase, 0));
-    return { reference, said, stored, purchase, hasChanged, isNews };
-  });
-
 /** The pending acknowledgement; only the store's latest answer can end one. */
 const acknowledgementAfter = (
-  { acknowledgementDue, moment }: PlanInput,
+  { facts: { acknowledgementDue }, moment }: PlanState,
   { reference, said, stored, purchase }: Joined,
 ): Acknowledgement | null => {
   const before = stored?.acknowledgement ?? null;
@@ -161,32 +151,23 @@ const acknowledgementAfter = (
   return isLatest && (said.lines.length > 0 || purchase.lines.length === 0) ? null : before;
 };
 
-const sameAcknowledgement = (a: Acknowledgement | null, b: Acknowledgement | null): boolean =>
-  a?.dueSince === b?.dueSince && a?.deadline === b?.deadline;
+/** A purchase as it is to be stored, with its acknowledgement and the next question. */
+type Followed = ReturnType<typeof followUp>;
 
 /** Step 2: what is due of a joined purchase: its acknowledgement, and the next question to its store. */
-const followUp = (input: PlanInput, joined: Joined) => {
-  const { moment, liftsErasures, known, identifier } = input;
-  const { reference, said, stored, purchase, hasChanged, isNews } = joined;
-  const origin = originOf(input.origin, said, stored);
-  const acknowledgement =
-    origin === null ? (stored?.acknowledgement ?? null) : acknowledgementAfter(input, joined);
-  const asking = {
-    origin,
-    purchase,
-    stored,
-    hasChanged,
-    isNews,
-    liftsErasure: liftsErasures && known.erasedPurchases.has(reference),
-    moment,
-  };
+const followUp = (state: PlanState, { liftsErasures, identifier }: Merge, joined: Joined) => {
+  const { known, moment } = state;
+  const { reference, stored, purchase } = joined;
+  const origin = originOf(state.facts.origin, joined);
+  const { ask: before = null, acknowledgement: waited = null } = stored ?? {};
+  const acknowledgement = origin === null ? waited : acknowledgementAfter(state, joined);
+  const hasChanged = stored === undefined || !samePurchase(stored.purchase, purchase);
+  const liftsErasure = liftsErasures && known.erasedPurchases.has(reference);
+  const isNews =
+    stored === undefined || !samePurchase(verifiedAs(stored.purchase, 0), verifiedAs(purchase, 0));
+  const asking = { origin, purchase, stored, hasChanged, isNews, liftsErasure, moment };
   const ask = askAfter({ ...asking, acknowledgement });
-  const before = stored?.ask ?? null;
-  const waited = stored?.acknowledgement ?? null;
-  const isMoved =
-    ask?.at !== before?.at ||
-    ask?.because !== before?.because ||
-    !sameAcknowledgement(acknowledgement, waited);
+  const isMoved = ask?.at !== before?.at || ask?.because !== before?.because || acknowledgement !== waited;
   const place = origin === null ? null : bundleOrPackageOf(origin.source);
   return {
     reference,
@@ -221,8 +202,8 @@ const projectionOf = (
 const heldBy = (customers: readonly (StoredCustomer | null)[]): ReadonlyMap<string, Purchase> =>
   byReference(customers.flatMap((customer) => customer?.holdings ?? []));
 
-/** Step 3: the holdings afterwards, and the purchases to write. */
-const project = ({ survivor, absorbed, catalog }: PlanInput, purchases: readonly Followed[]) => {
+/** Step 3: the holdings afterwards, and the purchases to write: those that are held first. */
+const project = (catalog: Catalog, { survivor, absorbed }: Merge, purchases: readonly Followed[]) => {
   const before = heldBy([survivor, ...absorbed]);
   const holdingsWith = projectionOf(before, catalog);
   const holdings = holdingsWith(purchases.map(({ stored }) => stored.purchase));
@@ -231,14 +212,10 @@ const project = ({ survivor, absorbed, catalog }: PlanInput, purchases: readonly
   const written = purchases.filter(
     ({ changed, reference }) => changed || !heldAlike(before.get(reference), after.get(reference)),
   );
-  const isHeld = ({ reference }: Followed): boolean => after.has(reference);
-  return {
-    holdingsWith,
-    holdings,
-    written: [...written.filter(isHeld), ...written.filter((one) => !isHeld(one))].map(
-      ({ stored }) => stored,
-    ),
-  };
+  const [held = [], others = []] = [true, false].map((isHeld) =>
+    written.filter(({ reference }) => after.has(reference) === isHeld),
+  );
+  return { holdingsWith, holdings, written: [...held, ...others].map(({ stored }) => stored) };
 };
 
 /** Holdings that the owners would have together with these purchases. */
@@ -248,10 +225,11 @@ export const holdingsAfter = (
   owners: readonly StoredCustomer[],
   catalog: Catalog,
 ): readonly Purchase[] =>
-  projectionOf(heldBy(owners), catalog)(join({ purchases, known }).map(({ purchase }) => purchase));
+  projectionOf(heldBy(owners), catalog)(join(purchases, known).map(({ purchase }) => purchase));
 
 const customerAfter = (
-  { environment, purchases, survivor, absorbed, link, identifier, moment }: PlanInput,
+  { facts: { environment }, moment }: PlanState,
+  { purchases, survivor, absorbed, link, identifier }: Merge,
   holdings: readonly Purchase[],
 ): Plan["customer"] => ({
   identifier,
@@ -263,6 +241,9 @@ const customerAfter = (
     purchases.length > 0 || [survivor, ...absorbed].some((customer) => customer?.hasPurchased === true),
 });
 
+const sameLink = (a: Link | null, b: Link | null): boolean =>
+  a?.account === b?.account && a?.assertedBy === b?.assertedBy && a?.linkedAt === b?.linkedAt;
+
 const isUnchanged = (before: StoredCustomer | null, after: Plan["customer"]): boolean =>
   before !== null &&
   !before.unsettled &&
@@ -270,40 +251,46 @@ const isUnchanged = (before: StoredCustomer | null, after: Plan["customer"]): bo
   sameLink(before.link, after.link) &&
   sameHoldings(before.holdings, after.holdings);
 
+const toAcknowledge = (
+  { facts: { acknowledgementDue } }: PlanState,
+  { link }: Merge,
+  purchases: readonly Followed[],
+): ToAcknowledge | null => {
+  if (link === null || acknowledgementDue === null) return null;
+  const due = purchases.find(({ reference }) => reference === referenceText(acknowledgementDue.purchase));
+  return due === undefined || selectsNothing(due.stored.purchase)
+    ? null
+    : { asked: due.stored, askOnceAcknowledged: due.askOnceAcknowledged };
+};
+
 /**
  * Plans the change that stores the facts. Pure: the same state and facts give the same plan, and planning again once it
  * is written changes nothing.
  */
-export const planCustomerChange = (input: PlanInput): Plan => {
-  const { application, known, survivor, absorbed, link, moment, acknowledgementDue } = input;
-  const purchases = join(input).map((joined) => followUp(input, joined));
-  const { holdingsWith, holdings, written } = project(input, purchases);
-  const customer = customerAfter(input, holdings);
-  const identities = input.identities.filter((_, index) => known.identities[index] === null);
+export const planCustomerChange = (state: PlanState, merge: Merge): Plan => {
+  const { application, known, moment } = state;
+  const { survivor, absorbed, liftsErasures } = merge;
+  const purchases = join(merge.purchases, known).map((joined) => followUp(state, merge, joined));
+  const { holdingsWith, holdings, written } = project(application.catalog, merge, purchases);
+  const customer = customerAfter(state, merge, holdings);
+  const identities = merge.identities.filter((_, index) => known.identities[index] === null);
   const changesNothing = absorbed.length + identities.length + written.length === 0;
-  const due = purchases.find(
-    ({ reference }) =>
-      acknowledgementDue !== null && reference === referenceText(acknowledgementDue.purchase),
-  );
   return {
     customer,
-    toAcknowledge:
-      link === null || due === undefined || selectsNothing(due.stored.purchase)
-        ? null
-        : { asked: due.stored, askOnceAcknowledged: due.askOnceAcknowledged },
+    toAcknowledge: toAcknowledge(state, merge, purchases),
     change:
       changesNothing && isUnchanged(survivor, customer)
         ? null
         : {
-            application,
+            application: application.identifier,
             before: survivor,
             after: customer,
             holdingsWith: (some) => holdingsWith(some.map(({ purchase }) => purchase)),
             absorbed,
             identities,
             purchases: written,
-            liftsErasures: input.liftsErasures,
-            tellsChanges: input.tellsChanges,
+            liftsErasures,
+            tellsChanges: tellsChanges(application),
             moment,
           },
   };

@@ -1,12 +1,7 @@
-import type {
-  AndroidStoreConfiguration,
-  Application,
-  ApplicationDirectory,
-} from "../applications/application.ts";
+import type { Application, ApplicationDirectory } from "../applications/application.ts";
 import { ServiceError, type ErrorCode } from "../contract/errors.ts";
 import type { AndroidStoreNotificationRequest, NotificationResponse } from "../contract/schemas.ts";
 import { HOUR } from "../duration.ts";
-import type { ApplicationId } from "../identifiers.ts";
 import type { AndroidStoreAnswer } from "../stores/android-store/android-store.ts";
 import { readNotification, type AndroidStoreNotification } from "../stores/android-store/notification.ts";
 import type {
@@ -17,29 +12,22 @@ import type {
 import { questionIn } from "../stores/android-store/question.ts";
 import { selecting } from "../stores/android-store/reading.ts";
 import { androidStoreConfigurationOf, applicationOfPackage } from "./application-of.ts";
-import { lookUpVoided, UNKNOWN_STATUSES } from "./look-up-voided.ts";
-import type { NoteNotification } from "./notification-log.ts";
 import { packageInEnvironment } from "./store-in-environment.ts";
+import { failNotification, storeNotified, type NotificationUse, type Reception } from "./notification-use.ts";
 import {
-  failNotification,
-  unusedIfErased,
-  type NotificationUse,
-  type ReceivedNotification,
-} from "./notification-use.ts";
-import {
+  lookUpVoided,
   sourceOf,
   storeAndroidStorePurchase,
+  UnansweredLookUpError,
+  UNKNOWN_STATUSES,
   type AndroidStorePurchases,
+  type PackageContext,
 } from "./store-android-store-purchase.ts";
-import { passOn, type RequestPassing } from "./store-request.ts";
-import { UnansweredLookUpError } from "./unanswered-look-up.ts";
+import { passOn } from "./store-request.ts";
 
-export interface AndroidStoreReception extends AndroidStorePurchases, Pick<RequestPassing, "requests"> {
+export interface AndroidStoreReception extends AndroidStorePurchases, Reception {
   readonly directory: ApplicationDirectory;
   readonly pushTokens: PushTokenVerifier;
-  readonly note: NoteNotification;
-  /** Takes the outcome of each notification, once. */
-  readonly onReceived: (received: ReceivedNotification) => void;
 }
 
 const ANSWERED: ReadonlySet<ErrorCode> = new Set([
@@ -69,14 +57,8 @@ const claimsOf = async (
   authorization: string | null,
 ): Promise<PushTokenClaims> => {
   const verdict = await pushTokens.verify(authorization);
-  switch (verdict.outcome) {
-    case "verified":
-      return verdict.claims;
-    case "rejected":
-      throw new ServiceError("INVALID_CREDENTIAL");
-    case "unavailable":
-      throw new ServiceError("STORE_UNAVAILABLE");
-  }
+  if (verdict.outcome === "verified") return verdict.claims;
+  throw new ServiceError(verdict.outcome === "rejected" ? "INVALID_CREDENTIAL" : "STORE_UNAVAILABLE");
 };
 
 const requireSender = (
@@ -87,42 +69,30 @@ const requireSender = (
   if (pushTokens.disagreement(claims, expected) !== null) throw new ServiceError("INVALID_CREDENTIAL");
 };
 
-/** Notes the time, at most now: a future one would suppress later notes. */
-const noteLast = async (
-  { note, now }: AndroidStoreReception,
-  application: ApplicationId,
-  { packageName, sentAt }: AndroidStoreNotification,
-): Promise<void> => {
-  if (sentAt === null) return;
-  await note(packageInEnvironment(application, packageName), Math.min(sentAt, now()));
-};
-
 /**
  * Whether the store does not know the purchase of its own recent notification: by mistake, or not yet. Unless the app sends
  * the purchase, no other message names it. Clock skew counts in both directions.
  */
 const mayBecomeKnown = (
-  { now }: AndroidStoreReception,
   { sentAt }: AndroidStoreNotification,
   { status }: AndroidStoreAnswer & { outcome: "rejected" | "gone" },
+  now: number,
 ): boolean =>
-  UNKNOWN_STATUSES.has(status) && sentAt !== null && Math.abs(now() - sentAt) < UNKNOWN_MILLISECONDS;
+  UNKNOWN_STATUSES.has(status) && sentAt !== null && Math.abs(now - sentAt) < UNKNOWN_MILLISECONDS;
 
 /** Asks the store about the purchase, and stores the answer. Conflicting facts are stored for each owner. */
 const ask = async (
-  reception: AndroidStoreReception,
-  application: Application,
-  configuration: AndroidStoreConfiguration,
+  context: PackageContext,
   notification: AndroidStoreNotification,
   purchase: NonNullable<AndroidStoreNotification["purchase"]>,
 ): Promise<NotificationUse> => {
+  const { ports, configuration } = context;
   const question = { ...purchase, productIdentifier: null };
-  const { fullyVoidedAt } = notification;
-  const answer = await lookUpVoided(reception, application, configuration, question, fullyVoidedAt);
+  const answer = await lookUpVoided(context, question, notification.fullyVoidedAt);
   switch (answer.outcome) {
     case "rejected":
     case "gone":
-      if (mayBecomeKnown(reception, notification, answer))
+      if (mayBecomeKnown(notification, answer, ports.now()))
         throw new ServiceError("STORE_UNAVAILABLE", { retryAfterSeconds: 60 });
       return "UNUSED";
     case "unavailable":
@@ -131,18 +101,9 @@ const ask = async (
     case "verified": {
       if (!configuration.environments.includes(answer.purchase.environment)) return "UNUSED";
       // A notification never widens what a link asked for.
-      return storeAndroidStorePurchase(
-        reception,
-        application,
-        configuration,
-        selecting(answer, purchase.productKind, []),
-        {
-          source: sourceOf(configuration, purchase),
-          askedAt: null,
-          isNotified: true,
-        },
-        null,
-      ).then(() => "STORED", unusedIfErased);
+      const verified = selecting(answer, purchase.productKind, []);
+      const asked = { source: sourceOf(configuration, purchase), askedAt: null, isNotified: true };
+      return storeNotified(storeAndroidStorePurchase(context, verified, asked, null));
     }
   }
 };
@@ -160,28 +121,33 @@ const passOnQuestion = async (
   return isPassedOn ? "STORED" : "UNUSED";
 };
 
-/** Uses a notification with an authentic token, then notes it. */
+/** Uses a notification with an authentic token, then notes it: at most now, as a future time would suppress later notes. */
 const use = async (
   reception: AndroidStoreReception,
   claims: PushTokenClaims,
-  notification: AndroidStoreNotification | null,
-  address: string,
+  notification: AndroidStoreNotification,
 ): Promise<NotificationUse> => {
-  if (notification === null) {
-    // Without a package, only this route's own address can be the audience.
-    requireSender(reception, claims, { audience: address });
-    return "UNUSED";
-  }
-  const { packageName, purchase } = notification;
+  const { packageName, purchase, sentAt } = notification;
   const application = await applicationOfPackage(reception.directory, packageName);
   const configuration = androidStoreConfigurationOf(application, packageName);
   requireSender(reception, claims, configuration.notifications);
   const outcome =
     purchase === null
       ? await passOnQuestion(reception, application, notification)
-      : await ask(reception, application, configuration, notification, purchase);
-  await noteLast(reception, application.identifier, notification);
+      : await ask({ ports: reception, application, configuration }, notification, purchase);
+  const notified = packageInEnvironment(application.identifier, packageName);
+  if (sentAt !== null) await reception.note(notified, Math.min(sentAt, reception.now()));
   return outcome;
+};
+
+/** A push without a notification is unused. Without a package, only this route's own address can be its audience. */
+const useNothing = async (
+  reception: AndroidStoreReception,
+  claims: PushTokenClaims,
+  address: string,
+): Promise<NotificationUse> => {
+  requireSender(reception, claims, { audience: address });
+  return "UNUSED";
 };
 
 /**
@@ -196,11 +162,12 @@ export const receiveAndroidStoreNotification = async (
   { request, authorization, address }: AndroidStorePush,
 ): Promise<NotificationResponse> => {
   const failed = (type: string | null) => failNotification(reception.onReceived, ANSWERED, type);
-
   const claims = await claimsOf(reception, authorization).catch(failed(null));
   const notification = readNotification(request.message.data ?? "");
   const type = notification?.type ?? null;
-  const outcome = await use(reception, claims, notification, address).catch(failed(type));
+  const using =
+    notification === null ? useNothing(reception, claims, address) : use(reception, claims, notification);
+  const outcome = await using.catch(failed(type));
   reception.onReceived({ outcome, type });
   return {};
 };

@@ -7,31 +7,29 @@ import { checkAppTransactionClaims, whyRefused } from "../stores/ios-store/app-t
 import type { Notification, NotificationParts } from "../stores/ios-store/notification.ts";
 import { appTransactionIdentityOf, purchasesOf } from "../stores/ios-store/purchases.ts";
 import { questionIn } from "../stores/ios-store/question.ts";
-import { renewalsOf } from "../stores/ios-store/renewal-info.ts";
-import type { Trust } from "../stores/ios-store/trust.ts";
 import { isForgery } from "../stores/ios-store/verdict.ts";
 import { applicationOfBundle, iosStoreConfigurationOf } from "./application-of.ts";
-import type { IosStoreCustomers } from "./ios-store-request.ts";
-import type { NoteNotification } from "./notification-log.ts";
-import {
-  failNotification,
-  unusedIfErased,
-  type NotificationUse,
-  type ReceivedNotification,
-} from "./notification-use.ts";
+import { appStoreTrust, type IosStoreCustomers } from "./ios-store-request.ts";
+import { failNotification, storeNotified, type NotificationUse, type Reception } from "./notification-use.ts";
 import { storeFacts } from "./store-facts.ts";
-import { passOn, type RequestPassing } from "./store-request.ts";
-import { iosStoreOrigin, type VerifiedFacts } from "./verified-facts.ts";
+import { passOn } from "./store-request.ts";
+import { iosStoreFacts, type VerifiedFacts } from "./verified-facts.ts";
 
-export interface IosStoreReception extends IosStoreCustomers, Pick<RequestPassing, "requests"> {
-  readonly note: NoteNotification;
+export interface IosStoreReception extends IosStoreCustomers, Reception {
   /**
    * Queues the notification for the service that a bundle's notifications are forwarded to, as it came. Unset: nothing is
    * forwarded.
    */
   readonly forward?: (application: ApplicationId, bundleIdentifier: string) => Promise<void>;
-  /** Takes the outcome of each notification, once. */
-  readonly onReceived: (received: ReceivedNotification) => void;
+}
+
+/** An authentic notification, and the app that it names. */
+interface NotificationContext {
+  readonly ports: IosStoreReception;
+  readonly application: Application;
+  readonly configuration: IosStoreConfiguration;
+  readonly notification: Notification;
+  readonly moment: Instant;
 }
 
 /** Errors that the same notification would get again. */
@@ -42,28 +40,18 @@ const invalidNotification = (because?: string): ServiceError =>
 
 /** Null: it contains no fact. */
 const factsOf = (
-  configuration: IosStoreConfiguration,
-  { environment, isInGrace }: Notification,
+  { configuration, notification: { environment, isInGrace } }: NotificationContext,
   { transaction, renewalInfo }: NotificationParts,
 ): VerifiedFacts | null => {
   if (transaction === null && renewalInfo === null) return null;
   const transactions = transaction === null ? [] : [transaction];
-  const identity = appTransactionIdentityOf(transactions);
-  return {
-    environment,
-    identities: identity === null ? [] : [identity],
-    purchases: purchasesOf(transactions),
-    renewals: renewalsOf(renewalInfo === null ? [] : [{ ...renewalInfo, isInGrace }], transactions),
-    acknowledgementDue: null,
-    origin: iosStoreOrigin(configuration, null),
-  };
+  const renewalInfos = renewalInfo === null ? [] : [{ ...renewalInfo, isInGrace }];
+  return iosStoreFacts(configuration, { environment, transactions, renewalInfos, askedAt: null });
 };
 
-/** Reads the owner after the facts were stored, so that a new purchase has one. */
+/** Passes on what the store asks. Reads the owner after the facts were stored, so that a new purchase has one. */
 const passOnQuestion = async (
-  reception: IosStoreReception,
-  application: Application,
-  notification: Notification,
+  { ports, application, notification }: NotificationContext,
   parts: NotificationParts,
 ): Promise<boolean> => {
   const question = questionIn(notification, parts);
@@ -72,70 +60,56 @@ const passOnQuestion = async (
   const identity = appTransactionIdentityOf(
     [transaction, appTransaction].filter((payload) => payload !== null),
   );
-  return passOn(reception, application, question, {
+  return passOn(ports, application, question, {
     purchases: transaction === null ? [] : purchasesOf([transaction]).map(({ purchase }) => purchase),
     identities: identity === null ? [] : [identity],
   });
 };
 
 /** Comes before the facts are stored: what this service cannot store, the other one may need all the more. */
-const forward = async (
-  reception: IosStoreReception,
-  { identifier }: Application,
-  configuration: IosStoreConfiguration,
-): Promise<void> => {
+const forward = async ({ ports, application, configuration }: NotificationContext): Promise<void> => {
   if (forwardsTo(configuration) !== null)
-    await reception.forward?.(identifier, configuration.bundleIdentifier);
+    await ports.forward?.(application.identifier, configuration.bundleIdentifier);
 };
 
-const use = async (
-  reception: IosStoreReception,
-  application: Application,
-  configuration: IosStoreConfiguration,
-  notification: Notification,
-  trust: Trust,
-  moment: Instant,
-): Promise<NotificationUse> => {
-  const parts = await reception.verifier.verifyNotificationParts(notification, trust, moment);
+const use = async (context: NotificationContext): Promise<NotificationUse> => {
+  const { ports, application, notification, moment } = context;
+  const parts = await ports.verifier.verifyNotificationParts(notification, appStoreTrust(ports), moment);
   if (parts.outcome === "rejected") throw invalidNotification();
-  await forward(reception, application, configuration);
-  const facts = factsOf(configuration, notification, parts.payload);
-  const stored =
-    facts === null
-      ? "UNUSED"
-      : // Facts that contradict each other's owners went to the owner of each.
-        await storeFacts(reception, application, facts, null).then(() => "STORED" as const, unusedIfErased);
-  const isPassedOn = await passOnQuestion(reception, application, notification, parts.payload);
+  await forward(context);
+  const facts = factsOf(context, parts.payload);
+  // Facts that contradict each other's owners went to the owner of each.
+  const stored = facts === null ? "UNUSED" : await storeNotified(storeFacts(ports, application, facts, null));
+  const isPassedOn = await passOnQuestion(context, parts.payload);
   if (parts.payload.notUnderstood.length > 0) return "PARTLY_UNDERSTOOD";
   return isPassedOn ? "STORED" : stored;
 };
 
 /** Finds the app of an authentic notification, uses the notification, and notes it. A refused one writes nothing. */
 const receive = async (
-  reception: IosStoreReception,
+  ports: IosStoreReception,
   notification: Notification,
-  trust: Trust,
   moment: Instant,
 ): Promise<NotificationUse> => {
-  const { bundleIdentifier, environment, signedAt } = notification;
-  const application = await applicationOfBundle(reception.directory, bundleIdentifier);
-  const configuration = iosStoreConfigurationOf(application, bundleIdentifier);
-  switch (checkAppTransactionClaims(notification, configuration)) {
-    case "INVALID_APP_TRANSACTION":
-      throw invalidNotification(whyRefused(notification, configuration));
-    case "ENVIRONMENT_NOT_ACCEPTED":
-      await forward(reception, application, configuration);
-      return "UNUSED";
-    case null: {
-      const outcome = await use(reception, application, configuration, notification, trust, moment);
-      const { identifier } = application;
-      await reception.note(
-        { application: identifier, store: "ios-store", environment, bundleOrPackage: bundleIdentifier },
-        signedAt,
-      );
-      return outcome;
-    }
+  const { bundleIdentifier: bundleOrPackage, environment, signedAt } = notification;
+  const application = await applicationOfBundle(ports.directory, bundleOrPackage);
+  const configuration = iosStoreConfigurationOf(application, bundleOrPackage);
+  const context = { ports, application, configuration, notification, moment };
+  const refused = checkAppTransactionClaims(notification, configuration);
+  if (refused === "ENVIRONMENT_NOT_ACCEPTED") {
+    await forward(context);
+    return "UNUSED";
   }
+  if (refused !== null) throw invalidNotification(whyRefused(notification, configuration));
+  const outcome = await use(context);
+  const notified = {
+    application: application.identifier,
+    store: "ios-store",
+    environment,
+    bundleOrPackage,
+  } as const;
+  await ports.note(notified, signedAt);
+  return outcome;
 };
 
 /**
@@ -147,22 +121,19 @@ const receive = async (
  * sends the notification again
  */
 export const receiveIosStoreNotification = async (
-  reception: IosStoreReception,
+  ports: IosStoreReception,
   { signedPayload }: IosStoreNotificationRequest,
 ): Promise<NotificationResponse> => {
-  const failed = (type: string | null) => failNotification(reception.onReceived, ANSWERED, type);
-
-  const moment = reception.now();
-  const trust: Trust = { roots: reception.trustedRoots, xcodeCertificates: new Set() };
-  const verdict = await reception.verifier.verifyNotification(signedPayload, trust, moment);
+  const failed = (type: string | null) => failNotification(ports.onReceived, ANSWERED, type);
+  const moment = ports.now();
+  const verdict = await ports.verifier.verifyNotification(signedPayload, appStoreTrust(ports), moment);
   if (verdict.outcome === "rejected") {
     if (!isForgery(verdict.reason)) return failed(null)(invalidNotification());
-    reception.onReceived({ outcome: "FORGED", type: null });
+    ports.onReceived({ outcome: "FORGED", type: null });
     throw invalidNotification();
   }
-  const notification = verdict.payload;
-  const { type } = notification;
-  const outcome = await receive(reception, notification, trust, moment).catch(failed(type));
-  reception.onReceived({ outcome, type });
+  const { type } = verdict.payload;
+  const outcome = await receive(ports, verdict.payload, moment).catch(failed(type));
+  ports.onReceived({ outcome, type });
   return {};
 };

@@ -3,27 +3,30 @@ import { chunks } from "../chunks.ts";
 import { ServiceError } from "../contract/errors.ts";
 import { isInactive } from "../entitlements/inactivity.ts";
 import { referenceText, type Purchase } from "../entitlements/purchase.ts";
-import type { Instant } from "../entitlements/time.ts";
 import { ungrantedProducts } from "../entitlements/ungranted.ts";
 import type { CustomerId } from "../identifiers.ts";
+import { tryAgain } from "../pause.ts";
 import { buryRemains } from "./bury-remains.ts";
+import { customersOf, eachOnce, isBehindIdentity, isErased, type KnownFacts } from "./customer-table.ts";
 import {
-  customersOf,
-  eachOnce,
-  isBehindIdentity,
-  isErased,
-  type FoundCustomers,
-  type KnownFacts,
-} from "./customer-table.ts";
-import { ATTEMPTS, claimsLimit, CLAIMS_WITHOUT_IDENTITY, type FactStore } from "./fact-store.ts";
-import { keepRefusedFacts, withoutErased } from "./keep-refused-facts.ts";
-import { mergeOf, standingLink } from "./merge.ts";
-import { isLineageHalfSeen, namingFacts, storeForOwners } from "./other-renewals.ts";
-import { holdingsAfter, inputOf, planCustomerChange, type ToAcknowledge } from "./plan-customer-change.ts";
-import type { StoredCustomer } from "./records.ts";
+  claimsLimit,
+  CLAIMS_WITHOUT_IDENTITY,
+  type FactContext,
+  type FactStore,
+  type StateContext,
+} from "./fact-store.ts";
 import { ownersOf, personsIn } from "./persons.ts";
+import { keepRefusedFacts, storeForOwners, withoutErased } from "./keep-refused-facts.ts";
+import {
+  holdingsAfter,
+  mergeOf,
+  planCustomerChange,
+  standingLink,
+  type Merge,
+  type ToAcknowledge,
+} from "./plan-customer-change.ts";
 import { resolveCustomer, type Claim, type LinkRefusal } from "./resolve-customer.ts";
-import { otherRenewals, statedPurchases, type VerifiedFacts } from "./verified-facts.ts";
+import { divideFacts, statedPurchases, type VerifiedFacts } from "./verified-facts.ts";
 
 /** The customer that the facts name, as stored. */
 export interface ResolvedCustomer {
@@ -47,6 +50,12 @@ export type StoringOutcome = (
 };
 
 /**
+ * Optimistic-lock attempts before `TOO_MANY_REQUESTS`. With ten requests of one person always in flight, two of 18,000
+ * needed more than 20. The pauses between 30 attempts add up to 7 seconds on average, 15 at most.
+ */
+const ATTEMPTS = 30;
+
+/**
  * First attempt at which a missing customer counts as erased. Before, it may be new: its identities can be visible before
  * its own item.
  */
@@ -54,18 +63,43 @@ const GONE_FROM_ATTEMPT = 4;
 
 const NOBODY: StoringOutcome = { outcome: "stored", customer: null, toAcknowledge: null };
 
-const isEmpty = ({ identities, purchases }: VerifiedFacts): boolean =>
-  identities.length === 0 && purchases.length === 0;
+/**
+ * Reads the state of the facts. `nobody`: they name no customer and create none. `conflict`: the reads saw part of a
+ * transaction.
+ */
+const readState = async (
+  context: FactContext,
+  attempt: number,
+): Promise<StateContext | "nobody" | "conflict"> => {
+  const { store, application, facts, claim } = context;
+  const { identifier } = application;
+  const moment = store.now();
+  const known = await store.table.findFacts(identifier, facts.identities, statedPurchases(facts), moment);
+  const named = customersOf(known);
+  const createsNobody = facts.purchases.length === 0 && claim?.assertedBy !== "credential";
+  if (named.size === 0 && createsNobody && !isErased(known)) return "nobody";
+  const { living, gone } = await store.table.findCustomers(identifier, named);
+  if ([...named].some((customer) => !living.has(customer))) {
+    if (attempt >= GONE_FROM_ATTEMPT) await buryRemains(store.bury, identifier, known, gone, moment);
+    return "conflict";
+  }
+  if (isBehindIdentity(known, living)) return "conflict";
+  return { ...context, moment, known, living, owners: eachOnce(living) };
+};
 
 /**
  * Whether a client may lift an erasure. Only the application's backend knows that an erased person has signed up again.
  * Once a credential has linked the app transaction id again, purchases signed with that id are the person's too.
  */
-const isVouchedFor = (
-  { purchases }: VerifiedFacts,
-  { erasedIdentity, erasedPurchases, identities: [named] }: KnownFacts,
-  owners: readonly StoredCustomer[],
-): boolean =>
+const isVouchedFor = ({
+  facts: { purchases },
+  known: {
+    erasedIdentity,
+    erasedPurchases,
+    identities: [named],
+  },
+  owners,
+}: StateContext): boolean =>
   !erasedIdentity &&
   named != null &&
   owners.length === 1 &&
@@ -75,36 +109,28 @@ const isVouchedFor = (
       identity !== null || ![purchase, ...mentioned].some((one) => erasedPurchases.has(referenceText(one))),
   );
 
-const findFacts = (
-  { table }: FactStore,
-  application: Application,
-  facts: VerifiedFacts,
-  others: readonly Purchase[],
-  moment: Instant,
-) =>
-  table.findFacts(application.identifier, facts.identities, [...statedPurchases(facts), ...others], moment);
+/** Whether the facts are of an erased identity or purchase, and do not just mention one. */
+const statesErased = ({
+  facts: { purchases },
+  known: { erasedIdentity, erasedPurchases },
+}: StateContext): boolean =>
+  erasedIdentity || purchases.some(({ purchase }) => erasedPurchases.has(referenceText(purchase)));
 
 /**
  * Whether the application lets a credential move these customers, given the request's facts too. A request whose
  * purchase is not paid yet moves none: it belongs to the account in which it was bought.
  */
-const mayTransfer = (
-  application: Application,
-  facts: VerifiedFacts,
-  known: KnownFacts,
-  owners: readonly StoredCustomer[],
-  moment: Instant,
-): boolean => {
+const mayTransfer = ({ application, facts, known, owners, moment }: StateContext): boolean => {
   const { transfers, catalog } = application;
   if (transfers !== "when_inactive") return transfers === "always";
   const customerIdentifier = owners[0]?.identifier;
   if (customerIdentifier === undefined || facts.isPending === true) return false;
-  const leaving = holdingsAfter(statedPurchases(facts), known, owners, catalog).map((purchase) => ({
-    customerIdentifier,
-    assertedBy: null,
-    purchase,
-  }));
-  return isInactive(moment, leaving, application);
+  const leaving = holdingsAfter(statedPurchases(facts), known, owners, catalog);
+  return isInactive(
+    moment,
+    leaving.map((purchase) => ({ customerIdentifier, assertedBy: null, purchase })),
+    application,
+  );
 };
 
 /**
@@ -112,11 +138,8 @@ const mayTransfer = (
  * only while the account has room for claims. Refusals are decided before.
  */
 const mayLink = async (
-  store: FactStore,
-  application: Application,
+  { store, application, facts, owners }: StateContext,
   claim: Claim,
-  owners: readonly StoredCustomer[],
-  facts: VerifiedFacts,
 ): Promise<boolean> => {
   const { environment, purchases } = facts;
   if (claim.assertedBy === "credential") return true;
@@ -126,154 +149,25 @@ const mayLink = async (
   return claims < claimsLimit(store, facts);
 };
 
-/** Stored state that the facts concern. */
-interface StateRead {
-  readonly moment: Instant;
-  /** Stored facts that name customers. */
-  readonly known: KnownFacts;
-  /** Customers that the facts name, by identifier. */
-  readonly living: FoundCustomers["living"];
-}
-
-/**
- * Reads the state of the facts, and stores renewal infos of lineages that they do not prove. `nobody`: they name no
- * customer and create none. `again`: the reads saw part of a transaction, or a concurrent write came first. `written`: the
- * owners have changed.
- */
-const readState = async (
-  store: FactStore,
-  application: Application,
-  facts: VerifiedFacts,
-  byCredential: boolean,
-  attempt: number,
-): Promise<StateRead | "nobody" | "again" | "written"> => {
-  const { table, bury } = store;
-  const moment = store.now();
-  const others = otherRenewals(facts);
-  const found = await findFacts(store, application, facts, others, moment);
-  const known = namingFacts(found, others);
-  const named = customersOf(known);
-  const createsNobody = facts.purchases.length === 0 && !byCredential;
-  const namesNobody = isEmpty(facts) || (named.size === 0 && createsNobody && !isErased(known));
-  if (namesNobody && found.purchases.size === 0) return "nobody";
-
-  const everybody = customersOf(found);
-  const { living, gone } = await table.findCustomers(application.identifier, everybody);
-  const missing = [...everybody].filter((customer) => !living.has(customer));
-  const isUnsure = attempt < GONE_FROM_ATTEMPT || missing.length > gone.size;
-  if (missing.some((customer) => named.has(customer) || isUnsure)) {
-    if (attempt >= GONE_FROM_ATTEMPT) await buryRemains(bury, application.identifier, known, gone, moment);
-    return "again";
-  }
-  if (isBehindIdentity(known, living) || isLineageHalfSeen(others, found, living)) return "again";
-
-  const renewed = await storeForOwners(
-    store,
-    application,
-    { ...facts, renewals: others },
-    found,
-    living,
-    moment,
-  );
-  if (renewed !== "unchanged") return renewed === "written" ? renewed : "again";
-  if (!namesNobody)
-    return { moment, known, living: new Map([...living].filter(([customer]) => named.has(customer))) };
-  const unowned = { identities: facts.identities, purchases: [] };
-  return (await table.areUnchanged(application.identifier, [], unowned)) ? "nobody" : "again";
-};
-
-/** Whether the facts are of an erased identity or purchase, and do not just mention one. */
-const statesErased = (
-  { purchases }: VerifiedFacts,
-  { erasedIdentity, erasedPurchases }: KnownFacts,
-): boolean =>
-  erasedIdentity || purchases.some(({ purchase }) => erasedPurchases.has(referenceText(purchase)));
-
-/** `again`: a concurrent write came first. `round`: a step was written, and there is more to merge. */
-type Written = StoringOutcome | "again" | "round";
+/** Outcome of a write. `conflict`: a concurrent write came first. `round`: a step is done, and there is more to do. */
+type Written = StoringOutcome | "conflict" | "round";
 
 /**
  * Stores facts of which a tombstone reserves some, and whose erasure the request may not lift.
  *
  * @throws ServiceError `CUSTOMER_NOT_FOUND`
  */
-const storeBesideErased = async (
-  store: FactStore,
-  application: Application,
-  facts: VerifiedFacts,
-  claim: Claim | null,
-  { moment, known, living }: StateRead,
-): Promise<Written> => {
-  if (living.size > 0 && !statesErased(facts, known)) {
+const storeBesideErased = async (state: StateContext): Promise<Written> => {
+  const { known, owners } = state;
+  if (owners.length > 0 && !statesErased(state)) {
     // A living owner's facts are kept, where they only mention an erased purchase.
     const unreserved = { ...known, erasedPurchases: new Set<string>() };
-    const read = { moment, known: unreserved, living };
-    return decideAndWrite(store, application, withoutErased(facts, known), claim, read);
+    return decideAndWrite({ ...state, facts: withoutErased(state), known: unreserved });
   }
-  if (living.size > 0) {
-    // The request is refused, merges nobody and names nobody anew, but what the store said of others' purchases is kept.
-    const kept = await keepRefusedFacts(store, application, facts, known, living, moment, false);
-    if (kept === "conflict") return "again";
-    if (kept === "round") return kept;
-  }
+  // The request is refused, merges nobody and names nobody anew, but what the store said of others' purchases is kept.
+  const kept = owners.length === 0 ? null : await keepRefusedFacts(state, { merges: false });
+  if (typeof kept === "string") return kept;
   throw new ServiceError("CUSTOMER_NOT_FOUND");
-};
-
-/** Writes the facts of one person: one transaction, or none if all is known. */
-const writePerson = async (
-  store: FactStore,
-  application: Application,
-  facts: VerifiedFacts,
-  known: KnownFacts,
-  change: ReturnType<typeof mergeOf> & { readonly liftsErasures: boolean; readonly moment: Instant },
-): Promise<Written> => {
-  const { isRound, moment, ...merge } = change;
-  const plan = planCustomerChange({
-    ...inputOf(application, facts, known, moment),
-    ...merge,
-    identifier: merge.survivor?.identifier ?? store.newCustomerIdentifier(),
-  });
-  const { customer, toAcknowledge } = plan;
-  const stored = { outcome: "stored", customer, toAcknowledge } as const;
-  if (plan.change === null) return stored;
-  const written = await store.write({ ...plan.change, claimsLimit: claimsLimit(store, facts) });
-  if (written === "conflict") return "again";
-  return isRound ? "round" : stored;
-};
-
-/**
- * Resolves the owner of the facts and writes them.
- *
- * @throws ServiceError `CUSTOMER_NOT_FOUND`
- */
-const decideAndWrite = async (
-  store: FactStore,
-  application: Application,
-  facts: VerifiedFacts,
-  claim: Claim | null,
-  state: StateRead,
-): Promise<Written> => {
-  const { moment, known, living } = state;
-  const owners = eachOnce(living);
-  const liftsErasures =
-    claim?.isImported !== true && (claim?.assertedBy === "credential" || isVouchedFor(facts, known, owners));
-  if (isErased(known) && !liftsErasures) return storeBesideErased(store, application, facts, claim, state);
-
-  const persons = personsIn(facts, state);
-  const isOne = persons[0] === facts;
-  const resolution = resolveCustomer(owners, claim, moment, () =>
-    mayTransfer(application, facts, known, owners, moment),
-  );
-  if (resolution.outcome === "refused") {
-    const kept = await keepRefusedFacts(store, application, facts, known, living, moment, isOne);
-    if (kept === "conflict") return "again";
-    return kept === "round" ? kept : { outcome: "refused", code: resolution.code, ...kept };
-  }
-  if (!isOne) return storePersons(store, application, persons, claim, state);
-  const links = claim === null || (await mayLink(store, application, claim, owners, facts));
-  const link = links ? resolution.link : standingLink(owners, moment);
-  const merge = mergeOf(facts, claim, { ...resolution, link }, moment);
-  return writePerson(store, application, facts, known, { ...merge, liftsErasures, moment });
 };
 
 /** Persons without a claim whose facts are written at a time. */
@@ -283,21 +177,16 @@ const AT_ONCE = 10;
  * Stores the facts of each person. The links of their owners agree. The account is claimed for the first few alone, one
  * after the other: there is room for no more without an app transaction id, and each claim costs a read.
  */
-const storePersons = async (
-  store: FactStore,
-  application: Application,
-  persons: readonly VerifiedFacts[],
-  claim: Claim | null,
-  state: StateRead,
-): Promise<Written> => {
-  const claimed = persons.slice(0, CLAIMS_WITHOUT_IDENTITY + 1).map((person) => [{ person, claim }]);
-  const others = persons.slice(claimed.length).map((person) => ({ person, claim: null }));
+const storePersons = async (persons: readonly VerifiedFacts[], state: StateContext): Promise<Written> => {
+  const { claim } = state;
+  const claimed = persons.slice(0, CLAIMS_WITHOUT_IDENTITY + 1).map((facts) => [{ facts, claim }]);
+  const others = persons.slice(claimed.length).map((facts) => ({ facts, claim: null }));
   const customers: ResolvedCustomer[] = [];
   for (const some of [...claimed, ...chunks(others, AT_ONCE)]) {
     const outcomes = await Promise.all(
-      some.map(({ person, claim: own }) => {
-        const read = { moment: state.moment, ...ownersOf(person, state) };
-        return decideAndWrite(store, application, person, own, read);
+      some.map((own) => {
+        const { known, living } = ownersOf(own.facts, state);
+        return decideAndWrite({ ...state, ...own, known, living, owners: eachOnce(living) });
       }),
     );
     for (const outcome of outcomes) {
@@ -309,8 +198,72 @@ const storePersons = async (
   return { ...NOBODY, customer: customer === undefined ? null : { ...customer, others: rest } };
 };
 
+/** Writes the facts of one person, for their owner: one transaction, or none if all is known. */
+const writePerson = async (
+  state: StateContext,
+  resolved: Pick<Merge, "survivor" | "absorbed" | "link">,
+  liftsErasures: boolean,
+): Promise<Written> => {
+  const { store, facts } = state;
+  const { isRound, ...merge } = mergeOf(state, resolved);
+  const identifier = merge.survivor?.identifier ?? store.newCustomerIdentifier();
+  const { change, customer, toAcknowledge } = planCustomerChange(state, {
+    ...merge,
+    identifier,
+    liftsErasures,
+  });
+  const claims = change && { ...change, claimsLimit: claimsLimit(store, facts) };
+  if (claims !== null && (await store.write(claims)) === "conflict") return "conflict";
+  return isRound ? "round" : { outcome: "stored", customer, toAcknowledge };
+};
+
+/** Resolves the owner of the facts, and writes them person by person. */
+const decideAndWrite = async (state: StateContext): Promise<Written> => {
+  const { facts, claim, known, owners, moment } = state;
+  const liftsErasures =
+    claim?.isImported !== true && (claim?.assertedBy === "credential" || isVouchedFor(state));
+  if (isErased(known) && !liftsErasures) return storeBesideErased(state);
+
+  const persons = personsIn(facts, state);
+  const isOne = persons[0] === facts;
+  const resolution = resolveCustomer(owners, claim, moment, () => mayTransfer(state));
+  if (resolution.outcome === "refused") {
+    const kept = await keepRefusedFacts(state, { merges: isOne });
+    return typeof kept === "string" ? kept : { ...resolution, ...kept };
+  }
+  if (!isOne) return storePersons(persons, state);
+  const links = claim === null || (await mayLink(state, claim));
+  const link = links ? resolution.link : standingLink(owners, moment);
+  return writePerson(state, { ...resolution, link }, liftsErasures);
+};
+
+/** Stores renewal infos of lineages that a request does not prove, for the lineages' owners; without one, nothing. */
+const storeOthers = async (context: FactContext): Promise<"done" | "conflict"> =>
+  tryAgain(ATTEMPTS, context.store.pause, async (attempt) => {
+    const state = await readState(context, attempt);
+    if (state === "nobody") return "done";
+    if (state === "conflict" || (await storeForOwners(state)) === "conflict") return "conflict";
+    return "done";
+  });
+
 /** Looks up purchases that the facts mention and that are unknown, and stores them. True: something was stored. */
 export type LearnOfMentioned = (known: KnownFacts) => Promise<boolean>;
+
+/** Stores facts step by step, each until no concurrent write comes first. */
+const storeOwn = async (
+  context: FactContext,
+  learn: LearnOfMentioned | null,
+): Promise<StoringOutcome | "conflict"> => {
+  let learnOnce = learn;
+  const written = await tryAgain<Written>(ATTEMPTS, context.store.pause, async (attempt) => {
+    const state = await readState(context, attempt);
+    if (typeof state === "string") return state === "nobody" ? NOBODY : state;
+    const learns = learnOnce;
+    learnOnce = null;
+    return (await learns?.(state.known)) === true ? "round" : decideAndWrite(state);
+  });
+  return written === "round" ? storeOwn(context, null) : written;
+};
 
 /**
  * Resolves the owner of the facts and stores them: two reads, and one transaction or none if all is known. Under
@@ -326,28 +279,12 @@ export const storeFacts = async (
   claim: Claim | null,
   learn: LearnOfMentioned | null = null,
 ): Promise<StoringOutcome> => {
-  if (isEmpty(facts) && otherRenewals(facts).length === 0) return NOBODY;
-  const ungranted = ungrantedProducts(
-    facts.purchases.map(({ purchase }) => purchase),
-    application.catalog,
-  );
+  const purchases = facts.purchases.map(({ purchase }) => purchase);
+  const ungranted = ungrantedProducts(purchases, application.catalog);
   if (ungranted.length > 0) store.onUngranted?.(ungranted);
-  const byCredential = claim?.assertedBy === "credential";
-  let learns = learn;
-  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-    if (attempt > 1) await store.pause(attempt);
-    let state = await readState(store, application, facts, byCredential, attempt);
-    if (typeof state !== "string" && learns !== null) {
-      const hasLearned = await learns(state.known);
-      learns = null;
-      if (hasLearned) state = await readState(store, application, facts, byCredential, attempt);
-    }
-    if (state === "nobody") return NOBODY;
-    const outcome =
-      typeof state === "string" ? state : await decideAndWrite(store, application, facts, claim, state);
-    if (typeof outcome !== "string") return outcome;
-    // Progress is not a failed attempt.
-    if (outcome !== "again") attempt = 0;
-  }
-  throw new ServiceError("TOO_MANY_REQUESTS");
+  const { own, others } = divideFacts(facts);
+  const renewed = others && (await storeOthers({ store, application, facts: others, claim: null }));
+  const stored = own && (await storeOwn({ store, application, facts: own, claim }, learn));
+  if (renewed === "conflict" || typeof stored === "string") throw new ServiceError("TOO_MANY_REQUESTS");
+  return stored ?? NOBODY;
 };

@@ -3,9 +3,12 @@ import type { Application } from "../applications/application.ts";
 import type { StoreRequest } from "../contract/schemas.ts";
 import { DAY } from "../duration.ts";
 import { isoTime, type Instant } from "../entitlements/time.ts";
+import type { IdentityReference } from "../entitlements/proven-purchase.ts";
+import { referenceText, type PurchaseReference } from "../entitlements/purchase.ts";
 import type { ApplicationId } from "../identifiers.ts";
+import { tryAgain } from "../pause.ts";
 import type { FactStore } from "./fact-store.ts";
-import { findOwner, type VerifiedNames } from "./find-owner.ts";
+import type { StoredCustomer } from "./records.ts";
 
 /** A store's question to an application, from its notification. */
 export interface StoreQuestion {
@@ -53,6 +56,38 @@ export interface RequestPassing extends Pick<FactStore, "table" | "pause" | "now
   readonly requests: StoreRequestQueue;
 }
 
+/** A person's purchases and identities, verified by a store. */
+export interface VerifiedNames {
+  readonly purchases: readonly PurchaseReference[];
+  readonly identities: readonly IdentityReference[];
+}
+
+/** Attempts before a missing customer counts as gone: it may be new. */
+const ATTEMPTS = 4;
+
+/**
+ * Owner of the first owned purchase, or else of the first owned identity; aliases are followed. Two reads. Null: nobody, or
+ * an erased customer.
+ */
+const findOwner = async (
+  { table, pause, now }: RequestPassing,
+  application: ApplicationId,
+  { purchases, identities }: VerifiedNames,
+): Promise<StoredCustomer | null> => {
+  if (purchases.length === 0 && identities.length === 0) return null;
+  const owner = await tryAgain<StoredCustomer | null>(ATTEMPTS, pause, async () => {
+    const known = await table.findFacts(application, identities, purchases, now());
+    const [named] = [
+      ...purchases.map((purchase) => known.purchases.get(referenceText(purchase))),
+      ...known.identities,
+    ].flatMap((owned) => owned?.customer ?? []);
+    if (named === undefined) return null;
+    const { living } = await table.findCustomers(application, [named]);
+    return living.get(named) ?? "conflict";
+  });
+  return owner === "conflict" ? null : owner;
+};
+
 /**
  * Passes a store's question on to all destinations of the application. Does nothing if there is no destination, or the
  * request has ended.
@@ -60,15 +95,15 @@ export interface RequestPassing extends Pick<FactStore, "table" | "pause" | "now
  * @returns whether the request waits for a destination
  */
 export const passOn = async (
-  { requests, table, pause, now }: RequestPassing,
+  passing: RequestPassing,
   { identifier: application, destinations }: Application,
   question: StoreQuestion,
   about: VerifiedNames,
 ): Promise<boolean> => {
-  if (destinations.length === 0 || requestEnd(question) <= now()) return false;
-  const owner = await findOwner({ table, pause, now }, application, about);
+  if (destinations.length === 0 || requestEnd(question) <= passing.now()) return false;
+  const owner = await findOwner(passing, application, about);
   const { names, askedAt, answerBy, content } = question;
-  await requests.add(
+  await passing.requests.add(
     application,
     destinations.map(({ name }) => name),
     {

@@ -34,12 +34,12 @@ export const sweepIosStoreNotifications = async (
   sweep: IosStoreSweep,
   until: Instant,
 ): Promise<SweepReport> => {
-  const readPeriod: ReadPeriod = async ({ iosStore }, { bundleOrPackage, environment }, from, to) => {
+  const readPeriod: ReadPeriod = async ({ iosStore }, { bundleOrPackage, environment }, period) => {
     let found = 0;
     const bundle = iosStore.find(({ bundleIdentifier }) => bundleIdentifier === bundleOrPackage);
     if (bundle?.serverApi == null || environment === "xcode") return { outcome: "read", found };
     const app: AppStoreApp = { bundleIdentifier: bundleOrPackage, environment, key: bundle.serverApi };
-    const asked = { from, to, onlyFailures: !isForwardedHere(bundle) };
+    const asked = { ...period, onlyFailures: !isForwardedHere(bundle) };
     let page: string | null = null;
     do {
       if (sweep.now() >= until) return { outcome: "stopped", found };

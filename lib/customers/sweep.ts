@@ -70,34 +70,28 @@ const BEFORE_DROPPED = HOUR;
 const CLOCKS_DIFFER = MINUTE;
 
 /**
- * First period of a run. Each next one is twice as long, up to the longest, so that every run makes progress, however
- * long the list is.
+ * First period of a run. Each next one is twice as long, up to the longest: so every run makes progress, however long the
+ * list is, and what follows a period that is read again is not read again whole.
  */
 const FIRST_PERIOD = 4 * HOUR;
-const LONGEST_PERIOD = 7 * DAY;
+const LONGEST_PERIOD = DAY;
 
-/**
- * Age from which a period may be longer than the first. Google is asked about what was voided in a period until an answer is later than
- * its end: behind one voided purchase that is read again for weeks, a long last period would have all of it asked about hourly.
- */
-const SETTLED = 4 * HOUR;
-
-/** Length of the period from a time on: at most this one, halved until its end is settled. */
-const lengthFrom = (from: Instant, period: number, present: Instant): number =>
-  period > FIRST_PERIOD && from + period > present - SETTLED
-    ? lengthFrom(from, Math.max(period / 2, FIRST_PERIOD), present)
-    : period;
+/** Reads a period of a list; from and to are both included. */
+export type ReadPeriod = (
+  application: Application,
+  swept: StoreInEnvironment,
+  period: { readonly from: Instant; readonly to: Instant },
+) => Promise<PeriodOutcome>;
 
 /**
  * Reads one list from its watermark to the present, period by period.
  *
- * @param read reads a period; from and to are both included
  * @param until no period begins from this moment on
  */
 const sweepOne = async (
   { watermarks, now }: SweepRun,
   swept: StoreInEnvironment,
-  read: (from: Instant, to: Instant) => Promise<PeriodOutcome>,
+  read: (period: { readonly from: Instant; readonly to: Instant }) => Promise<PeriodOutcome>,
   until: Instant,
 ): Promise<SweepReport> => {
   const present = now() - CLOCKS_DIFFER;
@@ -107,8 +101,8 @@ const sweepOne = async (
   let [found, isLeft] = [0, false];
   for (let period = FIRST_PERIOD; from < present; period = Math.min(2 * period, LONGEST_PERIOD)) {
     if (now() >= until) return { found, behind: 1 };
-    const to = Math.min(from + lengthFrom(from, period, present), present);
-    const outcome = await read(from, to);
+    const to = Math.min(from + period, present);
+    const outcome = await read({ from, to });
     found += outcome.found;
     if (outcome.outcome === "stopped") return { found, behind: 1 };
     isLeft ||= outcome.outcome === "left";
@@ -117,14 +111,6 @@ const sweepOne = async (
   }
   return { found, behind: isLeft ? 1 : 0 };
 };
-
-/** Reads a period of a list; from and to are both included. */
-export type ReadPeriod = (
-  application: Application,
-  swept: StoreInEnvironment,
-  from: Instant,
-  to: Instant,
-) => Promise<PeriodOutcome>;
 
 /**
  * Sweeps the store's lists of all applications, one after the other. A failure does not stop the others. If silent
@@ -137,28 +123,21 @@ export const sweepApplications = async (
   until: Instant,
 ): Promise<SweepReport> => {
   const report = { found: 0, behind: 0 };
-  for (const identifier of inHourlyOrder(await run.applications(), (one) => one, run.now())) {
-    const application = await run.directory.byIdentifier(identifier).catch((error: unknown) => {
+  const sweeping = async (act: () => Promise<SweepReport>): Promise<void> => {
+    const { found, behind } = await act().catch((error: unknown) => {
       run.onFailure(error);
-      report.behind += 1;
-      return null;
+      return { found: 0, behind: 1 };
     });
-    if (application === null) continue;
-    for (const swept of sweptStoresOf(application).filter((one) => one.store === store)) {
-      try {
-        const { found, behind } = await sweepOne(
-          run,
-          swept,
-          async (from, to) => read(application, swept, from, to),
-          until,
-        );
-        report.found += found;
-        report.behind += behind;
-      } catch (error) {
-        run.onFailure(error);
-        report.behind += 1;
-      }
-    }
-  }
+    report.found += found;
+    report.behind += behind;
+  };
+  for (const identifier of inHourlyOrder(await run.applications(), (one) => one, run.now()))
+    await sweeping(async () => {
+      const application = await run.directory.byIdentifier(identifier);
+      if (application === null) return { found: 0, behind: 0 };
+      for (const swept of sweptStoresOf(application).filter((one) => one.store === store))
+        await sweeping(() => sweepOne(run, swept, (period) => read(application, swept, period), until));
+      return { found: 0, behind: 0 };
+    });
   return report;
 };

@@ -4,6 +4,10 @@ import type { IdentityReference, ProvenPurchase } from "../entitlements/proven-p
 import { referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { PendingAcknowledgement } from "../stores/android-store/reading.ts";
+import type { AppTransaction } from "../stores/ios-store/app-transaction.ts";
+import { appTransactionIdentityOf, purchasesOf } from "../stores/ios-store/purchases.ts";
+import { renewalsOf, type StatedRenewalInfo } from "../stores/ios-store/renewal-info.ts";
+import type { Transaction } from "../stores/ios-store/transaction.ts";
 import type { FactsOrigin } from "./ask.ts";
 
 /** Facts about one person that a store has verified in one request. Nothing else reaches the table. */
@@ -15,10 +19,7 @@ export interface VerifiedFacts {
   readonly purchases: readonly ProvenPurchase[];
   /** Whether a client without a credential chose what comes together (`personsIn`); unset: no. */
   readonly isChosenByClient?: boolean;
-  /**
-   * Renewal infos, each as a fact of its lineage (`renewedPurchase`). They name nobody: one whose lineage has no owner
-   * is ignored.
-   */
+  /** Renewal infos, each as a fact of its lineage (`renewedPurchase`). They name nobody. */
   readonly renewals: readonly Purchase[];
   /** Whether the payment of the request's purchase is pending, or unknown where the store did not answer; unset: no. */
   readonly isPending?: boolean;
@@ -28,35 +29,57 @@ export interface VerifiedFacts {
   readonly origin: FactsOrigin | null;
 }
 
-/** Origin of facts of an app. Without a key of the App Store Server API, the store cannot be asked again. */
-export const iosStoreOrigin = (
+/** Verified payloads of one bundle. */
+interface IosStorePayloads {
+  readonly environment: Environment;
+  readonly transactions: readonly Transaction[];
+  readonly renewalInfos: readonly StatedRenewalInfo[];
+  /** Unset: there is none. */
+  readonly appTransaction?: AppTransaction;
+  /** Time at which Apple was asked; null: it was not. */
+  readonly askedAt: Instant | null;
+}
+
+/** What verified payloads state. Without a key of the App Store Server API, Apple cannot be asked again. */
+export const iosStoreFacts = (
   { bundleIdentifier, serverApi }: IosStoreConfiguration,
-  askedAt: Instant | null,
-): FactsOrigin => ({
-  source: { store: "ios-store", bundleIdentifier },
-  canAsk: serverApi !== null,
-  askedAt,
-});
+  { environment, transactions, renewalInfos, appTransaction, askedAt }: IosStorePayloads,
+): VerifiedFacts => {
+  const naming = appTransaction === undefined ? transactions : [appTransaction, ...transactions];
+  const identity = appTransactionIdentityOf(naming);
+  return {
+    environment,
+    identities: identity === null ? [] : [identity],
+    purchases: purchasesOf(transactions),
+    renewals: renewalsOf(renewalInfos, transactions),
+    acknowledgementDue: null,
+    origin: { source: { store: "ios-store", bundleIdentifier }, canAsk: serverApi !== null, askedAt },
+  };
+};
 
 type Stated = Pick<VerifiedFacts, "purchases" | "renewals">;
 
-const referencesIn = ({ purchases }: Stated): ReadonlySet<string> =>
-  new Set(purchases.flatMap(({ purchase, mentioned }) => [purchase, ...mentioned].map(referenceText)));
+/** All purchases of the facts, with those that are only mentioned (a replaced token), and renewal infos. */
+export const statedPurchases = ({ purchases, renewals }: Stated): readonly Purchase[] => [
+  ...purchases.flatMap(({ purchase, mentioned }) => [purchase, ...mentioned]),
+  ...renewals,
+];
 
 /**
- * All purchases that the facts prove, with those that are only mentioned (a replaced token) and the renewal infos of
- * both.
+ * Divides facts into those that name a person, and renewal infos of lineages that they neither prove nor mention. Null:
+ * there are none.
  */
-export const statedPurchases = (facts: Stated): readonly Purchase[] => {
-  const stated = facts.purchases.flatMap(({ purchase, mentioned }) => [purchase, ...mentioned]);
-  if (facts.renewals.length === 0) return stated;
-  const references = referencesIn(facts);
-  return [...stated, ...facts.renewals.filter((renewal) => references.has(referenceText(renewal)))];
-};
-
-/** Renewal infos of lineages that the facts do not prove. */
-export const otherRenewals = (facts: Stated): readonly Purchase[] => {
-  if (facts.renewals.length === 0) return [];
-  const references = referencesIn(facts);
-  return facts.renewals.filter((renewal) => !references.has(referenceText(renewal)));
+export const divideFacts = (
+  facts: VerifiedFacts,
+): { readonly own: VerifiedFacts | null; readonly others: VerifiedFacts | null } => {
+  const proven = new Set(statedPurchases({ ...facts, renewals: [] }).map(referenceText));
+  const isProven = (renewal: Purchase): boolean => proven.has(referenceText(renewal));
+  const others = facts.renewals.filter((renewal) => !isProven(renewal));
+  return {
+    own:
+      facts.identities.length + facts.purchases.length === 0
+        ? null
+        : { ...facts, renewals: facts.renewals.filter(isProven) },
+    others: others.length === 0 ? null : { ...facts, identities: [], purchases: [], renewals: others },
+  };
 };

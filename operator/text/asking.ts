@@ -31,6 +31,7 @@ const DUE: Readonly<Record<AskReason, string>> = {
 const NOT_ASKED: Readonly<Record<NotAskedReason, string>> = {
   xcode: "it knows nothing of purchases made in Xcode",
   "no-key": "the application gives no key of Apple's (serverApi) for the purchase's bundle",
+  "no-package": "the application no longer has the purchase's package",
   "unknown-bundle":
     "several bundles have a key, and the purchase's own is not known until the app synchronizes",
   environment: "the application does not accept the purchase's environment",

@@ -92,7 +92,8 @@ const lived = async ({ sold = {}, isUnclaimed = false, ...faults }: Lived) => {
     if (answer.outcome !== "verified") throw new Error(answer.outcome);
     const source = sourceOf(configuration, question);
     const origin = { source, askedAt: null };
-    await storeAndroidStorePurchase(purchases, application, configuration, answer, origin, null);
+    const context = { ports: purchases, application, configuration };
+    await storeAndroidStorePurchase(context, answer, origin, null);
   };
   await (isUnclaimed ? hear() : link());
   const run: AskRun = {

@@ -1,6 +1,5 @@
 import type { Application } from "../../lib/applications/application.ts";
-import type { AppStoreQuestions } from "../../lib/customers/ask-app-store.ts";
-import { askApple } from "../../lib/customers/ask-apple.ts";
+import { askApple, type AppStoreQuestions } from "../../lib/customers/ask-apple.ts";
 import { applicationId, purchaseKey } from "../../lib/identifiers.ts";
 import type {
   AppStoreAnswer,
@@ -362,18 +361,6 @@ describe("a lifetime purchase", () => {
     });
     expect(outcome).toEqual({ outcome: "unavailable", retryAt: null });
     expect(await world.items()).toEqual(before);
-  });
-  test("whose history never ends is asked for a bounded number of pages", async () => {
-    const world = await held();
-    let pages = 0;
-    await refresh(world, {
-      transactionHistory: () =>
-        Promise.resolve({
-          outcome: "answered",
-          content: { signedTransactions: [signed(lifetime())], next: String((pages += 1)) },
-        }),
-    });
-    expect(pages).toBe(20);
   });
 });
 

@@ -109,24 +109,6 @@ describe("the last notification of a bundle or package", () => {
     await note(store, NOW);
     expect([failures, tried]).toEqual([[error], [NOW, NOW]]);
   });
-
-  test("is remembered for a bounded number of names", async () => {
-    let raised = 0;
-    const raise = (_: StoreInEnvironment, signedAt: number): Promise<number> => {
-      raised += 1;
-      return Promise.resolve(signedAt);
-    };
-    const note = createNotificationLog({ raise }, fails);
-    const stores = Array.from({ length: 257 }, (_, index) => ({ ...aStore(), bundleOrPackage: `b${index}` }));
-    for (const store of stores) await note(store, NOW);
-    expect(raised).toBe(257);
-    const [first, second] = stores;
-    if (first === undefined || second === undefined) throw new Error("There are stores.");
-    await note(stores.at(-1) ?? first, NOW);
-    expect(raised).toBe(257);
-    await note(first, NOW);
-    expect(raised).toBe(258);
-  });
 });
 
 const aNotifiedApplication = (changes: Partial<Application> = {}): Application =>

@@ -1,7 +1,6 @@
 import type { FactsOrigin } from "../../lib/customers/ask.ts";
 import {
   holdingsAfter,
-  inputOf,
   joinWithStored,
   SAME_ANSWER_MILLISECONDS,
 } from "../../lib/customers/plan-customer-change.ts";
@@ -32,7 +31,6 @@ import {
   stored,
   type Given,
 } from "./planning.ts";
-import { anApplication } from "../../testing/support/application.ts";
 
 describe("a new customer", () => {
   test("gets an identifier, the purchase and the identity", () => {
@@ -185,16 +183,6 @@ describe("the holdings that owners would have with a request's purchases", () =>
     if (said === undefined || later === undefined) throw new Error("There are two.");
     expect(holdingsAfter([said], knownFacts([stored(later)]), owners, aCatalog())).toEqual([held, later]);
   });
-});
-
-test("a request's facts revive no erased identity or purchase by themselves", () => {
-  const input = inputOf(
-    anApplication({ identifier: APPLICATION }),
-    { environment: "production", acknowledgementDue: null, origin: null },
-    knownFacts([]),
-    NOW,
-  );
-  expect(input.liftsErasures).toBe(false);
 });
 
 describe("a store's answer", () => {

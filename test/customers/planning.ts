@@ -1,9 +1,16 @@
 import type { KnownFacts } from "../../lib/customers/customer-table.ts";
-import { planCustomerChange, type Plan, type PlanInput } from "../../lib/customers/plan-customer-change.ts";
+import {
+  planCustomerChange,
+  type Merge,
+  type Plan,
+  type PlanState,
+} from "../../lib/customers/plan-customer-change.ts";
 import type { Link, StoredCustomer, StoredPurchase } from "../../lib/customers/records.ts";
 import type { IdentityReference } from "../../lib/entitlements/proven-purchase.ts";
+import type { Catalog } from "../../lib/entitlements/catalog.ts";
 import { referenceText, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { accountId, applicationId, customerId } from "../../lib/identifiers.ts";
+import { anApplication } from "../../testing/support/application.ts";
 import { aCatalog, aLine, aPurchase, DAY, NOW } from "../../testing/support/purchases.ts";
 
 export const APPLICATION = applicationId("application");
@@ -56,9 +63,10 @@ export const knownFacts = (
   purchases: new Map(purchases.map((one) => [referenceText(one.purchase), one])),
 });
 
-export type Given = Omit<Partial<PlanInput>, "known"> & {
+export type Given = Omit<Partial<Merge>, "identities" | "purchases"> & {
   /** The request's facts; `{}`: none. */
-  readonly facts?: Partial<Pick<PlanInput, "identities" | "purchases" | "acknowledgementDue" | "origin">>;
+  readonly facts?: Partial<Pick<Merge, "identities" | "purchases"> & PlanState["facts"]>;
+  readonly catalog?: Catalog;
   readonly known?: readonly StoredPurchase[];
   readonly knownIdentities?: KnownFacts["identities"];
   /** Purchases that a tombstone reserves. */
@@ -71,26 +79,28 @@ export const plan = ({
   known = [],
   knownIdentities,
   erased = [],
+  catalog = aCatalog(),
   survivor = null,
   ...others
 }: Given): Plan => {
-  const facts = { identities: [], purchases: [], acknowledgementDue: null, origin: null, ...given };
-  return planCustomerChange({
-    application: APPLICATION,
-    catalog: aCatalog(),
-    environment: "production",
-    ...facts,
+  const { identities = [], purchases = [], ...facts } = given;
+  const state: PlanState = {
+    application: anApplication({ identifier: APPLICATION, catalog }),
+    facts: { environment: "production", acknowledgementDue: null, origin: null, ...facts },
     known: {
-      ...knownFacts(known, knownIdentities ?? facts.identities.map(() => null)),
+      ...knownFacts(known, knownIdentities ?? identities.map(() => null)),
       erasedPurchases: new Set(erased.map(referenceText)),
     },
+    moment: NOW,
+  };
+  return planCustomerChange(state, {
+    identities,
+    purchases,
     survivor,
     absorbed: [],
     link: survivor?.link ?? null,
     identifier: survivor?.identifier ?? NEW,
     liftsErasures: false,
-    tellsChanges: false,
-    moment: NOW,
     ...others,
   });
 };

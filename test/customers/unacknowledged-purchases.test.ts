@@ -149,12 +149,14 @@ describe.each<ProductKind>(["one_time_product", "subscription"])("a %s", (produc
     ["the store does not answer", unavailable],
     ["the store rejects the credential", rejected],
     ["this service fails", fails],
-  ])("is tried until a week after its deadline where %s", async (_, ask) => {
+  ])("has failed at its deadline, and is asked about until an answer, where %s", async (_, ask) => {
     const refused = await aRefusedPurchase(productKind);
-    const week = NOW + 10 * DAY;
-    expect(await refused.ask(week - HOUR, { ask })).toMatchObject({ due: 1, nearDeadline: 1, failed: 0 });
-    expect(await refused.waiting()).toBe(1);
-    expect(await refused.ask(week + HOUR, { ask })).toMatchObject({ failed: 1 });
+    const deadline = NOW + 3 * DAY;
+    expect(await refused.ask(deadline - HOUR, { ask })).toMatchObject({ due: 1, nearDeadline: 1, failed: 0 });
+    expect(await refused.ask(deadline + HOUR, { ask })).toMatchObject({ due: 0, failed: 1 });
     expect(await refused.waiting()).toBe(0);
+    expect(await refused.queued()).toHaveLength(1);
+    expect(await refused.ask(deadline + DAY)).toMatchObject({ due: 0, failed: 0 });
+    expect(["revoked", "expired"]).toContain(await refused.entitlement());
   });
 });

@@ -3,6 +3,7 @@ import { ServiceError } from "../../lib/contract/errors.ts";
 import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store-customer.ts";
 import { askGoogle } from "../../lib/customers/ask-google.ts";
 import {
+  isOfThisPurchase,
   sourceOf,
   storeAndroidStorePurchase,
   type AndroidStorePurchases,
@@ -10,7 +11,7 @@ import {
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { customerId } from "../../lib/identifiers.ts";
 import type { AndroidStore, AndroidStoreAnswer } from "../../lib/stores/android-store/android-store.ts";
-import { isOfThisPurchase } from "../../lib/customers/unanswered-look-up.ts";
+import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
 import { readSubscription } from "../../lib/stores/android-store/subscription.ts";
 import {
   aSubscriptionAnswer,
@@ -133,7 +134,8 @@ const aWorld = (
     const answer = await lookUp(configuration, { ...subscription(purchaseToken), productIdentifier: null });
     if (answer.outcome !== "verified") throw new Error("The test's own purchase has no answer.");
     const question = { source: sourceOf(configuration, subscription(purchaseToken)), askedAt: null };
-    return storeAndroidStorePurchase(purchases, application, configuration, answer, question, null);
+    const context = { ports: purchases, application, configuration };
+    return storeAndroidStorePurchase(context, answer, question, null);
   };
   return {
     world,
@@ -151,6 +153,11 @@ const aWorld = (
     refresh: (purchaseToken: string) =>
       askGoogle(purchases, application, {
         acknowledgement: null,
+        purchase: {
+          store: "android-store",
+          environment: "production",
+          key: purchaseKeyOfToken(purchaseToken),
+        },
         source: sourceOf(configuration, subscription(purchaseToken)),
       }),
     activeOf: async (account = "user-1") =>
@@ -355,6 +362,13 @@ describe("a purchase whose predecessor nobody has told of", () => {
     expect(await chain.activeOf()).toEqual(["tiles"]);
     expect(chain.acknowledged).toEqual(["z"]);
   });
+});
+
+test("an answer of the other environment is stored, and answers nothing", async () => {
+  const chain = aWorld();
+  chain.answers.set("x", aSubscriptionAnswer({ ...owned("premium", 365), testPurchase: {} }));
+  expect(await chain.refresh("x")).toEqual({ outcome: "failed" });
+  expect(await chain.items()).toBeGreaterThan(0);
 });
 
 describe("under when_inactive, a purchase of another account", () => {

@@ -4,7 +4,7 @@ import type { CustomerEntitlement, Store } from "../../lib/contract/schemas.ts";
 import { customersOf, eachOnce } from "../../lib/customers/customer-table.ts";
 import type { FactStore } from "../../lib/customers/fact-store.ts";
 import { storeFacts, type LearnOfMentioned, type ResolvedCustomer } from "../../lib/customers/store-facts.ts";
-import { unknownPredecessor } from "../../lib/customers/unknown-predecessor.ts";
+import { unknownPredecessor } from "../../lib/customers/store-android-store-purchase.ts";
 import { statedPurchases } from "../../lib/customers/verified-facts.ts";
 import type { CatalogProduct } from "../../lib/entitlements/catalog.ts";
 import { entitlementsAt } from "../../lib/entitlements/entitlements.ts";
@@ -140,9 +140,9 @@ export const modelClient = (
     const [fact] = request.facts;
     const [configuration] = application.androidStore;
     if (fact?.store !== "android-store" || configuration === undefined) return null;
-    const lookUps = { ...store, androidStore: { lookUp: lookUpAmong(request.answers) } };
+    const ports = { androidStore: { lookUp: lookUpAmong(request.answers) } };
     return async (known) => {
-      const found = await unknownPredecessor(lookUps.androidStore, configuration, toReading(fact), known);
+      const found = await unknownPredecessor({ ports, configuration }, toReading(fact), known);
       if (found === null) return false;
       const facts = request.answers.filter(({ token }) => token === found.purchaseToken);
       await storeFacts(store, application, toVerifiedFacts({ ...request, facts }), null);

@@ -51,9 +51,9 @@ const sourceFor = async (
   application: Application,
   stored: StoredPurchase,
 ): Promise<AskSource | NotAskedReason> => {
-  const { purchase, ask } = stored;
-  if (purchase.store === "ios-store") return iosStoreSourceOf(application, stored);
-  if (ask === null) return whyAndroidIsNotAsked(purchase);
+  if (stored.purchase.store === "ios-store") return iosStoreSourceOf(application, stored);
+  const because = whyAndroidIsNotAsked(application, stored);
+  if (because !== null) return because;
   return (await queue.sourceOf(application.identifier, stored)) ?? "token-gone";
 };
 
@@ -268,13 +268,16 @@ export interface ApplicationRefresh {
   readonly until: Instant | null;
 }
 
-/** Spreads due times at a steady rate from a moment on, so that scheduled questions stay ahead. */
+/**
+ * Spreads the due times of each bundle or package at a steady rate from a moment on, so that scheduled questions stay
+ * ahead.
+ */
 const createSchedule = (from: Instant) => {
   const taken = new Map<string, number>();
-  return ({ store, environment }: PurchaseReference) => {
+  return ({ purchase: { store, environment }, bundleOrPackage }: StoredPurchase) => {
     const isSandbox = store === "ios-store" && environment !== "production";
     const rate = isSandbox ? ASKED_PER_SECOND_IN_SANDBOX : ASKED_PER_SECOND;
-    const lane = `${store} ${isSandbox}`;
+    const lane = `${store} ${isSandbox} ${bundleOrPackage}`;
     const before = taken.get(lane) ?? 0;
     return {
       dueAt: from + Math.floor((before * SECOND) / rate),
@@ -284,7 +287,7 @@ const createSchedule = (from: Instant) => {
 };
 
 /**
- * Queues the purchases of all customers, at most {@link ASKED_PER_SECOND} per store. To resume, repeat it with the
+ * Queues the purchases of all customers, at most {@link ASKED_PER_SECOND} of a bundle or package. To resume, repeat it with the
  * same `since`: purchases asked about meanwhile, or due earlier, are skipped.
  *
  * @param since purchases that their store reported at or after this time are skipped
@@ -317,7 +320,7 @@ export const queueApplication = async (
       done.recent += 1;
       return;
     }
-    const slot = nextSlot(purchase);
+    const slot = nextSlot(found);
     const one = await queueOne(refreshing, application, found, slot.dueAt, resume);
     if (one?.outcome === "not-asked") countNotAsked(purchase.store, one.because);
     if (one?.outcome !== "queued") return;

@@ -13,6 +13,8 @@ export type NotAskedReason =
   | "xcode"
   /** The application has no App Store Server API key for the purchase's bundle. */
   | "no-key"
+  /** The application no longer has the purchase's package. */
+  | "no-package"
   /** Several bundles have a key, and the purchase's bundle is not known. */
   | "unknown-bundle"
   /** The application does not accept the purchase's environment. */
@@ -62,13 +64,14 @@ export const iosStoreSourceOf = (
   return { store: "ios-store", bundleIdentifier: app.bundleIdentifier };
 };
 
-/** Why the Android store is not asked about a purchase that is in no queue. */
-export const whyAndroidIsNotAsked = ({
-  lines,
-  replacedBy,
-  replacedAt,
-  verifiedAt,
-}: StoredPurchase["purchase"]): NotAskedReason => {
+/** Why the Android store is not asked about a purchase; null: the queue of its package has it. */
+export const whyAndroidIsNotAsked = (
+  { androidStore }: Application,
+  { purchase: { lines, replacedBy, replacedAt, verifiedAt }, ask, bundleOrPackage }: Known,
+): NotAskedReason | null => {
+  const isOfPackage = androidStore.some(({ packageName }) => packageName === bundleOrPackage);
+  if (bundleOrPackage !== null && !isOfPackage) return "no-package";
+  if (ask !== null) return null;
   if (verifiedAt === 0) return "mentioned";
   if (lines.length > 0 && replacedBy !== null && replacedAt === null) return "replaced";
   const isOneTime = lines.length > 0 && lines.every(({ nature }) => nature !== "auto_renewable");
@@ -78,16 +81,16 @@ export const whyAndroidIsNotAsked = ({
 /** When a purchase's store is asked about it next and why, or why it is not. Pure. */
 export const askingOf = (application: Application, stored: Known): Asking => {
   const { purchase, ask, bundleOrPackage } = stored;
-  if (purchase.store === "ios-store") {
-    const source = iosStoreSourceOf(application, stored);
-    if (typeof source === "string") return { outcome: "none", because: source };
-  }
+  const source =
+    purchase.store === "ios-store"
+      ? iosStoreSourceOf(application, stored)
+      : whyAndroidIsNotAsked(application, stored);
+  if (typeof source === "string") return { outcome: "none", because: source };
   if (ask !== null && bundleOrPackage !== null) {
     const { store, environment } = purchase;
     const queue = { application: application.identifier, store, environment, bundleOrPackage };
     return { outcome: "due", ...ask, queue };
   }
-  if (purchase.store === "android-store") return { outcome: "none", because: whyAndroidIsNotAsked(purchase) };
   if (purchase.lines.length === 0) return { outcome: "none", because: "mentioned" };
   const isOver = nextAsk(purchase, lastHeard(purchase), true) === null;
   return { outcome: "none", because: isOver ? "over" : "not-queued" };

@@ -23,7 +23,18 @@ const aBundle = (bundle: Partial<IosStoreConfiguration> = {}): IosStoreConfigura
 });
 
 const withBundles = (...iosStore: IosStoreConfiguration[]): Application =>
-  anApplication({ identifier: APPLICATION, iosStore });
+  anApplication({
+    identifier: APPLICATION,
+    iosStore,
+    androidStore: [
+      {
+        packageName: BUNDLE,
+        credential: { secret: "play" },
+        environments: ["production"],
+        notifications: null,
+      },
+    ],
+  });
 
 const stored = (purchase: Purchase, more: Partial<StoredPurchase> = {}): StoredPurchase => ({
   purchase,
@@ -114,6 +125,12 @@ describe("a store is asked about a purchase next", () => {
       none("voided-list"),
       stored(android({ lines: [coins] })),
       withBundles(),
+    ],
+    [
+      "not where the application no longer has its package, even if it is queued",
+      none("no-package"),
+      stored(android({}), { ask: { at: NOW, because: "renewal" } }),
+      { ...withBundles(), androidStore: [] },
     ],
     ["not where Google has dropped it", none("dropped"), stored(android({})), withBundles()],
     [

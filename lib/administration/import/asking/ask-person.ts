@@ -1,5 +1,5 @@
 import type { Application, IosStoreConfiguration } from "../../../applications/application.ts";
-import { verifiedFactsOf } from "../../../customers/ask-app-store.ts";
+import { verifiedFactsOf } from "../../../customers/ask-apple.ts";
 import type { IosStoreCustomers } from "../../../customers/ios-store-request.ts";
 import { statedPurchases, type VerifiedFacts } from "../../../customers/verified-facts.ts";
 import type { PurchaseReference } from "../../../entitlements/purchase.ts";
@@ -132,7 +132,10 @@ const askIn = async (
   const named = names.find(({ transactionIdentifier }) => transactionIdentifier === transaction);
   const key = purchaseKey(named?.originalTransactionIdentifier ?? transaction);
   const lineage: PurchaseReference = { store: "ios-store", environment: app.environment, key };
-  const verified = await verifiedFactsOf(asking, configuration, app, lineage, signed, askedAt);
+  const verified = await verifiedFactsOf(
+    { ports: asking, configuration, app, purchase: lineage, askedAt },
+    signed,
+  );
   if (verified === null || verified.purchases.length === 0) return { outcome: "unanswered" };
   const identities =
     verified.identities.length > 0

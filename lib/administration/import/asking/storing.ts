@@ -62,9 +62,7 @@ export const storingIn = (store: FactStore & AndroidStorePurchases, application:
   androidPurchase: async (configuration, verified, source) => {
     const { verifiedAt: askedAt } = verified.purchase;
     return storeAndroidStorePurchase(
-      store,
-      application,
-      configuration,
+      { ports: store, application, configuration },
       verified,
       { source, askedAt },
       null,
