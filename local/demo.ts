@@ -1,5 +1,5 @@
 import type { AndroidStoreNotifications } from "../lib/applications/fields.ts";
-import type { AppStoreServerKey } from "../lib/stores/ios-store/server-token.ts";
+import type { AppStoreServerKey } from "../lib/stores/ios-store/server-api/server-token.ts";
 import { authorize } from "../lib/applications/authorize.ts";
 import { applyManifest } from "../lib/administration/acts/apply.ts";
 import { issueCredential, type Credential } from "../lib/applications/credential.ts";

@@ -19,9 +19,9 @@ import type { CredentialTable } from "../lib/administration/acts/credential-tabl
 import type { DestinationTable } from "../lib/administration/acts/destinations.ts";
 import { composeOperations } from "./composition.ts";
 import type { ApplicationTable } from "../lib/table/applications/applications.ts";
-import type { AskQueues } from "../lib/customers/ask-queue.ts";
-import type { Watermarks } from "../lib/customers/sweep.ts";
-import type { NotificationTimes } from "../lib/customers/notification-log.ts";
+import type { AskQueues } from "../lib/customers/asking/ask-queue.ts";
+import type { Watermarks } from "../lib/customers/notifications/sweep.ts";
+import type { NotificationTimes } from "../lib/customers/notifications/notification-log.ts";
 import type { TrustsOrigin } from "../lib/stores/android-store/workload-identity.ts";
 import type { Table } from "../lib/table/dynamodb/table.ts";
 import type { AllowsDestination } from "../lib/delivery/allowed-destinations.ts";

@@ -1,7 +1,7 @@
 import { QueryCommand } from "@aws-sdk/lib-dynamodb";
 import { v7 as uuid } from "uuid";
 import { readAccountEntitlements } from "../../lib/customers/read-account-entitlements.ts";
-import { storeFacts } from "../../lib/customers/store-facts.ts";
+import { storeFacts } from "../../lib/customers/storing/store-facts.ts";
 import { DAY } from "../../lib/duration.ts";
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import { accountId } from "../../lib/identifiers.ts";

@@ -1,14 +1,14 @@
 import pMap from "p-map";
 import { v7 as uuid } from "uuid";
 import type { Application } from "../../lib/applications/application.ts";
-import { askApple } from "../../lib/customers/ask-apple.ts";
-import { askDuePurchases, type AskRun } from "../../lib/customers/ask-due-purchases.ts";
+import { askApple } from "../../lib/customers/asking/ask-apple.ts";
+import { askDuePurchases, type AskRun } from "../../lib/customers/asking/ask-due-purchases.ts";
 import type { IosStoreCustomers } from "../../lib/customers/ios-store-request.ts";
 import { linkIosStoreCustomer } from "../../lib/customers/link-ios-store-customer.ts";
 import { DAY, MINUTE, SECOND } from "../../lib/duration.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { applicationId } from "../../lib/identifiers.ts";
-import type { AppStoreServer, SignedFacts } from "../../lib/stores/ios-store/app-store-server.ts";
+import type { AppStoreServer, SignedFacts } from "../../lib/stores/ios-store/server-api/app-store-server.ts";
 import { createAskQueues } from "../../lib/table/queues/asks.ts";
 import type { Consumption } from "../../testing/support/metered/meter.ts";
 import {

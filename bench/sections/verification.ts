@@ -3,7 +3,7 @@ import { Environment, SignedDataVerifier } from "@apple/app-store-server-library
 import { compactVerify } from "jose";
 import { fingerprintOf } from "../../sandbox/ios-store/signing.ts";
 import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
-import type { Trust } from "../../lib/stores/ios-store/trust.ts";
+import type { Trust } from "../../lib/stores/ios-store/signatures/trust.ts";
 import { inTurn, ratio, type Rates, type Side } from "../measure.ts";
 import {
   APPLE_ID,

@@ -1,7 +1,7 @@
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { receiveIosStoreNotification } from "../../lib/customers/receive-ios-store-notification.ts";
 import { composeIosStoreReception } from "../wiring/ios-store.ts";
-import { composeForward } from "../wiring/forward.ts";
+import { composeForward } from "../wiring/notifications.ts";
 import { now } from "../environment/configuration.ts";
 import { endpoint } from "../http/endpoint.ts";
 import { logger, safely } from "../observability/logger.ts";

@@ -1,4 +1,4 @@
-import { APPLE_ROOTS } from "../../lib/stores/ios-store/trust.ts";
+import { APPLE_ROOTS } from "../../lib/stores/ios-store/signatures/trust.ts";
 import { optionalVariable } from "./configuration.ts";
 
 const FINGERPRINT = /^[0-9a-f]{64}$/;

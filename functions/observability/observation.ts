@@ -1,14 +1,17 @@
 import type { Store } from "../../lib/contract/schemas.ts";
-import type { CustomerTable } from "../../lib/customers/customer-table.ts";
-import type { ReceivedNotification } from "../../lib/customers/notification-use.ts";
+import type { CustomerTable } from "../../lib/customers/storing/customer-table.ts";
+import type { ReceivedNotification } from "../../lib/customers/notifications/notification-use.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import type { UngrantedProduct } from "../../lib/entitlements/ungranted.ts";
 import type { ApplicationId } from "../../lib/identifiers.ts";
 import type { AndroidStore } from "../../lib/stores/android-store/android-store.ts";
 import type { Failure } from "../../lib/stores/android-store/failure.ts";
 import type { PushTokenRejection, PushTokenVerifier } from "../../lib/stores/android-store/push-token.ts";
-import type { AppStoreAnswer, AppStoreServer } from "../../lib/stores/ios-store/app-store-server.ts";
-import type { Rejection } from "../../lib/stores/ios-store/verdict.ts";
+import type {
+  AppStoreAnswer,
+  AppStoreServer,
+} from "../../lib/stores/ios-store/server-api/app-store-server.ts";
+import type { Rejection } from "../../lib/stores/ios-store/signatures/verdict.ts";
 import type { IosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 
 /** Why a JWS or a push token was not accepted; `push_token_keys` is not the token's fault. */

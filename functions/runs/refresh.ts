@@ -1,4 +1,8 @@
-import { askDuePurchases, type AskReport, type AskRun } from "../../lib/customers/ask-due-purchases.ts";
+import {
+  askDuePurchases,
+  type AskReport,
+  type AskRun,
+} from "../../lib/customers/asking/ask-due-purchases.ts";
 import type { Store } from "../../lib/contract/schemas.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { endOf, type Invocation } from "./invocation.ts";

@@ -1,5 +1,5 @@
 import type { Store } from "../../lib/contract/schemas.ts";
-import type { SweepReport } from "../../lib/customers/sweep.ts";
+import type { SweepReport } from "../../lib/customers/notifications/sweep.ts";
 import { logger } from "../observability/logger.ts";
 import { count } from "../observability/metrics.ts";
 

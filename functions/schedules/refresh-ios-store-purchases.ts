@@ -1,4 +1,4 @@
-import type { AskReport } from "../../lib/customers/ask-due-purchases.ts";
+import type { AskReport } from "../../lib/customers/asking/ask-due-purchases.ts";
 import { composeIosStoreRefresh } from "../wiring/ios-store-asking.ts";
 import { appStoreServerUrl, now } from "../environment/configuration.ts";
 import type { Invocation } from "../runs/invocation.ts";

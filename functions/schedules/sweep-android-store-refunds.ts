@@ -1,5 +1,5 @@
 import { sweepAndroidStoreRefunds } from "../../lib/customers/sweep-android-store-refunds.ts";
-import type { SweepReport } from "../../lib/customers/sweep.ts";
+import type { SweepReport } from "../../lib/customers/notifications/sweep.ts";
 import { composeAndroidStoreSweep } from "../wiring/android-store-asking.ts";
 import { androidPublisherUrl, now } from "../environment/configuration.ts";
 import { endOf, type Invocation } from "../runs/invocation.ts";

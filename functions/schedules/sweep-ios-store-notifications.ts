@@ -1,5 +1,5 @@
 import { sweepIosStoreNotifications } from "../../lib/customers/sweep-ios-store-notifications.ts";
-import type { SweepReport } from "../../lib/customers/sweep.ts";
+import type { SweepReport } from "../../lib/customers/notifications/sweep.ts";
 import { composeIosStoreSweep } from "../wiring/ios-store-asking.ts";
 import { appStoreServerUrl, now } from "../environment/configuration.ts";
 import { endOf, type Invocation } from "../runs/invocation.ts";

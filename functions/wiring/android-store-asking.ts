@@ -1,5 +1,5 @@
-import type { AskRun } from "../../lib/customers/ask-due-purchases.ts";
-import { askGoogle } from "../../lib/customers/ask-google.ts";
+import type { AskRun } from "../../lib/customers/asking/ask-due-purchases.ts";
+import { askGoogle } from "../../lib/customers/asking/ask-google.ts";
 import type { AndroidStoreSweep } from "../../lib/customers/sweep-android-store-refunds.ts";
 import { type AndroidStoreAccess, composeAndroidStoreLinking } from "./android-store.ts";
 import { askRunOf, sweepRunOf } from "./asking.ts";

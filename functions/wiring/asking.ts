@@ -1,5 +1,5 @@
-import type { AskRun } from "../../lib/customers/ask-due-purchases.ts";
-import type { SweepRun } from "../../lib/customers/sweep.ts";
+import type { AskRun } from "../../lib/customers/asking/ask-due-purchases.ts";
+import type { SweepRun } from "../../lib/customers/notifications/sweep.ts";
 import { pause } from "../../lib/pause.ts";
 import { createCustomerTable } from "../../lib/table/customers/customers.ts";
 import { createAskQueues } from "../../lib/table/queues/asks.ts";

@@ -1,7 +1,7 @@
 import { v7 as uuid } from "uuid";
-import type { Bury } from "../../lib/customers/bury-remains.ts";
-import type { CustomerChange } from "../../lib/customers/customer-change.ts";
-import type { FactStore } from "../../lib/customers/fact-store.ts";
+import type { Bury } from "../../lib/customers/storing/bury-remains.ts";
+import type { CustomerChange } from "../../lib/customers/storing/customer-change.ts";
+import type { FactStore } from "../../lib/customers/storing/fact-store.ts";
 import { customerId } from "../../lib/identifiers.ts";
 import { pause } from "../../lib/pause.ts";
 import { bury } from "../../lib/table/customers/burial.ts";

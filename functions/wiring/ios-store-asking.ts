@@ -1,7 +1,10 @@
-import { askApple } from "../../lib/customers/ask-apple.ts";
-import type { AskRun } from "../../lib/customers/ask-due-purchases.ts";
+import { askApple } from "../../lib/customers/asking/ask-apple.ts";
+import type { AskRun } from "../../lib/customers/asking/ask-due-purchases.ts";
 import type { IosStoreSweep } from "../../lib/customers/sweep-ios-store-notifications.ts";
-import { type AppStoreServer, createAppStoreServer } from "../../lib/stores/ios-store/app-store-server.ts";
+import {
+  type AppStoreServer,
+  createAppStoreServer,
+} from "../../lib/stores/ios-store/server-api/app-store-server.ts";
 import { createStoreRequestQueue } from "../../lib/table/telling/store-requests.ts";
 import { observedAppStore } from "../observability/observation.ts";
 import { askRunOf, sweepRunOf } from "./asking.ts";

@@ -1,4 +1,9 @@
-import { createNotificationLog } from "../../lib/customers/notification-log.ts";
+import { v7 as uuid } from "uuid";
+import type { IosStoreReception } from "../../lib/customers/receive-ios-store-notification.ts";
+import { forwardableType } from "../../lib/delivery/forward-queue.ts";
+import { createForwardQueue } from "../../lib/table/telling/forwards.ts";
+import type { SentBody } from "../http/read-request.ts";
+import { createNotificationLog } from "../../lib/customers/notifications/notification-log.ts";
 import { createNotificationTimes } from "../../lib/table/queues/notification-times.ts";
 import { createStoreRequestQueue } from "../../lib/table/telling/store-requests.ts";
 import type { ServiceConfiguration } from "./service.ts";
@@ -13,3 +18,17 @@ export const notificationsOf = ({ table, onNoteFailure }: ServiceConfiguration &
   note: createNotificationLog(createNotificationTimes(table), onNoteFailure),
   requests: createStoreRequestQueue(table),
 });
+
+/** Queues what a request brings, as it came, for the service that a bundle's notifications are forwarded to. */
+export const composeForward = ({ table, now }: ServiceConfiguration) => {
+  const queue = createForwardQueue(table);
+  return ({ body, contentType }: SentBody): NonNullable<IosStoreReception["forward"]> =>
+    async (application, bundleIdentifier) => {
+      const since = now();
+      const sent = { body, contentType: forwardableType(contentType) };
+      await queue.add(
+        { application, bundleIdentifier },
+        { identifier: uuid(), ...sent, since, tries: 0, nextTryAt: since },
+      );
+    };
+};

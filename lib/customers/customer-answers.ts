@@ -2,7 +2,7 @@ import type { Application } from "../applications/application.ts";
 import type { LinkResponse, SynchronizeResponse } from "../contract/schemas.ts";
 import { entitlementsAt } from "../entitlements/entitlements.ts";
 import type { Instant } from "../entitlements/time.ts";
-import type { ResolvedCustomer } from "./store-facts.ts";
+import type { ResolvedCustomer } from "./storing/store-facts.ts";
 
 /** The customer, and the entitlements of the request's purchases at the moment. */
 export const presentCustomer = (

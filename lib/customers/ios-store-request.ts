@@ -10,13 +10,13 @@ import {
   whyRefused,
   type AppTransaction,
 } from "../stores/ios-store/app-transaction.ts";
-import { distinctJws } from "../stores/ios-store/jws.ts";
-import type { Trust } from "../stores/ios-store/trust.ts";
+import { distinctJws } from "../stores/ios-store/signatures/jws.ts";
+import type { Trust } from "../stores/ios-store/signatures/trust.ts";
 import type { IosStoreVerifier, VerifyAll } from "../stores/ios-store/verifier.ts";
 import { iosStoreConfigurationOf, requirePaywall } from "./application-of.ts";
-import type { FactStore } from "./fact-store.ts";
-import { storeFacts, type ResolvedCustomer } from "./store-facts.ts";
-import { iosStoreFacts, type VerifiedFacts } from "./verified-facts.ts";
+import type { FactStore } from "./storing/fact-store.ts";
+import { storeFacts, type ResolvedCustomer } from "./storing/store-facts.ts";
+import { iosStoreFacts, type VerifiedFacts } from "./storing/verified-facts.ts";
 
 export interface IosStoreCustomers extends FactStore {
   readonly directory: ApplicationDirectory;

@@ -7,7 +7,7 @@ import { accountId, type ApplicationId } from "../identifiers.ts";
 import { purchasesOfToken } from "../stores/android-store/purchase-token.ts";
 import { selecting, type VerifiedPurchase } from "../stores/android-store/reading.ts";
 import { androidStoreConfigurationOf, applicationOfCredential, requirePaywall } from "./application-of.ts";
-import { buryRemains } from "./bury-remains.ts";
+import { buryRemains } from "./storing/bury-remains.ts";
 import { presentLink } from "./customer-answers.ts";
 import {
   reportOf,
@@ -16,7 +16,7 @@ import {
   UnansweredLookUpError,
   type AndroidStorePurchases,
   type PackageContext,
-} from "./store-android-store-purchase.ts";
+} from "./storing/store-android-store-purchase.ts";
 
 export interface AndroidStoreLinking extends AndroidStorePurchases {
   readonly directory: ApplicationDirectory;

@@ -5,7 +5,7 @@ import { entitlementsAt } from "../entitlements/entitlements.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { Terms } from "../entitlements/timeline.ts";
 import type { AccountId, ApplicationId } from "../identifiers.ts";
-import { accountHoldings, type CustomerTable } from "./customer-table.ts";
+import { accountHoldings, type CustomerTable } from "./storing/customer-table.ts";
 
 /** Terms of an application that no longer exists. */
 const NOTHING_SOLD: Terms = { catalog: catalogOf(new Map(), []), renewalLeeway: 0 };

@@ -12,8 +12,13 @@ import type {
 import { questionIn } from "../stores/android-store/question.ts";
 import { selecting } from "../stores/android-store/reading.ts";
 import { androidStoreConfigurationOf, applicationOfPackage } from "./application-of.ts";
-import { packageInEnvironment } from "./store-in-environment.ts";
-import { failNotification, storeNotified, type NotificationUse, type Reception } from "./notification-use.ts";
+import { packageInEnvironment } from "./asking/store-in-environment.ts";
+import {
+  failNotification,
+  storeNotified,
+  type NotificationUse,
+  type Reception,
+} from "./notifications/notification-use.ts";
 import {
   lookUpVoided,
   sourceOf,
@@ -22,8 +27,8 @@ import {
   UNKNOWN_STATUSES,
   type AndroidStorePurchases,
   type PackageContext,
-} from "./store-android-store-purchase.ts";
-import { passOn } from "./store-request.ts";
+} from "./storing/store-android-store-purchase.ts";
+import { passOn } from "./notifications/store-request.ts";
 
 export interface AndroidStoreReception extends AndroidStorePurchases, Reception {
   readonly directory: ApplicationDirectory;

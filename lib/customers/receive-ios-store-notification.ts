@@ -7,13 +7,18 @@ import { checkAppTransactionClaims, whyRefused } from "../stores/ios-store/app-t
 import type { Notification, NotificationParts } from "../stores/ios-store/notification.ts";
 import { appTransactionIdentityOf, purchasesOf } from "../stores/ios-store/purchases.ts";
 import { questionIn } from "../stores/ios-store/question.ts";
-import { isForgery } from "../stores/ios-store/verdict.ts";
+import { isForgery } from "../stores/ios-store/signatures/verdict.ts";
 import { applicationOfBundle, iosStoreConfigurationOf } from "./application-of.ts";
 import { appStoreTrust, type IosStoreCustomers } from "./ios-store-request.ts";
-import { failNotification, storeNotified, type NotificationUse, type Reception } from "./notification-use.ts";
-import { storeFacts } from "./store-facts.ts";
-import { passOn } from "./store-request.ts";
-import { iosStoreFacts, type VerifiedFacts } from "./verified-facts.ts";
+import {
+  failNotification,
+  storeNotified,
+  type NotificationUse,
+  type Reception,
+} from "./notifications/notification-use.ts";
+import { storeFacts } from "./storing/store-facts.ts";
+import { passOn } from "./notifications/store-request.ts";
+import { iosStoreFacts, type VerifiedFacts } from "./storing/verified-facts.ts";
 
 export interface IosStoreReception extends IosStoreCustomers, Reception {
   /**

@@ -9,15 +9,15 @@ import type {
   VoidedPurchase,
   VoidedPurchasesAnswer,
 } from "../stores/android-store/android-store.ts";
-import { askGoogle } from "./ask-google.ts";
-import type { AndroidStorePurchases } from "./store-android-store-purchase.ts";
+import { askGoogle } from "./asking/ask-google.ts";
+import type { AndroidStorePurchases } from "./storing/store-android-store-purchase.ts";
 import {
   sweepApplications,
   type PeriodOutcome,
   type ReadPeriod,
   type SweepReport,
   type SweepRun,
-} from "./sweep.ts";
+} from "./notifications/sweep.ts";
 
 export interface AndroidStoreSweep extends AndroidStorePurchases, Omit<SweepRun, "now"> {
   readonly androidStore: AndroidStore;

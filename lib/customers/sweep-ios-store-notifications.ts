@@ -2,9 +2,14 @@ import { isForwardedHere } from "../applications/application.ts";
 import { chunks } from "../chunks.ts";
 import { ServiceError } from "../contract/errors.ts";
 import type { Instant } from "../entitlements/time.ts";
-import type { AppStoreApp, AppStoreServer } from "../stores/ios-store/app-store-server.ts";
+import type { AppStoreApp, AppStoreServer } from "../stores/ios-store/server-api/app-store-server.ts";
 import { receiveIosStoreNotification, type IosStoreReception } from "./receive-ios-store-notification.ts";
-import { sweepApplications, type ReadPeriod, type SweepReport, type SweepRun } from "./sweep.ts";
+import {
+  sweepApplications,
+  type ReadPeriod,
+  type SweepReport,
+  type SweepRun,
+} from "./notifications/sweep.ts";
 
 export interface IosStoreSweep
   extends Omit<IosStoreReception, "directory">, Omit<SweepRun, "now" | "directory"> {

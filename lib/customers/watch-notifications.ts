@@ -1,8 +1,12 @@
 import type { ApplicationDirectory } from "../applications/application.ts";
 import { DAY } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
-import { isSameNotified, type LastNotification, type NotificationTimes } from "./notification-log.ts";
-import { storesInEnvironments } from "./store-in-environment.ts";
+import {
+  isSameNotified,
+  type LastNotification,
+  type NotificationTimes,
+} from "./notifications/notification-log.ts";
+import { storesInEnvironments } from "./asking/store-in-environment.ts";
 
 export interface NotificationWatch {
   readonly times: Pick<NotificationTimes, "all">;

@@ -1,5 +1,9 @@
 import type { Application } from "../applications/application.ts";
-import { accountHoldings, type AccountCustomer, type CustomerTable } from "../customers/customer-table.ts";
+import {
+  accountHoldings,
+  type AccountCustomer,
+  type CustomerTable,
+} from "../customers/storing/customer-table.ts";
 import { entitlementsAt, nextChangeAt } from "../entitlements/entitlements.ts";
 import type { Holding } from "../entitlements/holding.ts";
 import type { Instant } from "../entitlements/time.ts";

@@ -7,7 +7,7 @@ import {
   type Authority,
   type HashAccounts,
 } from "../../lib/administration/reports/audit.ts";
-import { ERASURE_BLOCKS_MILLISECONDS } from "../../lib/customers/bury-remains.ts";
+import { ERASURE_BLOCKS_MILLISECONDS } from "../../lib/customers/storing/bury-remains.ts";
 import type { AuditAction, Audited, AuditEntry } from "../../lib/administration/acts/audit-entry.ts";
 import { DAY } from "../../lib/duration.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";

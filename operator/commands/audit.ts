@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { ReportedCustomer } from "../../lib/administration/reports/account-report.ts";
 import { concerns, type AuditRecord, type SoughtAccount } from "../../lib/administration/reports/audit.ts";
 import type { Application } from "../../lib/applications/application.ts";
-import type { Transfer } from "../../lib/customers/records.ts";
+import type { Transfer } from "../../lib/customers/storing/records.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import type { AccountId } from "../../lib/identifiers.ts";
 import { compare } from "../../lib/order.ts";

@@ -3,13 +3,13 @@ import type { AppStoreAsking } from "../../lib/administration/import/asking/ask-
 import type { ImportStores } from "../../lib/administration/import/asking/stores.ts";
 import { createApplicationDirectory, DIRECTORY_AGE_MILLISECONDS } from "../../lib/applications/directory.ts";
 import type { IosStoreCustomers } from "../../lib/customers/ios-store-request.ts";
-import type { AndroidStorePurchases } from "../../lib/customers/store-android-store-purchase.ts";
+import type { AndroidStorePurchases } from "../../lib/customers/storing/store-android-store-purchase.ts";
 import { customerId } from "../../lib/identifiers.ts";
 import { pause } from "../../lib/pause.ts";
 import { createAndroidStore } from "../../lib/stores/android-store/android-store.ts";
 import { createAndroidOrders } from "../../lib/stores/android-store/orders.ts";
-import { createAppStoreServer } from "../../lib/stores/ios-store/app-store-server.ts";
-import { APPLE_ROOTS } from "../../lib/stores/ios-store/trust.ts";
+import { createAppStoreServer } from "../../lib/stores/ios-store/server-api/app-store-server.ts";
+import { APPLE_ROOTS } from "../../lib/stores/ios-store/signatures/trust.ts";
 import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 import { createApplicationReader } from "../../lib/table/applications/application-reader.ts";
 import { createAskQueues } from "../../lib/table/queues/asks.ts";

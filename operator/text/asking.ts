@@ -8,7 +8,7 @@ import type { Store } from "../../lib/contract/schemas.ts";
 import type { AskReason } from "../../lib/entitlements/next-ask.ts";
 import type { PurchaseReference } from "../../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
-import type { PauseReason } from "../../lib/customers/ask-queue.ts";
+import type { PauseReason } from "../../lib/customers/asking/ask-queue.ts";
 import type { QueueHealth } from "../../lib/queues/health.ts";
 import { timeOrNull } from "./answer.ts";
 

@@ -1,7 +1,7 @@
 import { askingOf, healthFor } from "../../lib/administration/reports/asking.ts";
 import type { RefreshedPurchase, RefreshProgress } from "../../lib/administration/acts/refresh.ts";
 import type { Application } from "../../lib/applications/application.ts";
-import type { StoredCustomer } from "../../lib/customers/records.ts";
+import type { StoredCustomer } from "../../lib/customers/storing/records.ts";
 import { entitlementsAt } from "../../lib/entitlements/entitlements.ts";
 import { lastHeard } from "../../lib/entitlements/next-ask.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";

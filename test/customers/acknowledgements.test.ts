@@ -1,8 +1,15 @@
 import { v7 as uuid } from "uuid";
-import { askDuePurchases, type AskReport, type AskRun } from "../../lib/customers/ask-due-purchases.ts";
-import { askGoogle } from "../../lib/customers/ask-google.ts";
+import {
+  askDuePurchases,
+  type AskReport,
+  type AskRun,
+} from "../../lib/customers/asking/ask-due-purchases.ts";
+import { askGoogle } from "../../lib/customers/asking/ask-google.ts";
 import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store-customer.ts";
-import { sourceOf, storeAndroidStorePurchase } from "../../lib/customers/store-android-store-purchase.ts";
+import {
+  sourceOf,
+  storeAndroidStorePurchase,
+} from "../../lib/customers/storing/store-android-store-purchase.ts";
 import { HOUR, MINUTE } from "../../lib/duration.ts";
 import type { AndroidStore } from "../../lib/stores/android-store/android-store.ts";
 import { createAskQueues } from "../../lib/table/queues/asks.ts";

@@ -1,5 +1,10 @@
-import { askAfter, nextAcknowledgement, type AskInput, type FactsOrigin } from "../../lib/customers/ask.ts";
-import type { StoredPurchase } from "../../lib/customers/records.ts";
+import {
+  askAfter,
+  nextAcknowledgement,
+  type AskInput,
+  type FactsOrigin,
+} from "../../lib/customers/asking/ask.ts";
+import type { StoredPurchase } from "../../lib/customers/storing/records.ts";
 import { DAY, HOUR, MINUTE } from "../../lib/duration.ts";
 import type { NextAsk } from "../../lib/entitlements/next-ask.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";

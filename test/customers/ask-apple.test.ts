@@ -1,11 +1,11 @@
 import type { Application } from "../../lib/applications/application.ts";
-import { askApple, type AppStoreQuestions } from "../../lib/customers/ask-apple.ts";
+import { askApple, type AppStoreQuestions } from "../../lib/customers/asking/ask-apple.ts";
 import { applicationId, purchaseKey } from "../../lib/identifiers.ts";
 import type {
   AppStoreAnswer,
   AppStoreServer,
   SignedFacts,
-} from "../../lib/stores/ios-store/app-store-server.ts";
+} from "../../lib/stores/ios-store/server-api/app-store-server.ts";
 import type { Line } from "../../lib/entitlements/purchase.ts";
 import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 import { fingerprintOf, makeChain, signJws, type JwsSigner } from "../../sandbox/ios-store/signing.ts";

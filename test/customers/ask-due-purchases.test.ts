@@ -1,6 +1,6 @@
-import { askDuePurchases } from "../../lib/customers/ask-due-purchases.ts";
-import { askAfterFailure, type AskOutcome, type Said } from "../../lib/customers/ask.ts";
-import type { Acknowledgement } from "../../lib/customers/records.ts";
+import { askDuePurchases } from "../../lib/customers/asking/ask-due-purchases.ts";
+import { askAfterFailure, type AskOutcome, type Said } from "../../lib/customers/asking/ask.ts";
+import type { Acknowledgement } from "../../lib/customers/storing/records.ts";
 import { HOUR, MINUTE, SECOND } from "../../lib/duration.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { assertInvariants } from "../../testing/support/invariants.ts";

@@ -3,8 +3,8 @@ import {
   linkAndroidStoreCustomer,
   type AndroidStoreLinking,
 } from "../../lib/customers/link-android-store-customer.ts";
-import { askGoogle } from "../../lib/customers/ask-google.ts";
-import { askDuePurchases, type AskRun } from "../../lib/customers/ask-due-purchases.ts";
+import { askGoogle } from "../../lib/customers/asking/ask-google.ts";
+import { askDuePurchases, type AskRun } from "../../lib/customers/asking/ask-due-purchases.ts";
 import { createAskQueues } from "../../lib/table/queues/asks.ts";
 import { referenceText } from "../../lib/entitlements/purchase.ts";
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";

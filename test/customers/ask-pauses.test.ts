@@ -1,4 +1,4 @@
-import { pausesOf } from "../../lib/customers/ask-due-purchases.ts";
+import { pausesOf } from "../../lib/customers/asking/ask-due-purchases.ts";
 import { DAY, HOUR, MINUTE } from "../../lib/duration.ts";
 import { createMemoryTable } from "../../testing/support/memory-table.ts";
 import { NOW } from "../../testing/support/purchases.ts";

@@ -1,6 +1,6 @@
 import type { Environment } from "../../lib/contract/schemas.ts";
-import type { CustomerTable } from "../../lib/customers/customer-table.ts";
-import { storeFacts } from "../../lib/customers/store-facts.ts";
+import type { CustomerTable } from "../../lib/customers/storing/customer-table.ts";
+import { storeFacts } from "../../lib/customers/storing/store-facts.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { assertInvariants } from "../../testing/support/invariants.ts";
 import { proven } from "../../testing/support/purchases.ts";

@@ -1,10 +1,10 @@
 import * as z from "zod";
 import { eraseCustomer } from "../../lib/administration/acts/operations.ts";
 import type { Application } from "../../lib/applications/application.ts";
-import { ERASURE_BLOCKS_MILLISECONDS } from "../../lib/customers/bury-remains.ts";
+import { ERASURE_BLOCKS_MILLISECONDS } from "../../lib/customers/storing/bury-remains.ts";
 import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store-customer.ts";
 import { renewedPurchase } from "../../lib/entitlements/purchase.ts";
-import type { FactsOrigin } from "../../lib/customers/ask.ts";
+import type { FactsOrigin } from "../../lib/customers/asking/ask.ts";
 import { accountId, customerId } from "../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
 import { bury } from "../../lib/table/customers/burial.ts";

@@ -1,7 +1,10 @@
 import { v7 as uuid } from "uuid";
 import type { Application } from "../../lib/applications/application.ts";
-import { createNotificationLog } from "../../lib/customers/notification-log.ts";
-import { storesInEnvironments, type StoreInEnvironment } from "../../lib/customers/store-in-environment.ts";
+import { createNotificationLog } from "../../lib/customers/notifications/notification-log.ts";
+import {
+  storesInEnvironments,
+  type StoreInEnvironment,
+} from "../../lib/customers/asking/store-in-environment.ts";
 import type { Environment } from "../../lib/contract/schemas.ts";
 import { watchNotifications } from "../../lib/customers/watch-notifications.ts";
 import { applicationId } from "../../lib/identifiers.ts";

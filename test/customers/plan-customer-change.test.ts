@@ -1,10 +1,10 @@
-import type { FactsOrigin } from "../../lib/customers/ask.ts";
+import type { FactsOrigin } from "../../lib/customers/asking/ask.ts";
 import {
   holdingsAfter,
   joinWithStored,
   SAME_ANSWER_MILLISECONDS,
-} from "../../lib/customers/plan-customer-change.ts";
-import type { StoredPurchase } from "../../lib/customers/records.ts";
+} from "../../lib/customers/storing/plan-customer-change.ts";
+import type { StoredPurchase } from "../../lib/customers/storing/records.ts";
 import { MINUTE } from "../../lib/duration.ts";
 import { HELD_PER_ENTITLEMENT } from "../../lib/entitlements/holdings.ts";
 import { mentionedPurchase, type Purchase } from "../../lib/entitlements/purchase.ts";

@@ -1,11 +1,11 @@
-import type { KnownFacts } from "../../lib/customers/customer-table.ts";
+import type { KnownFacts } from "../../lib/customers/storing/customer-table.ts";
 import {
   planCustomerChange,
   type Merge,
   type Plan,
   type PlanState,
-} from "../../lib/customers/plan-customer-change.ts";
-import type { Link, StoredCustomer, StoredPurchase } from "../../lib/customers/records.ts";
+} from "../../lib/customers/storing/plan-customer-change.ts";
+import type { Link, StoredCustomer, StoredPurchase } from "../../lib/customers/storing/records.ts";
 import type { IdentityReference } from "../../lib/entitlements/proven-purchase.ts";
 import type { Catalog } from "../../lib/entitlements/catalog.ts";
 import { referenceText, type Purchase } from "../../lib/entitlements/purchase.ts";

@@ -32,7 +32,7 @@ import {
   type KeyServer,
   type PushKey,
 } from "../../testing/support/push-tokens.ts";
-import { askGoogle } from "../../lib/customers/ask-google.ts";
+import { askGoogle } from "../../lib/customers/asking/ask-google.ts";
 import { pendingIn, type TestTable } from "../../testing/support/table.ts";
 import { createWorld, refusal, requests } from "../../testing/support/world.ts";
 import { anApplication, directoryOf } from "../../testing/support/application.ts";

@@ -10,7 +10,7 @@ import {
   receiveIosStoreNotification,
   type IosStoreReception,
 } from "../../lib/customers/receive-ios-store-notification.ts";
-import type { ReceivedNotification } from "../../lib/customers/notification-use.ts";
+import type { ReceivedNotification } from "../../lib/customers/notifications/notification-use.ts";
 import { synchronizeIosStorePurchases } from "../../lib/customers/synchronize-ios-store-purchases.ts";
 import { createDeliveryQueue } from "../../lib/table/telling/delivery-queue.ts";
 import { createStoreRequestQueue } from "../../lib/table/telling/store-requests.ts";

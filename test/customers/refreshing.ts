@@ -1,11 +1,15 @@
 import { v7 as uuid } from "uuid";
 import type { Application } from "../../lib/applications/application.ts";
-import { askDuePurchases, type AskReport, type AskRun } from "../../lib/customers/ask-due-purchases.ts";
+import {
+  askDuePurchases,
+  type AskReport,
+  type AskRun,
+} from "../../lib/customers/asking/ask-due-purchases.ts";
 import { MINUTE } from "../../lib/duration.ts";
 import type { Environment } from "../../lib/contract/schemas.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
-import type { AskOutcome, DueAsk, FactsOrigin } from "../../lib/customers/ask.ts";
+import type { AskOutcome, DueAsk, FactsOrigin } from "../../lib/customers/asking/ask.ts";
 import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
 import { createCustomerTable } from "../../lib/table/customers/customers.ts";
 import { createAskQueues } from "../../lib/table/queues/asks.ts";

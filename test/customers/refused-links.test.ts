@@ -1,4 +1,4 @@
-import type { Claim } from "../../lib/customers/resolve-customer.ts";
+import type { Claim } from "../../lib/customers/storing/resolve-customer.ts";
 import type { ProvenPurchase } from "../../lib/entitlements/proven-purchase.ts";
 import { mentionedPurchase, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";

@@ -1,4 +1,4 @@
-import { resolveCustomer, type Claim, type Owner } from "../../lib/customers/resolve-customer.ts";
+import { resolveCustomer, type Claim, type Owner } from "../../lib/customers/storing/resolve-customer.ts";
 import type { AssertedBy } from "../../lib/contract/schemas.ts";
 import { accountId, customerId } from "../../lib/identifiers.ts";
 

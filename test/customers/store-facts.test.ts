@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { v7 as uuid } from "uuid";
-import type { ResolvedCustomer } from "../../lib/customers/store-facts.ts";
+import type { ResolvedCustomer } from "../../lib/customers/storing/store-facts.ts";
 import { mentionedPurchase } from "../../lib/entitlements/purchase.ts";
 import { customerId, purchaseKey, type CustomerId } from "../../lib/identifiers.ts";
-import { sourceOf } from "../../lib/customers/store-android-store-purchase.ts";
+import { sourceOf } from "../../lib/customers/storing/store-android-store-purchase.ts";
 import { createMemoryTable } from "../../testing/support/memory-table.ts";
 import { assertInvariants } from "../../testing/support/invariants.ts";
 import {

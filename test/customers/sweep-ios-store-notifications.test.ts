@@ -1,7 +1,10 @@
 import type { Application } from "../../lib/applications/application.ts";
 import type { IosStoreNotifications } from "../../lib/applications/fields.ts";
 import { sweepIosStoreNotifications } from "../../lib/customers/sweep-ios-store-notifications.ts";
-import type { AppStoreServer, AskedNotifications } from "../../lib/stores/ios-store/app-store-server.ts";
+import type {
+  AppStoreServer,
+  AskedNotifications,
+} from "../../lib/stores/ios-store/server-api/app-store-server.ts";
 import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 import { createStoreRequestQueue } from "../../lib/table/telling/store-requests.ts";
 import { createWatermarks } from "../../lib/table/queues/watermarks.ts";

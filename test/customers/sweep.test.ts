@@ -2,8 +2,12 @@ import type { Application, AndroidStoreConfiguration } from "../../lib/applicati
 import { verifiedAs, type Line, type Purchase } from "../../lib/entitlements/purchase.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import type { ApplicationId } from "../../lib/identifiers.ts";
-import { sweepApplications, type PeriodOutcome, type SweepReport } from "../../lib/customers/sweep.ts";
-import type { StoreInEnvironment } from "../../lib/customers/store-in-environment.ts";
+import {
+  sweepApplications,
+  type PeriodOutcome,
+  type SweepReport,
+} from "../../lib/customers/notifications/sweep.ts";
+import type { StoreInEnvironment } from "../../lib/customers/asking/store-in-environment.ts";
 import { sweepAndroidStoreRefunds } from "../../lib/customers/sweep-android-store-refunds.ts";
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
 import type {

@@ -1,7 +1,7 @@
 import { TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
 import type { TransferPolicy } from "../../lib/applications/application.ts";
-import { ABSORBED_PER_TRANSACTION } from "../../lib/customers/customer-change.ts";
-import { storeFacts } from "../../lib/customers/store-facts.ts";
+import { ABSORBED_PER_TRANSACTION } from "../../lib/customers/storing/customer-change.ts";
+import { storeFacts } from "../../lib/customers/storing/store-facts.ts";
 import type { AssertedBy } from "../../lib/contract/schemas.ts";
 import { createAuditTable } from "../../lib/table/applications/audit.ts";
 import { createOperationTable } from "../../lib/table/customers/operations.ts";

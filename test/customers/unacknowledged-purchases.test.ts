@@ -1,8 +1,8 @@
 import { v7 as uuid } from "uuid";
 import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store-customer.ts";
 import { readAccountEntitlements } from "../../lib/customers/read-account-entitlements.ts";
-import { askGoogle } from "../../lib/customers/ask-google.ts";
-import { askDuePurchases, type AskRun } from "../../lib/customers/ask-due-purchases.ts";
+import { askGoogle } from "../../lib/customers/asking/ask-google.ts";
+import { askDuePurchases, type AskRun } from "../../lib/customers/asking/ask-due-purchases.ts";
 import type { ProductKind } from "../../lib/contract/schemas.ts";
 import { accountId } from "../../lib/identifiers.ts";
 import { createAskQueues } from "../../lib/table/queues/asks.ts";

@@ -1,13 +1,13 @@
 import type { TransferPolicy } from "../../lib/applications/application.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
 import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store-customer.ts";
-import { askGoogle } from "../../lib/customers/ask-google.ts";
+import { askGoogle } from "../../lib/customers/asking/ask-google.ts";
 import {
   isOfThisPurchase,
   sourceOf,
   storeAndroidStorePurchase,
   type AndroidStorePurchases,
-} from "../../lib/customers/store-android-store-purchase.ts";
+} from "../../lib/customers/storing/store-android-store-purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { customerId } from "../../lib/identifiers.ts";
 import type { AndroidStore, AndroidStoreAnswer } from "../../lib/stores/android-store/android-store.ts";

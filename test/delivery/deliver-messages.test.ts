@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { PutCommand } from "@aws-sdk/lib-dynamodb";
 import { v7 as uuid } from "uuid";
 import { isWebhook, type Destination } from "../../lib/applications/destination.ts";
-import type { WaitingRequest } from "../../lib/customers/store-request.ts";
+import type { WaitingRequest } from "../../lib/customers/notifications/store-request.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import {
   deliverMessages,

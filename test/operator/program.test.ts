@@ -10,7 +10,7 @@ import type { EnvironmentVariables } from "../../operator/connection.ts";
 import { runOperator } from "../../operator/program.ts";
 import { authorize } from "../../lib/applications/authorize.ts";
 import { createCredentialTable } from "../../lib/table/applications/credentials.ts";
-import { storeFacts } from "../../lib/customers/store-facts.ts";
+import { storeFacts } from "../../lib/customers/storing/store-facts.ts";
 import { createApplicationTable } from "../../lib/table/applications/applications.ts";
 import { factStoreOn } from "../../testing/support/fact-store.ts";
 import { aPurchase, NOW, proven } from "../../testing/support/purchases.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { v7 as uuid } from "uuid";
-import { KEPT_AFTER_DUE } from "../../lib/customers/ask.ts";
+import { KEPT_AFTER_DUE } from "../../lib/customers/asking/ask.ts";
 import { checkInvariants } from "../../testing/support/invariants.ts";
 import { inLength } from "../../testing/support/proof.ts";
 import type { TestTable } from "../../testing/support/table.ts";

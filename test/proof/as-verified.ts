@@ -1,4 +1,4 @@
-import type { VerifiedFacts } from "../../lib/customers/verified-facts.ts";
+import type { VerifiedFacts } from "../../lib/customers/storing/verified-facts.ts";
 import type { ProvenPurchase } from "../../lib/entitlements/proven-purchase.ts";
 import { renewedPurchase, type Nature, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";

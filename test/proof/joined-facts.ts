@@ -1,4 +1,4 @@
-import { statedPurchases } from "../../lib/customers/verified-facts.ts";
+import { statedPurchases } from "../../lib/customers/storing/verified-facts.ts";
 import type { Holding } from "../../lib/entitlements/holding.ts";
 import { joinAll } from "../../lib/entitlements/join.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";

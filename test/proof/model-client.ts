@@ -1,11 +1,15 @@
 import type { Application, TransferPolicy } from "../../lib/applications/application.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
 import type { CustomerEntitlement, Store } from "../../lib/contract/schemas.ts";
-import { customersOf, eachOnce } from "../../lib/customers/customer-table.ts";
-import type { FactStore } from "../../lib/customers/fact-store.ts";
-import { storeFacts, type LearnOfMentioned, type ResolvedCustomer } from "../../lib/customers/store-facts.ts";
-import { unknownPredecessor } from "../../lib/customers/store-android-store-purchase.ts";
-import { statedPurchases } from "../../lib/customers/verified-facts.ts";
+import { customersOf, eachOnce } from "../../lib/customers/storing/customer-table.ts";
+import type { FactStore } from "../../lib/customers/storing/fact-store.ts";
+import {
+  storeFacts,
+  type LearnOfMentioned,
+  type ResolvedCustomer,
+} from "../../lib/customers/storing/store-facts.ts";
+import { unknownPredecessor } from "../../lib/customers/storing/store-android-store-purchase.ts";
+import { statedPurchases } from "../../lib/customers/storing/verified-facts.ts";
 import type { CatalogProduct } from "../../lib/entitlements/catalog.ts";
 import { entitlementsAt } from "../../lib/entitlements/entitlements.ts";
 import { accountId, applicationId, customerId, type ApplicationId } from "../../lib/identifiers.ts";

@@ -1,5 +1,5 @@
 import { v7 as uuid } from "uuid";
-import { statedPurchases } from "../../lib/customers/verified-facts.ts";
+import { statedPurchases } from "../../lib/customers/storing/verified-facts.ts";
 import { joinAll } from "../../lib/entitlements/join.ts";
 import { byReference, samePurchase, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { storedPurchase } from "../../lib/table/customers/customers.ts";

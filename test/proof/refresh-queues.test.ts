@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import type { AskReport } from "../../lib/customers/ask-due-purchases.ts";
-import type { AskOutcome } from "../../lib/customers/ask.ts";
+import type { AskReport } from "../../lib/customers/asking/ask-due-purchases.ts";
+import type { AskOutcome } from "../../lib/customers/asking/ask.ts";
 import { createRefreshing, fromApple, queuedOf } from "../customers/refreshing.ts";
 import { owned } from "../../testing/support/world.ts";
 import { cases, TIMEOUT } from "../../testing/support/proof.ts";

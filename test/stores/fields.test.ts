@@ -5,7 +5,7 @@ import { readNotification } from "../../lib/stores/android-store/notification.ts
 import { appTransactionKind } from "../../lib/stores/ios-store/app-transaction.ts";
 import { notificationKind } from "../../lib/stores/ios-store/notification.ts";
 import { renewalInfoKind } from "../../lib/stores/ios-store/renewal-info.ts";
-import type { PayloadKind } from "../../lib/stores/ios-store/signed-payload.ts";
+import type { PayloadKind } from "../../lib/stores/ios-store/signatures/signed-payload.ts";
 import { transactionKind } from "../../lib/stores/ios-store/transaction.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { v7 as uuid } from "uuid";
-import type { FactStore } from "../../lib/customers/fact-store.ts";
+import type { FactStore } from "../../lib/customers/storing/fact-store.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { customerId } from "../../lib/identifiers.ts";
 import { bury } from "../../lib/table/customers/burial.ts";

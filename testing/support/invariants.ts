@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Catalog } from "../../lib/entitlements/catalog.ts";
-import { bundleOrPackageOf } from "../../lib/customers/ask.ts";
+import { bundleOrPackageOf } from "../../lib/customers/asking/ask.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { HELD_PER_ENTITLEMENT } from "../../lib/entitlements/holdings.ts";
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";

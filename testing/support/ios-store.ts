@@ -10,8 +10,8 @@ import type { AppTransaction } from "../../lib/stores/ios-store/app-transaction.
 import type { Notification } from "../../lib/stores/ios-store/notification.ts";
 import type { RenewalInfo } from "../../lib/stores/ios-store/renewal-info.ts";
 import type { Transaction } from "../../lib/stores/ios-store/transaction.ts";
-import type { Trust } from "../../lib/stores/ios-store/trust.ts";
-import type { Verdict } from "../../lib/stores/ios-store/verdict.ts";
+import type { Trust } from "../../lib/stores/ios-store/signatures/trust.ts";
+import type { Verdict } from "../../lib/stores/ios-store/signatures/verdict.ts";
 import { DAY, NOW } from "./purchases.ts";
 
 export const BUNDLE = "com.example.trails";

@@ -2,7 +2,7 @@ import {
   SIGNATURE_CHECKS,
   type SignatureCheck,
   type SignatureChecks,
-} from "../../lib/stores/ios-store/signature.ts";
+} from "../../lib/stores/ios-store/signatures/signature.ts";
 
 /** The real checks, with counters. */
 export interface WatchedChecks {

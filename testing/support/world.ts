@@ -11,12 +11,16 @@ import {
 } from "../../lib/applications/application.ts";
 import type { Destination } from "../../lib/applications/destination.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
-import { CLAIMS_PER_ACCOUNT, type FactStore } from "../../lib/customers/fact-store.ts";
+import { CLAIMS_PER_ACCOUNT, type FactStore } from "../../lib/customers/storing/fact-store.ts";
 import { readAccountEntitlements } from "../../lib/customers/read-account-entitlements.ts";
-import type { Claim } from "../../lib/customers/resolve-customer.ts";
-import { sourceOf } from "../../lib/customers/store-android-store-purchase.ts";
-import { storeFacts, type ResolvedCustomer, type StoringOutcome } from "../../lib/customers/store-facts.ts";
-import type { VerifiedFacts } from "../../lib/customers/verified-facts.ts";
+import type { Claim } from "../../lib/customers/storing/resolve-customer.ts";
+import { sourceOf } from "../../lib/customers/storing/store-android-store-purchase.ts";
+import {
+  storeFacts,
+  type ResolvedCustomer,
+  type StoringOutcome,
+} from "../../lib/customers/storing/store-facts.ts";
+import type { VerifiedFacts } from "../../lib/customers/storing/verified-facts.ts";
 import type { Catalog } from "../../lib/entitlements/catalog.ts";
 import type { IdentityReference, ProvenPurchase } from "../../lib/entitlements/proven-purchase.ts";
 import { mentionedPurchase, type Purchase } from "../../lib/entitlements/purchase.ts";

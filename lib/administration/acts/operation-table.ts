@@ -5,7 +5,7 @@ import type {
   StoredIdentity,
   StoredPurchase,
   Transfer,
-} from "../../customers/records.ts";
+} from "../../customers/storing/records.ts";
 import type { IdentityReference } from "../../entitlements/proven-purchase.ts";
 import type { ApplicationId, CustomerId } from "../../identifiers.ts";
 

@@ -1,7 +1,7 @@
-import { ERASURE_BLOCKS_MILLISECONDS, type Bury } from "../../customers/bury-remains.ts";
-import type { WriteCustomerChange } from "../../customers/customer-change.ts";
-import type { CustomerTable } from "../../customers/customer-table.ts";
-import type { Link, StoredCustomer } from "../../customers/records.ts";
+import { ERASURE_BLOCKS_MILLISECONDS, type Bury } from "../../customers/storing/bury-remains.ts";
+import type { WriteCustomerChange } from "../../customers/storing/customer-change.ts";
+import type { CustomerTable } from "../../customers/storing/customer-table.ts";
+import type { Link, StoredCustomer } from "../../customers/storing/records.ts";
 import { referenceText } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../../identifiers.ts";

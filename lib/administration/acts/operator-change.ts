@@ -1,5 +1,5 @@
-import type { CustomerChange } from "../../customers/customer-change.ts";
-import type { StoredCustomer } from "../../customers/records.ts";
+import type { CustomerChange } from "../../customers/storing/customer-change.ts";
+import type { StoredCustomer } from "../../customers/storing/records.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { ApplicationId } from "../../identifiers.ts";
 

@@ -1,11 +1,11 @@
 import type { Application } from "../../applications/application.ts";
 import type { Store } from "../../contract/schemas.ts";
-import type { CustomerTable } from "../../customers/customer-table.ts";
-import type { StoredCustomer, StoredPurchase } from "../../customers/records.ts";
-import type { StoreInEnvironment } from "../../customers/store-in-environment.ts";
-import { ASKED_PER_SECOND, ASKED_PER_SECOND_IN_SANDBOX } from "../../customers/ask-due-purchases.ts";
-import type { AskQueues } from "../../customers/ask-queue.ts";
-import { bundleOrPackageOf, queuedAsk, type AskSource } from "../../customers/ask.ts";
+import type { CustomerTable } from "../../customers/storing/customer-table.ts";
+import type { StoredCustomer, StoredPurchase } from "../../customers/storing/records.ts";
+import type { StoreInEnvironment } from "../../customers/asking/store-in-environment.ts";
+import { ASKED_PER_SECOND, ASKED_PER_SECOND_IN_SANDBOX } from "../../customers/asking/ask-due-purchases.ts";
+import type { AskQueues } from "../../customers/asking/ask-queue.ts";
+import { bundleOrPackageOf, queuedAsk, type AskSource } from "../../customers/asking/ask.ts";
 import { SECOND } from "../../duration.ts";
 import { lastHeard, nextAsk } from "../../entitlements/next-ask.ts";
 import { referenceText, type PurchaseReference } from "../../entitlements/purchase.ts";

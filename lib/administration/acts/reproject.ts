@@ -1,7 +1,7 @@
 import pMap from "p-map";
 import { tellsChanges, type Application } from "../../applications/application.ts";
 import { operatorChange } from "./operator-change.ts";
-import type { StoredCustomer } from "../../customers/records.ts";
+import type { StoredCustomer } from "../../customers/storing/records.ts";
 import { holdingsOf, sameHoldings } from "../../entitlements/holdings.ts";
 import { referenceText } from "../../entitlements/purchase.ts";
 import type { CustomerId } from "../../identifiers.ts";

@@ -1,12 +1,12 @@
 import type { Application } from "../../applications/application.ts";
 import type { AssertedBy, CustomerEntitlement } from "../../contract/schemas.ts";
-import { accountHoldings, eachOnce, type CustomerTable } from "../../customers/customer-table.ts";
+import { accountHoldings, eachOnce, type CustomerTable } from "../../customers/storing/customer-table.ts";
 import { entitlementsAt } from "../../entitlements/entitlements.ts";
 import type { Holding } from "../../entitlements/holding.ts";
 import { referenceText, type Purchase } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
-import type { AskQueues } from "../../customers/ask-queue.ts";
-import type { StoredPurchase } from "../../customers/records.ts";
+import type { AskQueues } from "../../customers/asking/ask-queue.ts";
+import type { StoredPurchase } from "../../customers/storing/records.ts";
 import type { AccountId, CustomerId } from "../../identifiers.ts";
 import { compare } from "../../order.ts";
 import { askingOf, healthsOf, type Asking, type QueueHealths } from "./asking.ts";

@@ -1,5 +1,5 @@
 import type { Application } from "../../applications/application.ts";
-import type { Link } from "../../customers/records.ts";
+import type { Link } from "../../customers/storing/records.ts";
 import { referenceText, type Purchase } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { CustomerId } from "../../identifiers.ts";

@@ -1,7 +1,7 @@
 import type { Application } from "../../applications/application.ts";
 import { ENVIRONMENTS } from "../../contract/schemas.ts";
-import { customersOf, eachOnce, isErased, type CustomerTable } from "../../customers/customer-table.ts";
-import type { StoredCustomer } from "../../customers/records.ts";
+import { customersOf, eachOnce, isErased, type CustomerTable } from "../../customers/storing/customer-table.ts";
+import type { StoredCustomer } from "../../customers/storing/records.ts";
 import type { IdentityReference } from "../../entitlements/proven-purchase.ts";
 import type { PurchaseReference } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";

@@ -1,4 +1,4 @@
-import type { Signed } from "./signed-payload.ts";
+import type { Signed } from "./signatures/signed-payload.ts";
 
 /** A payload's app transaction id and lineage. */
 export interface NamesAppTransaction {

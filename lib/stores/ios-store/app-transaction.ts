@@ -2,10 +2,10 @@ import * as z from "zod/mini";
 import type { ErrorCode } from "../../contract/errors.ts";
 import type { Environment } from "../../contract/schemas.ts";
 import { once } from "../../once.ts";
-import { parseJsonObject } from "./encoding.ts";
+import { parseJsonObject } from "./signatures/encoding.ts";
 import { identifierOrNull, LONGEST_NAME, name, storeIdentifier } from "./fields.ts";
-import { certificatesOf, splitJws } from "./jws.ts";
-import type { PayloadKind, Signed } from "./signed-payload.ts";
+import { certificatesOf, splitJws } from "./signatures/jws.ts";
+import type { PayloadKind, Signed } from "./signatures/signed-payload.ts";
 
 /**
  * App transaction: the App Store's signed record of a customer's copy of an app.

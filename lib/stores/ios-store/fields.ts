@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import type { Environment } from "../../contract/schemas.ts";
 import { isInstant } from "../../entitlements/time.ts";
 import { once } from "../../once.ts";
-import type { Signer } from "./trust.ts";
+import type { Signer } from "./signatures/trust.ts";
 
 /** Environments that a signer signs for, by Apple's names. */
 export const ENVIRONMENTS: Record<Signer, ReadonlyMap<unknown, Environment>> = {

@@ -2,10 +2,10 @@ import * as z from "zod/mini";
 import { once } from "../../once.ts";
 import { disagreement } from "./agreement.ts";
 import type { AppTransaction } from "./app-transaction.ts";
-import type { JsonObject } from "./encoding.ts";
+import type { JsonObject } from "./signatures/encoding.ts";
 import { name } from "./fields.ts";
 import { isGraceStatus, type RenewalInfo } from "./renewal-info.ts";
-import type { PayloadKind, Signed } from "./signed-payload.ts";
+import type { PayloadKind, Signed } from "./signatures/signed-payload.ts";
 import type { Transaction } from "./transaction.ts";
 
 /**

@@ -6,7 +6,7 @@ import { purchaseKey, type PurchaseKey } from "../../identifiers.ts";
 import { once } from "../../once.ts";
 import { identifierOrNull, name, storeIdentifier, TIMES } from "./fields.ts";
 import { lineageKeyOf } from "./purchases.ts";
-import type { PayloadKind, Signed } from "./signed-payload.ts";
+import type { PayloadKind, Signed } from "./signatures/signed-payload.ts";
 import type { Transaction } from "./transaction.ts";
 
 /**

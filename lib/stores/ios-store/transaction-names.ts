@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { once } from "../../once.ts";
-import { parseJsonObject } from "./encoding.ts";
-import { splitJws } from "./jws.ts";
+import { parseJsonObject } from "./signatures/encoding.ts";
+import { splitJws } from "./signatures/jws.ts";
 
 /** Identifiers of a signed transaction, and the account that the app gave to the store with it. */
 export interface TransactionNames {

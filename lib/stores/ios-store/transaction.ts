@@ -3,7 +3,7 @@ import type { Nature } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { once } from "../../once.ts";
 import { identifierOrNull, LONGEST_NAME, name, storeIdentifier, TIMES } from "./fields.ts";
-import type { PayloadKind, Signed } from "./signed-payload.ts";
+import type { PayloadKind, Signed } from "./signatures/signed-payload.ts";
 
 /**
  * One in-app purchase as the App Store signs it.

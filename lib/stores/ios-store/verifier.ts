@@ -1,19 +1,19 @@
 import { MINUTE } from "../../duration.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { appTransactionKind, type AppTransaction } from "./app-transaction.ts";
-import { createKnownChains } from "./chain.ts";
+import { createKnownChains } from "./signatures/chain.ts";
 import { notificationKind, partsAgree, type Notification, type NotificationParts } from "./notification.ts";
 import { renewalInfoKind, type RenewalInfo } from "./renewal-info.ts";
-import { SIGNATURE_CHECKS, type SignatureChecks } from "./signature.ts";
+import { SIGNATURE_CHECKS, type SignatureChecks } from "./signatures/signature.ts";
 import {
   isKnownSigner,
   verifySignedPayload,
   type PayloadKind,
   type Signed,
   type Signers,
-} from "./signed-payload.ts";
+} from "./signatures/signed-payload.ts";
 import { transactionKind, type Transaction } from "./transaction.ts";
-import type { Trust } from "./trust.ts";
+import type { Trust } from "./signatures/trust.ts";
 import {
   isNotUnderstood,
   rejected,
@@ -21,7 +21,7 @@ import {
   type Rejected,
   type Verdict,
   type Verified,
-} from "./verdict.ts";
+} from "./signatures/verdict.ts";
 
 /** Verifies what the App Store signs. `moment` is now: a later signing time is refused. */
 export interface IosStoreVerifier {

@@ -1,6 +1,6 @@
 import { epochSeconds } from "../../duration.ts";
 import { tombstoneItem } from "./items.ts";
-import type { Remains } from "../../customers/bury-remains.ts";
+import type { Remains } from "../../customers/storing/bury-remains.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { ApplicationId, CustomerId } from "../../identifiers.ts";
 import { chunks } from "../../chunks.ts";

@@ -1,5 +1,5 @@
-import type { CustomerChange } from "../../customers/customer-change.ts";
-import type { Link, StoredCustomer } from "../../customers/records.ts";
+import type { CustomerChange } from "../../customers/storing/customer-change.ts";
+import type { Link, StoredCustomer } from "../../customers/storing/records.ts";
 import type { AccountId, ApplicationId } from "../../identifiers.ts";
 import { countsEnd, countsRemain, hasRoom } from "../dynamodb/conditions.ts";
 import { accountClaimsItem, claimsCounter, type ClaimsCounter } from "./items.ts";

@@ -1,13 +1,13 @@
 import type { Audited } from "../../administration/acts/audit-entry.ts";
-import type { CustomerChange, PurchaseWrite } from "../../customers/customer-change.ts";
-import type { Link, StoredCustomer, Transfer } from "../../customers/records.ts";
+import type { CustomerChange, PurchaseWrite } from "../../customers/storing/customer-change.ts";
+import type { Link, StoredCustomer, Transfer } from "../../customers/storing/records.ts";
 import { epochSeconds } from "../../duration.ts";
 import type { IdentityReference } from "../../entitlements/proven-purchase.ts";
 import type { Purchase } from "../../entitlements/purchase.ts";
 import type { AccountId, CustomerId } from "../../identifiers.ts";
 import { askAttributes, askWrites } from "../queues/asks.ts";
 import { auditWrite } from "../applications/audit-write.ts";
-import { CLAIMS_PER_ACCOUNT } from "../../customers/fact-store.ts";
+import { CLAIMS_PER_ACCOUNT } from "../../customers/storing/fact-store.ts";
 import { claimsDifferences, claimsWrite } from "./claims.ts";
 import {
   absent,

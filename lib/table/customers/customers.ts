@@ -1,6 +1,10 @@
 import { TransactGetCommand } from "@aws-sdk/lib-dynamodb";
-import type { AccountCustomer, CustomerTable, FoundCustomers } from "../../customers/customer-table.ts";
-import type { StoredCustomer, StoredPurchase } from "../../customers/records.ts";
+import type {
+  AccountCustomer,
+  CustomerTable,
+  FoundCustomers,
+} from "../../customers/storing/customer-table.ts";
+import type { StoredCustomer, StoredPurchase } from "../../customers/storing/records.ts";
 import { referenceText } from "../../entitlements/purchase.ts";
 import type { ApplicationId, CustomerId } from "../../identifiers.ts";
 import { createBatchReader, eachKeyOnce } from "../dynamodb/batch-reader.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import type { OperationTable } from "../../administration/acts/operation-table.ts";
 import { operatorChange } from "../../administration/acts/operator-change.ts";
-import type { StoredCustomer } from "../../customers/records.ts";
+import type { StoredCustomer } from "../../customers/storing/records.ts";
 import { customerId, type ApplicationId, type CustomerId } from "../../identifiers.ts";
 import { once } from "../../once.ts";
 import { auditWrite } from "../applications/audit-write.ts";

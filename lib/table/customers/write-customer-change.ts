@@ -1,6 +1,6 @@
 import type { Audited } from "../../administration/acts/audit-entry.ts";
-import type { CustomerChange, PurchaseWrite } from "../../customers/customer-change.ts";
-import type { StoredCustomer } from "../../customers/records.ts";
+import type { CustomerChange, PurchaseWrite } from "../../customers/storing/customer-change.ts";
+import type { StoredCustomer } from "../../customers/storing/records.ts";
 import { sameHoldings } from "../../entitlements/holdings.ts";
 import type { Purchase } from "../../entitlements/purchase.ts";
 import type { AccountId, ApplicationId } from "../../identifiers.ts";

@@ -1,7 +1,12 @@
 import * as z from "zod/mini";
-import { bundleOrPackageOf, KEPT_AFTER_DUE, type AskSource, type DueAsk } from "../../customers/ask.ts";
-import { PAUSE_REASONS, type Asked, type AskQueues } from "../../customers/ask-queue.ts";
-import type { StoreInEnvironment } from "../../customers/store-in-environment.ts";
+import {
+  bundleOrPackageOf,
+  KEPT_AFTER_DUE,
+  type AskSource,
+  type DueAsk,
+} from "../../customers/asking/ask.ts";
+import { PAUSE_REASONS, type Asked, type AskQueues } from "../../customers/asking/ask-queue.ts";
+import type { StoreInEnvironment } from "../../customers/asking/store-in-environment.ts";
 import { epochSeconds } from "../../duration.ts";
 import type { NextAsk } from "../../entitlements/next-ask.ts";
 import type { PurchaseReference } from "../../entitlements/purchase.ts";

@@ -4,7 +4,7 @@ import {
   STEP_MILLISECONDS,
   type LastNotification,
   type NotificationTimes,
-} from "../../customers/notification-log.ts";
+} from "../../customers/notifications/notification-log.ts";
 import type { ApplicationId } from "../../identifiers.ts";
 import { once } from "../../once.ts";
 import { absentOrAtMost } from "../dynamodb/conditions.ts";

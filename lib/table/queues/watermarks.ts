@@ -1,6 +1,6 @@
 import { UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod/mini";
-import type { Watermarks } from "../../customers/sweep.ts";
+import type { Watermarks } from "../../customers/notifications/sweep.ts";
 import { once } from "../../once.ts";
 import { keys } from "../keys.ts";
 import * as shape from "../dynamodb/shapes.ts";

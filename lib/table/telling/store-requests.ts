@@ -1,5 +1,5 @@
 import { PutCommand } from "@aws-sdk/lib-dynamodb";
-import { requestEnd, type StoreRequestQueue } from "../../customers/store-request.ts";
+import { requestEnd, type StoreRequestQueue } from "../../customers/notifications/store-request.ts";
 import { STORE_REQUEST } from "../../delivery/message.ts";
 import { requestDeliveryPut } from "./deliveries.ts";
 import type { Table } from "../dynamodb/table.ts";

@@ -1,6 +1,6 @@
 import { askingOf, type Asking } from "../../../lib/administration/reports/asking.ts";
 import type { Application, IosStoreConfiguration } from "../../../lib/applications/application.ts";
-import type { StoredPurchase } from "../../../lib/customers/records.ts";
+import type { StoredPurchase } from "../../../lib/customers/storing/records.ts";
 import type { AskReason } from "../../../lib/entitlements/next-ask.ts";
 import type { Purchase } from "../../../lib/entitlements/purchase.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";

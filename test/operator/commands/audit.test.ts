@@ -9,7 +9,7 @@ import { issueCredential } from "../../../lib/applications/credential.ts";
 import { isWebhook } from "../../../lib/applications/destination.ts";
 import type { AuditAction, Audited } from "../../../lib/administration/acts/audit-entry.ts";
 import { operatorChange } from "../../../lib/administration/acts/operator-change.ts";
-import type { Link } from "../../../lib/customers/records.ts";
+import type { Link } from "../../../lib/customers/storing/records.ts";
 import { isoTime } from "../../../lib/entitlements/time.ts";
 import { accountId, customerId } from "../../../lib/identifiers.ts";
 import { createApplicationTable } from "../../../lib/table/applications/applications.ts";

@@ -5,8 +5,8 @@ import { reprojectApplication } from "../../../lib/administration/acts/reproject
 import { applyManifest } from "../../../lib/administration/acts/apply.ts";
 import { readManifest } from "../../../lib/administration/manifest/manifest.ts";
 import { ServiceError } from "../../../lib/contract/errors.ts";
-import { ERASURE_BLOCKS_MILLISECONDS } from "../../../lib/customers/bury-remains.ts";
-import { storeFacts, type ResolvedCustomer } from "../../../lib/customers/store-facts.ts";
+import { ERASURE_BLOCKS_MILLISECONDS } from "../../../lib/customers/storing/bury-remains.ts";
+import { storeFacts, type ResolvedCustomer } from "../../../lib/customers/storing/store-facts.ts";
 import type { AssertedBy } from "../../../lib/contract/schemas.ts";
 import type { IdentityReference, ProvenPurchase } from "../../../lib/entitlements/proven-purchase.ts";
 import type { Purchase } from "../../../lib/entitlements/purchase.ts";

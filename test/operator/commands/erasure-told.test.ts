@@ -1,6 +1,6 @@
 import { PutCommand } from "@aws-sdk/lib-dynamodb";
 import { byCredential, owned, refunded } from "../../../testing/support/world.ts";
-import type { ResolvedCustomer } from "../../../lib/customers/store-facts.ts";
+import type { ResolvedCustomer } from "../../../lib/customers/storing/store-facts.ts";
 import { accountId } from "../../../lib/identifiers.ts";
 import { requestDeliveryPut } from "../../../lib/table/telling/deliveries.ts";
 import { lookWrite } from "../../../lib/table/telling/looks.ts";

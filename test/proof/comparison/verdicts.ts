@@ -8,8 +8,8 @@ import {
 import { fingerprintOf } from "../../../sandbox/ios-store/signing.ts";
 import { disagreement } from "../../../lib/stores/ios-store/agreement.ts";
 import { checkAppTransactionClaims } from "../../../lib/stores/ios-store/app-transaction.ts";
-import { verifyChain } from "../../../lib/stores/ios-store/chain.ts";
-import type { Trust } from "../../../lib/stores/ios-store/trust.ts";
+import { verifyChain } from "../../../lib/stores/ios-store/signatures/chain.ts";
+import type { Trust } from "../../../lib/stores/ios-store/signatures/trust.ts";
 import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
 import { APPLE_ID, aVerifiedAppTransaction, BUNDLE } from "../../../testing/support/ios-store.ts";
 import { NOW } from "../../../testing/support/purchases.ts";

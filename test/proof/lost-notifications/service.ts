@@ -17,14 +17,18 @@ import { linkAndroidStoreCustomer } from "../../../lib/customers/link-android-st
 import { linkIosStoreCustomer } from "../../../lib/customers/link-ios-store-customer.ts";
 import { receiveAndroidStoreNotification } from "../../../lib/customers/receive-android-store-notification.ts";
 import { receiveIosStoreNotification } from "../../../lib/customers/receive-ios-store-notification.ts";
-import { askGoogle } from "../../../lib/customers/ask-google.ts";
-import { askDuePurchases, askQueuesOf, type AskRun } from "../../../lib/customers/ask-due-purchases.ts";
-import { askApple } from "../../../lib/customers/ask-apple.ts";
+import { askGoogle } from "../../../lib/customers/asking/ask-google.ts";
+import {
+  askDuePurchases,
+  askQueuesOf,
+  type AskRun,
+} from "../../../lib/customers/asking/ask-due-purchases.ts";
+import { askApple } from "../../../lib/customers/asking/ask-apple.ts";
 import { sweepAndroidStoreRefunds } from "../../../lib/customers/sweep-android-store-refunds.ts";
 import { sweepIosStoreNotifications } from "../../../lib/customers/sweep-ios-store-notifications.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { createAndroidStore } from "../../../lib/stores/android-store/android-store.ts";
-import { createAppStoreServer } from "../../../lib/stores/ios-store/app-store-server.ts";
+import { createAppStoreServer } from "../../../lib/stores/ios-store/server-api/app-store-server.ts";
 import { createAskQueues } from "../../../lib/table/queues/asks.ts";
 import { refreshingOn } from "../../../operator/composition.ts";
 import { fingerprintOf } from "../../../sandbox/ios-store/signing.ts";

@@ -9,7 +9,7 @@ import {
   type AppStoreApp,
   type AppStoreServer,
   type AppStoreServerOptions,
-} from "../../../lib/stores/ios-store/app-store-server.ts";
+} from "../../../lib/stores/ios-store/server-api/app-store-server.ts";
 
 const NOW: Instant = Date.UTC(2026, 0, 15, 12);
 const SECOND = 1000;

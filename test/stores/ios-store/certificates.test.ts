@@ -17,7 +17,7 @@ import {
   APPLE_INTERMEDIATE,
   fieldsOf,
   parseCertificate,
-} from "../../../lib/stores/ios-store/certificates.ts";
+} from "../../../lib/stores/ios-store/signatures/certificates.ts";
 import { cases } from "../../../testing/support/proof.ts";
 
 const samples = z

@@ -19,8 +19,12 @@ import {
   type ChainOverrides,
   type SigningChain,
 } from "../../../sandbox/ios-store/signing.ts";
-import { createKnownChains, verifyChain, verifyChainOnce } from "../../../lib/stores/ios-store/chain.ts";
-import { APPLE_ROOTS } from "../../../lib/stores/ios-store/trust.ts";
+import {
+  createKnownChains,
+  verifyChain,
+  verifyChainOnce,
+} from "../../../lib/stores/ios-store/signatures/chain.ts";
+import { APPLE_ROOTS } from "../../../lib/stores/ios-store/signatures/trust.ts";
 import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
 import { aTransaction, trusting, word } from "../../../testing/support/ios-store.ts";
 import { watchChecks } from "../../../testing/support/signature-checks.ts";

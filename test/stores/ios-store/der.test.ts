@@ -1,6 +1,6 @@
 import { Integer, OctetString, Sequence, Utf8String, type BaseBlock } from "asn1js";
 import fc from "fast-check";
-import { readDer, TAGS, type DerValue } from "../../../lib/stores/ios-store/der.ts";
+import { readDer, TAGS, type DerValue } from "../../../lib/stores/ios-store/signatures/der.ts";
 import { cases } from "../../../testing/support/proof.ts";
 
 const bytesOf = (hex: string): Buffer => Buffer.from(hex.replaceAll(" ", ""), "hex");

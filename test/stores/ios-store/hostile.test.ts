@@ -1,7 +1,7 @@
 import { randomBytes, X509Certificate } from "node:crypto";
 import { spyOn } from "jest-mock";
 import { makeChain, signJws } from "../../../sandbox/ios-store/signing.ts";
-import { LONGEST_HEADER } from "../../../lib/stores/ios-store/jws.ts";
+import { LONGEST_HEADER } from "../../../lib/stores/ios-store/signatures/jws.ts";
 import { AT_ONCE, createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
 import { aTransaction, trusting, word } from "../../../testing/support/ios-store.ts";
 import { NOW } from "../../../testing/support/purchases.ts";

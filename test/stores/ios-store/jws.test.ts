@@ -1,7 +1,7 @@
 import { createHmac, createPublicKey, generateKeyPairSync, randomBytes, sign } from "node:crypto";
 import * as fc from "fast-check";
 import { makeChain, signJws } from "../../../sandbox/ios-store/signing.ts";
-import { distinctJws } from "../../../lib/stores/ios-store/jws.ts";
+import { distinctJws } from "../../../lib/stores/ios-store/signatures/jws.ts";
 import { purchasesOf } from "../../../lib/stores/ios-store/purchases.ts";
 import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
 import { aTransaction, trusting, word } from "../../../testing/support/ios-store.ts";

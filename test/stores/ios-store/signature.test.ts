@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { CompactSign } from "jose";
-import { splitJws } from "../../../lib/stores/ios-store/jws.ts";
-import { SIGNATURE_CHECKS } from "../../../lib/stores/ios-store/signature.ts";
+import { splitJws } from "../../../lib/stores/ios-store/signatures/jws.ts";
+import { SIGNATURE_CHECKS } from "../../../lib/stores/ios-store/signatures/signature.ts";
 
 const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
 const rsa = generateKeyPairSync("rsa", { modulusLength: 2048 });

@@ -15,7 +15,7 @@ import {
   type JwsSigner,
 } from "../../../sandbox/ios-store/signing.ts";
 import { selfSignedBundle } from "../../../lib/stores/ios-store/app-transaction.ts";
-import { verifyChain } from "../../../lib/stores/ios-store/chain.ts";
+import { verifyChain } from "../../../lib/stores/ios-store/signatures/chain.ts";
 import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
 import {
   anAppTransaction,

@@ -2,7 +2,7 @@ import { encodedLines, linesCodec } from "../../../lib/table/customers/lines.ts"
 import { decodeHoldings, encodeHoldings } from "../../../lib/table/customers/items.ts";
 import { GetCommand, PutCommand } from "@aws-sdk/lib-dynamodb";
 import { ENVIRONMENTS, STORES } from "../../../lib/contract/schemas.ts";
-import { storeFacts } from "../../../lib/customers/store-facts.ts";
+import { storeFacts } from "../../../lib/customers/storing/store-facts.ts";
 import { NATURES, STANDINGS } from "../../../lib/entitlements/purchase.ts";
 import { accountId, applicationId, customerId, type AccountId } from "../../../lib/identifiers.ts";
 import { createBatchReader } from "../../../lib/table/dynamodb/batch-reader.ts";

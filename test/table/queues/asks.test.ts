@@ -1,6 +1,6 @@
 import { PutCommand } from "@aws-sdk/lib-dynamodb";
-import type { DueAsk } from "../../../lib/customers/ask.ts";
-import type { StoreInEnvironment } from "../../../lib/customers/store-in-environment.ts";
+import type { DueAsk } from "../../../lib/customers/asking/ask.ts";
+import type { StoreInEnvironment } from "../../../lib/customers/asking/store-in-environment.ts";
 import { MINUTE } from "../../../lib/duration.ts";
 import type { NextAsk } from "../../../lib/entitlements/next-ask.ts";
 import { purchaseKey } from "../../../lib/identifiers.ts";

@@ -3,7 +3,7 @@ import type { Application } from "../../../lib/applications/application.ts";
 import type { Store } from "../../../lib/contract/schemas.ts";
 import { linkAndroidStoreCustomer } from "../../../lib/customers/link-android-store-customer.ts";
 import { linkIosStoreCustomer } from "../../../lib/customers/link-ios-store-customer.ts";
-import { createNotificationLog } from "../../../lib/customers/notification-log.ts";
+import { createNotificationLog } from "../../../lib/customers/notifications/notification-log.ts";
 import {
   receiveAndroidStoreNotification,
   type AndroidStoreReception,

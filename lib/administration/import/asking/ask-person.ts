@@ -1,10 +1,14 @@
 import type { Application, IosStoreConfiguration } from "../../../applications/application.ts";
-import { verifiedFactsOf } from "../../../customers/ask-apple.ts";
+import { verifiedFactsOf } from "../../../customers/asking/ask-apple.ts";
 import type { IosStoreCustomers } from "../../../customers/ios-store-request.ts";
-import { statedPurchases, type VerifiedFacts } from "../../../customers/verified-facts.ts";
+import { statedPurchases, type VerifiedFacts } from "../../../customers/storing/verified-facts.ts";
 import type { PurchaseReference } from "../../../entitlements/purchase.ts";
 import { purchaseKey } from "../../../identifiers.ts";
-import type { AppStoreAnswer, AppStoreApp, SignedFacts } from "../../../stores/ios-store/app-store-server.ts";
+import type {
+  AppStoreAnswer,
+  AppStoreApp,
+  SignedFacts,
+} from "../../../stores/ios-store/server-api/app-store-server.ts";
 import { checkAppTransactionClaims } from "../../../stores/ios-store/app-transaction.ts";
 import { appTransactionIdentityOf } from "../../../stores/ios-store/purchases.ts";
 import { transactionNamesIn, type TransactionNames } from "../../../stores/ios-store/transaction-names.ts";

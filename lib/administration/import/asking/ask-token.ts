@@ -1,7 +1,7 @@
 import type { AndroidStoreConfiguration, Application } from "../../../applications/application.ts";
 import type { ProductKind } from "../../../contract/schemas.ts";
-import type { AndroidStoreSource } from "../../../customers/ask.ts";
-import { sourceOf } from "../../../customers/store-android-store-purchase.ts";
+import type { AndroidStoreSource } from "../../../customers/asking/ask.ts";
+import { sourceOf } from "../../../customers/storing/store-android-store-purchase.ts";
 import { provenPurchaseOf, selecting, type VerifiedPurchase } from "../../../stores/android-store/reading.ts";
 import type { AskedOutcome } from "./ask-person.ts";
 import type { AskedEnvironment, Claim } from "../claim.ts";

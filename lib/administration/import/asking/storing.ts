@@ -1,14 +1,14 @@
 import type { AndroidStoreConfiguration, Application } from "../../../applications/application.ts";
 import { ServiceError } from "../../../contract/errors.ts";
-import { isErased, type CustomerTable, type KnownFacts } from "../../../customers/customer-table.ts";
-import type { FactStore } from "../../../customers/fact-store.ts";
+import { isErased, type CustomerTable, type KnownFacts } from "../../../customers/storing/customer-table.ts";
+import type { FactStore } from "../../../customers/storing/fact-store.ts";
 import {
   storeAndroidStorePurchase,
   type AndroidStorePurchases,
-} from "../../../customers/store-android-store-purchase.ts";
-import { storeFacts } from "../../../customers/store-facts.ts";
-import { statedPurchases, type VerifiedFacts } from "../../../customers/verified-facts.ts";
-import type { AndroidStoreSource } from "../../../customers/ask.ts";
+} from "../../../customers/storing/store-android-store-purchase.ts";
+import { storeFacts } from "../../../customers/storing/store-facts.ts";
+import { statedPurchases, type VerifiedFacts } from "../../../customers/storing/verified-facts.ts";
+import type { AndroidStoreSource } from "../../../customers/asking/ask.ts";
 import { referenceText, type PurchaseReference } from "../../../entitlements/purchase.ts";
 import type { Instant } from "../../../entitlements/time.ts";
 import type { AccountId } from "../../../identifiers.ts";

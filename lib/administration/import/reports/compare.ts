@@ -1,4 +1,4 @@
-import { accountHoldings, type CustomerTable } from "../../../customers/customer-table.ts";
+import { accountHoldings, type CustomerTable } from "../../../customers/storing/customer-table.ts";
 import type { Application } from "../../../applications/application.ts";
 import { entitlementsAt } from "../../../entitlements/entitlements.ts";
 import type { Instant } from "../../../entitlements/time.ts";

@@ -1,0 +1,212 @@
+import type { Application, IosStoreConfiguration } from "../../applications/application.ts";
+import { joinAll } from "../../entitlements/join.ts";
+import { unsettledSince } from "../../entitlements/next-ask.ts";
+import { referenceText, type Purchase, type PurchaseReference } from "../../entitlements/purchase.ts";
+import type { Instant } from "../../entitlements/time.ts";
+import { disagreement } from "../../stores/ios-store/agreement.ts";
+import type {
+  AppStoreAnswer,
+  AppStoreApp,
+  AppStoreServer,
+  SignedFacts,
+} from "../../stores/ios-store/server-api/app-store-server.ts";
+import { distinctJws } from "../../stores/ios-store/signatures/jws.ts";
+import type { StatedRenewalInfo } from "../../stores/ios-store/renewal-info.ts";
+import type { Transaction } from "../../stores/ios-store/transaction.ts";
+import type { Trust } from "../../stores/ios-store/signatures/trust.ts";
+import type { VerifyAll } from "../../stores/ios-store/verifier.ts";
+import { failedIfErased, isOfErased, type AskOutcome, type DueAsk } from "./ask.ts";
+import { appStoreTrust, type IosStoreCustomers } from "../ios-store-request.ts";
+import { storeFacts } from "../storing/store-facts.ts";
+import { iosStoreFacts, statedPurchases, type VerifiedFacts } from "../storing/verified-facts.ts";
+
+export interface AppStoreQuestions extends IosStoreCustomers {
+  readonly appStore: AppStoreServer;
+}
+
+/** What an answer about one purchase is verified with. */
+export interface AnswerContext {
+  readonly ports: Pick<IosStoreCustomers, "verifier" | "trustedRoots" | "now">;
+  readonly configuration: IosStoreConfiguration;
+  readonly app: Pick<AppStoreApp, "bundleIdentifier" | "environment">;
+  readonly purchase: PurchaseReference;
+  readonly askedAt: Instant;
+}
+
+/** A question about one purchase, with the key of its app. */
+interface AppleContext extends AnswerContext {
+  readonly ports: AppStoreQuestions;
+  readonly app: AppStoreApp;
+  readonly purchase: Purchase;
+}
+
+type Asked = AppStoreAnswer<SignedFacts>;
+
+/** Time after which a refresh asks nothing more and stores the answers it has. One question takes up to 10 seconds. */
+const ASKING_MILLISECONDS = 15_000;
+
+/** Status of an answer that arrived. */
+const READ = 200;
+
+const isSame = (one: PurchaseReference, other: PurchaseReference): boolean =>
+  referenceText(one) === referenceText(other);
+
+/** All transactions of a person, including copies of one purchase that restores made. */
+const askHistory = async ({ ports, app, purchase, askedAt }: AppleContext): Promise<Asked> => {
+  const signedTransactions: string[] = [];
+  let revision: string | null = null;
+  do {
+    const answer: Awaited<ReturnType<AppStoreServer["transactionHistory"]>> =
+      await ports.appStore.transactionHistory(app, purchase.key, revision);
+    if (answer.outcome !== "answered") return answer;
+    signedTransactions.push(...answer.content.signedTransactions);
+    revision = answer.content.next;
+  } while (revision !== null && ports.now() < askedAt + ASKING_MILLISECONDS);
+  return { outcome: "answered", content: { signedTransactions, signedRenewalInfos: [] } };
+};
+
+/** The facts of one lineage alone, without identities: the person's other purchases may be an erased customer's. */
+const ofLineage = (facts: VerifiedFacts, lineage: PurchaseReference): VerifiedFacts => ({
+  ...facts,
+  identities: [],
+  purchases: facts.purchases
+    .filter(({ purchase }) => isSame(purchase, lineage))
+    .map((proven) => ({ ...proven, identity: null })),
+  renewals: facts.renewals.filter((renewal) => isSame(renewal, lineage)),
+});
+
+/**
+ * Payloads that verify, each with its JWS. One that does not, such as a transaction of an unknown product type, must not
+ * block the others: Apple composes the answer, so nobody can leave it out.
+ */
+const verifyEach = async <Payload>(
+  verify: VerifyAll<Payload>,
+  compacts: readonly string[],
+  { trust, moment }: { readonly trust: Trust; readonly moment: Instant },
+): Promise<readonly { readonly jws: string; readonly payload: Payload }[]> => {
+  const verified: { readonly jws: string; readonly payload: Payload }[] = [];
+  for (const jws of distinctJws(compacts)) {
+    const verdict = await verify([jws], trust, moment);
+    if (verdict.outcome === "verified")
+      verified.push(...verdict.payload.map((payload) => ({ jws, payload })));
+  }
+  return verified;
+};
+
+/**
+ * The verified facts of an answer; null: it says nothing that verifies about the purchase that was asked about, or is of
+ * another app. If an answer is about several persons, as after a migration of an Apple Account, only the lineage that was
+ * asked about counts.
+ */
+export const verifiedFactsOf = async (
+  { ports, configuration, app, purchase, askedAt }: AnswerContext,
+  { signedTransactions, signedRenewalInfos, signedInGrace = [] }: SignedFacts,
+): Promise<VerifiedFacts | null> => {
+  const { bundleIdentifier, environment } = app;
+  const by = { trust: appStoreTrust(ports), moment: ports.now() };
+  const signed = await verifyEach(ports.verifier.verifyTransactions, signedTransactions, by);
+  const infos = await verifyEach(ports.verifier.verifyRenewalInfos, signedRenewalInfos, by);
+  const transactions = signed.map(({ payload }) => payload);
+  const renewalInfos = infos.map(({ jws, payload }) => ({
+    ...payload,
+    isInGrace: signedInGrace.includes(jws),
+  }));
+  const factsOf = (
+    transactions: readonly Transaction[],
+    renewalInfos: readonly StatedRenewalInfo[],
+  ): VerifiedFacts | null => {
+    const first = { bundleIdentifier, environment, appTransactionIdentifier: null };
+    if (disagreement(first, [...transactions, ...renewalInfos]) !== null) return null;
+    const facts = iosStoreFacts(configuration, { environment, transactions, renewalInfos, askedAt });
+    return { ...facts, origin: facts.origin && { ...facts.origin, askedAbout: purchase.key } };
+  };
+  const isOf = ({ originalTransactionIdentifier }: { originalTransactionIdentifier: string }): boolean =>
+    originalTransactionIdentifier === purchase.key;
+  const all = factsOf(transactions, renewalInfos);
+  if (all !== null) return all;
+  const alone = factsOf(transactions.filter(isOf), renewalInfos.filter(isOf));
+  return alone === null || alone.purchases.length === 0 ? null : ofLineage(alone, purchase);
+};
+
+/** Whether a purchase stays unsettled with these facts. */
+const isUnsettled = ({ purchase, askedAt }: AppleContext, facts: VerifiedFacts): boolean =>
+  joinAll([purchase, ...statedPurchases(facts).filter((one) => isSame(one, purchase))]).some(
+    (one) => unsettledSince(one, askedAt) !== null,
+  );
+
+/**
+ * Asks about a purchase and verifies the answer; null: as in {@link verifiedFactsOf}. For a subscription, the statuses of
+ * all the person's subscriptions; otherwise the person's history. Statuses carry each subscription's latest transaction
+ * alone: what they leave unsettled is asked of the history too, which carries the mark of an upgrade.
+ */
+const askAppStore = async (context: AppleContext): Promise<AppStoreAnswer<VerifiedFacts | null>> => {
+  const { ports, app, purchase } = context;
+  const isSubscription = purchase.lines.some(({ nature }) => nature === "auto_renewable");
+  const answer = isSubscription
+    ? await ports.appStore.subscriptionStatuses(app, purchase.key)
+    : await askHistory(context);
+  if (answer.outcome !== "answered") return answer;
+  const facts = await verifiedFactsOf(context, answer.content);
+  const isEnough = !isSubscription || facts === null || !isUnsettled(context, facts);
+  const all = isEnough ? null : await askHistory(context);
+  // What the statuses tell is not blocked by a history that does not come.
+  if (all?.outcome !== "answered") return { outcome: "answered", content: facts };
+  const signedTransactions = [...answer.content.signedTransactions, ...all.content.signedTransactions];
+  return {
+    outcome: "answered",
+    content: await verifiedFactsOf(context, { ...answer.content, signedTransactions }),
+  };
+};
+
+/** Stores an answer; of an erased customer's, only what is of the lineage that was asked about. */
+const storeAnswer = async (
+  { ports, purchase }: AppleContext,
+  application: Application,
+  facts: VerifiedFacts,
+): Promise<AskOutcome> => {
+  // An answer about others, as of a lineage that has moved, moves only their questions.
+  const { purchases, renewals } = ofLineage(facts, purchase);
+  const isAbout = purchases.length + renewals.length > 0;
+  return storeFacts(ports, application, facts, null)
+    .catch(async (error: unknown) => {
+      if (!isOfErased(error)) throw error;
+      return storeFacts(ports, application, ofLineage(facts, purchase), null);
+    })
+    .then(() => ({ outcome: isAbout ? "stored" : "failed" }), failedIfErased);
+};
+
+/** Asks Apple about a purchase with the application's key, verifies the answer, and stores it. */
+export const askApple = async (
+  ports: AppStoreQuestions,
+  application: Application,
+  { purchase: reference, source }: Pick<DueAsk, "purchase" | "source">,
+): Promise<AskOutcome> => {
+  const { environment } = reference;
+  if (source.store !== "ios-store" || environment === "xcode") return { outcome: "failed" };
+  const { bundleIdentifier } = source;
+  const configuration = application.iosStore.find((one) => one.bundleIdentifier === bundleIdentifier);
+  if (configuration == null || configuration.serverApi === null) return { outcome: "unconfigured" };
+  if (!configuration.environments.includes(environment)) return { outcome: "failed" };
+
+  const askedAt = ports.now();
+  const known = await ports.table.findFacts(application.identifier, [], [reference], askedAt);
+  const purchase = known.purchases.get(referenceText(reference))?.purchase;
+  if (purchase === undefined) return { outcome: "over" };
+  const app: AppStoreApp = { bundleIdentifier, environment, key: configuration.serverApi };
+  const context: AppleContext = { ports, configuration, app, purchase, askedAt };
+  const answer = await askAppStore(context);
+  switch (answer.outcome) {
+    case "unknown":
+    case "credential-rejected":
+      return { outcome: answer.outcome };
+    case "unavailable":
+      // An answer that cannot be parsed concerns only this purchase.
+      return answer.status === READ
+        ? { outcome: "failed" }
+        : { outcome: "unavailable", retryAt: answer.retryAt };
+    case "answered":
+      return answer.content === null
+        ? { outcome: "failed" }
+        : storeAnswer(context, application, answer.content);
+  }
+};

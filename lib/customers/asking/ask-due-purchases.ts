@@ -1,0 +1,287 @@
+import { type Application, type ApplicationDirectory, storesOf } from "../../applications/application.ts";
+import { findApplications } from "../../applications/find-applications.ts";
+import type { Environment, Store } from "../../contract/schemas.ts";
+import { DAY, HOUR, MINUTE, SECOND } from "../../duration.ts";
+import { referenceText, selectsNothing } from "../../entitlements/purchase.ts";
+import type { Instant } from "../../entitlements/time.ts";
+import type { ApplicationId } from "../../identifiers.ts";
+import { eachAlone, type Outcome, type Work } from "../../queues/work-off.ts";
+import { workOffAll, type RunOfAll } from "../../queues/work-off-all.ts";
+import { givenUpAt } from "../../stores/android-store/acknowledgement-deadline.ts";
+import { type DueAsk, type AskOutcome, askAfterFailure, type Said } from "./ask.ts";
+import type { AskQueues, PauseReason } from "./ask-queue.ts";
+import type { CustomerTable } from "../storing/customer-table.ts";
+import type { StoredPurchase } from "../storing/records.ts";
+import type { StoreInEnvironment } from "./store-in-environment.ts";
+
+export interface AskRun extends RunOfAll {
+  readonly store: Store;
+  readonly directory: Pick<ApplicationDirectory, "byIdentifier">;
+  readonly queues: AskQueues;
+  readonly table: Pick<CustomerTable, "findFacts" | "findCustomers">;
+  /** All applications of the table. */
+  readonly applications: () => Promise<readonly ApplicationId[]>;
+  /** Asks the store about a purchase, and stores its answer. Rejects if this service fails. */
+  readonly ask: (application: Application, due: DueAsk) => Promise<AskOutcome>;
+}
+
+/** Questions per second about a bundle or package: Google allows 50, and so does Apple for each of its endpoints. */
+export const ASKED_PER_SECOND = 30;
+
+/** Apple allows a tenth in its sandbox. Google counts test purchases with all others. */
+export const ASKED_PER_SECOND_IN_SANDBOX = 3;
+
+/** A queue that is paused. */
+export interface PausedQueue extends StoreInEnvironment {
+  readonly because: PauseReason;
+  /** First failure in a row. */
+  readonly failingSince: Instant;
+  readonly until: Instant;
+}
+
+/** Acknowledgements of purchases that belong to an account. */
+export interface AcknowledgementReport {
+  readonly made: number;
+  /** Tried without success, or waiting in a queue that is paused; `oldest` and `nearDeadline` count production. */
+  readonly due: number;
+  /** Age in milliseconds of the oldest one; 0: none is. */
+  readonly oldest: number;
+  /** Less than a day from their deadline, or past it. */
+  readonly nearDeadline: number;
+  /** Refunded by the store, dropped by it, or given up. Production only. */
+  readonly failed: number;
+}
+
+/** Outcome of a run. */
+export interface AskReport {
+  /** Purchases whose store answered. */
+  readonly asked: number;
+  /** Questions that failed and are repeated later. */
+  readonly failed: number;
+  /**
+   * Age in milliseconds of the oldest production question that is still due; 0: none. Queues that a rejected credential
+   * pauses are left out.
+   */
+  readonly oldest: number;
+  readonly paused: readonly PausedQueue[];
+  readonly acknowledgements: AcknowledgementReport;
+}
+
+const QUEUES_AT_ONCE = 50;
+
+/** Delay of a question whose purchase cannot be read, so that it does not keep others out of their batches. */
+const UNREADABLE_STEP = HOUR;
+
+const NEAR_MILLISECONDS = DAY;
+
+/** Due items of a paused queue that are read, to count its acknowledgements. */
+const COUNTED = 100;
+
+/**
+ * Pauses of a queue. A store that is down is retried often enough for a renewal leeway of 15 minutes; a rejected key
+ * needs a person.
+ */
+const PAUSES: Readonly<Record<PauseReason, readonly number[]>> = {
+  unavailable: [0.5, 1, 2, 4, 5].map((minutes) => minutes * MINUTE),
+  "credential-rejected": [5, 15, 60].map((minutes) => minutes * MINUTE),
+};
+export const pausesOf = (because: PauseReason): readonly number[] => PAUSES[because];
+
+/** Longest pause that a store can ask for. */
+const LONGEST_PAUSE = HOUR;
+
+/** Age from which a question moves on although its queue is paused, so that it does not hold up the others. */
+const MOVES_ON_AFTER = HOUR;
+
+type Asked = Outcome<PauseReason> & { readonly said: Said };
+
+const resultOf = (answer: AskOutcome, moment: Instant): Asked => {
+  const said = answer.outcome;
+  const failed = (end: Asked["end"]): Asked => ({ item: "failed", end, said });
+  switch (answer.outcome) {
+    case "stored":
+    case "over":
+      return { item: "done", end: "up", said };
+    case "unknown":
+      return failed("up");
+    case "unconfigured":
+    case "failed":
+    case "unstored":
+    case "unclaimed":
+      return failed(null);
+    case "credential-rejected":
+      return failed({ because: answer.outcome, retryAt: null, isForAll: false });
+    case "unavailable": {
+      const retryAt = answer.retryAt && Math.min(answer.retryAt, moment + LONGEST_PAUSE);
+      return failed({ because: answer.outcome, retryAt, isForAll: retryAt !== null });
+    }
+  }
+};
+
+type Counts<Report> = { -readonly [Field in keyof Report]: Report[Field] };
+
+/** Counts of a run so far. */
+interface Progress extends Counts<Omit<AskReport, "paused" | "acknowledgements">> {
+  readonly paused: PausedQueue[];
+  readonly acknowledgements: Counts<AcknowledgementReport>;
+}
+
+/** One queue in a run. */
+interface QueueContext {
+  readonly run: AskRun;
+  readonly progress: Progress;
+  readonly application: Application;
+  readonly reference: StoreInEnvironment;
+}
+
+const countPending = (
+  { run, progress: { acknowledgements: counts } }: QueueContext,
+  { purchase: { environment }, acknowledgement }: DueAsk,
+): void => {
+  if (acknowledgement === null) return;
+  counts.due += 1;
+  if (environment !== "production") return;
+  counts.oldest = Math.max(counts.oldest, run.now() - acknowledgement.dueSince);
+  if (acknowledgement.deadline - run.now() < NEAR_MILLISECONDS) counts.nearDeadline += 1;
+};
+
+const countUnmade = (
+  { progress: { acknowledgements: counts } }: QueueContext,
+  { purchase }: DueAsk,
+): void => {
+  if (purchase.environment === "production") counts.failed += 1;
+};
+
+const read = async (
+  { run: { table, now } }: QueueContext,
+  { application, purchase }: DueAsk,
+): Promise<StoredPurchase | undefined> => {
+  const known = await table.findFacts(application, [], [purchase], now());
+  return known.purchases.get(referenceText(purchase));
+};
+
+/**
+ * Whether somebody has got a purchase: it belongs to an account, and of a one-time purchase a product was selected.
+ * A notification alone selects none.
+ */
+const isDelivered = async (context: QueueContext, due: DueAsk): Promise<boolean> => {
+  const stored = await read(context, due);
+  if (stored === undefined || selectsNothing(stored.purchase)) return false;
+  const { living } = await context.run.table.findCustomers(due.application, [stored.customer]);
+  return (living.get(stored.customer)?.link ?? null) !== null;
+};
+
+/** Moves a question without an answer to its next time, or out of the queue. */
+const postpone = async (context: QueueContext, due: DueAsk, said: Said): Promise<void> => {
+  const { queues, now, onFailure } = context.run;
+  const stored = await read(context, due).catch((error: unknown) => {
+    onFailure(error);
+    return null;
+  });
+  if (stored === undefined) return queues.move(due, null);
+  const moment = now();
+  const pending = stored?.acknowledgement ?? null;
+  if (stored !== null && pending !== null && moment >= givenUpAt(stored.purchase.environment, pending)) {
+    if (said !== "unclaimed") countUnmade(context, due);
+    const to = askAfterFailure({ ...stored, acknowledgement: null }, said, moment);
+    return queues.acknowledged(due.application, stored, due.source, to);
+  }
+  if (said !== "unclaimed") countPending(context, due);
+  const unread = { at: moment + UNREADABLE_STEP, because: due.because };
+  return queues.move(due, stored === null ? unread : askAfterFailure(stored, said, moment));
+};
+
+/** Asks the store about one purchase, and counts what became of its acknowledgement. */
+const askOne = async (context: QueueContext, due: DueAsk): Promise<Asked> => {
+  const { run, application, progress } = context;
+  // Neither a failed question, nor a sign that the store answers.
+  if (due.because === "acknowledgement" && !(await isDelivered(context, due)))
+    return resultOf({ outcome: "unclaimed" }, run.now());
+  const answer = await run.ask(application, due).catch((error: unknown): AskOutcome => {
+    run.onFailure(error);
+    return { outcome: "unstored" };
+  });
+  const result = resultOf(answer, run.now());
+  if (result.item === "done") progress.asked += 1;
+  else progress.failed += 1;
+  if (answer.outcome === "over") await run.queues.move(due, null);
+  if (answer.outcome !== "stored") return result;
+  const { isAcknowledged = null, isRefunded = false } = answer;
+  if (isAcknowledged === false) countPending(context, due);
+  else if (isAcknowledged === true) progress.acknowledgements.made += 1;
+  else if (isRefunded) countUnmade(context, due);
+  return result;
+};
+
+/** Adds a queue's oldest question, its pause and its pending acknowledgements to the report. */
+const reportWaiting = async (context: QueueContext): Promise<void> => {
+  const { run, progress, reference } = context;
+  const moment = run.now();
+  const due = await run.queues.of(reference).due(moment, COUNTED);
+  const [oldest] = due;
+  if (oldest === undefined) return;
+  const { because, failingSince, pausedUntil: until } = await run.queues.healthOf(reference);
+  if (because !== null)
+    progress.paused.push({ ...reference, because, failingSince: failingSince ?? moment, until });
+  if (because !== "credential-rejected" && reference.environment === "production")
+    progress.oldest = Math.max(progress.oldest, moment - oldest.dueAt);
+  for (const one of due)
+    if (one.acknowledgement !== null && (await isDelivered(context, one))) countPending(context, one);
+};
+
+/** The work of a queue. */
+const workOn = (context: QueueContext): Work<DueAsk, PauseReason, Asked> => {
+  const { run, reference } = context;
+  const isSandbox = reference.store === "ios-store" && reference.environment !== "production";
+  return {
+    queue: run.queues.of(reference),
+    keyOf: ({ purchase }) => referenceText(purchase),
+    dueAtOf: ({ dueAt }) => dueAt,
+    atOnce: isSandbox ? ASKED_PER_SECOND_IN_SANDBOX : ASKED_PER_SECOND,
+    pace: SECOND,
+    act: eachAlone((due: DueAsk) => askOne(context, due), run.onFailure),
+    postpone: (due, asked) => postpone(context, due, asked?.said ?? "unstored"),
+    staysFor: MOVES_ON_AFTER,
+    pausesOf,
+  };
+};
+
+const ENVIRONMENTS = ["production", "sandbox"] as const satisfies readonly Environment[];
+
+/** The queues of an application: one for each bundle or package, in each environment that a store can be asked about. */
+export const askQueuesOf = (application: Application, store: Store): readonly StoreInEnvironment[] =>
+  storesOf(application)
+    .filter((one) => one.store === store)
+    .flatMap((one) =>
+      ENVIRONMENTS.map((environment) => ({ application: application.identifier, environment, ...one })),
+    );
+
+/** The queues of all applications. */
+const queuesOf = async (run: AskRun, progress: Progress): Promise<readonly QueueContext[]> => {
+  const found = await findApplications(run.directory, await run.applications(), run.onFailure);
+  return found.flatMap((application) =>
+    askQueuesOf(application, run.store).map((reference) => ({ run, progress, application, reference })),
+  );
+};
+
+/**
+ * Asks the store about the due purchases of all applications: the queues of all bundles and packages at once, each
+ * oldest first. A store that fails, or a rejected credential, pauses its own queue alone.
+ *
+ * @param until no batch starts from this moment on
+ */
+export const askDuePurchases = async (run: AskRun, until: Instant): Promise<AskReport> => {
+  const acknowledgements = { made: 0, due: 0, oldest: 0, nearDeadline: 0, failed: 0 };
+  const progress: Progress = { asked: 0, failed: 0, oldest: 0, paused: [], acknowledgements };
+  const queues = new Map(
+    (await queuesOf(run, progress)).map((context) => [
+      JSON.stringify(context.reference),
+      { context, work: workOn(context) },
+    ]),
+  );
+  const works = new Map([...queues].map(([name, { work }]) => [name, work]));
+  const left = await workOffAll(works, run, { atOnce: QUEUES_AT_ONCE, until });
+  const waiting = [...queues].filter(([name]) => left.get(name)?.state === "waiting");
+  await Promise.all(waiting.map(async ([, { context }]) => reportWaiting(context).catch(run.onFailure)));
+  return progress;
+};

@@ -1,0 +1,230 @@
+import { ServiceError } from "../../contract/errors.ts";
+import type { ProductKind } from "../../contract/schemas.ts";
+import { DAY, HOUR, MINUTE, SECOND } from "../../duration.ts";
+import {
+  ASKED_AFTER_END,
+  isLongOver,
+  lastEnd,
+  lastHeard,
+  nextAsk,
+  earliest,
+  unsettledSince,
+  type NextAsk,
+} from "../../entitlements/next-ask.ts";
+import type { Purchase, PurchaseReference } from "../../entitlements/purchase.ts";
+import type { Instant } from "../../entitlements/time.ts";
+import type { ApplicationId, PurchaseKey } from "../../identifiers.ts";
+import type { Acknowledgement, StoredPurchase } from "../storing/records.ts";
+
+/** Parameters of a look-up in the Android store. Holds the purchase token, so it is never logged. */
+export interface AndroidStoreSource {
+  readonly store: "android-store";
+  readonly packageName: string;
+  readonly purchaseToken: string;
+  readonly productKind: ProductKind;
+}
+
+/** App of an iOS purchase, which is asked about by its original transaction id. */
+export interface IosStoreSource {
+  readonly store: "ios-store";
+  readonly bundleIdentifier: string;
+}
+
+/** How the store is asked about a purchase. */
+export type AskSource = AndroidStoreSource | IosStoreSource;
+
+/** Each bundle or package has a credential, a quota and a queue of its own. */
+export const bundleOrPackageOf = (source: AskSource): string =>
+  source.store === "ios-store" ? source.bundleIdentifier : source.packageName;
+
+/** A purchase in the queue of its bundle or package. */
+export interface DueAsk {
+  readonly application: ApplicationId;
+  readonly purchase: PurchaseReference;
+  readonly dueAt: Instant;
+  readonly because: NextAsk["because"];
+  readonly source: AskSource;
+  /** The pending acknowledgement; null: none is. */
+  readonly acknowledgement: Acknowledgement | null;
+}
+
+/**
+ * Outcome of asking a store about one purchase.
+ * - `stored`: its answer is stored, and its next question set with it. `isAcknowledged`: whether its acknowledgement was made;
+ *   null: none was to be made. `isRefunded`: the store has refunded it, because it was not acknowledged in time.
+ * - `over`: the purchase is not stored any more: it leaves the queue.
+ * - `unknown`: the store does not know, or has dropped, the purchase that it once vouched for. Stores have said so by mistake,
+ *   and an Android purchase's token is stored only in its queue, so the purchase is asked about again until it is long over.
+ * - `unconfigured`: the application has no configuration, or no key, for it. It may get one again, until the purchase is
+ *   long over.
+ * - `failed`: the store could not be asked or its answer not used, for a reason specific to this purchase.
+ * - `unstored`: this service failed, so the answer is not stored.
+ * - `unclaimed`: it was not asked. Only an acknowledgement was due, and nobody has got the purchase yet.
+ * - `unavailable`: the store did not answer. `retryAt`: the time that it named; null: none.
+ * - `credential-rejected`: the store refuses the application's credential.
+ */
+export type AskOutcome =
+  | {
+      readonly outcome: "stored";
+      readonly isAcknowledged?: boolean | null;
+      readonly isRefunded?: boolean;
+    }
+  | {
+      readonly outcome:
+        "over" | "unknown" | "unconfigured" | "failed" | "unstored" | "unclaimed" | "credential-rejected";
+    }
+  | {
+      readonly outcome: "unavailable";
+      readonly retryAt: Instant | null;
+    };
+
+export type Said = AskOutcome["outcome"];
+
+export const isOfErased = (error: unknown): boolean =>
+  error instanceof ServiceError && error.code === "CUSTOMER_NOT_FOUND";
+
+/**
+ * Outcome for an erased customer's facts. A buried purchase has left the queue; one that only mentions one stays in it.
+ * Rethrows any other error.
+ */
+export const failedIfErased = (error: unknown): AskOutcome => {
+  if (isOfErased(error)) return { outcome: "failed" };
+  throw error;
+};
+
+/** Origin of a request's facts. */
+export interface FactsOrigin {
+  readonly source: AskSource;
+  /** Whether the store can be asked again and may have news. */
+  readonly canAsk: boolean;
+  /** Time at which this service asked the store; null: it did not. */
+  readonly askedAt: Instant | null;
+  /** Key of the purchase that the store was asked about. Unset: it was not asked, or about the only purchase of the facts. */
+  readonly askedAbout?: PurchaseKey;
+  /** Whether a notification of Google's had the store asked: its answer may be older than the notification. */
+  readonly isNotified?: boolean;
+}
+
+/** Time for which an item is kept after it is due, so that no token stays if nothing works the queue off. */
+export const KEPT_AFTER_DUE = 120 * DAY;
+
+/** The question that is still in its queue: its item has not expired. */
+export const queuedAsk = ({ ask }: Pick<StoredPurchase, "ask">, moment: Instant): NextAsk | null =>
+  ask !== null && moment < ask.at + KEPT_AFTER_DUE ? ask : null;
+
+/**
+ * Time of the next try to acknowledge: a minute after it became due, ten minutes, then hourly; towards the deadline,
+ * after a third of what is left.
+ */
+export const nextAcknowledgement = ({ dueSince, deadline }: Acknowledgement, after: Instant): Instant => {
+  const [first, second] = [dueSince + MINUTE, dueSince + 10 * MINUTE];
+  const step = after < first ? first : after < second ? second : after + HOUR;
+  return deadline <= after
+    ? step
+    : Math.min(step, after + Math.max(MINUTE, Math.floor((deadline - after) / 3)));
+};
+
+/** Time after a notification that taught nothing at which Google is asked once more. */
+const ASKED_AGAIN_AFTER = MINUTE;
+
+/** Time after which the App Store is asked about a purchase whose erasure was lifted. */
+const LIFTED_ASKED_AFTER = 5 * SECOND;
+
+/** A purchase of a request, with what is stored of it. */
+export interface AskInput {
+  readonly origin: FactsOrigin | null;
+  readonly purchase: Purchase;
+  readonly stored: StoredPurchase | undefined;
+  /** Whether the facts change what is stored, and whether they do so by more than the time of verification. */
+  readonly hasChanged: boolean;
+  readonly isNews: boolean;
+  readonly acknowledgement: Acknowledgement | null;
+  /** Whether the facts lift an erasure: the device may hold a transaction from before a refund that was forgotten. */
+  readonly liftsErasure: boolean;
+  readonly moment: Instant;
+}
+
+/** Whether an origin's facts are the answer to a question about this purchase. */
+const isAnswer = ({ askedAt, askedAbout }: FactsOrigin, { key }: Purchase): boolean =>
+  askedAt !== null && (askedAbout === undefined || askedAbout === key);
+
+/** Questions that the facts make due. */
+const wantedBy = (origin: FactsOrigin, input: AskInput, heard: Instant): readonly (NextAsk | null)[] => {
+  const { purchase, stored, isNews, acknowledgement, liftsErasure, moment } = input;
+  const unsettled = unsettledSince(purchase, heard);
+  const wasAsked =
+    origin.askedAt !== null || (stored !== undefined && unsettledSince(stored.purchase, heard) === unsettled);
+  const next = origin.canAsk ? nextAsk(purchase, heard, wasAsked) : null;
+  return [
+    // A device may have kept facts for weeks: their question waits behind those that are due already.
+    next && { ...next, at: Math.max(next.at, moment) },
+    acknowledgement && { at: nextAcknowledgement(acknowledgement, moment), because: "acknowledgement" },
+    origin.isNotified === true && !isNews && origin.canAsk
+      ? { at: moment + ASKED_AGAIN_AFTER, because: "notification" }
+      : null,
+    liftsErasure && purchase.store === "ios-store"
+      ? { at: Math.max(moment, heard) + LIFTED_ASKED_AFTER, because: "unsettled" }
+      : null,
+  ];
+};
+
+/**
+ * The question about a purchase after new facts; null: none. New facts only bring a question nearer; an answer, or a
+ * later end, sets it anew.
+ */
+export const askAfter = (input: AskInput): NextAsk | null => {
+  const { origin, purchase, stored, hasChanged, moment } = input;
+  const known = stored?.ask ?? null;
+  if (origin === null || purchase.environment === "xcode") return known;
+  const isIos = purchase.store === "ios-store";
+  if (isIos && !origin.canAsk) return known;
+  const queued = stored === undefined ? null : queuedAsk(stored, moment);
+  const isExpired = known !== null && queued === null;
+  const answers = isAnswer(origin, purchase);
+  const waited = stored?.acknowledgement ?? null;
+  const isAcknowledged = waited !== null && input.acknowledgement === null;
+  const isDue = waited === null && input.acknowledgement !== null;
+  const isTold = hasChanged || answers || origin.isNotified === true || input.liftsErasure;
+  if (!isTold && !isAcknowledged && !isDue && !isExpired) return known;
+  const heard = Math.max(lastHeard(purchase), origin.askedAt ?? 0, isExpired ? moment : 0);
+  const wanted = earliest(wantedBy(origin, input, heard));
+  const setsAnew =
+    answers ||
+    isAcknowledged ||
+    stored === undefined ||
+    (isIos ? lastEnd(purchase) > lastEnd(stored.purchase) : hasChanged || !origin.canAsk);
+  return setsAnew ? wanted : earliest([queued, wanted]);
+};
+
+/** Delay of a question without an answer, within a day of an end: the renewal leeway may run. */
+const UNANSWERED_STEP = 5 * MINUTE;
+const UNANSWERED_LATER_STEP = HOUR;
+
+const hasEndedWithin = ({ lines }: Purchase, milliseconds: number, moment: Instant): boolean =>
+  lines.some(({ endsAt }) => endsAt !== null && endsAt <= moment && moment < endsAt + milliseconds);
+
+const SAYS_NOTHING: ReadonlySet<Said> = new Set(["unavailable", "credential-rejected", "unstored", "failed"]);
+
+/** The next question about a purchase whose last one had no answer; null: there is none. */
+export const askAfterFailure = (
+  { purchase, acknowledgement }: Pick<StoredPurchase, "purchase" | "acknowledgement">,
+  said: Said,
+  moment: Instant,
+): NextAsk | null => {
+  const next = nextAsk(purchase, moment, true);
+  const isOver = isLongOver(purchase, moment);
+  if (isOver && !SAYS_NOTHING.has(said)) return null;
+  const tried =
+    acknowledgement &&
+    ({ at: nextAcknowledgement(acknowledgement, moment), because: "acknowledgement" } as const);
+  if (said === "unclaimed") return earliest([next, tried]);
+  const isLast = next === null && moment >= lastHeard(purchase) + ASKED_AFTER_END;
+  const step = hasEndedWithin(purchase, DAY, moment)
+    ? UNANSWERED_STEP
+    : SAYS_NOTHING.has(said)
+      ? UNANSWERED_LATER_STEP
+      : Infinity;
+  const repeats = isLast || isOver || said === "unconfigured" ? Infinity : moment + step;
+  const at = Math.min(next?.at ?? Infinity, tried?.at ?? Infinity, repeats);
+  return at === Infinity ? null : { at, because: "no-answer" };
+};

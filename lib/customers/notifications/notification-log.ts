@@ -1,0 +1,55 @@
+import { MINUTE } from "../../duration.ts";
+import type { Instant } from "../../entitlements/time.ts";
+import type { ApplicationId } from "../../identifiers.ts";
+import type { StoreInEnvironment } from "../asking/store-in-environment.ts";
+
+const textOf = ({ application, store, environment, bundleOrPackage }: StoreInEnvironment): string =>
+  JSON.stringify([application, store, environment, bundleOrPackage]);
+
+/** Whether both are one bundle or package of one application, in one environment. */
+export const isSameNotified = (one: StoreInEnvironment, other: StoreInEnvironment): boolean =>
+  textOf(one) === textOf(other);
+
+/** Time of the last notification of a bundle or package, by the store's clock; may lag by {@link STEP_MILLISECONDS}. */
+export interface LastNotification extends StoreInEnvironment {
+  readonly signedAt: Instant;
+}
+
+/** Last notifications as stored. */
+export interface NotificationTimes {
+  /**
+   * Stores the time, unless the stored one is later, or earlier by less than {@link STEP_MILLISECONDS}. Returns the
+   * stored time.
+   */
+  raise(store: StoreInEnvironment, signedAt: Instant): Promise<Instant>;
+  ofApplication(application: ApplicationId): Promise<readonly LastNotification[]>;
+  all(): Promise<readonly LastNotification[]>;
+}
+
+/** Notes an authentic notification. Never rejects: a notification is used even if its note fails. */
+export type NoteNotification = (store: StoreInEnvironment, signedAt: Instant) => Promise<void>;
+
+/** Minimum time between two notes of a bundle or package: a flood causes one write in five minutes. */
+export const STEP_MILLISECONDS = 5 * MINUTE;
+
+/**
+ * Notes the last notification of each bundle and package, by environment. Remembers what is stored, so that most notifications, and every
+ * replay, cost no request.
+ *
+ * @param onFailure takes a failure of the table
+ */
+export const createNotificationLog = (
+  { raise }: Pick<NotificationTimes, "raise">,
+  onFailure: (error: unknown) => void,
+): NoteNotification => {
+  const stored = new Map<string, Instant>();
+  return async (store, signedAt) => {
+    const text = textOf(store);
+    if (signedAt < (stored.get(text) ?? -Infinity) + STEP_MILLISECONDS) return;
+    try {
+      stored.set(text, await raise(store, signedAt));
+    } catch (error) {
+      onFailure(error);
+    }
+  };
+};

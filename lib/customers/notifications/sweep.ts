@@ -1,0 +1,143 @@
+import type { Application, ApplicationDirectory } from "../../applications/application.ts";
+import type { Store } from "../../contract/schemas.ts";
+import { DAY, HOUR, MINUTE } from "../../duration.ts";
+import type { Instant } from "../../entitlements/time.ts";
+import type { ApplicationId } from "../../identifiers.ts";
+import { inHourlyOrder } from "../../queues/turns.ts";
+import { storesInEnvironments, type StoreInEnvironment } from "../asking/store-in-environment.ts";
+
+/**
+ * Lists that are swept: Apple's failed notifications of each bundle with a key, in each environment, and Google's voided
+ * purchases of each package.
+ */
+export const sweptStoresOf = (application: Application): readonly StoreInEnvironment[] =>
+  storesInEnvironments({
+    ...application,
+    iosStore: application.iosStore.filter(({ serverApi }) => serverApi !== null),
+  });
+
+/** Time up to which each list was read. */
+export interface Watermarks {
+  /** Null: it was never read. */
+  read(swept: StoreInEnvironment): Promise<Instant | null>;
+  raise(swept: StoreInEnvironment, until: Instant): Promise<void>;
+}
+
+export interface SweepRun {
+  readonly directory: Pick<ApplicationDirectory, "byIdentifier">;
+  readonly watermarks: Watermarks;
+  /** All applications of the table. */
+  readonly applications: () => Promise<readonly ApplicationId[]>;
+  readonly now: () => Instant;
+  /** Receives a failure of one bundle's or package's sweep, which the next run repeats. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/**
+ * Outcome of a run: failed notifications read, or voided purchases answered about, with repeats; and sweeps that did
+ * not reach the present.
+ */
+export interface SweepReport {
+  readonly found: number;
+  readonly behind: number;
+}
+
+/**
+ * Outcome of one period. `left`: it was read, but must be read again for an entry that the store did not answer about.
+ * `stopped`: the store did not answer, or time is up; the period is read again, and later ones wait.
+ */
+export type PeriodOutcome = { readonly outcome: "read" | "left" | "stopped"; readonly found: number };
+
+/** Minimum time between two sweeps of a bundle or package, however often the function runs. */
+const APART = 50 * MINUTE;
+
+/** Overlap with the period before: entries may appear late. */
+const OVERLAP = 2 * HOUR;
+
+/**
+ * Time for which a store keeps its list.
+ *
+ * @see https://developer.apple.com/documentation/appstoreserverapi/get-notification-history 180 days; 30 in the sandbox
+ * @see https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.voidedpurchases/list 30 days
+ */
+const keptBy = ({ store, environment }: StoreInEnvironment): number =>
+  (store === "ios-store" && environment === "production" ? 180 : 30) * DAY;
+
+/** Margin within that time: an entry at its very beginning may be gone before it is asked for. */
+const BEFORE_DROPPED = HOUR;
+
+/** Allowance for clock skew: a store refuses times in its future. */
+const CLOCKS_DIFFER = MINUTE;
+
+/**
+ * First period of a run. Each next one is twice as long, up to the longest: so every run makes progress, however long the
+ * list is, and what follows a period that is read again is not read again whole.
+ */
+const FIRST_PERIOD = 4 * HOUR;
+const LONGEST_PERIOD = DAY;
+
+/** Reads a period of a list; from and to are both included. */
+export type ReadPeriod = (
+  application: Application,
+  swept: StoreInEnvironment,
+  period: { readonly from: Instant; readonly to: Instant },
+) => Promise<PeriodOutcome>;
+
+/**
+ * Reads one list from its watermark to the present, period by period.
+ *
+ * @param until no period begins from this moment on
+ */
+const sweepOne = async (
+  { watermarks, now }: SweepRun,
+  swept: StoreInEnvironment,
+  read: (period: { readonly from: Instant; readonly to: Instant }) => Promise<PeriodOutcome>,
+  until: Instant,
+): Promise<SweepReport> => {
+  const present = now() - CLOCKS_DIFFER;
+  const before = await watermarks.read(swept);
+  if (before !== null && present - before < APART) return { found: 0, behind: 0 };
+  let from = Math.max((before ?? 0) - OVERLAP, present - keptBy(swept) + BEFORE_DROPPED);
+  let [found, isLeft] = [0, false];
+  for (let period = FIRST_PERIOD; from < present; period = Math.min(2 * period, LONGEST_PERIOD)) {
+    if (now() >= until) return { found, behind: 1 };
+    const to = Math.min(from + period, present);
+    const outcome = await read({ from, to });
+    found += outcome.found;
+    if (outcome.outcome === "stopped") return { found, behind: 1 };
+    isLeft ||= outcome.outcome === "left";
+    if (!isLeft) await watermarks.raise(swept, to);
+    from = to;
+  }
+  return { found, behind: isLeft ? 1 : 0 };
+};
+
+/**
+ * Sweeps the store's lists of all applications, one after the other. A failure does not stop the others. If silent
+ * stores use up the time, the order of the next hour gives other applications their turn.
+ */
+export const sweepApplications = async (
+  run: SweepRun,
+  store: Store,
+  read: ReadPeriod,
+  until: Instant,
+): Promise<SweepReport> => {
+  const report = { found: 0, behind: 0 };
+  const sweeping = async (act: () => Promise<SweepReport>): Promise<void> => {
+    const { found, behind } = await act().catch((error: unknown) => {
+      run.onFailure(error);
+      return { found: 0, behind: 1 };
+    });
+    report.found += found;
+    report.behind += behind;
+  };
+  for (const identifier of inHourlyOrder(await run.applications(), (one) => one, run.now()))
+    await sweeping(async () => {
+      const application = await run.directory.byIdentifier(identifier);
+      if (application === null) return { found: 0, behind: 0 };
+      for (const swept of sweptStoresOf(application).filter((one) => one.store === store))
+        await sweeping(() => sweepOne(run, swept, (period) => read(application, swept, period), until));
+      return { found: 0, behind: 0 };
+    });
+  return report;
+};

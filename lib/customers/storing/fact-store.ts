@@ -1,0 +1,64 @@
+import type { Application } from "../../applications/application.ts";
+import type { Instant } from "../../entitlements/time.ts";
+import type { UngrantedProduct } from "../../entitlements/ungranted.ts";
+import type { CustomerId } from "../../identifiers.ts";
+import type { Bury } from "./bury-remains.ts";
+import type { WriteCustomerChange } from "./customer-change.ts";
+import type { CustomerTable, FoundCustomers, KnownFacts } from "./customer-table.ts";
+import type { VerifiedFacts } from "./verified-facts.ts";
+import type { StoredCustomer } from "./records.ts";
+import type { Claim } from "./resolve-customer.ts";
+
+/**
+ * Limit of customers that clients' claims alone may link to an account: in production, and in all other environments
+ * together.
+ */
+export const CLAIMS_PER_ACCOUNT = 20;
+
+/**
+ * Limit of claims of an account up to which a claim without an app transaction id is made: one person has as many of
+ * those as purchases.
+ */
+export const CLAIMS_WITHOUT_IDENTITY = 3;
+
+/** Ports and limits for storing verified facts. */
+export interface FactStore {
+  readonly table: CustomerTable;
+  readonly write: WriteCustomerChange;
+  readonly bury: Bury;
+  readonly newCustomerIdentifier: () => CustomerId;
+  /** Waits before a retry: longer with each attempt, with jitter. */
+  readonly pause: (attempt: number) => Promise<void>;
+  readonly now: () => Instant;
+  /** Unset: {@link CLAIMS_PER_ACCOUNT}. */
+  readonly claimsPerAccount?: number;
+  /** Receives the products of verified purchases that grant nothing; unset: they are not reported. */
+  readonly onUngranted?: (products: readonly UngrantedProduct[]) => void;
+}
+
+/** Claims of its account below which a claim with these facts is made. Xcode's ids name nobody. */
+export const claimsLimit = (
+  { claimsPerAccount = CLAIMS_PER_ACCOUNT }: Pick<FactStore, "claimsPerAccount">,
+  { identities, environment }: Pick<VerifiedFacts, "identities" | "environment">,
+): number =>
+  identities.length > 0 || environment === "xcode"
+    ? claimsPerAccount
+    : Math.min(CLAIMS_WITHOUT_IDENTITY, claimsPerAccount);
+
+/** Verified facts to store for an application, and the account that their request claims. */
+export interface FactContext {
+  readonly store: FactStore;
+  readonly application: Application;
+  readonly facts: VerifiedFacts;
+  readonly claim: Claim | null;
+}
+
+/** The same, with what is stored about the facts at a moment. */
+export interface StateContext extends FactContext {
+  readonly moment: Instant;
+  readonly known: KnownFacts;
+  /** Customers that the facts name, by identifier. */
+  readonly living: FoundCustomers["living"];
+  /** Each of them once. */
+  readonly owners: readonly StoredCustomer[];
+}

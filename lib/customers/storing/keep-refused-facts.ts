@@ -1,0 +1,137 @@
+import { referenceText, type Purchase } from "../../entitlements/purchase.ts";
+import type { Unowned } from "./customer-table.ts";
+import type { StateContext } from "./fact-store.ts";
+import { mergeOf, planCustomerChange, type Plan, type ToAcknowledge } from "./plan-customer-change.ts";
+import type { StoredCustomer } from "./records.ts";
+import { resolveCustomer } from "./resolve-customer.ts";
+import { statedPurchases, type VerifiedFacts } from "./verified-facts.ts";
+
+/**
+ * Products of a one-time purchase are selected by a link that is made; a refused one selects none, as a notification does.
+ * (A subscription selects all of its lines, also once it is paid.)
+ */
+const selectingNothing = (facts: VerifiedFacts): VerifiedFacts => ({
+  ...facts,
+  purchases: facts.purchases.map((proven) => {
+    const { store, lines } = proven.purchase;
+    return store === "android-store" && lines.every(({ nature }) => nature !== "auto_renewable")
+      ? { ...proven, purchase: { ...proven.purchase, selectedProducts: [] } }
+      : proven;
+  }),
+});
+
+/** Drops facts that a tombstone reserves: a refused link lifts no erasure. */
+export const withoutErased = ({ facts, known }: Pick<StateContext, "facts" | "known">): VerifiedFacts => {
+  const remains = (purchase: Purchase): boolean => !known.erasedPurchases.has(referenceText(purchase));
+  return {
+    ...facts,
+    identities: known.erasedIdentity ? [] : facts.identities,
+    purchases: facts.purchases
+      .filter(({ purchase }) => remains(purchase))
+      .map((proven) => ({ ...proven, mentioned: proven.mentioned.filter(remains) })),
+    renewals: facts.renewals.filter(remains),
+  };
+};
+
+const unownedOf = ({ facts, known }: StateContext): Unowned => ({
+  identities: facts.identities.filter((_, index) => known.identities[index] === null),
+  purchases: statedPurchases(facts).filter((purchase) => !known.purchases.has(referenceText(purchase))),
+});
+
+/**
+ * Groups the purchases of contradicting facts by owner. An unowned purchase goes to the owner of a purchase that it
+ * mentions, else to the owner of its app transaction id, else to the owner of one that mentions it, else it is left out.
+ */
+const factsByOwner = ({
+  facts,
+  known,
+  living,
+}: StateContext): ReadonlyMap<StoredCustomer, readonly Purchase[]> => {
+  const [named] = known.identities;
+  const proofs = new Map(facts.purchases.map((proven) => [referenceText(proven.purchase), proven]));
+  const predecessorsOwner = (
+    purchase: Purchase,
+    later: readonly string[] = [],
+  ): StoredCustomer | undefined => {
+    const reference = referenceText(purchase);
+    const stored = known.purchases.get(reference);
+    if (stored !== undefined || later.includes(reference)) return stored && living.get(stored.customer);
+    const { mentioned = [], identity = null } = proofs.get(reference) ?? {};
+    return (
+      mentioned
+        .map((other) => predecessorsOwner(other, [...later, reference]))
+        .find((owner) => owner !== undefined) ??
+      (identity === null || named == null ? undefined : living.get(named.customer))
+    );
+  };
+  const ownerOf = (purchase: Purchase): StoredCustomer | undefined => {
+    const isOf = (other: Purchase): boolean => referenceText(other) === referenceText(purchase);
+    const successor = facts.purchases.find(({ mentioned }) => mentioned.some(isOf));
+    return predecessorsOwner(purchase) ?? (successor && predecessorsOwner(successor.purchase));
+  };
+  const byOwner = new Map<StoredCustomer, Purchase[]>();
+  for (const purchase of statedPurchases(facts)) {
+    const owner = ownerOf(purchase);
+    if (owner !== undefined) byOwner.set(owner, [...(byOwner.get(owner) ?? []), purchase]);
+  }
+  return byOwner;
+};
+
+/** Plans that store each purchase for its owner: nobody merges, and no link changes. */
+const plansForOwners = (state: StateContext): readonly Plan[] =>
+  [...factsByOwner(state)].map(([survivor, purchases]) => {
+    const { link, identifier } = survivor;
+    const nothing = { identities: [], absorbed: [], liftsErasures: false };
+    return planCustomerChange(state, { ...nothing, purchases, survivor, link, identifier });
+  });
+
+interface Refusal {
+  /** Whether customers become one, and identities theirs, as by the same request without an account. */
+  readonly merges: boolean;
+}
+
+/**
+ * Plans for a refused link: that of the same request without an account, if it may merge and bind, or, if that is refused
+ * too, one per owner.
+ */
+const plansWithoutClaim = (state: StateContext, { merges }: Refusal) => {
+  const unclaimed = resolveCustomer(state.owners, null, state.moment);
+  if (!merges || unclaimed.outcome === "refused" || unclaimed.survivor === null)
+    return { plans: plansForOwners(state), isRound: false };
+  const { isRound, ...merge } = mergeOf({ ...state, claim: null }, unclaimed);
+  const { identifier } = unclaimed.survivor;
+  return { plans: [planCustomerChange(state, { ...merge, identifier, liftsErasures: false })], isRound };
+};
+
+/** Writes plans, one after the other. `conflict`: a concurrent write came first. */
+const write = async ({ store }: StateContext, plans: readonly Plan[]): Promise<"written" | "conflict"> => {
+  for (const { change } of plans)
+    if (change !== null && (await store.write(change)) === "conflict") return "conflict";
+  return "written";
+};
+
+/** Stores facts that name nobody, renewal infos, for the owners of their lineages. */
+export const storeForOwners = (state: StateContext): Promise<"written" | "conflict"> =>
+  write(state, plansForOwners(state));
+
+/**
+ * Stores the facts of a refused request. `conflict`: a concurrent write came first. `round`: there is more to merge.
+ * Decide the refusal again after either.
+ */
+export const keepRefusedFacts = async (
+  refused: StateContext,
+  refusal: Refusal,
+): Promise<{ readonly toAcknowledge: ToAcknowledge | null } | "conflict" | "round"> => {
+  const { store, application, known, owners } = refused;
+  const facts = withoutErased({ facts: selectingNothing(refused.facts), known });
+  const state = { ...refused, facts };
+  const { plans, isRound } = plansWithoutClaim(state, refusal);
+  // The reads may have seen half of a transaction, which must refuse nobody. The conditions of a write for a single owner
+  // rule that out; otherwise the table is asked.
+  const isProvenByWrite = owners.length === 1 && plans.length === 1 && plans[0]?.change !== null;
+  if (!isProvenByWrite && !(await store.table.areUnchanged(application.identifier, owners, unownedOf(state))))
+    return "conflict";
+  if ((await write(state, plans)) === "conflict") return "conflict";
+  if (isRound) return "round";
+  return { toAcknowledge: plans.map((plan) => plan.toAcknowledge).find((one) => one !== null) ?? null };
+};

@@ -1,0 +1,258 @@
+import type { AndroidStoreConfiguration, Application } from "../../applications/application.ts";
+import { ServiceError } from "../../contract/errors.ts";
+import { isRevoked, productKindOf, referenceText } from "../../entitlements/purchase.ts";
+import type { Instant } from "../../entitlements/time.ts";
+import type {
+  AndroidPurchaseRequest,
+  AndroidStore,
+  AndroidStoreAnswer,
+  UnansweredLookUp,
+} from "../../stores/android-store/android-store.ts";
+import { isTransient } from "../../stores/android-store/failure.ts";
+import { purchaseKeyOfToken, purchasesOfToken } from "../../stores/android-store/purchase-token.ts";
+import {
+  provenPurchaseOf,
+  type PendingAcknowledgement,
+  type VerifiedPurchase,
+} from "../../stores/android-store/reading.ts";
+import { isOfErased, type AndroidStoreSource, type FactsOrigin } from "../asking/ask.ts";
+import type { AskQueues } from "../asking/ask-queue.ts";
+import type { KnownFacts } from "./customer-table.ts";
+import type { FactStore } from "./fact-store.ts";
+import type { ToAcknowledge } from "./plan-customer-change.ts";
+import type { Claim } from "./resolve-customer.ts";
+import { storeFacts, type LearnOfMentioned, type StoringOutcome } from "./store-facts.ts";
+import type { VerifiedFacts } from "./verified-facts.ts";
+
+export interface AndroidStorePurchases extends FactStore {
+  readonly androidStore: Pick<AndroidStore, "lookUp" | "acknowledge">;
+  readonly asks: Pick<AskQueues, "acknowledged">;
+}
+
+/** A package of an application, and the ports by which its purchases are looked up and stored. */
+export interface PackageContext {
+  readonly ports: AndroidStorePurchases;
+  readonly application: Application;
+  readonly configuration: AndroidStoreConfiguration;
+}
+
+/** How Google was asked. `askedAt`: the question is answered; null: only new facts set the next one. */
+export interface AndroidStoreQuestion extends Pick<FactsOrigin, "isNotified"> {
+  readonly source: AndroidStoreSource;
+  readonly askedAt: Instant | null;
+}
+
+/** Whether the store's acknowledgement was made; null: none was to be made. */
+export type Stored = StoringOutcome & { readonly isAcknowledged: boolean | null };
+
+export const sourceOf = (
+  { packageName }: Pick<AndroidStoreConfiguration, "packageName">,
+  { purchaseToken, productKind }: Pick<AndroidStoreSource, "purchaseToken" | "productKind">,
+): AndroidStoreSource => ({ store: "android-store", packageName, purchaseToken, productKind });
+
+/** HTTP statuses for a purchase that the store does not know, or says it has dropped. */
+export const UNKNOWN_STATUSES: ReadonlySet<number | null> = new Set([404, 410]);
+
+/**
+ * Looks up a purchase. If Google has voided all of a stored one-time purchase and does not know its token any more, the
+ * answer is the stored purchase, revoked: the token is of one order, and that order is voided.
+ *
+ * @param fullyVoidedAt null: Google does not say that it voided all of the token's order
+ */
+export const lookUpVoided = async (
+  { ports: { androidStore, table, now }, application, configuration }: PackageContext,
+  request: AndroidPurchaseRequest,
+  fullyVoidedAt: Instant | null,
+): Promise<AndroidStoreAnswer> => {
+  const answer = await androidStore.lookUp(configuration, request);
+  if (answer.outcome !== "rejected" && answer.outcome !== "gone") return answer;
+  if (fullyVoidedAt === null || !UNKNOWN_STATUSES.has(answer.status)) return answer;
+  const verifiedAt = now();
+  const references = purchasesOfToken(request.purchaseToken);
+  const known = await table.findFacts(application.identifier, [], references, verifiedAt);
+  const stored = [...known.purchases.values()].find(({ purchase: { lines } }) => lines.length > 0)?.purchase;
+  if (stored?.lines.every(({ nature }) => productKindOf(nature) === "one_time_product") !== true)
+    return answer;
+  const revokedAt = Math.min(fullyVoidedAt, verifiedAt);
+  const revoked = { standing: "revoked", revokedAt, revokedSince: revokedAt, refundedQuantity: 0 } as const;
+  const lines = stored.lines.map((line) => ({ ...line, ...revoked, verifiedAt }));
+  // A repeated void changes nothing.
+  const purchase = stored.lines.every(isRevoked) ? stored : { ...stored, lines, verifiedAt };
+  return { outcome: "verified", ...reportOf(purchase), isClosed: true };
+};
+
+/** A purchase as the store would report it, without others of the same person. */
+export const reportOf = (purchase: VerifiedPurchase["purchase"]): VerifiedPurchase => ({
+  purchase,
+  replaces: null,
+  samePerson: [],
+  predecessors: [],
+  isPending: false,
+  isClosed: false,
+  goesOn: null,
+  acknowledgement: null,
+});
+
+/** HTTP status of an answer that arrived, whether or not it can be parsed. */
+const READ = 200;
+
+/**
+ * Whether the fault may be this one purchase's and permanent: its answer cannot be parsed, or refuses the request for a
+ * reason that is unknown here. Without a reason, it may be a proxy's own answer.
+ */
+export const isOfThisPurchase = ({ outcome, status, reason }: UnansweredLookUp): boolean =>
+  status === READ ||
+  (outcome === "unavailable" &&
+    status !== null &&
+    status >= 400 &&
+    reason !== null &&
+    !isTransient({ status, reason }));
+
+/** A look-up without a result: the Android store did not answer, or refused the credential. Fails the request. */
+export class UnansweredLookUpError extends ServiceError {
+  readonly answer: UnansweredLookUp;
+
+  constructor(answer: UnansweredLookUp) {
+    if (answer.outcome === "unavailable")
+      super("STORE_UNAVAILABLE", { retryAfterSeconds: answer.retryAfterSeconds });
+    else super("STORE_REJECTED_CREDENTIAL");
+    this.answer = answer;
+  }
+}
+
+const verifiedFactsOf = (verified: VerifiedPurchase, question: AndroidStoreQuestion): VerifiedFacts => ({
+  environment: verified.purchase.environment,
+  identities: [],
+  purchases: [provenPurchaseOf(verified)],
+  renewals: [],
+  isPending: verified.isPending,
+  acknowledgementDue: verified.acknowledgement,
+  origin: { ...question, canAsk: !verified.isClosed },
+});
+
+type LookingUp = Pick<PackageContext, "configuration"> & {
+  readonly ports: { readonly androidStore: Pick<AndroidStore, "lookUp"> };
+};
+
+/** A subscription's verified purchase, and its token. */
+interface LookedUp {
+  readonly purchaseToken: string;
+  readonly verified: VerifiedPurchase;
+}
+
+/** Looks up a subscription. Null: the store does not answer about it, or its environment is not accepted. */
+const lookUpSubscription = async (
+  { ports, configuration }: LookingUp,
+  purchaseToken: string,
+): Promise<LookedUp | null> => {
+  const question = { purchaseToken, productKind: "subscription", productIdentifier: null } as const;
+  const verified = await ports.androidStore.lookUp(configuration, question);
+  return verified.outcome === "verified" && configuration.environments.includes(verified.purchase.environment)
+    ? { purchaseToken, verified }
+    : null;
+};
+
+/**
+ * The purchase that a verified one names as its predecessor, where it is not stored: only it connects the two with a
+ * customer. One look-up; null: none is unknown, or the store does not answer about it. Nothing waits for it.
+ *
+ * @see https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2#SubscriptionPurchaseV2
+ * `linkedPurchaseToken`
+ */
+export const unknownPredecessor = async (
+  context: LookingUp,
+  { purchase, predecessors }: VerifiedPurchase,
+  { purchases, erasedPurchases }: KnownFacts,
+): Promise<LookedUp | null> => {
+  const purchaseToken = predecessors.find((token) => {
+    const reference = referenceText({ ...purchase, key: purchaseKeyOfToken(token) });
+    return !purchases.has(reference) && !erasedPurchases.has(reference);
+  });
+  return purchaseToken === undefined ? null : lookUpSubscription(context, purchaseToken);
+};
+
+/** The acknowledgement is pending in the table by now, so a failure here loses nothing. */
+const acknowledge = async (
+  { ports: { androidStore, asks }, application, configuration }: PackageContext,
+  pending: PendingAcknowledgement,
+  { asked, askOnceAcknowledged }: ToAcknowledge,
+): Promise<boolean> => {
+  const { outcome } = await androidStore.acknowledge(configuration, pending);
+  if (outcome === "due") return false;
+  const source = sourceOf(configuration, pending);
+  await asks.acknowledged(application.identifier, asked, source, askOnceAcknowledged).catch(() => undefined);
+  return true;
+};
+
+/** Stores a verified purchase, and acknowledges it where that is due. */
+const storeAndAcknowledge = async (
+  context: PackageContext,
+  facts: VerifiedFacts,
+  claim: Claim | null,
+  learn: LearnOfMentioned | null,
+): Promise<Stored> => {
+  const stored = await storeFacts(context.ports, context.application, facts, claim, learn);
+  const { acknowledgementDue: due } = facts;
+  const { toAcknowledge } = stored;
+  const isAcknowledged =
+    due === null || toAcknowledge === null ? null : await acknowledge(context, due, toAcknowledge);
+  return { ...stored, isAcknowledged };
+};
+
+/**
+ * Looks up and stores a purchase that a verified one replaces and that is unknown here: without a claim, as if its own
+ * notification had arrived. If it belongs to an erased customer, only a credential's claim continues, or a purchase that
+ * has an owner already.
+ */
+const learnOfPredecessor =
+  (context: PackageContext, verified: VerifiedPurchase, claim: Claim | null): LearnOfMentioned =>
+  async (known) => {
+    const found = await unknownPredecessor(context, verified, known);
+    if (found === null) return false;
+    const source = sourceOf(context.configuration, { ...found, productKind: "subscription" });
+    const facts = verifiedFactsOf(found.verified, { source, askedAt: null });
+    const isOwned = known.purchases.has(referenceText(verified.purchase));
+    await storeAndAcknowledge(context, facts, null, null).catch((error: unknown) => {
+      if (!(claim?.assertedBy === "credential" || isOwned) || !isOfErased(error)) throw error;
+    });
+    return true;
+  };
+
+const storeAlone = (
+  context: PackageContext,
+  verified: VerifiedPurchase,
+  question: AndroidStoreQuestion,
+  claim: Claim | null,
+): Promise<Stored> => {
+  const learn = learnOfPredecessor(context, verified, claim);
+  return storeAndAcknowledge(context, verifiedFactsOf(verified, question), claim, learn);
+};
+
+/**
+ * Reads the purchase that continues because its replacement was never paid. It adds no identity, and its own question
+ * makes up for a failure.
+ */
+const readWhatGoesOn = async (context: PackageContext, purchaseToken: string): Promise<void> => {
+  const found = await lookUpSubscription(context, purchaseToken);
+  if (found === null) return;
+  const source = sourceOf(context.configuration, { purchaseToken, productKind: "subscription" });
+  await storeAlone(context, found.verified, { source, askedAt: null }, null);
+};
+
+/**
+ * Stores a verified Android-store purchase, and acknowledges it if the store waits for that and the purchase belongs to
+ * an account, even if this request's link is refused. An older purchase that it replaces and that is unknown here is
+ * looked up and stored first.
+ *
+ * @throws ServiceError as `storeFacts` does
+ */
+export const storeAndroidStorePurchase = async (
+  context: PackageContext,
+  verified: VerifiedPurchase,
+  question: AndroidStoreQuestion,
+  claim: Claim | null,
+): Promise<Stored> => {
+  const stored = await storeAlone(context, verified, question, claim);
+  if (verified.goesOn !== null) await readWhatGoesOn(context, verified.goesOn).catch(() => undefined);
+  return stored;
+};

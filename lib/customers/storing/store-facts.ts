@@ -1,0 +1,290 @@
+import type { Application } from "../../applications/application.ts";
+import { chunks } from "../../chunks.ts";
+import { ServiceError } from "../../contract/errors.ts";
+import { isInactive } from "../../entitlements/inactivity.ts";
+import { referenceText, type Purchase } from "../../entitlements/purchase.ts";
+import { ungrantedProducts } from "../../entitlements/ungranted.ts";
+import type { CustomerId } from "../../identifiers.ts";
+import { tryAgain } from "../../pause.ts";
+import { buryRemains } from "./bury-remains.ts";
+import { customersOf, eachOnce, isBehindIdentity, isErased, type KnownFacts } from "./customer-table.ts";
+import {
+  claimsLimit,
+  CLAIMS_WITHOUT_IDENTITY,
+  type FactContext,
+  type FactStore,
+  type StateContext,
+} from "./fact-store.ts";
+import { ownersOf, personsIn } from "./persons.ts";
+import { keepRefusedFacts, storeForOwners, withoutErased } from "./keep-refused-facts.ts";
+import {
+  holdingsAfter,
+  mergeOf,
+  planCustomerChange,
+  standingLink,
+  type Merge,
+  type ToAcknowledge,
+} from "./plan-customer-change.ts";
+import { resolveCustomer, type Claim, type LinkRefusal } from "./resolve-customer.ts";
+import { divideFacts, statedPurchases, type VerifiedFacts } from "./verified-facts.ts";
+
+/** The customer that the facts name, as stored. */
+export interface ResolvedCustomer {
+  readonly identifier: CustomerId;
+  readonly holdings: readonly Purchase[];
+  /** Customers of the request's other persons; unset: there are none. */
+  readonly others?: readonly ResolvedCustomer[];
+}
+
+/** A link can be refused, a fact cannot: facts of purchases that have an owner are stored either way. */
+export type StoringOutcome = (
+  | {
+      readonly outcome: "stored";
+      /** Null: the facts name no customer, or only an unknown one that the request may not create. */
+      readonly customer: ResolvedCustomer | null;
+    }
+  | { readonly outcome: "refused"; readonly code: LinkRefusal }
+) & {
+  /** The facts' purchase that is to be acknowledged now; null: none is. */
+  readonly toAcknowledge: ToAcknowledge | null;
+};
+
+/**
+ * Optimistic-lock attempts before `TOO_MANY_REQUESTS`. With ten requests of one person always in flight, two of 18,000
+ * needed more than 20. The pauses between 30 attempts add up to 7 seconds on average, 15 at most.
+ */
+const ATTEMPTS = 30;
+
+/**
+ * First attempt at which a missing customer counts as erased. Before, it may be new: its identities can be visible before
+ * its own item.
+ */
+const GONE_FROM_ATTEMPT = 4;
+
+const NOBODY: StoringOutcome = { outcome: "stored", customer: null, toAcknowledge: null };
+
+/**
+ * Reads the state of the facts. `nobody`: they name no customer and create none. `conflict`: the reads saw part of a
+ * transaction.
+ */
+const readState = async (
+  context: FactContext,
+  attempt: number,
+): Promise<StateContext | "nobody" | "conflict"> => {
+  const { store, application, facts, claim } = context;
+  const { identifier } = application;
+  const moment = store.now();
+  const known = await store.table.findFacts(identifier, facts.identities, statedPurchases(facts), moment);
+  const named = customersOf(known);
+  const createsNobody = facts.purchases.length === 0 && claim?.assertedBy !== "credential";
+  if (named.size === 0 && createsNobody && !isErased(known)) return "nobody";
+  const { living, gone } = await store.table.findCustomers(identifier, named);
+  if ([...named].some((customer) => !living.has(customer))) {
+    if (attempt >= GONE_FROM_ATTEMPT) await buryRemains(store.bury, identifier, known, gone, moment);
+    return "conflict";
+  }
+  if (isBehindIdentity(known, living)) return "conflict";
+  return { ...context, moment, known, living, owners: eachOnce(living) };
+};
+
+/**
+ * Whether a client may lift an erasure. Only the application's backend knows that an erased person has signed up again.
+ * Once a credential has linked the app transaction id again, purchases signed with that id are the person's too.
+ */
+const isVouchedFor = ({
+  facts: { purchases },
+  known: {
+    erasedIdentity,
+    erasedPurchases,
+    identities: [named],
+  },
+  owners,
+}: StateContext): boolean =>
+  !erasedIdentity &&
+  named != null &&
+  owners.length === 1 &&
+  owners[0]?.link?.assertedBy === "credential" &&
+  purchases.every(
+    ({ purchase, mentioned, identity }) =>
+      identity !== null || ![purchase, ...mentioned].some((one) => erasedPurchases.has(referenceText(one))),
+  );
+
+/** Whether the facts are of an erased identity or purchase, and do not just mention one. */
+const statesErased = ({
+  facts: { purchases },
+  known: { erasedIdentity, erasedPurchases },
+}: StateContext): boolean =>
+  erasedIdentity || purchases.some(({ purchase }) => erasedPurchases.has(referenceText(purchase)));
+
+/**
+ * Whether the application lets a credential move these customers, given the request's facts too. A request whose
+ * purchase is not paid yet moves none: it belongs to the account in which it was bought.
+ */
+const mayTransfer = ({ application, facts, known, owners, moment }: StateContext): boolean => {
+  const { transfers, catalog } = application;
+  if (transfers !== "when_inactive") return transfers === "always";
+  const customerIdentifier = owners[0]?.identifier;
+  if (customerIdentifier === undefined || facts.isPending === true) return false;
+  const leaving = holdingsAfter(statedPurchases(facts), known, owners, catalog);
+  return isInactive(
+    moment,
+    leaving.map((purchase) => ({ customerIdentifier, assertedBy: null, purchase })),
+    application,
+  );
+};
+
+/**
+ * A client's claim makes a link only with a verified purchase, in the request or earlier, and, if no owner is linked yet,
+ * only while the account has room for claims. Refusals are decided before.
+ */
+const mayLink = async (
+  { store, application, facts, owners }: StateContext,
+  claim: Claim,
+): Promise<boolean> => {
+  const { environment, purchases } = facts;
+  if (claim.assertedBy === "credential") return true;
+  if (purchases.length === 0 && !owners.some(({ hasPurchased }) => hasPurchased)) return false;
+  if (owners.some(({ link }) => link !== null)) return true;
+  const claims = await store.table.countClaims(application.identifier, claim.account, environment);
+  return claims < claimsLimit(store, facts);
+};
+
+/** Outcome of a write. `conflict`: a concurrent write came first. `round`: a step is done, and there is more to do. */
+type Written = StoringOutcome | "conflict" | "round";
+
+/**
+ * Stores facts of which a tombstone reserves some, and whose erasure the request may not lift.
+ *
+ * @throws ServiceError `CUSTOMER_NOT_FOUND`
+ */
+const storeBesideErased = async (state: StateContext): Promise<Written> => {
+  const { known, owners } = state;
+  if (owners.length > 0 && !statesErased(state)) {
+    // A living owner's facts are kept, where they only mention an erased purchase.
+    const unreserved = { ...known, erasedPurchases: new Set<string>() };
+    return decideAndWrite({ ...state, facts: withoutErased(state), known: unreserved });
+  }
+  // The request is refused, merges nobody and names nobody anew, but what the store said of others' purchases is kept.
+  const kept = owners.length === 0 ? null : await keepRefusedFacts(state, { merges: false });
+  if (typeof kept === "string") return kept;
+  throw new ServiceError("CUSTOMER_NOT_FOUND");
+};
+
+/** Persons without a claim whose facts are written at a time. */
+const AT_ONCE = 10;
+
+/**
+ * Stores the facts of each person. The links of their owners agree. The account is claimed for the first few alone, one
+ * after the other: there is room for no more without an app transaction id, and each claim costs a read.
+ */
+const storePersons = async (persons: readonly VerifiedFacts[], state: StateContext): Promise<Written> => {
+  const { claim } = state;
+  const claimed = persons.slice(0, CLAIMS_WITHOUT_IDENTITY + 1).map((facts) => [{ facts, claim }]);
+  const others = persons.slice(claimed.length).map((facts) => ({ facts, claim: null }));
+  const customers: ResolvedCustomer[] = [];
+  for (const some of [...claimed, ...chunks(others, AT_ONCE)]) {
+    const outcomes = await Promise.all(
+      some.map((own) => {
+        const { known, living } = ownersOf(own.facts, state);
+        return decideAndWrite({ ...state, ...own, known, living, owners: eachOnce(living) });
+      }),
+    );
+    for (const outcome of outcomes) {
+      if (typeof outcome === "string" || outcome.outcome === "refused") return outcome;
+      if (outcome.customer !== null) customers.push(outcome.customer);
+    }
+  }
+  const [customer, ...rest] = customers;
+  return { ...NOBODY, customer: customer === undefined ? null : { ...customer, others: rest } };
+};
+
+/** Writes the facts of one person, for their owner: one transaction, or none if all is known. */
+const writePerson = async (
+  state: StateContext,
+  resolved: Pick<Merge, "survivor" | "absorbed" | "link">,
+  liftsErasures: boolean,
+): Promise<Written> => {
+  const { store, facts } = state;
+  const { isRound, ...merge } = mergeOf(state, resolved);
+  const identifier = merge.survivor?.identifier ?? store.newCustomerIdentifier();
+  const { change, customer, toAcknowledge } = planCustomerChange(state, {
+    ...merge,
+    identifier,
+    liftsErasures,
+  });
+  const claims = change && { ...change, claimsLimit: claimsLimit(store, facts) };
+  if (claims !== null && (await store.write(claims)) === "conflict") return "conflict";
+  return isRound ? "round" : { outcome: "stored", customer, toAcknowledge };
+};
+
+/** Resolves the owner of the facts, and writes them person by person. */
+const decideAndWrite = async (state: StateContext): Promise<Written> => {
+  const { facts, claim, known, owners, moment } = state;
+  const liftsErasures =
+    claim?.isImported !== true && (claim?.assertedBy === "credential" || isVouchedFor(state));
+  if (isErased(known) && !liftsErasures) return storeBesideErased(state);
+
+  const persons = personsIn(facts, state);
+  const isOne = persons[0] === facts;
+  const resolution = resolveCustomer(owners, claim, moment, () => mayTransfer(state));
+  if (resolution.outcome === "refused") {
+    const kept = await keepRefusedFacts(state, { merges: isOne });
+    return typeof kept === "string" ? kept : { ...resolution, ...kept };
+  }
+  if (!isOne) return storePersons(persons, state);
+  const links = claim === null || (await mayLink(state, claim));
+  const link = links ? resolution.link : standingLink(owners, moment);
+  return writePerson(state, { ...resolution, link }, liftsErasures);
+};
+
+/** Stores renewal infos of lineages that a request does not prove, for the lineages' owners; without one, nothing. */
+const storeOthers = async (context: FactContext): Promise<"done" | "conflict"> =>
+  tryAgain(ATTEMPTS, context.store.pause, async (attempt) => {
+    const state = await readState(context, attempt);
+    if (state === "nobody") return "done";
+    if (state === "conflict" || (await storeForOwners(state)) === "conflict") return "conflict";
+    return "done";
+  });
+
+/** Looks up purchases that the facts mention and that are unknown, and stores them. True: something was stored. */
+export type LearnOfMentioned = (known: KnownFacts) => Promise<boolean>;
+
+/** Stores facts step by step, each until no concurrent write comes first. */
+const storeOwn = async (
+  context: FactContext,
+  learn: LearnOfMentioned | null,
+): Promise<StoringOutcome | "conflict"> => {
+  let learnOnce = learn;
+  const written = await tryAgain<Written>(ATTEMPTS, context.store.pause, async (attempt) => {
+    const state = await readState(context, attempt);
+    if (typeof state === "string") return state === "nobody" ? NOBODY : state;
+    const learns = learnOnce;
+    learnOnce = null;
+    return (await learns?.(state.known)) === true ? "round" : decideAndWrite(state);
+  });
+  return written === "round" ? storeOwn(context, null) : written;
+};
+
+/**
+ * Resolves the owner of the facts and stores them: two reads, and one transaction or none if all is known. Under
+ * contention it reads and decides again, so that each answer is true of the state it was written to.
+ *
+ * @param learn called once, before the purchases are written; null: nothing is looked up
+ * @throws ServiceError `CUSTOMER_NOT_FOUND`; `TOO_MANY_REQUESTS` if every attempt conflicts; what `learn` throws
+ */
+export const storeFacts = async (
+  store: FactStore,
+  application: Application,
+  facts: VerifiedFacts,
+  claim: Claim | null,
+  learn: LearnOfMentioned | null = null,
+): Promise<StoringOutcome> => {
+  const purchases = facts.purchases.map(({ purchase }) => purchase);
+  const ungranted = ungrantedProducts(purchases, application.catalog);
+  if (ungranted.length > 0) store.onUngranted?.(ungranted);
+  const { own, others } = divideFacts(facts);
+  const renewed = others && (await storeOthers({ store, application, facts: others, claim: null }));
+  const stored = own && (await storeOwn({ store, application, facts: own, claim }, learn));
+  if (renewed === "conflict" || typeof stored === "string") throw new ServiceError("TOO_MANY_REQUESTS");
+  return stored ?? NOBODY;
+};

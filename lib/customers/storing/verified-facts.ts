@@ -1,0 +1,85 @@
+import type { IosStoreConfiguration } from "../../applications/application.ts";
+import type { Environment } from "../../contract/schemas.ts";
+import type { IdentityReference, ProvenPurchase } from "../../entitlements/proven-purchase.ts";
+import { referenceText, type Purchase } from "../../entitlements/purchase.ts";
+import type { Instant } from "../../entitlements/time.ts";
+import type { PendingAcknowledgement } from "../../stores/android-store/reading.ts";
+import type { AppTransaction } from "../../stores/ios-store/app-transaction.ts";
+import { appTransactionIdentityOf, purchasesOf } from "../../stores/ios-store/purchases.ts";
+import { renewalsOf, type StatedRenewalInfo } from "../../stores/ios-store/renewal-info.ts";
+import type { Transaction } from "../../stores/ios-store/transaction.ts";
+import type { FactsOrigin } from "../asking/ask.ts";
+
+/** Facts about one person that a store has verified in one request. Nothing else reaches the table. */
+export interface VerifiedFacts {
+  /** The environment of all the facts. */
+  readonly environment: Environment;
+  /** Identities other than purchases: every purchase is an identity of its own. */
+  readonly identities: readonly IdentityReference[];
+  readonly purchases: readonly ProvenPurchase[];
+  /** Whether a client without a credential chose what comes together (`personsIn`); unset: no. */
+  readonly isChosenByClient?: boolean;
+  /** Renewal infos, each as a fact of its lineage (`renewedPurchase`). They name nobody. */
+  readonly renewals: readonly Purchase[];
+  /** Whether the payment of the request's purchase is pending, or unknown where the store did not answer; unset: no. */
+  readonly isPending?: boolean;
+  /** The acknowledgement that the store waits for; null: none. */
+  readonly acknowledgementDue: PendingAcknowledgement | null;
+  /** Null: no store can be asked about these facts, so their questions stay as they are. */
+  readonly origin: FactsOrigin | null;
+}
+
+/** Verified payloads of one bundle. */
+interface IosStorePayloads {
+  readonly environment: Environment;
+  readonly transactions: readonly Transaction[];
+  readonly renewalInfos: readonly StatedRenewalInfo[];
+  /** Unset: there is none. */
+  readonly appTransaction?: AppTransaction;
+  /** Time at which Apple was asked; null: it was not. */
+  readonly askedAt: Instant | null;
+}
+
+/** What verified payloads state. Without a key of the App Store Server API, Apple cannot be asked again. */
+export const iosStoreFacts = (
+  { bundleIdentifier, serverApi }: IosStoreConfiguration,
+  { environment, transactions, renewalInfos, appTransaction, askedAt }: IosStorePayloads,
+): VerifiedFacts => {
+  const naming = appTransaction === undefined ? transactions : [appTransaction, ...transactions];
+  const identity = appTransactionIdentityOf(naming);
+  return {
+    environment,
+    identities: identity === null ? [] : [identity],
+    purchases: purchasesOf(transactions),
+    renewals: renewalsOf(renewalInfos, transactions),
+    acknowledgementDue: null,
+    origin: { source: { store: "ios-store", bundleIdentifier }, canAsk: serverApi !== null, askedAt },
+  };
+};
+
+type Stated = Pick<VerifiedFacts, "purchases" | "renewals">;
+
+/** All purchases of the facts, with those that are only mentioned (a replaced token), and renewal infos. */
+export const statedPurchases = ({ purchases, renewals }: Stated): readonly Purchase[] => [
+  ...purchases.flatMap(({ purchase, mentioned }) => [purchase, ...mentioned]),
+  ...renewals,
+];
+
+/**
+ * Divides facts into those that name a person, and renewal infos of lineages that they neither prove nor mention. Null:
+ * there are none.
+ */
+export const divideFacts = (
+  facts: VerifiedFacts,
+): { readonly own: VerifiedFacts | null; readonly others: VerifiedFacts | null } => {
+  const proven = new Set(statedPurchases({ ...facts, renewals: [] }).map(referenceText));
+  const isProven = (renewal: Purchase): boolean => proven.has(referenceText(renewal));
+  const others = facts.renewals.filter((renewal) => !isProven(renewal));
+  return {
+    own:
+      facts.identities.length + facts.purchases.length === 0
+        ? null
+        : { ...facts, renewals: facts.renewals.filter(isProven) },
+    others: others.length === 0 ? null : { ...facts, identities: [], purchases: [], renewals: others },
+  };
+};

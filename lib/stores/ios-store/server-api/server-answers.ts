@@ -1,0 +1,120 @@
+import * as z from "zod/mini";
+import { once } from "../../../once.ts";
+import { isGraceStatus } from "../renewal-info.ts";
+
+/** Compact JWS, as the store signed them; not verified yet. */
+export interface SignedFacts {
+  readonly signedTransactions: readonly string[];
+  readonly signedRenewalInfos: readonly string[];
+  /** Those with a status that says that a billing grace period runs. */
+  readonly signedInGrace?: readonly string[];
+}
+
+/** A page of signed transactions. */
+export interface TransactionPage {
+  readonly signedTransactions: readonly string[];
+  /** Revision that asks for the next page; null: this is the last one. */
+  readonly next: string | null;
+}
+
+/** A page of signed notifications. */
+export interface NotificationPage {
+  readonly signedPayloads: readonly string[];
+  /** Token that asks for the next page; null: this is the last one. */
+  readonly next: string | null;
+}
+
+/** Unknown fields are tolerated everywhere. */
+const jws = once(() => z.string().check(z.minLength(1)));
+/** The last page needs none, and may have an empty one. */
+const pageName = once(() => z.nullish(z.string()));
+
+const statuses = once(() =>
+  z.object({
+    data: z.array(
+      z.object({
+        lastTransactions: z.array(
+          z.object({
+            signedTransactionInfo: jws(),
+            signedRenewalInfo: z.nullish(jws()),
+            status: z.optional(z.unknown()),
+          }),
+        ),
+      }),
+    ),
+  }),
+);
+
+const oneAppTransaction = once(() => z.object({ signedAppTransactionInfo: jws() }));
+
+const oneTransaction = once(() => z.object({ signedTransactionInfo: jws() }));
+
+const history = once(() =>
+  z.object({ signedTransactions: z.array(jws()), hasMore: z.boolean(), revision: pageName() }),
+);
+
+const notifications = once(() =>
+  z.object({
+    notificationHistory: z.array(z.object({ signedPayload: jws() })),
+    hasMore: z.boolean(),
+    paginationToken: pageName(),
+  }),
+);
+
+/** Name of the next page; undefined where the store names none, or again the one just read. */
+const nextPage = (
+  hasMore: boolean,
+  named: string | null | undefined,
+  page: string | null,
+): string | null | undefined => {
+  if (!hasMore) return null;
+  return named === page || !named ? undefined : named;
+};
+
+/**
+ * @returns null where the answer is malformed, here and below
+ * @see https://developer.apple.com/documentation/appstoreserverapi/statusresponse
+ */
+export const readStatuses = (answer: unknown): SignedFacts | null => {
+  const read = statuses().safeParse(answer);
+  if (!read.success) return null;
+  const last = read.data.data.flatMap(({ lastTransactions }) => lastTransactions);
+  const signedInGrace = last.flatMap(({ signedRenewalInfo, status }) =>
+    isGraceStatus(status) ? (signedRenewalInfo ?? []) : [],
+  );
+  return {
+    signedTransactions: last.map(({ signedTransactionInfo }) => signedTransactionInfo),
+    signedRenewalInfos: last.flatMap(({ signedRenewalInfo }) => signedRenewalInfo ?? []),
+    ...(signedInGrace.length > 0 && { signedInGrace }),
+  };
+};
+
+/** @see https://developer.apple.com/documentation/appstoreserverapi/transactioninforesponse */
+export const readTransaction = (answer: unknown): SignedFacts | null => {
+  const read = oneTransaction().safeParse(answer);
+  if (!read.success) return null;
+  return { signedTransactions: [read.data.signedTransactionInfo], signedRenewalInfos: [] };
+};
+
+/** @see https://developer.apple.com/documentation/appstoreserverapi/apptransactioninforesponse */
+export const readAppTransaction = (answer: unknown): string | null =>
+  oneAppTransaction().safeParse(answer).data?.signedAppTransactionInfo ?? null;
+
+/** @see https://developer.apple.com/documentation/appstoreserverapi/historyresponse */
+export const readHistory = (answer: unknown, page: string | null): TransactionPage | null => {
+  const read = history().safeParse(answer);
+  if (!read.success) return null;
+  const { signedTransactions, hasMore, revision } = read.data;
+  const next = nextPage(hasMore, revision, page);
+  return next === undefined ? null : { signedTransactions, next };
+};
+
+/** @see https://developer.apple.com/documentation/appstoreserverapi/notificationhistoryresponse */
+export const readNotifications = (answer: unknown, page: string | null): NotificationPage | null => {
+  const read = notifications().safeParse(answer);
+  if (!read.success) return null;
+  const { notificationHistory, hasMore, paginationToken } = read.data;
+  const next = nextPage(hasMore, paginationToken, page);
+  if (next === undefined) return null;
+  return { signedPayloads: notificationHistory.map(({ signedPayload }) => signedPayload), next };
+};

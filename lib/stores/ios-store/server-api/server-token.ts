@@ -1,0 +1,168 @@
+import { createPrivateKey, type KeyObject } from "node:crypto";
+import { SignJWT } from "jose/jwt/sign";
+import { MINUTE } from "../../../duration.ts";
+import type { Instant } from "../../../entitlements/time.ts";
+import { createLoadingCache } from "../../../loading-cache.ts";
+
+/**
+ * An in-app purchase key of App Store Connect. Nothing here is secret: the key itself is in Secrets Manager.
+ *
+ * @see https://developer.apple.com/documentation/appstoreserverapi/creating-api-keys-to-authorize-api-requests
+ */
+export interface AppStoreServerKey {
+  /** The issuer ID of the team, a UUID. */
+  readonly issuerIdentifier: string;
+  /** The key ID, such as `ABC123DEFG`. */
+  readonly keyIdentifier: string;
+  /** Name or ARN of the secret whose text is the private key, as Apple's `.p8` file has it. */
+  readonly secret: string;
+}
+
+/** An app, and the key that may ask about it. One token serves both environments. */
+export interface TokenSubject {
+  readonly bundleIdentifier: string;
+  readonly key: AppStoreServerKey;
+}
+
+/** The key cannot be used, for a one-word reason. No `cause`: it could quote the key. */
+export class UnusableKeyError extends Error {
+  readonly reason: string;
+
+  constructor(reason: string) {
+    super(`The key of the App Store Server API cannot be used: ${reason}.`);
+    this.name = "UnusableKeyError";
+    this.reason = reason;
+  }
+}
+
+/** The key could not be read; a retry may succeed. No `cause`: it could quote the secret's name. */
+export class KeyUnavailableError extends Error {
+  constructor() {
+    super("The key of the App Store Server API could not be read.");
+    this.name = "KeyUnavailableError";
+  }
+}
+
+interface LoadedKey {
+  /** Text of the secret. */
+  readonly text: string;
+  readonly key: KeyObject;
+}
+
+export interface ServerToken {
+  /** Value of the `Authorization` header. */
+  readonly authorization: string;
+  readonly signedWith: LoadedKey;
+}
+
+export interface ServerTokens {
+  /**
+   * `fresh` is false where an earlier request read the key or made the token. Rejects with {@link UnusableKeyError} or
+   * {@link KeyUnavailableError}.
+   */
+  tokenOf(subject: TokenSubject): Promise<{ readonly token: ServerToken; readonly fresh: boolean }>;
+  /** Drops a token that the store refused, and its key; the next request reads the key again. */
+  forget(subject: TokenSubject, refused: ServerToken): void;
+}
+
+/** Age at which a key is read again for the next token. */
+const KEY_LIFETIME_MILLISECONDS = 5 * MINUTE;
+/** Apple accepts tokens of up to an hour. */
+const TOKEN_LIFETIME_MILLISECONDS = 20 * MINUTE;
+/** Tokens are backdated, because a server whose clock is behind refuses one from the future. */
+const SKEW_MILLISECONDS = MINUTE;
+/** Age up to which a token is used, four minutes before it expires. */
+const TOKEN_USE_MILLISECONDS = 15 * MINUTE;
+const KEYS_KEPT = 100;
+const TOKENS_KEPT = 200;
+const AUDIENCE = "appstoreconnect-v1";
+
+const parseKey = (text: string): KeyObject => {
+  try {
+    const key = createPrivateKey(text);
+    if (key.asymmetricKeyDetails?.namedCurve === "prime256v1") return key;
+  } catch {
+    // The error could quote the key.
+  }
+  throw new UnusableKeyError("secretIsNoPrivateKey");
+};
+
+const inSeconds = (milliseconds: number): number => Math.floor(milliseconds / 1000);
+
+const signToken = async (
+  subject: TokenSubject,
+  signedWith: LoadedKey,
+  now: Instant,
+): Promise<ServerToken> => {
+  const { issuerIdentifier, keyIdentifier } = subject.key;
+  const issuedAt = now - SKEW_MILLISECONDS;
+  const token = await new SignJWT({ bid: subject.bundleIdentifier })
+    .setProtectedHeader({ alg: "ES256", kid: keyIdentifier, typ: "JWT" })
+    .setIssuer(issuerIdentifier)
+    .setIssuedAt(inSeconds(issuedAt))
+    .setExpirationTime(inSeconds(issuedAt + TOKEN_LIFETIME_MILLISECONDS))
+    .setAudience(AUDIENCE)
+    .sign(signedWith.key);
+  return { authorization: `Bearer ${token}`, signedWith };
+};
+
+/**
+ * Signs the tokens of the App Store Server API and caches them, and the keys. Concurrent requests share one read of a
+ * secret and one token; a read that failed is forgotten.
+ *
+ * @see https://developer.apple.com/documentation/appstoreserverapi/generating-json-web-tokens-for-api-requests
+ */
+export const createServerTokens = (options: {
+  /** Text of a secret; null where it does not exist or may not be read. Rejects where the lookup itself fails. */
+  readonly readSecret: (name: string) => Promise<string | null>;
+  readonly now: () => Instant;
+}): ServerTokens => {
+  const { readSecret, now } = options;
+
+  const loadKey = async (
+    secret: string,
+    before: Promise<LoadedKey | null> | undefined,
+  ): Promise<LoadedKey> => {
+    const text = await readSecret(secret).catch(() => {
+      throw new KeyUnavailableError();
+    });
+    if (text === null) throw new UnusableKeyError("secretIsUnreadable");
+    const known = await before;
+    return known?.text === text ? known : { text, key: parseKey(text) };
+  };
+
+  const keys = createLoadingCache<string, LoadedKey>({
+    load: loadKey,
+    now,
+    maximumAgeMilliseconds: KEY_LIFETIME_MILLISECONDS,
+    maximumEntries: KEYS_KEPT,
+    textOf: (secret) => secret,
+  });
+
+  const loadToken = async (subject: TokenSubject): Promise<ServerToken | null> => {
+    const key = await keys.get(subject.key.secret);
+    return key && signToken(subject, key, now());
+  };
+
+  const tokens = createLoadingCache<TokenSubject, ServerToken>({
+    load: loadToken,
+    now,
+    maximumAgeMilliseconds: TOKEN_USE_MILLISECONDS,
+    maximumEntries: TOKENS_KEPT,
+    textOf: ({ bundleIdentifier, key }) =>
+      JSON.stringify([bundleIdentifier, key.issuerIdentifier, key.keyIdentifier, key.secret]),
+  });
+
+  return {
+    tokenOf: async (subject) => {
+      const fresh = !tokens.has(subject) && !keys.has(subject.key.secret);
+      const token = await tokens.get(subject);
+      if (token === null) throw new KeyUnavailableError();
+      return { token, fresh };
+    },
+    forget: (subject, refused) => {
+      tokens.forget(subject, (token) => token === refused);
+      keys.forget(subject.key.secret, (key) => key === refused.signedWith);
+    },
+  };
+};

@@ -1,0 +1,119 @@
+import type * as z from "zod/mini";
+import type { Environment } from "../../../contract/schemas.ts";
+import { MINUTE } from "../../../duration.ts";
+import type { Instant } from "../../../entitlements/time.ts";
+import { verifyChainOnce, type Chain, type KnownChains } from "./chain.ts";
+import { parseJsonObject, type JsonObject } from "./encoding.ts";
+import { ENVIRONMENTS, TIMES } from "../fields.ts";
+import { certificatesOf, splitJws, type CompactJws } from "./jws.ts";
+import type { SignatureCheck } from "./signature.ts";
+import type { Signer, Trust } from "./trust.ts";
+import { rejected, verified, type Verdict } from "./verdict.ts";
+
+/** A kind of signed payload, and what distinguishes it from the others. */
+export interface PayloadKind<Written, Payload> {
+  /** Fields that every payload of this kind has. */
+  readonly has: readonly string[];
+  /** Fields that only other kinds have. */
+  readonly lacks: readonly string[];
+  /** The store's name of its environment; anything else where it has none. */
+  readonly environment: (payload: JsonObject) => unknown;
+  /** Field with the time of signing. */
+  readonly signedAt: string;
+  /** Schema of its other fields, by signer. Unknown fields are tolerated. */
+  readonly schema: Record<Signer, () => z.ZodMiniType<Written>>;
+  readonly read: (written: Written) => Payload;
+}
+
+/** Facts that verification establishes for any payload. */
+export interface Signed {
+  readonly environment: Environment;
+  readonly signedAt: Instant;
+  /** SHA-256 (hex, lower case) of the StoreKit testing certificate that signed it; null: the App Store signed it. */
+  readonly xcodeCertificate: string | null;
+}
+
+/** Allowance for clock skew: how far in the future a JWS may be signed. */
+const SKEW_MILLISECONDS = MINUTE;
+
+const readPayload = <Written, Payload>(
+  payload: JsonObject,
+  kind: PayloadKind<Written, Payload>,
+  chain: Chain,
+  moment: Instant,
+): Verdict<Payload & Signed> => {
+  const has = (field: string) => Object.hasOwn(payload, field);
+  if (!kind.has.every(has) || kind.lacks.some(has)) return rejected("wrong_kind");
+
+  const environment = ENVIRONMENTS[chain.signer].get(kind.environment(payload));
+  if (environment === undefined) return rejected("environment");
+
+  const signedAt = TIMES[chain.signer]().safeParse(payload[kind.signedAt]);
+  if (!signedAt.success || signedAt.data > moment + SKEW_MILLISECONDS) return rejected("signing_time");
+  if (signedAt.data < chain.notBefore || signedAt.data > chain.notAfter) return rejected("outside_validity");
+
+  const fields = kind.schema[chain.signer]().safeParse(payload);
+  if (!fields.success) return rejected("malformed_payload");
+  return verified({
+    ...kind.read(fields.data),
+    environment,
+    signedAt: signedAt.data,
+    xcodeCertificate: chain.signer === "xcode" ? chain.anchor : null,
+  });
+};
+
+/**
+ * Signers verified before, so that the next JWS of the same signer costs one signature check; and the checks to use.
+ */
+export interface Signers {
+  /** Keyed by their exact certificates. */
+  readonly chains: KnownChains;
+  /** Keyed by the exact header of a JWS whose signature was valid. The signature covers the header, so no stranger adds one. */
+  readonly headers: KnownChains;
+  /** For a JWS whose header is new. */
+  readonly checkFirst: SignatureCheck;
+  /** For a JWS whose header is known. */
+  readonly check: SignatureCheck;
+}
+
+/** Verifies a JWS whose header is new: its certificates, then the JWS as a whole. */
+const verifySigner = async (jws: CompactJws, signers: Signers, trust: Trust): Promise<Verdict<Chain>> => {
+  const certificates = certificatesOf(jws);
+  if (certificates.outcome === "rejected") return certificates;
+  const chain = verifyChainOnce(certificates.payload, trust, signers.chains);
+  if (chain.outcome === "rejected") return chain;
+  if (!(await signers.checkFirst(jws, chain.payload.key))) return rejected("signature");
+  signers.headers.keep(jws.header, chain.payload);
+  return chain;
+};
+
+/** Whether the header of a JWS is known, so that it costs only one signature check. */
+export const isKnownSigner = (compact: string, { headers }: Signers, trust: Trust): boolean =>
+  headers.find(compact.slice(0, Math.max(0, compact.indexOf("."))), trust) !== null;
+
+/**
+ * Verifies a JWS and parses its payload. Refused input is a verdict, never an error.
+ *
+ * @see https://developer.apple.com/documentation/appstoreserverapi/jwstransaction
+ */
+export const verifySignedPayload = async <Written, Payload>(
+  compact: string,
+  kind: PayloadKind<Written, Payload>,
+  signers: Signers,
+  trust: Trust,
+  moment: Instant,
+): Promise<Verdict<Payload & Signed>> => {
+  const split = splitJws(compact);
+  if (split.outcome === "rejected") return split;
+  const jws = split.payload;
+
+  let chain = signers.headers.find(jws.header, trust);
+  if (chain === null) {
+    const signer = await verifySigner(jws, signers, trust);
+    if (signer.outcome === "rejected") return signer;
+    chain = signer.payload;
+  } else if (!(await signers.check(jws, chain.key))) return rejected("signature");
+
+  const payload = parseJsonObject(jws.payload);
+  return payload === null ? rejected("malformed_payload") : readPayload(payload, kind, chain, moment);
+};
