@@ -11,13 +11,13 @@ import {
   iosStoreLinkRequest,
   iosStoreNotificationRequest,
   iosStoreSynchronizeRequest,
-  LIMITS,
   linkResponse,
   notificationResponse,
   synchronizeResponse,
   type Scope,
   type Store,
 } from "./schemas.ts";
+import { LIMITS } from "./schema-parts.ts";
 import { changesFacts, type TableAccess } from "./table-access.ts";
 
 /** Limits of an endpoint that takes no API key: anybody can flood it, and a flood must leave executions for reads and links. */

@@ -1,5 +1,6 @@
 import type * as z from "zod/mini";
-import { accountState, storeRequest } from "./schemas.ts";
+import { accountState } from "./schemas.ts";
+import { storeRequest } from "./store-request.ts";
 
 interface MessageKind {
   readonly summary: string;

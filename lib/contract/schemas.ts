@@ -1,24 +1,11 @@
 import en from "zod/v4/locales/en.js";
 import * as z from "zod/mini";
 import { once } from "../once.ts";
+import { described, jws, LIMITS, nullableTime, text, time, uuid } from "./schema-parts.ts";
 
 // Validation messages are in English. Parsers are not compiled: compiling one takes longer than parsing hundreds of
 // values uncompiled, and most processes parse tens.
 z.config({ ...en(), jitless: true });
-
-/** Limits of a request; exceeding one is 400 `INVALID_REQUEST`. */
-export const LIMITS = {
-  accountIdentifierCharacters: 256,
-  signedTransactions: 1000,
-  signedRenewalInfos: 100,
-  jwsBytes: 32 * 1024,
-  purchaseTokenCharacters: 4096,
-  productIdentifierCharacters: 256,
-  packageNameCharacters: 256,
-  notificationBytes: 64 * 1024,
-  changes: 1000,
-  cursorCharacters: 64,
-} as const;
 
 /** Stored by position, as {@link ENVIRONMENTS} are: append only. */
 export const STORES = ["android-store", "ios-store"] as const;
@@ -36,25 +23,6 @@ export type ProductKind = (typeof PRODUCT_KINDS)[number];
 export type AssertedBy = (typeof ASSERTED_BY)[number];
 export type Scope = (typeof SCOPES)[number];
 
-const characters = (text: string): number => {
-  let count = 0;
-  for (const _ of text) count += 1;
-  return count;
-};
-
-const text = (limit: number, description: string, ...checks: z.core.$ZodCheck<string>[]) =>
-  z
-    .string()
-    .check(
-      z.minLength(1, "must not be empty"),
-      z.refine((value) => value.length <= limit || characters(value) <= limit, {
-        message: `must be at most ${limit} characters`,
-      }),
-      z.refine((value) => value.isWellFormed(), { message: "must be well-formed Unicode" }),
-      ...checks,
-    )
-    .register(z.globalRegistry, { description, maxLength: limit });
-
 /** The application's stable identifier of its user: 1 to 256 characters, no control characters, compared byte for byte. */
 export const accountIdentifier = once(() =>
   text(
@@ -65,14 +33,6 @@ export const accountIdentifier = once(() =>
     z.refine((value: string) => value !== "." && value !== "..", { message: "must not be . or .." }),
   ),
 );
-
-const described = <Schema extends z.ZodMiniType>(description: string, schema: Schema): Schema => {
-  z.globalRegistry.add(schema, { description });
-  return schema;
-};
-
-const jws = (description: string, limit: number = LIMITS.jwsBytes) =>
-  described(description, z.string().check(z.maxLength(limit, `must be at most ${limit} bytes`)));
 
 /** Fields that an app gets from StoreKit, whether the app or its backend sends them. */
 const signedByStore = () => ({
@@ -188,11 +148,6 @@ export const iosStoreNotificationRequest = once(() =>
     .register(z.globalRegistry, { id: "IosStoreNotificationRequest" }),
 );
 
-const uuid = (description: string) => described(description, z.uuid());
-const time = (description: string) => described(description, z.iso.datetime({ precision: 3 }));
-const nullableTime = (description: string) =>
-  described(description, z.nullable(z.iso.datetime({ precision: 3 })));
-
 export const customerEntitlement = once(() =>
   z
     .object({
@@ -284,58 +239,6 @@ export const accountState = once(() =>
   }),
 );
 
-/** `data` of a `store.request` message. */
-export const storeRequest = once(() =>
-  z
-    .object({
-      applicationIdentifier: uuid("The application that is asked."),
-      applicationAccountIdentifier: described(
-        "The account; null where the customer is linked to none, or nobody is known.",
-        z.nullable(z.string()),
-      ),
-      assertedBy: z.optional(
-        described(
-          "Who linked the customer to the account: your `credential`, or a `client` by a claim without one. Absent where there is no account.",
-          z.enum(ASSERTED_BY),
-        ),
-      ),
-      customerIdentifier: z.nullable(uuid("Customer of the purchase; null where none is known.")),
-      store: z.enum(STORES),
-      kind: described(
-        "The store's own word: `CONSUMPTION_REQUEST`, `RESCIND_CONSENT`, `pendingRefundReviewNotification`; others may come.",
-        z.string(),
-      ),
-      productIdentifier: described("Null where the store names no product.", z.nullable(z.string())),
-      transactionIdentifier: described(
-        "Null where the store names no transaction; `orderIdentifier` is Google's.",
-        z.nullable(z.string()),
-      ),
-      answerBy: nullableTime("Time by which the store wants an answer; null where it names none."),
-      environment: z.optional(
-        described("Environment of the App Store; absent where the store does not say.", z.enum(ENVIRONMENTS)),
-      ),
-      bundleIdentifier: z.optional(described("The iOS app.", z.string())),
-      packageName: z.optional(described("The Android app.", z.string())),
-      orderIdentifier: z.optional(
-        described("Google's order: `orderId` of `orders.reviewrefund`.", z.string()),
-      ),
-      pendingRefundToken: z.optional(
-        described("`pendingRefundToken` of `orders.reviewrefund`. It is no purchase token.", z.string()),
-      ),
-      reason: z.optional(
-        described(
-          "The store's own word for why: Apple's `consumptionRequestReason`, Google's `refundReason`. Others may come.",
-          z.string(),
-        ),
-      ),
-    })
-    .register(z.globalRegistry, {
-      id: "StoreRequest",
-      description:
-        "`data` of a `store.request` message: what a store asks of the application. This service never answers it.",
-    }),
-);
-
 export const changesPage = once(() =>
   z
     .object({
@@ -362,7 +265,6 @@ export type LinkResponse = z.infer<ReturnType<typeof linkResponse>>;
 export type SynchronizeResponse = z.infer<ReturnType<typeof synchronizeResponse>>;
 export type ChangesRequest = z.infer<ReturnType<typeof changesRequest>>;
 export type AccountChange = z.infer<ReturnType<typeof accountChange>>;
-export type StoreRequest = z.infer<ReturnType<typeof storeRequest>>;
 export type ChangesPage = z.infer<ReturnType<typeof changesPage>>;
 export type NotificationResponse = z.infer<ReturnType<typeof notificationResponse>>;
 export type AccountEntitlements = z.infer<ReturnType<typeof accountEntitlements>>;

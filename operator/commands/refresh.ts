@@ -1,12 +1,11 @@
 import type { Command } from "commander";
 import * as z from "zod";
+import { queueCustomer } from "../../lib/administration/acts/refresh.ts";
 import {
-  awaitRefreshes,
   queueApplication,
-  queueCustomer,
-  readRefreshes,
   type ApplicationRefresh,
-} from "../../lib/administration/acts/refresh.ts";
+} from "../../lib/administration/acts/refresh-application.ts";
+import { awaitRefreshes, readRefreshes } from "../../lib/administration/acts/refresh-progress.ts";
 import { STORES, type Store } from "../../lib/contract/schemas.ts";
 import { SECOND } from "../../lib/duration.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";

@@ -1,5 +1,5 @@
 import { askingOf, healthFor } from "../../lib/administration/reports/asking.ts";
-import type { RefreshedPurchase, RefreshProgress } from "../../lib/administration/acts/refresh.ts";
+import type { RefreshedPurchase, RefreshProgress } from "../../lib/administration/acts/refresh-progress.ts";
 import type { Application } from "../../lib/applications/application.ts";
 import type { StoredCustomer } from "../../lib/customers/storing/records.ts";
 import { entitlementsAt } from "../../lib/entitlements/entitlements.ts";

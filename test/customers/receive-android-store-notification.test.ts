@@ -1,6 +1,6 @@
 import type { AndroidStoreConfiguration, Application } from "../../lib/applications/application.ts";
 import type { Destination } from "../../lib/applications/destination.ts";
-import { storeRequest } from "../../lib/contract/schemas.ts";
+import { storeRequest } from "../../lib/contract/store-request.ts";
 import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store-customer.ts";
 import { readAccountEntitlements } from "../../lib/customers/read-account-entitlements.ts";
 import {

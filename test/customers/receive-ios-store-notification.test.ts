@@ -4,7 +4,8 @@ import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 import type { Application } from "../../lib/applications/application.ts";
 import type { Destination } from "../../lib/applications/destination.ts";
 import type { ErrorCode } from "../../lib/contract/errors.ts";
-import { storeRequest, type AccountEntitlements } from "../../lib/contract/schemas.ts";
+import type { AccountEntitlements } from "../../lib/contract/schemas.ts";
+import { storeRequest } from "../../lib/contract/store-request.ts";
 import { linkIosStoreCustomer } from "../../lib/customers/link-ios-store-customer.ts";
 import {
   receiveIosStoreNotification,

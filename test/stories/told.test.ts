@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parse } from "yaml";
-import { storeRequest, type StoreRequest } from "../../lib/contract/schemas.ts";
+import { storeRequest, type StoreRequest } from "../../lib/contract/store-request.ts";
 import { HOUR } from "../../lib/duration.ts";
 import { freePort } from "../../local/database/dynamodb-local.ts";
 import { close, listen } from "../../local/server.ts";

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
-import { LIMITS, type ProductKind } from "../../contract/schemas.ts";
+import { LIMITS } from "../../contract/schema-parts.ts";
+import type { ProductKind } from "../../contract/schemas.ts";
 import { isInstant, type Instant } from "../../entitlements/time.ts";
 import { once } from "../../once.ts";
 

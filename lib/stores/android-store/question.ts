@@ -1,4 +1,4 @@
-import type { StoreRequest } from "../../contract/schemas.ts";
+import type { StoreRequest } from "../../contract/store-request.ts";
 import { DAY } from "../../duration.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { AndroidStoreNotification } from "./notification.ts";

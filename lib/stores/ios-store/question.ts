@@ -1,4 +1,4 @@
-import type { StoreRequest } from "../../contract/schemas.ts";
+import type { StoreRequest } from "../../contract/store-request.ts";
 import { HOUR } from "../../duration.ts";
 import type { Notification, NotificationParts } from "./notification.ts";
 

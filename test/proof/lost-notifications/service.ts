@@ -6,7 +6,7 @@ import {
 } from "../../../functions/wiring/android-store-asking.ts";
 import { composeIosStoreReception } from "../../../functions/wiring/ios-store.ts";
 import { composeIosStoreRefresh, composeIosStoreSweep } from "../../../functions/wiring/ios-store-asking.ts";
-import { queueApplication } from "../../../lib/administration/acts/refresh.ts";
+import { queueApplication } from "../../../lib/administration/acts/refresh-application.ts";
 import type { Application } from "../../../lib/applications/application.ts";
 import type {
   AndroidStoreLinkRequest,

@@ -1,0 +1,112 @@
+import type { Application } from "../../applications/application.ts";
+import type { Store } from "../../contract/schemas.ts";
+import type { StoredPurchase } from "../../customers/storing/records.ts";
+import { ASKED_PER_SECOND, ASKED_PER_SECOND_IN_SANDBOX } from "../../customers/asking/ask-due-purchases.ts";
+import { SECOND } from "../../duration.ts";
+import { lastHeard } from "../../entitlements/next-ask.ts";
+import type { Instant } from "../../entitlements/time.ts";
+import { type NotAskedReason } from "../reports/asking.ts";
+
+import { purchasesOf, queueOne, resumingOnce, type Refreshing } from "./refresh.ts";
+
+/** Counts of purchases by outcome. */
+export interface ApplicationRefresh {
+  readonly customers: number;
+  readonly queued: number;
+  /** Already due by then. */
+  readonly alreadyQueued: number;
+  /** Purchases that their store reported at or after `since`. */
+  readonly recent: number;
+  /** Purchases that are not asked about, by store and reason. */
+  readonly notAsked: readonly {
+    readonly store: Store;
+    readonly because: NotAskedReason;
+    readonly count: number;
+  }[];
+  /** Due time of the last queued purchase; null: none was queued. */
+  readonly until: Instant | null;
+}
+
+/**
+ * Spreads the due times of each bundle or package at a steady rate from a moment on, so that scheduled questions stay
+ * ahead.
+ */
+const createSchedule = (from: Instant) => {
+  const taken = new Map<string, number>();
+  return ({ purchase: { store, environment }, bundleOrPackage }: StoredPurchase) => {
+    const isSandbox = store === "ios-store" && environment !== "production";
+    const rate = isSandbox ? ASKED_PER_SECOND_IN_SANDBOX : ASKED_PER_SECOND;
+    const lane = `${store} ${isSandbox} ${bundleOrPackage}`;
+    const before = taken.get(lane) ?? 0;
+    return {
+      dueAt: from + Math.floor((before * SECOND) / rate),
+      take: () => void taken.set(lane, before + 1),
+    };
+  };
+};
+
+const createNotAskedCounts = () => {
+  const counts: { readonly store: Store; readonly because: NotAskedReason; count: number }[] = [];
+  return {
+    counts,
+    add: (store: Store, because: NotAskedReason): void => {
+      const known = counts.find((one) => one.store === store && one.because === because);
+      if (known === undefined) counts.push({ store, because, count: 1 });
+      else known.count += 1;
+    },
+  };
+};
+
+/**
+ * Queues the purchases of all customers, at most {@link ASKED_PER_SECOND} of a bundle or package. To resume, repeat it with the
+ * same `since`: purchases asked about meanwhile, or due earlier, are skipped.
+ *
+ * @param since purchases that their store reported at or after this time are skipped
+ * @param only the store to ask; null: both
+ */
+export const queueApplication = async (
+  refreshing: Refreshing,
+  application: Application,
+  { since, only }: { readonly since: Instant; readonly only: Store | null },
+  progress: (done: ApplicationRefresh) => void,
+): Promise<ApplicationRefresh> => {
+  const { customers, table, now } = refreshing;
+  const { identifier } = application;
+  const nextSlot = createSchedule(now());
+  const resume = resumingOnce(refreshing);
+  const done = { customers: 0, queued: 0, alreadyQueued: 0, recent: 0 };
+  const notAsked = createNotAskedCounts();
+  let until: Instant | null = null;
+
+  const queueNext = async (found: StoredPurchase): Promise<void> => {
+    const { purchase } = found;
+    if (only !== null && purchase.store !== only) return;
+    if (lastHeard(purchase) >= since) {
+      done.recent += 1;
+      return;
+    }
+    const slot = nextSlot(found);
+    const one = await queueOne(refreshing, application, found, slot.dueAt, resume);
+    if (one?.outcome === "not-asked") notAsked.add(purchase.store, one.because);
+    if (one?.outcome !== "queued") return;
+    if (!one.isNew) {
+      done.alreadyQueued += 1;
+      return;
+    }
+    slot.take();
+    done.queued += 1;
+    until = Math.max(until ?? 0, one.dueAt);
+  };
+
+  for await (const { customers: page } of table.customerPages(identifier, null)) {
+    const { living } = await customers.findCustomers(identifier, page);
+    for (const customer of page) {
+      const stored = living.get(customer);
+      done.customers += 1;
+      if (stored === undefined) continue;
+      for (const found of await purchasesOf(refreshing, application, stored)) await queueNext(found);
+    }
+    progress({ ...done, notAsked: notAsked.counts, until });
+  }
+  return { ...done, notAsked: notAsked.counts, until };
+};
