@@ -1,6 +1,7 @@
 import pMap from "p-map";
 import { median } from "../../testing/support/metered/measuring.ts";
 import type { Consumption } from "../../testing/support/metered/meter.ts";
+import { measureBesideSlow, type BesideSlow } from "../telling/slow-destination.ts";
 import { createToldSubscribers, type ToldSubscribers } from "../telling/told-subscribers.ts";
 
 /** Cost of telling a change, and a burst of changes. */
@@ -8,6 +9,7 @@ export interface TellingResult {
   readonly rows: readonly TellingRow[];
   readonly idle: TellingParts<Consumption>;
   readonly burst: Burst;
+  readonly besideSlow: readonly BesideSlow[];
 }
 
 export interface TellingParts<Part> {
@@ -155,4 +157,8 @@ export const measureTelling = async (): Promise<TellingResult> => ({
   rows: [await rowOf(0, false), await rowOf(0, true), await rowOf(1, false), await rowOf(3, false)],
   idle: await idleOf(),
   burst: await measureBurst(BURST),
+  besideSlow: [
+    await measureBesideSlow("of the same application", TOGETHER),
+    await measureBesideSlow("of another application", TOGETHER),
+  ],
 });

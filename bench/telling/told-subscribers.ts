@@ -7,9 +7,13 @@ import type { Destination } from "../../lib/applications/destination.ts";
 import type { IosStoreCustomers } from "../../lib/customers/ios-store-request.ts";
 import { linkIosStoreCustomer } from "../../lib/customers/link-ios-store-customer.ts";
 import { DAY, MINUTE } from "../../lib/duration.ts";
-import { applicationId } from "../../lib/identifiers.ts";
+import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
 import { createApplicationTable } from "../../lib/table/applications/applications.ts";
-import { deliverMessages, type DeliveryReport } from "../../lib/delivery/deliver-messages.ts";
+import {
+  deliverMessages,
+  type DeliveryReport,
+  type DeliveryRun,
+} from "../../lib/delivery/deliver-messages.ts";
 import { tellChanges, type TellingReport } from "../../lib/telling/tell-changes.ts";
 import type { SandboxCustomer, SandboxTransaction } from "../../sandbox/ios-store/shop/app-store.ts";
 import { newDevice, renewableSubscription, signedRequest } from "../../testing/support/metered/purchases.ts";
@@ -26,12 +30,14 @@ export interface ToldSubscriber {
 /** An application in a metered table, with the functions that tell and deliver as they are deployed. */
 export interface ToldSubscribers {
   readonly world: MeteredWorld;
+  readonly application: ApplicationId;
   /** Links a new subscriber, whose period ended a minute ago. */
   link(): Promise<ToldSubscriber>;
   /** Stores the subscriber's next period, which began when the one before ended. */
   renew(subscriber: ToldSubscriber): Promise<void>;
   tell(until?: number): Promise<TellingReport>;
-  deliver(until?: number): Promise<DeliveryReport>;
+  /** @param send unset: a destination takes all after {@link ANSWER_MILLISECONDS} */
+  deliver(until?: number, send?: DeliveryRun["send"]): Promise<DeliveryReport>;
   remove(): Promise<void>;
 }
 
@@ -44,12 +50,21 @@ const webhook = (_: unknown, index: number): Destination => ({
   secretEpochs: [],
 });
 
-/** @param keepsChanges whether the changes are kept where there is no destination */
+const answering: DeliveryRun["send"] = async (_, __, messages) => {
+  await sleep(ANSWER_MILLISECONDS);
+  return messages.map(() => ({ outcome: "delivered" }));
+};
+
+/**
+ * @param keepsChanges whether the changes are kept where there is no destination
+ * @param shared table of another application; unset: the application has a table of its own
+ */
 export const createToldSubscribers = async (
   destinations: number,
   keepsChanges: boolean,
+  shared?: MeteredWorld,
 ): Promise<ToldSubscribers> => {
-  const world = await createMeteredWorld();
+  const world = shared ?? (await createMeteredWorld());
   const { table, chain } = world;
   const application: Application = {
     ...world.application,
@@ -89,6 +104,7 @@ export const createToldSubscribers = async (
   };
   return {
     world,
+    application: application.identifier,
     link: async () => {
       const bought = { ...renewableSubscription(), expiresDate: Date.now() - MINUTE };
       const subscriber = { account: uuid(), device: newDevice(), bought };
@@ -102,17 +118,7 @@ export const createToldSubscribers = async (
       await linkWith(subscriber, [next]);
     },
     tell: async (until = Infinity) => tellChanges(telling, until),
-    deliver: async (until = Infinity) =>
-      deliverMessages(
-        {
-          ...delivery,
-          send: async (_, __, messages) => {
-            await sleep(ANSWER_MILLISECONDS);
-            return messages.map(() => ({ outcome: "delivered" }));
-          },
-        },
-        until,
-      ),
+    deliver: async (until = Infinity, send = answering) => deliverMessages({ ...delivery, send }, until),
     remove: world.remove,
   };
 };

@@ -4,7 +4,6 @@ import { SECOND } from "../../duration.ts";
 import { lastHeard, nextAsk } from "../../entitlements/next-ask.ts";
 import { referenceText } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
-import { again } from "../../pause.ts";
 import { askingOf, healthFor, healthsOf, type NotAskedReason, type QueueHealths } from "../reports/asking.ts";
 
 import { read, type QueuedPurchase, type Refreshing } from "./refresh.ts";

@@ -1,0 +1,85 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { DeliveryRun } from "../../lib/delivery/deliver-messages.ts";
+import { failedBecause } from "../../lib/delivery/send-outcome.ts";
+import { SECOND } from "../../lib/duration.ts";
+import { ANSWER_MILLISECONDS, createToldSubscribers, type ToldSubscribers } from "./told-subscribers.ts";
+
+/** Delay of messages beside a destination that takes {@link SLOW_MILLISECONDS} for each try, and fails. */
+export interface BesideSlow {
+  readonly slowIs: "of the same application" | "of another application";
+  readonly messages: number;
+  /** Milliseconds from the change to its message, at destinations that answer. */
+  readonly p50: number;
+  readonly p99: number;
+}
+
+const SLOW_MILLISECONDS = 15 * SECOND;
+const BETWEEN_MESSAGES = 300;
+const QUICK = 4;
+
+const accountOf = (data: unknown): string =>
+  typeof data === "object" && data !== null && "applicationAccountIdentifier" in data
+    ? String(data.applicationAccountIdentifier)
+    : "";
+
+/** Calls follow one another, as those of a shard of the table's stream do, while there is something to deliver. */
+const createDeliverer = (told: ToldSubscribers, send: DeliveryRun["send"]) => {
+  let isWanted = false;
+  let running: Promise<void> | null = null;
+  const run = async (): Promise<void> => {
+    while (isWanted) {
+      isWanted = false;
+      await told.deliver(Infinity, send);
+    }
+    running = null;
+  };
+  return {
+    call: (): void => {
+      isWanted = true;
+      running ??= run();
+    },
+    settled: async (): Promise<void> => {
+      await running;
+    },
+  };
+};
+
+export const measureBesideSlow = async (
+  slowIs: BesideSlow["slowIs"],
+  messages: number,
+): Promise<BesideSlow> => {
+  const isShared = slowIs === "of the same application";
+  const quick = await createToldSubscribers(isShared ? QUICK + 1 : QUICK, false);
+  const slow = isShared ? quick : await createToldSubscribers(1, false, quick.world);
+  const changedAt = new Map<string, number>();
+  const delays: number[] = [];
+  const send: DeliveryRun["send"] = async (application, { name }, sent) => {
+    if (application === slow.application && name === "backend-0") {
+      await sleep(SLOW_MILLISECONDS);
+      return sent.map(() => failedBecause("timeout"));
+    }
+    await sleep(ANSWER_MILLISECONDS);
+    for (const { data } of sent) {
+      const since = changedAt.get(accountOf(data));
+      if (since !== undefined) delays.push(performance.now() - since);
+    }
+    return sent.map(() => ({ outcome: "delivered" }));
+  };
+  const deliverer = createDeliverer(quick, send);
+  try {
+    if (!isShared) await slow.link();
+    for (let message = 0; message < messages; message += 1) {
+      const { account } = await quick.link();
+      changedAt.set(account, performance.now());
+      await quick.tell();
+      deliverer.call();
+      await sleep(BETWEEN_MESSAGES);
+    }
+    await deliverer.settled();
+    const sorted = delays.toSorted((a, b) => a - b);
+    const at = (share: number): number => sorted[Math.ceil(share * sorted.length) - 1] ?? Number.NaN;
+    return { slowIs, messages: sorted.length, p50: at(0.5), p99: at(0.99) };
+  } finally {
+    await quick.remove();
+  }
+};
