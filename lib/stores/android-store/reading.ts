@@ -1,9 +1,15 @@
 import type { ProductKind } from "../../contract/schemas.ts";
-import type { Purchase, PurchaseReference } from "../../entitlements/purchase.ts";
+import {
+  lineOrder,
+  mentionedPurchase,
+  type Line,
+  type Purchase,
+  type PurchaseReference,
+} from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
-import { mentionedPurchase } from "../../entitlements/purchase.ts";
 import type { PurchaseKey } from "../../identifiers.ts";
 import type { ProvenPurchase } from "../../entitlements/proven-purchase.ts";
+import { purchaseKeyOfToken } from "./purchase-token.ts";
 
 /** An acknowledgement that the store waits for. Holds the purchase token, so it is never logged. */
 export interface PendingAcknowledgement {
@@ -16,6 +22,50 @@ export interface PendingAcknowledgement {
   /** The store refunds the purchase at this time unless it is acknowledged. */
   readonly deadline: Instant;
 }
+
+/** Purchase of a token. */
+export const purchaseReferenceOf = (purchaseToken: string, isTest: boolean): PurchaseReference => ({
+  store: "android-store",
+  environment: isTest ? "sandbox" : "production",
+  key: purchaseKeyOfToken(purchaseToken),
+});
+
+/** Fields of a line that Google does not tell, or not of this kind of purchase. */
+const UNTOLD = {
+  transactionIdentifier: null,
+  event: null,
+  basePlanIdentifier: null,
+  purchaseOptionIdentifier: null,
+  purchasedAt: null,
+  endsAt: null,
+  revokedAt: null,
+  revokedSince: null,
+  quantity: 1,
+  refundedQuantity: 0,
+  rented: false,
+  willRenew: null,
+} as const satisfies Partial<Line>;
+
+/** A line of a purchase, by what Google tells of it. */
+export const lineOf = (told: Omit<Line, keyof typeof UNTOLD> & Partial<Line>): Line => ({
+  ...UNTOLD,
+  ...told,
+});
+
+/** A purchase by its lines. */
+export const purchaseOf = (
+  reference: PurchaseReference,
+  lines: readonly Line[],
+  verifiedAt: Instant,
+): Purchase => ({
+  ...reference,
+  lines: lines.toSorted(lineOrder),
+  selectedProducts: null,
+  replacedBy: null,
+  replacedAt: null,
+  renewal: null,
+  verifiedAt,
+});
 
 /** The requested purchase, and the time of the request, used as the time of the answer. */
 export interface Question {

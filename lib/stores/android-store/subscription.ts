@@ -1,11 +1,18 @@
 import type * as z from "zod/mini";
 import { DAY } from "../../duration.ts";
-import { isOverAt, lineOrder, type Line, type Standing } from "../../entitlements/purchase.ts";
+import { isOverAt, type Line, type PurchaseReference, type Standing } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { acknowledgementDeadline } from "./acknowledgement-deadline.ts";
 import { ACKNOWLEDGED, subscriptionAnswer, type SubscriptionState } from "./answers.ts";
 import { purchaseKeyOfToken } from "./purchase-token.ts";
-import type { Question, Reading } from "./reading.ts";
+import {
+  lineOf,
+  purchaseOf,
+  purchaseReferenceOf,
+  type PendingAcknowledgement,
+  type Question,
+  type Reading,
+} from "./reading.ts";
 
 /** Null: bought but not paid, so nothing is owned. */
 const STANDING: Record<SubscriptionState, Standing | null> = {
@@ -20,7 +27,8 @@ const STANDING: Record<SubscriptionState, Standing | null> = {
   SUBSCRIPTION_STATE_PENDING_PURCHASE_EXPIRED: null,
 };
 
-type Item = NonNullable<z.output<ReturnType<typeof subscriptionAnswer>>["lineItems"]>[number];
+type Answer = z.output<ReturnType<typeof subscriptionAnswer>>;
+type Item = NonNullable<Answer["lineItems"]>[number];
 
 /**
  * Whether a line is owned. One without an end or a successful order is not owned yet: it is the product of a deferred
@@ -98,6 +106,80 @@ const endInGrace = (renewing: readonly Item[], items: readonly Item[], answeredA
   return ahead.length > 0 || replaced.length > 0 ? Math.min(...ahead, answeredAt + DAY) : Math.max(...ends);
 };
 
+/** The owned lines, in the standing that the answer gives the whole subscription. */
+const linesOf = (
+  { subscriptionState, startTime, lineItems }: Answer,
+  owned: readonly Item[],
+  standing: Standing | null,
+  answeredAt: Instant,
+): readonly Line[] => {
+  if (standing === null) return [];
+  const items = lineItems ?? [];
+  const carriedTo = standing === "grace_period" ? endInGrace(owned.filter(renews), items, answeredAt) : null;
+  const isRenewed = subscriptionState !== "SUBSCRIPTION_STATE_CANCELED" && standing !== "expired";
+  return owned.map((item) => {
+    const isPast = (item.expiryTime ?? 0) <= answeredAt;
+    const hasLeft = isPast && isOver(item, owned, items, answeredAt);
+    return lineOf({
+      productIdentifier: item.productId,
+      basePlanIdentifier: item.offerDetails?.basePlanId ?? null,
+      nature: "auto_renewable",
+      standing: hasLeft ? "expired" : standing,
+      startsAt: startTime,
+      endsAt: carriedTo !== null && renews(item) && isPast && !hasLeft ? carriedTo : item.expiryTime,
+      willRenew: isRenewed && !hasLeft && renews(item),
+      verifiedAt: answeredAt,
+    });
+  });
+};
+
+/**
+ * The acknowledgement that is due. A purchase that is over was paid once, but has nothing left to refund; a hold or a pause
+ * may still end.
+ */
+const acknowledgementOf = (
+  { startTime, acknowledgementState }: Answer,
+  owned: readonly Item[],
+  lines: readonly Line[],
+  {
+    answeredAt,
+    ...question
+  }: Question & { readonly purchase: PurchaseReference; readonly isLinked: boolean },
+): PendingAcknowledgement | null => {
+  // Google wants one of the purchase's products, of which the first may be over.
+  const kept = lines.find(({ standing }) => standing !== "expired") ?? lines[0];
+  const isOverNow = lines.every((line) => isOverAt(line, answeredAt));
+  if (acknowledgementState === ACKNOWLEDGED || kept === undefined || isOverNow) return null;
+  const { purchase, packageName, purchaseToken, isLinked } = question;
+  const prepaidUntil = owned.some(({ prepaidPlan }) => prepaidPlan !== null) ? lastEndOf(owned) : null;
+  return {
+    purchase,
+    packageName,
+    purchaseToken,
+    productKind: "subscription",
+    productIdentifier: kept.productIdentifier,
+    deadline: acknowledgementDeadline({
+      environment: purchase.environment,
+      madeAt: startTime,
+      answeredAt,
+      prepaidUntil,
+      isTopUp: prepaidUntil !== null && isLinked,
+    }),
+  };
+};
+
+/** Tokens of purchases before this one: the linked one, and an expired one after which the person bought again. */
+const earlierTokens = ({ linkedPurchaseToken, outOfAppPurchaseContext }: Answer, purchaseToken: string) => {
+  const other = (token: string | null | undefined): string | null =>
+    token == null || token === purchaseToken ? null : token;
+  return {
+    linked: other(linkedPurchaseToken),
+    expired: other(outOfAppPurchaseContext?.expiredPurchaseToken),
+  };
+};
+
+const NO_TOKENS = { linked: null, expired: null };
+
 /**
  * Parses the answer of `purchases.subscriptionsv2.get`.
  *
@@ -105,100 +187,36 @@ const endInGrace = (renewing: readonly Item[], items: readonly Item[], answeredA
  * @see https://developer.android.com/google/play/billing/subscription-with-addons
  */
 export const readSubscription = (body: unknown, question: Question): Reading => {
-  const parsed = subscriptionAnswer().safeParse(body);
-  if (!parsed.success) return null;
-  const answer = parsed.data;
-  const { packageName, purchaseToken, answeredAt } = question;
+  const { data: answer } = subscriptionAnswer().safeParse(body);
+  if (answer === undefined) return null;
+  const { purchaseToken, answeredAt } = question;
   const standing = STANDING[answer.subscriptionState];
-  const canceled = answer.subscriptionState === "SUBSCRIPTION_STATE_CANCELED";
   const items = answer.lineItems ?? [];
-  if (standing !== null && items.length === 0) return null;
-
-  const paid = items.filter(({ latestSuccessfulOrderId }) => latestSuccessfulOrderId !== null);
   const owned = ownedOf(items, standing, answer.startTime);
+  const isPaid = items.some(({ latestSuccessfulOrderId }) => latestSuccessfulOrderId !== null);
   // A paid line has an end; without one the answer does not have the documented shape.
-  if (standing !== null && owned.length === 0 && paid.length > 0) return null;
-  const lastEnd = lastEndOf(owned);
-  const carriedTo = standing === "grace_period" ? endInGrace(owned.filter(renews), items, answeredAt) : null;
-  const lines =
-    standing === null
-      ? []
-      : owned.map((item): Line => {
-          const isPast = (item.expiryTime ?? 0) <= answeredAt;
-          const hasLeft = isPast && isOver(item, owned, items, answeredAt);
-          return {
-            transactionIdentifier: null,
-            event: null,
-            productIdentifier: item.productId,
-            basePlanIdentifier: item.offerDetails?.basePlanId ?? null,
-            purchaseOptionIdentifier: null,
-            nature: "auto_renewable",
-            standing: hasLeft ? "expired" : standing,
-            startsAt: answer.startTime,
-            purchasedAt: null,
-            endsAt: carriedTo !== null && renews(item) && isPast && !hasLeft ? carriedTo : item.expiryTime,
-            revokedAt: null,
-            revokedSince: null,
-            quantity: 1,
-            refundedQuantity: 0,
-            rented: false,
-            willRenew: !canceled && standing !== "expired" && !hasLeft && renews(item),
-            verifiedAt: answeredAt,
-          };
-        });
+  if (standing !== null && (items.length === 0 || (owned.length === 0 && isPaid))) return null;
 
+  const lines = linesOf(answer, owned, standing, answeredAt);
   const isClosed = standing === null && answer.subscriptionState !== "SUBSCRIPTION_STATE_PENDING";
-  const key = purchaseKeyOfToken(purchaseToken);
-  const otherToken = (token: string | null | undefined): string | null =>
-    standing === null || token == null || token === purchaseToken ? null : token;
-  const linkedToken = otherToken(answer.linkedPurchaseToken);
-  const expiredToken = otherToken(answer.outOfAppPurchaseContext?.expiredPurchaseToken);
-  const linked = linkedToken === null ? null : purchaseKeyOfToken(linkedToken);
-  const expired = expiredToken === null ? null : purchaseKeyOfToken(expiredToken);
-  const [first] = lines;
-  // Google wants one of the purchase's products, of which the first may be over.
-  const kept = lines.find((line) => line.standing !== "expired") ?? first;
+  const earlier = earlierTokens(answer, purchaseToken);
+  const { linked, expired } = standing === null ? NO_TOKENS : earlier;
   // Only a purchase with an order replaces another.
-  const replaces = items.some(isOwned) && first !== undefined ? linked : null;
-  const prepaidUntil = owned.some(({ prepaidPlan }) => prepaidPlan !== null) ? lastEnd : null;
-  const environment = answer.testPurchase === null ? "production" : "sandbox";
-  // A purchase that is over was paid once, but has nothing left to refund; a hold or a pause may still end.
-  const due =
-    answer.acknowledgementState !== ACKNOWLEDGED && !lines.every((line) => isOverAt(line, answeredAt));
-  const reference = { store: "android-store", environment, key } as const;
+  const isReplacing = items.some(isOwned) && lines.length > 0;
+  const purchase = purchaseReferenceOf(purchaseToken, answer.testPurchase !== null);
+  const samePerson = [isReplacing ? null : linked, expired].filter((token) => token !== null);
   return {
-    purchase: {
-      ...reference,
-      lines: lines.toSorted(lineOrder),
-      selectedProducts: null,
-      replacedBy: null,
-      replacedAt: null,
-      renewal: null,
-      verifiedAt: answeredAt,
-    },
-    replaces,
+    purchase: purchaseOf(purchase, lines, answeredAt),
+    replaces: isReplacing && linked !== null ? purchaseKeyOfToken(linked) : null,
     isPending: lines.length === 0 && !isClosed,
     isClosed,
-    goesOn:
-      isClosed && answer.linkedPurchaseToken !== purchaseToken ? (answer.linkedPurchaseToken ?? null) : null,
-    samePerson: [replaces === null ? linked : null, expired].filter((other) => other !== null),
-    predecessors: [linkedToken, expiredToken].filter((token) => token !== null),
-    acknowledgement:
-      due && kept !== undefined
-        ? {
-            purchase: reference,
-            packageName,
-            purchaseToken,
-            productKind: "subscription",
-            productIdentifier: kept.productIdentifier,
-            deadline: acknowledgementDeadline({
-              environment,
-              madeAt: answer.startTime,
-              answeredAt,
-              prepaidUntil,
-              isTopUp: prepaidUntil !== null && linkedToken !== null,
-            }),
-          }
-        : null,
+    goesOn: isClosed ? earlier.linked : null,
+    samePerson: samePerson.map(purchaseKeyOfToken),
+    predecessors: [linked, expired].filter((token) => token !== null),
+    acknowledgement: acknowledgementOf(answer, owned, lines, {
+      ...question,
+      purchase,
+      isLinked: linked !== null,
+    }),
   };
 };
