@@ -1,10 +1,11 @@
+import getPort from "get-port";
 import { execFile } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { freePort, startDynamoDbLocal } from "../local/database/dynamodb-local.ts";
+import { startDynamoDbLocal } from "../local/database/dynamodb-local.ts";
 import { exportChain } from "../sandbox/ios-store/signing.ts";
 import { synthesize } from "../local/lambda/synthesize.ts";
 import { newChain } from "../testing/support/metered/purchases.ts";
@@ -40,7 +41,7 @@ const machine = {
 /** The results of the sections, beside those that are kept. */
 const measure = async (sections: readonly Section[]): Promise<Partial<Results>> => {
   const folder = mkdtempSync(join(tmpdir(), "bench-"));
-  const database = await startDynamoDbLocal({ port: await freePort(), folder: null });
+  const database = await startDynamoDbLocal({ port: await getPort(), folder: null });
   try {
     const assembly = join(folder, "assembly");
     await synthesize({ folder: assembly });

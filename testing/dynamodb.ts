@@ -1,8 +1,9 @@
+import getPort from "get-port";
 import { randomUUID } from "node:crypto";
 import { CreateTableCommand, DynamoDBClient, waitUntilTableExists } from "@aws-sdk/client-dynamodb";
 import { TABLE } from "../lib/table/dynamodb/key.ts";
 import { isAtHand } from "../local/database/database.ts";
-import { freePort, startDynamoDbLocal, type DynamoDbLocal } from "../local/database/dynamodb-local.ts";
+import { startDynamoDbLocal, type DynamoDbLocal } from "../local/database/dynamodb-local.ts";
 
 /**
  * Variables by which the AWS SDK reaches a DynamoDB Local. Any credentials will do; without them, the SDK looks for
@@ -17,7 +18,7 @@ export const localAwsVariables = (endpoint: string) => ({
 
 /** Starts DynamoDB Local on a free port, in memory. Needs Java 17 or later, or a running Docker. */
 export const startDynamoDb = async (): Promise<DynamoDbLocal> =>
-  startDynamoDbLocal({ port: await freePort(), folder: null });
+  startDynamoDbLocal({ port: await getPort(), folder: null });
 
 /**
  * The DynamoDB at `AWS_ENDPOINT_URL_DYNAMODB`, or one started here.

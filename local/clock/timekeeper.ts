@@ -1,3 +1,4 @@
+import { Mutex } from "async-mutex";
 import { DAY } from "../../lib/duration.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import type { Schedules } from "../lambda/schedules.ts";
@@ -59,22 +60,16 @@ export const createTimekeeper = ({
   log,
 }: TimekeeperOptions): Timekeeper => {
   const followUps = createFollowUps();
-  let lastTurn: Promise<unknown> = Promise.resolve();
+  const turns = new Mutex();
   let moves = 0;
   let ticking = false;
   const stopping = new AbortController();
   let timer: NodeJS.Timeout | undefined;
 
-  const inTurn = async <T>(work: () => Promise<T>): Promise<T> => {
-    const turn = lastTurn.then(work);
-    lastTurn = turn.catch(() => undefined);
-    return turn;
-  };
-
   const asMove = async (work: () => Promise<void>): Promise<void> => {
     moves += 1;
     try {
-      await inTurn(work);
+      await turns.runExclusive(work);
     } finally {
       moves -= 1;
     }
@@ -92,7 +87,7 @@ export const createTimekeeper = ({
     if (ticking) return;
     ticking = true;
     try {
-      if (await inTurn(async () => runStores(clock.now()))) onChange();
+      if (await turns.runExclusive(async () => runStores(clock.now()))) onChange();
     } finally {
       ticking = false;
     }

@@ -1,9 +1,9 @@
+import getPort from "get-port";
 import { DynamoDBClient, ListTablesCommand } from "@aws-sdk/client-dynamodb";
 import type { DataFolder } from "./data-folder.ts";
 import {
   ANY_CREDENTIALS,
   ANY_REGION,
-  freePort,
   isFreePort,
   requireFreePort,
   startDynamoDbLocal,
@@ -37,7 +37,7 @@ export const connectionVariables = (connection: GivenDynamoDb): Record<string, s
 });
 
 const startOwnDatabase = async (wanted: number, folder: DataFolder): Promise<DynamoDbLocal> => {
-  const port = wanted === 0 ? await freePort() : wanted;
+  const port = wanted === 0 ? await getPort() : wanted;
   await requireFreePort(
     port,
     "DYNAMODB_PORT",

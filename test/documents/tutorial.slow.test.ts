@@ -1,9 +1,9 @@
+import getPort from "get-port";
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { freePort } from "../../local/database/dynamodb-local.ts";
 
 /**
  * The tutorial's commands, pasted in order as a reader does: the first block into a terminal of its own, the others into one
@@ -101,7 +101,7 @@ const expectPrinted = async (terminal: Terminal, lines: readonly string[]): Prom
 };
 
 beforeAll(async () => {
-  for (const port of ["3000", "8000", "4000"]) ports.set(port, await freePort());
+  for (const port of ["3000", "8000", "4000"]) ports.set(port, await getPort());
   // The files of the tutorial are not written into the project, where a reader's own may be.
   symlinkSync(resolve("node_modules"), join(folder, "node_modules"));
   shell = open([], folder);

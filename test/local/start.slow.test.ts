@@ -1,3 +1,4 @@
+import getPort from "get-port";
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer as createHttpServer } from "node:http";
@@ -6,7 +7,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { freePort } from "../../local/database/dynamodb-local.ts";
 
 const START = fileURLToPath(new URL("../../local/start.ts", import.meta.url));
 
@@ -74,7 +74,7 @@ const answers = async (port: number): Promise<boolean> =>
     socket.once("error", () => resolve(false));
   });
 
-const ports = async () => ({ PORT: String(await freePort()), DYNAMODB_PORT: String(await freePort()) });
+const ports = async () => ({ PORT: String(await getPort()), DYNAMODB_PORT: String(await getPort()) });
 
 /** Leftovers of a run: ports that answer, and temporary folders. */
 const leftBy = async (environment: Readonly<Record<"PORT" | "DYNAMODB_PORT", string>>): Promise<string[]> => {
@@ -265,7 +265,7 @@ describe("an obstacle ends it with exit code 1 and one sentence:", () => {
 
   test("the given DynamoDB does not answer", async () => {
     const environment = await ports();
-    const endpoint = `http://127.0.0.1:${await freePort()}`;
+    const endpoint = `http://127.0.0.1:${await getPort()}`;
     expect(await endOf(start({ ...environment, AWS_ENDPOINT_URL_DYNAMODB: endpoint }))).toEqual(
       refusal(new RegExp(`^No DynamoDB answers at ${endpoint} \\(ECONNREFUSED\\); start it, `)),
     );

@@ -1,3 +1,4 @@
+import getPort from "get-port";
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -7,7 +8,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parse } from "yaml";
 import { storeRequest, type StoreRequest } from "../../lib/contract/store-request.ts";
 import { HOUR } from "../../lib/duration.ts";
-import { freePort } from "../../local/database/dynamodb-local.ts";
 import { close, listen } from "../../local/server.ts";
 import { runOperator } from "../../operator/program.ts";
 import { startKit, type Kit } from "../../testing/kit.ts";
@@ -86,7 +86,7 @@ const advance = async (duration: string): Promise<void> => {
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "receiver-"));
-  port = await freePort();
+  port = await getPort();
   writeFileSync(join(folder, "receiver.mjs"), RECEIVER.replace("listen(4000)", `listen(${port})`));
   kit = await startKit({ notifies: true, environment: { DESTINATIONS: "any" } });
   app = await kit.application(subscriptionManifest());
