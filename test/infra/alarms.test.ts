@@ -11,10 +11,12 @@ const SERVICE = "customer-entitlements";
 const HOUR = 3_600_000;
 
 let alarms: ReadonlyMap<string, Json>;
+let firewall: Json;
 
 beforeAll(async () => {
   const { folder } = await synthesizeForTest(FUNCTIONS_APP);
   const { Resources } = JSON.parse(readFileSync(join(folder, `${SERVICE}-service.template.json`), "utf8"));
+  firewall = Object.values<Json>(Resources).find(({ Type }) => Type === "AWS::WAFv2::WebACL");
   alarms = new Map(
     Object.values<Json>(Resources)
       .filter(({ Type }) => Type === "AWS::CloudWatch::Alarm")
@@ -189,6 +191,13 @@ test.each([
 ])("%s fires for a function that nothing invokes: %j", (name, data: MadeUp) => {
   expect(stateOf(name, data)).toBe("INSUFFICIENT_DATA");
   expect(alarms.get(name).InsufficientDataActions).toEqual(alarms.get(name).AlarmActions);
+});
+
+test("both limits of an address count under the one name that the alarm reads", () => {
+  const limits = firewall.Properties.Rules.filter(({ Statement }: Json) => Statement.RateBasedStatement);
+  const names = limits.map(({ VisibilityConfig }: Json) => VisibilityConfig.MetricName);
+  const [{ Value }] = alarms.get("addresses-blocked").Dimensions.filter(({ Name }: Json) => Name === "Rule");
+  expect(names).toEqual([Value, Value]);
 });
 
 test("no alarm reads more metrics, or a longer time, than CloudWatch evaluates", () => {
