@@ -196,7 +196,7 @@ test.each([
 test("both limits of an address count under the one name that the alarm reads", () => {
   const limits = firewall.Properties.Rules.filter(({ Statement }: Json) => Statement.RateBasedStatement);
   const names = limits.map(({ VisibilityConfig }: Json) => VisibilityConfig.MetricName);
-  const [{ Value }] = alarms.get("addresses-blocked").Dimensions.filter(({ Name }: Json) => Name === "Rule");
+  const { Value } = alarms.get("addresses-blocked").Dimensions.find(({ Name }: Json) => Name === "Rule");
   expect(names).toEqual([Value, Value]);
 });
 
