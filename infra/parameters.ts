@@ -134,7 +134,7 @@ export const PARAMETERS = {
     "gets the alarms; development has alarms only with this or the next",
   ),
   alarmTopicArn: always(orNone(topic), null, "a topic of yours, in place of a new one"),
-  dashboard: byStage(flag, true, false, "the dashboard, for $3 a month"),
+  dashboard: always(flag, false, "a dashboard, for $3 a month"),
   monthlyBudget: always(
     orNone(whole(1, 1_000_000)),
     null,

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { Store } from "../../lib/contract/schemas.ts";
 import type { ApplicationId } from "../../lib/identifiers.ts";
 import type { UngrantedProduct } from "../../lib/entitlements/ungranted.ts";
 import { count, time } from "./metrics.ts";
@@ -52,6 +53,14 @@ const saidBy = ({ status, reason }: { readonly status: number | null; readonly r
   ...(reason !== null && { storeReason: reason }),
 });
 
+const countStoreError = (store: Store, reason: "unavailable" | "credential-rejected"): void => {
+  count("storeErrors", { store, reason });
+  if (reason === "credential-rejected") count("storeCredentialsRejected");
+};
+
+/** Outcomes of notifications that the App Store signed. */
+const REFUSED_NOTIFICATIONS: ReadonlySet<string> = new Set(["INVALID_NOTIFICATION", "PARTLY_UNDERSTOOD"]);
+
 /** Counts an event, and keeps it for the request's log line. */
 export const observe: Observe = (event) => {
   switch (event.kind) {
@@ -68,15 +77,16 @@ export const observe: Observe = (event) => {
       keep({ storeMilliseconds: event.milliseconds, ...saidBy(event) });
       if (event.outcome === "answered")
         return time("storeLatency", event.milliseconds, { store: event.store });
-      return count("storeErrors", { store: event.store, reason: event.outcome });
+      return countStoreError(event.store, event.outcome);
     case "acknowledgement-due":
       keep({ acknowledgementDue: true, ...saidBy(event) });
       // The queue has its own metrics, but none for a credential that may read but not acknowledge.
-      if (event.because === "credential-rejected")
-        count("storeErrors", { store: "android-store", reason: event.because });
+      if (event.because === "credential-rejected") countStoreError("android-store", event.because);
       return;
     case "notification":
       if (event.type !== null) keep({ notificationType: event.type });
+      if (event.store === "ios-store" && REFUSED_NOTIFICATIONS.has(event.outcome))
+        count("notificationsRefused");
       return count("notifications", { store: event.store, outcome: event.outcome });
     case "grants-nothing":
       keep({ grantsNothing: event.products.slice(0, PRODUCTS_LOGGED) });

@@ -2,6 +2,7 @@ import { now } from "../environment/configuration.ts";
 import { peakMegabytes, takeEnvironment } from "./environment.ts";
 import { logger, safely } from "./logger.ts";
 import { count } from "./metrics.ts";
+import { countTroubles } from "./troubles.ts";
 
 /** The rest of an invocation's line. */
 export interface Outcome extends Readonly<Record<string, unknown>> {
@@ -11,7 +12,7 @@ export interface Outcome extends Readonly<Record<string, unknown>> {
 /**
  * Ends an invocation: writes its line and counts it.
  *
- * @param failure what was thrown where the service is at fault: the line is an error's
+ * @param failure what was thrown where the answer is 5xx: the line is an error's
  */
 export type WriteInvocation = (outcome: Outcome, failure?: unknown) => void;
 
@@ -26,6 +27,7 @@ export const beginInvocation = (message: string, endpoint: string): WriteInvocat
   const environment = takeEnvironment();
   return (outcome, failure) => {
     count("requests", { endpoint, outcome: outcome.outcome });
+    countTroubles(outcome.outcome, failure);
     const line = {
       endpoint,
       ...outcome,

@@ -25,7 +25,7 @@ const report = (store: Store, { asked, failed, oldest, paused, acknowledgements 
     });
   if (asked > 0) count("refreshes", { store, outcome: "OK" }, asked);
   if (failed > 0) count("refreshes", { store, outcome: "FAILED" }, failed);
-  if (oldest > 0) time("refreshAge", oldest, { store });
+  if (oldest > 0) time("refreshAge", oldest);
   if (acknowledgements.due > 0) count("acknowledgementsDue", {}, acknowledgements.due);
   if (acknowledgements.oldest > 0) time("acknowledgementAge", acknowledgements.oldest);
   if (acknowledgements.nearDeadline > 0)

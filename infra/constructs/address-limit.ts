@@ -8,7 +8,7 @@ import { hasBlocks, type AddressBlocks } from "../address-blocks.ts";
 import type { Parameters } from "../parameters.ts";
 import { FirewallLogs } from "./firewall-logs.ts";
 import { contractBody } from "./gateway-responses.ts";
-import { firewallMetric, REQUESTS_PER_ADDRESS, SYNCHRONIZE_PER_ADDRESS } from "../watch/service-metrics.ts";
+import { firewallMetric, PER_ADDRESS } from "../watch/service-metrics.ts";
 
 export interface AddressLimitProps extends Pick<
   Parameters,
@@ -128,14 +128,17 @@ export class AddressLimit extends Construct {
       requests === null
         ? []
         : [
-            rule(name, priority, tooMany(), {
-              rateBasedStatement: {
-                limit: requests,
-                evaluationWindowSec: WINDOW_SECONDS,
-                aggregateKeyType: "IP",
-                scopeDownStatement: fromOthers.length === 0 ? counted : all(counted, ...fromOthers),
-              },
-            }),
+            {
+              ...rule(name, priority, tooMany(), {
+                rateBasedStatement: {
+                  limit: requests,
+                  evaluationWindowSec: WINDOW_SECONDS,
+                  aggregateKeyType: "IP",
+                  scopeDownStatement: fromOthers.length === 0 ? counted : all(counted, ...fromOthers),
+                },
+              }),
+              visibilityConfig: metric(PER_ADDRESS),
+            },
           ];
     const acl = new CfnWebACL(this, "Acl", {
       name: props.serviceName,
@@ -160,11 +163,11 @@ export class AddressLimit extends Construct {
               ),
             ]
           : []),
-        ...limit(SYNCHRONIZE_PER_ADDRESS, 1, props.synchronizesPerAddress, withoutCredential),
+        ...limit("synchronize-per-address", 1, props.synchronizesPerAddress, withoutCredential),
         ...(props.iosNotificationsFromAppleOnly
           ? [rule("ios-notifications-from-apple-only", 2, refusing("ROUTE_NOT_FOUND"), notifiedByOthers)]
           : []),
-        ...limit(REQUESTS_PER_ADDRESS, 3, props.requestsPerAddress, not(all(notified, fromApple))),
+        ...limit("requests-per-address", 3, props.requestsPerAddress, not(all(notified, fromApple))),
       ],
     });
     const { partition, region } = Stack.of(this);

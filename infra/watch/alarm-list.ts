@@ -1,27 +1,16 @@
 import { Duration } from "aws-cdk-lib";
 import { Stats, type Alarm, type CreateAlarmOptions, type IMetric } from "aws-cdk-lib/aws-cloudwatch";
 import type { Construct } from "constructs";
-import { endpoints, type Endpoint } from "../../lib/contract/endpoints.ts";
-import { functionName } from "../../lib/contract/function-name.ts";
-import { STORES } from "../../lib/contract/schemas.ts";
+import { endpoints } from "../../lib/contract/endpoints.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "../../lib/duration.ts";
 import type { ScheduledFunctionName } from "../other-functions.ts";
-import {
-  failedInAnHour,
-  failuresOf,
-  failuresOfAll,
-  oldestRefresh,
-  refusedSignatures,
-  unansweredByGoogle,
-} from "./alarm-metrics.ts";
+import { failedInAnHour, failedShare, failures, unansweredByGoogle } from "./alarm-metrics.ts";
 import { PERIOD, sumOf, type ServiceMetrics } from "./service-metrics.ts";
 
 /** An alarm: it calls while the metric is at or above the threshold. */
 export interface AlarmEntry {
   readonly name: string;
   readonly description: string;
-  /** Section of docs/runbook.md; unset: the one of its name. */
-  readonly section?: string;
   readonly metric: (metrics: ServiceMetrics) => IMetric & {
     createAlarm(scope: Construct, id: string, options: CreateAlarmOptions): Alarm;
   };
@@ -58,27 +47,28 @@ const notRunning = (
 export const ALARMS: readonly AlarmEntry[] = [
   {
     name: "server-errors",
-    description: "5 % or more of the requests fail, not counting stores that do not answer.",
-    metric: (metrics) => failuresOfAll(metrics, 5, PERIOD),
+    description:
+      "In five minutes, 5 or more requests failed, not counting lone failures and what a store is the cause of.",
+    metric: (metrics) => failures(metrics, PERIOD),
     threshold: 5,
     periods: [2, 3],
+  },
+  {
+    // For an endpoint with few requests.
+    name: "requests-failing",
+    description:
+      "In an hour, 5 or more requests failed, not counting lone failures and what a store is the cause of.",
+    metric: (metrics) => failures(metrics, ONE_HOUR),
+    threshold: 5,
   },
   {
     // For a service with too few requests for the others: none should ever fail.
     name: "server-errors-in-a-day",
     description:
       "In a day, 3 or more requests failed, and one in two hundred or more, not counting stores that do not answer.",
-    metric: (metrics) => failuresOfAll(metrics, 3, ONE_DAY),
+    metric: (metrics) => failedShare(metrics, 3, ONE_DAY),
     threshold: 0.5,
   },
-  // Per endpoint: one with a hundredth of the requests may fail completely without a visible effect on all.
-  ...Object.values<Endpoint>(endpoints).map((endpoint) => ({
-    name: `${endpoint.function}-failing`,
-    description: `In an hour, 5 or more requests to ${endpoint.function} failed, and 10 % or more.`,
-    section: "endpoint-failing",
-    metric: (metrics: ServiceMetrics) => failuresOf(metrics, endpoint, 5),
-    threshold: 10,
-  })),
   {
     name: "reads-slow",
     description: "A tenth of the reads of entitlements take a second or longer, for 15 minutes.",
@@ -92,29 +82,22 @@ export const ALARMS: readonly AlarmEntry[] = [
     // A backend with a dead key, or somebody guessing keys.
     name: "credentials-refused",
     description: "100 or more API keys and push tokens were refused in five minutes.",
-    metric: (metrics) =>
-      sumOf("refused", [
-        metrics.own("requests", { endpoint: functionName("authorizeCredential"), outcome: "REFUSED" }),
-        metrics.own("requests", {
-          endpoint: endpoints.receiveAndroidStoreNotification.function,
-          outcome: "INVALID_CREDENTIAL",
-        }),
-      ]),
+    metric: (metrics) => metrics.own("credentialsRefused"),
     threshold: 100,
     periods: [2, 3],
   },
   {
     name: "transactions-refused",
     description:
-      "In an hour, 50 or more iOS-store requests were refused for their signatures, and 20 % or more.",
-    metric: (metrics) => refusedSignatures(metrics, 50),
-    threshold: 20,
+      "In an hour, 50 or more iOS-store requests were refused for their signatures, when a fifth or more were.",
+    metric: (metrics) => metrics.own("transactionsRefused").with({ period: ONE_HOUR }),
+    threshold: 50,
   },
   {
     // One address is a tenth over its limit.
     name: "addresses-blocked",
     description: "A limit of an address refused 100 or more requests in five minutes.",
-    metric: (metrics) => sumOf("blocked", metrics.blockedAddresses()),
+    metric: (metrics) => metrics.blockedAddresses(),
     threshold: 100,
     periods: [2, 3],
     ofAddressLimits: true,
@@ -123,12 +106,7 @@ export const ALARMS: readonly AlarmEntry[] = [
     name: "store-credential-rejected",
     description: "A store rejects the credential of an application, or the credential is unusable.",
     // A rejected credential is retried at least hourly, so that one alarm lasts until it is fixed.
-    metric: (metrics) =>
-      sumOf(
-        "rejected",
-        STORES.map((store) => metrics.own("storeErrors", { store, reason: "credential-rejected" })),
-        ONE_HOUR,
-      ),
+    metric: (metrics) => metrics.own("storeCredentialsRejected").with({ period: ONE_HOUR }),
     threshold: 1,
     periods: [1, 2],
   },
@@ -137,7 +115,7 @@ export const ALARMS: readonly AlarmEntry[] = [
     name: "refreshes-late",
     description:
       "Purchases have waited ten minutes to be asked about again: payers lose access when the renewal leeway ends.",
-    metric: (metrics) => oldestRefresh(metrics, PERIOD),
+    metric: (metrics) => metrics.own("refreshAge", {}, "Maximum"),
     threshold: 10 * MINUTE,
     periods: [2, 3],
   },
@@ -153,14 +131,7 @@ export const ALARMS: readonly AlarmEntry[] = [
     name: "notifications-refused",
     description:
       "In six hours, 5 or more iOS-store notifications that the App Store signed were refused, or not understood.",
-    metric: (metrics) =>
-      sumOf(
-        "refused",
-        ["INVALID_NOTIFICATION", "PARTLY_UNDERSTOOD"].map((outcome) =>
-          metrics.own("notifications", { store: "ios-store", outcome }).with({ period: SIX_HOURS }),
-        ),
-        SIX_HOURS,
-      ),
+    metric: (metrics) => metrics.own("notificationsRefused").with({ period: SIX_HOURS }),
     threshold: 5,
   },
   {
@@ -223,25 +194,10 @@ export const ALARMS: readonly AlarmEntry[] = [
     "deliverMessages",
   ]),
   {
-    name: "functions-throttled",
-    description:
-      "Lambda throttles functions of this account and region: the concurrency of one, or of the account, is used up.",
-    metric: (metrics) => metrics.throttles(),
-    threshold: 1,
-    periods: [2, 3],
-  },
-  {
     name: "table-throttled",
     description: "DynamoDB throttles requests: a limit of the table or of the account is reached.",
     metric: (metrics) => sumOf("throttled", metrics.tableThrottles()),
     threshold: 1,
-    periods: [2, 3],
-  },
-  {
-    name: "table-errors",
-    description: "DynamoDB answers requests with server errors.",
-    metric: (metrics) => sumOf("errors", metrics.tableErrors()),
-    threshold: 5,
     periods: [2, 3],
   },
   {

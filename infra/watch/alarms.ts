@@ -35,10 +35,10 @@ export class Alarms extends Construct {
   }
 
   #newAlarm(entry: AlarmEntry, { serviceName, metrics }: AlarmsProps): Alarm {
-    const { name, description, section = name, threshold, periods: [wrong, of] = [1, 1] } = entry;
+    const { name, description, threshold, periods: [wrong, of] = [1, 1] } = entry;
     const alarm = entry.metric(metrics).createAlarm(this, name, {
       alarmName: `${serviceName}-${name}`,
-      alarmDescription: `${description} What to do: docs/runbook.md#${section}`,
+      alarmDescription: `${description} What to do: docs/runbook.md#${name}`,
       comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
       threshold,
       evaluationPeriods: of,

@@ -63,7 +63,13 @@ export class HealthDashboard extends Construct {
         ],
         [
           graph("Requests by endpoint and outcome", [metrics.ownByAll("requests", ["endpoint", "outcome"])]),
-          graph("Refused and failed at the gateway", [metrics.api("4XXError"), metrics.api("5XXError")]),
+          graph("Refused and failed at the gateway", [
+            metrics.api("4XXError"),
+            metrics.api("5XXError"),
+            metrics.own("harmlessFailures"),
+            metrics.own("unansweredRequests"),
+            metrics.own("credentialsRefused"),
+          ]),
           graph(
             "Latency",
             percentiles((statistic) => metrics.api("Latency", statistic)),
@@ -75,9 +81,12 @@ export class HealthDashboard extends Construct {
             STORES.flatMap((store) =>
               percentiles((statistic) => metrics.own("storeLatency", { store }, statistic)),
             ),
-            [metrics.ownByAll("storeErrors", ["store", "reason"])],
+            [metrics.ownByAll("storeErrors", ["store", "reason"]), metrics.own("storeCredentialsRejected")],
           ),
-          graph("Signatures refused, by reason", [metrics.ownByAll("verificationFailures", ["reason"])]),
+          graph("Signatures refused, by reason", [
+            metrics.ownByAll("verificationFailures", ["reason"]),
+            metrics.own("transactionsRefused"),
+          ]),
           graph("Products that grant nothing, links refused, conflicts retried", [
             metrics.ownByAll("ungrantedProducts", ["store", "reason"]),
             metrics.ownByAll("linksRefused", ["outcome"]),
@@ -87,6 +96,7 @@ export class HealthDashboard extends Construct {
         [
           graph("Notifications by store and outcome", [
             metrics.ownByAll("notifications", ["store", "outcome"]),
+            metrics.own("notificationsRefused"),
           ]),
           graph("Silent bundles and packages", [metrics.own("silentApplications", {}, "Maximum")]),
           graph(
@@ -96,7 +106,7 @@ export class HealthDashboard extends Construct {
               metrics.ownByAll("swept", ["store"]),
               metrics.ownByAll("sweepsBehind", ["store"]),
             ],
-            STORES.map((store) => metrics.own("refreshAge", { store }, "Maximum").with({ label: store })),
+            [metrics.own("refreshAge", {}, "Maximum")],
           ),
         ],
         [

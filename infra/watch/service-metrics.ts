@@ -17,11 +17,10 @@ export interface MetricSources {
   readonly functionNames: Readonly<Record<string, string>>;
 }
 
-/** Firewall rules that limit an address: requests without a credential, and all. */
-export const SYNCHRONIZE_PER_ADDRESS = "synchronize-per-address";
-export const REQUESTS_PER_ADDRESS = "requests-per-address";
+/** Name in CloudWatch of the firewall rules that limit an address: AWS WAF adds up rules of one name. */
+export const PER_ADDRESS = "per-address";
 
-/** CloudWatch metric name of a firewall rule; `requests` for the whole firewall. */
+/** Name in CloudWatch of a firewall rule; `requests` for the whole firewall. */
 export const firewallMetric = (serviceName: string, rule: string): string => `${serviceName}-${rule}`;
 
 export const PERIOD = Duration.minutes(5);
@@ -77,11 +76,6 @@ export class ServiceMetrics {
     );
   }
 
-  /** Throttled invocations of all functions of the account and region: one metric, where each function's would be 16. */
-  throttles(): Metric {
-    return this.#metric("AWS/Lambda", "Throttles", Stats.SUM, {});
-  }
-
   table(name: string): Metric {
     return this.#metric("AWS/DynamoDB", name, Stats.SUM, { TableName: this.#sources.tableName });
   }
@@ -107,16 +101,14 @@ export class ServiceMetrics {
     );
   }
 
-  /** Requests that the limits per address refused. A rule that a stage does without has no data. */
-  blockedAddresses(): Metric[] {
+  /** Requests that the limits per address refused. */
+  blockedAddresses(): Metric {
     const { serviceName } = this.#sources;
-    return [SYNCHRONIZE_PER_ADDRESS, REQUESTS_PER_ADDRESS].map((rule) =>
-      this.#metric("AWS/WAFV2", "BlockedRequests", Stats.SUM, {
-        WebACL: firewallMetric(serviceName, "requests"),
-        Rule: firewallMetric(serviceName, rule),
-        Region: Aws.REGION,
-      }),
-    );
+    return this.#metric("AWS/WAFV2", "BlockedRequests", Stats.SUM, {
+      WebACL: firewallMetric(serviceName, "requests"),
+      Rule: firewallMetric(serviceName, PER_ADDRESS),
+      Region: Aws.REGION,
+    });
   }
 
   #metric(

@@ -8,6 +8,17 @@ export const METRICS = {
    * Dimensions `Endpoint` and `Outcome`: `OK` or an error code; for the authorizer `ALLOWED`, `REFUSED` or `FAILED`.
    */
   requests: "Requests",
+  /** Requests answered 503 because Google did not answer. */
+  unansweredRequests: "UnansweredRequests",
+  /**
+   * 5xx answers of functions that need nobody, or have their own alarms: {@link unansweredRequests}, credentials that a
+   * store refused, and failures among many successes of an environment.
+   */
+  harmlessFailures: "HarmlessFailures",
+  /** API keys and Google's push tokens that were refused. */
+  credentialsRefused: "CredentialsRefused",
+  /** iOS-store links and synchronizes that were refused for a signature or a claim, as were many of their environment. */
+  transactionsRefused: "TransactionsRefused",
   /** Refused JWS and push tokens. Dimension `Reason`: a reason of the verifier. */
   verificationFailures: "VerificationFailures",
   /** Response time of a store in milliseconds. Dimension `Store`. */
@@ -17,6 +28,8 @@ export const METRICS = {
    * Dimensions `Store` and `Reason`: `unavailable` or `credential-rejected`.
    */
   storeErrors: "StoreErrors",
+  /** Those of {@link storeErrors} for which a store refused the credential. */
+  storeCredentialsRejected: "StoreCredentialsRejected",
   /** Products that verified purchases name and that grant nothing, once for each request. Dimensions `Store` and `Reason`. */
   ungrantedProducts: "UngrantedProducts",
   /** Links refused because of another account. Dimension `Outcome`: the error code. */
@@ -40,14 +53,13 @@ export const METRICS = {
    *   itself failed.
    */
   notifications: "Notifications",
+  /** Notifications that the App Store signed, and that were refused or not understood. */
+  notificationsRefused: "NotificationsRefused",
   /** Bundles and packages with production notifications within 30 days, but none for a day. */
   silentApplications: "SilentApplications",
   /** Purchases that a store was asked about again. Dimensions `Store` and `Outcome`: `OK` or `FAILED`. */
   refreshes: "Refreshes",
-  /**
-   * Age of the oldest due refresh when a run ends, in milliseconds; queues that wait for a new credential are left out.
-   * Dimension `Store`.
-   */
+  /** Age of a store's oldest due refresh when a run ends, in milliseconds. Queues that wait for a credential are left out. */
   refreshAge: "RefreshAge",
   /**
    * Entries of the stores' lists: failed notifications read, voided purchases answered about; repeats count again.

@@ -149,6 +149,7 @@ test("a bundle whose App Store has fallen silent is counted and logged", async (
 test("unsigned is 400, unregistered is 404, and neither is stored", async () => {
   const before = await service.table.items();
   const earlier = await linesWith(METRICS.notifications, 0);
+  const { length: refused } = await linesWith(METRICS.notificationsRefused, 0);
   const forged = `${aSigned({}).slice(0, -86)}${"A".repeat(86)}`;
   expect(codeOf(await post({ signedPayload: forged }))).toEqual([400, "INVALID_NOTIFICATION"]);
   expect(codeOf(await notify({ signedTransactionInfo: "a.b.c" }))).toEqual([400, "INVALID_NOTIFICATION"]);
@@ -159,6 +160,7 @@ test("unsigned is 400, unregistered is 404, and neither is stored", async () => 
     "INVALID_NOTIFICATION",
     "APPLICATION_NOT_FOUND",
   ]);
+  expect(await linesWith(METRICS.notificationsRefused, refused + 1)).toHaveLength(refused + 1);
   expect(codeOf(await service.send("GET", PATH))).toEqual([404, "ROUTE_NOT_FOUND"]);
   expect(await service.table.items()).toEqual(before);
   expect(`${service.output.join()}${service.log.join()}`).not.toMatch(/eyJ/);

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { PutCommand } from "@aws-sdk/lib-dynamodb";
 import { decodeJwt } from "jose";
+import { endpoints } from "../../lib/contract/endpoints.ts";
 import type { ErrorCode } from "../../lib/contract/errors.ts";
 import { accountId, keyId } from "../../lib/identifiers.ts";
 import { METRICS } from "../../lib/contract/metrics.ts";
@@ -17,6 +18,7 @@ type Json = ReturnType<typeof JSON.parse>;
 
 const ACCOUNT = "nora.nobody@example.com";
 const OTHER_ACCOUNT = "somebody.else@example.com";
+const READS = endpoints.readAccountEntitlements.function;
 const forbidden = { status: 403, body: { error: { code: 403, errors: [{ reason: "permissionDenied" }] } } };
 
 let service: TestService;
@@ -365,10 +367,12 @@ describe("a failure is counted, and its line gives the reason:", () => {
     const unavailable = await outcomeOf(await app.linkAndroid(token, ACCOUNT), "STORE_UNAVAILABLE");
     expect(unavailable).toMatchObject({ storeStatus: 503 });
     expect(measured("storeErrors", { Store: "android-store", Reason: "unavailable" })).toBe(1);
+    expect([measured("unansweredRequests"), measured("harmlessFailures")]).toEqual([1, 1]);
     service.android.failNext("publisher", forbidden, forbidden);
     const refused = await outcomeOf(await app.linkAndroid(token, ACCOUNT), "STORE_REJECTED_CREDENTIAL");
     expect(refused).toMatchObject({ storeStatus: 403, storeReason: "permissionDenied" });
     expect(measured("storeErrors", { Store: "android-store", Reason: "credential-rejected" })).toBe(1);
+    expect([measured("unansweredRequests"), measured("harmlessFailures")]).toEqual([1, 2]);
     service.android.clearFaults();
   });
 
@@ -396,6 +400,7 @@ describe("a failure is counted, and its line gives the reason:", () => {
       storeReason: "permissionDenied",
     });
     expect(measured("storeErrors", { Reason: "credential-rejected" })).toBe(before + 1);
+    expect(measured("storeCredentialsRejected")).toBe(before + 1);
     service.android.clearFaults();
   });
 
@@ -423,6 +428,26 @@ describe("a failure is counted, and its line gives the reason:", () => {
     expect(line).toMatchObject({ level: "ERROR", error: { at: expect.stringMatching(/:\d+:\d+\)?$/) } });
   });
 
+  test("a lone failure among many requests is harmless, and one of several is not", async () => {
+    const spoilt = accountId("spoilt-item-of-another-account");
+    await service.table.client.send(
+      new PutCommand({
+        TableName: service.table.name,
+        Item: { pk: partitions.account(app.identifier, spoilt), sk: "CUSTOMER#x", customer: 7 },
+      }),
+    );
+    for (let times = 0; times < 100; times += 1) await lineOf(await app.read("nobody"));
+    const failed = () => measured("requests", { Endpoint: READS, Outcome: "INTERNAL_ERROR" });
+    const [harmlessBefore, failedBefore] = [measured("harmlessFailures"), failed()];
+    keep(spoilt);
+    for (let times = 1; times <= 10; times += 1) {
+      expect((await app.read(spoilt)).status).toBe(500);
+      await lineWith(() => failed() === failedBefore + times);
+    }
+    // The first four are less than a twentieth of the last hundred.
+    expect(measured("harmlessFailures")).toBe(harmlessBefore + 4);
+  });
+
   test("an error in the authorizer", async () => {
     const spoilt = `cek_${"0123456789abcdef"}_`;
     const { apiKey } = await app.issue(["entitlements:read"]);
@@ -439,6 +464,9 @@ describe("a failure is counted, and its line gives the reason:", () => {
     await lineWith((line) => line.outcome === "FAILED");
     await lineWith((line) => line.Outcome === "FAILED");
     expect(measured("requests", { Endpoint: "authorize-credential", Outcome: "FAILED" })).toBe(1);
+    expect(measured("credentialsRefused")).toBe(
+      measured("requests", { Endpoint: "authorize-credential", Outcome: "REFUSED" }),
+    );
   });
 });
 
@@ -459,6 +487,11 @@ test("every metric is in the service's namespace and has its declared dimensions
     UngrantedProducts: ["Reason Store service"],
     LinksRefused: ["Outcome service"],
     ConflictsRetried: ["service"],
+    UnansweredRequests: ["service"],
+    HarmlessFailures: ["service"],
+    CredentialsRefused: ["service"],
+    TransactionsRefused: ["service"],
+    StoreCredentialsRejected: ["service"],
     ColdStarts: ["service"],
   });
 });

@@ -101,6 +101,7 @@ let faults: Json;
 const GUARDED = {
   stage: "guarded",
   alarmEmail: "operator@example.com",
+  dashboard: "true",
   requestsPerAddress: "none",
   synchronizesPerAddress: "none",
   iosNotificationsFromAppleOnly: "true",
@@ -263,9 +264,6 @@ describe("two stacks", () => {
 
   test("names that are one list for all regions contain stage and region", () => {
     const inItsRegion = (name: string) => ({ "Fn::Join": ["", [`${name}-`, { Ref: "AWS::Region" }]] });
-    expect(only("AWS::CloudWatch::Dashboard").Properties.DashboardName).toEqual(
-      inItsRegion("customer-entitlements"),
-    );
     expect(only("AWS::CloudWatch::Dashboard", guarded).Properties.DashboardName).toEqual(
       inItsRegion("customer-entitlements-guarded"),
     );
@@ -1086,7 +1084,6 @@ describe("alarms", () => {
     "changes-late",
     "credentials-refused",
     "destination-down",
-    "functions-throttled",
     "ios-store-refreshes-not-running",
     "messages-nearly-lost",
     "notification-watch-not-running",
@@ -1094,30 +1091,29 @@ describe("alarms", () => {
     "notifications-silent",
     "reads-slow",
     "refreshes-late",
+    "requests-failing",
     "server-errors",
     "server-errors-in-a-day",
     "signatures-refused",
     "store-credential-rejected",
     "store-unavailable",
     "sweeps-not-running",
-    "table-errors",
     "table-throttled",
     "telling-not-running",
     "transactions-refused",
   ];
-  const ENDPOINT_ALARMS = Object.values<Endpoint>(endpoints).map(({ function: name }) => `${name}-failing`);
   const alarms = () =>
     ofType("AWS::CloudWatch::Alarm").map(([, { Properties }]) => ({
       ...Properties,
       name: Properties.AlarmName.replace("customer-entitlements-", ""),
     }));
 
-  test("are these, and one for each endpoint", () => {
+  test("are these", () => {
     expect(
       alarms()
         .map(({ name }) => name)
         .sort(),
-    ).toEqual([...SERVICE_ALARMS, ...ENDPOINT_ALARMS].sort());
+    ).toEqual(SERVICE_ALARMS);
   });
 
   test("have a section each in docs/runbook.md, of at most 110 words", () => {
@@ -1125,9 +1121,7 @@ describe("alarms", () => {
     const sections = new Map(
       runbook.split(/^##+ /m).map((section) => [section.split("\n", 1)[0], wordsOf(section)]),
     );
-    const words = [...SERVICE_ALARMS, "<endpoint>-failing"].map(
-      (name) => [name, sections.get(`\`${name}\``) ?? Infinity] as const,
-    );
+    const words = SERVICE_ALARMS.map((name) => [name, sections.get(`\`${name}\``) ?? Infinity] as const);
     expect(words.filter(([, count]) => count > 110)).toEqual([]);
   });
 
@@ -1135,8 +1129,7 @@ describe("alarms", () => {
     const topic = { Ref: ofType("AWS::SNS::Topic")[0]?.[0] };
     for (const { name, AlarmActions, AlarmDescription, TreatMissingData } of alarms()) {
       expect(AlarmActions).toEqual([topic]);
-      const section = ENDPOINT_ALARMS.includes(name) ? "endpoint-failing" : name;
-      expect(AlarmDescription).toMatch(new RegExp(`^.{20,} What to do: docs/runbook\\.md#${section}$`));
+      expect(AlarmDescription).toMatch(new RegExp(`^.{20,} What to do: docs/runbook\\.md#${name}$`));
       expect(TreatMissingData).toBe(name.endsWith("-not-running") ? "missing" : "notBreaching");
     }
   });
@@ -1163,14 +1156,19 @@ describe("alarms", () => {
       METRICS.acknowledgementsFailed,
       METRICS.acknowledgementsNearDeadline,
       METRICS.changeAge,
+      METRICS.credentialsRefused,
       METRICS.deliveryAge,
       METRICS.destinationsDown,
+      METRICS.harmlessFailures,
       METRICS.notifications,
+      METRICS.notificationsRefused,
       METRICS.refreshAge,
-      METRICS.requests,
       METRICS.silentApplications,
+      METRICS.storeCredentialsRejected,
       METRICS.storeErrors,
       METRICS.storeLatency,
+      METRICS.transactionsRefused,
+      METRICS.unansweredRequests,
     ]);
   });
 
@@ -1190,15 +1188,15 @@ describe("alarms", () => {
     });
   });
 
-  test("and a dashboard are not in a development stage, as they are billed by the month", () => {
+  test("are not in a development stage, and no stage has a dashboard by default", () => {
     expect(ofType("AWS::CloudWatch::Alarm", development)).toEqual([]);
-    expect(ofType("AWS::CloudWatch::Dashboard", development)).toEqual([]);
+    for (const stage of [first, development]) expect(ofType("AWS::CloudWatch::Dashboard", stage)).toEqual([]);
   });
 
   test("are all on the dashboard, with every metric", () => {
-    const { DashboardBody } = only("AWS::CloudWatch::Dashboard").Properties;
+    const { DashboardBody } = only("AWS::CloudWatch::Dashboard", guarded).Properties;
     const shown = JSON.stringify(DashboardBody);
-    for (const [id] of ofType("AWS::CloudWatch::Alarm")) expect(shown).toContain(`"${id}","Arn"`);
+    for (const [id] of ofType("AWS::CloudWatch::Alarm", guarded)) expect(shown).toContain(`"${id}","Arn"`);
     for (const metric of Object.values(METRICS)) expect(shown).toContain(metric);
   });
 });

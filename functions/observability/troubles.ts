@@ -1,0 +1,51 @@
+import { ServiceError } from "../../lib/contract/errors.ts";
+import { count } from "./metrics.ts";
+
+/** Requests of an environment of which a share is taken. */
+const LAST = 100;
+
+/** Takes request after request; the share of an environment's last hundred that are bad, the newest included. */
+export const recentShare = (): ((isBad: boolean) => number) => {
+  const last: boolean[] = [];
+  return (isBad) => {
+    last.push(isBad);
+    if (last.length > LAST) last.shift();
+    return last.filter(Boolean).length / last.length;
+  };
+};
+
+/** Share from which failures need a person. */
+const FAILED = 1 / 20;
+
+/** Share from which refused signatures need a person. */
+const REFUSED = 1 / 5;
+
+const CREDENTIAL_REFUSALS: ReadonlySet<string> = new Set(["REFUSED", "INVALID_CREDENTIAL"]);
+const TRANSACTION_REFUSALS: ReadonlySet<string> = new Set(["INVALID_APP_TRANSACTION", "INVALID_TRANSACTION"]);
+
+const failedShare = recentShare();
+const refusedShare = recentShare();
+
+/** Failures with an alarm of their own, unless the code stands for another cause, a failure of this service. */
+const codeWithAlarm = (failure: unknown): "STORE_UNAVAILABLE" | "STORE_REJECTED_CREDENTIAL" | null =>
+  failure instanceof ServiceError &&
+  failure.cause === undefined &&
+  (failure.code === "STORE_UNAVAILABLE" || failure.code === "STORE_REJECTED_CREDENTIAL")
+    ? failure.code
+    : null;
+
+/**
+ * Counts what the alarms watch of a request, without dimensions: an alarm is billed by the metrics that it reads.
+ *
+ * @param failure what was thrown where the answer is 5xx
+ */
+export const countTroubles = (outcome: string, failure: unknown): void => {
+  if (CREDENTIAL_REFUSALS.has(outcome)) count("credentialsRefused");
+  const isRefused = TRANSACTION_REFUSALS.has(outcome);
+  if (refusedShare(isRefused) >= REFUSED && isRefused) count("transactionsRefused");
+  const code = codeWithAlarm(failure);
+  if (code === "STORE_UNAVAILABLE") count("unansweredRequests");
+  const hasFailed = failure !== undefined && code === null;
+  const isLone = failedShare(hasFailed) < FAILED && hasFailed;
+  if (code !== null || isLone) count("harmlessFailures");
+};
