@@ -9,8 +9,7 @@ const LANES = {
   slow: {
     testMatch: [
       "**/*.slow.test.ts",
-      "**/*.properties.test.ts",
-      "<rootDir>/test/{proof,customers,delivery,telling}/**/*.test.ts",
+      "<rootDir>/test/{proof,customers,delivery,telling,entitlements,stores,table,local/clock}/**/*.test.ts",
     ],
     testPathIgnorePatterns: [],
   },

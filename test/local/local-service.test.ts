@@ -1,5 +1,6 @@
 import { DescribeTableCommand, DescribeTimeToLiveCommand, DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import { decodeJwt, decodeProtectedHeader } from "jose";
 import { applyManifest } from "../../lib/administration/acts/apply.ts";
@@ -14,14 +15,21 @@ import { openApiDocument } from "../../lib/contract/openapi.ts";
 import { TABLE } from "../../lib/table/dynamodb/key.ts";
 import { DEMO } from "../../local/demo.ts";
 import { startWholeService, type WholeService } from "../../testing/support/local-gateway.ts";
+import { operatorOf } from "../support/local-operator.ts";
+import { BOAT_PRODUCT, keyOfAnApplication } from "./boats.ts";
 
 let service: WholeService;
 
 /** Lines of what the demo application's destination got. */
 const told: string[] = [];
+const requests: string[] = [];
 
 beforeAll(async () => {
-  service = await startWholeService({ tell: (line) => void told.push(line) });
+  service = await startWholeService({
+    tell: (line) => void told.push(line),
+    onRequest: (line) => void requests.push(line),
+    runsByItself: false,
+  });
 }, 90_000);
 
 afterAll(async () => {
@@ -251,56 +259,6 @@ describe("from the stores to the account", () => {
   });
 });
 
-test("a given publisher API replaces the sandbox's", async () => {
-  const other = await startWholeService({
-    androidPublisherUrl: `${service.address}/sandbox/android-publisher`,
-  });
-  expect(other.androidPurchaseToken).toBeNull();
-  const purchase = {
-    packageName: DEMO.packageName,
-    productKind: "subscription",
-    productIdentifier: "premium",
-  };
-  const at = async (address: string) =>
-    fetch(`${address}/sandbox/android-publisher/purchases`, {
-      method: "POST",
-      body: JSON.stringify(purchase),
-    });
-  expect((await at(other.address)).status).toBe(404);
-  const { purchaseToken } = await jsonOf(await at(service.address));
-  const linked = await fetch(`${other.address}/v1/customers/android-store/link`, {
-    method: "POST",
-    headers: { Authorization: `Bearer ${other.demo.apiKey}` },
-    body: JSON.stringify({
-      ...purchase,
-      purchaseToken,
-      applicationAccountIdentifier: "somebody",
-    }),
-  });
-  expect(linked.status).toBe(200);
-  await other.stop();
-});
-
-test("given roots are trusted in addition to the sandbox's own", async () => {
-  const { signedAppTransaction } = await buy({});
-  const root = Buffer.from(decodeProtectedHeader(signedAppTransaction).x5c?.[2] ?? "", "base64");
-  const fingerprint = Buffer.from(await crypto.subtle.digest("SHA-256", root)).toString("hex");
-  const stranger = await startWholeService();
-  const friend = await startWholeService({ trustedRoots: fingerprint });
-  const status = async (address: string, body: unknown): Promise<number> =>
-    (
-      await fetch(`${address}/v1/customers/ios-store/synchronize`, {
-        method: "POST",
-        body: JSON.stringify(body),
-      })
-    ).status;
-  expect(await status(stranger.address, { signedAppTransaction })).toBe(400);
-  expect(await status(friend.address, { signedAppTransaction })).toBe(200);
-  const own = await fetch(`${friend.address}/sandbox/ios-store/purchases`, { method: "POST", body: "{}" });
-  expect(await status(friend.address, await own.json())).toBe(200);
-  await Promise.all([stranger.stop(), friend.stop()]);
-});
-
 describe("a moved clock", () => {
   const advance = async (period: string): Promise<number> =>
     Date.parse((await post("/sandbox/clock", { advance: period })).body.now);
@@ -409,3 +367,25 @@ test("the tutorial's manifest grants what the sandbox sells", async () => {
   );
   expect(linked).toMatchObject({ status: 200, body: { entitlements: [{ identifier: "premium" }] } });
 });
+
+// After the moved clock: notifications of these packages are refused, and each retry is a stop of a move.
+test("every secret that a deployed service may read is there without --secrets", async () => {
+  const operator = operatorOf(service);
+  const linkOf = async (packageName: string, secretName: string): Promise<Json> => {
+    const apiKey = await keyOfAnApplication(operator, packageName, secretName);
+    const purchase = { packageName, productKind: "subscription" };
+    const sold = await post("/sandbox/android-publisher/purchases", { ...purchase, ...BOAT_PRODUCT });
+    const link = { ...purchase, ...sold.body, applicationAccountIdentifier: "skipper" };
+    const headers = { Authorization: `Bearer ${apiKey}` };
+    return (await post("/v1/customers/android-store/link", link, headers)).body;
+  };
+  expect(await linkOf("com.example.tides", "customer-entitlements/tides")).toMatchObject({
+    entitlements: [{ identifier: "captain", active: true }],
+  });
+  expect(await linkOf("com.example.ebb", "play-key")).toMatchObject({ error: "STORE_REJECTED_CREDENTIAL" });
+  const refused = () => requests.find((line) => line.includes("STORE_REJECTED_CREDENTIAL"));
+  while (refused() === undefined) await sleep(20);
+  expect(refused()).toMatch(
+    /STORE_REJECTED_CREDENTIAL: there is no secret of the manifest's name: begin it with customer-entitlements\/, or start with --secrets and a file of that name$/,
+  );
+}, 60_000);

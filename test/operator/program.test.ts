@@ -97,14 +97,7 @@ describe("an operator", () => {
     expect(application).toMatch(/^[0-9a-f-]{36}$/);
 
     const scopes = ["--scope", "customers:write", "--scope", "entitlements:read"];
-    const issue = await runProgram([
-      "credential",
-      "issue",
-      "--application",
-      application,
-      ...scopes,
-      "--json",
-    ]);
+    const issue = await run(["credential", "issue", "--application", application, ...scopes, "--json"]);
     expect(issue).toMatchObject({ code: 0, err: "" });
     const { apiKey, keyIdentifier } = json(issue) as { apiKey: string; keyIdentifier: string };
     const { find } = createCredentialTable(table);
@@ -115,7 +108,7 @@ describe("an operator", () => {
       scopes: ["customers:write", "entitlements:read"],
     });
 
-    const account = await runProgram(["account", "show", application, "user-1", "--json"]);
+    const account = await run(["account", "show", application, "user-1", "--json"]);
     expect(json(account)).toMatchObject({ customers: [], entitlements: [] });
 
     const revoke = await runProgram(["--json", "credential", "revoke", keyIdentifier]);
@@ -657,8 +650,8 @@ describe("the command line", () => {
 
 describe("a command reports in one sentence", () => {
   const show = ["application", "show", UNKNOWN, "--json"];
-  const failure = async (environment: EnvironmentVariables): Promise<string> => {
-    const failed = await run(show, environment);
+  const failure = async (environment: EnvironmentVariables, runIn = run): Promise<string> => {
+    const failed = await runIn(show, environment);
     expect(failed).toMatchObject({ code: 1, out: "" });
     expect(failed.err.trimEnd().split("\n")).toHaveLength(1);
     return failed.err;
@@ -682,42 +675,40 @@ describe("a command reports in one sentence", () => {
     HOME: tmpdir(),
     AWS_EC2_METADATA_DISABLED: "true",
   };
-  const unset = {
-    AWS_REGION: undefined,
-    AWS_ACCESS_KEY_ID: undefined,
-    AWS_SECRET_ACCESS_KEY: undefined,
-    AWS_ENDPOINT_URL_DYNAMODB: undefined,
-  };
-  const programFailure = async (environment: EnvironmentVariables): Promise<string> => {
-    const failed = await runProgram(show, { ...unset, ...bare, ...environment });
-    expect(failed).toMatchObject({ code: 1, out: "" });
-    expect(failed.err.trimEnd().split("\n")).toHaveLength(1);
-    return failed.err;
-  };
-
-  test("that nothing answers", async () => {
-    expect(await programFailure({ AWS_ENDPOINT_URL_DYNAMODB: "http://127.0.0.1:9" })).toContain(
-      "does not answer at http://127.0.0.1:9",
-    );
-  });
-
-  test("that there is no region", async () => {
-    expect(await programFailure({})).toContain("AWS_REGION");
-  });
-
-  test("that there are no credentials", async () => {
-    expect(await programFailure({ AWS_REGION: "eu-central-1" })).toContain("no AWS credentials");
-  });
 
   test("that an endpoint is not a URL", async () => {
-    expect(await programFailure({ AWS_ENDPOINT_URL_DYNAMODB: "localhost" })).toContain(
+    expect(await failure({ ...bare, AWS_ENDPOINT_URL_DYNAMODB: "localhost" })).toContain(
       "AWS_ENDPOINT_URL_DYNAMODB",
     );
   });
 
-  test("that a local table has no such application, without region or credentials", async () => {
-    const endpoint = process.env["AWS_ENDPOINT_URL_DYNAMODB"];
-    const err = await programFailure({ AWS_ENDPOINT_URL_DYNAMODB: endpoint, TABLE_NAME: table.name });
-    expect(err).toContain("There is no application");
+  describe("as a program of its own:", () => {
+    // The SDK reads the environment of the process.
+    const unset = {
+      AWS_REGION: undefined,
+      AWS_ACCESS_KEY_ID: undefined,
+      AWS_SECRET_ACCESS_KEY: undefined,
+      AWS_ENDPOINT_URL_DYNAMODB: undefined,
+    };
+
+    test("that nothing answers", async () => {
+      const environment = { ...bare, ...unset, AWS_ENDPOINT_URL_DYNAMODB: "http://127.0.0.1:9" };
+      expect(await failure(environment, runProgram)).toContain("does not answer at http://127.0.0.1:9");
+    });
+
+    test("that there is no region", async () => {
+      expect(await failure({ ...bare, ...unset }, runProgram)).toContain("AWS_REGION");
+    });
+
+    test("that there are no credentials", async () => {
+      const environment = { ...bare, ...unset, AWS_REGION: "eu-central-1" };
+      expect(await failure(environment, runProgram)).toContain("no AWS credentials");
+    });
+
+    test("that a local table has no such application, without region or credentials", async () => {
+      const endpoint = process.env["AWS_ENDPOINT_URL_DYNAMODB"];
+      const environment = { ...bare, ...unset, AWS_ENDPOINT_URL_DYNAMODB: endpoint, TABLE_NAME: table.name };
+      expect(await failure(environment, runProgram)).toContain("There is no application");
+    });
   });
 });

@@ -1,5 +1,5 @@
 import fc, { type Parameters } from "fast-check";
-import { chooseSeed } from "./lanes.ts";
+import { chooseSeed, SLOW } from "./lanes.ts";
 
 /**
  * Whether the proofs run in their long form (`LONG=1`). `CASE=…` (the path that a failure prints) runs only the smallest
@@ -11,6 +11,10 @@ export const LONG = process.env["LONG"] === "1";
 export const SEED = chooseSeed(process.env["SEED"]);
 
 export const inLength = <T>(short: T, long: T): T => (LONG ? long : short);
+
+/** Number of cases: in the long form, or in the slow lane's short form, of which the fast lane runs half. */
+export const countOf = (short: number, long: number): number =>
+  inLength(SLOW ? short : Math.ceil(short / 2), long);
 
 /** Mutation testing runs every property for every mutant: fewer cases, and the first failing one is enough. */
 const MUTATION = process.env["MUTATION"] === "1";
@@ -33,7 +37,7 @@ export const reportCases = (count: number, seed: number, of = ""): void => {
 export const cases = (short: number, long: number): Parameters<unknown> => {
   const path = process.env["CASE"];
   return {
-    numRuns: MUTATION ? Math.min(short, 40) : inLength(short, long),
+    numRuns: MUTATION ? Math.min(short, 40) : countOf(short, long),
     seed: SEED,
     ...(path !== undefined && { path }),
     ...((path !== undefined || MUTATION) && { endOnFailure: true }),

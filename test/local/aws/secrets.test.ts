@@ -2,7 +2,6 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { createServer, type Server } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import {
   GetSecretValueCommand,
   ListSecretsCommand,
@@ -11,8 +10,6 @@ import {
 import { createSecretsManager } from "../../../local/aws/secrets-manager.ts";
 import { close, listen } from "../../../local/server.ts";
 import { createTokenService } from "../../../local/aws/token-service.ts";
-import { startWholeService } from "../../../testing/support/local-gateway.ts";
-import { operatorOf } from "../../support/local-operator.ts";
 
 const parent = mkdtempSync(join(tmpdir(), "secrets-"));
 const folder = join(parent, "folder");
@@ -147,112 +144,4 @@ describe("the local Security Token Service", () => {
     expect((await ask("Action=AssumeRole&Version=2011-06-15")).status).toBe(400);
     expect((await fetch(`${address}/v1`, { method: "POST" })).status).toBe(404);
   });
-});
-
-describe("a local run", () => {
-  test("reads the files of --secrets for its functions, and for nobody else", async () => {
-    const name = "customer-entitlements/boats";
-    mkdirSync(join(folder, "customer-entitlements"), { recursive: true });
-    writeFileSync(join(folder, name), "not a service account");
-    const requests: string[] = [];
-    const service = await startWholeService({
-      secretsFolder: folder,
-      onRequest: (line) => void requests.push(line),
-    });
-    try {
-      const outsider = new SecretsManagerClient({
-        endpoint: service.address,
-        region: "us-east-1",
-        credentials: { accessKeyId: "LinkAndroidStoreCustomerFunction", secretAccessKey: "local" },
-      });
-      await expect(outsider.send(new GetSecretValueCommand({ SecretId: name }))).rejects.toMatchObject({
-        name: "AccessDeniedException",
-      });
-      const packageName = "com.example.boats";
-      const file = join(parent, "boats.json");
-      writeFileSync(
-        file,
-        JSON.stringify({
-          application: { name: packageName },
-          stores: { "android-store": [{ packageName, credential: { secret: name } }] },
-          entitlements: { captain: {} },
-          products: [
-            {
-              store: "android-store",
-              productIdentifier: "pro",
-              basePlanIdentifier: "yearly",
-              grants: ["captain"],
-            },
-          ],
-        }),
-      );
-      const operator = operatorOf(service);
-      await operator("application", "apply", file, "--yes");
-      const application = (await operator("application", "find", packageName)).trim();
-      const words = ["credential", "issue", "--application", application, "--scope", "customers:write"];
-      const [apiKey] = (await operator(...words)).split("\n");
-      await fetch(`${service.address}/v1/customers/android-store/link`, {
-        method: "POST",
-        headers: { Authorization: `Bearer ${apiKey}` },
-        body: JSON.stringify({
-          packageName,
-          purchaseToken: "any",
-          productKind: "subscription",
-          applicationAccountIdentifier: "skipper",
-        }),
-      });
-      // The function read the file, which holds something else than Google's key.
-      while (!requests.some((line) => line.includes("STORE_REJECTED_CREDENTIAL"))) await sleep(20);
-      expect(requests.join("\n")).not.toContain("there is no secret");
-    } finally {
-      await service.stop();
-    }
-  }, 60_000);
-
-  test("has every secret that a deployed service may read", async () => {
-    const requests: string[] = [];
-    const service = await startWholeService({ onRequest: (line) => void requests.push(line) });
-    const operator = operatorOf(service);
-    const post = async (path: string, body: object, apiKey = ""): Promise<object> =>
-      (
-        await fetch(service.address + path, {
-          method: "POST",
-          headers: { Authorization: `Bearer ${apiKey}` },
-          body: JSON.stringify(body),
-        })
-      ).json() as Promise<object>;
-
-    const linkOf = async (packageName: string, secretName: string): Promise<object> => {
-      const file = join(parent, "manifest.json");
-      const product = { productIdentifier: "pro", basePlanIdentifier: "yearly" };
-      writeFileSync(
-        file,
-        JSON.stringify({
-          application: { name: packageName },
-          stores: { "android-store": [{ packageName, credential: { secret: secretName } }] },
-          entitlements: { captain: { displayName: "Captain" } },
-          products: [{ store: "android-store", ...product, grants: ["captain"] }],
-        }),
-      );
-      await operator("application", "apply", file, "--yes");
-      const application = (await operator("application", "find", packageName)).trim();
-      const words = ["credential", "issue", "--application", application, "--scope", "customers:write"];
-      const [apiKey] = (await operator(...words)).split("\n");
-      const bought = { packageName, productKind: "subscription" };
-      const sold: object = await post("/sandbox/android-publisher/purchases", { ...bought, ...product });
-      const link = { ...bought, ...sold, applicationAccountIdentifier: "skipper" };
-      return post("/v1/customers/android-store/link", link, apiKey);
-    };
-
-    expect(await linkOf("com.example.tides", "customer-entitlements/tides")).toMatchObject({
-      entitlements: [{ identifier: "captain", active: true }],
-    });
-    expect(await linkOf("com.example.ebb", "play-key")).toMatchObject({ error: "STORE_REJECTED_CREDENTIAL" });
-    const refused = () => requests.find((line) => line.includes("STORE_REJECTED_CREDENTIAL"));
-    while (refused() === undefined) await sleep(20);
-    await service.stop();
-    expect(refused()).toMatch(
-      /STORE_REJECTED_CREDENTIAL: there is no secret of the manifest's name: begin it with customer-entitlements\/, or start with --secrets and a file of that name$/,
-    );
-  }, 60_000);
 });

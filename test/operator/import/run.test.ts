@@ -1,10 +1,14 @@
 import { parse } from "csv-parse/sync";
 import { FORMATS, type Planted } from "../../../sandbox/exports/exports.ts";
+import { LIE_NAMES } from "../../../sandbox/exports/lies.ts";
 import { createImportWorld, type ImportWorld } from "./world.ts";
+
+/** Several persons of each lie, and as many without. */
+const lies = Object.fromEntries(LIE_NAMES.map((lie) => [lie, 0.03]));
 
 let world: ImportWorld;
 beforeAll(async () => {
-  world = await createImportWorld({ count: 300, seed: 5 });
+  world = await createImportWorld({ count: 100, seed: 5, lies });
 }, 120_000);
 afterAll(async () => world.stop());
 

@@ -5,7 +5,7 @@ import { createImportWorld, type ImportWorld } from "./world.ts";
 
 let world: ImportWorld;
 beforeEach(async () => {
-  world = await createImportWorld({ count: 60, seed: 11 });
+  world = await createImportWorld({ count: 24, seed: 11 });
 }, 120_000);
 afterEach(async () => world.stop());
 

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { inLength, SEED, TIMEOUT, cases } from "../../../testing/support/proof.ts";
+import { countOf, SEED, TIMEOUT, cases } from "../../../testing/support/proof.ts";
 import { hostileLife, MOST, MOST_STEPS, type Step } from "./app-store-hostile.ts";
 import { diceFrom } from "./dice.ts";
 import { diceOfLife, KINDS } from "./kinds.ts";
@@ -40,7 +40,7 @@ test(
 test.each(KINDS)(
   "the truth of $name",
   ({ life: made, tellings }) => {
-    for (let index = 0; index < inLength(150, 5_000); index += 1) {
+    for (let index = 0; index < countOf(150, 5_000); index += 1) {
       const dice = diceOfLife(SEED, index);
       const life = made(dice);
       for (const telling of tellings(life, dice)) {

@@ -1,0 +1,102 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
+import { DEMO } from "../../local/demo.ts";
+import { close, listen } from "../../local/server.ts";
+import { createAndroidPublisherSandbox } from "../../sandbox/android-store/publisher.ts";
+import { fingerprintOf, makeChain, signJws, type SigningChain } from "../../sandbox/ios-store/signing.ts";
+import { appTransactionPayload, newIdentifier } from "../../sandbox/ios-store/shop/app-store.ts";
+import { startWholeService, type WholeService } from "../../testing/support/local-gateway.ts";
+import { operatorOf } from "../support/local-operator.ts";
+import { keyOfAnApplication } from "./boats.ts";
+
+/** A publisher API, a root and a folder of secrets that a local run is given. */
+const android = createAndroidPublisherSandbox({ now: Date.now, prefix: "/given" });
+const publisher = createServer((request, response) => void android.handle(request, response));
+const chain = makeChain();
+const folder = mkdtempSync(join(tmpdir(), "secrets-"));
+const SECRET = "customer-entitlements/boats";
+
+let service: WholeService;
+const requests: string[] = [];
+beforeAll(async () => {
+  mkdirSync(join(folder, "customer-entitlements"));
+  writeFileSync(join(folder, SECRET), "not a service account");
+  service = await startWholeService({
+    androidPublisherUrl: `http://127.0.0.1:${await listen(publisher, 0)}/given`,
+    trustedRoots: fingerprintOf(chain.root),
+    secretsFolder: folder,
+    onRequest: (line) => void requests.push(line),
+    runsByItself: false,
+  });
+}, 90_000);
+afterAll(async () => {
+  await service?.stop();
+  await close(publisher);
+  rmSync(folder, { recursive: true });
+});
+
+const post = async (path: string, body: object, headers: Record<string, string> = {}): Promise<Response> =>
+  fetch(service.address + path, { method: "POST", headers, body: JSON.stringify(body) });
+
+const linkOnAndroid = async (apiKey: string, packageName: string, purchaseToken: string): Promise<Response> =>
+  post(
+    "/v1/customers/android-store/link",
+    { packageName, purchaseToken, productKind: "subscription", applicationAccountIdentifier: "skipper" },
+    { Authorization: `Bearer ${apiKey}` },
+  );
+
+test("a given publisher API replaces the sandbox's", async () => {
+  expect(service.androidPurchaseToken).toBeNull();
+  expect((await post("/sandbox/android-publisher/purchases", {})).status).toBe(404);
+  const purchaseToken = android.buy({
+    packageName: DEMO.packageName,
+    productKind: "subscription",
+    productIdentifier: DEMO.androidSubscription,
+    basePlanIdentifier: DEMO.androidBasePlan,
+  });
+  const linked = await linkOnAndroid(service.demo.apiKey, DEMO.packageName, purchaseToken);
+  expect(await linked.json()).toMatchObject({ entitlements: [{ identifier: "premium" }] });
+});
+
+test("given roots are trusted in addition to the sandbox's own", async () => {
+  const signedBy = (signer: SigningChain): object => ({
+    signedAppTransaction: signJws(
+      appTransactionPayload({
+        bundleIdentifier: DEMO.bundleIdentifier,
+        appAppleIdentifier: DEMO.appAppleIdentifier,
+        environment: "Sandbox",
+        appTransactionIdentifier: newIdentifier("Sandbox"),
+        receiptCreationDate: Date.now() - 1000,
+        transactions: [],
+      }),
+      signer,
+    ),
+  });
+  const own = (await (await post("/sandbox/ios-store/purchases", {})).json()) as object;
+  const statusOf = async (request: object): Promise<number> =>
+    (await post("/v1/customers/ios-store/synchronize", request)).status;
+  expect(await statusOf(own)).toBe(200);
+  expect(await statusOf(signedBy(chain))).toBe(200);
+  expect(await statusOf(signedBy(makeChain()))).toBe(400);
+});
+
+test("the files of --secrets are read for the functions, and for nobody else", async () => {
+  const outsider = new SecretsManagerClient({
+    endpoint: service.address,
+    region: "us-east-1",
+    credentials: { accessKeyId: "LinkAndroidStoreCustomerFunction", secretAccessKey: "local" },
+  });
+  await expect(outsider.send(new GetSecretValueCommand({ SecretId: SECRET }))).rejects.toMatchObject({
+    name: "AccessDeniedException",
+  });
+  outsider.destroy();
+  const packageName = "com.example.boats";
+  await linkOnAndroid(await keyOfAnApplication(operatorOf(service), packageName, SECRET), packageName, "any");
+  // The function read the file, which holds something else than Google's key.
+  while (!requests.some((line) => line.includes("STORE_REJECTED_CREDENTIAL"))) await sleep(20);
+  expect(requests.join("\n")).not.toContain("there is no secret");
+}, 60_000);
