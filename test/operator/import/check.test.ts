@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { FORMATS, planPersons, writeExport } from "../../../sandbox/exports/exports.ts";
 import { NOW } from "../../../testing/support/purchases.ts";
-import { CATALOGS, MANIFEST } from "./catalogs.ts";
+import { CATALOGS, MANIFEST } from "../../../testing/support/import/catalogs.ts";
 import { operate } from "./run-operator.ts";
 
 let folder: string;

@@ -24,8 +24,7 @@ export interface AskedPerson {
 }
 
 export type AskedOutcome<Content> =
-  | ({ readonly outcome: "answered" } & Content)
-  | { readonly outcome: "unknown" | OpenOutcome | "excluded" };
+  ({ readonly outcome: "answered" } & Content) | { readonly outcome: "unknown" | OpenOutcome | "excluded" };
 
 /** Pages of twenty transactions: far above any person's, and a bound all the same. */
 const MOST_PAGES = 500;
