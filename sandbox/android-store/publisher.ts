@@ -63,6 +63,7 @@ export interface AndroidPublisherSandbox
   limitPublisher(perSecond: number | null): void;
   /** Discards the faults that no request has met yet. */
   clearFaults(): void;
+  readonly enableNotifications: Pushes["enable"];
   /** A push request as the store would send it, with any claims, header or message, valid or not. */
   readonly pushRequest: Pushes["request"];
   /** The keys that `GET /certs` answers. */
@@ -183,6 +184,7 @@ export const createAndroidPublisherSandbox = (
     drop: shop.drop,
     pushed: pushes.pushed,
     pushRequest: pushes.request,
+    enableNotifications: pushes.enable,
     certificates: keys.list,
     nextEventAt,
     runUntil: (moment) => (running = running.catch(() => undefined).then(() => run(moment))),
