@@ -32,7 +32,7 @@ interface Costs {
 }
 
 const ROWS = 1_000_000;
-const PERSONS = Number(process.env["BENCH_IMPORT_PERSONS"] ?? 10_000);
+const PERSONS = 8_000;
 /** Persons whose units are counted. */
 const COUNTED = 500;
 const MEGABYTE = 2 ** 20;

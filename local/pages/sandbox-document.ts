@@ -152,7 +152,7 @@ const OPERATIONS: Readonly<Record<string, SandboxOperation>> = {
     name: "exportPersons",
     summary: "Sell to persons in both stores; the answer is a rented service's export of them",
     request: exportRequest,
-    example: { app: DEMO.bundleIdentifier, persons: 100 },
+    example: { app: DEMO.bundleIdentifier, persons: 10 },
     answers: "text/csv",
   },
   [`get ${CLOCK_PATH}`]: {
