@@ -1,5 +1,6 @@
 import type { ColdStartResult } from "./sections/cold-start.ts";
 import type { HostileResult } from "./sections/hostile.ts";
+import type { ImportingResult } from "./sections/importing.ts";
 import type { LoadResult } from "./sections/load.ts";
 import type { NotificationsResult } from "./sections/notifications.ts";
 import type { ReadingResult } from "./sections/reading.ts";
@@ -27,6 +28,7 @@ export interface Results {
   readonly telling: TellingResult;
   readonly coldStart: ColdStartResult;
   readonly load: LoadResult;
+  readonly importing: ImportingResult;
 }
 
 export const SECTIONS = [
@@ -39,6 +41,7 @@ export const SECTIONS = [
   "telling",
   "coldStart",
   "load",
+  "importing",
 ] as const;
 
 export type Section = (typeof SECTIONS)[number];

@@ -2,6 +2,7 @@ import { useCallback, useEffect, useRef } from "preact/hooks";
 import { AccountPage } from "./account-page.tsx";
 import { ApplicationPage } from "./application-page.tsx";
 import { CustomerPage } from "./customer-page.tsx";
+import { ImportPage } from "./import-page.tsx";
 import { Loading, useLoaded } from "./loading.tsx";
 import { RequestsPage } from "./requests-page.tsx";
 import { addressOf, useRoute, type Route } from "./route.ts";
@@ -51,6 +52,8 @@ const Page = ({ route, start }: { readonly route: Route; readonly start: Start }
       );
     case "customer":
       return <CustomerPage key={route.customer} application={route.application} customer={route.customer} />;
+    case "import":
+      return <ImportPage key={route.application} application={route.application} />;
     case "sandbox":
       return start.sandbox === null ? (
         <p>Only a local run has sandbox stores.</p>
@@ -97,6 +100,7 @@ const TITLES: Readonly<Record<Route["page"], string>> = {
   application: "Application",
   account: "Account",
   customer: "Customer",
+  import: "Import",
   sandbox: "Sandbox",
   requests: "Requests",
 };

@@ -3,6 +3,7 @@ import { Acts } from "./act-dialog.tsx";
 import { AuditTable } from "./audit-table.tsx";
 import { Loading, useLoaded } from "./loading.tsx";
 import { applicationOffers, destinationOffers, keyOffer } from "./offers.ts";
+import { addressOf } from "./route.ts";
 import { Search } from "./search.tsx";
 import { call, type Answer } from "./server.ts";
 import { counted, Identifier, Table, Time, Value } from "./text.tsx";
@@ -174,6 +175,9 @@ export const ApplicationPage = ({ application }: { readonly application: string 
             Application <Identifier>{read.identifier}</Identifier>
           </p>
           <Search application={application} />
+          <p>
+            <a href={addressOf({ page: "import", application })}>The report of an import</a>
+          </p>
           <h2>What it sells</h2>
           <Sold application={read} />
           <h2>Stores</h2>

@@ -11,6 +11,7 @@ export type Route =
       readonly number: number;
     }
   | { readonly page: "customer"; readonly application: string; readonly customer: string }
+  | { readonly page: "import"; readonly application: string }
   | { readonly page: "sandbox"; readonly account: string }
   | { readonly page: "requests" };
 
@@ -27,6 +28,8 @@ export const addressOf = (route: Route): string => {
       return encoded("account", route.application, route.account, String(route.number));
     case "customer":
       return encoded("customer", route.application, route.customer);
+    case "import":
+      return encoded("import", route.application);
     case "sandbox":
       return encoded("sandbox", route.account);
     case "requests":
@@ -47,6 +50,7 @@ const routeOf = (hash: string): Route => {
   const [page, first = "", second = "", third = "1"] = hash.replace(/^#\//, "").split("/").map(decoded);
   switch (page) {
     case "application":
+    case "import":
       return { page, application: first };
     case "account":
       return { page, application: first, account: second, number: Math.max(1, Number(third) || 1) };

@@ -15,12 +15,13 @@ import {
   makeChain,
   type SigningChain,
 } from "../sandbox/ios-store/signing.ts";
+import { createExports } from "../sandbox/exports/endpoint.ts";
 import type { Mount } from "../sandbox/mount.ts";
 import type { DataFolder } from "./database/data-folder.ts";
 import { DEMO, type DemoAndroidStore, type DemoAppStore } from "./demo.ts";
 import { STORE_FILES } from "./database/kept-state.ts";
 import { createLiveExamples, type LiveExamples } from "./pages/live-examples.ts";
-import { ANDROID_PREFIX, IOS_PREFIX } from "./sandbox-paths.ts";
+import { ANDROID_PREFIX, EXPORTS_PATH, IOS_PREFIX } from "./sandbox-paths.ts";
 import { LocalError } from "./local-error.ts";
 
 /** Both sandbox stores. */
@@ -46,6 +47,11 @@ export interface SandboxStores {
 
 const CHAIN_FILE = "sandbox-ios-store.json";
 const SERVER_KEY_FILE = "sandbox-app-store-key.json";
+/** Identifiers of the sandbox's key of the App Store Server API, in every local run. */
+export const SERVER_KEY_IDENTIFIERS = {
+  issuerIdentifier: "00000000-0000-4000-8000-000000000000",
+  keyIdentifier: "SANDBOX000",
+} as const;
 /** Secret that holds the sandbox's key of the App Store Server API. */
 const SERVER_KEY_SECRET = "sandbox/app-store-key";
 /** Prefix of the secrets that a deployed service may read: here, each is the credential of the sandbox's Android Publisher API. */
@@ -92,7 +98,7 @@ const serverKeyIn = (folder: DataFolder): ServerKey => {
       { cause },
     );
   }
-  const key = createServerKey();
+  const key = { ...createServerKey(), ...SERVER_KEY_IDENTIFIERS };
   folder.write(SERVER_KEY_FILE, JSON.stringify(key));
   return key;
 };
@@ -169,7 +175,9 @@ export const createSandboxStores = ({
   const androidPurchaseToken = isReplaced ? null : buyForDemo(android, folder);
   const timed = { "ios-store": ios, "android-store": android };
   return {
-    mounts: isReplaced ? [ios.handle] : [ios.handle, android.handle],
+    mounts: isReplaced
+      ? [ios.handle]
+      : [ios.handle, android.handle, createExports(EXPORTS_PATH, { ios, android }, now)],
     timed,
     trustedRoot: fingerprintOf(chain.root),
     demoAndroidStore: {

@@ -1,8 +1,13 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
 import { setTimeout as sleep } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
 import { waitForIndex } from "./composition.ts";
 import { runOperator } from "./program.ts";
+
+// An import takes hours, and keeps little: by default, the heap would grow to twice as much before it is collected.
+setFlagsFromString("--semi-space-growth-factor=1");
+setFlagsFromString("--heap-growing-percent=50");
 
 // A reader that closes the pipe early, such as `head`, is not an error.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {

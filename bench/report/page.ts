@@ -27,7 +27,7 @@ const whereAndWhen = ({ runs }: Results): string =>
 /** The page for somebody who asks which goals are met: at most 400 words. */
 export const pageOf = (results: Results): string => `# Performance
 
-\`npm run bench\` measures in twenty minutes, prints its tables, keeps the figures in \`bench/results.json\` and writes this page.
+\`npm run bench\` measures in half an hour, prints its tables, keeps the figures in \`bench/results.json\` and writes this page.
 DynamoDB Local runs on the same processors. Measured on: ${whereAndWhen(results)}.
 
 A machine's speed changes from hour to hour, so goals are ratios of one run. No test asserts a time.

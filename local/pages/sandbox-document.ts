@@ -1,12 +1,13 @@
 import * as z from "zod";
 import { changeDetails, CHANGES } from "../../sandbox/android-store/shop/changes.ts";
 import { sandboxPurchase } from "../../sandbox/android-store/shop/purchases.ts";
+import { exportRequest } from "../../sandbox/exports/endpoint.ts";
 import { changeSchema } from "../../sandbox/ios-store/shop/change.ts";
 import { bought } from "../../sandbox/ios-store/shop/purchase.ts";
 import { serverApiFault } from "../../sandbox/ios-store/server-api/faults.ts";
 import { CLOCK_PATH, moveRequest } from "../clock/clock-endpoint.ts";
 import { DEMO } from "../demo.ts";
-import { ANDROID_PREFIX, IOS_PREFIX } from "../sandbox-paths.ts";
+import { ANDROID_PREFIX, EXPORTS_PATH, IOS_PREFIX } from "../sandbox-paths.ts";
 
 const TAGS = {
   ios: { name: "iOS store", description: "Buys in the sandbox App Store, and changes what was bought." },
@@ -14,6 +15,7 @@ const TAGS = {
     name: "Android store",
     description: "Buys in the sandbox of Google Play, and changes what was bought.",
   },
+  exports: { name: "Exports", description: "Files of a rented service, for `import`." },
   clock: { name: "Clock", description: "The one clock of the service and of both stores." },
 } as const;
 
@@ -26,8 +28,8 @@ interface SandboxOperation {
   readonly request?: z.ZodType;
   readonly example?: unknown;
   readonly status?: number;
-  /** Fields of the answer. */
-  readonly answers: Readonly<Record<string, object>>;
+  /** Fields of the answer, or the type of its text. */
+  readonly answers: Readonly<Record<string, object>> | "text/csv";
 }
 
 const text = { type: "string" } as const;
@@ -95,6 +97,12 @@ const OPERATIONS: Readonly<Record<string, SandboxOperation>> = {
     example: { fails: null },
     answers: { fails: { ...object, nullable: true } },
   },
+  [`get ${IOS_PREFIX}/root`]: {
+    tag: "ios",
+    name: "readRoot",
+    summary: "SHA-256 of the store's root certificate, for IOS_STORE_TRUSTED_ROOTS",
+    answers: { fingerprint: text },
+  },
   [`post ${ANDROID_PREFIX}/purchases`]: {
     tag: "android",
     name: "buyOnAndroid",
@@ -139,6 +147,14 @@ const OPERATIONS: Readonly<Record<string, SandboxOperation>> = {
     example: { enabled: true },
     answers: { enabled: { type: "boolean" }, nextPushAt: { type: "integer", nullable: true } },
   },
+  [`post ${EXPORTS_PATH}`]: {
+    tag: "exports",
+    name: "exportPersons",
+    summary: "Sell to persons in both stores; the answer is a rented service's export of them",
+    request: exportRequest,
+    example: { app: DEMO.bundleIdentifier, persons: 10 },
+    answers: "text/csv",
+  },
   [`get ${CLOCK_PATH}`]: {
     tag: "clock",
     name: "readClock",
@@ -168,6 +184,11 @@ const content = (schema: object, example?: unknown) => ({
   content: { "application/json": { schema, ...(example !== undefined && { example }) } },
 });
 
+const answerOf = (answers: SandboxOperation["answers"]): object =>
+  typeof answers === "string"
+    ? { content: { [answers]: { schema: text } } }
+    : content({ type: "object", properties: answers });
+
 const refused = {
   description: "It cannot be done; the message says why.",
   ...content({ type: "object", properties: { message: text } }),
@@ -194,7 +215,7 @@ const documented = ({
     requestBody: { required: true, ...content(requestSchema(request), example) },
   }),
   responses: {
-    [status]: { description: "Done", ...content({ type: "object", properties: answers }) },
+    [status]: { description: "Done", ...answerOf(answers) },
     400: refused,
     ...(parameter !== undefined && { 404: refused, 409: refused }),
   },

@@ -17,8 +17,9 @@ const catalogIn = async (file: string): Promise<Catalog> => {
   const text = await readFile(file, "utf8").catch((cause: unknown) => {
     throw new OperatorError(`The file ${file} cannot be read.`, { cause });
   });
-  // Only its catalog is used, so it does not matter where its credentials lead.
-  const reading = readManifest(text, () => true);
+  const anywhere = (): boolean => true;
+  // Only its catalog is used, so it does not matter where its credentials and destinations lead.
+  const reading = readManifest(text, anywhere, anywhere);
   if (reading.outcome === "valid") return reading.manifest.catalog;
   throw new OperatorError(
     [`${file} is not a valid manifest.`, ...indent(reading.problems.map(problemText))].join("\n"),

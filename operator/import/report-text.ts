@@ -12,6 +12,8 @@ export interface RunSummary {
   readonly journal: string;
   /** File of the accounts that differ. */
   readonly differences: string;
+  /** File of this report as JSON, for the console. */
+  readonly report: string;
 }
 
 const are = (count: number, noun: string): string => `${counted(count, noun)} ${count === 1 ? "is" : "are"}`;
@@ -23,14 +25,15 @@ export const switchLine = ({ ifSwitched }: ImportReport): string => {
   return `If you switched now: ${counted(payersLose, "payer")} would lose access, ${othersLose} would lose what they no longer pay for.${open}`;
 };
 
-const causeLines = ({ accounts: { byCause } }: ImportReport): readonly string[] =>
-  columns(
-    CAUSE_NAMES.filter((cause) => byCause[cause] > 0).map((cause) => [
-      String(byCause[cause]),
-      cause,
-      CAUSES[cause],
-    ]),
-  );
+const causesOf = ({ accounts: { byCause } }: ImportReport) =>
+  CAUSE_NAMES.filter((cause) => byCause[cause] > 0).map((cause) => ({
+    cause,
+    meaning: CAUSES[cause],
+    accounts: byCause[cause],
+  }));
+
+const causeLines = (report: ImportReport): readonly string[] =>
+  columns(causesOf(report).map(({ cause, meaning, accounts }) => [String(accounts), cause, meaning]));
 
 const echoLines = ({ echoes }: ImportReport): readonly string[] => {
   const said = echoes.confirms + echoes.contradicts + echoes.nobody;
@@ -65,6 +68,7 @@ export const reportText = (report: ImportReport, summary: RunSummary): string =>
     "",
     ...columns([
       ["Accounts that differ", summary.differences],
+      ["Report for the console", summary.report],
       ["Journal", summary.journal],
     ]),
     ...(summary.isDryRun ? ["Nothing was stored: it was a dry run."] : []),
@@ -74,5 +78,7 @@ export const reportText = (report: ImportReport, summary: RunSummary): string =>
 export const reportJson = (report: ImportReport, summary: RunSummary) => ({
   ...summary,
   ...report,
+  causes: causesOf(report),
+  sentence: switchLine(report),
   problems: [...report.problems].map(([problem, found]) => ({ problem, ...found })),
 });

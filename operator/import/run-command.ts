@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join as joinPath } from "node:path";
 import { parse } from "csv-parse/sync";
 import { v7 as uuid } from "uuid";
@@ -7,6 +7,7 @@ import type { AskedEnvironment } from "../../lib/administration/import/claim.ts"
 import { applyEntry, createJoin } from "../../lib/administration/import/join.ts";
 import { createGates } from "../../lib/administration/import/asking/pace.ts";
 import { readClaims, runImport, type ImportRun } from "../../lib/administration/import/run.ts";
+import type { ImportReport } from "../../lib/administration/import/reports/report.ts";
 import type { ImportSource } from "../../lib/administration/import/source.ts";
 import { pacedStores, rateOf } from "../../lib/administration/import/asking/stores.ts";
 import { previewOf, storingIn } from "../../lib/administration/import/asking/storing.ts";
@@ -103,10 +104,22 @@ const recordRun = async (
   }
 };
 
-const pathsOf = ([first = ""]: readonly string[], { journal, csv, dryRun }: RunOptions) => {
-  const name = (suffix: string): string =>
-    joinPath(dirname(first), `import${dryRun ? "-dry-run" : ""}${suffix}`);
-  return { journal: journal ?? name(".journal.ndjson"), differences: csv ?? name("-differences.csv") };
+const pathsOf = ([first = ""]: readonly string[], { journal: wanted, csv, dryRun }: RunOptions) => {
+  const beside = (file: string, suffix: string): string =>
+    joinPath(dirname(file), `import${dryRun ? "-dry-run" : ""}${suffix}`);
+  const journal = wanted ?? beside(first, ".journal.ndjson");
+  return {
+    journal,
+    differences: csv ?? beside(first, "-differences.csv"),
+    report: beside(journal, "-report.json"),
+  };
+};
+
+/** The answer of a run; the console reads its JSON from the file. */
+const answered = async (report: ImportReport, summary: RunSummary, unfinished: boolean): Promise<Answer> => {
+  const json = reportJson(report, summary);
+  await writeFile(summary.report, `${JSON.stringify(json, null, 2)}\n`, { mode: 0o600 });
+  return { json, text: reportText(report, summary), unfinished };
 };
 
 const runOn = (
@@ -185,7 +198,7 @@ export const runFiles = async (
     const unfinished = stopped.length > 0 || report.accounts.unanswered > 0;
     if (!unfinished) journal.finish(session.now());
     const summary: RunSummary = { isDryRun: options.dryRun === true, stopped, ...places };
-    return { json: reportJson(report, summary), text: reportText(report, summary), unfinished };
+    return await answered(report, summary, unfinished);
   } finally {
     progress.end();
     journal.close();

@@ -64,6 +64,7 @@ export interface AndroidPublisherSandbox
   limitPublisher(perSecond: number | null): void;
   /** Discards the faults that no request has met yet. */
   clearFaults(): void;
+  readonly enableNotifications: Pushes["enable"];
   /** A push request as the store would send it, with any claims, header or message, valid or not. */
   readonly pushRequest: Pushes["request"];
   /** The keys that `GET /certs` answers. */
@@ -184,6 +185,7 @@ export const createAndroidPublisherSandbox = (
     drop: shop.drop,
     pushed: pushes.pushed,
     pushRequest: pushes.request,
+    enableNotifications: pushes.enable,
     certificates: keys.list,
     nextEventAt,
     runUntil: async (moment) => runs.runExclusive(async () => run(moment)),

@@ -38,7 +38,7 @@ const endOf = (state: State, store: Store, at: Instant, random: Random): Instant
   switch (state) {
     case "active":
     case "cancelled":
-      return store === "ios-store" ? moment(at, DAY + random.below(25 * DAY)) : plusPeriod(at, MONTH);
+      return store === "ios-store" ? moment(at, 2 * DAY + random.below(24 * DAY)) : plusPeriod(at, MONTH);
     case "ended":
       return moment(at, -DAY - random.below(40 * DAY));
     case "renewed":

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import * as z from "zod";
 import { answer, pathOf, type Mount } from "../mount.ts";
@@ -8,6 +9,7 @@ import { readJson } from "./json-body.ts";
 import { appNotifications, notifiedApp, type AppNotification } from "./notifications/notifications.ts";
 import { bought } from "./shop/purchase.ts";
 import type { Pushes } from "./notifications/pushes.ts";
+import type { JwsSigner } from "./signing.ts";
 import { serverApiFault, type ServerApiFaults } from "./server-api/faults.ts";
 
 const faulty = z.strictObject({ fails: serverApiFault.nullable() });
@@ -50,12 +52,19 @@ const decoded = (encoded: string): string => {
   }
 };
 
+/** SHA-256 of the root of a chain. */
+const rootOf = (x5c: readonly string[]): string =>
+  createHash("sha256")
+    .update(Buffer.from(x5c.at(-1) ?? "", "base64"))
+    .digest("hex");
+
 /** Endpoints of the sandbox, for developers: buy, change and read purchases, switch notifications, and make the Server API fail. */
 export const createControl = (
   prefix: string,
   counter: Counter,
   pushes: Pushes,
   faults: ServerApiFaults,
+  { x5c }: Pick<JwsSigner, "x5c">,
 ): Mount => {
   const answerTo = async (request: IncomingMessage, path: string): Promise<Answer | null> => {
     const [, resource = "", name, ...further] = path.split("/");
@@ -82,6 +91,8 @@ export const createControl = (
               return {};
             })
           : null;
+      case "GET root":
+        return { status: 200, body: { fingerprint: rootOf(x5c) } };
       case "POST server-api":
         return withBody(faulty, request, ({ fails }) => {
           faults.set(fails);

@@ -48,6 +48,7 @@ export interface IosStoreOptions {
  * | `POST /purchases/{originalTransactionId}` | changes a purchase: `{ change, … }` (`RequestedChange`); answers what the person's app would send then |
  * | `POST /notifications` | `{ enabled }`: switches notifications off and on |
  * | `POST /notifications/test` | `{}`: sends a test notification; likewise `renewal-extension-summary` and `external-purchase-token` |
+ * | `GET /root` | `{ fingerprint }`: SHA-256 of the root certificate, for `IOS_STORE_TRUSTED_ROOTS` |
  * | `POST /server-api` | `{ fails }`: makes the Server API fail (`ServerApiFault`); null ends it |
  * | `/inApps/…` | the App Store Server API, of both environments; requires a token signed with `serverKey` |
  *
@@ -119,7 +120,7 @@ export const createIosStoreSandbox = (options: IosStoreOptions): IosStoreSandbox
   const faults = createServerApiFaults();
   const serverKey = options.serverKey ?? createServerKey();
   const serverApi = createServerApi({ prefix, shop, pushes, counter, faults, signer, serverKey, now });
-  const control = createControl(prefix, counter, pushes, faults);
+  const control = createControl(prefix, counter, pushes, faults, signer);
   return {
     handle: async (request, response) =>
       (await serverApi.handle(request, response)) || control(request, response),

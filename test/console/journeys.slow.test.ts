@@ -335,6 +335,51 @@ const keep = async (page: Page, name: string): Promise<void> => {
     await page.screenshot({ path: join(folder, `${name.replaceAll(" ", "-")}.png`), fullPage: true });
 };
 
+const IMPORT_REPORT = JSON.stringify({
+  sentence: "If you switched now: 1 payer would lose access, 2 would lose what they no longer pay for.",
+  causes: [
+    { cause: "two-accounts", meaning: "one person, several accounts", accounts: 1 },
+    { cause: "refunded", meaning: "its store has refunded it", accounts: 2 },
+  ],
+});
+const IMPORT_DIFFERENCES = [
+  "account,cause,store,product,purchase,other_service_gives_access,state,file,row",
+  "moved-in,two-accounts,ios-store,monthly,71,true,active,export.csv,1",
+  "a-refund,refunded,ios-store,monthly,72,true,refunded,export.csv,2",
+  `${HOSTILE[0]?.replaceAll(",", "")},refunded,ios-store,monthly,73,true,refunded,export.csv,3`,
+].join("\n");
+
+/** Gives the files of a run to the page. */
+const giveReport = async (page: Page): Promise<void> => {
+  await page.getByLabel("Both files").setInputFiles([
+    { name: "import-report.json", mimeType: "application/json", buffer: Buffer.from(IMPORT_REPORT) },
+    { name: "import-differences.csv", mimeType: "text/csv", buffer: Buffer.from(IMPORT_DIFFERENCES) },
+  ]);
+  await page.getByRole("table", { name: "Accounts that differ" }).waitFor();
+};
+
+test("an import's report leads from its causes to an account's picture", async () =>
+  inBrowser(async (page) => {
+    await buyAndLink("moved-in");
+    await open(page, `#/application/${APPLICATION}`);
+    await page.getByRole("link", { name: "The report of an import" }).click();
+    await page.getByRole("heading", { name: "Report of an import" }).waitFor();
+    const asked: string[] = [];
+    page.on("request", (request) => void asked.push(request.url()));
+    await giveReport(page);
+    expect(asked).toEqual([]);
+    await page.getByText("If you switched now: 1 payer would lose access").waitFor();
+    const widths = await page.locator(".bar").evaluateAll((bars) => bars.map((bar) => bar.clientWidth));
+    expect(widths).toHaveLength(2);
+    expect(widths[0]).toBeLessThan(widths[1] ?? 0);
+    expect(await page.locator("main script, main img").count()).toBe(0);
+    await page.getByRole("searchbox").fill("two-acc");
+    await page.getByText("1 purchase", { exact: true }).waitFor();
+    await page.getByRole("link", { name: "moved-in" }).click();
+    await page.getByRole("heading", { name: "Account moved-in" }).waitFor();
+    await page.getByRole("list", { name: "Entitlements" }).waitFor();
+  }));
+
 const PAGES = {
   applications: "",
   application: `#/application/${APPLICATION}`,
@@ -342,6 +387,7 @@ const PAGES = {
   "account without customers": accountAddress("nobody"),
   sandbox: "#/sandbox/user-1",
   requests: "#/requests",
+  import: `#/import/${APPLICATION}`,
 };
 
 const LOOKS = (["phone", "desk"] as const).flatMap((size) =>
@@ -356,6 +402,7 @@ test.each(LOOKS)(
       for (const [name, hash] of Object.entries(PAGES)) {
         await open(page, hash);
         await page.waitForLoadState("networkidle").catch(() => undefined);
+        if (name === "import") await giveReport(page);
         for (const summary of await page.locator("summary").all()) await summary.click();
         expect([name, await seriousIn(page)]).toEqual([name, []]);
         const isWider = await page.evaluate("document.documentElement.scrollWidth > innerWidth");

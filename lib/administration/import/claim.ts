@@ -51,7 +51,6 @@ export const ROW_PROBLEMS = {
   "no-account": "it names no account; the purchase is stored without one",
   "bad-account": "its account has more than 256 characters or a control character; it is stored without one",
   "other-store": "it is of a store that this service does not serve, such as the web",
-  "other-app": "the manifest has no such bundle or package",
   "bad-receipt": "its receipt is none, or names no transaction",
 } as const;
 export type RowProblem = keyof typeof ROW_PROBLEMS;

@@ -11,7 +11,7 @@ import {
   type Linked,
   type Stored,
 } from "./journal.ts";
-import { createColumn, createSlots, digestOf, digestOfHex, type Digest } from "./slots.ts";
+import { createColumn, createSlots, createTexts, digestOf, digestOfHex, type Digest } from "./slots.ts";
 import { STATES, type State } from "./asking/verdict.ts";
 
 /** Text that identifies what a claim names; its SHA-256 is in the journal. */
@@ -61,7 +61,7 @@ export const createJoin = () => ({
   /** Of a person: the account that the files name. */
   account: { high: numbers(), low: numbers() },
   /** Keys of lineages that no row names itself. */
-  keys: new Map<number, string>(),
+  keys: createTexts(),
 });
 export type Join = ReturnType<typeof createJoin>;
 

@@ -58,7 +58,11 @@ export type AnsweredEntry = z.output<typeof answered>;
 
 const closed = z.object({ ...place, id: sha, outcome: z.enum(["unknown", "dropped", "excluded"]) });
 /** They are asked again when the run goes on. */
-const open = z.object({ ...place, id: sha, outcome: z.enum(["unanswered", "stopped", "unconfigured"]) });
+const open = z.object({
+  ...place,
+  id: sha,
+  outcome: z.enum(["unanswered", "stopped", "unconfigured", "unverified"]),
+});
 export type OpenOutcome = z.output<typeof open>["outcome"];
 
 const linked = z.object({ ...place, id: sha, linked: z.enum(LINKED) });

@@ -78,6 +78,42 @@ export const createSlots = (): Slots => {
   };
 };
 
+/** Short texts of slots, outside of the heap: the bytes of each, and six more. */
+export interface Texts {
+  /** Undefined: none is set. */
+  get(slot: number): string | undefined;
+  set(slot: number, text: string): void;
+}
+
+const BLOCK = 1024 * 1024;
+const LENGTH_BYTES = 2;
+
+export const createTexts = (): Texts => {
+  /** Place of each slot's text in the blocks, plus one. */
+  const places = createColumn(Uint32Array);
+  const blocks: Buffer[] = [];
+  let end = 0;
+  return {
+    get: (slot) => {
+      const place = places.get(slot) - 1;
+      const block = place < 0 ? undefined : blocks[Math.floor(place / BLOCK)];
+      if (block === undefined) return undefined;
+      const start = (place % BLOCK) + LENGTH_BYTES;
+      return block.toString("utf8", start, start + block.readUInt16LE(place % BLOCK));
+    },
+    set: (slot, text) => {
+      const bytes = Buffer.byteLength(text);
+      // A text lies in one block.
+      if ((end % BLOCK) + LENGTH_BYTES + bytes > BLOCK) end = blocks.length * BLOCK;
+      const block = (blocks[Math.floor(end / BLOCK)] ??= Buffer.alloc(BLOCK));
+      block.writeUInt16LE(bytes, end % BLOCK);
+      block.write(text, (end % BLOCK) + LENGTH_BYTES);
+      places.set(slot, end + 1);
+      end += LENGTH_BYTES + bytes;
+    },
+  };
+};
+
 /** A number for each slot, 0 unless set. */
 export interface Column {
   get(slot: number): number;

@@ -11,7 +11,9 @@ const LONGEST_ROW_CHARACTERS = 1024 * 1024;
 /** A row's fields; null: it cannot be read. */
 export type ReadRow = Row | null;
 
-const isRow = (value: unknown): value is Row => typeof value === "object" && value !== null;
+/** Every format needs two columns: a row with fewer is cut off, or has another delimiter. */
+const isRow = (value: unknown): value is Row =>
+  typeof value === "object" && value !== null && Object.keys(value).length > 1;
 
 const csvRows = async function* (
   file: string,

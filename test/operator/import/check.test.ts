@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { FORMATS, planPersons, writeExport } from "../../../sandbox/exports/exports.ts";
 import { NOW } from "../../../testing/support/purchases.ts";
-import { CATALOGS, MANIFEST } from "./catalogs.ts";
+import { CATALOGS, MANIFEST } from "../../../testing/support/import/catalogs.ts";
 import { operate } from "./run-operator.ts";
 
 let folder: string;
@@ -32,7 +32,8 @@ test.each(FORMATS)("%s is recognized by its header", async (format) => {
 
 test("a check counts what a run would ask", async () => {
   const { paths } = await writeExport(join(folder, "counted"), persons, "revenuecat-export", { at: NOW });
-  const manifest = file("manifest.yaml", JSON.stringify(MANIFEST));
+  const destinations = [{ name: "backend", url: "http://127.0.0.1:4000" }];
+  const manifest = file("manifest.yaml", JSON.stringify({ ...MANIFEST, destinations }));
   const checked = (await check(...paths, "--manifest", manifest)).json();
   const apple = persons.filter(({ store, lie }) => store === "ios-store" && lie !== "no-token").length;
   const google = persons.filter(({ store, lie }) => store === "android-store" && lie !== "no-token").length;

@@ -3,7 +3,7 @@ import { createImportWorld, type ImportWorld } from "./world.ts";
 
 let world: ImportWorld;
 beforeAll(async () => {
-  world = await createImportWorld({ count: 10_000, seed: 31, at: Date.now() });
+  world = await createImportWorld({ count: 2000, seed: 31, at: Date.now() });
 }, 600_000);
 afterAll(async () => world.stop());
 

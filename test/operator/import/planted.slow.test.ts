@@ -4,12 +4,12 @@ import { createImportWorld, type ImportWorld } from "./world.ts";
 
 let world: ImportWorld;
 beforeAll(async () => {
-  world = await createImportWorld({ count: 10_000, seed: 51 });
+  world = await createImportWorld({ count: 4000, seed: 51 });
 }, 600_000);
 afterAll(async () => world.stop());
 
 test.each(FORMATS)(
-  "of 10,000 persons, %s yields the planted causes and none besides",
+  "of 4,000 persons, %s yields the planted causes and none besides",
   async (format) => {
     const made = await world.export(format);
     const ran = await world.run(made.paths, "--dry-run");

@@ -1,3 +1,4 @@
+import { readDifferences, readReport } from "../../../console/import-files.ts";
 import { createImportWorld, type ImportWorld } from "./world.ts";
 
 let world: ImportWorld;
@@ -50,4 +51,21 @@ test("the JSON has every number of the text, and nothing else is on standard out
     accounts: { differ, unanswered: 0 },
     problems: [],
   });
+});
+
+test("the console reads a run's report and its list of accounts", async () => {
+  const { paths, planted } = await world.export("table");
+  const ran = await run(paths, "--dry-run", "--json");
+  const files = ran.json() as { readonly report: string; readonly differences: string };
+  const report = readReport(world.read(files.report));
+  expect(report?.sentence).toMatch(/^If you switched now: \d+ payers? would lose access, /);
+  const counted = Map.groupBy(planted, ({ cause }) => cause);
+  const causes = report?.causes.map(({ cause, accounts }) => [cause, accounts]);
+  expect(new Map(causes as [string, number][])).toEqual(
+    new Map([...counted].map(([cause, all]) => [cause, new Set(all.map(({ account }) => account)).size])),
+  );
+  const listed = readDifferences(world.read(files.differences)) ?? [];
+  const texts = (all: readonly { account: string; cause: string }[]): Set<string> =>
+    new Set(all.map(({ account, cause }) => `${cause} ${account}`));
+  expect(texts(listed)).toEqual(texts(planted));
 });

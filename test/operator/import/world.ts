@@ -1,15 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { text as textOf } from "node:stream/consumers";
 import { v7 as uuid } from "uuid";
 import { createCustomerTable } from "../../../lib/table/customers/customers.ts";
 import { purchaseKeyOfToken } from "../../../lib/stores/android-store/purchase-token.ts";
 import { applicationId, purchaseKey } from "../../../lib/identifiers.ts";
-import { originOf } from "../../../lib/stores/android-store/workload-identity.ts";
-import { close, listen } from "../../../local/server.ts";
-import { createAndroidPublisherSandbox } from "../../../sandbox/android-store/publisher.ts";
 import {
   sellPersons,
   writeExport,
@@ -18,16 +13,12 @@ import {
   type Person,
 } from "../../../sandbox/exports/exports.ts";
 import type { PlanOptions } from "../../../sandbox/exports/persons.ts";
-import { createIosStoreSandbox } from "../../../sandbox/ios-store/ios-store.ts";
-import { fingerprintOf, makeChain } from "../../../sandbox/ios-store/signing.ts";
-import { manifestFrom, saveApplication } from "../../../testing/application.ts";
-import { APPLE_ID } from "../../../testing/support/ios-store.ts";
+import { saveApplication } from "../../../testing/application.ts";
+import { serveImportStores } from "../../../testing/support/import/stores.ts";
 import { NOW } from "../../../testing/support/purchases.ts";
 import { createTestTable } from "../../../testing/support/table.ts";
-import { CATALOGS, PRODUCTS } from "./catalogs.ts";
 import { operate } from "./run-operator.ts";
 
-const chain = makeChain();
 /** Who has each purchase, and what its store said of it, whenever that was. */
 const stateOf = async (
   table: Awaited<ReturnType<typeof createTestTable>>,
@@ -61,8 +52,6 @@ const stateOf = async (
   return said.sort((a, b) => (a.reference < b.reference ? -1 : 1));
 };
 
-const SECRET = "trails/app-store-key";
-
 /** Sandbox stores that persons have bought in, an application that may ask them, and a folder for exports. */
 export const createImportWorld = async (plan: Pick<PlanOptions, "count" | "seed"> & Partial<PlanOptions>) => {
   const { at = NOW } = plan;
@@ -71,82 +60,13 @@ export const createImportWorld = async (plan: Pick<PlanOptions, "count" | "seed"
   const table = await createTestTable();
   const folder = mkdtempSync(join(tmpdir(), "import-"));
   const identifier = applicationId(uuid());
-  const app = `com.example.t${identifier.replaceAll("-", "")}`;
-  const catalogs = {
-    "ios-store": { ...CATALOGS["ios-store"], app },
-    "android-store": { ...CATALOGS["android-store"], app },
-  };
-  const ios = createIosStoreSandbox({
-    prefix: "/apple",
-    signer: chain,
-    bundleIdentifier: app,
-    appAppleIdentifier: APPLE_ID,
-    now,
-    notificationUrl: null,
-    saved: null,
-  });
-  const android = createAndroidPublisherSandbox({ now, prefix: "/google" });
-  let secretsRead = 0;
-  const server = createServer((request, response) => {
-    void (async () => {
-      if (await ios.handle(request, response)) return;
-      if (await android.handle(request, response)) return;
-      if (request.headers["x-amz-target"] !== "secretsmanager.GetSecretValue") {
-        response.writeHead(404).end();
-        return;
-      }
-      secretsRead += 1;
-      const { SecretId } = JSON.parse(await textOf(request)) as { SecretId: string };
-      const found = SecretId === SECRET;
-      response.writeHead(found ? 200 : 400, { "content-type": "application/x-amz-json-1.1" });
-      response.end(
-        JSON.stringify(
-          found ? { SecretString: ios.serverKey.privateKey } : { __type: "ResourceNotFoundException" },
-        ),
-      );
-    })();
-  });
-  const address = `http://127.0.0.1:${await listen(server, 0)}`;
+  const stores = await serveImportStores(identifier, now);
+  const { app, ios, android, catalogs, manifest, secretsRead } = stores;
   const persons = await sellPersons({ ios, android }, { ...plan, at, catalogs });
-  const { issuerIdentifier, keyIdentifier } = ios.serverKey;
-  const manifest = manifestFrom(
-    {
-      // An import moves nobody all the same.
-      application: { identifier, name: "Trails", transfers: "always" },
-      stores: {
-        "ios-store": [
-          {
-            bundleIdentifier: app,
-            appAppleIdentifier: APPLE_ID,
-            environments: ["production", "sandbox"],
-            serverApi: { issuerIdentifier, keyIdentifier, secret: SECRET },
-          },
-        ],
-        "android-store": [
-          {
-            packageName: app,
-            environments: ["production", "sandbox"],
-            credential: { workloadIdentity: android.externalAccount(`${address}/google`) },
-          },
-        ],
-      },
-      entitlements: { premium: {} },
-      products: PRODUCTS,
-    },
-    originOf(`${address}/google`),
-  );
-  const environmentOf = ({ name }: Pick<typeof table, "name">) => ({
-    TABLE_NAME: name,
-    APP_STORE_SERVER_URL: `${address}/apple`,
-    ANDROID_PUBLISHER_URL: `${address}/google`,
-    IOS_STORE_TRUSTED_ROOTS: fingerprintOf(chain.root),
-    AWS_ENDPOINT_URL_SECRETS_MANAGER: address,
-    AWS_ENDPOINT_URL_STS: "",
-  });
   /** The application on a table, and the import commands on it at a high rate. */
   const placeOn = async (place: typeof table) => {
     await saveApplication(place, manifest);
-    const environment = environmentOf(place);
+    const environment = { ...stores.environment, TABLE_NAME: place.name };
     return {
       environment,
       items: async () => place.items(identifier),
@@ -188,10 +108,10 @@ export const createImportWorld = async (plan: Pick<PlanOptions, "count" | "seed"
       writeFileSync(join(folder, name), content);
       return join(folder, name);
     },
-    secretsRead: () => secretsRead,
+    secretsRead,
     read: (path: string): string => readFileSync(path, "utf8"),
     stop: async () => {
-      await close(server);
+      await stores.stop();
       for (const one of [table, ...others]) await one.remove();
       rmSync(folder, { recursive: true });
     },

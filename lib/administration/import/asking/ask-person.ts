@@ -13,7 +13,7 @@ import { checkAppTransactionClaims } from "../../../stores/ios-store/app-transac
 import { appTransactionIdentityOf } from "../../../stores/ios-store/purchases.ts";
 import { transactionNamesIn, type TransactionNames } from "../../../stores/ios-store/transaction-names.ts";
 import type { AskedEnvironment, Claim } from "../claim.ts";
-import type { AnsweredLineage } from "../journal.ts";
+import type { AnsweredLineage, OpenOutcome } from "../journal.ts";
 import { sha256 } from "../slots.ts";
 import type { ImportStores } from "./stores.ts";
 import { verdictOf } from "./verdict.ts";
@@ -28,8 +28,7 @@ export interface AskedPerson {
 }
 
 export type AskedOutcome<Content> =
-  | ({ readonly outcome: "answered" } & Content)
-  | { readonly outcome: "unknown" | "unanswered" | "stopped" | "unconfigured" | "excluded" };
+  ({ readonly outcome: "answered" } & Content) | { readonly outcome: "unknown" | OpenOutcome | "excluded" };
 
 /** Pages of twenty transactions: far above any person's, and a bound all the same. */
 const MOST_PAGES = 500;
@@ -140,7 +139,7 @@ const askIn = async (
     { ports: asking, configuration, app, purchase: lineage, askedAt },
     signed,
   );
-  if (verified === null || verified.purchases.length === 0) return { outcome: "unanswered" };
+  if (verified === null || verified.purchases.length === 0) return { outcome: "unverified" };
   const identities =
     verified.identities.length > 0
       ? verified.identities

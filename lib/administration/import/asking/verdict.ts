@@ -26,6 +26,8 @@ export const STATES = [
   "unconfigured",
   /** It is of an environment that the run or the manifest leaves out. */
   "excluded",
+  /** The App Store's answer does not verify, or is of another app. */
+  "unverified",
 ] as const;
 export type State = (typeof STATES)[number];
 

@@ -13,6 +13,7 @@ export const CAUSES = {
   dropped: "Google has dropped it, or knows no such token or order",
   unknown: "the App Store knows no such transaction of these bundles",
   unconfigured: "the manifest has no such bundle or package, or no key of Apple for it",
+  unverified: "the App Store's answer does not verify, or is of another app",
   unanswered: "its store has not answered yet; run again",
   "product-not-mapped": "the manifest does not map its product",
   "swapped-account": "its store echoes another account of the files; linked as the files say",
@@ -64,7 +65,7 @@ const causeOfLink = (claim: Claim, joined: JoinedLineage, decided: AccountId | n
   if (linked === "elsewhere" || stored === "conflict") return "linked-elsewhere";
   if (linked === "erased" || stored === "erased") return "erased";
   if (claim.name === null) return "no-token";
-  if (state === "unconfigured") return state;
+  if (state === "unconfigured" || state === "unverified") return state;
   return state === "unasked" ? "unanswered" : null;
 };
 

@@ -29,7 +29,7 @@ export interface ImportReport {
     readonly all: number;
     readonly agree: number;
     readonly differ: number;
-    /** A store has not answered yet about one of their purchases. */
+    /** A store has not answered yet about one of their purchases, or its answer does not verify. */
     readonly unanswered: number;
     /** An account with several causes is counted under each. */
     readonly byCause: Readonly<Record<Cause, number>>;
@@ -91,6 +91,8 @@ export const createTally = () => {
 export type Tally = ReturnType<typeof createTally>;
 
 const CAUSE_MASK = (1 << FIRST_BIT) - 1;
+/** Causes that another run may resolve. */
+const OPEN_MASK = bitOf("unanswered") | bitOf("unverified");
 
 /** Sums the accounts up. */
 export const summed = (tally: Tally): Pick<ImportReport, "accounts" | "ifSwitched"> => {
@@ -99,8 +101,8 @@ export const summed = (tally: Tally): Pick<ImportReport, "accounts" | "ifSwitche
   const ifSwitched = { payersLose: 0, othersLose: 0, notKnown: 0 };
   for (const bits of tally.accounts()) {
     accounts.all += 1;
-    const isUnanswered = (bits & bitOf("unanswered")) !== 0;
-    const differs = (bits & CAUSE_MASK & ~bitOf("unanswered")) !== 0;
+    const isUnanswered = (bits & OPEN_MASK) !== 0;
+    const differs = (bits & CAUSE_MASK & ~OPEN_MASK) !== 0;
     if (isUnanswered) accounts.unanswered += 1;
     if (differs) accounts.differ += 1;
     else if (!isUnanswered) accounts.agree += 1;

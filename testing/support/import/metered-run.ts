@@ -1,0 +1,37 @@
+import { connect } from "../../../operator/connection.ts";
+import { runFiles } from "../../../operator/import/run-command.ts";
+import { openSession } from "../../../operator/open-session.ts";
+import { pause } from "../../../lib/pause.ts";
+import { meter, type Consumption } from "../metered/meter.ts";
+
+/** Runs `import run` in this process, and counts its requests to the table. */
+export const meteredRun = async (
+  paths: readonly string[],
+  application: string,
+  environment: Readonly<Record<string, string>>,
+): Promise<Consumption> => {
+  const connection = await connect(environment["TABLE_NAME"] ?? "", { ...process.env, ...environment });
+  const counted = meter(connection.store.client);
+  const session = openSession(connection, {
+    now: Date.now,
+    wait: pause,
+    waitForIndex: async () => undefined,
+    warn: () => undefined,
+  });
+  try {
+    await runFiles(
+      session,
+      paths,
+      { application, rate: "1000" },
+      {
+        environment,
+        line: () => undefined,
+        terminal: null,
+      },
+    );
+    const { requests, readUnits, writeUnits } = counted.take();
+    return { requests, readUnits, writeUnits };
+  } finally {
+    connection.close();
+  }
+};
