@@ -1,14 +1,14 @@
 import { useCallback, useEffect, useRef } from "preact/hooks";
-import { AccountPage } from "./account-page.tsx";
-import { ApplicationPage } from "./application-page.tsx";
-import { CustomerPage } from "./customer-page.tsx";
-import { ImportPage } from "./import-page.tsx";
-import { Loading, useLoaded } from "./loading.tsx";
-import { RequestsPage } from "./requests-page.tsx";
+import { AccountPage } from "./pages/account-page.tsx";
+import { ApplicationPage } from "./pages/application-page.tsx";
+import { CustomerPage } from "./pages/customer-page.tsx";
+import { ImportPage } from "./pages/import-page.tsx";
+import { Loading, useLoaded } from "./parts/loading.tsx";
+import { RequestsPage } from "./pages/requests-page.tsx";
 import { addressOf, useRoute, type Route } from "./route.ts";
-import { SandboxPage } from "./sandbox-page.tsx";
+import { SandboxPage } from "./pages/sandbox-page.tsx";
 import { call, type Answer } from "./server.ts";
-import { Value } from "./text.tsx";
+import { Value } from "./parts/text.tsx";
 
 type Start = Answer<"start">;
 

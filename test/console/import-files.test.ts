@@ -1,4 +1,4 @@
-import { readDifferences, readReport, searched } from "../../console/import-files.ts";
+import { readDifferences, readReport, searched } from "../../console/pages/import-files.ts";
 
 const HEADER = "account,cause,store,product,purchase,other_service_gives_access,state,file,row";
 const listed = (...rows: readonly string[]) => readDifferences([HEADER, ...rows, ""].join("\n"));

@@ -1,4 +1,4 @@
-import { readDifferences, readReport } from "../../../console/import-files.ts";
+import { readDifferences, readReport } from "../../../console/pages/import-files.ts";
 import { createImportWorld, type ImportWorld } from "./world.ts";
 
 let world: ImportWorld;

@@ -1,4 +1,4 @@
-import type { Answer } from "./server.ts";
+import type { Answer } from "../server.ts";
 import { Table, Time, Value } from "./text.tsx";
 
 type Entry = Answer<"application">["audit"][number];

@@ -1,16 +1,16 @@
 import { useCallback } from "preact/hooks";
-import { Acts } from "./act-dialog.tsx";
-import { AuditTable } from "./audit-table.tsx";
-import { CustomerSection } from "./customer-section.tsx";
-import { Entitlements, GrantsNothing, LastChange } from "./entitlements.tsx";
-import { Loading, useLoaded } from "./loading.tsx";
-import { accountOffers } from "./offers.ts";
-import { Picture } from "./picture.tsx";
-import { addressOf } from "./route.ts";
-import { Search } from "./search.tsx";
-import { call, type Answer } from "./server.ts";
-import { Told } from "./told.tsx";
-import { counted, Time, Value } from "./text.tsx";
+import { Acts } from "../parts/act-dialog.tsx";
+import { AuditTable } from "../parts/audit-table.tsx";
+import { CustomerSection } from "../parts/customer-section.tsx";
+import { Entitlements, GrantsNothing, LastChange } from "../parts/entitlements.tsx";
+import { Loading, useLoaded } from "../parts/loading.tsx";
+import { accountOffers } from "../sandbox/offers.ts";
+import { Picture } from "../parts/picture.tsx";
+import { addressOf } from "../route.ts";
+import { Search } from "../parts/search.tsx";
+import { call, type Answer } from "../server.ts";
+import { Told } from "../parts/told.tsx";
+import { counted, Time, Value } from "../parts/text.tsx";
 
 type Account = Answer<"account">;
 

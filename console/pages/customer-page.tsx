@@ -1,11 +1,11 @@
 import { useCallback } from "preact/hooks";
-import { Acts } from "./act-dialog.tsx";
-import { Loading, useLoaded } from "./loading.tsx";
-import { customerOffers } from "./offers.ts";
-import { addressOf } from "./route.ts";
-import { Search } from "./search.tsx";
-import { call } from "./server.ts";
-import { asserterText, Identifier, Table, Time, Value } from "./text.tsx";
+import { Acts } from "../parts/act-dialog.tsx";
+import { Loading, useLoaded } from "../parts/loading.tsx";
+import { customerOffers } from "../sandbox/offers.ts";
+import { addressOf } from "../route.ts";
+import { Search } from "../parts/search.tsx";
+import { call } from "../server.ts";
+import { asserterText, Identifier, Table, Time, Value } from "../parts/text.tsx";
 
 /** A customer, linked or not: its identities and purchases. */
 export const CustomerPage = ({

@@ -1,6 +1,6 @@
 import * as Plot from "@observablehq/plot";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Answer } from "./server.ts";
+import type { Answer } from "../server.ts";
 import { Table, Time, timeText, Value } from "./text.tsx";
 
 type Row = Answer<"account">["picture"][number];

@@ -1,12 +1,12 @@
 import { useCallback } from "preact/hooks";
-import { Acts } from "./act-dialog.tsx";
-import { AuditTable } from "./audit-table.tsx";
-import { Loading, useLoaded } from "./loading.tsx";
-import { applicationOffers, destinationOffers, keyOffer } from "./offers.ts";
-import { addressOf } from "./route.ts";
-import { Search } from "./search.tsx";
-import { call, type Answer } from "./server.ts";
-import { counted, Identifier, Table, Time, Value } from "./text.tsx";
+import { Acts } from "../parts/act-dialog.tsx";
+import { AuditTable } from "../parts/audit-table.tsx";
+import { Loading, useLoaded } from "../parts/loading.tsx";
+import { applicationOffers, destinationOffers, keyOffer } from "../sandbox/offers.ts";
+import { addressOf } from "../route.ts";
+import { Search } from "../parts/search.tsx";
+import { call, type Answer } from "../server.ts";
+import { counted, Identifier, Table, Time, Value } from "../parts/text.tsx";
 
 type Application = Answer<"application">;
 type Destination = Application["destinations"][number];

@@ -7,8 +7,8 @@ import {
   type ReportedCause,
   type RunReport,
 } from "./import-files.ts";
-import { addressOf } from "./route.ts";
-import { counted, Sentence, Table, Value } from "./text.tsx";
+import { addressOf } from "../route.ts";
+import { counted, Sentence, Table, Value } from "../parts/text.tsx";
 
 const MOST_SHOWN = 200;
 

@@ -1,9 +1,9 @@
 import { useCallback } from "preact/hooks";
-import type { ConsoleSandbox } from "../operator/console/calls.ts";
-import { Loading, useLoaded } from "./loading.tsx";
+import type { ConsoleSandbox } from "../../operator/console/calls.ts";
+import { Loading, useLoaded } from "../parts/loading.tsx";
 import { useRun } from "./run.tsx";
 import { moveClock, readClock } from "./sandbox.ts";
-import { Time } from "./text.tsx";
+import { Time } from "../parts/text.tsx";
 
 const MOVES: readonly (readonly [duration: string, name: string])[] = [
   ["PT1H", "an hour"],

@@ -1,4 +1,4 @@
-import type { Answer } from "./server.ts";
+import type { Answer } from "../server.ts";
 import { Sentence, Status, Time, Value } from "./text.tsx";
 
 type Account = Answer<"account">;

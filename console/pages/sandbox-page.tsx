@@ -1,11 +1,11 @@
 import { useCallback } from "preact/hooks";
-import type { ConsoleSandbox } from "../operator/console/calls.ts";
-import { Buy } from "./buy.tsx";
-import { Clock } from "./clock.tsx";
-import { Loading, useLoaded } from "./loading.tsx";
-import { soldPurchases } from "./sandbox.ts";
-import { call } from "./server.ts";
-import { Sold } from "./sold.tsx";
+import type { ConsoleSandbox } from "../../operator/console/calls.ts";
+import { Buy } from "../sandbox/buy.tsx";
+import { Clock } from "../sandbox/clock.tsx";
+import { Loading, useLoaded } from "../parts/loading.tsx";
+import { soldPurchases } from "../sandbox/sandbox.ts";
+import { call } from "../server.ts";
+import { Sold } from "../sandbox/sold.tsx";
 
 /** The local run's stores and clock. */
 export const SandboxPage = ({

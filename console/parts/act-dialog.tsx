@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { ActRequest } from "../operator/console/acts.ts";
-import { callWithWarnings } from "./server.ts";
+import type { ActRequest } from "../../operator/console/acts.ts";
+import { callWithWarnings } from "../server.ts";
 import { Sentence } from "./text.tsx";
 
 export type Act = ActRequest["act"];

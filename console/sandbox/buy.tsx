@@ -1,11 +1,11 @@
 import { useState } from "preact/hooks";
-import type { ConsoleSandbox } from "../operator/console/calls.ts";
-import { addressOf } from "./route.ts";
+import type { ConsoleSandbox } from "../../operator/console/calls.ts";
+import { addressOf } from "../route.ts";
 import { useRun } from "./run.tsx";
 import { buyAndLink, type Wanted } from "./sandbox.ts";
 import { PERIODS } from "./sandbox-words.ts";
-import type { Answer } from "./server.ts";
-import { Value } from "./text.tsx";
+import type { Answer } from "../server.ts";
+import { Value } from "../parts/text.tsx";
 
 type Application = Answer<"application">;
 

@@ -1,5 +1,5 @@
-import { REASON, type Offer } from "./act-dialog.tsx";
-import type { Answer } from "./server.ts";
+import { REASON, type Offer } from "../parts/act-dialog.tsx";
+import type { Answer } from "../server.ts";
 
 const reasonOf = (fields: Readonly<Record<string, string>>): string => fields["reason"] ?? "";
 

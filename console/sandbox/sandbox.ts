@@ -1,6 +1,6 @@
-import type { ConsoleSandbox } from "../operator/console/calls.ts";
+import type { ConsoleSandbox } from "../../operator/console/calls.ts";
 import { needsProduct } from "./sandbox-words.ts";
-import { get, post } from "./server.ts";
+import { get, post } from "../server.ts";
 
 /** Buying and changing in the local run's stores, and linking as the app's backend does. */
 

@@ -1,7 +1,7 @@
 import { Acts } from "./act-dialog.tsx";
-import { customerOffers } from "./offers.ts";
-import { addressOf } from "./route.ts";
-import type { Answer } from "./server.ts";
+import { customerOffers } from "../sandbox/offers.ts";
+import { addressOf } from "../route.ts";
+import type { Answer } from "../server.ts";
 import { asserterText, Identifier, Sentence, Table, Time, Value } from "./text.tsx";
 
 type Account = Answer<"account">;

@@ -1,10 +1,10 @@
 import { useState } from "preact/hooks";
-import { go } from "./route.ts";
+import { go } from "../route.ts";
 import { useRun } from "./run.tsx";
 import { change, type SoldPurchase } from "./sandbox.ts";
 import { changesOf, needsProduct } from "./sandbox-words.ts";
-import { call } from "./server.ts";
-import { Identifier, Value } from "./text.tsx";
+import { call } from "../server.ts";
+import { Identifier, Value } from "../parts/text.tsx";
 
 /** A purchase of the sandbox stores, with its changes. */
 export const Sold = ({

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
-import { addressOf, go } from "./route.ts";
-import { call, type Answer } from "./server.ts";
+import { addressOf, go } from "../route.ts";
+import { call, type Answer } from "../server.ts";
 import { Identifier, Value } from "./text.tsx";
 
 const NOBODY =
