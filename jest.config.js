@@ -22,6 +22,11 @@ const lane = process.env.LANE === "slow" ? LANES.slow : LANES.fast;
  */
 const LIGHT_ROOMS = [
   "administration",
+  "client",
+  "documents",
+  "operator",
+  "scripts",
+  "tools",
   "applications",
   "console",
   "contract",
