@@ -20,7 +20,7 @@ import { createIosStoreSandbox } from "../../../sandbox/ios-store/ios-store.ts";
 import { APPLE_ID, BUNDLE } from "../../../testing/support/ios-store.ts";
 import { PACKAGE_NAME } from "../../../testing/support/android-store.ts";
 import { NOW } from "../../../testing/support/purchases.ts";
-import { chain } from "../ios-store/ios-store-sandbox.ts";
+import { chain } from "../ios-store/sandbox/store-under-test.ts";
 import { differences, lookUpIn, newestRows, type LookUp, type Said } from "./naive-import.ts";
 import { readCsv, readFile, type ReadRow } from "./read-export.ts";
 
