@@ -1,12 +1,10 @@
 import { makeChain, makeXcodeSigner, signJws } from "../../../sandbox/ios-store/signing.ts";
-import { disagreement } from "../../../lib/stores/ios-store/agreement.ts";
 import { renewalsOf } from "../../../lib/stores/ios-store/renewal-info.ts";
 import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
 import {
   anAppTransaction,
   aRenewalInfo,
   aTransaction,
-  aVerifiedAppTransaction,
   aVerifiedRenewalInfo,
   trusting,
 } from "../../../testing/support/ios-store.ts";
@@ -42,7 +40,6 @@ describe("a renewal info", () => {
   test.each<[string, unknown, object]>([
     ["autoRenewStatus", 1, { willRenew: true }],
     ["autoRenewStatus", 0, { willRenew: false }],
-    ["autoRenewStatus", 2, { willRenew: false }],
     ["autoRenewProductId", "yearly", { renewsInto: "yearly" }],
     ["autoRenewProductId", undefined, { renewsInto: null }],
     ["renewalDate", undefined, { periodEndsAt: null }],
@@ -52,7 +49,6 @@ describe("a renewal info", () => {
     ["appTransactionId", undefined, { appTransactionIdentifier: null }],
     ["appTransactionId", "0", { appTransactionIdentifier: null }],
     ["environment", "Sandbox", { environment: "sandbox" }],
-    ["signedDate", NOW + 60_000, { signedAt: NOW + 60_000 }],
     ["commitmentInfo", { commitmentAutoRenewStatus: 0 }, {}],
     ["aNewField", { deeply: [1] }, {}],
   ])("is read when %s is %p", async (field, value, read) => {
@@ -68,7 +64,6 @@ describe("a renewal info", () => {
     ["autoRenewStatus", "1", "malformed_payload"],
     ["autoRenewProductId", "", "malformed_payload"],
     ["renewalDate", String(NOW), "malformed_payload"],
-    ["gracePeriodExpiresDate", -1, "malformed_payload"],
     ["isInBillingRetryPeriod", 1, "malformed_payload"],
     ["expirationIntent", "2", "malformed_payload"],
     ["appTransactionId", 7, "malformed_payload"],

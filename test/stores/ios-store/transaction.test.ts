@@ -18,8 +18,6 @@ const verify = (payload: object | string | Uint8Array) =>
   verifier.verifyTransaction(signJws(payload, chain), trust, NOW);
 const outcome = async (payload: object | string | Uint8Array) => word(await verify(payload));
 
-const YEAR_10000 = 253_402_300_800_000;
-
 describe("a transaction", () => {
   test.each([
     ["transactionId"],
@@ -36,57 +34,44 @@ describe("a transaction", () => {
     );
   });
 
-  test.each<[string, unknown]>([
-    ["transactionId", 700000000000002],
-    ["transactionId", ""],
-    ["transactionId", "1 2"],
-    ["transactionId", "1".repeat(129)],
-    ["originalTransactionId", "é"],
-    ["transactionId", "#1"],
-    ["productId", ""],
-    ["productId", "p".repeat(257)],
-    ["bundleId", ""],
-    ["purchaseDate", String(NOW)],
-    ["purchaseDate", NOW + 0.5],
-    ["purchaseDate", Date.UTC(10_000, 0)],
-    ["expiresDate", Date.UTC(10_000, 0)],
-    ["expiresDate", "2026-01-01"],
-    ["revocationDate", true],
-    ["isUpgraded", 1],
-    ["type", "Auto-Renewable"],
-    ["type", "Gift"],
-    ["appTransactionId", ""],
-    ["appTransactionId", "7".repeat(129)],
-    ["previousOriginalTransactionId", ""],
-    ["webOrderLineItemId", "7".repeat(129)],
-    ["subscriptionGroupIdentifier", "2".repeat(257)],
-    ["originalPurchaseDate", "2026-01-01"],
-    ["quantity", -1],
-    ["quantity", "1"],
-    ["revocationPercentage", -1],
-  ])("is refused when %s is %p", async (field, value) => {
-    expect(await outcome(aTransaction({ [field]: value }))).toBe("malformed_payload");
+  const YEAR_10000 = Date.UTC(10_000, 0);
+  test.each<[string, unknown[]]>([
+    ["transactionId", [700000000000002, "", "1 2", "1\n", "#1", "1".repeat(129)]],
+    ["originalTransactionId", ["é", ["1"]]],
+    ["productId", ["", 1, "p".repeat(257)]],
+    ["bundleId", ["", {}]],
+    ["purchaseDate", [String(NOW), NOW + 0.5, -1, YEAR_10000]],
+    ["expiresDate", ["2026-01-01", YEAR_10000]],
+    ["originalPurchaseDate", ["2026-01-01", -1]],
+    ["revocationDate", [true, -1]],
+    ["revocationPercentage", [-1, "33333"]],
+    ["isUpgraded", [1, "true"]],
+    ["type", ["Auto-Renewable", "Gift", 1]],
+    ["appTransactionId", ["", 704, "7".repeat(129)]],
+    ["previousOriginalTransactionId", ["", 700]],
+    ["webOrderLineItemId", [7, "7".repeat(129)]],
+    ["subscriptionGroupIdentifier", [21454321, "2".repeat(257)]],
+    ["quantity", [1.5, -1, "1"]],
+  ])("is refused for a bad %s", async (field, values) => {
+    for (const value of values)
+      expect([value, await outcome(aTransaction({ [field]: value }))]).toEqual([value, "malformed_payload"]);
   });
 
-  test.each<[string, unknown]>([
-    ["transactionId", "a.b-c_1"],
-    ["transactionId", "1".repeat(128)],
-    ["productId", "p".repeat(256)],
-    ["revocationDate", null],
-    ["revocationPercentage", 33333.3],
-    ["revocationType", "A_NEW_ONE"],
-    ["billingPlanType", "MONTHLY"],
-    ["commitmentInfo", { commitmentExpiresDate: NOW + 300 * DAY }],
-    ["bundleProductID", "a.bundle"],
-    ["appTransactionId", null],
-    ["offerType", 99],
-    ["transactionReason", "A_NEW_ONE"],
-    ["inAppOwnershipType", "FAMILY_SHARED"],
-    ["inAppOwnershipType", undefined],
-    ["aNewField", { deeply: [{ nested: true }] }],
-    ["__proto__", { productId: "other" }],
-  ])("is verified when %s is %p", async (field, value) => {
-    expect(await outcome(aTransaction({ [field]: value }))).toBe("verified");
+  test.each<[string, unknown[]]>([
+    ["transactionId", ["a.b-c_1", "1".repeat(128)]],
+    ["productId", ["p".repeat(256)]],
+    ["revocationDate", [null]],
+    ["revocationPercentage", [33333.3, null]],
+    ["quantity", [null]],
+    ["appTransactionId", [null]],
+    ["inAppOwnershipType", ["FAMILY_SHARED", undefined]],
+    ["offerType", [99]],
+    ["revocationType", ["A_NEW_ONE"]],
+    ["aNewField", [{ deeply: [{ nested: true }] }]],
+    ["__proto__", [{ productId: "other" }]],
+  ])("is verified with an unusual %s", async (field, values) => {
+    for (const value of values)
+      expect([value, await outcome(aTransaction({ [field]: value }))]).toEqual([value, "verified"]);
   });
 
   test.each([
@@ -166,7 +151,7 @@ describe("the time of signing", () => {
     ["text", String(NOW), "signing_time"],
     ["a fraction", NOW - 0.5, "signing_time"],
     ["negative", -1, "signing_time"],
-    ["the far future", YEAR_10000, "signing_time"],
+    ["the far future", Date.UTC(10_000, 0), "signing_time"],
     ["now", NOW, "verified"],
     ["as late as clocks may differ", NOW + 60_000, "verified"],
     ["later", NOW + 60_001, "signing_time"],

@@ -45,7 +45,6 @@ test.each([
   [["pause"], "paused"],
   [["expire"], "expired"],
   [["refund"], "expired"],
-  [["hold", "renew"], "entitled"],
 ])("a subscription changed over HTTP with %j has the standing %s", async (changes, expected) => {
   const token = await buy({
     productKind: "subscription",
@@ -76,19 +75,6 @@ test.each(["subscription", "one_time_product"] as const)(
     expect(await standing(token, productKind)).toBe("entitled");
   },
 );
-
-test("a subscription ends the one it replaces once it is paid", async () => {
-  const older = await buy({ productKind: "subscription", productIdentifier: "premium" });
-  const newer = await buy({
-    productKind: "subscription",
-    productIdentifier: "pro",
-    replaces: older,
-    pending: true,
-  });
-  expect(await standing(older, "subscription")).toBe("entitled");
-  await request("POST", `purchases/${newer}`, { change: "complete" });
-  expect(await standing(older, "subscription")).toBe("expired");
-});
 
 test("purchases are listed and read over HTTP in the API's shapes", async () => {
   const token = await buy({ productKind: "subscription", productIdentifier: "premium", test: true });
@@ -135,16 +121,6 @@ test.each([
   expect(await request("GET", `purchases/${token}`)).toEqual(before);
 });
 
-test("a purchase that the app acknowledged itself does not wait for it", async () => {
-  const token = await buy({ productKind: "one_time_product", productIdentifier: "lifetime" });
-  const acknowledge = () => request("POST", `purchases/${token}`, { change: "acknowledge" });
-  expect(await acknowledge()).toMatchObject({
-    status: 200,
-    body: { purchase: { acknowledgementState: "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED" } },
-  });
-  expect(await acknowledge()).toMatchObject({ status: 409 });
-});
-
 test("invalid purchases and impossible changes are refused", async () => {
   const token = await buy({ productKind: "one_time_product", productIdentifier: "lifetime" });
   expect(await request("POST", "purchases", { productKind: "subscription" })).toMatchObject({ status: 400 });
@@ -164,8 +140,4 @@ test("the API needs an access token, and the token endpoint a grant", async () =
     status: 400,
     body: { error: "unsupported_grant_type" },
   });
-});
-
-test("other paths are left to the server", async () => {
-  expect((await fetch(`${local.rootUrl}elsewhere`)).status).toBe(404);
 });

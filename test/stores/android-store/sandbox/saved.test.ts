@@ -59,13 +59,6 @@ test("a saved store still sends what waits, with the same keys", async () => {
   await expect(jwtVerify(token, keys, { currentDate: new Date(NOW) })).resolves.toBeDefined();
 });
 
-test("no access token is saved", async () => {
-  const timed = await start();
-  const token = timed.buy();
-  await timed.acknowledge(token);
-  expect(timed.sandbox.save().includes("sandbox.")).toBe(false);
-});
-
 test("a store that is reset has sold nothing, and sends nothing again", async () => {
   const timed = await start();
   timed.answers.push(503);
@@ -80,15 +73,6 @@ test("a store that is reset has sold nothing, and sends nothing again", async ()
     shop: { time: 0, purchases: [], dropped: [], voided: [], orders: [] },
     pushes: [],
   });
-});
-
-test("a push that fails after a reset is not sent again", async () => {
-  const timed = await start();
-  timed.answers.push(503);
-  timed.buy();
-  timed.sandbox.reset();
-  await timed.sandbox.pushed();
-  expect(timed.sandbox.nextEventAt()).toBeNull();
 });
 
 test.each(["", "{}", "null", '{"shop":{}}'])("what is not a saved store is refused: %j", (saved) => {

@@ -49,169 +49,198 @@ describe("sold", () => {
   });
 });
 
-describe("the renewal", () => {
-  test("turned off, and on again", async () => {
-    const original = await buy();
-    const [off] = await change(original, { change: "cancel" });
-    expect([off?.name, off?.body.data?.status, off?.renewalInfo?.autoRenewStatus]).toEqual([
-      "DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_DISABLED",
-      1,
-      0,
-    ]);
-    expect(off?.renewalInfo).not.toHaveProperty("renewalPrice");
-    const [on] = await change(original, { change: "resume" });
-    expect([on?.name, on?.renewalInfo?.autoRenewStatus]).toEqual([
-      "DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_ENABLED",
-      1,
-    ]);
-  });
-
-  test("called off in a billing retry, the subscription is over", async () => {
-    const original = await buy({ gracePeriod: null, period: "P1D" });
-    await change(original, { change: "fail-billing" });
-    await under.moveTo(NOW + 2 * DAY);
-    await under.pushed();
-    const pushed = await change(original, { change: "cancel" });
-    expect(names(pushed)).toEqual(["DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_DISABLED", "EXPIRED VOLUNTARY"]);
-    const [disabled, expired] = pushed.map(({ renewalInfo }) => renewalInfo);
-    expect(expired?.signedDate).toBeGreaterThan(disabled?.signedDate ?? Infinity);
-  });
-
-  test("made now, the next period follows the current one", async () => {
-    const original = await buy();
-    const [renewal] = await change(original, { change: "renew" });
-    expect(renewal).toMatchObject({
-      name: "DID_RENEW",
-      transaction: { purchaseDate: Date.UTC(2026, 6, 15, 12), expiresDate: Date.UTC(2026, 7, 15, 12) },
-    });
-  });
-
-  test("extended, the same transaction ends later, and the cadence follows", async () => {
-    const original = await buy();
-    const [extension] = await change(original, { change: "extend", period: "P10D" });
-    const end = Date.UTC(2026, 6, 25, 12);
-    expect(extension).toMatchObject({
-      name: "RENEWAL_EXTENDED",
-      transaction: { transactionId: original, expiresDate: end },
-      renewalInfo: { renewalDate: end },
-    });
-    await under.moveTo(end);
-    expect(await under.pushed()).toMatchObject([
-      { name: "DID_RENEW", transaction: { purchaseDate: end, expiresDate: Date.UTC(2026, 7, 25, 12) } },
-    ]);
-  });
-
-  test("a raised price: who agrees is renewed, who does not is not", async () => {
-    const [agreeing, silent] = [await buy(), await buy()];
-    const [asked] = await change(agreeing, { change: "price-increase" });
-    expect([asked?.name, asked?.renewalInfo?.priceIncreaseStatus]).toEqual(["PRICE_INCREASE PENDING", 0]);
-    const [agreed] = await change(agreeing, { change: "price-increase", consent: "agreed" });
-    expect([agreed?.name, agreed?.renewalInfo?.priceIncreaseStatus]).toEqual(["PRICE_INCREASE ACCEPTED", 1]);
-    await change(silent, { change: "price-increase", consent: "pending" });
-    await under.moveTo(Date.UTC(2026, 6, 15, 12));
-    const [renewed, expired] = await under.pushed();
-    expect([renewed?.name, renewed?.transaction?.originalTransactionId]).toEqual(["DID_RENEW", agreeing]);
-    expect(expired).toMatchObject({
-      name: "EXPIRED PRICE_INCREASE",
-      transaction: { originalTransactionId: silent },
-      renewalInfo: { expirationIntent: 3, priceIncreaseStatus: 0 },
-    });
-  });
-
-  test("an offer is redeemed, and the next period is charged at it", async () => {
-    const original = await buy();
-    const offer = { offerType: 3, offerIdentifier: "SPRING" };
-    const [redeemed] = await change(original, { change: "redeem-offer", offerIdentifier: "SPRING" });
-    expect(redeemed).toMatchObject({ name: "OFFER_REDEEMED", renewalInfo: offer });
-    await under.moveTo(Date.UTC(2026, 6, 15, 12));
-    const [renewal] = await under.pushed();
-    expect(renewal?.transaction).toMatchObject(offer);
-    expect(renewal?.renewalInfo).not.toHaveProperty("offerIdentifier");
-  });
+/** Ends of the first three months. */
+const [JULY, AUGUST, SEPTEMBER] = [6, 7, 8].map((month) => Date.UTC(2026, month, 15, 12));
+const HOUR = 3_600_000;
+const EXTENDED = Date.UTC(2026, 6, 25, 12);
+const PASSES = { type: "Non-Renewing Subscription", quantity: 3 };
+const toYearly = { productIdentifier: YEARLY, period: "P1Y" } as const;
+const expires = (
+  reason: "voluntary" | "billing-retry" | "price-increase" | "product-not-for-sale" | "other",
+) => [{ change: "expire", reason }] as const;
+const expired = (expirationIntent: number) => ({
+  transaction: { expiresDate: NOW + HOUR },
+  renewalInfo: { expirationIntent, renewalDate: NOW + HOUR, autoRenewStatus: 0 },
+});
+const refunded = (revocationPercentage: number) => ({
+  renewalInfo: null,
+  transaction: { quantity: 3, revocationType: "REFUND_PRORATED", revocationPercentage },
 });
 
-describe("another product", () => {
-  test("an upgrade begins at once, and ends the transaction before", async () => {
-    const original = await buy();
-    const [upgrade] = await change(original, {
-      change: "upgrade",
-      productIdentifier: YEARLY,
-      period: "P1Y",
-    });
-    expect(upgrade).toMatchObject({
-      name: "DID_CHANGE_RENEWAL_PREF UPGRADE",
+test.each<[name: string, goods: object, changes: readonly RequestedChange[], pushed: object]>([
+  [
+    "DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_DISABLED",
+    {},
+    [{ change: "cancel" }],
+    { body: { data: { status: 1 } }, renewalInfo: { autoRenewStatus: 0 } },
+  ],
+  [
+    "DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_ENABLED",
+    {},
+    [{ change: "cancel" }, { change: "resume" }],
+    { renewalInfo: { autoRenewStatus: 1 } },
+  ],
+  ["DID_RENEW", {}, [{ change: "renew" }], { transaction: { purchaseDate: JULY, expiresDate: AUGUST } }],
+  [
+    "RENEWAL_EXTENDED",
+    {},
+    [{ change: "extend", period: "P10D" }],
+    { transaction: { expiresDate: EXTENDED }, renewalInfo: { renewalDate: EXTENDED } },
+  ],
+  ["RENEWAL_EXTENSION FAILURE", {}, [{ change: "fail-extension" }], { transaction: { expiresDate: JULY } }],
+  ["PRICE_INCREASE PENDING", {}, [{ change: "price-increase" }], { renewalInfo: { priceIncreaseStatus: 0 } }],
+  [
+    "PRICE_INCREASE ACCEPTED",
+    {},
+    [{ change: "price-increase", consent: "agreed" }],
+    { renewalInfo: { priceIncreaseStatus: 1 } },
+  ],
+  [
+    "OFFER_REDEEMED",
+    {},
+    [{ change: "redeem-offer", offerIdentifier: "SPRING" }],
+    { renewalInfo: { offerType: 3, offerIdentifier: "SPRING" } },
+  ],
+  ["OFFER_REDEEMED UPGRADE", {}, [{ change: "upgrade", ...toYearly, offerIdentifier: "SPRING" }], {}],
+  [
+    "DID_CHANGE_RENEWAL_PREF UPGRADE",
+    {},
+    [{ change: "upgrade", ...toYearly }],
+    {
       transaction: {
         productId: YEARLY,
-        originalTransactionId: original,
-        purchaseDate: under.now,
+        purchaseDate: NOW + HOUR,
         expiresDate: Date.UTC(2027, 5, 15, 13),
         transactionReason: "PURCHASE",
       },
       renewalInfo: { productId: YEARLY, autoRenewProductId: YEARLY },
-    });
-    expect((await transactionsOf(original)).map(({ isUpgraded }) => isUpgraded)).toEqual([true, false]);
-  });
-
-  test("a downgrade begins with the next period", async () => {
-    const original = await buy({ productIdentifier: YEARLY, period: "P1Y" });
-    const [downgrade] = await change(original, {
-      change: "downgrade",
-      productIdentifier: MONTHLY,
-      period: "P1M",
-    });
-    expect(downgrade).toMatchObject({
-      name: "DID_CHANGE_RENEWAL_PREF DOWNGRADE",
+    },
+  ],
+  [
+    "DID_CHANGE_RENEWAL_PREF DOWNGRADE",
+    toYearly,
+    [{ change: "downgrade", productIdentifier: MONTHLY }],
+    {
       transaction: { productId: YEARLY },
       renewalInfo: { productId: YEARLY, autoRenewProductId: MONTHLY, autoRenewStatus: 1 },
-    });
-    const end = Date.UTC(2027, 5, 15, 12);
-    await under.moveTo(end);
-    expect(await under.pushed()).toMatchObject([
-      {
-        name: "DID_RENEW",
-        transaction: { productId: MONTHLY, purchaseDate: end, expiresDate: Date.UTC(2027, 6, 15, 12) },
-        renewalInfo: { productId: MONTHLY, autoRenewProductId: MONTHLY },
-      },
-    ]);
+    },
+  ],
+  ["EXPIRED VOLUNTARY", {}, expires("voluntary"), expired(1)],
+  ["EXPIRED BILLING_RETRY", {}, expires("billing-retry"), expired(2)],
+  ["EXPIRED PRICE_INCREASE", {}, expires("price-increase"), expired(3)],
+  ["EXPIRED PRODUCT_NOT_FOR_SALE", {}, expires("product-not-for-sale"), expired(4)],
+  ["EXPIRED", {}, expires("other"), expired(5)],
+  ["REFUND", PASSES, [{ change: "refund-partly", refundedQuantity: 1 }], refunded(33_333)],
+  ["REFUND", PASSES, [{ change: "refund-partly", refundedQuantity: 2 }], refunded(66_667)],
+  ["REFUND", PASSES, [{ change: "refund-partly", percentage: 12.345 }], refunded(12_345)],
+  [
+    "CONSUMPTION_REQUEST",
+    PASSES,
+    [{ change: "consumption-request", reason: "LEGAL" }],
+    { body: { data: { consumptionRequestReason: "LEGAL" } } },
+  ],
+  ["REFUND_DECLINED", PASSES, [{ change: "consumption-request" }, { change: "decline-refund" }], {}],
+  [
+    "RESCIND_CONSENT",
+    {},
+    [{ change: "rescind-consent" }],
+    { transaction: null, body: { appData: { signedAppTransactionInfo: expect.any(String) } } },
+  ],
+])("%s tells what has changed", async (name, goods, changes, pushed) => {
+  const original = await buy(goods);
+  const all: Pushed[] = [];
+  for (const each of changes) all.push(...(await change(original, each)));
+  expect(all).toHaveLength(changes.length);
+  expect(all.at(-1)).toMatchObject({ ...pushed, name });
+});
+
+test("an upgrade ends the transaction before", async () => {
+  const original = await buy();
+  await change(original, { change: "upgrade", ...toYearly });
+  expect((await transactionsOf(original)).map(({ isUpgraded }) => isUpgraded)).toEqual([true, false]);
+});
+
+test.each<[rule: string, goods: object, asked: RequestedChange, at: number | undefined, renewal: object]>([
+  [
+    "an extension moves the cadence",
+    {},
+    { change: "extend", period: "P10D" },
+    EXTENDED,
+    { purchaseDate: EXTENDED, expiresDate: Date.UTC(2026, 7, 25, 12) },
+  ],
+  [
+    "an offer is the price of the next period",
+    {},
+    { change: "redeem-offer", offerIdentifier: "SPRING" },
+    JULY,
+    { offerType: 3, offerIdentifier: "SPRING" },
+  ],
+  [
+    "a downgrade begins with the next period",
+    {},
+    { change: "downgrade", ...toYearly },
+    JULY,
+    { productId: YEARLY, purchaseDate: JULY },
+  ],
+  [
+    "a renewal asked for is followed by the next",
+    {},
+    { change: "renew" },
+    AUGUST,
+    { purchaseDate: AUGUST, expiresDate: SEPTEMBER },
+  ],
+])("%s", async (_, goods, asked, at = 0, transaction) => {
+  const original = await buy(goods);
+  await change(original, asked);
+  await under.moveTo(at);
+  expect(await under.pushed()).toMatchObject([{ name: "DID_RENEW", transaction }]);
+});
+
+test("a raised price: who agrees is renewed, who does not is not", async () => {
+  const [agreeing, silent] = [await buy(), await buy()];
+  const [asked] = await change(agreeing, { change: "price-increase" });
+  expect([asked?.name, asked?.renewalInfo?.priceIncreaseStatus]).toEqual(["PRICE_INCREASE PENDING", 0]);
+  const [agreed] = await change(agreeing, { change: "price-increase", consent: "agreed" });
+  expect([agreed?.name, agreed?.renewalInfo?.priceIncreaseStatus]).toEqual(["PRICE_INCREASE ACCEPTED", 1]);
+  await change(silent, { change: "price-increase", consent: "pending" });
+  await under.moveTo(Date.UTC(2026, 6, 15, 12));
+  const [renewed, expired] = await under.pushed();
+  expect([renewed?.name, renewed?.transaction?.originalTransactionId]).toEqual(["DID_RENEW", agreeing]);
+  expect(expired).toMatchObject({
+    name: "EXPIRED PRICE_INCREASE",
+    transaction: { originalTransactionId: silent },
+    renewalInfo: { expirationIntent: 3, priceIncreaseStatus: 0 },
   });
 });
 
-describe("the end", () => {
-  test.each([
-    ["voluntary", "EXPIRED VOLUNTARY", 1],
-    ["billing-retry", "EXPIRED BILLING_RETRY", 2],
-    ["price-increase", "EXPIRED PRICE_INCREASE", 3],
-    ["product-not-for-sale", "EXPIRED PRODUCT_NOT_FOR_SALE", 4],
-    ["other", "EXPIRED", 5],
-  ] as const)("now, for %s", async (reason, name, expirationIntent) => {
-    const original = await buy();
-    const [expired] = await change(original, { change: "expire", reason });
-    expect(expired).toMatchObject({
-      name,
-      transaction: { expiresDate: under.now },
-      renewalInfo: { expirationIntent, renewalDate: under.now, autoRenewStatus: 0 },
-    });
-    expect(under.store.nextEventAt()).toBeNull();
-  });
+test("cancelled in a billing retry, the subscription is over", async () => {
+  const original = await buy({ gracePeriod: null, period: "P1D" });
+  await change(original, { change: "fail-billing" });
+  await under.moveTo(NOW + 2 * DAY);
+  await under.pushed();
+  const pushed = await change(original, { change: "cancel" });
+  expect(names(pushed)).toEqual(["DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_DISABLED", "EXPIRED VOLUNTARY"]);
+  const [disabled, expired] = pushed.map(({ renewalInfo }) => renewalInfo);
+  expect(expired?.signedDate).toBeGreaterThan(disabled?.signedDate ?? Infinity);
+});
 
-  test.each([
-    ["within 60 days is the same service", 59, () => NOW],
-    ["later is another", 61, () => under.now],
-  ])("a subscription bought again %s", async (_, days, startsAt) => {
-    const original = await buy();
-    await change(original, { change: "expire" });
-    under.now += days * DAY;
-    const goods = { productIdentifier: YEARLY, period: "P1Y" } as const;
-    const [again] = await change(original, { change: "resubscribe", ...goods });
-    expect(again).toMatchObject({
-      name: "SUBSCRIBED RESUBSCRIBE",
-      transaction: {
-        originalTransactionId: original,
-        productId: YEARLY,
-        purchaseDate: under.now,
-        transactionReason: "PURCHASE",
-      },
-      renewalInfo: { recentSubscriptionStartDate: startsAt(), autoRenewStatus: 1 },
-    });
+test.each([
+  ["within 60 days is the same service", 59, () => NOW],
+  ["later is another", 61, () => under.now],
+])("a subscription bought again %s", async (_, days, startsAt) => {
+  const original = await buy();
+  await change(original, { change: "expire" });
+  under.now += days * DAY;
+
+  const [again] = await change(original, { change: "resubscribe", ...toYearly });
+  expect(again).toMatchObject({
+    name: "SUBSCRIBED RESUBSCRIBE",
+    transaction: {
+      originalTransactionId: original,
+      productId: YEARLY,
+      purchaseDate: under.now,
+      transactionReason: "PURCHASE",
+    },
+    renewalInfo: { recentSubscriptionStartDate: startsAt(), autoRenewStatus: 1 },
   });
 });

@@ -138,14 +138,10 @@ describe("the history of notifications", () => {
   const TIMES = { startDate: NOW - DAY, endDate: NOW };
   test.each([
     [{ endDate: NOW }, APIError.INVALID_START_DATE],
-    [{ startDate: NOW }, APIError.INVALID_END_DATE],
     [{ startDate: NOW, endDate: NOW }, APIError.START_DATE_AFTER_END_DATE],
     [{ startDate: NOW - 180 * DAY - 1, endDate: NOW }, APIError.START_DATE_TOO_FAR_IN_PAST],
     [{ ...TIMES, notificationType: "MOVED" }, APIError.INVALID_NOTIFICATION_TYPE],
-    [{ ...TIMES, notificationSubtype: "UPGRADE" }, APIError.INVALID_NOTIFICATION_TYPE],
     [{ ...TIMES, notificationType: "TEST", transactionId: "1" }, APIError.MULTIPLE_FILTERS_SUPPLIED],
-    [{ ...TIMES, transactionId: "abc" }, APIError.INVALID_TRANSACTION_ID],
-    [{ ...TIMES, onlyFailures: "yes" }, APIError.GENERAL_BAD_REQUEST],
   ])("%j is refused", async (body, errorCode) => {
     expect(await under.request("POST", "/inApps/v1/notifications/history", body)).toEqual(refusal(errorCode));
   });

@@ -1,9 +1,6 @@
-import { VerificationStatus } from "@apple/app-store-server-library";
-import { signNotification } from "../../../../sandbox/ios-store/notifications/notifications.ts";
-import { makeChain } from "../../../../sandbox/ios-store/signing.ts";
 import { BUNDLE } from "../../../../testing/support/ios-store.ts";
 import { DAY, NOW } from "../../../../testing/support/purchases.ts";
-import { decoded, storeForEachTest, type StoreEnvironment } from "./store-under-test.ts";
+import { storeForEachTest, type StoreEnvironment } from "./store-under-test.ts";
 
 const HOUR = 3_600_000;
 
@@ -36,20 +33,6 @@ describe("a notification that is not taken", () => {
     await buy("sandbox");
     await under.moveTo(NOW + 25 * DAY);
     expect(triesAfter()).toEqual([0]);
-  });
-
-  test("is sent again until it is taken, after what happened in between", async () => {
-    under.answers = 500;
-    const original = await buy();
-    under.answers = 200;
-    await under.store.change(original, { change: "cancel" });
-    await under.moveTo(NOW + 25 * DAY);
-    expect((await under.pushed("production")).map(({ name }) => name)).toEqual([
-      "SUBSCRIBED INITIAL_BUY",
-      "DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_DISABLED",
-      "SUBSCRIBED INITIAL_BUY",
-    ]);
-    expect(triesAfter()).toEqual([0, 0, HOUR]);
   });
 
   test("is sent again where nobody listens", async () => {
@@ -121,12 +104,7 @@ describe("what is saved", () => {
   });
 
   test.each([
-    ["nothing", ""],
     ["no JSON", "{"],
-    [
-      "another format",
-      '{"format":2,"shop":{"accounts":[],"lineages":[]},"pushes":{"enabled":true,"pending":[]}}',
-    ],
     ["another shape", '{"format":1,"shop":{},"pushes":{}}'],
   ])("corrupt (%s), the store does not open", (_, saved) => {
     expect(() => under.opened({ saved })).toThrow("What was saved of the sandbox iOS store cannot be read.");
@@ -137,15 +115,5 @@ describe("what is saved", () => {
     const { shop, ...state } = JSON.parse(under.store.save());
     const saved = JSON.stringify({ ...state, shop: { ...shop, accounts: [] } });
     expect(() => under.opened({ saved })).toThrow("cannot be read");
-  });
-});
-
-describe("the builder of notifications", () => {
-  test("signs with any signer: another chain's is refused by Apple's library", async () => {
-    const data = { bundleId: BUNDLE, environment: "Sandbox" };
-    const forged = signNotification({ notificationType: "TEST", signedDate: NOW, data }, makeChain());
-    await expect(decoded(forged, "sandbox")).rejects.toMatchObject({
-      status: VerificationStatus.VERIFICATION_FAILURE,
-    });
   });
 });

@@ -74,36 +74,12 @@ describe("a refund", () => {
     expect(names(await under.pushed())).toEqual(["EXPIRED VOLUNTARY"]);
   });
 
-  test.each([
-    [{ refundedQuantity: 1 }, 33_333],
-    [{ refundedQuantity: 2 }, 66_667],
-    [{ percentage: 12.345 }, 12_345],
-  ])("of a share of three passes: %j", async (share, revocationPercentage) => {
-    const original = await buy({ type: "Non-Renewing Subscription", quantity: 3 });
-    const pushed = await change(original, { change: "refund-partly", ...share });
-    expect(pushed).toMatchObject([
-      {
-        name: "REFUND",
-        renewalInfo: null,
-        transaction: { quantity: 3, revocationType: "REFUND_PRORATED", revocationPercentage },
-      },
-    ]);
-  });
-
   test("is of every copy of the purchase", async () => {
     const original = await buy({ type: "Non-Consumable" });
     await change(original, { change: "restore" });
     await change(original, { change: "refund" });
     const revoked = (await transactionsOf(original)).map(({ revocationDate }) => revocationDate);
     expect(revoked).toEqual([under.now, under.now]);
-  });
-
-  test("asked for, and declined", async () => {
-    const original = await buy({ type: "Consumable" });
-    const [asked] = await change(original, { change: "consumption-request", reason: "FULFILLMENT_ISSUE" });
-    expect(asked?.name).toBe("CONSUMPTION_REQUEST");
-    expect(asked?.body.data?.consumptionRequestReason).toBe("FULFILLMENT_ISSUE");
-    expect(names(await change(original, { change: "decline-refund" }))).toEqual(["REFUND_DECLINED"]);
   });
 });
 
@@ -192,17 +168,6 @@ test("a restore makes another transaction id of the same event, untold", async (
     purchaseDate: under.now,
     originalPurchaseDate: NOW,
   });
-});
-
-test("a parent's withdrawal tells the app transaction, and no purchase", async () => {
-  const original = await buy();
-  const [told] = await change(original, { change: "rescind-consent" });
-  expect(told).toMatchObject({
-    name: "RESCIND_CONSENT",
-    transaction: null,
-    body: { appData: { bundleId: "com.example.trails", signedAppTransactionInfo: expect.any(String) } },
-  });
-  expect(told?.body).not.toHaveProperty("data");
 });
 
 test.each([

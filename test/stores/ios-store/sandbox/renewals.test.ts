@@ -155,12 +155,3 @@ test("a customer of long standing has all periods, and no repeated notifications
   });
   expect(await under.pushed()).toEqual([]);
 });
-
-test("events of several lineages happen in the order of their moments", async () => {
-  await buy({ period: "P3D" });
-  await buy({ period: "P2D" });
-  await under.pushed();
-  await under.moveTo(NOW + 6 * DAY);
-  const dates = (await under.pushed()).map(({ body }) => (body.signedDate ?? 0) - NOW);
-  expect(dates).toEqual([2 * DAY, 3 * DAY, 4 * DAY, 6 * DAY, 6 * DAY]);
-});

@@ -122,11 +122,7 @@ const variety = async () => {
 
 test.each([
   ["sort=UP", APIError.INVALID_SORT],
-  ["productType=CAR", APIError.INVALID_PRODUCT_TYPE],
-  ["inAppOwnershipType=STOLEN", APIError.INVALID_IN_APP_OWNERSHIP_TYPE],
-  ["revoked=1", APIError.INVALID_REVOKED],
   ["startDate=today", APIError.INVALID_START_DATE],
-  ["endDate=-1", APIError.INVALID_END_DATE],
   ["startDate=2&endDate=2", APIError.START_DATE_AFTER_END_DATE],
   ["revision=abc", APIError.INVALID_REQUEST_REVISION],
 ])("%s is refused", async (query, errorCode) => {

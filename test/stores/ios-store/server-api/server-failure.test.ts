@@ -43,7 +43,6 @@ test.each<[string, number, unknown, string | null]>([
   ["a code that may pass: 4040006", 404, coded(4040006), "OriginalTransactionIdNotFoundRetryable"],
   ["a code that may pass: 5000001", 500, coded(5000001), "GeneralInternalRetryable"],
   ["429", 429, coded(4290000), "RateLimitExceeded"],
-  ["503 and a page", 503, PAGE, null],
   ["404 of a proxy", 404, PAGE, null],
   ["404 and a code of another status", 404, coded(4000006), null],
   ["400 and a code of 404", 400, coded(4040010), null],

@@ -68,7 +68,6 @@ describe("a compact JWS", () => {
     ["four parts", `${good}.`],
     ["an empty signature", `${header}.${payload}.`],
     ["a padded signature", `${good}==`],
-    ["a padded header", `${header}=.${payload}.${signature}`],
     ["a leading space", ` ${good}`],
     ["a line feed within the signature", `${good.slice(0, -10)}\n${good.slice(-10)}`],
     [
@@ -196,7 +195,6 @@ describe("the header", () => {
     ["an algorithm twice, once escaped", `{"\\u0061lg":"none","alg":"ES256","x5c":${x5c}}`],
     ["certificates twice", `{"alg":"ES256","x5c":[],"x5c":${x5c}}`],
     ["a deeply nested duplicate", `{"alg":"ES256","x5c":${x5c},"a":[{"b":{"c":1,"c":1}}]}`],
-    ["a list instead of an object", `[{"alg":"ES256"}]`],
     ["text that is not JSON", `alg=ES256`],
     ["a byte order mark", `\uFEFF{"alg":"ES256","x5c":${x5c}}`],
   ])("that holds %s is refused", async (_, text) => {
@@ -244,7 +242,6 @@ describe("32 KiB of anything", () => {
   };
   const inHeader = (text: string) => `${encoded(text)}.e30.${signature}`;
   test.each([
-    ["random text", randomBytes(size).toString("latin1")],
     ["open brackets in the header", inHeader("[".repeat(24_000))],
     ["a deeply nested header", inHeader(`{"alg":"ES256","x5c":${deep("[", "]", 11_000)}}`)],
     ["backslashes in the header", inHeader(`{"a":"${"\\\\".repeat(11_000)}"}`)],
