@@ -249,6 +249,7 @@ describe("the token exchange", () => {
     ["429", { status: 429, body: { error: "slow_down" } }],
     ["a closed connection", "disconnect"],
     ["a page instead of an answer", { status: 200, body: "<html>please log in</html>" }],
+    ["an empty answer", { status: 500, body: null }],
     ["an answer without a token", { status: 200, body: { expires_in: 3600 } }],
     ["no answer in time", "hang"],
   ])("that meets %s is unavailable after exactly one retry", async (_, fault) => {

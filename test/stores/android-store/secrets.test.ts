@@ -113,6 +113,11 @@ describe("a secret", () => {
 
   test.each<[string, () => string]>([
     ["empty", () => ""],
+    ["not JSON", () => "-----BEGIN PRIVATE KEY-----"],
+    [
+      "without an e-mail",
+      () => JSON.stringify({ ...local().sandbox.createServiceAccount(), client_email: "" }),
+    ],
     ["JSON of another kind", () => JSON.stringify({ type: "authorized_user", refresh_token: "token" })],
     [
       "without a usable key",
@@ -138,6 +143,15 @@ describe("a secret", () => {
       reason: "secretIsUnreadable",
     });
     expect(await ask()).toMatchObject({ outcome: "verified" });
+  });
+
+  test("whose read fails is unavailable", async () => {
+    const readSecret = () => Promise.reject(new Error("ThrottlingException"));
+    const reason = "credentialUnavailable";
+    expect(await asking({ secret: "trails/play" }, { readSecret })()).toMatchObject({
+      outcome: "unavailable",
+      reason,
+    });
   });
 
   test("that takes too long to read is unavailable", async () => {

@@ -103,6 +103,7 @@ describe("workload identity", () => {
     };
     test.each<[string, () => Record<string, unknown>]>([
       ["another type", () => ({ type: "service_account" })],
+      ["no source", () => ({ credential_source: undefined })],
       ["a program as its source", () => ({ credential_source: { executable: { command: "/bin/true" } } })],
       [
         "an unknown version of a source",
