@@ -13,11 +13,11 @@ import { mutationReport, scoreOf } from "./score.ts";
 const PARTS = {
   verification: {
     mutate: ["lib/stores/ios-store/*.ts"],
-    tests: ["test/stores/ios-store/!(sandbox)*.test.ts"],
+    tests: ["test/stores/ios-store/{,one-purchase/,signatures/,server-api/}*.test.ts"],
   },
   entitlements: {
     mutate: ["lib/entitlements/*.ts"],
-    tests: ["test/entitlements/*.test.ts", "test/stores/ios-store/one-purchase.test.ts"],
+    tests: ["test/entitlements/*.test.ts", "test/stores/ios-store/one-purchase/*.test.ts"],
   },
   identity: {
     mutate: ["lib/customers/resolve-customer.ts", "lib/customers/plan-customer-change.ts"],

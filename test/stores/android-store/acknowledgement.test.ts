@@ -1,6 +1,5 @@
 import type { Fault } from "../../../sandbox/android-store/publisher.ts";
 import type { ProductKind } from "../../../lib/contract/schemas.ts";
-import type { AcknowledgementAnswer } from "../../../lib/stores/android-store/android-store.ts";
 import type { PendingAcknowledgement } from "../../../lib/stores/android-store/reading.ts";
 import {
   aGoogleError,
@@ -18,6 +17,8 @@ beforeAll(async () => {
 });
 afterEach(() => local.sandbox.clearFaults());
 afterAll(() => local.close());
+
+const google = (status: number, reason: string): Fault => ({ status, body: aGoogleError(status, reason) });
 
 const PRODUCT = { subscription: "premium", one_time_product: "lifetime" } as const;
 
@@ -53,11 +54,11 @@ describe.each(["subscription", "one_time_product"] as const)("a %s", (productKin
     expect(stateOf(pending)).toBe("ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED");
     expect(publisherCalls()).toStrictEqual(["POST"]);
     const { purchaseToken } = pending;
-    expect(
-      await local
-        .store()
-        .lookUp(local.androidPackage, { purchaseToken, productKind, productIdentifier: null }),
-    ).toMatchObject({ outcome: "verified", acknowledgement: null });
+    const request = { purchaseToken, productKind, productIdentifier: null };
+    expect(await local.store().lookUp(local.androidPackage, request)).toMatchObject({
+      outcome: "verified",
+      acknowledgement: null,
+    });
   });
 
   test("that was acknowledged elsewhere is read again and counts as acknowledged", async () => {
@@ -69,7 +70,7 @@ describe.each(["subscription", "one_time_product"] as const)("a %s", (productKin
 
   test("stays due when the store refuses it and still has it pending", async () => {
     const pending = await unacknowledged(productKind);
-    expect(await acknowledge(pending, { status: 400, body: aGoogleError(400, "invalid") })).toEqual({
+    expect(await acknowledge(pending, google(400, "invalid"))).toEqual({
       outcome: "due",
       because: "rejected",
       status: 400,
@@ -90,7 +91,7 @@ describe.each(["subscription", "one_time_product"] as const)("a %s", (productKin
 });
 
 describe("the acknowledgement of a purchase with add-ons", () => {
-  const REFUSED: Fault = { status: 400, body: aGoogleError(400, "invalid") };
+  const REFUSED: Fault = google(400, "invalid");
   const read: Fault = {
     status: 200,
     body: {
@@ -116,18 +117,9 @@ describe("the acknowledgement of a purchase with add-ons", () => {
     }
     expect(new Set(named)).toEqual(new Set(["a", "b", "c", "d", "e"]));
   });
-  test("says why another name was refused", async () => {
-    const pending = await unacknowledged("subscription");
-    const denied: Fault = { status: 403, body: aGoogleError(403, "permissionDenied") };
-    expect(await acknowledge(pending, REFUSED, read, denied, denied)).toMatchObject({
-      outcome: "due",
-      reason: "permissionDenied",
-    });
-    expect(publisherCalls()).toStrictEqual(["POST", "GET", "POST", "POST"]);
-  });
 });
 
-const CONFLICT: Fault = { status: 409, body: aGoogleError(409, "concurrentUpdate") };
+const CONFLICT: Fault = google(409, "concurrentUpdate");
 
 test("a conflict is retried once", async () => {
   const pending = await unacknowledged("subscription");
@@ -145,66 +137,17 @@ test("a purchase with a second conflict is read again", async () => {
   expect(publisherCalls()).toStrictEqual(["POST", "POST", "GET"]);
 });
 
-test("a resubscription outside the app names the expired purchase until acknowledged", async () => {
-  const purchaseToken = local.sandbox.buy({
-    packageName: PACKAGE_NAME,
-    productKind: "subscription",
-    productIdentifier: "premium",
-    resubscribes: "expired-token",
-  });
-  const look = () =>
-    local.store().lookUp(local.androidPackage, {
-      purchaseToken,
-      productKind: "subscription",
-      productIdentifier: null,
-    });
-  const first = await look();
-  if (first.outcome !== "verified" || first.acknowledgement === null) throw new Error("expected verified");
-  expect(first.samePerson).toHaveLength(1);
-  await acknowledge(first.acknowledgement);
-  expect(await look()).toMatchObject({ samePerson: [] });
-});
-
-test.each<[string, Fault, AcknowledgementAnswer & { outcome: "due" }]>([
-  [
-    "403 permissionDenied",
-    { status: 403, body: aGoogleError(403, "permissionDenied") },
-    { outcome: "due", because: "credential-rejected", status: 403, reason: "permissionDenied" },
-  ],
-  [
-    "404 purchaseTokenNotFound",
-    { status: 404, body: aGoogleError(404, "purchaseTokenNotFound") },
-    { outcome: "due", because: "rejected", status: 404, reason: "purchaseTokenNotFound" },
-  ],
-  [
-    "410",
-    { status: 410, body: aGoogleError(410, "purchaseTokenNoLongerValid") },
-    { outcome: "due", because: "gone", status: 410, reason: "purchaseTokenNoLongerValid" },
-  ],
-  [
-    "500",
-    { status: 500, body: aGoogleError(500, "backendError") },
-    { outcome: "due", because: "unavailable", status: 500, reason: "backendError" },
-  ],
-  [
-    "a closed connection",
-    "disconnect",
-    { outcome: "due", because: "unavailable", status: null, reason: "connection" },
-  ],
-  ["no answer in time", "hang", { outcome: "due", because: "unavailable", status: null, reason: "timeout" }],
-])("an acknowledgement that meets %s stays due and reports why", async (_, fault, answer) => {
+test.each<[Fault, because: string, status: number | null, reason: string]>([
+  [google(403, "permissionDenied"), "credential-rejected", 403, "permissionDenied"],
+  [google(404, "purchaseTokenNotFound"), "rejected", 404, "purchaseTokenNotFound"],
+  [google(410, "purchaseTokenNoLongerValid"), "gone", 410, "purchaseTokenNoLongerValid"],
+  [google(500, "backendError"), "unavailable", 500, "backendError"],
+  ["disconnect", "unavailable", null, "connection"],
+  ["hang", "unavailable", null, "timeout"],
+])("an acknowledgement that meets %j stays due and says why", async (fault, because, status, reason) => {
   const pending = await unacknowledged("subscription");
-  expect(await acknowledge(pending, fault, fault)).toEqual(answer);
+  expect(await acknowledge(pending, fault, fault)).toEqual({ outcome: "due", because, status, reason });
   expect(publisherCalls()).not.toContain("GET");
-});
-
-test("an acknowledgement whose credential cannot be read stays due", async () => {
-  const pending = await unacknowledged("subscription");
-  const androidPackage = { packageName: PACKAGE_NAME, credential: { secret: "missing" } };
-  expect(await local.store().acknowledge(androidPackage, pending)).toMatchObject({
-    outcome: "due",
-    because: "unavailable",
-  });
 });
 
 test("an acknowledgement ends in time, even when it reads the purchase again", async () => {

@@ -31,6 +31,12 @@ const outcome = async (payload: object | string, signer?: JwsSigner) => word(awa
 const about = (app: Payload = {}, fields: Payload = {}): Payload =>
   anEnvelope({ data: anApp(app), ...fields });
 
+const aToken = (externalPurchaseId: string, fields: Payload = {}): Payload => ({
+  externalPurchaseId,
+  bundleId: BUNDLE,
+  ...fields,
+});
+
 describe("a notification", () => {
   test("names its app and carries what is signed of the purchase", async () => {
     expect(await verify(aNotification(chain))).toEqual({
@@ -42,31 +48,15 @@ describe("a notification", () => {
     });
   });
 
+  const inSandbox = { environment: "sandbox", appAppleIdentifier: null };
   test.each<[string, Payload, object]>([
-    ["data", { data: anApp() }, {}],
+    ["data", { data: anApp(), summary: null, appData: null, externalPurchaseToken: null }, {}],
     ["summary", { summary: anApp({ succeededCount: 5 }) }, {}],
     ["appData", { appData: anApp({ signedAppTransactionInfo: "a.b.c" }) }, { signedAppTransaction: "a.b.c" }],
-    [
-      "externalPurchaseToken",
-      { externalPurchaseToken: { externalPurchaseId: "4f", bundleId: BUNDLE, appAppleId: APPLE_ID } },
-      {},
-    ],
-    [
-      "externalPurchaseToken",
-      { externalPurchaseToken: { externalPurchaseId: "SANDBOX_4f", bundleId: BUNDLE } },
-      { environment: "sandbox", appAppleIdentifier: null },
-    ],
-    ["data", { data: anApp(), summary: null, appData: null, externalPurchaseToken: null }, {}],
-    [
-      "data",
-      { data: anApp({ environment: "Sandbox", appAppleId: 0 }) },
-      { environment: "sandbox", appAppleIdentifier: null },
-    ],
-    [
-      "data",
-      { data: anApp({ environment: "Sandbox", appAppleId: undefined }) },
-      { environment: "sandbox", appAppleIdentifier: null },
-    ],
+    ["externalPurchaseToken", { externalPurchaseToken: aToken("4f", { appAppleId: APPLE_ID }) }, {}],
+    ["externalPurchaseToken", { externalPurchaseToken: aToken("SANDBOX_4f") }, inSandbox],
+    ["data", { data: anApp({ environment: "Sandbox", appAppleId: 0 }) }, inSandbox],
+    ["data", { data: anApp({ environment: "Sandbox", appAppleId: undefined }) }, inSandbox],
   ])("may have %s: %j", async (_, subject, read) => {
     expect(await verify(anEnvelope(subject))).toEqual({
       outcome: "verified",
@@ -77,14 +67,8 @@ describe("a notification", () => {
   test.each<[string, Payload, string]>([
     ["no subject", {}, "environment"],
     ["two subjects", { data: anApp(), summary: anApp() }, "malformed_payload"],
-    ["app data beside data", { data: anApp(), appData: anApp() }, "malformed_payload"],
-    [
-      "a token beside data",
-      { data: anApp(), externalPurchaseToken: { externalPurchaseId: "4f", bundleId: BUNDLE } },
-      "malformed_payload",
-    ],
+    ["a token beside data", { data: anApp(), externalPurchaseToken: aToken("4f") }, "malformed_payload"],
     ["a subject that is text", { data: "data" }, "environment"],
-    ["a subject that is a list", { data: [] }, "environment"],
     ["a token without an id", { externalPurchaseToken: { bundleId: BUNDLE } }, "malformed_payload"],
   ])("is refused with %s", async (_, subject, reason) => {
     expect(await outcome(anEnvelope(subject))).toBe(reason);
@@ -98,7 +82,6 @@ describe("a notification", () => {
       "A_NEW_TYPE A_NEW_SUBTYPE",
     ],
     ["no subtype", about({}, { subtype: null }), "DID_RENEW", "DID_RENEW"],
-    ["an empty subtype", about({}, { subtype: "" }), "DID_RENEW", "DID_RENEW"],
     [
       "a type of any length, cut",
       about({}, { notificationType: "A".repeat(300), subtype: "B".repeat(65) }),
@@ -113,21 +96,16 @@ describe("a notification", () => {
   });
 
   test.each<[string, Payload, Parameters<typeof aVerifiedNotification>[0]]>([
-    ["another version", about({}, { version: "3.0" }), {}],
-    ["a field that is new", about({}, { aNewField: { deeply: [1] } }), {}],
     [
       "a status and a reason that are new",
       about({ status: 99, consumptionRequestReason: "A_REASON_OF_TOMORROW" }),
       { consumptionRequestReason: "A_REASON_OF_TOMORROW" },
     ],
-    ["a reason that is no text", about({ consumptionRequestReason: 1 }), {}],
-    ["an empty reason", about({ consumptionRequestReason: "" }), {}],
     [
       "a reason of any length, cut",
       about({ consumptionRequestReason: "A".repeat(65) }),
       { consumptionRequestReason: "A".repeat(64) },
     ],
-    ["a transaction that is no text", about({ signedTransactionInfo: {} }), { signedTransaction: null }],
     ["renewal info that is no text", about({ signedRenewalInfo: 1 }), { signedRenewalInfo: null }],
     ["a subtype that is no text", about({}, { subtype: 1 }), {}],
     ["a subject that is new", { ...about(), data: undefined, newData: anApp() }, {}],
@@ -137,12 +115,6 @@ describe("a notification", () => {
       { signedAt: NOW + 300_000 },
     ],
     ["no identifier of its own", about({}, { notificationUUID: undefined }), { identifier: null }],
-    ["an identifier that is no UUID", about({}, { notificationUUID: "a.b" }), { identifier: null }],
-    [
-      "an identifier that is no text",
-      about({}, { notificationUUID: ["0198c0de-0000-7000-8000-000000000001"] }),
-      { identifier: null },
-    ],
   ])("tolerates %s", async (_, payload, read) => {
     expect(await verify(payload)).toEqual({ outcome: "verified", payload: aVerifiedNotification(read) });
   });
@@ -150,17 +122,12 @@ describe("a notification", () => {
   test.each<[string, Payload, string]>([
     ["notificationType", about({}, { notificationType: undefined }), "wrong_kind"],
     ["notificationType", about({}, { notificationType: "" }), "malformed_payload"],
-    ["notificationType", about({}, { notificationType: 1 }), "malformed_payload"],
-    ["bundleId", about({ bundleId: undefined }), "malformed_payload"],
-    ["bundleId", about({ bundleId: "b".repeat(257) }), "malformed_payload"],
     ["appAppleId", about({ appAppleId: String(APPLE_ID) }), "malformed_payload"],
     ["environment", about({ environment: undefined }), "environment"],
     ["environment", about({ environment: "Xcode" }), "environment"],
-    ["environment", about({ environment: "LocalTesting" }), "environment"],
     ["signedDate", about({}, { signedDate: undefined }), "signing_time"],
     ["signedDate", about({}, { signedDate: NOW + 300_001 }), "signing_time"],
     ["signedDate", about({}, { signedDate: 0 }), "outside_validity"],
-    ["environment", { ...about({ environment: undefined }), environment: "Production" }, "environment"],
   ])("is refused for its %s: %#", async (_, payload, reason) => {
     expect(await outcome(payload)).toBe(reason);
   });
@@ -169,16 +136,9 @@ describe("a notification", () => {
     ["a transaction", aTransaction()],
     ["an app transaction", anAppTransaction()],
     ["renewal info", aRenewalInfo()],
-    ["a transaction with a notification's fields", { ...aTransaction(), ...about() }],
     ["renewal info with a notification's fields", { ...aRenewalInfo(), ...about() }],
-    ["an app transaction with a notification's fields", { ...anAppTransaction(), ...about() }],
   ])("is not %s", async (_, payload) => {
     expect(await outcome(payload)).toBe("wrong_kind");
-  });
-
-  test("with duplicate members is refused", async () => {
-    const json = JSON.stringify(about());
-    expect(await outcome(json.replace(/\}$/, ',"data":{}}'))).toBe("malformed_payload");
   });
 
   test("a year old is as good as new", async () => {
@@ -218,12 +178,6 @@ describe("the parts of a notification", () => {
       { transaction: asSigned(), notUnderstood: ["renewal info"] },
     ],
     [
-      "renewal info with a word for an expirationIntent",
-      aTransaction(),
-      aRenewalInfo({ expirationIntent: "NEW" }),
-      { transaction: asSigned(), notUnderstood: ["renewal info"] },
-    ],
-    [
       "a fifth type of product",
       aTransaction({ type: "Something New" }),
       aRenewalInfo(),
@@ -237,28 +191,17 @@ describe("the parts of a notification", () => {
   });
 
   test("are verified like what an app sends", async () => {
-    expect(
-      await verifyParts({
-        signedTransaction: signed(aTransaction()),
-        signedRenewalInfo: signed(aRenewalInfo()),
-      }),
-    ).toEqual({
-      outcome: "verified",
-      payload: { ...ONLY, transaction: asSigned(), renewalInfo: aVerifiedRenewalInfo() },
-    });
-    expect(await verifyParts({ signedAppTransaction: signed(anAppTransaction()) })).toEqual({
-      outcome: "verified",
-      payload: { ...ONLY, appTransaction: aVerifiedAppTransaction() },
-    });
-    for (const part of [
-      { signedTransaction: signed(aTransaction()) },
-      { signedRenewalInfo: signed(aRenewalInfo()) },
-    ])
-      expect(word(await verifyParts(part))).toBe("verified");
-    expect(await verifyParts({})).toEqual({
-      outcome: "verified",
-      payload: ONLY,
-    });
+    const transaction = { signedTransaction: signed(aTransaction()) };
+    const renewalInfo = { signedRenewalInfo: signed(aRenewalInfo()) };
+    const read = { transaction: asSigned(), renewalInfo: aVerifiedRenewalInfo() };
+    for (const [parts, verified] of [
+      [{ ...transaction, ...renewalInfo }, read],
+      [transaction, { transaction: read.transaction }],
+      [renewalInfo, { renewalInfo: read.renewalInfo }],
+      [{ signedAppTransaction: signed(anAppTransaction()) }, { appTransaction: aVerifiedAppTransaction() }],
+      [{}, {}],
+    ] as const)
+      expect(await verifyParts(parts)).toEqual({ outcome: "verified", payload: { ...ONLY, ...verified } });
   });
 
   test.each<[string, Payload, Payload]>([
@@ -271,7 +214,6 @@ describe("the parts of a notification", () => {
   });
   test.each<[string, Payload, Payload]>([
     ["products, as after an upgrade", { productId: "yearly" }, {}],
-    ["times of signing", { signedDate: NOW - DAY }, {}],
     ["app transaction ids, because they are of one lineage", { appTransactionId: "704000000000009" }, {}],
     ["Apple Accounts where the renewal info has none", {}, { appTransactionId: undefined }],
     ["Apple Accounts where the transaction has none", { appTransactionId: undefined }, {}],
@@ -312,7 +254,6 @@ describe("the parts of a notification", () => {
       { signedTransaction: signed(aTransaction({ environment: "Xcode" }), xcode) },
       "untrusted_xcode_certificate",
     ],
-    ["an app transaction that is no JWS", { signedAppTransaction: "" }, "malformed_jws"],
   ])("are refused with %s", async (_, fields, reason) => {
     expect(word(await verifyParts(fields))).toBe(reason);
   });
@@ -334,9 +275,6 @@ describe("signature checks", () => {
   test("a genuine notification of a known signer costs three checks", async () => {
     expect(await checksOf(genuine)).toBe(3);
   });
-  test("a TEST costs one", async () => {
-    expect(await checksOf(signJws(about({}, { notificationType: "TEST" }), chain))).toBe(1);
-  });
   const flipped = Buffer.from(signature, "base64url");
   flipped[9] = (flipped[9] ?? 0) ^ 1;
   const otherPayload = Buffer.from(JSON.stringify(about())).toString("base64url");
@@ -347,8 +285,6 @@ describe("signature checks", () => {
     ["of another kind", signJws(aTransaction(), chain), 1],
     ["without a subject", signJws(anEnvelope(), chain), 1],
     ["that is no JWS", "a.b.c", 0],
-    ["of dots", ".".repeat(65_536), 0],
-    ["of one letter", "A".repeat(65_536), 0],
     ["with a header of 64 KiB", `${"A".repeat(65_536)}.${payload}.${signature}`, 0],
   ])("a forged or malformed one costs one at most: %s", async (_, compact, checks) => {
     expect(await checksOf(compact)).toBe(checks);

@@ -1,6 +1,13 @@
 import { makeChain, signJws } from "../../../sandbox/ios-store/signing.ts";
 import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
-import { anAppTransaction, aTransaction, trusting, word } from "../../../testing/support/ios-store.ts";
+import {
+  anAppTransaction,
+  aNotification,
+  aRenewalInfo,
+  aTransaction,
+  trusting,
+  word,
+} from "../../../testing/support/ios-store.ts";
 import { DAY, NOW } from "../../../testing/support/purchases.ts";
 import { asSigned } from "./as-signed.ts";
 
@@ -10,8 +17,6 @@ const verifier = createIosStoreVerifier();
 const verify = (payload: object | string | Uint8Array) =>
   verifier.verifyTransaction(signJws(payload, chain), trust, NOW);
 const outcome = async (payload: object | string | Uint8Array) => word(await verify(payload));
-
-const YEAR_10000 = 253_402_300_800_000;
 
 describe("a transaction", () => {
   test.each([
@@ -29,94 +34,44 @@ describe("a transaction", () => {
     );
   });
 
-  test.each<[string, unknown]>([
-    ["transactionId", 700000000000002],
-    ["transactionId", ""],
-    ["transactionId", "1 2"],
-    ["transactionId", "1#2"],
-    ["transactionId", "1\n"],
-    ["transactionId", "1".repeat(129)],
-    ["originalTransactionId", "é"],
-    ["originalTransactionId", ["1"]],
-    ["transactionId", "#1"],
-    ["transactionId", "1#"],
-    ["transactionId", "1\n"],
-    ["transactionId", " 1"],
-    ["originalTransactionId", "1 2"],
-    ["productId", ""],
-    ["productId", "p".repeat(257)],
-    ["productId", 1],
-    ["bundleId", ""],
-    ["bundleId", {}],
-    ["purchaseDate", String(NOW)],
-    ["purchaseDate", NOW + 0.5],
-    ["purchaseDate", -1],
-    ["purchaseDate", Date.UTC(10_000, 0)],
-    ["expiresDate", Date.UTC(10_000, 0)],
-    ["purchaseDate", 1e300],
-    ["expiresDate", "2026-01-01"],
-    ["expiresDate", NOW + 0.5],
-    ["revocationDate", true],
-    ["revocationDate", -1],
-    ["isUpgraded", "true"],
-    ["isUpgraded", 1],
-    ["type", "Auto-Renewable"],
-    ["type", "auto-renewable subscription"],
-    ["type", "Gift"],
-    ["type", 1],
-    ["appTransactionId", ""],
-    ["appTransactionId", 704],
-    ["appTransactionId", "7 4"],
-    ["appTransactionId", "7".repeat(129)],
-    ["previousOriginalTransactionId", ""],
-    ["previousOriginalTransactionId", 700],
-    ["webOrderLineItemId", 7],
-    ["webOrderLineItemId", "7".repeat(129)],
-    ["subscriptionGroupIdentifier", 21454321],
-    ["subscriptionGroupIdentifier", "2".repeat(257)],
-    ["originalPurchaseDate", -1],
-    ["originalPurchaseDate", "2026-01-01"],
-    ["quantity", 1.5],
-    ["quantity", -1],
-    ["quantity", "1"],
-    ["revocationPercentage", -1],
-    ["revocationPercentage", "33333"],
-  ])("is refused when %s is %p", async (field, value) => {
-    expect(await outcome(aTransaction({ [field]: value }))).toBe("malformed_payload");
+  const YEAR_10000 = Date.UTC(10_000, 0);
+  test.each<[string, unknown[]]>([
+    ["transactionId", [700000000000002, "", "1 2", "1\n", "#1", "1".repeat(129)]],
+    ["originalTransactionId", ["é", ["1"]]],
+    ["productId", ["", 1, "p".repeat(257)]],
+    ["bundleId", ["", {}]],
+    ["purchaseDate", [String(NOW), NOW + 0.5, -1, YEAR_10000]],
+    ["expiresDate", ["2026-01-01", YEAR_10000]],
+    ["originalPurchaseDate", ["2026-01-01", -1]],
+    ["revocationDate", [true, -1]],
+    ["revocationPercentage", [-1, "33333"]],
+    ["isUpgraded", [1, "true"]],
+    ["type", ["Auto-Renewable", "Gift", 1]],
+    ["appTransactionId", ["", 704, "7".repeat(129)]],
+    ["previousOriginalTransactionId", ["", 700]],
+    ["webOrderLineItemId", [7, "7".repeat(129)]],
+    ["subscriptionGroupIdentifier", [21454321, "2".repeat(257)]],
+    ["quantity", [1.5, -1, "1"]],
+  ])("is refused for a bad %s", async (field, values) => {
+    for (const value of values)
+      expect([value, await outcome(aTransaction({ [field]: value }))]).toEqual([value, "malformed_payload"]);
   });
 
-  test.each<[string, unknown]>([
-    ["transactionId", "a.b-c_1"],
-    ["transactionId", "1".repeat(128)],
-    ["productId", "p".repeat(256)],
-    ["revocationDate", null],
-    ["isUpgraded", null],
-    ["previousOriginalTransactionId", null],
-    ["webOrderLineItemId", null],
-    ["subscriptionGroupIdentifier", ""],
-    ["originalPurchaseDate", null],
-    ["quantity", null],
-    ["quantity", 0],
-    ["revocationPercentage", null],
-    ["revocationPercentage", 33333.3],
-    ["revocationType", "A_NEW_ONE"],
-    ["billingPlanType", "MONTHLY"],
-    ["commitmentInfo", { commitmentExpiresDate: NOW + 300 * DAY }],
-    ["bundleProductID", "a.bundle"],
-    ["appTransactionId", null],
-    ["appTransactionId", undefined],
-    ["offerType", 99],
-    ["offerDiscountType", "A_NEW_ONE"],
-    ["revocationReason", 42],
-    ["transactionReason", "A_NEW_ONE"],
-    ["inAppOwnershipType", "A_NEW_ONE"],
-    ["inAppOwnershipType", "FAMILY_SHARED"],
-    ["inAppOwnershipType", undefined],
-    ["price", 4.99],
-    ["aNewField", { deeply: [{ nested: true }] }],
-    ["__proto__", { productId: "other" }],
-  ])("is verified when %s is %p", async (field, value) => {
-    expect(await outcome(aTransaction({ [field]: value }))).toBe("verified");
+  test.each<[string, unknown[]]>([
+    ["transactionId", ["a.b-c_1", "1".repeat(128)]],
+    ["productId", ["p".repeat(256)]],
+    ["revocationDate", [null]],
+    ["revocationPercentage", [33333.3, null]],
+    ["quantity", [null]],
+    ["appTransactionId", [null]],
+    ["inAppOwnershipType", ["FAMILY_SHARED", undefined]],
+    ["offerType", [99]],
+    ["revocationType", ["A_NEW_ONE"]],
+    ["aNewField", [{ deeply: [{ nested: true }] }]],
+    ["__proto__", [{ productId: "other" }]],
+  ])("is verified with an unusual %s", async (field, values) => {
+    for (const value of values)
+      expect([value, await outcome(aTransaction({ [field]: value }))]).toEqual([value, "verified"]);
   });
 
   test.each([
@@ -168,7 +123,6 @@ describe("a transaction", () => {
     ["quantity", 0, { quantity: 1 }],
     ["quantity", undefined, { quantity: 1 }],
     ["revocationPercentage", 33333, { revokedMilliPercent: 33333 }],
-    ["commitmentInfo", { commitmentExpiresDate: NOW + 300 * DAY }, {}],
   ])("is read when %s is %p", async (field, value, expected) => {
     expect(await verify(aTransaction({ [field]: value }))).toEqual({
       outcome: "verified",
@@ -184,10 +138,7 @@ describe("the environment", () => {
     ["Xcode", "environment"],
     ["LocalTesting", "environment"],
     ["production", "environment"],
-    ["ProductionSandbox", "environment"],
-    ["", "environment"],
     [1, "environment"],
-    [["Production"], "environment"],
     ["constructor", "environment"],
   ])("%p under a chain of the App Store: %s", async (environment, expected) => {
     expect(await outcome(aTransaction({ environment }))).toBe(expected);
@@ -197,50 +148,26 @@ describe("the environment", () => {
 describe("the time of signing", () => {
   test.each<[string, unknown, string]>([
     ["missing", undefined, "signing_time"],
-    ["null", null, "signing_time"],
     ["text", String(NOW), "signing_time"],
-    ["ISO 8601", new Date(NOW).toISOString(), "signing_time"],
     ["a fraction", NOW - 0.5, "signing_time"],
     ["negative", -1, "signing_time"],
-    ["not finite", Number.NaN, "signing_time"],
-    ["the far future", YEAR_10000, "signing_time"],
-    ["not a time", 1e300, "signing_time"],
-    ["beyond a safe integer", 2 ** 53, "signing_time"],
+    ["the far future", Date.UTC(10_000, 0), "signing_time"],
     ["now", NOW, "verified"],
     ["as late as clocks may differ", NOW + 60_000, "verified"],
     ["later", NOW + 60_001, "signing_time"],
     ["in seconds, so before any certificate", Math.floor(NOW / 1000), "outside_validity"],
-    ["zero, so before any certificate", 0, "outside_validity"],
   ])("that is %s", async (_, signedDate, expected) => {
     expect(await outcome(aTransaction({ signedDate }))).toBe(expected);
   });
 });
 
 describe("in place of a transaction", () => {
-  const renewalInfo = {
-    originalTransactionId: "700000000000001",
-    autoRenewProductId: "com.example.trails.premium.monthly",
-    productId: "com.example.trails.premium.monthly",
-    autoRenewStatus: 1,
-    renewalDate: NOW + DAY,
-    signedDate: NOW - 1000,
-    environment: "Production",
-    appTransactionId: "704000000000001",
-  };
-  const notification = {
-    notificationType: "DID_RENEW",
-    notificationUUID: "002e14d5-51f5-4503-b5a8-c3a1af68eb20",
-    version: "2.0",
-    signedDate: NOW - 1000,
-    data: { bundleId: "com.example.trails", environment: "Production", signedTransactionInfo: "…" },
-  };
   test.each<[string, object]>([
-    ["renewal info", renewalInfo],
-    ["a notification", notification],
+    ["renewal info", aRenewalInfo()],
+    ["a notification", aNotification(chain)],
     ["an app transaction", anAppTransaction()],
     ["nothing", {}],
     ["a transaction with renewal info's fields", { ...aTransaction(), autoRenewStatus: 1 }],
-    ["a transaction with autoRenewProductId", { ...aTransaction(), autoRenewProductId: "p" }],
     ["a transaction with a notification's fields", { ...aTransaction(), notificationType: "REFUND" }],
     ["a transaction with an app transaction's fields", { ...anAppTransaction(), ...aTransaction() }],
   ])("%s is refused", async (_, payload) => {
@@ -253,18 +180,13 @@ describe("a payload", () => {
   const adding = (member: string) => json.replace(/\}$/, `,${member}}`);
   test.each([
     ["an object with a product twice", adding('"productId":"com.example.trails.premium.yearly"')],
-    ["an object with the same product twice", adding('"productId":"com.example.trails.premium.monthly"')],
     ["an object with a product twice, once escaped", adding('"product\\u0049d":"other"')],
     ["an object with a product twice, once with spaces before its colon", adding('"productId" \n:"other"')],
     ["a deeply nested duplicate", adding('"new":[[{"a":{"b":1,"c":"}","b":2}}]]')],
     ["an object with __proto__ twice", adding('"__proto__":{},"__proto__":{}')],
     ["a list", `[${json}]`],
-    ["a text", JSON.stringify(json)],
     ["null", "null"],
-    ["nothing", ""],
     ["half an object", json.slice(0, -1)],
-    ["an object and more", `${json}{}`],
-    ["a comment", `${json}//`],
     ["a byte order mark", `\uFEFF${json}`],
   ])("that is %s is refused", async (_, text) => {
     expect(await outcome(text)).toBe("malformed_payload");

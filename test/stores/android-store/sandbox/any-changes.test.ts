@@ -1,0 +1,176 @@
+import fc from "fast-check";
+import { CHANGES } from "../../../../sandbox/android-store/shop/changes.ts";
+import { ImpossibleChange } from "../../../../sandbox/impossible-change.ts";
+import { createAndroidPublisherSandbox } from "../../../../sandbox/android-store/publisher.ts";
+import type {
+  SandboxPurchase,
+  StoredPurchase,
+  SubscriptionLine,
+} from "../../../../sandbox/android-store/shop/purchases.ts";
+import { readOneTimeProduct } from "../../../../lib/stores/android-store/one-time-product.ts";
+import { readSubscription } from "../../../../lib/stores/android-store/subscription.ts";
+import { DAY, NOW, PACKAGE_NAME } from "../../../../testing/support/android-store.ts";
+import { cases, TIMEOUT } from "../../../../testing/support/proof.ts";
+
+const duration = fc.constantFrom("PT1H", "P1D", "P3D", "P1W", "P1M", "P1Y");
+const optional = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
+
+const purchase: fc.Arbitrary<SandboxPurchase> = fc.record(
+  {
+    packageName: fc.constant(PACKAGE_NAME),
+    productKind: fc.constantFrom("subscription" as const, "one_time_product" as const),
+    productIdentifier: fc.constantFrom("premium", "pro"),
+    period: duration,
+    pending: fc.boolean(),
+    prepaid: fc.boolean(),
+    test: fc.boolean(),
+    quantity: fc.integer({ min: 1, max: 4 }),
+    silentPeriod: fc.constantFrom(null, "P1D"),
+    gracePeriod: fc.constantFrom(null, "P3D"),
+    accountHold: fc.constantFrom(null, "P30D"),
+  },
+  { requiredKeys: ["packageName", "productKind", "productIdentifier"] },
+);
+
+/** Most purchases are acknowledged at once, so that they live on. */
+const acknowledged = fc.integer({ min: 0, max: 3 }).map((of) => of > 0);
+
+const step = fc.oneof(
+  fc.record({
+    kind: fc.constant("buy" as const),
+    purchase,
+    replaces: optional(fc.nat()),
+    deferred: fc.boolean(),
+    acknowledged,
+  }),
+  fc.record({
+    kind: fc.constant("change" as const),
+    of: fc.nat(),
+    change: fc.constantFrom(...CHANGES),
+    details: fc.record(
+      {
+        period: duration,
+        quantity: fc.integer({ min: 1, max: 2 }),
+        productIdentifier: fc.constantFrom("premium", "pro"),
+        deferred: fc.boolean(),
+        pending: fc.boolean(),
+        adds: fc.constantFrom("maps", "music"),
+        removes: fc.constantFrom("maps", "music", "premium"),
+      },
+      { requiredKeys: [] },
+    ),
+  }),
+  fc.record({ kind: fc.constant("wait" as const), milliseconds: fc.integer({ min: 0, max: 100 * DAY }) }),
+);
+
+const timeOf = ({ expiryTime }: SubscriptionLine): number =>
+  expiryTime == null ? 0 : Date.parse(expiryTime);
+
+type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
+
+/** Whether the service can read an answer. */
+const isReadable = (purchaseToken: string, stored: StoredPurchase, answeredAt: number): boolean => {
+  const { packageName, productKind } = stored;
+  const question = { packageName, purchaseToken, productIdentifier: null, answeredAt };
+  // Through JSON, as it is sent.
+  const body: unknown = JSON.parse(JSON.stringify(stored.answer));
+  const reading =
+    productKind === "subscription" ? readSubscription(body, question) : readOneTimeProduct(body, question);
+  return reading !== null && reading !== "product-not-in-purchase";
+};
+
+/** A sandbox to which steps happen, and what was wrong after any of them. */
+const createWorld = () => {
+  const clock = { now: NOW };
+  const sandbox = createAndroidPublisherSandbox({ now: () => clock.now });
+  const tokens: string[] = [];
+  const faults: string[] = [];
+
+  const pick = (index: number): string => tokens.at(index % Math.max(1, tokens.length)) ?? "none";
+
+  const attempt = (change: () => string): void => {
+    try {
+      const token = change();
+      if (!tokens.includes(token)) tokens.push(token);
+    } catch (error) {
+      if (!(error instanceof ImpossibleChange)) throw error;
+    }
+  };
+
+  const check = (): void => {
+    for (const token of tokens) {
+      const stored = sandbox.read(token);
+      if (stored !== undefined && !isReadable(token, stored, clock.now))
+        faults.push(`unreadable: ${JSON.stringify(stored.answer)}`);
+    }
+  };
+
+  /** Ends of the subscriptions that are active. */
+  const activeEnds = (): Map<string, number> =>
+    new Map(
+      tokens.flatMap((token): [string, number][] => {
+        const stored = sandbox.read(token);
+        if (stored?.productKind !== "subscription") return [];
+        if (stored.answer.subscriptionState !== "SUBSCRIPTION_STATE_ACTIVE") return [];
+        return [[token, Math.max(...(stored.answer.lineItems ?? []).map(timeOf))]];
+      }),
+    );
+
+  const wait = async (until: number): Promise<void> => {
+    for (let next = sandbox.nextEventAt(); next !== null && next <= until; next = sandbox.nextEventAt()) {
+      clock.now = Math.max(clock.now, next);
+      const before = activeEnds();
+      await sandbox.runUntil(next);
+      for (const [token, end] of activeEnds())
+        if (end < (before.get(token) ?? 0)) faults.push(`shortened: ${JSON.stringify(sandbox.read(token))}`);
+      check();
+    }
+    clock.now = until;
+    await sandbox.runUntil(until);
+    const due = sandbox.nextEventAt();
+    if (due !== null && due <= until) faults.push(`not done: ${due}`);
+  };
+
+  return {
+    clock,
+    sandbox,
+    tokens,
+    faults,
+    make: async (step: Step): Promise<void> => {
+      switch (step.kind) {
+        case "buy": {
+          const { purchase, replaces, deferred } = step;
+          const replacing = replaces === undefined ? {} : { replaces: pick(replaces), deferred };
+          attempt(() => sandbox.buy({ ...purchase, ...replacing }));
+          if (step.acknowledged) attempt(() => sandbox.change(pick(tokens.length - 1), "acknowledge"));
+          break;
+        }
+        case "change":
+          attempt(() => sandbox.change(pick(step.of), step.change, step.details));
+          break;
+        case "wait":
+          await wait(clock.now + step.milliseconds);
+      }
+      check();
+    },
+  };
+};
+
+test(
+  "after any changes, answers stay readable and a saved store continues",
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 25 }), async (steps) => {
+        const { make, faults, sandbox, tokens, clock } = createWorld();
+        for (const step of steps) await make(step);
+        expect(faults).toEqual([]);
+
+        const restored = createAndroidPublisherSandbox({ now: () => clock.now, saved: sandbox.save() });
+        expect(restored.nextEventAt()).toBe(sandbox.nextEventAt());
+        expect(tokens.map(restored.read)).toEqual(tokens.map(sandbox.read));
+      }),
+      cases(300, 20_000),
+    );
+  },
+  TIMEOUT,
+);

@@ -1,0 +1,143 @@
+import {
+  PACKAGE_NAME,
+  startAndroidStore,
+  type LocalAndroidStore,
+} from "../../../../testing/support/android-store.ts";
+
+let local: LocalAndroidStore;
+beforeAll(async () => {
+  local = await startAndroidStore();
+});
+afterAll(() => local.close());
+
+const request = async (method: string, path: string, body?: unknown) => {
+  const response = await fetch(`${local.rootUrl}${path}`, {
+    method,
+    headers: { "content-type": "application/json" },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return {
+    status: response.status,
+    body: text === "" ? null : (JSON.parse(text) as Record<string, unknown>),
+  };
+};
+
+const buy = async (purchase: Record<string, unknown>): Promise<string> => {
+  const { status, body } = await request("POST", "purchases", { packageName: PACKAGE_NAME, ...purchase });
+  expect(status).toBe(201);
+  return String(body?.["purchaseToken"]);
+};
+
+const standing = async (purchaseToken: string, productKind: "subscription" | "one_time_product") => {
+  const answer = await local
+    .store()
+    .lookUp(local.androidPackage, { purchaseToken, productKind, productIdentifier: null });
+  if (answer.outcome !== "verified") return answer.outcome;
+  return answer.purchase.lines.map((line) => line.standing).join() || "nothing";
+};
+
+test.each([
+  [["renew"], "entitled"],
+  [["cancel"], "entitled"],
+  [["grace"], "grace_period"],
+  [["hold"], "billing_retry"],
+  [["pause"], "paused"],
+  [["expire"], "expired"],
+  [["refund"], "expired"],
+])("a subscription changed over HTTP with %j has the standing %s", async (changes, expected) => {
+  const token = await buy({
+    productKind: "subscription",
+    productIdentifier: "premium",
+    basePlanIdentifier: "monthly",
+  });
+  for (const change of changes)
+    expect(await request("POST", `purchases/${token}`, { change })).toMatchObject({ status: 200 });
+  expect(await standing(token, "subscription")).toBe(expected);
+});
+
+test.each([
+  [[], "entitled"],
+  [["consume"], "entitled"],
+  [["refund"], "revoked"],
+])("a one-time purchase changed over HTTP with %j has the standing %s", async (changes, expected) => {
+  const token = await buy({ productKind: "one_time_product", productIdentifier: "lifetime", quantity: 2 });
+  for (const change of changes) await request("POST", `purchases/${token}`, { change });
+  expect(await standing(token, "one_time_product")).toBe(expected);
+});
+
+test.each(["subscription", "one_time_product"] as const)(
+  "a pending %s grants nothing until it is complete",
+  async (productKind) => {
+    const token = await buy({ productKind, productIdentifier: "premium", pending: true });
+    expect(await standing(token, productKind)).toBe("nothing");
+    await request("POST", `purchases/${token}`, { change: "complete", period: "P1W" });
+    expect(await standing(token, productKind)).toBe("entitled");
+  },
+);
+
+test("purchases are listed and read over HTTP in the API's shapes", async () => {
+  const token = await buy({ productKind: "subscription", productIdentifier: "premium", test: true });
+  const { body } = await request("GET", `purchases/${token}`);
+  expect(body).toMatchObject({
+    purchaseToken: token,
+    packageName: PACKAGE_NAME,
+    productKind: "subscription",
+    purchase: { subscriptionState: "SUBSCRIPTION_STATE_ACTIVE", testPurchase: {} },
+  });
+  expect((await request("GET", "purchases")).body?.["purchases"]).toContainEqual(body);
+});
+
+test("a purchase deleted over HTTP is gone", async () => {
+  const token = await buy({ productKind: "subscription", productIdentifier: "premium" });
+  expect(await request("DELETE", `purchases/${token}`)).toMatchObject({ status: 204 });
+  expect(await standing(token, "subscription")).toBe("gone");
+});
+
+test("a change that makes another purchase answers it, over HTTP", async () => {
+  const older = await buy({ productKind: "subscription", productIdentifier: "premium" });
+  const { status, body } = await request("POST", `purchases/${older}`, {
+    change: "replace",
+    productIdentifier: "pro",
+    period: "P1Y",
+  });
+  expect(status).toBe(200);
+  expect(body).toMatchObject({
+    purchaseToken: expect.not.stringMatching(`^${older}$`),
+    purchase: { linkedPurchaseToken: older, lineItems: [{ productId: "pro" }] },
+  });
+  expect(await standing(older, "subscription")).toBe("expired");
+});
+
+test.each([
+  [{ change: "renew", period: "soon" }, "period"],
+  [{ change: "refund-partly", quantity: 0 }, "quantity"],
+  [{ change: "fail-billing", gracePeriod: "P0D" }, "gracePeriod"],
+])("a change with invalid details is refused, and named: %j", async (change, path) => {
+  const token = await buy({ productKind: "subscription", productIdentifier: "premium" });
+  const before = await request("GET", `purchases/${token}`);
+  const { status, body } = await request("POST", `purchases/${token}`, change);
+  expect([status, body?.["message"]]).toEqual([400, expect.stringContaining(`at ${path}`)]);
+  expect(await request("GET", `purchases/${token}`)).toEqual(before);
+});
+
+test("invalid purchases and impossible changes are refused", async () => {
+  const token = await buy({ productKind: "one_time_product", productIdentifier: "lifetime" });
+  expect(await request("POST", "purchases", { productKind: "subscription" })).toMatchObject({ status: 400 });
+  expect(await request("POST", `purchases/${token}`, { change: "vanish" })).toMatchObject({ status: 400 });
+  expect(await request("POST", `purchases/${token}`, { change: "renew" })).toMatchObject({ status: 409 });
+  expect(await request("POST", "purchases/unknown", { change: "renew" })).toMatchObject({ status: 404 });
+});
+
+test("the API needs an access token, and the token endpoint a grant", async () => {
+  const token = await buy({ productKind: "subscription", productIdentifier: "premium" });
+  const path = `androidpublisher/v3/applications/${PACKAGE_NAME}/purchases/subscriptionsv2/tokens/${token}`;
+  expect(await request("GET", path)).toMatchObject({
+    status: 401,
+    body: { error: { code: 401, errors: [{ reason: "authError" }] } },
+  });
+  expect(await request("POST", "token", {})).toMatchObject({
+    status: 400,
+    body: { error: "unsupported_grant_type" },
+  });
+});

@@ -1,0 +1,301 @@
+import type { AndroidChange, ChangeDetails } from "../../../../sandbox/android-store/shop/changes.ts";
+import { ImpossibleChange } from "../../../../sandbox/impossible-change.ts";
+import { isoTime } from "../../../../lib/entitlements/time.ts";
+import { DAY, NOW } from "../../../../testing/support/android-store.ts";
+import { startTimedAndroidStore, type TimedAndroidStore } from "./timed-android-store.ts";
+
+const MINUTE = 60_000;
+/** End of the first month. */
+const FEBRUARY = Date.UTC(2026, 1, 15, 12);
+const MARCH = Date.UTC(2026, 2, 15, 12);
+
+let timed: TimedAndroidStore;
+beforeEach(async () => {
+  timed = await startTimedAndroidStore();
+});
+afterEach(() => timed.close());
+
+/** A monthly subscription that is acknowledged; its purchase is told already. */
+const subscribe = async (purchase: Parameters<TimedAndroidStore["buy"]>[0] = {}): Promise<string> => {
+  const token = timed.buy(purchase);
+  await timed.acknowledge(token);
+  await timed.told();
+  return token;
+};
+
+const change = (token: string, change: AndroidChange, details?: ChangeDetails): string =>
+  timed.sandbox.change(token, change, details);
+
+const answerOf = (token: string) => {
+  const stored = timed.sandbox.read(token);
+  if (stored?.productKind !== "subscription") throw new Error("There is no such subscription.");
+  return stored.answer;
+};
+const stateOf = (token: string) => answerOf(token).subscriptionState?.replace("SUBSCRIPTION_STATE_", "");
+const endOf = (token: string, line = 0) => answerOf(token).lineItems?.[line]?.expiryTime;
+
+const APRIL = Date.UTC(2026, 3, 15, 12);
+const on = (moment: number, change: AndroidChange, details: ChangeDetails = {}) => ({
+  moment,
+  change,
+  details,
+});
+const fails = (details?: ChangeDetails) => on(NOW, "fail-billing", details);
+const GRACED = FEBRUARY + 3 * DAY;
+const pauses = on(NOW, "schedule-pause", { period: "P1M" });
+
+test.each<
+  [rule: string, steps: ReturnType<typeof on>[], until: number, told: string, state: string, end: number]
+>([
+  ["it renews at the end of its period", [], FEBRUARY, "RENEWED", "ACTIVE", MARCH],
+  ["nothing happens a millisecond earlier", [], FEBRUARY - 1, "", "ACTIVE", FEBRUARY],
+  ["cancelled, it lasts", [on(NOW, "cancel")], FEBRUARY - 1, "CANCELED", "CANCELED", FEBRUARY],
+  ["cancelled, it expires", [on(NOW, "cancel")], FEBRUARY, "CANCELED EXPIRED", "EXPIRED", FEBRUARY],
+  [
+    "restarted, it renews",
+    [on(NOW, "cancel"), on(NOW, "restart")],
+    FEBRUARY,
+    "CANCELED RESTARTED RENEWED",
+    "ACTIVE",
+    MARCH,
+  ],
+  [
+    "deferred, it renews later",
+    [on(NOW, "defer", { period: "P1W" })],
+    FEBRUARY + 7 * DAY,
+    "DEFERRED RENEWED",
+    "ACTIVE",
+    MARCH + 7 * DAY,
+  ],
+  ["unpaid, it is silent for a day", [fails({ silentPeriod: "P1D" })], FEBRUARY, "", "ACTIVE", FEBRUARY],
+  ["unpaid, it has grace", [fails()], FEBRUARY, "IN_GRACE_PERIOD", "IN_GRACE_PERIOD", GRACED],
+  ["after grace it is held", [fails()], GRACED, "IN_GRACE_PERIOD ON_HOLD", "ON_HOLD", GRACED],
+  [
+    "after the hold it ends",
+    [fails()],
+    GRACED + 30 * DAY,
+    "IN_GRACE_PERIOD ON_HOLD CANCELED EXPIRED",
+    "EXPIRED",
+    GRACED,
+  ],
+  ["without grace it is held", [fails({ gracePeriod: null })], FEBRUARY, "ON_HOLD", "ON_HOLD", FEBRUARY],
+  [
+    "without a hold it ends",
+    [fails({ accountHold: null })],
+    GRACED,
+    "IN_GRACE_PERIOD CANCELED EXPIRED",
+    "EXPIRED",
+    GRACED,
+  ],
+  [
+    "without both it ends",
+    [fails({ gracePeriod: null, accountHold: null })],
+    FEBRUARY,
+    "CANCELED EXPIRED",
+    "EXPIRED",
+    FEBRUARY,
+  ],
+  [
+    "recovered in grace, it goes on",
+    [fails(), on(FEBRUARY + DAY, "recover")],
+    FEBRUARY + DAY,
+    "IN_GRACE_PERIOD RENEWED",
+    "ACTIVE",
+    MARCH,
+  ],
+  [
+    "recovered on hold, it begins anew",
+    [fails(), on(FEBRUARY + 10 * DAY, "recover")],
+    FEBRUARY + 10 * DAY,
+    "IN_GRACE_PERIOD ON_HOLD RECOVERED",
+    "ACTIVE",
+    MARCH + 10 * DAY,
+  ],
+  [
+    "a scheduled pause begins with the next period",
+    [pauses],
+    FEBRUARY,
+    "PAUSE_SCHEDULE_CHANGED PAUSED",
+    "PAUSED",
+    FEBRUARY,
+  ],
+  ["a pause ends by itself", [pauses], MARCH, "PAUSE_SCHEDULE_CHANGED PAUSED RECOVERED", "ACTIVE", APRIL],
+  [
+    "resumed, it begins anew",
+    [on(NOW, "pause"), on(NOW + 3 * DAY, "resume")],
+    NOW + 3 * DAY,
+    "PAUSED RECOVERED",
+    "ACTIVE",
+    FEBRUARY + 3 * DAY,
+  ],
+])("a monthly subscription: %s", async (_, steps, until, told, state, end) => {
+  const token = await subscribe();
+  for (const step of steps) {
+    await timed.advanceTo(step.moment);
+    change(token, step.change, step.details);
+  }
+  await timed.advanceTo(until);
+  expect([(await timed.told()).join(" "), stateOf(token), endOf(token)]).toEqual([told, state, isoTime(end)]);
+});
+
+test("a subscription renews at the end of each period, with an order", async () => {
+  const token = await subscribe();
+  const orders = new Set<unknown>();
+  for (let month = 1; month <= 12; month += 1) {
+    await timed.advanceTo(Date.UTC(2026, month, 15, 12));
+    orders.add(answerOf(token).lineItems?.[0]?.latestSuccessfulOrderId);
+  }
+  expect(orders.size).toBe(12);
+  expect(await timed.told()).toEqual(Array.from({ length: 12 }, () => "RENEWED"));
+  expect(timed.pushes.map(({ notification }) => Number(notification["eventTimeMillis"]))).toEqual(
+    Array.from({ length: 13 }, (_, month) => Date.UTC(2026, month, 15, 12)),
+  );
+});
+
+test("an expired subscription goes 60 days later", async () => {
+  const token = await subscribe();
+  change(token, "cancel");
+  await timed.advanceTo(FEBRUARY + 60 * DAY - 1);
+  expect(await timed.standing(token)).toBe("expired");
+  await timed.advanceTo(FEBRUARY + 60 * DAY);
+  expect(await timed.standing(token)).toBe("gone");
+  expect(timed.sandbox.nextEventAt()).toBeNull();
+});
+
+test("a purchase put as a raw answer never changes by itself", async () => {
+  const token = await subscribe();
+  const stored = timed.sandbox.read(token);
+  if (stored === undefined) throw new Error("There is no such purchase.");
+  timed.sandbox.put(token, stored);
+  expect(timed.sandbox.nextEventAt()).toBeNull();
+  await timed.advanceTo(NOW + 400 * DAY);
+  expect([timed.sandbox.read(token), await timed.told()]).toEqual([stored, []]);
+});
+
+describe("replacements", () => {
+  test("at once: the new token names the old one, which is over", async () => {
+    const older = await subscribe();
+    const newer = change(older, "replace", { productIdentifier: "pro", period: "P1Y" });
+    expect(answerOf(newer)).toMatchObject({ linkedPurchaseToken: older, lineItems: [{ productId: "pro" }] });
+    expect(stateOf(older)).toBe("EXPIRED");
+    expect(answerOf(older).canceledStateContext).toEqual({ replacementCancellation: {} });
+    expect(await timed.told()).toEqual(["PURCHASED", "EXPIRED"]);
+    await timed.acknowledge(newer);
+    await timed.advanceTo(Date.UTC(2027, 0, 15, 12));
+    expect(await timed.told()).toEqual(["RENEWED"]);
+  });
+
+  test("deferred: the old product stays until its end, then the new renews", async () => {
+    const older = await subscribe();
+    await timed.advanceTo(NOW + DAY);
+    const newer = change(older, "upgrade", { productIdentifier: "pro", deferred: true });
+    expect(await timed.told()).toEqual(["PURCHASED", "EXPIRED"]);
+    expect(stateOf(older)).toBe("EXPIRED");
+    const [carried, next] = answerOf(newer).lineItems ?? [];
+    expect(carried).toMatchObject({
+      productId: "premium",
+      expiryTime: isoTime(FEBRUARY),
+      deferredItemReplacement: { productId: "pro" },
+    });
+    expect(next).toMatchObject({ productId: "pro" });
+    expect(next).not.toHaveProperty("expiryTime");
+    await timed.acknowledge(newer);
+    await timed.advanceTo(FEBRUARY);
+    expect(await timed.told()).toEqual(["RENEWED"]);
+    expect(answerOf(newer).lineItems?.[0]).not.toHaveProperty("deferredItemReplacement");
+    expect([endOf(newer, 0), endOf(newer, 1)]).toEqual([isoTime(FEBRUARY), isoTime(MARCH)]);
+    expect(await timed.standing(newer)).toBe("expired,entitled");
+    await timed.advanceTo(MARCH);
+    expect([endOf(newer, 0), endOf(newer, 1)]).toEqual([
+      isoTime(FEBRUARY),
+      isoTime(Date.UTC(2026, 3, 15, 12)),
+    ]);
+  });
+
+  test.each([
+    ["complete", ["PURCHASED", "EXPIRED"], "EXPIRED"],
+    ["decline", ["PENDING_PURCHASE_CANCELED"], "ACTIVE"],
+  ] as const)("pending: %s is told as %j, and the old one is %s", async (outcome, expected, state) => {
+    const older = await subscribe();
+    const newer = change(older, "replace", { basePlanIdentifier: "yearly", pending: true });
+    expect([await timed.told(), stateOf(older)]).toEqual([[], "ACTIVE"]);
+    change(newer, outcome);
+    expect([await timed.told(), stateOf(older)]).toEqual([expected, state]);
+  });
+});
+
+test("prepaid plans end by themselves, and are extended by top-ups under new tokens", async () => {
+  const first = await subscribe({ prepaid: true });
+  await timed.advanceTo(NOW + 10 * DAY);
+  const second = change(first, "top-up", { period: "P2W" });
+  expect(endOf(second)).toBe(isoTime(FEBRUARY + 14 * DAY));
+  expect(answerOf(second).linkedPurchaseToken).toBe(first);
+  await timed.acknowledge(second);
+  await timed.advanceTo(FEBRUARY + 14 * DAY);
+  expect(stateOf(second)).toBe("EXPIRED");
+  expect(await timed.told()).toEqual(["PURCHASED", "EXPIRED", "EXPIRED"]);
+});
+
+describe("prices and items", () => {
+  test.each([
+    ["price-change", "price-change-consent", ["PRICE_CHANGE_UPDATED", "PRICE_CHANGE_CONFIRMED"]],
+    ["price-step-up", "price-step-up-consent", ["PRICE_STEP_UP_CONSENT_UPDATED"]],
+  ] as const)(
+    "a %s with consent renews, and without it ends with the period",
+    async (asks, consents, told) => {
+      const [agreed, silent] = [await subscribe(), await subscribe()];
+      change(agreed, asks);
+      change(silent, asks);
+      await timed.told();
+      change(agreed, consents);
+      expect(await timed.told()).toEqual(told);
+      expect(() => change(agreed, consents)).toThrow(ImpossibleChange);
+      await timed.advanceTo(FEBRUARY);
+      expect([stateOf(agreed), stateOf(silent)]).toEqual(["ACTIVE", "EXPIRED"]);
+      expect(await timed.told()).toEqual(["RENEWED", "CANCELED", "EXPIRED"]);
+      await timed.advanceTo(MARCH);
+      expect(await timed.told()).toEqual(["RENEWED"]);
+    },
+  );
+
+  test("an add-on comes at once, and ends with the period when removed", async () => {
+    const token = await subscribe();
+    change(token, "items-changed", { adds: "maps" });
+    expect(await timed.standing(token)).toBe("entitled,entitled");
+    await timed.advanceTo(FEBRUARY);
+    expect([endOf(token, 0), endOf(token, 1)]).toEqual([isoTime(MARCH), isoTime(MARCH)]);
+    change(token, "items-changed", { removes: "maps" });
+    expect(answerOf(token).lineItems?.[1]).toHaveProperty("deferredItemRemoval");
+    await timed.advanceTo(MARCH + DAY);
+    expect([endOf(token, 0), endOf(token, 1)]).toEqual([isoTime(Date.UTC(2026, 3, 15, 12)), isoTime(MARCH)]);
+    expect(await timed.told()).toEqual(["ITEMS_CHANGED", "RENEWED", "ITEMS_CHANGED", "RENEWED"]);
+    expect(() => change(token, "items-changed", { removes: "premium" })).toThrow("last item");
+  });
+});
+
+describe("an unacknowledged purchase", () => {
+  test.each([
+    ["a subscription", {}, 3 * DAY],
+    ["of a licence tester", { test: true }, 3 * MINUTE],
+    ["a short prepaid plan", { prepaid: true, period: "P3D" }, 1.5 * DAY],
+  ])("%s %j is refunded and revoked by the store", async (_, purchase, within) => {
+    const token = timed.buy(purchase);
+    await timed.advanceTo(NOW + within - 1);
+    expect(stateOf(token)).toBe("ACTIVE");
+    await timed.advanceTo(NOW + within);
+    expect(await timed.standing(token)).toBe("expired");
+    expect(await timed.told()).toEqual(["PURCHASED", "REVOKED", "VOIDED subscription full"]);
+  });
+
+  test.each([
+    [false, 3 * DAY],
+    [true, 3 * MINUTE],
+  ])("one-time (a tester's: %p) is cancelled by the store", async (test, within) => {
+    const token = timed.buy({ productKind: "one_time_product", test });
+    await timed.advanceTo(NOW + within - 1);
+    expect(await timed.standing(token, "one_time_product")).toBe("entitled");
+    await timed.advanceTo(NOW + within);
+    expect(await timed.standing(token, "one_time_product")).toBe("revoked");
+    expect(await timed.told()).toEqual(["ONE_TIME PURCHASED", "VOIDED one-time full"]);
+  });
+});

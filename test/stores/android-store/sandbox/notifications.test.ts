@@ -1,0 +1,222 @@
+import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from "jose";
+import { isoTime } from "../../../../lib/entitlements/time.ts";
+import { DAY, NOW, PACKAGE_NAME } from "../../../../testing/support/android-store.ts";
+import { startTimedAndroidStore, type TimedAndroidStore } from "./timed-android-store.ts";
+
+const SECOND = 1000;
+const AUDIENCE = "https://example.com/play";
+const SERVICE_ACCOUNT = "play-push@project.iam.gserviceaccount.com";
+
+let timed: TimedAndroidStore;
+beforeEach(async () => {
+  timed = await startTimedAndroidStore({
+    audience: AUDIENCE,
+    serviceAccount: SERVICE_ACCOUNT,
+    pushTimeout: 500,
+  });
+});
+afterEach(() => timed.close());
+
+const post = async (path: string, body?: unknown) => {
+  const response = await fetch(`${timed.rootUrl}${path}`, {
+    method: "POST",
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  return response.status;
+};
+
+/** The token of the latest push. */
+const latestToken = (): string =>
+  timed.pushes.at(-1)?.headers.authorization?.replace(/^Bearer /, "") ?? "there was no push";
+
+const verified = (token: string, keys: ReturnType<typeof createRemoteJWKSet>) =>
+  jwtVerify(token, keys, {
+    issuer: "https://accounts.google.com",
+    audience: AUDIENCE,
+    algorithms: ["RS256"],
+    currentDate: new Date(timed.clock.now),
+  });
+
+const freshKeys = () => createRemoteJWKSet(new URL(`${timed.rootUrl}certs`));
+
+describe("a push", () => {
+  test("is Pub/Sub's: base64, ids and times twice, its subscription", async () => {
+    const purchaseToken = timed.buy();
+    await timed.sandbox.pushed();
+    const [push] = timed.pushes;
+    expect(push?.notification).toEqual({
+      version: "1.0",
+      packageName: PACKAGE_NAME,
+      eventTimeMillis: String(NOW),
+      subscriptionNotification: { version: "1.0", notificationType: 4, purchaseToken },
+    });
+    expect(push?.headers["content-type"]).toBe("application/json");
+    const { message, subscription } = push?.body ?? {};
+    expect(subscription).toMatch(/^projects\/sandbox\/subscriptions\//);
+    expect(message?.messageId).toMatch(/^\d+$/);
+    expect(message?.message_id).toBe(message?.messageId);
+    expect([message?.publishTime, message?.publish_time]).toEqual([isoTime(NOW), isoTime(NOW)]);
+  });
+
+  test("carries the kinds of notification that Google documents", async () => {
+    const purchaseToken = timed.buy({ productKind: "one_time_product", productIdentifier: "coins" });
+    timed.sandbox.change(purchaseToken, "refund-review");
+    timed.sandbox.change(purchaseToken, "refund");
+    await timed.sandbox.pushed();
+    const sold = timed.sandbox.read(purchaseToken);
+    const orderId = sold?.productKind === "one_time_product" ? sold.answer.orderId : null;
+    expect(timed.pushes.map(({ notification }) => notification)).toMatchObject([
+      {
+        oneTimeProductNotification: {
+          version: "1.0",
+          notificationType: 1,
+          purchaseToken,
+          sku: "coins",
+        },
+      },
+      { pendingRefundReviewNotification: { version: "1.0", orderId } },
+      { voidedPurchaseNotification: { purchaseToken, orderId, productType: 2, refundType: 1 } },
+    ]);
+  });
+
+  test("has a token of Google's shape, that the served keys verify", async () => {
+    timed.buy();
+    await timed.sandbox.pushed();
+    const { payload, protectedHeader } = await verified(latestToken(), freshKeys());
+    expect(protectedHeader).toEqual({
+      alg: "RS256",
+      kid: expect.stringMatching(/^[0-9a-f]{40}$/),
+      typ: "JWT",
+    });
+    expect(payload).toEqual({
+      aud: AUDIENCE,
+      azp: expect.stringMatching(/^\d{21}$/),
+      email: SERVICE_ACCOUNT,
+      email_verified: true,
+      exp: NOW / SECOND + 3600,
+      iat: NOW / SECOND,
+      iss: "https://accounts.google.com",
+      sub: payload["azp"],
+    });
+  });
+
+  test("is verified across one rotation of the keys, not two", async () => {
+    timed.buy();
+    await timed.sandbox.pushed();
+    const before = latestToken();
+    expect(await post("certs/rotate")).toBe(204);
+    timed.buy();
+    await timed.sandbox.pushed();
+    expect(decodeProtectedHeader(latestToken()).kid).not.toBe(decodeProtectedHeader(before).kid);
+    const keys = freshKeys();
+    await expect(verified(before, keys)).resolves.toBeDefined();
+    await expect(verified(latestToken(), keys)).resolves.toBeDefined();
+    await post("certs/rotate");
+    await expect(verified(before, freshKeys())).rejects.toMatchObject({
+      code: "ERR_JWKS_NO_MATCHING_KEY",
+    });
+  });
+
+  test("can be made with any claim, header and message, right or wrong", async () => {
+    const { headers, body } = await timed.sandbox.pushRequest("not JSON", {
+      claims: { aud: "elsewhere", email_verified: undefined },
+      header: { kid: "unknown" },
+      message: { messageId: "1" },
+    });
+    const token = headers.authorization.replace("Bearer ", "");
+    expect(decodeProtectedHeader(token).kid).toBe("unknown");
+    const payload: unknown = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString());
+    expect(payload).toMatchObject({ aud: "elsewhere" });
+    expect(payload).not.toHaveProperty("email_verified");
+    expect(JSON.parse(body)).toMatchObject({
+      message: { data: Buffer.from("not JSON").toString("base64"), messageId: "1" },
+    });
+  });
+});
+
+describe("a push that is not acknowledged", () => {
+  test.each([102, 200, 204])("is not one that is answered with %i", async (status) => {
+    // Node sends 102 as an interim answer only: 200 follows it.
+    timed.answers.push(status === 102 ? 200 : status);
+    timed.buy({ productKind: "one_time_product", pending: false });
+    await timed.told();
+    expect(timed.sandbox.nextEventAt()).toBe(NOW + 3 * DAY);
+  });
+
+  test.each([203, 302, 404, 503, null])(
+    "because it is answered with %p is sent again: the same message",
+    async (status) => {
+      timed.answers.push(status);
+      timed.buy();
+      await timed.told();
+      expect(timed.sandbox.nextEventAt()).toBe(NOW + 10 * SECOND);
+      await timed.advanceTo(NOW + 10 * SECOND);
+      expect(await timed.told()).toEqual(["PURCHASED"]);
+      expect(timed.pushes[1]?.body).toEqual(timed.pushes[0]?.body);
+      expect(timed.sandbox.nextEventAt()).toBe(NOW + 3 * DAY);
+    },
+  );
+
+  test("is retried after 10 s, doubling to 10 min, for 7 days", async () => {
+    timed.answers.push(...Array.from({ length: 2000 }, () => 503));
+    const token = timed.buy({ pending: true });
+    timed.sandbox.change(token, "decline");
+    await timed.sandbox.pushed();
+    const waits: number[] = [];
+    let last = NOW;
+    for (let next = timed.sandbox.nextEventAt(); next !== null; next = timed.sandbox.nextEventAt()) {
+      waits.push((next - last) / SECOND);
+      last = next;
+      await timed.advanceTo(next);
+    }
+    expect(waits.slice(0, 8)).toEqual([10, 20, 40, 80, 160, 320, 600, 600]);
+    expect(new Set(waits.slice(6))).toEqual(new Set([600]));
+    expect(last).toBeLessThanOrEqual(NOW + 7 * DAY);
+    expect(last).toBeGreaterThan(NOW + 7 * DAY - 600 * SECOND);
+    expect(timed.pushes).toHaveLength(waits.length + 1);
+  });
+});
+
+describe("pushing", () => {
+  test("comes after the change, and before its answer", async () => {
+    await timed.sandbox.pushed();
+    const response = await fetch(`${timed.rootUrl}purchases`, {
+      method: "POST",
+      body: JSON.stringify({
+        packageName: PACKAGE_NAME,
+        productKind: "subscription",
+        productIdentifier: "premium",
+      }),
+    });
+    expect(response.status).toBe(201);
+    expect(timed.pushes).toHaveLength(1);
+  });
+
+  test("is switched off and on: what happened meanwhile is never told", async () => {
+    timed.answers.push(503);
+    timed.buy();
+    await timed.told();
+    expect(await post("notifications", { enabled: false })).toBe(200);
+    timed.buy();
+    await timed.advanceTo(NOW + 20 * SECOND);
+    expect(await timed.told()).toEqual([]);
+    expect(await post("notifications", { enabled: true })).toBe(200);
+    await timed.advanceTo(NOW + 20 * SECOND);
+    timed.buy();
+    expect(await timed.told()).toEqual(["PURCHASED"]);
+    expect(await post("notifications", { enabled: "yes" })).toBe(400);
+    expect(await post("notifications")).toBe(400);
+  });
+
+  test("is tried with a test notification", async () => {
+    expect(await post("notifications/test", { packageName: PACKAGE_NAME })).toBe(202);
+    expect(timed.pushes[0]?.notification).toEqual({
+      version: "1.0",
+      packageName: PACKAGE_NAME,
+      eventTimeMillis: String(NOW),
+      testNotification: { version: "1.0" },
+    });
+    expect(await post("notifications/test", {})).toBe(400);
+    expect((await fetch(`${timed.rootUrl}notifications/test`)).status).toBe(405);
+  });
+});

@@ -1,0 +1,123 @@
+import { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/v3.js";
+import { isoTime } from "../../../../lib/entitlements/time.ts";
+import { createAndroidStoreCredentials } from "../../../../lib/stores/android-store/credentials.ts";
+import { originOf } from "../../../../lib/stores/android-store/workload-identity.ts";
+import { batchGetOrders } from "../../../../sandbox/android-store/publisher-api/orders.ts";
+import { DAY, NOW, PACKAGE_NAME, TIMING } from "../../../../testing/support/android-store.ts";
+import { startTimedAndroidStore, type TimedAndroidStore } from "./timed-android-store.ts";
+
+let timed: TimedAndroidStore;
+beforeEach(async () => {
+  timed = await startTimedAndroidStore();
+});
+afterEach(() => timed.close());
+
+/** Orders, as Google's client reads them. */
+const batchGet = async (orderIds: string[], packageName = PACKAGE_NAME) => {
+  const { tokens } = await createAndroidStoreCredentials({
+    readSecret: () => Promise.resolve(null),
+    now: () => timed.clock.now,
+    limits: { timeout: TIMING.request, retryConfig: { retry: 0 }, fetchImplementation: fetch },
+    trustsOrigin: originOf(timed.rootUrl),
+  }).accessTokensOf(timed.androidPackage.credential);
+  const { orders } = new androidpublisher_v3.Androidpublisher({});
+  const { data } = await orders.batchget(
+    { packageName, orderIds, auth: tokens },
+    { rootUrl: timed.rootUrl, retryConfig: { retry: 0 } },
+  );
+  return data.orders ?? [];
+};
+
+const failure = (status: number, reason: string) => ({
+  response: { status, data: { error: { errors: [{ reason }] } } },
+});
+
+const orderOf = (token: string): string => {
+  const stored = timed.sandbox.read(token);
+  return (
+    (stored?.productKind === "subscription"
+      ? stored.answer.lineItems?.[0]?.latestSuccessfulOrderId
+      : stored?.answer.orderId) ?? ""
+  );
+};
+
+const coins = { productKind: "one_time_product", productIdentifier: "coins", quantity: 3 } as const;
+
+test("orders name their tokens, in the order of the request", async () => {
+  const [once, renewing] = [timed.buy(coins), timed.buy({ orderIdentifier: "GPA.1" })];
+  expect(await batchGet(["GPA.1", orderOf(once)])).toEqual([
+    expect.objectContaining({
+      orderId: "GPA.1",
+      purchaseToken: renewing,
+      state: "PROCESSED",
+      createTime: isoTime(NOW),
+    }),
+    expect.objectContaining({
+      purchaseToken: once,
+      lineItems: [{ productId: "coins", oneTimePurchaseDetails: { quantity: 3 } }],
+    }),
+  ]);
+});
+
+test("each renewal has an order, and all name one token", async () => {
+  const token = timed.buy();
+  await timed.acknowledge(token);
+  const first = orderOf(token);
+  await timed.advanceTo(NOW + 32 * DAY);
+  const second = orderOf(token);
+  expect(second).not.toBe(first);
+  expect((await batchGet([first, second])).map(({ purchaseToken }) => purchaseToken)).toEqual([token, token]);
+});
+
+test("an order outlives its purchase, and a restart of the store", async () => {
+  const token = timed.buy({ orderIdentifier: "GPA.1" });
+  timed.sandbox.drop(token);
+  expect(await batchGet(["GPA.1"])).toMatchObject([{ purchaseToken: token }]);
+  const saved = timed.sandbox.save();
+  await timed.close();
+  timed = await startTimedAndroidStore({ saved });
+  expect(await batchGet(["GPA.1"])).toMatchObject([{ purchaseToken: token }]);
+});
+
+test("refunds show in an order's state", async () => {
+  const [whole, part] = [timed.buy(coins), timed.buy(coins)];
+  timed.sandbox.change(whole, "refund");
+  timed.sandbox.change(part, "refund-partly", { quantity: 1 });
+  expect((await batchGet([whole, part].map(orderOf))).map(({ state }) => state)).toEqual([
+    "REFUNDED",
+    "PARTIALLY_REFUNDED",
+  ]);
+});
+
+test("one unknown order fails the whole request", async () => {
+  timed.buy({ orderIdentifier: "GPA.1" });
+  await expect(batchGet(["GPA.1", "GPA.2"])).rejects.toMatchObject(failure(404, "notFound"));
+});
+
+test.each([
+  ["none", []],
+  ["one twice", ["GPA.1", "GPA.1"]],
+])("a request for %s is invalid", async (_, orderIds) => {
+  timed.buy({ orderIdentifier: "GPA.1" });
+  await expect(batchGet(orderIds)).rejects.toMatchObject(failure(400, "invalid"));
+});
+
+test.each([
+  [1000, 404],
+  [1001, 400],
+])("a request for %d orders is answered %d, where none is known", (count, status) => {
+  const orderIds = Array.from({ length: count }, (_, index) => `GPA.${index}`);
+  expect(batchGetOrders(PACKAGE_NAME, orderIds, () => undefined, new Map()).status).toBe(status);
+});
+
+test("orders fail as the API's other requests do", async () => {
+  timed.buy({ orderIdentifier: "GPA.1" });
+  await batchGet(["GPA.1"]);
+  timed.sandbox.failNext("publisher", { status: 503 });
+  await expect(batchGet(["GPA.1"])).rejects.toMatchObject({ response: { status: 503 } });
+  timed.sandbox.limitPublisher(1);
+  await batchGet(["GPA.1"]);
+  await expect(batchGet(["GPA.1"])).rejects.toMatchObject(failure(429, "rateLimitExceeded"));
+  timed.clock.now += 1000;
+  expect(await batchGet(["GPA.1"])).toHaveLength(1);
+});

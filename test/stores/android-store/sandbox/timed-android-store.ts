@@ -1,0 +1,149 @@
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import type { AddressInfo } from "node:net";
+import * as z from "zod";
+import {
+  ONE_TIME_PRODUCT_NOTIFICATIONS,
+  SUBSCRIPTION_NOTIFICATIONS,
+} from "../../../../sandbox/android-store/notifications/notifications.ts";
+import type { SandboxPurchase } from "../../../../sandbox/android-store/shop/purchases.ts";
+import type { ProductKind } from "../../../../lib/contract/schemas.ts";
+import type { Instant } from "../../../../lib/entitlements/time.ts";
+import {
+  NOW,
+  PACKAGE_NAME,
+  startAndroidStore,
+  type LocalAndroidStore,
+} from "../../../../testing/support/android-store.ts";
+
+/** A push as it arrived, with what its data holds. */
+export interface ReceivedPush {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: PushBody;
+  readonly notification: Readonly<Record<string, unknown>>;
+}
+
+const pushBody = z.object({
+  message: z.object({
+    data: z.string(),
+    messageId: z.string(),
+    message_id: z.string(),
+    publishTime: z.string(),
+    publish_time: z.string(),
+  }),
+  subscription: z.string(),
+});
+type PushBody = z.output<typeof pushBody>;
+
+/** The sandbox Android store with a clock that only the test moves, and an endpoint that keeps what is pushed. */
+export interface TimedAndroidStore extends LocalAndroidStore {
+  readonly clock: { now: Instant };
+  readonly pushes: ReceivedPush[];
+  /** Statuses of the next answers to pushes, one each; then 200. Null: none is sent. */
+  readonly answers: (number | null)[];
+  readonly endpoint: string;
+  /** Moves the clock, stopping at each event on the way. */
+  advanceTo(moment: Instant): Promise<void>;
+  /** Names of the notifications pushed since the last call: `RENEWED`, `ONE_TIME PURCHASED`, `VOIDED subscription full`. */
+  told(): Promise<string[]>;
+  buy(purchase?: Partial<SandboxPurchase>): string;
+  /** Standings of a purchase's lines, as the service reads them. */
+  standing(purchaseToken: string, productKind?: ProductKind): Promise<string>;
+  acknowledge(purchaseToken: string, productKind?: ProductKind): Promise<void>;
+}
+
+const nameOf = (numbers: Readonly<Record<string, number>>, number: unknown): string =>
+  Object.keys(numbers).find((name) => numbers[name] === number) ?? `unknown ${String(number)}`;
+
+const typed = z.object({ notificationType: z.number() });
+const voided = z.object({ productType: z.number(), refundType: z.number() });
+
+const named = (notification: Readonly<Record<string, unknown>>): string => {
+  const subscription = typed.safeParse(notification["subscriptionNotification"]);
+  if (subscription.success) return nameOf(SUBSCRIPTION_NOTIFICATIONS, subscription.data.notificationType);
+  const oneTime = typed.safeParse(notification["oneTimeProductNotification"]);
+  if (oneTime.success)
+    return `ONE_TIME ${nameOf(ONE_TIME_PRODUCT_NOTIFICATIONS, oneTime.data.notificationType)}`;
+  const order = voided.safeParse(notification["voidedPurchaseNotification"]);
+  if (order.success)
+    return `VOIDED ${order.data.productType === 1 ? "subscription" : "one-time"} ${order.data.refundType === 1 ? "full" : "partly"}`;
+  return Object.keys(notification).find((key) => key.endsWith("Notification")) ?? "nothing";
+};
+
+export const startTimedAndroidStore = async (
+  options: Parameters<typeof startAndroidStore>[0] = {},
+): Promise<TimedAndroidStore> => {
+  const clock = { now: NOW };
+  const pushes: ReceivedPush[] = [];
+  const answers: (number | null)[] = [];
+  const server = createServer((request, response) => {
+    void (async () => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(Buffer.from(chunk));
+      const body = pushBody.parse(JSON.parse(Buffer.concat(chunks).toString("utf8")));
+      const notification = z
+        .record(z.string(), z.unknown())
+        .parse(JSON.parse(Buffer.from(body.message.data, "base64").toString("utf8")));
+      pushes.push({ headers: request.headers, body, notification });
+      const status = answers.shift();
+      if (status !== null) response.writeHead(status ?? 200).end();
+    })();
+  });
+  const listening = Promise.withResolvers<void>();
+  server.listen(0, "127.0.0.1", listening.resolve);
+  await listening.promise;
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}/push`;
+  const local = await startAndroidStore({ now: () => clock.now, pushUrl: endpoint, ...options });
+  const { sandbox } = local;
+
+  const lookUp = async (purchaseToken: string, productKind: ProductKind) =>
+    local.store().lookUp(local.androidPackage, { purchaseToken, productKind, productIdentifier: null });
+
+  let seen = 0;
+  return {
+    ...local,
+    clock,
+    pushes,
+    answers,
+    endpoint,
+    advanceTo: async (moment) => {
+      for (let next = sandbox.nextEventAt(); next !== null && next <= moment; next = sandbox.nextEventAt()) {
+        clock.now = Math.max(clock.now, next);
+        await sandbox.runUntil(next);
+      }
+      clock.now = moment;
+      await sandbox.runUntil(moment);
+    },
+    told: async () => {
+      await sandbox.pushed();
+      const fresh = pushes.slice(seen);
+      seen = pushes.length;
+      return fresh.map(({ notification }) => named(notification));
+    },
+    buy: (purchase) =>
+      sandbox.buy({
+        packageName: PACKAGE_NAME,
+        productKind: "subscription",
+        productIdentifier: "premium",
+        basePlanIdentifier: "monthly",
+        ...purchase,
+      }),
+    standing: async (purchaseToken, productKind = "subscription") => {
+      const answer = await lookUp(purchaseToken, productKind);
+      if (answer.outcome !== "verified") return answer.outcome;
+      return answer.purchase.lines.map(({ standing }) => standing).join() || "nothing";
+    },
+    acknowledge: async (purchaseToken, productKind = "subscription") => {
+      const answer = await lookUp(purchaseToken, productKind);
+      if (answer.outcome !== "verified" || answer.acknowledgement === null)
+        throw new Error("There is nothing to acknowledge.");
+      await local.store().acknowledge(local.androidPackage, answer.acknowledgement);
+    },
+    close: async () => {
+      const closed = Promise.withResolvers<void>();
+      server.close(() => closed.resolve());
+      server.closeAllConnections();
+      await closed.promise;
+      await local.close();
+    },
+  };
+};

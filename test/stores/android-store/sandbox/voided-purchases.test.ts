@@ -1,0 +1,175 @@
+import { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/v3.js";
+import { createAndroidStore } from "../../../../lib/stores/android-store/android-store.ts";
+import { createAndroidStoreCredentials } from "../../../../lib/stores/android-store/credentials.ts";
+import { originOf } from "../../../../lib/stores/android-store/workload-identity.ts";
+import { DAY, NOW, PACKAGE_NAME, TIMING } from "../../../../testing/support/android-store.ts";
+import { startTimedAndroidStore, type TimedAndroidStore } from "./timed-android-store.ts";
+
+const MONTH = 31 * DAY;
+
+let timed: TimedAndroidStore;
+beforeEach(async () => {
+  timed = await startTimedAndroidStore();
+});
+afterEach(() => timed.close());
+
+type ListParameters = Omit<
+  androidpublisher_v3.Params$Resource$Purchases$Voidedpurchases$List,
+  "packageName" | "auth"
+>;
+
+/** Page of the voided list, as Google's client reads it. */
+const list = async (parameters: ListParameters = {}) => {
+  const { tokens } = await createAndroidStoreCredentials({
+    readSecret: () => Promise.resolve(null),
+    now: () => timed.clock.now,
+    limits: { timeout: TIMING.request, retryConfig: { retry: 0 }, fetchImplementation: fetch },
+    trustsOrigin: originOf(timed.rootUrl),
+  }).accessTokensOf(timed.androidPackage.credential);
+  const { purchases } = new androidpublisher_v3.Androidpublisher({});
+  const { data } = await purchases.voidedpurchases.list(
+    { packageName: PACKAGE_NAME, auth: tokens, ...parameters },
+    { rootUrl: timed.rootUrl, retryConfig: { retry: 0 } },
+  );
+  return data;
+};
+
+const subscribe = async (): Promise<string> => {
+  const token = timed.buy();
+  await timed.acknowledge(token);
+  await timed.told();
+  return token;
+};
+
+const buyOnce = async (quantity = 1): Promise<string> => {
+  const token = timed.buy({ productKind: "one_time_product", productIdentifier: "coins", quantity });
+  await timed.acknowledge(token, "one_time_product");
+  await timed.told();
+  return token;
+};
+
+const orderOf = (token: string): string | null | undefined => {
+  const stored = timed.sandbox.read(token);
+  return stored?.productKind === "subscription"
+    ? stored.answer.lineItems?.[0]?.latestSuccessfulOrderId
+    : stored?.answer.orderId;
+};
+
+test("a revoked subscription is notified and listed by its latest renewal", async () => {
+  const token = await subscribe();
+  await timed.advanceTo(NOW + MONTH);
+  timed.clock.now += DAY;
+  timed.sandbox.change(token, "revoke");
+  expect(await timed.told()).toEqual(["RENEWED", "REVOKED", "VOIDED subscription full"]);
+  expect(await timed.standing(token)).toBe("expired");
+  expect(await list({ type: 1 })).toEqual({
+    voidedPurchases: [
+      {
+        kind: "androidpublisher#voidedPurchase",
+        purchaseToken: token,
+        purchaseTimeMillis: String(NOW + MONTH),
+        voidedTimeMillis: String(NOW + MONTH + DAY),
+        orderId: orderOf(token),
+        voidedSource: 1,
+        voidedReason: 0,
+      },
+    ],
+  });
+  expect(await list()).toEqual({});
+});
+
+test("a refund without revocation is neither notified nor listed", async () => {
+  const token = await subscribe();
+  const before = JSON.stringify(timed.sandbox.read(token));
+  timed.sandbox.change(token, "refund-without-revocation");
+  expect(JSON.stringify(timed.sandbox.read(token))).toBe(before);
+  const once = await buyOnce(2);
+  timed.sandbox.change(once, "refund-without-revocation");
+  expect(timed.sandbox.read(once)?.answer).toMatchObject({
+    purchaseStateContext: { purchaseState: "PURCHASED" },
+    productLineItem: [{ productOfferDetails: { refundableQuantity: 0 } }],
+  });
+  expect(await timed.told()).toEqual([]);
+  expect(await list({ type: 1, includeQuantityBasedPartialRefund: true })).toEqual({});
+});
+
+test("a part of a quantity is listed on request, the rest fully", async () => {
+  const token = await buyOnce(3);
+  timed.sandbox.change(token, "refund-partly", { quantity: 2 });
+  expect(await timed.told()).toEqual(["VOIDED one-time partly"]);
+  expect(timed.sandbox.read(token)?.answer).toMatchObject({
+    purchaseStateContext: { purchaseState: "PURCHASED" },
+    productLineItem: [{ productOfferDetails: { quantity: 3, refundableQuantity: 1 } }],
+  });
+  expect(await list()).toEqual({});
+  expect((await list({ includeQuantityBasedPartialRefund: true })).voidedPurchases).toMatchObject([
+    { purchaseToken: token, voidedQuantity: 2 },
+  ]);
+  expect(() => timed.sandbox.change(token, "refund-partly", { quantity: 2 })).toThrow("not left");
+  timed.sandbox.change(token, "refund-partly");
+  expect(await timed.told()).toEqual(["VOIDED one-time full"]);
+  expect(await timed.standing(token, "one_time_product")).toBe("revoked");
+});
+
+test("a void is full unless a part of a quantity is refunded", async () => {
+  const [partly, full] = [await buyOnce(3), await buyOnce()];
+  timed.clock.now += DAY;
+  timed.sandbox.change(partly, "refund-partly", { quantity: 2 });
+  timed.sandbox.change(full, "refund");
+  const { rootUrl, androidPackage, clock } = timed;
+  const store = createAndroidStore({
+    rootUrl,
+    readSecret: () => Promise.resolve(null),
+    now: () => clock.now,
+    timing: TIMING,
+  });
+  expect(await store.voidedPurchases(androidPackage, { from: NOW, to: NOW + DAY }, null)).toEqual({
+    outcome: "answered",
+    voided: [
+      { purchaseToken: partly, fullyVoidedAt: null },
+      { purchaseToken: full, fullyVoidedAt: NOW + DAY },
+    ],
+    next: null,
+  });
+});
+
+test("a charged-back order is notified once, and the subscription goes on", async () => {
+  const token = await subscribe();
+  timed.sandbox.change(token, "void-order");
+  timed.sandbox.change(token, "void-order");
+  expect(await timed.told()).toEqual(["VOIDED subscription full"]);
+  expect(await timed.standing(token)).toBe("entitled");
+  await timed.advanceTo(NOW + MONTH);
+  expect(await timed.told()).toEqual(["RENEWED"]);
+});
+
+test("the list comes in pages, over the times of the first one", async () => {
+  const tokens: string[] = [];
+  for (let index = 0; index < 5; index += 1) {
+    const token = await buyOnce();
+    timed.clock.now += 1;
+    timed.sandbox.change(token, "refund");
+    tokens.push(token);
+  }
+  const first = await list({ maxResults: 2, endTime: String(NOW + 4) });
+  timed.clock.now += DAY;
+  const second = await list({ maxResults: 2, token: first.tokenPagination?.nextPageToken ?? "" });
+  expect(
+    [first, second].flatMap(({ voidedPurchases }) =>
+      voidedPurchases?.map(({ purchaseToken }) => purchaseToken),
+    ),
+  ).toEqual(tokens.slice(0, 4));
+  expect(second).not.toHaveProperty("tokenPagination");
+  expect((await list({ startTime: String(NOW + 5) })).voidedPurchases).toHaveLength(1);
+});
+
+test.each<[string, ListParameters]>([
+  ["startTime", { startTime: String(NOW - 30 * DAY - 1) }],
+  ["endTime", { endTime: String(NOW + 1) }],
+  ["maxResults", { maxResults: 0 }],
+  ["token", { token: "e30" }],
+])("an invalid %s is refused: %j", async (location, parameters) => {
+  await expect(list(parameters)).rejects.toMatchObject({
+    response: { status: 400, data: { error: { errors: [{ reason: "invalid", location }] } } },
+  });
+});

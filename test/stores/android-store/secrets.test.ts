@@ -1,0 +1,164 @@
+import { NOW } from "../../../testing/support/android-store.ts";
+import { credentialStore } from "./credential-store.ts";
+
+const { local, asking, exchanges } = credentialStore();
+
+describe("a secret", () => {
+  const GOOGLE_TOKEN_URL = "https://oauth2.googleapis.com/token";
+
+  /** Google's client always sends a service account's assertion to Google. This redirects it to the sandbox. */
+  const sandboxFetch: typeof fetch = (input, init) =>
+    String(input) === GOOGLE_TOKEN_URL ? fetch(`${local().rootUrl}token`, init) : fetch(input, init);
+
+  /** A look-up with a secret whose text the test can change, on a clock that it can move. */
+  const askingWithSecret = (text: string) => {
+    const secret = { text, reads: [] as string[], now: NOW };
+    const ask = asking(
+      { secret: "trails/play" },
+      {
+        fetch: sandboxFetch,
+        now: () => secret.now,
+        readSecret: (name) => {
+          secret.reads.push(name);
+          return Promise.resolve(secret.text);
+        },
+      },
+    );
+    return { secret, ask };
+  };
+  const aServiceAccount = () => JSON.stringify(local().sandbox.createServiceAccount());
+
+  test("as service-account JSON is read once, and signs for one token", async () => {
+    const { secret, ask } = askingWithSecret(aServiceAccount());
+    const answers = await Promise.all([ask(), ask(), ask()]);
+    expect(answers.map(({ outcome }) => outcome)).toStrictEqual(["verified", "verified", "verified"]);
+    expect(await ask()).toMatchObject({ outcome: "verified" });
+    expect(secret.reads).toStrictEqual(["trails/play"]);
+    expect(exchanges()).toBe(1);
+  });
+
+  test("with other addresses in its JSON still signs for Google only", async () => {
+    const asked: string[] = [];
+    const ask = asking(
+      { secret: "trails/play" },
+      {
+        fetch: (input, init) => {
+          asked.push(String(input));
+          return sandboxFetch(input, init);
+        },
+        readSecret: () =>
+          Promise.resolve(
+            JSON.stringify({
+              ...local().sandbox.createServiceAccount(),
+              token_uri: "https://stranger.example/token",
+              auth_uri: "https://stranger.example/auth",
+              universe_domain: "stranger.example",
+              universeDomain: "stranger.example",
+              quota_project_id: "stranger",
+            }),
+          ),
+      },
+    );
+    expect(await ask()).toMatchObject({ outcome: "verified" });
+    expect(asked.map((address) => new URL(address).origin)).toStrictEqual([
+      "https://oauth2.googleapis.com",
+      new URL(local().rootUrl).origin,
+    ]);
+  });
+
+  test("is read again after five minutes; unchanged, its token is kept", async () => {
+    const { secret, ask } = askingWithSecret(aServiceAccount());
+    await ask();
+    secret.now += 5 * 60_000 - 1;
+    await ask();
+    expect(secret.reads).toHaveLength(1);
+    secret.now += 1;
+    expect(await ask()).toMatchObject({ outcome: "verified" });
+    expect(secret.reads).toHaveLength(2);
+    expect(exchanges()).toBe(1);
+  });
+
+  test("that was rotated is used at once after the old one's refusal", async () => {
+    const { secret, ask } = askingWithSecret(aServiceAccount());
+    await ask();
+    secret.text = aServiceAccount();
+    local().sandbox.revokeAccessTokens();
+    expect(await ask()).toMatchObject({ outcome: "verified" });
+    expect(secret.reads).toHaveLength(2);
+  });
+
+  test("may hold a workload identity from a trusted origin", async () => {
+    const { ask } = askingWithSecret(JSON.stringify(local().sandbox.externalAccount(local().rootUrl)));
+    expect(await ask()).toMatchObject({ outcome: "verified" });
+    const elsewhere = askingWithSecret(
+      JSON.stringify(local().sandbox.externalAccount("https://tokens.example.com")),
+    );
+    expect(await elsewhere.ask()).toStrictEqual({
+      outcome: "credential-rejected",
+      status: null,
+      reason: "workloadIdentityIsNoExternalAccount",
+    });
+  });
+
+  test("that the store refuses is read again once for each request", async () => {
+    const stranger = JSON.stringify({ ...local().sandbox.createServiceAccount(), client_email: "stranger" });
+    const { secret, ask } = askingWithSecret(stranger);
+    const refused = { outcome: "credential-rejected", status: 400, reason: "invalid_grant" };
+    expect(await ask()).toStrictEqual(refused);
+    expect(await ask()).toStrictEqual(refused);
+    expect(secret.reads).toHaveLength(2);
+    secret.text = aServiceAccount();
+    expect(await ask()).toMatchObject({ outcome: "verified" });
+  });
+
+  test.each<[string, () => string]>([
+    ["empty", () => ""],
+    ["not JSON", () => "-----BEGIN PRIVATE KEY-----"],
+    [
+      "without an e-mail",
+      () => JSON.stringify({ ...local().sandbox.createServiceAccount(), client_email: "" }),
+    ],
+    ["JSON of another kind", () => JSON.stringify({ type: "authorized_user", refresh_token: "token" })],
+    [
+      "without a usable key",
+      () => JSON.stringify({ ...local().sandbox.createServiceAccount(), private_key: "key" }),
+    ],
+  ])("that is %s is credential-rejected and not quoted", async (_, text) => {
+    const { ask } = askingWithSecret(text());
+    expect(await ask()).toStrictEqual({
+      outcome: "credential-rejected",
+      status: null,
+      reason: "secretIsNoServiceAccount",
+    });
+    expect(exchanges()).toBe(0);
+  });
+
+  test("that does not exist is credential-rejected and read again", async () => {
+    const texts = [null, aServiceAccount()];
+    const readSecret = async () => texts.shift() ?? null;
+    const ask = asking({ secret: "trails/play" }, { fetch: sandboxFetch, readSecret });
+    expect(await ask()).toStrictEqual({
+      outcome: "credential-rejected",
+      status: null,
+      reason: "secretIsUnreadable",
+    });
+    expect(await ask()).toMatchObject({ outcome: "verified" });
+  });
+
+  test("whose read fails is unavailable", async () => {
+    const readSecret = () => Promise.reject(new Error("ThrottlingException"));
+    const reason = "credentialUnavailable";
+    expect(await asking({ secret: "trails/play" }, { readSecret })()).toMatchObject({
+      outcome: "unavailable",
+      reason,
+    });
+  });
+
+  test("that takes too long to read is unavailable", async () => {
+    const timing = { request: 100, pause: 10, total: 200 };
+    const readSecret = () => Promise.withResolvers<string>().promise;
+    expect(await asking({ secret: "trails/play" }, { readSecret, timing })()).toMatchObject({
+      outcome: "unavailable",
+    });
+  });
+});

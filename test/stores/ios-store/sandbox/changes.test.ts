@@ -1,0 +1,246 @@
+import type { RequestedChange } from "../../../../sandbox/ios-store/shop/change.ts";
+import { DAY, NOW } from "../../../../testing/support/purchases.ts";
+import { decodedTransactions, MONTHLY, storeForEachTest, type Pushed } from "./store-under-test.ts";
+
+const YEARLY = "com.example.trails.premium.yearly";
+
+const under = storeForEachTest();
+
+const buy = async (goods: object = {}): Promise<string> => {
+  const original = await under.buy(goods);
+  await under.pushed();
+  return original;
+};
+
+/** Makes a change an hour later, and returns what is pushed. */
+const change = async (original: string, change: RequestedChange): Promise<Pushed[]> => {
+  under.now += 3_600_000;
+  await under.store.change(original, change);
+  return under.pushed();
+};
+
+const names = (pushed: readonly Pushed[]): string[] => pushed.map(({ name }) => name);
+const transactionsOf = async (original: string) =>
+  decodedTransactions((await under.store.read(original))?.signedTransactions ?? []);
+
+describe("sold", () => {
+  test.each(["Consumable", "Non-Consumable", "Non-Renewing Subscription"] as const)(
+    "%s: one charge, without renewal info or status",
+    async (type) => {
+      const quantity = type === "Non-Consumable" ? 1 : 3;
+      await under.store.buy({ transactions: [{ productIdentifier: "pass", type, quantity }] });
+      const [pushed] = await under.pushed();
+      expect(pushed).toMatchObject({
+        name: "ONE_TIME_CHARGE",
+        renewalInfo: null,
+        transaction: { type, quantity, purchaseDate: NOW, inAppOwnershipType: "PURCHASED" },
+      });
+      expect(pushed?.transaction).not.toHaveProperty("expiresDate");
+      expect(pushed?.body.data).not.toHaveProperty("status");
+      expect(under.store.nextEventAt()).toBeNull();
+    },
+  );
+
+  test("the app account token is in transaction and renewal info", async () => {
+    const appAccountToken = "7e3fb204-2ad0-4ad5-9a5c-7d3d6a8f4a11";
+    await under.store.buy({ transactions: [{ productIdentifier: MONTHLY, appAccountToken }] });
+    const [pushed] = await under.pushed();
+    expect(pushed).toMatchObject({ transaction: { appAccountToken }, renewalInfo: { appAccountToken } });
+  });
+});
+
+/** Ends of the first three months. */
+const [JULY, AUGUST, SEPTEMBER] = [6, 7, 8].map((month) => Date.UTC(2026, month, 15, 12));
+const HOUR = 3_600_000;
+const EXTENDED = Date.UTC(2026, 6, 25, 12);
+const PASSES = { type: "Non-Renewing Subscription", quantity: 3 };
+const toYearly = { productIdentifier: YEARLY, period: "P1Y" } as const;
+const expires = (
+  reason: "voluntary" | "billing-retry" | "price-increase" | "product-not-for-sale" | "other",
+) => [{ change: "expire", reason }] as const;
+const expired = (expirationIntent: number) => ({
+  transaction: { expiresDate: NOW + HOUR },
+  renewalInfo: { expirationIntent, renewalDate: NOW + HOUR, autoRenewStatus: 0 },
+});
+const refunded = (revocationPercentage: number) => ({
+  renewalInfo: null,
+  transaction: { quantity: 3, revocationType: "REFUND_PRORATED", revocationPercentage },
+});
+
+test.each<[name: string, goods: object, changes: readonly RequestedChange[], pushed: object]>([
+  [
+    "DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_DISABLED",
+    {},
+    [{ change: "cancel" }],
+    { body: { data: { status: 1 } }, renewalInfo: { autoRenewStatus: 0 } },
+  ],
+  [
+    "DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_ENABLED",
+    {},
+    [{ change: "cancel" }, { change: "resume" }],
+    { renewalInfo: { autoRenewStatus: 1 } },
+  ],
+  ["DID_RENEW", {}, [{ change: "renew" }], { transaction: { purchaseDate: JULY, expiresDate: AUGUST } }],
+  [
+    "RENEWAL_EXTENDED",
+    {},
+    [{ change: "extend", period: "P10D" }],
+    { transaction: { expiresDate: EXTENDED }, renewalInfo: { renewalDate: EXTENDED } },
+  ],
+  ["RENEWAL_EXTENSION FAILURE", {}, [{ change: "fail-extension" }], { transaction: { expiresDate: JULY } }],
+  ["PRICE_INCREASE PENDING", {}, [{ change: "price-increase" }], { renewalInfo: { priceIncreaseStatus: 0 } }],
+  [
+    "PRICE_INCREASE ACCEPTED",
+    {},
+    [{ change: "price-increase", consent: "agreed" }],
+    { renewalInfo: { priceIncreaseStatus: 1 } },
+  ],
+  [
+    "OFFER_REDEEMED",
+    {},
+    [{ change: "redeem-offer", offerIdentifier: "SPRING" }],
+    { renewalInfo: { offerType: 3, offerIdentifier: "SPRING" } },
+  ],
+  ["OFFER_REDEEMED UPGRADE", {}, [{ change: "upgrade", ...toYearly, offerIdentifier: "SPRING" }], {}],
+  [
+    "DID_CHANGE_RENEWAL_PREF UPGRADE",
+    {},
+    [{ change: "upgrade", ...toYearly }],
+    {
+      transaction: {
+        productId: YEARLY,
+        purchaseDate: NOW + HOUR,
+        expiresDate: Date.UTC(2027, 5, 15, 13),
+        transactionReason: "PURCHASE",
+      },
+      renewalInfo: { productId: YEARLY, autoRenewProductId: YEARLY },
+    },
+  ],
+  [
+    "DID_CHANGE_RENEWAL_PREF DOWNGRADE",
+    toYearly,
+    [{ change: "downgrade", productIdentifier: MONTHLY }],
+    {
+      transaction: { productId: YEARLY },
+      renewalInfo: { productId: YEARLY, autoRenewProductId: MONTHLY, autoRenewStatus: 1 },
+    },
+  ],
+  ["EXPIRED VOLUNTARY", {}, expires("voluntary"), expired(1)],
+  ["EXPIRED BILLING_RETRY", {}, expires("billing-retry"), expired(2)],
+  ["EXPIRED PRICE_INCREASE", {}, expires("price-increase"), expired(3)],
+  ["EXPIRED PRODUCT_NOT_FOR_SALE", {}, expires("product-not-for-sale"), expired(4)],
+  ["EXPIRED", {}, expires("other"), expired(5)],
+  ["REFUND", PASSES, [{ change: "refund-partly", refundedQuantity: 1 }], refunded(33_333)],
+  ["REFUND", PASSES, [{ change: "refund-partly", refundedQuantity: 2 }], refunded(66_667)],
+  ["REFUND", PASSES, [{ change: "refund-partly", percentage: 12.345 }], refunded(12_345)],
+  [
+    "CONSUMPTION_REQUEST",
+    PASSES,
+    [{ change: "consumption-request", reason: "LEGAL" }],
+    { body: { data: { consumptionRequestReason: "LEGAL" } } },
+  ],
+  ["REFUND_DECLINED", PASSES, [{ change: "consumption-request" }, { change: "decline-refund" }], {}],
+  [
+    "RESCIND_CONSENT",
+    {},
+    [{ change: "rescind-consent" }],
+    { transaction: null, body: { appData: { signedAppTransactionInfo: expect.any(String) } } },
+  ],
+])("%s tells what has changed", async (name, goods, changes, pushed) => {
+  const original = await buy(goods);
+  const all: Pushed[] = [];
+  for (const each of changes) all.push(...(await change(original, each)));
+  expect(all).toHaveLength(changes.length);
+  expect(all.at(-1)).toMatchObject({ ...pushed, name });
+});
+
+test("an upgrade ends the transaction before", async () => {
+  const original = await buy();
+  await change(original, { change: "upgrade", ...toYearly });
+  expect((await transactionsOf(original)).map(({ isUpgraded }) => isUpgraded)).toEqual([true, false]);
+});
+
+test.each<[rule: string, goods: object, asked: RequestedChange, at: number | undefined, renewal: object]>([
+  [
+    "an extension moves the cadence",
+    {},
+    { change: "extend", period: "P10D" },
+    EXTENDED,
+    { purchaseDate: EXTENDED, expiresDate: Date.UTC(2026, 7, 25, 12) },
+  ],
+  [
+    "an offer is the price of the next period",
+    {},
+    { change: "redeem-offer", offerIdentifier: "SPRING" },
+    JULY,
+    { offerType: 3, offerIdentifier: "SPRING" },
+  ],
+  [
+    "a downgrade begins with the next period",
+    {},
+    { change: "downgrade", ...toYearly },
+    JULY,
+    { productId: YEARLY, purchaseDate: JULY },
+  ],
+  [
+    "a renewal asked for is followed by the next",
+    {},
+    { change: "renew" },
+    AUGUST,
+    { purchaseDate: AUGUST, expiresDate: SEPTEMBER },
+  ],
+])("%s", async (_, goods, asked, at = 0, transaction) => {
+  const original = await buy(goods);
+  await change(original, asked);
+  await under.moveTo(at);
+  expect(await under.pushed()).toMatchObject([{ name: "DID_RENEW", transaction }]);
+});
+
+test("a raised price: who agrees is renewed, who does not is not", async () => {
+  const [agreeing, silent] = [await buy(), await buy()];
+  const [asked] = await change(agreeing, { change: "price-increase" });
+  expect([asked?.name, asked?.renewalInfo?.priceIncreaseStatus]).toEqual(["PRICE_INCREASE PENDING", 0]);
+  const [agreed] = await change(agreeing, { change: "price-increase", consent: "agreed" });
+  expect([agreed?.name, agreed?.renewalInfo?.priceIncreaseStatus]).toEqual(["PRICE_INCREASE ACCEPTED", 1]);
+  await change(silent, { change: "price-increase", consent: "pending" });
+  await under.moveTo(Date.UTC(2026, 6, 15, 12));
+  const [renewed, expired] = await under.pushed();
+  expect([renewed?.name, renewed?.transaction?.originalTransactionId]).toEqual(["DID_RENEW", agreeing]);
+  expect(expired).toMatchObject({
+    name: "EXPIRED PRICE_INCREASE",
+    transaction: { originalTransactionId: silent },
+    renewalInfo: { expirationIntent: 3, priceIncreaseStatus: 0 },
+  });
+});
+
+test("cancelled in a billing retry, the subscription is over", async () => {
+  const original = await buy({ gracePeriod: null, period: "P1D" });
+  await change(original, { change: "fail-billing" });
+  await under.moveTo(NOW + 2 * DAY);
+  await under.pushed();
+  const pushed = await change(original, { change: "cancel" });
+  expect(names(pushed)).toEqual(["DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_DISABLED", "EXPIRED VOLUNTARY"]);
+  const [disabled, expired] = pushed.map(({ renewalInfo }) => renewalInfo);
+  expect(expired?.signedDate).toBeGreaterThan(disabled?.signedDate ?? Infinity);
+});
+
+test.each([
+  ["within 60 days is the same service", 59, () => NOW],
+  ["later is another", 61, () => under.now],
+])("a subscription bought again %s", async (_, days, startsAt) => {
+  const original = await buy();
+  await change(original, { change: "expire" });
+  under.now += days * DAY;
+
+  const [again] = await change(original, { change: "resubscribe", ...toYearly });
+  expect(again).toMatchObject({
+    name: "SUBSCRIBED RESUBSCRIBE",
+    transaction: {
+      originalTransactionId: original,
+      productId: YEARLY,
+      purchaseDate: under.now,
+      transactionReason: "PURCHASE",
+    },
+    renewalInfo: { recentSubscriptionStartDate: startsAt(), autoRenewStatus: 1 },
+  });
+});

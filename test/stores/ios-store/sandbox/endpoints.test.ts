@@ -1,0 +1,169 @@
+import { decodeJwt } from "jose";
+import * as z from "zod";
+import { NOW } from "../../../../testing/support/purchases.ts";
+import { servedStoreForEachTest } from "./served-store.ts";
+import { MONTHLY } from "./store-under-test.ts";
+
+const under = servedStoreForEachTest();
+
+const call = async (method: string, path: string, body?: unknown) => {
+  const response = await fetch(under.address + path, {
+    method,
+    ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+  });
+  const answered: unknown = response.status === 418 ? null : await response.json();
+  return { status: response.status, body: answered };
+};
+
+const persons = z.looseObject({
+  signedAppTransaction: z.string(),
+  signedTransactions: z.array(z.string()),
+  signedRenewalInfos: z.array(z.string()),
+  originalTransactionIdentifiers: z.array(z.string()),
+});
+
+/** What a request that succeeds answers of a person's purchases. */
+const answered = async (method: string, path: string, body?: unknown) => {
+  const answer = await call(method, path, body);
+  expect(answer.status).toBe(200);
+  return persons.parse(answer.body);
+};
+
+const buy = async (...transactions: object[]) =>
+  answered("POST", "/purchases", { appTransactionIdentifier: "704", transactions });
+
+const fieldsOf = (signed: readonly string[]) => signed.map((jws) => decodeJwt(jws));
+
+test("a purchase is answered as an app sends it, with its id", async () => {
+  const body = await answered("POST", "/purchases", {
+    appTransactionIdentifier: "704",
+    applicationAccountIdentifier: "user-1",
+    transactions: [{ productIdentifier: MONTHLY }, { productIdentifier: "maps", type: "Non-Consumable" }],
+  });
+  expect(Object.keys(body).toSorted()).toEqual([
+    "applicationAccountIdentifier",
+    "originalTransactionIdentifiers",
+    "signedAppTransaction",
+    "signedRenewalInfos",
+    "signedTransactions",
+  ]);
+  const ids = fieldsOf(body.signedTransactions).map(({ originalTransactionId }) => originalTransactionId);
+  expect(body.originalTransactionIdentifiers).toEqual(ids);
+  expect(fieldsOf(body.signedRenewalInfos)).toMatchObject([
+    { originalTransactionId: ids[0], deviceVerification: expect.any(String), signedDate: NOW },
+  ]);
+  expect(decodeJwt(body.signedAppTransaction)).toMatchObject({ appTransactionId: "704" });
+});
+
+test("a person's purchases are read together, as they are now", async () => {
+  const [first, second] = [await under.buy(), await under.buy({ type: "Non-Consumable" })];
+  await under.buy({}, { appTransactionIdentifier: null });
+  under.now = Date.UTC(2026, 6, 20);
+  const body = await answered("GET", `/purchases/${second}`);
+  expect(body.originalTransactionIdentifiers).toEqual([first, second]);
+  expect(fieldsOf(body.signedTransactions)).toMatchObject([
+    { originalTransactionId: first, transactionReason: "PURCHASE" },
+    { originalTransactionId: first, transactionReason: "RENEWAL" },
+    { originalTransactionId: second },
+  ]);
+  const { purchases } = z
+    .object({ purchases: z.array(persons) })
+    .parse((await call("GET", "/purchases")).body);
+  expect(purchases).toHaveLength(2);
+  expect(purchases[0]?.originalTransactionIdentifiers).toEqual([first, second]);
+});
+
+test("a change is answered after its notification, as the app sends it", async () => {
+  const original = await under.buy();
+  const body = await answered("POST", `/purchases/${original}`, { change: "cancel" });
+  expect(under.received).toHaveLength(2);
+  expect(fieldsOf(body.signedRenewalInfos)).toMatchObject([{ autoRenewStatus: 0 }]);
+});
+
+test("notifications are switched off and on, and tested", async () => {
+  expect((await call("POST", "/notifications", { enabled: false })).body).toEqual({ enabled: false });
+  await call("POST", "/notifications/test", {});
+  expect(under.received).toEqual([]);
+  await call("POST", "/notifications", { enabled: true });
+  expect((await call("POST", "/notifications/test", {})).status).toBe(200);
+  expect((await under.pushed()).map(({ name }) => name)).toEqual(["TEST"]);
+});
+
+describe("a transaction with dates, ids or states of its own", () => {
+  test.each([
+    { purchaseDate: "2024-01-01T00:00:00Z" },
+    { expiresDate: "2026-07-01T00:00:00Z" },
+    { transactionIdentifier: "2000000000000007" },
+    { revocationDate: "2026-06-01T00:00:00Z" },
+    { inAppOwnershipType: "FAMILY_SHARED" },
+    { live: false },
+  ])("is signed as it is told, and neither told nor remembered: %j", async (fields) => {
+    const body = await buy({ productIdentifier: MONTHLY, ...fields });
+    expect(body.signedTransactions).toHaveLength(1);
+    expect(body.signedRenewalInfos).toEqual([]);
+    expect(under.received).toEqual([]);
+    expect(under.store.nextEventAt()).toBeNull();
+    const [original] = body.originalTransactionIdentifiers;
+    expect((await call("GET", `/purchases/${original}`)).status).toBe(404);
+  });
+
+  test("is remembered where it is live", async () => {
+    const body = await buy({
+      productIdentifier: MONTHLY,
+      transactionIdentifier: "2000000000000007",
+      expiresDate: "2026-07-01T00:00:00Z",
+      live: true,
+    });
+    expect(body.originalTransactionIdentifiers).toEqual(["2000000000000007"]);
+    expect(under.store.nextEventAt()).toBe(Date.UTC(2026, 6, 1));
+  });
+});
+
+describe("refused with a message, and nothing is sold", () => {
+  const live = { productIdentifier: MONTHLY, live: true };
+  test.each([
+    ["no JSON", "{", 400],
+    ["a quantity of subscriptions", { transactions: [{ productIdentifier: MONTHLY, quantity: 2 }] }, 400],
+    ["a grace period that is none", { transactions: [{ ...live, gracePeriod: "soon" }] }, 400],
+    ["a live refund", { transactions: [{ ...live, revocationDate: "2026-06-01T00:00:00Z" }] }, 400],
+    ["a purchase in the future", { transactions: [{ ...live, purchaseDate: "2027-01-01T00:00:00Z" }] }, 409],
+    ["an end before the purchase", { transactions: [{ ...live, expiresDate: "2026-01-01T00:00:00Z" }] }, 409],
+    [
+      "too long a history",
+      { transactions: [{ ...live, purchaseDate: "2026-01-01T00:00:00Z", period: "PT1H" }] },
+      409,
+    ],
+    [
+      "one id for two lineages",
+      { transactions: [1, 2].map(() => ({ ...live, transactionIdentifier: "2000000000000007" })) },
+      409,
+    ],
+  ])("%s", async (_, body, status) => {
+    const before = under.store.save();
+    expect(await call("POST", "/purchases", body)).toEqual({ status, body: { message: expect.any(String) } });
+    expect(under.store.save()).toBe(before);
+  });
+
+  test.each([
+    ["an unknown change", { change: "steal" }, 400],
+    ["a wrong type", { change: "refund", reason: 2 }, 400],
+    ["an impossible change", { change: "resume" }, 409],
+  ])("%s", async (_, body, status) => {
+    const original = await under.buy();
+    expect((await call("POST", `/purchases/${original}`, body)).status).toBe(status);
+  });
+
+  test("a change of no purchase", async () => {
+    expect((await call("POST", "/purchases/1", { change: "cancel" })).status).toBe(404);
+    expect((await call("GET", "/purchases/%ZZ")).status).toBe(404);
+  });
+});
+
+test.each([
+  ["DELETE", "/purchases"],
+  ["GET", "/purchases/1/2"],
+  ["POST", "/notifications/unknown"],
+  ["GET", ""],
+])("%s %s is none of the store's", async (method, path) => {
+  expect((await call(method, path)).status).toBe(418);
+});

@@ -1,0 +1,191 @@
+import { createServer, type RequestListener } from "node:http";
+import {
+  APIError,
+  NotificationTypeV2,
+  Subtype,
+  type NotificationHistoryRequest,
+} from "@apple/app-store-server-library";
+import { decodeJwt } from "jose";
+import { close, listen } from "../../../../local/server.ts";
+import { DAY, NOW } from "../../../../testing/support/purchases.ts";
+import { failure, refusal, servedStoreForEachTest, until } from "./served-store.ts";
+
+const HOUR = 3_600_000;
+const PRODUCTION = { environment: "production" } as const;
+const FAILED = "UNSUCCESSFUL_HTTP_RESPONSE_CODE";
+
+const under = servedStoreForEachTest();
+const { buy } = under;
+
+const nameOf = (signedPayload: string): string => {
+  const { notificationType, subtype } = decodeJwt(signedPayload);
+  return [notificationType, subtype].filter((part) => part !== undefined).join(" ");
+};
+
+const history = async (
+  request: Partial<NotificationHistoryRequest> = {},
+  page: string | null = null,
+  client = under.client,
+) => {
+  const whole = { startDate: under.now - 100 * DAY, endDate: under.now + 100 * DAY, ...request };
+  const { notificationHistory = [], ...answered } = await client.getNotificationHistory(page, whole);
+  const payloads = notificationHistory.map(({ signedPayload = "" }) => signedPayload);
+  const attempts = notificationHistory.map(({ sendAttempts }) => sendAttempts);
+  return { ...answered, payloads, attempts, names: payloads.map(nameOf) };
+};
+
+describe("the history of notifications", () => {
+  test("has each try of each notification, with its time and result", async () => {
+    under.answers = 503;
+    await buy({ type: "Non-Consumable" }, PRODUCTION);
+    await under.moveTo(NOW + 2 * HOUR);
+    under.answers = 200;
+    await under.moveTo(NOW + DAY);
+    const { payloads, attempts, hasMore } = await history();
+    expect([payloads, hasMore]).toEqual([[under.received[0]?.signedPayload], false]);
+    expect(attempts).toEqual([
+      [
+        { attemptDate: NOW, sendAttemptResult: FAILED },
+        { attemptDate: NOW + HOUR, sendAttemptResult: FAILED },
+        { attemptDate: NOW + 13 * HOUR, sendAttemptResult: "SUCCESS" },
+      ],
+    ]);
+  });
+
+  test("has only failures on request: given up, or still tried", async () => {
+    under.answers = 500;
+    const recovered = await buy({ type: "Non-Consumable" }, PRODUCTION);
+    await buy();
+    under.answers = 200;
+    await under.moveTo(NOW + 2 * HOUR);
+    under.answers = 404;
+    await under.store.change(recovered, { change: "refund" });
+    expect((await history({ onlyFailures: true })).names).toEqual(["SUBSCRIBED INITIAL_BUY", "REFUND"]);
+    expect((await history({ onlyFailures: false })).names).toHaveLength(3);
+  });
+
+  test("can be limited to a type and a subtype", async () => {
+    const original = await buy();
+    for (const change of ["cancel", "resume", "cancel"] as const)
+      await under.store.change(original, { change });
+    const notificationType = NotificationTypeV2.DID_CHANGE_RENEWAL_STATUS;
+    expect((await history({ notificationType })).names).toHaveLength(3);
+    const notificationSubtype = Subtype.AUTO_RENEW_ENABLED;
+    expect((await history({ notificationType, notificationSubtype })).names).toEqual([
+      "DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_ENABLED",
+    ]);
+  });
+
+  test("can be limited to a person, by any transaction id", async () => {
+    const original = await buy();
+    const other = await buy({ type: "Consumable" });
+    await buy({ type: "Non-Consumable" }, { appTransactionIdentifier: "705" });
+    await under.store.change(original, { change: "rescind-consent" });
+    await under.store.notify("test");
+    const own = [0, 1, 3].map((index) => under.received[index]?.signedPayload);
+    for (const transactionId of [original, other])
+      expect((await history({ transactionId })).payloads).toEqual(own);
+    await expect(history({ transactionId: "200000000000001" })).rejects.toMatchObject(
+      failure(APIError.TRANSACTION_ID_NOT_FOUND),
+    );
+  });
+
+  test("is the app's own, whatever the notifications are about", async () => {
+    for (const about of ["test", "external-purchase-token", "renewal-extension-summary"] as const)
+      await under.store.notify(about);
+    await under.store.notify("test", { bundleIdentifier: "com.example.other" });
+    expect((await history()).payloads).toHaveLength(3);
+    expect((await history({}, null, under.clientOf("com.example.other"))).payloads).toHaveLength(1);
+  });
+
+  test("spans a time by the first try, its end excluded", async () => {
+    for (const at of [NOW, NOW + HOUR, NOW + 2 * HOUR]) {
+      under.now = at;
+      await under.store.notify("test");
+    }
+    under.now = NOW + DAY;
+    const { attempts } = await history({ startDate: NOW + HOUR, endDate: NOW + 2 * HOUR });
+    expect(attempts).toMatchObject([[{ attemptDate: NOW + HOUR }]]);
+  });
+
+  test("comes in pages of twenty, oldest first", async () => {
+    for (let sent = 0; sent < 41; sent++) await under.store.notify("test");
+    const first = await history();
+    const second = await history({}, first.paginationToken);
+    const third = await history({}, second.paginationToken);
+    const pages = [first, second, third];
+    expect(pages.map(({ payloads, hasMore }) => [payloads.length, hasMore])).toEqual([
+      [20, true],
+      [20, true],
+      [1, false],
+    ]);
+    expect(pages.flatMap(({ payloads }) => payloads)).toEqual(
+      under.received.map(({ signedPayload }) => signedPayload),
+    );
+  });
+
+  test("a page's token is for the same request", async () => {
+    for (let sent = 0; sent < 21; sent++) await under.store.notify("test");
+    const { paginationToken = "" } = await history();
+    const invalid = failure(APIError.INVALID_PAGINATION_TOKEN);
+    await expect(history({ onlyFailures: true }, paginationToken)).rejects.toMatchObject(invalid);
+    await expect(history({}, "abc")).rejects.toMatchObject(invalid);
+    under.store.reset();
+    const expired = failure(APIError.PAGINATION_TOKEN_EXPIRED);
+    await expect(history({}, paginationToken)).rejects.toMatchObject(expired);
+  });
+
+  const TIMES = { startDate: NOW - DAY, endDate: NOW };
+  test.each([
+    [{ endDate: NOW }, APIError.INVALID_START_DATE],
+    [{ startDate: NOW, endDate: NOW }, APIError.START_DATE_AFTER_END_DATE],
+    [{ startDate: NOW - 180 * DAY - 1, endDate: NOW }, APIError.START_DATE_TOO_FAR_IN_PAST],
+    [{ ...TIMES, notificationType: "MOVED" }, APIError.INVALID_NOTIFICATION_TYPE],
+    [{ ...TIMES, notificationType: "TEST", transactionId: "1" }, APIError.MULTIPLE_FILTERS_SUPPLIED],
+  ])("%j is refused", async (body, errorCode) => {
+    expect(await under.request("POST", "/inApps/v1/notifications/history", body)).toEqual(refusal(errorCode));
+  });
+
+  test("goes back 180 days, and is saved", async () => {
+    await under.store.notify("test");
+    under.now = NOW + 180 * DAY;
+    under.store = under.opened();
+    expect((await history({ startDate: NOW })).names).toEqual(["TEST"]);
+    await under.store.notify("test");
+    expect(JSON.parse(under.store.save()).pushes.history).toHaveLength(1);
+  });
+
+  test.each<[string, RequestListener | null, string]>([
+    ["nobody listens", null, "SOCKET_ISSUE"],
+    ["the connection is closed", (request) => void request.socket.destroy(), "NO_RESPONSE"],
+    ["the server does not answer in time", () => undefined, "TIMED_OUT"],
+  ])("says why a notification did not arrive: %s", async (_, listener, sendAttemptResult) => {
+    const server = createServer(listener ?? undefined);
+    under.url = `http://127.0.0.1:${await listen(server, 0)}/`;
+    if (listener === null) await close(server);
+    under.store = under.opened({ pushTimeout: 50 });
+    await under.store.notify("test");
+    expect((await history()).attempts).toMatchObject([[{ sendAttemptResult }]]);
+    if (listener !== null) await close(server);
+  });
+});
+
+test("a test notification's token tells how sending it went", async () => {
+  under.answers = 500;
+  const { testNotificationToken: token = "" } = await under.client.requestTestNotification();
+  await until(() => JSON.parse(under.store.save()).pushes.history.length === 1);
+  expect(await under.request("GET", `/inApps/v1/notifications/test/${token}`)).toMatchObject({
+    body: {
+      signedPayload: under.received[0]?.signedPayload,
+      sendAttempts: [{ attemptDate: NOW, sendAttemptResult: FAILED }],
+    },
+  });
+  expect((await under.pushed()).map(({ name }) => name)).toEqual(["TEST"]);
+  await expect(under.clientOf("com.example.other").getTestNotificationStatus(token)).rejects.toMatchObject(
+    failure(APIError.TEST_NOTIFICATION_NOT_FOUND),
+  );
+  under.url = null;
+  await expect(under.client.requestTestNotification()).rejects.toMatchObject(
+    failure(APIError.SERVER_NOTIFICATION_URL_NOT_FOUND),
+  );
+});

@@ -1,0 +1,119 @@
+import { BUNDLE } from "../../../../testing/support/ios-store.ts";
+import { DAY, NOW } from "../../../../testing/support/purchases.ts";
+import { storeForEachTest, type StoreEnvironment } from "./store-under-test.ts";
+
+const HOUR = 3_600_000;
+
+const under = storeForEachTest();
+const buy = async (environment: StoreEnvironment = "production") => under.buy({}, { environment });
+
+const triesAfter = (): number[] => under.received.map(({ at }) => at - NOW);
+
+describe("a notification that is not taken", () => {
+  test.each([207, 302, 404, 500])(
+    "answered with %i, it is sent again five times, unchanged",
+    async (status) => {
+      under.answers = status;
+      await buy();
+      await under.moveTo(NOW + 25 * DAY);
+      expect(triesAfter()).toEqual([0, 1, 13, 37, 85, 157].map((hours) => hours * HOUR));
+      expect(new Set(under.received.map(({ signedPayload }) => signedPayload)).size).toBe(1);
+    },
+  );
+
+  test.each([200, 206])("answered with %i, it is taken", async (status) => {
+    under.answers = status;
+    await buy();
+    expect(under.store.nextEventAt()).toBe(Date.UTC(2026, 6, 15, 12));
+    expect(triesAfter()).toEqual([0]);
+  });
+
+  test("in the sandbox environment it is sent once", async () => {
+    under.answers = 500;
+    await buy("sandbox");
+    await under.moveTo(NOW + 25 * DAY);
+    expect(triesAfter()).toEqual([0]);
+  });
+
+  test("is sent again where nobody listens", async () => {
+    under.url = "http://127.0.0.1:2/";
+    await buy();
+    expect(under.store.nextEventAt()).toBe(NOW + HOUR);
+  });
+});
+
+describe("switched off", () => {
+  test("nothing is sent, nor later", async () => {
+    under.answers = 500;
+    const original = await buy();
+    under.answers = 200;
+    under.store.enableNotifications(false);
+    await under.store.change(original, { change: "cancel" });
+    await under.moveTo(NOW + DAY);
+    under.store.enableNotifications(true);
+    await under.moveTo(NOW + 2 * DAY);
+    expect(triesAfter()).toEqual([0]);
+    await under.store.change(original, { change: "resume" });
+    expect(under.received).toHaveLength(2);
+  });
+});
+
+describe("about an app", () => {
+  test("a test", async () => {
+    await under.store.notify("test");
+    const [told] = await under.pushed();
+    expect(told).toMatchObject({
+      name: "TEST",
+      transaction: null,
+      body: { version: "2.0", signedDate: NOW, data: { bundleId: BUNDLE, environment: "Sandbox" } },
+    });
+  });
+
+  test.each(["sandbox", "production"] as const)("an external purchase token, in %s", async (environment) => {
+    await under.store.notify("external-purchase-token", { environment });
+    const [told] = await under.pushed(environment);
+    expect(told).toMatchObject({
+      name: "EXTERNAL_PURCHASE_TOKEN UNREPORTED",
+      body: { externalPurchaseToken: { bundleId: BUNDLE, tokenCreationDate: NOW } },
+    });
+  });
+});
+
+describe("what is saved", () => {
+  test("is the same store again: its purchases, its events and its retries", async () => {
+    under.answers = 500;
+    const original = await buy();
+    await under.store.change(original, { change: "fail-billing" });
+    await under.store.change(original, { change: "share-with-family" });
+    const again = under.opened();
+    expect(again.save()).toBe(under.store.save());
+    expect(again.nextEventAt()).toBe(under.store.nextEventAt());
+    const ids = (await under.store.readAll()).map((person) => person.originalTransactionIdentifiers);
+    expect((await again.readAll()).map((person) => person.originalTransactionIdentifiers)).toEqual(ids);
+    await again.change(original, { change: "refund" });
+  });
+
+  test("forgotten, nothing is left", async () => {
+    const empty = under.store.save();
+    under.answers = 500;
+    const original = await buy();
+    under.store.reset();
+    expect(under.store.save()).toBe(empty);
+    expect(under.store.nextEventAt()).toBeNull();
+    expect(await under.store.read(original)).toBeNull();
+  });
+
+  test.each([
+    ["no JSON", "{"],
+    ["another shape", '{"format":1,"shop":{},"pushes":{}}'],
+  ])("corrupt (%s), the store does not open", (_, saved) => {
+    expect(() => under.opened({ saved })).toThrow("What was saved of the sandbox iOS store cannot be read.");
+  });
+
+  test("whose parts do not fit together, the store does not open", async () => {
+    await buy();
+    const { shop, ...state } = JSON.parse(under.store.save());
+    const saved = JSON.stringify({ ...state, shop: { ...shop, accounts: [] } });
+    expect(() => under.opened({ saved })).toThrow("cannot be read");
+  });
+});

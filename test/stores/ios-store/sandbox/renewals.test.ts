@@ -1,0 +1,157 @@
+import { DAY, NOW } from "../../../../testing/support/purchases.ts";
+import { decodedRenewalInfos, decodedTransactions, MONTHLY, storeForEachTest } from "./store-under-test.ts";
+
+const under = storeForEachTest();
+const { buy } = under;
+
+const months = (count: number): number => Date.UTC(2026, 5 + count, 15, 12);
+
+test("a year of a subscription: twelve renewals, one lineage, one person", async () => {
+  const original = await buy({ period: "P1M" });
+  await under.moveTo(months(12) - 1);
+  const pushed = await under.pushed();
+  expect(pushed.map(({ name }) => name)).toEqual([
+    "SUBSCRIBED INITIAL_BUY",
+    ...Array.from({ length: 11 }, () => "DID_RENEW"),
+  ]);
+  expect(pushed.map(({ transaction }) => [transaction?.purchaseDate, transaction?.expiresDate])).toEqual(
+    pushed.map((_, index) => [months(index), months(index + 1)]),
+  );
+  expect(pushed.map(({ transaction }) => transaction?.transactionReason)).toEqual([
+    "PURCHASE",
+    ...Array.from({ length: 11 }, () => "RENEWAL"),
+  ]);
+  for (const { body, transaction, renewalInfo } of pushed) {
+    expect(body).toMatchObject({
+      version: "2.0",
+      data: { status: 1, bundleId: "com.example.trails", environment: "Sandbox" },
+    });
+    expect(transaction).toMatchObject({ originalTransactionId: original, appTransactionId: "704" });
+    expect(renewalInfo).toMatchObject({
+      originalTransactionId: original,
+      productId: MONTHLY,
+      autoRenewProductId: MONTHLY,
+      autoRenewStatus: 1,
+      recentSubscriptionStartDate: NOW,
+      renewalDate: transaction?.expiresDate,
+      appTransactionId: "704",
+    });
+    for (const absent of ["isInBillingRetryPeriod", "gracePeriodExpiresDate", "expirationIntent"])
+      expect(renewalInfo).not.toHaveProperty(absent);
+  }
+  const events = new Set(pushed.map(({ transaction }) => transaction?.webOrderLineItemId));
+  const ids = new Set(pushed.map(({ transaction }) => transaction?.transactionId));
+  expect([events.size, ids.size]).toEqual([12, 12]);
+  expect(under.store.nextEventAt()).toBe(months(12));
+});
+
+test("a failed charge: grace period, retries, and the end after 60 days", async () => {
+  const original = await buy();
+  await under.store.change(original, { change: "fail-billing" });
+  await under.moveTo(months(3));
+  const end = months(1);
+  const [, ...pushed] = await under.pushed();
+  expect(pushed.map(({ name, body }) => [name, body.signedDate, body.data?.status])).toEqual([
+    ["DID_FAIL_TO_RENEW GRACE_PERIOD", end, 4],
+    ["GRACE_PERIOD_EXPIRED", end + 16 * DAY, 3],
+    ["EXPIRED BILLING_RETRY", end + 60 * DAY, 2],
+  ]);
+  const [grace, retry, expired] = pushed.map(({ renewalInfo }) => renewalInfo);
+  expect(grace).toMatchObject({
+    autoRenewStatus: 1,
+    isInBillingRetryPeriod: true,
+    gracePeriodExpiresDate: end + 16 * DAY,
+    expirationIntent: 2,
+    renewalDate: end,
+  });
+  expect(retry).toMatchObject({ autoRenewStatus: 1, isInBillingRetryPeriod: true, renewalDate: end });
+  expect(retry).not.toHaveProperty("gracePeriodExpiresDate");
+  expect(expired).toMatchObject({ autoRenewStatus: 0, isInBillingRetryPeriod: false, expirationIntent: 2 });
+  expect(new Set(pushed.map(({ transaction }) => transaction?.expiresDate))).toEqual(new Set([end]));
+  expect(under.store.nextEventAt()).toBeNull();
+});
+
+test("the renewal info can leave out the grace period's end", async () => {
+  const original = await buy({ hidesGraceEnd: true });
+  await under.store.change(original, { change: "fail-billing" });
+  await under.moveTo(months(1));
+  const failed = (await under.pushed()).at(-1);
+  expect(failed?.renewalInfo).not.toHaveProperty("gracePeriodExpiresDate");
+  expect(failed?.renewalInfo).toMatchObject({ isInBillingRetryPeriod: true });
+});
+
+test("a grace period is as set, and never longer than a period", async () => {
+  const graceEnd = async (fields: object): Promise<number | undefined> => {
+    await under.store.change(await buy(fields), { change: "fail-billing" });
+    await under.moveTo(under.now + 40 * DAY);
+    const failed = (await under.pushed()).find(({ name }) => name === "DID_FAIL_TO_RENEW GRACE_PERIOD");
+    const { gracePeriodExpiresDate = 0, renewalDate = 0 } = failed?.renewalInfo ?? {};
+    return gracePeriodExpiresDate - renewalDate;
+  };
+  expect(await graceEnd({ gracePeriod: "P3D" })).toBe(3 * DAY);
+  expect(await graceEnd({ period: "P1W" })).toBe(7 * DAY);
+});
+
+test("recovered in grace, the next period begins at the last one's end", async () => {
+  const original = await buy();
+  await under.store.change(original, { change: "fail-billing" });
+  await under.moveTo(months(1) + 5 * DAY);
+  await under.store.change(original, { change: "recover" });
+  const recovery = (await under.pushed()).at(-1);
+  expect(recovery?.name).toBe("DID_RENEW BILLING_RECOVERY");
+  expect(recovery?.transaction).toMatchObject({
+    purchaseDate: months(1),
+    expiresDate: months(2),
+    signedDate: months(1) + 5 * DAY,
+  });
+  expect(recovery?.renewalInfo).not.toHaveProperty("isInBillingRetryPeriod");
+  await under.moveTo(months(2));
+  expect((await under.pushed()).map(({ name }) => name)).toEqual(["DID_RENEW"]);
+});
+
+test.each(["sold without renewal", "cancelled"])("%s, a subscription expires by itself", async (how) => {
+  const original = await buy({ renews: how === "cancelled" });
+  if (how === "cancelled") await under.store.change(original, { change: "cancel" });
+  await under.pushed();
+  await under.moveTo(months(12));
+  const pushed = await under.pushed();
+  expect(pushed.map(({ name, body }) => [name, body.signedDate, body.data?.status])).toEqual([
+    ["EXPIRED VOLUNTARY", months(1), 2],
+  ]);
+  expect(pushed[0]?.renewalInfo).toMatchObject({
+    autoRenewStatus: 0,
+    expirationIntent: 1,
+    isInBillingRetryPeriod: false,
+  });
+});
+
+test("charged a day ahead, the next period begins at the current's end", async () => {
+  const original = await buy();
+  await under.store.change(original, { change: "renew-ahead" });
+  expect(under.store.nextEventAt()).toBe(months(1) - DAY);
+  await under.moveTo(months(1) - DAY);
+  const renewal = (await under.pushed()).at(-1);
+  expect(renewal?.name).toBe("DID_RENEW");
+  expect(renewal?.transaction).toMatchObject({
+    signedDate: months(1) - DAY,
+    purchaseDate: months(1),
+    expiresDate: months(2),
+  });
+  expect(under.store.nextEventAt()).toBe(months(2));
+});
+
+test("a customer of long standing has all periods, and no repeated notifications", async () => {
+  const bought = await under.store.buy({
+    transactions: [{ productIdentifier: MONTHLY, purchaseDate: "2026-01-01T00:00:00Z", live: true }],
+  });
+  const transactions = await decodedTransactions(bought.signedTransactions);
+  expect(transactions.map(({ expiresDate }) => expiresDate)).toEqual(
+    [1, 2, 3, 4, 5, 6].map((month) => Date.UTC(2026, month, 1)),
+  );
+  const [renewalInfo] = await decodedRenewalInfos(bought.signedRenewalInfos);
+  expect(renewalInfo).toMatchObject({
+    renewalDate: Date.UTC(2026, 6, 1),
+    recentSubscriptionStartDate: Date.UTC(2026, 0, 1),
+  });
+  expect(await under.pushed()).toEqual([]);
+});

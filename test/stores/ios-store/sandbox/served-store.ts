@@ -1,0 +1,108 @@
+import { createServer } from "node:http";
+import { AppStoreServerAPIClient, Environment } from "@apple/app-store-server-library";
+import { spyOn } from "jest-mock";
+import { importPKCS8, SignJWT } from "jose";
+import { close, listen } from "../../../../local/server.ts";
+import { BUNDLE } from "../../../../testing/support/ios-store.ts";
+import { storeForEachTest, type StoreUnderTest } from "./store-under-test.ts";
+
+/** A store under test that is served, and Apple's own client of its Server API. */
+export interface ServedStore extends StoreUnderTest {
+  /** Base URL of the store. */
+  address: string;
+  client: AppStoreServerAPIClient;
+  /** Apple's client of another app. */
+  clientOf(bundleIdentifier: string): AppStoreServerAPIClient;
+  /** A token, right or wrong. */
+  token(changes?: TokenChanges): Promise<string>;
+  /** Makes a request that Apple's client would not make. */
+  request(method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }>;
+}
+
+/** Differences from a valid token; undefined claims and parameters are left out. */
+export interface TokenChanges {
+  readonly claims?: Readonly<Record<string, unknown>>;
+  readonly header?: Readonly<Record<string, unknown>>;
+  /** Unset: the store's API key. */
+  readonly key?: Awaited<ReturnType<typeof importPKCS8>>;
+}
+
+/** A new store before each test of a file, at one address. */
+export const servedStoreForEachTest = (): ServedStore => {
+  const under = storeForEachTest();
+  const server = createServer((request, response) => {
+    void under.store.handle(request, response).then((handled) => handled || response.writeHead(418).end());
+  });
+  let address = "";
+  let clock: { mockRestore: () => void };
+  beforeAll(async () => {
+    address = `http://127.0.0.1:${await listen(server, 0)}/store`;
+    served.address = address;
+  });
+  afterAll(() => close(server));
+  beforeEach(() => {
+    served.client = clientOf(BUNDLE);
+    // Apple's client dates its tokens by this clock.
+    clock = spyOn(Date, "now").mockImplementation(() => under.now);
+  });
+  afterEach(() => clock.mockRestore());
+
+  const clientOf = (bundleIdentifier: string): AppStoreServerAPIClient => {
+    const { privateKey, keyIdentifier, issuerIdentifier } = under.store.serverKey;
+    const client = new AppStoreServerAPIClient(
+      privateKey,
+      keyIdentifier,
+      issuerIdentifier,
+      bundleIdentifier,
+      Environment.SANDBOX,
+    );
+    // Apple's client has no setting for its base URL.
+    Reflect.set(client, "urlBase", address);
+    return client;
+  };
+  const served: ServedStore = Object.assign(under, {
+    address: "",
+    client: clientOf(BUNDLE),
+    clientOf,
+    token: async ({ claims, header, key }: TokenChanges = {}): Promise<string> => {
+      const { privateKey, keyIdentifier, issuerIdentifier } = under.store.serverKey;
+      const at = Math.floor(under.now / 1000);
+      const standard = {
+        iss: issuerIdentifier,
+        iat: at,
+        exp: at + 300,
+        aud: "appstoreconnect-v1",
+        bid: BUNDLE,
+      };
+      return new SignJWT({ ...standard, ...claims })
+        .setProtectedHeader({ alg: "ES256", kid: keyIdentifier, typ: "JWT", ...header })
+        .sign(key ?? (await importPKCS8(privateKey, "ES256")));
+    },
+    request: async (method: string, path: string, body?: unknown) => {
+      const response = await fetch(served.address + path, {
+        method,
+        headers: { authorization: `Bearer ${await served.token()}` },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+      return { status: response.status, body: await response.json() };
+    },
+  });
+  return served;
+};
+
+/** Failure of Apple's client, as an expectation. */
+export const failure = (apiError: number) => ({ httpStatusCode: Math.floor(apiError / 10_000), apiError });
+
+/** Failure of a request, as an expectation. */
+export const refusal = (errorCode: number) => ({
+  status: Math.floor(errorCode / 10_000),
+  body: { errorCode, errorMessage: expect.any(String) },
+});
+
+/** Resolves once the condition holds; fails after two seconds. */
+export const until = async (condition: () => boolean): Promise<void> => {
+  for (let waits = 0; !condition(); waits++) {
+    if (waits === 400) throw new Error("The condition does not come true.");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+};

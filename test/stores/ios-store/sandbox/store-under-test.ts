@@ -1,0 +1,152 @@
+import { createServer } from "node:http";
+import { json } from "node:stream/consumers";
+import {
+  Environment,
+  SignedDataVerifier,
+  type JWSRenewalInfoDecodedPayload,
+  type JWSTransactionDecodedPayload,
+  type ResponseBodyV2DecodedPayload,
+} from "@apple/app-store-server-library";
+import * as z from "zod";
+import { close, listen } from "../../../../local/server.ts";
+import {
+  createIosStoreSandbox,
+  type IosStoreOptions,
+  type IosStoreSandbox,
+} from "../../../../sandbox/ios-store/ios-store.ts";
+import { makeChain } from "../../../../sandbox/ios-store/signing.ts";
+import type { Instant } from "../../../../lib/entitlements/time.ts";
+import { APPLE_ID, BUNDLE } from "../../../../testing/support/ios-store.ts";
+import { NOW } from "../../../../testing/support/purchases.ts";
+
+/** Certificates of the sandbox stores under test. */
+export const chain = makeChain();
+
+export const MONTHLY = "com.example.trails.premium.monthly";
+
+/** A pushed notification, as Apple's own library verifies and decodes it. */
+export interface Pushed {
+  readonly signedPayload: string;
+  readonly body: ResponseBodyV2DecodedPayload;
+  readonly transaction: JWSTransactionDecodedPayload | null;
+  readonly renewalInfo: JWSRenewalInfoDecodedPayload | null;
+  /** Type and subtype. */
+  readonly name: string;
+}
+
+const verifierOf = (environment: Environment) =>
+  new SignedDataVerifier([chain.root.certificate], false, environment, BUNDLE, APPLE_ID);
+export const verifiers = {
+  sandbox: verifierOf(Environment.SANDBOX),
+  production: verifierOf(Environment.PRODUCTION),
+} as const;
+
+export type StoreEnvironment = keyof typeof verifiers;
+
+/** Verifies and decodes with Apple's own library. */
+export const decoded = async (signedPayload: string, environment: StoreEnvironment): Promise<Pushed> => {
+  const verifier = verifiers[environment];
+  const body = await verifier.verifyAndDecodeNotification(signedPayload);
+  const { signedTransactionInfo: signed, signedRenewalInfo: renewal } = body.data ?? {};
+  return {
+    signedPayload,
+    body,
+    transaction: signed === undefined ? null : await verifier.verifyAndDecodeTransaction(signed),
+    renewalInfo: renewal === undefined ? null : await verifier.verifyAndDecodeRenewalInfo(renewal),
+    name: [body.notificationType, body.subtype].filter((part) => part !== undefined).join(" "),
+  };
+};
+
+export const decodedTransactions = async (signed: readonly string[]) =>
+  Promise.all(signed.map(async (jws) => verifiers.sandbox.verifyAndDecodeTransaction(jws)));
+
+export const decodedRenewalInfos = async (signed: readonly string[]) =>
+  Promise.all(signed.map(async (jws) => verifiers.sandbox.verifyAndDecodeRenewalInfo(jws)));
+
+interface Person {
+  readonly environment?: StoreEnvironment;
+  readonly appTransactionIdentifier?: string | null;
+}
+
+/** A store under test, its time, and a server that takes what it pushes. */
+export interface StoreUnderTest {
+  store: IosStoreSandbox;
+  now: Instant;
+  /** Status of the server's answers. */
+  answers: number;
+  /** Where the store pushes to. */
+  url: string | null;
+  /** The moments and the texts of all pushes. */
+  received: { readonly at: Instant; readonly signedPayload: string }[];
+  /** Sells a monthly subscription, or other goods; resolves with the original transaction id. */
+  buy(goods?: object, person?: Person): Promise<string>;
+  /** Decodes what was pushed since the last call. */
+  pushed(environment?: StoreEnvironment): Promise<Pushed[]>;
+  /** Moves time through every event up to the moment, as a clock does. */
+  moveTo(moment: Instant): Promise<void>;
+  /** A store from a saved text; without one, from what the store under test saves. */
+  opened(options?: Partial<IosStoreOptions>): IosStoreSandbox;
+}
+
+const received = z.object({ signedPayload: z.string() });
+
+/** A new store before each test of a file. */
+export const storeForEachTest = (): StoreUnderTest => {
+  const server = createServer((request, response) => {
+    void (async () => {
+      under.received.push({ at: under.now, ...received.parse(await json(request)) });
+      response.writeHead(under.answers).end();
+    })();
+  });
+  let address = "";
+  let read = 0;
+  const create = (options: Partial<IosStoreOptions>): IosStoreSandbox =>
+    createIosStoreSandbox({
+      prefix: "/store",
+      signer: chain,
+      bundleIdentifier: BUNDLE,
+      appAppleIdentifier: APPLE_ID,
+      now: () => under.now,
+      notificationUrl: () => under.url,
+      saved: null,
+      ...options,
+    });
+  beforeAll(async () => {
+    address = `http://127.0.0.1:${await listen(server, 0)}/`;
+  });
+  afterAll(() => close(server));
+  beforeEach(() => {
+    read = 0;
+    Object.assign(under, { store: create({}), now: NOW, answers: 200, url: address, received: [] });
+  });
+
+  const under: StoreUnderTest = {
+    store: create({}),
+    now: NOW,
+    answers: 200,
+    url: null,
+    received: [],
+    buy: async (goods = {}, { environment = "sandbox", appTransactionIdentifier = "704" } = {}) => {
+      const { originalTransactionIdentifiers } = await under.store.buy({
+        environment,
+        appTransactionIdentifier,
+        transactions: [{ productIdentifier: MONTHLY, ...goods }],
+      });
+      return originalTransactionIdentifiers[0] ?? "";
+    },
+    pushed: async (environment = "sandbox") => {
+      const fresh = under.received.slice(read);
+      read = under.received.length;
+      return Promise.all(fresh.map(async ({ signedPayload }) => decoded(signedPayload, environment)));
+    },
+    moveTo: async (moment) => {
+      for (let at = under.store.nextEventAt(); at !== null && at <= moment; at = under.store.nextEventAt()) {
+        under.now = Math.max(under.now, at);
+        await under.store.runUntil(under.now);
+      }
+      under.now = moment;
+    },
+    opened: (options) => create({ saved: under.store.save(), serverKey: under.store.serverKey, ...options }),
+  };
+  return under;
+};

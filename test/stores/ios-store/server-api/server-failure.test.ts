@@ -1,0 +1,79 @@
+import { failureOf } from "../../../../lib/stores/ios-store/server-api/server-failure.ts";
+import { NOW } from "./scripted-app-store.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+const failure = (status: number, body: unknown = "", retryAfter: string | null = null) =>
+  failureOf({ status, retryAfter, body: typeof body === "string" ? body : JSON.stringify(body) }, NOW);
+const coded = (errorCode: unknown) => ({ errorCode, errorMessage: "A MESSAGE." });
+const named = (code: unknown) => ({ errors: [{ status: "403", code, detail: "A MESSAGE." }] });
+const PAGE = "<html>MESSAGE</html>";
+
+test.each([
+  [4040010, "TransactionIdNotFound"],
+  [4040005, "OriginalTransactionIdNotFound"],
+  [4040001, "AccountNotFound"],
+  [4000006, "InvalidTransactionId"],
+  [4000008, "InvalidOriginalTransactionId"],
+])("the code %i is unknown", (code, reason) => {
+  const status = Math.floor(code / 10_000);
+  expect(failure(status, coded(code))).toStrictEqual({ outcome: "unknown", status, reason });
+});
+
+test.each<[string, number, unknown, string | null]>([
+  ["401", 401, "Unauthenticated MESSAGE", null],
+  ["401 and a reason", 401, named("NOT_AUTHORIZED"), "NOT_AUTHORIZED"],
+  ["a missing permission", 403, named("FORBIDDEN_ERROR"), "FORBIDDEN_ERROR"],
+  [
+    "an unsigned agreement",
+    403,
+    named("FORBIDDEN.REQUIRED_AGREEMENTS_MISSING_OR_EXPIRED"),
+    "FORBIDDEN.REQUIRED_AGREEMENTS_MISSING_OR_EXPIRED",
+  ],
+  ["403 and a code", 403, coded(4030000), "4030000"],
+  ["an unknown app", 404, coded(4040003), "AppNotFound"],
+])("%s is credential-rejected", (_, status, body, reason) => {
+  expect(failure(status, body)).toStrictEqual({ outcome: "credential-rejected", status, reason });
+});
+
+test.each<[string, number, unknown, string | null]>([
+  ["a code that may pass: 4040002", 404, coded(4040002), "AccountNotFoundRetryable"],
+  ["a code that may pass: 4040004", 404, coded(4040004), "AppNotFoundRetryable"],
+  ["a code that may pass: 4040006", 404, coded(4040006), "OriginalTransactionIdNotFoundRetryable"],
+  ["a code that may pass: 5000001", 500, coded(5000001), "GeneralInternalRetryable"],
+  ["429", 429, coded(4290000), "RateLimitExceeded"],
+  ["404 of a proxy", 404, PAGE, null],
+  ["404 and a code of another status", 404, coded(4000006), null],
+  ["400 and a code of 404", 400, coded(4040010), null],
+  ["404 and a code that is text", 404, coded("4040010"), null],
+  ["an unknown code", 404, coded(4040999), "4040999"],
+  ["403 of a proxy", 403, PAGE, null],
+  ["403 and another reason", 403, named("RATE_LIMITED"), "RATE_LIMITED"],
+  ["a reason that is a sentence", 403, named("A MESSAGE."), null],
+  ["an empty list of errors", 503, { errors: [] }, null],
+  ["a reason that is no text", 503, named(1), null],
+])("%s is unavailable", (_, status, body, reason) => {
+  expect(failure(status, body)).toStrictEqual({ outcome: "unavailable", retryAt: null, status, reason });
+});
+
+test.each([
+  ["milliseconds since 1970", String(NOW + 5 * MINUTE), NOW + 5 * MINUTE],
+  ["seconds since 1970", String((NOW + 5 * MINUTE) / 1000), NOW + 5 * MINUTE],
+  ["seconds to wait", "90", NOW + 90_000],
+  ["an HTTP date", new Date(NOW + MINUTE).toUTCString(), NOW + MINUTE],
+  ["no seconds", "0", NOW + 1000],
+  ["a time that has passed", String(NOW - HOUR), NOW + 1000],
+  ["a time in two hours", String(NOW + 2 * HOUR), NOW + HOUR],
+  ["a day of seconds", "86400", NOW + HOUR],
+  ["the first number that is a time", "1000000000", NOW + 1000],
+])("Retry-After with %s names a time", (_, header, retryAt) => {
+  expect(failure(429, coded(4290000), header)).toMatchObject({ outcome: "unavailable", retryAt });
+});
+
+test.each(["", "soon", "-5", "1.5", "1e3", "Thu, never", `at ${new Date(NOW + MINUTE).toUTCString()}`])(
+  "Retry-After with %j names no time",
+  (header) => {
+    expect(failure(429, coded(4290000), header)).toMatchObject({ outcome: "unavailable", retryAt: null });
+  },
+);

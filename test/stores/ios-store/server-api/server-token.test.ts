@@ -1,0 +1,233 @@
+import { generateKeyPairSync } from "node:crypto";
+import { decodeProtectedHeader, jwtVerify } from "jose";
+import {
+  A_TRANSACTION,
+  aKey,
+  APP,
+  HASTY,
+  KEY,
+  KEY_LINES,
+  NOW,
+  pemOf,
+  scriptedAppStore,
+  TRANSACTION,
+} from "./scripted-app-store.ts";
+
+const MINUTE = 60_000;
+const store = scriptedAppStore();
+beforeEach(() => {
+  store.otherwise = A_TRANSACTION;
+});
+
+const verified = (token = "", publicKey = KEY.publicKey) =>
+  jwtVerify(token, publicKey, { currentDate: new Date(NOW) });
+const ANSWERED = { outcome: "answered" };
+
+describe("a token", () => {
+  test("names the key, issuer and app, and verifies with its public key", async () => {
+    await store.aClient().client.transaction(APP, TRANSACTION);
+    const token = store.received[0]?.token ?? "";
+    const { issuerIdentifier, keyIdentifier } = APP.key;
+    expect(decodeProtectedHeader(token)).toStrictEqual({ alg: "ES256", kid: keyIdentifier, typ: "JWT" });
+    expect((await verified(token)).payload).toStrictEqual({
+      iss: issuerIdentifier,
+      iat: NOW / 1000 - 60,
+      exp: NOW / 1000 + 19 * 60,
+      aud: "appstoreconnect-v1",
+      bid: APP.bundleIdentifier,
+    });
+  });
+
+  test("is made once for both environments and concurrent questions", async () => {
+    const { client, secretsRead } = store.aClient();
+    const apps = [APP, { ...APP, environment: "sandbox" as const }, APP];
+    await Promise.all(apps.map((app, index) => client.transaction(app, String(index))));
+    await client.transaction(APP, TRANSACTION);
+    expect(store.received).toHaveLength(4);
+    expect(store.tokensUsed()).toBe(1);
+    expect(secretsRead).toStrictEqual([APP.key.secret]);
+  });
+
+  test("is used for 15 minutes; then the key is read again", async () => {
+    let now = NOW;
+    const { client, secretsRead } = store.aClient({ now: () => now });
+    await client.transaction(APP, TRANSACTION);
+    now += 15 * MINUTE - 1;
+    await client.transaction(APP, TRANSACTION);
+    expect([store.tokensUsed(), secretsRead.length]).toStrictEqual([1, 1]);
+    now += 1;
+    await client.transaction(APP, TRANSACTION);
+    expect([store.tokensUsed(), secretsRead.length]).toStrictEqual([2, 2]);
+  });
+
+  test("of another app is another; the shared key is read once in five minutes", async () => {
+    let now = NOW;
+    const { client, secretsRead } = store.aClient({ now: () => now });
+    const asking = (bundleIdentifier: string) => client.transaction({ ...APP, bundleIdentifier }, "1");
+    await asking("a");
+    await asking("b");
+    now += 5 * MINUTE;
+    await asking("c");
+    expect(store.tokensUsed()).toBe(3);
+    expect(secretsRead).toHaveLength(2);
+  });
+
+  test.each(["issuerIdentifier", "keyIdentifier", "secret"] as const)(
+    "of another %s is another",
+    async (field) => {
+      const { client } = store.aClient();
+      await client.transaction(APP, TRANSACTION);
+      await client.transaction({ ...APP, key: { ...APP.key, [field]: "other" } }, TRANSACTION);
+      expect(store.tokensUsed()).toBe(2);
+    },
+  );
+});
+
+describe("a refused token", () => {
+  test("is replaced within the question, with the key as it is now", async () => {
+    const rotated = aKey();
+    let current = KEY;
+    const { client, secretsRead } = store.aClient({ secret: async () => pemOf(current.privateKey) });
+    store.script = [A_TRANSACTION, { status: 401 }];
+    await client.transaction(APP, TRANSACTION);
+    current = rotated;
+    for (const _ of [1, 2]) expect(await client.transaction(APP, TRANSACTION)).toMatchObject(ANSWERED);
+    expect([store.received.length, secretsRead.length]).toStrictEqual([4, 2]);
+    const [, , third, fourth] = store.received;
+    expect(fourth?.token).toBe(third?.token);
+    await verified(third?.token, rotated.publicKey);
+  });
+
+  test("twice is credential-rejected after two requests", async () => {
+    const { client, secretsRead } = store.aClient();
+    store.script = [A_TRANSACTION];
+    store.otherwise = { status: 401 };
+    await client.transaction(APP, TRANSACTION);
+    const rejected = { outcome: "credential-rejected", status: 401, reason: null };
+    expect(await client.transaction(APP, TRANSACTION)).toStrictEqual(rejected);
+    expect([store.received.length, secretsRead.length]).toStrictEqual([3, 2]);
+  });
+
+  test("is not kept: each further question reads the key and asks once", async () => {
+    const { client, secretsRead } = store.aClient();
+    store.otherwise = { status: 401 };
+    for (const _ of [1, 2, 3]) await client.transaction(APP, TRANSACTION);
+    expect([store.received.length, secretsRead.length]).toStrictEqual([3, 3]);
+  });
+
+  test("made anew with a known key is replaced, too", async () => {
+    const { client, secretsRead } = store.aClient();
+    store.script = [A_TRANSACTION, { status: 401 }];
+    await client.transaction(APP, TRANSACTION);
+    const other = { ...APP, bundleIdentifier: "com.example.other" };
+    expect(await client.transaction(other, TRANSACTION)).toMatchObject(ANSWERED);
+    expect([store.received.length, secretsRead.length]).toStrictEqual([3, 2]);
+  });
+
+  test("does not take away the one that has replaced it meanwhile", async () => {
+    const late = Promise.withResolvers<Response>();
+    const used: string[] = [];
+    const refused = () => new Response(null, { status: 401 });
+    const answers = [() => Response.json(A_TRANSACTION.body), () => late.promise, refused];
+    const { client, secretsRead } = store.aClient({
+      fetch: async (_, options) => {
+        used.push(new Headers(options?.headers).get("authorization") ?? "");
+        return (answers.shift() ?? (() => Response.json(A_TRANSACTION.body)))();
+      },
+    });
+    await client.transaction(APP, TRANSACTION);
+    const [held, replaced] = [client.transaction(APP, TRANSACTION), client.transaction(APP, TRANSACTION)];
+    await replaced;
+    late.resolve(refused());
+    await held;
+    const [first, , , fourth] = used;
+    expect(fourth).not.toBe(first);
+    expect(used).toStrictEqual([first, first, first, fourth, fourth]);
+    expect(secretsRead).toHaveLength(2);
+  });
+
+  test("of an unknown app stays in use", async () => {
+    const { client, secretsRead } = store.aClient();
+    store.otherwise = { status: 404, body: { errorCode: 4040003 } };
+    for (const _ of [1, 2]) await client.transaction(APP, TRANSACTION);
+    expect([store.received.length, secretsRead.length]).toStrictEqual([2, 1]);
+  });
+});
+
+describe("a key", () => {
+  test("is that of its own secret", async () => {
+    const pairs = new Map([
+      ["one", aKey()],
+      ["other", aKey()],
+    ]);
+    const { client } = store.aClient({
+      readSecret: async (name) => pemOf(pairs.get(name)?.privateKey ?? KEY.privateKey),
+    });
+    for (const [secret, { publicKey }] of pairs) {
+      await client.transaction({ ...APP, key: { ...APP.key, secret } }, TRANSACTION);
+      expect(await verified(store.received.at(-1)?.token, publicKey)).toBeDefined();
+    }
+  });
+
+  test("whose reading throws is a defect of the service, and rejects", async () => {
+    const failure = new TypeError("A defect.");
+    const { client } = store.aClient({
+      secret: () => {
+        throw failure;
+      },
+    });
+    await expect(client.transaction(APP, TRANSACTION)).rejects.toBe(failure);
+  });
+
+  const rsa = generateKeyPairSync("rsa", { modulusLength: 2048 });
+  const notPrivate = "secretIsNoPrivateKey";
+  test.each<[string, string | null, string]>([
+    ["empty text", "", notPrivate],
+    ["no PEM", KEY_LINES.join(""), notPrivate],
+    ["JSON around the key", JSON.stringify({ key: pemOf(KEY.privateKey) }), notPrivate],
+    ["half of the key", pemOf(KEY.privateKey).slice(0, 100), notPrivate],
+    ["a public key", KEY.publicKey.export({ type: "spki", format: "pem" }).toString(), notPrivate],
+    ["a key of another curve", pemOf(aKey("P-384").privateKey), notPrivate],
+    ["an RSA key", pemOf(rsa.privateKey), notPrivate],
+    ["missing, or may not be read", null, "secretIsUnreadable"],
+  ])("that is %s is credential-rejected, without a request, and not kept", async (_, text, reason) => {
+    const { client, secretsRead } = store.aClient({ secret: async () => text });
+    for (const _ of [1, 2]) {
+      const answer = await client.transaction(APP, TRANSACTION);
+      expect(answer).toStrictEqual({ outcome: "credential-rejected", status: null, reason });
+      store.expectNoSecrets(answer);
+    }
+    expect([store.received.length, secretsRead.length]).toStrictEqual([0, 2]);
+  });
+
+  test.each([
+    ["a byte order mark and Windows line ends", `\uFEFF${pemOf(KEY.privateKey).replaceAll("\n", "\r\n")}`],
+    ["no line end at its end", pemOf(KEY.privateKey).trim()],
+    ["blank lines around it", `\n\n${pemOf(KEY.privateKey)}\n\n`],
+  ])("with %s is used", async (_, text) => {
+    const { client } = store.aClient({ secret: async () => text });
+    expect(await client.transaction(APP, TRANSACTION)).toMatchObject(ANSWERED);
+  });
+
+  const unreadable = { outcome: "unavailable", retryAt: null, status: null, reason: "credentialUnavailable" };
+
+  test("that cannot be read is unavailable, and read by the next question", async () => {
+    const failing = () => Promise.reject(new Error(`no ${APP.key.secret}`));
+    const secrets = [failing, async () => pemOf(KEY.privateKey)];
+    const { client, secretsRead } = store.aClient({ secret: async () => secrets.shift()?.() ?? null });
+    const answer = await client.transaction(APP, TRANSACTION);
+    expect(answer).toStrictEqual(unreadable);
+    store.expectNoSecrets(answer);
+    expect(await client.transaction(APP, TRANSACTION)).toMatchObject(ANSWERED);
+    expect(secretsRead).toHaveLength(2);
+  });
+
+  test("that is not read in time is unavailable", async () => {
+    const { client } = store.aClient({
+      secret: () => Promise.withResolvers<null>().promise,
+      timing: { ...HASTY, total: 200 },
+    });
+    expect(await client.transaction(APP, TRANSACTION)).toStrictEqual(unreadable);
+    expect(store.received).toHaveLength(0);
+  });
+});

@@ -1,0 +1,259 @@
+import { generateKeyPairSync, X509Certificate } from "node:crypto";
+import {
+  basicConstraints,
+  issueCertificate,
+  keyUsage,
+  marker,
+  MARKERS,
+  TEMPLATES,
+  type Extension,
+} from "../../../../sandbox/ios-store/certificates.ts";
+import {
+  fingerprintOf,
+  makeChain,
+  signerWith,
+  signJws,
+  type ChainOverrides,
+  type SigningChain,
+} from "../../../../sandbox/ios-store/signing.ts";
+import { verifyChain } from "../../../../lib/stores/ios-store/signatures/chain.ts";
+import { APPLE_ROOTS } from "../../../../lib/stores/ios-store/signatures/trust.ts";
+import { createIosStoreVerifier } from "../../../../lib/stores/ios-store/verifier.ts";
+import { aTransaction, trusting, word } from "../../../../testing/support/ios-store.ts";
+import { NOW } from "../../../../testing/support/purchases.ts";
+
+type Part = "root" | "intermediate" | "leaf";
+const PARTS = ["leaf", "intermediate", "root"] as const;
+
+const chain = makeChain();
+const trust = trusting({ roots: [chain.root] });
+const outcome = (x5c: readonly string[]): string => word(verifyChain(x5c, trust));
+const outcomeOf = ({ x5c, root }: Pick<SigningChain, "x5c" | "root">): string =>
+  word(verifyChain(x5c, trusting({ roots: [root] })));
+
+const base64 = (...[leaf, intermediate, root]: readonly { certificate: Buffer }[]): string[] =>
+  [leaf, intermediate, root].map((identity) => identity?.certificate.toString("base64") ?? "");
+
+const CRITICAL_UNKNOWN: Extension = marker("1.2.840.113635.100.6.99.1", true);
+const extended = (part: Part, ...more: readonly Extension[]): ChainOverrides => ({
+  [part]: { extensions: [...TEMPLATES[part].extensions, ...more] },
+});
+const without = (part: Part, oid: string): ChainOverrides => ({
+  [part]: { extensions: TEMPLATES[part].extensions.filter((extension) => extension.oid !== oid) },
+});
+const OIDS = { basicConstraints: "2.5.29.19", keyUsage: "2.5.29.15" } as const;
+
+describe("the App Store's certificates", () => {
+  test("are trusted up to Apple Root CA – G3", () => {
+    expect(APPLE_ROOTS).toEqual(["63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179"]);
+  });
+  test("are three, up to a trusted root", () => {
+    expect(verifyChain(chain.x5c, trust)).toMatchObject({
+      outcome: "verified",
+      payload: {
+        signer: "app-store",
+        anchor: fingerprintOf(chain.root),
+        notBefore: TEMPLATES.leaf.notBefore,
+        notAfter: TEMPLATES.leaf.notAfter,
+      },
+    });
+  });
+
+  const [leaf = "", intermediate = "", root = ""] = chain.x5c;
+  test.each([
+    ["none", "chain_length", []],
+    ["the leaf alone", "untrusted_xcode_certificate", [leaf]],
+    ["two", "chain_length", [leaf, intermediate]],
+    ["four", "chain_length", [leaf, intermediate, root, root]],
+    ["the wrong order", "untrusted_root", [root, intermediate, leaf]],
+    ["the leaf in place of the intermediate", "broken_chain", [leaf, leaf, root]],
+  ])("are refused when they are %s", (_, reason, x5c) => {
+    expect(outcome(x5c)).toBe(reason);
+  });
+});
+
+describe("the root", () => {
+  test("is recognized by its certificate, not by its name", () => {
+    expect(outcome(makeChain().x5c)).toBe("untrusted_root");
+  });
+  test("is trusted only if the configuration names it", () => {
+    expect(word(verifyChain(chain.x5c, trusting({})))).toBe("untrusted_root");
+    expect(word(verifyChain(chain.x5c, { ...trust, roots: new Set(APPLE_ROOTS) }))).toBe("untrusted_root");
+    expect(word(verifyChain(chain.x5c, trusting({ xcodeCertificates: [chain.root] })))).toBe(
+      "untrusted_root",
+    );
+  });
+  test("must be self-signed, even if it is trusted", () => {
+    const signedByAnother = issueCertificate(TEMPLATES.root, makeChain().root);
+    const intermediate = issueCertificate(TEMPLATES.intermediate, signedByAnother);
+    const leaf = issueCertificate(TEMPLATES.leaf, intermediate);
+    expect(outcomeOf({ ...signerWith(leaf, intermediate, signedByAnother), root: signedByAnother })).toBe(
+      "broken_chain",
+    );
+  });
+});
+
+describe("each certificate is issued by the next", () => {
+  const stranger = makeChain();
+  test("a stranger's leaf under the right names is refused", () => {
+    expect(outcome(base64(stranger.leaf, chain.intermediate, chain.root))).toBe("broken_chain");
+  });
+  test.each<[Part, string]>([
+    ["leaf", "Somebody Else"],
+    ["leaf", TEMPLATES.intermediate.commonName.toLowerCase()],
+    ["intermediate", `${TEMPLATES.root.commonName} `],
+    ["root", TEMPLATES.root.commonName.toUpperCase()],
+  ])("the %s must name its issuer byte for byte: %p is refused", (part, issuerName) => {
+    expect(outcomeOf(makeChain({ [part]: { issuerName } }))).toBe("broken_chain");
+  });
+});
+
+describe("only authorities issue", () => {
+  const marked = [marker(MARKERS.leaf), marker(MARKERS.intermediate)];
+  test("a leaf that issues another is refused", () => {
+    const second = issueCertificate(TEMPLATES.leaf, chain.leaf);
+    expect(outcome(base64(second, chain.leaf, chain.root))).toBe("broken_chain");
+    expect(outcome(base64(second, chain.leaf, chain.intermediate))).toBe("untrusted_root");
+  });
+  test.each<[string, Part, readonly Extension[]]>([
+    ["an intermediate that is not an authority", "intermediate", [basicConstraints(false), ...marked]],
+    ["a root that is not an authority", "root", [basicConstraints(false)]],
+    ["a root that allows no intermediate", "root", [basicConstraints(true, 0)]],
+    ["a leaf that is an authority", "leaf", [basicConstraints(true), ...marked]],
+    ["a leaf that may only sign certificates", "leaf", [keyUsage("keyCertSign"), ...marked]],
+  ])("%s is refused", (_, part, extensions) => {
+    expect(outcomeOf(makeChain({ [part]: { extensions } }))).toBe("certificate_role");
+  });
+  test.each(["intermediate", "root"] as const)(
+    "an authority (%s) that may only sign data is refused",
+    (part) => {
+      const { [part]: template } = TEMPLATES;
+      const extensions = [
+        keyUsage("digitalSignature"),
+        ...template.extensions.filter(({ oid }) => oid !== OIDS.keyUsage),
+      ];
+      expect(outcomeOf(makeChain({ [part]: { extensions } }))).toBe("broken_chain");
+    },
+  );
+  test.each([1, 2, 127])("a root that allows %d intermediates is accepted", (pathLength) => {
+    const extensions = [basicConstraints(true, pathLength), keyUsage("keyCertSign")];
+    expect(outcomeOf(makeChain({ root: { extensions } }))).toBe("verified");
+  });
+  test.each(PARTS)("a %s without a key usage may be used for anything", (part) => {
+    expect(outcomeOf(makeChain(without(part, OIDS.keyUsage)))).toBe("verified");
+  });
+  test("a leaf without basic constraints is not an authority", () => {
+    expect(outcomeOf(makeChain(without("leaf", OIDS.basicConstraints)))).toBe("verified");
+  });
+});
+
+describe("Apple's markers", () => {
+  test.each<[string, ChainOverrides]>([
+    ["no marker on the leaf", without("leaf", MARKERS.leaf)],
+    ["no marker on the intermediate", without("intermediate", MARKERS.intermediate)],
+    [
+      "the intermediate's marker on the leaf",
+      { leaf: { extensions: [basicConstraints(false), marker(MARKERS.intermediate)] } },
+    ],
+    [
+      "the leaf's marker on the intermediate",
+      { intermediate: { extensions: [basicConstraints(true), marker(MARKERS.leaf)] } },
+    ],
+  ])("are required: %s is refused", (_, overrides) => {
+    expect(outcomeOf(makeChain(overrides))).toBe("certificate_role");
+  });
+});
+
+describe("the leaf's key", () => {
+  test.each([
+    ["on P-384", generateKeyPairSync("ec", { namedCurve: "P-384" }).privateKey],
+    ["of RSA", generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey],
+  ])("must be on P-256: a key %s is refused", (_, privateKey) => {
+    expect(outcomeOf(makeChain({ leaf: { privateKey } }))).toBe("certificate_role");
+  });
+});
+
+describe("extensions", () => {
+  test.each(PARTS)("an unknown critical extension on the %s is refused", (part) => {
+    expect(outcomeOf(makeChain(extended(part, CRITICAL_UNKNOWN)))).toBe("certificate_extensions");
+  });
+  test.each(PARTS)("an unknown uncritical extension on the %s is tolerated", (part) => {
+    expect(outcomeOf(makeChain(extended(part, { ...CRITICAL_UNKNOWN, critical: false })))).toBe("verified");
+  });
+  test.each(PARTS)("a duplicate extension on the %s is refused", (part) => {
+    const twice = marker("1.2.840.113635.100.6.99.1");
+    expect(outcomeOf(makeChain(extended(part, twice, twice)))).toBe("certificate_extensions");
+  });
+  test.each<[string, Extension, string]>([
+    [
+      "basic constraints",
+      { oid: OIDS.basicConstraints, critical: true, value: Buffer.of(5, 0) },
+      "broken_chain",
+    ],
+    [
+      "a key usage with bytes after it",
+      { oid: OIDS.keyUsage, critical: true, value: Buffer.of(3, 2, 7, 0x80, 0) },
+      "certificate_extensions",
+    ],
+  ])("%s that cannot be read is refused", (_, extension, reason) => {
+    const extensions = [extension, marker(MARKERS.leaf)];
+    expect(outcomeOf(makeChain({ leaf: { extensions } }))).toBe(reason);
+  });
+});
+
+describe("a certificate's encoding", () => {
+  const spoiled = (spoil: (certificate: Buffer) => string): string[][] =>
+    PARTS.map((part) =>
+      chain.x5c.map((text, index) => (PARTS[index] === part ? spoil(chain[part].certificate) : text)),
+    );
+  test.each<[string, (certificate: Buffer) => string]>([
+    ["trailing bytes", (der) => Buffer.concat([der, Buffer.alloc(2)]).toString("base64")],
+    ["no bytes", () => ""],
+    ["PEM", (der) => Buffer.from(new X509Certificate(der).toString()).toString("base64")],
+    ["base64url", (der) => Buffer.concat([der, Buffer.of(0xfb, 0xff, 0xfe)]).toString("base64url")],
+    ["a line feed", (der) => `${der.toString("base64")}\n`],
+    ["bytes that are not a certificate", () => Buffer.of(0x30, 0x03, 0x02, 0x01, 0x01).toString("base64")],
+  ])("must be canonical base64 of DER: %s is refused", (_, spoil) => {
+    for (const x5c of spoiled(spoil)) expect(outcome(x5c)).toBe("malformed_certificate");
+  });
+  test("must have its padding", () => {
+    // The length of a signature differs between chains.
+    let padded = makeChain();
+    for (let length = 1; padded.x5c[0]?.endsWith("=") !== true; length = (length % 30) + 1)
+      padded = makeChain({ leaf: { commonName: "L".repeat(length) } });
+    const [leaf = "", ...issuers] = padded.x5c;
+    expect(outcomeOf(padded)).toBe("verified");
+    expect(outcomeOf({ ...padded, x5c: [leaf.replace(/=+$/, ""), ...issuers] })).toBe(
+      "malformed_certificate",
+    );
+  });
+});
+
+describe("the time of signing", () => {
+  const at = (iso: string) => Date.parse(iso);
+  const limited = (part: Part) =>
+    makeChain({ [part]: { notBefore: at("2024-01-01T00:00:00Z"), notAfter: at("2026-01-01T00:00:00Z") } });
+  const signedAt = async (limits: SigningChain, signedDate: number, verifier = createIosStoreVerifier()) =>
+    word(
+      await verifier.verifyTransaction(
+        signJws(aTransaction({ signedDate }), limits),
+        trusting({ roots: [limits.root] }),
+        NOW,
+      ),
+    );
+  describe.each(PARTS)("must be within the validity of the %s", (part) => {
+    const limits = limited(part);
+    test.each([
+      ["before the first moment", at("2024-01-01T00:00:00Z") - 1, "outside_validity"],
+      ["at the first moment", at("2024-01-01T00:00:00Z"), "verified"],
+      [
+        "at the last moment, even if the certificate has expired since",
+        at("2026-01-01T00:00:00Z"),
+        "verified",
+      ],
+      ["after the last moment", at("2026-01-01T00:00:00Z") + 1, "outside_validity"],
+    ])("%s", async (_, signedDate, expected) => {
+      expect(await signedAt(limits, signedDate)).toBe(expected);
+    });
+  });
+});

@@ -1,0 +1,141 @@
+import {
+  issueCertificate,
+  keyUsage,
+  marker,
+  TEMPLATES,
+  type CertificateTemplate,
+  type Identity,
+} from "../../../../sandbox/ios-store/certificates.ts";
+import {
+  makeChain,
+  makeXcodeSigner,
+  signerWith,
+  signJws,
+  type JwsSigner,
+} from "../../../../sandbox/ios-store/signing.ts";
+import { selfSignedBundle } from "../../../../lib/stores/ios-store/app-transaction.ts";
+import { verifyChain } from "../../../../lib/stores/ios-store/signatures/chain.ts";
+import { createIosStoreVerifier } from "../../../../lib/stores/ios-store/verifier.ts";
+import {
+  anAppTransaction,
+  aTransaction,
+  BUNDLE,
+  trusting,
+  word,
+} from "../../../../testing/support/ios-store.ts";
+import { DAY, NOW } from "../../../../testing/support/purchases.ts";
+import { asSigned } from "../as-signed.ts";
+
+const chain = makeChain();
+const xcode = makeXcodeSigner();
+const trust = trusting({ roots: [chain.root], xcodeCertificates: [xcode.certificate] });
+const [xcodeCertificate = ""] = trust.xcodeCertificates;
+const verifier = createIosStoreVerifier();
+
+const inXcode = (fields = {}) =>
+  aTransaction({ environment: "Xcode", transactionId: "0", webOrderLineItemId: "0", ...fields });
+const verify = (payload: object, signer: JwsSigner = xcode, given = trust) =>
+  verifier.verifyTransaction(signJws(payload, signer, { kid: "Apple_Xcode_Key" }), given, NOW);
+const outcome = async (...parameters: Parameters<typeof verify>) => word(await verify(...parameters));
+
+describe("StoreKit testing in Xcode", () => {
+  test("is accepted with a registered certificate, in the environment xcode", async () => {
+    expect(await verify(inXcode())).toEqual({
+      outcome: "verified",
+      payload: asSigned({
+        transactionIdentifier: "0",
+        webOrderLineItemIdentifier: null,
+        environment: "xcode",
+        xcodeCertificate,
+      }),
+    });
+    const appTransaction = signJws(anAppTransaction({ receiptType: "Xcode", appAppleId: undefined }), xcode);
+    expect(await verifier.verifyAppTransaction(appTransaction, trust, NOW)).toMatchObject({
+      outcome: "verified",
+      payload: { environment: "xcode", appAppleIdentifier: null, xcodeCertificate },
+    });
+  });
+  test("is refused with any other certificate", async () => {
+    expect(await outcome(inXcode(), makeXcodeSigner())).toBe("untrusted_xcode_certificate");
+  });
+  test("is refused without a registered certificate, even after it was accepted elsewhere", async () => {
+    expect(await outcome(inXcode())).toBe("verified");
+    const elsewhere = trusting({ roots: [chain.root, xcode.certificate] });
+    expect(await outcome(inXcode(), xcode, elsewhere)).toBe("untrusted_xcode_certificate");
+  });
+  test.each(["Production", "Sandbox", "LocalTesting"])(
+    "cannot sign for another environment: %s",
+    async (environment) => {
+      expect(await outcome(inXcode({ environment }))).toBe("environment");
+    },
+  );
+  test("must have exactly one certificate: a chain with registered ones is refused", async () => {
+    const registered = trusting({ xcodeCertificates: [chain.root, chain.leaf] });
+    expect(await outcome(inXcode(), chain, registered)).toBe("untrusted_root");
+    expect(await outcome(inXcode(), signerWith(xcode.certificate, xcode.certificate))).toBe("chain_length");
+  });
+
+  const xcodeWith = (template: Partial<CertificateTemplate>, issuer: Identity | null = null) =>
+    issueCertificate({ ...TEMPLATES.xcode, ...template }, issuer);
+  test.each([
+    ["signed by another certificate", "broken_chain", xcodeWith({}, xcode.certificate)],
+    ["that names another issuer", "broken_chain", xcodeWith({ issuerName: "Somebody Else" })],
+    ["with a key on P-384", "certificate_role", xcodeWith({ curve: "P-384" })],
+    ["that may not sign data", "certificate_role", xcodeWith({ extensions: [keyUsage("keyCertSign")] })],
+    [
+      "with an unknown critical extension",
+      "certificate_extensions",
+      xcodeWith({ extensions: [marker("1.2.3.4", true)] }),
+    ],
+  ])("with a registered certificate %s: %s", (_, expected, certificate) => {
+    const registered = trusting({ xcodeCertificates: [certificate] });
+    expect(word(verifyChain(signerWith(certificate).x5c, registered))).toBe(expected);
+  });
+
+  test("may sign fractions of milliseconds, which are dropped", async () => {
+    const times = {
+      signedDate: NOW - 999.5,
+      purchaseDate: NOW - 10 * DAY + 0.7297,
+      originalPurchaseDate: NOW - 11 * DAY + 0.4,
+      expiresDate: NOW + DAY + 0.9,
+    };
+    expect(await verify(inXcode(times))).toMatchObject({
+      outcome: "verified",
+      payload: {
+        signedAt: NOW - 1000,
+        purchasedAt: NOW - 10 * DAY,
+        originalPurchasedAt: NOW - 11 * DAY,
+        expiresAt: NOW + DAY,
+      },
+    });
+    expect(await outcome(aTransaction({ signedDate: NOW - 999.5 }), chain)).toBe("signing_time");
+    expect(await outcome(aTransaction({ expiresDate: NOW + 0.9 }), chain)).toBe("malformed_payload");
+  });
+});
+
+describe("the claimed bundle of a self-signed JWS", () => {
+  const claim = (payload: object | string) => selfSignedBundle(signJws(payload, xcode));
+  test("is read before anything is verified", () => {
+    expect(claim(anAppTransaction({ receiptType: "Xcode" }))).toBe(BUNDLE);
+    expect(selfSignedBundle(signJws(anAppTransaction(), makeXcodeSigner()))).toBe(BUNDLE);
+    expect(claim({ bundleId: "b".repeat(256) })).toBe("b".repeat(256));
+  });
+  test("is null for any other form", () => {
+    expect(selfSignedBundle(signJws(anAppTransaction(), chain))).toBeNull();
+    expect(selfSignedBundle(signJws(anAppTransaction(), { ...xcode, x5c: [] }))).toBeNull();
+    expect(selfSignedBundle(signJws(anAppTransaction(), xcode, { alg: "none" }))).toBeNull();
+    expect(selfSignedBundle("")).toBeNull();
+    expect(selfSignedBundle("a.b.c")).toBeNull();
+  });
+  test.each([
+    {},
+    { bundleId: 1 },
+    { bundleId: "" },
+    { bundleId: "b".repeat(257) },
+    [],
+    "null",
+    '{"bundleId":"a","bundleId":"b"}',
+  ])("is null when the payload is %p", (payload) => {
+    expect(claim(payload)).toBeNull();
+  });
+});
