@@ -2,7 +2,6 @@ import { linkIosStoreCustomer } from "../../lib/customers/link-ios-store-custome
 import { synchronizeIosStorePurchases } from "../../lib/customers/synchronize-ios-store-purchases.ts";
 import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 import { fingerprintOf, makeChain, signJws } from "../../sandbox/ios-store/signing.ts";
-import { assertInvariants } from "../../testing/support/invariants.ts";
 import {
   aBundle,
   ACCOUNT,
@@ -12,8 +11,7 @@ import {
   type Payload,
 } from "../../testing/support/ios-store.ts";
 import { aCatalog, aProduct, NOW } from "../../testing/support/purchases.ts";
-import type { TestTable } from "../../testing/support/table.ts";
-import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
+import { aUseCaseTable } from "../../testing/support/use-case-table.ts";
 import { createWorld } from "../../testing/support/world.ts";
 import { anApplication } from "../../testing/support/application.ts";
 
@@ -21,14 +19,7 @@ const OTHER = "704000000000002";
 const PRODUCT = "com.example.trails.premium.monthly";
 const chain = makeChain();
 
-let table: TestTable;
-beforeAll(async () => {
-  table = await createUseCaseTable();
-});
-afterAll(async () => {
-  await assertInvariants(table);
-  await table.remove();
-});
+const table = await aUseCaseTable();
 
 interface Sent {
   /** App transaction id. */

@@ -9,7 +9,6 @@ import type {
 import type { Line } from "../../lib/entitlements/purchase.ts";
 import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 import { fingerprintOf, makeChain, signJws, type JwsSigner } from "../../sandbox/ios-store/signing.ts";
-import { assertInvariants } from "../../testing/support/invariants.ts";
 import {
   aBundle,
   aRenewalInfo,
@@ -18,9 +17,8 @@ import {
   type Payload,
 } from "../../testing/support/ios-store.ts";
 import { aCatalog, aLine, aProduct, aPurchase, aRenewal, DAY, NOW } from "../../testing/support/purchases.ts";
-import type { TestTable } from "../../testing/support/table.ts";
 import { aName, fromApple, queuedOf, recordedOf } from "./refreshing.ts";
-import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
+import { aUseCaseTable } from "../../testing/support/use-case-table.ts";
 import { byCredential, createWorld, device, type World } from "../../testing/support/world.ts";
 
 const chain = makeChain();
@@ -30,14 +28,7 @@ const HOUR = DAY / 24;
 /** The moment of the refreshes: just after the end. */
 const ASKED = END + 5000;
 
-let table: TestTable;
-beforeAll(async () => {
-  table = await createUseCaseTable();
-});
-afterAll(async () => {
-  await assertInvariants(table);
-  await table.remove();
-});
+const table = await aUseCaseTable();
 
 const KEY = { issuerIdentifier: "i", keyIdentifier: "k", secret: "s" };
 

@@ -3,11 +3,9 @@ import { askAfterFailure, type AskOutcome, type Said } from "../../lib/customers
 import type { Acknowledgement } from "../../lib/customers/storing/records.ts";
 import { HOUR, MINUTE, SECOND } from "../../lib/duration.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
-import { assertInvariants } from "../../testing/support/invariants.ts";
 import { BUNDLE } from "../../testing/support/ios-store.ts";
 import { aLine, aPurchase, DAY, NOW } from "../../testing/support/purchases.ts";
-import type { TestTable } from "../../testing/support/table.ts";
-import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
+import { aUseCaseTable } from "../../testing/support/use-case-table.ts";
 import { owned } from "../../testing/support/world.ts";
 import {
   aName,
@@ -23,14 +21,7 @@ const REFUSED: AskOutcome = { outcome: "credential-rejected" };
 const NONE = { made: 0, due: 0, oldest: 0, nearDeadline: 0, failed: 0 };
 const LEASE = MINUTE;
 
-let table: TestTable;
-beforeAll(async () => {
-  table = await createUseCaseTable();
-});
-afterAll(async () => {
-  await assertInvariants(table);
-  await table.remove();
-});
+const table = await aUseCaseTable();
 
 const names = (count: number): string[] => Array.from({ length: count }, (_, index) => String(index));
 

@@ -7,10 +7,8 @@ import type { CustomerChange } from "../../lib/customers/storing/customer-change
 import type { FactsOrigin } from "../../lib/customers/asking/ask.ts";
 import { customerId } from "../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
-import { assertInvariants } from "../../testing/support/invariants.ts";
 import { DAY, NOW } from "../../testing/support/purchases.ts";
-import type { TestTable } from "../../testing/support/table.ts";
-import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
+import { aUseCaseTable } from "../../testing/support/use-case-table.ts";
 import { fromApple, queuedOf, recordedOf } from "./refreshing.ts";
 import {
   android,
@@ -25,14 +23,7 @@ import {
   type World,
 } from "../../testing/support/world.ts";
 
-let table: TestTable;
-beforeAll(async () => {
-  table = await createUseCaseTable();
-});
-afterAll(async () => {
-  await assertInvariants(table);
-  await table.remove();
-});
+const table = await aUseCaseTable();
 
 const HOUR = 3600_000;
 const END = NOW + 20 * DAY;

@@ -2,10 +2,8 @@ import type { Environment } from "../../lib/contract/schemas.ts";
 import type { CustomerTable } from "../../lib/customers/storing/customer-table.ts";
 import { storeFacts } from "../../lib/customers/storing/store-facts.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
-import { assertInvariants } from "../../testing/support/invariants.ts";
 import { proven } from "../../testing/support/purchases.ts";
-import type { TestTable } from "../../testing/support/table.ts";
-import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
+import { aUseCaseTable } from "../../testing/support/use-case-table.ts";
 import {
   byClient,
   byCredential,
@@ -18,14 +16,7 @@ import {
   type World,
 } from "../../testing/support/world.ts";
 
-let table: TestTable;
-beforeAll(async () => {
-  table = await createUseCaseTable();
-});
-afterAll(async () => {
-  await assertInvariants(table);
-  await table.remove();
-});
+const table = await aUseCaseTable();
 
 const aWorld = (claimsPerAccount: number): World => createWorld(table, { claimsPerAccount });
 

@@ -9,7 +9,6 @@ import { accountId, customerId } from "../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
 import { bury } from "../../lib/table/customers/burial.ts";
 import { operationsOn } from "../../operator/composition.ts";
-import { assertInvariants } from "../../testing/support/invariants.ts";
 import {
   aCatalog,
   aLine,
@@ -21,8 +20,7 @@ import {
   NOW,
   proven,
 } from "../../testing/support/purchases.ts";
-import type { TestTable } from "../../testing/support/table.ts";
-import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
+import { aUseCaseTable } from "../../testing/support/use-case-table.ts";
 import { fromApple, queuedOf } from "./refreshing.ts";
 import {
   android,
@@ -40,14 +38,7 @@ import {
   type World,
 } from "../../testing/support/world.ts";
 
-let table: TestTable;
-beforeAll(async () => {
-  table = await createUseCaseTable();
-});
-afterAll(async () => {
-  await assertInvariants(table);
-  await table.remove();
-});
+const table = await aUseCaseTable();
 
 /** An erased customer of account a, who had an app transaction id and two purchases. */
 const erased = async () => {

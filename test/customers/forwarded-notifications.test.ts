@@ -8,7 +8,6 @@ import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 import { createStoreRequestQueue } from "../../lib/table/telling/store-requests.ts";
 import { fingerprintOf, makeChain, signJws, type SigningChain } from "../../sandbox/ios-store/signing.ts";
 import { anApplication } from "../../testing/support/application.ts";
-import { assertInvariants } from "../../testing/support/invariants.ts";
 import {
   aBundle,
   aNotification,
@@ -17,21 +16,13 @@ import {
   type Payload,
 } from "../../testing/support/ios-store.ts";
 import { NOW } from "../../testing/support/purchases.ts";
-import type { TestTable } from "../../testing/support/table.ts";
-import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
+import { aUseCaseTable } from "../../testing/support/use-case-table.ts";
 import { createWorld } from "../../testing/support/world.ts";
 
 const chain = makeChain();
 const TO_OLD: IosStoreNotifications = { forwardTo: "https://old.example/apple" };
 
-let table: TestTable;
-beforeAll(async () => {
-  table = await createUseCaseTable();
-});
-afterAll(async () => {
-  await assertInvariants(table);
-  await table.remove();
-});
+const table = await aUseCaseTable();
 
 const aBundleThatForwards = (
   notifications: IosStoreNotifications | null = TO_OLD,

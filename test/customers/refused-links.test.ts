@@ -2,10 +2,9 @@ import type { Claim } from "../../lib/customers/storing/resolve-customer.ts";
 import type { ProvenPurchase } from "../../lib/entitlements/proven-purchase.ts";
 import { mentionedPurchase, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
-import { assertInvariants } from "../../testing/support/invariants.ts";
 import { aCatalog, anAcknowledgement, aProduct, DAY, NOW, proven } from "../../testing/support/purchases.ts";
-import { pendingIn, type TestTable } from "../../testing/support/table.ts";
-import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
+import { pendingIn } from "../../testing/support/table.ts";
+import { aUseCaseTable } from "../../testing/support/use-case-table.ts";
 import {
   android,
   byClient,
@@ -21,14 +20,7 @@ import {
   type World,
 } from "../../testing/support/world.ts";
 
-let table: TestTable;
-beforeAll(async () => {
-  table = await createUseCaseTable();
-});
-afterAll(async () => {
-  await assertInvariants(table);
-  await table.remove();
-});
+const table = await aUseCaseTable();
 
 const aWorld = (): World =>
   createWorld(table).selling(aCatalog([aProduct(), aProduct({ store: "android-store" })]));

@@ -1,9 +1,7 @@
 import { renewedPurchase, type Purchase } from "../../lib/entitlements/purchase.ts";
 import type { Renewal } from "../../lib/entitlements/renewal.ts";
-import { assertInvariants } from "../../testing/support/invariants.ts";
 import { aCatalog, aProduct, aRenewal, DAY, NOW, proven } from "../../testing/support/purchases.ts";
-import type { TestTable } from "../../testing/support/table.ts";
-import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
+import { aUseCaseTable } from "../../testing/support/use-case-table.ts";
 import {
   byClient,
   byCredential,
@@ -16,14 +14,7 @@ import {
   type World,
 } from "../../testing/support/world.ts";
 
-let table: TestTable;
-beforeAll(async () => {
-  table = await createUseCaseTable();
-});
-afterAll(async () => {
-  await assertInvariants(table);
-  await table.remove();
-});
+const table = await aUseCaseTable();
 
 const END = NOW + 20 * DAY;
 const aWorld = (): World => createWorld(table).selling(aCatalog([aProduct()]));

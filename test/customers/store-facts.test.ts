@@ -5,7 +5,6 @@ import { mentionedPurchase } from "../../lib/entitlements/purchase.ts";
 import { customerId, purchaseKey, type CustomerId } from "../../lib/identifiers.ts";
 import { sourceOf } from "../../lib/customers/storing/store-android-store-purchase.ts";
 import { createMemoryTable } from "../../testing/support/memory-table.ts";
-import { assertInvariants } from "../../testing/support/invariants.ts";
 import {
   aCatalog,
   anAcknowledgement,
@@ -15,8 +14,8 @@ import {
   NOW,
   proven,
 } from "../../testing/support/purchases.ts";
-import { pendingIn, type TestTable } from "../../testing/support/table.ts";
-import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
+import { pendingIn } from "../../testing/support/table.ts";
+import { aUseCaseTable } from "../../testing/support/use-case-table.ts";
 import {
   android,
   byClient,
@@ -29,14 +28,7 @@ import {
   type World,
 } from "../../testing/support/world.ts";
 
-let table: TestTable;
-beforeAll(async () => {
-  table = await createUseCaseTable();
-});
-afterAll(async () => {
-  await assertInvariants(table);
-  await table.remove();
-});
+const table = await aUseCaseTable();
 
 const aWorld = (): World => createWorld(table);
 

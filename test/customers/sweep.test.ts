@@ -16,10 +16,8 @@ import type {
   VoidedPurchasesAnswer,
 } from "../../lib/stores/android-store/android-store.ts";
 import { createWatermarks } from "../../lib/table/queues/watermarks.ts";
-import { assertInvariants } from "../../testing/support/invariants.ts";
 import { aCatalog, aLine, aPurchase, aProduct, DAY, NOW } from "../../testing/support/purchases.ts";
-import type { TestTable } from "../../testing/support/table.ts";
-import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
+import { aUseCaseTable } from "../../testing/support/use-case-table.ts";
 import { aName } from "./refreshing.ts";
 import { byCredential, createWorld } from "../../testing/support/world.ts";
 import { anApplication } from "../../testing/support/application.ts";
@@ -31,14 +29,7 @@ const PRESENT = NOW - MINUTE;
 const FURTHEST = 30 * DAY - HOUR;
 const PACKAGE_NAME = "com.example.trails";
 
-let table: TestTable;
-beforeAll(async () => {
-  table = await createUseCaseTable();
-});
-afterAll(async () => {
-  await assertInvariants(table);
-  await table.remove();
-});
+const table = await aUseCaseTable();
 
 const PACKAGE: AndroidStoreConfiguration = {
   packageName: PACKAGE_NAME,

@@ -9,8 +9,7 @@ import { tellsIn } from "../../operator/composition.ts";
 import { transactionsOf } from "../../lib/table/customers/write-customer-change.ts";
 import { assertInvariants } from "../../testing/support/invariants.ts";
 import { anAcknowledgement, aPurchase, DAY, NOW, proven } from "../../testing/support/purchases.ts";
-import type { TestTable } from "../../testing/support/table.ts";
-import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
+import { aUseCaseTable } from "../../testing/support/use-case-table.ts";
 import {
   android,
   byClient,
@@ -26,14 +25,7 @@ import {
 
 const HOUR = DAY / 24;
 
-let table: TestTable;
-beforeAll(async () => {
-  table = await createUseCaseTable();
-});
-afterAll(async () => {
-  await assertInvariants(table);
-  await table.remove();
-});
+const table = await aUseCaseTable();
 
 const aWorld = (transfers: TransferPolicy = "refuse"): World => {
   const world = createWorld(table);

@@ -20,21 +20,12 @@ import {
   NOW,
   PACKAGE_NAME,
 } from "../../testing/support/android-store.ts";
-import { assertInvariants } from "../../testing/support/invariants.ts";
 import { aCatalog, aProduct } from "../../testing/support/purchases.ts";
-import type { TestTable } from "../../testing/support/table.ts";
-import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
+import { aUseCaseTable } from "../../testing/support/use-case-table.ts";
 import { createWorld } from "../../testing/support/world.ts";
 import { anApplication } from "../../testing/support/application.ts";
 
-let table: TestTable;
-beforeAll(async () => {
-  table = await createUseCaseTable();
-});
-afterAll(async () => {
-  await assertInvariants(table);
-  await table.remove();
-});
+const table = await aUseCaseTable();
 
 type Answer = ReturnType<typeof aSubscriptionAnswer> | Exclude<AndroidStoreAnswer, { outcome: "verified" }>;
 
