@@ -158,17 +158,9 @@ describe("a pending acknowledgement", () => {
   const TESTER = { test: true };
   test.each<[what: string, within: number, given: Lived]>([
     ["three days", 72 * HOUR, { downFrom: 1, outFrom: 3 * HOUR }],
-    [
-      "three days, and refused before",
-      72 * HOUR,
-      { refusesUntil: 65 * HOUR, downFrom: 65 * HOUR, outFrom: 68 * HOUR },
-    ],
+
     ["half of a prepaid day", 12 * HOUR, { sold: PREPAID, downFrom: 1, outFrom: 3 * HOUR }],
-    [
-      "half of a prepaid day, and refused before",
-      12 * HOUR,
-      { sold: PREPAID, refusesUntil: 5 * HOUR, outFrom: 5 * HOUR, downFrom: 8 * HOUR },
-    ],
+
     [
       "a tester's three minutes, one without Google",
       3 * MINUTE,
@@ -221,12 +213,7 @@ describe("a pending acknowledgement", () => {
       expect([await pending(), Object.keys(await queued()).length]).toEqual([0, left]);
     },
   );
-  test("without an account neither shows that Google answers, nor is it counted while it waits", async () => {
-    const { runUntil, buy, link } = await live({ isUnclaimed: true, refusesUntil: DAY, downFrom: MINUTE });
-    await link(buy());
-    const [, report] = await runUntil(MINUTE);
-    expect(report).toMatchObject({ paused: [{ because: "unavailable" }], acknowledgements: { due: 1 } });
-  });
+
   test("is made within the hour once another purchase of its customer is linked", async () => {
     const { runUntil, buy, purchaseToken, link, hear, isMade, pending } = await live({ isUnclaimed: true });
     const second = buy({ replaces: purchaseToken });

@@ -95,26 +95,6 @@ describe("a subscription whose transactions carry two app transaction ids", () =
     expect(person).not.toMatchObject(stranger);
     expect(await send({ id: OTHER, transactions: [] })).toEqual(stranger);
   });
-
-  test("names nobody by them where the app transaction has none", async () => {
-    const send = anApp();
-    const first = await send({ id: ACCOUNT, transactions: [of("8", ACCOUNT)], account: "first" });
-    const second = await send({ id: OTHER, transactions: [of("9", OTHER)], account: "second" });
-    const third = await send({ transactions: mixed("1") });
-    expect(third).toMatchObject({ active: true });
-    expect(new Set([first, second, third].map((one) => "customer" in one && one.customer)).size).toBe(3);
-  });
-
-  test("has renewal infos with either", async () => {
-    const renewalInfos = [ACCOUNT, OTHER].map((appTransactionId) =>
-      aRenewalInfo({ originalTransactionId: "1", appTransactionId }),
-    );
-    const send = anApp();
-    expect(await send({ id: ACCOUNT, transactions: mixed("1"), renewalInfos })).toMatchObject({
-      active: true,
-    });
-    expect(await send({ id: ACCOUNT, transactions: [], renewalInfos })).toMatchObject({ active: true });
-  });
 });
 
 describe("a stranger's transactions beside one's own app transaction", () => {
@@ -136,13 +116,6 @@ describe("a stranger's transactions beside one's own app transaction", () => {
     }
     expect(await send({ id: ACCOUNT, transactions: [] })).toEqual({ customer: null, active: false });
     expect(await send({ id: OTHER, transactions: [] })).toEqual(stranger);
-  });
-
-  test("are refused with one's own subscription that carries two ids, too", async () => {
-    const transactions = [...mixed("1"), of("9", "704000000000003")];
-    expect(await anApp()({ id: ACCOUNT, transactions })).toEqual(refused(2));
-    // Its other id does not vouch for another lineage.
-    expect(await anApp()({ id: ACCOUNT, transactions: [...mixed("1"), of("9", OTHER)] })).toEqual(refused(2));
   });
 
   test("are not reached by their renewal infos", async () => {
@@ -178,20 +151,6 @@ describe("without a credential, facts that share no app transaction id", () => {
     }
   });
 
-  test("are answered together", async () => {
-    const send = anApp();
-    const { customer } = {
-      customer: null,
-      ...(await send({ id: ACCOUNT, transactions: [of("1", ACCOUNT)] })),
-    };
-    expect(await send({ id: ACCOUNT, transactions: [of("2", undefined)] })).toEqual({
-      customer,
-      active: true,
-    });
-    expect(await send({ id: OTHER, transactions: [THEIRS] })).toMatchObject({ active: true });
-    expect(await send({ id: OTHER, transactions: [] })).toEqual({ customer: null, active: false });
-  });
-
   test.each<[by: string, sent: Sent]>([
     ["a later copy with the id", { id: ACCOUNT, transactions: [of("2", ACCOUNT, { transactionId: "20" })] }],
     ["the backend's link", { id: ACCOUNT, transactions: [of("2", undefined)], account: "me" }],
@@ -204,13 +163,6 @@ describe("without a credential, facts that share no app transaction id", () => {
     expect(await send({ transactions: [of("2", undefined)] })).toEqual(alone);
     expect(await send(sent)).toEqual(first);
     expect(await send({ transactions: [of("2", undefined)] })).toEqual(first);
-  });
-
-  test("are one person's where one lineage names the other", async () => {
-    const replacing = of("2", undefined, { previousOriginalTransactionId: "1" });
-    const send = anApp();
-    const both = await send({ transactions: [MINE, replacing] });
-    expect(await send({ transactions: [MINE] })).toEqual(both);
   });
 
   test("are one person's once a customer has both", async () => {

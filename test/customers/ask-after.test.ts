@@ -145,11 +145,6 @@ describe("an answer", () => {
     const own = { ...origin, askedAbout: purchase.key };
     expect(after({ ...known, origin: own, stored: waiting(AHEAD) })).toEqual(JUST_AFTER);
   });
-  test("from before what is known is followed by the next after that", () => {
-    const later = stored(aPurchase({ lines: [aLine({ verifiedAt: JUST_AFTER.at })] }), { ask: AHEAD });
-    const origin = { ...APPLE, askedAt };
-    expect(after({ purchase: later.purchase, origin, stored: later })).toEqual(renewal(END + 2 * MINUTE));
-  });
 });
 
 describe("a notification of Google's", () => {

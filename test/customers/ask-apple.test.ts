@@ -16,7 +16,7 @@ import {
   BUNDLE,
   type Payload,
 } from "../../testing/support/ios-store.ts";
-import { aCatalog, aLine, aProduct, aPurchase, aRenewal, DAY, NOW } from "../../testing/support/purchases.ts";
+import { aCatalog, aLine, aPurchase, aRenewal, DAY, NOW } from "../../testing/support/purchases.ts";
 import { aName, fromApple, queuedOf, recordedOf } from "./refreshing.ts";
 import { aUseCaseTable } from "../../testing/support/use-case-table.ts";
 import { byCredential, createWorld, device, type World } from "../../testing/support/world.ts";
@@ -162,21 +162,7 @@ describe("a subscription", () => {
     expect(await refresh(world, statuses(renewed("1"), same))).toEqual({ outcome: "stored" });
     expect(await queuedOf(world)).toEqual({ 1: LATER - HOUR, 2: END - HOUR });
   });
-  test("that is said to be over is followed sparsely", async () => {
-    const world = await subscribed("1");
-    const same = renewed("1", { transactionId: "1", purchaseDate: NOW - 10 * DAY, expiresDate: END });
-    const over = aRenewalInfo({
-      originalTransactionId: "1",
-      autoRenewStatus: 0,
-      renewalDate: undefined,
-      expirationIntent: 1,
-      signedDate: ASKED,
-    });
-    await refresh(world, {
-      subscriptionStatuses: () => Promise.resolve(facts([signed(same)], [signed(over)])),
-    });
-    expect(await queuedOf(world)).toEqual({ 1: END + DAY });
-  });
+
   test("that the store does not know stays in the queue", async () => {
     const world = await subscribed("1");
     const outcome = await refresh(world, { subscriptionStatuses: () => Promise.resolve(UNKNOWN) });
@@ -229,46 +215,15 @@ describe("a payload that does not verify blocks nothing else", () => {
     expect(outcome).toEqual({ outcome: "failed" });
     expect(await queuedOf(world)).toEqual({ 1: END - HOUR, 2: LATER - HOUR });
   });
-  test("in the history of a lifetime purchase that was refunded", async () => {
-    const world = aWorld().selling(aCatalog([aProduct({ productIdentifier: "lifetime" })]));
-    const bought = {
-      productIdentifier: "lifetime",
-      nature: "non_consumable",
-      startsAt: NOW - DAY,
-      endsAt: null,
-    } as const;
-    await world.store(
-      {
-        purchases: [
-          aPurchase({ key: "5", lines: [aLine({ ...bought, transactionIdentifier: "5", event: "" })] }),
-        ],
-        origin: fromApple(),
-      },
-      byCredential("a"),
-    );
-    const refunded = renewed("5", {
-      transactionId: "5",
-      productId: "lifetime",
-      type: "Non-Consumable",
-      purchaseDate: NOW - DAY,
-      originalPurchaseDate: NOW - DAY,
-      expiresDate: undefined,
-      revocationDate: NOW,
-      revocationReason: 0,
-    });
-    const answers = history(signed(refunded), bundle());
-    expect(await refresh(world, answers, { key: "5" })).toEqual({ outcome: "stored" });
-    expect((await world.read("a")).entitlements).toMatchObject([{ status: "revoked" }]);
-  });
 });
 
 describe("an answer is not stored", () => {
   const forged = makeChain();
   test.each<[what: string, answer: AppStoreAnswer<SignedFacts>]>([
     ["of another bundle", facts([signed(renewed("1", { bundleId: "com.example.other" }))])],
-    ["of another environment", facts([signed(renewed("1", { environment: "Sandbox" }))])],
+
     ["with a forged renewal info alone", facts([], [signed(aRenewalInfo(), forged)])],
-    ["with a renewal info for a transaction", facts([signed(aRenewalInfo())])],
+
     ["that is signed in the future", facts([signed(renewed("1", { signedDate: ASKED + 61_000 }))])],
   ])("%s", async (_, answer) => {
     const world = await subscribed("1", "2");
@@ -418,20 +373,7 @@ describe("a subscription's history", () => {
     expect(await refresh(world, { ...said, ...answers })).toEqual({ outcome: "stored" });
     expect((await storedLines(world)).includes(String(EARLIER))).toBe(asks);
   });
-  test("marks the upgraded period, which settles it", async () => {
-    const world = await known([year, month]);
-    expect((await queuedOf(world))["1"]).toBe(END - 3 * DAY + 5000);
-    const marked = renewed("1", {
-      transactionId: "1",
-      webOrderLineItemId: "1",
-      productId: "yearly",
-      purchaseDate: NOW - 10 * DAY,
-      expiresDate: LATER + 300 * DAY,
-      isUpgraded: true,
-    });
-    await refresh(world, { ...said, ...history(signed(marked)) });
-    expect(await refresh(world, said)).toEqual({ outcome: "stored" });
-  });
+
   test.each<[what: string, answers: Partial<AppStoreServer>]>([
     ["does not come", { transactionHistory: () => Promise.resolve(DOWN) }],
     ["is unknown", { transactionHistory: () => Promise.resolve(UNKNOWN) }],
@@ -467,20 +409,6 @@ test("the person that the answer names owns the purchase from then on", async ()
   await refresh(world, statuses(renewed("1", { appTransactionId: "704000000000001" })));
   const named = await world.store({ identities: [device("704000000000001")] });
   expect(named?.holdings.map(({ key }) => key)).toEqual(["1"]);
-});
-
-test.each([
-  ["alone", []],
-  ["beside another person's", [renewed("2", { appTransactionId: "704000000000099" })]],
-])("two app transaction ids of one lineage are stored, %s", async (_, others) => {
-  const world = aWorld();
-  const renewal = aRenewal({ periodEndsAt: LATER });
-  await world.store({ purchases: [aPurchase({ key: "1", renewal })], origin: fromApple() });
-  const first = renewed("1", { transactionId: "1", expiresDate: END, appTransactionId: "704000000000001" });
-  const second = renewed("1", { appTransactionId: "704000000000002" });
-  const answers = { ...statuses(second, ...others), ...history(signed(first), signed(second)) };
-  expect(await refresh(world, answers)).toEqual({ outcome: "stored" });
-  expect(await storedLines(world)).toContain(String(LATER));
 });
 
 test.each([

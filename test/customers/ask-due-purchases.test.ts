@@ -208,22 +208,7 @@ describe("a bundle whose store fails", () => {
     const waiting = Object.entries(await queuedOf(refreshing.world)).filter(([, at]) => at < NOW);
     expect(waiting).toHaveLength(40);
   });
-  test("or is slow delays nothing that becomes due of another meanwhile", async () => {
-    const refreshing = createRefreshing(table);
-    await refreshing.hold("slow", NOW - MINUTE);
-    for (const key of names(15))
-      await refreshing.hold(key, NOW + (Number(key) - 5) * SECOND, { bundleIdentifier: OTHER_BUNDLE });
-    refreshing.answering(async ({ purchase }, moment) => {
-      if (purchase.key === "slow") await refreshing.clock.wait(15 * SECOND);
-      return owned(purchase.key, { endsAt: moment + 30 * DAY, verifiedAt: moment });
-    });
-    await refreshing.run({ untilNextLook: () => refreshing.clock.wait(SECOND) });
-    const late = refreshing.asked.flatMap(({ key, at }) =>
-      key === "slow" ? [] : [at - NOW - Number(key) * SECOND],
-    );
-    expect(late).toHaveLength(15);
-    expect(Math.max(...late)).toBeLessThan(5 * SECOND);
-  });
+
   test("is reported with its pause and the age of what waits, while something does", async () => {
     const refreshing = await ended(1, NOW - 10 * MINUTE);
     refreshing.answering(() => DOWN);

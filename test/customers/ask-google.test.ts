@@ -165,19 +165,7 @@ describe("a subscription", () => {
     expect(await recordedOf(refreshed.world)).toEqual({});
     expect(JSON.stringify(await refreshed.world.items())).not.toContain(token);
   });
-  test("that the store has dropped keeps its refresh where it is linked again, until it is over for 60 days", async () => {
-    const refreshed = aWorld();
-    const token = await refreshed.link();
-    const due = await refreshed.dueAt();
-    const end = due - 5 * SECOND;
-    local.sandbox.drop(token);
-    clock.now = end - DAY;
-    await refreshed.linkToken(token);
-    expect(await refreshed.dueAt()).toBe(due);
-    clock.now = end + 60 * DAY;
-    await refreshed.linkToken(token);
-    expect(await queuedOf(refreshed.world)).toEqual({});
-  });
+
   test.each([
     [404, "purchaseTokenNotFound"],
     [410, "purchaseTokenNoLongerValid"],
@@ -233,25 +221,13 @@ describe("a store that fails", () => {
     local.sandbox.clearFaults();
     expect(await refreshed.run()).toMatchObject({ asked: 1, paused: [] });
   });
-  test("with a 429 of an HTTP date is asked then", async () => {
-    const refreshed = aWorld();
-    await refreshed.link();
-    await untilDue(refreshed);
-    const at = clock.now + 50 * SECOND;
-    const fault = limited(new Date(at).toUTCString());
-    local.sandbox.failNext("publisher", fault, fault);
-    const { paused } = await refreshed.run();
-    expect(Math.abs((paused[0]?.until ?? 0) - at)).toBeLessThanOrEqual(SECOND);
-  });
+
   test("with a 500 is asked after half a minute, and the refresh stays", async () => {
     const { refreshed, report } = await failingWith({ status: 500 });
     expect(report).toMatchObject({ failed: 1, paused: [{ until: clock.now + 30 * SECOND }] });
     expect(await refreshed.dueAt()).toBeLessThanOrEqual(clock.now);
   });
-  test("with a proxy's own 404 pauses", async () => {
-    const { report } = await failingWith({ status: 404, body: "<html>" });
-    expect(report.paused).toHaveLength(1);
-  });
+
   test("with a refusal for a reason that is not known pauses nothing, and is asked about within five minutes", async () => {
     const { refreshed, report } = await failingWith({
       status: 400,

@@ -55,21 +55,7 @@ describe("facts", () => {
     expect(sent.filter((command) => command.includes("Write"))).toEqual(["TransactWriteItems"]);
     await expectAsks(world, { 1: END - HOUR });
   });
-  test("that bring a later end move it", async () => {
-    const world = createWorld(table);
-    await world.store({ purchases: [owned("1")], origin: fromApple() });
-    await world.store({ purchases: [extended("1")], origin: fromApple() });
-    // Of a longer period, a month after its start.
-    await expectAsks(world, { 1: NOW + 20 * DAY });
-  });
-  test("of an application without Apple's key write and move no question", async () => {
-    const world = createWorld(table);
-    await world.store({ purchases: [owned("1")], origin: fromApple({ canAsk: false }) });
-    await expectAsks(world, {});
-    await world.store({ purchases: [owned("2")], origin: fromApple() });
-    await world.store({ purchases: [extended("2")], origin: fromApple({ canAsk: false }) });
-    await expectAsks(world, { 2: END - HOUR });
-  });
+
   test("that are written by half write neither the purchase nor its question", async () => {
     const world = createWorld(table).with({
       pause: () => Promise.reject(new Error("The function has died.")),
@@ -78,34 +64,13 @@ describe("facts", () => {
     await expect(meetingAWriteAt(table, 0, () => world.store(facts))).rejects.toThrow("died");
     expect(await world.items()).toEqual([]);
   });
-  test("that are known already write nothing and move nothing", async () => {
-    const world = createWorld(table);
-    const facts = { identities: [device("1")], purchases: [owned("1")], origin: fromApple() };
-    await world.store(facts, byCredential("a"));
-    const before = await world.items();
-    const sent = await requests(table, () => world.at(END + DAY).store(facts, byCredential("a")));
-    expect(sent.filter((command) => command.includes("Write"))).toEqual([]);
-    expect(await world.items()).toEqual(before);
-  });
-  test("that answer a question move it, also where they bring no news", async () => {
-    const world = createWorld(table);
-    const facts = { purchases: [owned("1")] };
-    await world.store({ ...facts, origin: fromApple() });
-    await world.store({ ...facts, origin: fromApple({ askedAt: END - HOUR }) });
-    await expectAsks(world, { 1: END + 5000 });
-  });
+
   test("of another bundle leave it as it is", async () => {
     const world = createWorld(table);
     await world.store({ purchases: [owned("1")], origin: fromApple() });
     const source = { store: "ios-store", bundleIdentifier: "com.example.other" } as const;
     await world.store({ purchases: [extended("1")], origin: fromApple({ source }) });
     await expectAsks(world, { 1: END - HOUR });
-  });
-  test("of purchases made in Xcode write none", async () => {
-    const world = createWorld(table);
-    const purchase = { ...owned("1"), environment: "xcode" } as const;
-    await world.store({ environment: "xcode", purchases: [purchase], origin: fromApple() });
-    await expectAsks(world, {});
   });
 });
 
@@ -137,18 +102,6 @@ describe("a first synchronize of 300 subscriptions", () => {
     expect(Math.max(...sizes)).toBeLessThanOrEqual(ITEMS_PER_TRANSACTION);
     expect(sizes.length).toBeGreaterThan(6);
     expect(Object.keys(await queuedOf(world))).toHaveLength(300);
-    expect(await recordedOf(world)).toEqual(await queuedOf(world));
-  });
-  test("that is interrupted is completed by the same request", async () => {
-    const world = createWorld(table);
-    const facts = { identities: [device("1")], purchases: ALL.slice(0, 120), origin: fromApple() };
-    const dying = world.with({ pause: () => Promise.reject(new Error("The function has died.")) });
-    await expect(meetingAWriteAt(table, 1, () => dying.store(facts, byCredential("a")))).rejects.toThrow(
-      "died",
-    );
-    expect(await recordedOf(world)).toEqual(await queuedOf(world));
-    await world.store(facts, byCredential("a"));
-    expect(Object.keys(await queuedOf(world))).toHaveLength(120);
     expect(await recordedOf(world)).toEqual(await queuedOf(world));
   });
 });

@@ -1,25 +1,12 @@
 import * as z from "zod";
 import { eraseCustomer } from "../../lib/administration/acts/operations.ts";
-import type { Application } from "../../lib/applications/application.ts";
 import { ERASURE_BLOCKS_MILLISECONDS } from "../../lib/customers/storing/bury-remains.ts";
-import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store-customer.ts";
-import { renewedPurchase } from "../../lib/entitlements/purchase.ts";
 import type { FactsOrigin } from "../../lib/customers/asking/ask.ts";
 import { accountId, customerId } from "../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
 import { bury } from "../../lib/table/customers/burial.ts";
 import { operationsOn } from "../../operator/composition.ts";
-import {
-  aCatalog,
-  aLine,
-  anAcknowledgement,
-  aProduct,
-  aPurchase,
-  aRenewal,
-  DAY,
-  NOW,
-  proven,
-} from "../../testing/support/purchases.ts";
+import { anAcknowledgement, DAY, NOW, proven } from "../../testing/support/purchases.ts";
 import { aUseCaseTable } from "../../testing/support/use-case-table.ts";
 import { fromApple, queuedOf } from "./refreshing.ts";
 import {
@@ -95,12 +82,6 @@ describe("after an erasure, a link with a credential", () => {
     await world.erase(customer);
     await world.at(NOW + 1).store({ purchases: [owned("1")] }, byCredential("a"));
     expect((await world.read("a")).entitlements).toMatchObject([{ active: true }]);
-  });
-  test("adds an erased purchase to an existing customer", async () => {
-    const { world } = await erased();
-    const living = await world.store({ purchases: [android("3")] }, byCredential("b"));
-    const made = await world.store({ purchases: [owned("1"), android("3")] }, byCredential("b"));
-    expect(made?.identifier).toBe(living?.identifier);
   });
 });
 
@@ -222,13 +203,7 @@ describe("after an erasure that stopped after its first step,", () => {
     expect((await world.read("b")).entitlements).toMatchObject([{ active: true }]);
     expect((await world.read("a")).customerIdentifiers).toEqual([]);
   });
-  test("a link with a credential adds a purchase to an existing customer", async () => {
-    const { world } = await begun();
-    const living = await world.store({ purchases: [owned("3")] }, byCredential("b"));
-    const made = await world.store({ purchases: [owned("1"), owned("3")] }, byCredential("b"));
-    expect(made?.identifier).toBe(living?.identifier);
-    expect(made?.holdings.map(({ key }) => key)).toEqual(["1", "3"]);
-  });
+
   test("what remains is found through the aliases of merged customers", async () => {
     const { world, both } = await brokenOff();
     unfinished.push(() => world.erase(both[0] ?? null));
@@ -236,43 +211,7 @@ describe("after an erasure that stopped after its first step,", () => {
     expect((await leftOf(world)).filter(isBuried)).toMatchObject([{ pk: expect.stringMatching(/#2$/) }]);
     expect(await world.store({ purchases: [owned("2")] }, byCredential("b"))).not.toBeNull();
   });
-  test("a purchase that the store dropped is not linked from stored facts", async () => {
-    const { world } = await begun();
-    const { factStore, application } = world;
-    const packageName = "com.example.trails";
-    const configured: Application = {
-      ...application,
-      catalog: aCatalog([aProduct({ store: "android-store" })]),
-      androidStore: [
-        { packageName, credential: { secret: "s" }, environments: ["production"], notifications: null },
-      ],
-    };
-    const linked = linkAndroidStoreCustomer(
-      {
-        ...factStore,
-        directory: {
-          byIdentifier: () => Promise.resolve(configured),
-          byBundle: () => Promise.resolve(null),
-          byPackage: () => Promise.resolve(null),
-        },
-        androidStore: {
-          lookUp: () =>
-            Promise.resolve({ outcome: "gone", status: 410, reason: "purchaseTokenNoLongerValid" }),
-          acknowledge: () => Promise.reject(new Error("Nothing is acknowledged.")),
-        },
-        asks: { acknowledged: () => Promise.reject(new Error("Nothing is acknowledged.")) },
-      },
-      application.identifier,
-      {
-        packageName,
-        purchaseToken: "the-token",
-        productKind: "subscription",
-        applicationAccountIdentifier: "b",
-      },
-    );
-    expect(await refusal(linked)).toBe("CUSTOMER_NOT_FOUND");
-    expect((await leftOf(world)).filter(isBuried)).toHaveLength(1);
-  });
+
   test("nothing of an existing customer can be buried", async () => {
     const world = createWorld(table);
     const customer = await world.store(facts, byCredential("a"));
@@ -327,13 +266,7 @@ describe("an index that is behind the table", () => {
     expect(await erase()).toEqual({ purchases: 2, identities: 0, aliases: 0 });
     expect(await buried()).toEqual([true, true]);
   });
-  test("for longer hides a purchase, and repeating the erasure buries it", async () => {
-    const { erase, buried } = await behindBy(3);
-    expect(await erase()).toMatchObject({ purchases: 1 });
-    expect(await buried()).toEqual([true, false]);
-    expect(await erase()).toMatchObject({ purchases: 1 });
-    expect(await buried()).toEqual([true, true]);
-  });
+
   test("for longer hides a purchase; the next request buries it", async () => {
     const { world, erase, buried } = await behindBy(3);
     await erase();
@@ -401,49 +334,6 @@ describe("a link that lifts an erasure", () => {
     expect((await linked({}))["1"]).toBeGreaterThan(NOW + DAY);
     expect(await linked({ canAsk: false }, buried)).toEqual({});
   });
-  const YEAR = { startsAt: NOW - 10 * DAY, endsAt: NOW + 355 * DAY };
-  /** A purchase that was refunded, erased, and linked again with a copy of an age from before the refund. */
-  const liftedWith = async (age: number) => {
-    const world = createWorld(table);
-    const refund = { verifiedAt: NOW - DAY, revokedAt: NOW - 2 * DAY };
-    await world.erase(
-      await world.store({ purchases: [owned("1", { ...YEAR, ...refund })] }, byCredential("a")),
-    );
-    const cached = owned("1", { ...YEAR, verifiedAt: NOW - age });
-    await world.store({ purchases: [cached], origin: fromApple() }, byCredential("a"));
-    return { world, cached };
-  };
-  const restored = (signedAt: number) =>
-    aPurchase({ key: "1", lines: [aLine({ ...YEAR, transactionIdentifier: "2", verifiedAt: signedAt })] });
-  const cancelled = (signedAt: number) => ({
-    renewals: [
-      renewedPurchase(owned("1"), aRenewal({ periodEndsAt: YEAR.endsAt, willRenew: false, signedAt })),
-    ],
-  });
-  test.each<[what: string, later: number, factsAt: (signedAt: number) => Partial<GivenFacts>]>([
-    ["a later copy", 3000, (verifiedAt) => ({ purchases: [owned("1", { ...YEAR, verifiedAt })] })],
-    [
-      "a later copy, once it is due",
-      20_000,
-      (verifiedAt) => ({ purchases: [owned("1", { ...YEAR, verifiedAt })] }),
-    ],
-    ["a restored copy with another id", 20_000, (signedAt) => ({ purchases: [restored(signedAt)] })],
-    ["a renewal info", 20_000, cancelled],
-  ])("is asked about at once until Apple answers, also after %s", async (_, later, factsAt) => {
-    for (const age of [0, 5 * DAY, 9 * DAY]) {
-      const { world, cached } = await liftedWith(age);
-      const meanwhile = world.at(NOW + later);
-      const facts = { purchases: [cached], origin: fromApple(), ...factsAt(NOW + later) };
-      await meanwhile.store(facts, byClient("a"));
-      await meanwhile.store(facts, byClient("a"));
-      // A copy from before a step of the refund is asked about at once, too.
-      expect(await queuedOf(world)).toEqual({ "1": age < 3 * DAY ? NOW + 5000 : NOW });
-      const askedAt = NOW + 60_000;
-      const answer = owned("1", { ...YEAR, verifiedAt: askedAt });
-      await world.at(askedAt).store({ purchases: [answer], origin: fromApple({ askedAt }) });
-      expect((await queuedOf(world))["1"]).toBeGreaterThan(askedAt);
-    }
-  });
   test("asks about nothing that was not erased, nor about anything of Xcode's", async () => {
     const world = createWorld(table);
     await buried(world);
@@ -492,46 +382,6 @@ describe("a refused request with an erased purchase or identity", () => {
     expect((await world.read("b")).entitlements).toEqual([]);
     // The erasure stands.
     expect(await refusal(world.store({ purchases: [owned("2")] }))).toBe("CUSTOMER_NOT_FOUND");
-  });
-  test("stores no purchase that nobody owns", async () => {
-    const world = await inTwoAccounts();
-    expect(await refusal(world.store({ purchases: [owned("1"), owned("2"), owned("3")] }))).toBe(
-      "CUSTOMER_NOT_FOUND",
-    );
-    const items = await world.items();
-    expect(items.filter(({ sk, owner }) => sk === "PURCHASE" && owner !== undefined)).toHaveLength(1);
-  });
-  test("names nobody anew and merges nobody, so that its repetition lifts nothing", async () => {
-    const named = proven(owned("2"), { identity: device("1") });
-    const world = createWorld(table);
-    await world.erase(await world.store({ purchases: [owned("2")] }, byCredential("a")));
-    await world.store({ purchases: [owned("1")] }, byCredential("b"));
-    const anonymous = await world.store({ purchases: [owned("3")] });
-    const before = await world.items();
-    for (const purchases of [
-      [owned("1"), named],
-      [owned("1"), owned("3"), named],
-    ])
-      for (const claim of [null, byClient("b"), null])
-        expect(await refusal(world.store({ identities: [device("1")], purchases }, claim))).toBe(
-          "CUSTOMER_NOT_FOUND",
-        );
-    expect(await world.items()).toEqual(before);
-    expect(await world.store({ purchases: [owned("3")] })).toEqual(anonymous);
-  });
-  test("keeps a new purchase for the owner of its app transaction id", async () => {
-    const world = createWorld(table);
-    const one = await world.store({ purchases: [owned("1")] }, byCredential("a"));
-    await world.store({ identities: [device("1")], purchases: [owned("3")] }, byClient("b"));
-    await world.erase(one);
-    const shown = {
-      identities: [device("1")],
-      purchases: [owned("1"), proven(owned("2"), { identity: device("1") })],
-    };
-    expect(await refusal(world.store(shown, byClient("b")))).toBe("CUSTOMER_NOT_FOUND");
-    const { customerIdentifiers } = await world.read("b");
-    const purchase = (await world.items()).find(({ sk, key }) => sk === "PURCHASE" && key === "2");
-    expect(customerIdentifiers).toContain(purchase?.["customer"]);
   });
 });
 

@@ -166,9 +166,7 @@ describe("silence", () => {
   ])("of %s", async (_, silence, count) => {
     expect(await silentOf(silence, aNotifiedApplication())).toBe(count);
   });
-  test("of the sandbox is no silence", async () => {
-    expect(await silentOf(2 * DAY, aNotifiedApplication(), { environment: "sandbox" })).toBe(0);
-  });
+
   test("of a removed bundle, the sandbox, or a missing application is none", async () => {
     expect(await silentOf(2 * DAY, aNotifiedApplication({ iosStore: [] }))).toBe(0);
     expect(await silentOf(2 * DAY, aNotifiedApplication({ iosStore: [aBundle(["sandbox"])] }))).toBe(0);

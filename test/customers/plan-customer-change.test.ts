@@ -6,7 +6,6 @@ import {
 } from "../../lib/customers/storing/plan-customer-change.ts";
 import type { StoredPurchase } from "../../lib/customers/storing/records.ts";
 import { MINUTE } from "../../lib/duration.ts";
-import { HELD_PER_ENTITLEMENT } from "../../lib/entitlements/holdings.ts";
 import { mentionedPurchase, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { accountId, customerId, purchaseKey } from "../../lib/identifiers.ts";
 import {
@@ -92,16 +91,12 @@ describe("a known customer", () => {
       change: null,
     });
   });
-  test("without a link and anything new needs no write", () => {
-    const unlinked = { ...survivor, link: null };
-    expect(plan({ ...replay, survivor: unlinked })).toMatchObject({ customer: { link: null }, change: null });
-  });
+
   test.each<[string, Given, object]>([
     ["an identity and a purchase", { knownIdentities: [null], known: [] }, { identities: [device("1")] }],
     ["an identity", { knownIdentities: [null] }, { identities: [device("1")], purchases: [] }],
     ["another account", { link: { ...LINK, account: accountId("user-2") } }, { purchases: [] }],
-    ["another asserter of the link", { link: { ...LINK, assertedBy: "client" } }, { purchases: [] }],
-    ["another time of linking", { link: { ...LINK, linkedAt: NOW } }, { purchases: [] }],
+
     ["no link", { link: null }, { purchases: [] }],
     ["a customer of the same person", { absorbed: [aCustomer({ identifier: customerId("third") })] }, {}],
     ["an unfinished move", { survivor: { ...survivor, unsettled: true } }, { purchases: [] }],
@@ -145,21 +140,6 @@ describe("a known customer", () => {
   });
 });
 
-test("a merge of many purchases stays within the bounds of holdings", () => {
-  const coins = (from: number) =>
-    Array.from({ length: HELD_PER_ENTITLEMENT }, (_, index) =>
-      aPurchase({
-        key: String(from + index),
-        lines: [aLine({ transactionIdentifier: String(from + index), nature: "consumable", endsAt: null })],
-      }),
-    );
-  const { change } = plan({
-    survivor: aCustomer({ holdings: coins(100) }),
-    absorbed: [aCustomer({ identifier: customerId("third"), holdings: coins(200) })],
-  });
-  expect(change?.holdingsWith([])).toHaveLength(HELD_PER_ENTITLEMENT);
-});
-
 test("purchases that will be held are written first", () => {
   const kept = ["2", "4"].map((key) => aPurchase({ key }));
   const coins = ["1", "3"].map((key) =>
@@ -200,22 +180,7 @@ describe("a store's answer", () => {
   test("from Android that repeats the last within a minute is a replay", () => {
     expect(changeOf(answer(NOW + SAME_ANSWER_MILLISECONDS - 1))).toBeNull();
   });
-  test("from Android that repeats the last after an end is stored", () => {
-    const [end, lines] = [
-      NOW + 10_000,
-      [aLine({ transactionIdentifier: null, endsAt: NOW + 10_000, verifiedAt: NOW })],
-    ];
-    const said = android({ lines });
-    const changed = (later: number) =>
-      plan({
-        catalog,
-        survivor: aCustomer({ holdings: [said] }),
-        facts: { purchases: [android({ lines: lines.map((line) => ({ ...line, verifiedAt: later })) })] },
-        known: [stored(said)],
-      }).change;
-    expect(changed(end - 1)).toBeNull();
-    expect(changed(end)?.purchases).toMatchObject([{ purchase: { verifiedAt: end } }]);
-  });
+
   test.each([
     ["one of several lines ends in between", [NOW + 10_000, null, NOW + 90_000], false],
     ["the line ended before", [NOW - 10_000], true],
@@ -261,21 +226,6 @@ test("an outdated catalog that does not map a held purchase keeps it", () => {
   expect(plan({ survivor, known, facts: { purchases: [unlock] } }).change).toBeNull();
   const { customer } = plan({ survivor, known, facts: { purchases: [aPurchase()] } });
   expect(customer.holdings).toContainEqual(expect.objectContaining({ key: "unlock" }));
-});
-
-test("an outdated catalog without a held rental's duration keeps it", () => {
-  const rental = android({
-    key: "rental",
-    lines: [
-      aLine({ transactionIdentifier: null, nature: "consumable", productIdentifier: "film", rented: true }),
-    ],
-  });
-  const { customer } = plan({
-    survivor: aCustomer({ holdings: [rental] }),
-    known: [stored(rental)],
-    facts: { purchases: [aPurchase()] },
-  });
-  expect(customer.holdings).toContainEqual(expect.objectContaining({ key: "rental" }));
 });
 
 describe("an acknowledgement", () => {
@@ -341,11 +291,7 @@ describe("an acknowledgement", () => {
       expect(pendingAfter({ facts }, waiting).dueSince).toEqual([since]);
     }
   });
-  test("of a purchase without lines is done by a later such answer", () => {
-    const empty = (verifiedAt: number) => android({ lines: [], verifiedAt });
-    const known = { ...waiting, purchase: empty(NOW) };
-    expect(pendingAfter({ facts: { purchases: [empty(NOW + 120_000)] } }, known).dueSince).toEqual([null]);
-  });
+
   test("stays due where another purchase's becomes due, or replaces its own", () => {
     const other = android({ key: "2" });
     const acknowledgementDue = anAcknowledgement(other);

@@ -96,15 +96,7 @@ describe("an acknowledgement that comes with a refused link", () => {
       { acknowledgement: { dueSince: NOW }, source: { purchaseToken: "the-token" } },
     ]);
   });
-  test("keeps its first due time and is queued once", async () => {
-    const world = aWorld();
-    await world.store({ purchases: [purchase], acknowledgementDue }, byCredential("a"));
-    const refused = await world
-      .at(NOW + 5)
-      .submit({ purchases: [purchase], acknowledgementDue }, byCredential("b"));
-    expect(refused).toMatchObject({ ...ALREADY_LINKED, toAcknowledge: TO_ACKNOWLEDGE });
-    expect(await queued(world)).toHaveLength(1);
-  });
+
   test("is due for the purchase's owner when the request's owners conflict", async () => {
     const world = aWorld();
     await world.store({ purchases: [android("0a02")] }, byCredential("a"));
@@ -168,27 +160,6 @@ describe("when a request's facts belong to customers of different accounts,", ()
     const shown = { identities: [device("1")], purchases: [owned("1"), owned("2"), purchase] };
     expect(await world.submit(shown, byCredential("a"))).toMatchObject(CONFLICT);
     expect({ a: await heldIn(world, "a"), b: await heldIn(world, "b") }).toEqual(expected);
-  });
-  test("a purchase without an owner is stored for its successor's owner", async () => {
-    const world = await twoOwners();
-    const chain = [owned("3"), replacing(owned("2"), owned("3"))];
-    expect(await world.submit({ purchases: [owned("1"), ...chain] }, byCredential("a"))).toMatchObject(
-      CONFLICT,
-    );
-    const { purchases } = await world.factStore.table.findFacts(
-      world.application.identifier,
-      [],
-      [owned("2"), owned("3")],
-      NOW,
-    );
-    expect([...purchases.values()].map(({ purchase: { lines } }) => lines.length)).toEqual([1, 1]);
-    expect(new Set([...purchases.values()].map(({ customer }) => customer)).size).toBe(1);
-  });
-  test("a purchase that was left out is stored when it comes alone", async () => {
-    const world = await twoOwners();
-    await world.submit({ purchases: [owned("1"), owned("2"), owned("3")] });
-    await world.store({ purchases: [owned("3")] }, byCredential("c"));
-    expect(await heldIn(world, "c")).toEqual(["3"]);
   });
 
   test("fifty owners are read together", async () => {

@@ -29,153 +29,105 @@ const outcome = (owners: Owner[], says?: Says): string => {
   return `${who}${others && ` absorbs ${others}`}: ${where}`;
 };
 
+const x = owner("x", 1);
+const y = owner("y", 2);
+const xByA = owner("x", 1, "credential A");
+const xByClientA = owner("x", 1, "client A");
+const yByA = owner("y", 2, "credential A");
+const yByB = owner("y", 2, "credential B");
+const yByClientA = owner("y", 2, "client A");
+const yByClientB = owner("y", 2, "client B");
+
 const cases: [rule: string, owners: Owner[], says: Says | undefined, expected: string][] = [
   ["an unknown identity makes a new customer", [], undefined, "new: unlinked"],
   ["a new customer is linked by a credential", [], "credential A", "new: credential A @1000"],
-  ["a new customer is linked by a client", [], "client A", "new: client A @1000"],
-  ["a known identity is the same customer", [owner("x", 1)], undefined, "x: unlinked"],
-  ["an unlinked customer takes the link", [owner("x", 1)], "credential A", "x: credential A @1000"],
-  [
-    "a linked customer keeps its link when nothing is claimed",
-    [owner("x", 1, "credential A")],
-    undefined,
-    "x: credential A @1",
-  ],
-  [
-    "the same claim again changes nothing",
-    [owner("x", 1, "credential A")],
-    "credential A",
-    "x: credential A @1",
-  ],
-  [
-    "a credential confirms a client's link",
-    [owner("x", 1, "client A")],
-    "credential A",
-    "x: credential A @1",
-  ],
-  [
-    "a client does not weaken a credential's link",
-    [owner("x", 1, "credential A")],
-    "client A",
-    "x: credential A @1",
-  ],
-  [
-    "a credential does not displace a credential's link",
-    [owner("x", 1, "credential A")],
-    "credential B",
-    "CUSTOMER_ALREADY_LINKED",
-  ],
-  [
-    "a client does not displace a credential's link",
-    [owner("x", 1, "credential A")],
-    "client B",
-    "CUSTOMER_ALREADY_LINKED",
-  ],
-  [
-    "a client does not displace a client's link",
-    [owner("x", 1, "client A")],
-    "client B",
-    "CUSTOMER_ALREADY_LINKED",
-  ],
-  [
-    "a client's link yields to a credential",
-    [owner("x", 1, "client A")],
-    "credential B",
-    "x: credential B @1000",
-  ],
-  [
-    "accounts are compared byte for byte",
-    [owner("x", 1, "credential A")],
-    "credential a",
-    "CUSTOMER_ALREADY_LINKED",
-  ],
-  [
-    "the older of two unlinked customers stays",
-    [owner("y", 2), owner("x", 1)],
-    undefined,
-    "x absorbs y: unlinked",
-  ],
+  ["a known identity is the same customer", [x], undefined, "x: unlinked"],
+  ["an unlinked customer takes the link", [x], "credential A", "x: credential A @1000"],
+  ["a linked customer keeps its link when nothing is claimed", [xByA], undefined, "x: credential A @1"],
+  ["the same claim again changes nothing", [xByA], "credential A", "x: credential A @1"],
+  ["a credential confirms a client's link", [xByClientA], "credential A", "x: credential A @1"],
+  ["a client does not weaken a credential's link", [xByA], "client A", "x: credential A @1"],
+  ["a credential does not displace a credential's link", [xByA], "credential B", "CUSTOMER_ALREADY_LINKED"],
+  ["a client does not displace a client's link", [xByClientA], "client B", "CUSTOMER_ALREADY_LINKED"],
+  ["a client's link yields to a credential", [xByClientA], "credential B", "x: credential B @1000"],
+  ["accounts are compared byte for byte", [xByA], "credential a", "CUSTOMER_ALREADY_LINKED"],
+  ["the older of two unlinked customers stays", [y, x], undefined, "x absorbs y: unlinked"],
   [
     "the smaller identifier of two equally old customers stays",
-    [owner("y", 1), owner("x", 1)],
+    [owner("y", 1), x],
     undefined,
     "x absorbs y: unlinked",
   ],
   [
     "a linked customer stays rather than an older unlinked one",
-    [owner("x", 1), owner("y", 2, "credential A")],
+    [x, yByA],
     undefined,
     "y absorbs x: credential A @2",
   ],
   [
     "the linked customer stays when the claim agrees",
-    [owner("x", 1), owner("y", 2, "client A")],
+    [x, yByClientA],
     "client A",
     "y absorbs x: client A @2",
   ],
   [
-    "the older of two customers linked to one account stays, with the earlier link",
-    [owner("y", 2, "credential A"), owner("x", 1, "credential A")],
+    "of two customers of one account the older stays, and its link",
+    [yByA, xByA],
     undefined,
     "x absorbs y: credential A @1",
   ],
   [
     "a credential's link is kept over a client's",
-    [owner("x", 1, "client A"), owner("y", 2, "credential A")],
+    [xByClientA, yByA],
     undefined,
     "x absorbs y: credential A @1",
   ],
+  ["customers of different accounts are not merged", [xByA, yByB], undefined, "IDENTITY_CONFLICT"],
   [
-    "customers of different accounts are not merged",
-    [owner("x", 1, "credential A"), owner("y", 2, "credential B")],
-    undefined,
-    "IDENTITY_CONFLICT",
-  ],
-  [
-    "customers of different accounts are not merged for a claim of one of those accounts",
-    [owner("x", 1, "credential A"), owner("y", 2, "credential B")],
+    "customers of different accounts are not merged for a claim of one",
+    [xByA, yByB],
     "credential A",
     "IDENTITY_CONFLICT",
   ],
   [
-    "customers that clients linked to different accounts are not merged for a client's claim",
-    [owner("x", 1, "client A"), owner("y", 2, "client B")],
+    "clients' links to different accounts conflict for a client's claim",
+    [xByClientA, yByClientB],
     "client A",
     "IDENTITY_CONFLICT",
   ],
   [
-    "customers that clients linked to different accounts are not merged without a claim",
-    [owner("x", 1, "client A"), owner("y", 2, "client B")],
+    "clients' links to different accounts conflict without a claim",
+    [xByClientA, yByClientB],
     undefined,
     "IDENTITY_CONFLICT",
   ],
   [
     "clients' links to different accounts all yield to a credential",
-    [owner("x", 1, "client A"), owner("y", 2, "client B")],
+    [xByClientA, yByClientB],
     "credential C",
     "x absorbs y: credential C @1000",
   ],
   [
     "a client's link yields in a merge with the credential's own customer",
-    [owner("x", 1, "client A"), owner("y", 2, "credential B")],
+    [xByClientA, yByB],
     "credential B",
     "y absorbs x: credential B @2",
   ],
   [
     "a client's link does not yield when nothing is claimed",
-    [owner("x", 1, "client A"), owner("y", 2, "credential B")],
+    [xByClientA, yByB],
     undefined,
     "IDENTITY_CONFLICT",
   ],
   [
     "a customer whose link yields stays rather than an unlinked one",
-    [owner("x", 1), owner("y", 2, "client A")],
+    [x, yByClientA],
     "credential B",
     "y absorbs x: credential B @1000",
   ],
   [
-    "a linked customer refuses another account even when it absorbs an unlinked one",
-    [owner("x", 1), owner("y", 2, "credential A")],
+    "a linked customer refuses another account beside an unlinked one",
+    [x, yByA],
     "credential B",
     "CUSTOMER_ALREADY_LINKED",
   ],
@@ -187,8 +139,7 @@ test.each(cases)("%s", (_, owners, says, expected) => {
 });
 
 describe("a customer of another account, where credentials may move it", () => {
-  const moved = (says: Says) =>
-    resolveCustomer([owner("x", 1, "credential A")], claim(says), MOMENT, () => true);
+  const moved = (says: Says) => resolveCustomer([xByA], claim(says), MOMENT, () => true);
   test("is moved by a credential", () => {
     expect(moved("credential B")).toMatchObject({
       outcome: "resolved",
@@ -199,8 +150,4 @@ describe("a customer of another account, where credentials may move it", () => {
   test("is not moved by a client", () => {
     expect(moved("client B")).toEqual({ outcome: "refused", code: "CUSTOMER_ALREADY_LINKED" });
   });
-});
-
-test("a customer without an account is resolved too", () => {
-  expect(resolveCustomer([owner("x", 1)], null, MOMENT)).toMatchObject({ outcome: "resolved", link: null });
 });

@@ -8,10 +8,9 @@ import { createOperationTable } from "../../lib/table/customers/operations.ts";
 import { tellsIn } from "../../operator/composition.ts";
 import { transactionsOf } from "../../lib/table/customers/write-customer-change.ts";
 import { assertInvariants } from "../../testing/support/invariants.ts";
-import { anAcknowledgement, aPurchase, DAY, NOW, proven } from "../../testing/support/purchases.ts";
+import { aPurchase, DAY, NOW, proven } from "../../testing/support/purchases.ts";
 import { aUseCaseTable } from "../../testing/support/use-case-table.ts";
 import {
-  android,
   byClient,
   byCredential,
   createWorld,
@@ -71,19 +70,7 @@ describe("a customer that a credential has linked", () => {
     await world.store({ purchases: [inactive] }, byCredential("a"));
     expect(await refusal(world.store({ purchases: [extended("1")] }, byCredential("b")))).toBe(STAYS);
   });
-  test("moves with its app transaction, without what was bought", async () => {
-    const world = aWorld("when_inactive");
-    const signIn = { identities: [device("1")] };
-    const bought = { ...signIn, purchases: [active] };
-    await world.store(signIn, byCredential("a"));
-    expect(await refusal(world.store(bought, byCredential("b")))).toBe(STAYS);
-    expect(await refusal(world.store(signIn, byCredential("b")))).toBe(STAYS);
-    const other = aWorld("when_inactive");
-    await other.store(signIn, byCredential("a"));
-    expect(await refusal(other.store(signIn, byCredential("b")))).toBe("accepted");
-    expect(await refusal(other.store(bought, byCredential("b")))).toBe("accepted");
-    expect(await customersOf(other, "b")).toHaveLength(1);
-  });
+
   test("is active if any of its purchases is", async () => {
     const world = aWorld("when_inactive");
     await world.store({ purchases: [inactive, owned("2")] }, byCredential("a"));
@@ -154,21 +141,7 @@ describe("more customers of one person than one transaction can merge", () => {
     expect(await customersOf(world, "b")).toEqual([one?.identifier]);
     expect(await world.store(facts, byCredential("b"))).toEqual(one);
   });
-  test("move with unlinked customers and clients' claims for other accounts", async () => {
-    const world = aWorld("always");
-    await linkedApart(world, 25);
-    const [claimed, free] = [owned("claimed"), owned("free")];
-    await world.store({ purchases: [claimed] }, byClient("c"));
-    await world.store({ purchases: [free] });
-    const one = await world.store({ purchases: [...of(25), claimed, free] }, byCredential("b"));
-    expect(one?.holdings).toHaveLength(27);
-    for (const [account, customers] of [
-      ["a", []],
-      ["b", [one?.identifier]],
-      ["c", []],
-    ] as const)
-      expect(await customersOf(world, account)).toEqual(customers);
-  });
+
   test("stay in their account when interrupted, and move when repeated", async () => {
     const world = aWorld("always");
     await linkedApart(world, 45);
@@ -197,14 +170,6 @@ describe("more customers of one person than one transaction can merge", () => {
     expect(await customersOf(world, "b")).toEqual([]);
     const one = await world.store({ purchases: of(45) }, byCredential("b"));
     expect(await customersOf(world, "b")).toEqual([one?.identifier]);
-  });
-  test("are merged in their account when the link is refused", async () => {
-    const world = aWorld("refuse");
-    await linkedApart(world, 45);
-    expect(await refusal(world.store({ purchases: of(45) }, byCredential("b")))).toBe(STAYS);
-    expect(await customersOf(world, "a")).toHaveLength(1);
-    expect((await world.store({ purchases: [owned("1")] }))?.holdings).toHaveLength(45);
-    expect(await transfersOf(world)).toEqual([]);
   });
 });
 
@@ -255,20 +220,7 @@ describe("an operator's move", () => {
     expect(await world.unlink(customer, "b")).toEqual({ outcome: "unlinked", account: null });
     expect(await customersOf(world, "b")).toEqual([customer?.identifier]);
   });
-  test("of a one-time purchase without selected lines waits for its refund", async () => {
-    const world = aWorld();
-    const bought = { ...android("bought"), selectedProducts: [] };
-    const facts = (selectedProducts: readonly string[]) => ({
-      purchases: [{ ...bought, selectedProducts }],
-      acknowledgementDue: anAcknowledgement(bought),
-    });
-    const customer = await world.store(facts([]));
-    await world.unlink(customer, "a");
-    expect(await world.submit(facts([]))).toMatchObject({ toAcknowledge: null });
-    expect(await world.submit(facts(["monthly"]), byCredential("a"))).toMatchObject({
-      toAcknowledge: { asked: { acknowledgement: { dueSince: NOW } } },
-    });
-  });
+
   test("retried after a conflict reports the original account, audited once", async () => {
     const world = aWorld();
     const customer = await world.store({ purchases: [active] }, byCredential("a"));

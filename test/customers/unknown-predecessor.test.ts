@@ -246,36 +246,7 @@ describe("a purchase whose predecessor nobody has told of", () => {
     expect(await chain.readsOf(() => chain.link("z"))).toBe(1);
     expect(chain.asked).toEqual(["z"]);
   });
-  test("that the store dropped is not asked about after the acknowledgement", async () => {
-    for (const dropped of [GONE, UNKNOWN]) {
-      const chain = await aChain({ y: dropped });
-      expect(await chain.readsOf(() => chain.link("z"))).toBe(1);
-      expect(chain.asked).toEqual(["z", "y"]);
-      expect(await chain.activeOf()).toEqual(["premium", "tiles"]);
-      chain.answers.set("z", { ...Z, acknowledgementState: "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED" });
-      await chain.link("z");
-      expect(chain.asked).toEqual(["z"]);
-    }
-  });
-  test("of an erased customer's token is passed over once owned", async () => {
-    const chain = aWorld();
-    const { customerIdentifier } = await chain.link("x", "old-account");
-    await chain.world.erase({
-      identifier: customerId(customerIdentifier ?? ""),
-      holdings: [],
-    });
-    chain.pass(DAY);
-    // The person has signed up again, and a plan change with a pending payment is linked.
-    chain.answers.set("y", { ...Y, ...owned("maps", 30), subscriptionState: "SUBSCRIPTION_STATE_ACTIVE" });
-    chain.answers.set("z", { ...Z, subscriptionState: "SUBSCRIPTION_STATE_PENDING" });
-    await chain.link("z", "new-account");
-    chain.answers.set("y", Y).set("z", Z);
-    await chain.tell("z");
-    expect(await chain.refresh("z")).toMatchObject({ outcome: "stored" });
-    expect(await chain.activeOf("new-account")).toEqual(["tiles"]);
-    expect(await chain.activeOf("old-account")).toEqual([]);
-    expect(chain.acknowledged).not.toContain("y");
-  });
+
   describe("and that goes on because its replacement was never paid", () => {
     const neverPaid = (state: string): Answer => ({
       ...Z,
@@ -306,14 +277,7 @@ describe("a purchase whose predecessor nobody has told of", () => {
     expect(chain.asked).toEqual(["z", "y"]);
     expect(await chain.activeOf()).toEqual(["premium", "tiles"]);
   });
-  test("of a production token has no owner after a licence tester's replacement", async () => {
-    const ended = { ...X, subscriptionState: "SUBSCRIPTION_STATE_EXPIRED" };
-    const chain = await aChain({ x: ended, z: { ...Z, linkedPurchaseToken: "x", testPurchase: {} } });
-    await chain.tell("z");
-    expect(chain.asked).toEqual(["z", "x"]);
-    expect(await chain.activeOf()).toEqual([]);
-    expect(chain.acknowledged).toEqual([]);
-  });
+
   test("of an erased customer is refused, except to a credential", async () => {
     const chain = aWorld();
     const { customerIdentifier } = await chain.link("x");
@@ -325,18 +289,7 @@ describe("a purchase whose predecessor nobody has told of", () => {
     await chain.link("z");
     expect(await chain.activeOf()).toEqual(["tiles"]);
   });
-  test("that another account's purchase mentions keeps no fact from that account", async () => {
-    const chain = aWorld();
-    const { customerIdentifier } = await chain.link("x");
-    chain.answers.set("z", { ...Z, linkedPurchaseToken: null });
-    await chain.link("z", "user-2");
-    const identifier = customerId(customerIdentifier ?? "");
-    await chain.world.erase({ identifier, holdings: [] });
-    chain.answers.set("z", { ...Z, linkedPurchaseToken: "x" });
-    chain.pass(DAY);
-    await chain.tell("z");
-    expect(await chain.activeOf("user-2")).toEqual(["tiles"]);
-  });
+
   test.each([403, 429])("for which Google answers %i for its quota is not faulty", (status) => {
     expect(
       isOfThisPurchase({
@@ -364,7 +317,6 @@ test("an answer of the other environment is stored, and answers nothing", async 
 
 describe("under when_inactive, a purchase of another account", () => {
   const over = { ...X, subscriptionState: "SUBSCRIPTION_STATE_EXPIRED" };
-  const next = aSubscriptionAnswer({ ...owned("tiles", 30), linkedPurchaseToken: "x" });
   const linkedBy = async (answer: Answer) => {
     const chain = aWorld(undefined, "when_inactive");
     await chain.link("x");
@@ -381,28 +333,7 @@ describe("under when_inactive, a purchase of another account", () => {
   test("is moved where it is over", async () => {
     expect(await moved(await linkedBy(over))).toBe("moved");
   });
-  test("is moved once the one that replaced it is over, too", async () => {
-    const chain = await linkedBy(over);
-    chain.answers.set("y", { ...next, subscriptionState: "SUBSCRIPTION_STATE_EXPIRED" });
-    await chain.link("y");
-    expect(await moved(chain)).toBe("moved");
-  });
-  test("moves with an ended one, by whose token alone it is linked", async () => {
-    const boughtAgain = {
-      ...next,
-      linkedPurchaseToken: null,
-      outOfAppPurchaseContext: { expiredPurchaseToken: "x" },
-    };
-    const told = await linkedBy(over);
-    told.answers.set("y", boughtAgain);
-    expect([await moved(told, "y"), await moved(told)]).toEqual([
-      "CUSTOMER_ALREADY_LINKED",
-      "CUSTOMER_ALREADY_LINKED",
-    ]);
-    const untold = await linkedBy(over);
-    untold.answers.set("y", boughtAgain);
-    expect([await moved(untold), await moved(untold, "y")]).toEqual(["moved", "moved"]);
-  });
+
   test("is not moved by one without a paid item in Play", async () => {
     const unpaid = aSubscriptionAnswer({
       lineItems: [aSubscriptionLine({ productId: "tiles", latestSuccessfulOrderId: null })],
