@@ -51,7 +51,11 @@ const lived = async ({ sold = {}, isUnclaimed = false, ...faults }: Lived) => {
   const local = await startAndroidStore({ now });
   const accepted = { environments: ["production", "sandbox"], notifications: null } as const;
   const configuration = { ...local.androidPackage, ...accepted };
-  const catalog = aCatalog([aProduct({ store: "android-store", productIdentifier: "premium" })]);
+  const catalog = aCatalog(
+    ["premium", "lifetime"].map((productIdentifier) =>
+      aProduct({ store: "android-store", productIdentifier }),
+    ),
+  );
   const world = createWorld(table, {
     application: anApplication({ androidStore: [configuration], catalog }),
     now,
@@ -123,6 +127,8 @@ const lived = async ({ sold = {}, isUnclaimed = false, ...faults }: Lived) => {
   return {
     buy,
     drop: () => local.sandbox.drop(purchaseToken),
+    change: (what: "revoke" | "acknowledge") => local.sandbox.change(purchaseToken, what),
+    statusOf: async () => (await world.read("user-1")).entitlements[0]?.status,
     purchaseToken,
     hear,
     link,
@@ -239,4 +245,42 @@ describe("a pending acknowledgement", () => {
       expect(await pending()).toBe(0);
     },
   );
+
+  describe.each([
+    ["subscription", { basePlanIdentifier: "yearly", period: "P1Y" }, 1],
+    ["one-time product", { productKind: "one_time_product", productIdentifier: "lifetime" }, 0],
+  ])("of a %s", (_, sold, questions) => {
+    const failedIn = (reports: readonly AskReport[]) =>
+      countsOf(reports).reduce((sum, { failed }) => sum + failed, 0);
+    const ENDED = ["revoked", "expired"];
+
+    test("that nobody could make has failed once Google refunds the purchase", async () => {
+      const { runUntil, pending, statusOf } = await live({ sold, refusesUntil: Infinity });
+      expect(failedIn(await runUntil(71 * HOUR, undefined, HOUR))).toBe(0);
+      expect(await statusOf()).toBe("active");
+      expect(failedIn(await runUntil(73 * HOUR, undefined, HOUR))).toBe(1);
+      expect(await pending()).toBe(0);
+      expect(ENDED).toContain(await statusOf());
+    });
+    test.each([
+      ["was refunded before its deadline", "revoke", ENDED],
+      ["the app has acknowledged itself", "acknowledge", ["active"]],
+    ] as const)("is made no more where the purchase %s", async (_, what, statuses) => {
+      const { runUntil, change, pending, queued, statusOf } = await live({ sold, refusesUntil: Infinity });
+      change(what);
+      expect(countsOf(await runUntil(HOUR, undefined, HOUR)).at(-1)).toEqual(NONE);
+      expect(await pending()).toBe(0);
+      expect(statuses).toContain(await statusOf());
+      expect(Object.keys(await queued())).toHaveLength(questions);
+    });
+    test("has failed at its deadline while Google is silent, and is asked about until it answers", async () => {
+      const { runUntil, pending, queued, statusOf } = await live({ sold, downFrom: 1, lasts: 4 * DAY });
+      const reports = await runUntil(71 * HOUR, undefined, HOUR);
+      expect(countsOf(reports).at(-1)).toMatchObject({ due: 1, nearDeadline: 1, failed: 0 });
+      expect(failedIn(await runUntil(74 * HOUR, undefined, HOUR))).toBe(1);
+      expect([await pending(), Object.keys(await queued()).length]).toEqual([0, 1]);
+      await runUntil(5 * DAY, undefined, HOUR);
+      expect(ENDED).toContain(await statusOf());
+    });
+  });
 });

@@ -83,7 +83,7 @@ describe("an end that only the renewal info names", () => {
     });
     return unseenEnd(purchase, periodsOf(purchase)) === at(periodEndsAt ?? 0);
   };
-  const year = plus(-20, 345);
+  const year = aPeriod("2", "plus", -20, 345);
   const A_MINUTE = MINUTE * A_MILLISECOND;
 
   test.each<
