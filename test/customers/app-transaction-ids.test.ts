@@ -107,8 +107,7 @@ describe("a stranger's transactions beside one's own app transaction", () => {
     const send = anApp();
     const stranger = await send({ id: OTHER, transactions: [of("9", OTHER)], account: "stranger" });
     const own = [of("1", ACCOUNT), of("2", undefined)];
-    const theirs = [of("9", undefined, { transactionId: "90" }), of("9", OTHER)];
-    for (const account of [undefined, "attacker"]) {
+      for (const account of [undefined, "attacker"]) {
       const named = account === undefined ? {} : { account };
       expect(await send({ id: ACCOUNT, transactions: theirs, ...named })).toEqual(refused(1));
       expect(await send({ id: ACCOUNT, transactions: [...own, ...theirs], ...named })).toEqual(refused(3));
@@ -129,27 +128,6 @@ describe("a stranger's transactions beside one's own app transaction", () => {
 describe("without a credential, facts that share no app transaction id", () => {
   const MINE = of("1", undefined);
   const THEIRS = of("9", undefined, { transactionId: "90" });
-  const THEIRS_WITH_ID = of("9", OTHER);
-  const mine: Sent = { id: ACCOUNT, transactions: [MINE], account: "me" };
-  const theirs: Sent = { id: OTHER, transactions: [THEIRS], account: "them" };
-
-  test.each<[given: string, sent: Sent]>([
-    ["one's own app transaction and another's old copy", { id: ACCOUNT, transactions: [THEIRS] }],
-    ["one's own old copy and another's", { transactions: [MINE, THEIRS] }],
-    ["one's own old copy and another's with the id", { transactions: [MINE, THEIRS_WITH_ID] }],
-  ])("are two persons', whatever comes first: %s", async (_, sent) => {
-    for (const requests of [
-      [mine, sent, theirs],
-      [sent, mine, theirs],
-      [sent, theirs, mine],
-    ]) {
-      const send = anApp();
-      for (const request of requests) expect(await send(request)).toMatchObject({ active: true });
-      const [me, them] = [await send(mine), await send(theirs)];
-      expect(them).toMatchObject({ customer: expect.any(String) });
-      expect(them).not.toEqual(me);
-    }
-  });
 
   test.each<[by: string, sent: Sent]>([
     ["a later copy with the id", { id: ACCOUNT, transactions: [of("2", ACCOUNT, { transactionId: "20" })] }],
@@ -163,11 +141,5 @@ describe("without a credential, facts that share no app transaction id", () => {
     expect(await send({ transactions: [of("2", undefined)] })).toEqual(alone);
     expect(await send(sent)).toEqual(first);
     expect(await send({ transactions: [of("2", undefined)] })).toEqual(first);
-  });
-
-  test("are one person's once a customer has both", async () => {
-    const send = anApp();
-    const linked = await send({ ...mine, transactions: [MINE, of("2", undefined)] });
-    expect(await send({ transactions: [of("2", undefined), MINE] })).toEqual(linked);
   });
 });

@@ -1,12 +1,12 @@
-import { askDuePurchases } from "../../lib/customers/asking/ask-due-purchases.ts";
-import { askAfterFailure, type AskOutcome, type Said } from "../../lib/customers/asking/ask.ts";
-import type { Acknowledgement } from "../../lib/customers/storing/records.ts";
-import { HOUR, MINUTE, SECOND } from "../../lib/duration.ts";
-import type { Purchase } from "../../lib/entitlements/purchase.ts";
-import { BUNDLE } from "../../testing/support/ios-store.ts";
-import { aLine, aPurchase, DAY, NOW } from "../../testing/support/purchases.ts";
-import { aUseCaseTable } from "../../testing/support/use-case-table.ts";
-import { owned } from "../../testing/support/world.ts";
+import { askDuePurchases } from "../../../lib/customers/asking/ask-due-purchases.ts";
+import { askAfterFailure, type AskOutcome, type Said } from "../../../lib/customers/asking/ask.ts";
+import type { Acknowledgement } from "../../../lib/customers/storing/records.ts";
+import { HOUR, MINUTE, SECOND } from "../../../lib/duration.ts";
+import type { Purchase } from "../../../lib/entitlements/purchase.ts";
+import { BUNDLE } from "../../../testing/support/ios-store.ts";
+import { aLine, aPurchase, DAY, NOW } from "../../../testing/support/purchases.ts";
+import { aUseCaseTable } from "../../../testing/support/use-case-table.ts";
+import { owned } from "../../../testing/support/world.ts";
 import {
   aName,
   createRefreshing,
@@ -14,7 +14,7 @@ import {
   queuedOf,
   recordedOf,
   type Refreshing,
-} from "./refreshing.ts";
+} from "../refreshing.ts";
 
 const DOWN: AskOutcome = { outcome: "unavailable", retryAt: null };
 const REFUSED: AskOutcome = { outcome: "credential-rejected" };
@@ -142,12 +142,6 @@ describe("a question without an answer", () => {
     expect(after(endedFor(60 * DAY), "unclaimed")).toBeNull();
   });
 
-  test("moves on, and shows that the store answers, where it does not know it", async () => {
-    const refreshing = await ended(2);
-    refreshing.answering(({ purchase }) => (purchase.key === "0" ? { outcome: "unknown" } : DOWN));
-    expect(await refreshing.run()).toMatchObject({ asked: 0, failed: 2, oldest: 0, paused: [] });
-    expect(await queuedOf(refreshing.world)).toEqual({ 0: NOW + MINUTE, 1: NOW + MINUTE });
-  });
   test("moves on, and pauses nothing, where this service fails", async () => {
     const refreshing = await ended(1);
     refreshing.answering(() => Promise.reject(new Error("The answer cannot be stored.")));

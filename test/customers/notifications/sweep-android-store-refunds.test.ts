@@ -1,19 +1,19 @@
-import { sweepAndroidStoreRefunds } from "../../lib/customers/sweep-android-store-refunds.ts";
-import { DAY, HOUR, MINUTE } from "../../lib/duration.ts";
-import { verifiedAs, type Line, type Purchase } from "../../lib/entitlements/purchase.ts";
-import type { Instant } from "../../lib/entitlements/time.ts";
+import { sweepAndroidStoreRefunds } from "../../../lib/customers/sweep-android-store-refunds.ts";
+import { DAY, HOUR, MINUTE } from "../../../lib/duration.ts";
+import { verifiedAs, type Line, type Purchase } from "../../../lib/entitlements/purchase.ts";
+import type { Instant } from "../../../lib/entitlements/time.ts";
 import type {
   AndroidStore,
   AndroidStoreAnswer,
   VoidedPurchase,
   VoidedPurchasesAnswer,
-} from "../../lib/stores/android-store/android-store.ts";
-import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
-import { createWatermarks } from "../../lib/table/queues/watermarks.ts";
-import { anApplication } from "../../testing/support/application.ts";
-import { aCatalog, aLine, aProduct, aPurchase, NOW } from "../../testing/support/purchases.ts";
-import { aUseCaseTable } from "../../testing/support/use-case-table.ts";
-import { byCredential, createWorld } from "../../testing/support/world.ts";
+} from "../../../lib/stores/android-store/android-store.ts";
+import { purchaseKeyOfToken } from "../../../lib/stores/android-store/purchase-token.ts";
+import { createWatermarks } from "../../../lib/table/queues/watermarks.ts";
+import { anApplication } from "../../../testing/support/application.ts";
+import { aCatalog, aLine, aProduct, aPurchase, NOW } from "../../../testing/support/purchases.ts";
+import { aUseCaseTable } from "../../../testing/support/use-case-table.ts";
+import { byCredential, createWorld } from "../../../testing/support/world.ts";
 
 const table = await aUseCaseTable();
 const PACKAGE_NAME = "com.example.trails";

@@ -1,13 +1,13 @@
-import type { FactsOrigin } from "../../lib/customers/asking/ask.ts";
+import type { FactsOrigin } from "../../../lib/customers/asking/ask.ts";
 import {
   holdingsAfter,
   joinWithStored,
   SAME_ANSWER_MILLISECONDS,
-} from "../../lib/customers/storing/plan-customer-change.ts";
-import type { StoredPurchase } from "../../lib/customers/storing/records.ts";
-import { MINUTE } from "../../lib/duration.ts";
-import { mentionedPurchase, type Purchase } from "../../lib/entitlements/purchase.ts";
-import { accountId, customerId, purchaseKey } from "../../lib/identifiers.ts";
+} from "../../../lib/customers/storing/plan-customer-change.ts";
+import type { StoredPurchase } from "../../../lib/customers/storing/records.ts";
+import { MINUTE } from "../../../lib/duration.ts";
+import { mentionedPurchase, type Purchase } from "../../../lib/entitlements/purchase.ts";
+import { accountId, customerId, purchaseKey } from "../../../lib/identifiers.ts";
 import {
   aCatalog,
   aLine,
@@ -16,7 +16,7 @@ import {
   aPurchase,
   DAY,
   NOW,
-} from "../../testing/support/purchases.ts";
+} from "../../../testing/support/purchases.ts";
 import {
   aCustomer,
   android,
@@ -29,7 +29,7 @@ import {
   plan,
   stored,
   type Given,
-} from "./planning.ts";
+} from "../planning.ts";
 
 describe("a new customer", () => {
   test("gets an identifier, the purchase and the identity", () => {
@@ -68,9 +68,6 @@ describe("a new customer", () => {
       tellsChanges: false,
       moment: NOW,
     });
-  });
-  test("without a purchase has `hasPurchased` false", () => {
-    expect(plan({ facts: { identities: [device("1")] } }).customer.hasPurchased).toBe(false);
   });
 });
 
@@ -204,16 +201,6 @@ describe("a store's answer", () => {
     const later = answer(NOW + 1, { standing: "grace_period" });
     expect(changeOf(later)?.purchases.map(({ purchase }) => purchase)).toEqual([later]);
   });
-  test("from iOS is stored at once, as each is signed anew", () => {
-    const [first, again] = [NOW, NOW + 1].map((verifiedAt) => aPurchase({ lines: [aLine({ verifiedAt })] }));
-    if (first === undefined || again === undefined) throw new Error("There are two.");
-    const { change } = plan({
-      survivor: aCustomer({ holdings: [first] }),
-      facts: { purchases: [again] },
-      known: [stored(first)],
-    });
-    expect(change?.purchases).toHaveLength(1);
-  });
 });
 
 test("an outdated catalog that does not map a held purchase keeps it", () => {
@@ -279,12 +266,7 @@ describe("an acknowledgement", () => {
     for (const said of [later, purchase])
       expect(pendingAfter({ facts: { purchases: [said] } }, waiting).dueSince).toEqual([null]);
   });
-  test("that is done gives way to the question of the facts", () => {
-    const { change } = plan({ survivor, facts: { purchases: [purchase], origin }, known: [waiting] });
-    expect(change?.purchases).toMatchObject([
-      { ask: { because: "renewal" }, move: { from: since + MINUTE, source: origin.source } },
-    ]);
-  });
+
   test("stays due after an answer that is older, or has no lines", () => {
     for (const verifiedAt of [NOW - 120_000, NOW + 120_000]) {
       const facts = { purchases: [android({ lines: [], verifiedAt })] };

@@ -1,17 +1,17 @@
-import type { Application, AndroidStoreConfiguration } from "../../lib/applications/application.ts";
-import type { Instant } from "../../lib/entitlements/time.ts";
-import type { ApplicationId } from "../../lib/identifiers.ts";
+import type { Application, AndroidStoreConfiguration } from "../../../lib/applications/application.ts";
+import type { Instant } from "../../../lib/entitlements/time.ts";
+import type { ApplicationId } from "../../../lib/identifiers.ts";
 import {
   sweepApplications,
   type PeriodOutcome,
   type SweepReport,
-} from "../../lib/customers/notifications/sweep.ts";
-import type { StoreInEnvironment } from "../../lib/customers/asking/store-in-environment.ts";
-import { createWatermarks } from "../../lib/table/queues/watermarks.ts";
-import { DAY, NOW } from "../../testing/support/purchases.ts";
-import { aUseCaseTable } from "../../testing/support/use-case-table.ts";
-import { aName } from "./refreshing.ts";
-import { anApplication } from "../../testing/support/application.ts";
+} from "../../../lib/customers/notifications/sweep.ts";
+import type { StoreInEnvironment } from "../../../lib/customers/asking/store-in-environment.ts";
+import { createWatermarks } from "../../../lib/table/queues/watermarks.ts";
+import { DAY, NOW } from "../../../testing/support/purchases.ts";
+import { aUseCaseTable } from "../../../testing/support/use-case-table.ts";
+import { aName } from "../refreshing.ts";
+import { anApplication } from "../../../testing/support/application.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -196,14 +196,5 @@ describe("a failure of one application", () => {
     expect(report).toEqual({ found: 0, behind: 1 });
     expect(sweep.failures).toEqual([failure]);
     expect([await sweep.markOf(one), await sweep.markOf(other)]).toEqual([null, PRESENT]);
-  });
-  test("that cannot even be loaded does not stop the others", async () => {
-    const [one, other] = [aName(), aName()];
-    const sweep = aSweep([one, other]);
-    const report = await sweep.run(undefined, undefined, (identifier) =>
-      identifier === one ? Promise.reject(failure) : Promise.resolve(withOneList(identifier)),
-    );
-    expect(report).toEqual({ found: 32, behind: 1 });
-    expect(sweep.failures).toEqual([failure]);
   });
 });

@@ -1,7 +1,7 @@
-import { renewedPurchase, type Purchase } from "../../lib/entitlements/purchase.ts";
-import type { Renewal } from "../../lib/entitlements/renewal.ts";
-import { aCatalog, aProduct, aRenewal, DAY, NOW } from "../../testing/support/purchases.ts";
-import { aUseCaseTable } from "../../testing/support/use-case-table.ts";
+import { renewedPurchase, type Purchase } from "../../../lib/entitlements/purchase.ts";
+import type { Renewal } from "../../../lib/entitlements/renewal.ts";
+import { aCatalog, aProduct, aRenewal, DAY, NOW } from "../../../testing/support/purchases.ts";
+import { aUseCaseTable } from "../../../testing/support/use-case-table.ts";
 import {
   byClient,
   byCredential,
@@ -11,7 +11,7 @@ import {
   refusal,
   requests,
   type World,
-} from "../../testing/support/world.ts";
+} from "../../../testing/support/world.ts";
 
 const table = await aUseCaseTable();
 

@@ -1,9 +1,6 @@
-import type { Environment } from "../../lib/contract/schemas.ts";
-import type { CustomerTable } from "../../lib/customers/storing/customer-table.ts";
-import { storeFacts } from "../../lib/customers/storing/store-facts.ts";
-import type { Purchase } from "../../lib/entitlements/purchase.ts";
-import { proven } from "../../testing/support/purchases.ts";
-import { aUseCaseTable } from "../../testing/support/use-case-table.ts";
+import type { Environment } from "../../../lib/contract/schemas.ts";
+import type { Purchase } from "../../../lib/entitlements/purchase.ts";
+import { aUseCaseTable } from "../../../testing/support/use-case-table.ts";
 import {
   byClient,
   byCredential,
@@ -14,7 +11,7 @@ import {
   refusal,
   requests,
   type World,
-} from "../../testing/support/world.ts";
+} from "../../../testing/support/world.ts";
 
 const table = await aUseCaseTable();
 
@@ -78,26 +75,7 @@ describe("claims without an app transaction id", () => {
       "BatchGetItem",
     ]);
   });
-  test("are three at most where two come at once", async () => {
-    const world = aWorld(20);
-    await claimUnnamed(world, "1");
-    await claimUnnamed(world, "2");
-    const { factStore, application } = world;
-    const others = [() => claimUnnamed(world, "3")];
-    const countClaims: CustomerTable["countClaims"] = async (...asked) => {
-      const counted = await factStore.table.countClaims(...asked);
-      await others.pop()?.();
-      return counted;
-    };
-    const facts = { identities: [], purchases: [proven(owned("4"))], renewals: [] };
-    await storeFacts(
-      { ...factStore, table: { ...factStore.table, countClaims } },
-      application,
-      { environment: "production", acknowledgementDue: null, origin: null, ...facts },
-      byClient("a"),
-    );
-    expect(await linkedTo(world)).toBe(3);
-  });
+
   test("are not limited in Xcode, whose ids name nobody", async () => {
     const world = aWorld(20);
     for (let key = 1; key <= 5; key += 1) {

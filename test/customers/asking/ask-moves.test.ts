@@ -1,15 +1,15 @@
-import { bury } from "../../lib/table/customers/burial.ts";
-import { createAskQueues } from "../../lib/table/queues/asks.ts";
-import { transactionsOf, writeCustomerChange } from "../../lib/table/customers/write-customer-change.ts";
-import { ITEMS_PER_TRANSACTION } from "../../lib/table/dynamodb/transactions.ts";
-import { storeFacts } from "../../lib/customers/storing/store-facts.ts";
-import type { CustomerChange } from "../../lib/customers/storing/customer-change.ts";
-import type { FactsOrigin } from "../../lib/customers/asking/ask.ts";
-import { customerId } from "../../lib/identifiers.ts";
-import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
-import { DAY, NOW } from "../../testing/support/purchases.ts";
-import { aUseCaseTable } from "../../testing/support/use-case-table.ts";
-import { fromApple, queuedOf, recordedOf } from "./refreshing.ts";
+import { bury } from "../../../lib/table/customers/burial.ts";
+import { createAskQueues } from "../../../lib/table/queues/asks.ts";
+import { transactionsOf, writeCustomerChange } from "../../../lib/table/customers/write-customer-change.ts";
+import { ITEMS_PER_TRANSACTION } from "../../../lib/table/dynamodb/transactions.ts";
+import { storeFacts } from "../../../lib/customers/storing/store-facts.ts";
+import type { CustomerChange } from "../../../lib/customers/storing/customer-change.ts";
+import type { FactsOrigin } from "../../../lib/customers/asking/ask.ts";
+import { customerId } from "../../../lib/identifiers.ts";
+import { purchaseKeyOfToken } from "../../../lib/stores/android-store/purchase-token.ts";
+import { DAY, NOW } from "../../../testing/support/purchases.ts";
+import { aUseCaseTable } from "../../../testing/support/use-case-table.ts";
+import { fromApple, queuedOf, recordedOf } from "../refreshing.ts";
 import {
   android,
   byCredential,
@@ -21,7 +21,7 @@ import {
   replacing,
   requests,
   type World,
-} from "../../testing/support/world.ts";
+} from "../../../testing/support/world.ts";
 
 const table = await aUseCaseTable();
 

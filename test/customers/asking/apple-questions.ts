@@ -1,16 +1,16 @@
-import type { Application } from "../../lib/applications/application.ts";
-import { askApple, type AppStoreQuestions } from "../../lib/customers/asking/ask-apple.ts";
-import { purchaseKey } from "../../lib/identifiers.ts";
+import type { Application } from "../../../lib/applications/application.ts";
+import { askApple, type AppStoreQuestions } from "../../../lib/customers/asking/ask-apple.ts";
+import { purchaseKey } from "../../../lib/identifiers.ts";
 import type {
   AppStoreAnswer,
   AppStoreServer,
   SignedFacts,
-} from "../../lib/stores/ios-store/server-api/app-store-server.ts";
-import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
-import { fingerprintOf, makeChain, signJws, type JwsSigner } from "../../sandbox/ios-store/signing.ts";
-import { aTransaction, BUNDLE, type Payload } from "../../testing/support/ios-store.ts";
-import { DAY, NOW } from "../../testing/support/purchases.ts";
-import { type World } from "../../testing/support/world.ts";
+} from "../../../lib/stores/ios-store/server-api/app-store-server.ts";
+import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
+import { fingerprintOf, makeChain, signJws, type JwsSigner } from "../../../sandbox/ios-store/signing.ts";
+import { aTransaction, BUNDLE, type Payload } from "../../../testing/support/ios-store.ts";
+import { DAY, NOW } from "../../../testing/support/purchases.ts";
+import { type World } from "../../../testing/support/world.ts";
 
 export const chain = makeChain();
 export const END = NOW + 20 * DAY;

@@ -3,24 +3,24 @@ import {
   askDuePurchases,
   type AskReport,
   type AskRun,
-} from "../../lib/customers/asking/ask-due-purchases.ts";
-import { askGoogle } from "../../lib/customers/asking/ask-google.ts";
-import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store-customer.ts";
+} from "../../../lib/customers/asking/ask-due-purchases.ts";
+import { askGoogle } from "../../../lib/customers/asking/ask-google.ts";
+import { linkAndroidStoreCustomer } from "../../../lib/customers/link-android-store-customer.ts";
 import {
   sourceOf,
   storeAndroidStorePurchase,
-} from "../../lib/customers/storing/store-android-store-purchase.ts";
-import { HOUR, MINUTE } from "../../lib/duration.ts";
-import type { AndroidStore } from "../../lib/stores/android-store/android-store.ts";
-import { createAskQueues } from "../../lib/table/queues/asks.ts";
-import { PACKAGE_NAME, startAndroidStore } from "../../testing/support/android-store.ts";
-import { anApplication } from "../../testing/support/application.ts";
-import { assertInvariants } from "../../testing/support/invariants.ts";
-import { createMemoryTable } from "../../testing/support/memory-table.ts";
-import { aCatalog, aProduct, DAY, NOW } from "../../testing/support/purchases.ts";
-import { pendingIn, type TestTable } from "../../testing/support/table.ts";
-import { createWorld } from "../../testing/support/world.ts";
-import { queuedOf } from "./refreshing.ts";
+} from "../../../lib/customers/storing/store-android-store-purchase.ts";
+import { HOUR, MINUTE } from "../../../lib/duration.ts";
+import type { AndroidStore } from "../../../lib/stores/android-store/android-store.ts";
+import { createAskQueues } from "../../../lib/table/queues/asks.ts";
+import { PACKAGE_NAME, startAndroidStore } from "../../../testing/support/android-store.ts";
+import { anApplication } from "../../../testing/support/application.ts";
+import { assertInvariants } from "../../../testing/support/invariants.ts";
+import { createMemoryTable } from "../../../testing/support/memory-table.ts";
+import { aCatalog, aProduct, DAY, NOW } from "../../../testing/support/purchases.ts";
+import { pendingIn, type TestTable } from "../../../testing/support/table.ts";
+import { createWorld } from "../../../testing/support/world.ts";
+import { queuedOf } from "../refreshing.ts";
 
 const NONE = { made: 0, due: 0, oldest: 0, nearDeadline: 0, failed: 0 };
 
@@ -182,18 +182,7 @@ describe("a pending acknowledgement", () => {
       expect(tried.at(-1)).toBeLessThan(within);
     },
   );
-  test("is tried after a minute and after ten, then hourly, and more often towards its deadline", async () => {
-    const { runUntil, tried, isMade } = await live({ refusesUntil: 72 * HOUR - 5 * MINUTE });
-    await runUntil(5 * HOUR);
-    expect(tried.map((at) => at / MINUTE)).toEqual([0, 1, 10, 70, 130, 190, 250]);
-    await runUntil(70 * HOUR, isMade, 10 * MINUTE);
-    tried.length = 0;
-    await runUntil(72 * HOUR, isMade);
-    expect(isMade()).toBe(true);
-    const steps = tried.map((at, place) => at - (tried[place - 1] ?? 70 * HOUR));
-    expect(Math.max(...steps)).toBeLessThanOrEqual(HOUR);
-    expect(steps.at(-1)).toBeLessThanOrEqual(4 * MINUTE);
-  });
+
   test("is counted while it is due, near its deadline, and once it is made", async () => {
     const { runUntil } = await live({ refusesUntil: 50 * HOUR, downFrom: 49 * HOUR, lasts: HOUR / 2 });
     expect(countsOf(await runUntil(0))).toEqual([NONE]);

@@ -1,6 +1,6 @@
-import { resolveCustomer, type Claim, type Owner } from "../../lib/customers/storing/resolve-customer.ts";
-import type { AssertedBy } from "../../lib/contract/schemas.ts";
-import { accountId, customerId } from "../../lib/identifiers.ts";
+import { resolveCustomer, type Claim, type Owner } from "../../../lib/customers/storing/resolve-customer.ts";
+import type { AssertedBy } from "../../../lib/contract/schemas.ts";
+import { accountId, customerId } from "../../../lib/identifiers.ts";
 
 const MOMENT = 1_000;
 

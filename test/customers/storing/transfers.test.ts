@@ -1,15 +1,15 @@
 import { TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
-import type { TransferPolicy } from "../../lib/applications/application.ts";
-import { ABSORBED_PER_TRANSACTION } from "../../lib/customers/storing/customer-change.ts";
-import { storeFacts } from "../../lib/customers/storing/store-facts.ts";
-import type { AssertedBy } from "../../lib/contract/schemas.ts";
-import { createAuditTable } from "../../lib/table/applications/audit.ts";
-import { createOperationTable } from "../../lib/table/customers/operations.ts";
-import { tellsIn } from "../../operator/composition.ts";
-import { transactionsOf } from "../../lib/table/customers/write-customer-change.ts";
-import { assertInvariants } from "../../testing/support/invariants.ts";
-import { aPurchase, DAY, NOW, proven } from "../../testing/support/purchases.ts";
-import { aUseCaseTable } from "../../testing/support/use-case-table.ts";
+import type { TransferPolicy } from "../../../lib/applications/application.ts";
+import { ABSORBED_PER_TRANSACTION } from "../../../lib/customers/storing/customer-change.ts";
+import { storeFacts } from "../../../lib/customers/storing/store-facts.ts";
+import type { AssertedBy } from "../../../lib/contract/schemas.ts";
+import { createAuditTable } from "../../../lib/table/applications/audit.ts";
+import { createOperationTable } from "../../../lib/table/customers/operations.ts";
+import { tellsIn } from "../../../operator/composition.ts";
+import { transactionsOf } from "../../../lib/table/customers/write-customer-change.ts";
+import { assertInvariants } from "../../../testing/support/invariants.ts";
+import { aPurchase, DAY, NOW, proven } from "../../../testing/support/purchases.ts";
+import { aUseCaseTable } from "../../../testing/support/use-case-table.ts";
 import {
   byClient,
   byCredential,
@@ -20,7 +20,7 @@ import {
   owned,
   refusal,
   type World,
-} from "../../testing/support/world.ts";
+} from "../../../testing/support/world.ts";
 
 const HOUR = DAY / 24;
 
@@ -71,11 +71,6 @@ describe("a customer that a credential has linked", () => {
     expect(await refusal(world.store({ purchases: [extended("1")] }, byCredential("b")))).toBe(STAYS);
   });
 
-  test("is active if any of its purchases is", async () => {
-    const world = aWorld("when_inactive");
-    await world.store({ purchases: [inactive, owned("2")] }, byCredential("a"));
-    expect(await refusal(world.store({ purchases: [inactive] }, byCredential("b")))).toBe(STAYS);
-  });
   test("stays for two days after an end unconfirmed by its store", async () => {
     const ended = NOW - HOUR;
     const purchases = [owned("1", { startsAt: ended - 30 * DAY, endsAt: ended })];
@@ -214,12 +209,6 @@ describe("an operator's move", () => {
     for (const claim of [byClient("a"), byCredential("a")])
       expect(await refusal(world.store({ purchases: [active] }, claim))).toBe("CUSTOMER_ALREADY_LINKED");
   });
-  test("links an unlinked customer", async () => {
-    const world = aWorld();
-    const customer = await world.store({ purchases: [active] });
-    expect(await world.unlink(customer, "b")).toEqual({ outcome: "unlinked", account: null });
-    expect(await customersOf(world, "b")).toEqual([customer?.identifier]);
-  });
 
   test("retried after a conflict reports the original account, audited once", async () => {
     const world = aWorld();
@@ -262,23 +251,4 @@ test("when_inactive never moves a customer whose first request is only partly wr
   // The same request again completes it.
   await world.store(facts, byCredential("a"));
   expect((await world.read("a")).entitlements).toMatchObject([{ active: true }]);
-});
-
-describe("no item of a merged customer is left in the account", () => {
-  test.each<[how: string, act: (world: World, one: Awaited<ReturnType<World["store"]>>) => Promise<unknown>]>(
-    [
-      ["after a transfer", (world) => world.store({ purchases: [owned("1")] }, byCredential("b"))],
-      ["after an operator's move", (world, one) => world.unlink(one, "b")],
-      ["after an unlinking", (world, one) => world.unlink(one)],
-      ["after an erasure", (world, one) => world.erase(one)],
-    ],
-  )("%s", async (_, act) => {
-    const world = aWorld("always");
-    await world.store({ purchases: [owned("1")] }, byCredential("a"));
-    await world.store({ purchases: [owned("2")] }, byCredential("a"));
-    const one = await world.store({ purchases: [owned("1"), owned("2")] });
-    expect(await customersOf(world, "a")).toEqual([one?.identifier]);
-    await act(world, one);
-    expect((await world.items()).filter(({ pk }) => String(pk).endsWith("#ACCOUNT#a"))).toEqual([]);
-  });
 });

@@ -3,14 +3,14 @@ import {
   nextAcknowledgement,
   type AskInput,
   type FactsOrigin,
-} from "../../lib/customers/asking/ask.ts";
-import type { StoredPurchase } from "../../lib/customers/storing/records.ts";
-import { DAY, HOUR, MINUTE } from "../../lib/duration.ts";
-import type { NextAsk } from "../../lib/entitlements/next-ask.ts";
-import type { Instant } from "../../lib/entitlements/time.ts";
-import { purchaseKey } from "../../lib/identifiers.ts";
-import { aLine, aPurchase, aRenewal, NOW } from "../../testing/support/purchases.ts";
-import { android, stored } from "./planning.ts";
+} from "../../../lib/customers/asking/ask.ts";
+import type { StoredPurchase } from "../../../lib/customers/storing/records.ts";
+import { DAY, HOUR, MINUTE } from "../../../lib/duration.ts";
+import type { NextAsk } from "../../../lib/entitlements/next-ask.ts";
+import type { Instant } from "../../../lib/entitlements/time.ts";
+import { purchaseKey } from "../../../lib/identifiers.ts";
+import { aLine, aPurchase, aRenewal, NOW } from "../../../testing/support/purchases.ts";
+import { android, stored } from "../planning.ts";
 
 const END = NOW + 20 * DAY;
 const renewal = (at: Instant): NextAsk => ({ at, because: "renewal" });

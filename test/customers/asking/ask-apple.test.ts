@@ -1,17 +1,17 @@
-import type { Application } from "../../lib/applications/application.ts";
-import { applicationId } from "../../lib/identifiers.ts";
+import type { Application } from "../../../lib/applications/application.ts";
+import { applicationId } from "../../../lib/identifiers.ts";
 import type {
   AppStoreAnswer,
   AppStoreServer,
   SignedFacts,
-} from "../../lib/stores/ios-store/server-api/app-store-server.ts";
-import type { Line } from "../../lib/entitlements/purchase.ts";
-import { makeChain, type JwsSigner } from "../../sandbox/ios-store/signing.ts";
-import { aBundle, aRenewalInfo, BUNDLE, type Payload } from "../../testing/support/ios-store.ts";
-import { aCatalog, aLine, aPurchase, aRenewal, DAY, NOW } from "../../testing/support/purchases.ts";
-import { aName, fromApple, queuedOf, recordedOf } from "./refreshing.ts";
-import { aUseCaseTable } from "../../testing/support/use-case-table.ts";
-import { byCredential, createWorld, device, type World } from "../../testing/support/world.ts";
+} from "../../../lib/stores/ios-store/server-api/app-store-server.ts";
+import type { Line } from "../../../lib/entitlements/purchase.ts";
+import { makeChain, type JwsSigner } from "../../../sandbox/ios-store/signing.ts";
+import { aBundle, aRenewalInfo, BUNDLE, type Payload } from "../../../testing/support/ios-store.ts";
+import { aCatalog, aLine, aPurchase, aRenewal, DAY, NOW } from "../../../testing/support/purchases.ts";
+import { aName, fromApple, queuedOf, recordedOf } from "../refreshing.ts";
+import { aUseCaseTable } from "../../../testing/support/use-case-table.ts";
+import { byCredential, createWorld, device, type World } from "../../../testing/support/world.ts";
 
 import {
   chain,

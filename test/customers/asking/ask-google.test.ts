@@ -2,13 +2,13 @@ import { v7 as uuid } from "uuid";
 import {
   linkAndroidStoreCustomer,
   type AndroidStoreLinking,
-} from "../../lib/customers/link-android-store-customer.ts";
-import { askGoogle } from "../../lib/customers/asking/ask-google.ts";
-import { askDuePurchases, type AskRun } from "../../lib/customers/asking/ask-due-purchases.ts";
-import { createAskQueues } from "../../lib/table/queues/asks.ts";
-import { referenceText } from "../../lib/entitlements/purchase.ts";
-import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
-import type { Fault } from "../../sandbox/android-store/publisher.ts";
+} from "../../../lib/customers/link-android-store-customer.ts";
+import { askGoogle } from "../../../lib/customers/asking/ask-google.ts";
+import { askDuePurchases, type AskRun } from "../../../lib/customers/asking/ask-due-purchases.ts";
+import { createAskQueues } from "../../../lib/table/queues/asks.ts";
+import { referenceText } from "../../../lib/entitlements/purchase.ts";
+import { purchaseKeyOfToken } from "../../../lib/stores/android-store/purchase-token.ts";
+import type { Fault } from "../../../sandbox/android-store/publisher.ts";
 import {
   aGoogleError,
   DAY,
@@ -16,14 +16,14 @@ import {
   PACKAGE_NAME,
   startAndroidStore,
   type LocalAndroidStore,
-} from "../../testing/support/android-store.ts";
-import { assertInvariants } from "../../testing/support/invariants.ts";
-import { aCatalog, aProduct } from "../../testing/support/purchases.ts";
-import type { TestTable } from "../../testing/support/table.ts";
-import { queuedOf, recordedOf } from "./refreshing.ts";
-import { createWorld } from "../../testing/support/world.ts";
-import { anApplication } from "../../testing/support/application.ts";
-import { createMemoryTable } from "../../testing/support/memory-table.ts";
+} from "../../../testing/support/android-store.ts";
+import { assertInvariants } from "../../../testing/support/invariants.ts";
+import { aCatalog, aProduct } from "../../../testing/support/purchases.ts";
+import type { TestTable } from "../../../testing/support/table.ts";
+import { queuedOf, recordedOf } from "../refreshing.ts";
+import { createWorld } from "../../../testing/support/world.ts";
+import { anApplication } from "../../../testing/support/application.ts";
+import { createMemoryTable } from "../../../testing/support/memory-table.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -183,17 +183,6 @@ describe("a subscription", () => {
     await refreshed.run();
     expect(await refreshed.dueAt()).toBeGreaterThan(end + 20 * DAY);
   });
-  test("that is held is read again and again, and not at once", async () => {
-    const refreshed = aWorld();
-    const token = await refreshed.link();
-    await untilDue(refreshed);
-    local.sandbox.change(token, "hold");
-    const before = lookups();
-    await refreshed.run();
-    await refreshed.run();
-    expect(lookups() - before).toBe(1);
-    expect(await refreshed.dueAt()).toBeGreaterThan(clock.now);
-  });
 });
 
 describe("a store that fails", () => {
@@ -220,12 +209,6 @@ describe("a store that fails", () => {
     clock.now += 1;
     local.sandbox.clearFaults();
     expect(await refreshed.run()).toMatchObject({ asked: 1, paused: [] });
-  });
-
-  test("with a 500 is asked after half a minute, and the refresh stays", async () => {
-    const { refreshed, report } = await failingWith({ status: 500 });
-    expect(report).toMatchObject({ failed: 1, paused: [{ until: clock.now + 30 * SECOND }] });
-    expect(await refreshed.dueAt()).toBeLessThanOrEqual(clock.now);
   });
 
   test("with a refusal for a reason that is not known pauses nothing, and is asked about within five minutes", async () => {
