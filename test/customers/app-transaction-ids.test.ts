@@ -107,7 +107,7 @@ describe("a stranger's transactions beside one's own app transaction", () => {
     const send = anApp();
     const stranger = await send({ id: OTHER, transactions: [of("9", OTHER)], account: "stranger" });
     const own = [of("1", ACCOUNT), of("2", undefined)];
-      for (const account of [undefined, "attacker"]) {
+    for (const account of [undefined, "attacker"]) {
       const named = account === undefined ? {} : { account };
       expect(await send({ id: ACCOUNT, transactions: theirs, ...named })).toEqual(refused(1));
       expect(await send({ id: ACCOUNT, transactions: [...own, ...theirs], ...named })).toEqual(refused(3));
@@ -126,9 +126,6 @@ describe("a stranger's transactions beside one's own app transaction", () => {
 });
 
 describe("without a credential, facts that share no app transaction id", () => {
-  const MINE = of("1", undefined);
-  const THEIRS = of("9", undefined, { transactionId: "90" });
-
   test.each<[by: string, sent: Sent]>([
     ["a later copy with the id", { id: ACCOUNT, transactions: [of("2", ACCOUNT, { transactionId: "20" })] }],
     ["the backend's link", { id: ACCOUNT, transactions: [of("2", undefined)], account: "me" }],
@@ -141,5 +138,22 @@ describe("without a credential, facts that share no app transaction id", () => {
     expect(await send({ transactions: [of("2", undefined)] })).toEqual(alone);
     expect(await send(sent)).toEqual(first);
     expect(await send({ transactions: [of("2", undefined)] })).toEqual(first);
+  });
+
+  test("are one person's once a customer has both", async () => {
+    const send = anApp();
+    const linked = await send({
+      id: ACCOUNT,
+      account: "me",
+      transactions: [of("1", undefined), of("2", undefined)],
+    });
+    expect(await send({ transactions: [of("2", undefined), of("1", undefined)] })).toEqual(linked);
+  });
+
+  test("are one person's where one lineage names the other", async () => {
+    const replacing = of("2", undefined, { previousOriginalTransactionId: "1" });
+    const send = anApp();
+    const both = await send({ transactions: [of("1", undefined), replacing] });
+    expect(await send({ transactions: [of("1", undefined)] })).toEqual(both);
   });
 });

@@ -118,6 +118,7 @@ describe("of several purchases that grant an entitlement the best is shown:", ()
     ],
     ["then the later start", of("9", { startsAt: NOW - 1 }), of("1", { startsAt: NOW - 2 })],
 
+    ["a start before none", of("9", { startsAt: 0 }, google), of("1", { startsAt: null }, google)],
     [
       "then the smaller key, whatever its transaction",
       of("1", { transactionIdentifier: "9" }),

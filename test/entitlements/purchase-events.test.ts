@@ -141,6 +141,12 @@ describe("a one-time purchase of several copies", () => {
     ],
 
     [
+      "is refunded, where what was bought anew is, too",
+      [first, owned("2", 30, { revokedAt: 40, verifiedAt: 45 })],
+      "2",
+      true,
+    ],
+    [
       "is not refunded once the store took it back",
       [owned("1", 1, { revokedSince: 10, verifiedAt: 30 }), owned("2", 5)],
       "2",

@@ -3,6 +3,7 @@ import {
   linkAndroidStoreCustomer,
   type AndroidStoreLinking,
 } from "../../../lib/customers/link-android-store-customer.ts";
+import { isOfThisPurchase } from "../../../lib/customers/storing/store-android-store-purchase.ts";
 import { askGoogle } from "../../../lib/customers/asking/ask-google.ts";
 import { askDuePurchases, type AskRun } from "../../../lib/customers/asking/ask-due-purchases.ts";
 import { createAskQueues } from "../../../lib/table/queues/asks.ts";
@@ -21,7 +22,8 @@ import { assertInvariants } from "../../../testing/support/invariants.ts";
 import { aCatalog, aProduct } from "../../../testing/support/purchases.ts";
 import type { TestTable } from "../../../testing/support/table.ts";
 import { queuedOf, recordedOf } from "../refreshing.ts";
-import { createWorld } from "../../../testing/support/world.ts";
+import { createWorld, refusal } from "../../../testing/support/world.ts";
+import { customerId } from "../../../lib/identifiers.ts";
 import { anApplication } from "../../../testing/support/application.ts";
 import { createMemoryTable } from "../../../testing/support/memory-table.ts";
 
@@ -166,6 +168,27 @@ describe("a subscription", () => {
     expect(JSON.stringify(await refreshed.world.items())).not.toContain(token);
   });
 
+  test("that the store has dropped keeps its refresh where it is linked again, until it is over for 60 days", async () => {
+    const refreshed = aWorld();
+    const token = await refreshed.link();
+    const due = await refreshed.dueAt();
+    const end = due - 5 * SECOND;
+    local.sandbox.drop(token);
+    clock.now = end - DAY;
+    await refreshed.linkToken(token);
+    expect(await refreshed.dueAt()).toBe(due);
+    clock.now = end + 60 * DAY;
+    await refreshed.linkToken(token);
+    expect(await queuedOf(refreshed.world)).toEqual({});
+  });
+  test("of an erased customer that the store has dropped is not linked", async () => {
+    const refreshed = aWorld();
+    const token = await refreshed.link();
+    const { customerIdentifiers } = await refreshed.world.read("user-1");
+    await refreshed.world.erase({ identifier: customerId(customerIdentifiers[0] ?? ""), holdings: [] });
+    local.sandbox.drop(token);
+    expect(await refusal(refreshed.linkToken(token))).toBe("CUSTOMER_NOT_FOUND");
+  });
   test.each([
     [404, "purchaseTokenNotFound"],
     [410, "purchaseTokenNoLongerValid"],
@@ -251,4 +274,9 @@ test("a replacement that was never paid has the older purchase asked about again
   local.sandbox.change(newer, "decline");
   await refreshed.linkToken(newer);
   expect(await refreshed.verifiedAt(older)).toBeGreaterThan(before);
+});
+
+test.each([403, 429])("a quota's %i is not of the purchase that was asked about", (status) => {
+  const quota = { outcome: "unavailable", status, reason: "quotaExceeded", retryAfterSeconds: 60 } as const;
+  expect(isOfThisPurchase(quota)).toBe(false);
 });

@@ -164,12 +164,14 @@ describe("the selection of a one-time purchase", () => {
   });
 
   test.each([
-    ["one product", { productIdentifier: "tiles" }, ["tiles"]],
-    ["all products", {}, ["maps", "tiles"]],
-  ])("of %s is the link's, when a notification came first", async (_, product, selected) => {
+    ["one product", { productIdentifier: "tiles" }, ["tiles"], false],
+    ["all products", {}, ["maps", "tiles"], false],
+    ["one product that the store has dropped since", { productIdentifier: "tiles" }, ["tiles"], true],
+  ])("of %s is the link's, when a notification came first", async (_, product, selected, isDropped) => {
     const world = aWorld();
     const token = bundle();
     await world.oneTime(token);
+    if (isDropped) sandbox.drop(token);
     const { entitlements } = await world.link(token, { productKind: "one_time_product", ...product });
     expect(named(entitlements)).toEqual(selected);
   });

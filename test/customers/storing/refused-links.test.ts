@@ -179,6 +179,10 @@ describe("when a request's facts belong to customers of different accounts,", ()
     ["a replacement", { purchases: [owned("1"), replacing(owned("3"), owned("2"))] }],
 
     ["a purchase that is left out", { purchases: [owned("1"), owned("2"), owned("3")] }],
+    [
+      "a replacement of a replacement",
+      { purchases: [owned("1"), replacing(owned("4"), owned("3")), replacing(owned("3"), owned("2"))] },
+    ],
   ])("a replay writes nothing: %s", async (_, shown) => {
     const world = await twoOwners();
     await world.submit(shown, byCredential("a"));

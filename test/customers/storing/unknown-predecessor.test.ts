@@ -3,7 +3,6 @@ import { ServiceError } from "../../../lib/contract/errors.ts";
 import { linkAndroidStoreCustomer } from "../../../lib/customers/link-android-store-customer.ts";
 import { askGoogle } from "../../../lib/customers/asking/ask-google.ts";
 import {
-  isOfThisPurchase,
   sourceOf,
   storeAndroidStorePurchase,
   type AndroidStorePurchases,
@@ -240,15 +239,28 @@ describe("a purchase whose predecessor nobody has told of", () => {
     });
   });
 
-  test.each([403, 429])("for which Google answers %i for its quota is not faulty", (status) => {
-    expect(
-      isOfThisPurchase({
-        outcome: "unavailable",
-        status,
-        reason: "quotaExceeded",
-        retryAfterSeconds: 60,
-      }),
-    ).toBe(false);
+  test("of an erased customer is refused, except to a credential", async () => {
+    const chain = aWorld();
+    const { customerIdentifier } = await chain.link("x");
+    const identifier = customerId(customerIdentifier ?? "");
+    await chain.world.erase({ identifier, holdings: [] });
+    chain.pass(DAY);
+    chain.answers.set("y", Y).set("z", Z);
+    await expect(chain.tell("z")).rejects.toMatchObject({ code: "CUSTOMER_NOT_FOUND" });
+    await chain.link("z");
+    expect(await chain.activeOf()).toEqual(["tiles"]);
+  });
+  test("that another account's purchase mentions keeps no fact from that account", async () => {
+    const chain = aWorld();
+    const { customerIdentifier } = await chain.link("x");
+    chain.answers.set("z", { ...Z, linkedPurchaseToken: null });
+    await chain.link("z", "user-2");
+    const identifier = customerId(customerIdentifier ?? "");
+    await chain.world.erase({ identifier, holdings: [] });
+    chain.answers.set("z", { ...Z, linkedPurchaseToken: "x" });
+    chain.pass(DAY);
+    await chain.tell("z");
+    expect(await chain.activeOf("user-2")).toEqual(["tiles"]);
   });
   test("is refused to another account, and stays its customer's", async () => {
     const chain = await aChain();
