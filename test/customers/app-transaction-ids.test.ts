@@ -107,6 +107,7 @@ describe("a stranger's transactions beside one's own app transaction", () => {
     const send = anApp();
     const stranger = await send({ id: OTHER, transactions: [of("9", OTHER)], account: "stranger" });
     const own = [of("1", ACCOUNT), of("2", undefined)];
+    const theirs = [of("9", undefined, { transactionId: "90" }), of("9", OTHER)];
     for (const account of [undefined, "attacker"]) {
       const named = account === undefined ? {} : { account };
       expect(await send({ id: ACCOUNT, transactions: theirs, ...named })).toEqual(refused(1));
