@@ -151,6 +151,14 @@ describe("without a credential, facts that share no app transaction id", () => {
     expect(await send({ transactions: [of("2", undefined), of("1", undefined)] })).toEqual(linked);
   });
 
+  test("are the person's where they carry the id, and another's where not", async () => {
+    const send = anApp();
+    const both = [of("1", ACCOUNT), of("2", undefined)];
+    expect(await send({ id: ACCOUNT, transactions: both })).toMatchObject({ active: true });
+    const person = await send({ id: ACCOUNT, transactions: [] });
+    expect(await send({ transactions: [of("2", undefined)] })).not.toEqual(person);
+  });
+
   test("are one person's where one lineage names the other", async () => {
     const replacing = of("2", undefined, { previousOriginalTransactionId: "1" });
     const send = anApp();

@@ -120,6 +120,7 @@ describe("a one-time purchase of several copies", () => {
       "2",
       false,
     ],
+    ["is none without a purchase date", [owned("1", 1), { ...owned("2", 1), purchasedAt: null }], "1", false],
     ["of one date is the one with the greatest id", [owned("1", 5), owned("2", 5)], "2", false],
     [
       "is refunded under any id, also with a copy restored before",

@@ -185,7 +185,9 @@ describe("a subscription", () => {
     const refreshed = aWorld();
     const token = await refreshed.link();
     const { customerIdentifiers } = await refreshed.world.read("user-1");
-    await refreshed.world.erase({ identifier: customerId(customerIdentifiers[0] ?? ""), holdings: [] });
+    await refreshed.world
+      .at(clock.now)
+      .erase({ identifier: customerId(customerIdentifiers[0] ?? ""), holdings: [] });
     local.sandbox.drop(token);
     expect(await refusal(refreshed.linkToken(token))).toBe("CUSTOMER_NOT_FOUND");
   });

@@ -168,6 +168,15 @@ describe("more customers of one person than one transaction can merge", () => {
   });
 });
 
+test("customers of one person are merged in their account when the link is refused", async () => {
+  const world = aWorld("refuse");
+  const purchases = Array.from({ length: 45 }, (_, index) => owned(String(index)));
+  await Promise.all(purchases.map((one) => world.store({ purchases: [one] }, byCredential("a"))));
+  expect(await refusal(world.store({ purchases }, byCredential("b")))).toBe(STAYS);
+  expect(await customersOf(world, "a")).toHaveLength(1);
+  expect(await transfersOf(world)).toEqual([]);
+});
+
 test("a client's claim that yields is recorded under every policy", async () => {
   const world = aWorld();
   const customer = await world.store({ purchases: [active] }, byClient("a"));
