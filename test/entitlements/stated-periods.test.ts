@@ -114,3 +114,16 @@ test("two ends are the same within a minute", () => {
   expect([0, MINUTE, -MINUTE].map((apart) => isSameEnd(at(0), at(0) + apart))).toEqual([true, true, true]);
   expect([MINUTE + 1, -MINUTE - 1].map((apart) => isSameEnd(at(0), at(0) + apart))).toEqual([false, false]);
 });
+
+describe("a period's renewal is known", () => {
+  test.each<[rule: string, isKnown: boolean, next: Line]>([
+    ["that begins at its end", true, basic(0, 30)],
+    ["also of another product", true, aPeriod("2", "plus", 0, 30)],
+    ["not one that begins earlier", false, basic(-A_MILLISECOND, 30)],
+    ["not one that begins later", false, basic(A_MILLISECOND, 30)],
+    ["not a refunded one", false, basic(0, 30, refunded(1))],
+    ["not one that was upgraded", false, basic(0, 30, marked(1))],
+  ])("%s", (_, isKnown, next) => {
+    expect(periods([monthly, next]).map(({ isRenewed }) => isRenewed)).toEqual([isKnown, false]);
+  });
+});

@@ -151,6 +151,12 @@ describe("a period charged ahead and overtaken by an upgrade never ran:", () => 
     ["which was signed at the charge", [charged(), upgrade()], named({ signedAt: at(CHARGED) }), OVERTAKEN],
     ["but not before", [charged(), upgrade()], named({ signedAt: at(CHARGED) - 1 }), BOTH],
 
+    [
+      "at its start, if it was signed later",
+      [charged(signed(5)), upgrade()],
+      named({ signedAt: at(0) }),
+      OVERTAKEN,
+    ],
     ["but not before its start", [charged(signed(5)), upgrade()], named({ signedAt: at(0) - 1 }), BOTH],
     [
       "which names the end within a minute",
@@ -257,19 +263,6 @@ describe("the store is silent on a period's early end", () => {
   });
 });
 
-describe("a period's renewal is known", () => {
-  test.each<[rule: string, isKnown: boolean, next: Line]>([
-    ["that begins at its end", true, basic(0, 30)],
-    ["also of another product", true, plus(0, 30)],
-    ["not one that begins earlier", false, basic(-A_MILLISECOND, 30)],
-    ["not one that begins later", false, basic(A_MILLISECOND, 30)],
-    ["not a refunded one", false, basic(0, 30, refunded(1))],
-    ["not one that was upgraded", false, basic(0, 30, marked(1))],
-  ])("%s", (_, isKnown, next) => {
-    expect(periods([monthly, next]).map(({ isRenewed }) => isRenewed)).toEqual([isKnown, false]);
-  });
-});
-
 describe("a renewal that was charged ahead, of which nothing before is known,", () => {
   const CHARGED = -20 * AN_HOUR;
   const charged = (more: Partial<Line> = {}) => basic(0, 30, { ...signed(CHARGED), ...more });
@@ -284,6 +277,11 @@ describe("a renewal that was charged ahead, of which nothing before is known,", 
     ["not where it is marked", 0, [charged(marked(CHARGED))]],
     ["although a period is known that ended long before", CHARGED, [first(-90, -60), charged()]],
 
+    [
+      "although one ended more than a minute before",
+      CHARGED,
+      [first(-30, 0, { endsAt: at(0) - MINUTE - 1 }), charged()],
+    ],
     ["not where one ended within a minute", 0, [first(-30, 0, { endsAt: at(0) - MINUTE }), charged()]],
     ["not where the period before is refunded", 0, [{ ...monthly, ...refunded(-6) }, charged()]],
     ["although another begins with it", CHARGED, [charged(), aPeriod("3", "plus", 0, 30)]],
