@@ -2,7 +2,6 @@ import { linkIosStoreCustomer } from "../../lib/customers/link-ios-store-custome
 import { synchronizeIosStorePurchases } from "../../lib/customers/synchronize-ios-store-purchases.ts";
 import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 import { fingerprintOf, makeChain, signJws } from "../../sandbox/ios-store/signing.ts";
-import { assertInvariants } from "../../testing/support/invariants.ts";
 import {
   aBundle,
   ACCOUNT,
@@ -12,8 +11,7 @@ import {
   type Payload,
 } from "../../testing/support/ios-store.ts";
 import { aCatalog, aProduct, NOW } from "../../testing/support/purchases.ts";
-import type { TestTable } from "../../testing/support/table.ts";
-import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
+import { aUseCaseTable } from "../../testing/support/use-case-table.ts";
 import { createWorld } from "../../testing/support/world.ts";
 import { anApplication } from "../../testing/support/application.ts";
 
@@ -21,14 +19,7 @@ const OTHER = "704000000000002";
 const PRODUCT = "com.example.trails.premium.monthly";
 const chain = makeChain();
 
-let table: TestTable;
-beforeAll(async () => {
-  table = await createUseCaseTable();
-});
-afterAll(async () => {
-  await assertInvariants(table);
-  await table.remove();
-});
+const table = await aUseCaseTable();
 
 interface Sent {
   /** App transaction id. */
@@ -104,26 +95,6 @@ describe("a subscription whose transactions carry two app transaction ids", () =
     expect(person).not.toMatchObject(stranger);
     expect(await send({ id: OTHER, transactions: [] })).toEqual(stranger);
   });
-
-  test("names nobody by them where the app transaction has none", async () => {
-    const send = anApp();
-    const first = await send({ id: ACCOUNT, transactions: [of("8", ACCOUNT)], account: "first" });
-    const second = await send({ id: OTHER, transactions: [of("9", OTHER)], account: "second" });
-    const third = await send({ transactions: mixed("1") });
-    expect(third).toMatchObject({ active: true });
-    expect(new Set([first, second, third].map((one) => "customer" in one && one.customer)).size).toBe(3);
-  });
-
-  test("has renewal infos with either", async () => {
-    const renewalInfos = [ACCOUNT, OTHER].map((appTransactionId) =>
-      aRenewalInfo({ originalTransactionId: "1", appTransactionId }),
-    );
-    const send = anApp();
-    expect(await send({ id: ACCOUNT, transactions: mixed("1"), renewalInfos })).toMatchObject({
-      active: true,
-    });
-    expect(await send({ id: ACCOUNT, transactions: [], renewalInfos })).toMatchObject({ active: true });
-  });
 });
 
 describe("a stranger's transactions beside one's own app transaction", () => {
@@ -147,13 +118,6 @@ describe("a stranger's transactions beside one's own app transaction", () => {
     expect(await send({ id: OTHER, transactions: [] })).toEqual(stranger);
   });
 
-  test("are refused with one's own subscription that carries two ids, too", async () => {
-    const transactions = [...mixed("1"), of("9", "704000000000003")];
-    expect(await anApp()({ id: ACCOUNT, transactions })).toEqual(refused(2));
-    // Its other id does not vouch for another lineage.
-    expect(await anApp()({ id: ACCOUNT, transactions: [...mixed("1"), of("9", OTHER)] })).toEqual(refused(2));
-  });
-
   test("are not reached by their renewal infos", async () => {
     const renewalInfos = [aRenewalInfo({ originalTransactionId: "9", appTransactionId: OTHER })];
     expect(await anApp()({ id: ACCOUNT, transactions: mixed("1"), renewalInfos })).toMatchObject({
@@ -163,44 +127,6 @@ describe("a stranger's transactions beside one's own app transaction", () => {
 });
 
 describe("without a credential, facts that share no app transaction id", () => {
-  const MINE = of("1", undefined);
-  const THEIRS = of("9", undefined, { transactionId: "90" });
-  const THEIRS_WITH_ID = of("9", OTHER);
-  const mine: Sent = { id: ACCOUNT, transactions: [MINE], account: "me" };
-  const theirs: Sent = { id: OTHER, transactions: [THEIRS], account: "them" };
-
-  test.each<[given: string, sent: Sent]>([
-    ["one's own app transaction and another's old copy", { id: ACCOUNT, transactions: [THEIRS] }],
-    ["one's own old copy and another's", { transactions: [MINE, THEIRS] }],
-    ["one's own old copy and another's with the id", { transactions: [MINE, THEIRS_WITH_ID] }],
-  ])("are two persons', whatever comes first: %s", async (_, sent) => {
-    for (const requests of [
-      [mine, sent, theirs],
-      [sent, mine, theirs],
-      [sent, theirs, mine],
-    ]) {
-      const send = anApp();
-      for (const request of requests) expect(await send(request)).toMatchObject({ active: true });
-      const [me, them] = [await send(mine), await send(theirs)];
-      expect(them).toMatchObject({ customer: expect.any(String) });
-      expect(them).not.toEqual(me);
-    }
-  });
-
-  test("are answered together", async () => {
-    const send = anApp();
-    const { customer } = {
-      customer: null,
-      ...(await send({ id: ACCOUNT, transactions: [of("1", ACCOUNT)] })),
-    };
-    expect(await send({ id: ACCOUNT, transactions: [of("2", undefined)] })).toEqual({
-      customer,
-      active: true,
-    });
-    expect(await send({ id: OTHER, transactions: [THEIRS] })).toMatchObject({ active: true });
-    expect(await send({ id: OTHER, transactions: [] })).toEqual({ customer: null, active: false });
-  });
-
   test.each<[by: string, sent: Sent]>([
     ["a later copy with the id", { id: ACCOUNT, transactions: [of("2", ACCOUNT, { transactionId: "20" })] }],
     ["the backend's link", { id: ACCOUNT, transactions: [of("2", undefined)], account: "me" }],
@@ -215,16 +141,28 @@ describe("without a credential, facts that share no app transaction id", () => {
     expect(await send({ transactions: [of("2", undefined)] })).toEqual(first);
   });
 
+  test("are one person's once a customer has both", async () => {
+    const send = anApp();
+    const linked = await send({
+      id: ACCOUNT,
+      account: "me",
+      transactions: [of("1", undefined), of("2", undefined)],
+    });
+    expect(await send({ transactions: [of("2", undefined), of("1", undefined)] })).toEqual(linked);
+  });
+
+  test("are the person's where they carry the id, and another's where not", async () => {
+    const send = anApp();
+    const both = [of("1", ACCOUNT), of("2", undefined)];
+    expect(await send({ id: ACCOUNT, transactions: both })).toMatchObject({ active: true });
+    const person = await send({ id: ACCOUNT, transactions: [] });
+    expect(await send({ transactions: [of("2", undefined)] })).not.toEqual(person);
+  });
+
   test("are one person's where one lineage names the other", async () => {
     const replacing = of("2", undefined, { previousOriginalTransactionId: "1" });
     const send = anApp();
-    const both = await send({ transactions: [MINE, replacing] });
-    expect(await send({ transactions: [MINE] })).toEqual(both);
-  });
-
-  test("are one person's once a customer has both", async () => {
-    const send = anApp();
-    const linked = await send({ ...mine, transactions: [MINE, of("2", undefined)] });
-    expect(await send({ transactions: [of("2", undefined), MINE] })).toEqual(linked);
+    const both = await send({ transactions: [of("1", undefined), replacing] });
+    expect(await send({ transactions: [of("1", undefined)] })).toEqual(both);
   });
 });

@@ -9,7 +9,7 @@ import { referenceText, type Line, type Purchase } from "../../lib/entitlements/
 import { purchaseKey } from "../../lib/identifiers.ts";
 import { encodeHoldings } from "../../lib/table/customers/items.ts";
 import { aCatalog, aLine, aProduct, aPurchase, aRenewal, period } from "../../testing/support/purchases.ts";
-import { aPeriod, at, refunded } from "./history.ts";
+import { aPeriod, at } from "./history.ts";
 
 const CATALOG = aCatalog([
   aProduct(),
@@ -90,25 +90,6 @@ test.each<[what: string, other: Purchase]>([
   expect(keysOf(holdingsOf([...lifetimes, other], CATALOG))).toContain("1");
 });
 
-test("a purchase of two entitlements is held for either", () => {
-  const lifetimes = many(HELD_PER_ENTITLEMENT, (key) =>
-    bought(key, { nature: "non_consumable", endsAt: null }),
-  );
-  const both = bought("1", { productIdentifier: "both", endsAt: at(-300) });
-  expect(keysOf(holdingsOf([...lifetimes, both], CATALOG))).toContain("1");
-});
-
-test("a refunded lifetime ends with its refund", () => {
-  const passes = many(HELD_PER_ENTITLEMENT, (key, index) => pass(key, at(index)));
-  const lifetime = bought("1", {
-    nature: "non_consumable",
-    startsAt: at(-30),
-    endsAt: null,
-    ...refunded(-20),
-  });
-  expect(keysOf(holdingsOf([...passes, lifetime], CATALOG))).not.toContain("1");
-});
-
 describe("holdings of one customer", () => {
   const long = (name: string) => name.padEnd(255, "x");
   const large = many(2000, (key) =>
@@ -137,10 +118,7 @@ describe("holdings of one customer", () => {
     expect(holdingsOf([whole(room, renewsInto)], CATALOG)).toHaveLength(1);
     expect(holdingsOf([whole(room + 1, renewsInto)], CATALOG)).toEqual([]);
   });
-  test("leave out what is too large alone", () => {
-    const [small, huge] = [bought("2", {}), bought("1", { event: "e".repeat(HOLDINGS_BYTES) })];
-    expect(keysOf(holdingsOf([huge, small], CATALOG))).toEqual(["2"]);
-  });
+
   test("have what ends last of each entitlement first", () => {
     expect(keysOf(holdingsOf([...large, bought("9999", { endsAt: at(-300) })], CATALOG))).toContain("9999");
   });

@@ -29,11 +29,7 @@ const over = { willRenew: false, signedAt: at(20) };
 test.each<[rule: string, from: number, purchases: readonly Purchase[]]>([
   ["two days after an end of which nothing is said", 22, [of(month)]],
   ["at its end where the store has called it over", 20, [{ ...of(month), renewal: aRenewal(over) }]],
-  [
-    "two days after an end before which it was called over",
-    22,
-    [{ ...of(month), renewal: aRenewal({ ...over, signedAt: at(20) - 1 }) }],
-  ],
+
   [
     "two days after the end that only the renewal info names",
     52,

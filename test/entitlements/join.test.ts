@@ -1,17 +1,12 @@
-import fc from "fast-check";
 import { joinAll, joinPurchases } from "../../lib/entitlements/join.ts";
 import {
   mentionedPurchase,
-  NATURES,
   referenceText,
   renewedPurchase,
-  samePurchase,
-  STANDINGS,
   type Line,
   type Purchase,
 } from "../../lib/entitlements/purchase.ts";
 import { purchaseKey } from "../../lib/identifiers.ts";
-import { cases, TIMEOUT } from "../../testing/support/proof.ts";
 import { aLine, aPurchase, aRenewal, NOW } from "../../testing/support/purchases.ts";
 
 const idsOf = (purchases: readonly Purchase[]): readonly (string | null)[] =>
@@ -27,27 +22,6 @@ const joined = (facts: readonly Purchase[]): readonly Purchase[] => {
 const of = (line: Partial<Line>, purchase: Partial<Purchase> = {}): Purchase => ({
   ...aPurchase({ lines: [aLine(line)] }),
   ...purchase,
-});
-
-describe("of one transaction id the later signed copy counts:", () => {
-  test.each<[rule: string, signed: readonly number[], revokedAt: number | null]>([
-    ["a refund", [1, 2], 9],
-    ["a refund that was taken back", [1, 2, 3], null],
-    ["a refund that came after it was taken back", [3, 2], null],
-  ])("%s", (_, signed, revokedAt) => {
-    const facts = signed.map((verifiedAt) => of({ verifiedAt, revokedAt: verifiedAt === 2 ? 9 : null }));
-    expect(joined(facts)).toMatchObject([{ lines: [{ revokedAt, revokedSince: 9 }] }]);
-  });
-
-  test.each([
-    ["the last signed event", "production", ["w2"]],
-    ["each event in Xcode, where every id is 0", "xcode", ["w1", "w2"]],
-  ] as const)("%s", (_, environment, events) => {
-    const facts = [1, 2].map((day) =>
-      of({ event: `w${day}`, verifiedAt: day, startsAt: day }, { environment }),
-    );
-    expect(joined(facts).flatMap(({ lines }) => lines.map(({ event }) => event))).toEqual(events);
-  });
 });
 
 describe("of a lineage are kept", () => {
@@ -101,18 +75,6 @@ describe("of a lineage are kept", () => {
         period("1", 0, 30),
       ],
       ["2", "3", "4"],
-    ],
-    [
-      "of an event the earliest and the six newest",
-      Array.from({ length: 20 }, (_, index) =>
-        period(String(100 + index), index, 1000, {
-          event: "w",
-          verifiedAt: index,
-          ...(index % 5 === 2 && { revokedAt: 9 }),
-          ...(index % 7 === 3 && { standing: "expired" }),
-        }),
-      ),
-      ["100", "114", "115", "116", "117", "118", "119"],
     ],
   ])("%s", (_, facts, ids) => {
     expect(idsOf(joined(facts))).toEqual(ids);
@@ -194,7 +156,7 @@ describe("of Google's answers about a purchase", () => {
   test.each<[rule: string, asked: readonly (readonly string[] | null)[], selected: readonly string[] | null]>(
     [
       ["add up, sorted", [["b"], ["a", "b"]], ["a", "b"]],
-      ["are sorted where there is one fact", [["b", "a"]], ["a", "b"]],
+
       ["are all, once all were asked for", [["b"], null], null],
     ],
   )("the selected products %s", (_, asked, selected) => {
@@ -242,94 +204,4 @@ test("joined purchases are sorted by reference", () => {
     "ios-store production 3",
     "ios-store sandbox 0",
   ]);
-});
-
-describe("the join of facts", () => {
-  const small = fc.integer({ min: 0, max: 3 });
-  const nullable = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: null });
-  const anyLine = (store: Purchase["store"]): fc.Arbitrary<Line> =>
-    fc
-      .record({
-        transaction: fc.integer({ min: 1, max: 12 }),
-        basePlanIdentifier: nullable(fc.constantFrom("p")),
-        standing: fc.constantFrom(...STANDINGS),
-        revokedAt: nullable(small),
-        quantity: fc.integer({ min: 1, max: 2 }),
-        willRenew: nullable(fc.boolean()),
-        verifiedAt: small,
-      })
-      // Fields that the store never changes derive from the identifier. Two neighbours are copies of one event.
-      .map(({ transaction, ...line }) => {
-        const event = Math.ceil(transaction / 2);
-        return aLine({
-          ...line,
-          transactionIdentifier: store === "ios-store" ? String(transaction) : null,
-          revokedSince: store === "ios-store" ? line.revokedAt : null,
-          event: store === "ios-store" ? `event ${event}` : null,
-          productIdentifier: event % 2 === 0 ? "even" : "odd",
-          nature: NATURES[event % 4] ?? "consumable",
-          startsAt: event,
-          purchasedAt: transaction,
-          endsAt: event % 4 === 0 ? event + 1 : event % 3 === 0 ? null : 1,
-        });
-      });
-  /** Google names the same products in every answer about a purchase, and never the time of a refund. */
-  const refundedLines: fc.Arbitrary<Line[]> = fc
-    .tuple(fc.nat(1), fc.nat(1), small)
-    .map(([odd, even, verifiedAt]) =>
-      [odd, even].map((isRefunded, index) =>
-        aLine({
-          transactionIdentifier: null,
-          productIdentifier: index === 0 ? "odd" : "even",
-          revokedSince: isRefunded === 1 ? verifiedAt : null,
-          verifiedAt,
-        }),
-      ),
-    );
-  const anyPurchase = (store: Purchase["store"], lines: fc.Arbitrary<Line[]>): fc.Arbitrary<Purchase> =>
-    fc
-      .record({
-        lines,
-        selectedProducts: nullable(fc.uniqueArray(fc.constantFrom("a", "b")).map((values) => values.sort())),
-        replacedBy: nullable(fc.constantFrom("2", "3").map(purchaseKey)),
-        replacedAt: nullable(small),
-        verifiedAt: small,
-      })
-      .map(({ replacedAt, ...purchase }) =>
-        aPurchase({ store, ...purchase, replacedAt: purchase.replacedBy === null ? null : replacedAt }),
-      );
-
-  const anyLines = (store: Purchase["store"]) => fc.array(anyLine(store), { maxLength: 4 });
-  test.each([
-    ["ios-store", "transactions", anyLines("ios-store")],
-    ["android-store", "answers", anyLines("android-store")],
-    ["android-store", "refunds", refundedLines],
-  ] as const)(
-    "is the same in any order, any batches (%s, %s)",
-    (store, _, lines) => {
-      fc.assert(
-        fc.property(
-          fc.array(anyPurchase(store, lines), { minLength: 1, maxLength: 6 }),
-          fc.integer(),
-          (facts, seed) => {
-            const [expected] = joinAll(facts);
-            const shuffled = facts
-              .map((fact, index) => ({ fact, rank: Math.sin(seed + index * 7919) }))
-              .sort((a, b) => a.rank - b.rank)
-              .map(({ fact }) => fact);
-            const half = Math.floor(facts.length / 2);
-            const grouped = joinAll([
-              ...joinAll(shuffled.slice(0, half)),
-              ...joinAll(shuffled.slice(half)),
-              ...facts.slice(0, 2),
-            ])[0];
-            expect(expected && grouped && samePurchase(expected, grouped)).toBe(true);
-            expect(grouped).toEqual(expected);
-          },
-        ),
-        cases(300, 20_000),
-      );
-    },
-    TIMEOUT,
-  );
 });

@@ -70,16 +70,7 @@ describe("the App Store is asked", () => {
     expect(asksOf(lasting(0), at(30) - 1, 1)).toEqual(["renewal 30"]);
     expect(asksOf(lasting(1), at(29), 1)).toEqual(["refund 30"]);
   });
-  test("for refunds of the last period, and for refunds taken back", () => {
-    const [year, plus] = [aPeriod("2", "yearly", -10, 355), aPeriod("3", "plus", 0, 355)];
-    const left = { ...year, ...marked(0) };
-    expect(asksOf(of(left, plus), at(0), 3)).toEqual(["refund 1", "refund 7", "refund 30"]);
-    expect(asksOf(of({ ...year, ...refunded(-1) }, plus), at(0), 3)).toEqual([
-      "refund 1",
-      "refund 6",
-      "refund 7",
-    ]);
-  });
+
   test("for refunds since the purchase, not since each renewal", () => {
     const renewed = aPeriod("3", "monthly", 20, 50);
     expect(asksOf(of(month, renewed), at(20), 2)).toEqual([
@@ -142,10 +133,7 @@ describe("what is unsettled", () => {
     expect(unsettledSince(purchase, at(51))).toBeNull();
     expect(asksOf(purchase, at(51) - 1, 1)).toEqual(renewals(...days(51, 5 * SECOND)));
   });
-  test("is followed by its end, like that of a known period", () => {
-    const purchase = { ...of(month), renewal: aRenewal({ periodEndsAt: at(51), signedAt: at(20) }) };
-    expect(asksOf(purchase, at(51), 3)).toEqual(renewals(...days(51, ...CLOSELY.slice(0, 3))));
-  });
+
   test("is nothing where no period is known, or all are long over", () => {
     expect(nextAsk(of(), at(0), false)).toBeNull();
     expect(nextAsk(of(month, aPeriod("3", "monthly", 20, 50)), at(900), false)).toBeNull();

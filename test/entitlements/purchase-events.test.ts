@@ -95,11 +95,7 @@ describe("a period of several copies", () => {
       [copy("1", { revokedSince: 20, verifiedAt: 30 }), copy("2", { verifiedAt: 40 })],
       { transactionIdentifier: "2", revokedAt: null, revokedSince: 20 },
     ],
-    [
-      "has no revocation where none is known",
-      [copy("1"), copy("2")],
-      { revokedAt: null, revokedSince: null, standing: "entitled" },
-    ],
+
     [
       "is marked under any id, as of the mark's last signing",
       [
@@ -108,11 +104,6 @@ describe("a period of several copies", () => {
         copy("3", { verifiedAt: 30 }),
       ],
       { transactionIdentifier: "3", standing: "expired", verifiedAt: 25 },
-    ],
-    [
-      "is marked and refunded, where different ids are",
-      [copy("1", { standing: "expired", verifiedAt: 20 }), copy("2", { ...refund, verifiedAt: 30 })],
-      { ...refund, standing: "expired", verifiedAt: 20 },
     ],
   ])("%s", (_, copies, expected) => {
     expect(decidedOf(copies)).toMatchObject(expected);
@@ -129,6 +120,7 @@ describe("a one-time purchase of several copies", () => {
       "2",
       false,
     ],
+    ["is none without a purchase date", [owned("1", 1), { ...owned("2", 1), purchasedAt: null }], "1", false],
     ["of one date is the one with the greatest id", [owned("1", 5), owned("2", 5)], "2", false],
     [
       "is refunded under any id, also with a copy restored before",
@@ -148,6 +140,7 @@ describe("a one-time purchase of several copies", () => {
       "2",
       false,
     ],
+
     [
       "is refunded, where what was bought anew is, too",
       [first, owned("2", 30, { revokedAt: 40, verifiedAt: 45 })],

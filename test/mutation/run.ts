@@ -22,8 +22,8 @@ const PARTS = {
   identity: {
     mutate: ["lib/customers/resolve-customer.ts", "lib/customers/plan-customer-change.ts"],
     tests: [
-      "test/customers/resolve-customer.test.ts",
-      "test/customers/plan-*.test.ts",
+      "test/customers/storing/resolve-customer.test.ts",
+      "test/customers/storing/plan-*.test.ts",
       "test/proof/any-order.test.ts",
     ],
   },

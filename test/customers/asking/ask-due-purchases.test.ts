@@ -1,14 +1,12 @@
-import { askDuePurchases } from "../../lib/customers/asking/ask-due-purchases.ts";
-import { askAfterFailure, type AskOutcome, type Said } from "../../lib/customers/asking/ask.ts";
-import type { Acknowledgement } from "../../lib/customers/storing/records.ts";
-import { HOUR, MINUTE, SECOND } from "../../lib/duration.ts";
-import type { Purchase } from "../../lib/entitlements/purchase.ts";
-import { assertInvariants } from "../../testing/support/invariants.ts";
-import { BUNDLE } from "../../testing/support/ios-store.ts";
-import { aLine, aPurchase, DAY, NOW } from "../../testing/support/purchases.ts";
-import type { TestTable } from "../../testing/support/table.ts";
-import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
-import { owned } from "../../testing/support/world.ts";
+import { askDuePurchases } from "../../../lib/customers/asking/ask-due-purchases.ts";
+import { askAfterFailure, type AskOutcome, type Said } from "../../../lib/customers/asking/ask.ts";
+import type { Acknowledgement } from "../../../lib/customers/storing/records.ts";
+import { HOUR, MINUTE, SECOND } from "../../../lib/duration.ts";
+import type { Purchase } from "../../../lib/entitlements/purchase.ts";
+import { BUNDLE } from "../../../testing/support/ios-store.ts";
+import { aLine, aPurchase, DAY, NOW } from "../../../testing/support/purchases.ts";
+import { aUseCaseTable } from "../../../testing/support/use-case-table.ts";
+import { owned } from "../../../testing/support/world.ts";
 import {
   aName,
   createRefreshing,
@@ -16,21 +14,14 @@ import {
   queuedOf,
   recordedOf,
   type Refreshing,
-} from "./refreshing.ts";
+} from "../refreshing.ts";
 
 const DOWN: AskOutcome = { outcome: "unavailable", retryAt: null };
 const REFUSED: AskOutcome = { outcome: "credential-rejected" };
 const NONE = { made: 0, due: 0, oldest: 0, nearDeadline: 0, failed: 0 };
 const LEASE = MINUTE;
 
-let table: TestTable;
-beforeAll(async () => {
-  table = await createUseCaseTable();
-});
-afterAll(async () => {
-  await assertInvariants(table);
-  await table.remove();
-});
+const table = await aUseCaseTable();
 
 const names = (count: number): string[] => Array.from({ length: count }, (_, index) => String(index));
 
@@ -151,12 +142,6 @@ describe("a question without an answer", () => {
     expect(after(endedFor(60 * DAY), "unclaimed")).toBeNull();
   });
 
-  test("moves on, and shows that the store answers, where it does not know it", async () => {
-    const refreshing = await ended(2);
-    refreshing.answering(({ purchase }) => (purchase.key === "0" ? { outcome: "unknown" } : DOWN));
-    expect(await refreshing.run()).toMatchObject({ asked: 0, failed: 2, oldest: 0, paused: [] });
-    expect(await queuedOf(refreshing.world)).toEqual({ 0: NOW + MINUTE, 1: NOW + MINUTE });
-  });
   test("moves on, and pauses nothing, where this service fails", async () => {
     const refreshing = await ended(1);
     refreshing.answering(() => Promise.reject(new Error("The answer cannot be stored.")));
@@ -217,22 +202,7 @@ describe("a bundle whose store fails", () => {
     const waiting = Object.entries(await queuedOf(refreshing.world)).filter(([, at]) => at < NOW);
     expect(waiting).toHaveLength(40);
   });
-  test("or is slow delays nothing that becomes due of another meanwhile", async () => {
-    const refreshing = createRefreshing(table);
-    await refreshing.hold("slow", NOW - MINUTE);
-    for (const key of names(15))
-      await refreshing.hold(key, NOW + (Number(key) - 5) * SECOND, { bundleIdentifier: OTHER_BUNDLE });
-    refreshing.answering(async ({ purchase }, moment) => {
-      if (purchase.key === "slow") await refreshing.clock.wait(15 * SECOND);
-      return owned(purchase.key, { endsAt: moment + 30 * DAY, verifiedAt: moment });
-    });
-    await refreshing.run({ untilNextLook: () => refreshing.clock.wait(SECOND) });
-    const late = refreshing.asked.flatMap(({ key, at }) =>
-      key === "slow" ? [] : [at - NOW - Number(key) * SECOND],
-    );
-    expect(late).toHaveLength(15);
-    expect(Math.max(...late)).toBeLessThan(5 * SECOND);
-  });
+
   test("is reported with its pause and the age of what waits, while something does", async () => {
     const refreshing = await ended(1, NOW - 10 * MINUTE);
     refreshing.answering(() => DOWN);

@@ -1,8 +1,8 @@
-import { pausesOf } from "../../lib/customers/asking/ask-due-purchases.ts";
-import { DAY, HOUR, MINUTE } from "../../lib/duration.ts";
-import { createMemoryTable } from "../../testing/support/memory-table.ts";
-import { NOW } from "../../testing/support/purchases.ts";
-import { createRefreshing } from "./refreshing.ts";
+import { pausesOf } from "../../../lib/customers/asking/ask-due-purchases.ts";
+import { DAY, HOUR, MINUTE } from "../../../lib/duration.ts";
+import { createMemoryTable } from "../../../testing/support/memory-table.ts";
+import { NOW } from "../../../testing/support/purchases.ts";
+import { createRefreshing } from "../refreshing.ts";
 
 test("a store that is down is tried every five minutes at least", () => {
   expect(pausesOf("unavailable")).toEqual([0.5, 1, 2, 4, 5].map((minutes) => minutes * MINUTE));

@@ -1,7 +1,7 @@
-import { meter, type Meter } from "../../testing/support/metered/meter.ts";
-import { SLOW } from "../../testing/support/lanes.ts";
-import { NOW } from "../../testing/support/purchases.ts";
-import { createTestTable, type TestTable } from "../../testing/support/table.ts";
+import { meter, type Meter } from "../../../testing/support/metered/meter.ts";
+import { SLOW } from "../../../testing/support/lanes.ts";
+import { NOW } from "../../../testing/support/purchases.ts";
+import { createTestTable, type TestTable } from "../../../testing/support/table.ts";
 import {
   android,
   byCredential,
@@ -9,7 +9,7 @@ import {
   device,
   owned,
   type GivenFacts,
-} from "../../testing/support/world.ts";
+} from "../../../testing/support/world.ts";
 
 /** A link's capacity units do not grow with earlier purchases that grant nothing. */
 

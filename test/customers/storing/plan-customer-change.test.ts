@@ -1,14 +1,13 @@
-import type { FactsOrigin } from "../../lib/customers/asking/ask.ts";
+import type { FactsOrigin } from "../../../lib/customers/asking/ask.ts";
 import {
   holdingsAfter,
   joinWithStored,
   SAME_ANSWER_MILLISECONDS,
-} from "../../lib/customers/storing/plan-customer-change.ts";
-import type { StoredPurchase } from "../../lib/customers/storing/records.ts";
-import { MINUTE } from "../../lib/duration.ts";
-import { HELD_PER_ENTITLEMENT } from "../../lib/entitlements/holdings.ts";
-import { mentionedPurchase, type Purchase } from "../../lib/entitlements/purchase.ts";
-import { accountId, customerId, purchaseKey } from "../../lib/identifiers.ts";
+} from "../../../lib/customers/storing/plan-customer-change.ts";
+import type { StoredPurchase } from "../../../lib/customers/storing/records.ts";
+import { MINUTE } from "../../../lib/duration.ts";
+import { mentionedPurchase, type Purchase } from "../../../lib/entitlements/purchase.ts";
+import { accountId, customerId, purchaseKey } from "../../../lib/identifiers.ts";
 import {
   aCatalog,
   aLine,
@@ -17,7 +16,7 @@ import {
   aPurchase,
   DAY,
   NOW,
-} from "../../testing/support/purchases.ts";
+} from "../../../testing/support/purchases.ts";
 import {
   aCustomer,
   android,
@@ -30,7 +29,7 @@ import {
   plan,
   stored,
   type Given,
-} from "./planning.ts";
+} from "../planning.ts";
 
 describe("a new customer", () => {
   test("gets an identifier, the purchase and the identity", () => {
@@ -70,9 +69,6 @@ describe("a new customer", () => {
       moment: NOW,
     });
   });
-  test("without a purchase has `hasPurchased` false", () => {
-    expect(plan({ facts: { identities: [device("1")] } }).customer.hasPurchased).toBe(false);
-  });
 });
 
 describe("a known customer", () => {
@@ -92,16 +88,12 @@ describe("a known customer", () => {
       change: null,
     });
   });
-  test("without a link and anything new needs no write", () => {
-    const unlinked = { ...survivor, link: null };
-    expect(plan({ ...replay, survivor: unlinked })).toMatchObject({ customer: { link: null }, change: null });
-  });
+
   test.each<[string, Given, object]>([
     ["an identity and a purchase", { knownIdentities: [null], known: [] }, { identities: [device("1")] }],
     ["an identity", { knownIdentities: [null] }, { identities: [device("1")], purchases: [] }],
     ["another account", { link: { ...LINK, account: accountId("user-2") } }, { purchases: [] }],
-    ["another asserter of the link", { link: { ...LINK, assertedBy: "client" } }, { purchases: [] }],
-    ["another time of linking", { link: { ...LINK, linkedAt: NOW } }, { purchases: [] }],
+
     ["no link", { link: null }, { purchases: [] }],
     ["a customer of the same person", { absorbed: [aCustomer({ identifier: customerId("third") })] }, {}],
     ["an unfinished move", { survivor: { ...survivor, unsettled: true } }, { purchases: [] }],
@@ -145,21 +137,6 @@ describe("a known customer", () => {
   });
 });
 
-test("a merge of many purchases stays within the bounds of holdings", () => {
-  const coins = (from: number) =>
-    Array.from({ length: HELD_PER_ENTITLEMENT }, (_, index) =>
-      aPurchase({
-        key: String(from + index),
-        lines: [aLine({ transactionIdentifier: String(from + index), nature: "consumable", endsAt: null })],
-      }),
-    );
-  const { change } = plan({
-    survivor: aCustomer({ holdings: coins(100) }),
-    absorbed: [aCustomer({ identifier: customerId("third"), holdings: coins(200) })],
-  });
-  expect(change?.holdingsWith([])).toHaveLength(HELD_PER_ENTITLEMENT);
-});
-
 test("purchases that will be held are written first", () => {
   const kept = ["2", "4"].map((key) => aPurchase({ key }));
   const coins = ["1", "3"].map((key) =>
@@ -200,22 +177,7 @@ describe("a store's answer", () => {
   test("from Android that repeats the last within a minute is a replay", () => {
     expect(changeOf(answer(NOW + SAME_ANSWER_MILLISECONDS - 1))).toBeNull();
   });
-  test("from Android that repeats the last after an end is stored", () => {
-    const [end, lines] = [
-      NOW + 10_000,
-      [aLine({ transactionIdentifier: null, endsAt: NOW + 10_000, verifiedAt: NOW })],
-    ];
-    const said = android({ lines });
-    const changed = (later: number) =>
-      plan({
-        catalog,
-        survivor: aCustomer({ holdings: [said] }),
-        facts: { purchases: [android({ lines: lines.map((line) => ({ ...line, verifiedAt: later })) })] },
-        known: [stored(said)],
-      }).change;
-    expect(changed(end - 1)).toBeNull();
-    expect(changed(end)?.purchases).toMatchObject([{ purchase: { verifiedAt: end } }]);
-  });
+
   test.each([
     ["one of several lines ends in between", [NOW + 10_000, null, NOW + 90_000], false],
     ["the line ended before", [NOW - 10_000], true],
@@ -239,16 +201,6 @@ describe("a store's answer", () => {
     const later = answer(NOW + 1, { standing: "grace_period" });
     expect(changeOf(later)?.purchases.map(({ purchase }) => purchase)).toEqual([later]);
   });
-  test("from iOS is stored at once, as each is signed anew", () => {
-    const [first, again] = [NOW, NOW + 1].map((verifiedAt) => aPurchase({ lines: [aLine({ verifiedAt })] }));
-    if (first === undefined || again === undefined) throw new Error("There are two.");
-    const { change } = plan({
-      survivor: aCustomer({ holdings: [first] }),
-      facts: { purchases: [again] },
-      known: [stored(first)],
-    });
-    expect(change?.purchases).toHaveLength(1);
-  });
 });
 
 test("an outdated catalog that does not map a held purchase keeps it", () => {
@@ -261,21 +213,6 @@ test("an outdated catalog that does not map a held purchase keeps it", () => {
   expect(plan({ survivor, known, facts: { purchases: [unlock] } }).change).toBeNull();
   const { customer } = plan({ survivor, known, facts: { purchases: [aPurchase()] } });
   expect(customer.holdings).toContainEqual(expect.objectContaining({ key: "unlock" }));
-});
-
-test("an outdated catalog without a held rental's duration keeps it", () => {
-  const rental = android({
-    key: "rental",
-    lines: [
-      aLine({ transactionIdentifier: null, nature: "consumable", productIdentifier: "film", rented: true }),
-    ],
-  });
-  const { customer } = plan({
-    survivor: aCustomer({ holdings: [rental] }),
-    known: [stored(rental)],
-    facts: { purchases: [aPurchase()] },
-  });
-  expect(customer.holdings).toContainEqual(expect.objectContaining({ key: "rental" }));
 });
 
 describe("an acknowledgement", () => {
@@ -329,23 +266,14 @@ describe("an acknowledgement", () => {
     for (const said of [later, purchase])
       expect(pendingAfter({ facts: { purchases: [said] } }, waiting).dueSince).toEqual([null]);
   });
-  test("that is done gives way to the question of the facts", () => {
-    const { change } = plan({ survivor, facts: { purchases: [purchase], origin }, known: [waiting] });
-    expect(change?.purchases).toMatchObject([
-      { ask: { because: "renewal" }, move: { from: since + MINUTE, source: origin.source } },
-    ]);
-  });
+
   test("stays due after an answer that is older, or has no lines", () => {
     for (const verifiedAt of [NOW - 120_000, NOW + 120_000]) {
       const facts = { purchases: [android({ lines: [], verifiedAt })] };
       expect(pendingAfter({ facts }, waiting).dueSince).toEqual([since]);
     }
   });
-  test("of a purchase without lines is done by a later such answer", () => {
-    const empty = (verifiedAt: number) => android({ lines: [], verifiedAt });
-    const known = { ...waiting, purchase: empty(NOW) };
-    expect(pendingAfter({ facts: { purchases: [empty(NOW + 120_000)] } }, known).dueSince).toEqual([null]);
-  });
+
   test("stays due where another purchase's becomes due, or replaces its own", () => {
     const other = android({ key: "2" });
     const acknowledgementDue = anAcknowledgement(other);

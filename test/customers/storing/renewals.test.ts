@@ -1,9 +1,7 @@
-import { renewedPurchase, type Purchase } from "../../lib/entitlements/purchase.ts";
-import type { Renewal } from "../../lib/entitlements/renewal.ts";
-import { assertInvariants } from "../../testing/support/invariants.ts";
-import { aCatalog, aProduct, aRenewal, DAY, NOW, proven } from "../../testing/support/purchases.ts";
-import type { TestTable } from "../../testing/support/table.ts";
-import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
+import { renewedPurchase, type Purchase } from "../../../lib/entitlements/purchase.ts";
+import type { Renewal } from "../../../lib/entitlements/renewal.ts";
+import { aCatalog, aProduct, aRenewal, DAY, NOW } from "../../../testing/support/purchases.ts";
+import { aUseCaseTable } from "../../../testing/support/use-case-table.ts";
 import {
   byClient,
   byCredential,
@@ -11,19 +9,11 @@ import {
   device,
   owned,
   refusal,
-  replacing,
   requests,
   type World,
-} from "../../testing/support/world.ts";
+} from "../../../testing/support/world.ts";
 
-let table: TestTable;
-beforeAll(async () => {
-  table = await createUseCaseTable();
-});
-afterAll(async () => {
-  await assertInvariants(table);
-  await table.remove();
-});
+const table = await aUseCaseTable();
 
 const END = NOW + 20 * DAY;
 const aWorld = (): World => createWorld(table).selling(aCatalog([aProduct()]));
@@ -46,37 +36,12 @@ describe("a renewal info", () => {
     expect(await statusOf(world, "a")).toBe("grace_period");
   });
 
-  test("that is repeated writes nothing", async () => {
-    const world = aWorld();
-    const facts = { purchases: [owned("1")], renewals: [failing("1")] };
-    await world.store(facts, byCredential("a"));
-    expect(await requests(table, () => world.store(facts))).toEqual(["BatchGetItem", "BatchGetItem"]);
-    expect(await requests(table, () => world.store({ renewals: [failing("1")] }))).toEqual([
-      "BatchGetItem",
-      "BatchGetItem",
-    ]);
-  });
-
   test("of a known lineage counts without a transaction, and is answered", async () => {
     const world = aWorld();
     await world.store({ purchases: [owned("1")], identities: [device("d")] }, byCredential("a"));
     const stored = await world.store({ identities: [device("d")], renewals: [failing("1")] });
     expect(stored?.holdings).toMatchObject([{ renewal: { graceEndsAt: END + 6 * DAY } }]);
     expect(await statusOf(world, "a")).toBe("grace_period");
-  });
-
-  test("of a lineage that is only named as replaced counts later", async () => {
-    const world = aWorld();
-    const facts = { purchases: [replacing(owned("2"), owned("1"))], renewals: [failing("1"), failing("2")] };
-    const stored = await world.store(facts, byCredential("a"));
-    expect(stored?.holdings).toMatchObject([{ key: "2", renewal: { signedAt: END + 1 } }]);
-    const known = (await world.items()).filter(({ sk }) => sk === "PURCHASE");
-    expect(known.map(({ key, renewal }) => [key, renewal !== undefined])).toEqual(
-      expect.arrayContaining([
-        ["1", true],
-        ["2", true],
-      ]),
-    );
   });
 
   test.each([null, byClient("a"), byCredential("a")])(
@@ -111,13 +76,6 @@ describe("a renewal info of somebody else's lineage", () => {
     expect(await statusOf(world, "a")).toBe("grace_period");
   });
 
-  test("is stored although the request names nobody", async () => {
-    const world = aWorld();
-    await world.store({ purchases: [owned("1")] }, byCredential("a"));
-    expect(await world.store({ identities: [device("d")], renewals: [failing("1")] })).toBeNull();
-    expect(await statusOf(world, "a")).toBe("grace_period");
-  });
-
   test("is stored although the link is refused", async () => {
     const world = aWorld();
     await world.store({ purchases: [owned("1")] }, byCredential("a"));
@@ -137,19 +95,6 @@ describe("a renewal info of somebody else's lineage", () => {
       "grace_period",
       "grace_period",
     ]);
-  });
-
-  test("counts after a merge, whichever customer it was stored for", async () => {
-    const world = aWorld();
-    await world.store({ purchases: [owned("1")] }, byCredential("a"));
-    await world.store({ purchases: [owned("2")] });
-    await world.store({ renewals: [failing("2", { graceEndsAt: END + 9 * DAY })] });
-    const named = { mentioned: [], identity: device("d") };
-    await world.store({
-      identities: [device("d")],
-      purchases: [proven(owned("1"), named), proven(owned("2"), named)],
-    });
-    expect(await statusOf(world, "a")).toBe("grace_period");
   });
 });
 

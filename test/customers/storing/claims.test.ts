@@ -1,11 +1,6 @@
-import type { Environment } from "../../lib/contract/schemas.ts";
-import type { CustomerTable } from "../../lib/customers/storing/customer-table.ts";
-import { storeFacts } from "../../lib/customers/storing/store-facts.ts";
-import type { Purchase } from "../../lib/entitlements/purchase.ts";
-import { assertInvariants } from "../../testing/support/invariants.ts";
-import { proven } from "../../testing/support/purchases.ts";
-import type { TestTable } from "../../testing/support/table.ts";
-import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
+import type { Environment } from "../../../lib/contract/schemas.ts";
+import type { Purchase } from "../../../lib/entitlements/purchase.ts";
+import { aUseCaseTable } from "../../../testing/support/use-case-table.ts";
 import {
   byClient,
   byCredential,
@@ -16,16 +11,9 @@ import {
   refusal,
   requests,
   type World,
-} from "../../testing/support/world.ts";
+} from "../../../testing/support/world.ts";
 
-let table: TestTable;
-beforeAll(async () => {
-  table = await createUseCaseTable();
-});
-afterAll(async () => {
-  await assertInvariants(table);
-  await table.remove();
-});
+const table = await aUseCaseTable();
 
 const aWorld = (claimsPerAccount: number): World => createWorld(table, { claimsPerAccount });
 
@@ -34,6 +22,8 @@ const claim = (world: World, key: string, account = "a") =>
 const claimUnnamed = (world: World, key: string) => world.store({ purchases: [owned(key)] }, byClient("a"));
 const linkedTo = async (world: World, account = "a"): Promise<number> =>
   (await world.read(account)).customerIdentifiers.length;
+
+const countsOf = async (world: World) => (await world.items()).filter(({ sk }) => sk === "CLAIMS");
 
 describe("an account with the maximum number of claimed customers", () => {
   test("gains no other: the twenty-first is stored without a link", async () => {
@@ -63,20 +53,6 @@ describe("an account with the maximum number of claimed customers", () => {
       },
     ]);
   });
-  test("does not limit other accounts", async () => {
-    const world = aWorld(1);
-    await claim(world, "1");
-    await claim(world, "2", "b");
-    expect(await linkedTo(world, "b")).toBe(1);
-  });
-  test("absorbs a customer that merges with one of its own", async () => {
-    const world = aWorld(1);
-    await claim(world, "1");
-    await claim(world, "2");
-    const one = await world.store({ purchases: [owned("1"), owned("2")] }, byClient("a"));
-    expect((await world.read("a")).customerIdentifiers).toEqual([one?.identifier]);
-    expect(one?.holdings).toHaveLength(2);
-  });
 });
 
 describe("claims without an app transaction id", () => {
@@ -99,26 +75,7 @@ describe("claims without an app transaction id", () => {
       "BatchGetItem",
     ]);
   });
-  test("are three at most where two come at once", async () => {
-    const world = aWorld(20);
-    await claimUnnamed(world, "1");
-    await claimUnnamed(world, "2");
-    const { factStore, application } = world;
-    const others = [() => claimUnnamed(world, "3")];
-    const countClaims: CustomerTable["countClaims"] = async (...asked) => {
-      const counted = await factStore.table.countClaims(...asked);
-      await others.pop()?.();
-      return counted;
-    };
-    const facts = { identities: [], purchases: [proven(owned("4"))], renewals: [] };
-    await storeFacts(
-      { ...factStore, table: { ...factStore.table, countClaims } },
-      application,
-      { environment: "production", acknowledgementDue: null, origin: null, ...facts },
-      byClient("a"),
-    );
-    expect(await linkedTo(world)).toBe(3);
-  });
+
   test("are not limited in Xcode, whose ids name nobody", async () => {
     const world = aWorld(20);
     for (let key = 1; key <= 5; key += 1) {
@@ -188,7 +145,10 @@ describe("a claim's place is free again", () => {
   ])("%s", async (_, act, left) => {
     const world = aWorld(1);
     await claim(world, "1");
+    expect(await countsOf(world)).toMatchObject([{ production: 1 }]);
     await act(world);
+    // The count's key names the account, so it goes with the last claim.
+    expect(await countsOf(world)).toEqual([]);
     await claim(world, "2");
     expect(await linkedTo(world)).toBe(left);
     await claim(world, "4");
@@ -205,36 +165,6 @@ describe("a claim's place is free again", () => {
 });
 
 describe("an account's count of claims, whose key names the account,", () => {
-  const countsOf = async (world: World) => (await world.items()).filter(({ sk }) => sk === "CLAIMS");
-
-  test.each<[when: string, act: (world: World) => Promise<unknown>]>([
-    [
-      "a credential confirms the only claim",
-      (world) => world.store({ purchases: [owned("1")] }, byCredential("a")),
-    ],
-    [
-      "the only claim gives way to a credential's link",
-      (world) => world.store({ purchases: [owned("1")] }, byCredential("b")),
-    ],
-    ["the only customer is unlinked", async (world) => world.unlink(await claim(world, "1"))],
-    ["the only customer is moved", async (world) => world.unlink(await claim(world, "1"), "b")],
-    ["the only customer is erased", async (world) => world.erase(await claim(world, "1"))],
-    [
-      "the only claimed customer merges with one that a credential has linked",
-      async (world) => {
-        await world.store({ purchases: [owned("3")] }, byCredential("a"));
-        await world.store({ purchases: [owned("1"), owned("3")] });
-      },
-    ],
-  ])("is deleted when %s", async (_, act) => {
-    const world = aWorld(1);
-    await claim(world, "1");
-    expect(await countsOf(world)).toMatchObject([{ production: 1 }]);
-    await act(world);
-    expect(await countsOf(world)).toEqual([]);
-    await claim(world, "2", "c");
-    expect(await countsOf(world)).toMatchObject([{ production: 1 }]);
-  });
   test.each<Environment>(["production", "sandbox"])(
     "stays while another claim, of %s, remains",
     async (environment) => {
@@ -248,30 +178,6 @@ describe("an account's count of claims, whose key names the account,", () => {
       expect(await countsOf(world)).toEqual([]);
     },
   );
-  test("costs an extra request only when a claim is returned", async () => {
-    const world = aWorld(2);
-    await claim(world, "1");
-    const confirm = () => world.store({ purchases: [owned("1")] }, byCredential("a"));
-    expect(await requests(table, confirm)).toEqual([
-      "BatchGetItem",
-      "BatchGetItem",
-      "GetItem",
-      "TransactWriteItems",
-    ]);
-    expect(await requests(table, confirm)).not.toContain("GetItem");
-    expect(await requests(table, () => world.store({ purchases: [extended("1")] }))).not.toContain("GetItem");
-  });
-  test("is correct after concurrent claims and confirmations", async () => {
-    const world = aWorld(3);
-    const keys = Array.from({ length: 12 }, (_, key) => String(key));
-    await Promise.all(
-      keys.map(async (key) => {
-        await claim(world, key);
-        await world.store({ purchases: [owned(key)] }, byCredential("a"));
-      }),
-    );
-    expect(await countsOf(world)).toEqual([]);
-  });
 });
 
 test("concurrent claims never exceed the limit", async () => {

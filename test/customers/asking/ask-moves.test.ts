@@ -1,17 +1,15 @@
-import { bury } from "../../lib/table/customers/burial.ts";
-import { createAskQueues } from "../../lib/table/queues/asks.ts";
-import { transactionsOf, writeCustomerChange } from "../../lib/table/customers/write-customer-change.ts";
-import { ITEMS_PER_TRANSACTION } from "../../lib/table/dynamodb/transactions.ts";
-import { storeFacts } from "../../lib/customers/storing/store-facts.ts";
-import type { CustomerChange } from "../../lib/customers/storing/customer-change.ts";
-import type { FactsOrigin } from "../../lib/customers/asking/ask.ts";
-import { customerId } from "../../lib/identifiers.ts";
-import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
-import { assertInvariants } from "../../testing/support/invariants.ts";
-import { DAY, NOW } from "../../testing/support/purchases.ts";
-import type { TestTable } from "../../testing/support/table.ts";
-import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
-import { fromApple, queuedOf, recordedOf } from "./refreshing.ts";
+import { bury } from "../../../lib/table/customers/burial.ts";
+import { createAskQueues } from "../../../lib/table/queues/asks.ts";
+import { transactionsOf, writeCustomerChange } from "../../../lib/table/customers/write-customer-change.ts";
+import { ITEMS_PER_TRANSACTION } from "../../../lib/table/dynamodb/transactions.ts";
+import { storeFacts } from "../../../lib/customers/storing/store-facts.ts";
+import type { CustomerChange } from "../../../lib/customers/storing/customer-change.ts";
+import type { FactsOrigin } from "../../../lib/customers/asking/ask.ts";
+import { customerId } from "../../../lib/identifiers.ts";
+import { purchaseKeyOfToken } from "../../../lib/stores/android-store/purchase-token.ts";
+import { DAY, NOW } from "../../../testing/support/purchases.ts";
+import { aUseCaseTable } from "../../../testing/support/use-case-table.ts";
+import { fromApple, queuedOf, recordedOf } from "../refreshing.ts";
 import {
   android,
   byCredential,
@@ -23,16 +21,9 @@ import {
   replacing,
   requests,
   type World,
-} from "../../testing/support/world.ts";
+} from "../../../testing/support/world.ts";
 
-let table: TestTable;
-beforeAll(async () => {
-  table = await createUseCaseTable();
-});
-afterAll(async () => {
-  await assertInvariants(table);
-  await table.remove();
-});
+const table = await aUseCaseTable();
 
 const HOUR = 3600_000;
 const END = NOW + 20 * DAY;
@@ -64,21 +55,7 @@ describe("facts", () => {
     expect(sent.filter((command) => command.includes("Write"))).toEqual(["TransactWriteItems"]);
     await expectAsks(world, { 1: END - HOUR });
   });
-  test("that bring a later end move it", async () => {
-    const world = createWorld(table);
-    await world.store({ purchases: [owned("1")], origin: fromApple() });
-    await world.store({ purchases: [extended("1")], origin: fromApple() });
-    // Of a longer period, a month after its start.
-    await expectAsks(world, { 1: NOW + 20 * DAY });
-  });
-  test("of an application without Apple's key write and move no question", async () => {
-    const world = createWorld(table);
-    await world.store({ purchases: [owned("1")], origin: fromApple({ canAsk: false }) });
-    await expectAsks(world, {});
-    await world.store({ purchases: [owned("2")], origin: fromApple() });
-    await world.store({ purchases: [extended("2")], origin: fromApple({ canAsk: false }) });
-    await expectAsks(world, { 2: END - HOUR });
-  });
+
   test("that are written by half write neither the purchase nor its question", async () => {
     const world = createWorld(table).with({
       pause: () => Promise.reject(new Error("The function has died.")),
@@ -87,34 +64,13 @@ describe("facts", () => {
     await expect(meetingAWriteAt(table, 0, () => world.store(facts))).rejects.toThrow("died");
     expect(await world.items()).toEqual([]);
   });
-  test("that are known already write nothing and move nothing", async () => {
-    const world = createWorld(table);
-    const facts = { identities: [device("1")], purchases: [owned("1")], origin: fromApple() };
-    await world.store(facts, byCredential("a"));
-    const before = await world.items();
-    const sent = await requests(table, () => world.at(END + DAY).store(facts, byCredential("a")));
-    expect(sent.filter((command) => command.includes("Write"))).toEqual([]);
-    expect(await world.items()).toEqual(before);
-  });
-  test("that answer a question move it, also where they bring no news", async () => {
-    const world = createWorld(table);
-    const facts = { purchases: [owned("1")] };
-    await world.store({ ...facts, origin: fromApple() });
-    await world.store({ ...facts, origin: fromApple({ askedAt: END - HOUR }) });
-    await expectAsks(world, { 1: END + 5000 });
-  });
+
   test("of another bundle leave it as it is", async () => {
     const world = createWorld(table);
     await world.store({ purchases: [owned("1")], origin: fromApple() });
     const source = { store: "ios-store", bundleIdentifier: "com.example.other" } as const;
     await world.store({ purchases: [extended("1")], origin: fromApple({ source }) });
     await expectAsks(world, { 1: END - HOUR });
-  });
-  test("of purchases made in Xcode write none", async () => {
-    const world = createWorld(table);
-    const purchase = { ...owned("1"), environment: "xcode" } as const;
-    await world.store({ environment: "xcode", purchases: [purchase], origin: fromApple() });
-    await expectAsks(world, {});
   });
 });
 
@@ -146,18 +102,6 @@ describe("a first synchronize of 300 subscriptions", () => {
     expect(Math.max(...sizes)).toBeLessThanOrEqual(ITEMS_PER_TRANSACTION);
     expect(sizes.length).toBeGreaterThan(6);
     expect(Object.keys(await queuedOf(world))).toHaveLength(300);
-    expect(await recordedOf(world)).toEqual(await queuedOf(world));
-  });
-  test("that is interrupted is completed by the same request", async () => {
-    const world = createWorld(table);
-    const facts = { identities: [device("1")], purchases: ALL.slice(0, 120), origin: fromApple() };
-    const dying = world.with({ pause: () => Promise.reject(new Error("The function has died.")) });
-    await expect(meetingAWriteAt(table, 1, () => dying.store(facts, byCredential("a")))).rejects.toThrow(
-      "died",
-    );
-    expect(await recordedOf(world)).toEqual(await queuedOf(world));
-    await world.store(facts, byCredential("a"));
-    expect(Object.keys(await queuedOf(world))).toHaveLength(120);
     expect(await recordedOf(world)).toEqual(await queuedOf(world));
   });
 });

@@ -1,20 +1,20 @@
-import type { Application } from "../../lib/applications/application.ts";
-import type { IosStoreNotifications } from "../../lib/applications/fields.ts";
-import { sweepIosStoreNotifications } from "../../lib/customers/sweep-ios-store-notifications.ts";
+import type { Application } from "../../../lib/applications/application.ts";
+import type { IosStoreNotifications } from "../../../lib/applications/fields.ts";
+import { sweepIosStoreNotifications } from "../../../lib/customers/sweep-ios-store-notifications.ts";
 import type {
   AppStoreServer,
   AskedNotifications,
-} from "../../lib/stores/ios-store/server-api/app-store-server.ts";
-import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
-import { createStoreRequestQueue } from "../../lib/table/telling/store-requests.ts";
-import { createWatermarks } from "../../lib/table/queues/watermarks.ts";
-import { fingerprintOf, makeChain, signJws } from "../../sandbox/ios-store/signing.ts";
-import { anApplication } from "../../testing/support/application.ts";
-import { assertInvariants } from "../../testing/support/invariants.ts";
-import { aBundle, aNotification, aRenewalInfo, aTransaction } from "../../testing/support/ios-store.ts";
-import { aCatalog, aProduct, DAY, NOW } from "../../testing/support/purchases.ts";
-import { createMemoryTable } from "../../testing/support/memory-table.ts";
-import { createWorld } from "../../testing/support/world.ts";
+} from "../../../lib/stores/ios-store/server-api/app-store-server.ts";
+import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
+import { createStoreRequestQueue } from "../../../lib/table/telling/store-requests.ts";
+import { createWatermarks } from "../../../lib/table/queues/watermarks.ts";
+import { fingerprintOf, makeChain, signJws } from "../../../sandbox/ios-store/signing.ts";
+import { anApplication } from "../../../testing/support/application.ts";
+import { assertInvariants } from "../../../testing/support/invariants.ts";
+import { aBundle, aNotification, aRenewalInfo, aTransaction } from "../../../testing/support/ios-store.ts";
+import { aCatalog, aProduct, DAY, NOW } from "../../../testing/support/purchases.ts";
+import { createMemoryTable } from "../../../testing/support/memory-table.ts";
+import { createWorld } from "../../../testing/support/world.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

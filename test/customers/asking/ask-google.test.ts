@@ -2,13 +2,14 @@ import { v7 as uuid } from "uuid";
 import {
   linkAndroidStoreCustomer,
   type AndroidStoreLinking,
-} from "../../lib/customers/link-android-store-customer.ts";
-import { askGoogle } from "../../lib/customers/asking/ask-google.ts";
-import { askDuePurchases, type AskRun } from "../../lib/customers/asking/ask-due-purchases.ts";
-import { createAskQueues } from "../../lib/table/queues/asks.ts";
-import { referenceText } from "../../lib/entitlements/purchase.ts";
-import { purchaseKeyOfToken } from "../../lib/stores/android-store/purchase-token.ts";
-import type { Fault } from "../../sandbox/android-store/publisher.ts";
+} from "../../../lib/customers/link-android-store-customer.ts";
+import { isOfThisPurchase } from "../../../lib/customers/storing/store-android-store-purchase.ts";
+import { askGoogle } from "../../../lib/customers/asking/ask-google.ts";
+import { askDuePurchases, type AskRun } from "../../../lib/customers/asking/ask-due-purchases.ts";
+import { createAskQueues } from "../../../lib/table/queues/asks.ts";
+import { referenceText } from "../../../lib/entitlements/purchase.ts";
+import { purchaseKeyOfToken } from "../../../lib/stores/android-store/purchase-token.ts";
+import type { Fault } from "../../../sandbox/android-store/publisher.ts";
 import {
   aGoogleError,
   DAY,
@@ -16,14 +17,15 @@ import {
   PACKAGE_NAME,
   startAndroidStore,
   type LocalAndroidStore,
-} from "../../testing/support/android-store.ts";
-import { assertInvariants } from "../../testing/support/invariants.ts";
-import { aCatalog, aProduct } from "../../testing/support/purchases.ts";
-import type { TestTable } from "../../testing/support/table.ts";
-import { queuedOf, recordedOf } from "./refreshing.ts";
-import { createWorld } from "../../testing/support/world.ts";
-import { anApplication } from "../../testing/support/application.ts";
-import { createMemoryTable } from "../../testing/support/memory-table.ts";
+} from "../../../testing/support/android-store.ts";
+import { assertInvariants } from "../../../testing/support/invariants.ts";
+import { aCatalog, aProduct } from "../../../testing/support/purchases.ts";
+import type { TestTable } from "../../../testing/support/table.ts";
+import { queuedOf, recordedOf } from "../refreshing.ts";
+import { createWorld, refusal } from "../../../testing/support/world.ts";
+import { customerId } from "../../../lib/identifiers.ts";
+import { anApplication } from "../../../testing/support/application.ts";
+import { createMemoryTable } from "../../../testing/support/memory-table.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -165,6 +167,7 @@ describe("a subscription", () => {
     expect(await recordedOf(refreshed.world)).toEqual({});
     expect(JSON.stringify(await refreshed.world.items())).not.toContain(token);
   });
+
   test("that the store has dropped keeps its refresh where it is linked again, until it is over for 60 days", async () => {
     const refreshed = aWorld();
     const token = await refreshed.link();
@@ -177,6 +180,16 @@ describe("a subscription", () => {
     clock.now = end + 60 * DAY;
     await refreshed.linkToken(token);
     expect(await queuedOf(refreshed.world)).toEqual({});
+  });
+  test("of an erased customer that the store has dropped is not linked", async () => {
+    const refreshed = aWorld();
+    const token = await refreshed.link();
+    const { customerIdentifiers } = await refreshed.world.read("user-1");
+    await refreshed.world
+      .at(clock.now)
+      .erase({ identifier: customerId(customerIdentifiers[0] ?? ""), holdings: [] });
+    local.sandbox.drop(token);
+    expect(await refusal(refreshed.linkToken(token))).toBe("CUSTOMER_NOT_FOUND");
   });
   test.each([
     [404, "purchaseTokenNotFound"],
@@ -194,17 +207,6 @@ describe("a subscription", () => {
     local.sandbox.clearFaults();
     await refreshed.run();
     expect(await refreshed.dueAt()).toBeGreaterThan(end + 20 * DAY);
-  });
-  test("that is held is read again and again, and not at once", async () => {
-    const refreshed = aWorld();
-    const token = await refreshed.link();
-    await untilDue(refreshed);
-    local.sandbox.change(token, "hold");
-    const before = lookups();
-    await refreshed.run();
-    await refreshed.run();
-    expect(lookups() - before).toBe(1);
-    expect(await refreshed.dueAt()).toBeGreaterThan(clock.now);
   });
 });
 
@@ -233,25 +235,7 @@ describe("a store that fails", () => {
     local.sandbox.clearFaults();
     expect(await refreshed.run()).toMatchObject({ asked: 1, paused: [] });
   });
-  test("with a 429 of an HTTP date is asked then", async () => {
-    const refreshed = aWorld();
-    await refreshed.link();
-    await untilDue(refreshed);
-    const at = clock.now + 50 * SECOND;
-    const fault = limited(new Date(at).toUTCString());
-    local.sandbox.failNext("publisher", fault, fault);
-    const { paused } = await refreshed.run();
-    expect(Math.abs((paused[0]?.until ?? 0) - at)).toBeLessThanOrEqual(SECOND);
-  });
-  test("with a 500 is asked after half a minute, and the refresh stays", async () => {
-    const { refreshed, report } = await failingWith({ status: 500 });
-    expect(report).toMatchObject({ failed: 1, paused: [{ until: clock.now + 30 * SECOND }] });
-    expect(await refreshed.dueAt()).toBeLessThanOrEqual(clock.now);
-  });
-  test("with a proxy's own 404 pauses", async () => {
-    const { report } = await failingWith({ status: 404, body: "<html>" });
-    expect(report.paused).toHaveLength(1);
-  });
+
   test("with a refusal for a reason that is not known pauses nothing, and is asked about within five minutes", async () => {
     const { refreshed, report } = await failingWith({
       status: 400,
@@ -292,4 +276,9 @@ test("a replacement that was never paid has the older purchase asked about again
   local.sandbox.change(newer, "decline");
   await refreshed.linkToken(newer);
   expect(await refreshed.verifiedAt(older)).toBeGreaterThan(before);
+});
+
+test.each([403, 429])("a quota's %i is not of the purchase that was asked about", (status) => {
+  const quota = { outcome: "unavailable", status, reason: "quotaExceeded", retryAfterSeconds: 60 } as const;
+  expect(isOfThisPurchase(quota)).toBe(false);
 });

@@ -1,22 +1,19 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { v7 as uuid } from "uuid";
-import type { ResolvedCustomer } from "../../lib/customers/storing/store-facts.ts";
-import { mentionedPurchase } from "../../lib/entitlements/purchase.ts";
-import { customerId, purchaseKey, type CustomerId } from "../../lib/identifiers.ts";
-import { sourceOf } from "../../lib/customers/storing/store-android-store-purchase.ts";
-import { createMemoryTable } from "../../testing/support/memory-table.ts";
-import { assertInvariants } from "../../testing/support/invariants.ts";
+import type { ResolvedCustomer } from "../../../lib/customers/storing/store-facts.ts";
+import { mentionedPurchase } from "../../../lib/entitlements/purchase.ts";
+import { purchaseKey } from "../../../lib/identifiers.ts";
+import { sourceOf } from "../../../lib/customers/storing/store-android-store-purchase.ts";
+import { createMemoryTable } from "../../../testing/support/memory-table.ts";
 import {
   aCatalog,
   anAcknowledgement,
   aProduct,
-  aPurchase,
   DAY,
   NOW,
   proven,
-} from "../../testing/support/purchases.ts";
-import { pendingIn, type TestTable } from "../../testing/support/table.ts";
-import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
+} from "../../../testing/support/purchases.ts";
+import { pendingIn } from "../../../testing/support/table.ts";
+import { aUseCaseTable } from "../../../testing/support/use-case-table.ts";
 import {
   android,
   byClient,
@@ -27,16 +24,9 @@ import {
   refusal,
   requests as requestsTo,
   type World,
-} from "../../testing/support/world.ts";
+} from "../../../testing/support/world.ts";
 
-let table: TestTable;
-beforeAll(async () => {
-  table = await createUseCaseTable();
-});
-afterAll(async () => {
-  await assertInvariants(table);
-  await table.remove();
-});
+const table = await aUseCaseTable();
 
 const aWorld = (): World => createWorld(table);
 
@@ -54,16 +44,7 @@ describe("round trips", () => {
       "TransactWriteItems",
     ]);
   });
-  test("new facts of a known customer are two reads and one transaction", async () => {
-    const world = aWorld();
-    await world.store({ identities: [device("1")], purchases: [owned("1")] }, byCredential("a"));
-    const renewed = { identities: [device("1")], purchases: [owned("1", { verifiedAt: NOW }), owned("2")] };
-    expect(await requests(() => world.store(renewed))).toEqual([
-      "BatchGetItem",
-      "BatchGetItem",
-      "TransactWriteItems",
-    ]);
-  });
+
   test("a replay is two reads and no write", async () => {
     const world = aWorld();
     const facts = { identities: [device("1")], purchases: [owned("1"), owned("2")] };
@@ -78,27 +59,7 @@ describe("round trips", () => {
     expect(again).toEqual(first);
     expect(await world.items()).toEqual(before);
   });
-  test("no identifier is generated for a known customer", async () => {
-    const named: CustomerId[] = [];
-    const world = aWorld().with({
-      newCustomerIdentifier: () => {
-        named.push(customerId(uuid()));
-        return named.at(-1) ?? customerId("");
-      },
-    });
-    const facts = { identities: [device("1")], purchases: [owned("1")] };
-    const first = await world.store(facts, byCredential("a"));
-    await world.store({ ...facts, purchases: [owned("2")] }, byCredential("a"));
-    expect(named).toEqual([first?.identifier]);
-  });
-  test("reading an account is one Query, however long its history", async () => {
-    const world = aWorld();
-    const purchases = Array.from({ length: 250 }, (_, index) => owned(String(index)));
-    await world.store({ identities: [device("1")], purchases }, byCredential("a"));
-    await world.store({ identities: [device("2")], purchases: [owned("x")] }, byCredential("a"));
-    expect(await requests(() => world.read("a"))).toEqual(["Query"]);
-    expect((await world.read("a")).customerIdentifiers).toHaveLength(2);
-  });
+
   test("a first synchronize of 1,000 purchases is 12 reads, 11 transactions", async () => {
     const world = aWorld();
     const purchases = Array.from({ length: 1000 }, (_, index) =>
@@ -179,13 +140,7 @@ describe("never steal", () => {
     expect((await world.read("a")).customerIdentifiers).toEqual([made?.identifier]);
     expect((await world.read("b")).customerIdentifiers).toEqual([]);
   });
-  test("a linked customer refuses another account even without a purchase", async () => {
-    const world = aWorld();
-    await world.store({ identities: [device("1")] }, byCredential("a"));
-    expect(await refusal(world.store({ identities: [device("1")] }, byClient("b")))).toBe(
-      "CUSTOMER_ALREADY_LINKED",
-    );
-  });
+
   test("a client's link yields to a credential's at once", async () => {
     const world = aWorld();
     const made = await world.store({ purchases: [owned("1")] }, byClient("a"));
@@ -195,14 +150,6 @@ describe("never steal", () => {
     expect(await refusal(world.store({ purchases: [owned("1")] }, byClient("a")))).toBe(
       "CUSTOMER_ALREADY_LINKED",
     );
-  });
-  test("two applications with the same identities have separate customers", async () => {
-    const [one, other] = [aWorld(), aWorld()];
-    const facts = { identities: [device("1")], purchases: [owned("1")] };
-    const first = await one.store(facts, byCredential("a"));
-    const second = await other.store(facts, byCredential("b"));
-    expect(second?.identifier).not.toBe(first?.identifier);
-    expect((await other.read("a")).customerIdentifiers).toEqual([]);
   });
 });
 
@@ -227,33 +174,7 @@ describe("merging", () => {
       customerIdentifier: linked?.identifier,
     });
   });
-  test("two customers of the same account become one", async () => {
-    const world = aWorld();
-    const older = await world.store({ purchases: [owned("1")] }, byCredential("a"));
-    await world.at(NOW + 1).store({ purchases: [owned("2")] }, byCredential("a"));
-    await world.store({ purchases: [owned("1"), owned("2")] });
-    expect((await world.read("a")).customerIdentifiers).toEqual([older?.identifier]);
-  });
-  test("customers of different accounts are not merged, and nothing changes", async () => {
-    const world = aWorld();
-    await world.store({ purchases: [owned("1")] }, byCredential("a"));
-    await world.store({ purchases: [owned("2")] }, byCredential("b"));
-    const before = JSON.stringify(await world.items());
-    for (const claim of [null, byCredential("a"), byClient("b")])
-      expect(await refusal(world.store({ purchases: [owned("1"), owned("2"), owned("3")] }, claim))).toBe(
-        "IDENTITY_CONFLICT",
-      );
-    expect(JSON.stringify(await world.items())).toBe(before);
-  });
-  test("aliases of aliases lead to the survivor", async () => {
-    const world = aWorld();
-    await world.at(NOW + 2).store({ purchases: [owned("1")] });
-    await world.at(NOW + 1).store({ purchases: [owned("2")] });
-    const oldest = await world.store({ purchases: [owned("3")] });
-    await world.store({ purchases: [owned("1"), owned("2")] });
-    await world.store({ purchases: [owned("2"), owned("3")] });
-    expect((await world.store({ purchases: [owned("1")] }))?.identifier).toBe(oldest?.identifier);
-  });
+
   test("a hundred customers of one person become one", async () => {
     const world = aWorld();
     const purchases = Array.from({ length: 100 }, (_, index) => owned(String(index)));
@@ -264,38 +185,11 @@ describe("merging", () => {
     expect(customers.filter(({ aliasOf }) => aliasOf === null)).toHaveLength(1);
     expect((await world.read("a")).customerIdentifiers).toEqual([one?.identifier]);
   });
-  test("41 claimed customers of one person become one", async () => {
-    const world = aWorld();
-    const purchases = Array.from({ length: 41 }, (_, index) => owned(String(index)));
-    await Promise.all(
-      purchases.map((purchase, index) => world.store({ purchases: [purchase] }, byClient(`user-${index}`))),
-    );
-    const one = await world.store({ purchases }, byCredential("a"));
-    expect(one?.holdings).toHaveLength(41);
-    expect((await world.read("a")).customerIdentifiers).toEqual([one?.identifier]);
-  });
 });
 
 describe("Android purchases", () => {
   const catalog = aCatalog([aProduct({ store: "android-store" })]);
 
-  test("the same answer within a minute is a replay", async () => {
-    const world = aWorld().selling(catalog);
-    await world.store({ purchases: [android("1", NOW)] }, byCredential("a"));
-    expect(
-      await requests(() => world.store({ purchases: [android("1", NOW + 59_999)] }, byCredential("a"))),
-    ).toEqual(["BatchGetItem", "BatchGetItem"]);
-    await world.store({ purchases: [android("1", NOW + 60_000)] });
-    expect((await world.read("a")).entitlements[0]?.lastVerifiedAt).toBe(
-      new Date(NOW + 60_000).toISOString(),
-    );
-  });
-  test("a different answer within a minute replaces the earlier one", async () => {
-    const world = aWorld().selling(catalog);
-    await world.store({ purchases: [android("1", NOW)] }, byCredential("a"));
-    await world.store({ purchases: [android("1", NOW + 1, { standing: "paused" })] });
-    expect((await world.at(NOW + 1).read("a")).entitlements[0]?.status).toBe("paused");
-  });
   test("a replaced purchase names the customer and no longer grants anything", async () => {
     const world = aWorld().selling(catalog);
     const first = await world.store({ purchases: [android("1", NOW)] }, byCredential("a"));
@@ -308,15 +202,7 @@ describe("Android purchases", () => {
     expect(second?.identifier).toBe(first?.identifier);
     expect(second?.holdings.map(({ key }) => key)).toEqual(["2"]);
   });
-  test("a replaced purchase after its replacement finds the customer, unheld", async () => {
-    const world = aWorld().selling(catalog);
-    const replacing = [
-      proven(android("2", NOW + 1), { mentioned: [mentionedPurchase(android("1"), purchaseKey("2"))] }),
-    ];
-    const first = await world.store({ purchases: replacing }, byCredential("a"));
-    const second = await world.store({ purchases: [android("1", NOW)] });
-    expect(second).toEqual(first);
-  });
+
   test("an acknowledgement is queued once, and removed when the store reports it", async () => {
     const world = aWorld().selling(catalog);
     const purchase = android("1", NOW);
@@ -340,12 +226,6 @@ describe("Android purchases", () => {
 });
 
 describe("the catalog", () => {
-  test("a subscription counts as soon as its product is mapped", async () => {
-    const world = aWorld().selling(aCatalog([aProduct({ productIdentifier: "other" })]));
-    await world.store({ purchases: [owned("1")] }, byCredential("a"));
-    expect((await world.read("a")).entitlements).toEqual([]);
-    expect((await world.selling(aCatalog()).read("a")).entitlements).toHaveLength(1);
-  });
   test("a consumable counts from its next verification after its product is mapped", async () => {
     const world = aWorld().selling(aCatalog([aProduct({ productIdentifier: "other" })]));
     const coins = owned("1", { nature: "consumable", endsAt: null });
@@ -368,37 +248,7 @@ describe("contention", () => {
     expect(new Set(made.map((customer) => customer?.identifier)).size).toBe(1);
     expect((await world.store({ identities: [device("1")] }))?.holdings).toHaveLength(13);
   });
-  test.each([
-    ["the same purchase, with newer facts", owned("1", { verifiedAt: NOW + 9, revokedAt: NOW })],
-    ["another purchase of the customer", owned("2")],
-  ])("facts stored between a request's two reads are not lost: %s", async (_, meanwhile) => {
-    for (const late of [owned("1", { verifiedAt: NOW }), owned("1", { verifiedAt: NOW - 1000 })]) {
-      const world = aWorld();
-      await world.store({ identities: [device("1")], purchases: [owned("1")] }, byCredential("a"));
-      const other = () => world.store({ purchases: [meanwhile] });
-      const answered = await world.interrupted(other).store({ purchases: [late] });
-      const expected = aWorld();
-      await expected.store({ purchases: [meanwhile] });
-      await expected.store({ purchases: [owned("1")] });
-      const inOrder = await expected.store({ purchases: [late] });
-      expect(answered?.holdings).toEqual(inOrder?.holdings);
-      expect((await world.store({ identities: [device("1")] }))?.holdings).toEqual(inOrder?.holdings);
-    }
-  });
-  test("a purchase replaced between a request's two reads stays replaced", async () => {
-    const world = aWorld();
-    const old = aPurchase({ store: "android-store", key: "1" });
-    await world.store({ purchases: [old] }, byCredential("a"));
-    const replacing = [
-      proven(aPurchase({ store: "android-store", key: "2" }), {
-        mentioned: [mentionedPurchase(old, purchaseKey("2"))],
-      }),
-    ];
-    const answered = await world
-      .interrupted(() => world.store({ purchases: replacing }))
-      .store({ purchases: [old] });
-    expect(answered?.holdings.map(({ key }) => key)).toEqual(["2"]);
-  });
+
   test("exactly one of four accounts that claim one customer concurrently wins", async () => {
     const world = aWorld();
     const outcomes = await Promise.all(
@@ -428,15 +278,5 @@ describe("contention", () => {
     // One request alone takes eleven. Any further transaction met another request's write.
     expect(transactions).toBeLessThanOrEqual(11 + 6 * (many - 1));
     expect(await purchasesIn(world)).toBe(1000);
-  });
-  test("concurrent large first requests end as one customer with all purchases", async () => {
-    const world = aWorld();
-    const slice = (from: number) => ({
-      identities: [device("1")],
-      purchases: Array.from({ length: 150 }, (_, index) => owned(String(from + index))),
-    });
-    await Promise.all([world.store(slice(0)), world.store(slice(100)), world.store(slice(200))]);
-    expect(await purchasesIn(world)).toBe(350);
-    expect((await world.items()).filter(({ sk }) => sk === "CUSTOMER")).toHaveLength(1);
   });
 });

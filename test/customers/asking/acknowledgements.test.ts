@@ -3,24 +3,24 @@ import {
   askDuePurchases,
   type AskReport,
   type AskRun,
-} from "../../lib/customers/asking/ask-due-purchases.ts";
-import { askGoogle } from "../../lib/customers/asking/ask-google.ts";
-import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store-customer.ts";
+} from "../../../lib/customers/asking/ask-due-purchases.ts";
+import { askGoogle } from "../../../lib/customers/asking/ask-google.ts";
+import { linkAndroidStoreCustomer } from "../../../lib/customers/link-android-store-customer.ts";
 import {
   sourceOf,
   storeAndroidStorePurchase,
-} from "../../lib/customers/storing/store-android-store-purchase.ts";
-import { HOUR, MINUTE } from "../../lib/duration.ts";
-import type { AndroidStore } from "../../lib/stores/android-store/android-store.ts";
-import { createAskQueues } from "../../lib/table/queues/asks.ts";
-import { PACKAGE_NAME, startAndroidStore } from "../../testing/support/android-store.ts";
-import { anApplication } from "../../testing/support/application.ts";
-import { assertInvariants } from "../../testing/support/invariants.ts";
-import { createMemoryTable } from "../../testing/support/memory-table.ts";
-import { aCatalog, aProduct, DAY, NOW } from "../../testing/support/purchases.ts";
-import { pendingIn, type TestTable } from "../../testing/support/table.ts";
-import { createWorld } from "../../testing/support/world.ts";
-import { queuedOf } from "./refreshing.ts";
+} from "../../../lib/customers/storing/store-android-store-purchase.ts";
+import { HOUR, MINUTE } from "../../../lib/duration.ts";
+import type { AndroidStore } from "../../../lib/stores/android-store/android-store.ts";
+import { createAskQueues } from "../../../lib/table/queues/asks.ts";
+import { PACKAGE_NAME, startAndroidStore } from "../../../testing/support/android-store.ts";
+import { anApplication } from "../../../testing/support/application.ts";
+import { assertInvariants } from "../../../testing/support/invariants.ts";
+import { createMemoryTable } from "../../../testing/support/memory-table.ts";
+import { aCatalog, aProduct, DAY, NOW } from "../../../testing/support/purchases.ts";
+import { pendingIn, type TestTable } from "../../../testing/support/table.ts";
+import { createWorld } from "../../../testing/support/world.ts";
+import { queuedOf } from "../refreshing.ts";
 
 const NONE = { made: 0, due: 0, oldest: 0, nearDeadline: 0, failed: 0 };
 
@@ -51,7 +51,11 @@ const lived = async ({ sold = {}, isUnclaimed = false, ...faults }: Lived) => {
   const local = await startAndroidStore({ now });
   const accepted = { environments: ["production", "sandbox"], notifications: null } as const;
   const configuration = { ...local.androidPackage, ...accepted };
-  const catalog = aCatalog([aProduct({ store: "android-store", productIdentifier: "premium" })]);
+  const catalog = aCatalog(
+    ["premium", "lifetime"].map((productIdentifier) =>
+      aProduct({ store: "android-store", productIdentifier }),
+    ),
+  );
   const world = createWorld(table, {
     application: anApplication({ androidStore: [configuration], catalog }),
     now,
@@ -123,6 +127,8 @@ const lived = async ({ sold = {}, isUnclaimed = false, ...faults }: Lived) => {
   return {
     buy,
     drop: () => local.sandbox.drop(purchaseToken),
+    change: (what: "revoke" | "acknowledge") => local.sandbox.change(purchaseToken, what),
+    statusOf: async () => (await world.read("user-1")).entitlements[0]?.status,
     purchaseToken,
     hear,
     link,
@@ -158,17 +164,9 @@ describe("a pending acknowledgement", () => {
   const TESTER = { test: true };
   test.each<[what: string, within: number, given: Lived]>([
     ["three days", 72 * HOUR, { downFrom: 1, outFrom: 3 * HOUR }],
-    [
-      "three days, and refused before",
-      72 * HOUR,
-      { refusesUntil: 65 * HOUR, downFrom: 65 * HOUR, outFrom: 68 * HOUR },
-    ],
+
     ["half of a prepaid day", 12 * HOUR, { sold: PREPAID, downFrom: 1, outFrom: 3 * HOUR }],
-    [
-      "half of a prepaid day, and refused before",
-      12 * HOUR,
-      { sold: PREPAID, refusesUntil: 5 * HOUR, outFrom: 5 * HOUR, downFrom: 8 * HOUR },
-    ],
+
     [
       "a tester's three minutes, one without Google",
       3 * MINUTE,
@@ -184,18 +182,7 @@ describe("a pending acknowledgement", () => {
       expect(tried.at(-1)).toBeLessThan(within);
     },
   );
-  test("is tried after a minute and after ten, then hourly, and more often towards its deadline", async () => {
-    const { runUntil, tried, isMade } = await live({ refusesUntil: 72 * HOUR - 5 * MINUTE });
-    await runUntil(5 * HOUR);
-    expect(tried.map((at) => at / MINUTE)).toEqual([0, 1, 10, 70, 130, 190, 250]);
-    await runUntil(70 * HOUR, isMade, 10 * MINUTE);
-    tried.length = 0;
-    await runUntil(72 * HOUR, isMade);
-    expect(isMade()).toBe(true);
-    const steps = tried.map((at, place) => at - (tried[place - 1] ?? 70 * HOUR));
-    expect(Math.max(...steps)).toBeLessThanOrEqual(HOUR);
-    expect(steps.at(-1)).toBeLessThanOrEqual(4 * MINUTE);
-  });
+
   test("is counted while it is due, near its deadline, and once it is made", async () => {
     const { runUntil } = await live({ refusesUntil: 50 * HOUR, downFrom: 49 * HOUR, lasts: HOUR / 2 });
     expect(countsOf(await runUntil(0))).toEqual([NONE]);
@@ -221,12 +208,7 @@ describe("a pending acknowledgement", () => {
       expect([await pending(), Object.keys(await queued()).length]).toEqual([0, left]);
     },
   );
-  test("without an account neither shows that Google answers, nor is it counted while it waits", async () => {
-    const { runUntil, buy, link } = await live({ isUnclaimed: true, refusesUntil: DAY, downFrom: MINUTE });
-    await link(buy());
-    const [, report] = await runUntil(MINUTE);
-    expect(report).toMatchObject({ paused: [{ because: "unavailable" }], acknowledgements: { due: 1 } });
-  });
+
   test("is made within the hour once another purchase of its customer is linked", async () => {
     const { runUntil, buy, purchaseToken, link, hear, isMade, pending } = await live({ isUnclaimed: true });
     const second = buy({ replaces: purchaseToken });
@@ -252,4 +234,42 @@ describe("a pending acknowledgement", () => {
       expect(await pending()).toBe(0);
     },
   );
+
+  describe.each([
+    ["subscription", { basePlanIdentifier: "yearly", period: "P1Y" }, 1],
+    ["one-time product", { productKind: "one_time_product", productIdentifier: "lifetime" }, 0],
+  ])("of a %s", (_, sold, questions) => {
+    const failedIn = (reports: readonly AskReport[]) =>
+      countsOf(reports).reduce((sum, { failed }) => sum + failed, 0);
+    const ENDED = ["revoked", "expired"];
+
+    test("that nobody could make has failed once Google refunds the purchase", async () => {
+      const { runUntil, pending, statusOf } = await live({ sold, refusesUntil: Infinity });
+      expect(failedIn(await runUntil(71 * HOUR, undefined, HOUR))).toBe(0);
+      expect(await statusOf()).toBe("active");
+      expect(failedIn(await runUntil(73 * HOUR, undefined, HOUR))).toBe(1);
+      expect(await pending()).toBe(0);
+      expect(ENDED).toContain(await statusOf());
+    });
+    test.each([
+      ["was refunded before its deadline", "revoke", ENDED],
+      ["the app has acknowledged itself", "acknowledge", ["active"]],
+    ] as const)("is made no more where the purchase %s", async (_, what, statuses) => {
+      const { runUntil, change, pending, queued, statusOf } = await live({ sold, refusesUntil: Infinity });
+      change(what);
+      expect(countsOf(await runUntil(HOUR, undefined, HOUR)).at(-1)).toEqual(NONE);
+      expect(await pending()).toBe(0);
+      expect(statuses).toContain(await statusOf());
+      expect(Object.keys(await queued())).toHaveLength(questions);
+    });
+    test("has failed at its deadline while Google is silent, and is asked about until it answers", async () => {
+      const { runUntil, pending, queued, statusOf } = await live({ sold, downFrom: 1, lasts: 4 * DAY });
+      const reports = await runUntil(71 * HOUR, undefined, HOUR);
+      expect(countsOf(reports).at(-1)).toMatchObject({ due: 1, nearDeadline: 1, failed: 0 });
+      expect(failedIn(await runUntil(74 * HOUR, undefined, HOUR))).toBe(1);
+      expect([await pending(), Object.keys(await queued()).length]).toEqual([0, 1]);
+      await runUntil(5 * DAY, undefined, HOUR);
+      expect(ENDED).toContain(await statusOf());
+    });
+  });
 });

@@ -1,20 +1,19 @@
 import { v7 as uuid } from "uuid";
-import type { Application } from "../../lib/applications/application.ts";
-import { createNotificationLog } from "../../lib/customers/notifications/notification-log.ts";
+import type { Application } from "../../../lib/applications/application.ts";
+import { createNotificationLog } from "../../../lib/customers/notifications/notification-log.ts";
 import {
   storesInEnvironments,
   type StoreInEnvironment,
-} from "../../lib/customers/asking/store-in-environment.ts";
-import type { Environment } from "../../lib/contract/schemas.ts";
-import { watchNotifications } from "../../lib/customers/watch-notifications.ts";
-import { applicationId } from "../../lib/identifiers.ts";
-import { createNotificationTimes } from "../../lib/table/queues/notification-times.ts";
-import { DAY, NOW } from "../../testing/support/purchases.ts";
-import type { TestTable } from "../../testing/support/table.ts";
-import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
-import { anApplication, directoryOf } from "../../testing/support/application.ts";
-import { aBundle as anyBundle } from "../../testing/support/ios-store.ts";
-import { createMemoryTable } from "../../testing/support/memory-table.ts";
+} from "../../../lib/customers/asking/store-in-environment.ts";
+import type { Environment } from "../../../lib/contract/schemas.ts";
+import { watchNotifications } from "../../../lib/customers/watch-notifications.ts";
+import { applicationId } from "../../../lib/identifiers.ts";
+import { createNotificationTimes } from "../../../lib/table/queues/notification-times.ts";
+import { DAY, NOW } from "../../../testing/support/purchases.ts";
+import type { TestTable } from "../../../testing/support/table.ts";
+import { createUseCaseTable } from "../../../testing/support/use-case-table.ts";
+import { anApplication, directoryOf } from "../../../testing/support/application.ts";
+import { aBundle as anyBundle } from "../../../testing/support/ios-store.ts";
 
 const MINUTE = 60_000;
 
@@ -166,24 +165,10 @@ describe("silence", () => {
   ])("of %s", async (_, silence, count) => {
     expect(await silentOf(silence, aNotifiedApplication())).toBe(count);
   });
-  test("of the sandbox is no silence", async () => {
-    expect(await silentOf(2 * DAY, aNotifiedApplication(), { environment: "sandbox" })).toBe(0);
-  });
+
   test("of a removed bundle, the sandbox, or a missing application is none", async () => {
     expect(await silentOf(2 * DAY, aNotifiedApplication({ iosStore: [] }))).toBe(0);
     expect(await silentOf(2 * DAY, aNotifiedApplication({ iosStore: [aBundle(["sandbox"])] }))).toBe(0);
     expect(await silentOf(2 * DAY, aNotifiedApplication(), { isThere: false })).toBe(0);
-  });
-  test("is read with one Query, however many applications there are", async () => {
-    const own = await createMemoryTable();
-    try {
-      const note = createNotificationLog(createNotificationTimes(own), fails);
-      await Promise.all(Array.from({ length: 20 }, () => note(aStore(), NOW)));
-      own.sent.length = 0;
-      expect(await createNotificationTimes(own).all()).toHaveLength(20);
-      expect(own.sent.map(({ command }) => command)).toEqual(["QueryCommand"]);
-    } finally {
-      await own.remove();
-    }
   });
 });

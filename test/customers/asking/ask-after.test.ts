@@ -3,14 +3,14 @@ import {
   nextAcknowledgement,
   type AskInput,
   type FactsOrigin,
-} from "../../lib/customers/asking/ask.ts";
-import type { StoredPurchase } from "../../lib/customers/storing/records.ts";
-import { DAY, HOUR, MINUTE } from "../../lib/duration.ts";
-import type { NextAsk } from "../../lib/entitlements/next-ask.ts";
-import type { Instant } from "../../lib/entitlements/time.ts";
-import { purchaseKey } from "../../lib/identifiers.ts";
-import { aLine, aPurchase, aRenewal, NOW } from "../../testing/support/purchases.ts";
-import { android, stored } from "./planning.ts";
+} from "../../../lib/customers/asking/ask.ts";
+import type { StoredPurchase } from "../../../lib/customers/storing/records.ts";
+import { DAY, HOUR, MINUTE } from "../../../lib/duration.ts";
+import type { NextAsk } from "../../../lib/entitlements/next-ask.ts";
+import type { Instant } from "../../../lib/entitlements/time.ts";
+import { purchaseKey } from "../../../lib/identifiers.ts";
+import { aLine, aPurchase, aRenewal, NOW } from "../../../testing/support/purchases.ts";
+import { android, stored } from "../planning.ts";
 
 const END = NOW + 20 * DAY;
 const renewal = (at: Instant): NextAsk => ({ at, because: "renewal" });
@@ -144,11 +144,6 @@ describe("an answer", () => {
     expect(after({ ...known, origin, stored: waiting(AHEAD) })).toEqual(AHEAD);
     const own = { ...origin, askedAbout: purchase.key };
     expect(after({ ...known, origin: own, stored: waiting(AHEAD) })).toEqual(JUST_AFTER);
-  });
-  test("from before what is known is followed by the next after that", () => {
-    const later = stored(aPurchase({ lines: [aLine({ verifiedAt: JUST_AFTER.at })] }), { ask: AHEAD });
-    const origin = { ...APPLE, askedAt };
-    expect(after({ purchase: later.purchase, origin, stored: later })).toEqual(renewal(END + 2 * MINUTE));
   });
 });
 

@@ -1,18 +1,16 @@
 import { TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
-import type { TransferPolicy } from "../../lib/applications/application.ts";
-import { ABSORBED_PER_TRANSACTION } from "../../lib/customers/storing/customer-change.ts";
-import { storeFacts } from "../../lib/customers/storing/store-facts.ts";
-import type { AssertedBy } from "../../lib/contract/schemas.ts";
-import { createAuditTable } from "../../lib/table/applications/audit.ts";
-import { createOperationTable } from "../../lib/table/customers/operations.ts";
-import { tellsIn } from "../../operator/composition.ts";
-import { transactionsOf } from "../../lib/table/customers/write-customer-change.ts";
-import { assertInvariants } from "../../testing/support/invariants.ts";
-import { anAcknowledgement, aPurchase, DAY, NOW, proven } from "../../testing/support/purchases.ts";
-import type { TestTable } from "../../testing/support/table.ts";
-import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
+import type { TransferPolicy } from "../../../lib/applications/application.ts";
+import { ABSORBED_PER_TRANSACTION } from "../../../lib/customers/storing/customer-change.ts";
+import { storeFacts } from "../../../lib/customers/storing/store-facts.ts";
+import type { AssertedBy } from "../../../lib/contract/schemas.ts";
+import { createAuditTable } from "../../../lib/table/applications/audit.ts";
+import { createOperationTable } from "../../../lib/table/customers/operations.ts";
+import { tellsIn } from "../../../operator/composition.ts";
+import { transactionsOf } from "../../../lib/table/customers/write-customer-change.ts";
+import { assertInvariants } from "../../../testing/support/invariants.ts";
+import { aPurchase, DAY, NOW, proven } from "../../../testing/support/purchases.ts";
+import { aUseCaseTable } from "../../../testing/support/use-case-table.ts";
 import {
-  android,
   byClient,
   byCredential,
   createWorld,
@@ -22,18 +20,11 @@ import {
   owned,
   refusal,
   type World,
-} from "../../testing/support/world.ts";
+} from "../../../testing/support/world.ts";
 
 const HOUR = DAY / 24;
 
-let table: TestTable;
-beforeAll(async () => {
-  table = await createUseCaseTable();
-});
-afterAll(async () => {
-  await assertInvariants(table);
-  await table.remove();
-});
+const table = await aUseCaseTable();
 
 const aWorld = (transfers: TransferPolicy = "refuse"): World => {
   const world = createWorld(table);
@@ -79,24 +70,7 @@ describe("a customer that a credential has linked", () => {
     await world.store({ purchases: [inactive] }, byCredential("a"));
     expect(await refusal(world.store({ purchases: [extended("1")] }, byCredential("b")))).toBe(STAYS);
   });
-  test("moves with its app transaction, without what was bought", async () => {
-    const world = aWorld("when_inactive");
-    const signIn = { identities: [device("1")] };
-    const bought = { ...signIn, purchases: [active] };
-    await world.store(signIn, byCredential("a"));
-    expect(await refusal(world.store(bought, byCredential("b")))).toBe(STAYS);
-    expect(await refusal(world.store(signIn, byCredential("b")))).toBe(STAYS);
-    const other = aWorld("when_inactive");
-    await other.store(signIn, byCredential("a"));
-    expect(await refusal(other.store(signIn, byCredential("b")))).toBe("accepted");
-    expect(await refusal(other.store(bought, byCredential("b")))).toBe("accepted");
-    expect(await customersOf(other, "b")).toHaveLength(1);
-  });
-  test("is active if any of its purchases is", async () => {
-    const world = aWorld("when_inactive");
-    await world.store({ purchases: [inactive, owned("2")] }, byCredential("a"));
-    expect(await refusal(world.store({ purchases: [inactive] }, byCredential("b")))).toBe(STAYS);
-  });
+
   test("stays for two days after an end unconfirmed by its store", async () => {
     const ended = NOW - HOUR;
     const purchases = [owned("1", { startsAt: ended - 30 * DAY, endsAt: ended })];
@@ -162,21 +136,7 @@ describe("more customers of one person than one transaction can merge", () => {
     expect(await customersOf(world, "b")).toEqual([one?.identifier]);
     expect(await world.store(facts, byCredential("b"))).toEqual(one);
   });
-  test("move with unlinked customers and clients' claims for other accounts", async () => {
-    const world = aWorld("always");
-    await linkedApart(world, 25);
-    const [claimed, free] = [owned("claimed"), owned("free")];
-    await world.store({ purchases: [claimed] }, byClient("c"));
-    await world.store({ purchases: [free] });
-    const one = await world.store({ purchases: [...of(25), claimed, free] }, byCredential("b"));
-    expect(one?.holdings).toHaveLength(27);
-    for (const [account, customers] of [
-      ["a", []],
-      ["b", [one?.identifier]],
-      ["c", []],
-    ] as const)
-      expect(await customersOf(world, account)).toEqual(customers);
-  });
+
   test("stay in their account when interrupted, and move when repeated", async () => {
     const world = aWorld("always");
     await linkedApart(world, 45);
@@ -206,14 +166,15 @@ describe("more customers of one person than one transaction can merge", () => {
     const one = await world.store({ purchases: of(45) }, byCredential("b"));
     expect(await customersOf(world, "b")).toEqual([one?.identifier]);
   });
-  test("are merged in their account when the link is refused", async () => {
-    const world = aWorld("refuse");
-    await linkedApart(world, 45);
-    expect(await refusal(world.store({ purchases: of(45) }, byCredential("b")))).toBe(STAYS);
-    expect(await customersOf(world, "a")).toHaveLength(1);
-    expect((await world.store({ purchases: [owned("1")] }))?.holdings).toHaveLength(45);
-    expect(await transfersOf(world)).toEqual([]);
-  });
+});
+
+test("customers of one person are merged in their account when the link is refused", async () => {
+  const world = aWorld("refuse");
+  const purchases = Array.from({ length: 45 }, (_, index) => owned(String(index)));
+  await Promise.all(purchases.map((one) => world.store({ purchases: [one] }, byCredential("a"))));
+  expect(await refusal(world.store({ purchases }, byCredential("b")))).toBe(STAYS);
+  expect(await customersOf(world, "a")).toHaveLength(1);
+  expect(await transfersOf(world)).toEqual([]);
 });
 
 test("a client's claim that yields is recorded under every policy", async () => {
@@ -257,26 +218,7 @@ describe("an operator's move", () => {
     for (const claim of [byClient("a"), byCredential("a")])
       expect(await refusal(world.store({ purchases: [active] }, claim))).toBe("CUSTOMER_ALREADY_LINKED");
   });
-  test("links an unlinked customer", async () => {
-    const world = aWorld();
-    const customer = await world.store({ purchases: [active] });
-    expect(await world.unlink(customer, "b")).toEqual({ outcome: "unlinked", account: null });
-    expect(await customersOf(world, "b")).toEqual([customer?.identifier]);
-  });
-  test("of a one-time purchase without selected lines waits for its refund", async () => {
-    const world = aWorld();
-    const bought = { ...android("bought"), selectedProducts: [] };
-    const facts = (selectedProducts: readonly string[]) => ({
-      purchases: [{ ...bought, selectedProducts }],
-      acknowledgementDue: anAcknowledgement(bought),
-    });
-    const customer = await world.store(facts([]));
-    await world.unlink(customer, "a");
-    expect(await world.submit(facts([]))).toMatchObject({ toAcknowledge: null });
-    expect(await world.submit(facts(["monthly"]), byCredential("a"))).toMatchObject({
-      toAcknowledge: { asked: { acknowledgement: { dueSince: NOW } } },
-    });
-  });
+
   test("retried after a conflict reports the original account, audited once", async () => {
     const world = aWorld();
     const customer = await world.store({ purchases: [active] }, byCredential("a"));
@@ -318,23 +260,4 @@ test("when_inactive never moves a customer whose first request is only partly wr
   // The same request again completes it.
   await world.store(facts, byCredential("a"));
   expect((await world.read("a")).entitlements).toMatchObject([{ active: true }]);
-});
-
-describe("no item of a merged customer is left in the account", () => {
-  test.each<[how: string, act: (world: World, one: Awaited<ReturnType<World["store"]>>) => Promise<unknown>]>(
-    [
-      ["after a transfer", (world) => world.store({ purchases: [owned("1")] }, byCredential("b"))],
-      ["after an operator's move", (world, one) => world.unlink(one, "b")],
-      ["after an unlinking", (world, one) => world.unlink(one)],
-      ["after an erasure", (world, one) => world.erase(one)],
-    ],
-  )("%s", async (_, act) => {
-    const world = aWorld("always");
-    await world.store({ purchases: [owned("1")] }, byCredential("a"));
-    await world.store({ purchases: [owned("2")] }, byCredential("a"));
-    const one = await world.store({ purchases: [owned("1"), owned("2")] });
-    expect(await customersOf(world, "a")).toEqual([one?.identifier]);
-    await act(world, one);
-    expect((await world.items()).filter(({ pk }) => String(pk).endsWith("#ACCOUNT#a"))).toEqual([]);
-  });
 });

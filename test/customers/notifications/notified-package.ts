@@ -1,0 +1,163 @@
+import type { AndroidStoreConfiguration } from "../../../lib/applications/application.ts";
+import type { Destination } from "../../../lib/applications/destination.ts";
+import { askGoogle } from "../../../lib/customers/asking/ask-google.ts";
+import { linkAndroidStoreCustomer } from "../../../lib/customers/link-android-store-customer.ts";
+import {
+  receiveAndroidStoreNotification,
+  type AndroidStoreReception,
+} from "../../../lib/customers/receive-android-store-notification.ts";
+import { createPushTokenVerifier } from "../../../lib/stores/android-store/push-token.ts";
+import { createAskQueues } from "../../../lib/table/queues/asks.ts";
+import { createStoreRequestQueue } from "../../../lib/table/telling/store-requests.ts";
+import { NOW, PACKAGE_NAME, startAndroidStore } from "../../../testing/support/android-store.ts";
+import { anApplication, directoryOf } from "../../../testing/support/application.ts";
+import { createMemoryTable } from "../../../testing/support/memory-table.ts";
+import { aCatalog, aProduct } from "../../../testing/support/purchases.ts";
+import {
+  AUDIENCE,
+  makePushKey,
+  SERVICE_ACCOUNT,
+  startKeyServer,
+} from "../../../testing/support/push-tokens.ts";
+import { pendingIn } from "../../../testing/support/table.ts";
+import { createWorld } from "../../../testing/support/world.ts";
+
+export const ADDRESS = "https://here.example.com/live/v1/notifications/android-store";
+
+export interface Pushed {
+  readonly data?: unknown;
+  readonly claims?: Record<string, unknown>;
+  readonly authorization?: string | null;
+}
+
+interface Linked {
+  readonly account?: string;
+  readonly productKind?: "subscription" | "one_time_product";
+  readonly productIdentifier?: string;
+}
+
+/** Google's store and its push keys, for the tests of one file. */
+export const notifiedPackages = async () => {
+  const table = createMemoryTable();
+  const [local, key] = await Promise.all([startAndroidStore(), makePushKey(() => NOW, "a")]);
+  const keyServer = await startKeyServer(key);
+  afterAll(() => Promise.all([table.remove(), local.close(), keyServer.close()]));
+  beforeEach(() => {
+    local.sandbox.calls.length = 0;
+    local.sandbox.clearFaults();
+  });
+
+  /** An application with a package whose notifications are pushed. */
+  const aWorld = (
+    changes: Partial<AndroidStoreConfiguration> = {},
+    destinations: readonly Destination[] = [],
+  ) => {
+    const configuration: AndroidStoreConfiguration = {
+      ...local.androidPackage,
+      packageName: PACKAGE_NAME,
+      environments: ["production", "sandbox"],
+      notifications: { serviceAccount: SERVICE_ACCOUNT, audience: AUDIENCE },
+      ...changes,
+    };
+    const products = ["premium", "maps", "tiles"].map((name) =>
+      aProduct({ store: "android-store", productIdentifier: name, grants: [name] }),
+    );
+    const application = anApplication({
+      androidStore: [configuration],
+      catalog: aCatalog(products),
+      destinations,
+    });
+    const world = createWorld(table, { application, pause: () => Promise.resolve() });
+    const received: unknown[] = [];
+    const noted: unknown[] = [];
+    const at = (moment: number, changed: Partial<AndroidStoreReception> = {}) => {
+      const reception: AndroidStoreReception = {
+        ...world.at(moment).factStore,
+        directory: directoryOf(application),
+        androidStore: local.store({ now: () => moment }),
+        asks: createAskQueues(table),
+        pushTokens: createPushTokenVerifier({ certificatesUrl: keyServer.url, now: () => NOW }),
+        note: (store, signedAt) => {
+          noted.push({ ...store, signedAt });
+          return Promise.resolve();
+        },
+        requests: createStoreRequestQueue(table),
+        onReceived: (what) => received.push(what),
+        ...changed,
+      };
+      const push = async ({ data, claims, authorization }: Pushed) => {
+        const encoded =
+          typeof data === "string" ? data : Buffer.from(JSON.stringify(data ?? null)).toString("base64");
+        return receiveAndroidStoreNotification(reception, {
+          request: { message: data === undefined ? {} : { data: encoded } },
+          authorization: authorization === undefined ? `Bearer ${await key.sign(claims)}` : authorization,
+          address: ADDRESS,
+        });
+      };
+      const notify = (members: object, pushed: Omit<Pushed, "data"> = {}) =>
+        push({ ...pushed, data: { version: "1.0", packageName: PACKAGE_NAME, ...members } });
+      return {
+        push,
+        notify,
+        subscription: (purchaseToken: string, notificationType = 4, members: object = {}) =>
+          notify({
+            subscriptionNotification: { version: "1.0", notificationType, purchaseToken },
+            ...members,
+          }),
+        oneTime: (purchaseToken: string) =>
+          notify({ oneTimeProductNotification: { version: "1.0", notificationType: 1, purchaseToken } }),
+        link: (purchaseToken: string, { account = "user-1", ...request }: Linked = {}) =>
+          linkAndroidStoreCustomer(reception, application.identifier, {
+            packageName: PACKAGE_NAME,
+            purchaseToken,
+            productKind: "subscription",
+            applicationAccountIdentifier: account,
+            ...request,
+          }),
+        /** Asks about what is due, as the schedule does. */
+        refresh: async (): Promise<number> => {
+          const queue = { application: application.identifier, store: "android-store" } as const;
+          const place = { environment: "production", bundleOrPackage: PACKAGE_NAME } as const;
+          const due = await createAskQueues(table)
+            .of({ ...queue, ...place })
+            .due(moment, 10);
+          for (const one of due) await askGoogle(reception, application, one);
+          return due.length;
+        },
+        read: async (account = "user-1") => (await world.at(moment).read(account)).entitlements,
+      };
+    };
+    return {
+      ...at(NOW),
+      at,
+      world,
+      received,
+      noted,
+      queued: async () =>
+        (await pendingIn(table)).filter((due) => due.application === application.identifier).length,
+      items: async () => await table.items(application.identifier),
+    };
+  };
+
+  const buy = (changes: object = {}): string =>
+    local.sandbox.buy({
+      packageName: PACKAGE_NAME,
+      productKind: "subscription",
+      productIdentifier: "premium",
+      basePlanIdentifier: "monthly",
+      ...changes,
+    });
+  return {
+    table,
+    sandbox: local.sandbox,
+    aWorld,
+    buy,
+    buyOnce: (): string =>
+      buy({ productKind: "one_time_product", productIdentifier: "maps", basePlanIdentifier: undefined }),
+    isAcknowledged: (token: string): boolean =>
+      local.sandbox.read(token)?.answer.acknowledgementState === "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED",
+    /** Questions to Google. */
+    asked: (): number => local.sandbox.calls.filter(({ endpoint }) => endpoint === "publisher").length,
+  };
+};
+export type NotifiedWorld = ReturnType<Awaited<ReturnType<typeof notifiedPackages>>["aWorld"]>;

@@ -1,0 +1,281 @@
+import { NotificationTypeV2 } from "@apple/app-store-server-library";
+import type { ErrorCode } from "../../../lib/contract/errors.ts";
+import type { IosStoreReception } from "../../../lib/customers/receive-ios-store-notification.ts";
+import { makeChain, signJws } from "../../../sandbox/ios-store/signing.ts";
+import {
+  anApp,
+  anAppTransaction,
+  anEnvelope,
+  aNotification,
+  APPLE_ID,
+  aRenewalInfo,
+  aTransaction,
+  BUNDLE,
+  type Payload,
+} from "../../../testing/support/ios-store.ts";
+import { aCatalog, DAY, NOW } from "../../../testing/support/purchases.ts";
+import { aUseCaseTable } from "../../../testing/support/use-case-table.ts";
+import {
+  byCredential,
+  device,
+  owned,
+  refusal,
+  requests as requestsTo,
+} from "../../../testing/support/world.ts";
+import { aNotifiedApplication, chain, notifiedApp, PRODUCT } from "./notified-app.ts";
+
+const table = await aUseCaseTable();
+const aNotifiedApp = (
+  changes: Partial<IosStoreReception> = {},
+  application = aNotifiedApplication(),
+): ReturnType<typeof notifiedApp> => notifiedApp(table, changes, application);
+const requests = (act: () => Promise<unknown>): Promise<string[]> => requestsTo(table, act);
+
+const REFUND: Payload = { revocationDate: NOW - 3 * DAY, revocationReason: 1, signedDate: NOW - 2 * DAY };
+const RENEWED = { outcome: "STORED", type: "DID_RENEW" };
+
+describe("a notification", () => {
+  test("of an unknown purchase makes a customer that a later link finds", async () => {
+    const app = aNotifiedApp();
+    expect(await app.notify({}, {})).toEqual({});
+    expect(app.received).toEqual([RENEWED]);
+    const items = await app.world.items();
+    expect(items.filter(({ sk }) => sk === "CUSTOMER").map(({ link }) => link)).toEqual([null]);
+    expect(items.filter(({ pk }) => String(pk).includes("#ACCOUNT#"))).toEqual([]);
+    await app.link("a");
+    expect(await app.statusAt("a")).toMatchObject({ status: "active", willRenew: true });
+  });
+
+  test("of a known purchase is two reads and one transaction", async () => {
+    const app = aNotifiedApp();
+    const linked = await app.link("a", {});
+    const renewed = {
+      transactionId: "700000000000003",
+      webOrderLineItemId: "700000000000003",
+      purchaseDate: NOW + 20 * DAY,
+      expiresDate: NOW + 50 * DAY,
+      signedDate: NOW,
+    };
+    expect(await requests(() => app.notify(renewed, { renewalDate: NOW + 50 * DAY }))).toEqual([
+      "BatchGetItem",
+      "BatchGetItem",
+      "TransactWriteItems",
+    ]);
+    expect(await app.statusAt("a", NOW + 30 * DAY)).toMatchObject({ active: true, willRenew: true });
+    expect((await app.world.read("a")).customerIdentifiers).toEqual([linked.customerIdentifier]);
+  });
+
+  test("is stored without a paywall", async () => {
+    const app = aNotifiedApp({}, aNotifiedApplication({ catalog: aCatalog([]) }));
+    await app.notify({});
+    expect(app.received).toEqual([RENEWED]);
+  });
+
+  test("that comes again writes nothing, however late", async () => {
+    const app = aNotifiedApp();
+    await app.link("a", {});
+    await app.notify({ signedDate: NOW - 500 }, {});
+    const before = await app.world.items();
+    const again = app.at(NOW + 100 * DAY);
+    await again.notify({ signedDate: NOW - 500 }, {});
+    expect(await app.world.items()).toEqual(before);
+    expect(again.received).toEqual([RENEWED]);
+  });
+
+  test("of a refund is undone by nothing that was signed before it", async () => {
+    const app = aNotifiedApp();
+    await app.link("a", {});
+    await app.notify({ ...REFUND, signedDate: NOW - 500 }, null, { notificationType: "REFUND" });
+    await app.notify({ signedDate: NOW - 1000 }, {}, { notificationType: "REFUND_REVERSED" });
+    await app.synchronize({ signedDate: NOW - 1000 });
+    expect(await app.statusAt("a")).toMatchObject({ status: "revoked", active: false });
+    await app.notify({ signedDate: NOW }, null, { notificationType: "REFUND_REVERSED" });
+    expect(await app.statusAt("a")).toMatchObject({ status: "active" });
+  });
+
+  test("of renewal info alone counts for a known lineage only", async () => {
+    const app = aNotifiedApp();
+    await app.notify(null, { autoRenewStatus: 0 });
+    expect(await app.world.items()).toEqual([]);
+    await app.link("a", {});
+    await app.notify(null, { autoRenewStatus: 0 });
+    expect(await app.statusAt("a")).toMatchObject({ status: "active", willRenew: false });
+  });
+
+  test("with a part of a new form loses no other part", async () => {
+    const app = aNotifiedApp();
+    const renewal = aRenewalInfo({ autoRenewStatus: undefined });
+    expect(await app.notify({ signedDate: NOW + 240_000 }, renewal)).toEqual({});
+    expect(app.received).toEqual([{ outcome: "PARTLY_UNDERSTOOD", type: "DID_RENEW" }]);
+    expect((await app.world.items()).some(({ sk }) => sk === "PURCHASE")).toBe(true);
+  });
+
+  test("about several owners is stored for the purchase's own", async () => {
+    const app = aNotifiedApp();
+    const { world } = app;
+    await world.store(
+      { identities: [device("704000000000001")], purchases: [owned("9")] },
+      byCredential("a"),
+    );
+    const bought = owned("700000000000001", { productIdentifier: PRODUCT });
+    await world.store({ purchases: [bought] }, byCredential("b"));
+    await app.notify({ ...REFUND, signedDate: NOW, transactionId: "700000000000001" }, {});
+    expect(app.received).toEqual([RENEWED]);
+    expect(await app.statusAt("b")).toMatchObject({ status: "revoked" });
+    expect((await world.read("a")).customerIdentifiers).toHaveLength(1);
+  });
+});
+
+describe("a grace period", () => {
+  const END = NOW + 20 * DAY;
+  const failing = {
+    signedDate: END + 1000,
+    autoRenewStatus: 1,
+    isInBillingRetryPeriod: true,
+    expirationIntent: 2,
+  };
+
+  test("keeps access to its date, and the retry is shown after it", async () => {
+    const app = aNotifiedApp();
+    await app.link("a", {});
+    const graceEnds = END + 16 * DAY;
+    await app
+      .at(END + 2000)
+      .notify({ signedDate: END + 1000 }, { ...failing, gracePeriodExpiresDate: graceEnds });
+    expect(await app.statusAt("a", graceEnds - 1)).toMatchObject({
+      status: "grace_period",
+      active: true,
+      expiresAt: new Date(graceEnds).toISOString(),
+    });
+    expect(await app.statusAt("a", graceEnds)).toMatchObject({ status: "billing_retry", active: false });
+  });
+
+  test("of which only the notification's status tells keeps access", async () => {
+    const app = aNotifiedApp();
+    await app.link("a", {});
+    const parts = {
+      transaction: aTransaction({ signedDate: END + 1000 }),
+      renewalInfo: aRenewalInfo(failing),
+    };
+    for (const [status, shown] of [
+      [3, "billing_retry"],
+      [4, "grace_period"],
+      // The same renewal info with another status takes nothing back.
+      [3, "grace_period"],
+    ] as const) {
+      await app.at(END + 2000).send(aNotification(chain, parts, { signedDate: END + 1500 }, { status }));
+      expect(await app.statusAt("a", END + DAY)).toMatchObject({ status: shown });
+    }
+  });
+});
+
+describe("is authentic and unused:", () => {
+  test("one of an environment that is not accepted, which leaves no time", async () => {
+    const application = aNotifiedApplication();
+    const [configuration] = application.iosStore;
+    if (configuration === undefined) throw new Error("There is a configuration.");
+    const only = (changes: Partial<typeof configuration>) =>
+      aNotifiedApp({}, { ...application, iosStore: [{ ...configuration, ...changes }] });
+    const transaction = aTransaction({ environment: "Sandbox" });
+    const sandboxed = aNotification(
+      chain,
+      { transaction, renewalInfo: null },
+      {},
+      { environment: "Sandbox" },
+    );
+    for (const [app, payload] of [
+      [only({ environments: ["production"] }), sandboxed],
+      [only({ environments: ["sandbox"] }), aNotification(chain)],
+      [only({ appAppleIdentifier: null }), aNotification(chain)],
+    ] as const) {
+      expect(await requests(() => app.send(payload))).toEqual([]);
+      expect([app.received, app.noted]).toEqual([[{ outcome: "UNUSED", type: "DID_RENEW" }], []]);
+    }
+  });
+
+  test("one of an erased customer, and it lifts nothing", async () => {
+    const app = aNotifiedApp();
+    await app.link("a", {});
+    await app.world.erase(await app.world.store({ identities: [device("704000000000001")] }));
+    await app.notify({ signedDate: NOW }, {});
+    expect(app.received).toEqual([{ outcome: "UNUSED", type: "DID_RENEW" }]);
+    expect((await app.world.read("a")).entitlements).toEqual([]);
+  });
+});
+
+describe("is refused, and nothing is stored or noted:", () => {
+  const strangers = makeChain();
+  const signed = (payload: object) => signJws(payload, chain);
+  const of = (fields: Payload) => signed(aNotification(chain, { transaction: aTransaction(fields) }));
+  test.each<[what: string, signedPayload: string, outcome: ErrorCode | "FORGED"]>([
+    [
+      "another tenant's bundle",
+      signed(aNotification(chain, {}, {}, { bundleId: "com.example.other" })),
+      "APPLICATION_NOT_FOUND",
+    ],
+    [
+      "another app's Apple ID",
+      signed(aNotification(chain, {}, {}, { appAppleId: 7 })),
+      "INVALID_NOTIFICATION",
+    ],
+    ["a transaction of another bundle", of({ bundleId: "com.example.other" }), "INVALID_NOTIFICATION"],
+    ["parts that a stranger signed", signed(aNotification(strangers)), "INVALID_NOTIFICATION"],
+    ["a transaction in its place", signed(aTransaction()), "INVALID_NOTIFICATION"],
+    ["a stranger's signature", signJws(aNotification(chain), strangers), "FORGED"],
+    ["no JWS", "a.b.c", "FORGED"],
+  ])("%s", async (_, signedPayload, outcome) => {
+    const code = outcome === "FORGED" ? "INVALID_NOTIFICATION" : outcome;
+    const app = aNotifiedApp();
+    const act = async () => expect(await refusal(app.sendSigned(signedPayload))).toBe(code);
+    expect(await requests(act)).toEqual([]);
+    expect([app.received.map((one) => one.outcome), app.noted]).toEqual([[outcome], []]);
+  });
+});
+
+describe("is sent again later:", () => {
+  const fails = () => Promise.reject(new Error("the table is down"));
+  const directory = {
+    byIdentifier: () => Promise.resolve(null),
+    byBundle: fails,
+    byPackage: () => Promise.resolve(null),
+  };
+  test.each<[what: string, changes: Partial<IosStoreReception>, outcome: string]>([
+    ["a failure of the table", { write: fails }, "INTERNAL_ERROR"],
+    ["a failure to find the application", { directory }, "INTERNAL_ERROR"],
+    [
+      "a conflict in every attempt",
+      { write: () => Promise.resolve("conflict"), pause: () => Promise.resolve() },
+      "TOO_MANY_REQUESTS",
+    ],
+  ])("what meets %s", async (_, changes, outcome) => {
+    const app = aNotifiedApp(changes);
+    expect(await refusal(app.notify({}, {}))).toBe("STORE_UNAVAILABLE");
+    expect(app.received).toEqual([{ outcome, type: "DID_RENEW" }]);
+  });
+});
+
+describe("every type of Apple's, and an unknown one, counts by its content:", () => {
+  const parts = aNotification(chain)["data"];
+  const SUBJECTS: Readonly<Record<string, Payload>> = {
+    EXTERNAL_PURCHASE_TOKEN: {
+      externalPurchaseToken: { externalPurchaseId: "4f", bundleId: BUNDLE, appAppleId: APPLE_ID },
+    },
+    RENEWAL_EXTENSION: { subtype: "SUMMARY", summary: anApp() },
+    RESCIND_CONSENT: { appData: anApp({ signedAppTransactionInfo: signJws(anAppTransaction(), chain) }) },
+    TEST: { data: anApp({ environment: "Sandbox" }) },
+  };
+  test.each([...Object.values(NotificationTypeV2), "A_TYPE_OF_TOMORROW"])("%s", async (notificationType) => {
+    const app = aNotifiedApp();
+    const subject = SUBJECTS[notificationType];
+    await app.send(anEnvelope({ notificationType, ...(subject ?? { data: parts }) }));
+    expect(app.received).toEqual([
+      {
+        outcome: subject === undefined ? "STORED" : "UNUSED",
+        type: expect.stringContaining(notificationType),
+      },
+    ]);
+    const environment = notificationType === "TEST" ? "sandbox" : "production";
+    expect(app.noted).toEqual([[BUNDLE, environment, NOW - 500]]);
+    expect((await app.world.items()).length).toBe(subject === undefined ? 3 : 0);
+  });
+});

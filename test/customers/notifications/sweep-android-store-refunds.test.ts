@@ -1,0 +1,288 @@
+import { sweepAndroidStoreRefunds } from "../../../lib/customers/sweep-android-store-refunds.ts";
+import { DAY, HOUR, MINUTE } from "../../../lib/duration.ts";
+import { verifiedAs, type Line, type Purchase } from "../../../lib/entitlements/purchase.ts";
+import type { Instant } from "../../../lib/entitlements/time.ts";
+import type {
+  AndroidStore,
+  AndroidStoreAnswer,
+  VoidedPurchase,
+  VoidedPurchasesAnswer,
+} from "../../../lib/stores/android-store/android-store.ts";
+import { purchaseKeyOfToken } from "../../../lib/stores/android-store/purchase-token.ts";
+import { createWatermarks } from "../../../lib/table/queues/watermarks.ts";
+import { anApplication } from "../../../testing/support/application.ts";
+import { aCatalog, aLine, aProduct, aPurchase, NOW } from "../../../testing/support/purchases.ts";
+import { aUseCaseTable } from "../../../testing/support/use-case-table.ts";
+import { byCredential, createWorld } from "../../../testing/support/world.ts";
+
+const table = await aUseCaseTable();
+const PACKAGE_NAME = "com.example.trails";
+/** Lists are read up to a minute ago. */
+const PRESENT = NOW - MINUTE;
+/** End of the last sweep. */
+const LAST = PRESENT - HOUR;
+const TOKEN = "the-purchase-token";
+
+type Page = Extract<VoidedPurchasesAnswer, { outcome: "answered" }>;
+const page = (next: string | null, ...voided: readonly (string | VoidedPurchase)[]): Page => ({
+  outcome: "answered",
+  voided: voided.map((one) =>
+    typeof one === "string" ? { purchaseToken: one, fullyVoidedAt: NOW - HOUR } : one,
+  ),
+  next,
+});
+
+const unavailable = (status: number | null, reason: string | null = null): AndroidStoreAnswer => ({
+  outcome: "unavailable",
+  retryAfterSeconds: 5,
+  status,
+  reason,
+});
+const DROPPED: AndroidStoreAnswer = { outcome: "gone", status: 410, reason: null };
+const UNKNOWN: AndroidStoreAnswer = { outcome: "rejected", status: 404, reason: "purchaseTokenNotFound" };
+const INVALID: AndroidStoreAnswer = { outcome: "rejected", status: 400, reason: "invalid" };
+
+/** A package whose list of voided purchases has these pages, swept an hour ago. */
+const aPackage = async (...pages: readonly VoidedPurchasesAnswer[]) => {
+  const application = anApplication({
+    androidStore: [
+      {
+        packageName: PACKAGE_NAME,
+        credential: { secret: "s" },
+        environments: ["production", "sandbox"],
+        notifications: null,
+      },
+    ],
+    catalog: aCatalog([aProduct({ store: "android-store" })]),
+  });
+  const world = createWorld(table, { application });
+  const { identifier } = application;
+  const place = { store: "android-store", environment: "production", bundleOrPackage: PACKAGE_NAME } as const;
+  const swept = { application: identifier, ...place };
+  const watermarks = createWatermarks(table);
+  await watermarks.raise(swept, LAST);
+  const asked: string[] = [];
+  const left = [...pages];
+  const owned = new Map<string, Purchase>();
+  const verified = (purchase: Purchase): AndroidStoreAnswer => ({
+    outcome: "verified",
+    purchase: verifiedAs(purchase, NOW),
+    replaces: null,
+    samePerson: [],
+    predecessors: [],
+    isPending: false,
+    isClosed: false,
+    goesOn: null,
+    acknowledgement: null,
+  });
+  return {
+    world,
+    asked,
+    raise: (at: Instant) => watermarks.raise(swept, at),
+    markOf: () => watermarks.read(swept),
+    active: async () => (await world.read("user-1")).entitlements.map(({ active }) => active),
+    own: async (
+      token: string,
+      line: Partial<Line> = {},
+      environment: "production" | "sandbox" = "production",
+    ) => {
+      const bought = { transactionIdentifier: null, event: null, verifiedAt: NOW - DAY, ...line };
+      const key = purchaseKeyOfToken(token);
+      const purchase = aPurchase({ store: "android-store", environment, key, lines: [aLine(bought)] });
+      owned.set(token, purchase);
+      await world.store({ environment, purchases: [purchase] }, byCredential("user-1"));
+    },
+    /** Sweeps; the store answers about a purchase as given, or that it is active. */
+    sweep: (
+      answers: Readonly<Record<string, AndroidStoreAnswer>> = {},
+      { now = (): Instant => NOW, until = Infinity, onAsked = (): void => undefined } = {},
+    ) => {
+      const lookUp: AndroidStore["lookUp"] = (_, { purchaseToken }) => {
+        asked.push(purchaseToken);
+        onAsked();
+        const purchase = owned.get(purchaseToken);
+        const otherwise = purchase === undefined ? DROPPED : verified(purchase);
+        return Promise.resolve(answers[purchaseToken] ?? otherwise);
+      };
+      const androidStore: AndroidStore = {
+        lookUp,
+        acknowledge: () => Promise.reject(new Error("Nothing is acknowledged.")),
+        voidedPurchases: () => Promise.resolve(left.shift() ?? page(null)),
+      };
+      const { factStore, directory } = world;
+      const fails = (error: unknown) => {
+        throw error;
+      };
+      return sweepAndroidStoreRefunds(
+        {
+          ...factStore,
+          now,
+          directory,
+          androidStore,
+          watermarks,
+          asks: { acknowledged: () => Promise.resolve() },
+          applications: () => Promise.resolve([identifier]),
+          onFailure: fails,
+        },
+        until,
+      );
+    },
+  };
+};
+
+describe("the list of voided purchases", () => {
+  test.each<[what: string, line: Partial<Line>, environment: "production" | "sandbox", found: number]>([
+    ["is known in production", {}, "production", 1],
+    ["is known in the sandbox", {}, "sandbox", 1],
+    ["is revoked already", { revokedAt: NOW - 2 * DAY }, "production", 0],
+    ["the store has called expired", { standing: "expired" }, "production", 0],
+    ["had ended when it was heard of", { willRenew: false, endsAt: NOW - 2 * DAY }, "production", 0],
+    ["was heard of before its end", { willRenew: false }, "production", 1],
+    ["is on hold, from which it may return", { standing: "billing_retry" }, "production", 1],
+  ])("has a purchase asked about that %s: %4$i", async (_, line, environment, found) => {
+    const swept = await aPackage(page(null, "unknown", TOKEN));
+    await swept.own(TOKEN, line, environment);
+    expect(await swept.sweep()).toEqual({ found, behind: 0 });
+    expect(swept.asked).toEqual(found === 0 ? [] : [TOKEN]);
+  });
+
+  test.each<[when: string, after: number, asked: readonly string[]]>([
+    ["so soon after a period that the answer may not show its voids", 10 * MINUTE, [TOKEN]],
+    ["later than that", 10 * MINUTE + 1, []],
+  ])("asks about one that was verified %s: %s", async (_, after, asked) => {
+    const swept = await aPackage(page(null, TOKEN));
+    await swept.raise(PRESENT - 2 * DAY);
+    await swept.own(TOKEN, { verifiedAt: PRESENT - 2 * DAY + 2 * HOUR + after });
+    await swept.sweep();
+    expect(swept.asked).toEqual(asked);
+  });
+
+  test("starts no look-up once time is up", async () => {
+    const swept = await aPackage(page(null, "first", TOKEN));
+    await swept.own("first");
+    await swept.own(TOKEN);
+    let now = NOW;
+    const onAsked = () => void (now += MINUTE);
+    const clock = { now: () => now, until: NOW + MINUTE, onAsked };
+    expect(await swept.sweep({}, clock)).toEqual({ found: 1, behind: 1 });
+    expect(swept.asked).toHaveLength(1);
+    expect(await swept.markOf()).toBe(LAST);
+  });
+
+  test("asks once about a purchase that is on it twice", async () => {
+    const swept = await aPackage(page(null, TOKEN, TOKEN));
+    await swept.own(TOKEN, { quantity: 3 });
+    await swept.sweep();
+    expect(swept.asked).toEqual([TOKEN]);
+  });
+
+  const SILENT = { outcome: "unavailable", status: 503, reason: null } as const;
+  test.each<[what: string, pages: readonly VoidedPurchasesAnswer[], found: number, after: Instant]>([
+    ["is read to its last page", [page("2", "unknown"), page(null, TOKEN)], 1, PRESENT],
+    ["is asked about as far as it was read", [page("2", TOKEN), SILENT], 1, LAST],
+    ["is read again where the store does not give it", [SILENT], 0, LAST],
+  ])("%s", async (_, pages, found, after) => {
+    const swept = await aPackage(...pages);
+    await swept.own(TOKEN);
+    expect(await swept.sweep()).toEqual({ found, behind: after === PRESENT ? 0 : 1 });
+    expect(await swept.markOf()).toBe(after);
+  });
+});
+
+describe("a voided purchase", () => {
+  const ONE_TIME: Partial<Line> = { nature: "consumable", endsAt: null, willRenew: null };
+  const FULL: VoidedPurchase = { purchaseToken: TOKEN, fullyVoidedAt: NOW - HOUR };
+  const PARTLY: VoidedPurchase = { purchaseToken: TOKEN, fullyVoidedAt: null };
+
+  test.each<[what: string, answer: AndroidStoreAnswer, voided: readonly VoidedPurchase[]]>([
+    ["a 404", UNKNOWN, [FULL]],
+    ["a 410", DROPPED, [FULL]],
+    ["a 404, beside a partial one", UNKNOWN, [FULL, PARTLY]],
+  ])("is revoked by a full void of a one-time purchase and %s", async (_, answer, voided) => {
+    const swept = await aPackage(page(null, ...voided));
+    await swept.own(TOKEN, ONE_TIME);
+    expect(await swept.sweep({ [TOKEN]: answer })).toEqual({ found: 1, behind: 0 });
+    expect((await swept.world.read("user-1")).entitlements).toMatchObject([
+      { status: "revoked", active: false, revokedAt: new Date(NOW - HOUR).toISOString() },
+    ]);
+  });
+
+  test.each<[what: string, voided: VoidedPurchase, line: Partial<Line>, answer: AndroidStoreAnswer | null]>([
+    ["a partial void and a 404", PARTLY, ONE_TIME, UNKNOWN],
+    ["a full void and a 404 of a subscription", FULL, {}, UNKNOWN],
+    ["a full void and a 410 of a subscription", FULL, {}, DROPPED],
+    ["a full void and a refusal of the request", FULL, ONE_TIME, INVALID],
+    ["a full void and an answer", FULL, ONE_TIME, null],
+  ])("is not revoked by %s", async (_, voided, line, answer) => {
+    const swept = await aPackage(page(null, voided));
+    await swept.own(TOKEN, line);
+    const report = await swept.sweep(answer === null ? {} : { [TOKEN]: answer });
+    expect(report).toEqual({ found: 1, behind: answer === null ? 0 : 1 });
+    expect(await swept.markOf()).toBe(answer === null ? PRESENT : LAST);
+    expect(await swept.active()).toEqual([true]);
+  });
+});
+
+describe("where the store does not answer about a purchase, the list", () => {
+  const DENIED: AndroidStoreAnswer = { outcome: "credential-rejected", status: 401, reason: null };
+  test.each<[what: string, answer: AndroidStoreAnswer]>([
+    ["the store does not answer", unavailable(503)],
+    ["the store rejects the credential", DENIED],
+  ])("is read again: %s", async (_, answer) => {
+    const swept = await aPackage(page(null, TOKEN));
+    await swept.own(TOKEN);
+    expect(await swept.sweep({ [TOKEN]: answer })).toEqual({ found: 0, behind: 1 });
+    expect(await swept.markOf()).toBe(LAST);
+  });
+
+  const TWO_DAYS_OLD = NOW - 2 * DAY - 2 * HOUR;
+  const OLD = NOW - 20 * DAY;
+  const REFUSED = unavailable(400, "aReasonOfNextYear");
+  test.each<[what: string, answer: AndroidStoreAnswer, before: Instant, after: Instant]>([
+    ["goes on past it, and is read again", REFUSED, TWO_DAYS_OLD + 1, TWO_DAYS_OLD + 1],
+    ["is not read again for a period that is two days old", REFUSED, TWO_DAYS_OLD, PRESENT],
+    ["is read again however old, where the store is busy", unavailable(503, "backendError"), OLD, OLD],
+    ["is read again however old, beyond its quota", unavailable(429, "quotaExceeded"), OLD, OLD],
+    ["is read again however old, where it is silent", unavailable(null, "timeout"), OLD, OLD],
+  ])("%s", async (_, answer, before, after) => {
+    const swept = await aPackage(page(null, "stuck"), page(null), page(null), page(null, TOKEN));
+    await swept.raise(before);
+    for (const token of ["stuck", TOKEN]) await swept.own(token, { verifiedAt: OLD });
+    const report = await swept.sweep({ stuck: answer });
+    expect(swept.asked).toEqual(["stuck", TOKEN]);
+    expect(report).toEqual({ found: 1, behind: after === PRESENT ? 0 : 1 });
+    expect(await swept.markOf()).toBe(after);
+  });
+
+  const STUCK = ["1", "2", "3", "4"];
+  const answering = (answer: AndroidStoreAnswer) => Object.fromEntries(STUCK.map((token) => [token, answer]));
+  test("is left after three purchases, where the store is silent", async () => {
+    const swept = await aPackage(page(null, ...STUCK));
+    for (const token of STUCK) await swept.own(token);
+    await swept.sweep(answering(unavailable(503)));
+    expect(swept.asked).toHaveLength(3);
+  });
+  test.each<[what: string, answer: AndroidStoreAnswer]>([
+    ["it refuses for reasons that are not known", REFUSED],
+    ["it gives in a form that cannot be read", unavailable(200, "malformedAnswer")],
+  ])("goes on past any number of answers that %s", async (_, answer) => {
+    const swept = await aPackage(page(null, ...STUCK, TOKEN));
+    for (const token of [...STUCK, TOKEN]) await swept.own(token);
+    expect(await swept.sweep(answering(answer))).toEqual({ found: 1, behind: 1 });
+    expect(await swept.markOf()).toBe(LAST);
+  });
+
+  test("is begun at another place each hour, so that three hide no other", async () => {
+    const stuck = STUCK.slice(0, 3);
+    const unknown = Array.from({ length: 40 }, (_, index) => `unknown-${index}`);
+    const pages = [page("next", ...stuck, "beside", ...unknown), page(null, TOKEN)];
+    const swept = await aPackage(...pages, ...pages, ...pages, ...pages);
+    for (const token of [...stuck, "beside", TOKEN]) await swept.own(token);
+    const sweepAt = (hour: number) =>
+      swept.sweep(answering(unavailable(500, "backendError")), { now: () => PRESENT + hour * HOUR });
+    await sweepAt(0);
+    expect(swept.asked).toContain(TOKEN);
+    for (const hour of [1, 2, 3]) await sweepAt(hour);
+    expect(swept.asked).toContain("beside");
+  });
+});

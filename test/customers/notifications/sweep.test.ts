@@ -1,0 +1,200 @@
+import type { Application, AndroidStoreConfiguration } from "../../../lib/applications/application.ts";
+import type { Instant } from "../../../lib/entitlements/time.ts";
+import type { ApplicationId } from "../../../lib/identifiers.ts";
+import {
+  sweepApplications,
+  type PeriodOutcome,
+  type SweepReport,
+} from "../../../lib/customers/notifications/sweep.ts";
+import type { StoreInEnvironment } from "../../../lib/customers/asking/store-in-environment.ts";
+import { createWatermarks } from "../../../lib/table/queues/watermarks.ts";
+import { DAY, NOW } from "../../../testing/support/purchases.ts";
+import { aUseCaseTable } from "../../../testing/support/use-case-table.ts";
+import { aName } from "../refreshing.ts";
+import { anApplication } from "../../../testing/support/application.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+/** Lists are read up to a minute ago. */
+const PRESENT = NOW - MINUTE;
+const FURTHEST = 30 * DAY - HOUR;
+const PACKAGE_NAME = "com.example.trails";
+
+const table = await aUseCaseTable();
+
+const PACKAGE: AndroidStoreConfiguration = {
+  packageName: PACKAGE_NAME,
+  credential: { secret: "s" },
+  environments: ["production", "sandbox"],
+  notifications: null,
+};
+
+const sweptOf = (application: ApplicationId): StoreInEnvironment => ({
+  application,
+  store: "android-store",
+  environment: "production",
+  bundleOrPackage: PACKAGE_NAME,
+});
+
+/** The application of the tests, with one package and so one list. */
+const withOneList = (identifier: ApplicationId): Application =>
+  anApplication({ identifier, androidStore: [PACKAGE] });
+
+/** Applications with one list each, whose periods are read as a test says. */
+const aSweep = (applications: readonly ApplicationId[] = [aName()]) => {
+  const watermarks = createWatermarks(table);
+  const clock = { now: NOW };
+  const periods: (readonly [application: ApplicationId, from: Instant, to: Instant])[] = [];
+  const failures: unknown[] = [];
+  const read = (): Promise<PeriodOutcome> => Promise.resolve({ outcome: "read", found: 1 });
+  return {
+    clock,
+    periods,
+    failures,
+    markOf: (application = applications[0] ?? aName()) => watermarks.read(sweptOf(application)),
+    mark: (at: Instant, application = applications[0] ?? aName()) =>
+      watermarks.raise(sweptOf(application), at),
+    run: (
+      answer: (application: ApplicationId) => Promise<PeriodOutcome> = read,
+      until = Infinity,
+      find = (identifier: ApplicationId): Promise<Application | null> =>
+        Promise.resolve(withOneList(identifier)),
+    ): Promise<SweepReport> =>
+      sweepApplications(
+        {
+          watermarks,
+          directory: { byIdentifier: find },
+          applications: () => Promise.resolve(applications),
+          now: () => clock.now,
+          onFailure: (error) => failures.push(error),
+        },
+        "android-store",
+        ({ identifier }, _swept, { from, to }) => {
+          periods.push([identifier, from, to]);
+          return answer(identifier);
+        },
+        until,
+      ),
+  };
+};
+
+describe("a list", () => {
+  test("that was never read is read from the store's oldest, piecewise", async () => {
+    const sweep = aSweep();
+    expect(await sweep.run()).toEqual({ found: 32, behind: 0 });
+    const hours = sweep.periods.map(([, from, to]) => (to - from) / HOUR);
+    expect(hours).toEqual([4, 8, 16, ...Array(28).fill(24), 19]);
+    expect(sweep.periods[0]?.[1]).toBe(PRESENT - FURTHEST);
+    expect(sweep.periods.slice(1).map(([, from]) => from)).toEqual(
+      sweep.periods.slice(0, -1).map(([, , to]) => to),
+    );
+    expect(sweep.periods.at(-1)?.[2]).toBe(PRESENT);
+    expect(await sweep.markOf()).toBe(PRESENT);
+  });
+  test.each<[what: string, environment: "production" | "sandbox", days: number]>([
+    ["Apple's, 180 days", "production", 180],
+    ["Apple's sandbox's, 30 days", "sandbox", 30],
+  ])("is read as far back as its store keeps it: %s", async (_, environment, days) => {
+    const identifier = aName();
+    const serverApi = { issuerIdentifier: "i", keyIdentifier: "k", secret: "s" };
+    const application: Application = {
+      ...withOneList(identifier),
+      iosStore: [
+        {
+          bundleIdentifier: PACKAGE_NAME,
+          appAppleIdentifier: 1,
+          environments: [environment],
+          xcodeCertificates: [],
+          serverApi,
+          notifications: null,
+        },
+      ],
+      androidStore: [],
+    };
+    const froms: Instant[] = [];
+    await sweepApplications(
+      {
+        watermarks: createWatermarks(table),
+        directory: { byIdentifier: () => Promise.resolve(application) },
+        applications: () => Promise.resolve([identifier]),
+        now: () => NOW,
+        onFailure: (error) => {
+          throw error;
+        },
+      },
+      "ios-store",
+      (_application, _swept, { from }) => {
+        froms.push(from);
+        return Promise.resolve({ outcome: "read", found: 0 });
+      },
+      Infinity,
+    );
+    expect(froms[0]).toBe(PRESENT - days * DAY + HOUR);
+  });
+  test("is read again from two hours before the last time", async () => {
+    const sweep = aSweep();
+    await sweep.mark(PRESENT - HOUR);
+    await sweep.run();
+    expect(sweep.periods.map(([, from, to]) => [from, to])).toEqual([[PRESENT - 3 * HOUR, PRESENT]]);
+  });
+  test.each<[age: number, periods: number]>([
+    [50 * MINUTE - 1, 0],
+    [50 * MINUTE, 1],
+  ])("that was read %s ms ago is read %s times", async (age, periods) => {
+    const sweep = aSweep();
+    await sweep.mark(PRESENT - age);
+    expect(await sweep.run()).toEqual({ found: periods, behind: 0 });
+    expect(sweep.periods).toHaveLength(periods);
+  });
+  test("that the store stops giving is read from the same time again", async () => {
+    const sweep = aSweep();
+    await sweep.mark(PRESENT - 3 * DAY);
+    const stop = () => Promise.resolve({ outcome: "stopped" as const, found: 2 });
+    expect(await sweep.run(stop)).toEqual({ found: 2, behind: 1 });
+    expect(await sweep.markOf()).toBe(PRESENT - 3 * DAY);
+    await sweep.run();
+    expect(sweep.periods.map(([, from]) => from).slice(0, 2)).toEqual(
+      Array(2).fill(PRESENT - 3 * DAY - 2 * HOUR),
+    );
+  });
+  test("whose time runs out keeps what was read", async () => {
+    const sweep = aSweep();
+    await sweep.mark(PRESENT - 10 * DAY);
+    const slow = () => {
+      sweep.clock.now += MINUTE;
+      return Promise.resolve({ outcome: "read" as const, found: 0 });
+    };
+    expect(await sweep.run(slow, NOW + MINUTE)).toEqual({ found: 0, behind: 1 });
+    expect(await sweep.markOf()).toBe(PRESENT - 10 * DAY + 2 * HOUR);
+  });
+});
+
+test("slow applications do not keep the others from their turn", async () => {
+  const applications = Array.from({ length: 8 }, aName);
+  const sweep = aSweep(applications);
+  for (let hour = 0; hour < 48; hour += 1) {
+    sweep.clock.now = NOW + hour * HOUR;
+    await sweep.run(
+      () => {
+        sweep.clock.now += MINUTE;
+        return Promise.resolve({ outcome: "stopped", found: 0 });
+      },
+      sweep.clock.now + 4 * MINUTE,
+    );
+  }
+  expect(new Set(sweep.periods.map(([application]) => application)).size).toBe(8);
+});
+
+describe("a failure of one application", () => {
+  const failure = new Error("The list cannot be read.");
+  test("does not stop the others", async () => {
+    const [one, other] = [aName(), aName()];
+    const sweep = aSweep([one, other]);
+    const report = await sweep.run((application) =>
+      application === one ? Promise.reject(failure) : Promise.resolve({ outcome: "read", found: 0 }),
+    );
+    expect(report).toEqual({ found: 0, behind: 1 });
+    expect(sweep.failures).toEqual([failure]);
+    expect([await sweep.markOf(one), await sweep.markOf(other)]).toEqual([null, PRESENT]);
+  });
+});

@@ -1,0 +1,153 @@
+import { resolveCustomer, type Claim, type Owner } from "../../../lib/customers/storing/resolve-customer.ts";
+import type { AssertedBy } from "../../../lib/contract/schemas.ts";
+import { accountId, customerId } from "../../../lib/identifiers.ts";
+
+const MOMENT = 1_000;
+
+type Says = `${AssertedBy} ${string}`;
+
+const said = (says: Says): { account: ReturnType<typeof accountId>; assertedBy: AssertedBy } => {
+  const [assertedBy, account] = says.split(" ") as [AssertedBy, string];
+  return { account: accountId(account), assertedBy };
+};
+
+/** A customer: its name, its age in creation order, and its link as `credential A` or `client A`. */
+const owner = (identifier: string, createdAt: number, link?: Says): Owner => ({
+  identifier: customerId(identifier),
+  createdAt,
+  link: link === undefined ? null : { ...said(link), linkedAt: createdAt },
+});
+const claim = (says?: Says): Claim | null => (says === undefined ? null : said(says));
+
+const outcome = (owners: Owner[], says?: Says): string => {
+  const resolution = resolveCustomer(owners, claim(says), MOMENT);
+  if (resolution.outcome === "refused") return resolution.code;
+  const { survivor, absorbed, link } = resolution;
+  const who = survivor?.identifier ?? "new";
+  const others = absorbed.map(({ identifier }) => identifier).join("+");
+  const where = link === null ? "unlinked" : `${link.assertedBy} ${link.account} @${link.linkedAt}`;
+  return `${who}${others && ` absorbs ${others}`}: ${where}`;
+};
+
+const x = owner("x", 1);
+const y = owner("y", 2);
+const xByA = owner("x", 1, "credential A");
+const xByClientA = owner("x", 1, "client A");
+const yByA = owner("y", 2, "credential A");
+const yByB = owner("y", 2, "credential B");
+const yByClientA = owner("y", 2, "client A");
+const yByClientB = owner("y", 2, "client B");
+
+const cases: [rule: string, owners: Owner[], says: Says | undefined, expected: string][] = [
+  ["an unknown identity makes a new customer", [], undefined, "new: unlinked"],
+  ["a new customer is linked by a credential", [], "credential A", "new: credential A @1000"],
+  ["a known identity is the same customer", [x], undefined, "x: unlinked"],
+  ["an unlinked customer takes the link", [x], "credential A", "x: credential A @1000"],
+  ["a linked customer keeps its link when nothing is claimed", [xByA], undefined, "x: credential A @1"],
+  ["the same claim again changes nothing", [xByA], "credential A", "x: credential A @1"],
+  ["a credential confirms a client's link", [xByClientA], "credential A", "x: credential A @1"],
+  ["a client does not weaken a credential's link", [xByA], "client A", "x: credential A @1"],
+  ["a credential does not displace a credential's link", [xByA], "credential B", "CUSTOMER_ALREADY_LINKED"],
+  ["a client does not displace a client's link", [xByClientA], "client B", "CUSTOMER_ALREADY_LINKED"],
+  ["a client's link yields to a credential", [xByClientA], "credential B", "x: credential B @1000"],
+  ["accounts are compared byte for byte", [xByA], "credential a", "CUSTOMER_ALREADY_LINKED"],
+  ["the older of two unlinked customers stays", [y, x], undefined, "x absorbs y: unlinked"],
+  [
+    "the smaller identifier of two equally old customers stays",
+    [owner("y", 1), x],
+    undefined,
+    "x absorbs y: unlinked",
+  ],
+  [
+    "a linked customer stays rather than an older unlinked one",
+    [x, yByA],
+    undefined,
+    "y absorbs x: credential A @2",
+  ],
+  [
+    "the linked customer stays when the claim agrees",
+    [x, yByClientA],
+    "client A",
+    "y absorbs x: client A @2",
+  ],
+  [
+    "of two customers of one account the older stays, and its link",
+    [yByA, xByA],
+    undefined,
+    "x absorbs y: credential A @1",
+  ],
+  [
+    "a credential's link is kept over a client's",
+    [xByClientA, yByA],
+    undefined,
+    "x absorbs y: credential A @1",
+  ],
+  ["customers of different accounts are not merged", [xByA, yByB], undefined, "IDENTITY_CONFLICT"],
+  [
+    "customers of different accounts are not merged for a claim of one",
+    [xByA, yByB],
+    "credential A",
+    "IDENTITY_CONFLICT",
+  ],
+  [
+    "clients' links to different accounts conflict for a client's claim",
+    [xByClientA, yByClientB],
+    "client A",
+    "IDENTITY_CONFLICT",
+  ],
+  [
+    "clients' links to different accounts conflict without a claim",
+    [xByClientA, yByClientB],
+    undefined,
+    "IDENTITY_CONFLICT",
+  ],
+  [
+    "clients' links to different accounts all yield to a credential",
+    [xByClientA, yByClientB],
+    "credential C",
+    "x absorbs y: credential C @1000",
+  ],
+  [
+    "a client's link yields in a merge with the credential's own customer",
+    [xByClientA, yByB],
+    "credential B",
+    "y absorbs x: credential B @2",
+  ],
+  [
+    "a client's link does not yield when nothing is claimed",
+    [xByClientA, yByB],
+    undefined,
+    "IDENTITY_CONFLICT",
+  ],
+  [
+    "a customer whose link yields stays rather than an unlinked one",
+    [x, yByClientA],
+    "credential B",
+    "y absorbs x: credential B @1000",
+  ],
+  [
+    "a linked customer refuses another account beside an unlinked one",
+    [x, yByA],
+    "credential B",
+    "CUSTOMER_ALREADY_LINKED",
+  ],
+];
+
+test.each(cases)("%s", (_, owners, says, expected) => {
+  expect(outcome(owners, says)).toBe(expected);
+  expect(outcome(owners.toReversed(), says)).toBe(expected);
+});
+
+describe("a customer of another account, where credentials may move it", () => {
+  const moved = (says: Says) => resolveCustomer([xByA], claim(says), MOMENT, () => true);
+  test("is moved by a credential", () => {
+    expect(moved("credential B")).toMatchObject({
+      outcome: "resolved",
+      survivor: { identifier: "x" },
+      link: { account: "B", assertedBy: "credential", linkedAt: MOMENT },
+    });
+  });
+  test("is not moved by a client", () => {
+    expect(moved("client B")).toEqual({ outcome: "refused", code: "CUSTOMER_ALREADY_LINKED" });
+  });
+});

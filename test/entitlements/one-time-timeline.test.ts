@@ -1,0 +1,197 @@
+import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
+import { givesAccess } from "../../lib/entitlements/timeline.ts";
+import { purchaseKey } from "../../lib/identifiers.ts";
+import { aLine, aPurchase, DAY, NOW } from "../../testing/support/purchases.ts";
+import { aPeriod, at, inDays, MINUTE, refunded, signed } from "./history.ts";
+import { expectPicture, timeline, type Picture } from "./pictures.ts";
+
+const monthly = aPeriod("1", "basic", -30, 0);
+
+describe("what grants nothing has no span:", () => {
+  test.each<[what: string, purchase: Purchase]>([
+    ["a pending purchase", aPurchase({ lines: [] })],
+    ["an unmapped product", aPurchase({ lines: [{ ...monthly, productIdentifier: "other" }] })],
+    [
+      "a product of the other store",
+      aPurchase({ store: "android-store", lines: [{ ...monthly, productIdentifier: "plus" }] }),
+    ],
+    [
+      "a purchase of Google's that was replaced",
+      aPurchase({ store: "android-store", lines: [monthly], replacedBy: purchaseKey("2") }),
+    ],
+    [
+      "a product that nobody selected",
+      aPurchase({
+        lines: [aLine({ nature: "non_consumable", productIdentifier: "forever" })],
+        selectedProducts: ["x"],
+      }),
+    ],
+    ["a period that never ran", aPurchase({ lines: [{ ...monthly, ...refunded(-30) }] })],
+  ])("%s", (_, purchase) => {
+    expect(timeline(purchase)).toEqual([]);
+  });
+});
+
+/** A one-time purchase of a lineage of its own. */
+const oneTime = (key: string, more: Partial<Line> = {}, purchase: Partial<Purchase> = {}): Purchase => ({
+  ...aPurchase({
+    key,
+    lines: [
+      aLine({
+        transactionIdentifier: purchase.store === "android-store" ? null : key,
+        productIdentifier: "pass",
+        nature: purchase.store === "android-store" ? "consumable" : "non_renewing",
+        startsAt: NOW,
+        endsAt: null,
+        ...more,
+      }),
+    ],
+  }),
+  ...purchase,
+});
+
+describe("a one-time purchase", () => {
+  const forever = (more: Partial<Line>) =>
+    oneTime("1", { productIdentifier: "forever", nature: "non_consumable", ...more });
+  test.each<[rule: string, purchase: Purchase, expected: Picture]>([
+    ["lasts for ever", forever({}), "0 active"],
+    ["lasts until its refund", forever(refunded(5)), "0 active 5 revoked"],
+    ["that is revoked without a date never was", forever({ standing: "revoked" }), "0 revoked"],
+    ["with an end of its own lasts until then", oneTime("1", { endsAt: at(5) }), "0 active 5 expired"],
+    ["with a duration lasts as long", oneTime("1"), "0 active 1 expired"],
+    ["lasts as many times longer as was bought", oneTime("1", { quantity: 3 }), "0 active 3 expired"],
+    [
+      "lasts for the units that were not refunded",
+      oneTime("1", { quantity: 3, refundedQuantity: 1 }),
+      "0 active 2 expired",
+    ],
+    [
+      "of two months from 31 December lasts to 28 February",
+      oneTime("1", { productIdentifier: "month", startsAt: Date.UTC(2025, 11, 31), quantity: 2 }),
+      `${(Date.UTC(2025, 11, 31) - NOW) / DAY} active ${(Date.UTC(2026, 1, 28) - NOW) / DAY} expired`,
+    ],
+  ])("%s", (_, purchase, expected) => {
+    expectPicture(purchase, expected);
+  });
+
+  test("without a start began when it was verified", () => {
+    expect(timeline(oneTime("1", { startsAt: null, ...signed(2) })).filter(givesAccess)).toMatchObject([
+      { from: -Infinity, to: at(3) },
+    ]);
+  });
+});
+
+describe("passes of one product follow one another:", () => {
+  const google = { store: "android-store" } as const;
+  /** Days in which each pass gives access, after its purchase's key. */
+  const turns = (passes: readonly Purchase[]): string =>
+    timeline(...passes)
+      .filter(givesAccess)
+      .map(({ holding, from, to }) => `${holding.purchase.key}: ${inDays(from + MINUTE)}–${inDays(to)}`)
+      .toSorted()
+      .join(", ");
+  const first = oneTime("1");
+
+  test.each<[rule: string, passes: readonly Purchase[], expected: string]>([
+    ["at once", [first, oneTime("2")], "1: 0–1, 2: 1–2"],
+    ["the second where the first ends", [first, oneTime("2", { startsAt: at(0.5) })], "1: 0–1, 2: 1–2"],
+    [
+      "three in a row",
+      [first, oneTime("2", { startsAt: at(0.25) }), oneTime("3", { startsAt: at(0.5) })],
+      "1: 0–1, 2: 1–2, 3: 2–3",
+    ],
+    ["after a gap from its own purchase", [first, oneTime("2", { startsAt: at(2) })], "1: 0–1, 2: 2–3"],
+    [
+      "of one moment the smaller key first, whatever the transaction",
+      [oneTime("1", { transactionIdentifier: "9" }), oneTime("2", { transactionIdentifier: "8" })],
+      "1: 0–1, 2: 1–2",
+    ],
+    ["after all units", [oneTime("1", { quantity: 3 }), oneTime("2", { startsAt: at(1) })], "1: 0–3, 2: 3–4"],
+    [
+      "where a refund ended the one before",
+      [oneTime("1", refunded(0.5)), oneTime("2", { startsAt: at(0.25) })],
+      "1: 0–0.5, 2: 0.5–1.5",
+    ],
+
+    [
+      "in place of one that was refunded before it began",
+      [first, oneTime("2", { startsAt: at(0.25), ...refunded(0.5) }), oneTime("3", { startsAt: at(0.75) })],
+      "1: 0–1, 3: 1–2",
+    ],
+
+    [
+      "after the units that were not refunded",
+      [
+        oneTime("1", { quantity: 2, refundedQuantity: 1, revokedSince: at(0.5) }),
+        oneTime("2", { startsAt: at(0.5) }),
+      ],
+      "1: 0–1, 2: 1–2",
+    ],
+    [
+      "after units that were used before their refund",
+      [
+        oneTime("1", { quantity: 2, refundedQuantity: 1, revokedSince: at(1.5) }),
+        oneTime("2", { startsAt: at(0.5) }),
+      ],
+      "1: 0–1, 2: 1.5–2.5",
+    ],
+
+    [
+      "where Google showed the refund first, which has no date",
+      [
+        oneTime("1", { standing: "revoked", revokedSince: at(0.5) }, google),
+        oneTime("2", { startsAt: at(0.25) }, google),
+      ],
+      "2: 0.5–1.5",
+    ],
+    ["another product beside them", [first, oneTime("2", { productIdentifier: "week" })], "1: 0–1, 2: 0–7"],
+    [
+      "another environment beside them",
+      [first, oneTime("2", {}, { environment: "sandbox" })],
+      "1: 0–1, 2: 0–1",
+    ],
+    ["another store beside them", [first, oneTime("2", {}, google)], "1: 0–1, 2: 0–1"],
+    [
+      "what ends by itself, or renews, beside them",
+      [first, oneTime("2", { endsAt: at(2) }), oneTime("3", { nature: "auto_renewable", endsAt: at(3) })],
+      "1: 0–1, 2: 0–2, 3: 0–3",
+    ],
+    [
+      "purchase options of one product together",
+      [
+        oneTime("1", { purchaseOptionIdentifier: "a" }, google),
+        oneTime("2", { purchaseOptionIdentifier: "b" }, google),
+      ],
+      "1: 0–1, 2: 1–2",
+    ],
+  ])("%s", (_, passes, expected) => {
+    expect(turns(passes)).toBe(expected);
+    expect(turns(passes.toReversed())).toBe(expected);
+  });
+});
+
+describe("a rental", () => {
+  const rented = (purchaseOptionIdentifier: string | null, key = "1", more: Partial<Line> = {}) =>
+    oneTime(
+      key,
+      { productIdentifier: "film", purchaseOptionIdentifier, rented: true, ...more },
+      { store: "android-store" },
+    );
+  const endsOf = (...purchases: readonly Purchase[]) =>
+    timeline(...purchases)
+      .filter(givesAccess)
+      .map(({ to }) => to);
+
+  test.each<[rule: string, purchase: Purchase, ends: readonly number[]]>([
+    ["lasts as long as its purchase option", rented("rent"), [2]],
+    ["gives nothing where its option has no duration", rented("buy"), []],
+    ["gives nothing where the product is not mapped", rented(null), []],
+    ["that was bought has no end", rented("buy", "1", { rented: false }), [Infinity]],
+  ])("%s", (_, purchase, ends) => {
+    expect(endsOf(purchase)).toEqual(ends.map(at));
+  });
+
+  test("lasts from its own purchase: rented again, it adds nothing", () => {
+    expect(endsOf(rented("rent"), rented("rent", "2", { startsAt: at(1) }))).toEqual([at(2), at(3)]);
+  });
+});
