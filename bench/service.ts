@@ -7,7 +7,7 @@ import { PUSHES_AS } from "../local/sandbox-stores.ts";
 import { developerNotification } from "../sandbox/android-store/notifications/notifications.ts";
 import { fingerprintOf, importChain } from "../sandbox/ios-store/signing.ts";
 import { requiredVariable } from "./environment.ts";
-import { makePushKey, startKeyServer } from "../testing/support/push-tokens.ts";
+import { makePushKey, startKeyServer } from "../testing/support/stores/push-tokens.ts";
 import {
   newDevice,
   renewableSubscription,

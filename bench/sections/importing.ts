@@ -14,7 +14,7 @@ import { saveApplication } from "../../testing/application.ts";
 import { CATALOGS } from "../../testing/support/import/catalogs.ts";
 import { meteredRun } from "../../testing/support/import/metered-run.ts";
 import { serveImportStores } from "../../testing/support/import/stores.ts";
-import { createTestTable } from "../../testing/support/table.ts";
+import { createTestTable } from "../../testing/support/table/table.ts";
 
 /** The command `import`, in a process of its own; the sandbox stores and DynamoDB Local share the processors. */
 export interface ImportingResult {

@@ -16,7 +16,7 @@ import {
   DAY_PASS,
   type MeteredWorld,
 } from "../../testing/support/metered/world.ts";
-import { aLine, aPurchase } from "../../testing/support/purchases.ts";
+import { aLine, aPurchase } from "../../testing/support/stores/purchases.ts";
 
 /** Cost of reading an account, by the length of its history. */
 export interface ReadingResult {

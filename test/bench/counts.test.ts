@@ -34,7 +34,7 @@ import type { SandboxTransaction } from "../../sandbox/ios-store/shop/app-store.
 import { fingerprintOf } from "../../sandbox/ios-store/signing.ts";
 import { apiGatewayEvent } from "../../testing/index.ts";
 import { assemblyFolder, SERVICE_APP } from "../../testing/support/local-gateway.ts";
-import { watchChecks } from "../../testing/support/signature-checks.ts";
+import { watchChecks } from "../../testing/support/stores/signature-checks.ts";
 
 /** Counts that are the same on every machine. `npm run bench` measures times; no test asserts them. */
 

@@ -13,7 +13,7 @@ import {
   DAY,
   NOW,
   period,
-} from "../../testing/support/purchases.ts";
+} from "../../testing/support/stores/purchases.ts";
 
 const TERMS: Terms = {
   catalog: aCatalog([

@@ -4,7 +4,7 @@ import { isoTime } from "../../lib/entitlements/time.ts";
 import { timelineOf, type Terms } from "../../lib/entitlements/timeline.ts";
 import { applicationId, customerId } from "../../lib/identifiers.ts";
 import { pictureOf } from "../../operator/console/picture.ts";
-import { aCatalog, aLine, aPurchase, aRenewal, DAY, NOW } from "../../testing/support/purchases.ts";
+import { aCatalog, aLine, aPurchase, aRenewal, DAY, NOW } from "../../testing/support/stores/purchases.ts";
 
 const aCustomer = (purchases: readonly Purchase[]): ReportedCustomer => ({
   customerIdentifier: customerId("0198c0de-0000-7000-8000-0000000000cc"),

@@ -4,7 +4,7 @@ import { connect as connectTo } from "node:net";
 import { connect } from "../../operator/connection.ts";
 import { serveConsole, type ServedConsole } from "../../operator/console/serve.ts";
 import { runOperator } from "../../operator/program.ts";
-import { DAY } from "../../testing/support/purchases.ts";
+import { DAY } from "../../testing/support/stores/purchases.ts";
 import { startTestService, type TestApplication, type TestService } from "../../testing/support/service.ts";
 
 /** The console of a deployed table, over HTTP. */

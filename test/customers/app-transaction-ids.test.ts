@@ -9,9 +9,9 @@ import {
   aRenewalInfo,
   aTransaction,
   type Payload,
-} from "../../testing/support/ios-store.ts";
-import { aCatalog, aProduct, NOW } from "../../testing/support/purchases.ts";
-import { aUseCaseTable } from "../../testing/support/use-case-table.ts";
+} from "../../testing/support/stores/ios-store.ts";
+import { aCatalog, aProduct, NOW } from "../../testing/support/stores/purchases.ts";
+import { aUseCaseTable } from "../../testing/support/table/use-case-table.ts";
 import { createWorld } from "../../testing/support/world.ts";
 import { anApplication } from "../../testing/support/application.ts";
 

@@ -11,7 +11,7 @@ import type { Catalog } from "../../lib/entitlements/catalog.ts";
 import { referenceText, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { accountId, applicationId, customerId } from "../../lib/identifiers.ts";
 import { anApplication } from "../../testing/support/application.ts";
-import { aCatalog, aLine, aPurchase, DAY, NOW } from "../../testing/support/purchases.ts";
+import { aCatalog, aLine, aPurchase, DAY, NOW } from "../../testing/support/stores/purchases.ts";
 
 export const APPLICATION = applicationId("application");
 export const NEW = customerId("new");

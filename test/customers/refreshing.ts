@@ -14,9 +14,9 @@ import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
 import { createCustomerTable } from "../../lib/table/customers/customers.ts";
 import { createAskQueues } from "../../lib/table/queues/asks.ts";
 import type { Table } from "../../lib/table/dynamodb/table.ts";
-import { BUNDLE } from "../../testing/support/ios-store.ts";
-import { DAY, NOW } from "../../testing/support/purchases.ts";
-import type { TestTable } from "../../testing/support/table.ts";
+import { BUNDLE } from "../../testing/support/stores/ios-store.ts";
+import { DAY, NOW } from "../../testing/support/stores/purchases.ts";
+import type { TestTable } from "../../testing/support/table/table.ts";
 import { createWorld, owned, type World } from "../../testing/support/world.ts";
 import { createVirtualClock } from "../queues/virtual-clock.ts";
 

@@ -3,8 +3,8 @@ import type { SendOutcome } from "../../lib/delivery/send-outcome.ts";
 import { deliverMessages, type DeliveryReport } from "../../lib/delivery/deliver-messages.ts";
 import { createChangeTable } from "../../lib/table/telling/changes.ts";
 import { createDeliveryQueue } from "../../lib/table/telling/delivery-queue.ts";
-import { createMemoryTable, type MemoryTable } from "../../testing/support/memory-table.ts";
-import { NOW } from "../../testing/support/purchases.ts";
+import { createMemoryTable, type MemoryTable } from "../../testing/support/table/memory-table.ts";
+import { NOW } from "../../testing/support/stores/purchases.ts";
 import {
   byCredential,
   createToldWorld,

@@ -14,10 +14,10 @@ import { createWebhookSender } from "../../lib/delivery/webhook/webhook.ts";
 import { createDeliveryQueue } from "../../lib/table/telling/delivery-queue.ts";
 import { createStoreRequestQueue } from "../../lib/table/telling/store-requests.ts";
 import { undocumentedMessage } from "../../testing/support/openapi.ts";
-import { DAY, NOW } from "../../testing/support/purchases.ts";
-import { assertInvariants } from "../../testing/support/invariants.ts";
-import type { TestTable } from "../../testing/support/table.ts";
-import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
+import { DAY, NOW } from "../../testing/support/stores/purchases.ts";
+import { assertInvariants } from "../../testing/support/table/invariants.ts";
+import type { TestTable } from "../../testing/support/table/table.ts";
+import { createUseCaseTable } from "../../testing/support/table/use-case-table.ts";
 import { startReceiver, type Receiver } from "./receiver.ts";
 import {
   byCredential,

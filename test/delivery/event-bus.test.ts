@@ -7,7 +7,7 @@ import type { Message } from "../../lib/delivery/message.ts";
 import type { FailureReason, SendOutcome } from "../../lib/delivery/send-outcome.ts";
 import { close, listen } from "../../local/server.ts";
 import { askFork } from "./forked.ts";
-import { makeAuthority } from "./tls-certificates.ts";
+import { makeAuthority } from "./webhook/tls-certificates.ts";
 import type { PuttingOrder } from "./putting-process.ts";
 
 const PUTTING_PROCESS = fileURLToPath(new URL("putting-process.ts", import.meta.url));

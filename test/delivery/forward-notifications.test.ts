@@ -11,11 +11,11 @@ import type { Instant } from "../../lib/entitlements/time.ts";
 import { createDeliveryQueue } from "../../lib/table/telling/delivery-queue.ts";
 import { createForwardQueue } from "../../lib/table/telling/forwards.ts";
 import { anApplication } from "../../testing/support/application.ts";
-import { assertInvariants } from "../../testing/support/invariants.ts";
-import { aBundle, BUNDLE } from "../../testing/support/ios-store.ts";
-import { DAY, NOW } from "../../testing/support/purchases.ts";
-import type { TestTable } from "../../testing/support/table.ts";
-import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
+import { assertInvariants } from "../../testing/support/table/invariants.ts";
+import { aBundle, BUNDLE } from "../../testing/support/stores/ios-store.ts";
+import { DAY, NOW } from "../../testing/support/stores/purchases.ts";
+import type { TestTable } from "../../testing/support/table/table.ts";
+import { createUseCaseTable } from "../../testing/support/table/use-case-table.ts";
 import { byCredential, createToldWorld, createWorld, owned } from "../../testing/support/world.ts";
 import { startReceiver } from "./receiver.ts";
 

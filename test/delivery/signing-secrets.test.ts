@@ -1,6 +1,6 @@
 import { applicationId } from "../../lib/identifiers.ts";
 import { OVERLAP_MILLISECONDS, secretOf, signingSecrets } from "../../lib/delivery/signing-secrets.ts";
-import { NOW } from "../../testing/support/purchases.ts";
+import { NOW } from "../../testing/support/stores/purchases.ts";
 
 const MASTER = Buffer.alloc(32, 7);
 const APPLICATION = applicationId("0198c0de-0000-7000-8000-000000000001");

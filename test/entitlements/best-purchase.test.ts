@@ -3,7 +3,7 @@ import type { Holding } from "../../lib/entitlements/holding.ts";
 import { type Line } from "../../lib/entitlements/purchase.ts";
 import { timelineOf } from "../../lib/entitlements/timeline.ts";
 import { customerId } from "../../lib/identifiers.ts";
-import { aCatalog, aLine, aProduct, aPurchase, NOW, period } from "../../testing/support/purchases.ts";
+import { aCatalog, aLine, aProduct, aPurchase, NOW, period } from "../../testing/support/stores/purchases.ts";
 import { at, CUSTOMER, held, MINUTE } from "./history.ts";
 
 const OTHER = customerId("00000000-0000-4000-8000-000000000002");

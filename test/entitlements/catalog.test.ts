@@ -1,4 +1,4 @@
-import { aCatalog, aProduct, period } from "../../testing/support/purchases.ts";
+import { aCatalog, aProduct, period } from "../../testing/support/stores/purchases.ts";
 
 test("a catalog sells in the stores of its products alone", () => {
   const catalog = aCatalog([aProduct({ store: "ios-store" })]);

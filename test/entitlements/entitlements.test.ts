@@ -13,7 +13,7 @@ import {
   aRenewal,
   NOW,
   period,
-} from "../../testing/support/purchases.ts";
+} from "../../testing/support/stores/purchases.ts";
 import { at, CUSTOMER, held, MINUTE } from "./history.ts";
 
 const LEEWAY = 15 * MINUTE;

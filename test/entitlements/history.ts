@@ -2,7 +2,7 @@ import type { Holding } from "../../lib/entitlements/holding.ts";
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { customerId } from "../../lib/identifiers.ts";
-import { aLine, DAY, NOW } from "../../testing/support/purchases.ts";
+import { aLine, DAY, NOW } from "../../testing/support/stores/purchases.ts";
 
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;

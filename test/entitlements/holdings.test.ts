@@ -8,7 +8,14 @@ import {
 import { referenceText, type Line, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { purchaseKey } from "../../lib/identifiers.ts";
 import { encodeHoldings } from "../../lib/table/customers/items.ts";
-import { aCatalog, aLine, aProduct, aPurchase, aRenewal, period } from "../../testing/support/purchases.ts";
+import {
+  aCatalog,
+  aLine,
+  aProduct,
+  aPurchase,
+  aRenewal,
+  period,
+} from "../../testing/support/stores/purchases.ts";
 import { aPeriod, at } from "./history.ts";
 
 const CATALOG = aCatalog([

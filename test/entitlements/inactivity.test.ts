@@ -1,7 +1,14 @@
 import { isInactive } from "../../lib/entitlements/inactivity.ts";
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import { purchaseKey } from "../../lib/identifiers.ts";
-import { aCatalog, aLine, aProduct, aPurchase, aRenewal, period } from "../../testing/support/purchases.ts";
+import {
+  aCatalog,
+  aLine,
+  aProduct,
+  aPurchase,
+  aRenewal,
+  period,
+} from "../../testing/support/stores/purchases.ts";
 import { aPeriod, at, A_MILLISECOND, held, marked, refunded } from "./history.ts";
 
 const TERMS = {

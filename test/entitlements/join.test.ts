@@ -7,7 +7,7 @@ import {
   type Purchase,
 } from "../../lib/entitlements/purchase.ts";
 import { purchaseKey } from "../../lib/identifiers.ts";
-import { aLine, aPurchase, aRenewal, NOW } from "../../testing/support/purchases.ts";
+import { aLine, aPurchase, aRenewal, NOW } from "../../testing/support/stores/purchases.ts";
 
 const idsOf = (purchases: readonly Purchase[]): readonly (string | null)[] =>
   purchases.flatMap(({ lines }) => lines.map((line) => line.transactionIdentifier));

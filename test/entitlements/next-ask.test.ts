@@ -8,7 +8,7 @@ import {
 } from "../../lib/entitlements/next-ask.ts";
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import { purchaseKey } from "../../lib/identifiers.ts";
-import { aLine, aPurchase, aRenewal, DAY } from "../../testing/support/purchases.ts";
+import { aLine, aPurchase, aRenewal, DAY } from "../../testing/support/stores/purchases.ts";
 import { aPeriod, at, HOUR, inDays, marked, MINUTE, refunded, signed } from "./history.ts";
 
 const SECOND = 1000;

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { decided, eventsOf, keptCopies, latestCopies } from "../../lib/entitlements/purchase-events.ts";
 import type { Line } from "../../lib/entitlements/purchase.ts";
 import { cases, TIMEOUT } from "../../testing/support/proof.ts";
-import { aLine, NOW } from "../../testing/support/purchases.ts";
+import { aLine, NOW } from "../../testing/support/stores/purchases.ts";
 
 /** A copy of one event under an id of its own; times are milliseconds. */
 const copy = (transactionIdentifier: string, line: Partial<Line> = {}): Line =>

@@ -14,7 +14,7 @@ import {
   type Purchase,
 } from "../../lib/entitlements/purchase.ts";
 import { purchaseKey } from "../../lib/identifiers.ts";
-import { aLine, aPurchase, aRenewal } from "../../testing/support/purchases.ts";
+import { aLine, aPurchase, aRenewal } from "../../testing/support/stores/purchases.ts";
 
 /** Changes of each field that a line's name has. */
 const OTHER_NAMES: readonly Partial<Line>[] = [

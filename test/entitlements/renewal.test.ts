@@ -6,7 +6,7 @@ import {
   sameRenewal,
   type Renewal,
 } from "../../lib/entitlements/renewal.ts";
-import { aRenewal, DAY, NOW } from "../../testing/support/purchases.ts";
+import { aRenewal, DAY, NOW } from "../../testing/support/stores/purchases.ts";
 
 const END = NOW + 20 * DAY;
 

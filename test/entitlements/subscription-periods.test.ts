@@ -3,7 +3,7 @@ import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import { periodsOf, type Period } from "../../lib/entitlements/subscription-periods.ts";
 import type { Renewal } from "../../lib/entitlements/renewal.ts";
 import { purchaseKey } from "../../lib/identifiers.ts";
-import { aLine, aPurchase, aRenewal } from "../../testing/support/purchases.ts";
+import { aLine, aPurchase, aRenewal } from "../../testing/support/stores/purchases.ts";
 import {
   A_MILLISECOND,
   AN_HOUR,

@@ -1,5 +1,5 @@
 import { isInstant, isoTime, parsePeriod, plusPeriod } from "../../lib/entitlements/time.ts";
-import { period } from "../../testing/support/purchases.ts";
+import { period } from "../../testing/support/stores/purchases.ts";
 
 test.each([
   ["2026-01-31T10:00:00.000Z", "P1M", "2026-02-28T10:00:00.000Z"],

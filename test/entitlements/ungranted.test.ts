@@ -1,5 +1,5 @@
 import { ungrantedProducts } from "../../lib/entitlements/ungranted.ts";
-import { aCatalog, aLine, aProduct, aPurchase, period } from "../../testing/support/purchases.ts";
+import { aCatalog, aLine, aProduct, aPurchase, period } from "../../testing/support/stores/purchases.ts";
 
 const CATALOG = aCatalog([
   aProduct(),

@@ -12,7 +12,7 @@ import { mutationReport, scoreOf } from "./score.ts";
  */
 const PARTS = {
   verification: {
-    mutate: ["lib/stores/ios-store/*.ts"],
+    mutate: ["lib/stores/ios-store/**/*.ts"],
     tests: ["test/stores/ios-store/{,one-purchase/,signatures/,server-api/}*.test.ts"],
   },
   entitlements: {
@@ -20,11 +20,11 @@ const PARTS = {
     tests: ["test/entitlements/*.test.ts", "test/stores/ios-store/one-purchase/*.test.ts"],
   },
   identity: {
-    mutate: ["lib/customers/resolve-customer.ts", "lib/customers/plan-customer-change.ts"],
+    mutate: ["lib/customers/storing/resolve-customer.ts", "lib/customers/storing/plan-customer-change.ts"],
     tests: [
       "test/customers/storing/resolve-customer.test.ts",
       "test/customers/storing/plan-*.test.ts",
-      "test/proof/any-order.test.ts",
+      "test/proof/model/any-order.test.ts",
     ],
   },
   queues: {

@@ -13,8 +13,8 @@ import { createCredentialTable } from "../../lib/table/applications/credentials.
 import { storeFacts } from "../../lib/customers/storing/store-facts.ts";
 import { createApplicationTable } from "../../lib/table/applications/applications.ts";
 import { factStoreOn } from "../../testing/support/fact-store.ts";
-import { aPurchase, NOW, proven } from "../../testing/support/purchases.ts";
-import { createTestTable, type TestTable } from "../../testing/support/table.ts";
+import { aPurchase, NOW, proven } from "../../testing/support/stores/purchases.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table/table.ts";
 import { accountId, applicationId } from "../../lib/identifiers.ts";
 import { createNotificationTimes } from "../../lib/table/queues/notification-times.ts";
 import { createForwardQueue } from "../../lib/table/telling/forwards.ts";

@@ -10,7 +10,7 @@ import { createApplicationTable } from "../../lib/table/applications/application
 import { createChangeTable } from "../../lib/table/telling/changes.ts";
 import { createCustomerTable } from "../../lib/table/customers/customers.ts";
 import { createDeliveryQueue } from "../../lib/table/telling/delivery-queue.ts";
-import { createTestTable, type TestTable } from "../../testing/support/table.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table/table.ts";
 import { masterSecretName } from "../../lib/delivery/master-secret.ts";
 import { tellChanges } from "../../lib/telling/tell-changes.ts";
 import { keyedHash } from "../../lib/delivery/webhook-secret.ts";
@@ -19,7 +19,7 @@ import { close, listen } from "../../local/server.ts";
 import type { EnvironmentVariables } from "../../operator/connection.ts";
 import { runOperator } from "../../operator/program.ts";
 import { createWorld, type World } from "../../testing/support/world.ts";
-import { NOW } from "../../testing/support/purchases.ts";
+import { NOW } from "../../testing/support/stores/purchases.ts";
 
 export const MASTER = "a master secret that only these tests have";
 const master = new TextEncoder().encode(MASTER);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { cases, randomFrom, TIMEOUT } from "../../testing/support/proof.ts";
-import { DAY } from "../../testing/support/purchases.ts";
+import { DAY } from "../../testing/support/stores/purchases.ts";
 import { histories, type History } from "./lost-notifications/histories.ts";
 import {
   expectEveryPurchaseQueued,

@@ -4,8 +4,8 @@ import type { AskOutcome } from "../../lib/customers/asking/ask.ts";
 import { createRefreshing, fromApple, queuedOf } from "../customers/refreshing.ts";
 import { owned } from "../../testing/support/world.ts";
 import { cases, TIMEOUT } from "../../testing/support/proof.ts";
-import { aRenewal, DAY, NOW } from "../../testing/support/purchases.ts";
-import { createMemoryTable } from "../../testing/support/memory-table.ts";
+import { aRenewal, DAY, NOW } from "../../testing/support/stores/purchases.ts";
+import { createMemoryTable } from "../../testing/support/table/memory-table.ts";
 
 /**
  * The queue of an application with one to three bundles, whose stores fail at different times and in different ways. Of no

@@ -12,8 +12,8 @@ import type { SendOutcome } from "../../lib/delivery/send-outcome.ts";
 import { createDeliveryQueue } from "../../lib/table/telling/delivery-queue.ts";
 import { createFeedTable } from "../../lib/table/telling/feed.ts";
 import { cases, TIMEOUT } from "../../testing/support/proof.ts";
-import { DAY, NOW } from "../../testing/support/purchases.ts";
-import { tellingViolations } from "../../testing/support/telling-invariants.ts";
+import { DAY, NOW } from "../../testing/support/stores/purchases.ts";
+import { tellingViolations } from "../../testing/support/table/telling-invariants.ts";
 import {
   createToldWorld,
   createWorld,
@@ -22,7 +22,7 @@ import {
   refunded,
   type ToldWorld,
 } from "../../testing/support/world.ts";
-import { createMemoryTable, type MemoryTable } from "../../testing/support/memory-table.ts";
+import { createMemoryTable, type MemoryTable } from "../../testing/support/table/memory-table.ts";
 
 /**
  * Whatever happens to customers, in any order, with reads that see parts of transactions, and tellers that are killed: who

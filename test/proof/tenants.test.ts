@@ -13,17 +13,17 @@ import { synchronizeIosStorePurchases } from "../../lib/customers/synchronize-io
 import { accountId } from "../../lib/identifiers.ts";
 import type { AppTransaction } from "../../lib/stores/ios-store/app-transaction.ts";
 import type { Transaction } from "../../lib/stores/ios-store/transaction.ts";
-import { checkInvariants } from "../../testing/support/invariants.ts";
+import { checkInvariants } from "../../testing/support/table/invariants.ts";
 import { cases, TIMEOUT } from "../../testing/support/proof.ts";
-import type { AndroidFact, IosFact, ModelRequest } from "./stated-facts.ts";
-import { createTestTable, type TestTable } from "../../testing/support/table.ts";
-import { ACCOUNTS, END, trafficOf } from "./histories.ts";
-import { createMemoryTable } from "../../testing/support/memory-table.ts";
-import { toReading, toTransaction } from "./as-verified.ts";
+import type { AndroidFact, IosFact, ModelRequest } from "./model/stated-facts.ts";
+import { createTestTable, type TestTable } from "../../testing/support/table/table.ts";
+import { ACCOUNTS, END, trafficOf } from "./model/histories.ts";
+import { createMemoryTable } from "../../testing/support/table/memory-table.ts";
+import { toReading, toTransaction } from "./model/as-verified.ts";
 import { APPLE_IDENTIFIER, directoryOf } from "../../testing/support/application.ts";
 import { createWorld } from "../../testing/support/world.ts";
-import { receptionOf } from "./reception.ts";
-import { modelApplication, countedIdentifiers } from "./model-client.ts";
+import { receptionOf } from "./model/reception.ts";
+import { modelApplication, countedIdentifiers } from "./model/model-client.ts";
 
 /** Names of accounts that look like keys, of their own application and of the other. */
 const ACCOUNT_NAMES: Record<string, (applications: readonly Application[]) => string> = {

@@ -1,5 +1,5 @@
 import { afterFailure, HEALTHY, type QueueHealth } from "../../lib/queues/health.ts";
-import { NOW } from "../../testing/support/purchases.ts";
+import { NOW } from "../../testing/support/stores/purchases.ts";
 import { pausesOf } from "./memory-queue.ts";
 
 const SECOND = 1000;

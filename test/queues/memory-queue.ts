@@ -8,7 +8,7 @@ import {
   type Run,
   type Work,
 } from "../../lib/queues/work-off.ts";
-import { NOW } from "../../testing/support/purchases.ts";
+import { NOW } from "../../testing/support/stores/purchases.ts";
 import { createVirtualClock } from "./virtual-clock.ts";
 
 export interface Item {

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { MINUTE, SECOND } from "../../lib/duration.ts";
 import { workOffAll, type RunOfAll } from "../../lib/queues/work-off-all.ts";
 import type { Work } from "../../lib/queues/work-off.ts";
-import { NOW } from "../../testing/support/purchases.ts";
+import { NOW } from "../../testing/support/stores/purchases.ts";
 import { aQueue, BUSY, DONE, DOWN, due, POISONED, type Item } from "./memory-queue.ts";
 import { createVirtualClock } from "./virtual-clock.ts";
 

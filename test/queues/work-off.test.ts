@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { HOUR, MINUTE, SECOND } from "../../lib/duration.ts";
 import { HEALTHY, type QueueHealth } from "../../lib/queues/health.ts";
 import { workOff, type Outcome } from "../../lib/queues/work-off.ts";
-import { NOW } from "../../testing/support/purchases.ts";
+import { NOW } from "../../testing/support/stores/purchases.ts";
 import {
   aQueue,
   BUSY,

@@ -9,7 +9,7 @@ import type { Key } from "../../lib/table/dynamodb/key.ts";
 import { keys } from "../../lib/table/keys.ts";
 import { deliveryOfKey } from "../../lib/table/named-by-key.ts";
 import { loggedKey } from "../../lib/table/logged-key.ts";
-import { NOW } from "../../testing/support/purchases.ts";
+import { NOW } from "../../testing/support/stores/purchases.ts";
 
 const APPLICATION = applicationId("0198c0de-0000-7000-8000-000000000001");
 const CUSTOMER = customerId("0198c0de-0000-7000-8000-000000000002");

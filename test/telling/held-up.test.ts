@@ -9,9 +9,9 @@ import { keys } from "../../lib/table/keys.ts";
 import { createDeliveryQueue } from "../../lib/table/telling/delivery-queue.ts";
 import { lookWrite } from "../../lib/table/telling/looks.ts";
 import { transact } from "../../lib/table/dynamodb/transactions.ts";
-import { NOW } from "../../testing/support/purchases.ts";
-import type { TestTable } from "../../testing/support/table.ts";
-import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
+import { NOW } from "../../testing/support/stores/purchases.ts";
+import type { TestTable } from "../../testing/support/table/table.ts";
+import { createUseCaseTable } from "../../testing/support/table/use-case-table.ts";
 import {
   byCredential,
   createToldWorld,

@@ -3,9 +3,9 @@ import type { ChangesPage } from "../../lib/contract/schemas.ts";
 import { applicationId } from "../../lib/identifiers.ts";
 import { readChanges } from "../../lib/telling/read-changes.ts";
 import { createFeedTable } from "../../lib/table/telling/feed.ts";
-import { DAY, NOW } from "../../testing/support/purchases.ts";
-import type { TestTable } from "../../testing/support/table.ts";
-import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
+import { DAY, NOW } from "../../testing/support/stores/purchases.ts";
+import type { TestTable } from "../../testing/support/table/table.ts";
+import { createUseCaseTable } from "../../testing/support/table/use-case-table.ts";
 import {
   byCredential,
   createToldWorld,

@@ -1,10 +1,10 @@
 import { catalogOf } from "../../lib/entitlements/catalog.ts";
 import type { ChangeData } from "../../lib/telling/change.ts";
-import { DAY, NOW, proven } from "../../testing/support/purchases.ts";
-import { assertInvariants } from "../../testing/support/invariants.ts";
-import type { TestTable } from "../../testing/support/table.ts";
-import { createUseCaseTable } from "../../testing/support/use-case-table.ts";
-import { createMemoryTable } from "../../testing/support/memory-table.ts";
+import { DAY, NOW, proven } from "../../testing/support/stores/purchases.ts";
+import { assertInvariants } from "../../testing/support/table/invariants.ts";
+import type { TestTable } from "../../testing/support/table/table.ts";
+import { createUseCaseTable } from "../../testing/support/table/use-case-table.ts";
+import { createMemoryTable } from "../../testing/support/table/memory-table.ts";
 import {
   byClient,
   byCredential,

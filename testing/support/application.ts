@@ -5,7 +5,7 @@ import { applicationId } from "../../lib/identifiers.ts";
 import { createApplicationTable } from "../../lib/table/applications/applications.ts";
 import type { Table } from "../../lib/table/dynamodb/table.ts";
 import { manifestFrom, saveApplication, type ManifestFields } from "../application.ts";
-import { aCatalog } from "./purchases.ts";
+import { aCatalog } from "./stores/purchases.ts";
 
 /** An application of neither store that sells the iOS product `monthly`. */
 export const anApplication = (changes: Partial<Application> = {}): Application => ({

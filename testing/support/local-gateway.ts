@@ -11,7 +11,7 @@ import { createGateway } from "../../local/gateway/gateway.ts";
 import { startLocalService, type LocalService, type LocalServiceOptions } from "../../local/local-service.ts";
 import { synthesize } from "../../local/lambda/synthesize.ts";
 import { readAssembly, type Assembly } from "../../local/lambda/template.ts";
-import { startRoleGate, type RoleGate } from "./role-gate.ts";
+import { startRoleGate, type RoleGate } from "./table/role-gate.ts";
 
 export interface TestGateway {
   readonly address: string;

@@ -26,8 +26,8 @@ import { createCredentialTable } from "../../lib/table/applications/credentials.
 import { createApplication, manifestFrom, saveApplication, type AppliedApplication } from "../application.ts";
 import { synthesizeForTest } from "./local-gateway.ts";
 import { undocumented } from "./openapi.ts";
-import { startRoleGate } from "./role-gate.ts";
-import { createTestTable, type TestTable } from "./table.ts";
+import { startRoleGate } from "./table/role-gate.ts";
+import { createTestTable, type TestTable } from "./table/table.ts";
 
 const APP = fileURLToPath(new URL("../../local/lambda/default-app.ts", import.meta.url));
 const DAY = 86_400_000;

@@ -36,8 +36,8 @@ import type { KeyedHash } from "../../lib/telling/change-table.ts";
 import { tellChanges, type TellingReport, type TellingRun } from "../../lib/telling/tell-changes.ts";
 import { operationsOn } from "../../operator/composition.ts";
 import { anApplication, directoryOf } from "./application.ts";
-import { aLine, aPurchase, DAY, NOW, proven } from "./purchases.ts";
-import type { TestTable } from "./table.ts";
+import { aLine, aPurchase, DAY, NOW, proven } from "./stores/purchases.ts";
+import type { TestTable } from "./table/table.ts";
 
 /** VerifiedFacts of production; a plain `Purchase` mentions no other purchase and names no identity. */
 export type GivenFacts = Partial<Omit<VerifiedFacts, "purchases">> & {

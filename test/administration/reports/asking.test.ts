@@ -6,7 +6,7 @@ import type { Purchase } from "../../../lib/entitlements/purchase.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { applicationId, customerId, purchaseKey } from "../../../lib/identifiers.ts";
 import { anApplication } from "../../../testing/support/application.ts";
-import { aLine, aPurchase, DAY, NOW } from "../../../testing/support/purchases.ts";
+import { aLine, aPurchase, DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 
 const APPLICATION = applicationId("0198c0de-0000-7000-8000-000000000001");
 const BUNDLE = "com.example.trails";

@@ -1,7 +1,7 @@
 import { lostAccess } from "../../../lib/administration/reports/lost-access.ts";
 import type { Application } from "../../../lib/applications/application.ts";
 import type { CatalogProduct } from "../../../lib/entitlements/catalog.ts";
-import { aCatalog, aProduct, period } from "../../../testing/support/purchases.ts";
+import { aCatalog, aProduct, period } from "../../../testing/support/stores/purchases.ts";
 import { anApplication, inBothStores } from "../../../testing/support/application.ts";
 
 const premium = aProduct({ store: "android-store", productIdentifier: "premium", grants: ["premium"] });

@@ -13,12 +13,12 @@ import {
 import { HOUR, MINUTE } from "../../../lib/duration.ts";
 import type { AndroidStore } from "../../../lib/stores/android-store/android-store.ts";
 import { createAskQueues } from "../../../lib/table/queues/asks.ts";
-import { PACKAGE_NAME, startAndroidStore } from "../../../testing/support/android-store.ts";
+import { PACKAGE_NAME, startAndroidStore } from "../../../testing/support/stores/android-store.ts";
 import { anApplication } from "../../../testing/support/application.ts";
-import { assertInvariants } from "../../../testing/support/invariants.ts";
-import { createMemoryTable } from "../../../testing/support/memory-table.ts";
-import { aCatalog, aProduct, DAY, NOW } from "../../../testing/support/purchases.ts";
-import { pendingIn, type TestTable } from "../../../testing/support/table.ts";
+import { assertInvariants } from "../../../testing/support/table/invariants.ts";
+import { createMemoryTable } from "../../../testing/support/table/memory-table.ts";
+import { aCatalog, aProduct, DAY, NOW } from "../../../testing/support/stores/purchases.ts";
+import { pendingIn, type TestTable } from "../../../testing/support/table/table.ts";
 import { createWorld } from "../../../testing/support/world.ts";
 import { queuedOf } from "../refreshing.ts";
 

@@ -8,8 +8,8 @@ import type {
 } from "../../../lib/stores/ios-store/server-api/app-store-server.ts";
 import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
 import { fingerprintOf, makeChain, signJws, type JwsSigner } from "../../../sandbox/ios-store/signing.ts";
-import { aTransaction, BUNDLE, type Payload } from "../../../testing/support/ios-store.ts";
-import { DAY, NOW } from "../../../testing/support/purchases.ts";
+import { aTransaction, BUNDLE, type Payload } from "../../../testing/support/stores/ios-store.ts";
+import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 import { type World } from "../../../testing/support/world.ts";
 
 export const chain = makeChain();

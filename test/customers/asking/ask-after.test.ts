@@ -9,7 +9,7 @@ import { DAY, HOUR, MINUTE } from "../../../lib/duration.ts";
 import type { NextAsk } from "../../../lib/entitlements/next-ask.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { purchaseKey } from "../../../lib/identifiers.ts";
-import { aLine, aPurchase, aRenewal, NOW } from "../../../testing/support/purchases.ts";
+import { aLine, aPurchase, aRenewal, NOW } from "../../../testing/support/stores/purchases.ts";
 import { android, stored } from "../planning.ts";
 
 const END = NOW + 20 * DAY;

@@ -7,10 +7,10 @@ import type {
 } from "../../../lib/stores/ios-store/server-api/app-store-server.ts";
 import type { Line } from "../../../lib/entitlements/purchase.ts";
 import { makeChain, type JwsSigner } from "../../../sandbox/ios-store/signing.ts";
-import { aBundle, aRenewalInfo, BUNDLE, type Payload } from "../../../testing/support/ios-store.ts";
-import { aCatalog, aLine, aPurchase, aRenewal, DAY, NOW } from "../../../testing/support/purchases.ts";
+import { aBundle, aRenewalInfo, BUNDLE, type Payload } from "../../../testing/support/stores/ios-store.ts";
+import { aCatalog, aLine, aPurchase, aRenewal, DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 import { aName, fromApple, queuedOf, recordedOf } from "../refreshing.ts";
-import { aUseCaseTable } from "../../../testing/support/use-case-table.ts";
+import { aUseCaseTable } from "../../../testing/support/table/use-case-table.ts";
 import { byCredential, createWorld, device, type World } from "../../../testing/support/world.ts";
 
 import {

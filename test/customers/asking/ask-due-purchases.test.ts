@@ -3,9 +3,9 @@ import { askAfterFailure, type AskOutcome, type Said } from "../../../lib/custom
 import type { Acknowledgement } from "../../../lib/customers/storing/records.ts";
 import { HOUR, MINUTE, SECOND } from "../../../lib/duration.ts";
 import type { Purchase } from "../../../lib/entitlements/purchase.ts";
-import { BUNDLE } from "../../../testing/support/ios-store.ts";
-import { aLine, aPurchase, DAY, NOW } from "../../../testing/support/purchases.ts";
-import { aUseCaseTable } from "../../../testing/support/use-case-table.ts";
+import { BUNDLE } from "../../../testing/support/stores/ios-store.ts";
+import { aLine, aPurchase, DAY, NOW } from "../../../testing/support/stores/purchases.ts";
+import { aUseCaseTable } from "../../../testing/support/table/use-case-table.ts";
 import { owned } from "../../../testing/support/world.ts";
 import {
   aName,

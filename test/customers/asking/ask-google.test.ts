@@ -17,15 +17,15 @@ import {
   PACKAGE_NAME,
   startAndroidStore,
   type LocalAndroidStore,
-} from "../../../testing/support/android-store.ts";
-import { assertInvariants } from "../../../testing/support/invariants.ts";
-import { aCatalog, aProduct } from "../../../testing/support/purchases.ts";
-import type { TestTable } from "../../../testing/support/table.ts";
+} from "../../../testing/support/stores/android-store.ts";
+import { assertInvariants } from "../../../testing/support/table/invariants.ts";
+import { aCatalog, aProduct } from "../../../testing/support/stores/purchases.ts";
+import type { TestTable } from "../../../testing/support/table/table.ts";
 import { queuedOf, recordedOf } from "../refreshing.ts";
 import { createWorld, refusal } from "../../../testing/support/world.ts";
 import { customerId } from "../../../lib/identifiers.ts";
 import { anApplication } from "../../../testing/support/application.ts";
-import { createMemoryTable } from "../../../testing/support/memory-table.ts";
+import { createMemoryTable } from "../../../testing/support/table/memory-table.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;

@@ -7,8 +7,8 @@ import type { CustomerChange } from "../../../lib/customers/storing/customer-cha
 import type { FactsOrigin } from "../../../lib/customers/asking/ask.ts";
 import { customerId } from "../../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../../lib/stores/android-store/purchase-token.ts";
-import { DAY, NOW } from "../../../testing/support/purchases.ts";
-import { aUseCaseTable } from "../../../testing/support/use-case-table.ts";
+import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
+import { aUseCaseTable } from "../../../testing/support/table/use-case-table.ts";
 import { fromApple, queuedOf, recordedOf } from "../refreshing.ts";
 import {
   android,

@@ -1,7 +1,7 @@
 import { pausesOf } from "../../../lib/customers/asking/ask-due-purchases.ts";
 import { DAY, HOUR, MINUTE } from "../../../lib/duration.ts";
-import { createMemoryTable } from "../../../testing/support/memory-table.ts";
-import { NOW } from "../../../testing/support/purchases.ts";
+import { createMemoryTable } from "../../../testing/support/table/memory-table.ts";
+import { NOW } from "../../../testing/support/stores/purchases.ts";
 import { createRefreshing } from "../refreshing.ts";
 
 test("a store that is down is tried every five minutes at least", () => {

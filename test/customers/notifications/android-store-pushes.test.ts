@@ -2,7 +2,7 @@ import type { AndroidStoreReception } from "../../../lib/customers/receive-andro
 import { storeRequest } from "../../../lib/contract/store-request.ts";
 import { createPushTokenVerifier } from "../../../lib/stores/android-store/push-token.ts";
 import { createCustomerTable } from "../../../lib/table/customers/customers.ts";
-import { aGoogleError, DAY, NOW, PACKAGE_NAME } from "../../../testing/support/android-store.ts";
+import { aGoogleError, DAY, NOW, PACKAGE_NAME } from "../../../testing/support/stores/android-store.ts";
 import { refusal, requests, WEBHOOK } from "../../../testing/support/world.ts";
 import { ADDRESS, notifiedPackages, type NotifiedWorld, type Pushed } from "./notified-package.ts";
 

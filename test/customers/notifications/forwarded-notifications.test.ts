@@ -1,8 +1,8 @@
 import type { IosStoreNotifications } from "../../../lib/applications/fields.ts";
 import type { IosStoreReception } from "../../../lib/customers/receive-ios-store-notification.ts";
 import { makeChain, signJws } from "../../../sandbox/ios-store/signing.ts";
-import { aBundle, aNotification, BUNDLE } from "../../../testing/support/ios-store.ts";
-import { aUseCaseTable } from "../../../testing/support/use-case-table.ts";
+import { aBundle, aNotification, BUNDLE } from "../../../testing/support/stores/ios-store.ts";
+import { aUseCaseTable } from "../../../testing/support/table/use-case-table.ts";
 import { refusal } from "../../../testing/support/world.ts";
 import { aNotifiedApplication, chain, notifiedApp } from "./notified-app.ts";
 

@@ -9,11 +9,11 @@ import type { Environment } from "../../../lib/contract/schemas.ts";
 import { watchNotifications } from "../../../lib/customers/watch-notifications.ts";
 import { applicationId } from "../../../lib/identifiers.ts";
 import { createNotificationTimes } from "../../../lib/table/queues/notification-times.ts";
-import { DAY, NOW } from "../../../testing/support/purchases.ts";
-import type { TestTable } from "../../../testing/support/table.ts";
-import { createUseCaseTable } from "../../../testing/support/use-case-table.ts";
+import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
+import type { TestTable } from "../../../testing/support/table/table.ts";
+import { createUseCaseTable } from "../../../testing/support/table/use-case-table.ts";
 import { anApplication, directoryOf } from "../../../testing/support/application.ts";
-import { aBundle as anyBundle } from "../../../testing/support/ios-store.ts";
+import { aBundle as anyBundle } from "../../../testing/support/stores/ios-store.ts";
 
 const MINUTE = 60_000;
 

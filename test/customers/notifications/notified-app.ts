@@ -17,9 +17,9 @@ import {
   aRenewalInfo,
   aTransaction,
   type Payload,
-} from "../../../testing/support/ios-store.ts";
-import { aCatalog, aProduct, NOW } from "../../../testing/support/purchases.ts";
-import type { TestTable } from "../../../testing/support/table.ts";
+} from "../../../testing/support/stores/ios-store.ts";
+import { aCatalog, aProduct, NOW } from "../../../testing/support/stores/purchases.ts";
+import type { TestTable } from "../../../testing/support/table/table.ts";
 import { createWorld } from "../../../testing/support/world.ts";
 
 export const PRODUCT = "com.example.trails.premium.monthly";

@@ -9,17 +9,17 @@ import {
 import { createPushTokenVerifier } from "../../../lib/stores/android-store/push-token.ts";
 import { createAskQueues } from "../../../lib/table/queues/asks.ts";
 import { createStoreRequestQueue } from "../../../lib/table/telling/store-requests.ts";
-import { NOW, PACKAGE_NAME, startAndroidStore } from "../../../testing/support/android-store.ts";
+import { NOW, PACKAGE_NAME, startAndroidStore } from "../../../testing/support/stores/android-store.ts";
 import { anApplication, directoryOf } from "../../../testing/support/application.ts";
-import { createMemoryTable } from "../../../testing/support/memory-table.ts";
-import { aCatalog, aProduct } from "../../../testing/support/purchases.ts";
+import { createMemoryTable } from "../../../testing/support/table/memory-table.ts";
+import { aCatalog, aProduct } from "../../../testing/support/stores/purchases.ts";
 import {
   AUDIENCE,
   makePushKey,
   SERVICE_ACCOUNT,
   startKeyServer,
-} from "../../../testing/support/push-tokens.ts";
-import { pendingIn } from "../../../testing/support/table.ts";
+} from "../../../testing/support/stores/push-tokens.ts";
+import { pendingIn } from "../../../testing/support/table/table.ts";
 import { createWorld } from "../../../testing/support/world.ts";
 
 export const ADDRESS = "https://here.example.com/live/v1/notifications/android-store";

@@ -6,7 +6,7 @@ import {
   DAY,
   NOW,
   PACKAGE_NAME,
-} from "../../../testing/support/android-store.ts";
+} from "../../../testing/support/stores/android-store.ts";
 import { requests } from "../../../testing/support/world.ts";
 import { ADDRESS, notifiedPackages, type NotifiedWorld } from "./notified-package.ts";
 

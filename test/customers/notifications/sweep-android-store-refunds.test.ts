@@ -11,8 +11,8 @@ import type {
 import { purchaseKeyOfToken } from "../../../lib/stores/android-store/purchase-token.ts";
 import { createWatermarks } from "../../../lib/table/queues/watermarks.ts";
 import { anApplication } from "../../../testing/support/application.ts";
-import { aCatalog, aLine, aProduct, aPurchase, NOW } from "../../../testing/support/purchases.ts";
-import { aUseCaseTable } from "../../../testing/support/use-case-table.ts";
+import { aCatalog, aLine, aProduct, aPurchase, NOW } from "../../../testing/support/stores/purchases.ts";
+import { aUseCaseTable } from "../../../testing/support/table/use-case-table.ts";
 import { byCredential, createWorld } from "../../../testing/support/world.ts";
 
 const table = await aUseCaseTable();

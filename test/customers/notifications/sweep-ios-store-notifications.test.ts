@@ -10,10 +10,15 @@ import { createStoreRequestQueue } from "../../../lib/table/telling/store-reques
 import { createWatermarks } from "../../../lib/table/queues/watermarks.ts";
 import { fingerprintOf, makeChain, signJws } from "../../../sandbox/ios-store/signing.ts";
 import { anApplication } from "../../../testing/support/application.ts";
-import { assertInvariants } from "../../../testing/support/invariants.ts";
-import { aBundle, aNotification, aRenewalInfo, aTransaction } from "../../../testing/support/ios-store.ts";
-import { aCatalog, aProduct, DAY, NOW } from "../../../testing/support/purchases.ts";
-import { createMemoryTable } from "../../../testing/support/memory-table.ts";
+import { assertInvariants } from "../../../testing/support/table/invariants.ts";
+import {
+  aBundle,
+  aNotification,
+  aRenewalInfo,
+  aTransaction,
+} from "../../../testing/support/stores/ios-store.ts";
+import { aCatalog, aProduct, DAY, NOW } from "../../../testing/support/stores/purchases.ts";
+import { createMemoryTable } from "../../../testing/support/table/memory-table.ts";
 import { createWorld } from "../../../testing/support/world.ts";
 
 const MINUTE = 60_000;

@@ -8,8 +8,8 @@ import {
 } from "../../../lib/customers/notifications/sweep.ts";
 import type { StoreInEnvironment } from "../../../lib/customers/asking/store-in-environment.ts";
 import { createWatermarks } from "../../../lib/table/queues/watermarks.ts";
-import { DAY, NOW } from "../../../testing/support/purchases.ts";
-import { aUseCaseTable } from "../../../testing/support/use-case-table.ts";
+import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
+import { aUseCaseTable } from "../../../testing/support/table/use-case-table.ts";
 import { aName } from "../refreshing.ts";
 import { anApplication } from "../../../testing/support/application.ts";
 

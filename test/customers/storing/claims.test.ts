@@ -1,6 +1,6 @@
 import type { Environment } from "../../../lib/contract/schemas.ts";
 import type { Purchase } from "../../../lib/entitlements/purchase.ts";
-import { aUseCaseTable } from "../../../testing/support/use-case-table.ts";
+import { aUseCaseTable } from "../../../testing/support/table/use-case-table.ts";
 import {
   byClient,
   byCredential,

@@ -1,8 +1,8 @@
 import { eraseCustomer } from "../../../lib/administration/acts/operations.ts";
 import type { FactsOrigin } from "../../../lib/customers/asking/ask.ts";
 import { accountId, customerId } from "../../../lib/identifiers.ts";
-import { DAY, NOW, proven } from "../../../testing/support/purchases.ts";
-import { aUseCaseTable } from "../../../testing/support/use-case-table.ts";
+import { DAY, NOW, proven } from "../../../testing/support/stores/purchases.ts";
+import { aUseCaseTable } from "../../../testing/support/table/use-case-table.ts";
 import { fromApple, queuedOf } from "../refreshing.ts";
 import {
   byClient,

@@ -5,8 +5,8 @@ import { customerId } from "../../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../../lib/stores/android-store/purchase-token.ts";
 import { bury } from "../../../lib/table/customers/burial.ts";
 import { operationsOn } from "../../../operator/composition.ts";
-import { anAcknowledgement, DAY, NOW } from "../../../testing/support/purchases.ts";
-import { aUseCaseTable } from "../../../testing/support/use-case-table.ts";
+import { anAcknowledgement, DAY, NOW } from "../../../testing/support/stores/purchases.ts";
+import { aUseCaseTable } from "../../../testing/support/table/use-case-table.ts";
 import {
   android,
   byClient,

@@ -16,7 +16,7 @@ import {
   aPurchase,
   DAY,
   NOW,
-} from "../../../testing/support/purchases.ts";
+} from "../../../testing/support/stores/purchases.ts";
 import {
   aCustomer,
   android,

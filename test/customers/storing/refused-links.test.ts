@@ -9,9 +9,9 @@ import {
   DAY,
   NOW,
   proven,
-} from "../../../testing/support/purchases.ts";
-import { pendingIn } from "../../../testing/support/table.ts";
-import { aUseCaseTable } from "../../../testing/support/use-case-table.ts";
+} from "../../../testing/support/stores/purchases.ts";
+import { pendingIn } from "../../../testing/support/table/table.ts";
+import { aUseCaseTable } from "../../../testing/support/table/use-case-table.ts";
 import {
   android,
   byClient,

@@ -1,7 +1,7 @@
 import { renewedPurchase, type Purchase } from "../../../lib/entitlements/purchase.ts";
 import type { Renewal } from "../../../lib/entitlements/renewal.ts";
-import { aCatalog, aProduct, aRenewal, DAY, NOW } from "../../../testing/support/purchases.ts";
-import { aUseCaseTable } from "../../../testing/support/use-case-table.ts";
+import { aCatalog, aProduct, aRenewal, DAY, NOW } from "../../../testing/support/stores/purchases.ts";
+import { aUseCaseTable } from "../../../testing/support/table/use-case-table.ts";
 import {
   byClient,
   byCredential,

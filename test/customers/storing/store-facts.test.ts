@@ -3,7 +3,7 @@ import type { ResolvedCustomer } from "../../../lib/customers/storing/store-fact
 import { mentionedPurchase } from "../../../lib/entitlements/purchase.ts";
 import { purchaseKey } from "../../../lib/identifiers.ts";
 import { sourceOf } from "../../../lib/customers/storing/store-android-store-purchase.ts";
-import { createMemoryTable } from "../../../testing/support/memory-table.ts";
+import { createMemoryTable } from "../../../testing/support/table/memory-table.ts";
 import {
   aCatalog,
   anAcknowledgement,
@@ -11,9 +11,9 @@ import {
   DAY,
   NOW,
   proven,
-} from "../../../testing/support/purchases.ts";
-import { pendingIn } from "../../../testing/support/table.ts";
-import { aUseCaseTable } from "../../../testing/support/use-case-table.ts";
+} from "../../../testing/support/stores/purchases.ts";
+import { pendingIn } from "../../../testing/support/table/table.ts";
+import { aUseCaseTable } from "../../../testing/support/table/use-case-table.ts";
 import {
   android,
   byClient,

@@ -7,9 +7,9 @@ import { createAuditTable } from "../../../lib/table/applications/audit.ts";
 import { createOperationTable } from "../../../lib/table/customers/operations.ts";
 import { tellsIn } from "../../../operator/composition.ts";
 import { transactionsOf } from "../../../lib/table/customers/write-customer-change.ts";
-import { assertInvariants } from "../../../testing/support/invariants.ts";
-import { aPurchase, DAY, NOW, proven } from "../../../testing/support/purchases.ts";
-import { aUseCaseTable } from "../../../testing/support/use-case-table.ts";
+import { assertInvariants } from "../../../testing/support/table/invariants.ts";
+import { aPurchase, DAY, NOW, proven } from "../../../testing/support/stores/purchases.ts";
+import { aUseCaseTable } from "../../../testing/support/table/use-case-table.ts";
 import {
   byClient,
   byCredential,

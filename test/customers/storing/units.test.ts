@@ -1,7 +1,7 @@
 import { meter, type Meter } from "../../../testing/support/metered/meter.ts";
 import { SLOW } from "../../../testing/support/lanes.ts";
-import { NOW } from "../../../testing/support/purchases.ts";
-import { createTestTable, type TestTable } from "../../../testing/support/table.ts";
+import { NOW } from "../../../testing/support/stores/purchases.ts";
+import { createTestTable, type TestTable } from "../../../testing/support/table/table.ts";
 import {
   android,
   byCredential,

@@ -17,9 +17,9 @@ import {
   DAY,
   NOW,
   PACKAGE_NAME,
-} from "../../../testing/support/android-store.ts";
-import { aCatalog, aProduct } from "../../../testing/support/purchases.ts";
-import { aUseCaseTable } from "../../../testing/support/use-case-table.ts";
+} from "../../../testing/support/stores/android-store.ts";
+import { aCatalog, aProduct } from "../../../testing/support/stores/purchases.ts";
+import { aUseCaseTable } from "../../../testing/support/table/use-case-table.ts";
 import { createWorld, refusal } from "../../../testing/support/world.ts";
 import { anApplication } from "../../../testing/support/application.ts";
 

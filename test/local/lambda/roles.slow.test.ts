@@ -6,7 +6,7 @@ import {
   startWholeService,
   type WholeService,
 } from "../../../testing/support/local-gateway.ts";
-import { grantsOf, type KindAccess } from "../../../testing/support/role-gate.ts";
+import { grantsOf, type KindAccess } from "../../../testing/support/table/role-gate.ts";
 
 let service: WholeService;
 let followed: FollowedPurchases;

@@ -5,7 +5,7 @@ import { lookWrite } from "../../../lib/table/telling/looks.ts";
 import { transact } from "../../../lib/table/dynamodb/transactions.ts";
 import { deletion, setAttributes } from "../../../lib/table/dynamodb/writes.ts";
 import { byCredential, owned, refunded } from "../../../testing/support/world.ts";
-import { DAY, NOW } from "../../../testing/support/purchases.ts";
+import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 import { anApplication, BACKEND, BUS, withOperator, type ToldApplication } from "../telling-world.ts";
 import { keys, partitions } from "../../../lib/table/keys.ts";
 

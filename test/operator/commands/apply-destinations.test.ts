@@ -6,7 +6,7 @@ import { afterFailure, HEALTHY } from "../../../lib/queues/health.ts";
 import { createDeliveryQueue } from "../../../lib/table/telling/delivery-queue.ts";
 import { requestDeliveryPut } from "../../../lib/table/telling/deliveries.ts";
 import { GONE, pausesOf } from "../../../lib/delivery/destination-health.ts";
-import { DAY, NOW } from "../../../testing/support/purchases.ts";
+import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 import { anApplication, BACKEND, BUS, PRODUCTS, waitingAt, withOperator } from "../telling-world.ts";
 
 const given = withOperator();

@@ -26,7 +26,7 @@ import { audited, recordAct } from "../../../operator/commands/acting.ts";
 import { tellsIn } from "../../../operator/composition.ts";
 import { runOperator } from "../../../operator/program.ts";
 import { byClient, byCredential, owned, requests } from "../../../testing/support/world.ts";
-import { NOW } from "../../../testing/support/purchases.ts";
+import { NOW } from "../../../testing/support/stores/purchases.ts";
 import { CALLER, startTokenService, type TokenService } from "../sts.ts";
 import { keys } from "../../../lib/table/keys.ts";
 import {

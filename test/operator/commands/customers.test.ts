@@ -25,9 +25,9 @@ import { createFindOwnership } from "../../../lib/table/customers/ownership.ts";
 import { composeOperations, operationsOn, tellsIn } from "../../../operator/composition.ts";
 import { runOperator } from "../../../operator/program.ts";
 import { keyedHash } from "../../../testing/support/world.ts";
-import { aLine, aPurchase, NOW, proven } from "../../../testing/support/purchases.ts";
+import { aLine, aPurchase, NOW, proven } from "../../../testing/support/stores/purchases.ts";
 import { factStoreOn } from "../../../testing/support/fact-store.ts";
-import { createTestTable, type TestTable } from "../../../testing/support/table.ts";
+import { createTestTable, type TestTable } from "../../../testing/support/table/table.ts";
 
 let table: TestTable;
 beforeAll(async () => {

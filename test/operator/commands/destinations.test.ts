@@ -12,7 +12,7 @@ import { OVERLAP_MILLISECONDS, signingSecrets } from "../../../lib/delivery/sign
 import { secretText } from "../../../lib/delivery/webhook-secret.ts";
 import { createDestinationTable } from "../../../lib/table/applications/destinations.ts";
 import { byCredential, owned } from "../../../testing/support/world.ts";
-import { DAY, NOW } from "../../../testing/support/purchases.ts";
+import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 import { anApplication, BACKEND, BUS, MASTER, withOperator } from "../telling-world.ts";
 
 const given = withOperator();

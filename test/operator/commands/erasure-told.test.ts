@@ -6,7 +6,7 @@ import { requestDeliveryPut } from "../../../lib/table/telling/deliveries.ts";
 import { lookWrite } from "../../../lib/table/telling/looks.ts";
 import { transact } from "../../../lib/table/dynamodb/transactions.ts";
 import { setAttributes } from "../../../lib/table/dynamodb/writes.ts";
-import { DAY, NOW } from "../../../testing/support/purchases.ts";
+import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 import { anApplication, BACKEND, BUS, withOperator, type ToldApplication } from "../telling-world.ts";
 import { keys } from "../../../lib/table/keys.ts";
 

@@ -18,9 +18,9 @@ import { createWatermarks } from "../../../lib/table/queues/watermarks.ts";
 import { refreshingOn } from "../../../operator/composition.ts";
 import { runOperator } from "../../../operator/program.ts";
 import { applied } from "../../../testing/support/application.ts";
-import { aLine, aPurchase, DAY, NOW, proven } from "../../../testing/support/purchases.ts";
+import { aLine, aPurchase, DAY, NOW, proven } from "../../../testing/support/stores/purchases.ts";
 import { factStoreOn } from "../../../testing/support/fact-store.ts";
-import { createTestTable, type TestTable } from "../../../testing/support/table.ts";
+import { createTestTable, type TestTable } from "../../../testing/support/table/table.ts";
 
 let table: TestTable;
 beforeAll(async () => {

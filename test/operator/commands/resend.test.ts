@@ -7,7 +7,7 @@ import { readChanges } from "../../../lib/telling/read-changes.ts";
 import { resendChanges, type Resent } from "../../../lib/administration/acts/resend.ts";
 import { resendingOn } from "../../../operator/composition.ts";
 import { byCredential, meetingAWriteAt, owned, refunded } from "../../../testing/support/world.ts";
-import { DAY, NOW } from "../../../testing/support/purchases.ts";
+import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 import {
   anApplication,
   BACKEND,

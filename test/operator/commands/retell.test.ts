@@ -6,7 +6,7 @@ import { keys } from "../../../lib/table/keys.ts";
 import { createRetellTable } from "../../../lib/table/telling/retell.ts";
 import { accountId, applicationId, customerId } from "../../../lib/identifiers.ts";
 import { byCredential, owned } from "../../../testing/support/world.ts";
-import { NOW } from "../../../testing/support/purchases.ts";
+import { NOW } from "../../../testing/support/stores/purchases.ts";
 import { anApplication, BACKEND, PRODUCTS, withOperator, type ToldApplication } from "../telling-world.ts";
 
 const given = withOperator();

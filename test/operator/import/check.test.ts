@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { FORMATS, planPersons, writeExport } from "../../../sandbox/exports/exports.ts";
-import { NOW } from "../../../testing/support/purchases.ts";
+import { NOW } from "../../../testing/support/stores/purchases.ts";
 import { CATALOGS, MANIFEST } from "../../../testing/support/import/catalogs.ts";
 import { operate } from "./run-operator.ts";
 

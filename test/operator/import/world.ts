@@ -15,8 +15,8 @@ import {
 import type { PlanOptions } from "../../../sandbox/exports/persons.ts";
 import { saveApplication } from "../../../testing/application.ts";
 import { serveImportStores } from "../../../testing/support/import/stores.ts";
-import { NOW } from "../../../testing/support/purchases.ts";
-import { createTestTable } from "../../../testing/support/table.ts";
+import { NOW } from "../../../testing/support/stores/purchases.ts";
+import { createTestTable } from "../../../testing/support/table/table.ts";
 import { operate } from "./run-operator.ts";
 
 /** Who has each purchase, and what its store said of it, whenever that was. */

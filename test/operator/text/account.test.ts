@@ -15,7 +15,7 @@ import {
   entitlementsAt,
   NOW,
   period,
-} from "../../../testing/support/purchases.ts";
+} from "../../../testing/support/stores/purchases.ts";
 
 const aCustomer = (purchases: readonly Purchase[]): ReportedCustomer => ({
   customerIdentifier: customerId("0198c0de-0000-7000-8000-0000000000cc"),

@@ -28,8 +28,8 @@ import {
   aTransaction,
   BUNDLE,
   type Payload,
-} from "../../../testing/support/ios-store.ts";
-import { DAY, NOW } from "../../../testing/support/purchases.ts";
+} from "../../../testing/support/stores/ios-store.ts";
+import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 import * as z from "zod";
 import type { Certificates, Kind, Setting } from "./verdicts.ts";
 

@@ -11,8 +11,8 @@ import { checkAppTransactionClaims } from "../../../lib/stores/ios-store/app-tra
 import { verifyChain } from "../../../lib/stores/ios-store/signatures/chain.ts";
 import type { Trust } from "../../../lib/stores/ios-store/signatures/trust.ts";
 import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
-import { APPLE_ID, aVerifiedAppTransaction, BUNDLE } from "../../../testing/support/ios-store.ts";
-import { NOW } from "../../../testing/support/purchases.ts";
+import { APPLE_ID, aVerifiedAppTransaction, BUNDLE } from "../../../testing/support/stores/ios-store.ts";
+import { NOW } from "../../../testing/support/stores/purchases.ts";
 
 /** Configuration of both verifiers: the app, its environment, and the trusted roots. */
 export interface Setting {

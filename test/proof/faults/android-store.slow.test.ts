@@ -1,7 +1,7 @@
 import type { Fault, SandboxEndpoint } from "../../../sandbox/android-store/publisher.ts";
 import { ServiceError } from "../../../lib/contract/errors.ts";
 import { LONG } from "../../../testing/support/proof.ts";
-import { aGoogleError } from "../../../testing/support/android-store.ts";
+import { aGoogleError } from "../../../testing/support/stores/android-store.ts";
 import {
   acknowledgeElsewhere,
   differences,

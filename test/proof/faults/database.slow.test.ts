@@ -1,5 +1,5 @@
 import { LONG } from "../../../testing/support/proof.ts";
-import { checkInvariants } from "../../../testing/support/invariants.ts";
+import { checkInvariants } from "../../../testing/support/table/invariants.ts";
 import { canMeet, FAULTS, isRead, type Fault } from "../fault-proxy.ts";
 import {
   differences,

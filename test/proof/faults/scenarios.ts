@@ -31,10 +31,10 @@ import {
   startKeyServer,
   type KeyServer,
   type PushKey,
-} from "../../../testing/support/push-tokens.ts";
-import { DAY, NOW } from "../../../testing/support/purchases.ts";
+} from "../../../testing/support/stores/push-tokens.ts";
+import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 import { PRODUCTS } from "../../../testing/support/service.ts";
-import { createTestTable, type TestTable } from "../../../testing/support/table.ts";
+import { createTestTable, type TestTable } from "../../../testing/support/table/table.ts";
 import { LONG_MILLISECONDS, openService, type Call, type Service, type ServiceOptions } from "./use-cases.ts";
 
 const APPLICATION = applicationId("0198c0de-0000-7000-8000-000000000001");

@@ -23,7 +23,7 @@ import { synchronizeIosStorePurchases } from "../../../lib/customers/synchronize
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { accountId, type ApplicationId } from "../../../lib/identifiers.ts";
 import type { Table } from "../../../lib/table/dynamodb/table.ts";
-import { AUDIENCE } from "../../../testing/support/push-tokens.ts";
+import { AUDIENCE } from "../../../testing/support/stores/push-tokens.ts";
 
 /** One call of a use case, as data that another process can receive. */
 export type Call =

@@ -4,7 +4,7 @@ import {
   SERVICE_ACCOUNT,
   startKeyServer,
   type KeyServer,
-} from "../../../testing/support/push-tokens.ts";
+} from "../../../testing/support/stores/push-tokens.ts";
 import type { PushTarget } from "./attack.ts";
 
 /** Configuration of a package that Google pushes to, and of another tenant's. */

@@ -1,5 +1,5 @@
 import { DAY, MINUTE } from "../../../lib/duration.ts";
-import { aCatalog, aProduct, period } from "../../../testing/support/purchases.ts";
+import { aCatalog, aProduct, period } from "../../../testing/support/stores/purchases.ts";
 
 /** Products of one subscription group, the lowest level first, and their lengths. */
 export const LENGTHS = { basic: 30 * DAY, plus: 30 * DAY, year: 365 * DAY } as const;

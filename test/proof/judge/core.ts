@@ -5,7 +5,7 @@ import { isInactive } from "../../../lib/entitlements/inactivity.ts";
 import { joinAll } from "../../../lib/entitlements/join.ts";
 import type { Line, Purchase } from "../../../lib/entitlements/purchase.ts";
 import { customerId } from "../../../lib/identifiers.ts";
-import { aLine } from "../../../testing/support/purchases.ts";
+import { aLine } from "../../../testing/support/stores/purchases.ts";
 import { CATALOG, LEEWAY } from "./catalog.ts";
 
 /** All that the judge needs of the core that it judges. */

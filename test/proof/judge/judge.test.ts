@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { countOf, SEED, TIMEOUT, cases } from "../../../testing/support/proof.ts";
-import { hostileLife, MOST, MOST_STEPS, type Step } from "./app-store-hostile.ts";
+import { hostileLife, MOST, MOST_STEPS, type Step } from "./stores/app-store-hostile.ts";
 import { diceFrom } from "./dice.ts";
 import { diceOfLife, KINDS } from "./kinds.ts";
 import { hostileTellings } from "./telling.ts";

@@ -1,7 +1,7 @@
-import { hostileLife, stepsFrom } from "./app-store-hostile.ts";
-import { realisticLife } from "./app-store-realistic.ts";
+import { hostileLife, stepsFrom } from "./stores/app-store-hostile.ts";
+import { realisticLife } from "./stores/app-store-realistic.ts";
 import { diceFrom, type Dice } from "./dice.ts";
-import { googleLife, HOSTILE_GOOGLE, REALISTIC_GOOGLE } from "./google-lives.ts";
+import { googleLife, HOSTILE_GOOGLE, REALISTIC_GOOGLE } from "./stores/google-lives.ts";
 import type { Life } from "./life.ts";
 import { lifetimeLife } from "./lifetimes.ts";
 import { passLife } from "./passes.ts";

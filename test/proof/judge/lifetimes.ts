@@ -1,5 +1,5 @@
 import { DAY, HOUR, MINUTE } from "../../../lib/duration.ts";
-import { NOW, aPurchase } from "../../../testing/support/purchases.ts";
+import { NOW, aPurchase } from "../../../testing/support/stores/purchases.ts";
 import { appStoreLine } from "./core.ts";
 import type { Dice } from "./dice.ts";
 import type { Fact, Happening, Life, Span } from "./life.ts";

@@ -2,7 +2,7 @@ import { DAY, HOUR, MINUTE } from "../../../lib/duration.ts";
 import { isoTime } from "../../../lib/entitlements/time.ts";
 import { readOneTimeProduct } from "../../../lib/stores/android-store/one-time-product.ts";
 import { provenPurchaseOf } from "../../../lib/stores/android-store/reading.ts";
-import { NOW, aPurchase } from "../../../testing/support/purchases.ts";
+import { NOW, aPurchase } from "../../../testing/support/stores/purchases.ts";
 import { PASS_LENGTHS, type PassProduct } from "./catalog.ts";
 import { appStoreLine } from "./core.ts";
 import type { Dice } from "./dice.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import type { RequestedChange } from "../../../sandbox/ios-store/shop/change.ts";
-import { DAY } from "../../../testing/support/purchases.ts";
+import { DAY } from "../../../testing/support/stores/purchases.ts";
 
 /**
  * Which changes of iOS purchases a refresh finds. All others come by a notification, or with the next request of the

@@ -3,7 +3,7 @@ import type { AndroidChange, ChangeDetails } from "../../../sandbox/android-stor
 import type { SandboxPurchase } from "../../../sandbox/android-store/shop/purchases.ts";
 import type { RequestedChange } from "../../../sandbox/ios-store/shop/change.ts";
 import type { RequestedPurchase } from "../../../sandbox/ios-store/shop/purchase.ts";
-import { DAY } from "../../../testing/support/purchases.ts";
+import { DAY } from "../../../testing/support/stores/purchases.ts";
 import { PACKAGE_NAME } from "./stores.ts";
 
 /** Acts of customers and stores. Renewals and the consequences of failed payments come by the clock. */

@@ -32,8 +32,8 @@ import { createAppStoreServer } from "../../../lib/stores/ios-store/server-api/a
 import { createAskQueues } from "../../../lib/table/queues/asks.ts";
 import { refreshingOn } from "../../../operator/composition.ts";
 import { fingerprintOf } from "../../../sandbox/ios-store/signing.ts";
-import { checkInvariants } from "../../../testing/support/invariants.ts";
-import { createMemoryTable } from "../../../testing/support/memory-table.ts";
+import { checkInvariants } from "../../../testing/support/table/invariants.ts";
+import { createMemoryTable } from "../../../testing/support/table/memory-table.ts";
 import { createWorld } from "../../../testing/support/world.ts";
 import { ANDROID_STORE_URL, APPLE, IOS_STORE_URL, type Push, type Stores } from "./stores.ts";
 

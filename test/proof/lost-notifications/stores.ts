@@ -9,7 +9,7 @@ import { createServerKey } from "../../../sandbox/ios-store/server-api/server-ke
 import { makeChain } from "../../../sandbox/ios-store/signing.ts";
 import { readBody } from "../../../sandbox/android-store/answers.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
-import { APPLE_ID, BUNDLE } from "../../../testing/support/ios-store.ts";
+import { APPLE_ID, BUNDLE } from "../../../testing/support/stores/ios-store.ts";
 import { fetchFrom } from "./in-process-fetch.ts";
 
 const IOS_PREFIX = "/ios";

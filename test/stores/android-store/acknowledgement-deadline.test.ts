@@ -1,5 +1,5 @@
 import { acknowledgementDeadline } from "../../../lib/stores/android-store/acknowledgement-deadline.ts";
-import { DAY, NOW } from "../../../testing/support/android-store.ts";
+import { DAY, NOW } from "../../../testing/support/stores/android-store.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -9,7 +9,7 @@ import {
   TIMING,
   type LocalAndroidStore,
   NOW,
-} from "../../../testing/support/android-store.ts";
+} from "../../../testing/support/stores/android-store.ts";
 
 let local: LocalAndroidStore;
 beforeAll(async () => {

@@ -4,7 +4,7 @@ import {
   PACKAGE_NAME,
   startAndroidStore,
   type LocalAndroidStore,
-} from "../../../testing/support/android-store.ts";
+} from "../../../testing/support/stores/android-store.ts";
 
 /** The sandbox for all tests of a file, and look-ups with a credential. */
 export const credentialStore = () => {

@@ -7,7 +7,7 @@ import {
   PACKAGE_NAME,
   startAndroidStore,
   type LocalAndroidStore,
-} from "../../../testing/support/android-store.ts";
+} from "../../../testing/support/stores/android-store.ts";
 
 let local: LocalAndroidStore;
 beforeAll(async () => {

@@ -7,7 +7,7 @@ import {
   DAY,
   NOW,
   PACKAGE_NAME,
-} from "../../../testing/support/android-store.ts";
+} from "../../../testing/support/stores/android-store.ts";
 
 type OneTimeAnswer = androidpublisher_v3.Schema$ProductPurchaseV2;
 

@@ -4,7 +4,7 @@ import {
   PUSH_TOKEN_TIMING,
   type PushTokenTiming,
 } from "../../../lib/stores/android-store/push-token.ts";
-import { NOW } from "../../../testing/support/android-store.ts";
+import { NOW } from "../../../testing/support/stores/android-store.ts";
 import {
   AUDIENCE,
   makePushKey,
@@ -12,7 +12,7 @@ import {
   startKeyServer,
   type KeyServer,
   type PushKey,
-} from "../../../testing/support/push-tokens.ts";
+} from "../../../testing/support/stores/push-tokens.ts";
 
 let google: PushKey;
 let next: PushKey;

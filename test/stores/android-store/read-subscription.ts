@@ -1,6 +1,6 @@
 import type { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/v3.js";
 import { readSubscription } from "../../../lib/stores/android-store/subscription.ts";
-import { NOW, PACKAGE_NAME } from "../../../testing/support/android-store.ts";
+import { NOW, PACKAGE_NAME } from "../../../testing/support/stores/android-store.ts";
 
 export type SubscriptionAnswer = androidpublisher_v3.Schema$SubscriptionPurchaseV2;
 

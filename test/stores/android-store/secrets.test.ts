@@ -1,4 +1,4 @@
-import { NOW } from "../../../testing/support/android-store.ts";
+import { NOW } from "../../../testing/support/stores/android-store.ts";
 import { credentialStore } from "./credential-store.ts";
 
 const { local, asking, exchanges } = credentialStore();

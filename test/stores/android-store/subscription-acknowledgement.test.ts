@@ -6,7 +6,7 @@ import {
   DAY,
   NOW,
   PACKAGE_NAME,
-} from "../../../testing/support/android-store.ts";
+} from "../../../testing/support/stores/android-store.ts";
 import { read, TOKEN, type SubscriptionAnswer } from "./read-subscription.ts";
 
 const UNACKNOWLEDGED = { acknowledgementState: "ACKNOWLEDGEMENT_STATE_PENDING" };

@@ -1,5 +1,10 @@
 import { isoTime } from "../../../lib/entitlements/time.ts";
-import { aSubscriptionAnswer, aSubscriptionLine, DAY, NOW } from "../../../testing/support/android-store.ts";
+import {
+  aSubscriptionAnswer,
+  aSubscriptionLine,
+  DAY,
+  NOW,
+} from "../../../testing/support/stores/android-store.ts";
 import { read } from "./read-subscription.ts";
 
 type SubscriptionLine = ReturnType<typeof aSubscriptionLine>;

@@ -2,7 +2,12 @@ import { joinPurchases } from "../../../lib/entitlements/join.ts";
 import { verifiedAs } from "../../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../../lib/entitlements/time.ts";
 import { purchaseKeyOfToken } from "../../../lib/stores/android-store/purchase-token.ts";
-import { aSubscriptionAnswer, aSubscriptionLine, DAY, NOW } from "../../../testing/support/android-store.ts";
+import {
+  aSubscriptionAnswer,
+  aSubscriptionLine,
+  DAY,
+  NOW,
+} from "../../../testing/support/stores/android-store.ts";
 import { read, readOrRefuse, TOKEN, type SubscriptionAnswer } from "./read-subscription.ts";
 
 const UNACKNOWLEDGED = { acknowledgementState: "ACKNOWLEDGEMENT_STATE_PENDING" };

@@ -1,6 +1,6 @@
 import { isoTime } from "../../../lib/entitlements/time.ts";
 import type { Fault } from "../../../sandbox/android-store/publisher.ts";
-import { DAY, HASTY } from "../../../testing/support/android-store.ts";
+import { DAY, HASTY } from "../../../testing/support/stores/android-store.ts";
 import { credentialStore } from "./credential-store.ts";
 
 const { local, asking, exchanges } = credentialStore();

@@ -4,7 +4,7 @@ import { createAndroidPublisherSandbox } from "../../../sandbox/android-store/pu
 import { createExports } from "../../../sandbox/exports/endpoint.ts";
 import { createIosStoreSandbox } from "../../../sandbox/ios-store/ios-store.ts";
 import { fingerprintOf, makeChain } from "../../../sandbox/ios-store/signing.ts";
-import { NOW } from "../../../testing/support/purchases.ts";
+import { NOW } from "../../../testing/support/stores/purchases.ts";
 
 const chain = makeChain();
 const notified: string[] = [];

@@ -17,9 +17,9 @@ import {
   type Planted,
 } from "../../../sandbox/exports/exports.ts";
 import { createIosStoreSandbox } from "../../../sandbox/ios-store/ios-store.ts";
-import { APPLE_ID, BUNDLE } from "../../../testing/support/ios-store.ts";
-import { PACKAGE_NAME } from "../../../testing/support/android-store.ts";
-import { NOW } from "../../../testing/support/purchases.ts";
+import { APPLE_ID, BUNDLE } from "../../../testing/support/stores/ios-store.ts";
+import { PACKAGE_NAME } from "../../../testing/support/stores/android-store.ts";
+import { NOW } from "../../../testing/support/stores/purchases.ts";
 import { chain } from "../ios-store/sandbox/store-under-test.ts";
 import { differences, lookUpIn, newestRows, type LookUp, type Said } from "./naive-import.ts";
 import { readCsv, readFile, type ReadRow } from "./read-export.ts";

@@ -10,7 +10,7 @@ import {
   aVerifiedAppTransaction,
   aVerifiedRenewalInfo,
   aVerifiedTransaction,
-} from "../../../testing/support/ios-store.ts";
+} from "../../../testing/support/stores/ios-store.ts";
 import { cases } from "../../../testing/support/proof.ts";
 
 const OTHER = "704000000000002";

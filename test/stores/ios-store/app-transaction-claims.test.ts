@@ -4,7 +4,7 @@ import {
   type AcceptedAppTransactions,
   type AppClaims,
 } from "../../../lib/stores/ios-store/app-transaction.ts";
-import { APPLE_ID, aVerifiedAppTransaction, BUNDLE } from "../../../testing/support/ios-store.ts";
+import { APPLE_ID, aVerifiedAppTransaction, BUNDLE } from "../../../testing/support/stores/ios-store.ts";
 
 const ACCEPTED: AcceptedAppTransactions = {
   bundleIdentifier: BUNDLE,

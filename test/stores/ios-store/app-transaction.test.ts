@@ -6,8 +6,8 @@ import {
   aVerifiedAppTransaction,
   trusting,
   word,
-} from "../../../testing/support/ios-store.ts";
-import { NOW } from "../../../testing/support/purchases.ts";
+} from "../../../testing/support/stores/ios-store.ts";
+import { NOW } from "../../../testing/support/stores/purchases.ts";
 
 const chain = makeChain();
 const trust = trusting({ roots: [chain.root] });

@@ -1,6 +1,6 @@
 import type { Transaction } from "../../../lib/stores/ios-store/transaction.ts";
-import { aVerifiedTransaction } from "../../../testing/support/ios-store.ts";
-import { DAY, NOW } from "../../../testing/support/purchases.ts";
+import { aVerifiedTransaction } from "../../../testing/support/stores/ios-store.ts";
+import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 
 /** The verified form of `aTransaction`, with the sandbox store's additional fields. */
 export const asSigned = (fields: Partial<Transaction> = {}): Transaction =>

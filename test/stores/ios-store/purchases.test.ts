@@ -1,8 +1,8 @@
 import { purchasesOf } from "../../../lib/stores/ios-store/purchases.ts";
 import type { Transaction } from "../../../lib/stores/ios-store/transaction.ts";
 import type { Nature } from "../../../lib/entitlements/purchase.ts";
-import { ACCOUNT, aVerifiedTransaction } from "../../../testing/support/ios-store.ts";
-import { DAY, NOW } from "../../../testing/support/purchases.ts";
+import { ACCOUNT, aVerifiedTransaction } from "../../../testing/support/stores/ios-store.ts";
+import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 import { signedInXcode } from "./as-signed.ts";
 
 const provenOf = (fields: Partial<Transaction> = {}) => purchasesOf([aVerifiedTransaction(fields)])[0];

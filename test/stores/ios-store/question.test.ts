@@ -5,8 +5,8 @@ import {
   aVerifiedNotification,
   aVerifiedTransaction,
   BUNDLE,
-} from "../../../testing/support/ios-store.ts";
-import { NOW } from "../../../testing/support/purchases.ts";
+} from "../../../testing/support/stores/ios-store.ts";
+import { NOW } from "../../../testing/support/stores/purchases.ts";
 
 const HOUR = 3600 * 1000;
 const IDENTIFIER = "0198c0de-0000-7000-8000-000000000001";

@@ -7,8 +7,8 @@ import {
   aTransaction,
   aVerifiedRenewalInfo,
   trusting,
-} from "../../../testing/support/ios-store.ts";
-import { DAY, NOW } from "../../../testing/support/purchases.ts";
+} from "../../../testing/support/stores/ios-store.ts";
+import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 import { signedInXcode } from "./as-signed.ts";
 
 const chain = makeChain();

@@ -19,7 +19,7 @@ import { createCredentialTable } from "../../../lib/table/applications/credentia
 import { TABLE } from "../../../lib/table/dynamodb/key.ts";
 import { keys } from "../../../lib/table/keys.ts";
 import { MalformedItemError } from "../../../lib/table/dynamodb/table.ts";
-import { createTestTable, type TestTable } from "../../../testing/support/table.ts";
+import { createTestTable, type TestTable } from "../../../testing/support/table/table.ts";
 
 const NOW = Date.UTC(2026, 5, 15, 12);
 const MANIFEST = `

@@ -12,8 +12,8 @@ import {
   requests,
   type World,
 } from "../../../testing/support/world.ts";
-import { aLine, aPurchase, NOW } from "../../../testing/support/purchases.ts";
-import { createTestTable, type TestTable } from "../../../testing/support/table.ts";
+import { aLine, aPurchase, NOW } from "../../../testing/support/stores/purchases.ts";
+import { createTestTable, type TestTable } from "../../../testing/support/table/table.ts";
 
 let table: TestTable;
 beforeAll(async () => {

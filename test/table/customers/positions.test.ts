@@ -1,6 +1,6 @@
 import { purchaseKey } from "../../../lib/identifiers.ts";
 import { encodeHoldings } from "../../../lib/table/customers/items.ts";
-import { aLine, aPurchase, aRenewal } from "../../../testing/support/purchases.ts";
+import { aLine, aPurchase, aRenewal } from "../../../testing/support/stores/purchases.ts";
 
 const LINE = aLine({
   transactionIdentifier: "2000",

@@ -11,8 +11,8 @@ import { keys } from "../../../lib/table/keys.ts";
 import { createNotificationTimes } from "../../../lib/table/queues/notification-times.ts";
 import { MalformedItemError } from "../../../lib/table/dynamodb/table.ts";
 import { createToldTable } from "../../../lib/table/telling/told-report.ts";
-import { aLine, aPurchase, aRenewal, NOW, proven } from "../../../testing/support/purchases.ts";
-import { createTestTable, type TestTable } from "../../../testing/support/table.ts";
+import { aLine, aPurchase, aRenewal, NOW, proven } from "../../../testing/support/stores/purchases.ts";
+import { createTestTable, type TestTable } from "../../../testing/support/table/table.ts";
 import { anApplication } from "../../../testing/support/application.ts";
 
 const APPLICATION = applicationId("0198c0de-0000-7000-8000-000000000001");

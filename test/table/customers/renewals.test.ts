@@ -1,5 +1,5 @@
 import { renewalCodec } from "../../../lib/table/customers/renewals.ts";
-import { aRenewal } from "../../../testing/support/purchases.ts";
+import { aRenewal } from "../../../testing/support/stores/purchases.ts";
 
 const status = { isInGrace: true, periodEndsAt: 2, signedAt: 3 };
 

@@ -8,8 +8,8 @@ import type { Key } from "../../../lib/table/dynamodb/key.ts";
 import { keys, partitions } from "../../../lib/table/keys.ts";
 import { byCredential, createWorld, owned, refunded } from "../../../testing/support/world.ts";
 import { runOperator } from "../../../operator/program.ts";
-import { aRenewal, NOW } from "../../../testing/support/purchases.ts";
-import { createTestTable, type TestTable } from "../../../testing/support/table.ts";
+import { aRenewal, NOW } from "../../../testing/support/stores/purchases.ts";
+import { createTestTable, type TestTable } from "../../../testing/support/table/table.ts";
 import { anApplication } from "../../../testing/support/application.ts";
 
 let table: TestTable;

@@ -17,10 +17,10 @@ import {
 } from "@aws-sdk/lib-dynamodb";
 import fc from "fast-check";
 import { TABLE } from "../../../lib/table/dynamodb/key.ts";
-import { PLAIN_NAMES, type Item } from "../../../testing/support/expressions.ts";
-import { createMemoryTable } from "../../../testing/support/memory-table.ts";
+import { PLAIN_NAMES, type Item } from "../../../testing/support/table/expressions.ts";
+import { createMemoryTable } from "../../../testing/support/table/memory-table.ts";
 import { cases, TIMEOUT } from "../../../testing/support/proof.ts";
-import { createTestTable, type TestTable } from "../../../testing/support/table.ts";
+import { createTestTable, type TestTable } from "../../../testing/support/table/table.ts";
 
 /** The same cases on the table in memory and on DynamoDB Local. Where the two differ, the memory is wrong. */
 const tables: Partial<Record<"memory" | "DynamoDB Local", TestTable>> = {};

@@ -1,4 +1,4 @@
-import { createTestTable } from "../../../testing/support/table.ts";
+import { createTestTable } from "../../../testing/support/table/table.ts";
 
 test("a new table is empty, and its requests are counted", async () => {
   const table = await createTestTable();

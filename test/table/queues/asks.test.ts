@@ -7,10 +7,10 @@ import { purchaseKey } from "../../../lib/identifiers.ts";
 import { HEALTHY } from "../../../lib/queues/health.ts";
 import { createAskQueues } from "../../../lib/table/queues/asks.ts";
 import { partitions } from "../../../lib/table/keys.ts";
-import { assertInvariants } from "../../../testing/support/invariants.ts";
-import { BUNDLE } from "../../../testing/support/ios-store.ts";
-import { DAY, NOW } from "../../../testing/support/purchases.ts";
-import { createTestTable, type TestTable } from "../../../testing/support/table.ts";
+import { assertInvariants } from "../../../testing/support/table/invariants.ts";
+import { BUNDLE } from "../../../testing/support/stores/ios-store.ts";
+import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
+import { createTestTable, type TestTable } from "../../../testing/support/table/table.ts";
 import { meetingAWriteAt, owned, type World } from "../../../testing/support/world.ts";
 import {
   aName,

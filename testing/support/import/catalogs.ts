@@ -1,5 +1,5 @@
-import { APPLE_ID, BUNDLE } from "../ios-store.ts";
-import { PACKAGE_NAME } from "../android-store.ts";
+import { APPLE_ID, BUNDLE } from "../stores/ios-store.ts";
+import { PACKAGE_NAME } from "../stores/android-store.ts";
 
 /** What the persons of an export buy. */
 export const CATALOGS = {

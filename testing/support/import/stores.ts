@@ -8,7 +8,7 @@ import { createAndroidPublisherSandbox } from "../../../sandbox/android-store/pu
 import { createIosStoreSandbox } from "../../../sandbox/ios-store/ios-store.ts";
 import { fingerprintOf, makeChain } from "../../../sandbox/ios-store/signing.ts";
 import { manifestFrom } from "../../application.ts";
-import { APPLE_ID } from "../ios-store.ts";
+import { APPLE_ID } from "../stores/ios-store.ts";
 import { CATALOGS, PRODUCTS } from "./catalogs.ts";
 
 const chain = makeChain();

@@ -20,12 +20,12 @@ import { createNotificationTimes } from "../../../lib/table/queues/notification-
 import { createStoreRequestQueue } from "../../../lib/table/telling/store-requests.ts";
 import { DEMO } from "../../../local/demo.ts";
 import { developerNotification } from "../../../sandbox/android-store/notifications/notifications.ts";
-import { PACKAGE_NAME, startAndroidStore } from "../android-store.ts";
+import { PACKAGE_NAME, startAndroidStore } from "../stores/android-store.ts";
 import { Stopwatch } from "./measuring.ts";
 import { newDevice, renewableSubscription, signedRenewalNotification, signedRequest } from "./purchases.ts";
 import type { MeteredWorld } from "./world.ts";
 import { directoryOf } from "../application.ts";
-import { aCatalog, aProduct } from "../purchases.ts";
+import { aCatalog, aProduct } from "../stores/purchases.ts";
 
 /** A store that notifies the service of a renewal. */
 export interface NotifiedStore {

@@ -5,15 +5,15 @@ import { createIosStoreVerifier, type IosStoreVerifier } from "../../../lib/stor
 import type { Table } from "../../../lib/table/dynamodb/table.ts";
 import { DEMO } from "../../../local/demo.ts";
 import { fingerprintOf } from "../../../sandbox/ios-store/signing.ts";
-import { watchChecks } from "../signature-checks.ts";
+import { watchChecks } from "../stores/signature-checks.ts";
 import { openTable } from "../../../functions/environment/open-table.ts";
-import { createTestTable } from "../table.ts";
+import { createTestTable } from "../table/table.ts";
 import { Stopwatch, sum } from "./measuring.ts";
 import { meter, type Meter } from "./meter.ts";
 import { newChain, type Chain } from "./purchases.ts";
 import { anApplication } from "../application.ts";
-import { aBundle } from "../ios-store.ts";
-import { aCatalog, aProduct, period } from "../purchases.ts";
+import { aBundle } from "../stores/ios-store.ts";
+import { aCatalog, aProduct, period } from "../stores/purchases.ts";
 import { createWorld } from "../world.ts";
 
 /** The iOS store's use cases on their own metered table, with the system clock. */

@@ -9,7 +9,7 @@ import type {
 } from "../../../../sandbox/android-store/shop/purchases.ts";
 import { readOneTimeProduct } from "../../../../lib/stores/android-store/one-time-product.ts";
 import { readSubscription } from "../../../../lib/stores/android-store/subscription.ts";
-import { DAY, NOW, PACKAGE_NAME } from "../../../../testing/support/android-store.ts";
+import { DAY, NOW, PACKAGE_NAME } from "../../../../testing/support/stores/android-store.ts";
 import { cases, TIMEOUT } from "../../../../testing/support/proof.ts";
 
 const duration = fc.constantFrom("PT1H", "P1D", "P3D", "P1W", "P1M", "P1Y");

@@ -1,7 +1,7 @@
 import type { AndroidChange, ChangeDetails } from "../../../../sandbox/android-store/shop/changes.ts";
 import { ImpossibleChange } from "../../../../sandbox/impossible-change.ts";
 import { isoTime } from "../../../../lib/entitlements/time.ts";
-import { DAY, NOW } from "../../../../testing/support/android-store.ts";
+import { DAY, NOW } from "../../../../testing/support/stores/android-store.ts";
 import { startTimedAndroidStore, type TimedAndroidStore } from "./timed-android-store.ts";
 
 const MINUTE = 60_000;

@@ -1,6 +1,6 @@
 import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from "jose";
 import { isoTime } from "../../../../lib/entitlements/time.ts";
-import { DAY, NOW, PACKAGE_NAME } from "../../../../testing/support/android-store.ts";
+import { DAY, NOW, PACKAGE_NAME } from "../../../../testing/support/stores/android-store.ts";
 import { startTimedAndroidStore, type TimedAndroidStore } from "./timed-android-store.ts";
 
 const SECOND = 1000;

@@ -3,7 +3,7 @@ import { isoTime } from "../../../../lib/entitlements/time.ts";
 import { createAndroidStoreCredentials } from "../../../../lib/stores/android-store/credentials.ts";
 import { originOf } from "../../../../lib/stores/android-store/workload-identity.ts";
 import { batchGetOrders } from "../../../../sandbox/android-store/publisher-api/orders.ts";
-import { DAY, NOW, PACKAGE_NAME, TIMING } from "../../../../testing/support/android-store.ts";
+import { DAY, NOW, PACKAGE_NAME, TIMING } from "../../../../testing/support/stores/android-store.ts";
 import { startTimedAndroidStore, type TimedAndroidStore } from "./timed-android-store.ts";
 
 let timed: TimedAndroidStore;

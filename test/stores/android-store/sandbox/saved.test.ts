@@ -1,7 +1,7 @@
 import { createRemoteJWKSet, jwtVerify } from "jose";
 import { ZodError } from "zod";
 import { createAndroidPublisherSandbox } from "../../../../sandbox/android-store/publisher.ts";
-import { DAY, NOW } from "../../../../testing/support/android-store.ts";
+import { DAY, NOW } from "../../../../testing/support/stores/android-store.ts";
 import { startTimedAndroidStore, type TimedAndroidStore } from "./timed-android-store.ts";
 
 const open: TimedAndroidStore[] = [];

@@ -13,7 +13,7 @@ import {
   PACKAGE_NAME,
   startAndroidStore,
   type LocalAndroidStore,
-} from "../../../../testing/support/android-store.ts";
+} from "../../../../testing/support/stores/android-store.ts";
 
 /** A push as it arrived, with what its data holds. */
 export interface ReceivedPush {

@@ -2,7 +2,7 @@ import { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/
 import { createAndroidStore } from "../../../../lib/stores/android-store/android-store.ts";
 import { createAndroidStoreCredentials } from "../../../../lib/stores/android-store/credentials.ts";
 import { originOf } from "../../../../lib/stores/android-store/workload-identity.ts";
-import { DAY, NOW, PACKAGE_NAME, TIMING } from "../../../../testing/support/android-store.ts";
+import { DAY, NOW, PACKAGE_NAME, TIMING } from "../../../../testing/support/stores/android-store.ts";
 import { startTimedAndroidStore, type TimedAndroidStore } from "./timed-android-store.ts";
 
 const MONTH = 31 * DAY;

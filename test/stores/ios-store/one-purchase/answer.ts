@@ -4,7 +4,13 @@ import { joinAll } from "../../../../lib/entitlements/join.ts";
 import { customerId } from "../../../../lib/identifiers.ts";
 import { purchasesOf } from "../../../../lib/stores/ios-store/purchases.ts";
 import type { Transaction } from "../../../../lib/stores/ios-store/transaction.ts";
-import { aCatalog, aProduct, entitlementsAt, NOW, period } from "../../../../testing/support/purchases.ts";
+import {
+  aCatalog,
+  aProduct,
+  entitlementsAt,
+  NOW,
+  period,
+} from "../../../../testing/support/stores/purchases.ts";
 
 /** Purchases under several transaction ids, from verified payloads to the answer. */
 

@@ -1,7 +1,7 @@
 import { isoTime } from "../../../../lib/entitlements/time.ts";
 import type { Transaction } from "../../../../lib/stores/ios-store/transaction.ts";
-import { aVerifiedTransaction } from "../../../../testing/support/ios-store.ts";
-import { DAY, NOW } from "../../../../testing/support/purchases.ts";
+import { aVerifiedTransaction } from "../../../../testing/support/stores/ios-store.ts";
+import { DAY, NOW } from "../../../../testing/support/stores/purchases.ts";
 import { answer, statuses } from "./answer.ts";
 
 const BOUGHT = NOW - 300 * DAY;

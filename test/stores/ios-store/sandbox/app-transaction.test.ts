@@ -1,5 +1,5 @@
-import { APPLE_ID, BUNDLE } from "../../../../testing/support/ios-store.ts";
-import { DAY, NOW } from "../../../../testing/support/purchases.ts";
+import { APPLE_ID, BUNDLE } from "../../../../testing/support/stores/ios-store.ts";
+import { DAY, NOW } from "../../../../testing/support/stores/purchases.ts";
 import { failure, refusal, servedStoreForEachTest } from "./served-store.ts";
 import { verifiers, type StoreEnvironment } from "./store-under-test.ts";
 

@@ -1,5 +1,5 @@
 import type { RequestedChange } from "../../../../sandbox/ios-store/shop/change.ts";
-import { DAY, NOW } from "../../../../testing/support/purchases.ts";
+import { DAY, NOW } from "../../../../testing/support/stores/purchases.ts";
 import { decodedTransactions, MONTHLY, storeForEachTest, type Pushed } from "./store-under-test.ts";
 
 const YEARLY = "com.example.trails.premium.yearly";

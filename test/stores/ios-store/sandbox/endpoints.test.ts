@@ -1,6 +1,6 @@
 import { decodeJwt } from "jose";
 import * as z from "zod";
-import { NOW } from "../../../../testing/support/purchases.ts";
+import { NOW } from "../../../../testing/support/stores/purchases.ts";
 import { servedStoreForEachTest } from "./served-store.ts";
 import { MONTHLY } from "./store-under-test.ts";
 

@@ -7,7 +7,7 @@ import {
 } from "@apple/app-store-server-library";
 import { decodeJwt } from "jose";
 import { close, listen } from "../../../../local/server.ts";
-import { DAY, NOW } from "../../../../testing/support/purchases.ts";
+import { DAY, NOW } from "../../../../testing/support/stores/purchases.ts";
 import { failure, refusal, servedStoreForEachTest, until } from "./served-store.ts";
 
 const HOUR = 3_600_000;

@@ -1,5 +1,5 @@
-import { BUNDLE } from "../../../../testing/support/ios-store.ts";
-import { DAY, NOW } from "../../../../testing/support/purchases.ts";
+import { BUNDLE } from "../../../../testing/support/stores/ios-store.ts";
+import { DAY, NOW } from "../../../../testing/support/stores/purchases.ts";
 import { storeForEachTest, type StoreEnvironment } from "./store-under-test.ts";
 
 const HOUR = 3_600_000;

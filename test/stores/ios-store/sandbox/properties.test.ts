@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { ImpossibleChange } from "../../../../sandbox/impossible-change.ts";
 import type { RequestedChange } from "../../../../sandbox/ios-store/shop/change.ts";
-import { DAY, NOW } from "../../../../testing/support/purchases.ts";
+import { DAY, NOW } from "../../../../testing/support/stores/purchases.ts";
 import {
   decodedRenewalInfos,
   decodedTransactions,

@@ -1,6 +1,6 @@
 import { ImpossibleChange } from "../../../../sandbox/impossible-change.ts";
 import type { RequestedChange } from "../../../../sandbox/ios-store/shop/change.ts";
-import { DAY, NOW } from "../../../../testing/support/purchases.ts";
+import { DAY, NOW } from "../../../../testing/support/stores/purchases.ts";
 import { decodedTransactions, storeForEachTest, type Pushed } from "./store-under-test.ts";
 
 const under = storeForEachTest();

@@ -1,4 +1,4 @@
-import { DAY, NOW } from "../../../../testing/support/purchases.ts";
+import { DAY, NOW } from "../../../../testing/support/stores/purchases.ts";
 import { decodedRenewalInfos, decodedTransactions, MONTHLY, storeForEachTest } from "./store-under-test.ts";
 
 const under = storeForEachTest();

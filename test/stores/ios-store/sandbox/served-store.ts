@@ -3,7 +3,7 @@ import { AppStoreServerAPIClient, Environment } from "@apple/app-store-server-li
 import { spyOn } from "jest-mock";
 import { importPKCS8, SignJWT } from "jose";
 import { close, listen } from "../../../../local/server.ts";
-import { BUNDLE } from "../../../../testing/support/ios-store.ts";
+import { BUNDLE } from "../../../../testing/support/stores/ios-store.ts";
 import { storeForEachTest, type StoreUnderTest } from "./store-under-test.ts";
 
 /** A store under test that is served, and Apple's own client of its Server API. */

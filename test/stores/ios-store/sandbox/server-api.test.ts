@@ -2,8 +2,8 @@ import { createServer } from "node:http";
 import { APIError } from "@apple/app-store-server-library";
 import { generateKeyPair } from "jose";
 import { close, listen } from "../../../../local/server.ts";
-import { APPLE_ID, BUNDLE } from "../../../../testing/support/ios-store.ts";
-import { DAY, NOW } from "../../../../testing/support/purchases.ts";
+import { APPLE_ID, BUNDLE } from "../../../../testing/support/stores/ios-store.ts";
+import { DAY, NOW } from "../../../../testing/support/stores/purchases.ts";
 import { failure, refusal, servedStoreForEachTest, until, type TokenChanges } from "./served-store.ts";
 import { decodedRenewalInfos, decodedTransactions } from "./store-under-test.ts";
 

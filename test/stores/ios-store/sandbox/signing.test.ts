@@ -7,8 +7,8 @@ import {
 import { disagreement } from "../../../../lib/stores/ios-store/agreement.ts";
 import { purchasesOf } from "../../../../lib/stores/ios-store/purchases.ts";
 import { createIosStoreVerifier } from "../../../../lib/stores/ios-store/verifier.ts";
-import { APPLE_ID, BUNDLE, trusting } from "../../../../testing/support/ios-store.ts";
-import { DAY, NOW } from "../../../../testing/support/purchases.ts";
+import { APPLE_ID, BUNDLE, trusting } from "../../../../testing/support/stores/ios-store.ts";
+import { DAY, NOW } from "../../../../testing/support/stores/purchases.ts";
 
 const chain = makeChain();
 const xcode = makeXcodeSigner();

@@ -16,8 +16,8 @@ import {
 } from "../../../../sandbox/ios-store/ios-store.ts";
 import { makeChain } from "../../../../sandbox/ios-store/signing.ts";
 import type { Instant } from "../../../../lib/entitlements/time.ts";
-import { APPLE_ID, BUNDLE } from "../../../../testing/support/ios-store.ts";
-import { NOW } from "../../../../testing/support/purchases.ts";
+import { APPLE_ID, BUNDLE } from "../../../../testing/support/stores/ios-store.ts";
+import { NOW } from "../../../../testing/support/stores/purchases.ts";
 
 /** Certificates of the sandbox stores under test. */
 export const chain = makeChain();

@@ -6,8 +6,8 @@ import {
   ProductType,
   type TransactionHistoryRequest,
 } from "@apple/app-store-server-library";
-import { BUNDLE } from "../../../../testing/support/ios-store.ts";
-import { DAY, NOW } from "../../../../testing/support/purchases.ts";
+import { BUNDLE } from "../../../../testing/support/stores/ios-store.ts";
+import { DAY, NOW } from "../../../../testing/support/stores/purchases.ts";
 import { failure, refusal, servedStoreForEachTest } from "./served-store.ts";
 import { decodedTransactions } from "./store-under-test.ts";
 

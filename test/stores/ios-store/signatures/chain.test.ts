@@ -19,8 +19,8 @@ import {
 import { verifyChain } from "../../../../lib/stores/ios-store/signatures/chain.ts";
 import { APPLE_ROOTS } from "../../../../lib/stores/ios-store/signatures/trust.ts";
 import { createIosStoreVerifier } from "../../../../lib/stores/ios-store/verifier.ts";
-import { aTransaction, trusting, word } from "../../../../testing/support/ios-store.ts";
-import { NOW } from "../../../../testing/support/purchases.ts";
+import { aTransaction, trusting, word } from "../../../../testing/support/stores/ios-store.ts";
+import { NOW } from "../../../../testing/support/stores/purchases.ts";
 
 type Part = "root" | "intermediate" | "leaf";
 const PARTS = ["leaf", "intermediate", "root"] as const;

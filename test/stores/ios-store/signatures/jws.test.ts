@@ -4,8 +4,8 @@ import { makeChain, signJws } from "../../../../sandbox/ios-store/signing.ts";
 import { distinctJws } from "../../../../lib/stores/ios-store/signatures/jws.ts";
 import { purchasesOf } from "../../../../lib/stores/ios-store/purchases.ts";
 import { createIosStoreVerifier } from "../../../../lib/stores/ios-store/verifier.ts";
-import { aTransaction, trusting, word } from "../../../../testing/support/ios-store.ts";
-import { NOW } from "../../../../testing/support/purchases.ts";
+import { aTransaction, trusting, word } from "../../../../testing/support/stores/ios-store.ts";
+import { NOW } from "../../../../testing/support/stores/purchases.ts";
 import { asSigned } from "../as-signed.ts";
 import { cases } from "../../../../testing/support/proof.ts";
 

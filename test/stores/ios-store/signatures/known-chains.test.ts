@@ -4,9 +4,9 @@ import { issueCertificate, TEMPLATES } from "../../../../sandbox/ios-store/certi
 import { makeChain, signerWith, signJws, type SigningChain } from "../../../../sandbox/ios-store/signing.ts";
 import { createKnownChains, verifyChainOnce } from "../../../../lib/stores/ios-store/signatures/chain.ts";
 import { createIosStoreVerifier } from "../../../../lib/stores/ios-store/verifier.ts";
-import { aTransaction, trusting, word } from "../../../../testing/support/ios-store.ts";
-import { NOW } from "../../../../testing/support/purchases.ts";
-import { watchChecks } from "../../../../testing/support/signature-checks.ts";
+import { aTransaction, trusting, word } from "../../../../testing/support/stores/ios-store.ts";
+import { NOW } from "../../../../testing/support/stores/purchases.ts";
+import { watchChecks } from "../../../../testing/support/stores/signature-checks.ts";
 
 const chain = makeChain();
 const trust = trusting({ roots: [chain.root] });

@@ -22,8 +22,8 @@ import {
   BUNDLE,
   trusting,
   word,
-} from "../../../../testing/support/ios-store.ts";
-import { DAY, NOW } from "../../../../testing/support/purchases.ts";
+} from "../../../../testing/support/stores/ios-store.ts";
+import { DAY, NOW } from "../../../../testing/support/stores/purchases.ts";
 import { asSigned } from "../as-signed.ts";
 
 const chain = makeChain();

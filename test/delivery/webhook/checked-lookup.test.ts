@@ -1,0 +1,99 @@
+import type { LookupOptions } from "node:dns";
+import {
+  createCheckedLookup,
+  lookupName,
+  type NameLookup,
+} from "../../../lib/delivery/webhook/checked-lookup.ts";
+
+const PUBLIC = "8.8.8.8";
+const PUBLIC_IPV6 = "2606:4700::1111";
+const PRIVATE = "10.0.0.1";
+
+/** What the connection is given: its addresses, or the error. */
+const given = async (
+  lookup: NameLookup,
+  options: LookupOptions = { all: true },
+  isAnyAddressAllowed = false,
+): Promise<unknown> => {
+  const { promise, resolve } = Promise.withResolvers<unknown>();
+  createCheckedLookup({ isAnyAddressAllowed, lookup })("api.example.com", options, (error, address, family) =>
+    resolve(error ?? (typeof address === "string" ? { address, family } : address)),
+  );
+  return promise;
+};
+
+const answering =
+  (...addresses: readonly string[]): NameLookup =>
+  async () =>
+    addresses;
+
+test("a connection is given exactly the addresses that were checked", async () => {
+  expect(await given(answering(PUBLIC, PUBLIC_IPV6))).toEqual([
+    { address: PUBLIC, family: 4 },
+    { address: PUBLIC_IPV6, family: 6 },
+  ]);
+});
+
+test("a connection that asks for one address is given the first", async () => {
+  expect(await given(answering(PUBLIC_IPV6, PUBLIC), {})).toEqual({ address: PUBLIC_IPV6, family: 6 });
+});
+
+test.each([
+  ["private", [PRIVATE]],
+  ["public and private", [PUBLIC, PRIVATE]],
+  ["IPv6 that wraps private", [PUBLIC, "::ffff:10.0.0.1"]],
+  ["no address", ["api.example.com"]],
+])("a name that resolves to %s is refused", async (_name, addresses) => {
+  expect(await given(answering(...addresses))).toMatchObject({ reason: "address" });
+  expect(await given(answering(...addresses), {})).toMatchObject({ reason: "address" });
+});
+
+test("where any address is allowed, a private one is given", async () => {
+  expect(await given(answering(PRIVATE), { all: true }, true)).toEqual([{ address: PRIVATE, family: 4 }]);
+});
+
+test.each<[string, NameLookup]>([
+  ["has no address", answering()],
+  ["cannot be resolved", () => Promise.reject(new Error("SERVFAIL"))],
+  [
+    "cannot be looked up",
+    () => {
+      throw new TypeError("bad name");
+    },
+  ],
+])("a name that %s is another failure", async (_name, lookup) => {
+  expect(await given(lookup)).toMatchObject({ reason: "name", message: "The lookup failed: name." });
+});
+
+test("concurrent lookups of one name are shared; the next is another", async () => {
+  const asked: PromiseWithResolvers<string[]>[] = [];
+  const lookup = createCheckedLookup({
+    isAnyAddressAllowed: false,
+    lookup: (name) => {
+      if (name !== "api.example.com") return Promise.resolve([PUBLIC]);
+      const answer = Promise.withResolvers<string[]>();
+      asked.push(answer);
+      return answer.promise;
+    },
+  });
+  const ask = (name: string): Promise<unknown> =>
+    new Promise((resolve) => {
+      lookup(name, { all: true }, (error, found) => resolve(error ?? found));
+    });
+
+  const first = [ask("api.example.com"), ask("api.example.com")];
+  expect(await ask("other.example.com")).toEqual([{ address: PUBLIC, family: 4 }]);
+  asked[0]?.resolve([PUBLIC]);
+  for (const found of await Promise.all(first)) expect(found).toEqual([{ address: PUBLIC, family: 4 }]);
+  expect(asked).toHaveLength(1);
+
+  const second = ask("api.example.com");
+  expect(await ask("other.example.com")).toEqual([{ address: PUBLIC, family: 4 }]);
+  asked[1]?.resolve([PRIVATE]);
+  expect(await second).toMatchObject({ reason: "address" });
+  expect(asked).toHaveLength(2);
+});
+
+test("the system's resolver is asked where no other is given", async () => {
+  expect(await lookupName("localhost")).toContain("127.0.0.1");
+});

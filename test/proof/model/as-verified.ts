@@ -1,0 +1,159 @@
+import type { VerifiedFacts } from "../../../lib/customers/storing/verified-facts.ts";
+import type { ProvenPurchase } from "../../../lib/entitlements/proven-purchase.ts";
+import { renewedPurchase, type Nature, type Purchase } from "../../../lib/entitlements/purchase.ts";
+import { isoTime } from "../../../lib/entitlements/time.ts";
+import { purchaseKey } from "../../../lib/identifiers.ts";
+import { readOneTimeProduct } from "../../../lib/stores/android-store/one-time-product.ts";
+import {
+  provenPurchaseOf,
+  selecting,
+  type VerifiedPurchase,
+} from "../../../lib/stores/android-store/reading.ts";
+import { readSubscription } from "../../../lib/stores/android-store/subscription.ts";
+import { appTransactionIdentityOf, purchasesOf } from "../../../lib/stores/ios-store/purchases.ts";
+import type { Transaction } from "../../../lib/stores/ios-store/transaction.ts";
+import {
+  isKeyless,
+  type AndroidFact,
+  type Fact,
+  type IosFact,
+  type IosRenewal,
+  type ModelRequest,
+} from "./stated-facts.ts";
+
+/** The model's facts as the service verifies them. */
+
+const NATURES: Record<IosFact["type"], Nature> = {
+  subscription: "auto_renewable",
+  "non-renewing": "non_renewing",
+  "non-consumable": "non_consumable",
+  consumable: "consumable",
+};
+
+/** The fact as the service's verified transaction. */
+export const toTransaction = (
+  fact: IosFact,
+  { bundle = "com.example.trails" }: { bundle?: string } = {},
+): Transaction => ({
+  transactionIdentifier: fact.transaction,
+  originalTransactionIdentifier: fact.original,
+  productIdentifier: fact.product,
+  bundleIdentifier: bundle,
+  appTransactionIdentifier: fact.appTransaction,
+  previousOriginalTransactionIdentifier: fact.previous,
+  subscriptionGroupIdentifier: fact.group,
+  webOrderLineItemIdentifier: fact.webOrder,
+  nature: NATURES[fact.type],
+  purchasedAt: fact.start,
+  originalPurchasedAt: fact.originalStart,
+  expiresAt: fact.end,
+  quantity: fact.quantity,
+  revokedAt: fact.revokedAt,
+  revokedMilliPercent: fact.revokedShare,
+  isUpgraded: fact.upgraded,
+  environment: fact.environment,
+  signedAt: fact.signedAt,
+  xcodeCertificate: fact.certificate,
+});
+
+/** The fact as Google's answer. */
+const toAnswer = (fact: AndroidFact): unknown =>
+  fact.kind === "subscription"
+    ? {
+        subscriptionState: `SUBSCRIPTION_STATE_${fact.state}`,
+        startTime: fact.start === null ? undefined : isoTime(fact.start),
+        lineItems: fact.lines.map(({ product, basePlan, expiry, paid, renews, leaves, replacement }) => ({
+          productId: product,
+          expiryTime: isoTime(expiry),
+          ...(paid && { latestSuccessfulOrderId: "GPA.1" }),
+          ...(basePlan !== null && { offerDetails: { basePlanId: basePlan } }),
+          autoRenewingPlan: { autoRenewEnabled: renews },
+          ...(leaves === "replaced" && { deferredItemReplacement: { productId: replacement ?? "another" } }),
+          ...(leaves === "removed" && { deferredItemRemoval: {} }),
+        })),
+        ...(fact.replaces !== null && { linkedPurchaseToken: fact.replaces }),
+        ...(fact.expired !== null && { outOfAppPurchaseContext: { expiredPurchaseToken: fact.expired } }),
+        ...(fact.obfuscated !== null && {
+          externalAccountIdentifiers: { obfuscatedExternalAccountId: fact.obfuscated },
+        }),
+        ...(fact.environment === "sandbox" && { testPurchase: {} }),
+        acknowledgementState: "ACKNOWLEDGEMENT_STATE_PENDING",
+      }
+    : {
+        purchaseStateContext: { purchaseState: fact.state },
+        ...(fact.completedAt !== null && { purchaseCompletionTime: isoTime(fact.completedAt) }),
+        productLineItem: fact.products.map(
+          ({ product, purchaseOption, rented, consumed, quantity, unrefunded }) => ({
+            productId: product,
+            productOfferDetails: {
+              ...(purchaseOption !== null && { purchaseOptionId: purchaseOption }),
+              ...(rented && { rentOfferDetails: {} }),
+              quantity,
+              ...(unrefunded !== null && { refundableQuantity: unrefunded }),
+              consumptionState: consumed
+                ? "CONSUMPTION_STATE_CONSUMED"
+                : "CONSUMPTION_STATE_YET_TO_BE_CONSUMED",
+            },
+          }),
+        ),
+        ...(fact.obfuscated !== null && { obfuscatedExternalAccountId: fact.obfuscated }),
+        ...(fact.environment === "sandbox" && { testPurchaseContext: {} }),
+        acknowledgementState: "ACKNOWLEDGEMENT_STATE_PENDING",
+      };
+
+/** Google's answer as the service reads it. */
+export const toReading = (fact: AndroidFact): VerifiedPurchase => {
+  const reading = (fact.kind === "subscription" ? readSubscription : readOneTimeProduct)(toAnswer(fact), {
+    packageName: "com.example.trails",
+    purchaseToken: fact.token,
+    productIdentifier: null,
+    answeredAt: fact.answeredAt,
+  });
+  if (reading === null || reading === "product-not-in-purchase")
+    throw new Error("The answer cannot be read.");
+  return fact.kind === "subscription" ? reading : selecting(reading, "one_time_product", fact.asked);
+};
+
+/** The facts as the service's proven purchases. */
+export const toPurchases = (facts: readonly Fact[]): ProvenPurchase[] => [
+  ...purchasesOf(facts.flatMap((fact) => (fact.store === "ios-store" ? [toTransaction(fact)] : []))),
+  ...facts.flatMap((fact) => (fact.store === "android-store" ? [provenPurchaseOf(toReading(fact))] : [])),
+];
+
+/** The renewal info as a fact of its lineage. */
+export const toRenewal = ({ environment, lineage, ...info }: IosRenewal): Purchase =>
+  renewedPurchase(
+    { store: "ios-store", environment, key: purchaseKey(lineage) },
+    {
+      periodEndsAt: info.renewalDate,
+      willRenew: info.renews,
+      renewsInto: null,
+      graceEndsAt: info.graceEnd,
+      isInBillingRetry: info.inRetry,
+      expirationIntent: info.intent,
+      signedAt: info.signedAt,
+      status:
+        info.inGrace === null
+          ? null
+          : { isInGrace: info.inGrace, periodEndsAt: info.renewalDate, signedAt: info.signedAt },
+    },
+  );
+
+/** The request as verified facts. */
+export const toVerifiedFacts = (request: ModelRequest): VerifiedFacts => {
+  const { environment, appTransaction, facts, renewals } = request;
+  const identity = appTransactionIdentityOf([
+    { environment, appTransactionIdentifier: appTransaction },
+    ...facts.flatMap((fact) => (fact.store === "ios-store" ? [toTransaction(fact)] : [])),
+  ]);
+  return {
+    environment,
+    identities: identity === null ? [] : [identity],
+    purchases: toPurchases(facts),
+    isChosenByClient: isKeyless(request),
+    renewals: renewals.map(toRenewal),
+    isPending: facts.some((fact) => fact.store === "android-store" && toReading(fact).isPending),
+    acknowledgementDue: null,
+    origin: null,
+  };
+};

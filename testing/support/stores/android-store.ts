@@ -1,0 +1,141 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/v3.js";
+import {
+  createAndroidPublisherSandbox,
+  type AndroidPublisherSandbox,
+} from "../../../sandbox/android-store/publisher.ts";
+import { isoTime, type Instant } from "../../../lib/entitlements/time.ts";
+import {
+  createAndroidStore,
+  type AndroidPackage,
+  type AndroidStore,
+  type AndroidStoreOptions,
+} from "../../../lib/stores/android-store/android-store.ts";
+
+export const PACKAGE_NAME = "com.example.trails";
+const PREFIX = "/sandbox/android-publisher";
+export const NOW: Instant = Date.UTC(2026, 0, 15, 12);
+export const DAY = 24 * 3600 * 1000;
+
+/** Long enough for a busy machine, so that only deliberate faults time out. */
+export const TIMING = { request: 5_000, pause: 10, total: 15_000 };
+
+/** Short, for requests that hang on purpose. */
+export const HASTY = { request: 1_000, pause: 10, total: 4_000 };
+
+type SandboxOptions = Parameters<typeof createAndroidPublisherSandbox>[0];
+
+export interface LocalAndroidStore {
+  readonly sandbox: AndroidPublisherSandbox;
+  readonly rootUrl: string;
+  /** The package, read with workload identity through the sandbox's token exchange. */
+  readonly androidPackage: AndroidPackage;
+  /** A new store with empty caches. */
+  store(options?: Partial<AndroidStoreOptions>): AndroidStore;
+  close(): Promise<void>;
+}
+
+/** The sandbox on a free port, under a path prefix. Signs with dummy AWS credentials. */
+export const startAndroidStore = async (
+  sandboxOptions: Partial<SandboxOptions> = {},
+): Promise<LocalAndroidStore> => {
+  process.env["AWS_REGION"] ??= "us-east-1";
+  process.env["AWS_ACCESS_KEY_ID"] ??= "local";
+  process.env["AWS_SECRET_ACCESS_KEY"] ??= "local";
+  const sandbox = createAndroidPublisherSandbox({
+    now: () => NOW,
+    prefix: PREFIX,
+    packageNames: [PACKAGE_NAME],
+    ...sandboxOptions,
+  });
+  const server = createServer((request, response) => {
+    sandbox.handle(request, response).then(
+      (handled) => handled || response.writeHead(404).end(),
+      (error: unknown) => response.writeHead(500).end(String(error)),
+    );
+  });
+  const listening = Promise.withResolvers<void>();
+  server.listen(0, "127.0.0.1", listening.resolve);
+  await listening.promise;
+  const rootUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}${PREFIX}/`;
+  return {
+    sandbox,
+    rootUrl,
+    androidPackage: {
+      packageName: PACKAGE_NAME,
+      credential: { workloadIdentity: sandbox.externalAccount(rootUrl) },
+    },
+    store: (options) =>
+      createAndroidStore({
+        rootUrl,
+        readSecret: () => Promise.reject(new Error("There is no secret.")),
+        now: sandboxOptions.now ?? (() => NOW),
+        timing: TIMING,
+        ...options,
+      }),
+    close: async () => {
+      const closed = Promise.withResolvers<void>();
+      server.close(() => closed.resolve());
+      server.closeAllConnections();
+      await closed.promise;
+    },
+  };
+};
+
+type SubscriptionPurchase = androidpublisher_v3.Schema$SubscriptionPurchaseV2;
+type SubscriptionLine = androidpublisher_v3.Schema$SubscriptionPurchaseLineItem;
+type OneTimePurchase = androidpublisher_v3.Schema$ProductPurchaseV2;
+type OneTimeLine = androidpublisher_v3.Schema$ProductLineItem;
+
+/** A line of a subscription: owned, renewing, ending in thirty days. */
+export const aSubscriptionLine = (changes: SubscriptionLine = {}): SubscriptionLine => ({
+  productId: "premium",
+  expiryTime: isoTime(NOW + 30 * DAY),
+  latestSuccessfulOrderId: "GPA.1234-5678-9012-34567",
+  autoRenewingPlan: { autoRenewEnabled: true },
+  offerDetails: { basePlanId: "monthly" },
+  ...changes,
+});
+
+/** An acknowledged subscription as `purchases.subscriptionsv2.get` answers it. */
+export const aSubscriptionAnswer = (changes: SubscriptionPurchase = {}): SubscriptionPurchase => ({
+  kind: "androidpublisher#subscriptionPurchaseV2",
+  regionCode: "NL",
+  startTime: isoTime(NOW - DAY),
+  subscriptionState: "SUBSCRIPTION_STATE_ACTIVE",
+  acknowledgementState: "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED",
+  lineItems: [aSubscriptionLine()],
+  ...changes,
+});
+
+export const aOneTimeLine = (
+  productId = "lifetime",
+  details: androidpublisher_v3.Schema$ProductOfferDetails = {},
+): OneTimeLine => ({
+  productId,
+  productOfferDetails: { consumptionState: "CONSUMPTION_STATE_YET_TO_BE_CONSUMED", ...details },
+});
+
+/** An acknowledged one-time purchase as `purchases.productsv2.getproductpurchasev2` answers it. */
+export const aOneTimeAnswer = (changes: OneTimePurchase = {}): OneTimePurchase => ({
+  kind: "androidpublisher#productPurchaseV2",
+  regionCode: "NL",
+  orderId: "GPA.1234-5678-9012-34567",
+  purchaseStateContext: { purchaseState: "PURCHASED" },
+  purchaseCompletionTime: isoTime(NOW - DAY),
+  acknowledgementState: "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED",
+  productLineItem: [aOneTimeLine()],
+  ...changes,
+});
+
+/** An error body of Google's APIs. */
+export const aGoogleError = (code: number, reason?: string, location?: string) => ({
+  error: {
+    code,
+    message: "A message of the store.",
+    ...(reason !== undefined && {
+      errors: [{ message: "A message of the store.", domain: "androidpublisher", reason, location }],
+    }),
+  },
+});

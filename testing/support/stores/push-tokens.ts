@@ -1,0 +1,88 @@
+import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { exportJWK, generateKeyPair, SignJWT, type JWK, type JWTPayload } from "jose";
+import type { Instant } from "../../../lib/entitlements/time.ts";
+
+export const SERVICE_ACCOUNT = "play-push@trails.iam.gserviceaccount.com";
+export const AUDIENCE = "https://api.example.com/v1/notifications/android-store";
+
+/** A signing key of Google's, and its public half. */
+export interface PushKey {
+  /** Claims of null are left out. */
+  sign(claims?: Record<string, unknown>, header?: { alg?: string; kid?: string | null }): Promise<string>;
+  readonly jwk: JWK;
+}
+
+/** Claims of a genuine token of an hour's life, made at the moment. */
+const claimsAt = (moment: Instant): Record<string, unknown> => ({
+  iss: "https://accounts.google.com",
+  aud: AUDIENCE,
+  azp: "113774264463038321964",
+  sub: "113774264463038321964",
+  email: SERVICE_ACCOUNT,
+  email_verified: true,
+  iat: Math.floor(moment / 1000),
+  exp: Math.floor(moment / 1000) + 3600,
+});
+
+export const makePushKey = async (now: () => Instant, kid: string, alg = "RS256"): Promise<PushKey> => {
+  const { privateKey, publicKey } = await generateKeyPair(alg);
+  return {
+    jwk: { ...(await exportJWK(publicKey)), kid, alg, use: "sig" },
+    sign: (claims = {}, header = {}) => {
+      const all = Object.entries({ ...claimsAt(now()), ...claims });
+      const payload: JWTPayload = Object.fromEntries(all.filter(([, value]) => value !== null));
+      const name = header.kid === undefined ? kid : header.kid;
+      return new SignJWT(payload)
+        .setProtectedHeader({ alg: header.alg ?? alg, typ: "JWT", ...(name !== null && { kid: name }) })
+        .sign(privateKey);
+    },
+  };
+};
+
+type PublicKey = Pick<PushKey, "jwk">;
+
+/** A server of Google's keys. */
+export interface KeyServer {
+  readonly url: string;
+  /** Requests so far. */
+  readonly requests: () => number;
+  /** The keys it serves from now on. */
+  serve(...keys: readonly PublicKey[]): void;
+  /** How it answers from now on, instead of with keys. */
+  answer(how: (response: ServerResponse) => void): void;
+  close(): Promise<void>;
+}
+
+export const startKeyServer = async (...first: readonly PublicKey[]): Promise<KeyServer> => {
+  const withKeys =
+    (keys: readonly PublicKey[]) =>
+    (response: ServerResponse): void => {
+      response.setHeader("Content-Type", "application/json; charset=UTF-8");
+      response.end(JSON.stringify({ keys: keys.map(({ jwk }) => jwk) }));
+    };
+  let requests = 0;
+  let answer = withKeys(first);
+  const server = createServer((_, response) => {
+    requests += 1;
+    answer(response);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/oauth2/v3/certs`,
+    requests: () => requests,
+    serve: (...keys) => {
+      answer = withKeys(keys);
+    },
+    answer: (how) => {
+      answer = how;
+    },
+    close: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+};
