@@ -17,7 +17,7 @@ const PARTS = {
   },
   entitlements: {
     mutate: ["lib/entitlements/*.ts"],
-    tests: ["test/entitlements/*.test.ts", "test/stores/ios-store/one-purchase/*.test.ts"],
+    tests: ["test/entitlements/**/*.test.ts", "test/stores/ios-store/one-purchase/*.test.ts"],
   },
   identity: {
     mutate: ["lib/customers/storing/resolve-customer.ts", "lib/customers/storing/plan-customer-change.ts"],

@@ -1,8 +1,8 @@
-import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
-import { givesAccess } from "../../lib/entitlements/timeline.ts";
-import { purchaseKey } from "../../lib/identifiers.ts";
-import { aLine, aPurchase, DAY, NOW } from "../../testing/support/stores/purchases.ts";
-import { aPeriod, at, inDays, MINUTE, refunded, signed } from "./history.ts";
+import type { Line, Purchase } from "../../../lib/entitlements/purchase.ts";
+import { givesAccess } from "../../../lib/entitlements/timeline.ts";
+import { purchaseKey } from "../../../lib/identifiers.ts";
+import { aLine, aPurchase, DAY, NOW } from "../../../testing/support/stores/purchases.ts";
+import { aPeriod, at, inDays, MINUTE, refunded, signed } from "../history.ts";
 import { expectPicture, timeline, type Picture } from "./pictures.ts";
 
 const monthly = aPeriod("1", "basic", -30, 0);

@@ -1,7 +1,7 @@
-import type { Purchase } from "../../lib/entitlements/purchase.ts";
-import { timelineOf, type Span } from "../../lib/entitlements/timeline.ts";
-import { aCatalog, aProduct, DAY, period } from "../../testing/support/stores/purchases.ts";
-import { AN_HOUR, at, held, HOUR, MINUTE } from "./history.ts";
+import type { Purchase } from "../../../lib/entitlements/purchase.ts";
+import { timelineOf, type Span } from "../../../lib/entitlements/timeline.ts";
+import { aCatalog, aProduct, DAY, period } from "../../../testing/support/stores/purchases.ts";
+import { AN_HOUR, at, held, HOUR, MINUTE } from "../history.ts";
 
 export const CATALOG = aCatalog([
   aProduct({ productIdentifier: "basic" }),

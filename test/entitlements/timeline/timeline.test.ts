@@ -1,9 +1,9 @@
-import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
-import type { Renewal } from "../../lib/entitlements/renewal.ts";
-import { givesAccess, spansAt, timelineOf } from "../../lib/entitlements/timeline.ts";
-import { purchaseKey } from "../../lib/identifiers.ts";
-import { aPurchase, aRenewal } from "../../testing/support/stores/purchases.ts";
-import { A_MILLISECOND, aPeriod, at, givenBack, held, marked, MINUTE, refunded, signed } from "./history.ts";
+import type { Line, Purchase } from "../../../lib/entitlements/purchase.ts";
+import type { Renewal } from "../../../lib/entitlements/renewal.ts";
+import { givesAccess, spansAt, timelineOf } from "../../../lib/entitlements/timeline.ts";
+import { purchaseKey } from "../../../lib/identifiers.ts";
+import { aPurchase, aRenewal } from "../../../testing/support/stores/purchases.ts";
+import { A_MILLISECOND, aPeriod, at, givenBack, held, marked, MINUTE, refunded, signed } from "../history.ts";
 import { CATALOG, expectPicture, inTime, pictureOf, timeline, type Picture } from "./pictures.ts";
 
 const monthly = aPeriod("1", "basic", -30, 0);

@@ -1,9 +1,9 @@
-import { DAY } from "../../lib/duration.ts";
-import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
-import { periodsOf, type Period } from "../../lib/entitlements/subscription-periods.ts";
-import type { Renewal } from "../../lib/entitlements/renewal.ts";
-import { purchaseKey } from "../../lib/identifiers.ts";
-import { aLine, aPurchase, aRenewal } from "../../testing/support/stores/purchases.ts";
+import { DAY } from "../../../lib/duration.ts";
+import type { Line, Purchase } from "../../../lib/entitlements/purchase.ts";
+import { periodsOf, type Period } from "../../../lib/entitlements/subscription-periods.ts";
+import type { Renewal } from "../../../lib/entitlements/renewal.ts";
+import { purchaseKey } from "../../../lib/identifiers.ts";
+import { aLine, aPurchase, aRenewal } from "../../../testing/support/stores/purchases.ts";
 import {
   A_MILLISECOND,
   AN_HOUR,
@@ -14,7 +14,7 @@ import {
   MINUTE,
   refunded,
   signed,
-} from "./history.ts";
+} from "../history.ts";
 
 /** A lineage with another key than its transactions, so that none of them is its first. */
 const lineage = (lines: readonly Line[], more: Partial<Purchase> = {}): Purchase =>
