@@ -1,5 +1,10 @@
 import type { Line, Purchase } from "../../../lib/entitlements/purchase.ts";
-import { isSameEnd, periodsOf, unseenEnd, type Period } from "../../../lib/entitlements/subscription-periods.ts";
+import {
+  isSameEnd,
+  periodsOf,
+  unseenEnd,
+  type Period,
+} from "../../../lib/entitlements/subscription-periods.ts";
 import type { Renewal } from "../../../lib/entitlements/renewal.ts";
 import { purchaseKey } from "../../../lib/identifiers.ts";
 import { aLine, aPurchase, aRenewal } from "../../../testing/support/stores/purchases.ts";
