@@ -93,8 +93,11 @@ const applicationOf = <E extends Endpoint>(
   return applicationId(identifier) as ApplicationOf<E>;
 };
 
-const headerOf = ({ headers }: APIGatewayProxyEvent, wanted: string): string | null =>
-  Object.entries(headers).find(([name]) => name.toLowerCase() === wanted)?.[1] ?? null;
+type HeadersSent = APIGatewayProxyEvent["headers"];
+
+/** The gateway's own test page sends null in place of headers. */
+const headerOf = ({ headers }: { readonly headers: HeadersSent | null }, wanted: string): string | null =>
+  Object.entries(headers ?? {}).find(([name]) => name.toLowerCase() === wanted)?.[1] ?? null;
 
 /** With API Gateway's own domain name, the context's path includes the stage. */
 const senderOf = (event: APIGatewayProxyEvent): Sender => {

@@ -54,6 +54,18 @@ const link = async (event: Partial<APIGatewayProxyEvent>, fail?: unknown) => {
   };
 };
 
+test("an event of the gateway's test page, without headers, is answered", async () => {
+  const bodies: unknown[] = [];
+  const handler = endpoint(endpoints.receiveIosStoreNotification, ({ contentType }) => {
+    bodies.push(contentType);
+    return Promise.resolve({});
+  });
+  const event = apiGatewayEvent("receiveIosStoreNotification", { body: { signedPayload: "a.b.c" } }, null);
+  const sent: unknown = { ...event, headers: null };
+  expect(await handler(sent as typeof event, {} as Context)).toMatchObject({ statusCode: 200 });
+  expect(bodies).toEqual([null]);
+});
+
 describe("the path parameter is decoded exactly once", () => {
   test.each([
     ["user-1", "user-1"],
