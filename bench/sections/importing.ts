@@ -18,9 +18,9 @@ import { createTestTable } from "../../testing/support/table/table.ts";
 
 /** The command `import`, in a process of its own; the sandbox stores and DynamoDB Local share the processors. */
 export interface ImportingResult {
-  /** Of a RevenueCat export, offline. */
+  /** Check of a RevenueCat export, offline. */
   readonly check: Costs & { readonly rows: number; readonly fileMegabytes: number };
-  /** At the stores' full rate, without a limit of the run's own. */
+  /** Run at the stores' full rate, without a limit of its own. */
   readonly run: Costs & { readonly persons: number; readonly personsPerSecond: number };
   readonly perPerson: Readonly<Record<"requests" | "readUnits" | "writeUnits", number>>;
 }

@@ -81,7 +81,7 @@ const Differences = ({
   );
 };
 
-/** What the report of an import says. The browser reads the files; they are sent nowhere. */
+/** Page of an import's report. The browser reads the files and sends them nowhere. */
 export const ImportPage = ({ application }: { readonly application: string }) => {
   const [report, setReport] = useState<RunReport | null>(null);
   const [differences, setDifferences] = useState<readonly Difference[] | null>(null);

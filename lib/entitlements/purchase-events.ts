@@ -16,7 +16,7 @@ const laterLine = (a: Line, b: Line): Line => {
   return lineText(a) >= lineText(b) ? a : b;
 };
 
-/** Of one transaction id: the later signed copy, with the earliest revocation of both. */
+/** Later signed copy of one transaction id, with the earliest revocation of both. */
 const laterCopy = (a: Line, b: Line): Line => {
   const later = laterLine(a, b);
   if (a.revokedSince === null && b.revokedSince === null) return later;

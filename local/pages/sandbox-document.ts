@@ -3,6 +3,7 @@ import { changeDetails, CHANGES } from "../../sandbox/android-store/shop/changes
 import { sandboxPurchase } from "../../sandbox/android-store/shop/purchases.ts";
 import { exportRequest } from "../../sandbox/exports/endpoint.ts";
 import { changeSchema } from "../../sandbox/ios-store/shop/change.ts";
+import { appNotifications, notifiedApp } from "../../sandbox/ios-store/notifications/notifications.ts";
 import { bought } from "../../sandbox/ios-store/shop/purchase.ts";
 import { serverApiFault } from "../../sandbox/ios-store/server-api/faults.ts";
 import { CLOCK_PATH, moveRequest } from "../clock/clock-endpoint.ts";
@@ -89,6 +90,15 @@ const OPERATIONS: Readonly<Record<string, SandboxOperation>> = {
     example: { enabled: true },
     answers: { enabled: { type: "boolean" } },
   },
+  [`post ${IOS_PREFIX}/notifications/{kind}`]: {
+    tag: "ios",
+    name: "notifyOnIos",
+    summary: `Send a notification that concerns no purchase: ${Object.keys(appNotifications).join(", ")}`,
+    parameter: "kind",
+    request: notifiedApp,
+    example: {},
+    answers: {},
+  },
   [`post ${IOS_PREFIX}/server-api`]: {
     tag: "ios",
     name: "failServerApi",
@@ -146,6 +156,15 @@ const OPERATIONS: Readonly<Record<string, SandboxOperation>> = {
     request: switched,
     example: { enabled: true },
     answers: { enabled: { type: "boolean" }, nextPushAt: { type: "integer", nullable: true } },
+  },
+  [`post ${ANDROID_PREFIX}/notifications/test`]: {
+    tag: "android",
+    name: "testAndroidNotifications",
+    summary: "Push a test notification",
+    request: z.object({ packageName: z.string() }),
+    example: { packageName: DEMO.packageName },
+    status: 202,
+    answers: {},
   },
   [`post ${EXPORTS_PATH}`]: {
     tag: "exports",

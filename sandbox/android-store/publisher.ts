@@ -16,32 +16,8 @@ import { createShop, savedShop, type Shop } from "./shop/shop.ts";
 import { createTokenEndpoints, type TokenEndpoints } from "./publisher-api/tokens.ts";
 
 /**
- * A local Google Play: the Android Publisher API (v3) with its token exchange and Google's error bodies, endpoints to
- * create and change purchases, and Real-time Developer Notifications as Pub/Sub pushes them. Time passes only in
- * `runUntil`: renewals, failed payments, pauses, refunds of unacknowledged purchases.
- *
- * Below its mount prefix:
- *
- * | | |
- * |---|---|
- * | `POST /purchases` | creates a purchase: `{ packageName, productKind, productIdentifier, … }` (`SandboxPurchase`); answers 201 `{ purchaseToken, purchase }` |
- * | `GET /purchases`, `GET /purchases/{purchaseToken}` | existing purchases, in the API's own shapes |
- * | `POST /purchases/{purchaseToken}` | changes a purchase: `{ change, … }` (`CHANGES`, `ChangeDetails`); answers the one that takes its place, if one does |
- * | `DELETE /purchases/{purchaseToken}` | drops a purchase: 410 from then on |
- * | `POST /notifications` | switches pushes off and on: `{ enabled }` |
- * | `POST /notifications/test` | pushes a test notification: `{ packageName }` |
- * | `GET /certs`, `POST /certs/rotate` | the keys of the pushes' tokens, as a JWK set; a new one |
- * | `POST /token` | OAuth token exchange (RFC 8693), and the JWT grant of service accounts (RFC 7523) |
- * | `POST /serviceAccounts/{e-mail}:generateAccessToken` | impersonation, as in IAM Credentials |
- * | `/androidpublisher/v3/…` | the API; requires an access token |
- *
- * A request that changes something is answered once its pushes were.
- *
- * ```sh
- * curl -X POST localhost:3000/sandbox/android-publisher/purchases -H 'content-type: application/json' \
- *   -d '{ "packageName": "com.example.trails", "productKind": "subscription", "productIdentifier": "premium", "basePlanIdentifier": "monthly" }'
- * curl -X POST localhost:3000/sandbox/android-publisher/purchases/$PURCHASE_TOKEN -H 'content-type: application/json' -d '{ "change": "hold" }'
- * ```
+ * A local Google Play: the Android Publisher API (v3) with its token exchange, a shop, and Real-time Developer Notifications
+ * as Pub/Sub pushes them. Time passes only in `runUntil`. A request that changes something is answered once its pushes were.
  *
  * @see https://developers.google.com/android-publisher/api-ref/rest/v3
  * @see https://developer.android.com/google/play/billing/rtdn-reference

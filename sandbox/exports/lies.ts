@@ -42,7 +42,7 @@ export const LIES = {
   "refund-unseen": { cause: "refunded", isOfState: true, share: 0.01 },
   "grace-unseen": { cause: "grace-or-retry", isOfState: true, share: 0.01 },
   "retry-unseen": { cause: "grace-or-retry", isOfState: true, share: 0.01 },
-  /** Of two persons, each has the other's account. */
+  /** Two persons have each other's account. */
   "swapped-account": { cause: "swapped-account", share: 0.01 },
   "two-accounts": { store: "ios-store", cause: "two-accounts", share: 0.005 },
   /** 410. */

@@ -8,7 +8,7 @@ export interface Random {
   pick<Value>(values: readonly [Value, ...Value[]]): Value;
   hex(digits: number): string;
   digits(count: number): string;
-  /** Of version 4. */
+  /** A UUID of version 4. */
   uuid(): string;
   shuffled<Value>(values: readonly Value[]): Value[];
 }

@@ -35,38 +35,11 @@ export interface IosStoreOptions {
 }
 
 /**
- * A sandbox App Store: it sells, remembers what it sold, renews it as time passes, and sends App Store Server
- * Notifications V2, signed like the App Store's.
+ * A sandbox App Store: it sells, renews as time passes, signs and notifies as the App Store does, and has its Server API of
+ * both environments. A change is answered once its notifications were. A transaction with its own dates, ids or states is
+ * signed as requested and not remembered, unless it is `live`.
  *
- * Below its mount prefix:
- *
- * | | |
- * |---|---|
- * | `POST /purchases` | buys (`RequestedPurchase`); answers what an app sends of it, as the body of a synchronize or link request |
- * | `GET /purchases` | `{ purchases }`: what an app would send now, for each person |
- * | `GET /purchases/{originalTransactionId}` | the same for the person with that purchase |
- * | `POST /purchases/{originalTransactionId}` | changes a purchase: `{ change, … }` (`RequestedChange`); answers what the person's app would send then |
- * | `POST /notifications` | `{ enabled }`: switches notifications off and on |
- * | `POST /notifications/test` | `{}`: sends a test notification; likewise `renewal-extension-summary` and `external-purchase-token` |
- * | `GET /root` | `{ fingerprint }`: SHA-256 of the root certificate, for `IOS_STORE_TRUSTED_ROOTS` |
- * | `POST /server-api` | `{ fails }`: makes the Server API fail (`ServerApiFault`); null ends it |
- * | `/inApps/…` | the App Store Server API, of both environments; requires a token signed with `serverKey` |
- *
- * The Server API has Get All Subscription Statuses, Get Transaction History (V2), Get Transaction Info, Get App
- * Transaction Info, Get Notification History, Request a Test Notification (in the sandbox environment) and Get Test
- * Notification Status. The mount prefix replaces `https://api.storekit.apple.com`. Its answers never wait for
- * notifications.
- *
- * Any other request that changes something is answered once its notifications were answered or have failed. A transaction
- * with its own dates, ids or states is signed as requested and not remembered, so the Server API does not know it, unless
- * it is `live`.
- *
- * ```sh
- * curl -s localhost:3000/sandbox/ios-store/purchases \
- *   -d '{ "transactions": [{ "productIdentifier": "com.example.demo.premium.monthly", "period": "P1M" }] }' |
- *   curl -s localhost:3000/v1/customers/ios-store/synchronize -H 'content-type: application/json' -d @-
- * curl -s localhost:3000/sandbox/ios-store/purchases/$ORIGINAL_TRANSACTION_ID -d '{ "change": "refund" }'
- * ```
+ * @see https://developer.apple.com/documentation/appstoreserverapi
  */
 export interface IosStoreSandbox extends TimedStore, Pick<Counter, "read" | "readAll"> {
   readonly handle: Mount;

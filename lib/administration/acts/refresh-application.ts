@@ -5,8 +5,7 @@ import { ASKED_PER_SECOND, ASKED_PER_SECOND_IN_SANDBOX } from "../../customers/a
 import { SECOND } from "../../duration.ts";
 import { lastHeard } from "../../entitlements/next-ask.ts";
 import type { Instant } from "../../entitlements/time.ts";
-import { type NotAskedReason } from "../reports/asking.ts";
-
+import type { NotAskedReason } from "../reports/asking.ts";
 import { purchasesOf, queueOne, resumingOnce, type Refreshing } from "./refresh.ts";
 
 /** Counts of purchases by outcome. */

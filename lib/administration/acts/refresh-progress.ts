@@ -5,24 +5,20 @@ import { lastHeard, nextAsk } from "../../entitlements/next-ask.ts";
 import { referenceText } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { askingOf, healthFor, healthsOf, type NotAskedReason, type QueueHealths } from "../reports/asking.ts";
-
 import { read, type QueuedPurchase, type Refreshing } from "./refresh.ts";
 
-/**
- * Outcome for one purchase.
- * - `answered`: its store answered; `after` holds what it said. An Android purchase that was verified less than a minute
- *   before counts as answered.
- * - `dropped`: its store no longer knows it, and is not asked again.
- * - `unanswered`: it was asked about without a usable answer, and is asked about again at `after.ask`; null: it is over,
- *   and not asked about again.
- * - `erased`: it was erased meanwhile.
- * - `waiting`: it is still in the queue.
- */
+/** Outcome for one purchase; `before` is as it was, `after` as it is now. */
 export type RefreshedPurchase =
   | { readonly before: StoredPurchase; readonly outcome: "not-asked"; readonly because: NotAskedReason }
+  /** It was erased meanwhile. */
   | { readonly before: StoredPurchase; readonly outcome: "erased" }
   | {
       readonly before: StoredPurchase;
+      /**
+       * `answered`: by its store, or an Android purchase that was verified less than a minute before. `dropped`: its store no
+       * longer knows it. `unanswered`: the store is asked again at `after.ask`; null: never, it is over. `waiting`: it is
+       * still in the queue.
+       */
       readonly outcome: "answered" | "dropped" | "unanswered" | "waiting";
       readonly after: StoredPurchase;
     };

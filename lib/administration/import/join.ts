@@ -45,20 +45,21 @@ const codes = () => createColumn(Uint8Array);
  */
 export const createJoin = () => ({
   slots: createSlots(),
-  /** Of an identifier: the time of its newest claim, in seconds. */
+  /** Time of an identifier's newest claim, in seconds. */
   updatedAt: numbers(),
-  /** Of an identifier: its lineage's slot plus one; 0: it is the lineage. */
+  /** Slot of an identifier's lineage, plus one; 0: the identifier is the lineage. */
   lineage: numbers(),
-  /** Of a lineage: another one of the same person, plus one; 0: it stands for the person. */
+  /** Slot of another lineage of the same person, plus one; 0: the lineage stands for the person. */
   parent: numbers(),
   flags: codes(),
-  /** Of a lineage, by its store. */
+  /** State of a lineage, by its store. */
   state: codes(),
   echo: { high: numbers(), low: numbers() },
-  /** Of a lineage: how it was stored, plus one. Of a person: how it was linked, plus one. */
+  /** How a lineage was stored, plus one. */
   stored: codes(),
+  /** How a person was linked, plus one. */
   linked: codes(),
-  /** Of a person: the account that the files name. */
+  /** Account that the files name for a person. */
   account: { high: numbers(), low: numbers() },
   /** Keys of lineages that no row names itself. */
   keys: createTexts(),

@@ -14,7 +14,7 @@ export interface Profile {
   /** Columns that no other format has: any of them recognizes this one. */
   readonly marks: readonly string[];
   readonly needs: readonly string[];
-  /** Of each list, one column is needed. */
+  /** Lists of columns of which one each is needed. */
   readonly needsOneOf: readonly (readonly string[])[];
   /** Columns that are read where they are there. */
   readonly takes: readonly string[];
