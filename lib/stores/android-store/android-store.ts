@@ -1,16 +1,12 @@
 import type { ProductKind } from "../../contract/schemas.ts";
 import { MINUTE } from "../../duration.ts";
 import { isInstant, type Instant } from "../../entitlements/time.ts";
+import type { StoreClientOptions } from "../store-client.ts";
 import { accountIn, productsIn, saysAcknowledged, voidedAnswer } from "./answers.ts";
 import type { AndroidStoreCredential } from "./credentials.ts";
 import { malformedAnswer, rejectedAs, type Failure } from "./failure.ts";
 import { readOneTimeProduct } from "./one-time-product.ts";
-import {
-  ANDROID_STORE_TIMING,
-  createAndroidPublisher,
-  type AndroidStoreTiming,
-  type Call,
-} from "./publisher.ts";
+import { createAndroidPublisher, type Call } from "./publisher.ts";
 import type { PendingAcknowledgement, VerifiedPurchase } from "./reading.ts";
 import { readSubscription } from "./subscription.ts";
 
@@ -104,16 +100,6 @@ export interface AndroidStore {
   ): Promise<AcknowledgementAnswer>;
 }
 
-export interface AndroidStoreOptions {
-  /** Root URL of the API, with or without a path; unset: Google's. */
-  readonly rootUrl?: string | undefined;
-  /** Text of a secret; null where it does not exist or may not be read. Rejects where the lookup itself fails. */
-  readonly readSecret: (name: string) => Promise<string | null>;
-  readonly now: () => Instant;
-  readonly timing?: AndroidStoreTiming;
-  readonly fetch?: typeof fetch;
-}
-
 /** Default where the store does not say when to retry. */
 const RETRY_AFTER_SECONDS = 5;
 
@@ -193,9 +179,9 @@ const dueBecauseOf = ({ outcome: because, status, reason }: Failure): Acknowledg
  * @see https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2/get
  * @see https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.productsv2/getproductpurchasev2
  */
-export const createAndroidStore = (options: AndroidStoreOptions): AndroidStore => {
-  const { rootUrl, readSecret, now, timing = ANDROID_STORE_TIMING, fetch = globalThis.fetch } = options;
-  const publisher = createAndroidPublisher({ rootUrl, readSecret, now, timing, fetch });
+export const createAndroidStore = (options: StoreClientOptions): AndroidStore => {
+  const { now } = options;
+  const publisher = createAndroidPublisher(options);
 
   return {
     lookUp: async (androidPackage, request) => {

@@ -1,10 +1,17 @@
 import { createPrivateKey } from "node:crypto";
 import { auth } from "googleapis/build/src/apis/androidpublisher/index.js";
 import * as z from "zod/mini";
-import { MINUTE } from "../../duration.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { createLoadingCache } from "../../loading-cache.ts";
 import { once } from "../../once.ts";
+import {
+  CredentialUnavailableError,
+  loadFromSecret,
+  SECRET_CACHE,
+  UnusableCredentialError,
+  type FromSecret,
+  type ReadSecret,
+} from "../credentials.ts";
 import { readWorkloadIdentity, type TrustsOrigin } from "./workload-identity.ts";
 
 /**
@@ -16,25 +23,6 @@ export type AndroidStoreCredential =
 
 /** Google's client that exchanges the operator's credential for access tokens and keeps them until they expire. */
 export type AccessTokens = InstanceType<typeof auth.JWT> | InstanceType<typeof auth.AwsClient>;
-
-/** The credential cannot be used, for a one-word reason. No `cause`: it would quote the credential. */
-export class UnusableCredentialError extends Error {
-  readonly reason: string;
-
-  constructor(reason: string) {
-    super(`The credential of the package cannot be used: ${reason}.`);
-    this.name = "UnusableCredentialError";
-    this.reason = reason;
-  }
-}
-
-/** The credential could not be read; a retry may succeed. No `cause`: it could quote the secret's name. */
-export class CredentialUnavailableError extends Error {
-  constructor() {
-    super("The credential of the package could not be read.");
-    this.name = "CredentialUnavailableError";
-  }
-}
 
 /** Limits of every request that Google's client makes on its own, by the client's option names. */
 export interface TransportLimits {
@@ -55,9 +43,6 @@ export interface AndroidStoreCredentials {
   forget(credential: AndroidStoreCredential, refused: AccessTokens): void;
 }
 
-/** Age at which a secret is read again, so that a rotated key is picked up within this time. */
-const SECRET_LIFETIME_MILLISECONDS = 5 * MINUTE;
-const CREDENTIALS_KEPT = 100;
 const SCOPES = ["https://www.googleapis.com/auth/androidpublisher"];
 
 /** Fields read from service-account JSON; the others name addresses and projects. */
@@ -127,18 +112,12 @@ const secretTokens = (text: string, trustsOrigin: TrustsOrigin, limits: Transpor
     : serviceAccountTokens(json, limits);
 };
 
-interface Loaded {
-  /** Text of the secret; null for a workload identity. */
-  readonly text: string | null;
-  readonly tokens: AccessTokens;
-}
-
 /**
  * Caches Google's client per credential. Concurrent requests share one load; a failed load is forgotten. A secret is
  * read again after five minutes; if it is unchanged, its client and access token are kept.
  */
 export const createAndroidStoreCredentials = (options: {
-  readSecret: (name: string) => Promise<string | null>;
+  readSecret: ReadSecret;
   now: () => Instant;
   limits: TransportLimits;
   /** Origins besides Google's that a workload identity may request tokens from. */
@@ -148,28 +127,21 @@ export const createAndroidStoreCredentials = (options: {
 
   const load = async (
     credential: AndroidStoreCredential,
-    before: Promise<Loaded | null> | undefined,
-  ): Promise<Loaded> => {
-    if ("workloadIdentity" in credential)
-      return (
-        (await before) ?? {
-          text: null,
-          tokens: externalAccountTokens(credential.workloadIdentity, trustsOrigin, limits),
-        }
-      );
-    const text = await readSecret(credential.secret).catch(() => {
-      throw new CredentialUnavailableError();
-    });
-    if (text === null) throw new UnusableCredentialError("secretIsUnreadable");
-    const known = await before;
-    return known?.text === text ? known : { text, tokens: secretTokens(text, trustsOrigin, limits) };
-  };
+    before: FromSecret<AccessTokens> | null | undefined,
+  ): Promise<FromSecret<AccessTokens>> =>
+    "secret" in credential
+      ? loadFromSecret(readSecret, credential.secret, before, (text) =>
+          secretTokens(text, trustsOrigin, limits),
+        )
+      : (before ?? {
+          text: "",
+          made: externalAccountTokens(credential.workloadIdentity, trustsOrigin, limits),
+        });
 
-  const loaded = createLoadingCache<AndroidStoreCredential, Loaded>({
-    load,
+  const loaded = createLoadingCache<AndroidStoreCredential, FromSecret<AccessTokens>>({
+    load: async (credential, before) => load(credential, await before),
     now,
-    maximumAgeMilliseconds: SECRET_LIFETIME_MILLISECONDS,
-    maximumEntries: CREDENTIALS_KEPT,
+    ...SECRET_CACHE,
     textOf: JSON.stringify,
   });
 
@@ -178,8 +150,8 @@ export const createAndroidStoreCredentials = (options: {
       const fresh = !loaded.has(credential);
       const found = await loaded.get(credential);
       if (found === null) throw new CredentialUnavailableError();
-      return { tokens: found.tokens, fresh };
+      return { tokens: found.made, fresh };
     },
-    forget: (credential, refused) => loaded.forget(credential, ({ tokens }) => tokens === refused),
+    forget: (credential, refused) => loaded.forget(credential, ({ made }) => made === refused),
   };
 };

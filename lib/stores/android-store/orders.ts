@@ -1,8 +1,9 @@
 import type { ProductKind } from "../../contract/schemas.ts";
-import type { AndroidPackage, AndroidStoreOptions } from "./android-store.ts";
+import type { StoreClientOptions } from "../store-client.ts";
+import type { AndroidPackage } from "./android-store.ts";
 import { ordersAnswer } from "./answers.ts";
 import { malformedAnswer, type Failure } from "./failure.ts";
-import { ANDROID_STORE_TIMING, createAndroidPublisher } from "./publisher.ts";
+import { createAndroidPublisher } from "./publisher.ts";
 
 /** A payment, and the purchase that it is of. */
 export interface AndroidOrder {
@@ -27,9 +28,8 @@ export interface AndroidOrders {
 const isUnknown = ({ outcome, status }: Failure): boolean =>
   outcome === "unavailable" && (status === 404 || status === 400);
 
-export const createAndroidOrders = (options: AndroidStoreOptions): AndroidOrders => {
-  const { rootUrl, readSecret, now, timing = ANDROID_STORE_TIMING, fetch = globalThis.fetch } = options;
-  const publisher = createAndroidPublisher({ rootUrl, readSecret, now, timing, fetch });
+export const createAndroidOrders = (options: StoreClientOptions): AndroidOrders => {
+  const publisher = createAndroidPublisher(options);
   return {
     find: async ({ packageName, credential }, orderIdentifiers) => {
       const result = await publisher.call(

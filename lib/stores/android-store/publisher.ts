@@ -1,11 +1,10 @@
-import { setTimeout as pause } from "node:timers/promises";
 import { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/index.js";
 import type { Instant } from "../../entitlements/time.ts";
 import { within } from "../../within.ts";
+import { CredentialUnavailableError, UnusableCredentialError } from "../credentials.ts";
+import { STORE_TIMING, withOneRetry, type StoreClientOptions } from "../store-client.ts";
 import {
   createAndroidStoreCredentials,
-  CredentialUnavailableError,
-  UnusableCredentialError,
   type AccessTokens,
   type AndroidStoreCredential,
   type TransportLimits,
@@ -19,19 +18,6 @@ import {
   type Failure,
 } from "./failure.ts";
 import { originOf } from "./workload-identity.ts";
-
-/** Time limits of the store, in milliseconds. */
-export interface AndroidStoreTiming {
-  /** One HTTP request, up to the end of its body. */
-  readonly request: number;
-  /** Pause before the one retry. */
-  readonly pause: number;
-  /** One lookup or acknowledgement as a whole: secret, token exchange, calls, pause and retry. */
-  readonly total: number;
-}
-
-/** A lookup and an acknowledgement in sequence stay within API Gateway's timeout of 29 seconds. */
-export const ANDROID_STORE_TIMING: AndroidStoreTiming = { request: 4_000, pause: 250, total: 10_000 };
 
 export type Purchases = androidpublisher_v3.Resource$Purchases;
 
@@ -73,18 +59,18 @@ const GOOGLE_ROOT_URL = "https://androidpublisher.googleapis.com/";
  *
  * @see https://developers.google.com/android-publisher/api-ref/rest/v3
  */
-export const createAndroidPublisher = (options: {
-  rootUrl?: string | undefined;
-  readSecret: (name: string) => Promise<string | null>;
-  now: () => Instant;
-  timing: AndroidStoreTiming;
-  fetch: typeof fetch;
-}): AndroidPublisher => {
-  const { rootUrl = GOOGLE_ROOT_URL, readSecret, now, timing } = options;
+export const createAndroidPublisher = (options: StoreClientOptions): AndroidPublisher => {
+  const {
+    rootUrl = GOOGLE_ROOT_URL,
+    readSecret,
+    now,
+    timing = STORE_TIMING,
+    fetch = globalThis.fetch,
+  } = options;
   const limits: TransportLimits = {
     timeout: timing.request,
     retryConfig: { retry: 0 },
-    fetchImplementation: options.fetch,
+    fetchImplementation: fetch,
   };
   const credentials = createAndroidStoreCredentials({
     readSecret,
@@ -140,15 +126,7 @@ export const createAndroidPublisher = (options: {
 
   return {
     deadline: () => AbortSignal.timeout(timing.total),
-    call: async (credential, call, deadline) => {
-      const first = await attempt(credential, call, deadline);
-      if (!first.again) return first.result;
-      try {
-        await pause(timing.pause, undefined, { signal: deadline });
-      } catch {
-        return first.result;
-      }
-      return (await attempt(credential, call, deadline)).result;
-    },
+    call: async (credential, call, deadline) =>
+      withOneRetry(() => attempt(credential, call, deadline), timing.pause, deadline),
   };
 };

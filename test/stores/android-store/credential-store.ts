@@ -1,4 +1,4 @@
-import type { AndroidStoreOptions } from "../../../lib/stores/android-store/android-store.ts";
+import type { StoreClientOptions } from "../../../lib/stores/store-client.ts";
 import type { AndroidStoreCredential } from "../../../lib/stores/android-store/credentials.ts";
 import {
   PACKAGE_NAME,
@@ -24,7 +24,7 @@ export const credentialStore = () => {
     local,
     exchanges: () => local().sandbox.calls.filter(({ endpoint }) => endpoint === "token").length,
     /** A look-up that can be repeated on one store with this credential. */
-    asking: (credential: AndroidStoreCredential, options: Partial<AndroidStoreOptions> = {}) => {
+    asking: (credential: AndroidStoreCredential, options: Partial<StoreClientOptions> = {}) => {
       const store = local().store(options);
       const androidPackage = { packageName: PACKAGE_NAME, credential };
       const goods = {

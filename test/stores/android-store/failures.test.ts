@@ -1,5 +1,5 @@
 import type { Fault } from "../../../sandbox/android-store/publisher.ts";
-import type { AndroidStoreOptions } from "../../../lib/stores/android-store/android-store.ts";
+import type { StoreClientOptions } from "../../../lib/stores/store-client.ts";
 import {
   aGoogleError,
   HASTY,
@@ -23,7 +23,7 @@ const buySubscription = () =>
     productIdentifier: "premium",
   });
 
-const lookUp = (purchaseToken: string, options?: Partial<AndroidStoreOptions>, from = local) =>
+const lookUp = (purchaseToken: string, options?: Partial<StoreClientOptions>, from = local) =>
   from.store(options).lookUp(from.androidPackage, {
     purchaseToken,
     productKind: "subscription",

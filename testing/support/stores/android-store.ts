@@ -10,8 +10,8 @@ import {
   createAndroidStore,
   type AndroidPackage,
   type AndroidStore,
-  type AndroidStoreOptions,
 } from "../../../lib/stores/android-store/android-store.ts";
+import type { StoreClientOptions } from "../../../lib/stores/store-client.ts";
 
 export const PACKAGE_NAME = "com.example.trails";
 const PREFIX = "/sandbox/android-publisher";
@@ -32,7 +32,7 @@ export interface LocalAndroidStore {
   /** The package, read with workload identity through the sandbox's token exchange. */
   readonly androidPackage: AndroidPackage;
   /** A new store with empty caches. */
-  store(options?: Partial<AndroidStoreOptions>): AndroidStore;
+  store(options?: Partial<StoreClientOptions>): AndroidStore;
   close(): Promise<void>;
 }
 

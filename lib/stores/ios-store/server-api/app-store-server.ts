@@ -10,12 +10,8 @@ import {
   type SignedFacts,
   type TransactionPage,
 } from "./server-answers.ts";
-import {
-  APP_STORE_SERVER_TIMING,
-  createServerCalls,
-  type AppStoreServerTiming,
-  type ServerRequest,
-} from "./server-call.ts";
+import { STORE_TIMING, type StoreClientOptions } from "../../store-client.ts";
+import { createServerCalls, type ServerRequest } from "./server-call.ts";
 import { impossibleTransaction, type Failure } from "./server-failure.ts";
 import type { AppStoreServerKey } from "./server-token.ts";
 
@@ -99,16 +95,6 @@ export interface AppTransactions {
   appTransaction(app: AppStoreApp, transactionIdentifier: string): Promise<AppStoreAnswer<string>>;
 }
 
-export interface AppStoreServerOptions {
-  /** Root URL of the API, with or without a path, for both environments; unset: Apple's. */
-  readonly rootUrl?: string | undefined;
-  /** Text of a secret; null where it does not exist or may not be read. Rejects where the lookup itself fails. */
-  readonly readSecret: (name: string) => Promise<string | null>;
-  readonly now: () => Instant;
-  readonly timing?: AppStoreServerTiming;
-  readonly fetch?: typeof fetch;
-}
-
 const APPLE_ROOT_URLS: Readonly<Record<AppStoreApp["environment"], string>> = {
   production: "https://api.storekit.apple.com/",
   sandbox: "https://api.storekit-sandbox.apple.com/",
@@ -118,12 +104,12 @@ const APPLE_ROOT_URLS: Readonly<Record<AppStoreApp["environment"], string>> = {
 const TRANSACTION_IDENTIFIER = /^\d{1,64}$/;
 
 /**
- * Client of the App Store Server API. Its answers are signed, and must be verified like what an app sends.
+ * Client of the App Store Server API; a root URL replaces that of both environments. Its answers are signed, and must be verified like what an app sends.
  *
  * @see https://developer.apple.com/documentation/appstoreserverapi
  */
-export const createAppStoreServer = (options: AppStoreServerOptions): AppStoreServer & AppTransactions => {
-  const { rootUrl, readSecret, now, timing = APP_STORE_SERVER_TIMING, fetch = globalThis.fetch } = options;
+export const createAppStoreServer = (options: StoreClientOptions): AppStoreServer & AppTransactions => {
+  const { rootUrl, readSecret, now, timing = STORE_TIMING, fetch = globalThis.fetch } = options;
   const calls = createServerCalls({ readSecret, now, timing, fetch });
 
   const urlOf = (

@@ -1,5 +1,3 @@
-import { setTimeout as pause } from "node:timers/promises";
-import type { Instant } from "../../../entitlements/time.ts";
 import { boundedText, parseJson } from "../../../bounded-text.ts";
 import { within } from "../../../within.ts";
 import {
@@ -10,25 +8,9 @@ import {
   unreadableKey,
   type Failure,
 } from "./server-failure.ts";
-import {
-  createServerTokens,
-  KeyUnavailableError,
-  UnusableKeyError,
-  type ServerToken,
-  type TokenSubject,
-} from "./server-token.ts";
-
-/** Time limits of the App Store Server API, in milliseconds. */
-export interface AppStoreServerTiming {
-  /** One HTTP request, up to the end of its body. */
-  readonly request: number;
-  /** Pause before the one retry. */
-  readonly pause: number;
-  /** One question as a whole: secret, requests and pause. */
-  readonly total: number;
-}
-
-export const APP_STORE_SERVER_TIMING: AppStoreServerTiming = { request: 4_000, pause: 250, total: 10_000 };
+import { CredentialUnavailableError, UnusableCredentialError } from "../../credentials.ts";
+import { withOneRetry, type StoreClientOptions } from "../../store-client.ts";
+import { createServerTokens, type ServerToken, type TokenSubject } from "./server-token.ts";
 
 export interface ServerRequest<Content> {
   readonly url: URL;
@@ -56,13 +38,12 @@ const readText = ({ body }: Response): Promise<string | null> =>
   boundedText(body ?? [], LONGEST_ANSWER_BYTES);
 
 /** The store over HTTP. Every request has a timeout and a bounded body, and no redirect takes the token elsewhere. */
-export const createServerCalls = (options: {
-  readonly readSecret: (name: string) => Promise<string | null>;
-  readonly now: () => Instant;
-  readonly timing: AppStoreServerTiming;
-  readonly fetch: typeof fetch;
-}): ServerCalls => {
-  const { readSecret, now, timing, fetch } = options;
+export const createServerCalls = ({
+  readSecret,
+  now,
+  timing,
+  fetch,
+}: Required<Omit<StoreClientOptions, "rootUrl">>): ServerCalls => {
   const tokens = createServerTokens({ readSecret, now });
 
   const exchange = async <Content>(
@@ -112,8 +93,9 @@ export const createServerCalls = (options: {
     try {
       made = await within(deadline, tokens.tokenOf(subject));
     } catch (error) {
-      if (error instanceof UnusableKeyError) return { result: keyRejectedAs(error.reason), again: false };
-      if (error instanceof KeyUnavailableError || deadline.aborted)
+      if (error instanceof UnusableCredentialError)
+        return { result: keyRejectedAs(error.reason), again: false };
+      if (error instanceof CredentialUnavailableError || deadline.aborted)
         return { result: unreadableKey, again: false };
       throw error;
     }
@@ -130,14 +112,7 @@ export const createServerCalls = (options: {
   return {
     call: async (subject, request) => {
       const deadline = AbortSignal.timeout(timing.total);
-      const first = await attempt(subject, request, deadline);
-      if (!first.again) return first.result;
-      try {
-        await pause(timing.pause, undefined, { signal: deadline });
-      } catch {
-        return first.result;
-      }
-      return (await attempt(subject, request, deadline)).result;
+      return withOneRetry(() => attempt(subject, request, deadline), timing.pause, deadline);
     },
   };
 };

@@ -3,6 +3,14 @@ import { SignJWT } from "jose/jwt/sign";
 import { MINUTE } from "../../../duration.ts";
 import type { Instant } from "../../../entitlements/time.ts";
 import { createLoadingCache } from "../../../loading-cache.ts";
+import {
+  CredentialUnavailableError,
+  loadFromSecret,
+  SECRET_CACHE,
+  UnusableCredentialError,
+  type FromSecret,
+  type ReadSecret,
+} from "../../credentials.ts";
 
 /**
  * An in-app purchase key of App Store Connect. Nothing here is secret: the key itself is in Secrets Manager.
@@ -24,30 +32,7 @@ export interface TokenSubject {
   readonly key: AppStoreServerKey;
 }
 
-/** The key cannot be used, for a one-word reason. No `cause`: it could quote the key. */
-export class UnusableKeyError extends Error {
-  readonly reason: string;
-
-  constructor(reason: string) {
-    super(`The key of the App Store Server API cannot be used: ${reason}.`);
-    this.name = "UnusableKeyError";
-    this.reason = reason;
-  }
-}
-
-/** The key could not be read; a retry may succeed. No `cause`: it could quote the secret's name. */
-export class KeyUnavailableError extends Error {
-  constructor() {
-    super("The key of the App Store Server API could not be read.");
-    this.name = "KeyUnavailableError";
-  }
-}
-
-interface LoadedKey {
-  /** Text of the secret. */
-  readonly text: string;
-  readonly key: KeyObject;
-}
+type LoadedKey = FromSecret<KeyObject>;
 
 export interface ServerToken {
   /** Value of the `Authorization` header. */
@@ -57,23 +42,20 @@ export interface ServerToken {
 
 export interface ServerTokens {
   /**
-   * `fresh` is false where an earlier request read the key or made the token. Rejects with {@link UnusableKeyError} or
-   * {@link KeyUnavailableError}.
+   * `fresh` is false where an earlier request read the key or made the token. Rejects with {@link UnusableCredentialError}
+   * or {@link CredentialUnavailableError}.
    */
   tokenOf(subject: TokenSubject): Promise<{ readonly token: ServerToken; readonly fresh: boolean }>;
   /** Drops a token that the store refused, and its key; the next request reads the key again. */
   forget(subject: TokenSubject, refused: ServerToken): void;
 }
 
-/** Age at which a key is read again for the next token. */
-const KEY_LIFETIME_MILLISECONDS = 5 * MINUTE;
 /** Apple accepts tokens of up to an hour. */
 const TOKEN_LIFETIME_MILLISECONDS = 20 * MINUTE;
 /** Tokens are backdated, because a server whose clock is behind refuses one from the future. */
 const SKEW_MILLISECONDS = MINUTE;
 /** Age up to which a token is used, four minutes before it expires. */
 const TOKEN_USE_MILLISECONDS = 15 * MINUTE;
-const KEYS_KEPT = 100;
 const TOKENS_KEPT = 200;
 const AUDIENCE = "appstoreconnect-v1";
 
@@ -84,7 +66,7 @@ const parseKey = (text: string): KeyObject => {
   } catch {
     // The error could quote the key.
   }
-  throw new UnusableKeyError("secretIsNoPrivateKey");
+  throw new UnusableCredentialError("secretIsNoPrivateKey");
 };
 
 const inSeconds = (milliseconds: number): number => Math.floor(milliseconds / 1000);
@@ -102,7 +84,7 @@ const signToken = async (
     .setIssuedAt(inSeconds(issuedAt))
     .setExpirationTime(inSeconds(issuedAt + TOKEN_LIFETIME_MILLISECONDS))
     .setAudience(AUDIENCE)
-    .sign(signedWith.key);
+    .sign(signedWith.made);
   return { authorization: `Bearer ${token}`, signedWith };
 };
 
@@ -113,29 +95,15 @@ const signToken = async (
  * @see https://developer.apple.com/documentation/appstoreserverapi/generating-json-web-tokens-for-api-requests
  */
 export const createServerTokens = (options: {
-  /** Text of a secret; null where it does not exist or may not be read. Rejects where the lookup itself fails. */
-  readonly readSecret: (name: string) => Promise<string | null>;
+  readonly readSecret: ReadSecret;
   readonly now: () => Instant;
 }): ServerTokens => {
   const { readSecret, now } = options;
 
-  const loadKey = async (
-    secret: string,
-    before: Promise<LoadedKey | null> | undefined,
-  ): Promise<LoadedKey> => {
-    const text = await readSecret(secret).catch(() => {
-      throw new KeyUnavailableError();
-    });
-    if (text === null) throw new UnusableKeyError("secretIsUnreadable");
-    const known = await before;
-    return known?.text === text ? known : { text, key: parseKey(text) };
-  };
-
   const keys = createLoadingCache<string, LoadedKey>({
-    load: loadKey,
+    load: async (secret, before) => loadFromSecret(readSecret, secret, await before, parseKey),
     now,
-    maximumAgeMilliseconds: KEY_LIFETIME_MILLISECONDS,
-    maximumEntries: KEYS_KEPT,
+    ...SECRET_CACHE,
     textOf: (secret) => secret,
   });
 
@@ -157,7 +125,7 @@ export const createServerTokens = (options: {
     tokenOf: async (subject) => {
       const fresh = !tokens.has(subject) && !keys.has(subject.key.secret);
       const token = await tokens.get(subject);
-      if (token === null) throw new KeyUnavailableError();
+      if (token === null) throw new CredentialUnavailableError();
       return { token, fresh };
     },
     forget: (subject, refused) => {

@@ -6,8 +6,8 @@ import {
   createAppStoreServer,
   type AppStoreAnswer,
   type AppStoreApp,
-  type AppStoreServerOptions,
 } from "../../../../lib/stores/ios-store/server-api/app-store-server.ts";
+import type { StoreClientOptions } from "../../../../lib/stores/store-client.ts";
 import { close, listen } from "../../../../local/server.ts";
 
 export const NOW: Instant = Date.UTC(2026, 0, 15, 12);
@@ -57,7 +57,7 @@ interface ScriptedAppStore {
   /** Every answer after those. */
   otherwise: Scripted;
   /** A client with empty caches, and the names of the secrets that it has read. */
-  aClient(options?: Partial<AppStoreServerOptions> & { secret?: () => Promise<string | null> }): {
+  aClient(options?: Partial<StoreClientOptions> & { secret?: () => Promise<string | null> }): {
     readonly client: ReturnType<typeof createAppStoreServer>;
     readonly secretsRead: readonly string[];
   };
