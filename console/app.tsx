@@ -1,13 +1,13 @@
-import { useCallback, useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { AccountPage } from "./pages/account-page.tsx";
 import { ApplicationPage } from "./pages/application-page.tsx";
 import { CustomerPage } from "./pages/customer-page.tsx";
 import { ImportPage } from "./pages/import-page.tsx";
-import { Loading, useLoaded } from "./parts/loading.tsx";
+import { Loading, useCall } from "./parts/loading.tsx";
 import { RequestsPage } from "./pages/requests-page.tsx";
 import { addressOf, useRoute, type Route } from "./route.ts";
 import { SandboxPage } from "./pages/sandbox-page.tsx";
-import { call, type Answer } from "./server.ts";
+import type { Answer } from "./server.ts";
 import { Value } from "./parts/text.tsx";
 
 type Start = Answer<"start">;
@@ -39,26 +39,24 @@ const Page = ({ route, start }: { readonly route: Route; readonly start: Start }
     case "applications":
       return <Applications start={start} />;
     case "application":
-      return <ApplicationPage key={route.application} application={route.application} />;
+      return <ApplicationPage key={route.application} {...route} />;
     case "account":
       return (
         <AccountPage
           key={`${route.application} ${route.account}`}
-          application={route.application}
-          account={route.account}
-          number={route.number}
+          {...route}
           isSandbox={start.sandbox?.applicationIdentifier === route.application}
         />
       );
     case "customer":
-      return <CustomerPage key={route.customer} application={route.application} customer={route.customer} />;
+      return <CustomerPage key={route.customer} {...route} />;
     case "import":
-      return <ImportPage key={route.application} application={route.application} />;
+      return <ImportPage key={route.application} {...route} />;
     case "sandbox":
       return start.sandbox === null ? (
         <p>Only a local run has sandbox stores.</p>
       ) : (
-        <SandboxPage sandbox={start.sandbox} account={route.account} />
+        <SandboxPage {...route} sandbox={start.sandbox} />
       );
     case "requests":
       return start.sandbox === null ? <p>Only a local run shows its requests.</p> : <RequestsPage />;
@@ -108,7 +106,7 @@ const TITLES: Readonly<Record<Route["page"], string>> = {
 /** The whole page. */
 export const App = () => {
   const route = useRoute();
-  const loaded = useLoaded(useCallback(async () => call("start", {}), []));
+  const loaded = useCall("start", {});
   const main = useRef<HTMLElement>(null);
   const isFirst = useRef(true);
   const address = addressOf(route);

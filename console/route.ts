@@ -1,6 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
 
-/** A page, as the address names it after `#`. */
 export type Route =
   | { readonly page: "applications" }
   | { readonly page: "application"; readonly application: string }
@@ -15,9 +14,13 @@ export type Route =
   | { readonly page: "sandbox"; readonly account: string }
   | { readonly page: "requests" };
 
+export type RouteTo<Page extends Route["page"]> = Extract<Route, { readonly page: Page }>;
+
+export const accountAddress = (application: string, account: string): string =>
+  addressOf({ page: "account", application, account, number: 1 });
+
 const encoded = (...parts: readonly string[]): string => `#/${parts.map(encodeURIComponent).join("/")}`;
 
-/** The address of a page. */
 export const addressOf = (route: Route): string => {
   switch (route.page) {
     case "applications":
@@ -69,7 +72,6 @@ export const go = (route: Route): void => {
   location.hash = addressOf(route);
 };
 
-/** The page that the address names, as it changes. */
 export const useRoute = (): Route => {
   const [route, setRoute] = useState(() => routeOf(location.hash));
   useEffect(() => {

@@ -1,6 +1,5 @@
 import type { CallInput, CallName, CallOutput } from "../operator/console/calls.ts";
 
-/** An answer of the server as JSON makes it. */
 type Json<T> = T extends string | number | boolean | null
   ? T
   : T extends readonly (infer Item)[]
@@ -14,38 +13,33 @@ export type Answer<Name extends CallName> = Json<CallOutput<Name>>;
 const messageIn = (body: unknown): string | null =>
   typeof body === "object" && body !== null && "message" in body ? String(body.message) : null;
 
-const read = async (response: Response): Promise<unknown> => {
+/** The JSON answered. Rejects with the server's sentence. */
+const answered = async (response: Response): Promise<unknown> => {
   const text = await response.text();
+  let body: unknown = { message: text };
   try {
-    return JSON.parse(text);
+    body = JSON.parse(text);
   } catch {
-    return { message: text };
+    // The text is the sentence.
   }
+  if (!response.ok) throw new Error(messageIn(body) ?? `The server answered ${response.status}.`);
+  return body;
 };
 
-/** Posts JSON and returns the JSON answered. Rejects with the server's sentence. */
 export const post = async (
   path: string,
   body: unknown,
   headers: Readonly<Record<string, string>> = {},
-): Promise<unknown> => {
-  const response = await fetch(path, {
-    method: "POST",
-    headers: { "Content-Type": "application/json", ...headers },
-    body: JSON.stringify(body),
-  });
-  const answered = await read(response);
-  if (!response.ok) throw new Error(messageIn(answered) ?? `The server answered ${response.status}.`);
-  return answered;
-};
+): Promise<unknown> =>
+  answered(
+    await fetch(path, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", ...headers },
+      body: JSON.stringify(body),
+    }),
+  );
 
-/** Reads JSON. Rejects with the server's sentence. */
-export const get = async (path: string): Promise<unknown> => {
-  const response = await fetch(path);
-  const answered = await read(response);
-  if (!response.ok) throw new Error(messageIn(answered) ?? `The server answered ${response.status}.`);
-  return answered;
-};
+export const get = async (path: string): Promise<unknown> => answered(await fetch(path));
 
 /** Calls the console's server by the call's name; `warnings` are the command's, such as that the audit has no name. */
 export const callWithWarnings = async <Name extends CallName>(
@@ -58,7 +52,6 @@ export const callWithWarnings = async <Name extends CallName>(
     readonly warnings: readonly string[];
   };
 
-/** Calls the console's server by the call's name. */
 export const call = async <Name extends CallName>(
   name: Name,
   input: CallInput<Name>,

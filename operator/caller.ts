@@ -1,14 +1,17 @@
 import { GetCallerIdentityCommand, STSClient } from "@aws-sdk/client-sts";
 
-/** Access to STS: region and credentials of the table's connection. */
-export interface CallerAccess {
+/** Region and credentials of the table's connection. */
+export interface AwsAccess {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Whether the table is on this machine; then AWS is never asked. */
   readonly isLocal: boolean;
-  readonly client: NonNullable<ConstructorParameters<typeof STSClient>[0]>;
+  readonly client: {
+    readonly requestHandler: Record<string, unknown>;
+    readonly region?: string;
+    readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string };
+  };
 }
 
-/** The AWS identity that runs a command. */
 export interface Caller {
   /** Its ARN; `local` on a table of this machine; null: STS did not name it. */
   readonly name: string | null;
@@ -26,7 +29,7 @@ const unnamed = (because: string): Caller => ({
 });
 
 const askName = async (
-  options: CallerAccess["client"],
+  options: AwsAccess["client"],
   endpoint: string | undefined,
 ): Promise<string | undefined> => {
   const client = new STSClient({
@@ -47,7 +50,7 @@ const askName = async (
  *
  * @see https://docs.aws.amazon.com/STS/latest/APIReference/API_GetCallerIdentity.html
  */
-export const readCaller = async ({ environment, isLocal, client }: CallerAccess): Promise<Caller> => {
+export const readCaller = async ({ environment, isLocal, client }: AwsAccess): Promise<Caller> => {
   const endpoint = environment["AWS_ENDPOINT_URL_STS"] || environment["AWS_ENDPOINT_URL"];
   if (isLocal && !endpoint) return { name: "local", problem: null };
   try {

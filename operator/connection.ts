@@ -6,25 +6,20 @@ import { originOf, type TrustsOrigin } from "../lib/stores/android-store/workloa
 import type { Table } from "../lib/table/dynamodb/table.ts";
 import { allowedDestinations, type AllowsDestination } from "../lib/delivery/allowed-destinations.ts";
 import { readCaller, type Caller } from "./caller.ts";
-import { readMasterSecret } from "./master-secret.ts";
-import { readStoreSecret } from "./store-secret.ts";
 import { OperatorError, type Place } from "./operator-error.ts";
+import { readMasterSecret, readStoreSecret } from "./secrets.ts";
 import { serviceClock } from "./service-clock.ts";
 
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
-/** An open table and its location. */
 export interface Connection extends Place {
+  readonly environment: EnvironmentVariables;
   readonly store: Table;
   /** Origins besides Google's from which this table's workload identities may get tokens. */
   readonly trustsOrigin: TrustsOrigin;
   /** Whether a webhook may use plain HTTP or a private address: those that `DESTINATIONS` names. */
   readonly allowsDestination: AllowsDestination;
-  /**
-   * The service's master secret, kept once it is read.
-   *
-   * @throws OperatorError where it cannot be read
-   */
+  /** The service's master secret, kept once it is read. */
   readonly masterSecret: () => Promise<Uint8Array>;
   /** Text of a store's secret; null where it does not exist or may not be read. */
   readonly readSecret: (name: string) => Promise<string | null>;
@@ -52,7 +47,6 @@ const isOfThisMachine: TrustsOrigin = (origin) => {
   return protocol === "http:" && LOCAL_HOSTS.has(hostname);
 };
 
-/** Table name from the option, or else from `TABLE_NAME`. */
 export const tableName = (option: string | undefined, environment: EnvironmentVariables): string => {
   const name = option || environment["TABLE_NAME"];
   if (!name)
@@ -65,8 +59,6 @@ export const tableName = (option: string | undefined, environment: EnvironmentVa
 /**
  * Opens the table with the shell's credentials and region; the SDK reads `AWS_ENDPOINT_URL_DYNAMODB`. A DynamoDB on this
  * machine needs neither, and any http origin on this machine may issue tokens with it, because the sandbox does.
- *
- * @throws OperatorError if no region is configured or the endpoint is not a URL
  */
 export const connect = async (table: string, environment: EnvironmentVariables): Promise<Connection> => {
   const endpoint = environment["AWS_ENDPOINT_URL_DYNAMODB"];
@@ -80,6 +72,7 @@ export const connect = async (table: string, environment: EnvironmentVariables):
     ...(region !== undefined && { region }),
     ...(isLocal && !hasCredentials && { credentials: LOCAL_CREDENTIALS }),
   };
+  const access = { environment, isLocal, client: options };
   const client = new DynamoDBClient(options);
   const resolvedRegion = await client.config.region().catch(() => {
     throw new OperatorError(
@@ -87,15 +80,16 @@ export const connect = async (table: string, environment: EnvironmentVariables):
     );
   });
   return {
+    environment,
     table,
     where: endpoint || resolvedRegion,
     store: { client: DynamoDBDocumentClient.from(client), name: table },
     trustsOrigin: (origin) => givesTokens(origin) || (isLocal && isOfThisMachine(origin)),
     allowsDestination: allowedDestinations(environment["DESTINATIONS"] || undefined),
     // The console stays connected for hours, so a failed read is repeated.
-    masterSecret: onceLoaded(() => readMasterSecret({ table, environment, isLocal, client: options })),
-    readSecret: (name) => readStoreSecret({ environment, isLocal, client: options }, name),
-    caller: () => readCaller({ environment, isLocal, client: options }),
+    masterSecret: onceLoaded(() => readMasterSecret(access, table)),
+    readSecret: (name) => readStoreSecret(access, name),
+    caller: () => readCaller(access),
     clock: (now) => serviceClock({ environment, isLocal, isOfThisMachine }, now),
     close: () => client.destroy(),
   };

@@ -6,7 +6,6 @@ export class OperatorError extends Error {
   override readonly name = "OperatorError";
 }
 
-/** Location of the table, for error messages. */
 export interface Place {
   readonly table: string;
   /** The endpoint's URL, or the AWS region. */
@@ -36,7 +35,6 @@ const isUnreachable = (error: Error): boolean =>
   (error instanceof AggregateError &&
     error.errors.some((inner) => inner instanceof Error && isUnreachable(inner)));
 
-/** Describes whatever a command threw, without a stack trace. */
 export const sentenceOf = (error: unknown, { table, where }: Place): string => {
   if (!(error instanceof Error)) return `The command failed: ${String(error)}`;
   if (error instanceof MalformedItemError) return error.toSentence();

@@ -1,28 +1,20 @@
 import { Command, CommanderError } from "commander";
 import type { Instant } from "../lib/entitlements/time.ts";
-import { takenByNpm } from "./taken-by-npm.ts";
 import { requireTableFormat } from "../lib/table/dynamodb/format.ts";
-import { addAccountCommands } from "./commands/account.ts";
-import type { Answer } from "./text/answer.ts";
-import { addApplicationCommands } from "./commands/application.ts";
-import type { Confirmation } from "./commands/confirmation.ts";
-import { connect, tableName, type Connection, type EnvironmentVariables } from "./connection.ts";
+import { COMMANDS, GROUPS } from "./commands/all.ts";
+import type { Dialogue } from "./commands/command.ts";
 import { addConsoleCommand } from "./commands/console.ts";
-import { addCredentialCommands } from "./commands/credential.ts";
-import { addCustomerCommands } from "./commands/customer.ts";
-import { addDestinationCommands } from "./commands/destination.ts";
-import { addImportCommands } from "./import/program.ts";
+import { connect, tableName, type Connection, type EnvironmentVariables } from "./connection.ts";
 import { OperatorError, sentenceOf } from "./operator-error.ts";
-import { openSession } from "./open-session.ts";
-import type { Session } from "./session.ts";
+import { openSession, type Session } from "./session.ts";
+import { takenByNpm } from "./taken-by-npm.ts";
+import type { Answer } from "./text/answer.ts";
 
-/** The program's dependencies. */
 export interface World {
   readonly environment: EnvironmentVariables;
   readonly now: () => Instant;
   /** Standard output: results, and requested help. */
   readonly out: (text: string) => void;
-  /** Standard error. */
   readonly err: (text: string) => void;
   /** Whether standard error is a terminal, whose last line can be overwritten; unset: no. */
   readonly isTerminal?: boolean;
@@ -43,21 +35,22 @@ interface GlobalOptions {
 
 const PROGRAM = "customer-entitlements";
 
-/** Options that npm does not have itself. */
-const OPTIONS_NOT_OF_NPM: readonly string[] =
-  "table application account expires label reason by to asserted-by store since after wait port map manifest rate decide environment limit journal tolerance csv".split(
-    " ",
-  );
+/** Options that npm has itself, which may come from `.npmrc`. */
+const OPTIONS_OF_NPM = new Set(["yes", "scope", "dry-run"]);
+
+/** Options of the program, without dashes, that only npm can have taken. */
+const optionNames = (): readonly string[] =>
+  [
+    "table",
+    "port",
+    ...COMMANDS.flatMap(({ options }) => Object.values(options).map(({ option }) => option.name())),
+  ].filter((name) => !OPTIONS_OF_NPM.has(name));
 
 /** Whether these words ask for JSON. After `--` nothing is an option. */
 const wantsJson = (words: readonly string[]): boolean =>
   words.slice(0, words.includes("--") ? words.indexOf("--") : undefined).includes("--json");
 
-/**
- * Defines the operator's commands. They throw; {@link runOperator} turns errors into a message and an exit code.
- *
- * @param unfinished called by a command that has ended while part of its work still waits
- */
+/** Defines the operator's commands. They throw; {@link runOperator} turns errors into a message and an exit code. */
 const createProgram = (
   world: World,
   { isJson }: { readonly isJson: boolean },
@@ -79,12 +72,12 @@ const createProgram = (
     world.err(isJson ? `${JSON.stringify({ [kind]: line })}\n` : `${line}\n`);
   const warn = (line: string): void => errorLine("warning", line);
 
-  const connected = async (act: (connection: Connection) => Promise<void>): Promise<void> => {
+  const connected = async <Done>(act: (connection: Connection) => Promise<Done>): Promise<Done> => {
     const { table } = program.opts<GlobalOptions>();
     const connection = await connect(tableName(table, world.environment), world.environment);
     try {
       await requireTableFormat(connection.store);
-      await act(connection);
+      return await act(connection);
     } catch (error) {
       throw new OperatorError(sentenceOf(error, connection), { cause: error });
     } finally {
@@ -97,32 +90,38 @@ const createProgram = (
     const { json } = program.opts<GlobalOptions>();
     world.out(`${json ? JSON.stringify(answered.json, null, 2) : answered.text}\n`);
   };
-  const answer = async (act: (session: Session) => Promise<Answer>): Promise<void> =>
+  const onTable = (act: (session: Session) => Promise<Answer>): Promise<Answer> =>
     connected(async (connection) => {
       const now = await connection.clock(world.now);
-      const answered = await act(openSession(connection, { ...world, now, warn }));
-      write(answered);
+      return act(openSession(connection, { ...world, now, warn }));
     });
-  const offline = async (act: () => Promise<Answer>): Promise<void> => write(await act());
-
-  const confirmation: Confirmation = {
-    ask: world.ask,
-    progress: (line) => errorLine("progress", line),
-  };
-
-  const frame = { answer, confirmation };
-  addApplicationCommands(program, frame);
-  addCredentialCommands(program, frame);
-  addDestinationCommands(program, frame);
-  addAccountCommands(program, frame);
-  addCustomerCommands(program, frame);
-  addImportCommands(program, {
-    answer,
-    offline,
-    environment: world.environment,
-    line: confirmation.progress,
+  const progress = (line: string): void => errorLine("progress", line);
+  const dialogueOf = ({ yes }: { readonly yes?: true }): Dialogue => ({
+    confirm: async (what) => {
+      if (yes) return;
+      if (world.ask === null) throw new OperatorError(`${what} Nothing was done: add --yes to do it.`);
+      progress(what);
+      if (!(await world.ask("Do it? (yes/no) "))) throw new OperatorError("Nothing was done.");
+    },
+    progress,
     terminal: isJson || world.isTerminal !== true ? null : world.err,
   });
+
+  const groups = new Map(
+    Object.entries(GROUPS).map(([name, about]) => [name, program.command(name).description(about)]),
+  );
+  for (const defined of COMMANDS) {
+    const [group = "", verb = ""] = defined.name.split(" ");
+    const added = (groups.get(group) ?? program).command(verb).description(defined.about);
+    for (const { name, about } of Object.values(defined.takes)) added.argument(name, about);
+    for (const { option } of Object.values(defined.options)) added.addOption(option);
+    added.action(async () => {
+      const given = added.opts();
+      const taken = Object.keys(defined.takes).map((name, index) => [name, added.processedArgs[index]]);
+      const texts = { ...given, ...Object.fromEntries(taken) };
+      write(await defined.run(dialogueOf(given), texts, onTable));
+    });
+  }
   addConsoleCommand(program, world, connected, warn);
   return program;
 };
@@ -136,7 +135,7 @@ export const runOperator = async (words: readonly string[], world: World): Promi
   const isJson = wantsJson(words);
   const complain = (message: string): void =>
     world.err(`${isJson ? JSON.stringify({ error: message }) : message}\n`);
-  const taken = takenByNpm(world.environment, OPTIONS_NOT_OF_NPM);
+  const taken = takenByNpm(world.environment, optionNames());
   if (taken !== null) {
     complain(
       `npm took ${taken} for itself, so nothing was done. Write it after the command: npx --no ${PROGRAM} <command> ${taken}, or npm run --silent operator -- <command> ${taken}.`,

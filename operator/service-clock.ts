@@ -1,7 +1,6 @@
 import * as z from "zod";
 import type { Instant } from "../lib/entitlements/time.ts";
 
-/** Access to the local run that serves a table. */
 export interface ClockAccess {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Whether the table is on this machine: a deployed service has AWS's time. */

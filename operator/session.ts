@@ -1,118 +1,93 @@
-import * as z from "zod";
-import type { Application } from "../lib/applications/application.ts";
-import type { Destination } from "../lib/applications/destination.ts";
+import { v7 as uuid } from "uuid";
+import type { HashAccounts } from "../lib/administration/reports/audit.ts";
+import { keyedHash } from "../lib/delivery/webhook-secret.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
-import { accountIdentifier } from "../lib/contract/schemas.ts";
-import {
-  accountId,
-  applicationId,
-  customerId,
-  keyId,
-  type AccountId,
-  type ApplicationId,
-  type CustomerId,
-  type KeyId,
-} from "../lib/identifiers.ts";
-import type { AccountReport } from "../lib/administration/reports/account-report.ts";
-import type { AuditTable, HashAccounts } from "../lib/administration/reports/audit.ts";
-import type { CredentialTable } from "../lib/administration/acts/credential-table.ts";
-import type { DestinationTable } from "../lib/administration/acts/destinations.ts";
-import { composeOperations } from "./composition.ts";
-import type { ApplicationTable } from "../lib/table/applications/applications.ts";
-import type { AskQueues } from "../lib/customers/asking/ask-queue.ts";
-import type { Watermarks } from "../lib/customers/notifications/sweep.ts";
-import type { NotificationTimes } from "../lib/customers/notifications/notification-log.ts";
-import type { TrustsOrigin } from "../lib/stores/android-store/workload-identity.ts";
-import type { Table } from "../lib/table/dynamodb/table.ts";
-import type { AllowsDestination } from "../lib/delivery/allowed-destinations.ts";
-import type { DeliveryQueue } from "../lib/delivery/delivery-queue.ts";
-import type { ForwardQueue } from "../lib/delivery/forward-queue.ts";
+import { once } from "../lib/once.ts";
+import { pause } from "../lib/pause.ts";
+import { createApplicationTable } from "../lib/table/applications/applications.ts";
+import { createCredentialTable } from "../lib/table/applications/credentials.ts";
+import { createDestinationTable } from "../lib/table/applications/destinations.ts";
+import { createCustomerTable } from "../lib/table/customers/customers.ts";
+import { createNotificationTimes } from "../lib/table/queues/notification-times.ts";
+import { createWatermarks } from "../lib/table/queues/watermarks.ts";
+import { createDeliveryQueue } from "../lib/table/telling/delivery-queue.ts";
+import { createForwardQueue } from "../lib/table/telling/forwards.ts";
+import { createToldTable } from "../lib/table/telling/told-report.ts";
+import { createAskQueues } from "../lib/table/queues/asks.ts";
+import { operationsOn } from "./composition.ts";
 import type { Connection } from "./connection.ts";
 import { OperatorError } from "./operator-error.ts";
 
-/** Table access, the moment at which a command began, and its clock. */
-export interface Session {
-  readonly table: Table;
-  readonly applications: ApplicationTable;
-  readonly credentials: CredentialTable;
-  readonly notifications: Pick<NotificationTimes, "ofApplication">;
-  readonly queue: Pick<AskQueues, "of" | "healthOf">;
-  readonly watermarks: Pick<Watermarks, "read">;
-  /** Origins besides Google's from which a workload identity may get tokens. */
-  readonly trustsOrigin: TrustsOrigin;
-  /** Whether a webhook may use plain HTTP or a private address. */
-  readonly allowsDestination: AllowsDestination;
-  readonly masterSecret: Connection["masterSecret"];
-  readonly readSecret: Connection["readSecret"];
-  readonly audit: AuditTable;
-  /** The AWS identity of the shell, for the audit; null: unknown, and the operator was warned. */
-  readonly caller: () => Promise<string | null>;
-  readonly hashAccounts: HashAccounts;
-  readonly destinations: DestinationTable;
-  readonly deliveries: Pick<DeliveryQueue, "waiting" | "healthOf" | "retry" | "resume">;
-  readonly forwards: Pick<ForwardQueue, "waiting" | "healthOf">;
-  readonly moment: Instant;
-  /** Everything known about an account at that moment. An unknown account has no customers. */
-  readonly accountReport: (application: Application, account: AccountId) => Promise<AccountReport>;
+export interface SessionEffects {
   readonly now: () => Instant;
   /** Waits this many milliseconds. */
   readonly wait: (milliseconds: number) => Promise<void>;
+  /** Waits as long as the owner index may lag behind the table. */
   readonly waitForIndex: () => Promise<void>;
+  /** Receives a warning for the operator that stops nothing. */
+  readonly warn: (line: string) => void;
 }
 
-/** @throws OperatorError */
-export const readApplicationIdentifier = (text: string): ApplicationId => {
-  if (!z.uuid().safeParse(text).success)
-    throw new OperatorError(
-      "An application's identifier must be a UUID: application list shows all, and application find <bundle or package> that of one.",
-    );
-  return applicationId(text.toLowerCase());
-};
-
-/** @throws OperatorError */
-export const readCustomerIdentifier = (text: string): CustomerId => {
-  if (!z.uuid().safeParse(text).success) throw new OperatorError("A customer's identifier must be a UUID.");
-  return customerId(text.toLowerCase());
-};
-
-/** @throws OperatorError */
-export const readAccountIdentifier = (text: string): AccountId => {
-  const account = accountIdentifier().safeParse(text);
-  if (account.success) return accountId(account.data);
-  throw new OperatorError(
-    `An account's identifier ${account.error.issues[0]?.message ?? "is of another form"}.`,
+/** Hashes accounts with the master secret; if it cannot be read, warns once. */
+const hashingAccounts = (
+  masterSecret: Connection["masterSecret"],
+  warn: SessionEffects["warn"],
+): HashAccounts => {
+  const secret = once(() =>
+    masterSecret().catch((error: unknown) => {
+      if (!(error instanceof OperatorError)) throw error;
+      warn(`The audit cannot name accounts. ${error.message}`);
+      return null;
+    }),
   );
+  return async (application, accounts) => {
+    const master = accounts.length === 0 ? null : await secret();
+    return master === null ? [] : accounts.map((account) => keyedHash(master, application, account));
+  };
 };
 
-/** @throws OperatorError without the text, which may be a whole API key */
-export const readKeyIdentifier = (text: string): KeyId => {
-  if (!/^[0-9a-f]{16}$/.test(text))
-    throw new OperatorError(
-      "A key identifier must be the 16 hexadecimal digits between the underscores of its API key.",
-    );
-  return keyId(text);
+/** Opens the parts of the table for one command, at the moment at which it begins. */
+export const openSession = (
+  { store: table, caller, ...connection }: Connection,
+  { warn, ...effects }: SessionEffects,
+) => {
+  const { now, waitForIndex } = effects;
+  const hashAccounts = hashingAccounts(connection.masterSecret, warn);
+  const operations = operationsOn(table, {
+    now,
+    pause,
+    waitForIndex,
+    newEntry: uuid,
+    hashAccounts,
+    keyedHash: async (application, account) =>
+      keyedHash(await connection.masterSecret(), application, account),
+  });
+  const { findOwnership, audit } = operations;
+  return {
+    ...connection,
+    ...effects,
+    moment: now(),
+    table,
+    /** The AWS identity of the shell, for the audit; null: unknown, and the operator was warned. */
+    caller: once(async () => {
+      const { name, problem } = await caller();
+      if (problem !== null) warn(problem);
+      return name;
+    }),
+    hashAccounts,
+    operations,
+    findOwnership,
+    audit,
+    customers: createCustomerTable(table, pause),
+    applications: createApplicationTable(table),
+    credentials: createCredentialTable(table),
+    notifications: createNotificationTimes(table),
+    destinations: createDestinationTable(table, pause),
+    deliveries: createDeliveryQueue(table, pause),
+    forwards: createForwardQueue(table),
+    queue: createAskQueues(table),
+    watermarks: createWatermarks(table),
+    told: createToldTable(table),
+  };
 };
-
-/** The operator's operations on customers, on the session's table. */
-export const operationsOf = ({ table, ...effects }: Session) => composeOperations(table, effects);
-
-/** @throws OperatorError if there is no such application */
-export const findApplication = async (
-  { applications, table }: Session,
-  identifier: ApplicationId,
-): Promise<Application> => {
-  const application = await applications.load(identifier);
-  if (application === null)
-    throw new OperatorError(`There is no application ${identifier} in the table ${table.name}.`);
-  return application;
-};
-
-/** @throws OperatorError if the application has no such destination */
-export const findDestination = ({ name: of, destinations }: Application, name: string): Destination => {
-  const destination = destinations.find((one) => one.name === name);
-  if (destination !== undefined) return destination;
-  const names = destinations.map((one) => one.name).join(", ");
-  throw new OperatorError(
-    `${of} has no destination ${name}: ${names === "" ? "it has none" : `it has ${names}`}.`,
-  );
-};
+export type Session = ReturnType<typeof openSession>;

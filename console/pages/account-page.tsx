@@ -1,30 +1,23 @@
-import { useCallback } from "preact/hooks";
 import { Acts } from "../parts/act-dialog.tsx";
 import { AuditTable } from "../parts/audit-table.tsx";
 import { CustomerSection } from "../parts/customer-section.tsx";
 import { Entitlements, GrantsNothing, LastChange } from "../parts/entitlements.tsx";
-import { Loading, useLoaded } from "../parts/loading.tsx";
+import { Loading, useCall } from "../parts/loading.tsx";
 import { accountOffers } from "../sandbox/offers.ts";
 import { Picture } from "../parts/picture.tsx";
-import { addressOf } from "../route.ts";
+import { addressOf, type RouteTo } from "../route.ts";
 import { Search } from "../parts/search.tsx";
-import { call, type Answer } from "../server.ts";
+import type { Answer } from "../server.ts";
 import { Told } from "../parts/told.tsx";
 import { counted, Time, Value } from "../parts/text.tsx";
 
 type Account = Answer<"account">;
 
 const Pages = ({ account }: { readonly account: Account }) => {
-  const {
-    applicationIdentifier: application,
-    applicationAccountIdentifier,
-    page,
-    pages,
-    purchases,
-  } = account;
+  const { applicationIdentifier, applicationAccountIdentifier, page, pages, purchases } = account;
   if (pages === 1) return null;
-  const to = (number: number): string =>
-    addressOf({ page: "account", application, account: applicationAccountIdentifier, number });
+  const of = { application: applicationIdentifier, account: applicationAccountIdentifier };
+  const to = (number: number): string => addressOf({ page: "account", ...of, number });
   return (
     <nav aria-label="Pages of purchases">
       <p>
@@ -52,18 +45,8 @@ export const AccountPage = ({
   account,
   number,
   isSandbox,
-}: {
-  readonly application: string;
-  readonly account: string;
-  readonly number: number;
-  readonly isSandbox: boolean;
-}) => {
-  const loaded = useLoaded(
-    useCallback(
-      async () => call("account", { application, account, page: number }),
-      [application, account, number],
-    ),
-  );
+}: RouteTo<"account"> & { readonly isSandbox: boolean }) => {
+  const loaded = useCall("account", { application, account, page: number });
   return (
     <>
       <Search application={application} />

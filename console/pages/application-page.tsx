@@ -1,11 +1,10 @@
-import { useCallback } from "preact/hooks";
 import { Acts } from "../parts/act-dialog.tsx";
 import { AuditTable } from "../parts/audit-table.tsx";
-import { Loading, useLoaded } from "../parts/loading.tsx";
+import { Loading, useCall } from "../parts/loading.tsx";
 import { applicationOffers, destinationOffers, keyOffer } from "../sandbox/offers.ts";
-import { addressOf } from "../route.ts";
+import { addressOf, type RouteTo } from "../route.ts";
 import { Search } from "../parts/search.tsx";
-import { call, type Answer } from "../server.ts";
+import type { Answer } from "../server.ts";
 import { counted, Identifier, Table, Time, Value } from "../parts/text.tsx";
 
 type Application = Answer<"application">;
@@ -139,13 +138,7 @@ const Destinations = ({ application, changed }: ChangeablePart) => (
       empty="It has none: changes are not delivered."
       rows={application.destinations.map((destination) => [
         <Value>{destination.name}</Value>,
-        <Value>
-          {"url" in destination
-            ? (destination.url ?? "")
-            : "eventBus" in destination
-              ? (destination.eventBus ?? "")
-              : ""}
-        </Value>,
+        <Value>{("url" in destination ? destination.url : destination.eventBus) ?? ""}</Value>,
         <>
           {HEALTH[destination.health.state]}
           {destination.health.because !== null && ` (${destination.health.because})`}
@@ -162,8 +155,8 @@ const Destinations = ({ application, changed }: ChangeablePart) => (
 );
 
 /** An application: catalog, stores, keys, destinations and audit. */
-export const ApplicationPage = ({ application }: { readonly application: string }) => {
-  const loaded = useLoaded(useCallback(async () => call("application", { application }), [application]));
+export const ApplicationPage = ({ application }: RouteTo<"application">) => {
+  const loaded = useCall("application", { application });
   return (
     <Loading of={loaded}>
       {(read) => (

@@ -1,23 +1,13 @@
-import { useCallback } from "preact/hooks";
 import { Acts } from "../parts/act-dialog.tsx";
-import { Loading, useLoaded } from "../parts/loading.tsx";
+import { Loading, useCall } from "../parts/loading.tsx";
 import { customerOffers } from "../sandbox/offers.ts";
-import { addressOf } from "../route.ts";
+import { accountAddress, type RouteTo } from "../route.ts";
 import { Search } from "../parts/search.tsx";
-import { call } from "../server.ts";
 import { asserterText, Identifier, Table, Time, Value } from "../parts/text.tsx";
 
 /** A customer, linked or not: its identities and purchases. */
-export const CustomerPage = ({
-  application,
-  customer,
-}: {
-  readonly application: string;
-  readonly customer: string;
-}) => {
-  const loaded = useLoaded(
-    useCallback(async () => call("customer", { application, customer }), [application, customer]),
-  );
+export const CustomerPage = ({ application, customer }: RouteTo<"customer">) => {
+  const loaded = useCall("customer", { application, customer });
   return (
     <>
       <Search application={application} />
@@ -34,9 +24,7 @@ export const CustomerPage = ({
               ) : (
                 <>
                   Linked to account{" "}
-                  <a
-                    href={addressOf({ page: "account", application, account: read.link.account, number: 1 })}
-                  >
+                  <a href={accountAddress(application, read.link.account)}>
                     <Value>{read.link.account}</Value>
                   </a>{" "}
                   since <Time at={read.link.linkedAt} /> by {asserterText(read.link.assertedBy)}.

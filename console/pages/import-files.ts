@@ -69,20 +69,10 @@ const unescaped = (field: string): string => field.replace(/^'(?=[=+\-@\t\r])/, 
 export const readDifferences = (text: string): readonly Difference[] | null => {
   const [header = [], ...rows] = rowsOf(text);
   if (!COLUMNS.every((column, index) => header[index] === column)) return null;
-  return rows.map((row) => {
-    const of = (index: number): string => unescaped(row[index] ?? "");
-    return {
-      account: of(0),
-      cause: of(1),
-      store: of(2),
-      product: of(3),
-      purchase: of(4),
-      other_service_gives_access: of(5),
-      state: of(6),
-      file: of(7),
-      row: of(8),
-    };
-  });
+  return rows.map(
+    (row) =>
+      Object.fromEntries(COLUMNS.map((column, index) => [column, unescaped(row[index] ?? "")])) as Difference,
+  );
 };
 
 /** Those of which any field has the text, in any case. */

@@ -7,8 +7,8 @@ import {
   type ReportedCause,
   type RunReport,
 } from "./import-files.ts";
-import { addressOf } from "../route.ts";
-import { counted, Sentence, Table, Value } from "../parts/text.tsx";
+import { accountAddress, type RouteTo } from "../route.ts";
+import { counted, Problem, Sentence, Table, Value } from "../parts/text.tsx";
 
 const MOST_SHOWN = 200;
 
@@ -66,7 +66,7 @@ const Differences = ({
         rows={found
           .slice(0, MOST_SHOWN)
           .map(({ account, cause, store, product, state, other_service_gives_access: access, file, row }) => [
-            <a href={addressOf({ page: "account", application, account, number: 1 })}>
+            <a href={accountAddress(application, account)}>
               <Value>{account}</Value>
             </a>,
             <Value>{cause}</Value>,
@@ -82,7 +82,7 @@ const Differences = ({
 };
 
 /** Page of an import's report. The browser reads the files and sends them nowhere. */
-export const ImportPage = ({ application }: { readonly application: string }) => {
+export const ImportPage = ({ application }: RouteTo<"import">) => {
   const [report, setReport] = useState<RunReport | null>(null);
   const [differences, setDifferences] = useState<readonly Difference[] | null>(null);
   const [unknown, setUnknown] = useState<readonly string[]>([]);
@@ -114,9 +114,9 @@ export const ImportPage = ({ application }: { readonly application: string }) =>
         />
       </label>
       {unknown.map((name) => (
-        <p key={name} role="alert" class="error">
+        <Problem key={name}>
           <Value>{name}</Value> is neither a run&apos;s report nor its list of accounts that differ.
-        </p>
+        </Problem>
       ))}
       {report !== null && (
         <>

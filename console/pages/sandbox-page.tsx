@@ -2,25 +2,17 @@ import { useCallback } from "preact/hooks";
 import type { ConsoleSandbox } from "../../operator/console/calls.ts";
 import { Buy } from "../sandbox/buy.tsx";
 import { Clock } from "../sandbox/clock.tsx";
-import { Loading, useLoaded } from "../parts/loading.tsx";
+import { Loading, useCall, useLoaded } from "../parts/loading.tsx";
 import { soldPurchases } from "../sandbox/sandbox.ts";
-import { call } from "../server.ts";
+import type { RouteTo } from "../route.ts";
 import { Sold } from "../sandbox/sold.tsx";
 
 /** The local run's stores and clock. */
 export const SandboxPage = ({
   sandbox,
   account,
-}: {
-  readonly sandbox: ConsoleSandbox;
-  readonly account: string;
-}) => {
-  const application = useLoaded(
-    useCallback(
-      async () => call("application", { application: sandbox.applicationIdentifier }),
-      [sandbox.applicationIdentifier],
-    ),
-  );
+}: RouteTo<"sandbox"> & { readonly sandbox: ConsoleSandbox }) => {
+  const application = useCall("application", { application: sandbox.applicationIdentifier });
   const sold = useLoaded(useCallback(async () => soldPurchases(sandbox), [sandbox]));
   return (
     <>

@@ -1,40 +1,34 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ActRequest } from "../../operator/console/acts.ts";
 import { callWithWarnings } from "../server.ts";
-import { Sentence } from "./text.tsx";
+import { submitting } from "./form.ts";
+import { Problem, Sentence } from "./text.tsx";
 
-export type Act = ActRequest["act"];
+type Act = ActRequest["act"];
 
-/** A field that an act needs beside what the page knows. */
+/** A field that an act needs beside what the page knows: the argument or option of its name. */
 interface Field {
   readonly name: string;
   readonly label: string;
-  readonly isRequired: boolean;
+  readonly isRequired?: true;
+  /** Several values, separated by spaces. */
+  readonly isList?: true;
   readonly placeholder?: string;
-  /** Initial text; unset: none. */
+  /** Initial text. */
   readonly value?: string;
 }
 
-/** An act that the page offers. */
 export interface Offer {
-  /** The button's words. */
   readonly label: string;
-  /** Sentence that explains the act. */
   readonly about: string;
-  readonly fields: readonly Field[];
-  /** The act, from the fields by name. */
-  readonly act: (fields: Readonly<Record<string, string>>) => Act;
+  readonly fields?: readonly Field[];
+  readonly act: Act;
   /** Whether it takes something away, and asks before. */
-  readonly takesAway: boolean;
+  readonly takesAway?: true;
 }
 
 export const REASON: Field = { name: "reason", label: "Reason, for the audit", isRequired: true };
-const BY: Field = {
-  name: "by",
-  label: "Who, for the audit",
-  isRequired: false,
-  placeholder: "your user name",
-};
+const BY: Field = { name: "by", label: "Who, for the audit", placeholder: "your user name" };
 
 type Step =
   | { readonly at: "filling"; readonly error: string | null }
@@ -43,7 +37,7 @@ type Step =
 
 const Fields = ({ fields }: { readonly fields: readonly Field[] }) => (
   <>
-    {fields.map(({ name, label, isRequired, placeholder = "", value = "" }) => (
+    {fields.map(({ name, label, isRequired = false, placeholder = "", value = "" }) => (
       <label key={name}>
         {label}
         <input
@@ -66,6 +60,7 @@ const ActDialog = ({
   readonly offer: Offer;
   readonly close: (wasDone: boolean) => void;
 }) => {
+  const fields = [...(offer.fields ?? []), BY];
   const dialog = useRef<HTMLDialogElement>(null);
   const [step, setStep] = useState<Step>({ at: "filling", error: null });
   const [isBusy, setBusy] = useState(false);
@@ -91,16 +86,15 @@ const ActDialog = ({
       setBusy(false);
     }
   };
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    if (!(event.currentTarget instanceof HTMLFormElement)) return;
-    const fields = Object.fromEntries(
-      [...new FormData(event.currentTarget)].map(([name, value]) => [name, String(value)]),
-    );
-    const { by = "" } = fields;
-    act.current = { ...offer.act(fields), ...(by !== "" && { by }) };
+  const submit = submitting((field) => {
+    // An empty field is left out.
+    const filledIn = fields.flatMap(({ name, isList }) => {
+      const text = field(name);
+      return text === "" ? [] : [[name, isList ? text.split(/[\s,]+/).filter(Boolean) : text]];
+    });
+    act.current = { ...offer.act, ...Object.fromEntries(filledIn) };
     void run(undefined);
-  };
+  });
   const isDone = step.at === "done";
   return (
     <dialog ref={dialog} aria-labelledby="act" onClose={() => close(isDone)}>
@@ -109,12 +103,8 @@ const ActDialog = ({
         {step.at === "filling" && (
           <form onSubmit={submit}>
             <p>{offer.about}</p>
-            {step.error !== null && (
-              <p role="alert" class="error">
-                {step.error}
-              </p>
-            )}
-            <Fields fields={[...offer.fields, BY]} />
+            {step.error !== null && <Problem>{step.error}</Problem>}
+            <Fields fields={fields} />
             <div class="buttons">
               <button type="button" class="secondary" onClick={() => dialog.current?.close()}>
                 Cancel
@@ -160,7 +150,6 @@ const ActDialog = ({
   );
 };
 
-/** A button for each act. */
 export const Acts = ({
   offers,
   changed,

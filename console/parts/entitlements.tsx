@@ -74,7 +74,6 @@ const Until = ({
   );
 };
 
-/** Entitlements of an account, with the reasons. */
 export const Entitlements = ({ account }: { readonly account: Account }) =>
   account.entitlements.length === 0 ? (
     <p>No entitlement: nothing that is linked to this account now grants one.</p>
@@ -121,7 +120,6 @@ export const LastChange = ({ account }: { readonly account: Account }) => {
 /** Most sentences shown unfolded. */
 const SHOWN_AT_ONCE = 3;
 
-/** Purchases of this page that grant nothing, with the sentence that says why. */
 export const GrantsNothing = ({ account }: { readonly account: Account }) => {
   const sentences = account.customers.flatMap(({ purchases }) =>
     purchases.flatMap(({ store, why, lines }) => [

@@ -1,7 +1,9 @@
 import type { ComponentChildren } from "preact";
 import { useCallback, useEffect, useState } from "preact/hooks";
+import type { CallInput, CallName } from "../../operator/console/calls.ts";
+import { call, type Answer } from "../server.ts";
+import { Problem } from "./text.tsx";
 
-/** A loaded value, or the sentence of its failure. */
 interface Loaded<T> {
   readonly value: T | null;
   readonly error: string | null;
@@ -9,11 +11,7 @@ interface Loaded<T> {
   readonly again: () => void;
 }
 
-/**
- * Loads a value for a page.
- *
- * @param load memoized: a new function loads anew
- */
+/** Loads a value for a page. */
 export const useLoaded = <T,>(load: () => Promise<T>): Loaded<T> => {
   const [state, setState] = useState<{ readonly value: T | null; readonly error: string | null }>({
     value: null,
@@ -34,7 +32,9 @@ export const useLoaded = <T,>(load: () => Promise<T>): Loaded<T> => {
   return { ...state, again: useCallback(() => setTurn((count) => count + 1), []) };
 };
 
-/** A loaded value, its error, or the wait for it. */
+export const useCall = <Name extends CallName>(name: Name, input: CallInput<Name>): Loaded<Answer<Name>> =>
+  useLoaded(useCallback(async () => call(name, input), [name, JSON.stringify(input)]));
+
 export const Loading = <T,>({
   of: { value, error },
   children,
@@ -42,11 +42,6 @@ export const Loading = <T,>({
   readonly of: Loaded<T>;
   readonly children: (value: T) => ComponentChildren;
 }) => {
-  if (error !== null)
-    return (
-      <p role="alert" class="error">
-        {error}
-      </p>
-    );
+  if (error !== null) return <Problem>{error}</Problem>;
   return value === null ? <p aria-busy="true">Loading …</p> : <>{children(value)}</>;
 };

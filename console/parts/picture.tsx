@@ -7,17 +7,21 @@ type Row = Answer<"account">["picture"][number];
 type Bar = Row["bars"][number];
 type Mark = Row["marks"][number];
 
+const DIAGONAL = "M-2,2l4,-4M0,8l8,-8M6,10l4,-4";
+const OTHER_DIAGONAL = "M-2,6l4,4M0,0l8,8M6,-2l4,4";
+
 /** Each kind of bar has a name and a pattern: it is read without colour. */
-const BARS: Readonly<Record<Bar["kind"], string>> = {
-  period: "period",
-  renewal_leeway: "leeway for its renewal",
-  silent_retry: "Google's silent retry",
-  grace_period: "grace period",
-  billing_retry: "billing retry, no access",
-  paused: "paused, no access",
-  revoked: "refunded or revoked",
-  unmapped: "grants nothing",
+const BARS: Readonly<Record<Bar["kind"], readonly [name: string, lines: string]>> = {
+  period: ["period", ""],
+  renewal_leeway: ["leeway for its renewal", "M4,0v8"],
+  silent_retry: ["Google's silent retry", "M0,2h8M0,6h8"],
+  grace_period: ["grace period", DIAGONAL],
+  billing_retry: ["billing retry, no access", "M1,1h2v2h-2zM5,5h2v2h-2z"],
+  paused: ["paused, no access", "M2,0v8M6,0v8"],
+  revoked: ["refunded or revoked", `${DIAGONAL}${OTHER_DIAGONAL}`],
+  unmapped: ["grants nothing", "M0,4h3"],
 };
+const KINDS = Object.keys(BARS) as readonly Bar["kind"][];
 
 const MARKS: Readonly<Record<Mark["kind"], readonly [sign: string, name: string]>> = {
   verified: ["✓", "last verified"],
@@ -30,7 +34,6 @@ const MARKS: Readonly<Record<Mark["kind"], readonly [sign: string, name: string]
 const ROW_HEIGHT = 46;
 const DAY = 86_400_000;
 
-/** Bars of one product of one purchase, as one row of the picture. */
 interface Lane {
   readonly name: string;
   readonly label: string;
@@ -72,7 +75,6 @@ const lanesOf = (rows: readonly Row[]): readonly Lane[] =>
         ],
   );
 
-/** The time that the picture shows: all of what ends, and something beyond now. */
 const domainOf = (lanes: readonly Lane[], now: number): readonly [number, number] => {
   const times = lanes.flatMap(({ bars, marks }) => [
     ...bars.flatMap(({ from, to }) => [Date.parse(from), ...(to === null ? [] : [Date.parse(to)])]),
@@ -93,7 +95,7 @@ const draw = (lanes: readonly Lane[], moment: string, width: number): Element =>
       from: new Date(bar.from),
       to: new Date(bar.to === null ? last : Date.parse(bar.to)),
       isOpen: bar.to === null,
-      title: `${BARS[bar.kind]}: ${timeText(bar.from)} to ${bar.to === null ? "no end" : timeText(bar.to)}`,
+      title: `${BARS[bar.kind][0]}: ${timeText(bar.from)} to ${bar.to === null ? "no end" : timeText(bar.to)}`,
     })),
   );
   const marks = lanes.flatMap((lane) =>
@@ -104,7 +106,6 @@ const draw = (lanes: readonly Lane[], moment: string, width: number): Element =>
       title: `${MARKS[mark.kind][1]}: ${timeText(mark.at)}`,
     })),
   );
-  const kinds = Object.keys(BARS) as readonly Bar["kind"][];
   return Plot.plot({
     width,
     height: lanes.length * ROW_HEIGHT + 58,
@@ -115,7 +116,7 @@ const draw = (lanes: readonly Lane[], moment: string, width: number): Element =>
     y: { type: "band", domain: lanes.map(({ name }) => name), axis: null, paddingInner: 0.1 },
     style: { background: "transparent", fontSize: "12px", overflow: "hidden" },
     marks: [
-      ...kinds.map((kind) =>
+      ...KINDS.map((kind) =>
         Plot.barX(
           bars.filter((bar) => bar.kind === kind),
           {
@@ -170,32 +171,18 @@ const draw = (lanes: readonly Lane[], moment: string, width: number): Element =>
   });
 };
 
-/** The patterns of the bars, in the page's own drawing. */
 const Patterns = () => (
   <svg width="0" height="0" aria-hidden="true" class="patterns">
     <defs>
-      {(Object.keys(BARS) as readonly Bar["kind"][]).map((kind) => (
+      {KINDS.map((kind) => (
         <pattern key={kind} id={`bar-${kind}`} width="8" height="8" patternUnits="userSpaceOnUse">
           <rect width="8" height="8" class={`fill-${kind}`} />
-          <path class={`lines-${kind}`} d={LINES[kind]} />
+          <path class={`lines-${kind}`} d={BARS[kind][1]} />
         </pattern>
       ))}
     </defs>
   </svg>
 );
-
-const DIAGONAL = "M-2,2l4,-4M0,8l8,-8M6,10l4,-4";
-const OTHER_DIAGONAL = "M-2,6l4,4M0,0l8,8M6,-2l4,4";
-const LINES: Readonly<Record<Bar["kind"], string>> = {
-  period: "",
-  renewal_leeway: "M4,0v8",
-  silent_retry: "M0,2h8M0,6h8",
-  grace_period: DIAGONAL,
-  billing_retry: "M1,1h2v2h-2zM5,5h2v2h-2z",
-  paused: "M2,0v8M6,0v8",
-  revoked: `${DIAGONAL}${OTHER_DIAGONAL}`,
-  unmapped: "M0,4h3",
-};
 
 const Legend = ({ lanes }: { readonly lanes: readonly Lane[] }) => {
   const kinds = new Set(lanes.flatMap(({ bars }) => bars.map(({ kind }) => kind)));
@@ -207,7 +194,7 @@ const Legend = ({ lanes }: { readonly lanes: readonly Lane[] }) => {
           <svg width="28" height="14" aria-hidden="true">
             <rect width="28" height="14" fill={`url(#bar-${kind})`} stroke="currentColor" />
           </svg>{" "}
-          {BARS[kind]}
+          {BARS[kind][0]}
         </li>
       ))}
       {[...signs].map((kind) => (
@@ -232,7 +219,7 @@ const PictureTable = ({ rows }: { readonly rows: readonly Row[] }) => (
       rows={rows.flatMap((row) => [
         ...row.bars.map(({ kind, from, to, active }) => [
           <Value>{labelOf(row)}</Value>,
-          BARS[kind],
+          BARS[kind][0],
           active ? "yes" : "no",
           <Time at={from} />,
           <Time at={to} none="no end" />,
@@ -257,7 +244,6 @@ const withoutNames = (drawn: Element): Element => {
   return drawn;
 };
 
-/** Purchases over time: when each gave access, what was heard, and when the store is asked next. */
 export const Picture = ({ rows, moment }: { readonly rows: readonly Row[]; readonly moment: string }) => {
   const holder = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);

@@ -1,7 +1,8 @@
 import { useState } from "preact/hooks";
-import { addressOf, go } from "../route.ts";
+import { accountAddress, addressOf, go } from "../route.ts";
 import { call, type Answer } from "../server.ts";
-import { Identifier, Value } from "./text.tsx";
+import { submitting } from "./form.ts";
+import { Identifier, Problem, Value } from "./text.tsx";
 
 const NOBODY =
   "Nothing has this identifier: no account with customers, no customer, no original transaction id, app transaction id, purchase token or key of a purchase.";
@@ -22,7 +23,7 @@ const Found = ({
       {account !== null && (
         <li>
           Account{" "}
-          <a href={addressOf({ page: "account", application, account, number: 1 })}>
+          <a href={accountAddress(application, account)}>
             <Value>{account}</Value>
           </a>
         </li>
@@ -38,7 +39,7 @@ const Found = ({
           ) : (
             <>
               {" of account "}
-              <a href={addressOf({ page: "account", application, account: linked, number: 1 })}>
+              <a href={accountAddress(application, linked)}>
                 <Value>{linked}</Value>
               </a>
             </>
@@ -55,7 +56,6 @@ const Found = ({
   );
 };
 
-/** Finds an account by its identifier, or a customer by its own or by any name of a purchase. */
 export const Search = ({ application }: { readonly application: string }) => {
   const [found, setFound] = useState<Answer<"search"> | null>(null);
   const [error, setError] = useState<string | null>(null);
@@ -81,11 +81,7 @@ export const Search = ({ application }: { readonly application: string }) => {
       setError(thrown instanceof Error ? thrown.message : String(thrown));
     }
   };
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    if (!(event.currentTarget instanceof HTMLFormElement)) return;
-    void find(String(new FormData(event.currentTarget).get("text") ?? "").trim());
-  };
+  const submit = submitting((field) => void find(field("text").trim()));
   return (
     <search>
       <form onSubmit={submit}>
@@ -95,11 +91,7 @@ export const Search = ({ application }: { readonly application: string }) => {
           <button type="submit">Find</button>
         </div>
       </form>
-      {error !== null && (
-        <p role="alert" class="error">
-          {error}
-        </p>
-      )}
+      {error !== null && <Problem>{error}</Problem>}
       {found !== null && <Found application={application} found={found} />}
     </search>
   );

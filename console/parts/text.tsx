@@ -12,7 +12,6 @@ const FORMAT = new Intl.DateTimeFormat("en-GB", {
   timeZone: "UTC",
 });
 
-/** A moment in UTC, to read. */
 export const timeText = (iso: string): string => `${FORMAT.format(new Date(iso))} UTC`;
 
 /** A moment; a dash, where there is none. */
@@ -48,11 +47,15 @@ export const Sentence = ({ children }: { readonly children: string }) => (
   </bdi>
 );
 
-/** Who asserted a link. */
+export const Problem = ({ children }: { readonly children: ComponentChildren }) => (
+  <p role="alert" class="error">
+    {children}
+  </p>
+);
+
 export const asserterText = (assertedBy: "credential" | "client"): string =>
   assertedBy === "credential" ? "your backend (with an API key)" : "the app (without an API key)";
 
-/** An identifier. */
 export const Identifier = ({ children }: { readonly children: string }) => (
   <code>
     <bdi>{children}</bdi>
@@ -105,7 +108,6 @@ export const Table = ({
     </div>
   );
 
-/** Status in a word, and in a shape beside its colour. */
 export const Status = ({ status, active }: { readonly status: string; readonly active: boolean }) => (
   <span class={active ? "status active" : "status"}>
     {active ? "● " : "○ "}

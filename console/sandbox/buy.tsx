@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import type { ConsoleSandbox } from "../../operator/console/calls.ts";
-import { addressOf } from "../route.ts";
+import { submitting } from "../parts/form.ts";
+import { accountAddress } from "../route.ts";
 import { useRun } from "./run.tsx";
 import { buyAndLink, type Wanted } from "./sandbox.ts";
 import { PERIODS } from "./sandbox-words.ts";
@@ -9,25 +10,23 @@ import { Value } from "../parts/text.tsx";
 
 type Application = Answer<"application">;
 
-/** The products of the catalog, as one may choose among them. */
 const productsOf = ({ products }: Application) =>
   products.map((product, index) => ({ ...product, value: String(index) }));
 
-const wantedOf = (form: FormData, application: Application): Wanted | null => {
-  const field = (name: string): string => String(form.get(name) ?? "");
+const wantedOf = (field: (name: string) => string, application: Application): Wanted | null => {
   const product = productsOf(application).find(({ value }) => value === field("product"));
-  if (product === undefined) return null;
-  return {
-    store: product.store,
-    productIdentifier: product.productIdentifier,
-    basePlanIdentifier: product.basePlanIdentifier ?? "monthly",
-    period: field("period"),
-    environment: field("environment") === "sandbox" ? "sandbox" : "production",
-    account: field("account"),
-  };
+  return product === undefined
+    ? null
+    : {
+        store: product.store,
+        productIdentifier: product.productIdentifier,
+        basePlanIdentifier: product.basePlanIdentifier ?? "monthly",
+        period: field("period"),
+        environment: field("environment") === "sandbox" ? "sandbox" : "production",
+        account: field("account"),
+      };
 };
 
-/** Buys in a sandbox store, and links the purchase to an account. */
 export const Buy = ({
   sandbox,
   application,
@@ -46,10 +45,8 @@ export const Buy = ({
     ({ value, basePlanIdentifier }) => value === product && basePlanIdentifier !== undefined,
   );
   const { run, isBusy, outcome } = useRun(changed);
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    if (!(event.currentTarget instanceof HTMLFormElement)) return;
-    const wanted = wantedOf(new FormData(event.currentTarget), application);
+  const submit = submitting((field) => {
+    const wanted = wantedOf(field, application);
     if (wanted === null) return;
     run(async () => {
       const bundleIdentifier = application.iosStore[0]?.bundleIdentifier ?? "";
@@ -58,7 +55,7 @@ export const Buy = ({
       setLinked(wanted.account);
       return `${wanted.productIdentifier} is bought, and linked to account ${wanted.account}.`;
     });
-  };
+  });
   return (
     <section aria-labelledby="buy">
       <h2 id="buy">Buy, and link</h2>
@@ -106,14 +103,7 @@ export const Buy = ({
       {outcome}
       {linked !== null && (
         <p>
-          <a
-            href={addressOf({
-              page: "account",
-              application: sandbox.applicationIdentifier,
-              account: linked,
-              number: 1,
-            })}
-          >
+          <a href={accountAddress(sandbox.applicationIdentifier, linked)}>
             Look at account <Value>{linked}</Value>
           </a>
         </p>

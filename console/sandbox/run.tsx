@@ -1,6 +1,5 @@
 import { useState } from "preact/hooks";
 
-/** Runs the act of a button, and shows its outcome. */
 export const useRun = (changed: () => void) => {
   const [said, setSaid] = useState<{ readonly text: string; readonly isError: boolean } | null>(null);
   const [isBusy, setBusy] = useState(false);

@@ -1,4 +1,3 @@
-/** Changes of the sandbox stores that the page offers, in words. */
 export const CHANGES = {
   "ios-store": {
     renew: "the next period is paid",
@@ -51,11 +50,9 @@ const WITH_PRODUCT: ReadonlySet<string> = new Set(["upgrade", "downgrade", "repl
 
 export const needsProduct = (change: string): boolean => WITH_PRODUCT.has(change);
 
-/** The changes of a store, each with its words, in the page's order. */
 export const changesOf = (store: Store): readonly (readonly [change: string, words: string])[] =>
   Object.entries(CHANGES[store]);
 
-/** Periods of subscriptions, for the choice. */
 export const PERIODS: readonly (readonly [duration: string, name: string])[] = [
   ["P1W", "a week"],
   ["P1M", "a month"],

@@ -2,9 +2,6 @@ import type { ConsoleSandbox } from "../../operator/console/calls.ts";
 import { needsProduct } from "./sandbox-words.ts";
 import { get, post } from "../server.ts";
 
-/** Buying and changing in the local run's stores, and linking as the app's backend does. */
-
-/** A purchase of the sandbox stores, as the page lists it. */
 export interface SoldPurchase {
   readonly store: "ios-store" | "android-store";
   /** Path to change it at. */
@@ -54,7 +51,6 @@ const androidPurchases = async ({ androidStorePath }: ConsoleSandbox): Promise<r
   });
 };
 
-/** Purchases of both sandbox stores, the newest first. */
 export const soldPurchases = async (sandbox: ConsoleSandbox): Promise<readonly SoldPurchase[]> => {
   const [ios, android] = await Promise.all([
     iosPurchases(sandbox),
@@ -83,7 +79,6 @@ const link = async (sandbox: ConsoleSandbox, store: Wanted["store"], body: objec
   await post(`/v1/customers/${store}/link`, body, { Authorization: `Bearer ${sandbox.apiKey}` });
 };
 
-/** Buys in a sandbox store, and links the purchase to the account. */
 export const buyAndLink = async (
   sandbox: ConsoleSandbox,
   apps: { readonly bundleIdentifier: string; readonly packageName: string },
@@ -115,7 +110,6 @@ export const buyAndLink = async (
   });
 };
 
-/** Changes a purchase in its store, which tells the service. */
 export const change = async (
   purchase: SoldPurchase,
   what: string,

@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { submitting } from "../parts/form.ts";
 import { go } from "../route.ts";
 import { useRun } from "./run.tsx";
 import { change, type SoldPurchase } from "./sandbox.ts";
@@ -6,7 +7,6 @@ import { changesOf, needsProduct } from "./sandbox-words.ts";
 import { call } from "../server.ts";
 import { Identifier, Value } from "../parts/text.tsx";
 
-/** A purchase of the sandbox stores, with its changes. */
 export const Sold = ({
   application,
   purchase,
@@ -22,15 +22,12 @@ export const Sold = ({
   const changes = changesOf(purchase.store);
   const [what, setWhat] = useState(changes[0]?.[0] ?? "");
   const { run, isBusy, outcome } = useRun(changed);
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    if (!(event.currentTarget instanceof HTMLFormElement)) return;
-    const product = String(new FormData(event.currentTarget).get("product") ?? "");
+  const submit = submitting((field) =>
     run(async () => {
-      await change(purchase, what, product);
+      await change(purchase, what, field("product"));
       return `Done: ${new Map(changes).get(what)} (${what}).`;
-    });
-  };
+    }),
+  );
   const toAccount = async (): Promise<string> => {
     const { account, customers } = await call("search", { application, text: purchase.name });
     const owner = account ?? customers.find((customer) => customer.account !== null)?.account ?? null;

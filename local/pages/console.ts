@@ -45,6 +45,7 @@ export const createLocalConsole = (options: LocalConsoleOptions): Mount => {
   };
   return createConsole({
     connection: {
+      environment: {},
       table: table.name,
       where: options.dynamoDbEndpoint,
       store: table,

@@ -7,30 +7,31 @@ import { isSameNotified } from "../../lib/customers/notifications/notification-l
 import { storesInEnvironments } from "../../lib/customers/asking/store-in-environment.ts";
 import { sweptStoresOf } from "../../lib/customers/notifications/sweep.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
-import { pauseJson, pauseText } from "../text/asking.ts";
-import { addApply, named } from "./apply.ts";
-import { type Answer, timeOrNull } from "../text/answer.ts";
-import { forwardJson, forwardText, type ForwardReport } from "../text/forwarding.ts";
 import { OperatorError } from "../operator-error.ts";
-import { findApplication, readApplicationIdentifier, type Session } from "../session.ts";
-import type { Command } from "commander";
-import { APPLICATION, type Frame } from "./frame.ts";
-import { addAudit } from "./audit.ts";
-import { addApplicationRefresh } from "./refresh.ts";
-import { addReproject } from "./reproject.ts";
-import { addRetell } from "./retell.ts";
+import type { Session } from "../session.ts";
+import { timeOrNull } from "../text/answer.ts";
+import { pauseJson, pauseText } from "../text/asking.ts";
+import { forwardJson, forwardText, type ForwardReport } from "../text/forwarding.ts";
+import { named } from "./apply.ts";
+import { APPLICATION, text } from "./arguments.ts";
+import { command } from "./command.ts";
 
-/** Lists the applications of the table. */
-export const listApplications = async ({ applications, table }: Session): Promise<Answer> => {
-  const listed = await applications.list();
-  return {
-    json: { applications: listed },
-    text:
-      listed.length === 0
-        ? `The table ${table.name} has no application.`
-        : listed.map(({ identifier, name }) => `${identifier}  ${name}`).join("\n"),
-  };
-};
+export const listApplications = command({
+  name: "application list",
+  about: "list the applications of the table",
+  takes: {},
+  options: {},
+  run: async ({ session: { applications, table } }) => {
+    const listed = await applications.list();
+    return {
+      json: { applications: listed },
+      text:
+        listed.length === 0
+          ? `The table ${table.name} has no application.`
+          : listed.map(({ identifier, name }) => `${identifier}  ${name}`).join("\n"),
+    };
+  },
+});
 
 /** Last notification of each bundle and package of an application, by environment; `signedAt` null: none yet. */
 const lastNotificationsOf = async ({ notifications }: Session, application: Application) => {
@@ -90,7 +91,6 @@ const LISTS = {
   "android-store": "Google's voided purchases",
 } as const satisfies Record<Store, string>;
 
-/** What the list of a bundle or package has. */
 const listOf = ({ iosStore }: Application, store: Store, bundleOrPackage: string): string => {
   const bundle = iosStore.find(({ bundleIdentifier }) => bundleIdentifier === bundleOrPackage);
   return store === "ios-store" && bundle !== undefined && isForwardedHere(bundle)
@@ -98,7 +98,6 @@ const listOf = ({ iosStore }: Application, store: Store, bundleOrPackage: string
     : LISTS[store];
 };
 
-/** An application as a manifest, with the state of its stores and queues. */
 export const reportApplication = async (session: Session, application: Application) => {
   const [lastNotifications, queues, sweeps, forwarding] = await Promise.all([
     lastNotificationsOf(session, application),
@@ -109,91 +108,63 @@ export const reportApplication = async (session: Session, application: Applicati
   return { manifest: manifestOf(application), lastNotifications, queues, sweeps, forwarding };
 };
 
-/**
- * Shows an application as a manifest. Comments give the last notification of each store and environment, the state of
- * the queues, how far the stores' lists were read, and what waits to be forwarded.
- */
-export const showApplication = async (session: Session, identifier: string): Promise<Answer> => {
-  const application = await findApplication(session, readApplicationIdentifier(identifier));
-  const { manifest, lastNotifications, queues, sweeps, forwarding } = await reportApplication(
-    session,
-    application,
-  );
-  return {
-    json: {
-      applicationIdentifier: application.identifier,
-      ...manifest,
-      lastNotifications,
-      queues: queues.map(({ store, environment, bundleOrPackage, oldestDueAt, health }) => ({
-        store,
-        environment,
-        bundleOrPackage,
-        oldestDueAt,
-        paused: pauseJson(health),
-      })),
-      sweeps,
-      ...(forwarding.length > 0 && { forwarding: forwarding.map(forwardJson) }),
-    },
-    text: [
-      stringify(manifest, { aliasDuplicateObjects: false }).trimEnd(),
-      ...lastNotifications.map(
-        ({ store, environment, bundleOrPackage, signedAt }) =>
-          `# Last notification of ${store} ${bundleOrPackage}, ${environment}: ${signedAt ?? "none yet"}`,
-      ),
-      ...queues.flatMap(({ store, environment, bundleOrPackage, oldestDueAt, health }) => [
-        `# Queue of ${store} ${bundleOrPackage}, ${environment}: ${oldestDueAt === null ? "nothing is due" : `oldest due since ${oldestDueAt}`}`,
-        ...pauseText(store, health, session.moment).map((text) => `# ${text}`),
-      ]),
-      ...sweeps.map(
-        ({ store, environment, bundleOrPackage, sweptUntil }) =>
-          `# List of ${listOf(application, store, bundleOrPackage)}, ${bundleOrPackage}, ${environment}: ${sweptUntil === null ? "never read yet" : `read until ${sweptUntil}`}`,
-      ),
-      ...forwarding.map((one) => `# ${forwardText(one)}`),
-    ].join("\n"),
-  };
-};
+/** Comments below the manifest give the state of its stores and queues. */
+export const showApplication = command({
+  name: "application show",
+  about: "show an application as a manifest",
+  takes: { application: APPLICATION },
+  options: {},
+  run: async ({ session, application }) => {
+    const report = await reportApplication(session, application);
+    const { manifest, lastNotifications, queues, sweeps, forwarding } = report;
+    return {
+      json: {
+        applicationIdentifier: application.identifier,
+        ...manifest,
+        lastNotifications,
+        queues: queues.map(({ health, ...queue }) => ({ ...queue, paused: pauseJson(health) })),
+        sweeps,
+        ...(forwarding.length > 0 && { forwarding: forwarding.map(forwardJson) }),
+      },
+      text: [
+        stringify(manifest, { aliasDuplicateObjects: false }).trimEnd(),
+        ...lastNotifications.map(
+          ({ store, environment, bundleOrPackage, signedAt }) =>
+            `# Last notification of ${store} ${bundleOrPackage}, ${environment}: ${signedAt ?? "none yet"}`,
+        ),
+        ...queues.flatMap(({ store, environment, bundleOrPackage, oldestDueAt, health }) => [
+          `# Queue of ${store} ${bundleOrPackage}, ${environment}: ${oldestDueAt === null ? "nothing is due" : `oldest due since ${oldestDueAt}`}`,
+          ...pauseText(store, health, session.moment).map((text) => `# ${text}`),
+        ]),
+        ...sweeps.map(
+          ({ store, environment, bundleOrPackage, sweptUntil }) =>
+            `# List of ${listOf(application, store, bundleOrPackage)}, ${bundleOrPackage}, ${environment}: ${sweptUntil === null ? "never read yet" : `read until ${sweptUntil}`}`,
+        ),
+        ...forwarding.map((one) => `# ${forwardText(one)}`),
+      ].join("\n"),
+    };
+  },
+});
 
-/** Finds the application that has a bundle or a package. */
-export const findApplicationOf = async ({ applications, table }: Session, name: string): Promise<Answer> => {
-  const registrations = await applications.registrationsOf(
-    STORES.map((store) => ({ store, bundleOrPackage: name })),
-  );
-  const [application, ...others] = new Set(registrations.map((registration) => registration.application));
-  if (application === undefined)
-    throw new OperatorError(`No application in the table ${table.name} has the bundle or package ${name}.`);
-  if (others.length > 0)
-    throw new OperatorError(
-      `Several applications have a bundle or package of that name: ${named(registrations)}.`,
+export const findApplicationOf = command({
+  name: "application find",
+  about: "find the application that has a bundle or a package",
+  takes: { name: text("<name>", "an iOS-store bundle identifier or an Android-store package name") },
+  options: {},
+  run: async ({ session: { applications, table }, name }) => {
+    const registrations = await applications.registrationsOf(
+      STORES.map((store) => ({ store, bundleOrPackage: name })),
     );
-  return {
-    json: { applicationIdentifier: application, stores: registrations.map(({ store }) => store) },
-    text: application,
-  };
-};
-
-/** Defines the commands of applications. */
-export const addApplicationCommands = (program: Command, frame: Frame): void => {
-  const { answer } = frame;
-  const application = program
-    .command("application")
-    .description("applications: their stores, entitlements and products");
-  addApply(application, frame);
-  application
-    .command("list")
-    .description("list the applications of the table")
-    .action(() => answer(listApplications));
-  application
-    .command("show")
-    .description("show an application as a manifest")
-    .argument(...APPLICATION)
-    .action((identifier: string) => answer((session) => showApplication(session, identifier)));
-  addReproject(application, frame);
-  addRetell(application, frame);
-  addApplicationRefresh(application, frame);
-  application
-    .command("find")
-    .description("find the application that has a bundle or a package")
-    .argument("<name>", "an iOS-store bundle identifier or an Android-store package name")
-    .action((name: string) => answer((session) => findApplicationOf(session, name)));
-  addAudit(application, frame);
-};
+    const [application, ...others] = new Set(registrations.map((registration) => registration.application));
+    if (application === undefined)
+      throw new OperatorError(`No application in the table ${table.name} has the bundle or package ${name}.`);
+    if (others.length > 0)
+      throw new OperatorError(
+        `Several applications have a bundle or package of that name: ${named(registrations)}.`,
+      );
+    return {
+      json: { applicationIdentifier: application, stores: registrations.map(({ store }) => store) },
+      text: application,
+    };
+  },
+});

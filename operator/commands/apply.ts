@@ -1,5 +1,3 @@
-import type { Command } from "commander";
-import { readFile } from "node:fs/promises";
 import { v7 as uuidv7 } from "uuid";
 import {
   applyManifest,
@@ -13,36 +11,19 @@ import { lostAccess } from "../../lib/administration/reports/lost-access.ts";
 import { problemText, readManifest, type Manifest } from "../../lib/administration/manifest/manifest.ts";
 import { tellsChanges } from "../../lib/applications/application.ts";
 import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
-import { counted, indent, type Answer } from "../text/answer.ts";
-import { actorOf, audited, type ActingOptions } from "./acting.ts";
-import { confirm, type Confirmation, type ConfirmationOptions } from "./confirmation.ts";
 import { OperatorError } from "../operator-error.ts";
 import type { Session } from "../session.ts";
-import { acting, YES, type Frame } from "./frame.ts";
-
-const FILE_PROBLEMS: Readonly<Record<string, string>> = {
-  ENOENT: "does not exist",
-  EISDIR: "is a folder",
-  EACCES: "may not be read",
-};
-
-const readText = async (file: string): Promise<string> => {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(await readFile(file));
-  } catch (error) {
-    const code =
-      typeof error === "object" && error !== null && "code" in error ? String(error.code) : "unknown";
-    if (code === "ERR_ENCODING_INVALID_ENCODED_DATA")
-      throw new OperatorError(`The file ${file} is not UTF-8 text.`);
-    throw new OperatorError(`The file ${file} ${FILE_PROBLEMS[code] ?? `cannot be read (${code})`}.`);
-  }
-};
+import { counted, indent } from "../text/answer.ts";
+import { readTextFile } from "../text-file.ts";
+import { ACTING, actorOf, audited } from "./acting.ts";
+import { text } from "./arguments.ts";
+import { command, flag, type Context } from "./command.ts";
 
 const readManifestFile = async (
   file: string,
   { trustsOrigin, allowsDestination }: Session,
 ): Promise<Manifest> => {
-  const reading = readManifest(await readText(file), trustsOrigin, allowsDestination);
+  const reading = readManifest(await readTextFile(file), trustsOrigin, allowsDestination);
   if (reading.outcome === "valid") return reading.manifest;
   throw new OperatorError(
     [
@@ -52,7 +33,6 @@ const readManifestFile = async (
   );
 };
 
-/** Registrations in a sentence. */
 export const named = (registrations: readonly StoreRegistration[]): string =>
   registrations
     .map(({ store, bundleOrPackage, application }) => `${store} ${bundleOrPackage} (${application})`)
@@ -92,8 +72,7 @@ const newWebhooks = (changes: readonly ApplicationChange[]): readonly string[] =
 
 /** Drops the waiting messages of removed destinations. What an interrupted drop leaves expires after 30 days. */
 const dropRemoved = async (
-  { destinations }: Session,
-  { progress }: Confirmation,
+  { session: { destinations }, progress }: Pick<Context, "session" | "progress">,
   application: ApplicationId,
   changes: readonly ApplicationChange[],
 ): Promise<readonly { readonly destination: string; readonly messages: number }[]> => {
@@ -108,64 +87,60 @@ const dropRemoved = async (
   return dropped;
 };
 
-/** Creates the application in the file, or updates it to match. Asks first if customers can lose access. */
-export const applyApplication = async (
-  session: Session,
-  confirmation: Confirmation,
-  file: string,
-  options: ConfirmationOptions & ActingOptions,
-): Promise<Answer> => {
-  const manifest = await readManifestFile(file, session);
-  const actor = await actorOf(session, options);
-  let toldBefore = true;
-  const approve: Approve = async (before, after) => {
-    toldBefore = tellsChanges(before);
-    const losses = lostAccess(before, after);
-    if (losses.length === 0) return;
-    const what = [
-      `With this change, customers of ${before.name} (${before.identifier}) can lose access:`,
-      ...indent(losses),
-      "It takes effect within a minute.",
-    ];
-    await confirm(confirmation, options, what.join("\n"));
-  };
-  const outcome = await applyManifest(manifest, applicationId(uuidv7()), session.applications, {
-    approve,
-    audit: async (before, after, changes) =>
-      audited(auditEntry("apply", session.now(), actor, { what: appliedLines(before, after, changes) })),
-  });
-  if (outcome.outcome !== "applied") throw new OperatorError(`Nothing was applied: ${refusal(outcome)}`);
-  const { application, created, changes } = outcome;
-  const heading = created ? "created" : changes.length === 0 ? "no changes" : "changed";
-  const dropped = await dropRemoved(session, confirmation, application, changes);
-  const isToRetell =
-    !created &&
-    tellsChanges(manifest) &&
-    (!toldBefore || changes.some(({ subject }) => IN_CATALOG.has(subject)));
-  return {
-    json: { applicationIdentifier: application, created, changes, ...(dropped.length > 0 && { dropped }) },
-    text: [
-      `Application ${application}: ${heading}`,
-      ...indent(changes.map(changeText)),
-      ...dropped.map(
-        ({ destination, messages }) =>
-          `${counted(messages, "message")} that waited for ${destination} ${messages === 1 ? "is" : "are"} dropped.`,
-      ),
-      ...newWebhooks(changes).map(
-        (name) => `destination rotate ${application} ${name} prints the secret that signs what ${name} gets.`,
-      ),
-      ...(isToRetell ? [`${RETELL_TEXT} application retell ${application} delivers all now.`] : []),
-    ].join("\n"),
-  };
-};
+const appliedText = (
+  { application, created, changes }: Extract<ApplyOutcome, { outcome: "applied" }>,
+  dropped: Awaited<ReturnType<typeof dropRemoved>>,
+  isToRetell: boolean,
+): string =>
+  [
+    `Application ${application}: ${created ? "created" : changes.length === 0 ? "no changes" : "changed"}`,
+    ...indent(changes.map(changeText)),
+    ...dropped.map(
+      ({ destination, messages }) =>
+        `${counted(messages, "message")} that waited for ${destination} ${messages === 1 ? "is" : "are"} dropped.`,
+    ),
+    ...newWebhooks(changes).map(
+      (name) => `destination rotate ${application} ${name} prints the secret that signs what ${name} gets.`,
+    ),
+    ...(isToRetell ? [`${RETELL_TEXT} application retell ${application} delivers all now.`] : []),
+  ].join("\n");
 
-/** Defines `application apply`. */
-export const addApply = (application: Command, { answer, confirmation }: Frame): void => {
-  acting(application.command("apply"))
-    .description("create the application that a manifest describes, or update it to match")
-    .argument("<file>", "the manifest, YAML")
-    .option(YES, "do not ask, even if customers can lose access")
-    .action((file: string, options: ConfirmationOptions & ActingOptions) =>
-      answer((session) => applyApplication(session, confirmation, file, options)),
-    );
-};
+/** Asks first if customers can lose access. */
+export const applyApplication = command({
+  name: "application apply",
+  about: "create the application that a manifest describes, or update it to match",
+  takes: { file: text("<file>", "the manifest, YAML") },
+  options: { ...ACTING, yes: flag("--yes", "do not ask, even if customers can lose access") },
+  run: async ({ session, file, options, confirm, progress }) => {
+    const manifest = await readManifestFile(file, session);
+    const actor = await actorOf(session, options);
+    let toldBefore = true;
+    const approve: Approve = async (before, after) => {
+      toldBefore = tellsChanges(before);
+      const losses = lostAccess(before, after);
+      if (losses.length === 0) return;
+      const what = [
+        `With this change, customers of ${before.name} (${before.identifier}) can lose access:`,
+        ...indent(losses),
+        "It takes effect within a minute.",
+      ];
+      await confirm(what.join("\n"));
+    };
+    const outcome = await applyManifest(manifest, applicationId(uuidv7()), session.applications, {
+      approve,
+      audit: async (before, after, changes) =>
+        audited(auditEntry("apply", session.now(), actor, { what: appliedLines(before, after, changes) })),
+    });
+    if (outcome.outcome !== "applied") throw new OperatorError(`Nothing was applied: ${refusal(outcome)}`);
+    const { application, created, changes } = outcome;
+    const dropped = await dropRemoved({ session, progress }, application, changes);
+    const isToRetell =
+      !created &&
+      tellsChanges(manifest) &&
+      (!toldBefore || changes.some(({ subject }) => IN_CATALOG.has(subject)));
+    return {
+      json: { applicationIdentifier: application, created, changes, ...(dropped.length > 0 && { dropped }) },
+      text: appliedText(outcome, dropped, isToRetell),
+    };
+  },
+});

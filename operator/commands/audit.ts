@@ -1,20 +1,14 @@
-import type { Command } from "commander";
-import type { ReportedCustomer } from "../../lib/administration/reports/account-report.ts";
+import { loadAccountReport, type ReportedCustomer } from "../../lib/administration/reports/account-report.ts";
 import { concerns, type AuditRecord, type SoughtAccount } from "../../lib/administration/reports/audit.ts";
 import type { Application } from "../../lib/applications/application.ts";
 import type { Transfer } from "../../lib/customers/storing/records.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import type { AccountId } from "../../lib/identifiers.ts";
 import { compare } from "../../lib/order.ts";
-import { columns, counted, indent, type Answer } from "../text/answer.ts";
-import {
-  findApplication,
-  operationsOf,
-  readAccountIdentifier,
-  readApplicationIdentifier,
-  type Session,
-} from "../session.ts";
-import { APPLICATION, type Frame } from "./frame.ts";
+import type { Session } from "../session.ts";
+import { columns, counted, indent } from "../text/answer.ts";
+import { APPLICATION, readAccountIdentifier } from "./arguments.ts";
+import { command, optional } from "./command.ts";
 
 const TRANSFER_REASONS = {
   policy: "the application's transfers policy",
@@ -39,7 +33,7 @@ export const auditEntriesOf = async (
 ): Promise<readonly AuditRecord[]> => {
   const [acts, transfers] = await Promise.all([
     session.audit.of(identifier),
-    operationsOf(session).transfers(identifier),
+    session.operations.table.transfersOf(identifier),
   ]);
   return [...acts, ...transfers.map(transferEntry)].sort((a, b) => compare(a.moment, b.moment));
 };
@@ -74,61 +68,45 @@ const entriesText = (entries: readonly AuditRecord[]): readonly string[] => {
   return [heading, ...rows.flatMap((row, index) => [row, ...indent(entries[index]?.what ?? [])])];
 };
 
-export interface AuditOptions {
-  /** Only entries that may be about this account. */
-  readonly account?: string;
-}
+/** Whether an entry is about an account, or about the whole application. */
+export const isShown = (sought: SoughtAccount, entry: AuditRecord): boolean =>
+  ["account", "application"].includes(concerns(sought, entry));
 
-/** Shows an application's audit, oldest first: what operators did, and transfers by links. */
-export const showAudit = async (
-  session: Session,
-  applicationText: string,
-  options: AuditOptions,
-): Promise<Answer> => {
-  const account = options.account === undefined ? null : readAccountIdentifier(options.account);
-  const application = await findApplication(session, readApplicationIdentifier(applicationText));
-  const all = await auditEntriesOf(session, application);
-  const { identifier, name } = application;
-  if (account === null)
+export const showAudit = command({
+  name: "application audit",
+  about: "list what operators changed, and transfers: when, by whom, and why",
+  takes: { application: APPLICATION },
+  options: { account: optional("--account <account>", "only what can concern this account") },
+  run: async ({ session, application, options }) => {
+    const account = options.account === undefined ? null : readAccountIdentifier(options.account);
+    const all = await auditEntriesOf(session, application);
+    const { identifier, name } = application;
+    if (account === null)
+      return {
+        json: { applicationIdentifier: identifier, audit: all.map(auditEntryJson) },
+        text: all.length === 0 ? `No operator has changed anything of ${name}.` : entriesText(all).join("\n"),
+      };
+    const { customers } = await loadAccountReport(session, application, account, session.moment);
+    const sought = await soughtAccount(session, application, account, customers);
+    const shown = all.filter((entry) => isShown(sought, entry));
+    const unknown = all.filter((entry) => concerns(sought, entry) === "unknown");
     return {
-      json: { applicationIdentifier: identifier, audit: all.map(auditEntryJson) },
-      text: all.length === 0 ? `No operator has changed anything of ${name}.` : entriesText(all).join("\n"),
+      json: {
+        applicationIdentifier: identifier,
+        applicationAccountIdentifier: account,
+        audit: shown.map(auditEntryJson),
+        entriesOfUnknownAccount: unknown.length,
+      },
+      text: [
+        ...(shown.length === 0
+          ? [`The audit of ${name} has no entry about account ${account}.`]
+          : entriesText(shown)),
+        ...(unknown.length === 0
+          ? []
+          : [
+              `${counted(unknown.length, "more entry has", "more entries have")} no account: application audit without --account lists all.`,
+            ]),
+      ].join("\n"),
     };
-  const { customers } = await session.accountReport(application, account);
-  const sought = await soughtAccount(session, application, account, customers);
-  const judged = all.map((entry) => ({ entry, about: concerns(sought, entry) }));
-  const shown = judged.flatMap(({ entry, about }) =>
-    about === "account" || about === "application" ? [entry] : [],
-  );
-  const unknown = judged.filter(({ about }) => about === "unknown").length;
-  return {
-    json: {
-      applicationIdentifier: identifier,
-      applicationAccountIdentifier: account,
-      audit: shown.map(auditEntryJson),
-      entriesOfUnknownAccount: unknown,
-    },
-    text: [
-      ...(shown.length === 0
-        ? [`The audit of ${name} has no entry about account ${account}.`]
-        : entriesText(shown)),
-      ...(unknown === 0
-        ? []
-        : [
-            `${counted(unknown, "more entry has", "more entries have")} no account: application audit without --account lists all.`,
-          ]),
-    ].join("\n"),
-  };
-};
-
-/** Defines `application audit`. */
-export const addAudit = (application: Command, { answer }: Frame): void => {
-  application
-    .command("audit")
-    .description("list what operators changed, and transfers: when, by whom, and why")
-    .argument(...APPLICATION)
-    .option("--account <account>", "only what can concern this account")
-    .action((identifier: string, options: AuditOptions) =>
-      answer((session) => showAudit(session, identifier, options)),
-    );
-};
+  },
+});

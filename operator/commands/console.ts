@@ -1,10 +1,9 @@
 import type { Command } from "commander";
 import type { Connection } from "../connection.ts";
 import { OperatorError } from "../operator-error.ts";
-import type { Session } from "../session.ts";
+import type { SessionEffects } from "../session.ts";
 
-/** Dependencies of the command. */
-interface ConsoleWorld extends Pick<Session, "now" | "wait" | "waitForIndex"> {
+interface ConsoleWorld extends Omit<SessionEffects, "warn"> {
   readonly out: (text: string) => void;
   readonly untilStopped?: () => Promise<void>;
 }
@@ -20,11 +19,7 @@ const readPort = (text: string): number => {
   return port;
 };
 
-/**
- * Defines the command that serves the console.
- *
- * @param connected opens the table while the command runs
- */
+/** Defines the command that serves the console. */
 export const addConsoleCommand = (
   program: Command,
   world: ConsoleWorld,

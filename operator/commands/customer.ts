@@ -1,25 +1,24 @@
-import type { Erasure } from "../../lib/administration/acts/operations.ts";
-import type { CustomerReport } from "../../lib/administration/reports/customer-report.ts";
+import {
+  eraseCustomer as erase,
+  unlinkCustomer as unlink,
+  type Erasure,
+} from "../../lib/administration/acts/operations.ts";
+import { loadCustomerReport, type CustomerReport } from "../../lib/administration/reports/customer-report.ts";
+import { findCustomersKnownAs } from "../../lib/administration/reports/find-customers.ts";
+import type { Application } from "../../lib/applications/application.ts";
 import { referenceText } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
-import { type Answer, counted, indent, timeOrNull } from "../text/answer.ts";
-import { askingJson, askingText } from "../text/asking.ts";
-import { confirm, type Confirmation } from "./confirmation.ts";
-import { authorityOf, TOMBSTONE_DAYS, type DestructiveOptions } from "./acting.ts";
+import type { CustomerId } from "../../lib/identifiers.ts";
 import { OperatorError } from "../operator-error.ts";
-import {
-  findApplication,
-  operationsOf,
-  readAccountIdentifier,
-  readApplicationIdentifier,
-  readCustomerIdentifier,
-  type Session,
-} from "../session.ts";
-import type { Command } from "commander";
-import { APPLICATION, CUSTOMER, destructive, type Frame } from "./frame.ts";
-import { addCustomerRefresh } from "./refresh.ts";
+import type { Session } from "../session.ts";
+import { counted, indent, timeOrNull } from "../text/answer.ts";
+import { askingJson, askingText } from "../text/asking.ts";
+import { authorityOf, DESTRUCTIVE, TOMBSTONE_DAYS } from "./acting.ts";
+import { APPLICATION, CUSTOMER, readAccountIdentifier, text } from "./arguments.ts";
+import { command, optional } from "./command.ts";
 
-/** Customer report as JSON. */
+const takes = { application: APPLICATION, customer: CUSTOMER };
+
 export const customerReportJson = ({
   link,
   createdAt,
@@ -30,7 +29,7 @@ export const customerReportJson = ({
 }: CustomerReport) => ({
   ...report,
   createdAt: isoTime(createdAt),
-  link: link && { ...link, linkedAt: isoTime(link.linkedAt) },
+  link: linkJson({ link }),
   purchases: purchases.map((purchase) => ({
     ...purchase,
     verifiedAt: purchase.verifiedAt === 0 ? null : isoTime(purchase.verifiedAt),
@@ -46,155 +45,145 @@ export const customerReportJson = ({
   })),
 });
 
+const linkJson = ({ link }: Pick<CustomerReport, "link">) =>
+  link && { ...link, linkedAt: isoTime(link.linkedAt) };
+
 const linkText = ({ link }: Pick<CustomerReport, "link">): string =>
   link === null
     ? "linked to no account"
     : `linked to account ${link.account} since ${isoTime(link.linkedAt)} by a ${link.assertedBy}`;
 
-const loadCustomer = async (
+export const noCustomer = (identifier: CustomerId, { name }: Application): OperatorError =>
+  new OperatorError(`There is no customer ${identifier} in ${name}.`);
+
+export const findReport = async (
   session: Session,
-  applicationText: string,
-  customerText: string,
-): Promise<{
-  readonly application: Awaited<ReturnType<typeof findApplication>>;
-  readonly customer: CustomerReport;
-}> => {
-  const identifier = readCustomerIdentifier(customerText);
-  const application = await findApplication(session, readApplicationIdentifier(applicationText));
-  const customer = await operationsOf(session).showCustomer(application, identifier);
-  if (customer === null)
-    throw new OperatorError(`There is no customer ${identifier} in ${application.name}.`);
-  return { application, customer };
+  application: Application,
+  identifier: CustomerId,
+): Promise<CustomerReport> => {
+  const customer = await loadCustomerReport(session, application, identifier);
+  if (customer === null) throw noCustomer(identifier, application);
+  return customer;
 };
 
-/** Shows everything known about a customer. */
-export const showCustomer = async (
-  session: Session,
-  applicationText: string,
-  customerText: string,
-): Promise<Answer> => {
-  const { application, customer } = await loadCustomer(session, applicationText, customerText);
-  const json = customerReportJson(customer);
-  return {
-    json: { applicationIdentifier: application.identifier, ...json },
-    text: [
-      `Customer ${customer.customerIdentifier} of ${application.name}`,
-      ...indent([
-        `created ${json.createdAt}, ${linkText(customer)}`,
-        ...(customer.aliases.length > 0 ? [`merged from ${customer.aliases.join(", ")}`] : []),
-        ...customer.identities.map(
-          ({ store, kind, environment, value }) => `identity ${store} ${environment} ${kind} ${value}`,
-        ),
-        ...json.purchases.flatMap(({ store, environment, key, replacedBy, lines }) => [
-          `purchase ${store} ${environment} ${key}${replacedBy === null ? "" : `, replaced by ${replacedBy}`}`,
-          ...indent([
-            ...askingText(
-              { store },
-              customer.asking.get(referenceText({ store, environment, key })),
-              customer.healths,
-              session.moment,
-            ),
-            ...lines.map(
-              (line) =>
-                `${line.productIdentifier}  ${line.startsAt ?? "no start"} to ${line.endsAt ?? "no end"}  ${line.standing}`,
-            ),
+export const showCustomer = command({
+  name: "customer show",
+  about: "show a customer's link, identities and purchases",
+  takes,
+  options: {},
+  run: async ({ session, application, customer: identifier }) => {
+    const customer = await findReport(session, application, identifier);
+    const { asking, healths, aliases, identities } = customer;
+    const json = customerReportJson(customer);
+    return {
+      json: { applicationIdentifier: application.identifier, ...json },
+      text: [
+        `Customer ${customer.customerIdentifier} of ${application.name}`,
+        ...indent([
+          `created ${json.createdAt}, ${linkText(customer)}`,
+          ...(aliases.length > 0 ? [`merged from ${aliases.join(", ")}`] : []),
+          ...identities.map(
+            ({ store, kind, environment, value }) => `identity ${store} ${environment} ${kind} ${value}`,
+          ),
+          ...json.purchases.flatMap((purchase) => [
+            `purchase ${referenceText(purchase)}${purchase.replacedBy === null ? "" : `, replaced by ${purchase.replacedBy}`}`,
+            ...indent([
+              ...askingText(purchase, asking.get(referenceText(purchase)), healths, session.moment),
+              ...purchase.lines.map(
+                (line) =>
+                  `${line.productIdentifier}  ${line.startsAt ?? "no start"} to ${line.endsAt ?? "no end"}  ${line.standing}`,
+              ),
+            ]),
           ]),
         ]),
-      ]),
-    ].join("\n"),
-  };
-};
-
-/** Finds the customers that have a purchase, by any identifier of it. */
-export const findCustomer = async (
-  session: Session,
-  applicationText: string,
-  name: string,
-): Promise<Answer> => {
-  const application = await findApplication(session, readApplicationIdentifier(applicationText));
-  const { customers, gone, erased } = await operationsOf(session).findCustomersKnownAs(application, name);
-  // The error does not repeat the name: it may be a purchase token.
-  if (customers.length + gone.length === 0)
-    throw new OperatorError(
-      erased
-        ? `Its customer in ${application.name} was erased; the purchase is refused for ${TOMBSTONE_DAYS} days after that.`
-        : `${application.name} has no customer with that original transaction id, app transaction id, purchase token or key.`,
-    );
-  return {
-    json: {
-      applicationIdentifier: application.identifier,
-      customers: customers.map(({ identifier, link }) => ({
-        customerIdentifier: identifier,
-        link: link && { ...link, linkedAt: isoTime(link.linkedAt) },
-      })),
-      gone,
-    },
-    text: [
-      ...customers.map(
-        (customer) => `Customer ${customer.identifier} of ${application.name}, ${linkText(customer)}`,
-      ),
-      ...gone.map(
-        (identifier) =>
-          `Customer ${identifier} of ${application.name}, whose erasure was interrupted: run customer erase again`,
-      ),
-    ].join("\n"),
-  };
-};
-
-export interface UnlinkOptions extends DestructiveOptions {
-  /** Account that the customer moves to, in the same step. */
-  readonly to?: string;
-}
-
-/** Unlinks a customer from its account, or moves it to another one. */
-export const unlinkCustomer = async (
-  session: Session,
-  confirmation: Confirmation,
-  applicationText: string,
-  customerText: string,
-  options: UnlinkOptions,
-): Promise<Answer> => {
-  const authority = await authorityOf(session, options);
-  const to = options.to === undefined ? null : readAccountIdentifier(options.to);
-  const { application, customer } = await loadCustomer(session, applicationText, customerText);
-  const { customerIdentifier, link } = customer;
-  if (link === null && to === null)
-    return {
-      json: { customerIdentifier, unlinkedFrom: null, linkedTo: null },
-      text: `Customer ${customerIdentifier} is linked to no account.`,
+      ].join("\n"),
     };
-  const purchases = `customer ${customerIdentifier} (${counted(customer.purchases.length, "purchase")})`;
-  const from = link === null ? "" : ` away from account ${link.account}`;
-  // Shows the state that the command expects unchanged.
-  const asserted = link === null ? "" : ` Its link was asserted by a ${link.assertedBy}.`;
-  await confirm(
-    confirmation,
-    options,
-    to === null
-      ? `This takes ${purchases}${from} of ${application.name}.${asserted}`
-      : `This moves ${purchases}${from} to account ${to} of ${application.name}.${asserted}`,
-  );
-  const done = await operationsOf(session).unlinkCustomer(
-    application.identifier,
-    customerIdentifier,
-    authority,
-    { to, expected: link },
-  );
-  if (done?.outcome === "linked_otherwise")
-    throw new OperatorError(
-      `Nothing was changed: the link of customer ${customerIdentifier} has changed since you were asked. Look at it again.`,
+  },
+});
+
+export const findCustomer = command({
+  name: "customer find",
+  about: "find the customers that have a purchase",
+  takes: {
+    application: APPLICATION,
+    name: text("<name>", "an original transaction id, app transaction id, purchase token or purchase key"),
+  },
+  options: {},
+  run: async ({ session, application, name }) => {
+    const found = await findCustomersKnownAs(session.customers, application, name, session.now());
+    const { customers, gone, erased } = found;
+    // The error does not repeat the name: it may be a purchase token.
+    if (customers.length + gone.length === 0)
+      throw new OperatorError(
+        erased
+          ? `Its customer in ${application.name} was erased; the purchase is refused for ${TOMBSTONE_DAYS} days after that.`
+          : `${application.name} has no customer with that original transaction id, app transaction id, purchase token or key.`,
+      );
+    return {
+      json: {
+        applicationIdentifier: application.identifier,
+        customers: customers.map((customer) => ({
+          customerIdentifier: customer.identifier,
+          link: linkJson(customer),
+        })),
+        gone,
+      },
+      text: [
+        ...customers.map(
+          (customer) => `Customer ${customer.identifier} of ${application.name}, ${linkText(customer)}`,
+        ),
+        ...gone.map(
+          (identifier) =>
+            `Customer ${identifier} of ${application.name}, whose erasure was interrupted: run customer erase again`,
+        ),
+      ].join("\n"),
+    };
+  },
+});
+
+export const unlinkCustomer = command({
+  name: "customer unlink",
+  about: "unlink a customer from its account, or move it to another one",
+  takes,
+  options: {
+    ...DESTRUCTIVE,
+    to: optional("--to <account>", "the account to move it to, in the same step"),
+  },
+  run: async ({ session, application, customer, options, confirm }) => {
+    const authority = await authorityOf(session, options);
+    const to = options.to === undefined ? null : readAccountIdentifier(options.to);
+    const report = await findReport(session, application, customer);
+    const { customerIdentifier, link } = report;
+    const json = { customerIdentifier, unlinkedFrom: null, linkedTo: null };
+    const unlinked = `Customer ${customerIdentifier} is linked to no account.`;
+    if (link === null && to === null) return { json, text: unlinked };
+    const purchases = `customer ${customerIdentifier} (${counted(report.purchases.length, "purchase")})`;
+    const from = link === null ? "" : ` away from account ${link.account}`;
+    // Shows the state that the command expects unchanged.
+    const asserted = link === null ? "" : ` Its link was asserted by a ${link.assertedBy}.`;
+    await confirm(
+      to === null
+        ? `This takes ${purchases}${from} of ${application.name}.${asserted}`
+        : `This moves ${purchases}${from} to account ${to} of ${application.name}.${asserted}`,
     );
-  const account = done?.outcome === "unlinked" ? done.account : null;
-  return {
-    json: { customerIdentifier, unlinkedFrom: account, linkedTo: to },
-    text:
-      to !== null
-        ? `Customer ${customerIdentifier} is linked to account ${to}.`
-        : account === null
-          ? `Customer ${customerIdentifier} is linked to no account.`
-          : `Customer ${customerIdentifier} is no longer linked to account ${account}.`,
-  };
-};
+    const change = { to, expected: link };
+    const { identifier } = application;
+    const done = await unlink(session.operations, identifier, customerIdentifier, authority, change);
+    if (done?.outcome === "linked_otherwise")
+      throw new OperatorError(
+        `Nothing was changed: the link of customer ${customerIdentifier} has changed since you were asked. Look at it again.`,
+      );
+    const account = done?.outcome === "unlinked" ? done.account : null;
+    const left =
+      account === null
+        ? unlinked
+        : `Customer ${customerIdentifier} is no longer linked to account ${account}.`;
+    return {
+      json: { customerIdentifier, unlinkedFrom: account, linkedTo: to },
+      text: to === null ? left : `Customer ${customerIdentifier} is linked to account ${to}.`,
+    };
+  },
+});
 
 const contentsText = ({ purchases, identities, aliases }: Erasure): string =>
   [
@@ -204,69 +193,28 @@ const contentsText = ({ purchases, identities, aliases }: Erasure): string =>
   ].join(", ");
 
 /** Erases a customer, or completes an interrupted erasure. */
-export const eraseCustomer = async (
-  session: Session,
-  confirmation: Confirmation,
-  applicationText: string,
-  customerText: string,
-  options: DestructiveOptions,
-): Promise<Answer> => {
-  const authority = await authorityOf(session, options);
-  const identifier = readCustomerIdentifier(customerText);
-  const application = await findApplication(session, readApplicationIdentifier(applicationText));
-  const operations = operationsOf(session);
-  const customer = await operations.showCustomer(application, identifier);
-  const what =
-    customer === null
-      ? `This completes the erasure of customer ${identifier} of ${application.name}, if any of it is left.`
-      : `This erases customer ${customer.customerIdentifier} of ${application.name}, ${linkText(customer)}: ${contentsText({ purchases: customer.purchases.length, identities: customer.identities.length, aliases: customer.aliases.length })}. They are refused for ${TOMBSTONE_DAYS} days, unless a link with an API key brings them back.`;
-  await confirm(confirmation, options, what);
-  const erased = await operations.eraseCustomer(application.identifier, identifier, authority, (sofar) =>
-    confirmation.progress(
-      `erased ${counted(sofar.purchases, "purchase")}, ${counted(sofar.identities, "identity", "identities")}`,
-    ),
-  );
-  if (erased === null) throw new OperatorError(`There is no customer ${identifier} in ${application.name}.`);
-  return {
-    json: { customerIdentifier: identifier, erased },
-    text: `Customer ${identifier} is erased: ${contentsText(erased)}.`,
-  };
-};
-
-/** Defines the commands of customers. */
-export const addCustomerCommands = (program: Command, frame: Frame): void => {
-  const { answer, confirmation } = frame;
-  const customer = program.command("customer").description("customers of an application");
-  customer
-    .command("show")
-    .description("show a customer's link, identities and purchases")
-    .argument(...APPLICATION)
-    .argument(...CUSTOMER)
-    .action((applicationText: string, customerText: string) =>
-      answer((session) => showCustomer(session, applicationText, customerText)),
+export const eraseCustomer = command({
+  name: "customer erase",
+  about: "erase a customer with its purchases and identities",
+  takes,
+  options: DESTRUCTIVE,
+  run: async ({ session, application, customer: identifier, options, confirm, progress }) => {
+    const authority = await authorityOf(session, options);
+    const customer = await loadCustomerReport(session, application, identifier);
+    await confirm(
+      customer === null
+        ? `This completes the erasure of customer ${identifier} of ${application.name}, if any of it is left.`
+        : `This erases customer ${customer.customerIdentifier} of ${application.name}, ${linkText(customer)}: ${contentsText({ purchases: customer.purchases.length, identities: customer.identities.length, aliases: customer.aliases.length })}. They are refused for ${TOMBSTONE_DAYS} days, unless a link with an API key brings them back.`,
     );
-  addCustomerRefresh(customer, frame);
-  customer
-    .command("find")
-    .description("find the customers that have a purchase")
-    .argument(...APPLICATION)
-    .argument("<name>", "an original transaction id, app transaction id, purchase token or purchase key")
-    .action((applicationText: string, name: string) =>
-      answer((session) => findCustomer(session, applicationText, name)),
+    const erased = await erase(session.operations, application.identifier, identifier, authority, (sofar) =>
+      progress(
+        `erased ${counted(sofar.purchases, "purchase")}, ${counted(sofar.identities, "identity", "identities")}`,
+      ),
     );
-  destructive(customer.command("unlink"))
-    .description("unlink a customer from its account, or move it to another one")
-    .argument(...APPLICATION)
-    .argument(...CUSTOMER)
-    .option("--to <account>", "the account to move it to, in the same step")
-    .action((applicationText: string, customerText: string, options: UnlinkOptions) =>
-      answer((session) => unlinkCustomer(session, confirmation, applicationText, customerText, options)),
-    );
-  destructive(customer.command("erase"))
-    .description("erase a customer with its purchases and identities")
-    .argument(...APPLICATION)
-    .argument(...CUSTOMER)
-    .action((applicationText: string, customerText: string, options: DestructiveOptions) =>
-      answer((session) => eraseCustomer(session, confirmation, applicationText, customerText, options)),
-    );
-};
+    if (erased === null) throw noCustomer(identifier, application);
+    return {
+      json: { customerIdentifier: identifier, erased },
+      text: `Customer ${identifier} is erased: ${contentsText(erased)}.`,
+    };
+  },
+});

@@ -3,7 +3,6 @@ import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { once } from "../../lib/once.ts";
 
-/** A file of the page. */
 export interface Asset {
   readonly contentType: string;
   readonly body: string;
@@ -12,7 +11,6 @@ export interface Asset {
 const PAGE = fileURLToPath(new URL("../../console/", import.meta.url));
 const require = createRequire(import.meta.url);
 
-/** Bundles the page's script in memory. */
 const bundled = async (): Promise<string> => {
   // Loaded only by the console: no other command bundles.
   const { build } = await import("esbuild");

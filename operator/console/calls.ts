@@ -3,7 +3,6 @@ import type { Session } from "../session.ts";
 import { actRequest, runAct } from "./acts.ts";
 import { listApplications, readAccount, readApplication, readCustomer, search } from "./reading.ts";
 
-/** Dependencies of a call. */
 export interface ConsoleSession {
   readonly session: Session;
   /** The local run's sandbox; null: the table is deployed. */
@@ -12,7 +11,6 @@ export interface ConsoleSession {
 
 /** Paths and key of a local run, for buying in its stores and linking. */
 export interface ConsoleSandbox {
-  /** Application whose API key the page has. */
   readonly applicationIdentifier: string;
   readonly apiKey: string;
   readonly iosStorePath: string;

@@ -51,7 +51,6 @@ export interface Ending {
 /** A product that starts within this time after another's end replaces it. */
 const AT_ONCE = MINUTE;
 
-/** Spans of one line. */
 interface LineSpans {
   readonly holding: Holding;
   readonly line: Line;
@@ -140,8 +139,6 @@ const endedOf = (period: LineSpans, now: Instant, purchases: Purchases): readonl
 /**
  * When each purchase of an account last gave access and why it ended, one entry per product of a purchase, latest end
  * first. Pure.
- *
- * @param timeline of all the account's purchases
  */
 export const endingsOf = (
   { customers }: Pick<AccountReport, "customers">,

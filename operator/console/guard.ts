@@ -1,10 +1,8 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 
-/** Start of every path of the console. */
 export const CONSOLE_PATH = "/console";
 
-/** Decides whether a browser's request is answered, and lets a browser in. */
 export interface Guard {
   /** Where the page is served. Ends with a slash. */
   readonly pagePath: string;

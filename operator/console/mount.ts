@@ -3,8 +3,7 @@ import { boundedText, parseJson } from "../../lib/bounded-text.ts";
 import { requireTableFormat } from "../../lib/table/dynamodb/format.ts";
 import type { Connection } from "../connection.ts";
 import { sentenceOf } from "../operator-error.ts";
-import { openSession } from "../open-session.ts";
-import type { Session } from "../session.ts";
+import { openSession, type SessionEffects } from "../session.ts";
 import { assetOf } from "./assets.ts";
 import { runCall, type ConsoleSandbox } from "./calls.ts";
 import { CONSOLE_PATH, type Guard } from "./guard.ts";
@@ -12,12 +11,11 @@ import type { LiveLines } from "./live-lines.ts";
 
 export interface ConsoleOptions {
   readonly connection: Connection;
-  readonly effects: Pick<Session, "now" | "wait" | "waitForIndex">;
+  readonly effects: Omit<SessionEffects, "warn">;
   readonly guard: Guard;
   readonly sandbox: ConsoleSandbox | null;
   /** Requests to a local run; null: the service is deployed. */
   readonly requests: LiveLines | null;
-  /** Receives a line for the person who runs the console. */
   readonly log: (line: string) => void;
 }
 

@@ -73,7 +73,6 @@ const unmapped = ({ startsAt, endsAt, verifiedAt }: Line): PictureRow["bars"] =>
  * The shown purchases of an account over time: when each line gave or will give access, by the rules of the answer, and
  * when its store reported on it. Oldest first within a purchase. Pure.
  *
- * @param timeline of all the account's purchases
  * @param shown keys of the purchases, by `referenceText`, in their order
  */
 export const pictureOf = (

@@ -1,39 +1,31 @@
 import type { Application } from "../../lib/applications/application.ts";
-import { reportedHoldings } from "../../lib/administration/reports/account-report.ts";
-import { concerns } from "../../lib/administration/reports/audit.ts";
+import { loadAccountReport, reportedHoldings } from "../../lib/administration/reports/account-report.ts";
+import { findCustomersKnownAs } from "../../lib/administration/reports/find-customers.ts";
 import { reportDestinations } from "../../lib/administration/acts/destinations.ts";
 import { referenceText } from "../../lib/entitlements/purchase.ts";
 import { accountIdentifier, SCOPES } from "../../lib/contract/schemas.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
+import { accountId } from "../../lib/identifiers.ts";
 import { timelineOf } from "../../lib/entitlements/timeline.ts";
-import { accountJson } from "../text/account.ts";
+import { accountJson, countOf } from "../text/account.ts";
 import { reportApplication } from "../commands/application.ts";
 import { askingText } from "../text/asking.ts";
-import { auditEntriesOf, auditEntryJson, soughtAccount } from "../commands/audit.ts";
+import { auditEntriesOf, auditEntryJson, isShown, soughtAccount } from "../commands/audit.ts";
 import { credentialJson } from "../commands/credential.ts";
-import { customerReportJson } from "../commands/customer.ts";
+import { customerReportJson, findReport } from "../commands/customer.ts";
 import { destinationJson } from "../text/destination.ts";
 import { explain } from "../text/explanation.ts";
-import { OperatorError } from "../operator-error.ts";
 import { requirePage, type Page } from "../text/page.ts";
-import {
-  findApplication,
-  operationsOf,
-  readAccountIdentifier,
-  readApplicationIdentifier,
-  readCustomerIdentifier,
-  type Session,
-} from "../session.ts";
+import { findApplication, readAccountIdentifier, readCustomerIdentifier } from "../commands/arguments.ts";
+import type { Session } from "../session.ts";
 import { endingsOf, type Ending } from "./endings.ts";
 import { pictureOf } from "./picture.ts";
 
-/** Purchases on a page of an account. */
 const PURCHASES_ON_A_PAGE = 25;
 
 /** Purchases that an account's page names beside each entitlement, those of the latest access. */
 const ENDINGS_OF_AN_ENTITLEMENT = 5;
 
-/** Entries of the audit that an application's page shows, the newest. */
 const AUDIT_ENTRIES = 100;
 
 export const listApplications = async ({ applications }: Session) => applications.list();
@@ -49,9 +41,8 @@ const nothingOf = ({ products, entitlements }: Awaited<ReturnType<typeof reportA
   };
 };
 
-/** An application: catalog, stores, queues, keys, destinations and audit. */
 export const readApplication = async (session: Session, identifier: string) => {
-  const application = await findApplication(session, readApplicationIdentifier(identifier));
+  const application = await findApplication(session, identifier);
   const [report, credentials, destinations, audit] = await Promise.all([
     reportApplication(session, application),
     session.credentials.list(application.identifier),
@@ -99,7 +90,6 @@ export const readApplication = async (session: Session, identifier: string) => {
   };
 };
 
-/** The latest endings of each entitlement. */
 const fewOf = (endings: readonly Ending[]): readonly Ending[] =>
   [...Map.groupBy(endings, ({ entitlement }) => entitlement).values()].flatMap((ofOne) =>
     ofOne.slice(0, ENDINGS_OF_AN_ENTITLEMENT),
@@ -112,27 +102,23 @@ const auditOfAccount = async (
 ) => {
   const entries = await auditEntriesOf(session, application);
   return entries
-    .filter((entry) => ["account", "application"].includes(concerns(sought, entry)))
+    .filter((entry) => isShown(sought, entry))
     .toReversed()
     .slice(0, AUDIT_ENTRIES)
     .map(auditEntryJson);
 };
 
-/** An account: its entitlements and why, its purchases over time in pages, what was told, and what was changed. */
 export const readAccount = async (
   session: Session,
   asked: { readonly application: string; readonly account: string; readonly page: number },
 ) => {
   const { moment } = session;
   const account = readAccountIdentifier(asked.account);
-  const application = await findApplication(session, readApplicationIdentifier(asked.application));
-  const report = await session.accountReport(application, account);
+  const application = await findApplication(session, asked.application);
+  const report = await loadAccountReport(session, application, account, moment);
   const explained = explain(moment, report.customers, application);
   const page: Page = { number: asked.page, size: PURCHASES_ON_A_PAGE };
-  requirePage(
-    page,
-    explained.reduce((sum, { purchases }) => sum + purchases.length, 0),
-  );
+  requirePage(page, countOf(explained));
   const json = accountJson(report, explained, moment, page);
   const asking = new Map(report.customers.flatMap((customer) => [...customer.asking]));
   const shown = json.customers.flatMap(({ purchases }) => purchases);
@@ -153,35 +139,28 @@ export const readAccount = async (
   };
 };
 
-/** A customer by its identifier, linked or not. */
 export const readCustomer = async (
   session: Session,
   asked: { readonly application: string; readonly customer: string },
 ) => {
-  const identifier = readCustomerIdentifier(asked.customer);
-  const application = await findApplication(session, readApplicationIdentifier(asked.application));
-  const customer = await operationsOf(session).showCustomer(application, identifier);
-  if (customer === null)
-    throw new OperatorError(`There is no customer ${identifier} in ${application.name}.`);
+  const application = await findApplication(session, asked.application);
+  const customer = await findReport(session, application, readCustomerIdentifier(asked.customer));
   return { ...customerReportJson(customer), moment: isoTime(session.moment) };
 };
 
-/** The account with this identifier, and the customers with a purchase of this name. */
 export const search = async (
   session: Session,
   asked: { readonly application: string; readonly text: string },
 ) => {
-  const application = await findApplication(session, readApplicationIdentifier(asked.application));
+  const { customers: table, moment } = session;
+  const application = await findApplication(session, asked.application);
   const account = accountIdentifier().safeParse(asked.text);
-  const report = account.success
-    ? await session.accountReport(application, readAccountIdentifier(account.data))
-    : null;
-  const { customers, gone, erased } = await operationsOf(session).findCustomersKnownAs(
-    application,
-    asked.text,
-  );
+  const linked = account.success
+    ? await table.findAccount(application.identifier, accountId(account.data))
+    : [];
+  const { customers, gone, erased } = await findCustomersKnownAs(table, application, asked.text, moment);
   return {
-    account: report !== null && report.customers.length > 0 ? report.account : null,
+    account: linked.length > 0 ? asked.text : null,
     customers: customers.map(({ identifier, link }) => ({
       customerIdentifier: identifier,
       account: link?.account ?? null,

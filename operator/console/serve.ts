@@ -1,26 +1,19 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { Instant } from "../../lib/entitlements/time.ts";
 import type { Connection } from "../connection.ts";
 import { OperatorError } from "../operator-error.ts";
-import type { Session } from "../session.ts";
+import type { SessionEffects } from "../session.ts";
 import { CONSOLE_PATH, createTokenGuard } from "./guard.ts";
 import { createConsole } from "./mount.ts";
 
 export interface ServedConsole {
-  /** Address with the token that lets one browser in. */
   readonly address: string;
   stop(): Promise<void>;
 }
 
-/**
- * Serves the console of a table on 127.0.0.1, to one browser.
- *
- * @param port 0: any free one
- * @throws OperatorError if the port cannot be used
- */
+/** Serves the console of a table on 127.0.0.1, to one browser. */
 export const serveConsole = async (
   connection: Connection,
-  effects: Pick<Session, "wait" | "waitForIndex"> & { readonly now: () => Instant },
+  effects: Omit<SessionEffects, "warn">,
   port: number,
   log: (line: string) => void,
 ): Promise<ServedConsole> => {

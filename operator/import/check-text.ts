@@ -1,12 +1,11 @@
 import type { ImportCheck } from "../../lib/administration/import/reports/check.ts";
 import { ROW_PROBLEMS } from "../../lib/administration/import/claim.ts";
-import type { ImportSource } from "../../lib/administration/import/source.ts";
+import type { ImportSource, ReadonlyProblems } from "../../lib/administration/import/source.ts";
 import { columns, counted, indent, type Answer } from "../text/answer.ts";
 
 export const shareText = (part: number, whole: number): string =>
   whole === 0 ? "0 %" : `${((100 * part) / whole).toFixed(1)} %`;
 
-/** Minutes in a person's words. */
 export const durationText = (minutes: number): string => {
   if (minutes < 120) return counted(minutes, "minute");
   const hours = Math.round(minutes / 60);
@@ -22,11 +21,12 @@ const unmappedLines = ({ unmapped }: ImportCheck): readonly string[] => {
   return ["Products that the manifest does not map:", ...indent(columns(rows))];
 };
 
-const problemLines = ({ problems }: ImportCheck): readonly string[] =>
+/** Rows that cannot be used as they are, under a heading; none if there are none. */
+export const problemLines = (heading: string, problems: ReadonlyProblems): readonly string[] =>
   problems.size === 0
     ? []
     : [
-        "Rows that cannot be used as they are:",
+        heading,
         ...indent(
           [...problems].map(
             ([problem, { count, firstRow }]) =>
@@ -35,7 +35,9 @@ const problemLines = ({ problems }: ImportCheck): readonly string[] =>
         ),
       ];
 
-/** Answer of `import check`. */
+export const problemsJson = (problems: ReadonlyProblems) =>
+  [...problems].map(([problem, found]) => ({ problem, ...found }));
+
 export const presentCheck = ({ files }: ImportSource, check: ImportCheck): Answer => {
   const { rows, accounts, lineages, claims, requests, minutes, problems, unmapped } = check;
   const ofAll = (part: number): string => `${part} (${shareText(part, claims.all)})`;
@@ -50,7 +52,7 @@ export const presentCheck = ({ files }: ImportSource, check: ImportCheck): Answe
       unaskable: claims.unaskable,
       ordersOnly: claims.ordersOnly,
       unmappedProducts: unmapped === null ? null : Object.fromEntries(unmapped),
-      problems: [...problems].map(([problem, found]) => ({ problem, ...found })),
+      problems: problemsJson(problems),
       requests,
       minutes,
     },
@@ -71,7 +73,7 @@ export const presentCheck = ({ files }: ImportSource, check: ImportCheck): Answe
       ]),
       "",
       ...unmappedLines(check),
-      ...problemLines(check),
+      ...problemLines("Rows that cannot be used as they are:", problems),
     ].join("\n"),
   };
 };

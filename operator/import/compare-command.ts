@@ -1,22 +1,14 @@
 import { dirname, join } from "node:path";
 import { compareExport, type Comparison } from "../../lib/administration/import/reports/compare.ts";
 import { claimsAccess } from "../../lib/administration/import/reports/check.ts";
-import { createCustomerTable } from "../../lib/table/customers/customers.ts";
-import { pause } from "../../lib/pause.ts";
-import { columns, counted, type Answer } from "../text/answer.ts";
+import { findApplication } from "../commands/arguments.ts";
+import { command, required } from "../commands/command.ts";
 import { OperatorError } from "../operator-error.ts";
-import { findApplication, readApplicationIdentifier, type Session } from "../session.ts";
+import { columns, counted } from "../text/answer.ts";
 import { shareText } from "./check-text.ts";
 import { openCsv } from "./files/differences-file.ts";
-import { openFiles, type FileOptions } from "./options.ts";
+import { CSV, FILES, openFiles, READING } from "./options.ts";
 
-export interface CompareOptions extends FileOptions {
-  readonly application: string;
-  readonly tolerance: string;
-  readonly csv?: string;
-}
-
-/** Accounts that are read at once. */
 const AT_ONCE = 32;
 
 const readTolerance = (text: string): number => {
@@ -42,37 +34,43 @@ const textOf = (
     `${shareText(accounts - agree, accounts)} differ: ${isWithin ? "within" : "above"} the tolerance of ${tolerance} %.`,
   ].join("\n");
 
-/** Compares a newer export with what the service answers, and asks no store. */
-export const compareFiles = async (
-  session: Session,
-  paths: readonly string[],
-  options: CompareOptions,
-): Promise<Answer> => {
-  const application = await findApplication(session, readApplicationIdentifier(options.application));
-  const tolerance = readTolerance(options.tolerance);
-  const source = await openFiles(paths, options);
-  if (!claimsAccess(source))
-    throw new OperatorError(
-      "These files do not say who has access, so there is nothing to compare: use RevenueCat's export of transactions, or a table with active or ends_at.",
-    );
-  const csv = options.csv ?? join(dirname(paths[0] ?? ""), "import-comparison.csv");
-  const file = openCsv(csv, ["account", "other_service_gives_access", "status"]);
-  try {
-    const comparison = await compareExport(source, {
-      table: createCustomerTable(session.table, pause),
-      application,
-      now: session.now,
-      atOnce: AT_ONCE,
-      onDifference: ({ account, claimed, status }) => file.add([account, String(claimed), status ?? ""]),
-    });
-    const { accounts, agree } = comparison;
-    const isWithin = accounts === 0 || (100 * (accounts - agree)) / accounts <= tolerance;
-    return {
-      json: { ...comparison, tolerance, isWithin, differences: csv },
-      text: textOf(comparison, tolerance, isWithin, csv),
-      unfinished: !isWithin,
-    };
-  } finally {
-    file.close();
-  }
-};
+export const compareFiles = command({
+  name: "import compare",
+  about: "compare a newer export with what this service answers; asks no store",
+  takes: { files: FILES },
+  options: {
+    ...READING,
+    application: required("--application <id>", "the application's identifier"),
+    tolerance: required("--tolerance <percent>", "accounts that may differ; more end with exit code 1", "0"),
+    csv: CSV,
+  },
+  run: async ({ session, files, options }) => {
+    const application = await findApplication(session, options.application);
+    const tolerance = readTolerance(options.tolerance);
+    const source = await openFiles(files, options);
+    if (!claimsAccess(source))
+      throw new OperatorError(
+        "These files do not say who has access, so there is nothing to compare: use RevenueCat's export of transactions, or a table with active or ends_at.",
+      );
+    const csv = options.csv ?? join(dirname(files[0] ?? ""), "import-comparison.csv");
+    const file = openCsv(csv, ["account", "other_service_gives_access", "status"]);
+    try {
+      const comparison = await compareExport(source, {
+        table: session.customers,
+        application,
+        now: session.now,
+        atOnce: AT_ONCE,
+        onDifference: ({ account, claimed, status }) => file.add([account, String(claimed), status ?? ""]),
+      });
+      const { accounts, agree } = comparison;
+      const isWithin = accounts === 0 || (100 * (accounts - agree)) / accounts <= tolerance;
+      return {
+        json: { ...comparison, tolerance, isWithin, differences: csv },
+        text: textOf(comparison, tolerance, isWithin, csv),
+        unfinished: !isWithin,
+      };
+    } finally {
+      file.close();
+    }
+  },
+});

@@ -1,14 +1,34 @@
 import type { AccountChoice } from "../../lib/administration/import/formats/profile.ts";
 import type { ImportSource } from "../../lib/administration/import/source.ts";
+import { optional, repeated, required, type Argument } from "../commands/command.ts";
 import { OperatorError } from "../operator-error.ts";
 import type { ColumnNames } from "./files/layout.ts";
 import { loadReceiptReader } from "./files/receipt.ts";
 import { openSource } from "./files/source.ts";
 
-/** Options of every command that reads exports. */
-export interface FileOptions {
-  readonly map?: readonly string[];
-  readonly account?: string;
+export const FILES = {
+  name: "<files...>",
+  about: "exports: CSV or NDJSON, also compressed",
+  read: (given: unknown): readonly string[] => [given].flat().map(String),
+} satisfies Argument<readonly string[]>;
+
+export const READING = {
+  map: repeated("--map <column=name>", "the file's name of a table's column"),
+  account: required(
+    "--account <last-seen|original>",
+    "which of RevenueCat's identifiers is the account",
+    "last-seen",
+  ),
+};
+
+export const CSV = optional(
+  "--csv <file>",
+  "where the accounts that differ are listed; beside the first file by default",
+);
+
+interface FileOptions {
+  readonly map: readonly string[];
+  readonly account: string;
 }
 
 const readMap = (maps: readonly string[]): ColumnNames =>
@@ -28,7 +48,7 @@ const readAccount = (text: string): AccountChoice => {
 /** @throws OperatorError */
 export const openFiles = async (
   paths: readonly string[],
-  { map = [], account = "last-seen" }: FileOptions,
+  { map, account }: FileOptions,
 ): Promise<ImportSource> =>
   openSource(paths, {
     names: readMap(map),
@@ -36,7 +56,6 @@ export const openFiles = async (
     transactionOfReceipt: await loadReceiptReader(),
   });
 
-/** @throws OperatorError if it is no number above zero */
 export const readNumber = (name: string, text: string, most: number): number => {
   const number = Number(text);
   if (!/^\d+(?:\.\d+)?$/.test(text) || number <= 0 || number > most)

@@ -5,10 +5,8 @@ import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import { counted } from "../text/answer.ts";
 import { durationText } from "./check-text.ts";
 
-/** Where progress is shown. */
 export interface ProgressWorld {
   readonly now: () => Instant;
-  /** A line for a person or a log. */
   readonly line: (line: string) => void;
   /** A terminal, whose last line is overwritten; null: there is none. */
   readonly terminal: ((text: string) => void) | null;

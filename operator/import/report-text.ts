@@ -1,16 +1,13 @@
 import { CAUSE_NAMES, CAUSES } from "../../lib/administration/import/reports/causes.ts";
-import { ROW_PROBLEMS } from "../../lib/administration/import/claim.ts";
-import type { ImportReport } from "../../lib/administration/import/reports/report.ts";
+import type { ImportReport } from "../../lib/administration/import/run.ts";
 import { columns, counted, indent } from "../text/answer.ts";
-import { shareText } from "./check-text.ts";
+import { problemLines, problemsJson, shareText } from "./check-text.ts";
 
-/** How a run went, beside what it found. */
 export interface RunSummary {
   readonly isDryRun: boolean;
   /** Bundles and packages whose credential their store has refused. */
   readonly stopped: readonly string[];
   readonly journal: string;
-  /** File of the accounts that differ. */
   readonly differences: string;
   /** File of this report as JSON, for the console. */
   readonly report: string;
@@ -43,11 +40,6 @@ const echoLines = ({ echoes }: ImportReport): readonly string[] => {
   ];
 };
 
-const problemLines = ({ problems }: ImportReport): readonly string[] =>
-  [...problems].map(
-    ([problem, { count, firstRow }]) => `${counted(count, "row")}: ${ROW_PROBLEMS[problem]} (${firstRow})`,
-  );
-
 const anonymousText = ({ purchases: { anonymous, anonymousWithAccess } }: ImportReport): string =>
   anonymous === 0
     ? ""
@@ -55,13 +47,12 @@ const anonymousText = ({ purchases: { anonymous, anonymousWithAccess } }: Import
 
 export const reportText = (report: ImportReport, summary: RunSummary): string => {
   const { accounts, purchases, rows } = report;
-  const problems = problemLines(report);
   return [
     `${counted(rows, "row")}, ${counted(accounts.all, "account")}: ${accounts.agree} agree (${shareText(accounts.agree, accounts.all)}), ${accounts.differ} differ${accounts.unanswered === 0 ? "" : `, ${are(accounts.unanswered, "account")} not answered yet`}.`,
     ...indent(causeLines(report)),
     `Linked: ${counted(purchases.linked, "purchase")}.${anonymousText(report)}`,
     ...echoLines(report),
-    ...(problems.length === 0 ? [] : ["Rows that could not be used as they are:", ...indent(problems)]),
+    ...problemLines("Rows that could not be used as they are:", report.problems),
     ...summary.stopped.map((name) => `The credential of ${name} is refused: nothing more was asked there.`),
     "",
     switchLine(report),
@@ -80,5 +71,5 @@ export const reportJson = (report: ImportReport, summary: RunSummary) => ({
   ...report,
   causes: causesOf(report),
   sentence: switchLine(report),
-  problems: [...report.problems].map(([problem, found]) => ({ problem, ...found })),
+  problems: problemsJson(report.problems),
 });

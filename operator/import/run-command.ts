@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { dirname, join as joinPath } from "node:path";
 import { parse } from "csv-parse/sync";
 import { v7 as uuid } from "uuid";
@@ -6,40 +6,44 @@ import { auditEntry } from "../../lib/administration/reports/audit.ts";
 import type { AskedEnvironment } from "../../lib/administration/import/claim.ts";
 import { applyEntry, createJoin } from "../../lib/administration/import/join.ts";
 import { createGates } from "../../lib/administration/import/asking/pace.ts";
-import { readClaims, runImport, type ImportRun } from "../../lib/administration/import/run.ts";
-import type { ImportReport } from "../../lib/administration/import/reports/report.ts";
+import {
+  readClaims,
+  runImport,
+  type ImportReport,
+  type ImportRun,
+} from "../../lib/administration/import/run.ts";
 import type { ImportSource } from "../../lib/administration/import/source.ts";
 import { pacedStores, rateOf } from "../../lib/administration/import/asking/stores.ts";
 import { previewOf, storingIn } from "../../lib/administration/import/asking/storing.ts";
 import type { Application } from "../../lib/applications/application.ts";
 import { accountId, type AccountId } from "../../lib/identifiers.ts";
-import { actorOf, type ActingOptions } from "../commands/acting.ts";
-import { type Answer } from "../text/answer.ts";
-import type { EnvironmentVariables } from "../connection.ts";
+import { ACTING, actorOf, record } from "../commands/acting.ts";
+import { findApplication } from "../commands/arguments.ts";
+import { command, flag, optional, required, type ValuesOf } from "../commands/command.ts";
 import { OperatorError } from "../operator-error.ts";
-import { findApplication, readApplicationIdentifier, type Session } from "../session.ts";
+import type { Session } from "../session.ts";
+import type { Answer } from "../text/answer.ts";
+import { readTextFile } from "../text-file.ts";
 import { openDifferences } from "./files/differences-file.ts";
 import { openJournal, type JournalFile } from "./files/journal-file.ts";
-import { openFiles, readNumber, type FileOptions } from "./options.ts";
-import { createProgress, type ProgressWorld } from "./progress-line.ts";
+import { CSV, FILES, openFiles, READING, readNumber } from "./options.ts";
+import { createProgress } from "./progress-line.ts";
 import { reportJson, reportText, type RunSummary } from "./report-text.ts";
 import { customersOn, storesOn } from "./wiring.ts";
 
-export interface RunOptions extends FileOptions, ActingOptions {
-  readonly application: string;
-  readonly dryRun?: true;
-  readonly limit?: string;
-  readonly environment?: string;
-  readonly rate: string;
-  readonly decide?: string;
-  readonly journal?: string;
-  readonly csv?: string;
-}
-
-/** Parts of the program that a run uses. */
-export interface RunWorld extends Omit<ProgressWorld, "now"> {
-  readonly environment: EnvironmentVariables;
-}
+const OPTIONS = {
+  ...READING,
+  ...ACTING,
+  application: required("--application <id>", "the application's identifier"),
+  dryRun: flag("--dry-run", "ask the stores, and store nothing"),
+  limit: optional("--limit <rows>", "take no more rows"),
+  environment: optional("--environment <production|sandbox>", "take only purchases of it"),
+  rate: required("--rate <number>", "requests a second to each bundle or package", "20"),
+  decide: optional("--decide <file.csv>", "the account of purchases that the files give to several"),
+  journal: optional("--journal <file>", "where the run notes what is done; beside the first file by default"),
+  csv: CSV,
+};
+type RunOptions = ValuesOf<typeof OPTIONS>;
 
 /** Questions that wait for an answer at once, in each store: more than the rate needs at a second an answer. */
 const atOnceAt = (rate: number): number => Math.min(64, Math.max(16, Math.ceil(rate * 1.5)));
@@ -52,9 +56,7 @@ const readEnvironment = (text: string | undefined): AskedEnvironment | null => {
 /** Reads `--decide`: the columns purchase and account, as in the file of the accounts that differ. */
 const readDecisions = async (file: string | undefined): Promise<ReadonlyMap<string, AccountId>> => {
   if (file === undefined) return new Map();
-  const text = await readFile(file, "utf8").catch((cause: unknown) => {
-    throw new OperatorError(`The file ${file} cannot be read.`, { cause });
-  });
+  const text = await readTextFile(file);
   const rows: Record<string, string>[] = parse(text, { columns: true, bom: true, skip_empty_lines: true });
   return new Map(
     rows.map(({ purchase = "", account = "" }) => {
@@ -85,23 +87,14 @@ const limited = (source: ImportSource, only: AskedEnvironment | null, limit: num
 /** One entry for a run, however often it is interrupted: a repeated one has the same key. */
 const recordRun = async (
   session: Session,
-  application: Application,
+  { identifier }: Application,
   { head }: JournalFile,
   { files }: ImportSource,
   options: RunOptions,
 ): Promise<void> => {
   const what = files.map(({ name, format }) => `${name} (${format})`);
-  const actor = await actorOf(session, options);
-  const entry = auditEntry("import", head.startedAt, actor, { what });
-  try {
-    await session.audit.record(application.identifier, { entryIdentifier: head.run, entry });
-  } catch (error) {
-    if (!(error instanceof Error) || error.name !== "AccessDeniedException") throw error;
-    throw new OperatorError(
-      "Nothing was changed. Your AWS credentials cannot write the audit log; attach OperatorChangesPolicy.",
-      { cause: error },
-    );
-  }
+  const entry = auditEntry("import", head.startedAt, await actorOf(session, options), { what });
+  await record(session, identifier, { entryIdentifier: head.run, entry });
 };
 
 const pathsOf = ([first = ""]: readonly string[], { journal: wanted, csv, dryRun }: RunOptions) => {
@@ -115,7 +108,6 @@ const pathsOf = ([first = ""]: readonly string[], { journal: wanted, csv, dryRun
   };
 };
 
-/** The answer of a run; the console reads its JSON from the file. */
 const answered = async (report: ImportReport, summary: RunSummary, unfinished: boolean): Promise<Answer> => {
   const json = reportJson(report, summary);
   await writeFile(summary.report, `${JSON.stringify(json, null, 2)}\n`, { mode: 0o600 });
@@ -126,9 +118,9 @@ const runOn = (
   session: Session,
   application: Application,
   options: RunOptions,
-  { environment }: RunWorld,
   only: AskedEnvironment | null,
 ) => {
+  const { environment } = session;
   const rate = readNumber("--rate", options.rate, 1000);
   const gates = createGates({ now: session.now, wait: session.wait }, rateOf(rate));
   const stores = pacedStores(storesOn(session, environment), gates, session.now);
@@ -154,7 +146,7 @@ const begin = async (
     import: 1,
     application: application.identifier,
     table: session.table.name,
-    isDryRun: options.dryRun === true,
+    isDryRun: options.dryRun,
     environment: only,
   } as const;
   const fresh = { run: uuid(), startedAt: session.moment };
@@ -169,39 +161,38 @@ const begin = async (
   }
 };
 
-/** Asks the stores about what the files name, stores and links it, and reports how the files differ. */
-export const runFiles = async (
-  session: Session,
-  paths: readonly string[],
-  options: RunOptions,
-  world: RunWorld,
-): Promise<Answer> => {
-  const application = await findApplication(session, readApplicationIdentifier(options.application));
-  const only = readEnvironment(options.environment);
-  const decided = await readDecisions(options.decide);
-  const limit = options.limit === undefined ? Infinity : readNumber("--limit", options.limit, 1e9);
-  const source = limited(await openFiles(paths, options), only, limit);
-  const places = pathsOf(paths, options);
-  const { gates, parts } = runOn(session, application, options, world, only);
-  const progress = createProgress({ ...world, now: Date.now }, gates.all);
-  const all = await readClaims({ source, join: parts.join }, progress.show);
-  const journal = await begin(session, parts, source, options, places.journal, world.line);
-  const differences = openDifferences(places.differences, source.files);
-  try {
-    const { record } = journal;
-    const onDifference = differences.add;
-    const report = await runImport(
-      { ...parts, source, decided, record, onDifference, progress: progress.show },
-      all,
-    );
-    const stopped = [...gates.all()].flatMap(([name, { isStopped }]) => (isStopped ? [name] : []));
-    const unfinished = stopped.length > 0 || report.accounts.unanswered > 0;
-    if (!unfinished) journal.finish(session.now());
-    const summary: RunSummary = { isDryRun: options.dryRun === true, stopped, ...places };
-    return await answered(report, summary, unfinished);
-  } finally {
-    progress.end();
-    journal.close();
-    differences.close();
-  }
-};
+export const runFiles = command({
+  name: "import run",
+  about: "ask the stores about an export's purchases, store and link what they say, and report",
+  takes: { files: FILES },
+  options: OPTIONS,
+  run: async ({ session, files, options, progress: line, terminal }) => {
+    const application = await findApplication(session, options.application);
+    const only = readEnvironment(options.environment);
+    const decided = await readDecisions(options.decide);
+    const limit = options.limit === undefined ? Infinity : readNumber("--limit", options.limit, 1e9);
+    const source = limited(await openFiles(files, options), only, limit);
+    const places = pathsOf(files, options);
+    const { gates, parts } = runOn(session, application, options, only);
+    const progress = createProgress({ line, terminal, now: Date.now }, gates.all);
+    const all = await readClaims({ source, join: parts.join }, progress.show);
+    const journal = await begin(session, parts, source, options, places.journal, line);
+    const differences = openDifferences(places.differences, source.files);
+    try {
+      const { record } = journal;
+      const onDifference = differences.add;
+      const report = await runImport(
+        { ...parts, source, decided, record, onDifference, progress: progress.show },
+        all,
+      );
+      const stopped = [...gates.all()].flatMap(([name, { isStopped }]) => (isStopped ? [name] : []));
+      const unfinished = stopped.length > 0 || report.accounts.unanswered > 0;
+      if (!unfinished) journal.finish(session.now());
+      return await answered(report, { isDryRun: options.dryRun, stopped, ...places }, unfinished);
+    } finally {
+      progress.end();
+      journal.close();
+      differences.close();
+    }
+  },
+});

@@ -90,7 +90,6 @@ const verifiedText = (purchase: Purchase): string => {
   return verified === null ? "" : `, verified ${isoTime(verified[0])} by ${verified[1]}`;
 };
 
-/** The renewal info, as the App Store signed it. */
 const renewalText = ({ renewal }: Purchase): string[] =>
   renewal === null
     ? []
@@ -123,7 +122,6 @@ const purchaseText = (
 
 const customerText = (
   { customer, purchases }: ExplainedCustomer,
-  shown: readonly ExplainedPurchase[],
   report: AccountReport,
   moment: Instant,
 ): string[] => [
@@ -133,7 +131,7 @@ const customerText = (
     ...(customer.aliases.length === 0 ? [] : [`merged from ${customer.aliases.join(", ")}`]),
     ...(purchases.length === 0
       ? ["no purchases"]
-      : shown.flatMap((one) => purchaseText(customer, one, report, moment))),
+      : purchases.flatMap((one) => purchaseText(customer, one, report, moment))),
   ]),
 ];
 
@@ -148,12 +146,6 @@ const entitlementRow = (entitlement: CustomerEntitlement): string[] => [
   `${entitlement.store} ${entitlement.productIdentifier ?? ""}`,
 ];
 
-/** Purchases of a customer that a page shows. */
-interface ShownCustomer {
-  readonly explained: ExplainedCustomer;
-  readonly shown: readonly ExplainedPurchase[];
-}
-
 /** Purchases that give access come first, then the latest start. */
 const inOrder = (purchases: readonly ExplainedPurchase[]): readonly ExplainedPurchase[] => {
   const lastStart = ({ lines }: ExplainedPurchase): Instant =>
@@ -164,24 +156,26 @@ const inOrder = (purchases: readonly ExplainedPurchase[]): readonly ExplainedPur
 };
 
 /** The customers of a page with their purchases on it; a customer without purchases is on the first page. */
-const onPage = (explained: readonly ExplainedCustomer[], page: Page): readonly ShownCustomer[] => {
+const onPage = (explained: readonly ExplainedCustomer[], page: Page): readonly ExplainedCustomer[] => {
   let before = 0;
-  return explained.flatMap((customer) => {
-    const shown = inOrder(customer.purchases).filter((_, index) => isOnPage(page, before + index));
-    before += customer.purchases.length;
-    const isShown = shown.length > 0 || (customer.purchases.length === 0 && page.number === 1);
-    return isShown ? [{ explained: customer, shown }] : [];
+  return explained.flatMap(({ customer, purchases }) => {
+    const shown = inOrder(purchases).filter((_, index) => isOnPage(page, before + index));
+    before += purchases.length;
+    const isShown = shown.length > 0 || (purchases.length === 0 && page.number === 1);
+    return isShown ? [{ customer, purchases: shown }] : [];
   });
 };
 
-/** A page of an account's report as JSON, with the reasons for its entitlements. Pure. */
+export const countOf = (explained: readonly ExplainedCustomer[]): number =>
+  explained.reduce((sum, { purchases }) => sum + purchases.length, 0);
+
 export const accountJson = (
   { application, account, entitlements, told, healths }: AccountReport,
   explained: readonly ExplainedCustomer[],
   moment: Instant,
   page: Page,
 ) => {
-  const total = explained.reduce((sum, { purchases }) => sum + purchases.length, 0);
+  const total = countOf(explained);
   return {
     applicationIdentifier: application.identifier,
     applicationName: application.name,
@@ -191,17 +185,11 @@ export const accountJson = (
     told: toldJson(told),
     purchases: total,
     pages: pagesOf(page, total),
-    customers: onPage(explained, page).map(({ explained, shown }) =>
-      customerJson({ ...explained, purchases: shown }, healths),
-    ),
+    customers: onPage(explained, page).map((one) => customerJson(one, healths)),
   };
 };
 
-/**
- * Presents an account's report, and the reasons for its entitlements. Pure.
- *
- * @param pages pages of its purchases in the text and in the JSON
- */
+/** Presents an account's report, and the reasons for its entitlements. Pure. */
 export const presentAccount = (
   report: AccountReport,
   terms: Terms,
@@ -210,7 +198,7 @@ export const presentAccount = (
 ): Answer => {
   const { application, account, customers, entitlements } = report;
   const explained = explain(moment, customers, terms);
-  const total = explained.reduce((sum, { purchases }) => sum + purchases.length, 0);
+  const total = countOf(explained);
   requirePage(pages.text, total);
   return {
     json: accountJson(report, explained, moment, pages.json),
@@ -226,9 +214,7 @@ export const presentAccount = (
           ]
         : []),
       ...pageText(pages.text, total),
-      ...onPage(explained, pages.text).flatMap(({ explained, shown }) =>
-        customerText(explained, shown, report, moment),
-      ),
+      ...onPage(explained, pages.text).flatMap((one) => customerText(one, report, moment)),
     ].join("\n"),
   };
 };

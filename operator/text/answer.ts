@@ -8,7 +8,6 @@ export interface Answer {
   readonly unfinished?: boolean;
 }
 
-/** Indents the lines under a heading. */
 export const indent = (lines: readonly string[], spaces = 2): string[] =>
   lines.map((line) => " ".repeat(spaces) + line);
 
@@ -16,7 +15,6 @@ export const indent = (lines: readonly string[], spaces = 2): string[] =>
 export const counted = (count: number, noun: string, plural = `${noun}s`): string =>
   `${count} ${count === 1 ? noun : plural}`;
 
-/** Pads cells so that columns line up. */
 export const columns = (rows: readonly (readonly string[])[]): string[] => {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows.map((row) =>
@@ -27,6 +25,5 @@ export const columns = (rows: readonly (readonly string[])[]): string[] => {
   );
 };
 
-/** ISO 8601 text of a time, where there is one. */
 export const timeOrNull = (instant: Instant | null): string | null =>
   instant === null ? null : isoTime(instant);

@@ -1,5 +1,6 @@
 import {
   healthFor,
+  NOT_ASKED,
   type Asking,
   type NotAskedReason,
   type QueueHealths,
@@ -28,24 +29,6 @@ const DUE: Readonly<Record<AskReason, string>> = {
   "no-answer": "the last question had no answer that could be used",
 };
 
-const NOT_ASKED: Readonly<Record<NotAskedReason, string>> = {
-  xcode: "it knows nothing of purchases made in Xcode",
-  "no-key": "the application gives no key of Apple's (serverApi) for the purchase's bundle",
-  "no-package": "the application no longer has the purchase's package",
-  "unknown-bundle":
-    "several bundles have a key, and the purchase's own is not known until the app synchronizes",
-  environment: "the application does not accept the purchase's environment",
-  mentioned: "the purchase is known only because another one names it",
-  replaced: "another purchase has replaced it",
-  "voided-list":
-    "a paid one-time purchase changes only by a refund, which comes from the hourly list of voided purchases",
-  dropped: "it no longer knows the purchase",
-  "token-gone": "the purchase token is no longer in the queue; link the purchase again",
-  over: "the purchase is over, and nothing more is expected",
-  "not-queued":
-    "the purchase was not queued since the key was given, or it no longer knows the purchase; customer refresh asks",
-};
-
 const PAUSED: Readonly<Record<PauseReason, string>> = {
   unavailable: "does not answer",
   "credential-rejected": "rejects the application's credential",
@@ -53,7 +36,6 @@ const PAUSED: Readonly<Record<PauseReason, string>> = {
 
 const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** Why a store is not asked, in a sentence. */
 export const notAskedText = (store: Store, because: NotAskedReason): string =>
   `${capitalized(STORE_NAMES[store])} is not asked: ${NOT_ASKED[because]}`;
 
@@ -70,7 +52,6 @@ export const pauseText = (
   return [`${capitalized(STORE_NAMES[store])} ${PAUSED[because]}${since}: the queue is ${next}`];
 };
 
-/** A queue's pause as JSON; null: it is not paused. */
 export const pauseJson = (health: QueueHealth<PauseReason> | undefined) =>
   health === undefined || health.because === null
     ? null
@@ -80,7 +61,6 @@ export const pauseJson = (health: QueueHealth<PauseReason> | undefined) =>
         until: isoTime(health.pausedUntil),
       };
 
-/** When a purchase's store is asked about it next and why, or why not, in sentences. */
 export const askingText = (
   { store }: Pick<PurchaseReference, "store">,
   asking: Asking | undefined,
@@ -99,7 +79,6 @@ export const askingText = (
   return [text, ...pauseText(store, healthFor(healths, asking), moment)];
 };
 
-/** {@link askingText} as JSON. */
 export const askingJson = (asking: Asking | undefined, healths: QueueHealths) => ({
   nextRefresh: asking?.outcome === "due" ? { at: isoTime(asking.at), because: asking.because } : null,
   notAskedBecause: asking?.outcome === "none" ? asking.because : null,

@@ -27,7 +27,6 @@ export const destinationJson = ({ destination, health, waiting }: DestinationRep
     : null,
 });
 
-/** Whether a destination takes messages, as a sentence. */
 export const healthText = (health: DestinationHealth): string => {
   const { state, failingSince, because, nextTryAt } = healthJson(health);
   if (state === "takes-messages") return "takes messages";
@@ -57,7 +56,6 @@ const secretLine = (destination: Destination, moment: Instant): string[] => {
   ];
 };
 
-/** A destination with its state, as lines. */
 export const destinationText = (report: DestinationReport, moment: Instant): string[] => {
   const { destination, health } = report;
   return [

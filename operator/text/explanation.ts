@@ -8,7 +8,6 @@ import { lineName, type Line, type Purchase } from "../../lib/entitlements/purch
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import { givesAccess, spansAt, timelineOf, type Span, type Terms } from "../../lib/entitlements/timeline.ts";
 
-/** A line's state at a moment, with what it grants or why it grants nothing. */
 export interface ExplainedLine {
   readonly line: Line;
   /** Null if the line grants nothing. */
@@ -119,7 +118,6 @@ const whyNoLines = ({ lines, replacedBy, verifiedAt }: Purchase): readonly strin
   ];
 };
 
-/** Explains an account's purchases line by line: what each grants at the moment, or why it grants nothing. */
 export const explain = (
   moment: Instant,
   customers: readonly ReportedCustomer[],

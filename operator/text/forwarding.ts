@@ -4,7 +4,6 @@ import { isoTime } from "../../lib/entitlements/time.ts";
 import { timeOrNull } from "./answer.ts";
 import { healthJson, healthText } from "./destination.ts";
 
-/** A bundle whose notifications are forwarded, with what waits and whether the other service takes it. */
 export interface ForwardReport {
   readonly bundleIdentifier: string;
   readonly forwardTo: string;

@@ -1,19 +1,17 @@
 import { counted } from "./answer.ts";
 import { OperatorError } from "../operator-error.ts";
 
-/** A page of a list. */
 export interface Page {
   /** From 1 on. */
   readonly number: number;
   readonly size: number;
 }
 
-export interface PageOptions {
-  readonly page?: string;
-  readonly perPage?: string;
+interface PageOptions {
+  readonly page: string | undefined;
+  readonly perPage: string | undefined;
 }
 
-/** The one page that holds everything. */
 export const EVERYTHING: Page = { number: 1, size: Infinity };
 
 const DEFAULT_SIZE = "50";
@@ -29,10 +27,8 @@ export const readPage = ({ page = "1", perPage = DEFAULT_SIZE }: PageOptions): P
   size: readCount("--per-page", perPage),
 });
 
-/** Number of a list's pages; an empty list has one. */
 export const pagesOf = ({ size }: Page, total: number): number => Math.max(1, Math.ceil(total / size));
 
-/** @throws OperatorError if the list ends before the page */
 export const requirePage = (page: Page, total: number): void => {
   const pages = pagesOf(page, total);
   if (page.number > pages)

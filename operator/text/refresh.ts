@@ -15,7 +15,6 @@ interface State {
   readonly state: string;
 }
 
-/** A change of what a purchase gives. */
 interface StateChange {
   readonly name: string;
   readonly before: string | null;
@@ -69,7 +68,6 @@ const heardText = (purchase: Purchase): string | null => {
 const DROPPED = "the store no longer knows it, and is not asked again";
 const ERASED = "erased meanwhile";
 
-/** Outcome for a purchase, in a sentence. */
 const outcomeText = (
   refreshed: RefreshedPurchase,
   changes: readonly StateChange[],
@@ -103,7 +101,6 @@ const outcomeText = (
 const isUnfinished = ({ outcome }: RefreshedPurchase): boolean =>
   outcome === "waiting" || outcome === "unanswered";
 
-/** The stores' answers about a customer's purchases, as text and JSON. */
 export const presentRefresh = (
   application: Application,
   customer: StoredCustomer,

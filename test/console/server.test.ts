@@ -335,7 +335,7 @@ describe("the console's calls", () => {
     expect((await app.read("user-2")).body.entitlements).toHaveLength(1);
     expect((await newestEntry()).action).toBe("move");
     const { status } = await call("act", { act: { ...move, application: app.identifier, to: "" } });
-    expect([status, (await app.read("user-2")).body.entitlements?.length]).toEqual([400, 1]);
+    expect([status, (await app.read("user-2")).body.entitlements?.length]).toEqual([422, 1]);
     await done({ ...move, to: "user-1" });
   });
 
@@ -353,7 +353,12 @@ describe("the console's calls", () => {
       .device()
       .request({ originalTransactionIdentifier: "9002", transactionIdentifier: "9002" });
     expect((await app.synchronize(claimed, "claimer")).status).toBe(200);
-    const unlinked = await done({ act: "account unlink", account: "claimer", reason: "shared device" });
+    const unlinked = await done({
+      act: "account unlink",
+      account: "claimer",
+      assertedBy: "client",
+      reason: "shared device",
+    });
     expect(unlinked.text).toBe("1 customer of account claimer is no longer linked to it.");
     const mine = app
       .device()
@@ -384,7 +389,7 @@ describe("the console's calls", () => {
 
   test("issue a key once, and revoke it", async () => {
     const issued = await answerOf("act", {
-      act: { act: "credential issue", application: app.identifier, scope: ["entitlements:read"], label: "" },
+      act: { act: "credential issue", application: app.identifier, scope: ["entitlements:read"] },
     });
     const [key = ""] = /cek_\S+/.exec(issued.text) ?? [];
     const [, keyIdentifier] = key.split("_");

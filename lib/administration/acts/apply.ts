@@ -23,16 +23,11 @@ export type SaveOutcome =
   | { readonly outcome: "too_many_store_changes"; readonly limit: number }
   | { readonly outcome: "catalog_too_large"; readonly bytes: number; readonly limit: number };
 
-/** Applications as stored. */
 export interface ApplicationStore {
   read(identifier: ApplicationId): Promise<StoredApplication | null>;
   /** Registrations of these bundles and packages; unregistered ones are left out. */
   registrationsOf(stores: readonly StoreReference[]): Promise<readonly StoreRegistration[]>;
-  /**
-   * Writes the whole change from `before` (null: new) to `after`, or nothing.
-   *
-   * @param audit entry of the operator's act, for the same transaction
-   */
+  /** Writes the whole change from `before` (null: new) to `after`, or nothing. */
   save(before: StoredApplication | null, after: Application, audit?: Audited): Promise<SaveOutcome>;
 }
 

@@ -34,7 +34,6 @@ export interface AuditEntry {
   readonly customer: CustomerId | null;
   /** Keyed hashes of the accounts concerned: the one left before the one moved to. */
   readonly accounts: readonly string[];
-  /** Lines that say what was changed, or what was begun. */
   readonly what: readonly string[];
 }
 

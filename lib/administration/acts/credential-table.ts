@@ -8,21 +8,12 @@ export type RevokeOutcome =
   | { readonly outcome: "revoked"; readonly credential: CredentialSummary; readonly already: boolean }
   | { readonly outcome: "not_found" };
 
-/** Issued credentials, with the operator's writes to them. */
 export interface CredentialTable {
   readonly find: FindCredential;
   /** All credentials ever issued for an application, oldest first. */
   list(application: ApplicationId): Promise<readonly CredentialSummary[]>;
-  /**
-   * Stores a new credential, unless its application does not exist.
-   *
-   * @param audit entry of the operator's act, for the same transaction
-   */
+  /** Stores a new credential, unless its application does not exist. */
   add(credential: Credential, audit?: Audited): Promise<"added" | "application_not_found">;
-  /**
-   * Revokes for good; an earlier revocation keeps its time.
-   *
-   * @param audit entry of the operator's act, for the same transaction
-   */
+  /** Revokes for good; an earlier revocation keeps its time. */
   revoke(keyIdentifier: KeyId, moment: Instant, audit?: Audited): Promise<RevokeOutcome>;
 }

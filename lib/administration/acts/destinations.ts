@@ -10,11 +10,8 @@ import { OVERLAP_MILLISECONDS, secretOf } from "../../delivery/signing-secrets.t
 import { secretText } from "../../delivery/webhook-secret.ts";
 import { AT_ONCE } from "../at-once.ts";
 
-/** Messages that wait for a destination. */
 export interface Waiting {
-  /** Accounts with a waiting version. */
   readonly accounts: number;
-  /** Stores' requests. */
   readonly requests: number;
   /** Time of the oldest message; null: nothing waits. */
   readonly since: Instant | null;
@@ -64,36 +61,21 @@ export const overlapEnd = ({ secretEpochs }: WebhookDestination, moment: Instant
   return moment < end ? end : null;
 };
 
-/** Secrets of destinations, as stored. */
-export interface DestinationSecrets {
-  /**
-   * `conflict`: the destination has changed since it was read.
-   *
-   * @param audit entry of the operator's act, for the same transaction
-   */
+/** Operators' writes to destinations. */
+export interface DestinationTable {
+  /** `conflict`: the destination has changed since it was read. */
   setSecretEpochs(
     application: ApplicationId,
     before: WebhookDestination,
     secretEpochs: readonly Instant[],
     audit?: Audited,
   ): Promise<"written" | "conflict">;
-}
-
-/** Operators' writes to destinations. */
-export interface DestinationTable extends DestinationSecrets {
-  /**
-   * Deletes a removed destination's waiting messages and its health. May be repeated after an interruption.
-   *
-   * @param progress receives the number of messages dropped so far
-   * @returns the number of dropped messages
-   */
+  /** Deletes a removed destination's waiting messages and its health. May be repeated after an interruption. */
   drop(destination: DestinationReference, progress: (dropped: number) => void): Promise<number>;
 }
 
 export interface Rotation {
-  /** Text for the receiver's configuration. */
   readonly secret: string;
-  /** The destination with its new secret. */
   readonly destination: WebhookDestination;
 }
 
@@ -101,11 +83,10 @@ export interface Rotation {
  * Rotates a webhook's secret. The previous secret also signs for {@link OVERLAP_MILLISECONDS}; older ones do not. The
  * new secret is derived before anything is written, so that no secret takes effect without being shown.
  *
- * @param audit entry of the operator's act, for the same transaction
  * @returns null: the destination has changed since it was read
  */
 export const rotateSecret = async (
-  secrets: DestinationSecrets,
+  secrets: Pick<DestinationTable, "setSecretEpochs">,
   master: Uint8Array,
   application: ApplicationId,
   before: WebhookDestination,
@@ -122,11 +103,7 @@ export const rotateSecret = async (
   return written === "conflict" ? null : { secret, destination };
 };
 
-/**
- * Ends a destination's pause or suspension, and makes its waiting messages due at once.
- *
- * @param progress receives the number of deliveries made due so far
- */
+/** Ends a destination's pause or suspension, and makes its waiting messages due at once. */
 export const resume = async (
   queue: Pick<DeliveryQueue, "waiting" | "retry" | "resume">,
   reference: DestinationReference,

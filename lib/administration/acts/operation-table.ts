@@ -23,21 +23,14 @@ export interface OperationTable {
    * replaces what it owned.
    */
   end(application: ApplicationId, customer: StoredCustomer, audit: Audited): Promise<"written" | "conflict">;
-  /** Deletes aliases of a customer that no longer exists. */
   forget(application: ApplicationId, aliases: readonly CustomerId[]): Promise<void>;
-  /** Transfers of customers by links, oldest first. */
   transfersOf(application: ApplicationId): Promise<readonly Transfer[]>;
-  /**
-   * All customers of an application, without aliases, in pages. Scans the whole table: use it rarely.
-   *
-   * @param after null: from the beginning
-   */
+  /** All customers of an application, without aliases, in pages. Scans the whole table: use it rarely. */
   customerPages(application: ApplicationId, after: ScanPosition | null): AsyncIterable<CustomerPage>;
   /** Item count of the table, which DynamoDB updates every six hours; null: unknown. */
   size(): Promise<number | null>;
 }
 
-/** Place in a scan: the last customer, and the number of items scanned. */
 export interface ScanPosition {
   readonly customer: CustomerId;
   readonly scanned: number;
@@ -49,10 +42,20 @@ export interface CustomerPage {
   readonly scanned: number;
 }
 
-/** All that a customer owns, including what its aliases own. */
+/** How far a scan is. */
+export interface Scan<Position> {
+  /** Where to go on after an interruption; null: at the beginning. */
+  readonly position: Position | null;
+  /** Fraction of the table read, from 0 to 1; null: its size is not known. */
+  readonly part: number | null;
+}
+
+/** @param size item count of the table, which may be out of date */
+export const scannedPart = (scanned: number, size: number | null): number | null =>
+  size === null || size === 0 ? null : Math.min(1, scanned / size);
+
 export interface Ownership {
   readonly purchases: readonly StoredPurchase[];
-  /** Customers merged into it. */
   readonly aliases: readonly StoredCustomer[];
   readonly identities: readonly OwnedIdentity[];
 }
@@ -62,7 +65,6 @@ export interface OwnedIdentity extends Pick<StoredIdentity, "item" | "customer">
   readonly identity: NamedIdentity | null;
 }
 
-/** An identity as its item's key names it. */
 export interface NamedIdentity {
   readonly store: string;
   readonly kind: IdentityReference["kind"];

@@ -15,10 +15,6 @@ import type { FindOwnership, OperationTable } from "./operation-table.ts";
  * keeps only each account's last version, under a keyed hash. If the application still tells changes, makes those
  * accounts due for a look instead, so that the teller first tells that the customers are gone. Safe to repeat after an
  * interruption.
- *
- * @param account the account that the customers were linked to; null: none is known
- * @param begin called before the first write, if there is one
- * @returns number of accounts whose changes were emptied, or soon will be
  */
 export type ForgetTold = (
   application: ApplicationId,
@@ -34,12 +30,7 @@ export interface ErasedNames {
   readonly account: AccountId | null;
 }
 
-/**
- * Deletes the pending store requests about an erased customer or account. Safe to repeat after an interruption.
- *
- * @param begin called before the first write, if there is one
- * @returns number of deleted messages
- */
+/** Deletes the pending store requests about an erased customer or account. Safe to repeat after an interruption. */
 export type ForgetRequests = (
   application: ApplicationId,
   names: ErasedNames,
@@ -68,7 +59,6 @@ const ATTEMPTS = 20;
 /** Index reads in a row that find nothing, with a wait between them, before an erasure counts as complete. */
 const EMPTY_LOOKS = 3;
 
-/** Reads a customer and acts on it, again after each conflict. */
 export const withCustomer = async <Outcome, Gone>(
   { customers, pause }: Operations,
   application: ApplicationId,
@@ -89,11 +79,9 @@ const nobody = (): null => null;
 export type Unlinking =
   | { readonly outcome: "unlinked"; readonly account: AccountId | null }
   | { readonly outcome: "not_linked" }
-  /** The link is no longer the expected one. */
   | { readonly outcome: "linked_otherwise" };
 
 export interface UnlinkingOptions {
-  /** The account to move the customer to in the same change; null: none. */
   readonly to?: AccountId | null;
   /** The link that the operator was shown; nothing changes if it differs. Unset: any. */
   readonly expected?: Pick<Link, "account" | "assertedBy"> | null;
@@ -151,7 +139,6 @@ export const unlinkCustomer = async (
   return withCustomer(operations, application, customer, unlink, nobody);
 };
 
-/** Counts of what an erasure deleted. */
 export interface Erasure {
   readonly purchases: number;
   readonly identities: number;
@@ -242,8 +229,6 @@ const LEFT = Symbol("left");
 /**
  * Deletes the pending store requests that name the account, also those about a customer that has moved since. Completes the
  * erasure of an account, after that of its customers. Audited if there is any.
- *
- * @returns number of deleted messages
  */
 export const forgetAccountRequests = (
   { forgetRequests, audit, hashAccounts, now, newEntry }: Operations,

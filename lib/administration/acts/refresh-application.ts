@@ -8,21 +8,21 @@ import type { Instant } from "../../entitlements/time.ts";
 import type { NotAskedReason } from "../reports/asking.ts";
 import { purchasesOf, queueOne, resumingOnce, type Refreshing } from "./refresh.ts";
 
-/** Counts of purchases by outcome. */
+/** Purchases that are not asked about, by store and reason. */
+interface NotAsked {
+  readonly store: Store;
+  readonly because: NotAskedReason;
+  readonly count: number;
+}
+
 export interface ApplicationRefresh {
   readonly customers: number;
   readonly queued: number;
-  /** Already due by then. */
   readonly alreadyQueued: number;
   /** Purchases that their store reported at or after `since`. */
   readonly recent: number;
   /** Purchases that are not asked about, by store and reason. */
-  readonly notAsked: readonly {
-    readonly store: Store;
-    readonly because: NotAskedReason;
-    readonly count: number;
-  }[];
-  /** Due time of the last queued purchase; null: none was queued. */
+  readonly notAsked: readonly NotAsked[];
   readonly until: Instant | null;
 }
 
@@ -44,24 +44,9 @@ const createSchedule = (from: Instant) => {
   };
 };
 
-const createNotAskedCounts = () => {
-  const counts: { readonly store: Store; readonly because: NotAskedReason; count: number }[] = [];
-  return {
-    counts,
-    add: (store: Store, because: NotAskedReason): void => {
-      const known = counts.find((one) => one.store === store && one.because === because);
-      if (known === undefined) counts.push({ store, because, count: 1 });
-      else known.count += 1;
-    },
-  };
-};
-
 /**
  * Queues the purchases of all customers, at most {@link ASKED_PER_SECOND} of a bundle or package. To resume, repeat it with the
  * same `since`: purchases asked about meanwhile, or due earlier, are skipped.
- *
- * @param since purchases that their store reported at or after this time are skipped
- * @param only the store to ask; null: both
  */
 export const queueApplication = async (
   refreshing: Refreshing,
@@ -74,7 +59,7 @@ export const queueApplication = async (
   const nextSlot = createSchedule(now());
   const resume = resumingOnce(refreshing);
   const done = { customers: 0, queued: 0, alreadyQueued: 0, recent: 0 };
-  const notAsked = createNotAskedCounts();
+  const notAsked = new Map<string, NotAsked>();
   let until: Instant | null = null;
 
   const queueNext = async (found: StoredPurchase): Promise<void> => {
@@ -86,7 +71,12 @@ export const queueApplication = async (
     }
     const slot = nextSlot(found);
     const one = await queueOne(refreshing, application, found, slot.dueAt, resume);
-    if (one?.outcome === "not-asked") notAsked.add(purchase.store, one.because);
+    if (one?.outcome === "not-asked") {
+      const { because } = one;
+      const name = `${purchase.store} ${because}`;
+      const count = (notAsked.get(name)?.count ?? 0) + 1;
+      notAsked.set(name, { store: purchase.store, because, count });
+    }
     if (one?.outcome !== "queued") return;
     if (!one.isNew) {
       done.alreadyQueued += 1;
@@ -105,7 +95,7 @@ export const queueApplication = async (
       if (stored === undefined) continue;
       for (const found of await purchasesOf(refreshing, application, stored)) await queueNext(found);
     }
-    progress({ ...done, notAsked: notAsked.counts, until });
+    progress({ ...done, notAsked: [...notAsked.values()], until });
   }
-  return { ...done, notAsked: notAsked.counts, until };
+  return { ...done, notAsked: [...notAsked.values()], until };
 };

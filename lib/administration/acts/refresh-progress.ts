@@ -40,13 +40,11 @@ const outcomeOf = (
   return { before, after, outcome: isExpected ? "dropped" : "unanswered" };
 };
 
-/** Outcomes so far, and the health of the queues of purchases that wait. */
 export interface RefreshProgress {
   readonly purchases: readonly RefreshedPurchase[];
   readonly healths: QueueHealths;
 }
 
-/** Reads how far the queued purchases have come. */
 export const readRefreshes = async (
   refreshing: Refreshing,
   application: Application,
@@ -68,7 +66,6 @@ export const readRefreshes = async (
   };
 };
 
-/** Milliseconds between two polls. */
 const BETWEEN_LOOKS = SECOND;
 
 /**

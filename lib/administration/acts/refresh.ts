@@ -19,7 +19,6 @@ export interface Refreshing {
   readonly queue: Pick<AskQueues, "sourceOf" | "set" | "resume" | "healthOf">;
   readonly now: () => Instant;
   readonly pause: (attempt: number) => Promise<void>;
-  /** Waits this many milliseconds. */
   readonly wait: (milliseconds: number) => Promise<void>;
 }
 
@@ -30,7 +29,6 @@ type Queueing =
   | { readonly outcome: "queued"; readonly isNew: boolean; readonly dueAt: Instant }
   | { readonly outcome: "not-asked"; readonly because: NotAskedReason };
 
-/** A purchase as it was before its store was asked, and its place in the queue. */
 export type QueuedPurchase = Queueing & { readonly before: StoredPurchase };
 
 const sourceFor = async (
@@ -53,7 +51,6 @@ export const read = async (
 
 export type Resume = (queue: StoreInEnvironment) => Promise<void>;
 
-/** Resumes each queue once. */
 export const resumingOnce = ({ queue }: Refreshing): Resume => {
   const resumed = new Set<string>();
   return async (reference) => {
@@ -114,7 +111,6 @@ export const purchasesOf = async (
   );
 };
 
-/** A customer whose purchases are queued to be asked about. */
 export interface QueuedCustomer {
   readonly customer: StoredCustomer;
   readonly purchases: readonly QueuedPurchase[];
@@ -123,8 +119,6 @@ export interface QueuedCustomer {
 /**
  * Queues all purchases of a customer, so that their stores are asked now. The service's worker asks, so limits of the
  * stores hold. A paused queue is resumed. Null: there is no such customer.
- *
- * @param begin called with the customer before anything is queued
  */
 export const queueCustomer = async (
   refreshing: Refreshing,

@@ -6,16 +6,12 @@ import { holdingsOf, sameHoldings } from "../../entitlements/holdings.ts";
 import { referenceText } from "../../entitlements/purchase.ts";
 import type { CustomerId } from "../../identifiers.ts";
 import { withCustomer, type Operations } from "./operations.ts";
-import type { ScanPosition } from "./operation-table.ts";
+import { scannedPart, type Scan, type ScanPosition } from "./operation-table.ts";
 import { AT_ONCE } from "../at-once.ts";
 
-export interface Reprojection {
+export interface Reprojection extends Scan<ScanPosition> {
   readonly customers: number;
   readonly changed: number;
-  /** Position to resume from after an interruption; null: before the first customer. */
-  readonly position: ScanPosition | null;
-  /** Fraction of the table read, from 0 to 1; null: its size is not known. */
-  readonly part: number | null;
 }
 
 const reprojectCustomer = async (
@@ -46,8 +42,6 @@ const reprojectCustomer = async (
 /**
  * Recomputes the holdings of all customers of an application from their purchases: needed when a changed catalog maps
  * purchases that were not held. Safe to repeat and to run concurrently.
- *
- * @param after last position that an interrupted run reported; null: from the beginning
  */
 export const reprojectApplication = async (
   operations: Operations,
@@ -72,8 +66,7 @@ export const reprojectApplication = async (
       customers: done.customers + customers.length,
       changed: done.changed + changed,
       position: last === undefined ? done.position : { customer: last, scanned },
-      // DynamoDB counts a table's items every six hours only.
-      part: size === null || size === 0 ? null : Math.min(1, scanned / size),
+      part: scannedPart(scanned, size),
     };
     progress(done);
   }

@@ -14,7 +14,6 @@ import { cursorOf, daysFrom, placeOfCursor, type FeedTable } from "../../telling
 import { readChanges } from "../../telling/read-changes.ts";
 import { AT_ONCE } from "../at-once.ts";
 
-/** A told version of an account. */
 export interface ToldVersion extends Pick<ChangeData, "version"> {
   readonly account: AccountId;
   readonly place: ChangePlace;
@@ -50,20 +49,16 @@ export interface Resending {
 export type ResendStart = { readonly cursor: string } | { readonly time: Instant };
 
 export interface Resent {
-  /** Accounts whose newest version is due again. */
   readonly accounts: number;
-  /** Changes that were read. */
   readonly changes: number;
   /** Cursor to resume from after an interruption; null: before the first change. */
   readonly cursor: string | null;
-  /** Fraction of the changes read, from 0 to 1. */
   readonly part: number;
 }
 
 const PER_PAGE = 250;
 const ATTEMPTS = 20;
 
-/** Time of the oldest change kept. */
 export const oldestKept = (moment: Instant): Instant => moment - CHANGES_KEPT_MILLISECONDS;
 
 const deliverAgain = async (

@@ -3,8 +3,8 @@ import { SECOND } from "../../duration.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../../identifiers.ts";
 import type { Look } from "../../telling/look.ts";
+import { scannedPart, type Scan } from "./operation-table.ts";
 
-/** Place in a scan: the last account and customer, and the items scanned. */
 export interface AccountPosition {
   readonly account: AccountId;
   readonly customer: CustomerId;
@@ -14,7 +14,6 @@ export interface AccountPosition {
 export interface AccountPage {
   /** Each account once; one with many customers may reappear on the next page. */
   readonly accounts: readonly AccountId[];
-  /** Position of the last account; null: there is none. */
   readonly position: AccountPosition | null;
   readonly scanned: number;
 }
@@ -30,12 +29,8 @@ export interface RetellTable {
   size(): Promise<number | null>;
 }
 
-export interface Retelling {
+export interface Retelling extends Scan<AccountPosition> {
   readonly accounts: number;
-  /** Position to resume from after an interruption; null: before the first account. */
-  readonly position: AccountPosition | null;
-  /** Fraction of the table read, from 0 to 1; null: its size is not known. */
-  readonly part: number | null;
   /** Due time of the last look; null: none yet. */
   readonly until: Instant | null;
 }
@@ -43,7 +38,6 @@ export interface Retelling {
 /** Accounts made due per second: fewer than a teller handles, which leaves time for new changes. */
 const RETOLD_PER_SECOND = 100;
 
-/** Allowance for clock skew. */
 const CLOCKS_DIFFER = 5 * SECOND;
 
 /** Time until every function knows the application's change. */
@@ -52,8 +46,6 @@ const KNOWN_EVERYWHERE_MILLISECONDS = DIRECTORY_AGE_MILLISECONDS + CLOCKS_DIFFER
 /**
  * Makes every account of an application due for a look, because a changed catalog may affect all of them. Safe to
  * repeat and to run concurrently. The looks start once all functions know the change, and are spread over time.
- *
- * @param after last position that an interrupted run reported; null: from the beginning
  */
 export const retellApplication = async (
   table: RetellTable,
@@ -76,7 +68,7 @@ export const retellApplication = async (
     done = {
       accounts: done.accounts + accounts.length,
       position: position ?? done.position,
-      part: size === null || size === 0 ? null : Math.min(1, scanned / size),
+      part: scannedPart(scanned, size),
       until,
     };
     progress(done);

@@ -12,10 +12,8 @@ export interface PurchaseName {
   readonly value: string;
 }
 
-/** Environments that a store can be asked in. */
 export type AskedEnvironment = "production" | "sandbox";
 
-/** One purchase of one account, as a row of another service's export claims it. */
 export interface Claim {
   /** Null: nobody's, such as an anonymous identifier's. */
   readonly account: AccountId | null;
@@ -35,7 +33,6 @@ export interface Claim {
   readonly updatedAt: Instant | null;
 }
 
-/** Access that the other service gives. */
 export type Access =
   | { readonly given: false }
   /** `until` null: for ever. */
@@ -45,7 +42,6 @@ export type Access =
 export const claimsAccessAt = ({ access }: Pick<Claim, "access">, moment: Instant): boolean | null =>
   access && access.given && (access.until === null || access.until > moment);
 
-/** Why a row, or a part of it, cannot be used. */
 export const ROW_PROBLEMS = {
   unreadable: "the row cannot be read",
   "no-account": "it names no account; the purchase is stored without one",
@@ -55,7 +51,6 @@ export const ROW_PROBLEMS = {
 } as const;
 export type RowProblem = keyof typeof ROW_PROBLEMS;
 
-/** Reading of one row. A row may hold a purchase of each store. */
 export interface RowReading {
   readonly claims: readonly Claim[];
   readonly problems: readonly RowProblem[];

@@ -3,14 +3,7 @@ import type { Instant } from "../../entitlements/time.ts";
 import type { AccountId } from "../../identifiers.ts";
 import { purchaseKeyOfToken } from "../../stores/android-store/purchase-token.ts";
 import { claimsAccessAt, type AskedEnvironment, type Claim } from "./claim.ts";
-import {
-  LINKED,
-  STORED,
-  type AnsweredEntry,
-  type JournalEntry,
-  type Linked,
-  type Stored,
-} from "./journal.ts";
+import { LINKED, STORED, type AnsweredEntry, type JournalEntry } from "./journal.ts";
 import { createColumn, createSlots, createTexts, digestOf, digestOfHex, type Digest } from "./slots.ts";
 import { STATES, type State } from "./asking/verdict.ts";
 
@@ -52,7 +45,6 @@ export const createJoin = () => ({
   /** Slot of another lineage of the same person, plus one; 0: the lineage stands for the person. */
   parent: numbers(),
   flags: codes(),
-  /** State of a lineage, by its store. */
   state: codes(),
   echo: { high: numbers(), low: numbers() },
   /** How a lineage was stored, plus one. */
@@ -111,7 +103,6 @@ export const noteClaim = (join: Join, claim: Claim): void => {
 export const isNewest = (join: Join, claim: Claim): boolean =>
   secondsOf(claim) >= join.updatedAt.get(join.slots.find(digestOf(idOf(claim))));
 
-/** The slot of a claim's lineage. */
 export const slotOf = (join: Join, claim: Claim): number =>
   lineageSlot(join, join.slots.slotOf(digestOf(idOf(claim))));
 
@@ -174,36 +165,27 @@ export const countClaim = (join: Join, claim: Claim, moment: Instant): void => {
 };
 
 /** Known state of a lineage and its person. */
-export interface JoinedLineage {
-  readonly state: State;
-  readonly isMapped: boolean;
-  readonly environment: AskedEnvironment;
-  readonly stored: Stored | null;
-  readonly linked: Linked | null;
-  /** Whether the other service gives access for it; null: the files do not say. */
-  readonly claimsAccess: boolean | null;
-  /** The account that the store echoes; null: none. */
-  readonly echo: Digest | null;
-  /** Whether the files give the person to several accounts. */
-  readonly isDisputed: boolean;
-}
-
-export const joinedAt = (join: Join, slot: number): JoinedLineage => {
+export const joinedAt = (join: Join, slot: number) => {
   const person = personOf(join, slot);
-  const claims = has(join, slot, FLAGS.access) ? true : has(join, slot, FLAGS.noAccess) ? false : null;
+  const state: State = STATES[join.state.get(slot)] ?? "unasked";
+  const environment: AskedEnvironment = has(join, slot, FLAGS.sandbox) ? "sandbox" : "production";
+  const echo: Digest = { high: join.echo.high.get(slot), low: join.echo.low.get(slot) };
+  const isDenied = has(join, slot, FLAGS.noAccess);
   return {
-    state: STATES[join.state.get(slot)] ?? "unasked",
+    state,
     isMapped: has(join, slot, FLAGS.mapped),
-    environment: has(join, slot, FLAGS.sandbox) ? "sandbox" : "production",
+    environment,
     stored: STORED[join.stored.get(slot) - 1] ?? null,
     linked: LINKED[join.linked.get(person) - 1] ?? null,
-    claimsAccess: claims,
-    echo: has(join, slot, FLAGS.echo)
-      ? { high: join.echo.high.get(slot), low: join.echo.low.get(slot) }
-      : null,
+    /** Whether the other service gives access for it; null: the files do not say. */
+    claimsAccess: has(join, slot, FLAGS.access) ? true : isDenied ? false : null,
+    /** The account that the store echoes; null: none. */
+    echo: has(join, slot, FLAGS.echo) ? echo : null,
+    /** Whether the files give the person to several accounts. */
     isDisputed: has(join, person, FLAGS.disputed),
   };
 };
+export type JoinedLineage = ReturnType<typeof joinedAt>;
 
 /** Key in the table of a claim's purchase; null: another row's claim names it. */
 export const keyOf = (join: Join, claim: Claim, slot: number): string | null => {
@@ -215,7 +197,6 @@ export const keyOf = (join: Join, claim: Claim, slot: number): string | null => 
   return text === undefined ? null : text.slice(text.indexOf(" ") + 1);
 };
 
-/** The account that decides for a claim's person, where an operator has decided. */
 export type Decisions = ReadonlyMap<number, AccountId>;
 
 /** Persons by the purchases that an operator has decided about; purchases that no file names are left out. */

@@ -86,7 +86,6 @@ const parsed = (line: string): unknown => {
   }
 };
 
-/** Reads a journal line by line, and passes on what need not be asked again. */
 export const readJournal = async (
   lines: AsyncIterable<string>,
   apply: (entry: JournalEntry) => void,

@@ -1,7 +1,5 @@
-import type { Application } from "../../applications/application.ts";
 import { STORES, type Store } from "../../contract/schemas.ts";
-import type { AccountId } from "../../identifiers.ts";
-import { purchaseKey } from "../../identifiers.ts";
+import { purchaseKey, type AccountId } from "../../identifiers.ts";
 import { askStore, type Asking } from "./asking/ask-stores.ts";
 import { causeOf, echoOf, type Cause, type Echo } from "./reports/causes.ts";
 import type { Claim } from "./claim.ts";
@@ -18,21 +16,15 @@ import {
   personOf,
   slotOf,
   type Decisions,
-  type Join,
 } from "./join.ts";
-import { createTally, summed, type Difference, type ImportReport, type Tally } from "./reports/report.ts";
+import { createTally, summed, type Difference, type Tally } from "./reports/report.ts";
 import { createTurns, sideBySide } from "./side-by-side.ts";
 import { createSlots, digestOf, sha256 } from "./slots.ts";
 import { claimsOf, noteProblems, type ImportSource, type PlacedClaim, type RowProblems } from "./source.ts";
-import type { Storing } from "./asking/storing.ts";
 import { givesAccess } from "./asking/verdict.ts";
 
-/** Files, stores and state of a run. */
 export interface ImportRun extends Omit<Asking, "onClaim" | "onAsked"> {
   readonly source: ImportSource;
-  readonly application: Application;
-  readonly storing: Storing;
-  readonly join: Join;
   /** Accounts of purchases that the files give to several, by the purchase's key in the table. */
   readonly decided: ReadonlyMap<string, AccountId>;
   /** Receives every difference, one at a time. */
@@ -40,10 +32,8 @@ export interface ImportRun extends Omit<Asking, "onClaim" | "onAsked"> {
   readonly progress: (progress: Progress) => void;
 }
 
-/** How far a run is. */
 export interface Progress {
   readonly phase: "reading" | "asking" | "linking";
-  /** Claims done in this phase, and in all. */
   readonly done: number;
   readonly all: number;
   /** Stores' answers that differ from what the files claim, so far. */
@@ -93,7 +83,6 @@ const askAll = async (run: ImportRun, all: number): Promise<void> => {
   }
 };
 
-/** Links a claim's person, once. */
 const linkPerson = async (
   { join, storing, record }: ImportRun,
   decisions: Decisions,
@@ -132,29 +121,15 @@ const differenceOf = (
 ): Difference => {
   const slot = slotOf(run.join, claim);
   const { state, claimsAccess: claimed } = joinedAt(run.join, slot);
-  const { store, product } = claim;
+  const product = claim.product?.productIdentifier ?? null;
   const purchase = claim.name === null ? null : keyOf(run.join, claim, slot);
-  return {
-    account,
-    cause,
-    store,
-    product: product?.productIdentifier ?? null,
-    purchase,
-    claimed,
-    state,
-    file,
-    row,
-  };
+  return { account, cause, store: claim.store, product, purchase, claimed, state, file, row };
 };
 
-/** Compares each purchase of each account, once. */
-const compareAll = async (
-  run: ImportRun,
-  decisions: Decisions,
-  tally: Tally,
-): Promise<Pick<ImportReport, "purchases" | "echoes">> => {
+const compareAll = async (run: ImportRun, decisions: Decisions, tally: Tally) => {
   const { join } = run;
   const echoes: Record<Echo, number> = { confirms: 0, contradicts: 0, nobody: 0, none: 0 };
+  /** `anonymous`: stored, and nobody's until the first link claims them. */
   const counts = { linked: 0, anonymous: 0, anonymousWithAccess: 0 };
   const seen = createSlots();
   const isFirst = (slot: number, { account }: Claim): boolean => {
@@ -182,10 +157,7 @@ const compareAll = async (
   return { purchases: counts, echoes };
 };
 
-const countRows = async (
-  { source, join, now }: ImportRun,
-  tally: Tally,
-): Promise<Pick<ImportReport, "rows" | "problems">> => {
+const countRows = async ({ source, join, now }: ImportRun, tally: Tally) => {
   const problems: RowProblems = new Map();
   const moment = now();
   let rows = 0;
@@ -203,10 +175,8 @@ const countRows = async (
 /**
  * Runs an import: asks the stores about what the journal does not answer, stores what they say, links, and compares. Every
  * step may be repeated, and none depends on the order of the rows.
- *
- * @param all number of claims, by {@link readClaims}
  */
-export const runImport = async (run: ImportRun, all: number): Promise<ImportReport> => {
+export const runImport = async (run: ImportRun, all: number) => {
   await askAll(run, all);
   const tally = createTally();
   const rows = await countRows(run, tally);
@@ -215,3 +185,4 @@ export const runImport = async (run: ImportRun, all: number): Promise<ImportRepo
   const compared = await compareAll(run, decisions, tally);
   return { ...rows, ...compared, ...summed(tally) };
 };
+export type ImportReport = Awaited<ReturnType<typeof runImport>>;

@@ -20,23 +20,9 @@ export const digestOf = (text: string): Digest => digestOfHex(sha256(text));
  * Numbers for digests, from 0 on: a set and a map's keys in about 15 bytes each, so that millions of rows fit into memory.
  * Two of five million identifiers share a digest with a chance of one in a million.
  */
-export interface Slots {
-  readonly count: number;
-  /** The slot of a digest, made if there is none. */
-  slotOf(digest: Digest): number;
-  /** -1: there is none. */
-  find(digest: Digest): number;
-}
-
-const grown = (array: Uint32Array, length: number): Uint32Array<ArrayBuffer> => {
-  const longer = new Uint32Array(length);
-  longer.set(array);
-  return longer;
-};
-
-export const createSlots = (): Slots => {
-  let highs = new Uint32Array(1024);
-  let lows = new Uint32Array(1024);
+export const createSlots = () => {
+  const highs = createColumn(Uint32Array);
+  const lows = createColumn(Uint32Array);
   /** Slots plus one, by the digest's low half; 0: free. */
   let places = new Uint32Array(2048);
   let count = 0;
@@ -45,63 +31,54 @@ export const createSlots = (): Slots => {
     const mask = places.length - 1;
     for (let place = low & mask; ; place = (place + 1) & mask) {
       const slot = (places[place] ?? 0) - 1;
-      if (slot < 0 || (lows[slot] === low && highs[slot] === high)) return place;
+      if (slot < 0 || (lows.get(slot) === low && highs.get(slot) === high)) return place;
     }
   };
   const rehash = (): void => {
     places = new Uint32Array(places.length * 2);
     for (let slot = 0; slot < count; slot += 1)
-      places[placeOf({ high: highs[slot] ?? 0, low: lows[slot] ?? 0 })] = slot + 1;
+      places[placeOf({ high: highs.get(slot), low: lows.get(slot) })] = slot + 1;
   };
 
   return {
-    get count() {
+    get count(): number {
       return count;
     },
-    slotOf: (digest) => {
+    /** The slot of a digest, made if there is none. */
+    slotOf: (digest: Digest): number => {
       const place = placeOf(digest);
       const known = (places[place] ?? 0) - 1;
       if (known >= 0) return known;
-      if (count === lows.length) {
-        highs = grown(highs, Math.ceil(count * 1.5));
-        lows = grown(lows, Math.ceil(count * 1.5));
-      }
       const slot = count;
-      highs[slot] = digest.high;
-      lows[slot] = digest.low;
+      highs.set(slot, digest.high);
+      lows.set(slot, digest.low);
       places[place] = slot + 1;
       count += 1;
       if (count * 4 > places.length * 3) rehash();
       return slot;
     },
-    find: (digest) => (places[placeOf(digest)] ?? 0) - 1,
+    /** -1: there is none. */
+    find: (digest: Digest): number => (places[placeOf(digest)] ?? 0) - 1,
   };
 };
-
-/** Short texts of slots, outside of the heap: the bytes of each, and six more. */
-export interface Texts {
-  /** Undefined: none is set. */
-  get(slot: number): string | undefined;
-  set(slot: number, text: string): void;
-}
 
 const BLOCK = 1024 * 1024;
 const LENGTH_BYTES = 2;
 
-export const createTexts = (): Texts => {
-  /** Place of each slot's text in the blocks, plus one. */
+/** Short texts of slots, outside of the heap: the bytes of each, and six more. */
+export const createTexts = () => {
   const places = createColumn(Uint32Array);
   const blocks: Buffer[] = [];
   let end = 0;
   return {
-    get: (slot) => {
+    get: (slot: number): string | undefined => {
       const place = places.get(slot) - 1;
       const block = place < 0 ? undefined : blocks[Math.floor(place / BLOCK)];
       if (block === undefined) return undefined;
       const start = (place % BLOCK) + LENGTH_BYTES;
       return block.toString("utf8", start, start + block.readUInt16LE(place % BLOCK));
     },
-    set: (slot, text) => {
+    set: (slot: number, text: string): void => {
       const bytes = Buffer.byteLength(text);
       // A text lies in one block.
       if ((end % BLOCK) + LENGTH_BYTES + bytes > BLOCK) end = blocks.length * BLOCK;
@@ -114,20 +91,14 @@ export const createTexts = (): Texts => {
   };
 };
 
-/** A number for each slot, 0 unless set. */
-export interface Column {
-  get(slot: number): number;
-  set(slot: number, value: number): void;
-}
-
 type Numbers = Uint8Array | Uint16Array | Uint32Array;
 
-/** @param of class of the array, by the size of the numbers */
-export const createColumn = (of: new (length: number) => Numbers): Column => {
+/** A number for each slot, 0 unless set. `of` is the class of the array, by the size of the numbers. */
+export const createColumn = (of: new (length: number) => Numbers) => {
   let numbers = new of(1024);
   return {
-    get: (slot) => numbers[slot] ?? 0,
-    set: (slot, value) => {
+    get: (slot: number): number => numbers[slot] ?? 0,
+    set: (slot: number, value: number): void => {
       if (slot >= numbers.length) {
         const longer = new of(Math.max(slot + 1, Math.ceil(numbers.length * 1.5)));
         longer.set(numbers);

@@ -1,7 +1,6 @@
 import type { Application } from "../../applications/application.ts";
 import { manifestOf } from "./manifest-document.ts";
 
-/** Change of one part of an application. */
 export interface ApplicationChange {
   readonly kind: "added" | "changed" | "removed";
   readonly subject: "application" | "destination" | "store" | "entitlement" | "product";
@@ -17,41 +16,32 @@ interface Part {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-const partsOf = (application: Application): ReadonlyMap<string, Part> => {
-  const {
-    application: { identifier, ...fields },
-    destinations,
-    stores,
-    entitlements,
-    products,
-  } = manifestOf(application);
-  const parts: Part[] = [
-    { subject: "application", names: [identifier], fields },
-    ...destinations.map(({ name, ...fields }): Part => ({ subject: "destination", names: [name], fields })),
-    ...stores["ios-store"].map(({ bundleIdentifier, ...fields }): Part => ({
-      subject: "store",
-      names: ["ios-store", bundleIdentifier],
-      fields,
-    })),
-    ...stores["android-store"].map(({ packageName, ...fields }): Part => ({
-      subject: "store",
-      names: ["android-store", packageName],
-      fields,
-    })),
-    ...Object.entries(entitlements).map(([identifier, fields]): Part => ({
-      subject: "entitlement",
-      names: [identifier],
-      fields,
-    })),
-    ...products.map(
-      ({ store, productIdentifier, basePlanIdentifier, purchaseOptionIdentifier, ...fields }): Part => ({
-        subject: "product",
-        names: [store, productIdentifier, basePlanIdentifier, purchaseOptionIdentifier].filter(
-          (name) => name !== undefined,
-        ),
-        fields,
-      }),
-    ),
+/** @param naming the fields that name the part, after its store where it is one */
+const partOf = (
+  subject: Part["subject"],
+  entry: object,
+  naming: readonly string[],
+  store: readonly string[] = [],
+): Part => {
+  const fields = new Map<string, unknown>(Object.entries(entry));
+  const names = naming.map((field) => fields.get(field)).filter((name) => name !== undefined);
+  for (const field of naming) fields.delete(field);
+  return { subject, names: [...store, ...names.map(String)], fields: Object.fromEntries(fields) };
+};
+
+const PRODUCT_NAME = ["store", "productIdentifier", "basePlanIdentifier", "purchaseOptionIdentifier"];
+
+const partsOf = (of: Application): ReadonlyMap<string, Part> => {
+  const { application, destinations, stores, entitlements, products } = manifestOf(of);
+  const ios = stores["ios-store"];
+  const android = stores["android-store"];
+  const parts = [
+    partOf("application", application, ["identifier"]),
+    ...destinations.map((one) => partOf("destination", one, ["name"])),
+    ...ios.map((one) => partOf("store", one, ["bundleIdentifier"], ["ios-store"])),
+    ...android.map((one) => partOf("store", one, ["packageName"], ["android-store"])),
+    ...Object.entries(entitlements).map(([name, one]) => partOf("entitlement", { name, ...one }, ["name"])),
+    ...products.map((one) => partOf("product", one, PRODUCT_NAME)),
   ];
   return new Map(parts.map((part) => [JSON.stringify([part.subject, part.names]), part]));
 };
@@ -97,7 +87,6 @@ export const changeHead = ({ kind, subject, name }: ApplicationChange): string =
 
 const valueText = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 
-/** A change as one line, with the values of its fields. */
 export const changeText = (change: ApplicationChange): string => {
   const details = change.fields.map(({ field, before, after }) =>
     change.kind === "added"

@@ -66,7 +66,6 @@ const shown = <Named extends Fields>(fields: Named, values: Values<Named>): Show
     }),
   ) as Shown<Named>;
 
-/** The manifest that describes an application. */
 export const manifestOf = (application: Application): ManifestDocument => ({
   application: { identifier: application.identifier, ...shown(APPLICATION_FIELDS, application) },
   destinations: application.destinations.map((destination) =>

@@ -14,49 +14,47 @@ import type { AllowsDestination } from "../../delivery/allowed-destinations.ts";
 import { checkDestinationUrl } from "../../delivery/webhook/destination-url.ts";
 import { isMapping, name, shapeOf } from "./manifest-values.ts";
 
-/** Checks a rule on these fields even if others are invalid, so that all problems are reported together. */
-const whenReadable =
-  (...fields: readonly string[]) =>
-  ({ value, issues }: z.core.ParsePayload): boolean =>
-    isMapping(value) && !issues.some(({ path }) => fields.includes(String(path?.[0])));
+/**
+ * A rule on some fields, checked even if others are invalid, so that all problems are reported together.
+ *
+ * @param fields the first is that of the problem
+ */
+const rule = <Fields extends string>(fields: readonly [Fields, ...Fields[]], message: string) => ({
+  path: [fields[0]],
+  message,
+  when: ({ value, issues }: z.core.ParsePayload): boolean =>
+    isMapping(value) && !issues.some(({ path }) => fields.some((field) => field === path?.[0])),
+});
+
+const DEFAULT_ENVIRONMENTS = IOS_STORE_FIELDS.environments.default;
 
 const iosStore = z
   .strictObject(shapeOf(IOS_STORE_FIELDS))
   .refine(
-    ({ appAppleIdentifier, environments = IOS_STORE_FIELDS.environments.default }) =>
+    ({ appAppleIdentifier, environments = DEFAULT_ENVIRONMENTS }) =>
       appAppleIdentifier !== undefined || !environments.includes("production"),
-    {
-      path: ["appAppleIdentifier"],
-      message: "is required where production is accepted",
-      when: whenReadable("appAppleIdentifier", "environments"),
-    },
+    rule(["appAppleIdentifier", "environments"], "is required where production is accepted"),
   )
   .refine(
-    ({ environments = IOS_STORE_FIELDS.environments.default, xcodeCertificates }) =>
+    ({ environments = DEFAULT_ENVIRONMENTS, xcodeCertificates }) =>
       !environments.includes("xcode") || xcodeCertificates !== undefined,
-    {
-      path: ["xcodeCertificates"],
-      message: "is required where environments includes xcode",
-      when: whenReadable("environments", "xcodeCertificates"),
-    },
+    rule(["xcodeCertificates", "environments"], "is required where environments includes xcode"),
   )
   .refine(
-    ({ environments = IOS_STORE_FIELDS.environments.default, serverApi }) =>
+    ({ environments = DEFAULT_ENVIRONMENTS, serverApi }) =>
       serverApi === undefined || environments.some((environment) => environment !== "xcode"),
-    {
-      path: ["serverApi"],
-      message: "is not possible where only xcode is accepted: the App Store knows no purchase made in Xcode",
-      when: whenReadable("environments", "serverApi"),
-    },
+    rule(
+      ["serverApi", "environments"],
+      "is not possible where only xcode is accepted: the App Store knows no purchase made in Xcode",
+    ),
   )
   .refine(
     ({ notifications, serverApi }) =>
       notifications === undefined || !isForwardedHere({ notifications }) || serverApi !== undefined,
-    {
-      path: ["serverApi"],
-      message: "is required with forwardedBy: only Apple's own history shows what was not forwarded",
-      when: whenReadable("notifications", "serverApi"),
-    },
+    rule(
+      ["serverApi", "notifications"],
+      "is required with forwardedBy: only Apple's own history shows what was not forwarded",
+    ),
   );
 
 const iosStoreAllowing = (allows: AllowsDestination) =>
@@ -77,37 +75,29 @@ const androidStore = (trustsOrigin: TrustsOrigin) =>
 
 const product = z
   .strictObject(shapeOf(PRODUCT_FIELDS))
-  .refine(({ store, basePlanIdentifier }) => store !== "ios-store" || basePlanIdentifier === undefined, {
-    path: ["basePlanIdentifier"],
-    message: "is for android-store only",
-    when: whenReadable("store", "basePlanIdentifier"),
-  })
+  .refine(
+    ({ store, basePlanIdentifier }) => store !== "ios-store" || basePlanIdentifier === undefined,
+    rule(["basePlanIdentifier", "store"], "is for android-store only"),
+  )
   .refine(
     ({ store, purchaseOptionIdentifier }) => store !== "ios-store" || purchaseOptionIdentifier === undefined,
-    {
-      path: ["purchaseOptionIdentifier"],
-      message: "is for android-store only",
-      when: whenReadable("store", "purchaseOptionIdentifier"),
-    },
+    rule(["purchaseOptionIdentifier", "store"], "is for android-store only"),
   )
   .refine(
     ({ basePlanIdentifier, purchaseOptionIdentifier }) =>
       basePlanIdentifier === undefined || purchaseOptionIdentifier === undefined,
-    {
-      path: ["purchaseOptionIdentifier"],
-      message:
-        "must not be combined with basePlanIdentifier: base plans belong to subscriptions, purchase options to one-time products",
-      when: whenReadable("basePlanIdentifier", "purchaseOptionIdentifier"),
-    },
+    rule(
+      ["purchaseOptionIdentifier", "basePlanIdentifier"],
+      "must not be combined with basePlanIdentifier: base plans belong to subscriptions, purchase options to one-time products",
+    ),
   )
   .refine(
     ({ basePlanIdentifier, accessDuration }) =>
       basePlanIdentifier === undefined || accessDuration === undefined,
-    {
-      path: ["accessDuration"],
-      message: "must not be combined with basePlanIdentifier: a subscription has its own end",
-      when: whenReadable("basePlanIdentifier", "accessDuration"),
-    },
+    rule(
+      ["accessDuration", "basePlanIdentifier"],
+      "must not be combined with basePlanIdentifier: a subscription has its own end",
+    ),
   )
   .transform((given) => withDefaults(PRODUCT_FIELDS, given));
 

@@ -9,7 +9,6 @@ import {
 } from "../../stores/android-store/workload-identity.ts";
 import { durationText } from "./period-text.ts";
 
-const NAME_CHARACTERS = 256;
 /** Keys that only a secret credential has. */
 const SECRET_KEYS: ReadonlySet<string> = new Set(["private_key", "client_secret", "refresh_token"]);
 
@@ -22,15 +21,29 @@ const distinct = <Item extends z.ZodType>(item: Item) =>
     .min(1)
     .refine((values) => new Set(values).size === values.length, { message: "must not contain duplicates" });
 
-export const name = z
-  .string()
-  .min(1, "must not be empty")
-  .refine((value) => [...value].length <= NAME_CHARACTERS, {
-    message: `must be at most ${NAME_CHARACTERS} characters`,
-  })
-  .refine((value) => value.isWellFormed() && !/\p{Cc}/u.test(value), {
-    message: "must not contain control characters",
-  });
+const text = (longest: number) =>
+  z
+    .string()
+    .min(1, "must not be empty")
+    .refine((value) => [...value].length <= longest, { message: `must be at most ${longest} characters` })
+    .refine((value) => value.isWellFormed() && !/\p{Cc}/u.test(value), {
+      message: "must not contain control characters",
+    });
+
+export const name = text(256);
+
+/** The one of two values that is given; both, or neither, are refused. */
+const either = <One, Other>(
+  one: One | undefined,
+  other: Other | undefined,
+  context: z.RefinementCtx,
+  message: string,
+): One | Other => {
+  const [given, more] = [one, other].filter((value) => value !== undefined);
+  if (given !== undefined && more === undefined) return given;
+  context.addIssue({ code: "custom", message });
+  return z.NEVER;
+};
 
 /** A bundle identifier or package name, in the characters that stores allow. */
 const bundleOrPackage = name.regex(/^[A-Za-z0-9._-]*$/, "must be letters, digits, '.', '-' and '_' only");
@@ -84,15 +97,14 @@ const serverApi = z
 
 const iosNotifications = z
   .strictObject({ forwardedBy: z.literal(true).optional(), forwardTo: z.string().optional() })
-  .transform(({ forwardedBy, forwardTo }, context): IosStoreNotifications => {
-    if (forwardedBy !== undefined && forwardTo === undefined) return { forwardedBy };
-    if (forwardTo !== undefined && forwardedBy === undefined) return { forwardTo };
-    context.addIssue({
-      code: "custom",
-      message: "must be either { forwardedBy: true } or { forwardTo: <URL> }",
-    });
-    return z.NEVER;
-  });
+  .transform(({ forwardedBy, forwardTo }, context): IosStoreNotifications =>
+    either(
+      forwardedBy && { forwardedBy },
+      forwardTo === undefined ? undefined : { forwardTo },
+      context,
+      "must be either { forwardedBy: true } or { forwardTo: <URL> }",
+    ),
+  );
 
 const workloadIdentity = (trustsOrigin: TrustsOrigin) =>
   z.unknown().transform((value, context): WorkloadIdentity => {
@@ -117,32 +129,21 @@ const androidCredential = (trustsOrigin: TrustsOrigin) =>
         workloadIdentity: workloadIdentity(trustsOrigin).optional(),
       }),
     )
-    .transform(({ secret, workloadIdentity }, context): AndroidStoreCredential => {
-      if (secret !== undefined && workloadIdentity === undefined) return { secret };
-      if (secret === undefined && workloadIdentity !== undefined) return { workloadIdentity };
-      context.addIssue({
-        code: "custom",
-        message: "must be either { secret: <name> } or { workloadIdentity: { … } }",
-      });
-      return z.NEVER;
-    });
-
-const AUDIENCE_CHARACTERS = 512;
+    .transform(({ secret, workloadIdentity }, context): AndroidStoreCredential =>
+      either(
+        secret === undefined ? undefined : { secret },
+        workloadIdentity && { workloadIdentity },
+        context,
+        "must be either { secret: <name> } or { workloadIdentity: { … } }",
+      ),
+    );
 
 const notifications = z.strictObject({
   // Google writes the addresses of service accounts in lower case.
   serviceAccount: name
     .regex(/^[^\s@]+@[^\s@]+$/, "must be an e-mail address")
     .transform((address) => address.toLowerCase()),
-  audience: z
-    .string()
-    .min(1, "must not be empty")
-    .refine((value) => [...value].length <= AUDIENCE_CHARACTERS, {
-      message: `must be at most ${AUDIENCE_CHARACTERS} characters`,
-    })
-    .refine((value) => value.isWellFormed() && !/\p{Cc}/u.test(value), {
-      message: "must not contain control characters",
-    }),
+  audience: text(512),
 });
 
 const period = z.string().transform((text, context): Period => {
@@ -170,7 +171,6 @@ const duration = (longest: number, example: number) =>
     return z.NEVER;
   });
 
-/** Schema of a field's value. */
 const schemaOf = (field: Field, trustsOrigin: TrustsOrigin): z.ZodType => {
   switch (field.kind) {
     case "name":

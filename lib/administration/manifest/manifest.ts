@@ -14,7 +14,6 @@ export interface Manifest extends Omit<Application, "identifier"> {
   readonly identifier: ApplicationId | null;
 }
 
-/** A problem in a manifest and its place; the message follows the path in a sentence. */
 export interface ManifestProblem {
   /** Line of the YAML text, from 1: of the value, or of the node that lacks it. */
   readonly line: number;
@@ -68,16 +67,26 @@ const repeated = <Value>(
     })),
   );
 
-const bundle = z.object(shapeOf(IOS_STORE_FIELDS)).pick({ bundleIdentifier: true });
-const androidPackage = z.object(shapeOf(ANDROID_STORE_FIELDS)).pick({ packageName: true });
-/** The catalog maps each name once. */
-const productName = z.object(shapeOf(PRODUCT_FIELDS)).omit({ grants: true, accessDuration: true });
+/** Lists of which no two entries may have the same names: path, the fields of a name, and what a message calls it. */
+const UNIQUE: readonly (readonly [path: readonly string[], names: z.ZodType<object>, ...kind: string[]])[] = [
+  [
+    ["stores", "ios-store"],
+    z.object(shapeOf(IOS_STORE_FIELDS)).pick({ bundleIdentifier: true }),
+    "ios-store",
+  ],
+  [
+    ["stores", "android-store"],
+    z.object(shapeOf(ANDROID_STORE_FIELDS)).pick({ packageName: true }),
+    "android-store",
+  ],
+  [["products"], z.object(shapeOf(PRODUCT_FIELDS)).omit({ grants: true, accessDuration: true })],
+  [["destinations"], z.object({ name: destinationName }), "destination"],
+];
 
 /** Problems between entries. Checked on the raw data, to be reported together with schema problems. */
 const crossProblems = (data: unknown): Problem[] => {
   const entitlements = member(data, "entitlements");
   const defined = new Set(Object.keys(entitlements ?? {}));
-  const stores = member(data, "stores");
   const products = member(data, "products");
   const undefinedGrants = readableEntries(
     products,
@@ -95,28 +104,13 @@ const crossProblems = (data: unknown): Problem[] => {
         : [],
     ),
   );
-  return [
-    ...repeated(
-      readableEntries(member(stores, "ios-store"), ["stores", "ios-store"], bundle),
-      ({ bundleIdentifier }) => ["ios-store", bundleIdentifier],
-    ),
-    ...repeated(
-      readableEntries(member(stores, "android-store"), ["stores", "android-store"], androidPackage),
-      ({ packageName }) => ["android-store", packageName],
-    ),
-    ...repeated(
-      readableEntries(products, ["products"], productName),
-      ({ store, productIdentifier, basePlanIdentifier, purchaseOptionIdentifier }) =>
-        [store, productIdentifier, basePlanIdentifier, purchaseOptionIdentifier].filter(
-          (part) => part !== undefined,
-        ),
-    ),
-    ...repeated(
-      readableEntries(member(data, "destinations"), ["destinations"], z.object({ name: destinationName })),
-      ({ name }) => ["destination", name],
-    ),
-    ...undefinedGrants,
-  ];
+  const duplicates = UNIQUE.flatMap(([path, names, ...kind]) =>
+    repeated(readableEntries(path.reduce(member, data), path, names), (value) => [
+      ...kind,
+      ...Object.values(value).filter((part) => part !== undefined),
+    ]),
+  );
+  return [...duplicates, ...undefinedGrants];
 };
 
 const pathText = (path: YamlPath): string =>

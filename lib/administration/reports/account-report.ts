@@ -6,27 +6,23 @@ import type { Holding } from "../../entitlements/holding.ts";
 import { referenceText, type Purchase } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { AskQueues } from "../../customers/asking/ask-queue.ts";
-import type { StoredPurchase } from "../../customers/storing/records.ts";
 import type { AccountId, CustomerId } from "../../identifiers.ts";
 import { compare } from "../../order.ts";
 import { askingOf, healthsOf, type Asking, type QueueHealths } from "./asking.ts";
 import type { FindOwnership } from "../acts/operation-table.ts";
 import { loadToldReport, type ToldReport, type ToldTable } from "./told-report.ts";
 
-/** A customer linked to an account, with all its purchases. */
 export interface ReportedCustomer {
   readonly customerIdentifier: CustomerId;
   readonly assertedBy: AssertedBy;
   readonly linkedAt: Instant;
   readonly createdAt: Instant;
-  /** Customers merged into this one. */
   readonly aliases: readonly CustomerId[];
   readonly purchases: readonly Purchase[];
   /** Next store query of each purchase, by `referenceText`. */
   readonly asking: ReadonlyMap<string, Asking>;
 }
 
-/** Holdings of reported customers, with all their purchases. */
 export const reportedHoldings = (
   customers: readonly Pick<ReportedCustomer, "customerIdentifier" | "assertedBy" | "purchases">[],
 ): readonly Holding[] =>
@@ -34,12 +30,24 @@ export const reportedHoldings = (
     purchases.map((purchase): Holding => ({ customerIdentifier, assertedBy, purchase })),
   );
 
-/** Next store query of each purchase, by `referenceText`. */
-export const askingsOf = (
+/** What a report shows of all that a customer owns. */
+export const ownedBy = async (
+  { findOwnership }: Pick<Reports, "findOwnership">,
   application: Application,
-  purchases: readonly StoredPurchase[],
-): ReadonlyMap<string, Asking> =>
-  new Map(purchases.map((stored) => [referenceText(stored.purchase), askingOf(application, stored)]));
+  customer: CustomerId,
+) => {
+  const { purchases, aliases, identities } = await findOwnership(application.identifier, customer);
+  return {
+    identities,
+    aliases: aliases.map(({ identifier }) => identifier).sort(compare),
+    purchases: purchases
+      .map(({ purchase }) => purchase)
+      .sort((a, b) => compare(referenceText(a), referenceText(b))),
+    asking: new Map(
+      purchases.map((stored) => [referenceText(stored.purchase), askingOf(application, stored)] as const),
+    ),
+  };
+};
 
 export interface Reports {
   readonly customers: Pick<CustomerTable, "findAccount" | "findCustomers">;
@@ -55,7 +63,6 @@ export interface AccountReport {
   readonly application: Pick<Application, "identifier" | "name">;
   readonly account: AccountId;
   readonly customers: readonly ReportedCustomer[];
-  /** Health of its purchases' queues. */
   readonly healths: QueueHealths;
   /** As `readAccountEntitlements` would answer at the moment. */
   readonly entitlements: readonly CustomerEntitlement[];
@@ -65,11 +72,12 @@ export interface AccountReport {
 
 /** Reads an account with all purchases of its customers; an unknown account has no customers. */
 export const loadAccountReport = async (
-  { customers, findOwnership, queue, told }: AccountReports,
+  reports: AccountReports,
   application: Application,
   account: AccountId,
   moment: Instant,
 ): Promise<AccountReport> => {
+  const { customers, queue, told } = reports;
   const linked = await customers.findAccount(application.identifier, account);
   const { living } = await customers.findCustomers(
     application.identifier,
@@ -78,20 +86,9 @@ export const loadAccountReport = async (
   const reported = await Promise.all(
     eachOnce(living).map(async ({ identifier, createdAt, link }): Promise<ReportedCustomer[]> => {
       if (link === null) return [];
-      const { purchases, aliases } = await findOwnership(application.identifier, identifier);
-      return [
-        {
-          customerIdentifier: identifier,
-          assertedBy: link.assertedBy,
-          linkedAt: link.linkedAt,
-          createdAt,
-          aliases: aliases.map((alias) => alias.identifier).sort(compare),
-          purchases: purchases
-            .map(({ purchase }) => purchase)
-            .sort((a, b) => compare(referenceText(a), referenceText(b))),
-          asking: askingsOf(application, purchases),
-        },
-      ];
+      const { identities, ...owned } = await ownedBy(reports, application, identifier);
+      const { assertedBy, linkedAt } = link;
+      return [{ customerIdentifier: identifier, assertedBy, linkedAt, createdAt, ...owned }];
     }),
   );
   const all = reported.flat();

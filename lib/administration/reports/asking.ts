@@ -7,36 +7,26 @@ import { lastHeard, nextAsk, type AskReason } from "../../entitlements/next-ask.
 import type { Instant } from "../../entitlements/time.ts";
 import type { QueueHealth } from "../../queues/health.ts";
 
-/** Why a store is not asked about a purchase. */
-export type NotAskedReason =
-  /** The App Store does not know purchases made in Xcode. */
-  | "xcode"
-  /** The application has no App Store Server API key for the purchase's bundle. */
-  | "no-key"
-  /** The application no longer has the purchase's package. */
-  | "no-package"
-  /** Several bundles have a key, and the purchase's bundle is not known. */
-  | "unknown-bundle"
-  /** The application does not accept the purchase's environment. */
-  | "environment"
-  /** Known only because another purchase names it, so its purchase token is not known. */
-  | "mentioned"
-  | "replaced"
-  /** Refunds of paid Android one-time purchases are in the store's list of voided purchases. */
-  | "voided-list"
-  /** The store no longer knows it. */
-  | "dropped"
-  /** It has left the queue, and the purchase token with it. */
-  | "token-gone"
-  /** It has ended, and no further change is expected. */
-  | "over"
-  /**
-   * The App Store can be asked, but nothing new was stored since the key was configured, or the store dropped the
-   * purchase.
-   */
-  | "not-queued";
+/** Why a store is not asked about a purchase, in words that follow "is not asked:". */
+export const NOT_ASKED = {
+  xcode: "it knows nothing of purchases made in Xcode",
+  "no-key": "the application gives no key of Apple's (serverApi) for the purchase's bundle",
+  "no-package": "the application no longer has the purchase's package",
+  "unknown-bundle":
+    "several bundles have a key, and the purchase's own is not known until the app synchronizes",
+  environment: "the application does not accept the purchase's environment",
+  mentioned: "the purchase is known only because another one names it",
+  replaced: "another purchase has replaced it",
+  "voided-list":
+    "a paid one-time purchase changes only by a refund, which comes from the hourly list of voided purchases",
+  dropped: "it no longer knows the purchase",
+  "token-gone": "the purchase token is no longer in the queue; link the purchase again",
+  over: "the purchase is over, and nothing more is expected",
+  "not-queued":
+    "the purchase was not queued since the key was given, or it no longer knows the purchase; customer refresh asks",
+} as const;
+export type NotAskedReason = keyof typeof NOT_ASKED;
 
-/** Next question about a purchase. */
 export type Asking =
   /** `queue`: that of its bundle or package. */
   | {
@@ -96,7 +86,6 @@ export const askingOf = (application: Application, stored: Known): Asking => {
   return { outcome: "none", because: isOver ? "over" : "not-queued" };
 };
 
-/** Map key of a queue. */
 export const queueText = ({ store, environment, bundleOrPackage }: StoreInEnvironment): string =>
   `${store} ${environment} ${bundleOrPackage}`;
 
@@ -110,7 +99,6 @@ export const healthFor = (
 ): QueueHealth<PauseReason> | undefined =>
   asking?.outcome === "due" ? healths.get(queueText(asking.queue)) : undefined;
 
-/** Reads the health of the queues in which purchases wait. */
 export const healthsOf = async (
   queues: Pick<AskQueues, "healthOf">,
   askings: readonly Asking[],

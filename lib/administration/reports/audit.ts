@@ -16,10 +16,8 @@ export interface AuditTable {
   of(application: ApplicationId): Promise<readonly AuditRecord[]>;
 }
 
-/** Person and AWS identity behind an act. */
 export type Actor = Pick<AuditEntry, "by" | "caller">;
 
-/** Actor and reason of an act. */
 export interface Authority extends Actor {
   readonly reason: string;
 }
@@ -57,7 +55,6 @@ const boundedLines = (texts: readonly string[]): readonly string[] => {
   return [...lines.slice(0, MOST_LINES), ...(rest > 0 ? [`and ${rest} more`] : [])];
 };
 
-/** Builds an entry with bounded lines. */
 export const auditEntry = (
   action: AuditAction,
   moment: Instant,
@@ -89,7 +86,6 @@ const changeLine = (change: ApplicationChange): string => {
   return `${changeHead(change)}${names === "" ? "" : `: ${names}`}`;
 };
 
-/** Lines for an `apply`: the access that customers can lose, then every change. */
 export const appliedLines = (
   before: Application | null,
   after: Application,
@@ -99,7 +95,6 @@ export const appliedLines = (
   ...changes.map(changeLine),
 ];
 
-/** Identifiers by which entries about an account are found. */
 export interface SoughtAccount {
   /** Its keyed hash; null: it cannot be computed. */
   readonly hash: string | null;

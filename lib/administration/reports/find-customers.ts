@@ -9,7 +9,6 @@ import { purchaseKey, type CustomerId } from "../../identifiers.ts";
 import { purchaseKeyOfToken } from "../../stores/android-store/purchase-token.ts";
 import { storeIdentifier } from "../../stores/ios-store/fields.ts";
 
-/** Customers found by a name. */
 export interface KnownCustomers {
   readonly customers: readonly StoredCustomer[];
   /** Customers that the name leads to and that no longer exist: their erasure was interrupted. */

@@ -5,7 +5,6 @@ import type { Change, ChangePlace } from "../../telling/change.ts";
 import type { Told } from "../../telling/change-table.ts";
 import type { AccountDelivery, Delivery, DestinationReference } from "../../delivery/delivery-queue.ts";
 
-/** Waiting version of an account for a destination. */
 export type WaitingVersion = Pick<AccountDelivery & Delivery, "version" | "since" | "tries" | "nextTryAt">;
 
 export interface ToldTable {
@@ -19,14 +18,10 @@ export interface ToldTable {
   lookDueSince(application: ApplicationId, account: AccountId, moment: Instant): Promise<Instant | null>;
 }
 
-/** An account's last told version, pending look and waiting messages. */
 export interface ToldReport {
-  /** Null: nothing yet. */
   readonly last: {
     readonly version: number;
-    /** Change that told the version; null: it is no longer kept. */
     readonly change: Change | null;
-    /** Identifiers of its entitlements. */
     readonly entitlements: readonly string[];
   } | null;
   /** Time of the due look; null: none is due. */

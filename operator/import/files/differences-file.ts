@@ -31,7 +31,6 @@ const COLUMNS = [
   "row",
 ] as const;
 
-/** Writes every account that differs to a CSV file, as it is found. */
 export const openDifferences = (path: string, files: readonly { readonly name: string }[]) => {
   const csv = openCsv(path, COLUMNS);
   return {

@@ -1,27 +1,14 @@
 import { createReadStream } from "node:fs";
-import { open, stat } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import { pipeline, type Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
-import { OperatorError } from "../../operator-error.ts";
-
-const FILE_PROBLEMS: Readonly<Record<string, string>> = {
-  ENOENT: "does not exist",
-  EACCES: "may not be read",
-};
-
-const cannotRead = (file: string, error: unknown): OperatorError => {
-  const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
-  return new OperatorError(`The file ${file} ${FILE_PROBLEMS[code] ?? `cannot be read (${code})`}.`, {
-    cause: error,
-  });
-};
+import { cannotRead } from "../../text-file.ts";
 
 const GZIP = [0x1f, 0x8b];
 
 /** @throws OperatorError */
 const isGzip = async (file: string): Promise<boolean> => {
   try {
-    if ((await stat(file)).isDirectory()) throw new OperatorError(`The file ${file} is a folder.`);
     const handle = await open(file);
     try {
       const { buffer, bytesRead } = await handle.read(Buffer.alloc(2), 0, 2, 0);
@@ -30,15 +17,11 @@ const isGzip = async (file: string): Promise<boolean> => {
       await handle.close();
     }
   } catch (error) {
-    throw error instanceof OperatorError ? error : cannotRead(file, error);
+    throw cannotRead(file, error);
   }
 };
 
-/**
- * A file's bytes, uncompressed. An error while reading goes to the reader of the stream.
- *
- * @throws OperatorError if the file cannot be read
- */
+/** A file's bytes, uncompressed. An error while reading goes to the reader of the stream. */
 export const openFile = async (file: string): Promise<Readable> => {
   const isCompressed = await isGzip(file);
   const bytes = createReadStream(file, { highWaterMark: 256 * 1024 });
@@ -47,11 +30,7 @@ export const openFile = async (file: string): Promise<Readable> => {
 
 const BEGINNING_BYTES = 256 * 1024;
 
-/**
- * The beginning of a file's text, uncompressed, without its byte order mark.
- *
- * @throws OperatorError if the file cannot be read
- */
+/** The beginning of a file's text, uncompressed, without its byte order mark. */
 export const beginningOf = async (file: string): Promise<string> => {
   const stream = await openFile(file);
   const chunks: Buffer[] = [];

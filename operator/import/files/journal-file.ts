@@ -10,7 +10,6 @@ import { OperatorError } from "../../operator-error.ts";
 /** A journal on the disk. Each line is written at once, so that a killed run loses only questions. */
 export interface JournalFile {
   readonly head: JournalHead;
-  /** Whether an interrupted run goes on. */
   readonly isResumed: boolean;
   record(entry: JournalEntry): void;
   /** Ends the run: the next one asks anew. */
@@ -44,8 +43,6 @@ const unfinished = async (path: string, wanted: Described): Promise<JournalHead 
 /**
  * Opens the journal of a run, and applies what an interrupted one has done. A finished run's is kept beside it, as
  * `.previous`.
- *
- * @throws OperatorError if the file is something else, or of another run that is not finished
  */
 export const openJournal = async (
   path: string,

@@ -1,7 +1,6 @@
 import { parse } from "csv-parse/sync";
 import { readHeader, type HeaderReading } from "../../../lib/administration/import/formats/formats.ts";
 
-/** How a file's rows are written. */
 export type Layout =
   | { readonly kind: "csv"; readonly delimiter: string; readonly header: readonly string[] }
   | { readonly kind: "ndjson" };

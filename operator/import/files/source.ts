@@ -49,16 +49,10 @@ const withoutReceipts = (
     if (value === null) bad.push("bad-receipt");
     return { ...claim, name: value === null ? null : { kind: "transaction", value } };
   });
-  return bad.length === 0 && named.every((claim, index) => claim === claims[index])
-    ? { claims, problems }
-    : { claims: named, problems: [...problems, ...bad] };
+  return { claims: named, problems: [...problems, ...bad] };
 };
 
-/**
- * Opens an import's files, and recognizes each by its header.
- *
- * @throws OperatorError if one cannot be read, or is of no known format
- */
+/** Opens an import's files, and recognizes each by its header. */
 export const openSource = async (paths: readonly string[], options: SourceOptions): Promise<ImportSource> => {
   const files = await Promise.all(paths.map(async (path) => open(path, options.names)));
   const rows = async function* (): AsyncGenerator<ImportRow> {

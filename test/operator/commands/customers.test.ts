@@ -1,6 +1,7 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DeleteCommand, DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import { v7 as uuid } from "uuid";
+import { eraseCustomer } from "../../../lib/administration/acts/operations.ts";
 import { reprojectApplication } from "../../../lib/administration/acts/reproject.ts";
 import { applyManifest } from "../../../lib/administration/acts/apply.ts";
 import { readManifest } from "../../../lib/administration/manifest/manifest.ts";
@@ -22,7 +23,7 @@ import { purchaseKeyOfToken } from "../../../lib/stores/android-store/purchase-t
 import { createApplicationTable } from "../../../lib/table/applications/applications.ts";
 import { createOperationTable } from "../../../lib/table/customers/operations.ts";
 import { createFindOwnership } from "../../../lib/table/customers/ownership.ts";
-import { composeOperations, operationsOn, tellsIn } from "../../../operator/composition.ts";
+import { operationsOn, tellsIn } from "../../../operator/composition.ts";
 import { runOperator } from "../../../operator/program.ts";
 import { keyedHash } from "../../../testing/support/world.ts";
 import { aLine, aPurchase, NOW, proven } from "../../../testing/support/stores/purchases.ts";
@@ -447,14 +448,16 @@ describe("customer erase", () => {
       },
       { step: "deserialize", priority: "high" },
     );
-    const operations = composeOperations(late, {
+    const operations = operationsOn(late, {
       now: () => NOW,
+      pause,
       waitForIndex: () => Promise.resolve(),
-      masterSecret: () => Promise.reject(new Error("nothing was told")),
+      newEntry: uuid,
+      keyedHash: () => Promise.reject(new Error("nothing was told")),
       hashAccounts: () => Promise.resolve([]),
     });
     const authority = { by: "ada", caller: null, reason: "asked by the person" };
-    expect(await operations.eraseCustomer(identifier, customer, authority, () => undefined)).toMatchObject({
+    expect(await eraseCustomer(operations, identifier, customer, authority, () => undefined)).toMatchObject({
       purchases: 1,
     });
     expect(asked).toBeGreaterThan(2);

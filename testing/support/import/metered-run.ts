@@ -1,6 +1,6 @@
 import { connect } from "../../../operator/connection.ts";
 import { runFiles } from "../../../operator/import/run-command.ts";
-import { openSession } from "../../../operator/open-session.ts";
+import { openSession } from "../../../operator/session.ts";
 import { pause } from "../../../lib/pause.ts";
 import { meter, type Consumption } from "../metered/meter.ts";
 
@@ -19,15 +19,10 @@ export const meteredRun = async (
     warn: () => undefined,
   });
   try {
-    await runFiles(
-      session,
-      paths,
-      { application, rate: "1000" },
-      {
-        environment,
-        line: () => undefined,
-        terminal: null,
-      },
+    await runFiles.run(
+      { confirm: async () => undefined, progress: () => undefined, terminal: null },
+      { files: paths, application, rate: "1000" },
+      (run) => run(session),
     );
     const { requests, readUnits, writeUnits } = counted.take();
     return { requests, readUnits, writeUnits };

@@ -21,7 +21,6 @@ import { verdictOf } from "./verdict.ts";
 export type AppStoreAsking = Pick<IosStoreCustomers, "verifier" | "trustedRoots" | "now"> &
   Pick<ImportStores, "appStore">;
 
-/** The verified facts of a person, and what they say of each lineage. */
 export interface AskedPerson {
   readonly facts: VerifiedFacts;
   readonly lineages: readonly AnsweredLineage[];

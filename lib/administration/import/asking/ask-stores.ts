@@ -12,20 +12,17 @@ import { claimsOf, type ImportSource, type PlacedClaim } from "../source.ts";
 import type { Storing } from "./storing.ts";
 import type { ImportStores } from "./stores.ts";
 
-/** Ports and state for asking the stores. */
 export interface Asking extends AppStoreAsking, ImportStores {
   readonly application: Application;
   readonly storing: Storing;
   readonly join: Join;
   /** Only purchases of this environment; null: of each that the manifest accepts. */
   readonly only: AskedEnvironment | null;
-  /** Writes the entry to the journal. */
   readonly record: (entry: JournalEntry) => void;
   /** Receives every claim once it is done with, asked about or not. */
   readonly onClaim: (store: Store) => void;
   /** Receives an answer that differs from what the claim says. */
   readonly onAsked: (placed: PlacedClaim) => void;
-  /** Questions that are asked at once, in each store. */
   readonly atOnce: number;
 }
 
@@ -112,14 +109,11 @@ const askOrders = async (asking: Asking, batch: readonly PlacedClaim[]): Promise
   for (const placed of waiting.values()) failed(asking, placed, outcome);
 };
 
-/** Asks about one claim, or about a batch of orders of one package. */
 type Question = readonly [PlacedClaim, ...PlacedClaim[]];
 
-/** Whether a store is still to be asked about a claim. */
 const isOpen = ({ join }: Asking, claim: Claim): boolean =>
   claim.name !== null && isNewest(join, claim) && joinedAt(join, slotOf(join, claim)).state === "unasked";
 
-/** The questions of one store, in the order of the files; orders in batches. */
 const questionsOf = async function* (
   source: ImportSource,
   store: Store,

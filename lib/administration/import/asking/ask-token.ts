@@ -10,7 +10,6 @@ import { sha256 } from "../slots.ts";
 import type { ImportStores } from "./stores.ts";
 import { verdictOf } from "./verdict.ts";
 
-/** A verified purchase of Google's, and what is known of it. */
 export interface AskedToken {
   readonly configuration: AndroidStoreConfiguration;
   readonly verified: VerifiedPurchase;
@@ -20,7 +19,6 @@ export interface AskedToken {
   readonly samePerson: readonly string[];
 }
 
-/** A token to ask about, with what the file says of it. */
 export interface TokenQuestion extends Pick<Claim, "kind" | "product"> {
   readonly token: string;
   /** SHA-256 of other identifiers of the purchase. */
@@ -104,7 +102,6 @@ export const askToken = async (
   return { outcome: "unknown" };
 };
 
-/** The package that a claim names, or each of the application's. */
 export const packagesOf = (
   application: Application,
   { app }: Pick<Claim, "app">,

@@ -3,12 +3,11 @@ import type { Instant } from "../../../entitlements/time.ts";
 
 export interface Clock {
   readonly now: () => Instant;
-  /** Waits this many milliseconds. */
   readonly wait: (milliseconds: number) => Promise<void>;
 }
 
 /** A store's answer, so far as the pace depends on it. */
-interface Paced {
+export interface Paced {
   readonly outcome: string;
   readonly status?: number | null;
 }
@@ -94,7 +93,6 @@ export const createGate = ({ now, wait }: Clock, perSecond: number): Gate => {
   };
 };
 
-/** Gates by name, each made once. */
 export const createGates = (clock: Clock, perSecond: (name: string) => number) => {
   const gates = new Map<string, Gate>();
   return {

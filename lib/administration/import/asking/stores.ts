@@ -8,9 +8,8 @@ import type {
   AppStoreServer,
   AppTransactions,
 } from "../../../stores/ios-store/server-api/app-store-server.ts";
-import type { Gates } from "./pace.ts";
+import type { Gates, Paced } from "./pace.ts";
 
-/** The stores, as an import asks them. */
 export interface ImportStores {
   readonly appStore: Pick<AppStoreServer, "subscriptionStatuses" | "transactionHistory"> & AppTransactions;
   readonly androidStore: Pick<AndroidStore, "lookUp" | "acknowledge">;
@@ -19,9 +18,8 @@ export interface ImportStores {
 
 const STOPPED = { outcome: "credential-rejected", status: null, reason: null } as const;
 
-export const gateNameOf = ({ bundleIdentifier, environment }: AppStoreApp): string =>
+const gateNameOf = ({ bundleIdentifier, environment }: AppStoreApp): string =>
   `ios-store ${bundleIdentifier} ${environment}`;
-const packageGate = ({ packageName }: AndroidPackage): string => `android-store ${packageName}`;
 
 /** Apple's sandbox takes a tenth of the requests. */
 export const rateOf =
@@ -29,32 +27,10 @@ export const rateOf =
   (gate: string): number =>
     gate.startsWith("ios-store ") && gate.endsWith(" sandbox") ? perSecond / 10 : perSecond;
 
-const pacedAppStore = (appStore: ImportStores["appStore"], gates: Gates): ImportStores["appStore"] => {
-  const paced = async <Content>(
-    app: AppStoreApp,
-    send: () => Promise<AppStoreAnswer<Content>>,
-  ): Promise<AppStoreAnswer<Content>> => {
-    const answer = await gates
-      .of(gateNameOf(app))
-      .ask(send, (failed) => (failed.outcome === "unavailable" ? failed.retryAt : null));
-    return answer === "stopped" ? STOPPED : answer;
-  };
-  return {
-    appTransaction: async (app, id) => paced(app, async () => appStore.appTransaction(app, id)),
-    subscriptionStatuses: async (app, id) => paced(app, async () => appStore.subscriptionStatuses(app, id)),
-    transactionHistory: async (app, id, revision) =>
-      paced(app, async () => appStore.transactionHistory(app, id, revision)),
-  };
-};
-
 /** Without a 429, the seconds that a failure names are a default. */
 const googleRetryAt =
   (now: () => Instant) =>
-  (failed: {
-    readonly outcome: string;
-    readonly status?: number | null;
-    readonly retryAfterSeconds?: number | null;
-  }): Instant | null =>
+  (failed: Paced & { readonly retryAfterSeconds?: number | null }): Instant | null =>
     failed.status === 429 && failed.retryAfterSeconds != null
       ? now() + failed.retryAfterSeconds * SECOND
       : null;
@@ -65,23 +41,29 @@ export const pacedStores = (
   gates: Gates,
   now: () => Instant,
 ): ImportStores => {
-  const retryAt = googleRetryAt(now);
+  const paced = async <Answer extends Paced>(
+    gate: string,
+    send: () => Promise<Answer>,
+    retryAt: (failed: Answer) => Instant | null,
+  ): Promise<Answer | typeof STOPPED> => {
+    const answer = await gates.of(gate).ask(send, retryAt);
+    return answer === "stopped" ? STOPPED : answer;
+  };
+  const ofApple = <Content>(app: AppStoreApp, send: () => Promise<AppStoreAnswer<Content>>) =>
+    paced(gateNameOf(app), send, (failed) => (failed.outcome === "unavailable" ? failed.retryAt : null));
+  const ofGoogle = <Answer extends Paced>({ packageName }: AndroidPackage, send: () => Promise<Answer>) =>
+    paced(`android-store ${packageName}`, send, googleRetryAt(now));
   return {
-    appStore: pacedAppStore(appStore, gates),
+    appStore: {
+      appTransaction: (app, id) => ofApple(app, () => appStore.appTransaction(app, id)),
+      subscriptionStatuses: (app, id) => ofApple(app, () => appStore.subscriptionStatuses(app, id)),
+      transactionHistory: (app, id, revision) =>
+        ofApple(app, () => appStore.transactionHistory(app, id, revision)),
+    },
     androidStore: {
-      lookUp: async (androidPackage, request) => {
-        const gate = gates.of(packageGate(androidPackage));
-        const answer = await gate.ask(async () => androidStore.lookUp(androidPackage, request), retryAt);
-        return answer === "stopped" ? STOPPED : answer;
-      },
-      acknowledge: async (...asked) => androidStore.acknowledge(...asked),
+      lookUp: (of, request) => ofGoogle(of, () => androidStore.lookUp(of, request)),
+      acknowledge: (...asked) => androidStore.acknowledge(...asked),
     },
-    orders: {
-      find: async (androidPackage, identifiers) => {
-        const gate = gates.of(packageGate(androidPackage));
-        const answer = await gate.ask(async () => orders.find(androidPackage, identifiers), retryAt);
-        return answer === "stopped" ? STOPPED : answer;
-      },
-    },
+    orders: { find: (of, identifiers) => ofGoogle(of, () => orders.find(of, identifiers)) },
   };
 };

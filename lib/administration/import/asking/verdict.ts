@@ -16,17 +16,12 @@ export const STATES = [
   "paused",
   "ended",
   "refunded",
-  /** Not paid yet. */
   "pending",
-  /** Google has dropped it, or knows no such token or order. */
   "dropped",
-  /** The App Store knows no such transaction of the application's bundles. */
   "unknown",
-  /** The manifest has no such bundle or package, or no key for it. */
   "unconfigured",
   /** It is of an environment that the run or the manifest leaves out. */
   "excluded",
-  /** The App Store's answer does not verify, or is of another app. */
   "unverified",
 ] as const;
 export type State = (typeof STATES)[number];
@@ -42,7 +37,6 @@ const BY_STATUS = {
 
 export const givesAccess = (state: State): boolean => state === "active" || state === "grace";
 
-/** A purchase's state by its store. */
 export interface Verdict {
   readonly state: State;
   /** Whether the catalog maps any of its products. */

@@ -1,40 +1,19 @@
-import type { Claim } from "../claim.ts";
 import type { Profile } from "./profile.ts";
-import { accountIn, booleanOrNull, fieldOf, type Row } from "./values.ts";
+import { booleanOrNull, claimsBy, fieldOf, nameIn, productIn, type Row } from "./values.ts";
 
-const NOTHING_SAID = {
-  app: null,
-  lineage: null,
-  environment: null,
-  access: null,
-  updatedAt: null,
-} as const;
-
-const APPLE = ["apple_original_transaction_id"];
+const APPLE = "apple_original_transaction_id";
 const GOOGLE = ["google_product_id", "google_purchase_token", "google_is_subscription"];
 
-const appleClaim = (row: Row): Pick<Claim, "store" | "name" | "product" | "kind"> | null => {
-  const value = fieldOf(row, "apple_original_transaction_id");
-  return value === ""
-    ? null
-    : { store: "ios-store", name: { kind: "transaction", value }, product: null, kind: null };
-};
-
-const googleClaim = (row: Row): Pick<Claim, "store" | "name" | "product" | "kind"> | null => {
-  const value = fieldOf(row, "google_purchase_token");
-  const product = fieldOf(row, "google_product_id");
-  if (value === "" && product === "") return null;
+const googleClaim = (row: Row) => {
   const isSubscription = booleanOrNull(row, "google_is_subscription");
+  const kind = isSubscription ? "subscription" : "one_time_product";
   return {
     store: "android-store",
-    name: value === "" ? null : { kind: "token", value },
-    product: product === "" ? null : { productIdentifier: product },
-    kind: isSubscription === null ? null : isSubscription ? "subscription" : "one_time_product",
-  };
+    name: nameIn(row, "token", "google_purchase_token"),
+    product: productIn(row, "google_product_id", false),
+    kind: isSubscription === null ? null : kind,
+  } as const;
 };
-
-/** A row of Apple's columns without an id. */
-const UNNAMED = { store: "ios-store", name: null, product: null, kind: null } as const;
 
 /**
  * Adapty's import of historical data. A file has the columns of one store, or of both.
@@ -43,14 +22,16 @@ const UNNAMED = { store: "ios-store", name: null, product: null, kind: null } as
  */
 export const adaptyImport: Profile = {
   name: "adapty-import",
-  marks: [...APPLE, "google_is_subscription"],
+  marks: [APPLE, "google_is_subscription"],
   needs: ["user_id"],
-  needsOneOf: [["apple_original_transaction_id", "google_purchase_token"]],
+  needsOneOf: [[APPLE, "google_purchase_token"]],
   takes: GOOGLE,
   read: (row) => {
-    const { account, problems } = accountIn(fieldOf(row, "user_id"));
-    const named = [appleClaim(row), googleClaim(row)].filter((claim) => claim !== null);
-    const claims = named.length > 0 ? named : [UNNAMED];
-    return { claims: claims.map((claim) => ({ ...NOTHING_SAID, account, ...claim })), problems };
+    const google = googleClaim(row);
+    const isOfGoogle = google.name !== null || google.product !== null;
+    // A row without any id is one of Apple's columns.
+    const isOfApple = fieldOf(row, APPLE) !== "" || !isOfGoogle;
+    const apple = { store: "ios-store", name: nameIn(row, "transaction", APPLE) } as const;
+    return claimsBy(row, "user_id", ...(isOfApple ? [apple] : []), ...(isOfGoogle ? [google] : []));
   },
 };

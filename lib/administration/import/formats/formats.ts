@@ -4,7 +4,6 @@ import { qonversionImport } from "./qonversion.ts";
 import { revenuecatExport, revenuecatTokens } from "./revenuecat.ts";
 import { table } from "./table.ts";
 
-/** All known formats. */
 export const PROFILES: readonly Profile[] = [
   revenuecatExport,
   adaptyImport,
@@ -24,7 +23,6 @@ const matched = ({ marks, needs }: Profile, header: ReadonlySet<string>): number
   4 * marks.filter((column) => header.has(column)).length +
   needs.filter((column) => header.has(column)).length;
 
-/** Recognizes the format of a file by its header. */
 export const readHeader = (columns: readonly string[]): HeaderReading => {
   const header = new Set(columns);
   const [closest, ...others] = PROFILES.map((profile) => ({

@@ -8,7 +8,6 @@ export interface ReadingOptions {
   readonly account: AccountChoice;
 }
 
-/** A known format of an export, recognized by its header. */
 export interface Profile {
   readonly name: string;
   /** Columns that no other format has: any of them recognizes this one. */
@@ -21,7 +20,6 @@ export interface Profile {
   read(row: Row, options: ReadingOptions): RowReading;
 }
 
-/** Columns of a profile that are read. */
 export const columnsOf = ({ needs, needsOneOf, takes }: Profile): ReadonlySet<string> =>
   new Set([...needs, ...needsOneOf.flat(), ...takes]);
 

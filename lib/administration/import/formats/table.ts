@@ -1,7 +1,16 @@
 import type { Store } from "../../../contract/schemas.ts";
-import type { Access, AskedEnvironment, Claim, PurchaseName } from "../claim.ts";
+import type { Access, AskedEnvironment, PurchaseName } from "../claim.ts";
 import type { Profile } from "./profile.ts";
-import { accountIn, booleanOrNull, fieldOf, textOrNull, timeOrNull, type Row } from "./values.ts";
+import {
+  booleanOrNull,
+  claimsBy,
+  fieldOf,
+  nameIn,
+  productIn,
+  textOrNull,
+  timeOrNull,
+  type Row,
+} from "./values.ts";
 
 const STORES: Readonly<Record<string, Store>> = {
   "ios-store": "ios-store",
@@ -22,16 +31,11 @@ const storeOf = (row: Row): Store | undefined => {
   return fieldOf(row, "purchase_token") || fieldOf(row, "order_id") ? "android-store" : "ios-store";
 };
 
-const nameOf = (store: Store, row: Row): PurchaseName | null => {
-  const [transaction, original, receipt, token, order] = NAMES.map((column) => fieldOf(row, column));
-  if (store === "ios-store") {
-    const value = transaction || original;
-    if (value) return { kind: "transaction", value };
-    return receipt ? { kind: "receipt", value: receipt } : null;
-  }
-  if (token) return { kind: "token", value: token };
-  return order ? { kind: "order", value: order } : null;
-};
+const nameOf = (store: Store, row: Row): PurchaseName | null =>
+  store === "ios-store"
+    ? (nameIn(row, "transaction", "transaction_id", "original_transaction_id") ??
+      nameIn(row, "receipt", "receipt"))
+    : (nameIn(row, "token", "purchase_token") ?? nameIn(row, "order", "order_id"));
 
 /** A row that only has an end says that access runs until then. */
 const accessOf = (row: Row): Access | null => {
@@ -56,24 +60,16 @@ export const table: Profile = {
   read: (row) => {
     const store = storeOf(row);
     if (store === undefined) return { claims: [], problems: ["other-store"] };
-    const { account, problems } = accountIn(fieldOf(row, "account"));
     const kind = fieldOf(row, "kind");
-    const [productIdentifier = "", basePlanIdentifier] = fieldOf(row, "product").split(":");
-    const claim: Claim = {
-      account,
+    return claimsBy(row, "account", {
       store,
       app: textOrNull(row, "app"),
       name: nameOf(store, row),
       lineage: store === "ios-store" ? textOrNull(row, "original_transaction_id") : null,
-      product:
-        productIdentifier === ""
-          ? null
-          : { productIdentifier, ...(basePlanIdentifier && { basePlanIdentifier }) },
+      product: productIn(row, "product", true),
       kind: kind === "subscription" || kind === "one_time_product" ? kind : null,
       environment: environmentOf(row),
       access: accessOf(row),
-      updatedAt: null,
-    };
-    return { claims: [claim], problems };
+    });
   },
 };

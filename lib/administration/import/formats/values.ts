@@ -1,7 +1,49 @@
 import { accountIdentifier } from "../../../contract/schemas.ts";
 import { isInstant, type Instant } from "../../../entitlements/time.ts";
 import { accountId, type AccountId } from "../../../identifiers.ts";
-import { isAnonymous, type RowProblem } from "../claim.ts";
+import type { ProductReference } from "../../../entitlements/catalog.ts";
+import { isAnonymous, type Claim, type PurchaseName, type RowProblem, type RowReading } from "../claim.ts";
+
+/** A claim of which the file says nothing but its account. */
+const NOTHING_SAID = {
+  app: null,
+  name: null,
+  lineage: null,
+  product: null,
+  kind: null,
+  environment: null,
+  access: null,
+  updatedAt: null,
+} as const;
+
+/** Reads a row of claims: those of the account that a column names, with what is said of each. */
+export const claimsBy = (
+  row: Row,
+  accountColumn: string,
+  ...said: readonly (Pick<Claim, "store"> & Partial<Claim>)[]
+): RowReading => {
+  const { account, problems } = accountIn(fieldOf(row, accountColumn));
+  return { claims: said.map((one) => ({ ...NOTHING_SAID, account, ...one })), problems };
+};
+
+/** A name by which a store is asked, where the column has one. */
+export const nameIn = (
+  row: Row,
+  kind: PurchaseName["kind"],
+  ...columns: readonly string[]
+): PurchaseName | null => {
+  const value = columns.map((column) => fieldOf(row, column)).find(Boolean);
+  return value === undefined ? null : { kind, value };
+};
+
+/** A product; a base plan follows a colon, as in `premium:monthly`, where the file writes it so. */
+export const productIn = (row: Row, column: string, hasBasePlan: boolean): ProductReference | null => {
+  const text = fieldOf(row, column);
+  const [productIdentifier = "", basePlanIdentifier] = hasBasePlan ? text.split(":") : [text];
+  return productIdentifier === ""
+    ? null
+    : { productIdentifier, ...(basePlanIdentifier && { basePlanIdentifier }) };
+};
 
 /** A row's fields by column, as text; an absent field is empty. */
 export type Row = Readonly<Record<string, string>>;
@@ -38,7 +80,7 @@ export const timeOrNull = (row: Row, column: string): Instant | null => {
 };
 
 /** The account that a field names; null: nobody's. */
-export const accountIn = (
+const accountIn = (
   text: string,
 ): { readonly account: AccountId | null; readonly problems: readonly RowProblem[] } => {
   if (text === "") return { account: null, problems: ["no-account"] };

@@ -58,7 +58,6 @@ export const echoOf = (
   return isAccount(echo) ? "contradicts" : "nobody";
 };
 
-/** Cause by what is known of the link and of the purchase, whatever the files claim of access. */
 const causeOfLink = (claim: Claim, joined: JoinedLineage, decided: AccountId | null): Cause | null => {
   const { isDisputed, linked, stored, state } = joined;
   if (decided === null ? isDisputed : decided !== claim.account) return "two-accounts";
@@ -69,11 +68,7 @@ const causeOfLink = (claim: Claim, joined: JoinedLineage, decided: AccountId | n
   return state === "unasked" ? "unanswered" : null;
 };
 
-/**
- * Why an account differs in a purchase; null: it agrees.
- *
- * @param decided the person's account, where an operator has decided; null: nobody has
- */
+/** Why an account differs in a purchase; null: it agrees. */
 export const causeOf = (
   claim: Claim,
   joined: JoinedLineage,

@@ -10,21 +10,12 @@ import { createColumn, createSlots, digestOf } from "../slots.ts";
 import { claimsOf, type ImportSource } from "../source.ts";
 
 /** An account to which the other service and this one give different access. */
-export interface AccessDifference {
+interface AccessDifference {
   readonly account: AccountId;
   /** Whether the other service gives access; this one does the opposite. */
   readonly claimed: boolean;
   /** Best status of the account's entitlements here; null: it has none. */
   readonly status: string | null;
-}
-
-export interface Comparison {
-  /** Accounts of which the export says whether they have access. */
-  readonly accounts: number;
-  readonly agree: number;
-  /** Access at the other service alone, and here alone. */
-  readonly onlyThere: number;
-  readonly onlyHere: number;
 }
 
 interface Comparing {
@@ -58,9 +49,10 @@ const readAccess = async (source: ImportSource, moment: Instant) => {
 export const compareExport = async (
   source: ImportSource,
   { table, application, now, atOnce, onDifference }: Comparing,
-): Promise<Comparison> => {
+) => {
   const moment = now();
   const { slots, bits } = await readAccess(source, moment);
+  // Access at the other service alone, and here alone.
   const counts = { accounts: 0, agree: 0, onlyThere: 0, onlyHere: 0 };
   await sideBySide(claimsOf(source), atOnce, async ({ claim: { account } }) => {
     if (account === null) return;
@@ -81,3 +73,4 @@ export const compareExport = async (
   });
   return counts;
 };
+export type Comparison = Awaited<ReturnType<typeof compareExport>>;

@@ -1,12 +1,10 @@
 import type { Store } from "../../../contract/schemas.ts";
 import type { AccountId } from "../../../identifiers.ts";
-import { CAUSE_NAMES, type Cause, type Echo } from "./causes.ts";
+import { CAUSE_NAMES, type Cause } from "./causes.ts";
 import type { JoinedLineage } from "../join.ts";
 import { createColumn, createSlots, digestOf, type Digest } from "../slots.ts";
 import { givesAccess, type State } from "../asking/verdict.ts";
-import type { ReadonlyProblems } from "../source.ts";
 
-/** An account that differs, in one purchase. */
 export interface Difference {
   readonly account: AccountId;
   readonly cause: Cause;
@@ -21,42 +19,9 @@ export interface Difference {
   readonly row: number;
 }
 
-/** Result of a run. */
-export interface ImportReport {
-  readonly rows: number;
-  readonly problems: ReadonlyProblems;
-  readonly accounts: {
-    readonly all: number;
-    readonly agree: number;
-    readonly differ: number;
-    /** A store has not answered yet about one of their purchases, or its answer does not verify. */
-    readonly unanswered: number;
-    /** An account with several causes is counted under each. */
-    readonly byCause: Readonly<Record<Cause, number>>;
-  };
-  readonly purchases: {
-    readonly linked: number;
-    /** Stored, and nobody's until the first link claims them; and how many of them give access. */
-    readonly anonymous: number;
-    readonly anonymousWithAccess: number;
-  };
-  /** Purchases by what their stores' echo says of the link. */
-  readonly echoes: Readonly<Record<Echo, number>>;
-  /** If the application asked this service alone from now on. */
-  readonly ifSwitched: {
-    /** Accounts that pay and would have no access. */
-    readonly payersLose: number;
-    /** Accounts that would lose what they no longer pay for. */
-    readonly othersLose: number;
-    /** Accounts with access at the other service of which this is not known. */
-    readonly notKnown: number;
-  };
-}
-
 /** Bits of an account, above those of its causes. */
 const FIRST_BIT = CAUSE_NAMES.length;
 const BITS = {
-  /** The other service gives access. */
   claimed: 1 << FIRST_BIT,
   /** This service will. */
   served: 2 << FIRST_BIT,
@@ -94,10 +59,12 @@ const CAUSE_MASK = (1 << FIRST_BIT) - 1;
 /** Causes that another run may resolve. */
 const OPEN_MASK = bitOf("unanswered") | bitOf("unverified");
 
-/** Sums the accounts up. */
-export const summed = (tally: Tally): Pick<ImportReport, "accounts" | "ifSwitched"> => {
+export const summed = (tally: Tally) => {
+  /** An account with several causes is counted under each. */
   const byCause = Object.fromEntries(CAUSE_NAMES.map((cause) => [cause, 0])) as Record<Cause, number>;
+  /** `unanswered`: a store has not answered yet about one of their purchases, or its answer does not verify. */
   const accounts = { all: 0, agree: 0, differ: 0, unanswered: 0 };
+  /** Accounts, if the application asked this service alone from now on: that pay, that no longer do, and unknown ones. */
   const ifSwitched = { payersLose: 0, othersLose: 0, notKnown: 0 };
   for (const bits of tally.accounts()) {
     accounts.all += 1;

@@ -1,0 +1,118 @@
+import { Option } from "commander";
+import { OperatorError } from "../operator-error.ts";
+import type { Session } from "../session.ts";
+import type { Answer } from "../text/answer.ts";
+
+/** How a command asks and tells. */
+export interface Dialogue {
+  /** Shows what will be done, and asks for confirmation. */
+  readonly confirm: (what: string) => Promise<void>;
+  readonly progress: (line: string) => void;
+  /** A terminal, whose last line is overwritten; null: there is none. */
+  readonly terminal: ((text: string) => void) | null;
+}
+
+export interface Context extends Dialogue {
+  readonly session: Session;
+}
+
+/** Opens the table for an act. */
+export type Connected = (act: (session: Session) => Promise<Answer>) => Promise<Answer>;
+
+/** An argument, as the help shows it. Its texts come from the command line or from the console's page. */
+export interface Argument<Value> {
+  readonly name: string;
+  readonly about: string;
+  /** @throws OperatorError */
+  readonly read: (given: unknown, session: Session) => Value | Promise<Value>;
+}
+
+export interface Choice<Value> {
+  readonly option: Option;
+  /** @throws OperatorError */
+  readonly read: (given: unknown) => Value;
+}
+
+const isText = (given: unknown): given is string => typeof given === "string";
+
+/** An absent argument is empty text, which each reader refuses. */
+export const textOf = (given: unknown): string => (isText(given) ? given : "");
+
+export const optional = (flags: string, about: string): Choice<string | undefined> => ({
+  option: new Option(flags, about),
+  read: (given) => (isText(given) ? given : undefined),
+});
+
+/** @param preset value where none is given; unset: the option must be given */
+export const required = (flags: string, about: string, preset?: string): Choice<string> => {
+  const option = new Option(flags, about);
+  return {
+    option: preset === undefined ? option.makeOptionMandatory() : option.default(preset),
+    read: (given) => {
+      if (isText(given)) return given;
+      if (preset !== undefined) return preset;
+      throw new OperatorError(`${option.long} is required.`);
+    },
+  };
+};
+
+export const repeated = (flags: string, about: string): Choice<readonly string[]> => ({
+  option: new Option(flags, `${about}; may be repeated`).argParser(
+    (value, values: readonly string[] = []) => [...values, value],
+  ),
+  read: (given) => [given].flat().filter(isText),
+});
+
+/** Makes an option one that must be given. */
+export const mandatory = <Value>({ option, read }: Choice<Value>): Choice<Value> => ({
+  option: option.makeOptionMandatory(),
+  read,
+});
+
+/** An option without a value. */
+export const flag = (flags: string, about: string): Choice<boolean> => ({
+  option: new Option(flags, about),
+  read: (given) => given === true,
+});
+
+type Arguments = Readonly<Record<string, Argument<unknown>>>;
+type Choices = Readonly<Record<string, Choice<unknown>>>;
+export type ValuesOf<Readers extends Arguments | Choices> = {
+  readonly [Name in keyof Readers]: Awaited<ReturnType<Readers[Name]["read"]>>;
+};
+type Texts = Readonly<Record<string, unknown>>;
+
+interface Definition<Takes extends Arguments, Has extends Choices> {
+  /** Group and verb, such as `customer show`. */
+  readonly name: string;
+  readonly about: string;
+  readonly takes: Takes;
+  readonly options: Has;
+  readonly run: (asked: Context & ValuesOf<Takes> & { readonly options: ValuesOf<Has> }) => Promise<Answer>;
+}
+
+export interface Command extends Omit<Definition<Arguments, Choices>, "run"> {
+  readonly run: (dialogue: Dialogue, texts: Texts, connected: Connected) => Promise<Answer>;
+}
+
+export const optionsIn = <Has extends Choices>(choices: Has, texts: Texts): ValuesOf<Has> =>
+  Object.fromEntries(
+    Object.entries(choices).map(([name, { read }]) => [name, read(texts[name])]),
+  ) as ValuesOf<Has>;
+
+/** Defines a command of the program, which the console may run too. */
+export const command = <Takes extends Arguments, Has extends Choices>({
+  run,
+  ...definition
+}: Definition<Takes, Has>): Command => ({
+  ...definition,
+  run: async (dialogue, texts, connected) =>
+    connected(async (session) => {
+      const options = optionsIn(definition.options, texts);
+      const values: [string, unknown][] = [];
+      for (const [name, { read }] of Object.entries(definition.takes))
+        values.push([name, await read(texts[name], session)]);
+      const taken = Object.fromEntries(values) as ValuesOf<Takes>;
+      return run({ ...dialogue, session, ...taken, options });
+    }),
+});
