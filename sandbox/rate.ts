@@ -2,23 +2,18 @@ import { SECOND } from "../lib/duration.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
 
 /** A limit of requests for each second of the clock. */
-export interface Rate {
-  /** @param perSecond null: no limit */
-  limit(perSecond: number | null): void;
-  /** Counts a request. Returns when the next second begins if the current one is used up; null: it is not. */
-  countedUntil(at: Instant): Instant | null;
-}
-
-export const createRate = (): Rate => {
+export const createRate = () => {
   let perSecond: number | null = null;
   let second = 0;
   let count = 0;
   return {
-    limit: (most) => {
+    /** @param most requests of a second; null: no limit */
+    limit: (most: number | null): void => {
       perSecond = most;
       count = 0;
     },
-    countedUntil: (at) => {
+    /** Counts a request. Returns when the next second begins if the current one is used up; null: it is not. */
+    countedUntil: (at: Instant): Instant | null => {
       const current = Math.floor(at / SECOND);
       if (current !== second) count = 0;
       second = current;

@@ -16,15 +16,6 @@ import { meteredRun } from "../../testing/support/import/metered-run.ts";
 import { serveImportStores } from "../../testing/support/import/stores.ts";
 import { createTestTable } from "../../testing/support/table/table.ts";
 
-/** The command `import`, in a process of its own; the sandbox stores and DynamoDB Local share the processors. */
-export interface ImportingResult {
-  /** Check of a RevenueCat export, offline. */
-  readonly check: Costs & { readonly rows: number; readonly fileMegabytes: number };
-  /** Run at the stores' full rate, without a limit of its own. */
-  readonly run: Costs & { readonly persons: number; readonly personsPerSecond: number };
-  readonly perPerson: Readonly<Record<"requests" | "readUnits" | "writeUnits", number>>;
-}
-
 interface Costs {
   readonly seconds: number;
   /** Most memory that the process has held. */
@@ -75,7 +66,8 @@ const exportLines = function* (rows: number): Generator<string> {
   }
 };
 
-const measureCheck = async (folder: string): Promise<ImportingResult["check"]> => {
+/** Check of a RevenueCat export, offline. */
+const measureCheck = async (folder: string) => {
   const path = join(folder, "transactions.csv");
   await pipeline(Readable.from(exportLines(ROWS)), createWriteStream(path));
   const costs = await timed(folder, ["check", path]);
@@ -103,21 +95,23 @@ const withPersons = async <Result>(
   }
 };
 
-const measureRun = async (folder: string): Promise<ImportingResult["run"]> =>
+/** Run at the stores' full rate, without a limit of its own. */
+const measureRun = async (folder: string) =>
   withPersons(folder, PERSONS, async (path, application, environment) => {
     const words = ["run", path, "--application", application, "--rate", "1000"];
     const costs = await timed(folder, words, environment);
     return { persons: PERSONS, personsPerSecond: PERSONS / costs.seconds, ...costs };
   });
 
-const countUnits = async (folder: string): Promise<ImportingResult["perPerson"]> =>
+const countUnits = async (folder: string) =>
   withPersons(folder, COUNTED, async (path, application, environment) => {
     const { requests, readUnits, writeUnits } = await meteredRun([path], application, environment);
     const sent = Object.values(requests).reduce((sum, one) => sum + one, 0);
     return { requests: sent / COUNTED, readUnits: readUnits / COUNTED, writeUnits: writeUnits / COUNTED };
   });
 
-export const measureImporting = async (): Promise<ImportingResult> => {
+/** The command `import`, in a process of its own; the sandbox stores and DynamoDB Local share the processors. */
+export const measureImporting = async () => {
   const folder = mkdtempSync(join(tmpdir(), "importing-"));
   try {
     const check = await measureCheck(folder);

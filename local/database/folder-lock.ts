@@ -1,7 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { codeOf, LocalError } from "../local-error.ts";
 
 /** Holds the ids of the processes that use a data folder: the service, and below it its database. */
@@ -12,19 +11,6 @@ export interface FolderLock {
   /** Records the database's process id: it outlives a service that is killed. */
   nameDatabase(process: number): void;
   release(): void;
-}
-
-/** The service that used the folder was killed, and its database still runs on it. */
-export class OrphanedDatabaseError extends LocalError {
-  override readonly name = "OrphanedDatabaseError";
-  readonly database: number;
-
-  constructor(folder: string, database: number) {
-    super(
-      `An earlier run was killed, and its DynamoDB Local (process ${database}) still uses the data folder ${folder}; end it with kill ${database}, and start again.`,
-    );
-    this.database = database;
-  }
 }
 
 const isRunning = (holder: number): boolean => {
@@ -78,7 +64,9 @@ export const lockFolder = (folder: string, dynamoDb: string): FolderLock => {
     // A killed process leaves its lock behind; in a container the next process may have the same id.
     const isHeld = holder != null && holder !== process.pid && isRunning(holder);
     if (!isHeld && database != null && isDatabaseOf(dynamoDb, database))
-      throw new OrphanedDatabaseError(folder, database);
+      throw new LocalError(
+        `An earlier run was killed, and its DynamoDB Local (process ${database}) still uses the data folder ${folder}; end it with kill ${database}, and start again.`,
+      );
     if (!isHeld) rmSync(file, { force: true });
     if (isHeld || !take(file))
       throw new LocalError(
@@ -89,25 +77,4 @@ export const lockFolder = (folder: string, dynamoDb: string): FolderLock => {
     nameDatabase: (id) => writeFileSync(file, `${process.pid}\n${id}`),
     release: () => rmSync(file, { force: true }),
   };
-};
-
-const ENDS_WITHIN_MILLISECONDS = 5000;
-
-/** Sends a signal to a process, which may have ended by itself. */
-const send = (id: number, signal: NodeJS.Signals): void => {
-  try {
-    process.kill(id, signal);
-  } catch (error) {
-    if (codeOf(error) !== "ESRCH") throw error;
-  }
-};
-
-/** Ends an orphaned database, so that the folder is free. */
-export const endOrphan = async ({ database }: OrphanedDatabaseError): Promise<void> => {
-  send(database, "SIGTERM");
-  const deadline = performance.now() + ENDS_WITHIN_MILLISECONDS;
-  while (isRunning(database)) {
-    if (performance.now() > deadline) send(database, "SIGKILL");
-    await sleep(50);
-  }
 };

@@ -3,7 +3,7 @@ import { changeDetails, CHANGES } from "../../sandbox/android-store/shop/changes
 import { sandboxPurchase } from "../../sandbox/android-store/shop/purchases.ts";
 import { exportRequest } from "../../sandbox/exports/endpoint.ts";
 import { changeSchema } from "../../sandbox/ios-store/shop/change.ts";
-import { appNotifications, notifiedApp } from "../../sandbox/ios-store/notifications/notifications.ts";
+import { APP_NOTIFICATIONS, notifiedApp } from "../../sandbox/ios-store/notifications/notifications.ts";
 import { bought } from "../../sandbox/ios-store/shop/purchase.ts";
 import { serverApiFault } from "../../sandbox/ios-store/server-api/faults.ts";
 import { CLOCK_PATH, moveRequest } from "../clock/clock-endpoint.ts";
@@ -93,7 +93,7 @@ const OPERATIONS: Readonly<Record<string, SandboxOperation>> = {
   [`post ${IOS_PREFIX}/notifications/{kind}`]: {
     tag: "ios",
     name: "notifyOnIos",
-    summary: `Send a notification that concerns no purchase: ${Object.keys(appNotifications).join(", ")}`,
+    summary: `Send a notification that concerns no purchase: ${APP_NOTIFICATIONS.join(", ")}`,
     parameter: "kind",
     request: notifiedApp,
     example: {},

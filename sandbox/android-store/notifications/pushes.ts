@@ -5,34 +5,13 @@ import { DAY } from "../../../lib/duration.ts";
 import { isInstant, isoTime, type Instant } from "../../../lib/entitlements/time.ts";
 import type { PushKeys } from "./push-keys.ts";
 
-/** A Pub/Sub topic with one push subscription. */
-export interface Pushes {
-  /**
-   * Publishes notifications in order: with one ordering key, each is answered or has failed before the next is pushed.
-   */
-  publish(notifications: readonly unknown[], at: Instant, orderingKey: string): void;
-  /** Resolves when every push in flight was answered or has failed. */
-  pushed(): Promise<void>;
-  /** When a push that failed is sent again; null: none is. */
-  nextAt(): Instant | null;
-  /** Resends the pushes that are due by the given time. */
-  sendAgain(at: Instant): Promise<void>;
-  /** The push request, valid or not; claims and header parameters that are undefined are left out. */
-  request(data: unknown, changes?: RequestChanges): Promise<PushRequest>;
-  readonly isEnabled: boolean;
-  /** While switched off, nothing is published, and pending retries are forgotten. */
-  enable(enabled: boolean): void;
-  forget(): void;
-  save(): z.input<typeof savedPushes>;
-}
-
-export interface RequestChanges {
+interface RequestChanges {
   readonly claims?: JWTPayload;
   readonly header?: Partial<JWTHeaderParameters>;
   readonly message?: Readonly<Record<string, unknown>>;
 }
 
-export interface PushRequest {
+interface PushRequest {
   readonly headers: Readonly<Record<"authorization" | "content-type", string>>;
   readonly body: string;
 }
@@ -87,12 +66,15 @@ const newMessage = (data: unknown, at: Instant): Message => {
   };
 };
 
+export type Pushes = ReturnType<typeof createPushes>;
+
+/** A Pub/Sub topic with one push subscription. */
 export const createPushes = (
   options: PushOptions,
   keys: PushKeys,
   time: () => Instant,
   saved: z.output<typeof savedPushes>,
-): Pushes => {
+) => {
   const { serviceAccount = SERVICE_ACCOUNT, pushTimeout = TIMEOUT } = options;
   const waiting = new Set(saved);
   const underWay = new Set<Promise<void>>();
@@ -185,7 +167,8 @@ export const createPushes = (
   };
 
   return {
-    publish: (notifications, at, orderingKey) => {
+    /** Publishes notifications in order: with one ordering key, each is answered or has failed before the next is pushed. */
+    publish: (notifications: readonly unknown[], at: Instant, orderingKey: string): void => {
       const url = pushUrl();
       if (!isEnabled || url === null || notifications.length === 0) return;
       const generation = forgotten;
@@ -194,21 +177,25 @@ export const createPushes = (
       tails.set(orderingKey, pushed);
       void track(pushed).finally(() => tails.get(orderingKey) === pushed && tails.delete(orderingKey));
     },
-    pushed: async () => {
+    /** Resolves when every push in flight was answered or has failed. */
+    pushed: async (): Promise<void> => {
       await Promise.all(underWay);
     },
-    nextAt: () => (waiting.size === 0 ? null : Math.min(...[...waiting].map(({ nextAt }) => nextAt))),
-    sendAgain: (at) => track(sendAgain(at)),
-    request: (data, { message, ...changes } = {}) =>
+    /** When a push that failed is sent again; null: none is. */
+    nextAt: (): Instant | null =>
+      waiting.size === 0 ? null : Math.min(...[...waiting].map(({ nextAt }) => nextAt)),
+    /** Resends the pushes that are due by the given time. */
+    sendAgain: async (at: Instant): Promise<void> => track(sendAgain(at)),
+    /** A push request, valid or not; claims and header parameters that are undefined are left out. */
+    request: async (data: unknown, { message, ...changes }: RequestChanges = {}): Promise<PushRequest> =>
       requestOf({ ...newMessage(data, time()), ...message }, time(), changes),
-    get isEnabled() {
-      return isEnabled;
-    },
-    enable: (enabled) => {
+    isEnabled: (): boolean => isEnabled,
+    /** While switched off, nothing is published, and pending retries are forgotten. */
+    enable: (enabled: boolean): void => {
       isEnabled = enabled;
       if (!enabled) forget();
     },
     forget,
-    save: () => [...waiting],
+    save: (): z.input<typeof savedPushes> => [...waiting],
   };
 };
