@@ -1,6 +1,5 @@
 import type { measureColdStart } from "./sections/cold-start.ts";
 import type { measureHostile } from "./sections/hostile.ts";
-import type { measureImporting } from "./sections/importing.ts";
 import type { measureLoad } from "./sections/load.ts";
 import type { measureNotifications } from "./sections/notifications.ts";
 import type { measureReading } from "./sections/reading.ts";
@@ -28,7 +27,6 @@ export interface Results {
   readonly telling: Awaited<ReturnType<typeof measureTelling>>;
   readonly coldStart: Awaited<ReturnType<typeof measureColdStart>>;
   readonly load: Awaited<ReturnType<typeof measureLoad>>;
-  readonly importing: Awaited<ReturnType<typeof measureImporting>>;
 }
 
 export const SECTIONS = [
@@ -41,7 +39,6 @@ export const SECTIONS = [
   "telling",
   "coldStart",
   "load",
-  "importing",
 ] as const;
 
 export type Section = (typeof SECTIONS)[number];

@@ -2,7 +2,6 @@ import { writeFileSync } from "node:fs";
 import { isSection, noSection, type Section } from "./results.ts";
 import { measureColdStart } from "./sections/cold-start.ts";
 import { measureHostile } from "./sections/hostile.ts";
-import { measureImporting } from "./sections/importing.ts";
 import { measureLoad } from "./sections/load.ts";
 import { measureNotifications } from "./sections/notifications.ts";
 import { measureReading } from "./sections/reading.ts";
@@ -22,7 +21,6 @@ const MEASURES: Readonly<Record<Section, () => Promise<unknown>>> = {
   telling: measureTelling,
   coldStart: measureColdStart,
   load: measureLoad,
-  importing: measureImporting,
 };
 
 const [section = "", file = ""] = process.argv.slice(2);

@@ -27,9 +27,6 @@ type Started = z.infer<typeof started>;
 
 const DOCUMENT_CLIENT = "document-client";
 
-/** As many DynamoDB requests in sequence as the iOS functions send before their first answer. */
-const AS_MANY = { name: `${DOCUMENT_CLIENT}, 4 requests`, event: { requests: 4 } } as const;
-
 /** The document client, bundled like the functions: with the stand-ins and without what they leave out. */
 export const AS_OURS = { name: `${DOCUMENT_CLIENT}, bundled as the functions`, event: {} } as const;
 
@@ -43,14 +40,7 @@ export const measureColdStart = async () => {
       [
         { name: "empty", entry: baselineEntry("empty"), event: {}, plain: true },
         { name: DOCUMENT_CLIENT, entry: baselineEntry(DOCUMENT_CLIENT), event: {}, plain: true },
-        { ...AS_MANY, entry: baselineEntry(DOCUMENT_CLIENT), plain: true },
         { ...AS_OURS, entry: baselineEntry(DOCUMENT_CLIENT), plain: false },
-        {
-          name: "iOS store, by hand",
-          entry: baselineEntry("ios-store-by-hand"),
-          event: events["synchronize-ios-store-purchases"] ?? {},
-          plain: false,
-        },
         ...FUNCTIONS.map((name) => ({
           name: String(name),
           entry: entryOf(name),

@@ -6,13 +6,6 @@ import { codeOf, LocalError } from "../local-error.ts";
 /** Holds the ids of the processes that use a data folder: the service, and below it its database. */
 const LOCK_FILE = ".in-use-by";
 
-/** Exclusive use of a data folder. */
-export interface FolderLock {
-  /** Records the database's process id: it outlives a service that is killed. */
-  nameDatabase(process: number): void;
-  release(): void;
-}
-
 const isRunning = (holder: number): boolean => {
   try {
     return process.kill(holder, 0);
@@ -57,7 +50,7 @@ const take = (file: string): boolean => {
  *
  * @throws LocalError if another service, or the database of one that was killed, uses it
  */
-export const lockFolder = (folder: string, dynamoDb: string): FolderLock => {
+export const lockFolder = (folder: string, dynamoDb: string) => {
   const file = join(folder, LOCK_FILE);
   if (!take(file)) {
     const [holder, database] = readFileSync(file, "utf8").split("\n").map(idIn);
@@ -74,7 +67,8 @@ export const lockFolder = (folder: string, dynamoDb: string): FolderLock => {
       );
   }
   return {
-    nameDatabase: (id) => writeFileSync(file, `${process.pid}\n${id}`),
-    release: () => rmSync(file, { force: true }),
+    /** Records the database's process id: it outlives a service that is killed. */
+    nameDatabase: (id: number): void => writeFileSync(file, `${process.pid}\n${id}`),
+    release: (): void => rmSync(file, { force: true }),
   };
 };

@@ -61,7 +61,7 @@ export const notificationRoutes = (pushes: Pushes, time: () => Instant): Routes 
     }),
     "POST /notifications/test": withBody(z.object({ packageName: z.string().min(1) }), ({ packageName }) => {
       const at = time();
-      pushes.publish([developerNotification(packageName, "", "test", at)], at, "test");
+      pushes.publish([developerNotification(packageName, "", "test", at)], at);
       return { status: 202, body: {} };
     }),
   };

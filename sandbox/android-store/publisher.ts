@@ -3,9 +3,7 @@ import * as z from "zod";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import type { TimedStore } from "../clock.ts";
 import { parseJson } from "../../lib/bounded-text.ts";
-import { createRate } from "../rate.ts";
 import { aroundEach, serveRoutes, type Call, type Reply, type Routes } from "../routes.ts";
-import { OVER_LIMIT } from "./answers.ts";
 import { certificateRoutes, notificationRoutes, purchaseRoutes } from "./control.ts";
 import { publisherRoutes } from "./publisher-api/publisher-api.ts";
 import { createPushKeys, savedKeys } from "./notifications/push-keys.ts";
@@ -13,8 +11,8 @@ import { createPushes, savedPushes, type PushOptions } from "./notifications/pus
 import { createShop, savedShop, type ShopKeeping } from "./shop/shop.ts";
 import { createTokenEndpoints } from "./publisher-api/tokens.ts";
 
-export type SandboxEndpoint =
-  "token" | "impersonation" | "publisher" | "control" | "certificates" | "notifications";
+/** Endpoints whose requests are counted, and may meet faults. */
+export type SandboxEndpoint = "token" | "impersonation" | "publisher";
 
 /** A request received, including one that met a fault. Its path is without the prefix; percent-encoded, as sent. */
 type SandboxCall = Pick<Call, "method" | "path"> & { readonly endpoint: SandboxEndpoint };
@@ -54,12 +52,8 @@ export const createAndroidPublisherSandbox = (
     token: [],
     impersonation: [],
     publisher: [],
-    control: [],
-    certificates: [],
-    notifications: [],
   };
   const calls: SandboxCall[] = [];
-  const rate = createRate();
 
   /** Routes whose requests are counted, and meet the faults of their endpoint. */
   const faulty = (endpointOf: (call: Call) => SandboxEndpoint, routes: Routes): Routes =>
@@ -69,10 +63,12 @@ export const createAndroidPublisherSandbox = (
       return faults[endpoint].shift() ?? route(call, ...named);
     });
 
-  const limited = aroundEach(publisherRoutes(shop, packageNames), (route) => (call, ...named) => {
-    if (rate.countedUntil(now()) !== null) return OVER_LIMIT;
-    return refusal(call.authorization) ?? route(call, ...named);
-  });
+  const authorized = aroundEach(
+    publisherRoutes(shop, packageNames),
+    (route) =>
+      (call, ...named) =>
+        refusal(call.authorization) ?? route(call, ...named),
+  );
   /** Other endpoints are called during a push: waiting there would be a deadlock. */
   const pushed = (routes: Routes): Routes =>
     aroundEach(routes, (route) => async (call, ...named) => {
@@ -124,17 +120,15 @@ export const createAndroidPublisherSandbox = (
     ...accounts,
     handle: serveRoutes(prefix, {
       ...faulty(({ path }) => (path === "/token" ? "token" : "impersonation"), tokenRoutes),
-      ...faulty(() => "publisher", limited),
-      ...faulty(() => "control", pushed(purchaseRoutes(shop))),
-      ...faulty(() => "certificates", certificateRoutes(keys)),
-      ...faulty(() => "notifications", pushed(notificationRoutes(pushes, shop.time))),
+      ...faulty(() => "publisher", authorized),
+      ...pushed(purchaseRoutes(shop)),
+      ...certificateRoutes(keys),
+      ...pushed(notificationRoutes(pushes, shop.time)),
     }),
     /** Makes the next requests to an endpoint fail, one per fault. */
     failNext: (endpoint: SandboxEndpoint, ...next: Fault[]): void => {
       faults[endpoint].push(...next);
     },
-    /** Limits the API's requests of each second; the others are answered 429. */
-    limitPublisher: rate.limit,
     /** Discards the faults that no request has met yet. */
     clearFaults: (): void => {
       for (const waiting of Object.values(faults)) waiting.length = 0;

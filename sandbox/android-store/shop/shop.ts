@@ -49,7 +49,7 @@ export type ShopKeeping = ReturnType<typeof createShop>;
  */
 export const createShop = (
   now: () => Instant,
-  publish: (notifications: readonly unknown[], at: Instant, orderingKey: string) => void,
+  publish: (notifications: readonly unknown[], at: Instant) => void,
   saved: z.output<typeof savedShop> | null,
 ) => {
   const purchases = new Map<string, SoldPurchase>();
@@ -131,7 +131,7 @@ export const createShop = (
   const buy = (purchase: SandboxPurchase, purchaseToken = newPurchaseToken()): string => {
     const at = time();
     const sale = bought(purchase, at);
-    publish([...keep(purchaseToken, sale, at), ...expireReplaced(sale.sold, at)], at, purchaseToken);
+    publish([...keep(purchaseToken, sale, at), ...expireReplaced(sale.sold, at)], at);
     return purchaseToken;
   };
 
@@ -200,11 +200,7 @@ export const createShop = (
         ? changedSubscription(sold, change, details, at)
         : changedOneTimePurchase(sold, change, details, at);
     const voidedAt = details.voidedAgo === undefined ? at : 2 * at - after(at, details.voidedAgo);
-    publish(
-      [...keep(purchaseToken, made, at, voidedAt), ...expireReplaced(made.sold, at)],
-      at,
-      purchaseToken,
-    );
+    publish([...keep(purchaseToken, made, at, voidedAt), ...expireReplaced(made.sold, at)], at);
     return purchaseToken;
   };
 
@@ -254,7 +250,7 @@ export const createShop = (
       latest = Math.max(latest, next.at);
       const made = afterEvent(sold, latest);
       if (made === null) drop(next.key);
-      else publish(keep(next.key, made, latest), latest, next.key);
+      else publish(keep(next.key, made, latest), latest);
     },
     reset: (): void => {
       for (const kept of [purchases, due, orders, dropped]) kept.clear();
