@@ -17,18 +17,23 @@ export const createRequestLock = () => {
     over.abort();
   };
 
+  /** Runs the work beside other shared work; if the lock is held alone, once it is released. */
+  const share = async <T>(work: () => Promise<T>): Promise<T> => {
+    if (released) {
+      await released;
+      return share(work);
+    }
+    const done = work();
+    shared.add(done);
+    try {
+      return await done;
+    } finally {
+      shared.delete(done);
+    }
+  };
+
   return {
-    /** Runs the work beside other shared work; if the lock is held alone, once it is released. */
-    share: async <T>(work: () => Promise<T>): Promise<T> => {
-      while (released) await released;
-      const done = work();
-      shared.add(done);
-      try {
-        return await done;
-      } finally {
-        shared.delete(done);
-      }
-    },
+    share,
     /** Waits for shared work to end, and runs this work alone. */
     holdAlone: async <T>(work: () => Promise<T>): Promise<T> => {
       const { promise, resolve } = Promise.withResolvers<void>();

@@ -7,7 +7,7 @@ import type { Destination } from "../../lib/applications/destination.ts";
 import type { IosStoreCustomers } from "../../lib/customers/ios-store-request.ts";
 import { linkIosStoreCustomer } from "../../lib/customers/link-ios-store-customer.ts";
 import { DAY, MINUTE } from "../../lib/duration.ts";
-import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
+import { applicationId } from "../../lib/identifiers.ts";
 import { createApplicationTable } from "../../lib/table/applications/applications.ts";
 import { deliverMessages, type DeliveryRun } from "../../lib/delivery/deliver-messages.ts";
 import { tellChanges } from "../../lib/telling/tell-changes.ts";

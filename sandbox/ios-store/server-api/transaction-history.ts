@@ -11,7 +11,7 @@ interface Sold {
   readonly transaction: SoldTransaction;
 }
 
-const SORTS: readonly (string | null)[] = [null, "ASCENDING", "DESCENDING"];
+const SORTS: ReadonlySet<string> = new Set(["ASCENDING", "DESCENDING"]);
 
 const revisionOf = ({ transaction }: Sold): number => transaction.revision ?? 0;
 
@@ -42,8 +42,8 @@ export const transactionHistory = (
 ) => {
   if ([...query.keys()].some((name) => name !== "sort" && name !== "revision"))
     throw new ServerApiError("GeneralBadRequestError");
-  const sort = query.get("sort");
-  if (!SORTS.includes(sort)) throw new ServerApiError("InvalidSortError");
+  const sort = query.get("sort") ?? "ASCENDING";
+  if (!SORTS.has(sort)) throw new ServerApiError("InvalidSortError");
   const isDescending = sort === "DESCENDING";
   const name = queryName(of, isDescending);
   const revision = query.get("revision");
