@@ -16,8 +16,7 @@ export const FUNCTIONS = [
 export type FunctionFolder = (typeof FUNCTIONS)[number];
 
 export const entryOf = (folder: FunctionFolder): string => `functions/${moduleOf(folder)}`;
-export const baselineEntry = (name: "empty" | "document-client" | "ios-store-by-hand"): string =>
-  `bench/baselines/${name}.ts`;
+export const baselineEntry = (name: "empty" | "document-client"): string => `bench/baselines/${name}.ts`;
 
 export interface Bundle {
   readonly file: string;

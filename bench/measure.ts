@@ -26,15 +26,6 @@ export interface Side {
   readonly run: () => Promise<number> | number;
 }
 
-/** Result of a side: operations per second, and CPU time per operation (all threads), as medians and by round. */
-export interface Rates {
-  readonly name: string;
-  readonly median: number;
-  readonly rounds: readonly number[];
-  readonly cpuMicroseconds: number;
-  readonly cpuRounds: readonly number[];
-}
-
 interface Round {
   readonly rate: number;
   readonly cpuMicroseconds: number;
@@ -55,12 +46,13 @@ const measureRound = async ({ run }: Side, milliseconds: number): Promise<Round>
 
 /**
  * Alternates between all sides, each round starting with another one, so that changes in the machine's speed affect all
- * of them. A warm-up round is not counted.
+ * of them. A warm-up round is not counted. Resolves with operations per second, and CPU time per operation (all threads),
+ * as medians and by round.
  */
 export const inTurn = async (
   sides: readonly Side[],
   { rounds, milliseconds }: { readonly rounds: number; readonly milliseconds: number },
-): Promise<Rates[]> => {
+) => {
   const measured = new Map<Side, Round[]>(sides.map((side) => [side, []]));
   for (const side of sides) await measureRound(side, milliseconds);
   for (let round = 0; round < rounds; round += 1)

@@ -1,13 +1,13 @@
-import type { ColdStartResult } from "./sections/cold-start.ts";
-import type { HostileResult } from "./sections/hostile.ts";
-import type { ImportingResult } from "./sections/importing.ts";
-import type { LoadResult } from "./sections/load.ts";
-import type { NotificationsResult } from "./sections/notifications.ts";
-import type { ReadingResult } from "./sections/reading.ts";
-import type { RefreshesResult } from "./sections/refreshes.ts";
-import type { StoringResult } from "./sections/storing.ts";
-import type { TellingResult } from "./sections/telling.ts";
-import type { VerificationResult } from "./sections/verification.ts";
+import type { measureColdStart } from "./sections/cold-start.ts";
+import type { measureHostile } from "./sections/hostile.ts";
+import type { measureImporting } from "./sections/importing.ts";
+import type { measureLoad } from "./sections/load.ts";
+import type { measureNotifications } from "./sections/notifications.ts";
+import type { measureReading } from "./sections/reading.ts";
+import type { measureRefreshes } from "./sections/refreshes.ts";
+import type { measureStoring } from "./sections/storing.ts";
+import type { measureTelling } from "./sections/telling.ts";
+import type { measureVerification } from "./sections/verification.ts";
 
 /** When and where a section was measured. */
 export interface SectionRun {
@@ -19,16 +19,16 @@ export interface SectionRun {
 /** Content of `bench/results.json`. */
 export interface Results {
   readonly runs: Readonly<Record<Section, SectionRun>>;
-  readonly verification: VerificationResult;
-  readonly hostile: HostileResult;
-  readonly storing: StoringResult;
-  readonly reading: ReadingResult;
-  readonly notifications: NotificationsResult;
-  readonly refreshes: RefreshesResult;
-  readonly telling: TellingResult;
-  readonly coldStart: ColdStartResult;
-  readonly load: LoadResult;
-  readonly importing: ImportingResult;
+  readonly verification: Awaited<ReturnType<typeof measureVerification>>;
+  readonly hostile: Awaited<ReturnType<typeof measureHostile>>;
+  readonly storing: Awaited<ReturnType<typeof measureStoring>>;
+  readonly reading: Awaited<ReturnType<typeof measureReading>>;
+  readonly notifications: Awaited<ReturnType<typeof measureNotifications>>;
+  readonly refreshes: Awaited<ReturnType<typeof measureRefreshes>>;
+  readonly telling: Awaited<ReturnType<typeof measureTelling>>;
+  readonly coldStart: Awaited<ReturnType<typeof measureColdStart>>;
+  readonly load: Awaited<ReturnType<typeof measureLoad>>;
+  readonly importing: Awaited<ReturnType<typeof measureImporting>>;
 }
 
 export const SECTIONS = [

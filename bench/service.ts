@@ -14,25 +14,24 @@ import {
   signedRenewalNotification,
   signedRequest,
   type Chain,
-  type SignedRequest,
 } from "../testing/support/metered/purchases.ts";
 
-/** The whole service on the local gateway, with a subscriber on one account. */
-export interface BenchService {
-  readonly address: string;
-  readonly tableName: string;
-  readonly apiKey: string;
-  readonly androidPurchaseToken: string;
-  readonly account: string;
+/** The whole service on the local gateway, with a subscriber on one account, as it is described to another process. */
+export const describedService = z.object({
+  address: z.string(),
+  tableName: z.string(),
+  apiKey: z.string(),
+  androidPurchaseToken: z.string(),
+  account: z.string(),
   /** Request of the subscriber's app. */
-  readonly request: SignedRequest;
+  request: z.object({ signedAppTransaction: z.string(), signedTransactions: z.array(z.string()).readonly() }),
   /** App Store Server Notification about the subscriber's purchase. */
-  readonly signedNotification: string;
+  signedNotification: z.string(),
   /** OIDC token of a Pub/Sub push, and where the functions find the key that signed it. */
-  readonly pushToken: string;
-  readonly certificatesUrl: string;
-  stop(): Promise<void>;
-}
+  pushToken: z.string(),
+  certificatesUrl: z.string(),
+});
+export type BenchService = z.output<typeof describedService> & { stop(): Promise<void> };
 
 const ANDROID_PREFIX = "/sandbox/android-publisher";
 

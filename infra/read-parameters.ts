@@ -23,75 +23,11 @@ export class ParameterError extends Error {
   override readonly name = "ParameterError";
 }
 
+type Values = Readonly<Record<string, unknown>>;
+
 /** Context keys that belong to the CDK itself. */
 const isOfTheCdk = (name: string): boolean =>
   /[:@/]/.test(name) || ["cli-telemetry", "acknowledged-issue-numbers"].includes(name);
-
-/** Reads values from the context and collects their problems. */
-class Context {
-  readonly #values: Readonly<Record<string, unknown>>;
-  readonly #known = new Set<string>();
-  readonly #problems = new Set<string>();
-
-  constructor(values: Readonly<Record<string, unknown>>) {
-    this.#values = values;
-  }
-
-  take<Value>(name: string, schema: z.ZodType<Value>, preset: NoInfer<Value>): Value {
-    this.#known.add(name);
-    const given = this.#values[name];
-    if (given === undefined) return preset;
-    const parsed = schema.safeParse(given);
-    if (parsed.success) return parsed.data;
-    this.complain(`${name} must be ${String(schema.meta()?.["expected"])}; it is ${JSON.stringify(given)}.`);
-    return preset;
-  }
-
-  /** Takes every parameter of a record. */
-  takeAll<Values>(
-    parameters: { readonly [Name in keyof Values]: Parameter<Values[Name]> },
-    given: Given,
-  ): Values {
-    const entries = Object.entries<Parameter<unknown>>(parameters);
-    return Object.fromEntries(
-      entries.map(([name, { schema, defaultOf }]) => [name, this.take(name, schema, defaultOf(given))]),
-    ) as Values;
-  }
-
-  /** Takes every parameter that each function of these names has. */
-  takeEach<Name extends string, Values>(
-    names: readonly Name[],
-    parameters: { readonly [Key in keyof Values]: FunctionParameter<Name, Values[Key]> },
-    given: Given,
-  ): Record<Name, Values> {
-    const entries = Object.entries<FunctionParameter<Name, unknown>>(parameters);
-    const valuesOf = (name: Name) =>
-      Object.fromEntries(
-        entries.map(([key, { schemaOf, defaultOf }]) => [
-          key,
-          this.take(`${name}.${key}`, schemaOf(name), defaultOf(name, given)),
-        ]),
-      );
-    return Object.fromEntries(names.map((name) => [name, valuesOf(name)])) as Record<Name, Values>;
-  }
-
-  complain(...problems: readonly string[]): void {
-    for (const problem of problems) this.#problems.add(problem);
-  }
-
-  refuseOthers(): void {
-    for (const name of Object.keys(this.#values))
-      if (!this.#known.has(name) && !isOfTheCdk(name)) this.complain(`There is no parameter ${name}.`);
-  }
-
-  get names(): readonly string[] {
-    return [...this.#known];
-  }
-
-  get problems(): readonly string[] {
-    return [...this.#problems];
-  }
-}
 
 const ENDPOINT_NAMES = Object.keys(endpoints) as EndpointName[];
 
@@ -101,17 +37,53 @@ const FUNCTION_NAMES: readonly FunctionName[] = [
   ...(Object.keys(SCHEDULED_FUNCTIONS) as ScheduledFunctionName[]),
 ];
 
-/** Values that decide the other defaults, read first. */
-const givenIn = (context: Context): Given & { readonly stage: string } => {
-  const stage = context.take("stage", PARAMETERS.stage.schema, DEFAULT_STAGE);
+type Readable = Pick<Parameter<unknown>, "schema" | "defaultOf">;
+
+/** The parameters that each function of these names has, by `<function>.<parameter>`. */
+const ofEach = <Name extends string>(
+  names: readonly Name[],
+  parameters: Readonly<Record<string, FunctionParameter<Name, unknown>>>,
+): (readonly [string, Readable])[] =>
+  names.flatMap((name) =>
+    Object.entries(parameters).map(([key, { schemaOf, defaultOf }]) => [
+      `${name}.${key}`,
+      { schema: schemaOf(name), defaultOf: (given: Given) => defaultOf(name, given) },
+    ]),
+  );
+
+const ALL: ReadonlyMap<string, Readable> = new Map([
+  ...Object.entries<Readable>(PARAMETERS),
+  ...ofEach<FunctionName>(FUNCTION_NAMES, FUNCTION_PARAMETERS),
+  ...ofEach<EndpointName>(ENDPOINT_NAMES, ENDPOINT_PARAMETERS),
+]);
+
+/** Names of all parameters. */
+export const parameterNames = (): readonly string[] => [...ALL.keys()];
+
+/** Takes a value, or else the preset, and tells of an invalid one. */
+type Take = <Value>(name: string, schema: z.ZodType<Value>, preset: NoInfer<Value>) => Value;
+
+const takingFrom =
+  (values: Values, complain: (problem: string) => void): Take =>
+  (name, schema, preset) => {
+    const given = values[name];
+    if (given === undefined) return preset;
+    const parsed = schema.safeParse(given);
+    if (parsed.success) return parsed.data;
+    complain(`${name} must be ${String(schema.meta()?.["expected"])}; it is ${JSON.stringify(given)}.`);
+    return preset;
+  };
+
+/** Values that decide the other defaults. */
+const givenBy = (take: Take): Given => {
+  const stage = take("stage", PARAMETERS.stage.schema, DEFAULT_STAGE);
   const start = { serviceName: serviceNameOf(stage), accountConcurrency: null };
   const { schema, defaultOf } = PARAMETERS.presets;
   const preset = defaultOf({ ...start, isDisposable: stage === "development" });
   return {
-    stage,
     serviceName: start.serviceName,
-    isDisposable: context.take("presets", schema, preset) === "development",
-    accountConcurrency: context.take("accountConcurrency", PARAMETERS.accountConcurrency.schema, null),
+    isDisposable: take("presets", schema, preset) === "development",
+    accountConcurrency: take("accountConcurrency", PARAMETERS.accountConcurrency.schema, null),
   };
 };
 
@@ -145,30 +117,29 @@ const conflictsIn = (parameters: Parameters): readonly string[] => {
   ];
 };
 
-const read = (context: Context): Parameters => {
-  const given = givenIn(context);
-  const values = context.takeAll<{ [Name in keyof typeof PARAMETERS]: Parameters[Name] }>(PARAMETERS, given);
-  const parameters: Parameters = {
-    ...values,
-    serviceName: given.serviceName,
-    functions: context.takeEach<FunctionName, Parameters["functions"][FunctionName]>(
-      FUNCTION_NAMES,
-      FUNCTION_PARAMETERS,
-      given,
-    ),
-    throttling: context.takeEach<EndpointName, Parameters["throttling"][EndpointName]>(
-      ENDPOINT_NAMES,
-      ENDPOINT_PARAMETERS,
-      given,
-    ),
-    domain: domainOf(values),
-    hasAlarms: !given.isDisposable || values.alarmTopicArn !== null || values.alarmEmail !== null,
+const read = (take: Take): Parameters => {
+  const given = givenBy(take);
+  const taken = [...ALL].map(([name, { schema, defaultOf }]) => [name, take(name, schema, defaultOf(given))]);
+  const all: Values = Object.fromEntries(taken);
+  const own = Object.fromEntries(Object.keys(PARAMETERS).map((name) => [name, all[name]])) as {
+    [Name in keyof typeof PARAMETERS]: Parameters[Name];
   };
-  context.complain(...conflictsIn(parameters));
-  return parameters;
+  const eachOf = (names: readonly string[], parameters: object): Values =>
+    Object.fromEntries(
+      names.map((name) => [
+        name,
+        Object.fromEntries(Object.keys(parameters).map((key) => [key, all[`${name}.${key}`]])),
+      ]),
+    );
+  return {
+    ...own,
+    serviceName: given.serviceName,
+    functions: eachOf(FUNCTION_NAMES, FUNCTION_PARAMETERS) as Parameters["functions"],
+    throttling: eachOf(ENDPOINT_NAMES, ENDPOINT_PARAMETERS) as Parameters["throttling"],
+    domain: domainOf(own),
+    hasAlarms: !given.isDisposable || own.alarmTopicArn !== null || own.alarmEmail !== null,
+  };
 };
-
-type Values = Readonly<Record<string, unknown>>;
 
 /** The stage in the CDK's context, not validated. */
 export const stageOf = ({ stage = DEFAULT_STAGE }: Values): string => String(stage);
@@ -183,12 +154,15 @@ export const stageOf = ({ stage = DEFAULT_STAGE }: Values): string => String(sta
 export const readParameters = (values: Values, stages: Readonly<Record<string, Values>> = {}): Parameters => {
   const stage = stageOf(values);
   const { stage: misplaced, ...kept } = (Object.hasOwn(stages, stage) ? stages[stage] : undefined) ?? {};
-  const context = new Context({ ...kept, ...values });
-  const parameters = read(context);
-  context.refuseOthers();
-  if (misplaced !== undefined) context.complain("A stage cannot name its stage: stages.json does already.");
-  if (context.problems.length > 0)
-    throw new ParameterError(["The deployment parameters are not valid:", ...context.problems].join("\n- "));
+  const given: Values = { ...kept, ...values };
+  const problems = new Set<string>();
+  const parameters = read(takingFrom(given, (problem) => problems.add(problem)));
+  for (const conflict of conflictsIn(parameters)) problems.add(conflict);
+  for (const name of Object.keys(given))
+    if (!ALL.has(name) && !isOfTheCdk(name)) problems.add(`There is no parameter ${name}.`);
+  if (misplaced !== undefined) problems.add("A stage cannot name its stage: stages.json does already.");
+  if (problems.size > 0)
+    throw new ParameterError(["The deployment parameters are not valid:", ...problems].join("\n- "));
   return parameters;
 };
 
@@ -207,11 +181,4 @@ export const readStages = (json: string): Readonly<Record<string, Values>> => {
       `stages.json must be a JSON object such as {"production": {"alarmEmail": "you@example.com"}}; a stage is ${String(stageName.meta()?.["expected"])}.`,
     );
   }
-};
-
-/** Names of all parameters. */
-export const parameterNames = (): readonly string[] => {
-  const context = new Context({});
-  read(context);
-  return context.names;
 };

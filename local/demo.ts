@@ -30,27 +30,19 @@ export const DEMO = {
 
 const API_KEY_FILE = "demo-api-key";
 
-/** Android Publisher API of the demo application, and the credential of its package. */
-export interface DemoAndroidStore {
-  readonly publisherUrl: string;
-  /** `external_account` JSON whose tokens come from `publisherUrl`. */
-  readonly credential: Record<string, unknown>;
-  /** Who pushes its notifications. */
-  readonly notifications: AndroidStoreNotifications;
-}
-
-/** App Store Server API of the demo application, and the key that may ask it. */
-export interface DemoAppStore {
-  readonly serverUrl: string;
-  readonly serverApi: AppStoreServerKey;
-}
-
 /** The stores of the demo application, and where it is told of changes. */
 export interface DemoStores {
   /** URL of its webhook. */
   readonly demoDestination: string;
-  readonly demoAndroidStore: DemoAndroidStore;
-  readonly demoAppStore: DemoAppStore;
+  readonly demoAndroidStore: {
+    readonly publisherUrl: string;
+    /** `external_account` JSON whose tokens come from `publisherUrl`. */
+    readonly credential: Record<string, unknown>;
+    /** Who pushes its notifications. */
+    readonly notifications: AndroidStoreNotifications;
+  };
+  /** App Store Server API, and the key that may ask it. */
+  readonly demoAppStore: { readonly serverUrl: string; readonly serverApi: AppStoreServerKey };
 }
 
 const manifest = ({

@@ -2,30 +2,25 @@ import { createServer } from "node:http";
 import type { Mount } from "../sandbox/mount.ts";
 import type { Gateway } from "./gateway/gateway.ts";
 import { LocalError } from "./local-error.ts";
-import { createRequestLock, type RequestLock } from "./request-lock.ts";
+import { createRequestLock } from "./request-lock.ts";
 import { close, listen } from "./server.ts";
 
 /** Handlers of a request: the first mount that knows its path, or the gateway. */
-export interface Served {
+interface Served {
   readonly mounts: readonly Mount[];
   readonly gateway: Gateway;
 }
 
-/** The service's port. It listens at once; requests wait for {@link Front.serve}. */
-export interface Front {
-  readonly port: number;
-  readonly address: string;
-  /** Requests of the gateway share it. */
-  readonly lock: RequestLock;
-  serve(served: Served): void;
-}
-
-/** @throws LocalError if the port cannot be used */
+/**
+ * Opens the service's port. It listens at once; requests wait for `serve`, and those of the gateway share the lock.
+ *
+ * @throws LocalError if the port cannot be used
+ */
 export const openFront = async (
   wantedPort: number,
   log: (line: string) => void,
   resources: AsyncDisposableStack,
-): Promise<Front> => {
+) => {
   const serving = Promise.withResolvers<Served>();
   serving.promise.catch(() => undefined);
   const lock = createRequestLock();

@@ -267,7 +267,7 @@ const keepTime = (
   const keep = createKeeper(folder, clock, stores.timed, log);
   const timekeeper = createTimekeeper({
     clock,
-    stores: createStoreEvents(stores.timed, { log }),
+    stores: createStoreEvents(stores.timed, log),
     schedules: createSchedules(scheduledFunctionsOf(assembly, region).values(), {
       invoke: async (functionId) => gateway.invoke(functionId, { logsFailure: false }),
       log,

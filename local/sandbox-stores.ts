@@ -1,13 +1,15 @@
-import * as z from "zod";
 import { endpoints } from "../lib/contract/endpoints.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
-import type { TimedStore } from "../sandbox/clock.ts";
 import {
   createAndroidPublisherSandbox,
   type AndroidPublisherSandbox,
 } from "../sandbox/android-store/publisher.ts";
 import { createIosStoreSandbox } from "../sandbox/ios-store/ios-store.ts";
-import { createServerKey, type ServerKey } from "../sandbox/ios-store/server-api/server-key.ts";
+import {
+  createServerKey,
+  serverKeySchema,
+  type ServerKey,
+} from "../sandbox/ios-store/server-api/server-key.ts";
 import {
   exportChain,
   fingerprintOf,
@@ -16,39 +18,17 @@ import {
   type SigningChain,
 } from "../sandbox/ios-store/signing.ts";
 import { createExports } from "../sandbox/exports/endpoint.ts";
-import type { Mount } from "../sandbox/mount.ts";
 import type { DataFolder } from "./database/data-folder.ts";
-import { DEMO, type DemoAndroidStore, type DemoAppStore } from "./demo.ts";
+import { DEMO, type DemoStores } from "./demo.ts";
 import { STORE_FILES } from "./database/kept-state.ts";
-import { createLiveExamples, type LiveExamples } from "./pages/live-examples.ts";
+import { createLiveExamples } from "./pages/live-examples.ts";
 import { ANDROID_PREFIX, EXPORTS_PATH, IOS_PREFIX } from "./sandbox-paths.ts";
 import { LocalError } from "./local-error.ts";
-
-/** Both sandbox stores. */
-export interface SandboxStores {
-  readonly mounts: readonly Mount[];
-  readonly timed: Readonly<Record<"ios-store" | "android-store", TimedStore>>;
-  /** SHA-256 of the root of the iOS store's certificates. */
-  readonly trustedRoot: string;
-  /** Credential with which the demo application reads Android purchases. */
-  readonly demoAndroidStore: DemoAndroidStore;
-  readonly demoAppStore: DemoAppStore;
-  /** Text of a secret of the sandbox; undefined: it has none of that name. */
-  readonly secret: (name: string) => string | undefined;
-  /** Keys of the Android store's push tokens; null if another store replaces it. */
-  readonly googleCertificatesUrl: string | null;
-  /** Token of the demo's Android purchase; null if another store replaces the sandbox's. */
-  readonly androidPurchaseToken: string | null;
-  /** Makes requests that the running service answers with 200. */
-  readonly liveExamples: () => Promise<LiveExamples>;
-  /** Forgets what was sold. The demo's Android purchase is created again, under its token. */
-  reset(): void;
-}
 
 const CHAIN_FILE = "sandbox-ios-store.json";
 const SERVER_KEY_FILE = "sandbox-app-store-key.json";
 /** Identifiers of the sandbox's key of the App Store Server API, in every local run. */
-export const SERVER_KEY_IDENTIFIERS = {
+const SERVER_KEY_IDENTIFIERS = {
   issuerIdentifier: "00000000-0000-4000-8000-000000000000",
   keyIdentifier: "SANDBOX000",
 } as const;
@@ -67,37 +47,41 @@ const DEMO_PURCHASE = {
   basePlanIdentifier: DEMO.androidBasePlan,
 } as const;
 
-const signingChain = (folder: DataFolder): SigningChain => {
-  const kept = folder.read(CHAIN_FILE);
+/**
+ * What a file of the data folder holds; null: there is none.
+ *
+ * @param otherwise what happens without it
+ * @throws LocalError if it cannot be read
+ */
+const keptIn = <Kept>(
+  folder: DataFolder,
+  file: string,
+  read: (text: string) => Kept,
+  otherwise: string,
+): Kept | null => {
+  const text = folder.read(file);
+  if (text === null) return null;
   try {
-    if (kept !== null) return importChain(kept);
+    return read(text);
   } catch (cause) {
-    throw new LocalError(
-      `${CHAIN_FILE} in the data folder cannot be read; remove it, and new certificates are created.`,
-      { cause },
-    );
+    throw new LocalError(`${file} in the data folder cannot be read; remove it, and ${otherwise}.`, {
+      cause,
+    });
   }
+};
+
+const signingChain = (folder: DataFolder): SigningChain => {
+  const kept = keptIn(folder, CHAIN_FILE, importChain, "new certificates are created");
+  if (kept !== null) return kept;
   const chain = makeChain();
   folder.write(CHAIN_FILE, exportChain(chain));
   return chain;
 };
 
-const keptServerKey = z.object({
-  issuerIdentifier: z.string(),
-  keyIdentifier: z.string(),
-  privateKey: z.string(),
-});
-
 const serverKeyIn = (folder: DataFolder): ServerKey => {
-  const kept = folder.read(SERVER_KEY_FILE);
-  try {
-    if (kept !== null) return keptServerKey.parse(JSON.parse(kept));
-  } catch (cause) {
-    throw new LocalError(
-      `${SERVER_KEY_FILE} in the data folder cannot be read; remove it, and a new key is created.`,
-      { cause },
-    );
-  }
+  const read = (text: string): ServerKey => serverKeySchema.parse(JSON.parse(text));
+  const kept = keptIn(folder, SERVER_KEY_FILE, read, "a new key is created");
+  if (kept !== null) return kept;
   const key = { ...createServerKey(), ...SERVER_KEY_IDENTIFIERS };
   folder.write(SERVER_KEY_FILE, JSON.stringify(key));
   return key;
@@ -108,18 +92,7 @@ const opened = <Store>(
   folder: DataFolder,
   store: keyof typeof STORE_FILES,
   open: (saved: string | null) => Store,
-): Store => {
-  const file = STORE_FILES[store];
-  try {
-    return open(folder.read(file));
-  } catch (cause) {
-    if (cause instanceof LocalError) throw cause;
-    throw new LocalError(
-      `${file} in the data folder cannot be read; remove it, and the sandbox ${store} starts empty.`,
-      { cause },
-    );
-  }
-};
+): Store => keptIn(folder, STORE_FILES[store], open, `the sandbox ${store} starts empty`) ?? open(null);
 
 const buyForDemo = (android: AndroidPublisherSandbox, folder: DataFolder): string => {
   const kept = folder.read(DEMO_PURCHASE_FILE)?.trim();
@@ -130,6 +103,8 @@ const buyForDemo = (android: AndroidPublisherSandbox, folder: DataFolder): strin
 };
 
 /**
+ * Both sandbox stores, and how the demo application and the functions reach them.
+ *
  * @param options.address of the local service
  * @param options.androidPublisherUrl Android Publisher API that replaces the sandbox's
  */
@@ -143,7 +118,7 @@ export const createSandboxStores = ({
   readonly folder: DataFolder;
   readonly now: () => Instant;
   readonly androidPublisherUrl: string | undefined;
-}): SandboxStores => {
+}) => {
   const chain = signingChain(folder);
   const serverKey = serverKeyIn(folder);
   const ios = opened(folder, "ios-store", (saved) =>
@@ -171,38 +146,44 @@ export const createSandboxStores = ({
   const isReplaced = androidPublisherUrl !== undefined;
   const publisherUrl = androidPublisherUrl ?? `${address}${ANDROID_PREFIX}`;
   const credential = android.externalAccount(publisherUrl);
-  const publisherSecret = JSON.stringify(credential);
+  /** Token of the demo's Android purchase; null if another store replaces the sandbox's. */
   const androidPurchaseToken = isReplaced ? null : buyForDemo(android, folder);
-  const timed = { "ios-store": ios, "android-store": android };
+  const demoAndroidStore: DemoStores["demoAndroidStore"] = {
+    publisherUrl,
+    credential,
+    notifications: { serviceAccount: PUSHES_AS, audience: pushUrl },
+  };
+  const demoAppStore: DemoStores["demoAppStore"] = {
+    serverUrl: `${address}${IOS_PREFIX}`,
+    serverApi: {
+      issuerIdentifier: serverKey.issuerIdentifier,
+      keyIdentifier: serverKey.keyIdentifier,
+      secret: SERVER_KEY_SECRET,
+    },
+  };
   return {
     mounts: isReplaced
       ? [ios.handle]
       : [ios.handle, android.handle, createExports(EXPORTS_PATH, { ios, android }, now)],
-    timed,
+    timed: { "ios-store": ios, "android-store": android },
+    /** SHA-256 of the root of the iOS store's certificates. */
     trustedRoot: fingerprintOf(chain.root),
-    demoAndroidStore: {
-      publisherUrl,
-      credential,
-      notifications: { serviceAccount: PUSHES_AS, audience: pushUrl },
-    },
-    demoAppStore: {
-      serverUrl: `${address}${IOS_PREFIX}`,
-      serverApi: {
-        issuerIdentifier: serverKey.issuerIdentifier,
-        keyIdentifier: serverKey.keyIdentifier,
-        secret: SERVER_KEY_SECRET,
-      },
-    },
-    secret: (name) => {
+    demoAndroidStore,
+    demoAppStore,
+    /** Text of a secret of the sandbox; undefined: it has none of that name. */
+    secret: (name: string): string | undefined => {
       if (name === SERVER_KEY_SECRET) return serverKey.privateKey;
-      return name.startsWith(SECRET_PREFIX) ? publisherSecret : undefined;
+      return name.startsWith(SECRET_PREFIX) ? JSON.stringify(credential) : undefined;
     },
+    /** Keys of the Android store's push tokens; null if another store replaces it. */
     googleCertificatesUrl: isReplaced ? null : `${publisherUrl}/certs`,
     androidPurchaseToken,
+    /** Makes requests that the running service answers with 200. */
     liveExamples: createLiveExamples({ ios, android, signer: chain, androidPurchaseToken, now }),
-    reset: () => {
-      timed["ios-store"].reset();
-      timed["android-store"].reset();
+    /** Forgets what was sold. The demo's Android purchase is created again, under its token. */
+    reset: (): void => {
+      ios.reset();
+      android.reset();
       if (androidPurchaseToken !== null) android.buy(DEMO_PURCHASE, androidPurchaseToken);
     },
   };

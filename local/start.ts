@@ -1,6 +1,5 @@
 import { LocalError } from "./local-error.ts";
 import { greeting } from "./greeting.ts";
-import { confirm, startAfterKilledRun } from "./database/killed-run.ts";
 import { startLocalService, type LocalService } from "./local-service.ts";
 import { readOptions } from "./options.ts";
 import { newIdentifier } from "../sandbox/ios-store/shop/app-store.ts";
@@ -21,18 +20,11 @@ const stop = async (exitCode: number): Promise<void> => {
 
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => void stop(0));
 
-const ask = async (message: string, question: string): Promise<boolean> => {
-  say(message);
-  return confirm(question, { input: process.stdin, output: process.stdout });
-};
-
 try {
   const options = readOptions(process.argv.slice(2), process.env);
   say("Starting: DynamoDB Local, the functions' bundles, the sandbox stores …");
-  const start = async () =>
-    startLocalService({ ...options, log: complain, onRequest: say, tell: say, signal: starting.signal });
-  service = await startAfterKilledRun(start, process.stdin.isTTY ? ask : null);
-  if (service === null) process.exit(1);
+  const { signal } = starting;
+  service = await startLocalService({ ...options, log: complain, onRequest: say, tell: say, signal });
   say(greeting(service, newIdentifier("Sandbox")));
   await service.broken;
   if (!starting.signal.aborted) {

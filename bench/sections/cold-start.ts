@@ -5,29 +5,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import * as z from "zod";
-import { baselineEntry, bundle, entryOf, FUNCTIONS, type Bundle } from "../bundles.ts";
+import { baselineEntry, bundle, entryOf, FUNCTIONS } from "../bundles.ts";
 import { ratio } from "../measure.ts";
 import { median } from "../../testing/support/metered/measuring.ts";
 import { eventsOf, functionEnvironment, startBenchService } from "../service.ts";
-
-/** Start of each function in a fresh process. */
-export interface ColdStartResult {
-  readonly rounds: number;
-  readonly functions: readonly ColdStartRow[];
-}
-
-export interface ColdStartRow {
-  readonly name: string;
-  readonly bytes: number;
-  readonly parts: Bundle["parts"];
-  /** Median milliseconds until the function is loaded and until it has answered, as elapsed time and as CPU time. */
-  readonly load: number;
-  readonly answer: number;
-  readonly loadCpu: number;
-  readonly answerCpu: number;
-  /** Medians of the rounds' ratios to a function with the document client alone. */
-  readonly ratios: Readonly<Record<Timing, number>>;
-}
 
 type Timing = "load" | "answer" | "loadCpu" | "answerCpu";
 
@@ -46,13 +27,11 @@ type Started = z.infer<typeof started>;
 
 const DOCUMENT_CLIENT = "document-client";
 
-/** As many DynamoDB requests in sequence as the iOS functions send before their first answer. */
-const AS_MANY = { name: `${DOCUMENT_CLIENT}, 4 requests`, event: { requests: 4 } } as const;
-
 /** The document client, bundled like the functions: with the stand-ins and without what they leave out. */
 export const AS_OURS = { name: `${DOCUMENT_CLIENT}, bundled as the functions`, event: {} } as const;
 
-export const measureColdStart = async (): Promise<ColdStartResult> => {
+/** Start of each function in a fresh process: medians of milliseconds until it is loaded and until it has answered. */
+export const measureColdStart = async () => {
   const folder = mkdtempSync(join(tmpdir(), "cold-start-"));
   const service = await startBenchService();
   try {
@@ -61,14 +40,7 @@ export const measureColdStart = async (): Promise<ColdStartResult> => {
       [
         { name: "empty", entry: baselineEntry("empty"), event: {}, plain: true },
         { name: DOCUMENT_CLIENT, entry: baselineEntry(DOCUMENT_CLIENT), event: {}, plain: true },
-        { ...AS_MANY, entry: baselineEntry(DOCUMENT_CLIENT), plain: true },
         { ...AS_OURS, entry: baselineEntry(DOCUMENT_CLIENT), plain: false },
-        {
-          name: "iOS store, by hand",
-          entry: baselineEntry("ios-store-by-hand"),
-          event: events["synchronize-ios-store-purchases"] ?? {},
-          plain: false,
-        },
         ...FUNCTIONS.map((name) => ({
           name: String(name),
           entry: entryOf(name),
@@ -98,7 +70,7 @@ export const measureColdStart = async (): Promise<ColdStartResult> => {
         if (round > 0) starts.push(start);
       }
     const baseline = measured.find(({ name }) => name === DOCUMENT_CLIENT)?.starts ?? [];
-    const rows = measured.map(({ name, bundle: { bytes, parts }, starts }): ColdStartRow => {
+    const rows = measured.map(({ name, bundle: { bytes, parts }, starts }) => {
       const valuesOf = (timing: Timing, of: readonly Started[]) => of.map((start) => start[timing]);
       const each = (valueOf: (timing: Timing) => number): Record<Timing, number> => ({
         load: valueOf("load"),
@@ -111,6 +83,7 @@ export const measureColdStart = async (): Promise<ColdStartResult> => {
         bytes,
         parts: parts.slice(0, 12),
         ...each((timing) => median(valuesOf(timing, starts))),
+        // Medians of the rounds' ratios to a function with the document client alone.
         ratios: each((timing) => ratio(valuesOf(timing, starts), valuesOf(timing, baseline))),
       };
     });

@@ -8,24 +8,6 @@ import { inTurn, ratio, type Side } from "../measure.ts";
 import { newDevice, renewals, signedRequest } from "../../testing/support/metered/purchases.ts";
 import { createMeteredWorld } from "../../testing/support/metered/world.ts";
 
-/** CPU time (all threads) of hostile requests, and of an honest one of the same size. */
-export interface HostileResult {
-  /** Characters of the honest body; no hostile one is longer. */
-  readonly size: number;
-  readonly transactions: number;
-  readonly honestMilliseconds: number;
-  /** Costliest first. */
-  readonly shapes: readonly HostileShape[];
-}
-
-export interface HostileShape {
-  readonly shape: string;
-  readonly status: number;
-  readonly milliseconds: number;
-  /** Ratio to the honest body. */
-  readonly ratio: number;
-}
-
 const TRANSACTIONS = 1_000;
 const ROUNDS = 5;
 const MILLISECONDS = 50;
@@ -35,10 +17,11 @@ const eventOf = (body: string, isBase64Encoded: boolean): APIGatewayProxyEvent =
   apiGatewayEvent("synchronizeIosStorePurchases", {}, null, { body, isBase64Encoded });
 
 /**
- * Measures synchronize, which anybody may call, from event to answer. The honest body is the largest that the contract
+ * CPU time (all threads) of hostile requests to synchronize, costliest first, and of an honest one of the same size:
+ * synchronize, which anybody may call, from event to answer. The honest body is the largest that the contract
  * allows, and a replay: a request that stores something costs more.
  */
-export const measureHostile = async (): Promise<HostileResult> => {
+export const measureHostile = async () => {
   const world = await createMeteredWorld();
   const handler = endpoint(endpoints.synchronizeIosStorePurchases, ({ request }) =>
     synchronizeIosStorePurchases(world.customers, request),

@@ -17,7 +17,7 @@ import { serveImportStores } from "../../testing/support/import/stores.ts";
 import { createTestTable } from "../../testing/support/table/table.ts";
 
 /** The command `import`, in a process of its own; the sandbox stores and DynamoDB Local share the processors. */
-export interface ImportingResult {
+interface ImportingResult {
   /** Check of a RevenueCat export, offline. */
   readonly check: Costs & { readonly rows: number; readonly fileMegabytes: number };
   /** Run at the stores' full rate, without a limit of its own. */

@@ -26,33 +26,6 @@ import {
   type BenchService,
 } from "../service.ts";
 
-/** The service under load on the local gateway, and its functions without the gateway. */
-export interface LoadResult {
-  readonly seconds: number;
-  readonly rows: readonly LoadRow[];
-  readonly handlers: readonly HandlerRow[];
-}
-
-export interface LoadRow {
-  readonly request: string;
-  readonly connections: number;
-  readonly perSecond: number;
-  /** Milliseconds. */
-  readonly latency: { readonly p50: number; readonly p90: number; readonly p99: number };
-  readonly requests: number;
-  /** Responses other than 2xx, timeouts, and broken connections. */
-  readonly errors: number;
-}
-
-export interface HandlerRow {
-  readonly request: string;
-  readonly invocations: number;
-  /** One invocation from event to answer, including DynamoDB Local's responses. */
-  readonly milliseconds: number;
-  /** CPU time of the function's process per invocation, all threads. */
-  readonly cpuMilliseconds: number;
-}
-
 const CONNECTIONS = [1, 4, 16, 64];
 const SECONDS = 4;
 const WARM_UP_CONNECTIONS = [1, 2, 4, 6, 8, 10, 16];
@@ -117,8 +90,9 @@ const warmUp = async (address: string, requests: Request[]): Promise<void> => {
     await fire(address, requests, connections, { amount: connections * WARM_UP_REQUESTS });
 };
 
-const loadRows = async (service: BenchService): Promise<LoadRow[]> => {
-  const rows: LoadRow[] = [];
+/** Latencies are in milliseconds. Errors are responses other than 2xx, timeouts, and broken connections. */
+const loadRows = async (service: BenchService) => {
+  const rows = [];
   for (const [name, requests] of Object.entries(requestsOf(service))) {
     await warmUp(service.address, requests());
     for (const connections of CONNECTIONS) {
@@ -136,6 +110,7 @@ const loadRows = async (service: BenchService): Promise<LoadRow[]> => {
   return rows;
 };
 
+/** One invocation from event to answer, including DynamoDB Local's responses; the CPU time is of all threads. */
 const invoked = z.object({
   milliseconds: z.number(),
   cpuMilliseconds: z.number(),
@@ -198,8 +173,8 @@ const HANDLERS: readonly {
 ];
 const WARM_UPS = 200;
 
-const handlerRows = async (service: BenchService, folder: string): Promise<HandlerRow[]> => {
-  const rows: HandlerRow[] = [];
+const handlerRows = async (service: BenchService, folder: string) => {
+  const rows = [];
   const events = eventsOf(service);
   const eventFile = join(folder, "events.json");
   const resultFile = join(folder, "result.json");
@@ -216,7 +191,8 @@ const handlerRows = async (service: BenchService, folder: string): Promise<Handl
   return rows;
 };
 
-export const measureLoad = async (): Promise<LoadResult> => {
+/** The service under load on the local gateway, and its functions without the gateway. */
+export const measureLoad = async () => {
   const folder = mkdtempSync(join(tmpdir(), "load-"));
   const service = await serve();
   try {

@@ -7,42 +7,13 @@ import {
 } from "../../testing/support/metered/notified-stores.ts";
 import { createMeteredWorld, type MeteredWorld } from "../../testing/support/metered/world.ts";
 
-/** Cost of a store's notification of a known purchase. */
-export interface NotificationsResult {
-  readonly rows: readonly NotificationRow[];
-}
-
-export interface NotificationRow {
-  readonly store: Store;
-  readonly state: "renewal" | "replayed";
-  readonly times: number;
-  /** Signatures of payloads, or of the push's token. */
-  readonly signatureChecks: number;
-  readonly storeRequests: number;
-  readonly requests: Readonly<Record<string, number>>;
-  readonly readUnits: number;
-  readonly writeUnits: number;
-  /** Medians. In each sample, the parts add up to the total. */
-  readonly milliseconds: {
-    readonly total: number;
-    readonly verification: number;
-    readonly store: number;
-    readonly dynamoDb: number;
-    readonly rest: number;
-  };
-}
-
 const WARM_UPS = 20;
 const NOTIFICATIONS = 40;
 
-type Sample = Omit<NotificationRow, "store" | "state" | "times">;
+type Sample = Awaited<ReturnType<typeof sample>>;
 
-/** Sends a notification, and counts what it costs. */
-export const sample = async (
-  world: MeteredWorld,
-  notified: NotifiedStore,
-  send: () => Promise<unknown>,
-): Promise<Sample> => {
+/** Sends a notification, and counts what it costs. The milliseconds of the parts add up to the total. */
+export const sample = async (world: MeteredWorld, notified: NotifiedStore, send: () => Promise<unknown>) => {
   world.meter.take();
   world.verifying.take();
   notified.asking.take();
@@ -62,11 +33,7 @@ export const sample = async (
   };
 };
 
-const rowOf = (
-  store: Store,
-  state: NotificationRow["state"],
-  samples: readonly Sample[],
-): NotificationRow => {
+const rowOf = (store: Store, state: "renewal" | "replayed", samples: readonly Sample[]) => {
   const [first] = samples;
   if (first === undefined) throw new Error("Nothing was measured.");
   return {
@@ -78,7 +45,7 @@ const rowOf = (
   };
 };
 
-const rowsOf = async (world: MeteredWorld, notified: NotifiedStore): Promise<NotificationRow[]> => {
+const rowsOf = async (world: MeteredWorld, notified: NotifiedStore) => {
   const renewed: Sample[] = [];
   const replayed: Sample[] = [];
   for (let time = 0; time < WARM_UPS + NOTIFICATIONS; time += 1) {
@@ -92,7 +59,8 @@ const rowsOf = async (world: MeteredWorld, notified: NotifiedStore): Promise<Not
   return [rowOf(notified.store, "renewal", renewed), rowOf(notified.store, "replayed", replayed)];
 };
 
-export const measureNotifications = async (): Promise<NotificationsResult> => {
+/** Cost of a store's notification of a known purchase. */
+export const measureNotifications = async () => {
   const world = await createMeteredWorld();
   const android = await notifiedAndroidStore(world);
   try {

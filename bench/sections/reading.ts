@@ -18,30 +18,6 @@ import {
 } from "../../testing/support/metered/world.ts";
 import { aLine, aPurchase } from "../../testing/support/stores/purchases.ts";
 
-/** Cost of reading an account, by the length of its history. */
-export interface ReadingResult {
-  readonly rows: readonly ReadingRow[];
-  readonly warm: WarmRead;
-}
-
-/** Processor time of a read of one subscription, beside that of the document client's Query for the same item. */
-export interface WarmRead {
-  readonly readMicroseconds: number;
-  readonly queryMicroseconds: number;
-  /** Median of the rounds' ratios. */
-  readonly ratio: number;
-}
-
-export interface ReadingRow {
-  readonly kind: string;
-  /** Purchases of all customers of the account. */
-  readonly purchases: number;
-  readonly customers: number;
-  readonly requests: Readonly<Record<string, number>>;
-  readonly readUnits: number;
-  readonly milliseconds: { readonly median: number; readonly p99: number };
-}
-
 const READS = 60;
 const PURCHASES_AT_ONCE = 1000;
 
@@ -122,12 +98,7 @@ const customerWith = async (
 const read = (world: MeteredWorld, account: string) =>
   readAccountEntitlements(world.customers, world.application.identifier, accountId(account));
 
-const measure = async (
-  world: MeteredWorld,
-  kind: string,
-  purchases: number,
-  customers: number,
-): Promise<ReadingRow> => {
+const measure = async (world: MeteredWorld, kind: string, purchases: number, customers: number) => {
   const account = uuid();
   for (let customer = 0; customer < customers; customer += 1)
     await customerWith(world, account, kind, Math.max(1, Math.round(purchases / customers)));
@@ -150,7 +121,8 @@ const measure = async (
   };
 };
 
-const measureWarmRead = async (world: MeteredWorld): Promise<WarmRead> => {
+/** Processor time of a read of one subscription, beside that of the document client's Query for the same item. */
+const measureWarmRead = async (world: MeteredWorld) => {
   const account = uuid();
   await customerWith(world, account, "a subscription and past consumables", 1);
   const { client, name: TableName } = world.table;
@@ -179,10 +151,11 @@ const measureWarmRead = async (world: MeteredWorld): Promise<WarmRead> => {
   };
 };
 
-export const measureReading = async (): Promise<ReadingResult> => {
+/** Cost of reading an account, by the length of its history. */
+export const measureReading = async () => {
   const world = await createMeteredWorld();
   try {
-    const rows: ReadingRow[] = [];
+    const rows = [];
     const consumables = "a subscription and past consumables";
     await measure(world, consumables, 1, 1);
     for (const customers of [1, 2, 10])

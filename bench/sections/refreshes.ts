@@ -19,24 +19,6 @@ import {
 } from "../../testing/support/metered/purchases.ts";
 import { createMeteredWorld, type MeteredWorld } from "../../testing/support/metered/world.ts";
 
-/** Subscriptions of one application that end in one second, are all renewed, and of which nobody is notified. */
-export interface RefreshesResult {
-  readonly drain: Drain;
-  /** A run that finds nothing due. */
-  readonly idle: Consumption;
-}
-
-export interface Drain {
-  readonly ends: number;
-  /** Refreshes per second of work, as if there were no limit. */
-  readonly unlimitedRate: number;
-  /** CPU time of a refresh, all threads. */
-  readonly cpuMilliseconds: number;
-  readonly requests: Consumption["requests"];
-  readonly readUnits: number;
-  readonly writeUnits: number;
-}
-
 const ENDS = 2000;
 const AT_ONCE = { concurrency: 20 };
 const INVOCATION_MILLISECONDS = 210 * SECOND;
@@ -133,8 +115,11 @@ const workerOf = (
   };
 };
 
-/** Drains the queue, and then finds nothing more. */
-export const drain = async (ends: number): Promise<RefreshesResult> => {
+/**
+ * Drains the queue of subscriptions of one application that end in one second, are all renewed, and of which nobody is
+ * notified; then finds nothing more. The rate is as if there were no limit; the CPU time is of all threads.
+ */
+export const drain = async (ends: number) => {
   const world = await createMeteredWorld();
   const consumed = (): Consumption => {
     const { milliseconds: _, ...consumption } = world.meter.take();
@@ -162,4 +147,4 @@ export const drain = async (ends: number): Promise<RefreshesResult> => {
   }
 };
 
-export const measureRefreshes = (): Promise<RefreshesResult> => drain(ENDS);
+export const measureRefreshes = () => drain(ENDS);

@@ -12,39 +12,11 @@ import {
 } from "../../testing/support/metered/purchases.ts";
 import { createMeteredWorld, type MeteredWorld } from "../../testing/support/metered/world.ts";
 
-/** Cost of storing, by the size of the request. */
-export interface StoringResult {
-  readonly bySize: readonly StoringRow[];
-}
-
-export interface StoringRow {
-  readonly endpoint: "synchronize" | "link";
-  readonly kind: string;
-  /** Transactions in the request. */
-  readonly transactions: number;
-  readonly state: "first" | "replayed";
-  readonly times: number;
-  readonly requests: Readonly<Record<string, number>>;
-  readonly readUnits: number;
-  readonly writeUnits: number;
-  /** Medians. In each sample, verification, DynamoDB and the rest add up to the total. */
-  readonly milliseconds: {
-    readonly total: number;
-    readonly verification: number;
-    /** In DynamoDB's client; `waiting` is the part spent waiting for responses. */
-    readonly dynamoDb: number;
-    readonly waiting: number;
-    readonly rest: number;
-  };
-  /** Median share of the rest in the total. */
-  readonly restPart: number;
-}
-
 const REPETITIONS: Readonly<Record<number, number>> = { 1: 25, 10: 15, 100: 9, 1000: 9 };
 const SIZES = [1, 10, 100, 1000] as const;
 
 interface Call {
-  readonly endpoint: StoringRow["endpoint"];
+  readonly endpoint: "synchronize" | "link";
   readonly request: SignedRequest;
   readonly account: string;
 }
@@ -56,9 +28,10 @@ const send = (world: MeteredWorld, { endpoint, request, account }: Call): Promis
     : synchronizeIosStorePurchases(world.customers, body);
 };
 
-type Sample = Pick<StoringRow, "requests" | "readUnits" | "writeUnits" | "milliseconds" | "restPart">;
+type Sample = Awaited<ReturnType<typeof measure>>;
 
-const measure = async (world: MeteredWorld, call: Call): Promise<Sample> => {
+/** In milliseconds, verification, DynamoDB's client and the rest add up to the total; `waiting` is for DynamoDB's responses. */
+const measure = async (world: MeteredWorld, call: Call) => {
   world.meter.take();
   world.verifying.take();
   const start = performance.now();
@@ -81,10 +54,7 @@ const measure = async (world: MeteredWorld, call: Call): Promise<Sample> => {
 };
 
 /** Summarizes samples: requests of the first, medians of everything else. */
-const rowOf = (
-  labels: Pick<StoringRow, "endpoint" | "kind" | "transactions" | "state">,
-  samples: readonly Sample[],
-): StoringRow => {
+const rowOf = <Labels extends object>(labels: Labels, samples: readonly Sample[]) => {
   const [first] = samples;
   if (first === undefined) throw new Error("Nothing was measured.");
   return {
@@ -100,8 +70,8 @@ const rowOf = (
 
 const KINDS = { "separate purchases": separatePurchases, "renewals of one subscription": renewals } as const;
 
-const bySize = async (world: MeteredWorld): Promise<StoringRow[]> => {
-  const rows: StoringRow[] = [];
+const bySize = async (world: MeteredWorld) => {
+  const rows = [];
   for (const [kind, transactionsOf] of Object.entries(KINDS))
     for (const endpoint of ["synchronize", "link"] as const)
       for (const transactions of SIZES) {
@@ -120,7 +90,8 @@ const bySize = async (world: MeteredWorld): Promise<StoringRow[]> => {
   return rows;
 };
 
-export const measureStoring = async (): Promise<StoringResult> => {
+/** Cost of storing, by the size of the request. */
+export const measureStoring = async () => {
   const world = await createMeteredWorld();
   try {
     // Warms up every kind of request, first and replayed: cold starts have their own section.

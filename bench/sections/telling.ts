@@ -1,45 +1,11 @@
 import pMap from "p-map";
 import { median } from "../../testing/support/metered/measuring.ts";
 import type { Consumption } from "../../testing/support/metered/meter.ts";
-import { measureBesideSlow, type BesideSlow } from "../telling/slow-destination.ts";
+import { measureBesideSlow } from "../telling/slow-destination.ts";
 import { createToldSubscribers, type ToldSubscribers } from "../telling/told-subscribers.ts";
 
-/** Cost of telling a change, and a burst of changes. */
-export interface TellingResult {
-  readonly rows: readonly TellingRow[];
-  readonly idle: TellingParts<Consumption>;
-  readonly burst: Burst;
-  readonly besideSlow: readonly BesideSlow[];
-}
-
-export interface TellingParts<Part> {
-  readonly tell: Part;
-  readonly deliver: Part;
-}
-
-/** Consumption of a renewal that is told. */
-export interface TellingRow extends TellingParts<Consumption> {
-  readonly destinations: number;
-  readonly keepsChanges: boolean;
-  /** The write of the renewal itself, with the look at its account. */
-  readonly store: Consumption;
-  /** Consumption of telling and delivering for each of {@link TOGETHER} changes of one run. */
-  readonly together: TellingParts<Consumption>;
-  /** Medians, with {@link ANSWER_MILLISECONDS} for the destination's answer. */
-  readonly milliseconds: TellingParts<number>;
-}
-
-/** Accounts that change in one second. */
-export interface Burst {
-  readonly accounts: number;
-  readonly tellSeconds: number;
-  readonly deliverSeconds: number;
-  readonly tell: Consumption;
-  readonly deliver: Consumption;
-}
-
 const CHANGES = 20;
-export const TOGETHER = 100;
+const TOGETHER = 100;
 const BURST = 10_000;
 const LINKS_AT_ONCE = { concurrency: 20 };
 const INVOCATION_MILLISECONDS = 110_000;
@@ -61,13 +27,16 @@ const perChange = ({ requests, readUnits, writeUnits }: Consumption, changes: nu
   writeUnits: writeUnits / changes,
 });
 
-/** Costs of one change, and of one among others, with so many destinations. */
+/**
+ * Costs of a renewal that is told, to so many destinations: of its write, of telling and delivering it, and of each of
+ * {@link TOGETHER} changes of one run. The times include that of the destination's answer.
+ */
 export const rowOf = async (
   destinations: number,
   keepsChanges: boolean,
   changes = CHANGES,
   together = TOGETHER,
-): Promise<TellingRow> => {
+) => {
   const told = await createToldSubscribers(destinations, keepsChanges);
   const settle = async (): Promise<void> => {
     await told.tell();
@@ -117,7 +86,7 @@ export const rowOf = async (
 };
 
 /** Runs that find nothing to do. */
-export const idleOf = async (): Promise<TellingParts<Consumption>> => {
+export const idleOf = async () => {
   const told = await createToldSubscribers(1, false);
   try {
     await told.tell();
@@ -139,7 +108,8 @@ const untilDone = async (run: (until: number) => Promise<{ readonly oldest: numb
   return (performance.now() - start) / 1000;
 };
 
-const measureBurst = async (accounts: number): Promise<Burst> => {
+/** Accounts that change in one second. */
+const measureBurst = async (accounts: number) => {
   const told = await createToldSubscribers(1, false);
   try {
     await pMap(Array.from({ length: accounts }), () => told.link(), LINKS_AT_ONCE);
@@ -153,7 +123,8 @@ const measureBurst = async (accounts: number): Promise<Burst> => {
   }
 };
 
-export const measureTelling = async (): Promise<TellingResult> => ({
+/** Cost of telling a change, and a burst of changes. */
+export const measureTelling = async () => ({
   rows: [await rowOf(0, false), await rowOf(0, true), await rowOf(1, false), await rowOf(3, false)],
   idle: await idleOf(),
   burst: await measureBurst(BURST),

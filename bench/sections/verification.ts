@@ -4,7 +4,7 @@ import { compactVerify } from "jose";
 import { fingerprintOf } from "../../sandbox/ios-store/signing.ts";
 import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 import type { Trust } from "../../lib/stores/ios-store/signatures/trust.ts";
-import { inTurn, ratio, type Rates, type Side } from "../measure.ts";
+import { inTurn, ratio, type Side } from "../measure.ts";
 import {
   APPLE_ID,
   BUNDLE,
@@ -13,22 +13,6 @@ import {
   separatePurchases,
   signedRequest,
 } from "../../testing/support/metered/purchases.ts";
-
-/** Transactions verified per second, by implementation. */
-export interface VerificationResult {
-  readonly bytesOfOne: number;
-  readonly transactionsOfOneRequest: number;
-  readonly comparisons: readonly Comparison[];
-}
-
-export interface Comparison {
-  readonly name: string;
-  readonly how: string;
-  readonly rates: readonly Rates[];
-  /** Ratios of ours to each of the others: in transactions per second, and in CPU time per transaction. */
-  readonly ratios: Readonly<Record<string, number>>;
-  readonly cpuRatios: Readonly<Record<string, number>>;
-}
 
 const OURS = "this service";
 export const APPLES = "Apple's library, offline";
@@ -95,7 +79,8 @@ const together =
     return samples.length;
   };
 
-export const measureVerification = async (): Promise<VerificationResult> => {
+/** Transactions verified per second, by implementation. */
+export const measureVerification = async () => {
   const chain = newChain();
   const trust: Trust = { roots: new Set([fingerprintOf(chain.root)]), xcodeCertificates: new Set() };
   const device = newDevice();
@@ -116,11 +101,12 @@ export const measureVerification = async (): Promise<VerificationResult> => {
   const withApples = ({ compact }: Sample) => apples.verifyAndDecodeTransaction(compact);
   const few = samples.slice(0, 20);
 
-  const compare = async (name: string, how: string, sides: readonly Side[]): Promise<Comparison> => {
+  const compare = async (name: string, how: string, sides: readonly Side[]) => {
     const rates = await inTurn(sides, { rounds: ROUNDS, milliseconds: ROUND_MILLISECONDS });
     const [first, ...others] = rates;
     const against = (of: "rounds" | "cpuRounds"): Record<string, number> =>
       Object.fromEntries(others.map((other) => [other.name, ratio(first?.[of] ?? [], other[of])]));
+    // Ours to each of the others: transactions per second, and CPU time per transaction.
     return { name, how, rates, ratios: against("rounds"), cpuRatios: against("cpuRounds") };
   };
 

@@ -4,15 +4,6 @@ import { failedBecause } from "../../lib/delivery/send-outcome.ts";
 import { SECOND } from "../../lib/duration.ts";
 import { ANSWER_MILLISECONDS, createToldSubscribers, type ToldSubscribers } from "./told-subscribers.ts";
 
-/** Delay of messages beside a destination that takes {@link SLOW_MILLISECONDS} for each try, and fails. */
-export interface BesideSlow {
-  readonly slowIs: "of the same application" | "of another application";
-  readonly messages: number;
-  /** Milliseconds from the change to its message, at destinations that answer. */
-  readonly p50: number;
-  readonly p99: number;
-}
-
 const SLOW_MILLISECONDS = 15 * SECOND;
 const BETWEEN_MESSAGES = 300;
 const QUICK = 4;
@@ -44,10 +35,14 @@ const createDeliverer = (told: ToldSubscribers, send: DeliveryRun["send"]) => {
   };
 };
 
+/**
+ * Milliseconds from a change to its message at destinations that answer, beside one that takes {@link SLOW_MILLISECONDS}
+ * for each try, and fails.
+ */
 export const measureBesideSlow = async (
-  slowIs: BesideSlow["slowIs"],
+  slowIs: "of the same application" | "of another application",
   messages: number,
-): Promise<BesideSlow> => {
+) => {
   const isShared = slowIs === "of the same application";
   const quick = await createToldSubscribers(isShared ? QUICK + 1 : QUICK, false);
   const slow = isShared ? quick : await createToldSubscribers(1, false, quick.world);

@@ -7,39 +7,23 @@ import type { Destination } from "../../lib/applications/destination.ts";
 import type { IosStoreCustomers } from "../../lib/customers/ios-store-request.ts";
 import { linkIosStoreCustomer } from "../../lib/customers/link-ios-store-customer.ts";
 import { DAY, MINUTE } from "../../lib/duration.ts";
-import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
+import { applicationId } from "../../lib/identifiers.ts";
 import { createApplicationTable } from "../../lib/table/applications/applications.ts";
-import {
-  deliverMessages,
-  type DeliveryReport,
-  type DeliveryRun,
-} from "../../lib/delivery/deliver-messages.ts";
-import { tellChanges, type TellingReport } from "../../lib/telling/tell-changes.ts";
+import { deliverMessages, type DeliveryRun } from "../../lib/delivery/deliver-messages.ts";
+import { tellChanges } from "../../lib/telling/tell-changes.ts";
 import type { SandboxCustomer, SandboxTransaction } from "../../sandbox/ios-store/shop/app-store.ts";
 import { newDevice, renewableSubscription, signedRequest } from "../../testing/support/metered/purchases.ts";
 import { createMeteredWorld, type MeteredWorld } from "../../testing/support/metered/world.ts";
 import { directoryOf } from "../../testing/support/application.ts";
 
 /** A subscriber whose account's changes are told. */
-export interface ToldSubscriber {
+interface ToldSubscriber {
   readonly account: string;
   readonly device: SandboxCustomer;
   readonly bought: SandboxTransaction;
 }
 
-/** An application in a metered table, with the functions that tell and deliver as they are deployed. */
-export interface ToldSubscribers {
-  readonly world: MeteredWorld;
-  readonly application: ApplicationId;
-  /** Links a new subscriber, whose period ended a minute ago. */
-  link(): Promise<ToldSubscriber>;
-  /** Stores the subscriber's next period, which began when the one before ended. */
-  renew(subscriber: ToldSubscriber): Promise<void>;
-  tell(until?: number): Promise<TellingReport>;
-  /** @param send unset: a destination takes all after {@link ANSWER_MILLISECONDS} */
-  deliver(until?: number, send?: DeliveryRun["send"]): Promise<DeliveryReport>;
-  remove(): Promise<void>;
-}
+export type ToldSubscribers = Awaited<ReturnType<typeof createToldSubscribers>>;
 
 /** Time that a destination takes to answer. */
 export const ANSWER_MILLISECONDS = 20;
@@ -56,6 +40,8 @@ const answering: DeliveryRun["send"] = async (_, __, messages) => {
 };
 
 /**
+ * An application in a metered table, with the functions that tell and deliver as they are deployed.
+ *
  * @param keepsChanges whether the changes are kept where there is no destination
  * @param shared table of another application; unset: the application has a table of its own
  */
@@ -63,7 +49,7 @@ export const createToldSubscribers = async (
   destinations: number,
   keepsChanges: boolean,
   shared?: MeteredWorld,
-): Promise<ToldSubscribers> => {
+) => {
   const world = shared ?? (await createMeteredWorld());
   const { table, chain } = world;
   const application: Application = {
@@ -105,20 +91,24 @@ export const createToldSubscribers = async (
   return {
     world,
     application: application.identifier,
-    link: async () => {
+    /** Links a new subscriber, whose period ended a minute ago. */
+    link: async (): Promise<ToldSubscriber> => {
       const bought = { ...renewableSubscription(), expiresDate: Date.now() - MINUTE };
       const subscriber = { account: uuid(), device: newDevice(), bought };
       await linkWith(subscriber, [subscriber.bought]);
       return subscriber;
     },
-    renew: async (subscriber) => {
+    /** Stores the subscriber's next period, which began when the one before ended. */
+    renew: async (subscriber: ToldSubscriber): Promise<void> => {
       const { bought } = subscriber;
       const end = bought.expiresDate ?? 0;
       const next = { ...bought, purchaseDate: end, expiresDate: end + 30 * DAY, signedDate: Date.now() };
       await linkWith(subscriber, [next]);
     },
     tell: async (until = Infinity) => tellChanges(telling, until),
-    deliver: async (until = Infinity, send = answering) => deliverMessages({ ...delivery, send }, until),
+    /** @param send unset: a destination takes all after {@link ANSWER_MILLISECONDS} */
+    deliver: async (until = Infinity, send: DeliveryRun["send"] = answering) =>
+      deliverMessages({ ...delivery, send }, until),
     remove: world.remove,
   };
 };

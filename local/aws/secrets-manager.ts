@@ -3,6 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { join, relative, sep } from "node:path";
 import * as z from "zod";
 import { answer, pathOf, type Mount } from "../../sandbox/mount.ts";
+import { found, type Answer } from "../../sandbox/routes.ts";
 import { LocalError } from "../local-error.ts";
 import { parseJson } from "../../lib/bounded-text.ts";
 import { readText } from "../request-text.ts";
@@ -27,6 +28,8 @@ const secretFiles = (folder: string): Map<string, string> =>
       }),
   );
 
+const refused = (__type: string, Message: string): Answer => ({ status: 400, body: { __type, Message } });
+
 /**
  * A local Secrets Manager, on the path of AWS's own: `GetSecretValue`. Each file of a folder is a secret, read on
  * request. Only the names of these files and of the sandbox's secrets exist.
@@ -48,38 +51,22 @@ export const createSecretsManager = (
       `There is no folder ${folder}; name the folder of the secrets with --secrets <folder>.`,
     );
 
-  const valueOf = (
-    body: string | null,
-    accessKey: string,
-  ): { readonly status: number; readonly body: object } => {
+  const valueOf = (body: string | null, accessKey: string): Answer => {
     const wanted = secretRequest.safeParse(parseJson(body));
-    if (!wanted.success)
-      return { status: 400, body: { __type: "ValidationException", message: z.prettifyError(wanted.error) } };
+    if (!wanted.success) return refused("ValidationException", z.prettifyError(wanted.error));
     const name = wanted.data.SecretId;
     const file = folder === null ? undefined : secretFiles(folder).get(name);
     if (file !== undefined && !mayReadFiles(accessKey))
-      return {
-        status: 400,
-        body: { __type: "AccessDeniedException", Message: "Only the service's functions read this secret." },
-      };
+      return refused("AccessDeniedException", "Only the service's functions read this secret.");
     const secret = file === undefined ? ofSandbox(name) : readFileSync(file, "utf8");
     if (secret === undefined)
-      return {
-        status: 400,
-        body: {
-          __type: "ResourceNotFoundException",
-          Message: "Secrets Manager can't find the specified secret.",
-        },
-      };
-    return {
-      status: 200,
-      body: {
-        ARN: `arn:aws:secretsmanager:${region}:${ACCOUNT}:secret:${name}-local0`,
-        Name: name,
-        SecretString: secret,
-        VersionStages: ["AWSCURRENT"],
-      },
-    };
+      return refused("ResourceNotFoundException", "Secrets Manager can't find the specified secret.");
+    return found({
+      ARN: `arn:aws:secretsmanager:${region}:${ACCOUNT}:secret:${name}-local0`,
+      Name: name,
+      SecretString: secret,
+      VersionStages: ["AWSCURRENT"],
+    });
   };
 
   return async (request, response) => {
@@ -90,7 +77,7 @@ export const createSecretsManager = (
     const result =
       target === `${TARGET}GetSecretValue`
         ? valueOf(body, accessKeyOf(request))
-        : { status: 400, body: { __type: "UnknownOperationException" } };
+        : refused("UnknownOperationException", target);
     answer(response, result.status, "application/x-amz-json-1.1", JSON.stringify(result.body));
     return true;
   };

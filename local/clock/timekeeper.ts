@@ -6,34 +6,7 @@ import { createFollowUps } from "./follow-ups.ts";
 import type { MovedClock } from "./moved-clock.ts";
 import type { StoreEvents } from "./store-events.ts";
 
-/** Drives the stores and the schedules, by the second and through every move of the clock. */
-export interface Timekeeper {
-  /** Runs stores and schedules every second, until {@link stop}. */
-  start(): void;
-  /**
-   * Moves the clock, stopping at everything that falls due on the way: each event of a store, the schedules' times
-   * after it, and each day. Moves run one after the other.
-   *
-   * @param targetFrom the target, from the moment at which the move begins
-   * @throws ImpossibleMove before anything has moved
-   */
-  move(targetFrom: (now: Instant) => Instant): Promise<void>;
-  /** Runs the work between moves, while no schedule runs, and forgets the follow-ups. */
-  reset(work: () => Promise<void>): Promise<void>;
-  /** Ends a move at its next stop. */
-  stop(): void;
-}
-
 export class ImpossibleMove extends Error {}
-
-export interface TimekeeperOptions {
-  readonly clock: MovedClock;
-  readonly stores: StoreEvents;
-  readonly schedules: Schedules;
-  /** Called after the clock was moved or an event has happened. */
-  readonly onChange: () => void;
-  readonly log: (line: string) => void;
-}
 
 const TICK_MILLISECONDS = 1000;
 
@@ -52,13 +25,26 @@ const requirePossible = (now: Instant, target: Instant): void => {
     throw new ImpossibleMove(`The clock moves at most ${FURTHEST.years} years ahead of real time.`);
 };
 
+export type Timekeeper = ReturnType<typeof createTimekeeper>;
+
+/**
+ * Drives the stores and the schedules, by the second and through every move of the clock.
+ *
+ * @param options.onChange called after the clock was moved or an event has happened
+ */
 export const createTimekeeper = ({
   clock,
   stores,
   schedules,
   onChange,
   log,
-}: TimekeeperOptions): Timekeeper => {
+}: {
+  readonly clock: MovedClock;
+  readonly stores: StoreEvents;
+  readonly schedules: Schedules;
+  readonly onChange: () => void;
+  readonly log: (line: string) => void;
+}) => {
   const followUps = createFollowUps();
   const turns = new Mutex();
   let moves = 0;
@@ -120,17 +106,28 @@ export const createTimekeeper = ({
   };
 
   return {
-    start: () => {
+    /** Runs stores and schedules every second, until it is stopped. */
+    start: (): void => {
       timer = setInterval(() => void tick(), TICK_MILLISECONDS);
     },
-    move: async (targetFrom) => asMove(async () => travel(targetFrom)),
-    reset: async (work) =>
+    /**
+     * Moves the clock, stopping at everything that falls due on the way: each event of a store, the schedules' times
+     * after it, and each day. Moves run one after the other.
+     *
+     * @param targetFrom the target, from the moment at which the move begins
+     * @throws ImpossibleMove before anything has moved
+     */
+    move: async (targetFrom: (now: Instant) => Instant): Promise<void> =>
+      asMove(async () => travel(targetFrom)),
+    /** Runs the work between moves, while no schedule runs, and forgets the follow-ups. */
+    reset: async (work: () => Promise<void>): Promise<void> =>
       asMove(async () => {
         await schedules.idle();
         await work();
         followUps.clear();
       }),
-    stop: () => {
+    /** Ends a move at its next stop. */
+    stop: (): void => {
       stopping.abort();
       clearInterval(timer);
       schedules.stop();

@@ -1,17 +1,6 @@
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { lockFolder, type FolderLock } from "./folder-lock.ts";
+import { lockFolder } from "./folder-lock.ts";
 import { codeOf, LocalError } from "../local-error.ts";
 
 /** Files that a local service keeps between runs. Without a folder nothing is kept. */
@@ -35,26 +24,6 @@ const makeFolder = (folder: string): void => {
   mkdirSync(folder);
 };
 
-const SQLITE_HEADER = "SQLite format 3\0";
-
-const beginsAsSqlite = (file: string): boolean => {
-  const opened = openSync(file, "r");
-  try {
-    const header = Buffer.alloc(SQLITE_HEADER.length);
-    const length = readSync(opened, header, 0, header.length, 0);
-    // SQLite takes an empty file for an empty database.
-    return length === 0 || header.toString("latin1") === SQLITE_HEADER;
-  } finally {
-    closeSync(opened);
-  }
-};
-
-/** DynamoDB Local starts on a file that is not a database, and then fails every request. */
-const requireDatabase = (dynamoDb: string): void => {
-  for (const name of readdirSync(dynamoDb).filter((name) => name.endsWith(".db")))
-    if (!beginsAsSqlite(join(dynamoDb, name))) throw damaged(dynamoDb);
-};
-
 /** The database's files cannot be read. */
 export const damaged = (dynamoDb: string, cause?: unknown): LocalError =>
   new LocalError(
@@ -62,7 +31,7 @@ export const damaged = (dynamoDb: string, cause?: unknown): LocalError =>
     { cause },
   );
 
-/** @throws LocalError if the folder cannot be created or written, holds no database, or another service uses it */
+/** @throws LocalError if the folder cannot be created or written, or another service uses it */
 export const openDataFolder = (folder: string | null): DataFolder => {
   if (folder === null)
     return {
@@ -73,7 +42,7 @@ export const openDataFolder = (folder: string | null): DataFolder => {
       release: () => undefined,
     };
   const dynamoDb = join(folder, "dynamodb");
-  let lock: FolderLock;
+  let lock: ReturnType<typeof lockFolder>;
   try {
     makeFolder(dynamoDb);
     const probe = join(dynamoDb, ".probe");
@@ -86,12 +55,6 @@ export const openDataFolder = (folder: string | null): DataFolder => {
       `The data folder ${folder} cannot be written (${codeOf(cause)}); choose another with --data <folder>.`,
       { cause },
     );
-  }
-  try {
-    requireDatabase(dynamoDb);
-  } catch (error) {
-    lock.release();
-    throw error;
   }
   return {
     dynamoDb,

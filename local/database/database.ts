@@ -88,24 +88,18 @@ export const preparingTable = async <T>(endpoint: string, prepare: () => Promise
   }
 };
 
-export interface Database {
-  readonly connection: GivenDynamoDb;
-  readonly client: DynamoDBClient;
-  /** Null if it was running already. */
-  readonly local: DynamoDbLocal | null;
-}
-
 /** Port to start a database on; null: the given one is used. */
 const portToStartOn = async (given: GivenDynamoDb | { readonly port: number }): Promise<number | null> => {
   if ("port" in given) return given.port;
   return given.startsAt !== undefined && (await isFreePort(given.startsAt)) ? given.startsAt : null;
 };
 
+/** Opens the given database, or starts one; `local` is null if it was running already. */
 export const openDatabase = async (
   given: GivenDynamoDb | { readonly port: number },
   folder: DataFolder,
   resources: AsyncDisposableStack,
-): Promise<Database> => {
+) => {
   const port = await portToStartOn(given);
   const local = port === null ? null : await startOwnDatabase(port, folder);
   if (local) resources.defer(local.stop);

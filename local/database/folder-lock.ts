@@ -1,31 +1,10 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { codeOf, LocalError } from "../local-error.ts";
 
 /** Holds the ids of the processes that use a data folder: the service, and below it its database. */
 const LOCK_FILE = ".in-use-by";
-
-/** Exclusive use of a data folder. */
-export interface FolderLock {
-  /** Records the database's process id: it outlives a service that is killed. */
-  nameDatabase(process: number): void;
-  release(): void;
-}
-
-/** The service that used the folder was killed, and its database still runs on it. */
-export class OrphanedDatabaseError extends LocalError {
-  override readonly name = "OrphanedDatabaseError";
-  readonly database: number;
-
-  constructor(folder: string, database: number) {
-    super(
-      `An earlier run was killed, and its DynamoDB Local (process ${database}) still uses the data folder ${folder}; end it with kill ${database}, and start again.`,
-    );
-    this.database = database;
-  }
-}
 
 const isRunning = (holder: number): boolean => {
   try {
@@ -71,14 +50,16 @@ const take = (file: string): boolean => {
  *
  * @throws LocalError if another service, or the database of one that was killed, uses it
  */
-export const lockFolder = (folder: string, dynamoDb: string): FolderLock => {
+export const lockFolder = (folder: string, dynamoDb: string) => {
   const file = join(folder, LOCK_FILE);
   if (!take(file)) {
     const [holder, database] = readFileSync(file, "utf8").split("\n").map(idIn);
     // A killed process leaves its lock behind; in a container the next process may have the same id.
     const isHeld = holder != null && holder !== process.pid && isRunning(holder);
     if (!isHeld && database != null && isDatabaseOf(dynamoDb, database))
-      throw new OrphanedDatabaseError(folder, database);
+      throw new LocalError(
+        `An earlier run was killed, and its DynamoDB Local (process ${database}) still uses the data folder ${folder}; end it with kill ${database}, and start again.`,
+      );
     if (!isHeld) rmSync(file, { force: true });
     if (isHeld || !take(file))
       throw new LocalError(
@@ -86,28 +67,8 @@ export const lockFolder = (folder: string, dynamoDb: string): FolderLock => {
       );
   }
   return {
-    nameDatabase: (id) => writeFileSync(file, `${process.pid}\n${id}`),
-    release: () => rmSync(file, { force: true }),
+    /** Records the database's process id: it outlives a service that is killed. */
+    nameDatabase: (id: number): void => writeFileSync(file, `${process.pid}\n${id}`),
+    release: (): void => rmSync(file, { force: true }),
   };
-};
-
-const ENDS_WITHIN_MILLISECONDS = 5000;
-
-/** Sends a signal to a process, which may have ended by itself. */
-const send = (id: number, signal: NodeJS.Signals): void => {
-  try {
-    process.kill(id, signal);
-  } catch (error) {
-    if (codeOf(error) !== "ESRCH") throw error;
-  }
-};
-
-/** Ends an orphaned database, so that the folder is free. */
-export const endOrphan = async ({ database }: OrphanedDatabaseError): Promise<void> => {
-  send(database, "SIGTERM");
-  const deadline = performance.now() + ENDS_WITHIN_MILLISECONDS;
-  while (isRunning(database)) {
-    if (performance.now() > deadline) send(database, "SIGKILL");
-    await sleep(50);
-  }
 };

@@ -22,21 +22,6 @@ export interface GatewayOptions extends FunctionsOptions {
   readonly onRequest?: (line: string) => void;
 }
 
-/** REST API and functions of an assembly, for a node:http server. */
-export interface Gateway {
-  handle(request: IncomingMessage, response: ServerResponse): Promise<void>;
-  /**
-   * Invokes a function directly, as a schedule does. `name` is the beginning of its logical id.
-   *
-   * @param options.logsFailure whether the reason of a failure is logged; default: true
-   */
-  invoke(name: string, options?: { readonly logsFailure?: boolean }): Promise<InvocationResult>;
-  /** Replaces all environments and forgets the cached policies. Running invocations are ended. */
-  renew(): Promise<void>;
-  /** Stops the functions' environments. */
-  stop(): Promise<void>;
-}
-
 const restApi = z.object({
   MinimumCompressionSize: z.number().optional(),
   BinaryMediaTypes: z.tuple([]).optional(),
@@ -94,13 +79,15 @@ const singleHeader =
     return values.at(-1);
   };
 
+export type Gateway = ReturnType<typeof createGateway>;
+
 /**
  * Serves the REST API of a synthesized template as API Gateway does. Routes, authorizers, gateway responses, compression,
  * timeouts and functions come from the template.
  *
  * @throws LocalError if the template contains something unsupported
  */
-export const createGateway = (options: GatewayOptions): Gateway => {
+export const createGateway = (options: GatewayOptions) => {
   const template = new Template(options.assembly.document, options);
   const [, api] = onlyOne("REST API", template.resourcesOf("AWS::ApiGateway::RestApi", restApi));
   const [, { StageName }] = onlyOne("stage", template.resourcesOf("AWS::ApiGateway::Stage", stage));
@@ -158,7 +145,7 @@ export const createGateway = (options: GatewayOptions): Gateway => {
   };
 
   return {
-    handle: async (request, response) => {
+    handle: async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
       const [path = "", query = ""] = (request.url ?? "").split(/\?(.*)/s, 2);
       const exchange: Exchange = {
         request,
@@ -203,18 +190,28 @@ export const createGateway = (options: GatewayOptions): Gateway => {
       // Drains the rest of a refused body, without which the connection cannot be reused.
       request.resume();
     },
-    invoke: async (name, invocation) => {
+    /**
+     * Invokes a function directly, as a schedule does. `name` is the beginning of its logical id.
+     *
+     * @param invocation.logsFailure whether the reason of a failure is logged; default: true
+     */
+    invoke: async (
+      name: string,
+      invocation?: { readonly logsFailure?: boolean },
+    ): Promise<InvocationResult> => {
       const [, pool] = [...functions].find(([id]) => id.startsWith(name)) ?? [];
       if (!pool) throw new LocalError(`The template has no function ${name}.`);
       return pool.invoke({}, invocation);
     },
-    renew: async () => {
+    /** Replaces all environments and forgets the cached policies. Running invocations are ended. */
+    renew: async (): Promise<void> => {
       const before = functions;
       functions = functionsOf(template, streams, clock);
       authorizers = authorizersOf(template, functions, clock);
       await stopAll(before);
     },
-    stop: async () => {
+    /** Stops the functions' environments. */
+    stop: async (): Promise<void> => {
       await stopAll(functions);
       requests?.end();
     },

@@ -14,15 +14,6 @@ export interface AnsweredRequest {
   readonly because: string | null;
 }
 
-/** Writes one readable line for each request, from the gateway's answer and its function's log. */
-export interface RequestLog {
-  /** Takes a line of a function's standard output. */
-  readonly take: (line: string) => void;
-  readonly answered: (request: AnsweredRequest) => void;
-  /** Writes the requests that still wait for their function's line. Call it when the functions have stopped. */
-  readonly end: () => void;
-}
-
 /** Fields of a function's log line that give reasons. Other lines, such as metrics, have no outcome. */
 const functionLine = z.object({
   outcome: z.string(),
@@ -130,11 +121,15 @@ const LINE_COMES_WITHIN_MILLISECONDS = 2000;
 /** Lines kept for pending answers. */
 const MOST_LINES = 1000;
 
-export const createRequestLog = (write: (text: string) => void): RequestLog => {
+export type RequestLog = ReturnType<typeof createRequestLog>;
+
+/** Writes one readable line for each request, from the gateway's answer and its function's log. */
+export const createRequestLog = (write: (text: string) => void) => {
   const lines = new Map<string, FunctionLine>();
   const waiting = new Map<string, (line: FunctionLine | null) => void>();
   return {
-    take: (text) => {
+    /** Takes a line of a function's standard output. */
+    take: (text: string): void => {
       const line = text.includes('"outcome"') ? parsed(functionLine, text.slice(text.indexOf("{"))) : null;
       const id = line?.requestId ?? line?.invocation;
       // An allowed request is reported by the endpoint's own line.
@@ -144,7 +139,7 @@ export const createRequestLog = (write: (text: string) => void): RequestLog => {
       if (lines.size >= MOST_LINES) lines.clear();
       lines.set(id, line);
     },
-    answered: (request) => {
+    answered: (request: AnsweredRequest): void => {
       const ids = request.writtenUnder;
       const known = ids.map((id) => lines.get(id)).find((line) => line !== undefined);
       for (const id of ids) lines.delete(id);
@@ -157,7 +152,8 @@ export const createRequestLog = (write: (text: string) => void): RequestLog => {
       const timer = setTimeout(settle, LINE_COMES_WITHIN_MILLISECONDS, null).unref();
       for (const id of ids) waiting.set(id, settle);
     },
-    end: () => {
+    /** Writes the requests that still wait for their function's line. Call it when the functions have stopped. */
+    end: (): void => {
       // A request may wait under several ids.
       for (const settle of new Set(waiting.values())) settle(null);
     },

@@ -3,18 +3,6 @@ import type { InvocationResult } from "./pool.ts";
 import { LocalError } from "../local-error.ts";
 import { Template, type Assembly } from "./template.ts";
 
-/** Scheduled functions. Two runs of one schedule never overlap; a failure is logged when it begins, not at each run. */
-export interface Schedules {
-  /** Starts every schedule that is not running. */
-  start(): void;
-  /** Runs every schedule once, after any run in progress. */
-  runAll(): Promise<void>;
-  /** Resolves when no schedule is running. */
-  idle(): Promise<void>;
-  /** No run starts or is logged from now on. */
-  stop(): void;
-}
-
 const rule = z.object({
   ScheduleExpression: z.string().optional(),
   State: z.string().default("ENABLED"),
@@ -76,30 +64,40 @@ const createSchedule = (
   };
 };
 
-/** @param options.invoke invokes a function without logging its failure */
+export type Schedules = ReturnType<typeof createSchedules>;
+
+/**
+ * Scheduled functions. Two runs of one schedule never overlap; a failure is logged when it begins, not at each run.
+ *
+ * @param options.invoke invokes a function without logging its failure
+ */
 export const createSchedules = (
   functionIds: Iterable<string>,
   options: {
     readonly invoke: (functionId: string) => Promise<InvocationResult>;
     readonly log: (line: string) => void;
   },
-): Schedules => {
+) => {
   let stopped = false;
   const log = (line: string): void => {
     if (!stopped) options.log(line);
   };
   const schedules = [...functionIds].map((id) => createSchedule(id, options.invoke, log));
   return {
-    start: () => {
+    /** Starts every schedule that is not running. */
+    start: (): void => {
       if (!stopped) for (const { start } of schedules) void start();
     },
-    runAll: async () => {
+    /** Runs every schedule once, after any run in progress. */
+    runAll: async (): Promise<void> => {
       if (!stopped) await Promise.all(schedules.map(({ runAgain }) => runAgain()));
     },
-    idle: async () => {
+    /** Resolves when no schedule is running. */
+    idle: async (): Promise<void> => {
       await Promise.all(schedules.map(({ idle }) => idle()));
     },
-    stop: () => {
+    /** No run starts or is logged from now on. */
+    stop: (): void => {
       stopped = true;
     },
   };

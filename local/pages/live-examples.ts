@@ -3,39 +3,35 @@ import type { Instant } from "../../lib/entitlements/time.ts";
 import type { AndroidPublisherSandbox } from "../../sandbox/android-store/publisher.ts";
 import { newIdentifier } from "../../sandbox/ios-store/shop/app-store.ts";
 import type { IosStoreSandbox } from "../../sandbox/ios-store/ios-store.ts";
-import { appNotifications, signNotification } from "../../sandbox/ios-store/notifications/notifications.ts";
+import { appNotification, signNotification } from "../../sandbox/ios-store/notifications/notifications.ts";
 import type { JwsSigner } from "../../sandbox/ios-store/signing.ts";
 import { DEMO } from "../demo.ts";
 
-/** Requests of the demo application that the running service answers with 200, and their credentials. */
-export interface LiveExamples {
-  readonly requests: RequestExamples;
-  /** `Authorization` of a Pub/Sub push, without `Bearer`; null: another store replaces the sandbox's. */
-  readonly googlePushToken: string | null;
-}
-
-export interface LiveExampleSources {
-  readonly ios: Pick<IosStoreSandbox, "buy">;
-  readonly android: Pick<AndroidPublisherSandbox, "pushRequest">;
-  readonly signer: JwsSigner;
-  /** Token that the sandbox sold; null if another store replaces it. */
-  readonly androidPurchaseToken: string | null;
-  readonly now: () => Instant;
-}
+export type LiveExamples = Awaited<ReturnType<ReturnType<typeof createLiveExamples>>>;
 
 /** Account of the examples. */
 export const EXAMPLE_ACCOUNT = "user-1";
 
 const PURCHASE = { productIdentifier: DEMO.iosSubscription, period: "P1M" };
 
-/** Makes new examples each time: StoreKit's signatures soon expire, and a reset forgets what was sold. */
+/**
+ * Requests of the demo application that the running service answers with 200, and their credentials. New ones are made
+ * each time: StoreKit's signatures soon expire, and a reset forgets what was sold.
+ */
 export const createLiveExamples = ({
   ios,
   android,
   signer,
   androidPurchaseToken,
   now,
-}: LiveExampleSources): (() => Promise<LiveExamples>) => {
+}: {
+  readonly ios: Pick<IosStoreSandbox, "buy">;
+  readonly android: Pick<AndroidPublisherSandbox, "pushRequest">;
+  readonly signer: JwsSigner;
+  /** Token that the sandbox sold; null if another store replaces it. */
+  readonly androidPurchaseToken: string | null;
+  readonly now: () => Instant;
+}) => {
   const appTransactionIdentifier = newIdentifier("Sandbox");
 
   const signed = async () => {
@@ -56,27 +52,29 @@ export const createLiveExamples = ({
       androidPurchaseToken === null
         ? null
         : await android.pushRequest({ version: "1.0", packageName, testNotification: { version: "1.0" } });
-    return {
-      googlePushToken: push?.headers.authorization.replace(/^Bearer /, "") ?? null,
-      requests: {
-        linkIosStoreCustomer: { request: { ...purchases, ...account } },
-        synchronizeIosStorePurchases: { request: purchases },
-        readAccountEntitlements: { request: account },
-        receiveIosStoreNotification: {
-          request: { signedPayload: signNotification(appNotifications.test(app, now()), signer) },
-        },
-        ...(androidPurchaseToken !== null && {
-          linkAndroidStoreCustomer: {
-            request: {
-              packageName,
-              purchaseToken: androidPurchaseToken,
-              productKind: "subscription",
-              ...account,
-            },
-          },
-        }),
-        ...(push !== null && { receiveAndroidStoreNotification: { request: JSON.parse(push.body) } }),
+    const requests: RequestExamples = {
+      linkIosStoreCustomer: { request: { ...purchases, ...account } },
+      synchronizeIosStorePurchases: { request: purchases },
+      readAccountEntitlements: { request: account },
+      receiveIosStoreNotification: {
+        request: { signedPayload: signNotification(appNotification("test", app, now()), signer) },
       },
+      ...(androidPurchaseToken !== null && {
+        linkAndroidStoreCustomer: {
+          request: {
+            packageName,
+            purchaseToken: androidPurchaseToken,
+            productKind: "subscription",
+            ...account,
+          },
+        },
+      }),
+      ...(push !== null && { receiveAndroidStoreNotification: { request: JSON.parse(push.body) } }),
+    };
+    return {
+      /** `Authorization` of a Pub/Sub push, without `Bearer`; null: another store replaces the sandbox's. */
+      googlePushToken: push?.headers.authorization.replace(/^Bearer /, "") ?? null,
+      requests,
     };
   };
 };

@@ -3,26 +3,28 @@ import { changeDetails, CHANGES } from "../../sandbox/android-store/shop/changes
 import { sandboxPurchase } from "../../sandbox/android-store/shop/purchases.ts";
 import { exportRequest } from "../../sandbox/exports/endpoint.ts";
 import { changeSchema } from "../../sandbox/ios-store/shop/change.ts";
-import { appNotifications, notifiedApp } from "../../sandbox/ios-store/notifications/notifications.ts";
+import { APP_NOTIFICATIONS, notifiedApp } from "../../sandbox/ios-store/notifications/notifications.ts";
 import { bought } from "../../sandbox/ios-store/shop/purchase.ts";
 import { serverApiFault } from "../../sandbox/ios-store/server-api/faults.ts";
 import { CLOCK_PATH, moveRequest } from "../clock/clock-endpoint.ts";
 import { DEMO } from "../demo.ts";
 import { ANDROID_PREFIX, EXPORTS_PATH, IOS_PREFIX } from "../sandbox-paths.ts";
 
+/** The groups of the operations, by the beginning of their paths. */
 const TAGS = {
-  ios: { name: "iOS store", description: "Buys in the sandbox App Store, and changes what was bought." },
-  android: {
+  [IOS_PREFIX]: {
+    name: "iOS store",
+    description: "Buys in the sandbox App Store, and changes what was bought.",
+  },
+  [ANDROID_PREFIX]: {
     name: "Android store",
     description: "Buys in the sandbox of Google Play, and changes what was bought.",
   },
-  exports: { name: "Exports", description: "Files of a rented service, for `import`." },
-  clock: { name: "Clock", description: "The one clock of the service and of both stores." },
-} as const;
+  [EXPORTS_PATH]: { name: "Exports", description: "Files of a rented service, for `import`." },
+  [CLOCK_PATH]: { name: "Clock", description: "The one clock of the service and of both stores." },
+};
 
 interface SandboxOperation {
-  readonly tag: keyof typeof TAGS;
-  readonly name: string;
   readonly summary: string;
   /** Name of the path parameter; unset: there is none. */
   readonly parameter?: string;
@@ -53,29 +55,21 @@ const TOKEN = "purchaseToken";
 
 const OPERATIONS: Readonly<Record<string, SandboxOperation>> = {
   [`post ${IOS_PREFIX}/purchases`]: {
-    tag: "ios",
-    name: "buyOnIos",
     summary: "Buy; the answer is what the app sends of it, signed",
     request: bought,
     example: { transactions: [{ productIdentifier: DEMO.iosSubscription, period: "P1M" }] },
     answers: SIGNED,
   },
   [`get ${IOS_PREFIX}/purchases`]: {
-    tag: "ios",
-    name: "listIosPurchases",
     summary: "What the app would send now, for each person",
     answers: { purchases: { type: "array", items: object } },
   },
   [`get ${IOS_PREFIX}/purchases/{${PURCHASE}}`]: {
-    tag: "ios",
-    name: "readIosPurchase",
     summary: "What the app would send now, of the person with that purchase",
     parameter: PURCHASE,
     answers: SIGNED,
   },
   [`post ${IOS_PREFIX}/purchases/{${PURCHASE}}`]: {
-    tag: "ios",
-    name: "changeIosPurchase",
     summary: "Change a purchase: renew, cancel, fail its billing, refund it, …",
     parameter: PURCHASE,
     request: changeSchema,
@@ -83,39 +77,29 @@ const OPERATIONS: Readonly<Record<string, SandboxOperation>> = {
     answers: SIGNED,
   },
   [`post ${IOS_PREFIX}/notifications`]: {
-    tag: "ios",
-    name: "switchIosNotifications",
     summary: "Switch the App Store's notifications off or on",
     request: switched,
     example: { enabled: true },
     answers: { enabled: { type: "boolean" } },
   },
   [`post ${IOS_PREFIX}/notifications/{kind}`]: {
-    tag: "ios",
-    name: "notifyOnIos",
-    summary: `Send a notification that concerns no purchase: ${Object.keys(appNotifications).join(", ")}`,
+    summary: `Send a notification that concerns no purchase: ${APP_NOTIFICATIONS.join(", ")}`,
     parameter: "kind",
     request: notifiedApp,
     example: {},
     answers: {},
   },
   [`post ${IOS_PREFIX}/server-api`]: {
-    tag: "ios",
-    name: "failServerApi",
     summary: "Make the App Store Server API fail; null ends it",
     request: z.object({ fails: serverApiFault.nullable() }),
     example: { fails: null },
     answers: { fails: { ...object, nullable: true } },
   },
   [`get ${IOS_PREFIX}/root`]: {
-    tag: "ios",
-    name: "readRoot",
     summary: "SHA-256 of the store's root certificate, for IOS_STORE_TRUSTED_ROOTS",
     answers: { fingerprint: text },
   },
   [`post ${ANDROID_PREFIX}/purchases`]: {
-    tag: "android",
-    name: "buyOnAndroid",
     summary: "Buy; the answer holds the purchase token",
     request: sandboxPurchase,
     example: {
@@ -128,21 +112,15 @@ const OPERATIONS: Readonly<Record<string, SandboxOperation>> = {
     answers: SOLD,
   },
   [`get ${ANDROID_PREFIX}/purchases`]: {
-    tag: "android",
-    name: "listAndroidPurchases",
     summary: "All purchases, with their tokens",
     answers: { purchases: { type: "array", items: object } },
   },
   [`get ${ANDROID_PREFIX}/purchases/{${TOKEN}}`]: {
-    tag: "android",
-    name: "readAndroidPurchase",
     summary: "A purchase as the store has it",
     parameter: TOKEN,
     answers: SOLD,
   },
   [`post ${ANDROID_PREFIX}/purchases/{${TOKEN}}`]: {
-    tag: "android",
-    name: "changeAndroidPurchase",
     summary: "Change a purchase: renew, cancel, pause, replace, refund it, …",
     parameter: TOKEN,
     request: androidChange,
@@ -150,16 +128,12 @@ const OPERATIONS: Readonly<Record<string, SandboxOperation>> = {
     answers: SOLD,
   },
   [`post ${ANDROID_PREFIX}/notifications`]: {
-    tag: "android",
-    name: "switchAndroidNotifications",
     summary: "Switch the pushes of Google's notifications off or on",
     request: switched,
     example: { enabled: true },
     answers: { enabled: { type: "boolean" }, nextPushAt: { type: "integer", nullable: true } },
   },
   [`post ${ANDROID_PREFIX}/notifications/test`]: {
-    tag: "android",
-    name: "testAndroidNotifications",
     summary: "Push a test notification",
     request: z.object({ packageName: z.string() }),
     example: { packageName: DEMO.packageName },
@@ -167,22 +141,16 @@ const OPERATIONS: Readonly<Record<string, SandboxOperation>> = {
     answers: {},
   },
   [`post ${EXPORTS_PATH}`]: {
-    tag: "exports",
-    name: "exportPersons",
     summary: "Sell to persons in both stores; the answer is a rented service's export of them",
     request: exportRequest,
     example: { app: DEMO.bundleIdentifier, persons: 10 },
     answers: "text/csv",
   },
   [`get ${CLOCK_PATH}`]: {
-    tag: "clock",
-    name: "readClock",
     summary: "The time of the service and of both stores",
     answers: { now: { type: "string", format: "date-time" } },
   },
   [`post ${CLOCK_PATH}`]: {
-    tag: "clock",
-    name: "moveClock",
     summary: "Move the clock ahead, or reset it and forget everything; what falls due on the way happens",
     request: moveRequest,
     example: { advance: "P1D" },
@@ -213,18 +181,11 @@ const refused = {
   ...content({ type: "object", properties: { message: text } }),
 };
 
-const documented = ({
-  tag,
-  name,
-  summary,
-  parameter,
-  request,
-  example,
-  status = 200,
-  answers,
-}: SandboxOperation) => ({
-  operationId: name,
-  tags: [TAGS[tag].name],
+const documented = (
+  path: string,
+  { summary, parameter, request, example, status = 200, answers }: SandboxOperation,
+) => ({
+  tags: Object.entries(TAGS).flatMap(([prefix, { name }]) => (path.startsWith(prefix) ? [name] : [])),
   summary,
   security: [],
   ...(parameter !== undefined && {
@@ -245,7 +206,7 @@ export const sandboxDocument = (): object => {
   const paths: Record<string, Record<string, object>> = {};
   for (const [route, operation] of Object.entries(OPERATIONS)) {
     const [method = "", path = ""] = route.split(" ");
-    paths[path] = { ...paths[path], [method]: documented(operation) };
+    paths[path] = { ...paths[path], [method]: documented(path, operation) };
   }
   return {
     openapi: "3.0.3",

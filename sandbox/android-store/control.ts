@@ -1,53 +1,68 @@
 import * as z from "zod";
-import { parseJson } from "../../lib/bounded-text.ts";
-import { controlError, decode, type Answer } from "./answers.ts";
+import type { Instant } from "../../lib/entitlements/time.ts";
+import { found, refusal, withBody, type Answer, type Route, type Routes } from "../routes.ts";
+import { developerNotification } from "./notifications/notifications.ts";
+import type { PushKeys } from "./notifications/push-keys.ts";
+import type { Pushes } from "./notifications/pushes.ts";
 import { androidChange } from "./shop/changes.ts";
-import { ImpossibleChange } from "../impossible-change.ts";
 import { sandboxPurchase } from "./shop/purchases.ts";
 import type { ShopKeeping } from "./shop/shop.ts";
 
 /** Developer's endpoints of the sandbox: create, change and inspect purchases. */
-export const createControl = (
-  shop: ShopKeeping,
-): ((method: string, path: string, body: string) => Answer) => {
+export const purchaseRoutes = (shop: ShopKeeping): Routes => {
   const presented = (purchaseToken: string) => {
     const { answer, ...stored } = shop.read(purchaseToken) ?? {};
     return { purchaseToken, ...stored, purchase: answer };
   };
-
-  const answerControl = (method: string, path: string, body: string): Answer => {
-    const purchaseToken = decode(path.slice("/purchases/".length));
-    if (path === "/purchases" && method === "GET")
-      return { status: 200, body: { purchases: shop.tokens().map(presented) } };
-    if (path === "/purchases" && method === "POST") {
-      const wanted = sandboxPurchase.safeParse(parseJson(body));
-      if (!wanted.success) return controlError(400, z.prettifyError(wanted.error));
-      return { status: 201, body: presented(shop.buy(wanted.data)) };
-    }
-    if (shop.read(purchaseToken) === undefined) return controlError(404, "There is no such purchase.");
-    switch (method) {
-      case "GET":
-        return { status: 200, body: presented(purchaseToken) };
-      case "DELETE":
-        shop.drop(purchaseToken);
-        return { status: 204 };
-      case "POST": {
-        const wanted = androidChange.safeParse(parseJson(body));
-        if (!wanted.success) return controlError(400, z.prettifyError(wanted.error));
-        const { change, ...details } = wanted.data;
-        return { status: 200, body: presented(shop.change(purchaseToken, change, details)) };
-      }
-      default:
-        return controlError(405, "GET, POST or DELETE is expected.");
-    }
+  const ofKnown =
+    (route: Route): Route =>
+    (call, token = "") =>
+      shop.read(token) === undefined ? refusal(404, "There is no such purchase.") : route(call, token);
+  return {
+    "GET /purchases": () => found({ purchases: shop.tokens().map(presented) }),
+    "POST /purchases": withBody(sandboxPurchase, (purchase) => ({
+      status: 201,
+      body: presented(shop.buy(purchase)),
+    })),
+    "GET /purchases/{purchaseToken}": ofKnown((_, token = "") => found(presented(token))),
+    "POST /purchases/{purchaseToken}": ofKnown(
+      withBody(androidChange, ({ change, ...details }, token = "") =>
+        found(presented(shop.change(token, change, details))),
+      ),
+    ),
+    "DELETE /purchases/{purchaseToken}": ofKnown((_, token = "") => {
+      shop.drop(token);
+      return { status: 204 };
+    }),
   };
+};
 
-  return (method, path, body) => {
-    try {
-      return answerControl(method, path, body);
-    } catch (error) {
-      if (error instanceof ImpossibleChange) return controlError(409, error.message);
-      throw error;
-    }
+/** Google's keys for verifying pushes; `POST /certs/rotate` makes a new one. */
+export const certificateRoutes = (keys: PushKeys): Routes => ({
+  "GET /certs": async () => ({
+    status: 200,
+    body: await keys.list(),
+    headers: { "cache-control": "public, max-age=300" },
+  }),
+  "POST /certs/rotate": () => {
+    keys.rotate();
+    return { status: 204 };
+  },
+});
+
+/** Switches pushes off and on, and sends a test notification. */
+export const notificationRoutes = (pushes: Pushes, time: () => Instant): Routes => {
+  const presented = (): Answer => found({ enabled: pushes.isEnabled(), nextPushAt: pushes.nextAt() });
+  return {
+    "GET /notifications": presented,
+    "POST /notifications": withBody(z.object({ enabled: z.boolean() }), ({ enabled }) => {
+      pushes.enable(enabled);
+      return presented();
+    }),
+    "POST /notifications/test": withBody(z.object({ packageName: z.string().min(1) }), ({ packageName }) => {
+      const at = time();
+      pushes.publish([developerNotification(packageName, "", "test", at)], at);
+      return { status: 202, body: {} };
+    }),
   };
 };

@@ -1,16 +1,15 @@
 import * as z from "zod";
-import { boundedText, parseJson } from "../../lib/bounded-text.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import type { AndroidPublisherSandbox } from "../android-store/publisher.ts";
 import type { IosStoreSandbox } from "../ios-store/ios-store.ts";
-import { answer, pathOf, type Mount } from "../mount.ts";
+import type { Mount } from "../mount.ts";
+import { serveRoutes, withBody } from "../routes.ts";
 import { exportOf } from "./exports.ts";
 import type { Catalog, PlanOptions } from "./persons.ts";
 import { sellPersons } from "./sell.ts";
 
 /** Formats of one file. */
 const FORMATS = ["revenuecat-export", "revenuecat-tokens", "table"] as const;
-const LARGEST_BODY = 1024;
 
 export const exportRequest = z.strictObject({
   /** Bundle and package that the persons buy in. */
@@ -60,25 +59,18 @@ const exported = async (
  * afterwards.
  */
 export const createExports = (path: string, stores: ExportStores, now: () => Instant): Mount => {
-  const { ios, android } = stores;
-  return async (request, response) => {
-    if (pathOf(request) !== path || request.method !== "POST") return false;
-    const body = parseJson(await boundedText(request.iterator({ destroyOnReturn: false }), LARGEST_BODY));
-    request.resume();
-    const parsed = exportRequest.safeParse(body);
-    if (!parsed.success) {
-      const message = z.prettifyError(parsed.error);
-      answer(response, 400, "application/json", JSON.stringify({ message }));
-      return true;
-    }
-    ios.enableNotifications(false);
-    android.enableNotifications(false);
-    try {
-      answer(response, 200, "text/csv; charset=utf-8", await exported(stores, parsed.data, now()));
-    } finally {
-      ios.enableNotifications(true);
-      android.enableNotifications(true);
-    }
-    return true;
+  const notify = (enabled: boolean): void => {
+    stores.ios.enableNotifications(enabled);
+    stores.android.enableNotifications(enabled);
   };
+  const answer = withBody(exportRequest, async (wanted) => {
+    notify(false);
+    try {
+      const body = await exported(stores, wanted, now());
+      return { status: 200, body, headers: { "Content-Type": "text/csv; charset=utf-8" } };
+    } finally {
+      notify(true);
+    }
+  });
+  return serveRoutes("", { [`POST ${path}`]: answer });
 };

@@ -6,14 +6,7 @@ import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { csvLines, ndjsonLines, type Delimiter, type Row } from "./delimited.ts";
-import {
-  ADAPTY_COLUMNS,
-  adaptyRows,
-  QONVERSION_COLUMNS,
-  qonversionRows,
-  TABLE_COLUMNS,
-  tableRows,
-} from "./imports.ts";
+import { IMPORT_FILES } from "./imports.ts";
 import { plantOf, type Cause } from "./lies.ts";
 import type { Person } from "./persons.ts";
 import { EXPORT_COLUMNS, exportRows, TOKEN_COLUMNS, tokenRows, type Notation } from "./revenuecat.ts";
@@ -100,42 +93,19 @@ const plantedOf = ({ lie, account, otherAccount }: Person, format: Format): read
 interface Content {
   readonly name: string;
   readonly columns: readonly string[];
-  readonly rows: () => Iterable<Row>;
+  readonly rowsOf: (persons: readonly Person[], options: ExportOptions) => Iterable<Row>;
 }
 
-const contentsOf = (
-  persons: readonly Person[],
-  format: Format,
-  { at, notation = "words" }: ExportOptions,
-): readonly Content[] => {
-  switch (format) {
-    case "revenuecat-export":
-      return [
-        { name: "transactions", columns: EXPORT_COLUMNS, rows: () => exportRows(persons, at, notation) },
-      ];
-    case "revenuecat-tokens":
-      return [{ name: "google-tokens", columns: TOKEN_COLUMNS, rows: () => tokenRows(persons) }];
-    case "adapty-import":
-      return [
-        { name: "adapty-apple", columns: ADAPTY_COLUMNS.apple, rows: () => adaptyRows.apple(persons) },
-        { name: "adapty-google", columns: ADAPTY_COLUMNS.google, rows: () => adaptyRows.google(persons) },
-      ];
-    case "qonversion-import":
-      return [
-        {
-          name: "qonversion-apple",
-          columns: QONVERSION_COLUMNS.apple,
-          rows: () => qonversionRows.apple(persons),
-        },
-        {
-          name: "qonversion-google",
-          columns: QONVERSION_COLUMNS.google,
-          rows: () => qonversionRows.google(persons),
-        },
-      ];
-    case "table":
-      return [{ name: "purchases", columns: TABLE_COLUMNS, rows: () => tableRows(persons) }];
-  }
+const CONTENTS: Readonly<Record<Format, readonly Content[]>> = {
+  "revenuecat-export": [
+    {
+      name: "transactions",
+      columns: EXPORT_COLUMNS,
+      rowsOf: (persons, { at, notation = "words" }) => exportRows(persons, at, notation),
+    },
+  ],
+  "revenuecat-tokens": [{ name: "google-tokens", columns: TOKEN_COLUMNS, rowsOf: tokenRows }],
+  ...IMPORT_FILES,
 };
 
 export const exportOf = (persons: readonly Person[], format: Format, options: ExportOptions): Export => {
@@ -145,9 +115,12 @@ export const exportOf = (persons: readonly Person[], format: Format, options: Ex
   const named = persons.filter((person) => isNamed(person, format));
   return {
     format,
-    files: contentsOf(named, format, options).map(({ name, columns, rows }) => ({
+    files: CONTENTS[format].map(({ name, columns, rowsOf }) => ({
       name: `${name}.${isNdjson ? "ndjson" : "csv"}${gzip ? ".gz" : ""}`,
-      lines: () => (isNdjson ? ndjsonLines(rows()) : csvLines(columns, rows(), notation)),
+      lines: () => {
+        const rows = rowsOf(named, options);
+        return isNdjson ? ndjsonLines(rows) : csvLines(columns, rows, notation);
+      },
     })),
     persons: named,
     planted: named.flatMap((person) => plantedOf(person, format)),

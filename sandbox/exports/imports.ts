@@ -5,32 +5,6 @@ import { legacyReceipt } from "./receipt.ts";
 
 /** Files in the columns of Adapty's and Qonversion's imports, and a table of one's own. */
 
-export const ADAPTY_COLUMNS = {
-  apple: ["user_id", "apple_original_transaction_id"],
-  google: ["user_id", "google_product_id", "google_purchase_token", "google_is_subscription"],
-} as const;
-
-export const QONVERSION_COLUMNS = {
-  apple: ["user_id", "receipt", "product_id", "original_id"],
-  google: ["user_id", "purchase_token", "product_id", "original_id"],
-} as const;
-
-export const TABLE_COLUMNS = [
-  "account",
-  "store",
-  "app",
-  "transaction_id",
-  "original_transaction_id",
-  "receipt",
-  "purchase_token",
-  "order_id",
-  "product",
-  "kind",
-  "environment",
-  "active",
-  "ends_at",
-] as const;
-
 /** The rows of a person under each account that the file names. */
 const accountsOf = ({ account, lie, otherAccount }: Person): readonly string[] => {
   if (account === null) return [];
@@ -109,19 +83,41 @@ const tableRow: RowOf = (person, account) => ({
   ends_at: person.claim.endsAt === null ? "" : isoTime(person.claim.endsAt),
 });
 
-const rowsBy = (rowOf: RowOf, isWanted: (person: Person) => boolean) =>
-  function* (persons: Iterable<Person>): Generator<Row> {
-    for (const person of persons)
-      if (isWanted(person)) for (const account of accountsOf(person)) yield rowOf(person, account);
-  };
-
 const isIos = ({ store }: Person): boolean => store === "ios-store";
 /** Files of tokens have no row of a purchase that only an order id names. */
 const hasToken = ({ store, lie }: Person): boolean => store === "android-store" && lie !== "order-id-only";
 
-export const adaptyRows = { apple: rowsBy(adaptyApple, isIos), google: rowsBy(adaptyGoogle, hasToken) };
-export const qonversionRows = {
-  apple: rowsBy(qonversionApple, isIos),
-  google: rowsBy(qonversionGoogle, hasToken),
-};
-export const tableRows = rowsBy(tableRow, () => true);
+const fileOf = (
+  name: string,
+  columns: string,
+  rowOf: RowOf,
+  isWanted: (person: Person) => boolean = () => true,
+) => ({
+  name,
+  columns: columns.split(" "),
+  rowsOf: (persons: readonly Person[]): Row[] =>
+    persons.filter(isWanted).flatMap((person) => accountsOf(person).map((account) => rowOf(person, account))),
+});
+
+export const IMPORT_FILES = {
+  "adapty-import": [
+    fileOf("adapty-apple", "user_id apple_original_transaction_id", adaptyApple, isIos),
+    fileOf(
+      "adapty-google",
+      "user_id google_product_id google_purchase_token google_is_subscription",
+      adaptyGoogle,
+      hasToken,
+    ),
+  ],
+  "qonversion-import": [
+    fileOf("qonversion-apple", "user_id receipt product_id original_id", qonversionApple, isIos),
+    fileOf("qonversion-google", "user_id purchase_token product_id original_id", qonversionGoogle, hasToken),
+  ],
+  table: [
+    fileOf(
+      "purchases",
+      "account store app transaction_id original_transaction_id receipt purchase_token order_id product kind environment active ends_at",
+      tableRow,
+    ),
+  ],
+} as const;

@@ -1,18 +1,3 @@
-/** Chance that a seed decides: the same seed makes the same choices and identifiers. */
-export interface Random {
-  /** From 0 to below 1. */
-  next(): number;
-  /** From 0 to below the limit. */
-  below(limit: number): number;
-  chance(share: number): boolean;
-  pick<Value>(values: readonly [Value, ...Value[]]): Value;
-  hex(digits: number): string;
-  digits(count: number): string;
-  /** A UUID of version 4. */
-  uuid(): string;
-  shuffled<Value>(values: readonly Value[]): Value[];
-}
-
 /** Mulberry32. */
 const numbersFrom = (seed: number): (() => number) => {
   let state = seed >>> 0;
@@ -24,7 +9,10 @@ const numbersFrom = (seed: number): (() => number) => {
   };
 };
 
-export const randomFrom = (seed: number): Random => {
+export type Random = ReturnType<typeof randomFrom>;
+
+/** Chance that a seed decides: the same seed makes the same choices and identifiers. */
+export const randomFrom = (seed: number) => {
   const next = numbersFrom(seed);
   const below = (limit: number): number => Math.floor(next() * limit);
   /** Chunks of one number each, cut to the length. */
@@ -40,14 +28,17 @@ export const randomFrom = (seed: number): Random => {
         .padStart(8, "0"),
     );
   return {
+    /** From 0 to below 1. */
     next,
+    /** From 0 to below the limit. */
     below,
-    chance: (share) => next() < share,
-    pick: (values) => values[below(values.length)] ?? values[0],
+    chance: (share: number): boolean => next() < share,
+    pick: <Value>(values: readonly [Value, ...Value[]]): Value => values[below(values.length)] ?? values[0],
     hex,
-    digits: (count) => text(count, () => String(below(1e9)).padStart(9, "0")),
-    uuid: () => `${hex(8)}-${hex(4)}-4${hex(3)}-${"89ab".charAt(below(4))}${hex(3)}-${hex(12)}`,
-    shuffled: (values) => {
+    digits: (count: number): string => text(count, () => String(below(1e9)).padStart(9, "0")),
+    /** Of version 4. */
+    uuid: (): string => `${hex(8)}-${hex(4)}-4${hex(3)}-${"89ab".charAt(below(4))}${hex(3)}-${hex(12)}`,
+    shuffled: <Value>(values: readonly Value[]): Value[] => {
       const list = [...values];
       for (let index = list.length - 1; index > 0; index -= 1) {
         const other = below(index + 1);

@@ -9,29 +9,14 @@ import { randomFrom } from "./random.ts";
  *
  * @see https://www.revenuecat.com/docs/integrations/scheduled-data-exports/transactions
  */
-export const EXPORT_COLUMNS = [
-  "rc_original_app_user_id",
-  "rc_last_seen_app_user_id_alias",
-  "country",
-  "product_identifier",
-  "product_display_name",
-  "start_time",
-  "end_time",
-  "grace_period_end_time",
-  "effective_end_time",
-  "store",
-  "is_auto_renewable",
-  "is_trial_period",
-  "is_sandbox",
-  "refunded_at",
-  "original_store_transaction_id",
-  "store_transaction_id",
-  "entitlement_identifiers",
-  "renewal_number",
-  "custom_subscriber_attributes",
-  "platform",
-  "updated_at",
-] as const;
+export const EXPORT_COLUMNS = `
+  rc_original_app_user_id rc_last_seen_app_user_id_alias country product_identifier
+  product_display_name start_time end_time grace_period_end_time effective_end_time store
+  is_auto_renewable is_trial_period is_sandbox refunded_at original_store_transaction_id
+  store_transaction_id entitlement_identifiers renewal_number custom_subscriber_attributes platform
+  updated_at`
+  .trim()
+  .split(/\s+/);
 
 export const TOKEN_COLUMNS = ["user_id", "google_purchase_token", "google_product_id"] as const;
 

@@ -57,17 +57,13 @@ const tagged = (tagNumber: number, block: BaseBlock): Constructed =>
   new Constructed({ idBlock: { tagClass: 3, tagNumber }, value: [block] });
 
 const ECDSA_WITH_SHA256 = "1.2.840.10045.4.3.2";
-const ATTRIBUTES = { commonName: "2.5.4.3", organization: "2.5.4.10" } as const;
+
+/** A name's attribute, by its OID. */
+const attribute = (type: string, value: string): SetOf =>
+  new SetOf({ value: [sequence(oid(type), new Utf8String({ value }))] });
 
 const nameOf = (commonName: string): Sequence =>
-  sequence(
-    ...(
-      [
-        [ATTRIBUTES.commonName, commonName],
-        [ATTRIBUTES.organization, "Local Sandbox"],
-      ] as const
-    ).map(([type, value]) => new SetOf({ value: [sequence(oid(type), new Utf8String({ value }))] })),
-  );
+  sequence(attribute("2.5.4.3", commonName), attribute("2.5.4.10", "Local Sandbox"));
 
 const extensionBlock = ({ oid: identifier, critical, value }: Extension): Sequence =>
   sequence(
@@ -106,11 +102,9 @@ export const marker = (identifier: string, critical = false): Extension => ({
   value: der(new Null()),
 });
 
-const REMARK = "2.16.840.1.113730.1.13";
-
 /** A remark for human readers. It also makes a certificate about as large as Apple's. */
 const remark: Extension = {
-  oid: REMARK,
+  oid: "2.16.840.1.113730.1.13",
   critical: false,
   value: der(
     new Utf8String({
@@ -127,46 +121,42 @@ export const MARKERS = {
   intermediate: "1.2.840.113635.100.6.2.1",
 } as const;
 
-const VALIDITY = { notBefore: Date.UTC(2020, 0, 1), notAfter: Date.UTC(2045, 0, 1) } as const;
+const AUTHORITY = {
+  notBefore: Date.UTC(2020, 0, 1),
+  notAfter: Date.UTC(2045, 0, 1),
+  issuerName: null,
+  curve: "P-384",
+  privateKey: null,
+} as const;
 
 /** Default attributes of certificates. */
 export const TEMPLATES: Readonly<Record<"root" | "intermediate" | "leaf" | "xcode", CertificateTemplate>> = {
   root: {
-    ...VALIDITY,
+    ...AUTHORITY,
     commonName: "Sandbox Store Root CA",
-    issuerName: null,
     serialNumber: 1,
     extensions: [basicConstraints(true), keyUsage("keyCertSign")],
-    curve: "P-384",
-    privateKey: null,
   },
   intermediate: {
-    ...VALIDITY,
+    ...AUTHORITY,
     commonName: "Sandbox Store Intermediate CA",
-    issuerName: null,
     serialNumber: 2,
     extensions: [basicConstraints(true, 0), keyUsage("keyCertSign"), marker(MARKERS.intermediate), remark],
-    curve: "P-384",
-    privateKey: null,
   },
   leaf: {
-    ...VALIDITY,
+    ...AUTHORITY,
     commonName: "Sandbox Store Receipt Signing",
-    issuerName: null,
     serialNumber: 3,
     extensions: [basicConstraints(false), keyUsage("digitalSignature"), marker(MARKERS.leaf), remark],
     curve: "P-256",
-    privateKey: null,
   },
   // StoreKit testing's own certificate is marked as an authority, but its key usage does not let it issue any.
   xcode: {
-    ...VALIDITY,
+    ...AUTHORITY,
     commonName: "StoreKit Testing in Xcode",
-    issuerName: null,
     serialNumber: 1,
     extensions: [basicConstraints(true, 0), keyUsage("digitalSignature")],
     curve: "P-256",
-    privateKey: null,
   },
 };
 

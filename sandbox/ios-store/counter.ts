@@ -1,47 +1,30 @@
 import { Mutex } from "async-mutex";
-import { randomUUID } from "node:crypto";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { newIdentifier, transactionPayload } from "./shop/app-store.ts";
 import type { IosChange } from "./shop/change.ts";
 import type { Account } from "./shop/lineage.ts";
 import type { Notice } from "./shop/notices.ts";
 import {
-  appNotifications,
+  appNotification,
   notificationOf,
   signNotification,
   type AppNotification,
   type NotifiedApp,
 } from "./notifications/notifications.ts";
 import { personsPurchases, type PersonsPurchases } from "./shop/payloads.ts";
-import { goodsOf, isLive, transactionOf, type Bought } from "./shop/purchase.ts";
+import { isLive, transactionOf, type Bought } from "./shop/purchase.ts";
 import type { Pushes } from "./notifications/pushes.ts";
 import type { Shop } from "./shop/shop.ts";
 import { signJws, type JwsSigner } from "./signing.ts";
+
+const ENVIRONMENTS = { production: "Production", sandbox: "Sandbox" } as const;
+
+export type Counter = ReturnType<typeof createCounter>;
 
 /**
  * The shop with its notifications. Before a request is answered, everything due has happened, and the request's
  * notifications were sent.
  */
-export interface Counter {
-  /**
-   * Reads at once, without waiting for notifications, because a receiver may read before it answers one. Everything due
-   * has happened; its notifications follow.
-   */
-  look<Result>(read: (at: Instant) => Result): Result;
-  buy(purchase: Bought): Promise<PersonsPurchases>;
-  /** Null: there is no such purchase. */
-  change(originalTransactionIdentifier: string, change: IosChange): Promise<PersonsPurchases | null>;
-  /** Null: there is no such purchase. */
-  read(originalTransactionIdentifier: string): Promise<PersonsPurchases | null>;
-  readAll(): Promise<readonly PersonsPurchases[]>;
-  notify(notification: AppNotification, app: NotifiedApp): Promise<void>;
-  /** Sends a notification without waiting for it; returns its `notificationUUID`. */
-  notifyLater(notification: AppNotification, app: NotifiedApp): string;
-  runUntil(moment: Instant): Promise<void>;
-}
-
-const ENVIRONMENTS = { production: "Production", sandbox: "Sandbox" } as const;
-
 export const createCounter = ({
   shop,
   pushes,
@@ -55,7 +38,7 @@ export const createCounter = ({
   readonly now: () => Instant;
   readonly bundleIdentifier: string;
   readonly appAppleIdentifier: number;
-}): Counter => {
+}) => {
   /** Queues the notifications of what has happened, in order. */
   const tell = (notices: readonly Notice[]): void => {
     for (const notice of notices) {
@@ -79,18 +62,16 @@ export const createCounter = ({
 
   /** Tasks run one at a time, so that notifications keep the order of their events. */
   const turns = new Mutex();
-  /** Runs a task once everything due has happened. */
+  const runUntil = async (moment: Instant): Promise<void> => turns.runExclusive(async () => runDue(moment));
+  /** Runs a task once everything due has happened, and then what the task has made due. */
   const upToDate = async <Result>(task: (at: Instant) => Promise<Result> | Result): Promise<Result> =>
     turns.runExclusive(async () => {
       await runDue(now());
-      return task(now());
+      const at = now();
+      const result = await task(at);
+      await runDue(at);
+      return result;
     });
-
-  /** Sends queued and due notifications when their turn comes. */
-  const sendLater = (): void => {
-    if (pushes.hasUnsent() || (pushes.nextAt() ?? Infinity) <= now())
-      void turns.runExclusive(async () => runDue(now()));
-  };
 
   const presented = (key: string, at: Instant): PersonsPurchases =>
     personsPurchases(shop.account(key), shop.lineagesOf(key), at, signer);
@@ -109,95 +90,71 @@ export const createCounter = ({
     };
   };
 
-  /** Queues a notification about an app; returns its `notificationUUID`. */
-  const announce = (
-    notification: AppNotification,
-    { environment = "sandbox", ...app }: NotifiedApp,
-    at: Instant,
-  ): string => {
-    const notified = {
-      bundleIdentifier: app.bundleIdentifier ?? defaults.bundleIdentifier,
-      appAppleIdentifier: app.appAppleIdentifier ?? defaults.appAppleIdentifier,
-      environment: ENVIRONMENTS[environment],
-    };
-    const notificationUUID = randomUUID();
-    const fields = { notificationUUID, ...appNotifications[notification](notified, at) };
-    pushes.queue({
-      signedPayload: signNotification(fields, signer),
-      environment: notified.environment,
-      at,
+  const sell = (purchase: Bought, at: Instant): PersonsPurchases => {
+    const account = accountOf(purchase);
+    const live = purchase.transactions.filter(isLive);
+    const outcomes = shop.sell(account, live, at);
+    const parts = purchase.transactions.map((transaction) => {
+      const outcome = outcomes[live.indexOf(transaction)];
+      return outcome === undefined
+        ? signedAsTold(account, transaction, at, signer)
+        : personsPurchases(account, [outcome.lineage], at, signer);
     });
-    return notificationUUID;
+    tell(outcomes.flatMap(({ notices }) => notices));
+    return {
+      ...personsPurchases(account, [], at, signer),
+      signedTransactions: parts.flatMap((part) => part.signedTransactions),
+      signedRenewalInfos: parts.flatMap((part) => part.signedRenewalInfos),
+      originalTransactionIdentifiers: parts.flatMap((part) => part.originalTransactionIdentifiers),
+    };
   };
 
   return {
-    look: (read) => {
+    /**
+     * Reads at once, without waiting for notifications, because a receiver may read before it answers one. Everything due
+     * has happened; its notifications follow.
+     */
+    look: <Result>(read: (at: Instant) => Result): Result => {
       const at = now();
       for (let due = shop.nextEventAt(); due !== null && due <= at; due = shop.nextEventAt())
         tell(shop.passNextEvent());
-      sendLater();
+      if (pushes.hasUnsent() || (pushes.nextAt() ?? Infinity) <= at) void runUntil(at);
       return read(at);
     },
-    buy: async (purchase) => {
-      const account = accountOf(purchase);
-      const { transactions } = purchase;
-      return upToDate(async (at) => {
-        const live = transactions.filter(isLive);
-        const outcomes = shop.sell(
-          account,
-          live.map((transaction) => goodsOf(transaction, at)),
-          at,
-        );
-        const parts = transactions.map((transaction): PersonsPurchases | PurchaseAsTold => {
-          const outcome = outcomes[live.indexOf(transaction)];
-          return outcome === undefined
-            ? signedAsTold(account, transaction, at, signer)
-            : personsPurchases(account, [outcome.lineage], at, signer);
-        });
-        tell(outcomes.flatMap(({ notices }) => notices));
-        await runDue(at);
-        return {
-          ...personsPurchases(account, [], at, signer),
-          signedTransactions: parts.flatMap((part) => part.signedTransactions),
-          signedRenewalInfos: parts.flatMap((part) => part.signedRenewalInfos),
-          originalTransactionIdentifiers: parts.flatMap((part) => part.originalTransactionIdentifiers),
-        };
-      });
-    },
-    change: async (originalTransactionIdentifier, change) =>
+    buy: async (purchase: Bought) => upToDate((at) => sell(purchase, at)),
+    /** Null: there is no such purchase. */
+    change: async (originalTransactionIdentifier: string, change: IosChange) =>
       upToDate(async (at) => {
         const lineage = shop.lineage(originalTransactionIdentifier);
         if (lineage === undefined) return null;
         const outcome = shop.change(lineage, change, at);
         tell(outcome.notices);
-        // A change may make something due at once.
         await runDue(at);
         return presented(outcome.lineage.account, at);
       }),
-    read: async (originalTransactionIdentifier) =>
+    /** Null: there is no such purchase. */
+    read: async (originalTransactionIdentifier: string) =>
       upToDate((at) => {
         const lineage = shop.lineage(originalTransactionIdentifier);
         return lineage === undefined ? null : presented(lineage.account, at);
       }),
     readAll: async () => upToDate((at) => shop.accounts().map((key) => presented(key, at))),
-    notify: async (notification, app) =>
-      upToDate(async (at) => {
-        announce(notification, app, at);
-        await runDue(at);
+    notify: async (
+      notification: AppNotification,
+      { environment = "sandbox", ...named }: NotifiedApp,
+    ): Promise<void> =>
+      upToDate((at) => {
+        const app = {
+          bundleIdentifier: named.bundleIdentifier ?? defaults.bundleIdentifier,
+          appAppleIdentifier: named.appAppleIdentifier ?? defaults.appAppleIdentifier,
+          environment: ENVIRONMENTS[environment],
+        };
+        const signedPayload = signNotification(appNotification(notification, app, at), signer);
+        pushes.queue({ signedPayload, environment: app.environment, at });
       }),
-    notifyLater: (notification, app) => {
-      const notificationUUID = announce(notification, app, now());
-      sendLater();
-      return notificationUUID;
-    },
-    runUntil: async (moment) => turns.runExclusive(async () => runDue(moment)),
+    runUntil,
   };
 };
-
-type PurchaseAsTold = Pick<
-  PersonsPurchases,
-  "signedTransactions" | "signedRenewalInfos" | "originalTransactionIdentifiers"
->;
 
 /** A transaction signed as requested, and not remembered. */
 const signedAsTold = (
@@ -205,7 +162,7 @@ const signedAsTold = (
   bought: Bought["transactions"][number],
   at: Instant,
   signer: JwsSigner,
-): PurchaseAsTold => {
+) => {
   const { transactionIdentifier = newIdentifier(account.environment) } = bought;
   const transaction = transactionOf(bought, transactionIdentifier, at);
   return {

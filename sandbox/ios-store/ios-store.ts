@@ -1,16 +1,15 @@
 import * as z from "zod";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import type { TimedStore } from "../clock.ts";
-import type { Mount } from "../mount.ts";
+import { serveRoutes } from "../routes.ts";
 import { ImpossibleChange } from "../impossible-change.ts";
 import { changeSchema, type RequestedChange } from "./shop/change.ts";
-import { createControl } from "./control.ts";
-import { createCounter, type Counter } from "./counter.ts";
+import { controlRoutes } from "./control.ts";
+import { createCounter } from "./counter.ts";
 import type { AppNotification, NotifiedApp } from "./notifications/notifications.ts";
-import type { PersonsPurchases } from "./shop/payloads.ts";
 import { bought, type RequestedPurchase } from "./shop/purchase.ts";
-import { createPushes, NO_PUSHES, savedPushes, type Pushes } from "./notifications/pushes.ts";
-import { createServerApi, type ServerApiRequests } from "./server-api/server-api.ts";
+import { createPushes, NO_PUSHES, savedPushes } from "./notifications/pushes.ts";
+import { createServerApi } from "./server-api/server-api.ts";
 import { createServerApiFaults, serverApiFault, type ServerApiFault } from "./server-api/faults.ts";
 import { createServerKey, type ServerKey } from "./server-api/server-key.ts";
 import { createShop, savedShop } from "./shop/shop.ts";
@@ -34,29 +33,6 @@ export interface IosStoreOptions {
   readonly saved: string | null;
 }
 
-/**
- * A sandbox App Store: it sells, renews as time passes, signs and notifies as the App Store does, and has its Server API of
- * both environments. A change is answered once its notifications were. A transaction with its own dates, ids or states is
- * signed as requested and not remembered, unless it is `live`.
- *
- * @see https://developer.apple.com/documentation/appstoreserverapi
- */
-export interface IosStoreSandbox extends TimedStore, Pick<Counter, "read" | "readAll"> {
-  readonly handle: Mount;
-  buy(purchase: RequestedPurchase): Promise<PersonsPurchases>;
-  /** @throws ImpossibleChange if the purchase does not allow it, or there is none; then nothing has changed */
-  change(originalTransactionIdentifier: string, change: RequestedChange): Promise<PersonsPurchases>;
-  /** @param app unset: the store's defaults, in the sandbox environment */
-  notify(notification: AppNotification, app?: NotifiedApp): Promise<void>;
-  enableNotifications: Pushes["enable"];
-  /** API key of the Server API's clients, for every bundle. */
-  readonly serverKey: ServerKey;
-  /** Makes requests of the Server API fail; null: they no longer do. */
-  failServerApi(fault: ServerApiFault | null): void;
-  /** Requests of the Server API by endpoint, including those that failed. */
-  requests(): ServerApiRequests;
-}
-
 const savedStore = z
   .object({ format: z.literal(1), shop: savedShop, pushes: savedPushes })
   .refine(({ shop: { accounts, lineages } }) => {
@@ -76,8 +52,16 @@ const parseSaved = (saved: string): z.output<typeof savedStore> => {
   }
 };
 
-/** @throws Error if what was saved cannot be read */
-export const createIosStoreSandbox = (options: IosStoreOptions): IosStoreSandbox => {
+export type IosStoreSandbox = ReturnType<typeof createIosStoreSandbox>;
+
+/**
+ * A sandbox App Store: it sells, renews as time passes, signs and notifies as the App Store does, and has its Server API of
+ * both environments. A change is answered once its notifications were. A transaction with its own dates, ids or states is
+ * signed as requested and not remembered, unless it is `live`.
+ *
+ * @throws Error if what was saved cannot be read
+ */
+export const createIosStoreSandbox = (options: IosStoreOptions) => {
   const { prefix, signer, now, notificationUrl, saved, bundleIdentifier, appAppleIdentifier } = options;
   const shop = createShop();
   const pushes = createPushes(
@@ -92,23 +76,27 @@ export const createIosStoreSandbox = (options: IosStoreOptions): IosStoreSandbox
   const counter = createCounter({ shop, pushes, signer, now, bundleIdentifier, appAppleIdentifier });
   const faults = createServerApiFaults();
   const serverKey = options.serverKey ?? createServerKey();
-  const serverApi = createServerApi({ prefix, shop, pushes, counter, faults, signer, serverKey, now });
-  const control = createControl(prefix, counter, pushes, faults, signer);
-  return {
-    handle: async (request, response) =>
-      (await serverApi.handle(request, response)) || control(request, response),
-    buy: async (purchase) => counter.buy(bought.parse(purchase)),
-    change: async (originalTransactionIdentifier, change) => {
+  const serverApi = createServerApi({ shop, pushes, counter, faults, signer, serverKey, now });
+  const store = {
+    handle: serveRoutes(prefix, { ...serverApi.routes, ...controlRoutes(counter, pushes, faults, signer) }),
+    buy: async (purchase: RequestedPurchase) => counter.buy(bought.parse(purchase)),
+    /** @throws ImpossibleChange if the purchase does not allow it, or there is none; then nothing has changed */
+    change: async (originalTransactionIdentifier: string, change: RequestedChange) => {
       const changed = await counter.change(originalTransactionIdentifier, changeSchema.parse(change));
       if (changed === null) throw new ImpossibleChange("There is no such purchase.");
       return changed;
     },
     read: counter.read,
     readAll: counter.readAll,
-    notify: async (notification, app = {}) => counter.notify(notification, app),
+    /** @param app unset: the store's defaults, in the sandbox environment */
+    notify: async (notification: AppNotification, app: NotifiedApp = {}) => counter.notify(notification, app),
     enableNotifications: pushes.enable,
+    /** API key of the Server API's clients, for every bundle. */
     serverKey,
-    failServerApi: (fault) => faults.set(fault === null ? null : serverApiFault.parse(fault)),
+    /** Makes requests of the Server API fail; null: they no longer do. */
+    failServerApi: (fault: ServerApiFault | null): void =>
+      faults.set(fault === null ? null : serverApiFault.parse(fault)),
+    /** Requests of the Server API by endpoint, including those that failed. */
     requests: serverApi.requests,
     nextEventAt: () => {
       const next = Math.min(shop.nextEventAt() ?? Infinity, pushes.nextAt() ?? Infinity);
@@ -122,4 +110,5 @@ export const createIosStoreSandbox = (options: IosStoreOptions): IosStoreSandbox
     },
     save: () => JSON.stringify({ format: 1, shop: shop.save(), pushes: pushes.save() }),
   };
+  return store satisfies TimedStore;
 };

@@ -14,25 +14,18 @@ export const SUBSCRIPTION_NOTIFICATIONS = {
   ON_HOLD: 5,
   IN_GRACE_PERIOD: 6,
   RESTARTED: 7,
-  /** Deprecated, and still sent beside PRICE_CHANGE_UPDATED for a subscription without add-ons. */
-  PRICE_CHANGE_CONFIRMED: 8,
   DEFERRED: 9,
   PAUSED: 10,
   PAUSE_SCHEDULE_CHANGED: 11,
   REVOKED: 12,
   EXPIRED: 13,
   ITEMS_CHANGED: 17,
-  /** Types of installment plans, which the sandbox does not sell. */
-  CANCELLATION_SCHEDULED: 18,
-  PRICE_CHANGE_UPDATED: 19,
   PENDING_PURCHASE_CANCELED: 20,
-  PRICE_STEP_UP_CONSENT_UPDATED: 22,
 } as const;
 export type SubscriptionNotification = keyof typeof SUBSCRIPTION_NOTIFICATIONS;
 
 /** CANCELED is about a pending purchase; a refund is notified as a voided purchase. */
 export const ONE_TIME_PRODUCT_NOTIFICATIONS = { PURCHASED: 1, CANCELED: 2 } as const;
-export type OneTimeProductNotification = keyof typeof ONE_TIME_PRODUCT_NOTIFICATIONS;
 
 const PRODUCT_TYPES = { subscription: 1, one_time_product: 2 } as const;
 const REFUND_TYPES = { full: 1, quantityBasedPartial: 2 } as const;
@@ -43,7 +36,7 @@ const CHARGEBACK = 7;
 /** Content of a notification, besides the purchase and the time. */
 export type Notice =
   | { readonly subscription: SubscriptionNotification }
-  | { readonly oneTimeProduct: OneTimeProductNotification; readonly sku: string }
+  | { readonly oneTimeProduct: keyof typeof ONE_TIME_PRODUCT_NOTIFICATIONS; readonly sku: string }
   | {
       readonly voided: keyof typeof PRODUCT_TYPES;
       readonly orderId: string;

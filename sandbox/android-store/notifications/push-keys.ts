@@ -8,17 +8,6 @@ import {
 import { exportJWK, SignJWT, type JSONWebKeySet, type JWTHeaderParameters, type JWTPayload } from "jose";
 import * as z from "zod";
 
-/** Google's keys for the tokens of pushes. */
-export interface PushKeys {
-  /** RS256, with the newest key unless the header says otherwise. */
-  sign(claims: JWTPayload, header?: Partial<JWTHeaderParameters>): Promise<string>;
-  /** The newest key, and the one before it. */
-  list(): Promise<JSONWebKeySet>;
-  /** Makes a new key; the one before the last leaves the list. */
-  rotate(): void;
-  save(): z.input<typeof savedKeys>;
-}
-
 export const savedKeys = z.array(z.object({ identifier: z.string(), privateKey: z.string() }));
 
 interface PushKey {
@@ -31,8 +20,10 @@ const makeKey = (): PushKey => ({
   privateKey: generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey,
 });
 
-/** Makes its first key when one is needed. */
-export const createPushKeys = (saved: z.output<typeof savedKeys>): PushKeys => {
+export type PushKeys = ReturnType<typeof createPushKeys>;
+
+/** Google's keys for the tokens of pushes; the first is made when one is needed. */
+export const createPushKeys = (saved: z.output<typeof savedKeys>) => {
   let keys: readonly PushKey[] = saved.map(({ identifier, privateKey }) => ({
     identifier,
     privateKey: createPrivateKey(privateKey),
@@ -45,13 +36,15 @@ export const createPushKeys = (saved: z.output<typeof savedKeys>): PushKeys => {
   };
 
   return {
-    sign: async (claims, header) => {
+    /** RS256, with the newest key unless the header says otherwise. */
+    sign: async (claims: JWTPayload, header?: Partial<JWTHeaderParameters>): Promise<string> => {
       const { identifier, privateKey } = newest();
       return new SignJWT(claims)
         .setProtectedHeader({ alg: "RS256", kid: identifier, typ: "JWT", ...header })
         .sign(privateKey);
     },
-    list: async () => {
+    /** The newest key, and the one before it. */
+    list: async (): Promise<JSONWebKeySet> => {
       newest();
       return {
         keys: await Promise.all(
@@ -64,10 +57,11 @@ export const createPushKeys = (saved: z.output<typeof savedKeys>): PushKeys => {
         ),
       };
     },
-    rotate: () => {
+    /** Makes a new key; the one before the last leaves the list. */
+    rotate: (): void => {
       keys = [makeKey(), newest()];
     },
-    save: () =>
+    save: (): z.input<typeof savedKeys> =>
       keys.map(({ identifier, privateKey }) => ({
         identifier,
         privateKey: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),

@@ -5,34 +5,13 @@ import { DAY } from "../../../lib/duration.ts";
 import { isInstant, isoTime, type Instant } from "../../../lib/entitlements/time.ts";
 import type { PushKeys } from "./push-keys.ts";
 
-/** A Pub/Sub topic with one push subscription. */
-export interface Pushes {
-  /**
-   * Publishes notifications in order: with one ordering key, each is answered or has failed before the next is pushed.
-   */
-  publish(notifications: readonly unknown[], at: Instant, orderingKey: string): void;
-  /** Resolves when every push in flight was answered or has failed. */
-  pushed(): Promise<void>;
-  /** When a push that failed is sent again; null: none is. */
-  nextAt(): Instant | null;
-  /** Resends the pushes that are due by the given time. */
-  sendAgain(at: Instant): Promise<void>;
-  /** The push request, valid or not; claims and header parameters that are undefined are left out. */
-  request(data: unknown, changes?: RequestChanges): Promise<PushRequest>;
-  readonly isEnabled: boolean;
-  /** While switched off, nothing is published, and pending retries are forgotten. */
-  enable(enabled: boolean): void;
-  forget(): void;
-  save(): z.input<typeof savedPushes>;
-}
-
-export interface RequestChanges {
+interface RequestChanges {
   readonly claims?: JWTPayload;
   readonly header?: Partial<JWTHeaderParameters>;
   readonly message?: Readonly<Record<string, unknown>>;
 }
 
-export interface PushRequest {
+interface PushRequest {
   readonly headers: Readonly<Record<"authorization" | "content-type", string>>;
   readonly body: string;
 }
@@ -87,20 +66,21 @@ const newMessage = (data: unknown, at: Instant): Message => {
   };
 };
 
+export type Pushes = ReturnType<typeof createPushes>;
+
+/** A Pub/Sub topic with one push subscription. */
 export const createPushes = (
   options: PushOptions,
   keys: PushKeys,
   time: () => Instant,
   saved: z.output<typeof savedPushes>,
-): Pushes => {
+) => {
   const { serviceAccount = SERVICE_ACCOUNT, pushTimeout = TIMEOUT } = options;
-  const waiting = new Set(saved);
-  const underWay = new Set<Promise<void>>();
-  /** The last pushes of each ordering key. */
-  const tails = new Map<string, Promise<void>>();
+  let waiting = new Set(saved);
   let isEnabled = true;
-  /** Number of times that everything was forgotten: a push that fails afterwards is not resent. */
-  let forgotten = 0;
+  /** Ends with the last push in flight. */
+  let last: Promise<void> = Promise.resolve();
+  const inTurn = async (work: () => Promise<void>): Promise<void> => (last = last.then(work));
 
   const pushUrl = (): string | null =>
     typeof options.pushUrl === "function" ? options.pushUrl() : (options.pushUrl ?? null);
@@ -147,68 +127,58 @@ export const createPushes = (
     }
   };
 
-  const track = async (work: Promise<void>): Promise<void> => {
-    underWay.add(work);
-    await work.finally(() => underWay.delete(work));
-  };
-
-  const pushAll = async (
-    url: string,
-    notifications: readonly unknown[],
-    at: Instant,
-    generation: number,
-  ): Promise<void> => {
+  /** What is forgotten meanwhile is not resent: it is in a set that nobody looks at. */
+  const pushAll = async (url: string, notifications: readonly unknown[], at: Instant): Promise<void> => {
+    const failed = waiting;
     const waits = notifications.map((data) => ({
       message: newMessage(data, at),
       publishedAt: at,
       tries: 1,
       nextAt: at + BACKOFF.first,
     }));
-    for (const wait of waits)
-      if (!(await push(url, wait.message, at)) && generation === forgotten) waiting.add(wait);
+    for (const wait of waits) if (!(await push(url, wait.message, at))) failed.add(wait);
   };
 
   const sendAgain = async (at: Instant): Promise<void> => {
+    const failed = waiting;
     const url = pushUrl();
-    for (const wait of [...waiting].filter(({ nextAt }) => nextAt <= at)) {
+    for (const wait of [...failed].filter(({ nextAt }) => nextAt <= at)) {
       const acknowledged = url !== null && (await push(url, wait.message, at));
-      // It may have been forgotten meanwhile.
-      if (!waiting.delete(wait) || acknowledged) continue;
+      failed.delete(wait);
       const nextAt = at + Math.min(BACKOFF.first * 2 ** wait.tries, BACKOFF.longest);
-      if (nextAt <= wait.publishedAt + RETENTION) waiting.add({ ...wait, tries: wait.tries + 1, nextAt });
+      if (!acknowledged && nextAt <= wait.publishedAt + RETENTION)
+        failed.add({ ...wait, tries: wait.tries + 1, nextAt });
     }
   };
 
   const forget = (): void => {
-    forgotten += 1;
-    waiting.clear();
+    waiting = new Set();
   };
 
   return {
-    publish: (notifications, at, orderingKey) => {
+    /** Publishes notifications in order: each is answered or has failed before the next is pushed. */
+    publish: (notifications: readonly unknown[], at: Instant): void => {
       const url = pushUrl();
       if (!isEnabled || url === null || notifications.length === 0) return;
-      const generation = forgotten;
-      const before = tails.get(orderingKey) ?? Promise.resolve();
-      const pushed = before.then(() => pushAll(url, notifications, at, generation));
-      tails.set(orderingKey, pushed);
-      void track(pushed).finally(() => tails.get(orderingKey) === pushed && tails.delete(orderingKey));
+      void inTurn(async () => pushAll(url, notifications, at));
     },
-    pushed: async () => {
-      await Promise.all(underWay);
-    },
-    nextAt: () => (waiting.size === 0 ? null : Math.min(...[...waiting].map(({ nextAt }) => nextAt))),
-    sendAgain: (at) => track(sendAgain(at)),
-    request: (data, { message, ...changes } = {}) =>
+    /** Resolves when every push in flight was answered or has failed. */
+    pushed: async (): Promise<void> => last,
+    /** When a push that failed is sent again; null: none is. */
+    nextAt: (): Instant | null =>
+      waiting.size === 0 ? null : Math.min(...[...waiting].map(({ nextAt }) => nextAt)),
+    /** Resends the pushes that are due by the given time. */
+    sendAgain: async (at: Instant): Promise<void> => inTurn(async () => sendAgain(at)),
+    /** A push request, valid or not; claims and header parameters that are undefined are left out. */
+    request: async (data: unknown, { message, ...changes }: RequestChanges = {}): Promise<PushRequest> =>
       requestOf({ ...newMessage(data, time()), ...message }, time(), changes),
-    get isEnabled() {
-      return isEnabled;
-    },
-    enable: (enabled) => {
+    isEnabled: (): boolean => isEnabled,
+    /** While switched off, nothing is published, and pending retries are forgotten. */
+    enable: (enabled: boolean): void => {
       isEnabled = enabled;
       if (!enabled) forget();
     },
     forget,
-    save: () => [...waiting],
+    save: (): z.input<typeof savedPushes> => [...waiting],
   };
 };

@@ -1,6 +1,7 @@
 import type { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/v3.js";
 import { isoTime } from "../../../lib/entitlements/time.ts";
-import { googleError, type Answer } from "../answers.ts";
+import type { Answer } from "../../routes.ts";
+import { googleError } from "../answers.ts";
 import type { Order } from "../shop/orders.ts";
 import type { VoidedPurchase } from "./voided-purchases.ts";
 

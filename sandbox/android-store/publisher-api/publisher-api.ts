@@ -1,15 +1,22 @@
-import { decode, googleError, NO_APPLICATION, NO_TOKEN, WRONG_PRODUCT, type Answer } from "../answers.ts";
+import type { Answer, Routes } from "../../routes.ts";
+import { googleError, NO_APPLICATION, NO_TOKEN, WRONG_PRODUCT } from "../answers.ts";
 import { ACKNOWLEDGED, isPaid, productsOf, type StoredPurchase } from "../shop/purchases.ts";
 import type { ShopKeeping } from "../shop/shop.ts";
 import { batchGetOrders } from "./orders.ts";
 import { listVoidedPurchases } from "./voided-purchases.ts";
 
-const READ = /^\/applications\/([^/]+)\/purchases\/(subscriptionsv2|productsv2)\/tokens\/([^/:]+)$/;
-const ACKNOWLEDGE =
-  /^\/applications\/([^/]+)\/purchases\/(subscriptions|products)\/([^/]+)\/tokens\/([^/:]+):acknowledge$/;
+type ProductKind = StoredPurchase["productKind"];
 
-const ORDERS = /^\/applications\/([^/]+)\/orders:batchGet$/;
-const VOIDED = /^\/applications\/([^/]+)\/purchases\/voidedpurchases$/;
+const gone = (productKind: ProductKind): Answer =>
+  productKind === "subscription"
+    ? googleError(
+        410,
+        "subscriptionPurchaseNoLongerAvailable",
+        "The subscription purchase is no longer available for query because it has been expired for too long.",
+      )
+    : googleError(410, "purchaseTokenNoLongerValid", "The purchase token is no longer valid.");
+
+const OF_APPLICATION = "/androidpublisher/v3/applications/{packageName}";
 
 /**
  * The API's methods that read and acknowledge purchases, read orders and list voided purchases.
@@ -17,39 +24,32 @@ const VOIDED = /^\/applications\/([^/]+)\/purchases\/voidedpurchases$/;
  * @param packageNames existing packages; undefined: every package exists
  * @see https://developers.google.com/android-publisher/api-ref/rest/v3
  */
-export const createPublisherApi = (
-  shop: ShopKeeping,
-  packageNames: readonly string[] | undefined,
-): ((method: string, path: string, parameters: URLSearchParams) => Answer) => {
-  const isUnknown = (packageName: string): boolean => packageNames?.includes(packageName) === false;
+export const publisherRoutes = (shop: ShopKeeping, packageNames: readonly string[] | undefined): Routes => {
+  const ofPackage = (packageName: string, answer: () => Answer): Answer =>
+    packageNames?.includes(packageName) === false ? NO_APPLICATION : answer();
 
-  const find = (
-    packageName: string,
-    productKind: StoredPurchase["productKind"],
-    purchaseToken: string,
-  ): StoredPurchase | Answer => {
-    if (isUnknown(packageName)) return NO_APPLICATION;
-    if (shop.isDropped(purchaseToken))
-      return productKind === "subscription"
-        ? googleError(
-            410,
-            "subscriptionPurchaseNoLongerAvailable",
-            "The subscription purchase is no longer available for query because it has been expired for too long.",
-          )
-        : googleError(410, "purchaseTokenNoLongerValid", "The purchase token is no longer valid.");
-    const stored = shop.read(purchaseToken);
-    if (stored === undefined) return NO_TOKEN;
-    if (stored.packageName !== packageName)
-      return googleError(
-        400,
-        "purchaseTokenDoesNotMatchPackageName",
-        "The purchase token does not match the package name.",
-        "token",
-      );
-    return stored.productKind === productKind ? stored : googleError(400, "invalid", "Invalid Value");
-  };
+  const ofPurchase = (
+    [packageName = "", purchaseToken = ""]: readonly (string | undefined)[],
+    productKind: ProductKind,
+    answer: (stored: StoredPurchase, purchaseToken: string) => Answer,
+  ): Answer =>
+    ofPackage(packageName, () => {
+      if (shop.isDropped(purchaseToken)) return gone(productKind);
+      const stored = shop.read(purchaseToken);
+      if (stored === undefined) return NO_TOKEN;
+      if (stored.packageName !== packageName)
+        return googleError(
+          400,
+          "purchaseTokenDoesNotMatchPackageName",
+          "The purchase token does not match the package name.",
+          "token",
+        );
+      return stored.productKind === productKind
+        ? answer(stored, purchaseToken)
+        : googleError(400, "invalid", "Invalid Value");
+    });
 
-  const acknowledge = (purchaseToken: string, stored: StoredPurchase, product: string): Answer => {
+  const acknowledge = (stored: StoredPurchase, purchaseToken: string, product: string): Answer => {
     if (!productsOf(stored).includes(product)) return WRONG_PRODUCT;
     if (!isPaid(stored))
       return googleError(400, "invalid", "The purchase is not in a state that can be acknowledged.");
@@ -59,35 +59,26 @@ export const createPublisherApi = (
     return { status: 200, body: {} };
   };
 
-  return (method, path, parameters) => {
-    const read = READ.exec(path)?.slice(1).map(decode);
-    if (method === "GET" && read !== undefined) {
-      const [packageName = "", resource = "", purchaseToken = ""] = read;
-      const kind = resource === "subscriptionsv2" ? "subscription" : "one_time_product";
-      const found = find(packageName, kind, purchaseToken);
-      return "status" in found ? found : { status: 200, body: found.answer };
-    }
-    const acknowledgement = ACKNOWLEDGE.exec(path)?.slice(1).map(decode);
-    if (method === "POST" && acknowledgement !== undefined) {
-      const [packageName = "", resource = "", product = "", purchaseToken = ""] = acknowledgement;
-      const kind = resource === "subscriptions" ? "subscription" : "one_time_product";
-      const found = find(packageName, kind, purchaseToken);
-      return "status" in found ? found : acknowledge(purchaseToken, found, product);
-    }
-    const orders = ORDERS.exec(path)?.slice(1).map(decode);
-    if (method === "GET" && orders !== undefined) {
-      const [packageName = ""] = orders;
-      if (isUnknown(packageName)) return NO_APPLICATION;
-      const voided = Map.groupBy(shop.voidedOf(packageName), ({ orderId }) => orderId);
-      return batchGetOrders(packageName, parameters.getAll("orderIds"), shop.order, voided);
-    }
-    const voided = VOIDED.exec(path)?.slice(1).map(decode);
-    if (method === "GET" && voided !== undefined) {
-      const [packageName = ""] = voided;
-      return isUnknown(packageName)
-        ? NO_APPLICATION
-        : listVoidedPurchases(shop.voidedOf(packageName), parameters, shop.time());
-    }
-    return { status: 404, body: "<!DOCTYPE html><title>Error 404 (Not Found)</title>" };
+  const routesOf = (kind: ProductKind, read: string, acknowledged: string): Routes => ({
+    [`GET ${OF_APPLICATION}/purchases/${read}/tokens/{purchaseToken}`]: (_, packageName, purchaseToken) =>
+      ofPurchase([packageName, purchaseToken], kind, ({ answer }) => ({ status: 200, body: answer })),
+    [`POST ${OF_APPLICATION}/purchases/${acknowledged}/{product}/tokens/{purchaseToken}:acknowledge`]: (
+      _,
+      packageName,
+      product = "",
+      purchaseToken,
+    ) =>
+      ofPurchase([packageName, purchaseToken], kind, (stored, token) => acknowledge(stored, token, product)),
+  });
+  return {
+    ...routesOf("subscription", "subscriptionsv2", "subscriptions"),
+    ...routesOf("one_time_product", "productsv2", "products"),
+    [`GET ${OF_APPLICATION}/orders:batchGet`]: ({ query }, packageName = "") =>
+      ofPackage(packageName, () => {
+        const voided = Map.groupBy(shop.voidedOf(packageName), ({ orderId }) => orderId);
+        return batchGetOrders(packageName, query.getAll("orderIds"), shop.order, voided);
+      }),
+    [`GET ${OF_APPLICATION}/purchases/voidedpurchases`]: ({ query }, packageName = "") =>
+      ofPackage(packageName, () => listVoidedPurchases(shop.voidedOf(packageName), query, shop.time())),
   };
 };

@@ -2,28 +2,8 @@ import { createPublicKey, generateKeyPairSync, randomBytes, verify, type KeyObje
 import * as z from "zod";
 import { isoTime, type Instant } from "../../../lib/entitlements/time.ts";
 import { parseJson } from "../../../lib/bounded-text.ts";
-import { decode, googleError, tokenError, type Answer } from "../answers.ts";
-
-/** Google's token endpoints: workload identity federation, service accounts and their impersonation. */
-export interface TokenEndpoints {
-  /** OAuth token exchange (RFC 8693), and the JWT grant of service accounts (RFC 7523). */
-  answerToken(method: string, body: string): Answer;
-  /** Impersonation, as in IAM Credentials. */
-  answerImpersonation(body: string, authorization: string | undefined): Answer;
-  /** Error for the access token of a request to the API; null if the token has the API's scope. */
-  refusal(authorization: string | undefined): Answer | null;
-  /**
-   * `external_account` JSON for this sandbox at the given root URL. Google's client signs with the AWS credentials of the
-   * environment, and impersonates a service account if one is named.
-   */
-  externalAccount(rootUrl: string, options?: { impersonate?: string }): Record<string, unknown>;
-  /**
-   * Service-account JSON that the JWT grant accepts. Google's client always asks Google, whatever its `token_uri` says.
-   */
-  createServiceAccount(): Record<string, unknown>;
-  /** Revokes all access tokens issued so far. */
-  revokeAccessTokens(): void;
-}
+import { decode, type Answer, type Routes } from "../../routes.ts";
+import { googleError, tokenError } from "../answers.ts";
 
 const AUDIENCE =
   "//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/sandbox/providers/sandbox";
@@ -31,6 +11,12 @@ const AWS_TOKEN_TYPE = "urn:ietf:params:aws:token-type:aws4_request";
 const ACCESS_TOKEN_TYPE = "urn:ietf:params:oauth:token-type:access_token";
 const TOKEN_EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange";
 const JWT_GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+/** What an exchange must ask for. */
+const EXCHANGE = {
+  subject_token_type: AWS_TOKEN_TYPE,
+  requested_token_type: ACCESS_TOKEN_TYPE,
+  audience: AUDIENCE,
+};
 const GOOGLE_TOKEN_URL = "https://oauth2.googleapis.com/token";
 const SCOPE = "https://www.googleapis.com/auth/androidpublisher";
 const IMPERSONATION_SCOPE = "https://www.googleapis.com/auth/cloud-platform";
@@ -50,7 +36,8 @@ const assertionClaims = z.object({
   scope: z.string().refine((scope) => scope.split(" ").includes(SCOPE)),
 });
 
-export const createTokenEndpoints = (now: () => Instant): TokenEndpoints => {
+/** Google's token endpoints: workload identity federation, service accounts and their impersonation. */
+export const createTokenEndpoints = (now: () => Instant) => {
   /** Access tokens and their scopes. */
   const accessTokens = new Map<string, readonly string[]>();
   const serviceAccounts = new Map<string, KeyObject>();
@@ -97,25 +84,24 @@ export const createTokenEndpoints = (now: () => Instant): TokenEndpoints => {
     );
   };
 
-  const answerToken = (method: string, body: string): Answer => {
-    if (method !== "POST") return tokenError("invalid_request", "POST is expected.");
-    const form = new URLSearchParams(body);
+  /** OAuth token exchange (RFC 8693). */
+  const exchanged = (form: URLSearchParams): Answer => {
+    for (const [name, value] of Object.entries(EXCHANGE))
+      if (form.get(name) !== value) return tokenError("invalid_request", `The ${name} is not known here.`);
+    const scopes = form.get("scope")?.split(" ") ?? [];
+    if (!scopes.every((scope) => scope === SCOPE || scope === IMPERSONATION_SCOPE))
+      return tokenError("invalid_scope", "The scope is not known here.");
+    if (!isSubject(form.get("subject_token") ?? ""))
+      return tokenError("invalid_grant", "The subject_token is not valid.");
+    return tokenAnswer(scopes, { issued_token_type: ACCESS_TOKEN_TYPE });
+  };
+
+  /** Token exchange, and the JWT grant of service accounts (RFC 7523). */
+  const answerToken = (body: string | null): Answer => {
+    const form = new URLSearchParams(body ?? "");
     switch (form.get("grant_type")) {
-      case TOKEN_EXCHANGE: {
-        const subject = form.get("subject_token");
-        if (subject === null) return tokenError("invalid_request", "There is no subject_token.");
-        if (form.get("subject_token_type") !== AWS_TOKEN_TYPE)
-          return tokenError("invalid_request", "The subject_token_type is not supported.");
-        if (form.get("requested_token_type") !== ACCESS_TOKEN_TYPE)
-          return tokenError("invalid_request", "The requested_token_type is not supported.");
-        if (form.get("audience") !== AUDIENCE)
-          return tokenError("invalid_target", "The audience is not known here.");
-        const scopes = form.get("scope")?.split(" ") ?? [];
-        if (!scopes.every((scope) => scope === SCOPE || scope === IMPERSONATION_SCOPE))
-          return tokenError("invalid_scope", "The scope is not known here.");
-        if (!isSubject(subject)) return tokenError("invalid_grant", "The subject_token is not valid.");
-        return tokenAnswer(scopes, { issued_token_type: ACCESS_TOKEN_TYPE });
-      }
+      case TOKEN_EXCHANGE:
+        return exchanged(form);
       case JWT_GRANT:
         return isAssertion(form.get("assertion") ?? "")
           ? tokenAnswer([SCOPE])
@@ -125,7 +111,8 @@ export const createTokenEndpoints = (now: () => Instant): TokenEndpoints => {
     }
   };
 
-  const answerImpersonation = (body: string, authorization: string | undefined): Answer => {
+  /** Impersonation, as in IAM Credentials. */
+  const answerImpersonation = (body: string | null, authorization: string | undefined): Answer => {
     const wanted = impersonationRequest.safeParse(parseJson(body));
     const refused = refusalOf(authorization, IMPERSONATION_SCOPE);
     if (refused !== null) return refused;
@@ -134,11 +121,23 @@ export const createTokenEndpoints = (now: () => Instant): TokenEndpoints => {
     return { status: 200, body: { accessToken: issueToken(wanted.data.scope), expireTime } };
   };
 
+  const routes: Routes = {
+    "POST /token": ({ body }) => answerToken(body),
+    "POST /serviceAccounts/{email}:generateAccessToken": ({ body, authorization }) =>
+      answerImpersonation(body, authorization),
+  };
   return {
-    answerToken,
-    answerImpersonation,
-    refusal: (authorization) => refusalOf(authorization, SCOPE),
-    externalAccount: (rootUrl, { impersonate } = {}) => {
+    routes,
+    /** Error for the access token of a request to the API; null if the token has the API's scope. */
+    refusal: (authorization: string | undefined) => refusalOf(authorization, SCOPE),
+    /**
+     * `external_account` JSON for this sandbox at the given root URL. Google's client signs with the AWS credentials of the
+     * environment, and impersonates a service account if one is named.
+     */
+    externalAccount: (
+      rootUrl: string,
+      { impersonate }: { readonly impersonate?: string } = {},
+    ): Record<string, unknown> => {
       const root = rootUrl.replace(/\/$/, "");
       return {
         type: "external_account",
@@ -155,7 +154,8 @@ export const createTokenEndpoints = (now: () => Instant): TokenEndpoints => {
         },
       };
     },
-    createServiceAccount: () => {
+    /** Service-account JSON that the JWT grant accepts. Google's client always asks Google, whatever its `token_uri` says. */
+    createServiceAccount: (): Record<string, unknown> => {
       const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
       const email = `sandbox-${randomBytes(4).toString("hex")}@sandbox.iam.gserviceaccount.com`;
       serviceAccounts.set(email, createPublicKey(privateKey));
@@ -168,6 +168,7 @@ export const createTokenEndpoints = (now: () => Instant): TokenEndpoints => {
         token_uri: GOOGLE_TOKEN_URL,
       };
     },
-    revokeAccessTokens: () => accessTokens.clear(),
+    /** Revokes all access tokens issued so far. */
+    revokeAccessTokens: (): void => accessTokens.clear(),
   };
 };

@@ -4,21 +4,12 @@ import { PRODUCT_KINDS } from "../../../lib/contract/schemas.ts";
 import { DAY } from "../../../lib/duration.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { parseJson } from "../../../lib/bounded-text.ts";
-import { googleError, type Answer } from "../answers.ts";
+import type { Answer } from "../../routes.ts";
+import { googleError } from "../answers.ts";
 
 /** @see https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.voidedpurchases */
 const VOIDED_BY = { user: 0, developer: 1, google: 2 } as const;
 const VOIDED_FOR = { other: 0, chargeback: 7, unacknowledged: 8 } as const;
-
-/** An order that was refunded and revoked. */
-export interface VoidedOrder {
-  readonly orderId: string;
-  readonly orderedAt: Instant;
-  readonly by: keyof typeof VOIDED_BY;
-  readonly for: keyof typeof VOIDED_FOR;
-  /** Refunded part of a quantity; null: all of it. */
-  readonly quantity: number | null;
-}
 
 export const voidedPurchase = z.object({
   packageName: z.string(),
@@ -29,13 +20,18 @@ export const voidedPurchase = z.object({
   seenAt: z.int().optional(),
   orderId: z.string(),
   orderedAt: z.int(),
+  /** Who refunded it, and why. */
   by: z.enum(["user", "developer", "google"]),
   for: z.enum(["other", "chargeback", "unacknowledged"]),
+  /** Refunded part of a quantity; null: all of it. */
   quantity: z.int().nullable(),
 });
 
 /** A voided order with its purchase. */
 export type VoidedPurchase = Readonly<z.output<typeof voidedPurchase>>;
+
+/** An order that was refunded and revoked. */
+export type VoidedOrder = Pick<VoidedPurchase, "orderId" | "orderedAt" | "by" | "for" | "quantity">;
 
 const LISTED = 30 * DAY;
 const LARGEST_PAGE = 1000;

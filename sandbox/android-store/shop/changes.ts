@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { failedPaymentTerms, period } from "./purchases.ts";
+import { failedPaymentTerms } from "./purchases.ts";
+import { period } from "./terms.ts";
 
 /**
  * Changes of a purchase. A one-time purchase supports only `complete`, `decline`, `acknowledge`, `refund`, `revoke`,
@@ -42,12 +43,6 @@ export const CHANGES = [
   "top-up",
   /** An add-on is added now (`adds`), or removed at the end of the period (`removes`). */
   "items-changed",
-  /** A higher price waits for the user's consent until the period ends; without it the subscription ends there. */
-  "price-change",
-  "price-change-consent",
-  /** The price after an offer needs consent (South Korea) until the period ends. */
-  "price-step-up",
-  "price-step-up-consent",
   /** The purchase is refunded and revoked; access ends. */
   "refund",
   "revoke",

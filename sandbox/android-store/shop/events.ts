@@ -10,7 +10,6 @@ import {
   type SoldPurchase,
   type SoldSubscription,
 } from "./purchases.ts";
-import { awaitsConsent } from "./subscription-prices.ts";
 import { revokedSubscription } from "./subscription-refunds.ts";
 import {
   active,
@@ -74,7 +73,6 @@ const periodEnds = (
   if (isPrepaid(sold.answer)) return tell(expired(sold, at), "EXPIRED");
   if (terms.stateUntil !== null) return afterSilence(sold, terms, at);
   if (terms.pause !== null) return tell(paused(sold, after(at, terms.pause), at), "PAUSED");
-  if (awaitsConsent(sold)) return endedByStore(sold, at);
   if (terms.paymentFails)
     return terms.silentPeriod === null
       ? afterSilence(sold, terms, at)

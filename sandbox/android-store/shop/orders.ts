@@ -17,14 +17,6 @@ const order = z.object({
 export type Order = Readonly<z.output<typeof order>>;
 export const savedOrders = z.array(order);
 
-export interface Orders {
-  /** Keeps the orders that a purchase's answer names, each once. */
-  keep(purchaseToken: string, sold: SoldPurchase, at: Instant): void;
-  find(orderId: string): Order | undefined;
-  clear(): void;
-  save(): z.input<typeof savedOrders>;
-}
-
 const linesOfSubscription = (sold: SoldSubscription, at: Instant): readonly (readonly [string, Line])[] =>
   (sold.answer.lineItems ?? []).flatMap(({ latestSuccessfulOrderId, productId, offerDetails, expiryTime }) =>
     latestSuccessfulOrderId == null
@@ -64,10 +56,11 @@ const linesOf = (sold: SoldPurchase, at: Instant): readonly (readonly [string, L
 };
 
 /** @param saved what `save` returned */
-export const createOrders = (saved: z.output<typeof savedOrders>): Orders => {
+export const createOrders = (saved: z.output<typeof savedOrders>) => {
   const orders = new Map<string, Order>(saved.map((each) => [each.orderId, each]));
   return {
-    keep: (purchaseToken, sold, at) => {
+    /** Keeps the orders that a purchase's answer names, each once. */
+    keep: (purchaseToken: string, sold: SoldPurchase, at: Instant): void => {
       const lines = linesOf(sold, at).filter(([orderId]) => !orders.has(orderId));
       for (const [orderId] of lines)
         orders.set(orderId, {
@@ -78,8 +71,8 @@ export const createOrders = (saved: z.output<typeof savedOrders>): Orders => {
           lines: lines.flatMap(([of, line]) => (of === orderId ? [line] : [])),
         });
     },
-    find: (orderId) => orders.get(orderId),
+    find: (orderId: string): Order | undefined => orders.get(orderId),
     clear: () => orders.clear(),
-    save: () => [...orders.values()],
+    save: (): z.input<typeof savedOrders> => [...orders.values()],
   };
 };

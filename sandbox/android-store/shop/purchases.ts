@@ -9,7 +9,7 @@ import {
   type Instant,
   type Period,
 } from "../../../lib/entitlements/time.ts";
-import { acknowledgeBy, type OneTimeTerms, type SubscriptionTerms } from "./terms.ts";
+import { acknowledgeBy, oneTimeTerms, period, subscriptionTerms } from "./terms.ts";
 
 /** The store's purchases, in the API's own shapes. */
 
@@ -17,32 +17,36 @@ export type SubscriptionPurchase = androidpublisher_v3.Schema$SubscriptionPurcha
 export type SubscriptionLine = androidpublisher_v3.Schema$SubscriptionPurchaseLineItem;
 export type OneTimePurchase = androidpublisher_v3.Schema$ProductPurchaseV2;
 
-export type StoredPurchase = { readonly packageName: string } & (
-  | { readonly productKind: "subscription"; readonly answer: SubscriptionPurchase }
-  | { readonly productKind: "one_time_product"; readonly answer: OneTimePurchase }
-);
+const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
 
-/** A subscription with its terms; `terms` null: it was put as a raw answer, and never changes by itself. */
-export interface SoldSubscription {
-  readonly packageName: string;
-  readonly productKind: "subscription";
-  readonly answer: SubscriptionPurchase;
-  readonly terms: SubscriptionTerms | null;
-}
+const soldSubscription = z
+  .object({
+    packageName: z.string(),
+    productKind: z.literal("subscription"),
+    answer: z.custom<SubscriptionPurchase>(isObject),
+    /** Null: it was put as a raw answer, and never changes by itself. */
+    terms: subscriptionTerms.readonly().nullable(),
+  })
+  .readonly();
+const soldOneTimePurchase = z
+  .object({
+    packageName: z.string(),
+    productKind: z.literal("one_time_product"),
+    answer: z.custom<OneTimePurchase>(isObject),
+    terms: oneTimeTerms.readonly().nullable(),
+  })
+  .readonly();
 
-export interface SoldOneTimePurchase {
-  readonly packageName: string;
-  readonly productKind: "one_time_product";
-  readonly answer: OneTimePurchase;
-  readonly terms: OneTimeTerms | null;
-}
-
+/** A purchase as the store and the data folder keep it. */
+export const soldPurchase = z.union([soldSubscription, soldOneTimePurchase]);
+export type SoldSubscription = z.output<typeof soldSubscription>;
+export type SoldOneTimePurchase = z.output<typeof soldOneTimePurchase>;
 export type SoldPurchase = SoldSubscription | SoldOneTimePurchase;
 
+/** A purchase without its terms. */
+export type StoredPurchase = Omit<SoldSubscription, "terms"> | Omit<SoldOneTimePurchase, "terms">;
+
 const text = z.string().min(1);
-export const period = text.refine((value) => parsePeriod(value) !== null, {
-  message: "must be an ISO 8601 duration",
-});
 
 /** Phases after a renewal whose payment fails, in this order. Null: left out. */
 export const failedPaymentTerms = z.object({

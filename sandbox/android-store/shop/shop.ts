@@ -6,7 +6,7 @@ import type { AndroidChange, ChangeDetails } from "./changes.ts";
 import { afterEvent, nextEventOf } from "./events.ts";
 import { developerNotification, type DeveloperNotification } from "../notifications/notifications.ts";
 import { changedOneTimePurchase } from "./one-time-changes.ts";
-import { createOrders, savedOrders, type Order } from "./orders.ts";
+import { createOrders, savedOrders } from "./orders.ts";
 import { ImpossibleChange } from "../../impossible-change.ts";
 import type { Outcome } from "./outcome.ts";
 import {
@@ -19,55 +19,15 @@ import {
   newOneTimePurchase,
   newSubscription,
   periodOf,
+  soldPurchase,
   type SandboxPurchase,
   type SoldPurchase,
   type SoldSubscription,
   type StoredPurchase,
 } from "./purchases.ts";
-import type { Pushes } from "../notifications/pushes.ts";
-import { soldPurchase } from "./saved.ts";
 import { changedSubscription } from "./subscription-changes.ts";
 import { expired, stateOf, tell } from "./subscription-states.ts";
 import { voidedPurchase, type VoidedPurchase } from "../publisher-api/voided-purchases.ts";
-
-/** Purchases that the store has sold, by purchase token. */
-export interface Shop {
-  /**
-   * Creates a purchase and returns its token.
-   *
-   * @param purchaseToken unset: a new one
-   */
-  buy(purchase: SandboxPurchase, purchaseToken?: string): string;
-  /** Stores an API response unchanged. It never changes by itself. */
-  put(purchaseToken: string, stored: StoredPurchase): void;
-  read(purchaseToken: string): StoredPurchase | undefined;
-  /**
-   * @param details what the change needs, or only its period
-   * @returns the token of the changed purchase, or of the one that took its place
-   * @throws ImpossibleChange
-   */
-  change(purchaseToken: string, change: AndroidChange, details?: string | ChangeDetails): string;
-  /** Drops the purchase: 410 from then on. */
-  drop(purchaseToken: string): void;
-}
-
-/** The shop's side that only the store itself sees. */
-export interface ShopKeeping extends Shop {
-  acknowledge(purchaseToken: string): void;
-  isDropped(purchaseToken: string): boolean;
-  tokens(): readonly string[];
-  order(orderId: string): Order | undefined;
-  /** Voided purchases of a package, oldest first. */
-  voidedOf(packageName: string): readonly VoidedPurchase[];
-  /** The store's time, never earlier than its last event. */
-  time(): Instant;
-  passTime(moment: Instant): void;
-  nextEventAt(): Instant | null;
-  /** Runs the earliest event due by the given time. */
-  makeNextHappen(moment: Instant): void;
-  reset(): void;
-  save(): z.input<typeof savedShop>;
-}
 
 export const savedShop = z.object({
   time: z.number().refine(isInstant),
@@ -80,12 +40,18 @@ export const savedShop = z.object({
 const newPurchaseToken = (): string =>
   `${randomBytes(12).toString("hex")}.AO-J1O${randomBytes(48).toString("base64url")}`;
 
-/** @param publish receives the notifications of one change or event, in order */
+export type ShopKeeping = ReturnType<typeof createShop>;
+
+/**
+ * Purchases that the store has sold, by purchase token.
+ *
+ * @param publish receives the notifications of one change or event, in order
+ */
 export const createShop = (
   now: () => Instant,
-  publish: Pushes["publish"],
+  publish: (notifications: readonly unknown[], at: Instant) => void,
   saved: z.output<typeof savedShop> | null,
-): ShopKeeping => {
+) => {
   const purchases = new Map<string, SoldPurchase>();
   const due = createDue();
   const orders = createOrders(saved?.orders ?? []);
@@ -161,10 +127,11 @@ export const createShop = (
     return pending ? tell(sold) : tell(sold, "PURCHASED");
   };
 
+  /** Creates a purchase, under a new token unless one is given, and returns its token. */
   const buy = (purchase: SandboxPurchase, purchaseToken = newPurchaseToken()): string => {
     const at = time();
     const sale = bought(purchase, at);
-    publish([...keep(purchaseToken, sale, at), ...expireReplaced(sale.sold, at)], at, purchaseToken);
+    publish([...keep(purchaseToken, sale, at), ...expireReplaced(sale.sold, at)], at);
     return purchaseToken;
   };
 
@@ -205,7 +172,16 @@ export const createShop = (
     };
   };
 
-  const change: Shop["change"] = (purchaseToken, change, given = {}) => {
+  /**
+   * @param given what the change needs, or only its period
+   * @returns the token of the changed purchase, or of the one that took its place
+   * @throws ImpossibleChange
+   */
+  const change = (
+    purchaseToken: string,
+    change: AndroidChange,
+    given: string | ChangeDetails = {},
+  ): string => {
     const details = typeof given === "string" ? { period: given } : given;
     if (details.period !== undefined) periodOf(details.period);
     if (change === "replace" || change === "upgrade" || change === "top-up")
@@ -224,14 +200,11 @@ export const createShop = (
         ? changedSubscription(sold, change, details, at)
         : changedOneTimePurchase(sold, change, details, at);
     const voidedAt = details.voidedAgo === undefined ? at : 2 * at - after(at, details.voidedAgo);
-    publish(
-      [...keep(purchaseToken, made, at, voidedAt), ...expireReplaced(made.sold, at)],
-      at,
-      purchaseToken,
-    );
+    publish([...keep(purchaseToken, made, at, voidedAt), ...expireReplaced(made.sold, at)], at);
     return purchaseToken;
   };
 
+  /** Drops the purchase: 410 from then on. */
   const drop = (purchaseToken: string): void => {
     purchases.delete(purchaseToken);
     due.delete(purchaseToken);
@@ -240,46 +213,51 @@ export const createShop = (
 
   return {
     buy,
-    put: (purchaseToken, stored) => {
+    /** Stores an API response unchanged. It never changes by itself. */
+    put: (purchaseToken: string, stored: StoredPurchase): void => {
       dropped.delete(purchaseToken);
       store(purchaseToken, { ...stored, terms: null }, time());
     },
-    read: (purchaseToken) => {
+    read: (purchaseToken: string): StoredPurchase | undefined => {
       const sold = purchases.get(purchaseToken);
       if (sold === undefined) return undefined;
       const { terms: _, ...stored } = sold;
       return stored;
     },
     change,
-    acknowledge: (purchaseToken) => {
+    acknowledge: (purchaseToken: string): void => {
       const sold = purchases.get(purchaseToken);
       if (sold !== undefined) store(purchaseToken, acknowledged(sold), time());
     },
     drop,
-    isDropped: (purchaseToken) => dropped.has(purchaseToken),
-    tokens: () => [...purchases.keys()],
+    isDropped: (purchaseToken: string): boolean => dropped.has(purchaseToken),
+    tokens: (): readonly string[] => [...purchases.keys()],
     order: orders.find,
-    voidedOf: (packageName) => voided.filter((one) => one.packageName === packageName),
+    /** Voided purchases of a package, oldest first. */
+    voidedOf: (packageName: string): readonly VoidedPurchase[] =>
+      voided.filter((one) => one.packageName === packageName),
+    /** The store's time, never earlier than its last event. */
     time,
-    passTime: (moment) => {
+    passTime: (moment: Instant): void => {
       latest = Math.max(latest, moment);
     },
-    nextEventAt: () => due.first()?.at ?? null,
-    makeNextHappen: (moment) => {
+    nextEventAt: (): Instant | null => due.first()?.at ?? null,
+    /** Runs the earliest event due by the given time. */
+    makeNextHappen: (moment: Instant): void => {
       const next = due.first();
       const sold = next === null ? undefined : purchases.get(next.key);
       if (next === null || sold === undefined || next.at > moment) return;
       latest = Math.max(latest, next.at);
       const made = afterEvent(sold, latest);
       if (made === null) drop(next.key);
-      else publish(keep(next.key, made, latest), latest, next.key);
+      else publish(keep(next.key, made, latest), latest);
     },
-    reset: () => {
+    reset: (): void => {
       for (const kept of [purchases, due, orders, dropped]) kept.clear();
       voided.length = 0;
       latest = 0;
     },
-    save: () => ({
+    save: (): z.input<typeof savedShop> => ({
       time: latest,
       purchases: [...purchases],
       dropped: [...dropped],

@@ -4,7 +4,6 @@ import { ImpossibleChange } from "../../impossible-change.ts";
 import type { Outcome } from "./outcome.ts";
 import { after, endOf, isPrepaid, type SoldSubscription, type SubscriptionLine } from "./purchases.ts";
 import { changeItems } from "./subscription-items.ts";
-import { changePrice, consentToPriceChange, consentToStepUp, stepUpPrice } from "./subscription-prices.ts";
 import { refundWithoutRevocation, reviewRefund, revoke, voidOrder } from "./subscription-refunds.ts";
 import {
   active,
@@ -148,10 +147,6 @@ const STEPS: Record<OwnChange, SubscriptionStep> = {
   expire: (sold, _, now) => tell(expired(sold, now), "EXPIRED"),
   defer,
   "items-changed": changeItems,
-  "price-change": changePrice,
-  "price-change-consent": consentToPriceChange,
-  "price-step-up": stepUpPrice,
-  "price-step-up-consent": consentToStepUp,
   refund: revoke,
   revoke,
   "refund-partly": oneTimeOnly,

@@ -126,25 +126,6 @@ const linesUntil = (
   });
 };
 
-/** A price change or step that was agreed to takes effect with the renewal. */
-const atNewPrice = (line: SubscriptionLine): SubscriptionLine => {
-  const { priceChangeDetails, priceStepUpConsentDetails, ...plan } = line.autoRenewingPlan ?? {};
-  if (priceChangeDetails === undefined && priceStepUpConsentDetails === undefined) return line;
-  const { expectedNewPriceChargeTime: _, ...change } = priceChangeDetails ?? {};
-  return {
-    ...line,
-    autoRenewingPlan: {
-      ...plan,
-      ...(priceChangeDetails !== undefined && {
-        priceChangeDetails: { ...change, priceChangeState: "APPLIED" },
-      }),
-      ...(priceStepUpConsentDetails !== undefined && {
-        priceStepUpConsentDetails: { ...priceStepUpConsentDetails, state: "COMPLETED" },
-      }),
-    },
-  };
-};
-
 /** Paid until the given end: lines that continue get that end and a new order; the others end. */
 export const active = (sold: SoldSubscription, until: Instant, now: Instant): SoldSubscription => {
   const end = endOf(sold.answer) ?? now;
@@ -160,10 +141,7 @@ export const active = (sold: SoldSubscription, until: Instant, now: Instant): So
         false,
       );
     }
-    return withRenewal(
-      atNewPrice({ ...line, expiryTime: isoTime(until), latestSuccessfulOrderId: order }),
-      true,
-    );
+    return withRenewal({ ...line, expiryTime: isoTime(until), latestSuccessfulOrderId: order }, true);
   });
   return inState(
     sold,

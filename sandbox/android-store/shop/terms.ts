@@ -1,32 +1,41 @@
+import * as z from "zod";
 import { DAY, MINUTE } from "../../../lib/duration.ts";
-import type { Instant } from "../../../lib/entitlements/time.ts";
+import { isInstant, parsePeriod, type Instant } from "../../../lib/entitlements/time.ts";
 
 /** Terms of a purchase that the API's answer does not show: its events as time passes. */
 
-export interface OneTimeTerms {
-  /** The store refunds the purchase at this time unless it is acknowledged; null: it is not paid yet. */
-  readonly acknowledgeBy: Instant | null;
-}
+const instant = z.number().refine(isInstant);
 
-/** Durations are ISO 8601. */
-export interface SubscriptionTerms extends OneTimeTerms {
+/** An ISO 8601 duration. */
+export const period = z
+  .string()
+  .min(1)
+  .refine((value) => parsePeriod(value) !== null, { message: "must be an ISO 8601 duration" });
+
+export const oneTimeTerms = z.object({
+  /** The store refunds the purchase at this time unless it is acknowledged; null: it is not paid yet. */
+  acknowledgeBy: instant.nullable(),
+});
+
+export const subscriptionTerms = oneTimeTerms.extend({
   /** Length of a paid period. */
-  readonly period: string;
+  period,
   /** After a failed payment, in this order; null: left out. */
-  readonly silentPeriod: string | null;
-  readonly gracePeriod: string | null;
-  readonly accountHold: string | null;
+  silentPeriod: period.nullable(),
+  gracePeriod: period.nullable(),
+  accountHold: period.nullable(),
   /** Whether payments fail from now on. */
-  readonly paymentFails: boolean;
+  paymentFails: z.boolean(),
   /** Length of the pause that begins at the end of the period; null: none is scheduled. */
-  readonly pause: string | null;
+  pause: period.nullable(),
   /** End of the paid period, which a grace period does not move; null: nothing is paid yet. */
-  readonly paidUntil: Instant | null;
+  paidUntil: instant.nullable(),
   /** End of a state that the answer gives no end for: silent period, hold, expired; null: another state. */
-  readonly stateUntil: Instant | null;
+  stateUntil: instant.nullable(),
   /** When the latest order was paid; null: none was. */
-  readonly orderedAt: Instant | null;
-}
+  orderedAt: instant.nullable(),
+});
+export type SubscriptionTerms = Readonly<z.output<typeof subscriptionTerms>>;
 
 /**
  * Time within which a purchase must be acknowledged: three days, or three minutes for a licence tester. For test

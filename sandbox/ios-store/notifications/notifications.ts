@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import * as z from "zod";
 import type { Instant } from "../../../lib/entitlements/time.ts";
+import { appFields } from "../server-api/persons.ts";
 import { text } from "../shop/fields.ts";
 import type { Account } from "../shop/lineage.ts";
 import type { Notice } from "../shop/notices.ts";
@@ -9,7 +10,7 @@ import { STATUSES } from "../shop/renewal-info.ts";
 import { signJws, type JwsSigner } from "../signing.ts";
 
 /** A notification's fields, in Apple's own names; a field that is undefined is left out. */
-export type NotificationFields = Readonly<Record<string, unknown>>;
+type NotificationFields = Readonly<Record<string, unknown>>;
 
 /**
  * Signs an App Store Server Notification V2. The given fields, valid or not, replace the envelope's own or are added to
@@ -20,14 +21,6 @@ export type NotificationFields = Readonly<Record<string, unknown>>;
 export const signNotification = (fields: NotificationFields, signer: JwsSigner): string =>
   signJws({ notificationUUID: randomUUID(), version: "2.0", ...fields }, signer);
 
-type App = Pick<Account, "bundleIdentifier" | "appAppleIdentifier" | "environment">;
-
-const appOf = ({ bundleIdentifier, appAppleIdentifier, environment }: App) => ({
-  ...(environment === "Production" && { appAppleId: appAppleIdentifier }),
-  bundleId: bundleIdentifier,
-  environment,
-});
-
 /** The fields of a notice's notification. Its parts are signed at the moment of the event. */
 export const notificationOf = (account: Account, notice: Notice, signer: JwsSigner): NotificationFields => {
   const { lineage, transactionIdentifier, consumptionRequestReason } = notice;
@@ -37,14 +30,10 @@ export const notificationOf = (account: Account, notice: Notice, signer: JwsSign
     ...(notice.subtype !== null && { subtype: notice.subtype }),
     signedDate: changedAt,
   };
-  if (notice.type === "RESCIND_CONSENT")
-    return {
-      ...envelope,
-      appData: {
-        ...appOf(account),
-        signedAppTransactionInfo: storeAppTransaction(account, changedAt, signer),
-      },
-    };
+  if (notice.type === "RESCIND_CONSENT") {
+    const signedAppTransactionInfo = storeAppTransaction(account, changedAt, signer);
+    return { ...envelope, appData: { ...appFields(account), signedAppTransactionInfo } };
+  }
   const transaction = lineage.transactions.find(
     (candidate) => candidate.transactionIdentifier === transactionIdentifier,
   );
@@ -53,7 +42,7 @@ export const notificationOf = (account: Account, notice: Notice, signer: JwsSign
   return {
     ...envelope,
     data: {
-      ...appOf(account),
+      ...appFields(account),
       bundleVersion: "1",
       signedTransactionInfo: storeTransaction(account, lineage, transaction, changedAt, signer),
       ...(signedRenewalInfo !== null && { signedRenewalInfo }),
@@ -71,39 +60,45 @@ export const notifiedApp = z.strictObject({
 });
 export type NotifiedApp = z.output<typeof notifiedApp>;
 
-/** Notifications about an app that concern no purchase. */
-export const appNotifications = {
-  /** Answers the request for a test notification. */
-  test: (app: App, at: Instant): NotificationFields => ({
-    notificationType: "TEST",
-    signedDate: at,
-    data: appOf(app),
-  }),
-  /** The end of an extension of all subscriptions to a product. */
-  "renewal-extension-summary": (app: App, at: Instant): NotificationFields => ({
-    notificationType: "RENEWAL_EXTENSION",
-    subtype: "SUMMARY",
-    signedDate: at,
-    summary: {
-      requestIdentifier: randomUUID(),
-      ...appOf(app),
-      productId: "com.example.sandbox",
-      storefrontCountryCodes: ["USA"],
-      succeededCount: 1,
-      failedCount: 0,
-    },
-  }),
-  /** An unreported token of a purchase outside the store. */
-  "external-purchase-token": (app: App, at: Instant): NotificationFields => ({
-    notificationType: "EXTERNAL_PURCHASE_TOKEN",
-    subtype: "UNREPORTED",
-    signedDate: at,
-    externalPurchaseToken: {
-      externalPurchaseId: `${app.environment === "Sandbox" ? "SANDBOX_" : ""}${randomUUID()}`,
-      tokenCreationDate: at,
-      appAppleId: app.appAppleIdentifier,
-      bundleId: app.bundleIdentifier,
-    },
-  }),
-} as const;
-export type AppNotification = keyof typeof appNotifications;
+export const APP_NOTIFICATIONS = ["test", "renewal-extension-summary", "external-purchase-token"] as const;
+export type AppNotification = (typeof APP_NOTIFICATIONS)[number];
+
+/** The fields of a notification about an app that concerns no purchase. */
+export const appNotification = (
+  name: AppNotification,
+  app: Parameters<typeof appFields>[0],
+  at: Instant,
+): NotificationFields => {
+  switch (name) {
+    case "test":
+      return { notificationType: "TEST", signedDate: at, data: appFields(app) };
+    // The end of an extension of all subscriptions to a product.
+    case "renewal-extension-summary":
+      return {
+        notificationType: "RENEWAL_EXTENSION",
+        subtype: "SUMMARY",
+        signedDate: at,
+        summary: {
+          requestIdentifier: randomUUID(),
+          ...appFields(app),
+          productId: "com.example.sandbox",
+          storefrontCountryCodes: ["USA"],
+          succeededCount: 1,
+          failedCount: 0,
+        },
+      };
+    // An unreported token of a purchase outside the store.
+    case "external-purchase-token":
+      return {
+        notificationType: "EXTERNAL_PURCHASE_TOKEN",
+        subtype: "UNREPORTED",
+        signedDate: at,
+        externalPurchaseToken: {
+          externalPurchaseId: `${app.environment === "Sandbox" ? "SANDBOX_" : ""}${randomUUID()}`,
+          tokenCreationDate: at,
+          appAppleId: app.appAppleIdentifier,
+          bundleId: app.bundleIdentifier,
+        },
+      };
+  }
+};

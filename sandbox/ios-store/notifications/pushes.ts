@@ -1,8 +1,7 @@
 import * as z from "zod";
-import { HOUR } from "../../../lib/duration.ts";
+import { DAY, HOUR } from "../../../lib/duration.ts";
 import { isInstant, type Instant } from "../../../lib/entitlements/time.ts";
 import { deliver } from "./deliver.ts";
-import { createPushHistory, sentPush, type SentPush } from "./push-history.ts";
 
 /**
  * Time from one try to the next. Only production is retried.
@@ -14,12 +13,28 @@ const RETRIES_AFTER = [1, 12, 24, 48, 72].map((hours) => hours * HOUR);
 /** Milliseconds for which the store waits for an answer. */
 const TIMEOUT = 10_000;
 
+/** Time for which the store remembers its notifications. */
+export const RETENTION = 180 * DAY;
+
+/** Notifications kept; beyond, the oldest are forgotten. One is up to 15 KB in the saved state. */
+const LARGEST_HISTORY = 500;
+
 const instant = z.custom<Instant>(isInstant);
 const unsentPush = z
   .object({ signedPayload: z.string(), environment: z.enum(["Production", "Sandbox"]), at: instant })
   .readonly();
 const pendingPush = z
   .object({ signedPayload: z.string(), failures: z.int().min(1), dueAt: instant })
+  .readonly();
+/** A notification with all tries to send it, in Apple's own names. */
+const sentPush = z
+  .object({
+    signedPayload: z.string(),
+    sendAttempts: z
+      .array(z.object({ attemptDate: instant, sendAttemptResult: z.string() }))
+      .min(1)
+      .readonly(),
+  })
   .readonly();
 /** A state that was saved before the store kept a history has none. */
 export const savedPushes = z.object({
@@ -28,39 +43,46 @@ export const savedPushes = z.object({
   pending: z.array(pendingPush),
   history: z.array(sentPush).default([]),
 });
-export type SavedPushes = z.output<typeof savedPushes>;
+type SavedPushes = z.output<typeof savedPushes>;
 type UnsentPush = z.output<typeof unsentPush>;
 type PendingPush = z.output<typeof pendingPush>;
+export type SentPush = z.output<typeof sentPush>;
 
 export const NO_PUSHES: SavedPushes = { enabled: true, unsent: [], pending: [], history: [] };
 
-/** Sends notifications, and resends those that were not accepted. */
-export interface Pushes {
-  /** Queues a notification. While pushing is off or there is no address, it is dropped. */
-  queue(push: UnsentPush): void;
-  hasUnsent(): boolean;
-  /** Sends the first of the queue; resolves when it is answered or has failed. */
-  sendNext(): Promise<void>;
-  /** When the next push is due; null: none is. */
-  nextAt(): Instant | null;
-  /** Makes the next retry, at its moment. */
-  retryNext(): Promise<void>;
-  /** Off: nothing is sent, now or later. */
-  enable(enabled: boolean): void;
-  /** Whether pushing is on and there is an address. */
-  isOpen(): boolean;
-  /** Notifications of the last 180 days. */
-  history(): readonly SentPush[];
-  restore(saved: SavedPushes): void;
-  save(): SavedPushes;
-}
+/** Time of the first try. */
+export const sentAt = ({ sendAttempts }: SentPush): Instant => sendAttempts[0]?.attemptDate ?? 0;
 
-/** @param urlOf where to send; null: nowhere, and nothing is kept for later */
-export const createPushes = (urlOf: () => string | null, timeout = TIMEOUT): Pushes => {
+export const isTaken = ({ sendAttempts }: SentPush): boolean =>
+  sendAttempts.at(-1)?.sendAttemptResult === "SUCCESS";
+
+/** Notifications that were sent or failed, by their payloads, in the order of their first tries. */
+type History = Map<string, SentPush>;
+
+const historyOf = (pushes: readonly SentPush[]): History =>
+  new Map(pushes.map((push) => [push.signedPayload, push]));
+
+const note = (history: History, signedPayload: string, attempt: SentPush["sendAttempts"][number]): void => {
+  const before = history.get(signedPayload)?.sendAttempts ?? [];
+  history.set(signedPayload, { signedPayload, sendAttempts: [...before, attempt] });
+  for (const [key, push] of history) {
+    if (history.size <= LARGEST_HISTORY && sentAt(push) > attempt.attemptDate - RETENTION) break;
+    history.delete(key);
+  }
+};
+
+export type Pushes = ReturnType<typeof createPushes>;
+
+/**
+ * Sends notifications, and resends those that were not accepted.
+ *
+ * @param urlOf where to send; null: nowhere, and nothing is kept for later
+ */
+export const createPushes = (urlOf: () => string | null, timeout = TIMEOUT) => {
   let enabled = true;
   let unsent: UnsentPush[] = [];
   let pending: PendingPush[] = [];
-  let history = createPushHistory([]);
+  let history = historyOf([]);
   let isSending = false;
 
   /** @param failures before this try */
@@ -68,7 +90,7 @@ export const createPushes = (urlOf: () => string | null, timeout = TIMEOUT): Pus
     signedPayload: string,
     failures: number,
     at: Instant,
-    { isRetried }: { readonly isRetried: boolean },
+    isRetried: boolean,
   ): Promise<void> => {
     const url = urlOf();
     if (!enabled || url === null) return;
@@ -78,53 +100,54 @@ export const createPushes = (urlOf: () => string | null, timeout = TIMEOUT): Pus
     isSending = true;
     const sendAttemptResult = await deliver(url, signedPayload, timeout);
     isSending = false;
-    noted.note(signedPayload, { attemptDate: at, sendAttemptResult });
+    note(noted, signedPayload, { attemptDate: at, sendAttemptResult });
     if (sendAttemptResult === "SUCCESS") return;
     const delay = RETRIES_AFTER[failures];
     if (isRetried && delay !== undefined)
       queue.push({ signedPayload, failures: failures + 1, dueAt: at + delay });
   };
 
-  const next = (): PendingPush | null =>
-    pending.reduce<PendingPush | null>(
-      (first, push) => (first === null || push.dueAt < first.dueAt ? push : first),
-      null,
-    );
-
-  const isOpen = (): boolean => enabled && urlOf() !== null;
+  const next = (): PendingPush | undefined => pending.toSorted((one, other) => one.dueAt - other.dueAt)[0];
 
   return {
-    queue: (push) => {
-      if (isOpen()) unsent.push(push);
+    /** Queues a notification. While pushing is off or there is no address, it is dropped. */
+    queue: (push: UnsentPush): void => {
+      if (enabled && urlOf() !== null) unsent.push(push);
     },
-    hasUnsent: () => unsent.length > 0,
-    sendNext: async () => {
+    hasUnsent: (): boolean => unsent.length > 0,
+    /** Sends the first of the queue; resolves when it is answered or has failed. */
+    sendNext: async (): Promise<void> => {
       const first = unsent.shift();
       if (first !== undefined)
-        await send(first.signedPayload, 0, first.at, { isRetried: first.environment === "Production" });
+        await send(first.signedPayload, 0, first.at, first.environment === "Production");
     },
-    // A running send continues with the queue; only the queue of a restored store waits for its moment.
-    nextAt: () => (isSending ? undefined : unsent[0]?.at) ?? next()?.dueAt ?? null,
-    retryNext: async () => {
+    /**
+     * When the next push is due; null: none is. A running send continues with the queue; only the queue of a restored
+     * store waits for its moment.
+     */
+    nextAt: (): Instant | null => (isSending ? undefined : unsent[0]?.at) ?? next()?.dueAt ?? null,
+    /** Makes the next retry, at its moment. */
+    retryNext: async (): Promise<void> => {
       const due = next();
-      if (due === null) return;
+      if (due === undefined) return;
       pending.splice(pending.indexOf(due), 1);
-      await send(due.signedPayload, due.failures, due.dueAt, { isRetried: true });
+      await send(due.signedPayload, due.failures, due.dueAt, true);
     },
-    enable: (on) => {
+    /** Off: nothing is sent, now or later. */
+    enable: (on: boolean): void => {
       enabled = on;
       if (on) return;
       unsent = [];
       pending = [];
     },
-    isOpen,
-    history: () => history.list(),
-    restore: (saved) => {
+    /** Notifications of the last 180 days. */
+    history: (): readonly SentPush[] => [...history.values()],
+    restore: (saved: SavedPushes): void => {
       enabled = saved.enabled;
       unsent = [...saved.unsent];
       pending = [...saved.pending];
-      history = createPushHistory(saved.history);
+      history = historyOf(saved.history);
     },
-    save: () => ({ enabled, unsent, pending, history: history.list() }),
+    save: (): SavedPushes => ({ enabled, unsent, pending, history: [...history.values()] }),
   };
 };

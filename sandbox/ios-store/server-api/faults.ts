@@ -1,7 +1,6 @@
 import * as z from "zod";
-import type { Instant } from "../../../lib/entitlements/time.ts";
-import { createRate } from "../../rate.ts";
-import { bodyOf } from "./errors.ts";
+import type { Reply } from "../../routes.ts";
+import { errorAnswer } from "./errors.ts";
 
 /** Failure of the Server API's requests. */
 export const serverApiFault = z
@@ -9,32 +8,18 @@ export const serverApiFault = z
     status: z.int().min(400).max(599).optional(),
     /** Apple's code; unset: the status's own, if it has one. */
     errorCode: z.int().optional(),
-    /** The `Retry-After` header, in milliseconds since 1970; unset: the next second of a `perSecond`, or none. */
+    /** The `Retry-After` header, in milliseconds since 1970; unset: none. */
     retryAfter: z.int().min(0).optional(),
     /** Requests that fail; unset: all, until told otherwise. */
     times: z.int().positive().optional(),
-    /** Requests of a second that are answered: only the others fail. */
-    perSecond: z.int().positive().optional(),
     /** No answer comes. */
     hangs: z.literal(true).optional(),
   })
   .refine(({ status, hangs }) => status !== undefined || hangs, "must have a status, or hang");
 export type ServerApiFault = z.input<typeof serverApiFault>;
 
-/** A response, or none at all. */
-export type ServerApiAnswer =
-  | "hangs"
-  | { readonly status: number; readonly body: unknown; readonly headers: Readonly<Record<string, string>> };
-
-export interface ServerApiFaults {
-  /** @param fault null: requests no longer fail */
-  set(fault: ServerApiFault | null): void;
-  /** Answer to the next request; null: no fault. */
-  next(at: Instant): ServerApiAnswer | null;
-}
-
-/** Body of a refused token. */
-export const UNAUTHENTICATED = "Unauthenticated\n";
+/** Answer to a refused token. */
+export const UNAUTHENTICATED = { status: 401, body: "Unauthenticated\n" } as const;
 
 /** Codes of statuses that a fault names without a code. */
 const CODES: Readonly<Record<number, number>> = {
@@ -44,36 +29,32 @@ const CODES: Readonly<Record<number, number>> = {
   500: 5_000_000,
 };
 
-const failed = ({
-  status = 500,
-  errorCode = CODES[status],
-  retryAfter,
-  hangs,
-}: ServerApiFault): ServerApiAnswer =>
-  hangs
-    ? "hangs"
-    : {
-        status,
-        body: errorCode === undefined ? (status === 401 ? UNAUTHENTICATED : "") : bodyOf(errorCode),
-        headers: retryAfter === undefined ? {} : { "Retry-After": String(retryAfter) },
-      };
+const failed = ({ status = 500, errorCode = CODES[status], retryAfter, hangs }: ServerApiFault): Reply => {
+  if (hangs) return "hang";
+  const { body } = errorCode === undefined ? { body: "" } : errorAnswer(errorCode);
+  return {
+    status,
+    body: status === 401 && errorCode === undefined ? UNAUTHENTICATED.body : body,
+    headers: retryAfter === undefined ? {} : { "Retry-After": String(retryAfter) },
+  };
+};
 
-export const createServerApiFaults = (): ServerApiFaults => {
+export type ServerApiFaults = ReturnType<typeof createServerApiFaults>;
+
+export const createServerApiFaults = () => {
   let fault: ServerApiFault | null = null;
   let left = 0;
-  const rate = createRate();
   return {
-    set: (next) => {
-      rate.limit(next?.perSecond ?? null);
+    /** @param next null: requests no longer fail */
+    set: (next: ServerApiFault | null): void => {
       fault = next;
       left = next?.times ?? Infinity;
     },
-    next: (at) => {
-      const retryAfter = rate.countedUntil(at);
+    /** Reply to the next request; null: no fault. */
+    next: (): Reply | null => {
       if (fault === null || left === 0) return null;
-      if (fault.perSecond !== undefined && retryAfter === null) return null;
       left -= 1;
-      return failed(retryAfter === null ? fault : { retryAfter, ...fault });
+      return failed(fault);
     },
   };
 };

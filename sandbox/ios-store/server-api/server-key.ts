@@ -1,18 +1,20 @@
 import { generateKeyPairSync, randomBytes, randomUUID } from "node:crypto";
+import * as z from "zod";
 
 /**
  * An API key for the App Store Server API.
  *
  * @see https://developer.apple.com/documentation/appstoreserverapi/creating-api-keys-to-authorize-api-requests
  */
-export interface ServerKey {
+export const serverKeySchema = z.object({
   /** UUID. */
-  readonly issuerIdentifier: string;
+  issuerIdentifier: z.string(),
   /** Ten letters and digits. */
-  readonly keyIdentifier: string;
+  keyIdentifier: z.string(),
   /** The .p8 file: PKCS #8 as PEM, of a P-256 key. */
-  readonly privateKey: string;
-}
+  privateKey: z.string(),
+});
+export type ServerKey = Readonly<z.output<typeof serverKeySchema>>;
 
 export const createServerKey = (): ServerKey => ({
   issuerIdentifier: randomUUID(),

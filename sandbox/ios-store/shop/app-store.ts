@@ -20,33 +20,33 @@ export interface SandboxTransaction {
   /** When the store signs it. */
   readonly signedDate: number;
   /** Auto-renewable subscriptions only. */
-  readonly expiresDate?: number;
+  readonly expiresDate?: number | undefined;
   /** Absent: a new identifier. */
-  readonly transactionIdentifier?: string;
+  readonly transactionIdentifier?: string | undefined;
   /** Absent: the transaction is the first of its lineage. */
-  readonly originalTransactionIdentifier?: string;
+  readonly originalTransactionIdentifier?: string | undefined;
   /** Lineage that this one replaced when the subscription was migrated; absent: none. */
-  readonly previousOriginalTransactionIdentifier?: string;
+  readonly previousOriginalTransactionIdentifier?: string | undefined;
   /** Identifies a subscription's period across transaction ids; absent: the transaction's own id. */
-  readonly webOrderLineItemIdentifier?: string;
+  readonly webOrderLineItemIdentifier?: string | undefined;
   /** Purchase date of the original of a restored copy; absent: the purchase date. */
-  readonly originalPurchaseDate?: number;
+  readonly originalPurchaseDate?: number | undefined;
   /** Absent: one. */
-  readonly quantity?: number;
-  readonly revocationDate?: number;
+  readonly quantity?: number | undefined;
+  readonly revocationDate?: number | undefined;
   /** 1: because of an issue with the app; absent: 0, for any other reason. */
-  readonly revocationReason?: 0 | 1;
-  readonly revocationType?: "REFUND_FULL" | "REFUND_PRORATED" | "FAMILY_REVOKE";
+  readonly revocationReason?: 0 | 1 | undefined;
+  readonly revocationType?: "REFUND_FULL" | "REFUND_PRORATED" | "FAMILY_REVOKE" | undefined;
   /** Refunded share, in thousandths of a per cent. */
-  readonly revocationPercentage?: number;
-  readonly isUpgraded?: boolean;
-  readonly inAppOwnershipType?: "PURCHASED" | "FAMILY_SHARED";
+  readonly revocationPercentage?: number | undefined;
+  readonly isUpgraded?: boolean | undefined;
+  readonly inAppOwnershipType?: "PURCHASED" | "FAMILY_SHARED" | undefined;
   /** UUID that the app chose for its own account. */
-  readonly appAccountToken?: string;
+  readonly appAccountToken?: string | undefined;
   /** Absent: `PURCHASE` of the first of a lineage, `RENEWAL` of others. */
-  readonly transactionReason?: "PURCHASE" | "RENEWAL";
+  readonly transactionReason?: "PURCHASE" | "RENEWAL" | undefined;
   /** Offer code that the customer has redeemed. */
-  readonly offerIdentifier?: string;
+  readonly offerIdentifier?: string | undefined;
 }
 
 /** One Apple Account's copy of an app, with its purchases. */
@@ -116,7 +116,7 @@ export const appTransactionPayload = ({
 });
 
 /**
- * Payload of a transaction, as the App Store signs it.
+ * Payload of a transaction, as the App Store signs it. A field that is undefined is left out.
  *
  * @see https://developer.apple.com/documentation/appstoreserverapi/jwstransactiondecodedpayload
  */
@@ -133,9 +133,7 @@ export const transactionPayload = (
   return {
     transactionId,
     originalTransactionId,
-    ...(transaction.previousOriginalTransactionIdentifier !== undefined && {
-      previousOriginalTransactionId: transaction.previousOriginalTransactionIdentifier,
-    }),
+    previousOriginalTransactionId: transaction.previousOriginalTransactionIdentifier,
     ...(transaction.type === "Auto-Renewable Subscription" && {
       webOrderLineItemId:
         environment === "Xcode" ? "0" : (transaction.webOrderLineItemIdentifier ?? transactionId),
@@ -152,13 +150,11 @@ export const transactionPayload = (
       revocationDate: transaction.revocationDate,
       revocationReason: transaction.revocationReason ?? 0,
     }),
-    ...(transaction.revocationType !== undefined && { revocationType: transaction.revocationType }),
-    ...(transaction.revocationPercentage !== undefined && {
-      revocationPercentage: transaction.revocationPercentage,
-    }),
+    revocationType: transaction.revocationType,
+    revocationPercentage: transaction.revocationPercentage,
     quantity: transaction.quantity ?? 1,
     inAppOwnershipType: transaction.inAppOwnershipType ?? "PURCHASED",
-    ...(transaction.appAccountToken !== undefined && { appAccountToken: transaction.appAccountToken }),
+    appAccountToken: transaction.appAccountToken,
     signedDate: transaction.signedDate,
     environment,
     transactionReason:
@@ -171,7 +167,7 @@ export const transactionPayload = (
     storefrontId: "143441",
     price: 4990,
     currency: "USD",
-    ...(appTransactionIdentifier !== null && { appTransactionId: appTransactionIdentifier }),
+    appTransactionId: appTransactionIdentifier ?? undefined,
     ...deviceVerification(),
   };
 };

@@ -1,25 +1,6 @@
-import { createDue, type DueEvent } from "../../due.ts";
+import { createDue } from "../../due.ts";
 import { latestOf, type Account, type Lineage } from "./lineage.ts";
 import { nextEventOf } from "./renewals.ts";
-
-/** Accounts and lineages, with indexes: a look-up among 100,000 persons is as quick as among one. */
-export interface Memory {
-  keepAccount(key: string, account: Account): void;
-  keepLineage(lineage: Lineage): void;
-  /** In the order in which they were first kept. */
-  readonly accounts: ReadonlyMap<string, Account>;
-  readonly lineages: ReadonlyMap<string, Lineage>;
-  lineagesOf(account: string): readonly Lineage[];
-  /** Lineages that are still shared from one. */
-  membersOf(lineage: Lineage): readonly Lineage[];
-  /** Accounts that have a transaction with the id or original id. */
-  accountsWith(transactionIdentifier: string): readonly string[];
-  /** Accounts of an app transaction's id. */
-  accountsNamed(appTransactionIdentifier: string): readonly string[];
-  /** Lineage with the next event; its key is the original transaction id. */
-  next(): DueEvent | null;
-  clear(): void;
-}
 
 type Index = Map<string, Set<string>>;
 
@@ -29,7 +10,8 @@ const add = (index: Index, name: string, value: string): void => {
   else values.add(value);
 };
 
-export const createMemory = (): Memory => {
+/** Accounts and lineages, with indexes: a look-up among 100,000 persons is as quick as among one. */
+export const createMemory = () => {
   const accounts = new Map<string, Account>();
   const lineages = new Map<string, Lineage>();
   const bought: Index = new Map();
@@ -42,13 +24,14 @@ export const createMemory = (): Memory => {
     [...(identifiers ?? [])].flatMap((identifier) => lineages.get(identifier) ?? []);
 
   return {
+    /** In the order in which they were first kept, as are the lineages. */
     accounts,
     lineages,
-    keepAccount: (key, account) => {
+    keepAccount: (key: string, account: Account): void => {
       accounts.set(key, account);
       if (account.appTransactionIdentifier !== null) add(named, account.appTransactionIdentifier, key);
     },
-    keepLineage: (lineage) => {
+    keepLineage: (lineage: Lineage): void => {
       const { originalTransactionIdentifier, account, sharedFrom, transactions } = lineage;
       lineages.set(originalTransactionIdentifier, lineage);
       add(bought, account, originalTransactionIdentifier);
@@ -57,15 +40,19 @@ export const createMemory = (): Memory => {
       if (sharedFrom !== null) add(shared, sharedFrom, originalTransactionIdentifier);
       due.set(originalTransactionIdentifier, nextEventOf(lineage));
     },
-    lineagesOf: (account) => found(bought.get(account)),
-    membersOf: ({ originalTransactionIdentifier }) =>
+    lineagesOf: (account: string): readonly Lineage[] => found(bought.get(account)),
+    /** Lineages that are still shared from one. */
+    membersOf: ({ originalTransactionIdentifier }: Lineage): readonly Lineage[] =>
       found(shared.get(originalTransactionIdentifier)).filter(
         (member) => latestOf(member).revocation === null,
       ),
-    accountsWith: (identifier) => [...(buyers.get(identifier) ?? [])],
-    accountsNamed: (identifier) => [...(named.get(identifier) ?? [])],
+    /** Accounts that have a transaction with the id or original id. */
+    accountsWith: (identifier: string): readonly string[] => [...(buyers.get(identifier) ?? [])],
+    /** Accounts of an app transaction's id. */
+    accountsNamed: (identifier: string): readonly string[] => [...(named.get(identifier) ?? [])],
+    /** Lineage with the next event; its key is the original transaction id. */
     next: due.first,
-    clear: () => {
+    clear: (): void => {
       for (const index of [accounts, lineages, bought, shared, buyers, named, due]) index.clear();
     },
   };

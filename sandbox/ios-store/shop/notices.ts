@@ -1,4 +1,5 @@
-import { latestOf, type Lineage } from "./lineage.ts";
+import type { Instant } from "../../../lib/entitlements/time.ts";
+import { after, latestOf, type Lineage } from "./lineage.ts";
 
 /**
  * Notification types, with the subtypes that each may have; null: none.
@@ -34,7 +35,6 @@ export const CONSUMPTION_REQUEST_REASONS = [
   "LEGAL",
   "OTHER",
 ] as const;
-export type ConsumptionRequestReason = (typeof CONSUMPTION_REQUEST_REASONS)[number];
 
 /** A notification of one event, before it is signed. */
 export interface Notice {
@@ -45,7 +45,7 @@ export interface Notice {
   /** The transaction that the event is about. */
   readonly transactionIdentifier: string;
   /** `CONSUMPTION_REQUEST` only. */
-  readonly consumptionRequestReason: ConsumptionRequestReason | null;
+  readonly consumptionRequestReason: (typeof CONSUMPTION_REQUEST_REASONS)[number] | null;
 }
 
 /** A lineage after a change, and the store's notifications about it, in order. */
@@ -54,12 +54,14 @@ export interface Outcome {
   readonly notices: readonly Notice[];
 }
 
+type About = Partial<Pick<Notice, "transactionIdentifier" | "consumptionRequestReason">>;
+
 /** A notice about a lineage's latest transaction, unless it names another one. */
 export const noticeOf = <Type extends keyof NoticeSubtypes>(
   lineage: Lineage,
   type: Type,
   subtype: NoticeSubtypes[Type],
-  about: Partial<Pick<Notice, "transactionIdentifier" | "consumptionRequestReason">> = {},
+  about: About = {},
 ): Notice => ({
   type,
   subtype,
@@ -68,3 +70,16 @@ export const noticeOf = <Type extends keyof NoticeSubtypes>(
   consumptionRequestReason: null,
   ...about,
 });
+
+/** A lineage changed at a moment, with one notice of it. */
+export const changed = <Type extends keyof NoticeSubtypes>(
+  lineage: Lineage,
+  at: Instant,
+  change: Partial<Lineage>,
+  type: Type,
+  subtype: NoticeSubtypes[Type],
+  about: About = {},
+): Outcome => {
+  const next = after(lineage, at, change);
+  return { lineage: next, notices: [noticeOf(next, type, subtype, about)] };
+};

@@ -25,11 +25,12 @@ const asSigned = (
   transaction: SoldTransaction,
   signedDate: Instant,
 ): SandboxTransaction => {
-  const { revocation, expiresDate, offerIdentifier } = transaction;
+  const { revocation } = transaction;
   return {
     productIdentifier: transaction.productIdentifier,
     type: lineage.type,
     purchaseDate: transaction.purchaseDate,
+    expiresDate: transaction.expiresDate ?? undefined,
     signedDate,
     transactionIdentifier: transaction.transactionIdentifier,
     originalTransactionIdentifier: lineage.originalTransactionIdentifier,
@@ -39,15 +40,12 @@ const asSigned = (
     isUpgraded: transaction.isUpgraded,
     inAppOwnershipType: lineage.sharedFrom === null ? "PURCHASED" : "FAMILY_SHARED",
     transactionReason: transaction.reason,
-    ...(expiresDate !== null && { expiresDate }),
-    ...(lineage.appAccountToken !== null && { appAccountToken: lineage.appAccountToken }),
-    ...(offerIdentifier !== null && { offerIdentifier }),
-    ...(revocation !== null && {
-      revocationDate: revocation.at,
-      revocationReason: revocation.reason,
-      revocationType: revocation.type,
-      ...(revocation.percentage !== null && { revocationPercentage: revocation.percentage }),
-    }),
+    appAccountToken: lineage.appAccountToken ?? undefined,
+    offerIdentifier: transaction.offerIdentifier ?? undefined,
+    revocationDate: revocation?.at,
+    revocationReason: revocation?.reason,
+    revocationType: revocation?.type,
+    revocationPercentage: revocation?.percentage ?? undefined,
   };
 };
 

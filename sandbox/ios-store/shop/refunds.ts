@@ -1,7 +1,6 @@
 import { ImpossibleChange } from "../../impossible-change.ts";
 import type { IosChange } from "./change.ts";
 import {
-  after,
   endOf,
   INTENTS,
   latestOf,
@@ -11,7 +10,7 @@ import {
   type Revocation,
   type SoldTransaction,
 } from "./lineage.ts";
-import { noticeOf, type Outcome } from "./notices.ts";
+import { changed, type Outcome } from "./notices.ts";
 
 /** Refunds and revocations. They apply to a purchase event, under each of its transaction ids. */
 
@@ -33,62 +32,55 @@ export const namedTransaction = (
   return found;
 };
 
-const isRefundable = ({ revocation }: SoldTransaction): boolean =>
-  revocation === null || revocation.type === "REFUND_PRORATED";
-
-/** Turns the renewal off, as the store does before it refunds a subscription. */
-const withoutRenewal = (lineage: Lineage, { at }: Circumstances): Outcome => {
-  const { subscription } = lineage;
-  if (subscription === null || !subscription.autoRenews) return { lineage, notices: [] };
-  const off = after(lineage, at, { subscription: { ...subscription, autoRenews: false } });
-  return {
-    lineage: off,
-    notices: [noticeOf(off, "DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED")],
-  };
-};
-
 /** Sets or lifts the revocation of an event. A subscription's standing follows that of its latest event. */
 const withRevocation = (
   lineage: Lineage,
   { event }: SoldTransaction,
   revocation: Revocation | null,
   at: number,
-): Lineage => {
+): Partial<Lineage> => {
   const change = withTransactions(
     lineage,
     (transaction) => transaction.event === event,
     (transaction) => ({ ...transaction, revocation }),
   );
   const { subscription } = lineage;
-  if (subscription === null || latestOf(lineage).event !== event) return after(lineage, at, change);
-  const isOver = endOf(lineage) <= at;
-  const restored = isOver
-    ? ({ kind: "expired", intent: INTENTS.voluntary } as const)
-    : ({ kind: "active" } as const);
-  return after(lineage, at, {
-    ...change,
-    subscription: {
-      ...subscription,
-      standing: revocation === null ? restored : { kind: "revoked" },
-      autoRenews: false,
-    },
-  });
+  if (subscription === null || latestOf(lineage).event !== event) return change;
+  const restored =
+    endOf(lineage) <= at
+      ? ({ kind: "expired", intent: INTENTS.voluntary } as const)
+      : ({ kind: "active" } as const);
+  const standing = revocation === null ? restored : ({ kind: "revoked" } as const);
+  return { ...change, subscription: { ...subscription, standing, autoRenews: false } };
 };
 
+/** Refunds a transaction. Before it refunds a subscription's latest, the store turns the renewal off. */
 const refunded = (
   lineage: Lineage,
-  transaction: SoldTransaction,
-  revocation: Revocation,
-  circumstances: Circumstances,
+  named: string | undefined,
+  refund: Omit<Revocation, "at">,
+  { at }: Circumstances,
 ): Outcome => {
-  const isLatest = latestOf(lineage).event === transaction.event;
-  const before = isLatest ? withoutRenewal(lineage, circumstances) : { lineage, notices: [] };
-  const refund = withRevocation(before.lineage, transaction, revocation, circumstances.at);
+  const transaction = namedTransaction(
+    lineage,
+    named,
+    ({ revocation }) => revocation === null || revocation.type === "REFUND_PRORATED",
+  );
+  const { subscription } = lineage;
+  const off =
+    subscription?.autoRenews === true && latestOf(lineage).event === transaction.event
+      ? changed(
+          lineage,
+          at,
+          { subscription: { ...subscription, autoRenews: false } },
+          "DID_CHANGE_RENEWAL_STATUS",
+          "AUTO_RENEW_DISABLED",
+        )
+      : { lineage, notices: [] };
   const { transactionIdentifier } = transaction;
-  return {
-    lineage: refund,
-    notices: [...before.notices, noticeOf(refund, "REFUND", null, { transactionIdentifier })],
-  };
+  const revocation = withRevocation(off.lineage, transaction, { at, ...refund }, at);
+  const over = changed(off.lineage, at, revocation, "REFUND", null, { transactionIdentifier });
+  return { lineage: over.lineage, notices: [...off.notices, ...over.notices] };
 };
 
 /** @throws ImpossibleChange */
@@ -97,24 +89,15 @@ export const refundedWholly = (
   { transactionIdentifier, reason }: Extract<IosChange, { change: "refund" }>,
   circumstances: Circumstances,
 ): Outcome =>
-  refunded(
-    lineage,
-    namedTransaction(lineage, transactionIdentifier, isRefundable),
-    { at: circumstances.at, reason, type: "REFUND_FULL", percentage: WHOLE },
-    circumstances,
-  );
+  refunded(lineage, transactionIdentifier, { reason, type: "REFUND_FULL", percentage: WHOLE }, circumstances);
 
 /** @throws ImpossibleChange */
 export const refundedPartly = (
   lineage: Lineage,
-  {
-    transactionIdentifier,
-    reason,
-    refundedQuantity,
-    percentage,
-  }: Extract<IosChange, { change: "refund-partly" }>,
+  change: Extract<IosChange, { change: "refund-partly" }>,
   circumstances: Circumstances,
 ): Outcome => {
+  const { transactionIdentifier, reason, refundedQuantity, percentage } = change;
   if ((refundedQuantity === undefined) === (percentage === undefined))
     throw new ImpossibleChange("A partial refund has a refundedQuantity or a percentage.");
   if (refundedQuantity !== undefined && refundedQuantity >= lineage.quantity)
@@ -123,8 +106,8 @@ export const refundedPartly = (
     refundedQuantity === undefined ? (percentage ?? 0) / 100 : refundedQuantity / lineage.quantity;
   return refunded(
     lineage,
-    namedTransaction(lineage, transactionIdentifier, isRefundable),
-    { at: circumstances.at, reason, type: "REFUND_PRORATED", percentage: Math.round(share * WHOLE) },
+    transactionIdentifier,
+    { reason, type: "REFUND_PRORATED", percentage: Math.round(share * WHOLE) },
     circumstances,
   );
 };
@@ -132,20 +115,17 @@ export const refundedPartly = (
 /** @throws ImpossibleChange */
 export const refundReversed = (
   lineage: Lineage,
-  { transactionIdentifier: named }: Extract<IosChange, { change: "reverse-refund" }>,
+  change: Extract<IosChange, { change: "reverse-refund" }>,
   { at }: Circumstances,
 ): Outcome => {
   const transaction = namedTransaction(
     lineage,
-    named,
+    change.transactionIdentifier,
     ({ revocation }) => revocation !== null && revocation.type !== "FAMILY_REVOKE",
   );
-  const reversed = withRevocation(lineage, transaction, null, at);
   const { transactionIdentifier } = transaction;
-  return {
-    lineage: reversed,
-    notices: [noticeOf(reversed, "REFUND_REVERSED", null, { transactionIdentifier })],
-  };
+  const reversed = withRevocation(lineage, transaction, null, at);
+  return changed(lineage, at, reversed, "REFUND_REVERSED", null, { transactionIdentifier });
 };
 
 /** Revokes a shared purchase from a family member. */
@@ -154,11 +134,6 @@ export const revokedFromFamily = (
   reason: Revocation["reason"],
   { at }: Circumstances,
 ): Outcome => {
-  const revoked = withRevocation(
-    lineage,
-    latestOf(lineage),
-    { at, reason, type: "FAMILY_REVOKE", percentage: null },
-    at,
-  );
-  return { lineage: revoked, notices: [noticeOf(revoked, "REVOKE", null)] };
+  const revocation = { at, reason, type: "FAMILY_REVOKE", percentage: null } as const;
+  return changed(lineage, at, withRevocation(lineage, latestOf(lineage), revocation, at), "REVOKE", null);
 };

@@ -1,7 +1,7 @@
 import { DAY } from "../../../lib/duration.ts";
 import { isInstant, plusPeriod, times, type Instant } from "../../../lib/entitlements/time.ts";
 import { after, endOf, INTENTS, type Circumstances, type Lineage, type Subscription } from "./lineage.ts";
-import { noticeOf, type NoticeSubtypes, type Outcome } from "./notices.ts";
+import { changed, noticeOf, type NoticeSubtypes, type Outcome } from "./notices.ts";
 
 /** A subscription's own events: its renewals, its grace period, its end. */
 
@@ -14,33 +14,35 @@ const RETRY_PERIOD = 60 * DAY;
 /** Length of a lapse after which service starts over. */
 export const LAPSE = 60 * DAY;
 
-const ACTIVE = { kind: "active" } as const;
+/** A subscription before a change, and the circumstances of the change. */
+export interface Current extends Circumstances {
+  readonly lineage: Lineage;
+  readonly subscription: Subscription;
+}
 
 const isCharged = ({ autoRenews, billingFails, priceIncrease }: Subscription): boolean =>
   autoRenews && !billingFails && priceIncrease !== "pending";
 
+const dueAt = (subscription: Subscription, end: Instant): Instant | null => {
+  const { standing, chargedAheadAt } = subscription;
+  switch (standing.kind) {
+    case "active":
+      return chargedAheadAt !== null && isCharged(subscription) ? Math.min(chargedAheadAt, end) : end;
+    case "grace":
+      return standing.endsAt;
+    case "retry":
+      return end + RETRY_PERIOD;
+    case "expired":
+    case "revoked":
+      return null;
+  }
+};
+
 /** When a subscription changes by itself; null: never. Not before its last change. */
 export const nextEventOf = (lineage: Lineage): Instant | null => {
-  const { subscription, changedAt } = lineage;
-  if (subscription === null) return null;
-  const end = endOf(lineage);
-  const dueAt = ((): Instant | null => {
-    switch (subscription.standing.kind) {
-      case "active":
-        return subscription.chargedAheadAt !== null && isCharged(subscription)
-          ? Math.min(subscription.chargedAheadAt, end)
-          : end;
-      case "grace":
-        return subscription.standing.endsAt;
-      case "retry":
-        return end + RETRY_PERIOD;
-      case "expired":
-      case "revoked":
-        return null;
-    }
-  })();
+  const due = lineage.subscription === null ? null : dueAt(lineage.subscription, endOf(lineage));
   // The calendar ends with the year 9999: a subscription that lasts until then never ends.
-  return dueAt === null || !isInstant(dueAt + 1) ? null : Math.max(dueAt, changedAt);
+  return due === null || !isInstant(due + 1) ? null : Math.max(due, lineage.changedAt);
 };
 
 /**
@@ -48,15 +50,13 @@ export const nextEventOf = (lineage: Lineage): Instant | null => {
  * period of the same cadence.
  */
 export const withPaidPeriod = (
-  lineage: Lineage,
-  subscription: Subscription,
+  { lineage, subscription, at, newIdentifier }: Current,
   start: {
     readonly from: Instant;
     readonly reason: "PURCHASE" | "RENEWAL";
     readonly keepsCadence: boolean;
     readonly servedSince?: Instant;
   },
-  { at, newIdentifier }: Circumstances,
 ): Lineage => {
   const { next, cadence: kept } = subscription;
   const isSamePeriod =
@@ -83,7 +83,7 @@ export const withPaidPeriod = (
     subscription: {
       ...subscription,
       cadence,
-      standing: ACTIVE,
+      standing: { kind: "active" },
       autoRenews: true,
       servedSince: start.servedSince ?? subscription.servedSince,
       billingFails: false,
@@ -95,19 +95,10 @@ export const withPaidPeriod = (
 };
 
 /** The next period, which begins at the end of the latest one, however early it is charged. */
-export const renewed = (
-  lineage: Lineage,
-  subscription: Subscription,
-  subtype: NoticeSubtypes["DID_RENEW"],
-  circumstances: Circumstances,
-): Outcome => {
-  const renewal = withPaidPeriod(
-    lineage,
-    subscription,
-    { from: endOf(lineage), reason: "RENEWAL", keepsCadence: true },
-    circumstances,
-  );
-  return { lineage: renewal, notices: [noticeOf(renewal, "DID_RENEW", subtype)] };
+export const renewed = (current: Current, subtype: NoticeSubtypes["DID_RENEW"] = null): Outcome => {
+  const from = endOf(current.lineage);
+  const lineage = withPaidPeriod(current, { from, reason: "RENEWAL", keepsCadence: true });
+  return { lineage, notices: [noticeOf(lineage, "DID_RENEW", subtype)] };
 };
 
 const SUBTYPES = {
@@ -120,65 +111,58 @@ const SUBTYPES = {
 
 /** The end of a subscription, which nothing renews automatically. */
 export const expired = (
-  lineage: Lineage,
-  subscription: Subscription,
+  { lineage, subscription, at }: Omit<Current, "newIdentifier">,
   intent: (typeof INTENTS)[keyof typeof INTENTS],
-  at: Instant,
   change: Partial<Lineage> = {},
 ): Outcome => {
-  const over = after(lineage, at, {
-    ...change,
-    subscription: {
-      ...subscription,
-      standing: { kind: "expired", intent },
-      autoRenews: false,
-      billingFails: false,
-      chargedAheadAt: null,
-      offerIdentifier: null,
-    },
-  });
-  return { lineage: over, notices: [noticeOf(over, "EXPIRED", SUBTYPES[intent])] };
+  const ended = {
+    ...subscription,
+    standing: { kind: "expired", intent },
+    autoRenews: false,
+    billingFails: false,
+    chargedAheadAt: null,
+    offerIdentifier: null,
+  } as const;
+  return changed(lineage, at, { ...change, subscription: ended }, "EXPIRED", SUBTYPES[intent]);
 };
 
 /**
  * A charge that fails at a period's end. The grace period is never longer than a period, so that a recovered one
  * follows without a gap.
  */
-const failed = (lineage: Lineage, subscription: Subscription, at: Instant): Outcome => {
+const failed = ({ lineage, subscription, at }: Current): Outcome => {
   const end = endOf(lineage);
   const { gracePeriod, cadence } = subscription;
-  const standing =
-    gracePeriod === null
-      ? ({ kind: "retry" } as const)
-      : ({
-          kind: "grace",
-          endsAt: Math.min(plusPeriod(end, gracePeriod), plusPeriod(end, cadence.period), end + RETRY_PERIOD),
-        } as const);
-  const change = after(lineage, at, { subscription: { ...subscription, standing } });
-  const subtype = standing.kind === "grace" ? "GRACE_PERIOD" : null;
-  return { lineage: change, notices: [noticeOf(change, "DID_FAIL_TO_RENEW", subtype)] };
+  if (gracePeriod === null)
+    return changed(
+      lineage,
+      at,
+      { subscription: { ...subscription, standing: { kind: "retry" } } },
+      "DID_FAIL_TO_RENEW",
+      null,
+    );
+  const endsAt = Math.min(plusPeriod(end, gracePeriod), plusPeriod(end, cadence.period), end + RETRY_PERIOD);
+  const inGrace = { ...subscription, standing: { kind: "grace", endsAt } } as const;
+  return changed(lineage, at, { subscription: inGrace }, "DID_FAIL_TO_RENEW", "GRACE_PERIOD");
 };
 
 /** The subscription's next event ({@link nextEventOf}), at its moment. */
 export const withNextEvent = (lineage: Lineage, circumstances: Circumstances): Outcome => {
   const { subscription } = lineage;
-  const { at } = circumstances;
   if (subscription === null) return { lineage, notices: [] };
+  const current = { lineage, subscription, ...circumstances };
   switch (subscription.standing.kind) {
     case "active":
-      if (!subscription.autoRenews) return expired(lineage, subscription, INTENTS.voluntary, at);
-      if (subscription.priceIncrease === "pending")
-        return expired(lineage, subscription, INTENTS["price-increase"], at);
-      return subscription.billingFails
-        ? failed(lineage, subscription, at)
-        : renewed(lineage, subscription, null, circumstances);
+      if (!subscription.autoRenews) return expired(current, INTENTS.voluntary);
+      if (subscription.priceIncrease === "pending") return expired(current, INTENTS["price-increase"]);
+      return subscription.billingFails ? failed(current) : renewed(current);
     case "grace": {
-      if (!subscription.autoRenews) return expired(lineage, subscription, INTENTS.voluntary, at);
-      const retried = after(lineage, at, { subscription: { ...subscription, standing: { kind: "retry" } } });
-      return { lineage: retried, notices: [noticeOf(retried, "GRACE_PERIOD_EXPIRED", null)] };
+      if (!subscription.autoRenews) return expired(current, INTENTS.voluntary);
+      const retried = { ...subscription, standing: { kind: "retry" } } as const;
+      return changed(lineage, circumstances.at, { subscription: retried }, "GRACE_PERIOD_EXPIRED", null);
     }
     case "retry":
-      return expired(lineage, subscription, INTENTS["billing-retry"], at);
+      return expired(current, INTENTS["billing-retry"]);
     case "expired":
     case "revoked":
       return { lineage, notices: [] };
@@ -186,18 +170,8 @@ export const withNextEvent = (lineage: Lineage, circumstances: Circumstances): O
 };
 
 /** A charge that succeeds after failing: within the grace period the cadence is kept, later a new period begins now. */
-export const recovered = (
-  lineage: Lineage,
-  subscription: Subscription,
-  circumstances: Circumstances,
-): Outcome => {
-  if (subscription.standing.kind === "grace")
-    return renewed(lineage, subscription, "BILLING_RECOVERY", circumstances);
-  const recovery = withPaidPeriod(
-    lineage,
-    subscription,
-    { from: circumstances.at, reason: "RENEWAL", keepsCadence: false },
-    circumstances,
-  );
-  return { lineage: recovery, notices: [noticeOf(recovery, "DID_RENEW", "BILLING_RECOVERY")] };
+export const recovered = (current: Current): Outcome => {
+  if (current.subscription.standing.kind === "grace") return renewed(current, "BILLING_RECOVERY");
+  const lineage = withPaidPeriod(current, { from: current.at, reason: "RENEWAL", keepsCadence: false });
+  return { lineage, notices: [noticeOf(lineage, "DID_RENEW", "BILLING_RECOVERY")] };
 };

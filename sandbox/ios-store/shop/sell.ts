@@ -1,66 +1,44 @@
-import { plusPeriod, type Instant, type Period } from "../../../lib/entitlements/time.ts";
-import type { SandboxTransaction } from "./app-store.ts";
+import { plusPeriod, type Instant } from "../../../lib/entitlements/time.ts";
 import { ImpossibleChange } from "../../impossible-change.ts";
-import type { Circumstances, Lineage } from "./lineage.ts";
+import type { Circumstances, Lineage, Subscription } from "./lineage.ts";
 import { noticeOf, type Outcome } from "./notices.ts";
+import type { BoughtTransaction } from "./purchase.ts";
 import { nextEventOf, withNextEvent } from "./renewals.ts";
 
-/** One product as it is sold. */
-export interface Goods {
-  readonly productIdentifier: string;
-  readonly type: SandboxTransaction["type"];
-  readonly quantity: number;
-  readonly appAccountToken: string | null;
-  /** In the past: a customer of long standing, whose notifications have all been sent. */
-  readonly purchaseDate: Instant;
-  /** Undefined: one period after the purchase. From here on, subscriptions only. */
-  readonly expiresDate: Instant | undefined;
-  readonly period: Period;
-  readonly gracePeriod: Period | null;
-  readonly hidesGraceEnd: boolean;
-  readonly renews: boolean;
-  readonly billingFails: boolean;
-  /** Undefined: new ones. */
-  readonly transactionIdentifier: string | undefined;
-  readonly originalTransactionIdentifier: string | undefined;
-}
-
-const subscriptionOf = ({
-  productIdentifier,
-  purchaseDate,
-  expiresDate,
-  period,
-  gracePeriod,
-  hidesGraceEnd,
-  renews,
-  billingFails,
-}: Goods): NonNullable<Lineage["subscription"]> => ({
-  standing: { kind: "active" },
-  next: { productIdentifier, period },
-  cadence:
-    expiresDate === undefined
-      ? { from: purchaseDate, periods: 1, period }
-      : { from: expiresDate, periods: 0, period },
-  gracePeriod,
-  ...(hidesGraceEnd && { hidesGraceEnd }),
-  autoRenews: renews,
-  servedSince: purchaseDate,
-  billingFails,
-  chargedAheadAt: null,
-  priceIncrease: null,
-  offerIdentifier: null,
-});
+const subscriptionOf = (goods: BoughtTransaction, purchaseDate: Instant): Subscription => {
+  const { productIdentifier, expiresDate, period, gracePeriod, hidesGraceEnd, renews, billingFails } = goods;
+  return {
+    standing: { kind: "active" },
+    next: { productIdentifier, period },
+    cadence:
+      expiresDate === undefined
+        ? { from: purchaseDate, periods: 1, period }
+        : { from: expiresDate, periods: 0, period },
+    gracePeriod,
+    ...(hidesGraceEnd && { hidesGraceEnd }),
+    autoRenews: renews,
+    servedSince: purchaseDate,
+    billingFails,
+    chargedAheadAt: null,
+    priceIncrease: null,
+    offerIdentifier: null,
+  };
+};
 
 /** Periods that a customer of long standing may have had. */
 const LONGEST_HISTORY = 1000;
 
 /**
- * A new lineage, as it is now.
+ * A new lineage, as it is now. One that was bought in the past has had all its notifications.
  *
  * @throws ImpossibleChange
  */
-export const sold = (goods: Goods, account: string, { at, newIdentifier }: Circumstances): Outcome => {
-  const { purchaseDate, type } = goods;
+export const sold = (
+  goods: BoughtTransaction,
+  account: string,
+  { at, newIdentifier }: Circumstances,
+): Outcome => {
+  const { purchaseDate = at, type } = goods;
   if (purchaseDate > at) throw new ImpossibleChange("Nothing is sold in the future.");
   if (goods.expiresDate !== undefined && goods.expiresDate <= purchaseDate)
     throw new ImpossibleChange("A period ends after it begins.");
@@ -72,7 +50,7 @@ export const sold = (goods: Goods, account: string, { at, newIdentifier }: Circu
     type,
     quantity: goods.quantity,
     originalPurchaseDate: purchaseDate,
-    appAccountToken: goods.appAccountToken,
+    appAccountToken: goods.appAccountToken ?? null,
     sharedFrom: null,
     transactions: [
       {
@@ -87,7 +65,7 @@ export const sold = (goods: Goods, account: string, { at, newIdentifier }: Circu
         revocation: null,
       },
     ],
-    subscription: isSubscription ? subscriptionOf(goods) : null,
+    subscription: isSubscription ? subscriptionOf(goods, purchaseDate) : null,
     changedAt: purchaseDate,
   };
   if (purchaseDate === at) {

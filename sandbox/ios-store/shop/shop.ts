@@ -14,7 +14,7 @@ import {
   type SoldTransaction,
 } from "./lineage.ts";
 import { createMemory } from "./memory.ts";
-import { noticeOf, type Notice, type Outcome } from "./notices.ts";
+import { changed, type Notice, type Outcome } from "./notices.ts";
 import {
   namedTransaction,
   refundedPartly,
@@ -23,7 +23,8 @@ import {
   revokedFromFamily,
 } from "./refunds.ts";
 import { withNextEvent } from "./renewals.ts";
-import { sold, type Goods } from "./sell.ts";
+import type { BoughtTransaction } from "./purchase.ts";
+import { sold } from "./sell.ts";
 import { changedSubscription, isSubscriptionChange } from "./subscription-changes.ts";
 
 /** Accounts by key, and lineages, in the order in which they were made. */
@@ -31,42 +32,15 @@ export const savedShop = z.object({
   accounts: z.array(z.tuple([z.string(), accountSchema])),
   lineages: z.array(lineageSchema),
 });
-export type SavedShop = z.output<typeof savedShop>;
-
-/** Apple Accounts, and everything that they bought. Reports events, and neither signs nor sends anything. */
-export interface Shop {
-  /**
-   * Sells each of the goods, in order, and remembers the account.
-   *
-   * @throws ImpossibleChange if a lineage exists already; then nothing is sold
-   */
-  sell(account: Account, goods: readonly Goods[], at: Instant): readonly Outcome[];
-  /**
-   * Changes a lineage, and those of the family with it. The outcome's lineage is the changed one, or the one that was made.
-   *
-   * @throws ImpossibleChange; then nothing has changed
-   */
-  change(lineage: Lineage, change: IosChange, at: Instant): Outcome;
-  nextEventAt(): Instant | null;
-  /** Runs the next event, at its moment. */
-  passNextEvent(): readonly Notice[];
-  lineage(originalTransactionIdentifier: string): Lineage | undefined;
-  account(key: string): Account;
-  accounts(): readonly string[];
-  /** Accounts that have a transaction with the id or original id. */
-  accountsWith(transactionIdentifier: string): readonly string[];
-  /** Accounts of an app transaction's id. */
-  accountsNamed(appTransactionIdentifier: string): readonly string[];
-  lineagesOf(account: string): readonly Lineage[];
-  /** Replaces the whole state by a saved one. */
-  restore(saved: SavedShop): void;
-  save(): SavedShop;
-}
+type SavedShop = z.output<typeof savedShop>;
 
 /** Changes that a family member's own lineage allows. */
 const OF_MEMBERS: ReadonlySet<IosChange["change"]> = new Set(["unshare", "restore", "rescind-consent"]);
 
-export const createShop = (): Shop => {
+export type Shop = ReturnType<typeof createShop>;
+
+/** Apple Accounts, and everything that they bought. Reports events, and neither signs nor sends anything. */
+export const createShop = () => {
   const memory = createMemory();
 
   const account = (key: string): Account => {
@@ -146,12 +120,8 @@ export const createShop = (): Shop => {
     if (isSubscriptionChange(change)) {
       if (lineage.subscription === null)
         throw new ImpossibleChange("The change is possible for subscriptions only.");
-      return changedSubscription(lineage, lineage.subscription, change, its);
+      return changedSubscription({ lineage, subscription: lineage.subscription, ...its }, change);
     }
-    const told = (make: (told: Lineage) => Notice): Outcome => {
-      const known = after(lineage, at, {});
-      return { lineage: known, notices: [make(known)] };
-    };
     switch (change.change) {
       case "refund":
         return refundedWholly(lineage, change, its);
@@ -161,19 +131,19 @@ export const createShop = (): Shop => {
         return refundReversed(lineage, change, its);
       case "decline-refund": {
         const { transactionIdentifier } = namedTransaction(lineage, change.transactionIdentifier);
-        return told((told) => noticeOf(told, "REFUND_DECLINED", null, { transactionIdentifier }));
+        return changed(lineage, at, {}, "REFUND_DECLINED", null, { transactionIdentifier });
       }
       case "consumption-request": {
         const { transactionIdentifier } = namedTransaction(lineage, change.transactionIdentifier);
         const about = { transactionIdentifier, consumptionRequestReason: change.reason };
-        return told((told) => noticeOf(told, "CONSUMPTION_REQUEST", null, about));
+        return changed(lineage, at, {}, "CONSUMPTION_REQUEST", null, about);
       }
       case "fail-extension":
         if (lineage.subscription === null)
           throw new ImpossibleChange("The change is possible for subscriptions only.");
-        return told((told) => noticeOf(told, "RENEWAL_EXTENSION", "FAILURE"));
+        return changed(lineage, at, {}, "RENEWAL_EXTENSION", "FAILURE");
       case "rescind-consent":
-        return told((told) => noticeOf(told, "RESCIND_CONSENT", null));
+        return changed(lineage, at, {}, "RESCIND_CONSENT", null);
       case "restore":
         return restored(lineage, at);
       case "share-with-family":
@@ -197,6 +167,11 @@ export const createShop = (): Shop => {
     return isRefund && revocation !== null ? revokedFrom(members, revocation.reason, at) : [];
   };
 
+  /**
+   * Changes a lineage, and those of the family with it. The outcome's lineage is the changed one, or the one that was made.
+   *
+   * @throws ImpossibleChange; then nothing has changed
+   */
   const change = (lineage: Lineage, change: IosChange, at: Instant): Outcome => {
     if (lineage.sharedFrom !== null && !OF_MEMBERS.has(change.change))
       throw new ImpossibleChange(
@@ -216,7 +191,12 @@ export const createShop = (): Shop => {
   };
 
   return {
-    sell: (buyer, goods, at) => {
+    /**
+     * Sells each of the goods, in order, and remembers the account.
+     *
+     * @throws ImpossibleChange if a lineage exists already; then nothing is sold
+     */
+    sell: (buyer: Account, goods: readonly BoughtTransaction[], at: Instant): readonly Outcome[] => {
       const named = goods.flatMap(
         ({ originalTransactionIdentifier, transactionIdentifier }) =>
           originalTransactionIdentifier ?? transactionIdentifier ?? [],
@@ -230,20 +210,22 @@ export const createShop = (): Shop => {
       return outcomes.map(keep);
     },
     change,
-    nextEventAt: () => memory.next()?.at ?? null,
-    passNextEvent: () => {
+    nextEventAt: (): Instant | null => memory.next()?.at ?? null,
+    /** Runs the next event, at its moment. */
+    passNextEvent: (): readonly Notice[] => {
       const due = memory.next();
       const lineage = due === null ? undefined : memory.lineages.get(due.key);
       if (due === null || lineage === undefined) throw new Error("No event is due.");
       return keep(withNextEvent(lineage, circumstances(lineage.account, due.at))).notices;
     },
-    lineage: (originalTransactionIdentifier) => memory.lineages.get(originalTransactionIdentifier),
+    lineage: (originalTransactionIdentifier: string) => memory.lineages.get(originalTransactionIdentifier),
     account,
-    accounts: () => [...memory.accounts.keys()],
+    accounts: (): readonly string[] => [...memory.accounts.keys()],
     accountsWith: memory.accountsWith,
     accountsNamed: memory.accountsNamed,
     lineagesOf: memory.lineagesOf,
-    restore: (saved) => {
+    /** Replaces the whole state by a saved one. */
+    restore: (saved: SavedShop): void => {
       memory.clear();
       for (const [key, entering] of saved.accounts) memory.keepAccount(key, entering);
       revision = saved.lineages
@@ -258,6 +240,6 @@ export const createShop = (): Shop => {
           })),
         });
     },
-    save: () => ({ accounts: [...memory.accounts], lineages: [...memory.lineages.values()] }),
+    save: (): SavedShop => ({ accounts: [...memory.accounts], lineages: [...memory.lineages.values()] }),
   };
 };

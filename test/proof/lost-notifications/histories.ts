@@ -146,7 +146,7 @@ const PLAIN_ANDROID_CHANGES: readonly AndroidChange[] = [
   "cancel", "restart", "fail-billing", "fail-billing", "recover", "recover", "resume", "renew", "defer",
   "refund-without-revocation", "void-order",
   "complete", "complete", "decline",
-  "price-change", "price-change-consent", "consume",
+  "consume",
 ];
 
 /** Google may see an order as voided a while after it was: the list names it from then on, with the time of the void. */

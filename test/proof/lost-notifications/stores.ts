@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import {
   createAndroidPublisherSandbox,
   type AndroidPublisherSandbox,
@@ -7,7 +8,6 @@ import {
 import { createIosStoreSandbox, type IosStoreSandbox } from "../../../sandbox/ios-store/ios-store.ts";
 import { createServerKey } from "../../../sandbox/ios-store/server-api/server-key.ts";
 import { makeChain } from "../../../sandbox/ios-store/signing.ts";
-import { readBody } from "../../../sandbox/android-store/answers.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { APPLE_ID, BUNDLE } from "../../../testing/support/stores/ios-store.ts";
 import { fetchFrom } from "./in-process-fetch.ts";
@@ -64,7 +64,7 @@ export const openPushServer = async (): Promise<PushServer> => {
   let histories = 0;
   const server = createServer((request, response) => {
     void (async () => {
-      const body = await readBody(request);
+      const body = await text(request);
       const { authorization = null } = request.headers;
       const store = request.url?.startsWith(IOS_PREFIX) ? "ios-store" : "android-store";
       // A push of the history before, which was sent late, is not for the service of this one.

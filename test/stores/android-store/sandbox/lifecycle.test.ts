@@ -1,5 +1,4 @@
 import type { AndroidChange, ChangeDetails } from "../../../../sandbox/android-store/shop/changes.ts";
-import { ImpossibleChange } from "../../../../sandbox/impossible-change.ts";
 import { isoTime } from "../../../../lib/entitlements/time.ts";
 import { DAY, NOW } from "../../../../testing/support/stores/android-store.ts";
 import { startTimedAndroidStore, type TimedAndroidStore } from "./timed-android-store.ts";
@@ -236,41 +235,18 @@ test("prepaid plans end by themselves, and are extended by top-ups under new tok
   expect(await timed.told()).toEqual(["PURCHASED", "EXPIRED", "EXPIRED"]);
 });
 
-describe("prices and items", () => {
-  test.each([
-    ["price-change", "price-change-consent", ["PRICE_CHANGE_UPDATED", "PRICE_CHANGE_CONFIRMED"]],
-    ["price-step-up", "price-step-up-consent", ["PRICE_STEP_UP_CONSENT_UPDATED"]],
-  ] as const)(
-    "a %s with consent renews, and without it ends with the period",
-    async (asks, consents, told) => {
-      const [agreed, silent] = [await subscribe(), await subscribe()];
-      change(agreed, asks);
-      change(silent, asks);
-      await timed.told();
-      change(agreed, consents);
-      expect(await timed.told()).toEqual(told);
-      expect(() => change(agreed, consents)).toThrow(ImpossibleChange);
-      await timed.advanceTo(FEBRUARY);
-      expect([stateOf(agreed), stateOf(silent)]).toEqual(["ACTIVE", "EXPIRED"]);
-      expect(await timed.told()).toEqual(["RENEWED", "CANCELED", "EXPIRED"]);
-      await timed.advanceTo(MARCH);
-      expect(await timed.told()).toEqual(["RENEWED"]);
-    },
-  );
-
-  test("an add-on comes at once, and ends with the period when removed", async () => {
-    const token = await subscribe();
-    change(token, "items-changed", { adds: "maps" });
-    expect(await timed.standing(token)).toBe("entitled,entitled");
-    await timed.advanceTo(FEBRUARY);
-    expect([endOf(token, 0), endOf(token, 1)]).toEqual([isoTime(MARCH), isoTime(MARCH)]);
-    change(token, "items-changed", { removes: "maps" });
-    expect(answerOf(token).lineItems?.[1]).toHaveProperty("deferredItemRemoval");
-    await timed.advanceTo(MARCH + DAY);
-    expect([endOf(token, 0), endOf(token, 1)]).toEqual([isoTime(Date.UTC(2026, 3, 15, 12)), isoTime(MARCH)]);
-    expect(await timed.told()).toEqual(["ITEMS_CHANGED", "RENEWED", "ITEMS_CHANGED", "RENEWED"]);
-    expect(() => change(token, "items-changed", { removes: "premium" })).toThrow("last item");
-  });
+test("an add-on comes at once, and ends with the period when removed", async () => {
+  const token = await subscribe();
+  change(token, "items-changed", { adds: "maps" });
+  expect(await timed.standing(token)).toBe("entitled,entitled");
+  await timed.advanceTo(FEBRUARY);
+  expect([endOf(token, 0), endOf(token, 1)]).toEqual([isoTime(MARCH), isoTime(MARCH)]);
+  change(token, "items-changed", { removes: "maps" });
+  expect(answerOf(token).lineItems?.[1]).toHaveProperty("deferredItemRemoval");
+  await timed.advanceTo(MARCH + DAY);
+  expect([endOf(token, 0), endOf(token, 1)]).toEqual([isoTime(Date.UTC(2026, 3, 15, 12)), isoTime(MARCH)]);
+  expect(await timed.told()).toEqual(["ITEMS_CHANGED", "RENEWED", "ITEMS_CHANGED", "RENEWED"]);
+  expect(() => change(token, "items-changed", { removes: "premium" })).toThrow("last item");
 });
 
 describe("an unacknowledged purchase", () => {

@@ -4,7 +4,7 @@ import { generateKeyPair } from "jose";
 import { close, listen } from "../../../../local/server.ts";
 import { APPLE_ID, BUNDLE } from "../../../../testing/support/stores/ios-store.ts";
 import { DAY, NOW } from "../../../../testing/support/stores/purchases.ts";
-import { failure, refusal, servedStoreForEachTest, until, type TokenChanges } from "./served-store.ts";
+import { failure, servedStoreForEachTest, until, type TokenChanges } from "./served-store.ts";
 import { decodedRenewalInfos, decodedTransactions } from "./store-under-test.ts";
 
 const UNKNOWN = "200000000000001";
@@ -12,8 +12,8 @@ const UNKNOWN = "200000000000001";
 const under = servedStoreForEachTest();
 const { buy } = under;
 
-const lastTransactions = async (identifier: string, status?: number[]) => {
-  const { data = [] } = await under.client.getAllSubscriptionStatuses(identifier, status);
+const lastTransactions = async (identifier: string) => {
+  const { data = [] } = await under.client.getAllSubscriptionStatuses(identifier);
   return data.flatMap(({ lastTransactions = [] }) => lastTransactions);
 };
 
@@ -72,7 +72,7 @@ describe("the statuses of a person's subscriptions", () => {
     });
   });
 
-  test("each standing has its status, by which the answer can be limited", async () => {
+  test("each standing has its status", async () => {
     const active = await buy();
     const expired = await buy();
     const retry = await buy({ gracePeriod: null });
@@ -88,11 +88,6 @@ describe("the statuses of a person's subscriptions", () => {
       status: index + 1,
     }));
     expect(await lastTransactions(active)).toMatchObject(statuses);
-    expect(await lastTransactions(active, [3, 4])).toMatchObject(statuses.slice(2, 4));
-    for (const status of ["6", "active", ""])
-      expect(await under.request("GET", `/inApps/v1/subscriptions/${active}?status=${status}`)).toEqual(
-        refusal(APIError.INVALID_STATUS),
-      );
   });
 });
 
@@ -117,7 +112,7 @@ describe.each(["getAllSubscriptionStatuses", "getTransactionInfo"] as const)("%s
       failure(APIError.TRANSACTION_ID_NOT_FOUND),
     );
   });
-  test.each(["abc", "12a", "-1", "123456789012345678901", "%31"])("refuses the id %s", async (identifier) => {
+  test.each(["abc", "12a", "-1", "123456789012345678901"])("refuses the id %s", async (identifier) => {
     await expect(under.client[ask](identifier)).rejects.toMatchObject(
       failure(APIError.INVALID_TRANSACTION_ID),
     );
