@@ -9,9 +9,8 @@ import { issueApiKey, listCredentials, revokeCredential } from "./credential.ts"
 import { eraseCustomer, findCustomer, showCustomer, unlinkCustomer } from "./customer.ts";
 import { listDestinations, resumeDestination, rotateDestination } from "./destination.ts";
 import { refreshApplication, refreshCustomer } from "./refresh.ts";
-import { reproject } from "./reproject.ts";
 import { resend } from "./resend.ts";
-import { retell } from "./retell.ts";
+import { reproject, retell } from "./scans.ts";
 
 export const GROUPS = {
   application: "applications: their stores, entitlements and products",
