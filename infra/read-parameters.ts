@@ -45,10 +45,13 @@ const ofEach = <Name extends string>(
   parameters: Readonly<Record<string, FunctionParameter<Name, unknown>>>,
 ): (readonly [string, Readable])[] =>
   names.flatMap((name) =>
-    Object.entries(parameters).map(([key, { schemaOf, defaultOf }]) => [
-      `${name}.${key}`,
-      { schema: schemaOf(name), defaultOf: (given: Given) => defaultOf(name, given) },
-    ]),
+    Object.entries(parameters).map(
+      ([key, { schemaOf, defaultOf }]) =>
+        [
+          `${name}.${key}`,
+          { schema: schemaOf(name), defaultOf: (given: Given) => defaultOf(name, given) },
+        ] as const,
+    ),
   );
 
 const ALL: ReadonlyMap<string, Readable> = new Map([
@@ -119,8 +122,9 @@ const conflictsIn = (parameters: Parameters): readonly string[] => {
 
 const read = (take: Take): Parameters => {
   const given = givenBy(take);
-  const taken = [...ALL].map(([name, { schema, defaultOf }]) => [name, take(name, schema, defaultOf(given))]);
-  const all: Values = Object.fromEntries(taken);
+  const all: Values = Object.fromEntries(
+    [...ALL].map(([name, { schema, defaultOf }]) => [name, take(name, schema, defaultOf(given))] as const),
+  );
   const own = Object.fromEntries(Object.keys(PARAMETERS).map((name) => [name, all[name]])) as {
     [Name in keyof typeof PARAMETERS]: Parameters[Name];
   };
