@@ -7,8 +7,6 @@ import type { Destination } from "../../lib/applications/destination.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
 import { createApplicationTable } from "../../lib/table/applications/applications.ts";
-import { createChangeTable } from "../../lib/table/telling/changes.ts";
-import { createCustomerTable } from "../../lib/table/customers/customers.ts";
 import { createDeliveryQueue } from "../../lib/table/telling/delivery-queue.ts";
 import { createTestTable, type TestTable } from "../../testing/support/table/table.ts";
 import { masterSecretName } from "../../lib/delivery/master-secret.ts";
@@ -18,7 +16,7 @@ import { createSecretsManager } from "../../local/aws/secrets-manager.ts";
 import { close, listen } from "../../local/server.ts";
 import type { EnvironmentVariables } from "../../operator/connection.ts";
 import { runOperator } from "../../operator/program.ts";
-import { createWorld, type World } from "../../testing/support/world.ts";
+import { createWorld, tellingOf, type World } from "../../testing/support/world.ts";
 import { NOW } from "../../testing/support/stores/purchases.ts";
 
 export const MASTER = "a master secret that only these tests have";
@@ -43,11 +41,12 @@ export interface Run {
 export interface Operator {
   /** Endpoint of the Secrets Manager. */
   readonly secretsManager: string;
-  /** @param moment of the whole command, or the clock that it reads */
+  /** @param ask answers the command's question; null: there is no terminal */
   run(
     words: readonly string[],
     changes?: EnvironmentVariables,
-    moment?: Instant | (() => Instant),
+    moment?: Instant,
+    ask?: ((question: string) => Promise<boolean>) | null,
   ): Promise<Run>;
   apply(manifest: object, changes?: EnvironmentVariables, words?: readonly string[]): Promise<Run>;
   stop(): Promise<void>;
@@ -65,7 +64,7 @@ const startOperator = async (table: TestTable): Promise<Operator> => {
   });
   const endpoint = `http://127.0.0.1:${await listen(server, 0)}`;
   const folder = await mkdtemp(join(tmpdir(), "operator-"));
-  const run: Operator["run"] = async (words, changes = {}, moment = NOW) => {
+  const run: Operator["run"] = async (words, changes = {}, moment = NOW, ask = null) => {
     let [out, err] = ["", ""];
     const code = await runOperator(words, {
       environment: {
@@ -74,12 +73,12 @@ const startOperator = async (table: TestTable): Promise<Operator> => {
         AWS_ENDPOINT_URL_SECRETS_MANAGER: endpoint,
         ...changes,
       },
-      now: typeof moment === "number" ? () => moment : moment,
+      now: () => moment,
       out: (text) => void (out += text),
       err: (text) => void (err += text),
       waitForIndex: pause,
       wait: pause,
-      ask: null,
+      ask,
     });
     return { code, out, err, json: () => JSON.parse(out) as Record<string, unknown> };
   };
@@ -175,24 +174,8 @@ export const anApplication = async (
     configure,
     world: async () => createWorld(table, { application: await load() }),
     tell: async (moment = NOW) => {
-      await tellChanges(
-        {
-          directory: { byIdentifier: load },
-          currentApplication: load,
-          changes: createChangeTable(table, pause, (application, account) =>
-            Promise.resolve(keyedHash(master, application, account)),
-          ),
-          accounts: createCustomerTable(table, pause),
-          applications: () => Promise.resolve([identifier]),
-          newWorker: uuid,
-          now: () => moment,
-          wait: async () => undefined,
-          onFailure: (error) => {
-            throw error;
-          },
-        },
-        Infinity,
-      );
+      const hash = async (of: ApplicationId, account: string) => keyedHash(master, of, account);
+      await tellChanges({ ...tellingOf(table, identifier, load, hash), now: () => moment }, Infinity);
     },
     destination: async (name) => (await load()).destinations.find((one) => one.name === name),
     itemsOf: async (text) =>
