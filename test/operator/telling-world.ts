@@ -48,7 +48,8 @@ export interface Operator {
     moment?: Instant,
     ask?: ((question: string) => Promise<boolean>) | null,
   ): Promise<Run>;
-  apply(manifest: object, changes?: EnvironmentVariables, words?: readonly string[]): Promise<Run>;
+  /** Applies a manifest: its fields, or its text. */
+  apply(manifest: object | string, changes?: EnvironmentVariables, words?: readonly string[]): Promise<Run>;
   stop(): Promise<void>;
 }
 
@@ -85,10 +86,10 @@ const startOperator = async (table: TestTable): Promise<Operator> => {
   return {
     secretsManager: endpoint,
     run,
-    apply: async (manifest, changes, words = []) => {
+    apply: async (manifest, changes, words = ["--yes"]) => {
       const file = join(folder, `${uuid()}.yaml`);
-      await writeFile(file, JSON.stringify(manifest));
-      return run(["application", "apply", file, "--yes", ...words], changes);
+      await writeFile(file, typeof manifest === "string" ? manifest : JSON.stringify(manifest));
+      return run(["application", "apply", file, ...words], changes);
     },
     stop: async () => {
       await close(server);
