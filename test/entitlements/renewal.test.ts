@@ -39,20 +39,18 @@ describe("renewal infos are joined", () => {
     const status = { isInGrace: true, periodEndsAt: END, signedAt: NOW };
     const told = aRenewal({ status, signedAt: NOW });
     const byApp = aRenewal({ signedAt: NOW + 1, isInBillingRetry: true });
-    const over = aRenewal({ status: { ...status, isInGrace: false, signedAt: NOW + 2 }, signedAt: NOW + 2 });
     const orders = [
       [told, byApp, over],
       [byApp, told, over],
       [over, byApp, told],
-    ];
-    for (const [a, b, c] of orders) {
-      const all = laterRenewal(laterRenewal(a ?? null, b ?? null), c ?? null);
-      expect(all).toEqual(over);
-    }
-    for (const joined of [laterRenewal(told, byApp), laterRenewal(byApp, told)])
-      expect(joined).toEqual({ ...byApp, status });
-    expect(sameRenewal(laterRenewal(told, byApp), byApp)).toBe(false);
-    expect(sameRenewal(byApp, laterRenewal(told, byApp))).toBe(false);
+    ] as const;
+    for (const [a, b, c] of orders) expect(laterRenewal(laterRenewal(a, b), c)).toEqual(over);
+    const both = laterRenewal(told, byApp);
+    expect([both, laterRenewal(byApp, told)]).toEqual([
+      { ...byApp, status },
+      { ...byApp, status },
+    ]);
+    expect([sameRenewal(both, byApp), sameRenewal(byApp, both)]).toEqual([false, false]);
     const other = { ...told, status: { ...status, isInGrace: false } };
     expect(laterRenewal(told, other)).toEqual(laterRenewal(other, told));
   });
