@@ -23,15 +23,13 @@ export const withBrowser = () => {
   let elsewhere: Server;
   const hosts = new Set<string>();
   const problems: string[] = [];
-  const cookiesElsewhere: string[] = [];
 
   beforeAll(async () => {
     browser = await startBrowser();
     if (browser === null)
       process.stdout.write("No Chromium starts here: the console's journeys are not made.\n");
     service = await startWholeService({ tableName: "customer-entitlements-demo" });
-    elsewhere = createServer(({ headers }, response) => {
-      cookiesElsewhere.push(headers.cookie ?? "");
+    elsewhere = createServer((_, response) => {
       response.writeHead(200, { "Content-Type": "text/html" });
       response.end("<!doctype html><title>Another page</title>");
     });
@@ -54,7 +52,6 @@ export const withBrowser = () => {
   return {
     hosts,
     problems,
-    cookiesElsewhere,
     post,
     get service() {
       return service;

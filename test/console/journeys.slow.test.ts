@@ -1,14 +1,12 @@
 import { writeFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { DEMO } from "../../local/demo.ts";
-import { connect } from "../../operator/connection.ts";
-import { serveConsole } from "../../operator/console/serve.ts";
 import { giveReport, seriousIn, SIZES, withBrowser } from "./journey.ts";
 
 /** The console of a local run, in a real browser. */
 
 const given = withBrowser();
-const { inBrowser, open, post, buyAndLink, hosts, problems, cookiesElsewhere } = given;
+const { inBrowser, open, post, buyAndLink, hosts, problems } = given;
 
 const APPLICATION = DEMO.applicationIdentifier;
 const accountAddress = (account: string): string =>
@@ -157,27 +155,6 @@ test("hostile names are shown as they are, and do nothing", async () =>
     expect(problems).toEqual([]);
   }));
 
-test("an import's report leads from its causes to an account's picture", async () =>
-  inBrowser(async (page) => {
-    await buyAndLink("moved-in");
-    await open(page, `#/application/${APPLICATION}`);
-    await page.getByRole("link", { name: "The report of an import" }).click();
-    await page.getByRole("heading", { name: "Report of an import" }).waitFor();
-    const asked: string[] = [];
-    page.on("request", (request) => void asked.push(request.url()));
-    await giveReport(page);
-    expect(asked).toEqual([]);
-    await page.getByText("If you switched now: 1 payer would lose access").waitFor();
-    const widths = await page.locator(".bar").evaluateAll((bars) => bars.map((bar) => bar.clientWidth));
-    expect(widths).toEqual(widths.toSorted((a, b) => a - b));
-    expect(await page.locator("main script, main img").count()).toBe(0);
-    await page.getByRole("searchbox").fill("two-acc");
-    await page.getByText("1 purchase", { exact: true }).waitFor();
-    await page.getByRole("link", { name: "moved-in" }).click();
-    await page.getByRole("heading", { name: "Account moved-in" }).waitFor();
-    await page.getByRole("list", { name: "Entitlements" }).waitFor();
-  }));
-
 const PAGES = {
   applications: "",
   application: `#/application/${APPLICATION}`,
@@ -263,37 +240,8 @@ test("a page of another origin can neither read nor do anything", async () =>
     expect(await frame?.locator("h1").count()).not.toBe(1);
   }));
 
-test("the console of a deployed table admits its own browser alone", async () => {
-  const environment = { AWS_ENDPOINT_URL_DYNAMODB: given.service.dynamoDbEndpoint };
-  const pause = () => Promise.resolve();
-  const served = await serveConsole(
-    await connect(given.service.tableName, environment),
-    { now: Date.now, wait: pause, waitForIndex: pause },
-    0,
-    () => undefined,
-  );
-  try {
-    await inBrowser(async (page, context) => {
-      await page.goto(served.address);
-      await page.locator("h1").waitFor();
-      expect(page.url()).not.toContain("token");
-      await page.reload();
-      await page.getByRole("link", { name: DEMO.name }).click();
-      await page.getByRole("heading", { name: "API keys" }).waitFor();
-      expect(await context.cookies(page.url())).toHaveLength(1);
-      cookiesElsewhere.length = 0;
-      for (const path of ["/", "/console", "/console/", "/console/api/start"])
-        await page.goto(given.elsewhere + path);
-      expect(new Set(cookiesElsewhere)).toEqual(new Set([""]));
-    });
-  } finally {
-    hosts.delete(new URL(served.address).host);
-    await served.stop();
-  }
-});
-
 test("the page asks no other host for anything", () => {
-  const own = [given.service.address, given.elsewhere].map((address) => new URL(address).host);
-  expect([...hosts].filter((one) => one !== "" && !own.includes(one))).toEqual([]);
+  const own = new Set(["", ...[given.service.address, given.elsewhere].map((one) => new URL(one).host)]);
+  expect([...hosts].filter((host) => !own.has(host))).toEqual([]);
   expect(problems).toEqual([]);
 });

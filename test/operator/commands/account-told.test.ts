@@ -107,13 +107,6 @@ describe("account show", () => {
       "looked at again when something changes it",
     ]);
   });
-
-  test("shows none where the application sends no changes", async () => {
-    const application = await anApplication(given, []);
-    const world = await application.world();
-    await world.store({ purchases: [owned("1")] }, byCredential(A));
-    expect(await show(application)).toEqual({ told: null, text: [] });
-  });
 });
 
 test("account export holds what was told", async () => {

@@ -66,18 +66,6 @@ describe("application retell", () => {
     ]);
   });
 
-  test("publishes every account once the application has its first destination", async () => {
-    const application = await anApplication(given, []);
-    const world = await application.world();
-    await world.store({ purchases: [owned("1")] }, byCredential("a"));
-    await application.configure([], { keepsChanges: true });
-    await application.tell();
-    expect(await changesOf(application)).toEqual([]);
-    await retell(application);
-    await application.tell(NOW + 2 * MINUTE);
-    expect(await changesOf(application)).toEqual([["a", 1, "premium"]]);
-  });
-
   test("leaves out other applications' accounts, and takes one with several customers once", async () => {
     const [application, other] = [await told(["a", "a", "a"]), await told(["x"])];
     expect((await retell(application)).json()).toMatchObject({ accounts: 1 });
