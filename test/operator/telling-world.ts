@@ -16,7 +16,7 @@ import { createSecretsManager } from "../../local/aws/secrets-manager.ts";
 import { close, listen } from "../../local/server.ts";
 import type { EnvironmentVariables } from "../../operator/connection.ts";
 import { runOperator } from "../../operator/program.ts";
-import { createWorld, tellingOf, type World } from "../../testing/support/world.ts";
+import { byCredential, createWorld, owned, tellingOf, type World } from "../../testing/support/world.ts";
 import { NOW } from "../../testing/support/stores/purchases.ts";
 
 export const MASTER = "a master secret that only these tests have";
@@ -182,6 +182,14 @@ export const anApplication = async (
     itemsOf: async (text) =>
       (await table.items()).filter(({ pk }) => String(pk).includes(identifier) && String(pk).includes(text)),
   };
+};
+
+/** An application, and a customer of its account a with a current purchase. */
+export const sold = async (given: Given, destinations: readonly object[] = [BACKEND]) => {
+  const application = await anApplication(given, destinations);
+  const world = await application.world();
+  const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
+  return { application, world, customer };
 };
 
 /** Versions that wait in a destination's queue, by account. */

@@ -18,7 +18,14 @@ import { audited, recordAct } from "../../../operator/commands/acting.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";
 import { byClient, byCredential, owned, requests } from "../../../testing/support/world.ts";
 import { CALLER, startTokenService, type TokenService } from "../sts.ts";
-import { anApplication, BACKEND, MASTER, withOperator, type ToldApplication } from "../telling-world.ts";
+import {
+  anApplication,
+  BACKEND,
+  MASTER,
+  sold as soldTo,
+  withOperator,
+  type ToldApplication,
+} from "../telling-world.ts";
 
 const given = withOperator();
 let sts: TokenService;
@@ -59,12 +66,9 @@ const hashOf = ({ identifier }: ToldApplication, account: string): string =>
 
 const entry = { moment: isoTime(NOW), by: "ada", caller: CALLER, reason: null, customer: null, accounts: [] };
 
-/** An application with a purchase of account a, and the customer's identifier. */
 const sold = async () => {
-  const application = await anApplication(given);
-  const world = await application.world();
-  const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
-  return { application, world, customer: customer?.identifier ?? customerId("") };
+  const { customer, ...more } = await soldTo(given);
+  return { ...more, customer: customer?.identifier ?? customerId("") };
 };
 
 /** Words of a command line with the identifiers of the test. */

@@ -3,7 +3,7 @@ import { byCredential, owned, refunded } from "../../../testing/support/world.ts
 import type { ResolvedCustomer } from "../../../lib/customers/storing/store-facts.ts";
 import { requestDeliveryPut } from "../../../lib/table/telling/deliveries.ts";
 import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
-import { anApplication, BACKEND, BUS, withOperator, type ToldApplication } from "../telling-world.ts";
+import { anApplication, BACKEND, BUS, sold, withOperator, type ToldApplication } from "../telling-world.ts";
 
 const given = withOperator();
 
@@ -28,9 +28,7 @@ const changesOf = async (application: ToldApplication) =>
 
 /** An application that was told of two versions of account a, and then stopped telling. */
 const stopped = async (more: readonly string[] = []) => {
-  const application = await anApplication(given);
-  const world = await application.world();
-  const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
+  const { application, world, customer } = await sold(given);
   for (const key of more) await world.store({ purchases: [owned(key)] }, byCredential("a"));
   await application.tell();
   await world.store({ purchases: [refunded("1")] });
@@ -133,9 +131,7 @@ describe("a store's request about an erased person, while it waits", () => {
   });
 
   test("goes with the account that it names, although its customer moved", async () => {
-    const application = await anApplication(given, [BACKEND, BUS]);
-    const world = await application.world();
-    const moved = await world.store({ purchases: [owned("1")] }, byCredential("a"));
+    const { application, world, customer: moved } = await sold(given, [BACKEND, BUS]);
     await world.store({ purchases: [owned("2")] }, byCredential("a"));
     const customerIdentifier = moved?.identifier;
     await wait(application, "of-a", { customerIdentifier, applicationAccountIdentifier: "a" });
@@ -154,9 +150,7 @@ describe("a store's request about an erased person, while it waits", () => {
   });
 
   test("goes with an account without customers, which the audit records", async () => {
-    const application = await anApplication(given, [BACKEND, BUS]);
-    const world = await application.world();
-    const moved = await world.store({ purchases: [owned("1")] }, byCredential("a"));
+    const { application, world, customer: moved } = await sold(given, [BACKEND, BUS]);
     const customerIdentifier = moved?.identifier;
     await wait(application, "of-a", { customerIdentifier, applicationAccountIdentifier: "a" });
     await world.unlink(moved, "b");
@@ -174,9 +168,7 @@ describe("a store's request about an erased person, while it waits", () => {
 });
 
 test("an erasure without published changes needs no master secret", async () => {
-  const application = await anApplication(given, []);
-  const world = await application.world();
-  const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
+  const { application, customer } = await sold(given, []);
   expect(await erase(application, customer, { MASTER_SECRET: "nowhere" })).toMatchObject({ code: 0 });
   expect(await application.itemsOf("#TOLD#")).toEqual([]);
 });

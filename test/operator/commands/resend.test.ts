@@ -1,6 +1,8 @@
 import { isoTime } from "../../../lib/entitlements/time.ts";
+import { accountId } from "../../../lib/identifiers.ts";
 import { createDeliveryQueue } from "../../../lib/table/telling/delivery-queue.ts";
 import { createFeedTable } from "../../../lib/table/telling/feed.ts";
+import { createResendTable } from "../../../lib/table/telling/resend.ts";
 import { readChanges } from "../../../lib/telling/read-changes.ts";
 import { resendChanges, type Resent } from "../../../lib/administration/acts/resend.ts";
 import { resendingOn } from "../../../operator/composition.ts";
@@ -86,6 +88,20 @@ describe("destination resend", () => {
     await deliver(application);
     expect((await resend(application, isoTime(NOW))).json()).toMatchObject({ accounts: 3, changes: 4 });
     expect(await waiting(application)).toEqual({ a: 2, b: 1, c: 1 });
+  });
+
+  test("puts no older version in place of one that waits", async () => {
+    const { application, world } = await told();
+    await world.store({ purchases: [refunded("a")] });
+    await application.tell(NOW + 5 * HOUR);
+    const older = {
+      account: accountId("a"),
+      version: 1,
+      place: { day: isoTime(NOW).slice(0, 10), sequence: 1 },
+    };
+    const { deliverAgain } = createResendTable(given.table, pause);
+    expect(await deliverAgain(reference(application), older, NOW)).toBe("newer");
+    expect(await waiting(application)).toEqual({ a: 2 });
   });
 
   test("passes over erased accounts, and may be repeated", async () => {

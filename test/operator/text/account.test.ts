@@ -131,6 +131,11 @@ describe("an account's purchase is explained:", () => {
     expect(why(loser, winner)).toEqual([lost, `grants premium until ${END}`]);
   });
 
+  test("another one is shown, which never ends", () => {
+    const lifetime = another({ productIdentifier: "lifetime", nature: "non_consumable", endsAt: null });
+    expect(why(winner, lifetime)[0]).toContain("comes from ios-store purchase 2 instead, which never ends");
+  });
+
   test("another of its lines is shown, which renewed it", () => {
     const older = aLine({ startsAt: NOW - 40 * DAY, endsAt: NOW + DAY });
     expect(why(aPurchase({ lines: [older, aLine({ transactionIdentifier: "2" })] }))).toEqual([
