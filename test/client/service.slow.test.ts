@@ -2,8 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { createEntitlementsClient, signMessage, type Message } from "../../client/source/index.ts";
-import type { SandboxTransaction } from "../../sandbox/ios-store/shop/app-store.ts";
+import { signMessage, type Message } from "../../client/source/index.ts";
 import { startTestService, type TestApplication, type TestService } from "../../testing/support/service.ts";
 import { compileExamples, makeBackend } from "./backend.ts";
 
@@ -16,74 +15,6 @@ beforeAll(async () => {
   app = await service.application();
 }, 90_000);
 afterAll(() => service?.stop());
-
-describe("the client, with the service", () => {
-  const aClient = (apiKey = app.key) => createEntitlementsClient({ baseUrl: service.address, apiKey });
-
-  test("links purchases of both stores, and knows what the account has", async () => {
-    const client = aClient();
-    expect(await client.hasEntitlement("user/1", "premium")).toBe(false);
-    const linked = await client.linkIosStoreCustomer({
-      ...app.device().request({ productIdentifier: "basic" }),
-      applicationAccountIdentifier: "user/1",
-    });
-    expect(linked.entitlements.map(({ identifier }) => identifier)).toEqual(["basics"]);
-    const purchaseToken = app.buyOnAndroid();
-    const android = {
-      packageName: app.packageName,
-      purchaseToken,
-      productKind: "subscription",
-      applicationAccountIdentifier: "user/1",
-    } as const;
-    await client.linkAndroidStoreCustomer(android);
-    expect(await client.hasEntitlement("user/1", "premium")).toBe(true);
-    service.android.change(purchaseToken, "refund");
-    await client.linkAndroidStoreCustomer(android);
-    expect(await client.hasEntitlement("user/1", "premium")).toBe(false);
-    const { applicationAccountIdentifier, customerIdentifiers } =
-      await client.readAccountEntitlements("user/1");
-    expect([applicationAccountIdentifier, customerIdentifiers.length]).toEqual(["user/1", 2]);
-  });
-
-  test("tells the service's refusals by their codes", async () => {
-    const purchase = app.device().request({});
-    const refusal = async (key: string, account: string) =>
-      aClient(key)
-        .linkIosStoreCustomer({ ...purchase, applicationAccountIdentifier: account })
-        .then(
-          () => null,
-          ({ code }: { code: string }) => code,
-        );
-    const { apiKey } = await app.issue(["entitlements:read"]);
-    expect(await refusal(app.key, "user-2")).toBeNull();
-    expect(await refusal(app.key, "user-3")).toBe("CUSTOMER_ALREADY_LINKED");
-    expect(await refusal("cek_1", "user-2")).toBe("INVALID_CREDENTIAL");
-    expect(await refusal(apiKey, "user-2")).toBe("INSUFFICIENT_SCOPE");
-    expect(await refusal(app.key, "x".repeat(257))).toBe("INVALID_REQUEST");
-  });
-
-  test("sends a refund beyond the first request of a refused link", async () => {
-    const device = app.device();
-    const link = async (account: string, ...transactions: Partial<SandboxTransaction>[]) =>
-      aClient().linkIosStoreCustomer({
-        ...device.request(...transactions),
-        applicationAccountIdentifier: account,
-      });
-    const bought = { transactionIdentifier: "9100", signedDate: Date.now() - 2000 };
-    await link("user-5", bought);
-    const others = Array.from({ length: 500 }, (_, index) => ({
-      productIdentifier: "coins",
-      transactionIdentifier: String(9200 + index),
-    }));
-    const refunded = { ...bought, signedDate: Date.now() - 1000, revocationDate: Date.now() - 1500 };
-    await expect(link("user-6", ...others, refunded)).rejects.toMatchObject({
-      code: "CUSTOMER_ALREADY_LINKED",
-    });
-    const statusOf = async (account: string) =>
-      (await aClient().readAccountEntitlements(account)).entitlements.map(({ status }) => status);
-    expect([await statusOf("user-5"), await statusOf("user-6")]).toEqual([["revoked"], []]);
-  });
-});
 
 describe("the examples of docs/integration.md", () => {
   let backend: string;

@@ -1,9 +1,10 @@
-import { reportedHoldings, type ReportedCustomer } from "../../lib/administration/reports/account-report.ts";
+import { reportedHoldings } from "../../lib/administration/reports/account-report.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { timelineOf, type Terms } from "../../lib/entitlements/timeline.ts";
-import { customerId, purchaseKey } from "../../lib/identifiers.ts";
+import { purchaseKey } from "../../lib/identifiers.ts";
 import { endingsOf } from "../../operator/console/endings.ts";
+import { aReportedCustomer } from "../../testing/support/reported-customer.ts";
 import {
   aCatalog,
   aLine,
@@ -24,18 +25,8 @@ const TERMS: Terms = {
   renewalLeeway: 0,
 };
 
-const aCustomer = (purchases: readonly Purchase[]): ReportedCustomer => ({
-  customerIdentifier: customerId("0198c0de-0000-7000-8000-0000000000cc"),
-  assertedBy: "credential",
-  linkedAt: NOW,
-  createdAt: NOW,
-  aliases: [],
-  purchases,
-  asking: new Map(),
-});
-
 const endings = (...purchases: readonly Purchase[]) => {
-  const customers = [aCustomer(purchases)];
+  const customers = [aReportedCustomer(purchases)];
   return endingsOf({ customers }, timelineOf(reportedHoldings(customers), TERMS), NOW);
 };
 const end = NOW - 2 * DAY;

@@ -5,36 +5,24 @@ import type { AskReason } from "../../../lib/entitlements/next-ask.ts";
 import type { Purchase } from "../../../lib/entitlements/purchase.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { applicationId, customerId, purchaseKey } from "../../../lib/identifiers.ts";
-import { anApplication } from "../../../testing/support/application.ts";
+import { anApplication, inBothStores } from "../../../testing/support/application.ts";
 import { aLine, aPurchase, DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 
 const APPLICATION = applicationId("0198c0de-0000-7000-8000-000000000001");
 const BUNDLE = "com.example.trails";
-const KEY = { issuerIdentifier: "i", keyIdentifier: "k", secret: "s" };
+const { iosStore, androidStore } = inBothStores(BUNDLE);
 
-const aBundle = (bundle: Partial<IosStoreConfiguration> = {}): IosStoreConfiguration => ({
-  bundleIdentifier: BUNDLE,
-  appAppleIdentifier: 1,
-  environments: ["production"],
-  xcodeCertificates: [],
-  serverApi: KEY,
-  notifications: null,
-  ...bundle,
-});
-
-const withBundles = (...iosStore: IosStoreConfiguration[]): Application =>
-  anApplication({
+/** An application of the production environment, with a bundle for each change and a key of Apple's. */
+const withBundles = (...changes: Partial<IosStoreConfiguration>[]): Application => {
+  const serverApi = { issuerIdentifier: "i", keyIdentifier: "k", secret: "s" };
+  return anApplication({
     identifier: APPLICATION,
-    iosStore,
-    androidStore: [
-      {
-        packageName: BUNDLE,
-        credential: { secret: "play" },
-        environments: ["production"],
-        notifications: null,
-      },
-    ],
+    androidStore,
+    iosStore: iosStore.flatMap((bundle) =>
+      changes.map((change) => ({ ...bundle, environments: ["production"], serverApi, ...change })),
+    ),
   });
+};
 
 const stored = (purchase: Purchase, more: Partial<StoredPurchase> = {}): StoredPurchase => ({
   purchase,
@@ -70,8 +58,8 @@ const lifetime = aLine({ nature: "non_consumable", endsAt: null });
 const coins = aLine({ nature: "consumable", endsAt: null });
 
 describe("a store is asked about a purchase next", () => {
-  const both = withBundles(aBundle(), aBundle({ bundleIdentifier: "com.example.other" }));
-  const own = withBundles(aBundle());
+  const both = withBundles({}, { bundleIdentifier: "com.example.other" });
+  const own = withBundles({});
   const unnamed = stored(aPurchase(), { bundleOrPackage: null });
   const queued = stored(android({}), { ask: { at: NOW, because: "renewal" } });
   test.each<[string, Asking, StoredPurchase, Application]>([
@@ -85,13 +73,13 @@ describe("a store is asked about a purchase next", () => {
       "not without Apple's key, even if it is queued",
       none("no-key"),
       asked(NOW, "requested"),
-      withBundles(aBundle({ serverApi: null })),
+      withBundles({ serverApi: null }),
     ],
     [
       "not by another bundle's key",
       none("no-key"),
       stored(aPurchase()),
-      withBundles(aBundle({ bundleIdentifier: "com.example.other" })),
+      withBundles({ bundleIdentifier: "com.example.other" }),
     ],
     ["not where its bundle is not known and several have a key", none("unknown-bundle"), unnamed, both],
     [

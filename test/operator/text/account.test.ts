@@ -5,6 +5,7 @@ import type { Purchase } from "../../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../../lib/entitlements/time.ts";
 import type { Terms } from "../../../lib/entitlements/timeline.ts";
 import { accountId, applicationId, customerId, purchaseKey } from "../../../lib/identifiers.ts";
+import { aReportedCustomer } from "../../../testing/support/reported-customer.ts";
 import {
   aCatalog,
   aLine,
@@ -17,15 +18,12 @@ import {
   period,
 } from "../../../testing/support/stores/purchases.ts";
 
-const aCustomer = (purchases: readonly Purchase[]): ReportedCustomer => ({
-  customerIdentifier: customerId("0198c0de-0000-7000-8000-0000000000cc"),
-  assertedBy: "client",
-  linkedAt: NOW - DAY,
-  createdAt: NOW - 2 * DAY,
-  aliases: [customerId("0198c0de-0000-7000-8000-0000000000dd")],
-  purchases,
-  asking: new Map(),
-});
+const aCustomer = (purchases: readonly Purchase[]): ReportedCustomer =>
+  aReportedCustomer(purchases, {
+    linkedAt: NOW - DAY,
+    createdAt: NOW - 2 * DAY,
+    aliases: [customerId("0198c0de-0000-7000-8000-0000000000dd")],
+  });
 
 const CATALOG = aCatalog([
   aProduct(),
