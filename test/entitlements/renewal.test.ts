@@ -39,6 +39,7 @@ describe("renewal infos are joined", () => {
     const status = { isInGrace: true, periodEndsAt: END, signedAt: NOW };
     const told = aRenewal({ status, signedAt: NOW });
     const byApp = aRenewal({ signedAt: NOW + 1, isInBillingRetry: true });
+    const over = aRenewal({ status: { ...status, isInGrace: false, signedAt: NOW + 2 }, signedAt: NOW + 2 });
     const orders = [
       [told, byApp, over],
       [byApp, told, over],
