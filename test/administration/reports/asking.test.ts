@@ -19,7 +19,12 @@ const withBundles = (...changes: Partial<IosStoreConfiguration>[]): Application 
     identifier: APPLICATION,
     androidStore,
     iosStore: iosStore.flatMap((bundle) =>
-      changes.map((change) => ({ ...bundle, environments: ["production"], serverApi, ...change })),
+      changes.map((change): IosStoreConfiguration => ({
+        ...bundle,
+        environments: ["production"],
+        serverApi,
+        ...change,
+      })),
     ),
   });
 };
