@@ -81,11 +81,6 @@ describe.each([
     expect(world.loads).toBe(1);
   });
 
-  test("one of no application is null", async () => {
-    const { directory } = setUp([having(A, "com.a")], { "com.a": A });
-    await expect(directory[by]("com.b")).resolves.toBeNull();
-  });
-
   test("a new one of an application already loaded is found at once", async () => {
     const { world, directory } = setUp([having(A, "com.a")], { "com.a": A });
     await directory.byIdentifier(A);

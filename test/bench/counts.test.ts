@@ -10,10 +10,8 @@ import { notifiedAndroidStore, notifiedIosStore } from "../../testing/support/me
 import {
   newChain,
   newDevice,
-  renewableSubscription,
   renewals,
   separatePurchases,
-  signedRenewalInfo,
   signedRequest,
 } from "../../testing/support/metered/purchases.ts";
 import { sample } from "../../bench/sections/notifications.ts";
@@ -140,37 +138,6 @@ describe("requests and capacity units", () => {
         await cost(() => readAccountEntitlements(world.customers, world.application.identifier, account)),
       ).toEqual([{ Query: 1 }, 1, 0]);
     }
-  });
-});
-
-describe("renewal infos", () => {
-  let world: MeteredWorld;
-  beforeAll(async () => {
-    world = await createMeteredWorld();
-  });
-  afterAll(() => world.remove());
-
-  test("change neither the requests nor the units of an account's read", async () => {
-    const costOfRead = async (withInfos: boolean) => {
-      const device = newDevice();
-      const subscriptions = Array.from({ length: 3 }, renewableSubscription);
-      const account = `account of ${device.appTransactionIdentifier}`;
-      const { identifier } = world.application;
-      await linkIosStoreCustomer(world.customers, identifier, {
-        ...signedRequest(device, [...subscriptions, ...separatePurchases(5)], world.chain),
-        ...(withInfos && {
-          signedRenewalInfos: subscriptions.map((one) => signedRenewalInfo(device, one, world.chain)),
-        }),
-        applicationAccountIdentifier: account,
-      });
-      world.meter.take();
-      const { entitlements } = await readAccountEntitlements(world.customers, identifier, accountId(account));
-      expect(entitlements).toMatchObject([{ willRenew: withInfos ? true : null }]);
-      const { requests, readUnits, writeUnits } = world.meter.take();
-      return [requests, readUnits, writeUnits];
-    };
-    expect(await costOfRead(false)).toEqual([{ Query: 1 }, 1, 0]);
-    expect(await costOfRead(true)).toEqual([{ Query: 1 }, 1, 0]);
   });
 });
 

@@ -2,8 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { createEntitlementsClient, signMessage, type Message } from "../../client/source/index.ts";
-import type { SandboxTransaction } from "../../sandbox/ios-store/shop/app-store.ts";
+import { signMessage, type Message } from "../../client/source/index.ts";
 import { startTestService, type TestApplication, type TestService } from "../../testing/support/service.ts";
 import { compileExamples, makeBackend } from "./backend.ts";
 
@@ -16,105 +15,6 @@ beforeAll(async () => {
   app = await service.application();
 }, 90_000);
 afterAll(() => service?.stop());
-
-describe("the client, with the service", () => {
-  const aClient = (apiKey = app.key) => createEntitlementsClient({ baseUrl: service.address, apiKey });
-
-  test("links purchases of both stores, and knows what the account has", async () => {
-    const client = aClient();
-    expect(await client.hasEntitlement("user/1", "premium")).toBe(false);
-    const linked = await client.linkIosStoreCustomer({
-      ...app.device().request({ productIdentifier: "basic" }),
-      applicationAccountIdentifier: "user/1",
-    });
-    expect(linked.entitlements.map(({ identifier }) => identifier)).toEqual(["basics"]);
-    const purchaseToken = app.buyOnAndroid();
-    const android = {
-      packageName: app.packageName,
-      purchaseToken,
-      productKind: "subscription",
-      applicationAccountIdentifier: "user/1",
-    } as const;
-    await client.linkAndroidStoreCustomer(android);
-    expect(await client.hasEntitlement("user/1", "premium")).toBe(true);
-    service.android.change(purchaseToken, "refund");
-    await client.linkAndroidStoreCustomer(android);
-    expect(await client.hasEntitlement("user/1", "premium")).toBe(false);
-    const { applicationAccountIdentifier, customerIdentifiers } =
-      await client.readAccountEntitlements("user/1");
-    expect([applicationAccountIdentifier, customerIdentifiers.length]).toEqual(["user/1", 2]);
-  });
-
-  test("tells the service's refusals by their codes", async () => {
-    const purchase = app.device().request({});
-    const link = async (client: ReturnType<typeof aClient>, account: string) =>
-      client.linkIosStoreCustomer({ ...purchase, applicationAccountIdentifier: account });
-    await link(aClient(), "user-2");
-    await expect(link(aClient(), "user-3")).rejects.toMatchObject({
-      code: "CUSTOMER_ALREADY_LINKED",
-      status: 409,
-      isTemporary: false,
-    });
-    await expect(aClient("cek_1").hasEntitlement("user-2", "premium")).rejects.toMatchObject({
-      code: "INVALID_CREDENTIAL",
-      status: 401,
-    });
-    const { apiKey } = await app.issue(["entitlements:read"]);
-    await expect(link(aClient(apiKey), "user-2")).rejects.toMatchObject({ code: "INSUFFICIENT_SCOPE" });
-    await expect(link(aClient(), "x".repeat(257))).rejects.toMatchObject({
-      code: "INVALID_REQUEST",
-      issues: [{ path: "applicationAccountIdentifier", message: expect.any(String) }],
-    });
-  });
-
-  test("sends a refund beyond the first request of a refused link", async () => {
-    const device = app.device();
-    const link = async (account: string, ...transactions: Partial<SandboxTransaction>[]) =>
-      aClient().linkIosStoreCustomer({
-        ...device.request(...transactions),
-        applicationAccountIdentifier: account,
-      });
-    const bought = { transactionIdentifier: "9100", signedDate: Date.now() - 2000 };
-    await link("user-5", bought);
-    const others = Array.from({ length: 500 }, (_, index) => ({
-      productIdentifier: "coins",
-      transactionIdentifier: String(9200 + index),
-    }));
-    const refunded = { ...bought, signedDate: Date.now() - 1000, revocationDate: Date.now() - 1500 };
-    await expect(link("user-6", ...others, refunded)).rejects.toMatchObject({
-      code: "CUSTOMER_ALREADY_LINKED",
-    });
-    const statusOf = async (account: string) =>
-      (await aClient().readAccountEntitlements(account)).entitlements.map(({ status }) => status);
-    expect([await statusOf("user-5"), await statusOf("user-6")]).toEqual([["revoked"], []]);
-  });
-
-  test("sends the request again when the store comes back", async () => {
-    service.android.failNext("publisher", { status: 503 }, { status: 503 });
-    const waits: number[] = [];
-    const clock = {
-      now: () => Date.now(),
-      wait: (milliseconds: number) => {
-        waits.push(milliseconds);
-        return Promise.resolve();
-      },
-    };
-    const client = createEntitlementsClient({
-      baseUrl: service.address,
-      apiKey: app.key,
-      clock,
-      patience: 120_000,
-    });
-    const { entitlements } = await client.linkAndroidStoreCustomer({
-      packageName: app.packageName,
-      purchaseToken: app.buyOnAndroid(),
-      productKind: "subscription",
-      applicationAccountIdentifier: "user-4",
-    });
-    expect(entitlements).toMatchObject([{ identifier: "premium", active: true }]);
-    expect(waits).toHaveLength(1);
-  });
-});
 
 describe("the examples of docs/integration.md", () => {
   let backend: string;

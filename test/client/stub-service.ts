@@ -1,7 +1,12 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Clock, CustomerEntitlement } from "../../client/source/index.ts";
+import {
+  createEntitlementsClient,
+  EntitlementsError,
+  type Clock,
+  type CustomerEntitlement,
+} from "../../client/source/index.ts";
 
 /** A request that arrived. */
 export interface Arrived {
@@ -24,7 +29,7 @@ export interface StubService {
   stop(): Promise<void>;
 }
 
-export const startStubService = async (): Promise<StubService> => {
+const startStubService = async (): Promise<StubService> => {
   const requests: Arrived[] = [];
   let answers: readonly StubAnswer[] = [];
   const server = createServer((request, response) => {
@@ -63,7 +68,7 @@ export const startStubService = async (): Promise<StubService> => {
 };
 
 /** A clock that only waits move, and its waits so far. */
-export const aClock = (start: number): Clock & { current: number; readonly waits: number[] } => {
+const aClock = (start: number): Clock & { current: number; readonly waits: number[] } => {
   const clock = {
     current: start,
     waits: [] as number[],
@@ -111,3 +116,39 @@ export const aRefusal = (status: number, error: string, headers: Record<string, 
   body: { error, message: "A sentence." },
   headers,
 });
+
+export const NOW = Date.UTC(2026, 5, 15, 12);
+export const KEY = "cek_0000000000000000_secret";
+
+/** A stub for all tests of the file, and a clock for each. */
+export const withStub = () => {
+  let service: StubService;
+  let clock: ReturnType<typeof aClock>;
+  beforeAll(async () => {
+    service = await startStubService();
+  });
+  beforeEach(() => {
+    clock = aClock(NOW);
+    service.requests.length = 0;
+  });
+  afterAll(() => service.stop());
+  return {
+    get service() {
+      return service;
+    },
+    get clock() {
+      return clock;
+    },
+    aClient: (options: Partial<Parameters<typeof createEntitlementsClient>[0]> = {}) =>
+      createEntitlementsClient({ baseUrl: service.address, apiKey: KEY, clock, ...options }),
+  };
+};
+
+export const failureOf = async (promise: Promise<unknown>): Promise<EntitlementsError> => {
+  const error: unknown = await promise.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  if (error instanceof EntitlementsError) return error;
+  throw new Error("It did not fail as expected.", { cause: error });
+};

@@ -1,9 +1,10 @@
-import { reportedHoldings, type ReportedCustomer } from "../../lib/administration/reports/account-report.ts";
+import { reportedHoldings } from "../../lib/administration/reports/account-report.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { timelineOf, type Terms } from "../../lib/entitlements/timeline.ts";
-import { customerId, purchaseKey } from "../../lib/identifiers.ts";
+import { purchaseKey } from "../../lib/identifiers.ts";
 import { endingsOf } from "../../operator/console/endings.ts";
+import { aReportedCustomer } from "../../testing/support/reported-customer.ts";
 import {
   aCatalog,
   aLine,
@@ -24,120 +25,61 @@ const TERMS: Terms = {
   renewalLeeway: 0,
 };
 
-const aCustomer = (purchases: readonly Purchase[]): ReportedCustomer => ({
-  customerIdentifier: customerId("0198c0de-0000-7000-8000-0000000000cc"),
-  assertedBy: "credential",
-  linkedAt: NOW,
-  createdAt: NOW,
-  aliases: [],
-  purchases,
-  asking: new Map(),
-});
-
 const endings = (...purchases: readonly Purchase[]) => {
-  const customers = [aCustomer(purchases)];
+  const customers = [aReportedCustomer(purchases)];
   return endingsOf({ customers }, timelineOf(reportedHoldings(customers), TERMS), NOW);
 };
 const end = NOW - 2 * DAY;
 const over = aLine({ startsAt: NOW - 32 * DAY, endsAt: end });
-
-describe("what a purchase gave, and how it ended", () => {
-  test("an active one lasts", () => {
-    expect(endings(aPurchase())).toMatchObject([{ because: "lasts", until: isoTime(NOW + 20 * DAY) }]);
+const failed = (periodEndsAt: number, more: Parameters<typeof aRenewal>[0] = {}) =>
+  aPurchase({
+    lines: [{ ...over, endsAt: periodEndsAt }],
+    renewal: aRenewal({ periodEndsAt, isInBillingRetry: true, signedAt: periodEndsAt + 1, ...more }),
   });
-
-  test("one without an end lasts for ever, and comes first", () => {
-    const ever = aPurchase({
-      key: "2",
-      lines: [aLine({ transactionIdentifier: "2", nature: "non_consumable", endsAt: null })],
-    });
-    expect(endings(aPurchase(), ever)).toMatchObject([
+/** Apple's reason for the end of a period. */
+const expired = (expirationIntent: number, periodEndsAt = end) =>
+  aPurchase({
+    lines: [over],
+    renewal: aRenewal({ periodEndsAt, willRenew: false, expirationIntent, signedAt: end + 1 }),
+  });
+describe("what a purchase gave, and how it ended", () => {
+  test("an active one lasts, and one without an end for ever, which comes first", () => {
+    const lifetime = aLine({ transactionIdentifier: "2", nature: "non_consumable", endsAt: null });
+    expect(endings(aPurchase(), aPurchase({ key: "2", lines: [lifetime] }))).toMatchObject([
       { because: "lasts", until: null },
       { because: "lasts", until: isoTime(NOW + 20 * DAY) },
     ]);
   });
 
+  const pass = {
+    productIdentifier: "pass",
+    nature: "consumable",
+    startsAt: end - DAY,
+    endsAt: null,
+  } as const;
   test.each([
     ["it was not renewed", aPurchase({ lines: [over] }), "not_renewed", end],
     ["it was refunded", aPurchase({ lines: [aLine({ revokedAt: NOW - DAY })] }), "refunded", NOW - DAY],
-    [
-      "its payment failed",
-      aPurchase({
-        lines: [over],
-        renewal: aRenewal({ periodEndsAt: end, isInBillingRetry: true, signedAt: end + 1 }),
-      }),
-      "payment_failed",
-      end,
-    ],
+    ["its payment failed", failed(end), "payment_failed", end],
     [
       "its payment failed after the grace period",
-      aPurchase({
-        lines: [over],
-        renewal: aRenewal({
-          periodEndsAt: end,
-          isInBillingRetry: true,
-          graceEndsAt: end + DAY,
-          signedAt: end + 1,
-        }),
-      }),
+      failed(end, { graceEndsAt: end + DAY }),
       "grace_over",
       end + DAY,
     ],
-    ...(
-      [
-        [1, "cancelled"],
-        [2, "payment_failed"],
-        [3, "price_refused"],
-        [4, "not_for_sale"],
-        [5, "not_renewed"],
-      ] as const
-    ).map(
-      ([expirationIntent, because]) =>
-        [
-          `Apple's reason ${expirationIntent}`,
-          aPurchase({
-            lines: [over],
-            renewal: aRenewal({ periodEndsAt: end, willRenew: false, expirationIntent, signedAt: end + 1 }),
-          }),
-          because,
-          end,
-        ] as const,
-    ),
-    [
-      "Apple's reason of another period is not its reason",
-      aPurchase({
-        lines: [over],
-        renewal: aRenewal({
-          periodEndsAt: end - DAY,
-          willRenew: false,
-          expirationIntent: 1,
-          signedAt: end + 1,
-        }),
-      }),
-      "not_renewed",
-      end,
-    ],
+    ["Apple's reason 1", expired(1), "cancelled", end],
+    ["Apple's reason 2", expired(2), "payment_failed", end],
+    ["Apple's reason 3", expired(3), "price_refused", end],
+    ["Apple's reason 4", expired(4), "not_for_sale", end],
+    ["Apple's reason 5", expired(5), "not_renewed", end],
+    ["Apple's reason of another period is not its reason", expired(1, end - DAY), "not_renewed", end],
     [
       "it was paused",
       aPurchase({ store: "android-store", lines: [{ ...over, standing: "paused" }] }),
       "paused",
       end,
     ],
-    [
-      "its time was over",
-      aPurchase({
-        lines: [
-          aLine({
-            productIdentifier: "pass",
-            nature: "consumable",
-            startsAt: end - DAY,
-            endsAt: null,
-          }),
-        ],
-      }),
-      "pass_over",
-      end,
-    ],
+    ["its time was over", aPurchase({ lines: [aLine(pass)] }), "pass_over", end],
   ] as const)("%s", (_, purchase, because, until) => {
     expect(endings(purchase)).toMatchObject([{ because, until: isoTime(until), changedTo: null }]);
   });
@@ -181,18 +123,14 @@ describe("what a purchase gave, and how it ended", () => {
   });
 
   test("the latest access comes first, though another purchase may come back", () => {
-    const retried = aPurchase({
-      lines: [{ ...over, endsAt: NOW - 20 * DAY }],
-      renewal: aRenewal({ periodEndsAt: NOW - 20 * DAY, isInBillingRetry: true, signedAt: NOW - 19 * DAY }),
-    });
     const ended = aPurchase({
       store: "android-store",
       key: "2",
       lines: [{ ...over, standing: "expired", transactionIdentifier: null }],
     });
-    expect(endings(retried, ended).map(({ store, until }) => [store, until])).toEqual([
-      ["android-store", isoTime(end)],
-      ["ios-store", isoTime(NOW - 20 * DAY)],
+    expect(endings(failed(NOW - 20 * DAY), ended).map(({ store }) => store)).toEqual([
+      "android-store",
+      "ios-store",
     ]);
   });
 

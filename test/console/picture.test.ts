@@ -2,34 +2,20 @@ import { reportedHoldings, type ReportedCustomer } from "../../lib/administratio
 import { referenceText, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { timelineOf, type Terms } from "../../lib/entitlements/timeline.ts";
-import { applicationId, customerId } from "../../lib/identifiers.ts";
+import { applicationId } from "../../lib/identifiers.ts";
 import { pictureOf } from "../../operator/console/picture.ts";
+import { aReportedCustomer } from "../../testing/support/reported-customer.ts";
 import { aCatalog, aLine, aPurchase, aRenewal, DAY, NOW } from "../../testing/support/stores/purchases.ts";
 
-const aCustomer = (purchases: readonly Purchase[]): ReportedCustomer => ({
-  customerIdentifier: customerId("0198c0de-0000-7000-8000-0000000000cc"),
-  assertedBy: "client",
-  linkedAt: NOW,
-  createdAt: NOW,
-  aliases: [],
-  purchases,
-  asking: new Map(
-    purchases.map((purchase) => [
-      referenceText(purchase),
-      {
-        outcome: "due",
-        at: NOW + 20 * DAY,
-        because: "renewal",
-        queue: {
-          application: applicationId("0198c0de-0000-7000-8000-000000000001"),
-          store: purchase.store,
-          environment: purchase.environment,
-          bundleOrPackage: "com.example.trails",
-        },
-      },
-    ]),
-  ),
-});
+const aCustomer = (purchases: readonly Purchase[]): ReportedCustomer => {
+  const { store, environment } = purchases[0] ?? aPurchase();
+  const application = applicationId("0198c0de-0000-7000-8000-000000000001");
+  const queue = { application, store, environment, bundleOrPackage: "com.example.trails" };
+  const asking = { outcome: "due", at: NOW + 20 * DAY, because: "renewal", queue } as const;
+  return aReportedCustomer(purchases, {
+    asking: new Map(purchases.map((purchase) => [referenceText(purchase), asking])),
+  });
+};
 
 const TERMS: Terms = { catalog: aCatalog(), renewalLeeway: 0 };
 

@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import { connect, type AddressInfo, type Socket } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
@@ -13,8 +12,6 @@ let server: Server;
 let lines: LiveLines;
 /** Pages that follow now. */
 let followers: number;
-/** Waited for before a request is answered. */
-let before: (closed: Promise<unknown>) => Promise<unknown>;
 
 const port = (): number => (server.address() as AddressInfo).port;
 
@@ -41,10 +38,7 @@ beforeEach(async () => {
     requests: lines,
     log: () => undefined,
   });
-  before = () => Promise.resolve();
-  server = createServer((request, response) => {
-    void before(once(response, "close")).then(() => handle(request, response));
-  });
+  server = createServer((request, response) => void handle(request, response));
   await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
 });
 afterEach(async () => {
@@ -73,21 +67,6 @@ test("a page gets the latest lines and each further one, until closed", async ()
   expect(text.match(/^data: .*$/gm)).toEqual(['data: "2"', 'data: "3"', 'data: "4"', 'data: "a\\nline"']);
   socket.destroy();
   await until(() => followers === 0);
-});
-
-test("a page that has gone before it is answered is not followed", async () => {
-  const came = Promise.withResolvers<void>();
-  const answered = Promise.withResolvers<void>();
-  before = async (closed) => {
-    came.resolve();
-    await closed;
-    setImmediate(answered.resolve);
-  };
-  const socket = follow();
-  await came.promise;
-  socket.destroy();
-  await answered.promise;
-  expect(followers).toBe(0);
 });
 
 test("a page that reads nothing is let go, and keeps no memory", async () => {

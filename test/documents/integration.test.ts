@@ -13,11 +13,6 @@ test("the TypeScript is that of the examples, which are compiled and run", () =>
   );
 });
 
-test("what cannot be compiled is said to be so", () => {
-  expect([blocksOf("swift").length, blocksOf("kotlin").length]).toEqual([1, 1]);
-  expect(DOCUMENT).toContain("**The Swift and the Kotlin are not**");
-});
-
 test("the Swift sends the contract's fields to its path, within its limits", () => {
   const [swift = ""] = blocksOf("swift");
   expect(swift).toContain(endpoints.synchronizeIosStorePurchases.path);

@@ -35,97 +35,51 @@ describe("of several purchases that grant an entitlement the best is shown:", ()
     }),
   });
   const google = { store: "android-store" } as const;
+  const sandbox = { environment: "sandbox" } as const;
+  const xcode = { environment: "xcode" } as const;
+  const app = { by: "client" } as const;
+  const key = { by: "credential" } as const;
   const lifetime = { nature: "non_consumable", endsAt: null } as const;
   const over = (days: number) => ({ startsAt: at(-90), endsAt: at(-days) });
+  const until = (milliseconds: number) => ({ endsAt: NOW + milliseconds });
   const paused = { standing: "paused" } as const;
-  const inRetry = { standing: "billing_retry" } as const;
+  const retry = { standing: "billing_retry" } as const;
+  const grace = { standing: "grace_period", endsAt: NOW + 1 } as const;
+  const undated = { ...lifetime, nature: "consumable", standing: "revoked" } as const;
+  const refundedLong = { ...lifetime, startsAt: at(-400), revokedAt: at(-300) };
 
   test.each<[rule: string, better: Holding, worse: Holding]>([
     [
       "active before inactive",
-      of("9", { endsAt: NOW + 1 }, { environment: "xcode", by: "client" }),
-      of("1", { ...paused, endsAt: at(9) }, { ...google, by: "credential" }),
+      of("9", until(1), { ...xcode, ...app }),
+      of("1", paused, { ...google, ...key }),
     ],
-    [
-      "a grace period is active",
-      of("9", { standing: "grace_period", endsAt: NOW + 1 }, google),
-      of("1", inRetry, google),
-    ],
-    [
-      "production before sandbox",
-      of("9", { endsAt: NOW + 1 }),
-      of("1", lifetime, { environment: "sandbox" }),
-    ],
-    [
-      "sandbox before Xcode",
-      of("9", { endsAt: NOW + 1 }, { environment: "sandbox" }),
-      of("1", lifetime, { environment: "xcode" }),
-    ],
-    [
-      "production before sandbox, where both have ended",
-      of("9", over(9), google),
-      of("1", paused, { ...google, environment: "sandbox" }),
-    ],
+    ["a grace period is active", of("9", grace, google), of("1", retry, google)],
+    ["production before sandbox", of("9", until(1)), of("1", lifetime, sandbox)],
+    ["sandbox before Xcode", of("9", until(1), sandbox), of("1", lifetime, xcode)],
+    ["production, where both are over", of("9", over(9), google), of("1", paused, { ...google, ...sandbox })],
     ["a lifetime before any end", of("9", lifetime), of("1", { endsAt: at(9999) })],
-    ["the later end", of("9", { endsAt: NOW + 2 }), of("1", { endsAt: NOW + 1 })],
+    ["the later end", of("9", until(2)), of("1", until(1))],
+    ["whoever linked it, where it is active", of("9", until(2), app), of("1", until(1), key)],
+    ["a pause before an end", of("9", { ...paused, ...over(20) }, google), of("1", over(1), google)],
     [
-      "whoever linked it, where it is active",
-      of("9", { endsAt: NOW + 2 }, { by: "client" }),
-      of("1", { endsAt: NOW + 1 }, { by: "credential" }),
+      "a client's retry before an end",
+      of("9", { ...retry, ...over(20) }, { ...google, ...app }),
+      of("1", over(1), key),
     ],
-
-    [
-      "a pause before what ended later",
-      of("9", { ...paused, ...over(20) }, google),
-      of("1", over(1), google),
-    ],
-    [
-      "a client's retry before a credential's end",
-      of("9", { ...inRetry, ...over(20) }, { ...google, by: "client" }),
-      of("1", over(1), { ...google, by: "credential" }),
-    ],
-    [
-      "a credential's retry before a client's pause",
-      of("9", { ...inRetry, ...over(20) }, { ...google, by: "credential" }),
-      of("1", { ...paused, ...over(1) }, { ...google, by: "client" }),
-    ],
-    [
-      "a credential's end before a client's",
-      of("9", over(20), { by: "credential" }),
-      of("1", over(1), { by: "client" }),
-    ],
-
-    [
-      "the later end, where a refund ended a lifetime",
-      of("9", over(299)),
-      of("1", { ...lifetime, startsAt: at(-400), revokedAt: at(-300) }),
-    ],
-
-    [
-      "the later end, where the refund came after it",
-      of("9", over(19)),
-      of("1", { ...over(20), revokedAt: at(-1) }),
-    ],
-    [
-      "the later end, where an undated refund ended at the start",
-      of("9", over(80)),
-      of("1", { ...lifetime, nature: "consumable", standing: "revoked", startsAt: at(-81) }, google),
-    ],
-    [
-      "a refund without a date before what ended earlier",
-      of("9", { ...lifetime, nature: "consumable", standing: "revoked", startsAt: at(-79) }, google),
-      of("1", over(80)),
-    ],
-    ["then the later start", of("9", { startsAt: NOW - 1 }), of("1", { startsAt: NOW - 2 })],
-
+    ["a credential's end before a client's", of("9", over(20), key), of("1", over(1), app)],
+    ["the later end, where a refund ended a lifetime", of("9", over(299)), of("1", refundedLong)],
+    ["the earlier of end and refund", of("9", over(19)), of("1", { ...over(20), revokedAt: at(-1) })],
+    ["an undated refund at its start", of("9", over(80)), of("1", { ...undated, startsAt: at(-81) }, google)],
+    ["the later start", of("9", { startsAt: NOW - 1 }), of("1", { startsAt: NOW - 2 })],
     ["a start before none", of("9", { startsAt: 0 }, google), of("1", { startsAt: null }, google)],
     [
-      "then the smaller key, whatever its transaction",
+      "the smaller key, whatever its transaction",
       of("1", { transactionIdentifier: "9" }),
       { ...of("2", { transactionIdentifier: "8" }), customerIdentifier: OTHER },
     ],
     [
-      "then the Android store",
+      "the Android store",
       of("1", {}, google),
       { ...of("1", { transactionIdentifier: "" }), customerIdentifier: OTHER },
     ],

@@ -53,36 +53,27 @@ describe("an entry", () => {
     expect(z.strictObject(customerEntitlement().shape).safeParse(entitlement).error).toBeUndefined();
   });
 
+  const lifetime = { productIdentifier: "forever", nature: "non_consumable", endsAt: null } as const;
+  const refunded = isoTime(at(-1));
   test.each<[what: string, line: Partial<Line>, expected: Partial<CustomerEntitlement>]>([
-    [
-      "a lifetime has no end",
-      { productIdentifier: "forever", nature: "non_consumable", endsAt: null },
-      { productKind: "one_time_product", active: true, expiresAt: null },
-    ],
+    ["a lifetime has no end", lifetime, { productKind: "one_time_product", active: true, expiresAt: null }],
     [
       "a refund shows its time, and ends the access",
       { revokedAt: at(-1) },
-      { status: "revoked", active: false, expiresAt: isoTime(at(-1)), revokedAt: isoTime(at(-1)) },
+      { status: "revoked", active: false, expiresAt: refunded, revokedAt: refunded },
     ],
     ["a refund to come is not shown", { revokedAt: at(1) }, { status: "active", revokedAt: null }],
-    [
-      "a start after the end is not shown",
-      { startsAt: at(-1), endsAt: at(-2) },
-      { status: "expired", startsAt: null, expiresAt: isoTime(at(-2)) },
-    ],
+    ["a start after the end is not shown", { startsAt: at(-1), endsAt: at(-2) }, { startsAt: null }],
     ["the end is in the past once it is over", { endsAt: at(-1) }, { status: "expired", active: false }],
   ])("%s", (_, line, expected) => {
     expect(answer([aPurchase({ lines: [aLine(line)] })])).toMatchObject([expected]);
   });
 
-  test("shows the identifier where the catalog has no name", () => {
-    expect(answer([aPurchase()], aCatalog([aProduct()], {}))).toMatchObject([{ displayName: "premium" }]);
-  });
-
-  test("shows what the renewal info says", () => {
+  test("shows what the renewal info says, and the identifier where there is no name", () => {
     const renewal = aRenewal({ willRenew: false, signedAt: NOW });
-    expect(answer([aPurchase({ renewal })])).toMatchObject([
-      { willRenew: false, lastVerifiedAt: isoTime(NOW) },
+    const unnamed = aCatalog([aProduct()], {});
+    expect(answer([aPurchase({ renewal })], unnamed)).toMatchObject([
+      { displayName: "premium", willRenew: false, lastVerifiedAt: isoTime(NOW) },
     ]);
   });
 });
@@ -131,17 +122,17 @@ describe("the next change of the answer by time alone", () => {
   const another = (line: Partial<Line>, more: Partial<Purchase> = {}) =>
     aPurchase({ lines: [aLine({ transactionIdentifier: "2", ...line })], ...more, key: "2" });
   const END = at(20);
-
+  const startingAt = (days: number) => aPurchase({ lines: [aLine({ startsAt: at(days) })] });
+  const ended = (days: number) => aPurchase({ lines: [aLine({ endsAt: at(days) })] });
+  const sandbox = { environment: "sandbox" } as const;
+  const google = { store: "android-store" } as const;
+  const silent = { transactionIdentifier: null, willRenew: true } as const;
   test.each<[rule: string, purchases: readonly Purchase[], changes: readonly Instant[]]>([
     ["is none without purchases", [], []],
     ["is none of a lifetime", [FOREVER], []],
     ["is none of what is over", [aPurchase({ lines: [aLine({ endsAt: NOW })] })], []],
     ["is the end", [aPurchase()], [END]],
-    [
-      "is a minute before the start, then the end",
-      [aPurchase({ lines: [aLine({ startsAt: at(1) })] })],
-      [at(1) - MINUTE, END],
-    ],
+    ["is a minute before the start, then the end", [startingAt(1)], [at(1) - MINUTE, END]],
     ["is the end of the leeway, and not the end before", [renewing()], [END + LEEWAY]],
     [
       "is each status after the end",
@@ -153,13 +144,8 @@ describe("the next change of the answer by time alone", () => {
       [aPurchase({ lines: [aLine({ revokedAt: at(1) })] })],
       [at(1)],
     ],
-
     ["is none of what another outlasts", [aPurchase(), another({ endsAt: at(1) })], [END]],
-    [
-      "is the end of production before the sandbox is shown",
-      [another({}, { environment: "sandbox" }), aPurchase({ lines: [aLine({ endsAt: at(1) })] })],
-      [at(1), END],
-    ],
+    ["is production's end before the sandbox is shown", [another({}, sandbox), ended(1)], [at(1), END]],
     [
       "is where the next pass begins, a minute early",
       [pass("1"), pass("2", NOW + 1)],
@@ -167,16 +153,7 @@ describe("the next change of the answer by time alone", () => {
     ],
     [
       "is none of `lastVerifiedAt` alone",
-      [
-        another(
-          { transactionIdentifier: null, willRenew: true, verifiedAt: END },
-          { store: "android-store" },
-        ),
-        aPurchase({
-          store: "android-store",
-          lines: [aLine({ transactionIdentifier: null, willRenew: true })],
-        }),
-      ],
+      [another({ ...silent, verifiedAt: END }, google), aPurchase({ ...google, lines: [aLine(silent)] })],
       [at(22)],
     ],
   ])("%s", (_, purchases, changes) => {

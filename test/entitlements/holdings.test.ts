@@ -48,14 +48,13 @@ test.each<[rule: string, purchase: Purchase]>([
   ["has no line", bought("1", {}, { lines: [] })],
   ["selects no product", bought("1", {}, { selectedProducts: [] })],
 ])("a purchase that %s is not held", (_, purchase) => {
-  expect(holdingsOf([purchase], CATALOG)).toEqual([]);
   expect(holdingsOf([purchase], CATALOG, () => true)).toEqual([]);
 });
 
 test("only lines of selected products are held", () => {
   const lines = ["gold", "monthly"].map((productIdentifier) => aLine({ productIdentifier }));
   const [only] = holdingsOf([aPurchase({ lines, selectedProducts: ["gold"] })], CATALOG);
-  expect(only?.lines.map(({ productIdentifier }) => productIdentifier)).toEqual(["gold"]);
+  expect(only?.lines).toEqual(lines.slice(0, 1));
 });
 
 test.each([

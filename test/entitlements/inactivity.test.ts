@@ -32,51 +32,29 @@ const google = (line: Partial<Line>, purchase: Partial<Purchase> = {}): Purchase
   ...purchase,
 });
 const over = { willRenew: false, signedAt: at(20) };
+const renewed = (renewal: Parameters<typeof aRenewal>[0]) => ({ ...of(month), renewal: aRenewal(renewal) });
+const failed = renewed({ graceEndsAt: at(26), isInBillingRetry: true, signedAt: at(20) });
+const pass = aLine({ productIdentifier: "pass", nature: "non_renewing", startsAt: at(0), endsAt: null });
+const cut = of(aPeriod("3", "yearly", -5, 360), aPeriod("4", "monthly", 0, 30));
 
 test.each<[rule: string, from: number, purchases: readonly Purchase[]]>([
   ["two days after an end of which nothing is said", 22, [of(month)]],
-  ["at its end where the store has called it over", 20, [{ ...of(month), renewal: aRenewal(over) }]],
-
+  ["at its end where the store has called it over", 20, [renewed(over)]],
   [
-    "two days after the end that only the renewal info names",
+    "two days after the end that a renewal info names",
     52,
-    [{ ...of(month), renewal: aRenewal({ periodEndsAt: at(50), signedAt: at(20) }) }],
+    [renewed({ periodEndsAt: at(50), signedAt: at(20) })],
   ],
-  [
-    "where its grace period is over",
-    26,
-    [
-      {
-        ...of(month),
-        renewal: aRenewal({ graceEndsAt: at(26), isInBillingRetry: true, signedAt: at(20) }),
-      },
-    ],
-  ],
-  [
-    "at the end of a grace period, by what was signed then",
-    20.5,
-    [{ ...of(month), renewal: aRenewal({ ...over, graceEndsAt: at(20.5), signedAt: at(20.5) }) }],
-  ],
-  [
-    "not by what was signed in the grace period",
-    22,
-    [{ ...of(month), renewal: aRenewal({ ...over, graceEndsAt: at(21), signedAt: at(20.5) }) }],
-  ],
+  ["where its grace period is over", 26, [failed]],
+  ["at its grace period's end", 20.5, [renewed({ ...over, graceEndsAt: at(20.5), signedAt: at(20.5) })]],
+  ["not by what was signed before", 22, [renewed({ ...over, graceEndsAt: at(21), signedAt: at(20.5) })]],
   ["once the last of several purchases is", 22, [of(aPeriod("9", "monthly", -50, -20)), of(month)]],
   ["two days after a marked period's end, without its upgrade", 22, [of({ ...month, ...marked(0) })]],
-  [
-    "two days after the own end of a silently cut period",
-    362,
-    [of(aPeriod("3", "yearly", -5, 360), aPeriod("4", "monthly", 0, 30))],
-  ],
+  ["two days after the own end of a silently cut period", 362, [cut]],
   ["two days after Google's end", 22, [google({ willRenew: true })]],
   ["at Google's word that it is over", -5, [google({ standing: "expired", endsAt: at(-5) })]],
   ["two days after the end of a hold", 22, [google({ standing: "billing_retry" })]],
-  [
-    "with the last day of a pass",
-    1,
-    [of(aLine({ productIdentifier: "pass", nature: "non_renewing", startsAt: at(0), endsAt: null }))],
-  ],
+  ["with the last day of a pass", 1, [of(pass)]],
 ])("a customer is inactive %s", (_, from, purchases) => {
   expect(isInactiveAt(from - A_MILLISECOND, ...purchases)).toBe(false);
   expect(isInactiveAt(from, ...purchases)).toBe(true);

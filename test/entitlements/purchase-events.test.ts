@@ -18,24 +18,22 @@ const keptOf = ([first, ...others]: readonly Line[]): readonly Line[] =>
   first === undefined ? [] : keptCopies([first, ...others]);
 
 describe("the copies of one transaction id", () => {
+  const revoked = (verifiedAt: number, since: number) =>
+    copy("1", { verifiedAt, revokedAt: since, revokedSince: since });
   test.each<[rule: string, copies: readonly Line[], expected: Partial<Line>]>([
     [
       "are the later signed one",
       [copy("1", { verifiedAt: 5, willRenew: false }), copy("1", { verifiedAt: 6 })],
-      { verifiedAt: 6, willRenew: null, revokedSince: null },
+      { willRenew: null },
     ],
     [
       "have the earliest revocation, also once it was taken back",
-      [
-        copy("1", { verifiedAt: 7, revokedAt: 4, revokedSince: 4 }),
-        copy("1", { verifiedAt: 5, revokedAt: 3, revokedSince: 3 }),
-        copy("1", { verifiedAt: 9 }),
-      ],
+      [revoked(7, 4), revoked(5, 3), copy("1", { verifiedAt: 9 })],
       { verifiedAt: 9, revokedAt: null, revokedSince: 3 },
     ],
     [
-      "of one moment are the one with the greater text",
-      [copy("1", { standing: "paused" }), copy("1", { standing: "entitled" })],
+      "of one moment are the greater text",
+      [copy("1", { standing: "paused" }), copy("1")],
       { standing: "paused" },
     ],
   ])("%s", (_, copies, expected) => {
@@ -83,11 +81,7 @@ describe("a period of several copies", () => {
     ],
     [
       "is refunded by the last signed of its refunds",
-      [
-        copy("1", { revokedAt: 20, verifiedAt: 25 }),
-        copy("2", { revokedAt: 21, verifiedAt: 24 }),
-        copy("3", { verifiedAt: 30 }),
-      ],
+      [copy("1", { revokedAt: 20, verifiedAt: 25 }), copy("2", { revokedAt: 21, verifiedAt: 24 })],
       { transactionIdentifier: "1", revokedAt: 20 },
     ],
     [
@@ -95,7 +89,6 @@ describe("a period of several copies", () => {
       [copy("1", { revokedSince: 20, verifiedAt: 30 }), copy("2", { verifiedAt: 40 })],
       { transactionIdentifier: "2", revokedAt: null, revokedSince: 20 },
     ],
-
     [
       "is marked under any id, as of the mark's last signing",
       [
@@ -113,52 +106,29 @@ describe("a period of several copies", () => {
 
 describe("a one-time purchase of several copies", () => {
   const first = owned("1", 1, { revokedAt: 10, verifiedAt: 20 });
+  const anew = (purchasedAt: number, more: Partial<Line> = {}) => owned("2", purchasedAt, more);
+  const passes = { nature: "consumable", quantity: 3 } as const;
   test.each<[rule: string, copies: readonly Line[], decides: string, isRefunded: boolean]>([
+    ["is the last purchased, not the last signed", [owned("1", 1, { verifiedAt: 90 }), anew(5)], "2", false],
+    ["is none without a purchase date", [owned("1", 1), { ...anew(1), purchasedAt: null }], "1", false],
+    ["of one date is the one with the greatest id", [owned("1", 5), anew(5)], "2", false],
+    ["is refunded with a copy bought at the refund", [first, anew(10, { verifiedAt: 90 })], "1", true],
+    ["is bought anew a millisecond after its refund", [first, anew(11, { verifiedAt: 15 })], "2", false],
     [
-      "is the last purchased one, whichever was signed last",
-      [owned("1", 1, { verifiedAt: 90 }), owned("2", 5, { verifiedAt: 8 })],
-      "2",
-      false,
-    ],
-    ["is none without a purchase date", [owned("1", 1), { ...owned("2", 1), purchasedAt: null }], "1", false],
-    ["of one date is the one with the greatest id", [owned("1", 5), owned("2", 5)], "2", false],
-    [
-      "is refunded under any id, also with a copy restored before",
-      [first, owned("2", 9, { verifiedAt: 90 })],
-      "1",
-      true,
-    ],
-    [
-      "is refunded by one bought at the moment of its refund",
-      [first, owned("2", 10, { verifiedAt: 90 })],
-      "1",
-      true,
-    ],
-    [
-      "is bought anew a millisecond after its refund",
-      [first, owned("2", 11, { verifiedAt: 15 })],
-      "2",
-      false,
-    ],
-
-    [
-      "is refunded, where what was bought anew is, too",
-      [first, owned("2", 30, { revokedAt: 40, verifiedAt: 45 })],
+      "is refunded, where what was bought anew is",
+      [first, anew(30, { revokedAt: 40, verifiedAt: 45 })],
       "2",
       true,
     ],
     [
-      "is not refunded once the store took it back",
-      [owned("1", 1, { revokedSince: 10, verifiedAt: 30 }), owned("2", 5)],
+      "is not once the refund was taken back",
+      [owned("1", 1, { revokedSince: 10, verifiedAt: 30 }), anew(5)],
       "2",
       false,
     ],
     [
       "has the refund of a part of its quantity",
-      [
-        owned("1", 1, { nature: "consumable", quantity: 3, refundedQuantity: 1, revokedSince: 10 }),
-        owned("2", 5, { nature: "consumable", quantity: 3 }),
-      ],
+      [owned("1", 1, { ...passes, refundedQuantity: 1, revokedSince: 10 }), anew(5, passes)],
       "1",
       false,
     ],
@@ -174,18 +144,8 @@ describe("a one-time purchase of several copies", () => {
     expect(decidedOf(passes)).toMatchObject({ transactionIdentifier: "1", revokedAt: 10 });
   });
 
-  test("stays bought anew, however late the first refund is signed", () => {
-    const anew = owned("2", 30, { revokedSince: 40, verifiedAt: 50 });
-    for (const verifiedAt of [11, 90])
-      expect(decidedOf([owned("1", 1, { revokedAt: 10, verifiedAt }), anew])).toMatchObject({
-        transactionIdentifier: "2",
-        revokedAt: null,
-      });
-  });
-
   test("keeps its own start", () => {
-    const copies = [owned("1", 1, { startsAt: 1 }), owned("2", 5, { startsAt: 5 })];
-    expect(decidedOf(copies).startsAt).toBe(5);
+    expect(decidedOf([owned("1", 1, { startsAt: 1 }), anew(5, { startsAt: 5 })]).startsAt).toBe(5);
   });
 });
 
@@ -194,28 +154,19 @@ describe("the copies that are kept of an event", () => {
 
   const eight = ["1", "2", "3", "4", "5", "6", "7", "8"];
 
-  test.each<[rule: string, copies: readonly Line[], expected: readonly string[]]>([
-    ["a single one", [copy("1")], ["1"]],
-    ["all of seven", eight.slice(1).map((id) => copy(id, { purchasedAt: Number(id) })), eight.slice(1)],
-    [
-      "of a period the earliest and the six newest, whatever they say",
-      eight.map((id) =>
-        copy(id, {
+  test("are the earliest and the six newest, whatever they say", () => {
+    for (const make of [copy, (id: string, line: Partial<Line>) => owned(id, Number(id), line)]) {
+      const copies = eight.map((id) =>
+        make(id, {
           purchasedAt: Number(id),
           verifiedAt: NOW - Number(id),
           ...(id === "2" && { revokedAt: 9 }),
         }),
-      ),
-      ["1", "3", "4", "5", "6", "7", "8"],
-    ],
-    [
-      "of a one-time purchase too",
-      eight.map((id) => owned(id, Number(id))),
-      ["1", "3", "4", "5", "6", "7", "8"],
-    ],
-  ])("are %s", (_, copies, expected) => {
-    expect(idsOf(keptOf(copies))).toEqual(expected);
-    expect(idsOf(keptOf(copies.toReversed()))).toEqual(expected);
+      );
+      for (const given of [copies, copies.toReversed()])
+        expect(idsOf(keptOf(given))).toEqual(["1", "3", "4", "5", "6", "7", "8"]);
+      expect(idsOf(keptOf(copies.slice(1)))).toEqual(eight.slice(1));
+    }
   });
 
   test(

@@ -44,15 +44,14 @@ describe("renewal infos are joined", () => {
       [told, byApp, over],
       [byApp, told, over],
       [over, byApp, told],
-    ];
-    for (const [a, b, c] of orders) {
-      const all = laterRenewal(laterRenewal(a ?? null, b ?? null), c ?? null);
-      expect(all).toEqual(over);
-    }
-    for (const joined of [laterRenewal(told, byApp), laterRenewal(byApp, told)])
-      expect(joined).toEqual({ ...byApp, status });
-    expect(sameRenewal(laterRenewal(told, byApp), byApp)).toBe(false);
-    expect(sameRenewal(byApp, laterRenewal(told, byApp))).toBe(false);
+    ] as const;
+    for (const [a, b, c] of orders) expect(laterRenewal(laterRenewal(a, b), c)).toEqual(over);
+    const both = laterRenewal(told, byApp);
+    expect([both, laterRenewal(byApp, told)]).toEqual([
+      { ...byApp, status },
+      { ...byApp, status },
+    ]);
+    expect([sameRenewal(both, byApp), sameRenewal(byApp, both)]).toEqual([false, false]);
     const other = { ...told, status: { ...status, isInGrace: false } };
     expect(laterRenewal(told, other)).toEqual(laterRenewal(other, told));
   });

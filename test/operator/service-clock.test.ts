@@ -47,22 +47,20 @@ test.each(["AWS_ENDPOINT_URL_STS", "AWS_ENDPOINT_URL_SECRETS_MANAGER"])(
   },
 );
 
-test("it has this machine's time where no local run is named", async () => {
-  expect((await clockOf(TABLE))()).toBe(NOW);
-});
-
-test("it has this machine's time where the local run does not answer", async () => {
-  expect((await clockOf({ ...TABLE, AWS_ENDPOINT_URL_STS: "http://127.0.0.1:1" }))()).toBe(NOW);
-});
-
-test.each(["", "{}", '{ "now": "soon" }', "null"])("it has this machine's time after %j", async (text) => {
-  answer = text;
-  expect((await clockOf({ ...TABLE, AWS_ENDPOINT_URL_STS: address }))()).toBe(NOW);
-  expect(asked).toHaveLength(1);
+test.each<[string, Record<string, string>, string | null, number]>([
+  ["no local run is named", {}, null, 0],
+  ["the local run does not answer", { AWS_ENDPOINT_URL_STS: "http://127.0.0.1:1" }, null, 0],
+  ["the local run has no time", {}, '{ "now": "soon" }', 1],
+  ["the local run answers nothing", {}, "", 1],
+  ["STS is not of this machine", { AWS_ENDPOINT_URL_STS: "https://sts.example.com" }, null, 0],
+])("a table has this machine's time where %s", async (_, environment, text, requests) => {
+  answer = text ?? answer;
+  const sts = text === null ? {} : { AWS_ENDPOINT_URL_STS: address };
+  expect((await clockOf({ ...TABLE, ...sts, ...environment }))()).toBe(NOW);
+  expect(asked).toHaveLength(requests);
 });
 
 test("no local run is asked about a deployed table", async () => {
   expect((await clockOf({ AWS_ENDPOINT_URL_STS: address }))()).toBe(NOW);
-  expect((await clockOf({ ...TABLE, AWS_ENDPOINT_URL_STS: "https://sts.example.com" }))()).toBe(NOW);
   expect(asked).toEqual([]);
 });

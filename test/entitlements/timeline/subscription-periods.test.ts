@@ -1,4 +1,3 @@
-import { DAY } from "../../../lib/duration.ts";
 import type { Line, Purchase } from "../../../lib/entitlements/purchase.ts";
 import { periodsOf, type Period } from "../../../lib/entitlements/subscription-periods.ts";
 import type { Renewal } from "../../../lib/entitlements/renewal.ts";
@@ -48,42 +47,24 @@ const first = (...days: Days): Line => aPeriod("1", "basic", ...days);
 /** The first one's renewal, or another purchase of its product. */
 const basic = (...days: Days): Line => aPeriod("2", "basic", ...days);
 const plus = (...days: Days): Line => aPeriod("2", "plus", ...days);
-const max = (...days: Days): Line => aPeriod("3", "max", ...days);
 const monthly = first(-30, 0);
-
+const CHANGED = "1: -30 to -10, 2: -10 to 355";
 describe("a subscription has one period at a time:", () => {
   test.each<Row>([
     ["none without a line", [], ""],
     ["a renewal begins where the one before ends", [monthly, basic(0, 30)], "1: -30 to 0, 2: 0 to 30"],
-    [
-      "another product ends a period at its own start",
-      [monthly, plus(-10, 355)],
-      "1: -30 to -10, 2: -10 to 355",
-    ],
-    [
-      "so does one that begins an hour before its end",
-      [monthly, plus(-AN_HOUR, 355)],
-      "1: -30 to -1h, 2: -1h to 355",
-    ],
+    ["another product ends a period at its start", [monthly, plus(-10, 355)], CHANGED],
     ["so does its own product, bought anew", [monthly, basic(-10, 20)], "1: -30 to -10, 2: -10 to 20"],
-    [
-      "one that was refunded after its start ends what ran before",
-      [monthly, plus(-10, 355, refunded(-9))],
-      "1: -30 to -10, 2: -10 to 355",
-    ],
+    ["so does one that was refunded since", [monthly, plus(-10, 355, refunded(-9))], CHANGED],
     [
       "of two that begin together the marked one ends",
       [first(-10, 20), plus(-10, 20, marked(-9))],
       "2: -10 to -10, 1: -10 to 20",
     ],
     ["a mark alone ends a period at its signing", [{ ...monthly, ...marked(-10) }], "1: -30 to -10"],
+    ["a marked period ends where the next begins", [{ ...monthly, ...marked(-5) }, plus(-10, 355)], CHANGED],
     [
-      "a marked period ends where the next begins, whenever signed",
-      [{ ...monthly, ...marked(-5) }, plus(-10, 355)],
-      "1: -30 to -10, 2: -10 to 355",
-    ],
-    [
-      "a marked period ends at its signing before the next begins",
+      "a marked period ends at its signing before that",
       [{ ...monthly, ...marked(-15) }, plus(-10, 355)],
       "1: -30 to -15, 2: -10 to 355",
     ],
@@ -96,17 +77,10 @@ describe("a subscription has one period at a time:", () => {
 
   test.each<[rule: string, copies: readonly Line[], expected: string]>([
     ["after its end lies before the one that runs", [plus(10, -5)], "2: -10 to -10, 1: -10 to 20"],
-
     ["after its end, but not within it, lies where it ended", [plus(30, 20)], "1: -10 to 20, 2: 20 to 20"],
-    ["after its end, with its start, stays there", [plus(10, -10)], "2: -10 to -10, 1: -10 to 20"],
     ["with the mark of an upgrade lies before it", [plus(0, 15, marked(1))], "2: -10 to -10, 1: -10 to 20"],
     ["without the mark ends it", [plus(0, 15)], "1: -10 to 0, 2: 0 to 15"],
     ["with the mark, but a later end, ends it", [plus(0, 20, marked(1))], "1: -10 to 0, 2: 0 to 1"],
-    [
-      "with the mark, before what began since, ends it",
-      [plus(0, 15, marked(5)), max(5, 40)],
-      "1: -10 to 0, 2: 0 to 5, 3: 5 to 40",
-    ],
   ])("a copy of another product, restored %s", (_, copies, expected) => {
     expect(spans([first(-10, 20), ...copies])).toEqual(runs(expected));
   });
@@ -114,21 +88,18 @@ describe("a subscription has one period at a time:", () => {
   test.each([
     ["began strictly before it", -A_MILLISECOND, 0],
     ["did not begin with it", 0, 30],
-    ["did not begin since", 1, 30],
   ])("another lineage ends what %s", (_, from, to) => {
     const replaced = { replacedBy: purchaseKey("9"), replacedAt: at(0) };
     expect(spans([first(from, 30)], replaced)).toEqual(runs(`1: ${from} to ${to}`));
   });
 });
 
-describe("a period never ran", () => {
-  test.each([
-    ["that was refunded at its start", 0, ""],
-    ["unless it was refunded a millisecond later", A_MILLISECOND, ", 2: 0 to 30"],
-  ])("%s", (_, refundedOn, expected) => {
-    const charged = basic(0, 30, refunded(refundedOn));
-    expect(spans([monthly, charged])).toEqual(runs(`1: -30 to 0${expected}`));
-  });
+test.each([
+  ["that was refunded at its start never ran", 0, ""],
+  ["that was refunded a millisecond later ran", A_MILLISECOND, ", 2: 0 to 30"],
+])("a period %s", (_, refundedOn, expected) => {
+  const charged = basic(0, 30, refunded(refundedOn));
+  expect(spans([monthly, charged])).toEqual(runs(`1: -30 to 0${expected}`));
 });
 
 describe("a period charged ahead and overtaken by an upgrade never ran:", () => {
@@ -150,29 +121,12 @@ describe("a period charged ahead and overtaken by an upgrade never ran:", () => 
     ["by a renewal info that names the upgrade", [charged(), upgrade()], named(), OVERTAKEN],
     ["which was signed at the charge", [charged(), upgrade()], named({ signedAt: at(CHARGED) }), OVERTAKEN],
     ["but not before", [charged(), upgrade()], named({ signedAt: at(CHARGED) - 1 }), BOTH],
-
-    [
-      "at its start, if it was signed later",
-      [charged(signed(5)), upgrade()],
-      named({ signedAt: at(0) }),
-      OVERTAKEN,
-    ],
+    ["at its start", [charged(signed(5)), upgrade()], named({ signedAt: at(0) }), OVERTAKEN],
     ["but not before its start", [charged(signed(5)), upgrade()], named({ signedAt: at(0) - 1 }), BOTH],
-    [
-      "which names the end within a minute",
-      [charged(), upgrade()],
-      named({ periodEndsAt: at(353) + MINUTE }),
-      OVERTAKEN,
-    ],
+    ["to the minute", [charged(), upgrade()], named({ periodEndsAt: at(353) + MINUTE }), OVERTAKEN],
     ["but not later", [charged(), upgrade()], named({ periodEndsAt: at(353) + MINUTE + 1 }), BOTH],
     ["not by one that names no end", [charged(), upgrade()], named({ periodEndsAt: null }), BOTH],
     ["not by one that names it", [charged(), upgrade()], named({ periodEndsAt: at(30) }), BOTH],
-    [
-      "not by one that names its own end within the same minute",
-      [charged({ endsAt: at(353) + MINUTE }), upgrade()],
-      named(),
-      `3: -12h to 0, 2: 0 to ${353 + MINUTE / DAY}`,
-    ],
     ["not by an upgrade that is marked itself", [charged(), upgrade(marked(30))], named(), BOTH],
     [
       "by an upgrade within the period that ended at its start",
@@ -180,7 +134,6 @@ describe("a period charged ahead and overtaken by an upgrade never ran:", () => 
       null,
       `1: -30 to -12h, ${OVERTAKEN}`,
     ],
-
     [
       "not where that one began with the upgrade",
       [first(UPGRADED, 0), charged(), upgrade()],
@@ -194,18 +147,6 @@ describe("a period charged ahead and overtaken by an upgrade never ran:", () => 
       `1: -30 to -12h, ${BOTH}`,
     ],
     ["not without any of the three", [charged(), upgrade()], null, BOTH],
-    [
-      "also where it is a change of product",
-      [aPeriod("1", "plus", -30, 0), charged(), upgrade()],
-      null,
-      `1: -30 to -12h, ${OVERTAKEN}`,
-    ],
-    [
-      "whether it is refunded since or not",
-      [charged(refunded(0.1)), upgrade()],
-      named({ signedAt: at(0.1) }),
-      OVERTAKEN,
-    ],
   ])("%s", (_, lines, renewal, expected) => {
     expect(spans(lines, { renewal })).toEqual(runs(expected));
   });
@@ -213,13 +154,11 @@ describe("a period charged ahead and overtaken by an upgrade never ran:", () => 
   test.each<[rule: string, other: Line, isOvertaken: boolean]>([
     ["48 hours before its start", aPeriod("3", "plus", -2, 353), true],
     ["not earlier", aPeriod("3", "plus", -2 - A_MILLISECOND, 353), false],
-    ["a millisecond before its start", aPeriod("3", "plus", -A_MILLISECOND, 353), true],
     ["not with it", aPeriod("3", "plus", 0, 7), false],
     ["not by its own product", aPeriod("3", "basic", UPGRADED, 353), false],
     ["not by one that ended at its start", aPeriod("3", "plus", UPGRADED, 0), false],
     ["by one that ended a millisecond later", aPeriod("3", "plus", UPGRADED, A_MILLISECOND), true],
     ["not by one that was refunded at its start", upgrade(refunded(0)), false],
-    ["by one that was refunded a millisecond later", upgrade(refunded(A_MILLISECOND)), true],
   ])("an upgrade is bought %s", (_, other, isOvertaken) => {
     const ids = spans([monthly, charged(), other]).map(([id]) => id);
     expect(ids.includes("2")).toBe(!isOvertaken);
@@ -241,10 +180,6 @@ describe("a period whose refund was taken back", () => {
   });
   test("is ended by what was bought meanwhile, while it is refunded", () => {
     expect(endWith(-45, year(refunded(-50, -40)))).toBe(at(-45));
-  });
-  test("is ended by what begins next once that is over", () => {
-    const lines = [year(), plus(-45, -15), aPeriod("3", "plus", -10, 20)];
-    expect(spans(lines)[0]).toEqual(["1", at(-100), at(-10)]);
   });
 });
 
@@ -276,13 +211,8 @@ describe("a renewal that was charged ahead, of which nothing before is known,", 
     ["not where it was signed at its start", 0, [charged(signed(0))]],
     ["not where it is marked", 0, [charged(marked(CHARGED))]],
     ["although a period is known that ended long before", CHARGED, [first(-90, -60), charged()]],
-
-    [
-      "although one ended more than a minute before",
-      CHARGED,
-      [first(-30, 0, { endsAt: at(0) - MINUTE - 1 }), charged()],
-    ],
-    ["not where one ended within a minute", 0, [first(-30, 0, { endsAt: at(0) - MINUTE }), charged()]],
+    ["although one ended earlier", CHARGED, [first(-30, -A_MILLISECOND * (MINUTE + 1)), charged()]],
+    ["not where one ended within a minute", 0, [first(-30, -A_MILLISECOND * MINUTE), charged()]],
     ["not where the period before is refunded", 0, [{ ...monthly, ...refunded(-6) }, charged()]],
     ["although another begins with it", CHARGED, [charged(), aPeriod("3", "plus", 0, 30)]],
   ])("%s", (_, from, lines) => {

@@ -1,12 +1,11 @@
 import { isoTime } from "../../../lib/entitlements/time.ts";
 import { accountId } from "../../../lib/identifiers.ts";
 import { createDeliveryQueue } from "../../../lib/table/telling/delivery-queue.ts";
-import { lookWrite } from "../../../lib/table/telling/looks.ts";
 import { transact } from "../../../lib/table/dynamodb/transactions.ts";
 import { deletion, setAttributes } from "../../../lib/table/dynamodb/writes.ts";
-import { byCredential, owned, refunded } from "../../../testing/support/world.ts";
+import { refunded } from "../../../testing/support/world.ts";
 import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
-import { anApplication, BACKEND, BUS, withOperator, type ToldApplication } from "../telling-world.ts";
+import { BACKEND, BUS, sold, withOperator, type ToldApplication } from "../telling-world.ts";
 import { keys, partitions } from "../../../lib/table/keys.ts";
 
 const given = withOperator();
@@ -33,9 +32,7 @@ const setLook = (application: ToldApplication, lookAt: number | null) =>
 
 describe("account show", () => {
   test("shows the last state sent, what waits, and the next look", async () => {
-    const application = await anApplication(given, [BACKEND, BUS]);
-    const world = await application.world();
-    await world.store({ purchases: [owned("1")] }, byCredential(A));
+    const { application, world } = await sold(given, [BACKEND, BUS]);
     await application.tell(NOW);
     await world.store({ purchases: [refunded("1")] });
     await application.tell(NOW + HOUR);
@@ -77,9 +74,7 @@ describe("account show", () => {
   });
 
   test("tells that a look is due, and that nothing was told yet", async () => {
-    const application = await anApplication(given);
-    const world = await application.world();
-    await world.store({ purchases: [owned("1")] }, byCredential(A));
+    const { application } = await sold(given);
     const { told, text } = await show(application);
     expect(told).toMatchObject({ version: 0, toldAt: null, entitlements: null, lookDueSince: isoTime(NOW) });
     expect(text).toEqual(["nothing yet", "backend: nothing waits", `to be looked at since ${isoTime(NOW)}`]);
@@ -89,9 +84,7 @@ describe("account show", () => {
   });
 
   test("shows what it can of a change that has expired", async () => {
-    const application = await anApplication(given);
-    const world = await application.world();
-    await world.store({ purchases: [owned("1")] }, byCredential(A));
+    const { application } = await sold(given);
     await application.tell();
     await setLook(application, null);
     const changes = await application.itemsOf("#CHANGES#");
@@ -108,26 +101,10 @@ describe("account show", () => {
       "looked at again when something changes it",
     ]);
   });
-
-  test("shows none where the application sends no changes, save older ones", async () => {
-    const application = await anApplication(given, []);
-    const world = await application.world();
-    await world.store({ purchases: [owned("1")] }, byCredential(A));
-    expect(await show(application)).toEqual({ told: null, text: [] });
-    await application.configure([BACKEND]);
-    await transact(given.table, [
-      lookWrite(given.table.name, application.identifier, { account: A, dueAt: NOW, cause: null }),
-    ]);
-    await application.tell();
-    await application.configure([]);
-    expect((await show(application)).told).toMatchObject({ version: 1, destinations: [] });
-  });
 });
 
 test("account export holds what was told", async () => {
-  const application = await anApplication(given);
-  const world = await application.world();
-  await world.store({ purchases: [owned("1")] }, byCredential(A));
+  const { application } = await sold(given);
   await application.tell();
   const exported = await given.operator.run(["account", "export", application.identifier, A]);
   expect(exported.json()).toMatchObject({

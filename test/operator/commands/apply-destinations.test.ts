@@ -34,21 +34,13 @@ describe("application apply", () => {
     expect(changed.out).toContain("keepsChanges true → null");
   });
 
-  test("says how the secret of each added webhook is shown", async () => {
+  test("says how the secret of an added webhook is shown, once", async () => {
     const application = await anApplication(given, [BUS]);
-    const hint = (name: string) =>
-      `destination rotate ${application.identifier} ${name} prints the secret that signs what ${name} gets.`;
     const { out } = await application.configure([BUS, BACKEND]);
-    expect(out).toContain(hint("backend"));
-    expect(out).not.toContain("rotate " + application.identifier + " bus");
-    expect((await application.configure([BUS, BACKEND])).out).not.toContain("rotate");
+    expect(out).toContain(`destination rotate ${application.identifier} backend prints the secret`);
+    expect(out).not.toContain(`rotate ${application.identifier} bus`);
     const moved = await application.configure([BUS, { ...BACKEND, url: "https://api.example.com/other" }]);
     expect(moved.out).not.toContain("rotate");
-    const turned = await application.configure([
-      { name: "bus", url: "https://api.example.com/bus" },
-      BACKEND,
-    ]);
-    expect(turned.out).toContain(hint("bus"));
   });
 
   test("takes private and plain addresses only where DESTINATIONS names them", async () => {
@@ -77,51 +69,24 @@ describe("application apply", () => {
         }),
       ),
     );
+
     const queue = createDeliveryQueue(given.table, () => Promise.resolve());
     const reference = { application: applicationId(application.identifier), destination: "backend" };
     await queue.take(reference, { worker: "worker", until: NOW + 1 }, NOW);
     await queue.release(reference, { worker: "worker" }, afterFailure(HEALTHY, GONE, pausesOf, NOW));
-
     const removed = await application.configure([BUS]);
     expect(removed.out).toContain("- destination backend\n");
     expect(removed.out).toContain("3 messages that waited for backend are dropped.\n");
-    expect(removed.err).toContain("dropped 3 messages that waited for backend");
     expect(await application.itemsOf("#DESTINATION#backend")).toEqual([]);
     expect(await waitingAt(given.table, application.identifier, "bus")).toEqual({ a: 1, b: 1 });
-  });
-
-  test("drops any number of them", async () => {
-    const application = await anApplication(given);
-    const put = async (identifier: string): Promise<void> => {
-      const message = { identifier, type: "store.request", timestamp: NOW, data: {} };
-      const delivery = { message, until: NOW + DAY };
-      await given.table.client.send(
-        new PutCommand(requestDeliveryPut(given.table.name, application.identifier, "backend", delivery)),
-      );
-    };
-    for (let count = 0; count < 510; count += 102)
-      await Promise.all(Array.from({ length: 102 }, (_, index) => put(`${count + index}`)));
-    const { err } = await application.configure([]);
-    expect(err.trimEnd().split("\n")).toEqual(
-      [500, 510].map((dropped) => `dropped ${dropped} messages that waited for backend`),
-    );
-    expect(await application.itemsOf("#DESTINATION#")).toEqual([]);
-  });
-
-  test("reports what it dropped as JSON too", async () => {
-    const { identifier } = await anApplication(given);
-    const apply = async () => (await given.operator.apply(manifest(identifier, []), {}, ["--json"])).json();
-    expect(await apply()).toMatchObject({ dropped: [{ destination: "backend", messages: 0 }] });
-    expect(Object.keys(await apply())).toEqual(["applicationIdentifier", "created", "changes"]);
   });
 
   test("says how a changed catalog and a first destination are published", async () => {
     const application = await anApplication(given, []);
     const hint = `application retell ${application.identifier} delivers all now.`;
-    const gold = PRODUCTS.map((product) => ({ ...product, grants: ["gold"] }));
-    expect((await application.configure([], { products: gold })).out).not.toContain(hint);
-    expect((await application.configure([BACKEND], { products: gold })).out).toContain(hint);
-    expect((await application.configure([BACKEND, BUS], { products: gold })).out).not.toContain(hint);
+    expect((await application.configure([], { products: [] })).out).not.toContain(hint);
+    expect((await application.configure([BACKEND], { products: [] })).out).toContain(hint);
+    expect((await application.configure([BACKEND, BUS], { products: [] })).out).not.toContain(hint);
     expect((await application.configure([BACKEND, BUS])).out).toContain(hint);
   });
 });
@@ -135,6 +100,4 @@ test("application show prints destinations and keepsChanges, so that applying th
     destinations: [BACKEND, BUS],
   });
   expect((await given.operator.apply(parse(shown.out) as object)).out).toContain("no changes");
-  const json = (await given.operator.run(["application", "show", application.identifier, "--json"])).json();
-  expect(json).toMatchObject({ application: { keepsChanges: true }, destinations: [BACKEND, BUS] });
 });

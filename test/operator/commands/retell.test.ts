@@ -1,9 +1,8 @@
-import { retellApplication, type AccountPosition } from "../../../lib/administration/acts/retell.ts";
+import { retellApplication } from "../../../lib/administration/acts/retell.ts";
 import { isoTime } from "../../../lib/entitlements/time.ts";
 import { createChangeTable } from "../../../lib/table/telling/changes.ts";
 import { accountOfKey } from "../../../lib/table/named-by-key.ts";
 import { keys } from "../../../lib/table/keys.ts";
-import { createRetellTable } from "../../../lib/table/telling/retell.ts";
 import { accountId, applicationId, customerId } from "../../../lib/identifiers.ts";
 import { byCredential, owned } from "../../../testing/support/world.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";
@@ -67,26 +66,6 @@ describe("application retell", () => {
     ]);
   });
 
-  test("publishes every account once the application has its first destination", async () => {
-    const application = await anApplication(given, []);
-    const world = await application.world();
-    await world.store({ purchases: [owned("1")] }, byCredential("a"));
-    await application.configure([], { keepsChanges: true });
-    await application.tell();
-    expect(await changesOf(application)).toEqual([]);
-    await retell(application);
-    await application.tell(NOW + 2 * MINUTE);
-    expect(await changesOf(application)).toEqual([["a", 1, "premium"]]);
-  });
-
-  test("tells nothing where nothing differs, and may be repeated", async () => {
-    const application = await told(["a"]);
-    await retell(application);
-    await retell(application);
-    await application.tell(NOW + 2 * MINUTE);
-    expect(await changesOf(application)).toHaveLength(1);
-  });
-
   test("leaves out other applications' accounts, and takes one with several customers once", async () => {
     const [application, other] = [await told(["a", "a", "a"]), await told(["x"])];
     expect((await retell(application)).json()).toMatchObject({ accounts: 1 });
@@ -125,24 +104,6 @@ describe("application retell", () => {
     );
     const [, after = ""] = /--after (\S+)$/.exec(progress) ?? [];
     expect((await retell(application, "--after", after)).json()).toMatchObject({ accounts: 0 });
-
-    // The rest of the table, from any account on.
-    const pages = createRetellTable(given.table, pause);
-    const all: string[] = [];
-    for await (const page of pages.accountPages(application.identifier, null)) all.push(...page.accounts);
-    const customers = await application.itemsOf("#ACCOUNT#");
-    const first = customers.find(({ pk }) => String(pk).endsWith(`#${all[0]}`));
-    const position: AccountPosition = {
-      account: accountId(all[0] ?? ""),
-      customer: customerId(String(first?.["customer"])),
-      scanned: 7,
-    };
-    const rest: string[] = [];
-    for await (const page of pages.accountPages(application.identifier, position)) {
-      rest.push(...page.accounts);
-      expect(page.scanned).toBeGreaterThan(7);
-    }
-    expect(rest).toEqual(all.slice(1));
   });
 
   test("is refused where the application sends no changes, or without a position", async () => {

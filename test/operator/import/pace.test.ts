@@ -79,16 +79,11 @@ test("an hour's outage delays everything, and loses nothing", async () => {
   expect(Math.max(...sent)).toBeLessThan(HOUR + 400 * SECOND);
 });
 
-test("a request that fails alone is given up, and stops no other", async () => {
+test("a request that fails alone is given up, and a store that is away for good", async () => {
   const { answers } = await ask(100, (_, index) => (index === 7 ? DOWN : OK));
   expect(answers.filter((answer) => answer === DOWN)).toHaveLength(1);
+  expect((await ask(3, () => DOWN)).answers).toEqual([DOWN, DOWN, DOWN]);
 });
-
-test("a store that is away for good is given up after two hours", async () => {
-  const { answers } = await ask(3, () => DOWN);
-  expect(answers).toEqual([DOWN, DOWN, DOWN]);
-});
-
 test("a refused credential stops all that follows", async () => {
   const refused: Answer = { outcome: "credential-rejected" };
   const { answers, sent, gate } = await ask(50, () => refused);

@@ -1,0 +1,72 @@
+import { request as send } from "node:http";
+import { connect } from "../../operator/connection.ts";
+import { serveConsole } from "../../operator/console/serve.ts";
+import { NOW } from "../../testing/support/stores/purchases.ts";
+import type { Given } from "../operator/telling-world.ts";
+
+interface Answered {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+}
+
+/** Any JSON; reading a path that does not exist fails the test. */
+export type Json = ReturnType<typeof JSON.parse>;
+
+/** Serves the console of a deployed table, to which nobody was admitted yet. */
+export const serve = async ({ table, operator }: Given) => {
+  const environment = { ...process.env, AWS_ENDPOINT_URL_SECRETS_MANAGER: operator.secretsManager };
+  const pause = () => Promise.resolve();
+  const effects = { now: () => NOW, wait: pause, waitForIndex: pause };
+  const served = await serveConsole(await connect(table.name, environment), effects, 0, () => undefined);
+  const { host, hostname, port, pathname, search } = new URL(served.address);
+  /** Sends what a browser would, `Host` included. */
+  const ask = async (
+    method: string,
+    path: string,
+    headers: Readonly<Record<string, string>> = {},
+    body = "",
+  ): Promise<Answered> =>
+    new Promise((resolve, reject) => {
+      const options = { hostname, port, method, path, headers: { Host: host, ...headers } };
+      const asked = send(options, (response) => {
+        const chunks: Buffer[] = [];
+        response.on("data", (chunk: Buffer) => void chunks.push(chunk));
+        response.on("end", () =>
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: response.headers,
+            text: Buffer.concat(chunks).toString("utf8"),
+          }),
+        );
+      });
+      asked.on("error", reject);
+      asked.end(body);
+    });
+  return { host, path: pathname + search, ask, stop: served.stop };
+};
+
+/** The console in the browser that was let in. */
+export const open = async (given: Given) => {
+  const served = await serve(given);
+  const { headers } = await served.ask("GET", served.path);
+  const cookie = String(headers["set-cookie"]).split(";")[0] ?? "";
+  /** Path of the page, which only its browser knows. */
+  const page = String(headers["location"]);
+  const own = {
+    Cookie: cookie,
+    Origin: `http://${served.host}`,
+    "Sec-Fetch-Site": "same-origin",
+    "Content-Type": "application/json",
+  };
+  return {
+    ...served,
+    cookie,
+    page,
+    own,
+    call: async (name: string, input: unknown): Promise<{ status: number; body: Json }> => {
+      const { status, text } = await served.ask("POST", `${page}api/${name}`, own, JSON.stringify(input));
+      return { status, body: JSON.parse(text) };
+    },
+  };
+};

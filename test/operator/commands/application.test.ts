@@ -1,0 +1,183 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { v4 as uuid } from "uuid";
+import { isoTime } from "../../../lib/entitlements/time.ts";
+import { applicationId } from "../../../lib/identifiers.ts";
+import { createNotificationTimes } from "../../../lib/table/queues/notification-times.ts";
+import { createForwardQueue } from "../../../lib/table/telling/forwards.ts";
+import { createAndroidPublisherSandbox } from "../../../sandbox/android-store/publisher.ts";
+import { NOW } from "../../../testing/support/stores/purchases.ts";
+import { withOperator } from "../telling-world.ts";
+
+const given = withOperator();
+const run = (...words: readonly string[]) => given.operator.run(words);
+const apply = (manifest: object | string, ...words: readonly string[]) =>
+  given.operator.apply(manifest, {}, words);
+
+const aManifest = (bundleIdentifier: string, changes: object = {}) => ({
+  application: { name: "Trail Maps" },
+  stores: { "ios-store": [{ bundleIdentifier, appAppleIdentifier: 1 }] },
+  entitlements: { premium: {} },
+  products: [{ store: "ios-store", productIdentifier: "monthly", grants: ["premium"] }],
+  ...changes,
+});
+const created = async (manifest: object): Promise<string> =>
+  String((await apply(manifest, "--json")).json()["applicationIdentifier"]);
+
+describe("application apply", () => {
+  const [local, named] = ["http://127.0.0.1:3000", "https://sandbox.example"];
+  const publisher = { ANDROID_PUBLISHER_URL: `${named}/publisher` };
+  const deployed = { AWS_ENDPOINT_URL_DYNAMODB: "https://dynamodb.invalid", AWS_REGION: "us-east-1" };
+  test.each<[string, Record<string, string>, string, RegExp]>([
+    ["a local table takes", {}, `${local}/token`, /^$/],
+    [
+      "a local table refuses",
+      {},
+      "http://127.0.0.1@sandbox.example/token",
+      "workloadIdentity.token_url must",
+    ],
+    ["a deployed table refuses", deployed, `${local}/token`, /workloadIdentity\.token_url must/],
+    ["a named sandbox's operator takes", publisher, `${named}/publisher/token`, /^$/],
+    ["a named sandbox's operator refuses", publisher, "https://other.example/token", /token_url must/],
+  ])("%s with %j the token exchange %s", async (_, environment, token_url, problem) => {
+    const identity = createAndroidPublisherSandbox({ now: () => NOW }).externalAccount(local);
+    const credential = { workloadIdentity: { ...identity, token_url } };
+    const manifest = {
+      application: { name: "Trail Maps" },
+      stores: { "android-store": [{ packageName: `com.example.${uuid()}`, credential }] },
+    };
+    const { code, err } = await given.operator.apply(manifest, environment);
+    expect([code, err]).toEqual([problem.test("") ? 0 : 1, expect.stringMatching(problem)]);
+    expect(err).not.toContain(token_url);
+  });
+
+  test("removes no access without confirmation, and adds without", async () => {
+    const identifier = await created(aManifest("com.example.kept"));
+    const application = { identifier, name: "Trail Maps" };
+    const before = await given.table.items();
+    const refused = await apply(aManifest("com.example.kept", { application, products: [] }));
+    expect([refused.code, refused.out]).toEqual([1, ""]);
+    expect(refused.err).toContain("product ios-store monthly grants nothing any more");
+    expect(refused.err).toContain("Nothing was done: add --yes");
+    expect(await given.table.items()).toEqual(before);
+    const more = { application, entitlements: { premium: {}, gold: {} } };
+    expect((await apply(aManifest("com.example.kept", more))).out).toContain("+ entitlement gold");
+  });
+
+  test("reports every problem of a manifest with its line, and writes nothing", async () => {
+    const before = await given.table.items();
+    const refused = await apply("application: { name: 1 }\nproducts:\n  - { store: x, grants: [y] }\n");
+    expect(refused).toMatchObject({ code: 1, out: "" });
+    expect(refused.err).toMatch(/line 1: application\.name[^]*line 3: products\[0\]\.store/);
+    expect(await given.table.items()).toEqual(before);
+  });
+
+  test("names the application that has the bundle already", async () => {
+    const first = await created(aManifest("com.example.had"));
+    const application = { identifier: uuid(), name: "Trail Maps" };
+    const refused = await apply(aManifest("com.example.had", { application }));
+    expect(refused).toMatchObject({ code: 1, out: "" });
+    expect(refused.err).toMatch(new RegExp(`com\\.example\\.had.*${first}`));
+  });
+
+  test("says what is wrong with its file", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "operator-"));
+    const binary = join(folder, "binary.yaml");
+    writeFileSync(binary, Buffer.from([0xff, 0xfe, 0x00]));
+    for (const [file, problem] of [
+      [join(folder, "nothing.yaml"), "does not exist"],
+      [folder, "is a folder"],
+      [binary, "UTF-8"],
+    ] as const)
+      expect(await run("application", "apply", file)).toMatchObject({
+        code: 1,
+        err: expect.stringContaining(problem),
+      });
+    rmSync(folder, { recursive: true });
+  });
+});
+
+test("application find names the application that has a bundle or a package", async () => {
+  const stores = {
+    "ios-store": [{ bundleIdentifier: "com.example.found", appAppleIdentifier: 1 }],
+    "android-store": [{ packageName: "com.example.found.android", credential: { secret: "s" } }],
+  };
+  const identifier = await created(aManifest("", { stores }));
+  for (const name of ["com.example.found", "com.example.found.android"])
+    expect((await run("application", "find", name)).out).toBe(`${identifier}\n`);
+  const other = { application: { identifier: uuid(), name: "Another" } };
+  await apply(aManifest("com.example.found.android", other));
+  expect(await run("application", "find", "com.example.found.android")).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/Several applications .* android-store .* ios-store /),
+  });
+  expect((await run("application", "find", "com.example.nothing")).code).toBe(1);
+});
+
+describe("application show", () => {
+  const show = async (application: string, comment: RegExp) =>
+    (await run("application", "show", application)).out.split("\n").filter((line) => comment.test(line));
+
+  test("tells how each bundle's notifications are forwarded, and what waits", async () => {
+    const [forwarding, forwarded] = ["com.example.forwarding", "com.example.forwarded"];
+    const application = await created({
+      application: { name: "Forwarding" },
+      stores: {
+        "ios-store": [
+          {
+            bundleIdentifier: forwarding,
+            appAppleIdentifier: 1,
+            notifications: { forwardTo: "https://old.example/apple" },
+          },
+          {
+            bundleIdentifier: forwarded,
+            appAppleIdentifier: 2,
+            environments: ["production"],
+            serverApi: { issuerIdentifier: uuid(), keyIdentifier: "ABC123DEFG", secret: "trails/apple" },
+            notifications: { forwardedBy: true },
+          },
+        ],
+      },
+    });
+    const list = `# List of all notifications of the App Store, which another service forwards, ${forwarded}, production: never read yet`;
+    const line = `# Forwarding of ios-store ${forwarding} to https://old.example/apple:`;
+    const comments = () => show(application, /^# (?:Forwarding|List)/);
+    expect(await comments()).toEqual([list, `${line} nothing waits; takes messages`]);
+
+    const queue = createForwardQueue(given.table);
+    const bundle = { application: applicationId(application), bundleIdentifier: forwarding };
+    const body = '{"signedPayload":"secret.signed.payload"}';
+    const sent = { body, contentType: "application/json", since: NOW, tries: 0, nextTryAt: NOW };
+    for (const identifier of ["1", "2"]) await queue.add(bundle, { identifier, ...sent });
+    await queue.take(bundle, { worker: "worker", until: NOW + 1 }, NOW);
+    const failing = { failures: 1, because: "status 503", failingSince: NOW, pausedUntil: NOW + 5000 };
+    await queue.release(bundle, { worker: "worker" }, failing);
+    const [since, next] = [isoTime(NOW), isoTime(NOW + 5000)];
+    expect(await comments()).toEqual([
+      list,
+      `${line} 2 wait, the oldest since ${since}; failing since ${since} (status 503); next try ${next}`,
+    ]);
+    const shown = await run("application", "show", application, "--json");
+    expect(shown.json()["forwarding"]).toMatchObject([
+      { waiting: { count: 2, isMore: false, since }, health: { state: "failing", nextTryAt: next } },
+    ]);
+    expect(shown.out).not.toContain("signed.payload");
+  });
+
+  test("has the last notification of each store and environment", async () => {
+    const from = { store: "ios-store", bundleOrPackage: "com.example.notified" } as const;
+    const application = await created(aManifest(from.bundleOrPackage));
+    const notified = { ...from, environment: "sandbox", application: applicationId(application) } as const;
+    await createNotificationTimes(given.table).raise(notified, NOW);
+    expect(await show(application, /^# Last/)).toEqual([
+      "# Last notification of ios-store com.example.notified, production: none yet",
+      `# Last notification of ios-store com.example.notified, sandbox: ${isoTime(NOW)}`,
+    ]);
+    const shown = await run("application", "show", application, "--json");
+    expect(shown.json()["lastNotifications"]).toEqual([
+      { ...from, environment: "production", signedAt: null },
+      { ...from, environment: "sandbox", signedAt: isoTime(NOW) },
+    ]);
+  });
+});

@@ -1,0 +1,156 @@
+import { v7 as uuid } from "uuid";
+import type { Store } from "../../../lib/contract/schemas.ts";
+import { askDuePurchases, pausesOf, type AskRun } from "../../../lib/customers/asking/ask-due-purchases.ts";
+import type { PauseReason } from "../../../lib/customers/asking/ask-queue.ts";
+import { storeFacts } from "../../../lib/customers/storing/store-facts.ts";
+import { MINUTE } from "../../../lib/duration.ts";
+import type { Purchase } from "../../../lib/entitlements/purchase.ts";
+import type { Instant } from "../../../lib/entitlements/time.ts";
+import { afterFailure, HEALTHY } from "../../../lib/queues/health.ts";
+import type { DueAsk, AskSource } from "../../../lib/customers/asking/ask.ts";
+import { accountId, applicationId } from "../../../lib/identifiers.ts";
+import { purchaseKeyOfToken } from "../../../lib/stores/android-store/purchase-token.ts";
+import { createCustomerTable } from "../../../lib/table/customers/customers.ts";
+import { createAskQueues } from "../../../lib/table/queues/asks.ts";
+import { runOperator } from "../../../operator/program.ts";
+import { applied } from "../../../testing/support/application.ts";
+import { aLine, aPurchase, DAY, NOW, proven } from "../../../testing/support/stores/purchases.ts";
+import { factStoreOn } from "../../../testing/support/fact-store.ts";
+import type { TestTable } from "../../../testing/support/table/table.ts";
+
+export const pause = () => Promise.resolve();
+
+/** The purchases of these tests are of Apple's sandbox, and of production at Google. */
+const environmentOf = (store: Store): "production" | "sandbox" =>
+  store === "ios-store" ? "sandbox" : "production";
+
+/** An application with an app in each store, or two at Google; the App Store's has Apple's key unless a test says otherwise. */
+export const anApplication = async (
+  table: TestTable,
+  { hasKey = true, isTwice = false }: { hasKey?: boolean; isTwice?: boolean } = {},
+) => {
+  const identifier = applicationId(uuid());
+  const bundleIdentifier = `com.example.t${identifier.replaceAll("-", "")}`;
+  const serverApi = { issuerIdentifier: uuid(), keyIdentifier: "ABC123DEFG", secret: "trails/app-store-key" };
+  const application = await applied(table, {
+    application: { identifier, name: "Trails" },
+    stores: {
+      "ios-store": [{ bundleIdentifier, environments: ["sandbox"], ...(hasKey && { serverApi }) }],
+      "android-store": [bundleIdentifier, ...(isTwice ? [`${bundleIdentifier}.lite`] : [])].map(
+        (packageName) => ({
+          packageName,
+          credential: { secret: "trails/play" },
+        }),
+      ),
+    },
+    entitlements: { premium: {} },
+    products: (["ios-store", "android-store"] as const).map((ofStore) => ({
+      store: ofStore,
+      productIdentifier: "monthly",
+      grants: ["premium"],
+    })),
+  });
+
+  const apple: AskSource = { store: "ios-store", bundleIdentifier };
+  const google = (purchaseToken: string, packageName = bundleIdentifier): AskSource => ({
+    store: "android-store",
+    packageName,
+    purchaseToken,
+    productKind: "subscription",
+  });
+  /** Stores a purchase as a request does, or, with `askedAt`, as the answer of a store. */
+  const store = async (
+    purchase: Purchase,
+    source: AskSource,
+    { account = null, askedAt = null }: { account?: string | null; askedAt?: Instant | null } = {},
+  ) => {
+    const stored = await storeFacts(
+      factStoreOn(table, () => NOW),
+      application,
+      {
+        environment: purchase.environment,
+        identities: [],
+        purchases: [proven(purchase)],
+        renewals: [],
+        acknowledgementDue: null,
+        origin: { source, canAsk: source.store === "android-store" || hasKey, askedAt },
+      },
+      account === null ? null : { account: accountId(account), assertedBy: "credential" },
+    );
+    if (stored.outcome === "refused" || stored.customer === null) throw new Error("nobody");
+    return stored.customer.identifier;
+  };
+
+  const queueIn = (ofStore: Store) =>
+    createAskQueues(table).of({
+      application: identifier,
+      store: ofStore,
+      environment: environmentOf(ofStore),
+      bundleOrPackage: bundleIdentifier,
+    });
+  const timesIn = async (ofStore: Store): Promise<readonly Instant[]> =>
+    (await queueIn(ofStore).due(NOW + DAY, 100)).map(({ dueAt }) => dueAt);
+  const asked: DueAsk[] = [];
+  const work = async (ask: AskRun["ask"]): Promise<void> => {
+    for (const ofStore of ["ios-store", "android-store"] as const)
+      await askDuePurchases(
+        {
+          store: ofStore,
+          directory: { byIdentifier: () => Promise.resolve(application) },
+          queues: createAskQueues(table),
+          table: createCustomerTable(table, pause),
+          applications: () => Promise.resolve([identifier]),
+          ask: (own, due) => {
+            asked.push(due);
+            return ask(own, due);
+          },
+          newWorker: uuid,
+          now: () => NOW,
+          wait: pause,
+          onFailure: (error) => {
+            throw error;
+          },
+        },
+        NOW + MINUTE,
+      );
+  };
+  /** The store answers what is due with a purchase. */
+  const answer = (purchase: Purchase, source: AskSource): Promise<void> =>
+    work(async () => {
+      await store(purchase, source, { askedAt: NOW });
+      return { outcome: "stored" };
+    });
+  /** Pauses a queue as a worker does. */
+  const fail = async (ofStore: Store, because: PauseReason, moment: Instant): Promise<void> => {
+    const queue = queueIn(ofStore);
+    const lease = { worker: uuid(), until: moment + MINUTE };
+    await queue.take(lease, moment);
+    await queue.release(lease, afterFailure(HEALTHY, { because, retryAt: null }, pausesOf, moment));
+  };
+  return { identifier, application, apple, google, store, work, answer, asked, fail, timesIn };
+};
+
+export const run = async (table: TestTable, words: readonly string[], wait: () => Promise<void> = pause) => {
+  let [out, err, waits] = ["", "", 0];
+  const code = await runOperator(words, {
+    environment: { ...process.env, TABLE_NAME: table.name },
+    now: () => NOW,
+    out: (text) => void (out += text),
+    err: (text) => void (err += text),
+    waitForIndex: () => Promise.resolve(),
+    wait: async () => {
+      waits += 1;
+      await wait();
+    },
+    ask: null,
+  });
+  return { code, out, err, waits, json: () => JSON.parse(out) as Record<string, unknown> };
+};
+export const onIos = (key: string, line: Parameters<typeof aLine>[0] = {}): Purchase =>
+  aPurchase({ environment: "sandbox", key, lines: [aLine({ transactionIdentifier: key, ...line })] });
+export const onAndroid = (token: string, line: Parameters<typeof aLine>[0] = {}): Purchase =>
+  aPurchase({
+    store: "android-store",
+    key: purchaseKeyOfToken(token),
+    lines: [aLine({ transactionIdentifier: null, verifiedAt: NOW - 10 * MINUTE, ...line })],
+  });
