@@ -51,7 +51,7 @@ export const serveGateway = async (
 /** The service. */
 export const SERVICE_APP = fileURLToPath(new URL("../../local/lambda/default-app.ts", import.meta.url));
 
-const MADE_WITHIN_MILLISECONDS = 120_000;
+const MADE_WITHIN_MILLISECONDS = 300_000;
 
 /**
  * A folder that is made once in a test run: the first process that needs it makes it, the others wait. It is deleted when
