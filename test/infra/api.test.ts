@@ -202,6 +202,9 @@ test("it is deployed after every route and gateway response", () => {
   expect(DependsOn).toEqual(expect.arrayContaining(parts));
 });
 
+const LACKING =
+  "The API key does not have the scope that this endpoint requires. The key lacks: $context.authorizer.missingScopes.";
+
 test("the gateway's own answers have the contract's codes", () => {
   const RESPONSES: Readonly<Record<string, readonly [status: number | undefined, code: ErrorCode]>> = {
     UNAUTHORIZED: [401, "INVALID_CREDENTIAL"],
@@ -229,9 +232,7 @@ test("the gateway's own answers have the contract's codes", () => {
     const { ResponseType, StatusCode, ResponseTemplates, ResponseParameters } = Properties;
     const { error, message } = JSON.parse(ResponseTemplates["application/json"]);
     expect(Object.keys(ResponseTemplates)).toEqual(["application/json"]);
-    const { message: usual } = ERRORS[error as ErrorCode];
-    const lacking = `${usual} The key lacks: $context.authorizer.missingScopes.`;
-    expect(message).toBe(ResponseType === "ACCESS_DENIED" ? lacking : usual);
+    expect(message).toBe(ResponseType === "ACCESS_DENIED" ? LACKING : ERRORS[error as ErrorCode].message);
     const isLater = StatusCode === "429";
     expect(ResponseParameters?.["gatewayresponse.header.Retry-After"]).toBe(isLater ? "'5'" : undefined);
     return [ResponseType, [StatusCode === undefined ? undefined : Number(StatusCode), error]];

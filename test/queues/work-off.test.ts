@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { HOUR, MINUTE, SECOND } from "../../lib/duration.ts";
-import { HEALTHY } from "../../lib/queues/health.ts";
+import { HEALTHY, type QueueHealth } from "../../lib/queues/health.ts";
 import { workOff, type Outcome } from "../../lib/queues/work-off.ts";
 import { NOW } from "../../testing/support/stores/purchases.ts";
 import {
@@ -141,6 +141,22 @@ describe("a queue whose other end does not answer", () => {
     expect(queue.state.health.because).toBe(because);
   });
 
+  test("fails still where a probe shows nothing", async () => {
+    const queue = aQueue(due(1));
+    const failing: QueueHealth = { failures: 3, because: "down", failingSince: NOW, pausedUntil: NOW };
+    queue.state.health = failing;
+    queue.answering(() => UNKNOWN);
+    await queue.workOff();
+    expect(queue.state.health).toEqual(failing);
+  });
+  test("is tried again in the same run after a short pause", async () => {
+    const queue = aQueue(due(2));
+    queue.work.pausesOf = () => [5 * SECOND];
+    queue.answering(() => DOWN);
+    expect(await queue.workOff()).toMatchObject({ state: "more", failed: 2 });
+    expect(queue.clock.now()).toBe(NOW + 5 * SECOND);
+    expect(await queue.workOff(5 * SECOND)).toMatchObject({ state: "waiting", failed: 1 });
+  });
   test("moves nothing in its pause but what is an hour overdue", async () => {
     const queue = aQueue({ old: NOW - HOUR, later: NOW - HOUR + 1 });
     queue.answering(() => DOWN);
@@ -206,61 +222,6 @@ describe("two workers", () => {
     silent.resolve(DOWN);
     await clock.during(died);
     expect([queue.state.health, queue.done]).toEqual([HEALTHY, ["0"]]);
-  });
-});
-
-describe("a worker that dies", () => {
-  /** Makes the calls from a place on fail, or that one alone: before they take effect, or after. */
-  const failing = (queue: ReturnType<typeof aQueue>, place: number, isDead: boolean, isAfter: boolean) => {
-    let calls = 0;
-    const guard =
-      <Given extends readonly unknown[], Answer>(call: (...given: Given) => Promise<Answer>) =>
-      async (...given: Given): Promise<Answer> => {
-        const isHit = isDead ? calls >= place : calls === place;
-        calls += 1;
-        if (isHit && !isAfter) throw new Error("The worker has died.");
-        const answer = await call(...given);
-        if (isHit) throw new Error("The worker has died.");
-        return answer;
-      };
-    const { queue: inner, act, postpone, ...others } = queue.work;
-    const due = guard(inner.due.bind(inner));
-    const guarded = { due, take: guard(inner.take.bind(inner)), release: guard(inner.release.bind(inner)) };
-    const work = { ...others, queue: guarded, act: guard(act), postpone: guard(postpone) };
-    const { clock, run } = queue;
-    return {
-      run: () => clock.during(workOff(work, run, clock.now() + MINUTE).catch(() => undefined)),
-      calls: () => calls,
-    };
-  };
-
-  test.each([
-    ["for good, before a call", true, false],
-    ["for good, after a call", true, true],
-    ["in one call, before it takes effect", false, false],
-    ["in one call, after it took effect", false, true],
-  ])("leaves nothing undone: %s", async (_, isDead, isAfter) => {
-    for (let place = 0, calls = 1; place < calls; place += 1) {
-      const queue = aQueue(due(5), 2);
-      const tried = new Set<string>();
-      // One fails at its first try, and one is poisoned then.
-      queue.answering(({ key }) => {
-        const isFirst = !tried.has(key);
-        tried.add(key);
-        if (isFirst && key === "1") return UNKNOWN;
-        if (isFirst && key === "2") throw POISONED;
-        return DONE;
-      });
-      const dying = failing(queue, place, isDead, isAfter);
-      await dying.run();
-      calls = dying.calls();
-      queue.clock.set(NOW + 2 * STEP);
-      expect(await queue.workOff()).toMatchObject({ state: "empty" });
-      queue.clock.set(NOW + 4 * STEP);
-      expect(await queue.workOff()).toMatchObject({ state: "empty" });
-      expect(queue.done.toSorted()).toEqual(["0", "1", "2", "3", "4"]);
-      expect(place).toBeLessThan(50);
-    }
   });
 });
 
