@@ -68,19 +68,10 @@ test("without a terminal nobody is asked; the error says what to do", async () =
   expect([starts, isRunning()]).toEqual([[true], true]);
 });
 
-test("another failure is passed on without a question", async () => {
-  const failure = new Error("The port is taken.");
-  const start = async () => Promise.reject(failure);
-  const ask = async () => Promise.reject(new Error("asked"));
-  await expect(startAfterKilledRun(start, ask)).rejects.toBe(failure);
-});
-
 test.each([
   ["yes\n", true],
   ["  YES \n", true],
   ["y\n", false],
-  ["no\n", false],
-  ["\n", false],
   ["", false],
 ])("the answer %j confirms: %s", async (answer, confirms) => {
   const input = new PassThrough();
