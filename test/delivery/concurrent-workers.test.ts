@@ -1,8 +1,5 @@
-import { v7 as uuid } from "uuid";
 import type { SendOutcome } from "../../lib/delivery/send-outcome.ts";
-import { deliverMessages, type DeliveryReport } from "../../lib/delivery/deliver-messages.ts";
 import { createChangeTable } from "../../lib/table/telling/changes.ts";
-import { createDeliveryQueue } from "../../lib/table/telling/delivery-queue.ts";
 import { createMemoryTable, type MemoryTable } from "../../testing/support/table/memory-table.ts";
 import { NOW } from "../../testing/support/stores/purchases.ts";
 import {
@@ -14,29 +11,9 @@ import {
   refunded,
   type ToldWorld,
 } from "../../testing/support/world.ts";
-
-const pause = () => Promise.resolve();
+import { delivererOf, pause } from "./delivering.ts";
 
 const failed: SendOutcome = { outcome: "failed", because: "status", status: 500, retryAt: null };
-
-const delivererOf =
-  (table: MemoryTable, { world: { application } }: ToldWorld) =>
-  (outcome: SendOutcome): Promise<DeliveryReport> =>
-    deliverMessages(
-      {
-        directory: { byIdentifier: () => Promise.resolve(application) },
-        queue: createDeliveryQueue(table, pause),
-        applications: () => Promise.resolve([application.identifier]),
-        send: (_application, _destination, messages) => Promise.resolve(messages.map(() => outcome)),
-        newWorker: uuid,
-        now: () => NOW,
-        wait: pause,
-        onFailure: (error) => {
-          throw error;
-        },
-      },
-      NOW + 1,
-    );
 
 /** An account of which a version waits, while a teller's transaction writes the next one. */
 const whileTelling = async (act: (table: MemoryTable, told: ToldWorld) => Promise<void>): Promise<void> => {
@@ -60,7 +37,10 @@ describe("while the next version of an account is written", () => {
     [failed, { delivered: 0, failed: 1 }],
   ])("a deliverer that %j goes on, and the next version waits", (outcome, report) =>
     whileTelling(async (table, told) => {
-      expect(await delivererOf(table, told)(outcome)).toMatchObject(report);
+      const deliver = delivererOf(table, told, NOW + 1);
+      const send = (_application: unknown, _destination: unknown, messages: readonly unknown[]) =>
+        Promise.resolve(messages.map((): SendOutcome => outcome));
+      expect(await deliver(NOW, { send, wait: pause, now: () => NOW })).toMatchObject(report);
     }),
   );
 

@@ -1,5 +1,5 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { close, listen } from "../../local/server.ts";
 
 /** A message as a receiver got it. */
 export interface Got {
@@ -8,16 +8,18 @@ export interface Got {
   readonly version: number;
 }
 
-/** A webhook on this machine that keeps what it got. */
+/** A webhook on this machine that keeps what it takes. */
 export interface Receiver {
   readonly url: string;
+  /** What it took: the message, its body, and the request's own bytes and type. */
   readonly got: Got[];
-  /** Bodies of what it got. */
   readonly bodies: unknown[];
+  readonly raw: { readonly body: Buffer; readonly contentType: string | undefined }[];
+  attempts: number;
   /** Most requests that were open at once. */
   most: number;
-  /** Status of the next answers; a test may set another. */
-  answer: (got: Got) => number | Promise<number>;
+  /** Status of the next answers, null for none; a test may set another. */
+  answer: (got: Got) => number | null | Promise<number>;
   close(): Promise<void>;
 }
 
@@ -26,36 +28,35 @@ export const startReceiver = async (): Promise<Receiver> => {
   const server = createServer((request, response) => {
     void (async () => {
       open += 1;
+      receiver.attempts += 1;
       receiver.most = Math.max(receiver.most, open);
-      const chunks: Buffer[] = [];
-      for await (const chunk of request) chunks.push(chunk as Buffer);
-      const body = JSON.parse(Buffer.concat(chunks).toString("utf8"));
-      const { data } = body;
+      const bytes = Buffer.concat(await request.toArray());
+      const body = JSON.parse(bytes.toString("utf8"));
       const got = {
         identifier: String(request.headers["webhook-id"]),
-        account: data.applicationAccountIdentifier,
-        version: data.version,
+        account: body.data?.applicationAccountIdentifier,
+        version: body.data?.version,
       };
       const status = await receiver.answer(got);
+      if (status === null) return;
       if (status < 300) {
         receiver.got.push(got);
         receiver.bodies.push(body);
+        receiver.raw.push({ body: bytes, contentType: request.headers["content-type"] });
       }
       open -= 1;
-      response.writeHead(status).end();
+      response.writeHead(status, status === 307 ? { location: `${receiver.url}?again` } : {}).end();
     })();
   });
-  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
   const receiver: Receiver = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    url: `http://127.0.0.1:${await listen(server, 0)}/hook`,
     got: [],
     bodies: [],
+    raw: [],
+    attempts: 0,
     most: 0,
     answer: () => 204,
-    close: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => void server.close(resolve));
-    },
+    close: () => close(server),
   };
   return receiver;
 };

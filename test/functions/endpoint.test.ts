@@ -71,11 +71,8 @@ describe("the path parameter is decoded exactly once", () => {
     ["user-1", "user-1"],
     ["a%2Fb", "a/b"],
     ["a%252Fb", "a%2Fb"],
-    ["%20a+b", " a+b"],
     ["%F0%9F%98%80", "😀"],
     ["100%25", "100%"],
-    ["%23", "#"],
-    ["android-store", "android-store"],
   ])("%s is %s", async (raw, decoded) => {
     const { calls, response } = await read(readEvent(raw));
     expect(response.statusCode).toBe(200);
@@ -94,71 +91,40 @@ describe("the path parameter is decoded exactly once", () => {
 });
 
 describe("the body", () => {
-  test.each([null, "", "{", "undefined", "\u0000", "\ufeff{}", "{} {}"])(
-    "%j is not JSON: 400",
-    async (body) => {
-      const answer = await link({ body });
-      expect([answer.response.statusCode, answer.body.error]).toEqual([400, "INVALID_REQUEST"]);
-      expect(answer.body.issues).toEqual([{ path: "", message: "The body is not JSON." }]);
-    },
-  );
-  test.each(["null", "[]", "1", '"text"', "true"])("%s is not an object: 400", async (body) => {
+  test.each<[what: string, body: string | null, issues: Record<string, string>]>([
+    ["missing", null, { "": "The body is not JSON." }],
+    ["no JSON", "{} {}", { "": "The body is not JSON." }],
+    ["a list", "[]", { "": "must be an object" }],
+    [
+      "of wrong types and without a field",
+      JSON.stringify({ signedAppTransaction: 7, signedTransactions: ["a", { secret: "s3cret" }] }),
+      {
+        signedAppTransaction: "must be a string",
+        "signedTransactions.1": "must be a string",
+        applicationAccountIdentifier: "is required",
+      },
+    ],
+  ])("that is %s is 400, and each issue names its path", async (_, body, issues) => {
     const answer = await link({ body });
     expect([answer.response.statusCode, answer.body.error]).toEqual([400, "INVALID_REQUEST"]);
+    expect(answer.body.issues).toEqual(Object.entries(issues).map(([path, message]) => ({ path, message })));
+    expect(JSON.stringify(answer)).not.toContain("s3cret");
   });
-  test("issues name the path of an invalid value, never the value", async () => {
-    const { body } = await link({
-      body: JSON.stringify({ signedAppTransaction: 7, signedTransactions: ["a", { secret: "s3cret" }] }),
-    });
-    expect(body.issues?.map((issue) => Object.values(issue)[0])).toEqual([
-      "signedAppTransaction",
-      "signedTransactions.1",
-      "applicationAccountIdentifier",
-    ]);
-    expect(JSON.stringify(body)).not.toContain("s3cret");
-  });
-  test("a missing field is required; another type is named", async () => {
-    const { body } = await link({
-      body: JSON.stringify({ signedAppTransaction: 7, signedTransactions: "a" }),
-    });
-    expect(body.issues).toEqual([
-      { path: "signedAppTransaction", message: "must be a string" },
-      { path: "signedTransactions", message: "must be an array" },
-      { path: "applicationAccountIdentifier", message: "is required" },
-    ]);
-    expect((await link({ body: "[]" })).body.issues).toEqual([{ path: "", message: "must be an object" }]);
-  });
-  test("at most 20 issues are listed", async () => {
-    const { body } = await link({
-      body: JSON.stringify({ signedTransactions: Array.from({ length: 1000 }, () => 1) }),
-    });
-    expect(body.issues).toHaveLength(20);
-  });
-  test("a body in base64 is decoded", async () => {
-    const body = Buffer.from(
-      JSON.stringify({ signedAppTransaction: "a.b.c", applicationAccountIdentifier: "é" }),
-    ).toString("base64");
-    expect((await link({ body, isBase64Encoded: true })).response.statusCode).toBe(200);
+  test("has at most 20 issues", async () => {
+    const signedTransactions = Array.from({ length: 1000 }, () => 1);
+    expect((await link({ body: JSON.stringify({ signedTransactions }) })).body.issues).toHaveLength(20);
   });
 });
 
 describe("errors", () => {
   const body = JSON.stringify({ signedAppTransaction: "a.b.c", applicationAccountIdentifier: "a" });
-  let written: jest.SpiedFunction<typeof process.stderr.write>;
   let logged: string[];
   beforeEach(() => {
     logged = [];
-    const capture = (text: unknown) => {
-      logged.push(String(text));
-      return true;
-    };
-    written = jest.spyOn(process.stderr, "write").mockImplementation(capture);
+    const capture = (text: unknown) => logged.push(String(text)) > 0;
+    jest.spyOn(process.stderr, "write").mockImplementation(capture);
     for (const level of ["error", "warn", "info", "log"] as const)
       jest.spyOn(console, level).mockImplementation(capture);
-  });
-  afterEach(() => {
-    written.mockRestore();
-    jest.restoreAllMocks();
   });
 
   test("a refusal has its code, its status and a message", async () => {
@@ -214,18 +180,6 @@ describe("an endpoint that reads the Authorization header", () => {
         address: "https://api.example.com/live/v1/n",
       },
     ]);
-  });
-  test("takes 65,536 bytes and refuses one more", async () => {
-    const bodyOf = (bytes: number) => ({
-      message: { data: "a".repeat(bytes - '{"message":{"data":""}}'.length) },
-    });
-    expect((await push({}, bodyOf(65_536))).response.statusCode).toBe(200);
-    const { calls, response } = await push({}, bodyOf(65_537));
-    expect([response.statusCode, calls]).toEqual([400, []]);
-    expect(JSON.parse(response.body)).toMatchObject({
-      error: "INVALID_REQUEST",
-      issues: [{ path: "", message: "must be at most 65536 bytes" }],
-    });
   });
   test("no other endpoint gets it", async () => {
     const { calls } = await read({ ...readEvent("a"), headers: { Authorization: "Bearer a" } });

@@ -30,7 +30,6 @@ describe("a body too deep or with too many values is refused early:", () => {
     ["objects", '{"a":'.repeat(MEGABYTE), "depth", BOUNDS.depth * 5],
     ["lists in objects", '[{"a":'.repeat(MEGABYTE), "depth", (BOUNDS.depth / 2) * 6],
     ["empty lists", `[${"[],".repeat(MEGABYTE)}`, "values", (BOUNDS.values / 2) * 3],
-    ["numbers", `[${"0,".repeat(MEGABYTE)}`, "values", BOUNDS.values * 2],
     ["names", `{${'"a":0,'.repeat(MEGABYTE)}`, "values", BOUNDS.values * 6],
     ["only commas", ",".repeat(5 * MEGABYTE), "values", BOUNDS.values],
   ])("%s", (_, body, bound, position) => {
@@ -63,31 +62,20 @@ describe("a body within the bounds is read:", () => {
     expect(read(JSON.stringify(body, null, 2))).toEqual(body);
     expect(2 * (1_100 + 5)).toBeLessThan(BOUNDS.values);
   });
-  test("unknown members may hold some nesting and lists", () => {
-    const body = { context: { device: { screen: { sizes: [[1, 2], [3]] } } }, tags: Array(500).fill("a") };
-    expect(read(JSON.stringify(body))).toEqual(body);
-  });
   test.each([
     ["brackets and commas", `{"a":"${"[{,".repeat(MEGABYTE)}"}`],
     ["brackets in a name", `{"${"[".repeat(MEGABYTE)}":1}`],
     ["brackets after an escaped quote", `{"a":"\\"${"[".repeat(MEGABYTE)}"}`],
     ["brackets after backslashes and a quote", `{"a":"\\\\\\"${"[".repeat(MEGABYTE)}"}`],
     ["escaped quotes", `{"a":"${'\\"['.repeat(MEGABYTE)}"}`],
-    ["escaped letters", `{"a":"${"\\u005b".repeat(MEGABYTE)}"}`],
     ["escaped letters in a name", `{"${"\\u005b".repeat(MEGABYTE)}":1}`],
-    ["halves of surrogate pairs", `{"a":"${"\\ud800".repeat(MEGABYTE)}"}`],
     ["white space", `{${" \n\t\r".repeat(MEGABYTE)}"a":1}`],
     ["one number", `{"a":${"7".repeat(MEGABYTE)}}`],
-    ["one name many times", `{${Array(4_000).fill('"a":0').join(",")}}`],
-    ["only a text", `"${"[".repeat(MEGABYTE)}"`],
   ])("long texts, names and numbers do not count as nesting: %s", (_, body) => {
     expect(read(body)).toEqual(JSON.parse(body));
   });
-  test.each([
-    ["a text that ends with a backslash", '["\\\\",[', 17, TOO_DEEP],
-    ["two such texts", '["\\\\","\\\\",[', 17, TOO_DEEP],
-  ])("brackets after %s count", (_, start, depth, issues) => {
-    expect(issuesOf(start + "[".repeat(depth))).toEqual(issues);
+  test("brackets after a text that ends with a backslash count", () => {
+    expect(issuesOf('["\\\\",[' + "[".repeat(17))).toEqual(TOO_DEEP);
   });
 });
 
@@ -97,9 +85,7 @@ describe("a body that is not JSON is refused as such:", () => {
     ["an unterminated text", `"${"[".repeat(100)}`],
     ["a text whose closing quote is escaped", '["\\"'],
     ["closing brackets", "]".repeat(5 * MEGABYTE)],
-    ["colons", ":".repeat(5 * MEGABYTE)],
     ["only white space", " ".repeat(MEGABYTE)],
-    ["a lone backslash", "\\"],
     ["a byte order mark", "\ufeff{}"],
   ])("%s", (_, body) => {
     expect(findExcess(body)).toBeNull();
@@ -139,7 +125,6 @@ describe("a body in base64", () => {
   test.each([
     ["an invalid byte", [0xff]],
     ["half a character", [0xc3]],
-    ["an overlong character", [0xc0, 0xaf]],
     ["half of a surrogate pair", [0xed, 0xa0, 0x80]],
   ])("with %s is refused, so that two accounts never become one", (_, bytes) => {
     const body = Buffer.concat([Buffer.from('{"a":"'), Buffer.from(bytes), Buffer.from('"}')]);

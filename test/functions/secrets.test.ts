@@ -1,6 +1,6 @@
 import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { readSecret } from "../../functions/environment/secrets.ts";
+import { close, listen } from "../../local/server.ts";
 import { startTestService, type TestService } from "../../testing/support/service.ts";
 
 /** A stand-in for Secrets Manager: its answer for each name, and how often each was requested. */
@@ -14,9 +14,7 @@ const failure = (status: number, name: string) => ({ status, body: { __type: nam
 beforeAll(async () => {
   server = createServer((request, response) => {
     void (async () => {
-      const chunks: Buffer[] = [];
-      for await (const chunk of request) chunks.push(chunk);
-      const { SecretId } = JSON.parse(Buffer.concat(chunks).toString());
+      const { SecretId } = JSON.parse(Buffer.concat(await request.toArray()).toString());
       const action = request.headers["x-amz-target"];
       asked.set(SecretId, (asked.get(SecretId) ?? 0) + 1);
       const known = answers.get(SecretId) ?? failure(400, "ResourceNotFoundException");
@@ -25,16 +23,14 @@ beforeAll(async () => {
       response.end(JSON.stringify(answer.body));
     })();
   });
-  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
-  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const endpoint = `http://127.0.0.1:${await listen(server, 0)}`;
   process.env["AWS_ENDPOINT_URL_SECRETS_MANAGER"] = endpoint;
   service = await startTestService({ AWS_ENDPOINT_URL_SECRETS_MANAGER: endpoint });
 }, 90_000);
 
 afterAll(async () => {
   await service.stop();
-  server.closeAllConnections();
-  await new Promise((resolve) => void server.close(resolve));
+  await close(server);
 });
 
 test("a secret is read as its text", async () => {
@@ -77,19 +73,17 @@ test("a missing master secret is a named error, and is read again", async () => 
   expect(await masterSecret()).toEqual(new TextEncoder().encode("the text"));
 });
 
-test("a package whose secret is not a service account's key is STORE_REJECTED_CREDENTIAL", async () => {
-  const name = "customer-entitlements/none";
-  answers.set(name, { status: 200, body: { Name: name, SecretString: '{"type":"something else"}' } });
+test.each<[what: string, answer: { status: number; body: object }, code: string]>([
+  [
+    "is not a service account's key",
+    { status: 200, body: { SecretString: '{"type":"something else"}' } },
+    "STORE_REJECTED_CREDENTIAL",
+  ],
+  ["cannot be read for now", failure(500, "InternalServiceError"), "STORE_UNAVAILABLE"],
+])("a package whose secret %s is 503", async (_, answer, code) => {
+  const name = `customer-entitlements/${code}`;
+  answers.set(name, answer);
   const app = await service.application({ androidCredential: { secret: name } });
-  const answer = await app.linkAndroid(app.buyOnAndroid(), "user-1");
-  expect([answer.status, answer.body.error]).toEqual([503, "STORE_REJECTED_CREDENTIAL"]);
-  expect(asked.get(name)).toBe(1);
-});
-
-test("a package whose secret cannot be read for now is STORE_UNAVAILABLE", async () => {
-  const name = "customer-entitlements/later";
-  answers.set(name, failure(500, "InternalServiceError"));
-  const app = await service.application({ androidCredential: { secret: name } });
-  const answer = await app.linkAndroid(app.buyOnAndroid(), "user-1");
-  expect([answer.status, answer.body.error]).toEqual([503, "STORE_UNAVAILABLE"]);
+  const { status, body } = await app.linkAndroid(app.buyOnAndroid(), "user-1");
+  expect([status, body.error]).toEqual([503, code]);
 });

@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
 import { createApplicationTable } from "../../lib/table/applications/applications.ts";
+import { close, listen } from "../../local/server.ts";
+import { logOf } from "../../testing/support/service-log.ts";
 import { startTestService, type TestApplication, type TestService } from "../../testing/support/service.ts";
 
 /** A stranger's server, which must receive no request. It answers like a token exchange. */
@@ -13,22 +13,18 @@ let service: TestService;
 beforeAll(async () => {
   stranger = createServer((request, response) => {
     void (async () => {
-      const chunks: Buffer[] = [];
-      for await (const chunk of request) chunks.push(chunk);
-      heard.push(`${request.method} ${request.url} ${Buffer.concat(chunks).toString()}`);
+      heard.push(`${request.method} ${request.url} ${Buffer.concat(await request.toArray()).toString()}`);
       response.setHeader("Content-Type", "application/json");
       response.end('{ "access_token": "token", "token_type": "Bearer", "expires_in": 3600 }');
     })();
   });
-  await new Promise<void>((resolve) => void stranger.listen(0, "127.0.0.1", resolve));
-  address = `http://127.0.0.1:${(stranger.address() as AddressInfo).port}`;
+  address = `http://127.0.0.1:${await listen(stranger, 0)}`;
   service = await startTestService();
 }, 90_000);
 
 afterAll(async () => {
   await service.stop();
-  stranger.closeAllConnections();
-  await new Promise((resolve) => void stranger.close(resolve));
+  await close(stranger);
 });
 
 /** Writes a credential into the table that no manifest would be accepted with. */
@@ -46,18 +42,6 @@ const store = async (
   expect(await applications.save(before, { ...before.application, androidStore })).toEqual({
     outcome: "saved",
   });
-};
-
-/** Waits for a line of the function's log, which may arrive after the answer. */
-const lineWith = async (...texts: readonly string[]): Promise<string> => {
-  for (let attempt = 0; attempt < 100; attempt += 1) {
-    const found = [...service.output, ...service.log].find((line) =>
-      texts.every((text) => line.includes(text)),
-    );
-    if (found !== undefined) return found;
-    await sleep(20);
-  }
-  throw new Error("There is no such line.");
 };
 
 test.each<[string, () => Record<string, unknown>]>([
@@ -78,10 +62,9 @@ test.each<[string, () => Record<string, unknown>]>([
     const answer = await app.linkAndroid(app.buyOnAndroid(), "user-1");
     expect(heard).toEqual([]);
     expect([answer.status, answer.body.error]).toEqual([503, "STORE_REJECTED_CREDENTIAL"]);
-    expect(await lineWith(app.identifier, "STORE_REJECTED_CREDENTIAL")).toContain(
-      '"storeReason":"workloadIdentityIsNoExternalAccount"',
-    );
-    expect([...service.output, ...service.log].join("\n")).not.toContain(address);
+    const log = logOf(service);
+    expect(await log.lineOf(answer)).toMatchObject({ storeReason: "workloadIdentityIsNoExternalAccount" });
+    expect(log.text()).not.toContain(address);
   },
 );
 

@@ -1,7 +1,8 @@
-import { metricMath, type Series } from "./metric-math.ts";
+import { runInNewContext } from "node:vm";
+import type { Json } from "./synthesis.ts";
 
-/** A template is any JSON; reading a path that does not exist fails the test. */
-type Json = ReturnType<typeof JSON.parse>;
+/** Points of a metric, one for each period; null: missing. */
+export type Series = readonly (number | null)[];
 
 export type AlarmState = "OK" | "ALARM" | "INSUFFICIENT_DATA";
 
@@ -37,8 +38,26 @@ const expressionOf = (alarm: Json): string =>
 const isNamed = ({ parts }: MetricStat, name: string): boolean =>
   name.split(" ").every((word) => parts.some((part) => part.startsWith(word)));
 
-const COMPARISONS: Readonly<Record<string, (value: number, threshold: number) => boolean>> = {
-  GreaterThanOrEqualToThreshold: (value, threshold) => value >= threshold,
+/** CloudWatch's functions, for one period. NaN: missing. */
+const FUNCTIONS = {
+  FILL: (value: number, filled: number) => (Number.isNaN(value) ? filled : value),
+  IF_AT_LEAST: (value: number, least: number, then: number, otherwise: number) => {
+    if (Number.isNaN(value)) return NaN;
+    return value >= least ? then : otherwise;
+  },
+};
+
+/**
+ * Value of metric math, as far as alarms use it, in one period. As in CloudWatch, a result is missing where an operand is,
+ * and so is a division by zero.
+ *
+ * @see https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/using-metric-math.html
+ */
+const metricMath = (expression: string, metrics: Readonly<Record<string, number>>): number | null => {
+  const script = expression.replaceAll(/\bIF\((.*?) >= (\d+), /g, "IF_AT_LEAST($1, $2, ");
+  const value: unknown = runInNewContext(script, { ...FUNCTIONS, ...metrics });
+  if (typeof value !== "number") throw new Error(`This evaluation does not know ${expression}.`);
+  return Number.isFinite(value) ? value : null;
 };
 
 /**
@@ -49,26 +68,24 @@ const COMPARISONS: Readonly<Record<string, (value: number, threshold: number) =>
  */
 export const alarmState = (alarm: Json, data: MadeUp): AlarmState => {
   const { EvaluationPeriods, DatapointsToAlarm = EvaluationPeriods, TreatMissingData, Threshold } = alarm;
-  const compare = COMPARISONS[alarm.ComparisonOperator];
-  if (compare === undefined) throw new Error(`There is no comparison ${alarm.ComparisonOperator}.`);
+  if (alarm.ComparisonOperator !== "GreaterThanOrEqualToThreshold")
+    throw new Error(`This evaluation does not know ${alarm.ComparisonOperator}.`);
   const metrics = metricsOf(alarm);
   for (const name of Object.keys(data))
     if (!metrics.some((metric) => isNamed(metric, name)))
       throw new Error(`${alarm.AlarmName} reads no metric "${name}".`);
-  const series = metrics.map((metric): [id: string, points: Series] => {
-    const points = Object.entries(data).find(([name]) => isNamed(metric, name))?.[1] ?? null;
-    return [
-      metric.id,
-      Array.isArray(points)
-        ? points
-        : Array.from({ length: EvaluationPeriods }, () => points as number | null),
-    ];
-  });
-  const values = metricMath(expressionOf(alarm), Object.fromEntries(series), EvaluationPeriods);
+  const pointOf = (metric: MetricStat, period: number): number => {
+    const points = Object.entries(data).find(([name]) => isNamed(metric, name))?.[1];
+    return (typeof points === "number" ? points : points?.[period]) ?? NaN;
+  };
+  const values = Array.from({ length: EvaluationPeriods }, (_, period) =>
+    metricMath(
+      expressionOf(alarm),
+      Object.fromEntries(metrics.map((metric) => [metric.id, pointOf(metric, period)])),
+    ),
+  );
   const present = values.filter((value) => value !== null);
   if (present.length === 0 && TreatMissingData === "missing") return "INSUFFICIENT_DATA";
   const missing = TreatMissingData === "breaching" ? values.length - present.length : 0;
-  return missing + present.filter((value) => compare(value, Threshold)).length >= DatapointsToAlarm
-    ? "ALARM"
-    : "OK";
+  return missing + present.filter((value) => value >= Threshold).length >= DatapointsToAlarm ? "ALARM" : "OK";
 };

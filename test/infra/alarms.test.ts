@@ -1,39 +1,31 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { DIMENSIONS, METRICS } from "../../lib/contract/metrics.ts";
+import { HOUR } from "../../lib/duration.ts";
+import { wordsOf } from "../../tools/words.ts";
 import { alarmState, type MadeUp } from "./alarm-state.ts";
-import { FUNCTIONS_APP } from "../local/functions/modules.ts";
-import { synthesizeForTest } from "../../testing/support/local-gateway.ts";
+import { ofType, only, readStages, type Json, type StageName, type Synthesis } from "./synthesis.ts";
 
-/** A template is any JSON; reading a path that does not exist fails the test. */
-type Json = ReturnType<typeof JSON.parse>;
-
-const SERVICE = "customer-entitlements";
-const HOUR = 3_600_000;
-
+let stages: Readonly<Record<StageName, Synthesis>>;
 let alarms: ReadonlyMap<string, Json>;
-let firewall: Json;
-
 beforeAll(async () => {
-  const { folder } = await synthesizeForTest(FUNCTIONS_APP);
-  const { Resources } = JSON.parse(readFileSync(join(folder, `${SERVICE}-service.template.json`), "utf8"));
-  firewall = Object.values<Json>(Resources).find(({ Type }) => Type === "AWS::WAFv2::WebACL");
+  stages = await readStages();
   alarms = new Map(
-    Object.values<Json>(Resources)
-      .filter(({ Type }) => Type === "AWS::CloudWatch::Alarm")
-      .map(({ Properties }) => [Properties.AlarmName.slice(SERVICE.length + 1), Properties]),
+    ofType("AWS::CloudWatch::Alarm", stages.production).map(([, { Properties }]) => [
+      Properties.AlarmName.replace("customer-entitlements-", ""),
+      Properties,
+    ]),
   );
-}, 60_000);
+}, 300_000);
 
-const stateOf = (name: string, data: MadeUp) => {
-  const alarm = alarms.get(name);
-  if (alarm === undefined) throw new Error(`There is no alarm ${name}.`);
-  return alarmState(alarm, data);
-};
+interface Case {
+  readonly fires: readonly MadeUp[];
+  readonly bears: readonly MadeUp[];
+  /** Data of a function that nothing invokes. */
+  readonly silent?: readonly MadeUp[];
+}
 
 /** Data that fires each alarm, and data that it must bear. */
-const CASES: Readonly<
-  Record<string, { readonly fires: readonly MadeUp[]; readonly bears: readonly MadeUp[] }>
-> = {
+const CASES: Readonly<Record<string, Case>> = {
   "server-errors": {
     fires: [{ "5XXError": [5, 0, 5] }, { "5XXError": [40, 0, 40], HarmlessFailures: [35, 0, 35] }],
     bears: [
@@ -98,10 +90,12 @@ const CASES: Readonly<
   "ios-store-refreshes-not-running": {
     fires: [{ "Errors Average RefreshIos": 1 }],
     bears: [{ Errors: [1, 0] }, { Errors: [null, 0] }],
+    silent: [{}],
   },
   "android-store-refreshes-not-running": {
     fires: [{ "Errors Average RefreshAndroid": 1 }],
     bears: [{ Errors: [0, 1] }],
+    silent: [{}],
   },
   "sweeps-not-running": {
     fires: [
@@ -109,10 +103,12 @@ const CASES: Readonly<
       { "Errors SweepIos": 0, "Errors Average SweepAndroid": 1 },
     ],
     bears: [{ Errors: 0 }],
+    silent: [{}, { "Errors SweepAndroid": 0 }, { "Errors SweepIos": 0 }],
   },
   "notification-watch-not-running": {
     fires: [{ "Errors Average": 1 }],
     bears: [{ Errors: [1, 0] }],
+    silent: [{}],
   },
   "telling-not-running": {
     fires: [
@@ -120,6 +116,7 @@ const CASES: Readonly<
       { "Errors TellChanges": 0, "Errors Average DeliverMessages": 1 },
     ],
     bears: [{ Errors: [1, 0.98] }],
+    silent: [{}, { "Errors TellChanges": 0 }],
   },
   "changes-late": {
     fires: [{ ChangeAge: HOUR / 6 }, { ChangeAge: [HOUR, HOUR, null] }],
@@ -139,62 +136,81 @@ const CASES: Readonly<
   },
 };
 
-test("every alarm has made-up data that fires it, and usual data", () => {
+test("every alarm has made-up data and a short section of the runbook", () => {
+  const sections = readFileSync("docs/runbook.md", "utf8").split(/^##+ /m);
+  const words = new Map(sections.map((section) => [section.split("\n", 1)[0], wordsOf(section)]));
   expect([...alarms.keys()].sort()).toEqual(Object.keys(CASES).sort());
+  expect([...alarms.keys()].filter((name) => (words.get(`\`${name}\``) ?? Infinity) > 110)).toEqual([]);
 });
 
 test.each(Object.entries(CASES))(
   "%s fires from its metrics, and not from what is usual",
-  (name, { fires, bears }) => {
-    expect(fires.map((data) => stateOf(name, data))).toEqual(fires.map(() => "ALARM"));
-    expect(bears.map((data) => stateOf(name, data))).toEqual(bears.map(() => "OK"));
+  (name, { fires, bears, silent = [] }) => {
+    const alarm = alarms.get(name);
+    const statesOf = (data: readonly MadeUp[]) => data.map((one) => alarmState(alarm, one));
+    expect(statesOf(fires)).toEqual(fires.map(() => "ALARM"));
+    expect(statesOf(bears)).toEqual(bears.map(() => "OK"));
+    expect(statesOf(silent)).toEqual(silent.map(() => "INSUFFICIENT_DATA"));
+    const AlarmActions = [{ Ref: ofType("AWS::SNS::Topic", stages.production)[0]?.[0] }];
+    expect(alarm).toMatchObject({
+      AlarmActions,
+      AlarmDescription: expect.stringMatching(new RegExp(`^.{20,} What to do: docs/runbook\\.md#${name}$`)),
+      TreatMissingData: silent.length > 0 ? "missing" : "notBreaching",
+      ...(silent.length > 0 && { InsufficientDataActions: AlarmActions }),
+    });
   },
 );
 
-/** What wakes somebody without an alarm of its own. */
-test.each<[subject: string, fires: readonly [alarm: string, data: MadeUp][]]>([
-  ["one endpoint that fails whole, with few requests", [["requests-failing", { "5XXError": 5 }]]],
-  // The gateway answers 500 where Lambda refuses to run a function, and functions where DynamoDB fails.
-  [
-    "DynamoDB's server errors",
-    [
-      ["server-errors", { "5XXError": 5, HarmlessFailures: 0 }],
-      ["telling-not-running", { "Errors Average": 1 }],
-    ],
-  ],
-  [
-    "functions that Lambda throttles",
-    [
-      ["server-errors", { "5XXError": 5 }],
-      ["ios-store-refreshes-not-running", {}],
-    ],
-  ],
-])("%s fires an alarm", (_subject, fires) => {
-  for (const [alarm, data] of fires) expect(stateOf(alarm, data)).not.toBe("OK");
+test("forged notifications of the App Store are counted over six hours", () => {
+  expect(alarms.get("signatures-refused")).toMatchObject({
+    MetricName: METRICS.notifications,
+    Dimensions: expect.arrayContaining([
+      { Name: DIMENSIONS.store, Value: "ios-store" },
+      { Name: DIMENSIONS.outcome, Value: "FORGED" },
+    ]),
+    Period: 21_600,
+  });
 });
 
-test("a whole outage of a quiet service fires within fifteen minutes", () => {
-  expect(stateOf("server-errors", { "5XXError": [1, 1, 2] })).toBe("OK");
-  // So is a link that fails whole, with one request of a hundred, within the day.
-  expect(stateOf("server-errors-in-a-day", { "5XXError": 3, Count: 360 })).toBe("ALARM");
+test("every metric that an alarm reads is written by the functions", () => {
+  const own = JSON.stringify([...alarms.values()]).matchAll(
+    /"MetricName":"(\w+)","Namespace":"CustomerEntitlements"/g,
+  );
+  const read = new Set([...own].map(([, name = ""]) => name));
+  expect(read.size).toBeGreaterThan(15);
+  const written = new Set<string>(Object.values(METRICS));
+  expect([...read].filter((name) => !written.has(name))).toEqual([]);
 });
 
-test.each([
-  ["ios-store-refreshes-not-running", {}],
-  ["android-store-refreshes-not-running", {}],
-  ["sweeps-not-running", {}],
-  ["notification-watch-not-running", {}],
-  ["telling-not-running", {}],
-  ["telling-not-running", { "Errors TellChanges": 0 }],
-  ["sweeps-not-running", { "Errors SweepAndroid": 0 }],
-  ["sweeps-not-running", { "Errors SweepIos": 0 }],
-])("%s fires for a function that nothing invokes: %j", (name, data: MadeUp) => {
-  expect(stateOf(name, data)).toBe("INSUFFICIENT_DATA");
-  expect(alarms.get(name).InsufficientDataActions).toEqual(alarms.get(name).AlarmActions);
+test("CloudWatch publishes over TLS only, and the operator's address gets it", () => {
+  const { Statement } = only("AWS::SNS::TopicPolicy", stages.production).Properties.PolicyDocument;
+  expect(Statement).toContainEqual(
+    expect.objectContaining({
+      Effect: "Allow",
+      Principal: { Service: "cloudwatch.amazonaws.com" },
+      Condition: { StringEquals: { "aws:SourceAccount": { Ref: "AWS::AccountId" } } },
+    }),
+  );
+  expect(Statement).toContainEqual(expect.objectContaining({ Effect: "Deny", Principal: "*" }));
+  expect(only("AWS::SNS::Subscription", stages.guarded).Properties).toMatchObject({
+    Protocol: "email",
+    Endpoint: "operator@example.com",
+  });
 });
 
-test("both limits of an address count under the one name that the alarm reads", () => {
-  const limits = firewall.Properties.Rules.filter(({ Statement }: Json) => Statement.RateBasedStatement);
+test("development has no alarm, and no stage a dashboard by default", () => {
+  expect(ofType("AWS::CloudWatch::Alarm", stages.development)).toEqual([]);
+  for (const stage of [stages.production, stages.development])
+    expect(ofType("AWS::CloudWatch::Dashboard", stage)).toEqual([]);
+  const shown = JSON.stringify(only("AWS::CloudWatch::Dashboard", stages.guarded).Properties.DashboardBody);
+  for (const [id] of ofType("AWS::CloudWatch::Alarm", stages.guarded))
+    expect(shown).toContain(`"${id}","Arn"`);
+  for (const metric of Object.values(METRICS)) expect(shown).toContain(metric);
+});
+
+test("both limits of an address count under the alarm's metric", () => {
+  const { Rules } = only("AWS::WAFv2::WebACL", stages.production).Properties;
+  const limits = Rules.filter(({ Statement }: Json) => Statement.RateBasedStatement);
   const names = limits.map(({ VisibilityConfig }: Json) => VisibilityConfig.MetricName);
   const { Value } = alarms.get("addresses-blocked").Dimensions.find(({ Name }: Json) => Name === "Rule");
   expect(names).toEqual([Value, Value]);

@@ -38,7 +38,7 @@ const row = (name: string): readonly number[] => {
   return cells.split("|").map((cell) => Math.round(100 * Number(cell.replaceAll("*", ""))));
 };
 
-test("docs/scale.md has what an idle stage costs a month, as it is synthesized", () => {
+test("docs/scale.md has what an idle stage costs a month", () => {
   const costs = stages.map(monthly);
   expect(row("AWS WAF, ")).toEqual(costs.map(({ firewall }) => firewall));
   expect(row("Alarms")).toEqual(costs.map(({ alarms }) => alarms));
@@ -52,7 +52,7 @@ test("docs/scale.md has what an idle stage costs a month, as it is synthesized",
   );
 });
 
-test("an idle stage costs at most 12 dollars a month in production, and 3 in development", () => {
+test("an idle stage costs at most 12 dollars a month, 3 in development", () => {
   const [production, development] = row("Sum");
   expect(production).toBeLessThanOrEqual(1200);
   expect(development).toBeLessThanOrEqual(300);

@@ -44,7 +44,7 @@ test("without parameters, the stage is production: kept, protected, recoverable,
     expect([reservedConcurrency, provisionedConcurrency]).toEqual([null, null]);
 });
 
-test("development can be destroyed, and has nothing that is billed by the month but its secret", () => {
+test("development can be destroyed, and costs only a secret a month", () => {
   expect(readParameters({ stage: "development" })).toMatchObject({
     serviceName: "customer-entitlements-development",
     removal: "destroy",
@@ -82,45 +82,34 @@ test("stages share no table and no secret", () => {
 });
 
 test.each([
-  ["maxReadCapacity", "none", (p: ReturnType<typeof readParameters>) => p.maxReadCapacity, null],
-  ["maxReadCapacity", "250", (p: ReturnType<typeof readParameters>) => p.maxReadCapacity, 250],
-  ["maxReadCapacity", 250, (p: ReturnType<typeof readParameters>) => p.maxReadCapacity, 250],
-  ["pointInTimeRecovery", "false", (p: ReturnType<typeof readParameters>) => p.pointInTimeRecovery, false],
-  ["pointInTimeRecovery", false, (p: ReturnType<typeof readParameters>) => p.pointInTimeRecovery, false],
-  [
-    "synchronizesPerAddress",
-    "none",
-    (p: ReturnType<typeof readParameters>) => p.synchronizesPerAddress,
-    null,
-  ],
-] as const)("%s is text from the command line or cdk.json: %j", (name, given, valueOf, value) => {
-  expect(valueOf(readParameters({ [name]: given }))).toBe(value);
+  ["maxReadCapacity", "none", null],
+  ["maxReadCapacity", "250", 250],
+  ["maxReadCapacity", 250, 250],
+  ["pointInTimeRecovery", "false", false],
+  ["pointInTimeRecovery", false, false],
+  ["synchronizesPerAddress", "none", null],
+] as const)("%s is text from the command line or cdk.json: %j", (name, given, value) => {
+  expect(readParameters({ [name]: given })[name]).toBe(value);
 });
 
 test.each([
   ["stage", "Production"],
-  ["stage", ""],
   ["presets", "staging"],
   ["tableName", "a/b"],
   ["version", "a version"],
   ["tableKeyArn", "alias/of-the-table"],
   ["secretsKeyArn", "0198c0de"],
   ["removal", "delete"],
-  ["deletionProtection", "yes"],
   ["pointInTimeRecovery", "1"],
   ["maxReadCapacity", "0"],
   ["maxWriteCapacity", "1.5"],
-  ["maxWriteCapacity", "a lot"],
   ["logRetentionDays", "31"],
   ["tracedPercent", "101"],
   ["secretPrefix", "*"],
   // Without the slash it begins the name of the master secret, and of another stage's secrets.
   ["secretPrefix", "customer-entitlements"],
-  ["secretPrefix", "customer-entitlements-master"],
-  ["secretPrefix", "trails-"],
   ["requestsPerAddress", "9"],
   ["backendAddresses", "backend.example.com"],
-  ["dashboard", "yes"],
   ["synchronizesPerAddress", "9"],
   ["iosNotificationsFromAppleOnly", "apple"],
   ["managesLogRole", "maybe"],
@@ -131,12 +120,9 @@ test.each([
   ["domainName", "https://api.example.com"],
   ["hostedZoneId", "zone"],
   ["accountConcurrency", "9"],
-  ["accessLogAddresses", "yes"],
   ["addressLimitLogs", "all"],
   ["blockedAddresses", "198.51.100.7/33"],
-  ["blockedAddresses", "198.51.100.7/0"],
   ["blockedAddresses", ["2001:db8::/129"]],
-  ["blockedAddresses", "example.com"],
   ["monthlyBudget", "a lot"],
   ["readAccountEntitlements.memory", "64"],
   ["readAccountEntitlements.timeout", "29"],

@@ -49,7 +49,7 @@ test("none waits for one whose other end is silent for seconds", async () => {
   expect(quiet.acted[0]?.at).toBe(NOW);
 });
 
-test("each is left in its state, and a failure of one concerns it alone", async () => {
+test("each is left in its state; a failure concerns one alone", async () => {
   const clock = createVirtualClock(NOW);
   const queues = {
     down: aQueue(due(1), 3, clock),

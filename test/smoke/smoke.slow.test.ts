@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer } from "node:http";
 import { fileURLToPath } from "node:url";
+import { close, listen } from "../../local/server.ts";
 import { startWholeService, type WholeService } from "../../testing/support/local-gateway.ts";
 
 const MAIN = fileURLToPath(new URL("../../smoke/main.ts", import.meta.url));
@@ -67,60 +67,53 @@ test("a working service passes every step, and nothing remains of it", async () 
   expect(audit).toContainEqual(expect.objectContaining({ action: "erase", reason: "smoke test" }));
 });
 
-describe("a service that does not work fails at the step", () => {
-  let stub: Server;
-  const stubAddress = (): string => `http://127.0.0.1:${(stub.address() as AddressInfo).port}`;
-  /** Passes everything on to the service, but for what is answered here. */
-  const answering = async (path: string, status: number, body: object): Promise<void> => {
-    stub = createServer((request, response) => {
-      const passOn = async (): Promise<void> => {
-        const chunks: Buffer[] = [];
-        for await (const chunk of request) chunks.push(chunk as Buffer);
-        const { authorization } = request.headers;
-        const passed = await fetch(`${service.address}${request.url}`, {
-          method: request.method ?? "GET",
-          headers: {
-            "content-type": "application/json",
-            ...(authorization !== undefined && { authorization }),
-          },
-          ...(request.method === "POST" && { body: Buffer.concat(chunks) }),
-        });
-        response.writeHead(passed.status).end(await passed.text());
-      };
-      if (request.url?.includes(path)) response.writeHead(status).end(JSON.stringify(body));
-      else void passOn();
-    });
-    await new Promise<void>((resolve) => void stub.listen(0, "127.0.0.1", resolve));
-  };
-  afterEach(() => {
-    stub.closeAllConnections();
-    stub.close();
+test.each<[where: string, path: string, status: number, body: object, code: number, says: string]>([
+  [
+    "fails where keys are not checked",
+    "/entitlements",
+    200,
+    { entitlements: [] },
+    1,
+    "read without a key: expected 401 INVALID_CREDENTIAL, and was answered 200.\n",
+  ],
+  [
+    "fails where something else answers",
+    "/v1/",
+    200,
+    ["hello"],
+    1,
+    "read without a key: expected 401 INVALID_CREDENTIAL, and was answered 200 NOT_THE_SERVICE.\n",
+  ],
+  [
+    "passes where only Apple may send its notifications",
+    "/notifications/ios-store",
+    404,
+    { error: "ROUTE_NOT_FOUND" },
+    0,
+    "an App Store notification that nobody signed: 404 ROUTE_NOT_FOUND",
+  ],
+])("the smoke test %s", async (_, path, status, body, code, says) => {
+  // Passes everything on to the service, but for this path.
+  const stub = createServer((request, response) => {
+    void (async () => {
+      const sent = Buffer.concat(await request.toArray());
+      const { method = "GET", url = "", headers } = request;
+      if (url.includes(path)) return response.writeHead(status).end(JSON.stringify(body));
+      const passed = await fetch(service.address + url, {
+        method,
+        headers: {
+          "content-type": "application/json",
+          ...(headers.authorization !== undefined && { authorization: headers.authorization }),
+        },
+        ...(method === "POST" && { body: sent }),
+      });
+      return response.writeHead(passed.status).end(await passed.text());
+    })();
   });
-
-  test("where keys are not checked", async () => {
-    await answering("/entitlements", 200, { entitlements: [] });
-    const { code, err } = await run(MAIN, stubAddress());
-    expect([code, err]).toEqual([
-      1,
-      "read without a key: expected 401 INVALID_CREDENTIAL, and was answered 200.\n",
-    ]);
-  });
-
-  test("but not where only Apple may send the App Store's notifications", async () => {
-    await answering("/notifications/ios-store", 404, { error: "ROUTE_NOT_FOUND" });
-    const { code, out } = await run(MAIN, stubAddress());
-    expect(code).toBe(0);
-    expect(out).toContain("an App Store notification that nobody signed: 404 ROUTE_NOT_FOUND");
-  });
-
-  test("where something else answers", async () => {
-    await answering("/v1/", 200, ["hello"]);
-    const { code, err } = await run(MAIN, stubAddress());
-    expect([code, err]).toEqual([
-      1,
-      "read without a key: expected 401 INVALID_CREDENTIAL, and was answered 200 NOT_THE_SERVICE.\n",
-    ]);
-  });
+  const ended = await run(MAIN, `http://127.0.0.1:${await listen(stub, 0)}`);
+  await close(stub);
+  expect(ended.code).toBe(code);
+  expect(code === 0 ? ended.out : ended.err).toContain(says);
 });
 
 test("no listener and no address are errors of their own", async () => {

@@ -8,13 +8,6 @@ export interface Asking {
   readonly subscribers: Subscribers;
   /** Moves the clock, lets the schedules run at each of these moments, and reads. */
   readAt(account: string, ...moments: readonly number[]): Promise<CustomerEntitlement>;
-  /** Links a subscription whose product has no grace period. */
-  readonly subscribe: Readonly<
-    Record<
-      "ios-store" | "android-store",
-      (account: string) => Promise<{ fail(): Promise<unknown>; recover(): Promise<unknown> }>
-    >
-  >;
 }
 
 /** Schedules that ask the stores. */
@@ -36,22 +29,6 @@ export const startAsking = async (): Promise<Asking> => {
         for (const schedule of SCHEDULES) await kit.run(schedule);
       }
       return subscribers.read(account);
-    },
-    subscribe: {
-      "ios-store": async (account) => {
-        const change = await subscribers.onIos(account, { gracePeriod: null });
-        return {
-          fail: async () => change({ change: "fail-billing" }),
-          recover: async () => change({ change: "recover" }),
-        };
-      },
-      "android-store": async (account) => {
-        const change = await subscribers.onAndroid(account);
-        return {
-          fail: async () => change({ change: "fail-billing", gracePeriod: null }),
-          recover: async () => change({ change: "recover" }),
-        };
-      },
     },
   };
 };

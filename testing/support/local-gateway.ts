@@ -51,31 +51,29 @@ export const serveGateway = async (
 /** The service. */
 export const SERVICE_APP = fileURLToPath(new URL("../../local/lambda/default-app.ts", import.meta.url));
 
-const SYNTHESIZED_WITHIN_MILLISECONDS = 60_000;
+const MADE_WITHIN_MILLISECONDS = 300_000;
 
 /**
- * The folder of an application's assembly, synthesized once in a test run: the first process that needs it makes it, the
- * others wait. It is deleted when the run ends.
- *
- * @param app the application's module.
+ * A folder that is made once in a test run: the first process that needs it makes it, the others wait. It is deleted when
+ * the run ends.
  */
-export const assemblyFolder = async (app: string): Promise<string> => {
-  const folder = join(process.env["TEST_RUN_FOLDER"] ?? "", app.replaceAll(/\W+/g, "-"));
+export const madeOnce = async (name: string, make: (folder: string) => Promise<unknown>): Promise<string> => {
+  const folder = join(process.env["TEST_RUN_FOLDER"] ?? "", name);
   const ready = `${folder}.ready`;
   const failed = `${folder}.failed`;
   try {
     mkdirSync(folder);
   } catch {
-    const deadline = performance.now() + SYNTHESIZED_WITHIN_MILLISECONDS;
+    const deadline = performance.now() + MADE_WITHIN_MILLISECONDS;
     while (!existsSync(ready)) {
       if (existsSync(failed) || performance.now() > deadline)
-        throw new Error(`The assembly of ${app} was not made; the test that made it says why.`);
+        throw new Error(`${name} was not made; the test that made it says why.`);
       await sleep(100);
     }
     return folder;
   }
   try {
-    await synthesize({ folder, app });
+    await make(folder);
     writeFileSync(ready, "");
     return folder;
   } catch (error) {
@@ -83,6 +81,14 @@ export const assemblyFolder = async (app: string): Promise<string> => {
     throw error;
   }
 };
+
+/**
+ * The folder of an application's assembly, synthesized once in a test run.
+ *
+ * @param app the application's module.
+ */
+export const assemblyFolder = async (app: string): Promise<string> =>
+  madeOnce(app.replaceAll(/\W+/g, "-"), (folder) => synthesize({ folder, app }));
 
 export interface TestAssembly {
   readonly assembly: Assembly;

@@ -1,52 +1,31 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
-import { v7 as uuid } from "uuid";
 import type { InvocationResult } from "../../local/lambda/pool.ts";
 import { createGateway } from "../../local/gateway/gateway.ts";
 import {
   createAndroidPublisherSandbox,
   type AndroidPublisherSandbox,
 } from "../../sandbox/android-store/publisher.ts";
-import { fingerprintOf, makeChain, signJws, type SigningChain } from "../../sandbox/ios-store/signing.ts";
-import {
-  appTransactionPayload,
-  newIdentifier,
-  transactionPayload,
-  type SandboxCustomer,
-  type SandboxTransaction,
-} from "../../sandbox/ios-store/shop/app-store.ts";
-import type { Manifest } from "../../lib/administration/manifest/manifest.ts";
-import { allowedDestinations } from "../../lib/delivery/allowed-destinations.ts";
-import { originOf } from "../../lib/stores/android-store/workload-identity.ts";
-import type { CustomerEntitlement } from "../../lib/contract/schemas.ts";
-import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
+import { fingerprintOf, makeChain, type SigningChain } from "../../sandbox/ios-store/signing.ts";
 import type { CredentialTable } from "../../lib/administration/acts/credential-table.ts";
 import { createCredentialTable } from "../../lib/table/applications/credentials.ts";
-import { createApplication, manifestFrom, saveApplication, type AppliedApplication } from "../application.ts";
 import { synthesizeForTest } from "./local-gateway.ts";
 import { undocumented } from "./openapi.ts";
+import {
+  applicationsOf,
+  type Answer,
+  type ManifestOptions,
+  type SendOptions,
+  type TestApplication,
+} from "./service-application.ts";
 import { startRoleGate } from "./table/role-gate.ts";
 import { createTestTable, type TestTable } from "./table/table.ts";
 
-const APP = fileURLToPath(new URL("../../local/lambda/default-app.ts", import.meta.url));
-const DAY = 86_400_000;
-const ANDROID_PREFIX = "/sandbox/android-publisher";
+export { PRODUCTS, type Answer, type TestApplication } from "./service-application.ts";
 
-export interface Answer {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly body: {
-    readonly error?: string;
-    readonly message?: string;
-    readonly issues?: readonly { readonly path: string }[];
-    readonly customerIdentifier?: string | null;
-    readonly customerIdentifiers?: readonly string[];
-    readonly applicationIdentifier?: string;
-    readonly applicationAccountIdentifier?: string;
-    readonly entitlements?: readonly CustomerEntitlement[];
-  };
-}
+const APP = fileURLToPath(new URL("../../local/lambda/default-app.ts", import.meta.url));
+const ANDROID_PREFIX = "/sandbox/android-publisher";
 
 /** The whole service on a table of its own, as `npm start` runs it, without the demo. */
 export interface TestService {
@@ -62,7 +41,6 @@ export interface TestService {
   /** The readable line of each request. */
   readonly requests: string[];
   send(method: string, path: string, options?: SendOptions): Promise<Answer>;
-  /** Runs the scheduled function that acknowledges due purchases. */
   /** Runs the function that asks Google about due purchases. */
   askGoogle(): Promise<InvocationResult>;
   /** Runs the scheduled function that finds applications that stores notify no more. */
@@ -73,76 +51,6 @@ export interface TestService {
   application(changes?: Partial<ManifestOptions>): Promise<TestApplication>;
   stop(): Promise<void>;
 }
-
-export interface SendOptions {
-  readonly key?: string | undefined;
-  readonly body?: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-export interface ManifestOptions {
-  readonly bundleIdentifier: string;
-  readonly packageName: string;
-  readonly iosStore: object;
-  readonly androidEnvironments: readonly string[];
-  /** Unset: the sandbox's workload identity. */
-  readonly androidCredential: object | null;
-  /** Unset: nobody may push the package's notifications. */
-  readonly androidNotifications: object | null;
-  readonly products: readonly object[];
-}
-
-export interface TestApplication {
-  readonly identifier: ApplicationId;
-  readonly bundleIdentifier: string;
-  readonly packageName: string;
-  readonly key: string;
-  issue: AppliedApplication["issue"];
-  /** Applies the manifest again with other products. */
-  sell(products: readonly object[]): Promise<void>;
-  device(changes?: Partial<SandboxCustomer>): Device;
-  buyOnAndroid(purchase?: object): string;
-  linkAndroid(purchaseToken: string, account: string, changes?: object): Promise<Answer>;
-  link(request: object, account: string): Promise<Answer>;
-  synchronize(request: object, account?: string | null): Promise<Answer>;
-  read(account: string): Promise<Answer>;
-}
-
-/** One Apple Account's copy of the application's iOS app. */
-export interface Device {
-  /** A request of the app: its app transaction and the given transactions. */
-  request(...transactions: readonly Partial<SandboxTransaction>[]): {
-    signedAppTransaction: string;
-    signedTransactions: string[];
-  };
-}
-
-export const PRODUCTS = [
-  { store: "ios-store", productIdentifier: "monthly", grants: ["premium"] },
-  { store: "ios-store", productIdentifier: "basic", grants: ["basics"] },
-  { store: "ios-store", productIdentifier: "forever", grants: ["premium"] },
-  { store: "ios-store", productIdentifier: "day_pass", grants: ["premium"], accessDuration: "P1D" },
-  {
-    store: "android-store",
-    productIdentifier: "premium",
-    basePlanIdentifier: "monthly",
-    grants: ["premium"],
-  },
-  { store: "android-store", productIdentifier: "maps", grants: ["maps"] },
-] as const;
-
-/** A monthly subscription that was bought ten days ago. */
-const aSandboxTransaction = (
-  changes: Partial<SandboxTransaction>,
-  now: number = Date.now(),
-): SandboxTransaction => ({
-  productIdentifier: "monthly",
-  type: "Auto-Renewable Subscription",
-  purchaseDate: now - 10 * DAY,
-  expiresDate: now + 20 * DAY,
-  signedDate: now - 1000,
-  ...changes,
-});
 
 export const startTestService = async (environment: Record<string, string> = {}): Promise<TestService> => {
   const table = await createTestTable();
@@ -198,105 +106,14 @@ export const startTestService = async (environment: Record<string, string> = {})
   };
 
   const credentials = createCredentialTable(table);
-
-  const application: TestService["application"] = async (changes = {}) => {
-    const identifier = applicationId(uuid());
-    const name = `com.example.t${identifier.replaceAll("-", "")}`;
-    const options: ManifestOptions = {
-      bundleIdentifier: name,
-      packageName: name,
-      iosStore: { appAppleIdentifier: 1_234_567_890 },
-      androidEnvironments: ["production", "sandbox"],
-      androidCredential: null,
-      androidNotifications: null,
-      products: PRODUCTS,
-      ...changes,
-    };
-    const manifestSelling = (products: readonly object[]): Manifest =>
-      manifestFrom(
-        {
-          application: { identifier, name: "Trails" },
-          stores: {
-            "ios-store": [{ bundleIdentifier: options.bundleIdentifier, ...options.iosStore }],
-            "android-store": [
-              {
-                packageName: options.packageName,
-                environments: options.androidEnvironments,
-                credential: options.androidCredential ?? {
-                  workloadIdentity: android.externalAccount(androidRoot),
-                },
-                ...(options.androidNotifications !== null && {
-                  notifications: options.androidNotifications,
-                }),
-              },
-            ],
-          },
-          entitlements: { premium: { displayName: "Premium" }, basics: {}, maps: { displayName: "Maps" } },
-          products,
-        },
-        originOf(androidRoot),
-        allowedDestinations(environment["DESTINATIONS"]),
-      );
-    const { key, issue } = await createApplication(table, manifestSelling(options.products), Date.now);
-    const { bundleIdentifier, packageName } = options;
-
-    return {
-      identifier,
-      bundleIdentifier,
-      packageName,
-      key,
-      issue,
-      sell: async (products) => void (await saveApplication(table, manifestSelling(products))),
-      device: (changes = {}) => {
-        const customer: SandboxCustomer = {
-          bundleIdentifier,
-          appAppleIdentifier: 1_234_567_890,
-          environment: "Production",
-          appTransactionIdentifier: newIdentifier(changes.environment ?? "Production"),
-          receiptCreationDate: Date.now() - 1000,
-          transactions: [],
-          ...changes,
-        };
-        return {
-          request: (...transactions) => ({
-            signedAppTransaction: signJws(appTransactionPayload(customer), chain),
-            signedTransactions: transactions.map((transaction) =>
-              signJws(transactionPayload(customer, aSandboxTransaction(transaction)), chain),
-            ),
-          }),
-        };
-      },
-      buyOnAndroid: (purchase = {}) =>
-        android.buy({
-          packageName,
-          productKind: "subscription",
-          productIdentifier: "premium",
-          basePlanIdentifier: "monthly",
-          ...purchase,
-        }),
-      linkAndroid: (purchaseToken, account, changes = {}) =>
-        send("POST", "/v1/customers/android-store/link", {
-          key,
-          body: {
-            packageName,
-            purchaseToken,
-            productKind: "subscription",
-            applicationAccountIdentifier: account,
-            ...changes,
-          },
-        }),
-      link: (request, account) =>
-        send("POST", "/v1/customers/ios-store/link", {
-          key,
-          body: { ...request, applicationAccountIdentifier: account },
-        }),
-      synchronize: (request, account) =>
-        send("POST", "/v1/customers/ios-store/synchronize", {
-          body: { ...request, ...(account !== undefined && { applicationAccountIdentifier: account }) },
-        }),
-      read: (account) => send("GET", `/v1/customers/${encodeURIComponent(account)}/entitlements`, { key }),
-    };
-  };
+  const application = applicationsOf({
+    table,
+    chain,
+    android,
+    androidRoot,
+    destinations: environment["DESTINATIONS"],
+    send,
+  });
 
   return {
     address,

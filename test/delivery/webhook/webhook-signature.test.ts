@@ -26,10 +26,6 @@ test("the body is type, timestamp with milliseconds, and data", () => {
   );
 });
 
-test("the specification's library verifies a signed message", () => {
-  expect(verified(NEW, signedHeaders(SIGNED, [NEW], now))).toEqual(JSON.parse(SIGNED.text));
-});
-
 test("during a rotation the message verifies with each of two secrets", () => {
   const headers = signedHeaders(SIGNED, [OLD, NEW], now);
   expect(headers["webhook-signature"]).toMatch(/^v1,[A-Za-z0-9+/=]+ v1,[A-Za-z0-9+/=]+$/);

@@ -1,5 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { METRICS } from "../../../lib/contract/metrics.ts";
 import {
   AUDIENCE,
   makePushKey,
@@ -8,6 +6,7 @@ import {
   type KeyServer,
   type PushKey,
 } from "../../../testing/support/stores/push-tokens.ts";
+import { logOf, type ServiceLog } from "../../../testing/support/service-log.ts";
 import {
   startTestService,
   type Answer,
@@ -15,14 +14,12 @@ import {
   type TestService,
 } from "../../../testing/support/service.ts";
 
-/** Any JSON; reading a path that does not exist fails the test. */
-type Json = ReturnType<typeof JSON.parse>;
-
 const PATH = "/v1/notifications/android-store";
 
 let keyServer: KeyServer;
 let key: PushKey;
 let service: TestService;
+let log: ServiceLog;
 let app: TestApplication;
 /** Expects no pushes. */
 let other: TestApplication;
@@ -31,68 +28,38 @@ beforeAll(async () => {
   key = await makePushKey(Date.now, "a");
   keyServer = await startKeyServer(key);
   service = await startTestService({ GOOGLE_CERTIFICATES_URL: keyServer.url });
+  log = logOf(service);
   app = await service.application({
     androidNotifications: { serviceAccount: SERVICE_ACCOUNT, audience: AUDIENCE },
   });
   other = await service.application();
 }, 90_000);
-
 afterAll(async () => {
   await service?.stop();
   await keyServer?.close();
 });
 
 /** As Pub/Sub pushes it. */
-const bodyOf = (notification: object): object => ({
-  message: {
-    attributes: {},
-    data: Buffer.from(JSON.stringify({ version: "1.0", eventTimeMillis: "1", ...notification })).toString(
-      "base64",
-    ),
-    messageId: "136969346945",
-    publishTime: "2026-01-15T12:00:00Z",
-  },
-  subscription: "projects/trails/subscriptions/play-push",
-});
-
+const bodyOf = (notification: object): object => {
+  const text = JSON.stringify({ version: "1.0", eventTimeMillis: "1", ...notification });
+  const data = Buffer.from(text).toString("base64");
+  return {
+    message: { attributes: {}, data, messageId: "136969346945", publishTime: "2026-01-15T12:00:00Z" },
+    subscription: "projects/trails/subscriptions/play-push",
+  };
+};
 const send = (body: unknown, token: string | null): Promise<Answer> =>
   service.send("POST", PATH, {
     body,
     ...(token !== null && { headers: { Authorization: `Bearer ${token}` } }),
   });
-
 const push = async (notification: object, claims: Record<string, unknown> = {}): Promise<Answer> =>
   send(bodyOf({ packageName: app.packageName, ...notification }), await key.sign(claims));
-
 const about = (purchaseToken: string, notificationType: number) => ({
   subscriptionNotification: { version: "1.0", notificationType, purchaseToken },
 });
-
-const lines = (): Json[] =>
-  [...service.output, ...service.log].flatMap((line) => {
-    try {
-      return [JSON.parse(line.slice(line.indexOf("{")))];
-    } catch {
-      return [];
-    }
-  });
-
-/** Waits for the line of a request, which may arrive after the answer. */
-const lineOf = async (answer: Answer): Promise<Json> => {
-  const requestId = answer.headers.get("x-amzn-requestid");
-  for (let attempt = 0; attempt < 100; attempt += 1) {
-    const found = lines().find((line) => line.requestId === requestId && "outcome" in line);
-    if (found !== undefined) return found;
-    await sleep(20);
-  }
-  throw new Error("There is no such line.");
-};
-
-const counted = (outcome: string): number =>
-  lines()
-    .filter((line) => line._aws?.CloudWatchMetrics[0].Metrics[0].Name === METRICS.notifications)
-    .filter((line) => line.Store === "android-store" && line.Outcome === outcome)
-    .reduce((sum, line) => sum + line[METRICS.notifications], 0);
+const counted = (Outcome: string): number =>
+  log.measured("notifications", { Store: "android-store", Outcome });
 
 test("pushes alone keep a linked subscription up to date", async () => {
   const token = app.buyOnAndroid();
@@ -102,7 +69,6 @@ test("pushes alone keep a linked subscription up to date", async () => {
     ["renew", "active"],
     ["grace", "grace_period"],
     ["hold", "billing_retry"],
-    ["renew", "active"],
     ["refund", "expired"],
   ] as const) {
     service.android.change(token, change);
@@ -114,8 +80,7 @@ test("pushes alone keep a linked subscription up to date", async () => {
 
 test("each is one line and one count, without token or purchase", async () => {
   const token = app.buyOnAndroid();
-  const stored = await push(about(token, 4));
-  expect(await lineOf(stored)).toMatchObject({
+  expect(await log.lineOf(await push(about(token, 4)))).toMatchObject({
     endpoint: "receive-android-store-notification",
     store: "android-store",
     application: app.identifier,
@@ -125,11 +90,9 @@ test("each is one line and one count, without token or purchase", async () => {
     status: 200,
   });
   const before = [counted("UNUSED"), counted("INVALID_CREDENTIAL")];
-  expect(await lineOf(await push({ testNotification: { version: "1.0" } }))).toMatchObject({
-    notificationType: "test",
-    outcome: "OK",
-  });
-  const refused = await lineOf(await push(about(token, 4), { email: "stranger@example.com" }));
+  const tested = await log.lineOf(await push({ testNotification: { version: "1.0" } }));
+  expect(tested).toMatchObject({ notificationType: "test", outcome: "OK" });
+  const refused = await log.lineOf(await push(about(token, 4), { email: "stranger@example.com" }));
   expect(refused).toMatchObject({
     refusedBecause: "push_token_service_account",
     notificationType: "subscription 4",
@@ -138,56 +101,43 @@ test("each is one line and one count, without token or purchase", async () => {
   });
   expect([counted("UNUSED"), counted("INVALID_CREDENTIAL")]).toEqual(before.map((count) => count + 1));
   expect(counted("STORED")).toBeGreaterThan(0);
-  const written = [...service.output, ...service.log].join("\n");
   for (const secret of [token, SERVICE_ACCOUNT, "stranger@example.com", AUDIENCE, "eyJ"])
-    expect(written).not.toContain(secret);
+    expect(log.text()).not.toContain(secret);
 });
 
-describe("is refused:", () => {
-  test.each<[string, number, string, () => Promise<Answer>]>([
-    [
-      "without a token",
-      401,
-      "INVALID_CREDENTIAL",
-      () => send(bodyOf({ packageName: app.packageName }), null),
-    ],
-    ["with an API key", 401, "INVALID_CREDENTIAL", () => send(bodyOf({}), app.key)],
-    ["with another audience", 401, "INVALID_CREDENTIAL", () => push({}, { aud: "https://example.com" })],
-    [
-      "for a package of another application, which expects nobody",
-      401,
-      "INVALID_CREDENTIAL",
-      () => push({ packageName: other.packageName }),
-    ],
-    [
-      "for a package that nobody registered",
-      404,
-      "APPLICATION_NOT_FOUND",
-      () => push({ packageName: "com.example.nobody" }),
-    ],
-    ["without a message", 400, "INVALID_REQUEST", async () => send({}, await key.sign())],
-    [
-      "with more than 64 KiB",
-      400,
-      "INVALID_REQUEST",
-      async () => send({ a: "a".repeat(65_536) }, await key.sign()),
-    ],
-    [
-      "while the store does not answer",
-      503,
-      "STORE_UNAVAILABLE",
-      () => {
-        service.android.failNext("publisher", { status: 500 }, { status: 500 });
-        return push(about(app.buyOnAndroid(), 4));
-      },
-    ],
-  ])("%s: %i %s", async (_, status, code, act) => {
-    const items = await service.table.items();
-    const answer = await act();
-    expect([answer.status, answer.body.error]).toEqual([status, code]);
-    expect(answer.headers.has("retry-after")).toBe(status === 503);
-    expect(await service.table.items()).toEqual(items);
-  });
+test.each<[why: string, status: number, code: string, act: () => Promise<Answer>]>([
+  ["without a token", 401, "INVALID_CREDENTIAL", () => send(bodyOf({ packageName: app.packageName }), null)],
+  ["with an API key", 401, "INVALID_CREDENTIAL", () => send(bodyOf({}), app.key)],
+  ["with another audience", 401, "INVALID_CREDENTIAL", () => push({}, { aud: "https://example.com" })],
+  [
+    "for a package that expects nobody",
+    401,
+    "INVALID_CREDENTIAL",
+    () => push({ packageName: other.packageName }),
+  ],
+  ["for an unknown package", 404, "APPLICATION_NOT_FOUND", () => push({ packageName: "com.example.nobody" })],
+  ["without a message", 400, "INVALID_REQUEST", async () => send({}, await key.sign())],
+  [
+    "with more than 64 KiB",
+    400,
+    "INVALID_REQUEST",
+    async () => send({ a: "a".repeat(65_536) }, await key.sign()),
+  ],
+  [
+    "while the store does not answer",
+    503,
+    "STORE_UNAVAILABLE",
+    () => {
+      service.android.failNext("publisher", { status: 500 }, { status: 500 });
+      return push(about(app.buyOnAndroid(), 4));
+    },
+  ],
+])("is refused %s: %i %s", async (_, status, code, act) => {
+  const items = await service.table.items();
+  const answer = await act();
+  expect([answer.status, answer.body.error]).toEqual([status, code]);
+  expect(answer.headers.has("retry-after")).toBe(status === 503);
+  expect(await service.table.items()).toEqual(items);
 });
 
 test("undecodable data is accepted for this route's own address only", async () => {

@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import { keys } from "../../../lib/table/keys.ts";
+import { close, listen } from "../../../local/server.ts";
 import { makeChain, signJws } from "../../../sandbox/ios-store/signing.ts";
 import { anEnvelope } from "../../../testing/support/stores/ios-store.ts";
 import {
@@ -32,9 +32,9 @@ beforeAll(async () => {
       response.writeHead(status).end();
     })();
   });
-  await new Promise<void>((resolve) => void old.listen(0, "127.0.0.1", resolve));
+  const port = await listen(old, 0);
   service = await startTestService({ DESTINATIONS: "any" });
-  const forwardTo = `http://127.0.0.1:${(old.address() as AddressInfo).port}/apple`;
+  const forwardTo = `http://127.0.0.1:${port}/apple`;
   app = await service.application({
     iosStore: { appAppleIdentifier: APPLE_ID, notifications: { forwardTo } },
   });
@@ -42,8 +42,7 @@ beforeAll(async () => {
 // The service's end expects that no role was exceeded.
 afterAll(async () => {
   await service?.stop();
-  old.closeAllConnections();
-  await new Promise((resolve) => void old.close(resolve));
+  await close(old);
 });
 
 const payloadOf = (chain = service.chain): string =>
@@ -68,7 +67,7 @@ test("a forged notification is refused, and not forwarded", async () => {
   expect(await waiting()).toEqual([]);
 });
 
-test("a notification is answered without the other service, and forwarded as it came", async () => {
+test("a notification is answered at once, and forwarded as it came", async () => {
   const signedPayload = payloadOf();
   const body = `{ "signedPayload" :\n "${signedPayload}", "more": "é" }`;
   // The other service hangs.

@@ -47,26 +47,17 @@ test("the clock's offset and the changes of the stores are kept", () => {
   expect(log).toEqual([]);
 });
 
-test("a store that cannot be saved is logged", () => {
+test.each([
+  ["a store that cannot be saved is logged", folder, ["The data folder could not be written: Error: broken"]],
+  ["without a folder nothing is kept", openDataFolder(null), []],
+])("%s", (_, into, logged) => {
   const log: string[] = [];
   const broken = aStore(() => {
     throw new Error("broken");
   });
   const stores = { "ios-store": broken, "android-store": broken };
-  createKeeper(folder, createMovedClock(), stores, (line) => void log.push(line))();
-  expect(log).toEqual(["The data folder could not be written: Error: broken"]);
-});
-
-test("without a folder nothing is kept", () => {
-  const none = openDataFolder(null);
-  const never = aStore(() => {
-    throw new Error("it is not asked");
-  });
-  const log: string[] = [];
-  const stores = { "ios-store": never, "android-store": never };
-  createKeeper(none, createMovedClock(DAY), stores, (line) => void log.push(line))();
-  expect(log).toEqual([]);
-  expect(keptOffset(none)).toBe(0);
+  createKeeper(into, createMovedClock(), stores, (line) => void log.push(line))();
+  expect(log).toEqual(logged);
 });
 
 test.each(["", "{}", '{"offset":-1}', '{"offset":"1"}', '{"offset":1e99}'])(

@@ -1,39 +1,131 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DAY } from "../../../lib/duration.ts";
+import { createMovedClock, type MovedClock } from "../../../local/clock/moved-clock.ts";
 import { FunctionPool } from "../../../local/lambda/pool.ts";
 
+const TIMEOUT = 10_000;
+
 const codeFolder = mkdtempSync(join(tmpdir(), "function-"));
-let pool: FunctionPool | undefined;
-afterEach(() => pool?.stop());
+const pools: FunctionPool[] = [];
+afterEach(async () => {
+  await Promise.all(pools.splice(0).map((pool) => pool.stop()));
+});
 afterAll(() => rmSync(codeFolder, { recursive: true, force: true }));
 
-const sleeping = "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2000);";
-const poolOf = (module: string, code: string): FunctionPool => {
+let made = 0;
+/** A function with this code. */
+const poolOf = (code: string, clock?: MovedClock, timeout = TIMEOUT): FunctionPool => {
+  const module = `function-${(made += 1)}`;
   writeFileSync(join(codeFolder, `${module}.cjs`), code);
-  return (pool = new FunctionPool(
+  const pool = new FunctionPool(
     {
       codeFolder,
       handler: `${module}.handler`,
       functionName: module,
       functionArn: "arn",
       memory: 128,
-      timeout: 1_000,
+      timeout,
       environment: {},
+      ...(clock && { clock: clock.shared }),
     },
     { log: () => undefined },
-  ));
+  );
+  pools.push(pool);
+  return pool;
 };
 
-test("the start of an environment does not count towards the function's timeout", async () => {
-  const slow = poolOf("slow", `${sleeping} exports.handler = async () => "done";`);
-  expect(await slow.invoke({})).toEqual({ status: "succeeded", payload: "done" });
+/** A function that answers with the value of an expression. */
+const functionOf = (expression: string, clock?: MovedClock) => {
+  const pool = poolOf(
+    `const loadedAt = Date.now(); exports.handler = async (event, context) => (${expression});`,
+    clock,
+  );
+  return async (): Promise<ReturnType<typeof JSON.parse>> => {
+    const result = await pool.invoke({});
+    return result.status === "succeeded" ? result.payload : result;
+  };
+};
+
+const aYearAhead = (): MovedClock => createMovedClock(365 * DAY);
+
+test("Date goes by the moved clock, in a function's libraries too", async () => {
+  writeFileSync(join(codeFolder, "library.cjs"), "exports.time = () => new Date().getTime();");
+  const clock = aYearAhead();
+  const times: number[] = await functionOf(
+    `[Date.now(), new Date().getTime(), +new Date, Date.parse(Date()), new (class extends Date {})().getTime(),
+      loadedAt, require("./library.cjs").time()]`,
+    clock,
+  )();
+  expect(times.filter((time) => Math.abs(clock.now() - time) > DAY)).toEqual([]);
+  expect(times).toHaveLength(7);
+  expect(Math.abs((await functionOf("Date.now()")()) - Date.now())).toBeLessThan(DAY);
 });
-test("a function that times out is ended", async () => {
-  const endless = poolOf("endless", "exports.handler = () => new Promise(() => setInterval(() => 0, 100));");
-  expect(await endless.invoke({})).toMatchObject({ status: "failed", errorType: "Sandbox.Timedout" });
+
+test.each([
+  ["new Date(5).getTime()", 5],
+  ['new Date("2026-01-01T00:00:00Z").getTime()', Date.UTC(2026, 0, 1)],
+  ["new Date(undefined).getTime()", null],
+  ["Date.UTC(2026, 0, 1)", Date.UTC(2026, 0, 1)],
+  ["typeof Date(5)", "string"],
+  ["new Date() instanceof Date", true],
+  ["structuredClone(new Date()) instanceof Date", true],
+  ['require("node:fs").statSync(".").mtime instanceof Date', true],
+  ["new Date().constructor === Date", true],
+  ["new (class Moment extends Date { year() { return this.getFullYear(); } })(2026, 0).year()", 2026],
+])("what does not read the clock is as it was: %s", async (expression, value) => {
+  expect(await functionOf(expression, aYearAhead())()).toBe(value);
 });
-test("a module that cannot be loaded fails its first invocation", async () => {
-  const broken = poolOf("broken", 'throw new TypeError("broken");');
-  expect(await broken.invoke({})).toMatchObject({ status: "failed", errorType: "TypeError" });
+
+test("a move reaches a running environment and an idle one", async () => {
+  const clock = createMovedClock();
+  const waiting = functionOf(
+    `new Promise((resolve) => {
+      if (!globalThis.invoked) resolve("ready");
+      globalThis.invoked = true;
+      setInterval(() => Date.now() - loadedAt > ${DAY} && resolve("moved"), 5);
+    })`,
+    clock,
+  );
+  const reading = functionOf("[loadedAt, Date.now()]", clock);
+  const [loadedAt] = await reading();
+  expect(await waiting()).toBe("ready");
+  const moved = waiting();
+  const target = clock.now() + 31 * DAY;
+  clock.moveTo(target);
+  expect(await moved).toBe("moved");
+  const [loadedBefore, now] = await reading();
+  expect([loadedBefore, now >= target]).toEqual([loadedAt, true]);
+});
+
+test("the time that remains is real, whatever the clock does meanwhile", async () => {
+  const clock = aYearAhead();
+  const remaining = functionOf("context.getRemainingTimeInMillis()", clock);
+  for (const _ of [1, 2]) {
+    const milliseconds = await remaining();
+    expect(milliseconds > 0 && milliseconds <= TIMEOUT).toBe(true);
+    clock.moveTo(clock.now() + 31 * DAY);
+  }
+});
+
+const SLEEP = "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2000);";
+test.each([
+  [
+    "whose start takes long has its whole time",
+    `${SLEEP} exports.handler = async () => "done";`,
+    { status: "succeeded", payload: "done" },
+  ],
+  [
+    "that takes too long is ended",
+    "exports.handler = () => new Promise(() => setInterval(() => 0, 100));",
+    { status: "failed", errorType: "Sandbox.Timedout" },
+  ],
+  [
+    "whose module cannot be loaded fails",
+    'throw new TypeError("broken");',
+    { status: "failed", errorType: "TypeError" },
+  ],
+])("a function %s", async (_, code, result) => {
+  expect(await poolOf(code, undefined, 1_000).invoke({})).toMatchObject(result);
 });

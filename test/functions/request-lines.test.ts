@@ -1,0 +1,99 @@
+import { logOf, type ServiceLog } from "../../testing/support/service-log.ts";
+import {
+  startTestService,
+  type Answer,
+  type TestApplication,
+  type TestService,
+} from "../../testing/support/service.ts";
+
+/** The lines that a person reads. */
+
+const ACCOUNT = "user-1";
+const READ = "/v1/customers/a/entitlements";
+const SYNCHRONIZE = "/v1/customers/ios-store/synchronize";
+
+let service: TestService;
+let app: TestApplication;
+let log: ServiceLog;
+beforeAll(async () => {
+  service = await startTestService();
+  app = await service.application();
+  log = logOf(service);
+}, 90_000);
+afterAll(() => service?.stop());
+
+test.each<[what: string, act: () => Promise<Answer>, grantsNothing: object, text: RegExp]>([
+  [
+    "a product of the iOS store",
+    () => app.link(app.device().request({ productIdentifier: "unmapped" }), ACCOUNT),
+    { store: "ios-store", productIdentifier: "unmapped", basePlanIdentifier: null },
+    / 200 \d+ ms; ios-store unmapped grants nothing/,
+  ],
+  [
+    "a base plan of the Android store",
+    () => app.linkAndroid(app.buyOnAndroid({ basePlanIdentifier: "weekly" }), ACCOUNT),
+    { store: "android-store", productIdentifier: "premium", basePlanIdentifier: "weekly" },
+    / 200 \d+ ms; android-store premium, base plan weekly grants nothing: the catalog does not map it$/,
+  ],
+])("%s that the catalog does not map is named and counted", async (_, act, grantsNothing, text) => {
+  const counted = () => log.measured("ungrantedProducts", { Reason: "unmapped" });
+  const before = counted();
+  const line = await log.lineOf(await act());
+  expect(line).toMatchObject({ outcome: "OK", grantsNothing: [{ ...grantsNothing, because: "unmapped" }] });
+  await log.requestWith(text);
+  expect(counted()).toBe(before + 1);
+});
+
+test.each<[what: string, act: () => Promise<Answer>, text: (app: TestApplication) => string]>([
+  [
+    "another Apple ID",
+    () => app.link(app.device({ appAppleIdentifier: 12 }).request(), ACCOUNT),
+    () => "INVALID_APP_TRANSACTION: the app's Apple ID is 12, the manifest says 1234567890",
+  ],
+  [
+    "a bundle that nobody has",
+    () => app.synchronize(app.device({ bundleIdentifier: "com.example.nobodys" }).request()),
+    () => "APPLICATION_NOT_FOUND: no application has the bundle com.example.nobodys",
+  ],
+  [
+    "another application's bundle",
+    () => app.link(app.device({ bundleIdentifier: "com.example.nobodys" }).request(), ACCOUNT),
+    ({ bundleIdentifier }) =>
+      `STORE_CONFIGURATION_NOT_FOUND: the manifest has only the bundles ${bundleIdentifier}`,
+  ],
+  [
+    "another package, which is not repeated",
+    () => app.linkAndroid(app.buyOnAndroid(), ACCOUNT, { packageName: "com.example.x" }),
+    ({ packageName }) => `STORE_CONFIGURATION_NOT_FOUND: the manifest has only the packages ${packageName}`,
+  ],
+  [
+    "a missing field",
+    () => service.send("POST", SYNCHRONIZE, { body: {} }),
+    () => "INVALID_REQUEST: signedAppTransaction is required",
+  ],
+  [
+    "an unknown token",
+    () => app.linkAndroid("a-token-that-nobody-has", ACCOUNT),
+    () => "INVALID_PURCHASE: the store answered \\d{3}(?: \\w+)?",
+  ],
+  ["no key", () => service.send("GET", READ), () => "INVALID_CREDENTIAL: there is no header Authorization"],
+  [
+    "no key of its form",
+    () => service.send("GET", READ, { headers: { authorization: "Basic x" } }),
+    () => "INVALID_CREDENTIAL: the header Authorization is not Bearer and a whole API key",
+  ],
+  [
+    "a missing scope",
+    async () => {
+      const { apiKey: key } = await app.issue(["entitlements:read"]);
+      return service.send("POST", "/v1/customers/ios-store/link", { key, body: {} });
+    },
+    () => "INSUFFICIENT_SCOPE: .* The key lacks: .*customers:write.*",
+  ],
+  ["no route", () => service.send("GET", "/v1/nothing"), () => "ROUTE_NOT_FOUND: There is no such route."],
+])("a refused request is one readable line, which says why: %s", async (_, act, text) => {
+  const answer = await act();
+  expect(await log.requestWith(new RegExp(`${text(app)}$`))).toMatch(
+    new RegExp(`^(?:GET|POST) /v1/\\S+ ${answer.status} \\d+ ms `),
+  );
+});

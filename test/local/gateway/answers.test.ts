@@ -1,0 +1,240 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { deflateSync, gunzipSync, gzipSync, inflateSync } from "node:zlib";
+import type { Assembly } from "../../../local/lambda/template.ts";
+import type { Behaviour } from "../functions/behaviour.ts";
+import { FUNCTIONS_APP } from "../functions/modules.ts";
+import {
+  serveGateway,
+  synthesizeForTest,
+  withProperties,
+  type TestGateway,
+} from "../../../testing/support/local-gateway.ts";
+import { asking, eventOf, jsonOf, refusal, shownBy, SYNCHRONIZE } from "./asking.ts";
+
+const MEGABYTE = 1024 * 1024;
+const FAILED = refusal(502, "INTERNAL_ERROR");
+
+let assembly: Assembly;
+let gateway: TestGateway;
+const { post, behave } = asking(() => gateway.address);
+
+beforeAll(async () => {
+  ({ assembly } = await synthesizeForTest(FUNCTIONS_APP));
+  gateway = await serveGateway(assembly);
+}, 60_000);
+const others: TestGateway[] = [];
+afterEach(() => Promise.all(others.splice(0).map((other) => other.stop())));
+afterAll(() => gateway?.stop());
+
+/** Another gateway, with other properties of a type. */
+const another = async (changes: Parameters<typeof withProperties>[1] = {}) => {
+  const other = await serveGateway(withProperties(assembly, changes));
+  others.push(other);
+  return { ...asking(() => other.address), log: other.log };
+};
+
+describe("a request's body", () => {
+  const BLANKS = Buffer.alloc(10 * MEGABYTE + 1, 0x20);
+  test.each<[coding: string, body: Buffer]>([
+    ["gzip", gzipSync('{"a":"é"}')],
+    ["deflate", deflateSync('{"a":"é"}')],
+    ["identity", Buffer.from('{"a":"é"}')],
+  ])("may be %s", async (coding, body) => {
+    expect(eventOf(await post(body, { "Content-Encoding": coding })).body).toBe('{"a":"é"}');
+  });
+
+  test.each([
+    ["in no coding that it names", Buffer.from("{}"), { "Content-Encoding": "gzip" }, 400, "INVALID_REQUEST"],
+    ["cut off", gzipSync("{}").subarray(0, 15), { "Content-Encoding": "gzip" }, 400, "INVALID_REQUEST"],
+    ["of an unknown coding", Buffer.from("{}"), { "Content-Encoding": "br" }, 415, "UNSUPPORTED_MEDIA_TYPE"],
+    ["over 10 MB", BLANKS, {}, 413, "REQUEST_TOO_LARGE"],
+    ["over 10 MB, of unknown length", BLANKS, { "Transfer-Encoding": "chunked" }, 413, "REQUEST_TOO_LARGE"],
+    [
+      "over 10 MB once decompressed",
+      gzipSync(Buffer.alloc(50 * MEGABYTE)),
+      { "Content-Encoding": "gzip" },
+      413,
+      "REQUEST_TOO_LARGE",
+    ],
+    ["over Lambda's 6 MB", BLANKS.subarray(0, 6 * MEGABYTE), {}, 413, "REQUEST_TOO_LARGE"],
+  ] as const)("%s is refused", async (_, body, headers, status, code) => {
+    expect(shownBy(await post(body, headers))).toEqual(refusal(status, code));
+  });
+
+  test("of 5 MB is taken, also after a refused one", async () => {
+    const large = JSON.stringify({ do: "count" }) + " ".repeat(5 * MEGABYTE);
+    const statuses: number[] = [];
+    for (const body of [BLANKS, large, BLANKS, "{}"]) {
+      const answer = await fetch(gateway.address + SYNCHRONIZE, { method: "POST", body });
+      statuses.push(answer.status);
+      await answer.text();
+    }
+    expect(statuses).toEqual([413, 200, 413, 200]);
+  });
+});
+
+describe("an answer's body", () => {
+  const repeated = (length: number, accepted: string) =>
+    behave({ do: "repeat", length }, { "Accept-Encoding": accepted });
+
+  test.each([
+    ["gzip", "gzip", gunzipSync],
+    ["deflate, gzip", "gzip", gunzipSync],
+    ["*", "gzip", gunzipSync],
+    ["gzip;q=0, deflate;q=0.5", "deflate", inflateSync],
+  ] as const)("of 1 KB is compressed for who accepts %s", async (accepted, coding, decode) => {
+    const { headers, body } = await repeated(5000, accepted);
+    expect([headers["content-encoding"], headers["content-length"]]).toEqual([coding, String(body.length)]);
+    expect(decode(body).toString()).toBe(`"${"x".repeat(5000)}"`);
+  });
+
+  test.each([
+    ["gzip;q=0", 5000],
+    ["br", 5000],
+    ["gzip", 1021],
+  ])("is not compressed for %s and a length of %i", async (accepted, length) => {
+    const { headers, body } = await repeated(length, accepted);
+    expect(headers["content-encoding"]).toBeUndefined();
+    expect(body.toString()).toBe(`"${"x".repeat(length)}"`);
+  });
+});
+
+describe("a function's answer", () => {
+  test("is passed on: status, headers and body", async () => {
+    const answer = await behave({
+      do: "answer",
+      with: {
+        statusCode: "418",
+        headers: { "X-One": "1", "X-Number": 2, "Content-Type": "text/plain" },
+        multiValueHeaders: { "X-Two": ["a", "b"], "x-one": ["3"] },
+        body: "short and stout",
+      },
+    });
+    expect([answer.status, answer.body.toString()]).toEqual([418, "short and stout"]);
+    expect(answer.headers).toMatchObject({
+      "x-one": "3",
+      "x-number": "2",
+      "x-two": "a, b",
+      "content-type": "text/plain",
+      "content-length": "15",
+    });
+    const untyped = await behave({ do: "answer", with: { statusCode: 204 } });
+    expect([untyped.status, untyped.headers["content-type"]]).toEqual([204, "application/json"]);
+  });
+
+  test.each<[string, Behaviour]>([
+    ["is nothing", { do: "answer", with: null }],
+    ["has no status", { do: "answer", with: { body: "" } }],
+    ["has an invalid status", { do: "answer", with: { statusCode: 1000 } }],
+    ["has a body that is not text", { do: "answer", with: { statusCode: 200, body: { a: 1 } } }],
+    ["has an invalid header", { do: "answer", with: { statusCode: 200, headers: { "X-Bad": "a\nb" } } }],
+    ["has an invalid name", { do: "answer", with: { statusCode: 200, headers: { "X Bad": "a" } } }],
+    ["is over Lambda's 6 MB", { do: "repeat", length: 6 * MEGABYTE + 100 }],
+    ["is an error", { do: "throw" }],
+    ["is a crash", { do: "crash" }],
+    ["is an exit", { do: "exit" }],
+  ])("that %s is the body of DEFAULT_5XX", async (_, behaviour) => {
+    expect(shownBy(await behave(behaviour))).toEqual(FAILED);
+  });
+
+  test("that fails has its reason in the log", async () => {
+    gateway.log.length = 0;
+    await behave({ do: "throw" });
+    expect(gateway.log.join("\n")).toContain("TypeError: a fault of the function");
+  });
+});
+
+describe("an environment of a function", () => {
+  interface Served {
+    readonly environment: string;
+    readonly invocations: number;
+  }
+  const servedBy = async (behaviour: Behaviour, by = behave): Promise<Served> => jsonOf(await by(behaviour));
+
+  test("is reused and keeps its memory", async () => {
+    const { environment, invocations } = await servedBy({ do: "count" });
+    expect(await servedBy({ do: "count" })).toEqual({ environment, invocations: invocations + 1 });
+  });
+
+  test("serves one request at a time; ten serve a hundred", async () => {
+    const served = await Promise.all(
+      Array.from({ length: 100 }, () => servedBy({ do: "wait", milliseconds: 20 })),
+    );
+    const { size } = new Set(served.map(({ environment }) => environment));
+    expect(size > 1 && size <= 10).toBe(true);
+  });
+
+  test.each([
+    ["throw", true],
+    ["crash", false],
+    ["crash-later", false],
+    ["exit", false],
+  ] as const)("is reused after a %s: %s", async (fault, isReused) => {
+    const lone = await another();
+    const { environment } = await servedBy({ do: "count" }, lone.behave);
+    await lone.behave({ do: fault });
+    // A crash between two requests takes a moment.
+    await sleep(300);
+    const after = await servedBy({ do: "count" }, lone.behave);
+    expect(after.environment === environment).toBe(isReused);
+  });
+
+  test("ends with its timeout, and a new one serves", async () => {
+    const brief = await another({ "AWS::Lambda::Function": (given) => ({ ...given, Timeout: 1 }) });
+    const { environment } = await servedBy({ do: "count" }, brief.behave);
+    expect(shownBy(await brief.behave({ do: "block" }))).toEqual(FAILED);
+    expect((await servedBy({ do: "count" }, brief.behave)).environment).not.toBe(environment);
+    expect(brief.log.join("\n")).toContain("Task timed out after 1.00 seconds");
+  });
+
+  test("has as long as the integration: 504", async () => {
+    const brief = await another({
+      "AWS::ApiGateway::Method": ({ Integration, ...given }) => ({
+        ...given,
+        Integration: { ...Object(Integration), TimeoutInMillis: 500 },
+      }),
+    });
+    await brief.behave({ do: "count" });
+    const late = await brief.behave({ do: "wait", milliseconds: 2000 });
+    expect(shownBy(late)).toEqual(refusal(504, "INTERNAL_ERROR"));
+  });
+});
+
+test("gateway responses substitute $context, and fall back to DEFAULT_4XX or DEFAULT_5XX", async () => {
+  const other = await another({
+    "AWS::ApiGateway::GatewayResponse": ({ ResponseType, ...given }) => ({
+      ...given,
+      ResponseType: String(ResponseType).startsWith("DEFAULT") ? ResponseType : "QUOTA_EXCEEDED",
+      ResponseTemplates: {
+        "application/json": `{"type":"$context.error.responseType","said":$context.error.messageString,"id":"$context.requestId","path":"$context.path","none":"$context.no.such"}`,
+      },
+    }),
+  });
+  const answer = await other.send("GET", "/nowhere");
+  expect([answer.status, jsonOf(answer)]).toEqual([
+    403,
+    {
+      type: "MISSING_AUTHENTICATION_TOKEN",
+      said: "Missing Authentication Token",
+      id: answer.headers["x-amzn-requestid"],
+      path: "/nowhere",
+      none: "",
+    },
+  ]);
+  expect((await other.behave({ do: "throw" })).status).toBe(502);
+});
+
+test.each([
+  ["AWS::ApiGateway::Method", { AuthorizationType: "AWS_IAM" }],
+  ["AWS::ApiGateway::Method", { RequestValidatorId: "validator" }],
+  ["AWS::ApiGateway::Method", { HttpMethod: "ANY" }],
+  ["AWS::ApiGateway::Resource", { PathPart: "{proxy+}" }],
+  ["AWS::ApiGateway::Authorizer", { Type: "REQUEST" }],
+  ["AWS::ApiGateway::RestApi", { BinaryMediaTypes: ["*/*"] }],
+  ["AWS::Lambda::Function", { Runtime: "python3.13" }],
+  ["AWS::Lambda::Function", { Handler: { "Fn::ImportValue": "elsewhere" } }],
+])("a template's unsupported property is refused: %s %j", async (type, change) => {
+  await expect(another({ [type]: (given) => ({ ...given, ...change }) })).rejects.toMatchObject({
+    name: "LocalError",
+  });
+});

@@ -1,0 +1,268 @@
+import { gzipSync } from "node:zlib";
+import { issueCredential } from "../../lib/applications/credential.ts";
+import { ERRORS, type ErrorCode } from "../../lib/contract/errors.ts";
+import type { Scope } from "../../lib/contract/schemas.ts";
+import { keyId } from "../../lib/identifiers.ts";
+import { makeChain, signJws } from "../../sandbox/ios-store/signing.ts";
+import {
+  PRODUCTS,
+  startTestService,
+  type Answer,
+  type TestApplication,
+  type TestService,
+} from "../../testing/support/service.ts";
+
+const READ = "/v1/customers/user-1/entitlements";
+const LINK = "/v1/customers/ios-store/link";
+const SYNCHRONIZE = "/v1/customers/ios-store/synchronize";
+
+let service: TestService;
+let other: TestApplication;
+beforeAll(async () => {
+  service = await startTestService();
+  other = await service.application();
+}, 60_000);
+afterAll(() => service.stop());
+
+const outcome = ({ status, body }: Answer): [number, string | undefined] => [status, body.error];
+const refusal = (code: ErrorCode): [number, string] => [ERRORS[code].status, code];
+const tableText = async (): Promise<string> => JSON.stringify(await service.table.items());
+
+const MAPS = {
+  productKind: "one_time_product",
+  productIdentifier: "maps",
+  basePlanIdentifier: undefined,
+} as const;
+const [IOS_ONLY, ANDROID_ONLY] = [{ products: [PRODUCTS[0]] }, { products: [PRODUCTS[4]] }];
+type Options = NonNullable<Parameters<TestService["application"]>[0]>;
+type Act = (app: TestApplication) => Promise<Answer>;
+
+/** Synchronizes an app transaction with these transactions. */
+const synchronizing =
+  (signedTransactions: (app: TestApplication) => readonly string[]): Act =>
+  (app) =>
+    app.synchronize({ ...app.device().request(), signedTransactions: signedTransactions(app) });
+const linkingOnAndroid =
+  (tokenOf: (app: TestApplication) => string, changes: object = {}): Act =>
+  (app) =>
+    app.linkAndroid(tokenOf(app), "user-1", changes);
+const dropped = (app: TestApplication): string => {
+  const token = app.buyOnAndroid();
+  service.android.drop(token);
+  return token;
+};
+const unknown = () => "unknown";
+
+describe("a refusal changes nothing, and comes in the contract's order:", () => {
+  test.each<[rule: string, code: ErrorCode, act: Act, options?: Options]>([
+    ["the body's shape first", "INVALID_REQUEST", (app) => app.synchronize({})],
+    ["an account .", "INVALID_REQUEST", (app) => app.link(app.device().request({}), ".")],
+    ["an account ..", "INVALID_REQUEST", (app) => app.linkAndroid(app.buyOnAndroid(), "..")],
+    [
+      "a signature before the application",
+      "INVALID_APP_TRANSACTION",
+      (app) => app.synchronize({ signedAppTransaction: "a.b.c" }),
+    ],
+    [
+      "a stranger's chain",
+      "INVALID_APP_TRANSACTION",
+      (app) =>
+        app.link({ signedAppTransaction: signJws({ bundleId: app.bundleIdentifier }, makeChain()) }, "a"),
+    ],
+    [
+      "a transaction for an app transaction",
+      "INVALID_APP_TRANSACTION",
+      (app) => app.link({ signedAppTransaction: app.device().request({}).signedTransactions[0] }, "a"),
+    ],
+    [
+      "a bundle that nobody has",
+      "APPLICATION_NOT_FOUND",
+      (app) => app.synchronize(app.device({ bundleIdentifier: "com.example.unknown" }).request({})),
+    ],
+    [
+      "another application's bundle",
+      "STORE_CONFIGURATION_NOT_FOUND",
+      (app) => app.link(other.device().request({}), "user-1"),
+    ],
+    [
+      "another application's package",
+      "STORE_CONFIGURATION_NOT_FOUND",
+      (app) => app.linkAndroid(other.buyOnAndroid(), "user-1", { packageName: other.packageName }),
+    ],
+    [
+      "another app's Apple ID",
+      "INVALID_APP_TRANSACTION",
+      (app) => app.synchronize(app.device({ appAppleIdentifier: 5 }).request({})),
+    ],
+    [
+      "an iOS environment that is not accepted",
+      "ENVIRONMENT_NOT_ACCEPTED",
+      (app) => app.synchronize(app.device({ environment: "Sandbox" }).request({})),
+      { iosStore: { appAppleIdentifier: 1_234_567_890, environments: ["production"] } },
+    ],
+    [
+      "an Android environment that is not accepted",
+      "ENVIRONMENT_NOT_ACCEPTED",
+      linkingOnAndroid((app) => app.buyOnAndroid({ test: true })),
+      { androidEnvironments: ["production"] },
+    ],
+    [
+      "a transaction that does not verify, at any place",
+      "INVALID_TRANSACTION",
+      (app) => {
+        const request = app.device().request({}, {});
+        return app.link(
+          { ...request, signedTransactions: [...request.signedTransactions, "a.b.c"] },
+          "user-1",
+        );
+      },
+    ],
+    [
+      "a transaction of another Apple Account",
+      "INVALID_TRANSACTION",
+      synchronizing((app) => app.device().request({}).signedTransactions),
+    ],
+    [
+      "a transaction of another environment",
+      "INVALID_TRANSACTION",
+      synchronizing((app) => app.device({ environment: "Sandbox" }).request({}).signedTransactions),
+    ],
+    [
+      "a transaction for a renewal info",
+      "INVALID_RENEWAL_INFO",
+      (app) => {
+        const request = app.device().request({});
+        return app.link({ ...request, signedRenewalInfos: request.signedTransactions }, "user-1");
+      },
+    ],
+    ["transactions before the paywall", "INVALID_TRANSACTION", synchronizing(() => ["a.b.c"]), ANDROID_ONLY],
+    [
+      "no product in the iOS store",
+      "PAYWALL_NOT_FOUND",
+      (app) => app.synchronize(app.device().request({})),
+      ANDROID_ONLY,
+    ],
+    ["the paywall before the store's answer", "PAYWALL_NOT_FOUND", linkingOnAndroid(unknown), IOS_ONLY],
+    ["an unknown token", "INVALID_PURCHASE", linkingOnAndroid(unknown)],
+    [
+      "a token of another kind",
+      "INVALID_PURCHASE",
+      linkingOnAndroid((app) => app.buyOnAndroid(), { productKind: "one_time_product" }),
+    ],
+    [
+      "a token of another product",
+      "INVALID_PURCHASE",
+      linkingOnAndroid((app) => app.buyOnAndroid(MAPS), { ...MAPS, productIdentifier: "other" }),
+    ],
+    ["a dropped, unknown purchase", "PURCHASE_NO_LONGER_AVAILABLE", linkingOnAndroid(dropped)],
+  ])("%s: %s", async (_, code, act, options = {}) => {
+    const app = await service.application(options);
+    const before = await tableText();
+    expect(outcome(await act(app))).toEqual(refusal(code));
+    expect(await tableText()).toBe(before);
+  });
+
+  test("a second account is refused, and no link changes", async () => {
+    const app = await service.application();
+    const request = app.device().request({});
+    const token = app.buyOnAndroid();
+    await app.link(request, "user-1");
+    await app.linkAndroid(token, "user-1");
+    const before = await tableText();
+    for (const again of [await app.link(request, "user-2"), await app.synchronize(request, "user-2")])
+      expect(outcome(again)).toEqual([409, "CUSTOMER_ALREADY_LINKED"]);
+    expect(await tableText()).toBe(before);
+    expect(outcome(await app.linkAndroid(token, "user-2"))).toEqual([409, "CUSTOMER_ALREADY_LINKED"]);
+    expect((await app.read("user-2")).body.customerIdentifiers).toEqual([]);
+    expect((await app.read("user-1")).body.customerIdentifiers).toHaveLength(2);
+  });
+});
+
+describe("a key", () => {
+  const keyFor = async (how: string, scopes: readonly Scope[] = ["entitlements:read"]) => {
+    if (how === "missing") return undefined;
+    if (how === "malformed") return "abc";
+    const application = other.identifier;
+    if (how === "unknown")
+      return issueCredential({ application, label: null, scopes, expiresAt: null }, Date.now()).apiKey;
+    const { apiKey, keyIdentifier } = await other.issue(scopes, how === "expired" ? Date.now() - 1 : null);
+    if (how === "revoked") await service.credentials.revoke(keyId(keyIdentifier), Date.now());
+    return apiKey;
+  };
+  const callWith = async (key: string | undefined) => {
+    const body = { ...other.device().request({}), applicationAccountIdentifier: "user-1" };
+    const android = await service.send("POST", "/v1/customers/android-store/link", { key, body: {} });
+    return [
+      await service.send("GET", READ, { key }),
+      await service.send("POST", LINK, { key, body }),
+      android,
+    ];
+  };
+
+  test.each(["missing", "malformed", "unknown", "revoked", "expired"])(
+    "that is %s is 401 with the same body",
+    async (how) => {
+      for (const answer of await callWith(await keyFor(how))) {
+        expect(answer.status).toBe(401);
+        expect(answer.body).toEqual({
+          error: "INVALID_CREDENTIAL",
+          message: ERRORS.INVALID_CREDENTIAL.message,
+        });
+      }
+    },
+  );
+
+  test.each<[scopes: readonly Scope[], statuses: readonly number[]]>([
+    [["entitlements:read"], [200, 403, 403]],
+    [["customers:write"], [403, 200, 400]],
+    [
+      ["entitlements:read", "customers:write"],
+      [200, 200, 400],
+    ],
+  ])("with the scopes %j serves their endpoints alone", async (scopes, expected) => {
+    const answers = await callWith(await keyFor("valid", scopes));
+    expect(answers.map(({ status }) => status)).toEqual(expected);
+    for (const { body } of answers.filter(({ status }) => status === 403))
+      expect(body).toMatchObject({
+        error: "INSUFFICIENT_SCOPE",
+        message: expect.stringContaining("The key lacks"),
+      });
+  });
+
+  test("of one application never shows another's accounts", async () => {
+    const app = await service.application();
+    await app.link(app.device().request({}), "somebody");
+    expect((await app.read("somebody")).body.customerIdentifiers).toHaveLength(1);
+    expect((await other.read("somebody")).body).toEqual({
+      applicationAccountIdentifier: "somebody",
+      customerIdentifiers: [],
+      applicationIdentifier: other.identifier,
+      entitlements: [],
+    });
+  });
+
+  test.each(["Bearer nonsense", "Basic abc"])("%s is ignored by synchronize", async (Authorization) => {
+    const sent = { body: other.device().request({}), headers: { Authorization } };
+    expect((await service.send("POST", SYNCHRONIZE, sent)).status).toBe(200);
+  });
+});
+
+describe("a request", () => {
+  test.each<[string, (text: string) => string | Uint8Array, Record<string, string>]>([
+    ["of another type", (text) => text, { "Content-Type": "application/x-www-form-urlencoded" }],
+    ["that is compressed", gzipSync, { "Content-Encoding": "gzip" }],
+  ])("%s is read as JSON", async (_, encode, headers) => {
+    const body = encode(JSON.stringify(other.device().request({})));
+    expect((await service.send("POST", SYNCHRONIZE, { body, headers })).status).toBe(200);
+  });
+
+  test("of a bad escape is 400 and names the parameter", async () => {
+    const answer = await service.send("GET", "/v1/customers/%C3%28/entitlements", { key: other.key });
+    expect(outcome(answer)).toEqual([400, "INVALID_REQUEST"]);
+    expect(answer.body.issues?.[0]?.path).toBe("applicationAccountIdentifier");
+  });
+
+  test("leaves no token, key or JWS in a log", () => {
+    expect(service.log.join("\n")).not.toMatch(/eyJ|cek_[0-9a-f]{16}_|tok/);
+  });
+});
