@@ -1,12 +1,5 @@
-import { createServer, type RequestListener } from "node:http";
-import {
-  APIError,
-  NotificationTypeV2,
-  Subtype,
-  type NotificationHistoryRequest,
-} from "@apple/app-store-server-library";
+import { APIError, type NotificationHistoryRequest } from "@apple/app-store-server-library";
 import { decodeJwt } from "jose";
-import { close, listen } from "../../../../local/server.ts";
 import { DAY, NOW } from "../../../../testing/support/stores/purchases.ts";
 import { failure, refusal, servedStoreForEachTest, until } from "./served-store.ts";
 
@@ -64,18 +57,6 @@ describe("the history of notifications", () => {
     expect((await history({ onlyFailures: false })).names).toHaveLength(3);
   });
 
-  test("can be limited to a type and a subtype", async () => {
-    const original = await buy();
-    for (const change of ["cancel", "resume", "cancel"] as const)
-      await under.store.change(original, { change });
-    const notificationType = NotificationTypeV2.DID_CHANGE_RENEWAL_STATUS;
-    expect((await history({ notificationType })).names).toHaveLength(3);
-    const notificationSubtype = Subtype.AUTO_RENEW_ENABLED;
-    expect((await history({ notificationType, notificationSubtype })).names).toEqual([
-      "DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_ENABLED",
-    ]);
-  });
-
   test("can be limited to a person, by any transaction id", async () => {
     const original = await buy();
     const other = await buy({ type: "Consumable" });
@@ -88,14 +69,6 @@ describe("the history of notifications", () => {
     await expect(history({ transactionId: "200000000000001" })).rejects.toMatchObject(
       failure(APIError.TRANSACTION_ID_NOT_FOUND),
     );
-  });
-
-  test("is the app's own, whatever the notifications are about", async () => {
-    for (const about of ["test", "external-purchase-token", "renewal-extension-summary"] as const)
-      await under.store.notify(about);
-    await under.store.notify("test", { bundleIdentifier: "com.example.other" });
-    expect((await history()).payloads).toHaveLength(3);
-    expect((await history({}, null, under.clientOf("com.example.other"))).payloads).toHaveLength(1);
   });
 
   test("spans a time by the first try, its end excluded", async () => {
@@ -144,29 +117,6 @@ describe("the history of notifications", () => {
     [{ ...TIMES, notificationType: "TEST", transactionId: "1" }, APIError.MULTIPLE_FILTERS_SUPPLIED],
   ])("%j is refused", async (body, errorCode) => {
     expect(await under.request("POST", "/inApps/v1/notifications/history", body)).toEqual(refusal(errorCode));
-  });
-
-  test("goes back 180 days, and is saved", async () => {
-    await under.store.notify("test");
-    under.now = NOW + 180 * DAY;
-    under.store = under.opened();
-    expect((await history({ startDate: NOW })).names).toEqual(["TEST"]);
-    await under.store.notify("test");
-    expect(JSON.parse(under.store.save()).pushes.history).toHaveLength(1);
-  });
-
-  test.each<[string, RequestListener | null, string]>([
-    ["nobody listens", null, "SOCKET_ISSUE"],
-    ["the connection is closed", (request) => void request.socket.destroy(), "NO_RESPONSE"],
-    ["the server does not answer in time", () => undefined, "TIMED_OUT"],
-  ])("says why a notification did not arrive: %s", async (_, listener, sendAttemptResult) => {
-    const server = createServer(listener ?? undefined);
-    under.url = `http://127.0.0.1:${await listen(server, 0)}/`;
-    if (listener === null) await close(server);
-    under.store = under.opened({ pushTimeout: 50 });
-    await under.store.notify("test");
-    expect((await history()).attempts).toMatchObject([[{ sendAttemptResult }]]);
-    if (listener !== null) await close(server);
   });
 });
 

@@ -8,7 +8,7 @@ import {
 } from "@apple/app-store-server-library";
 import { BUNDLE } from "../../../../testing/support/stores/ios-store.ts";
 import { DAY, NOW } from "../../../../testing/support/stores/purchases.ts";
-import { failure, refusal, servedStoreForEachTest } from "./served-store.ts";
+import { refusal, servedStoreForEachTest } from "./served-store.ts";
 import { decodedTransactions } from "./store-under-test.ts";
 
 const HOUR = 3_600_000;
@@ -67,19 +67,6 @@ test("the history comes in pages of twenty, in the order of the last changes", a
   expect(idsOf(await history(original, descending, oldest.revision))).toEqual([]);
 });
 
-test("a revision continues with what is new or has changed since", async () => {
-  const refunded = await buy({ type: "Non-Consumable" });
-  const kept = await buy({ type: "Non-Consumable" });
-  const read = await history(kept);
-  const nothing = await history(kept, {}, read.revision);
-  expect([idsOf(nothing), nothing.hasMore]).toEqual([[], false]);
-  const bought = await buy();
-  await under.store.change(refunded, { change: "refund" });
-  const changed = await history(kept, {}, nothing.revision);
-  expect(idsOf(changed)).toEqual([bought, refunded]);
-  expect(idsOf(await history(kept))).toEqual([kept, bought, refunded]);
-});
-
 test.each<[string, TransactionHistoryRequest, (keyof Awaited<ReturnType<typeof variety>>)[]]>([
   ["productId", { productIds: ["maps", "coins"] }, ["maps", "coins"]],
   ["productType", { productTypes: [ProductType.AUTO_RENEWABLE] }, ["subscription", "shared"]],
@@ -128,17 +115,4 @@ test.each([
 ])("%s is refused", async (query, errorCode) => {
   const original = await buy();
   expect(await under.request("GET", `/inApps/v2/history/${original}?${query}`)).toEqual(refusal(errorCode));
-});
-
-test("a revision of another query or of another id is refused", async () => {
-  const original = await buy();
-  const other = await buy();
-  const { revision } = await history(original);
-  for (const [identifier, request] of [
-    [original, { revoked: false }],
-    [other, {}],
-  ] as const)
-    await expect(history(identifier, request, revision)).rejects.toMatchObject(
-      failure(APIError.INVALID_REQUEST_REVISION),
-    );
 });
