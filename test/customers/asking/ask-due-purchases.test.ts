@@ -17,7 +17,6 @@ import {
 } from "../refreshing.ts";
 
 const DOWN: AskOutcome = { outcome: "unavailable", retryAt: null };
-const REFUSED: AskOutcome = { outcome: "credential-rejected" };
 const NONE = { made: 0, due: 0, oldest: 0, nearDeadline: 0, failed: 0 };
 const LEASE = MINUTE;
 
@@ -134,13 +133,6 @@ describe("a question without an answer", () => {
     for (const said of ["unavailable", "unknown", "unconfigured"] as const)
       expect(after(aPurchase(), said, pending)).toEqual(unanswered(30 * MINUTE));
   });
-  test("that was not asked, as nobody has got the purchase, comes at the next try or by the facts", () => {
-    const pending = { dueSince: NOW - DAY, deadline: NOW + 2 * DAY };
-    expect(after(aPurchase(), "unclaimed", pending)).toEqual({ in: HOUR, because: "acknowledgement" });
-    expect(after(endedFor(2 * MINUTE), "unclaimed", pending)).toEqual({ in: 8 * MINUTE, because: "renewal" });
-    expect(after(aPurchase(), "unclaimed")).toEqual({ in: 20 * DAY - HOUR, because: "renewal" });
-    expect(after(endedFor(60 * DAY), "unclaimed")).toBeNull();
-  });
 
   test("moves on, and pauses nothing, where this service fails", async () => {
     const refreshing = await ended(1);
@@ -149,39 +141,11 @@ describe("a question without an answer", () => {
     expect(await queuedOf(refreshing.world)).toEqual({ 0: NOW + MINUTE });
     expect(refreshing.failures).toHaveLength(1);
   });
-  test("moves by an hour where the purchase cannot be read, and holds up no other", async () => {
-    const refreshing = await ended(31);
-    const { table: facts } = refreshing.runOn(table);
-    const unreadable = new Error("The item is not of its shape.");
-    const isBad = ({ key }: { readonly key: string }): boolean => Number(key) < 30;
-    refreshing.answering(({ purchase }, moment) => {
-      if (isBad(purchase)) throw unreadable;
-      return owned(purchase.key, { endsAt: moment + 30 * DAY, verifiedAt: moment });
-    });
-    const findFacts: typeof facts.findFacts = (application, identities, purchases, moment) =>
-      purchases.some(isBad)
-        ? Promise.reject(unreadable)
-        : facts.findFacts(application, identities, purchases, moment);
-    const report = await refreshing.run({ table: { ...facts, findFacts } });
-    expect(report).toMatchObject({ asked: 1, failed: 30, oldest: 0 });
-    expect(await queuedOf(refreshing.world)).toMatchObject({ 0: NOW + HOUR, 29: NOW + HOUR });
-  });
-  test("about a purchase that is erased meanwhile leaves nothing", async () => {
-    const refreshing = await ended(1);
-    refreshing.answering(async ({ purchase }) => {
-      await refreshing.world.erase(await refreshing.world.store({ purchases: [owned(purchase.key)] }));
-      return { outcome: "failed" };
-    });
-    await refreshing.run();
-    expect(await queuedOf(refreshing.world)).toEqual({});
-  });
 });
 
 describe("a bundle whose store fails", () => {
   test.each<[what: string, answer: (clock: Refreshing["clock"]) => AskOutcome | Promise<AskOutcome>]>([
     ["is down", () => DOWN],
-    ["refuses the credential", () => REFUSED],
-    ["names a time", () => ({ outcome: "unavailable", retryAt: NOW + HOUR })],
     ["takes 15 seconds for each answer", ({ wait }) => wait(15 * SECOND).then(() => DOWN)],
   ])("delays no other bundle or environment: it %s", async (_, answer) => {
     const refreshing = createRefreshing(table);
@@ -221,21 +185,6 @@ describe("a bundle whose store fails", () => {
     refreshing.answering();
     expect(await refreshing.run()).toMatchObject({ asked: 1, oldest: 0, paused: [] });
   });
-  test("counts no age in its sandbox, or where it refuses the credential: no payer waits, or a person is needed", async () => {
-    const refreshing = createRefreshing(table);
-    await refreshing.hold("test", NOW - 10 * MINUTE, { environment: "sandbox" });
-    await refreshing.hold("refused", NOW - 10 * MINUTE);
-    refreshing.answering(({ purchase }) => (purchase.key === "test" ? DOWN : REFUSED));
-    const { oldest, paused } = await refreshing.run();
-    expect([oldest, paused.length]).toEqual([0, 2]);
-  });
-});
-
-test("two workers ask once about each purchase", async () => {
-  const refreshing = await ended(40);
-  const run = () => askDuePurchases(refreshing.runOn(table), NOW + HOUR);
-  await refreshing.clock.during(Promise.all([run(), run()]));
-  expect(refreshing.asked.map(({ key }) => key).toSorted()).toEqual(names(40).toSorted());
 });
 
 test("a worker that dies at any call of the table leaves nothing that the next run does not complete", async () => {

@@ -6,15 +6,14 @@ import {
 } from "../../../lib/customers/storing/plan-customer-change.ts";
 import type { StoredPurchase } from "../../../lib/customers/storing/records.ts";
 import { MINUTE } from "../../../lib/duration.ts";
-import { mentionedPurchase, type Purchase } from "../../../lib/entitlements/purchase.ts";
-import { accountId, customerId, purchaseKey } from "../../../lib/identifiers.ts";
+import { type Purchase } from "../../../lib/entitlements/purchase.ts";
+import { accountId, customerId } from "../../../lib/identifiers.ts";
 import {
   aCatalog,
   aLine,
   anAcknowledgement,
   aProduct,
   aPurchase,
-  DAY,
   NOW,
 } from "../../../testing/support/stores/purchases.ts";
 import {
@@ -91,10 +90,8 @@ describe("a known customer", () => {
 
   test.each<[string, Given, object]>([
     ["an identity and a purchase", { knownIdentities: [null], known: [] }, { identities: [device("1")] }],
-    ["an identity", { knownIdentities: [null] }, { identities: [device("1")], purchases: [] }],
     ["another account", { link: { ...LINK, account: accountId("user-2") } }, { purchases: [] }],
 
-    ["no link", { link: null }, { purchases: [] }],
     ["a customer of the same person", { absorbed: [aCustomer({ identifier: customerId("third") })] }, {}],
     ["an unfinished move", { survivor: { ...survivor, unsettled: true } }, { purchases: [] }],
     ["the first purchase", { survivor: { ...survivor, hasPurchased: false } }, { purchases: [] }],
@@ -127,14 +124,6 @@ describe("a known customer", () => {
   ])("is written for %s", (_, changes, expected) => {
     expect(plan({ ...replay, ...changes }).change).toMatchObject(expected);
   });
-  test("takes over the purchases of a customer it absorbs", () => {
-    const other = aPurchase({ key: "2" });
-    const { customer } = plan({
-      survivor: aCustomer({ holdings: [purchase], hasPurchased: false }),
-      absorbed: [aCustomer({ identifier: customerId("third"), holdings: [other] })],
-    });
-    expect(customer).toMatchObject({ identifier: OLD, holdings: [purchase, other], hasPurchased: true });
-  });
 });
 
 test("purchases that will be held are written first", () => {
@@ -152,13 +141,6 @@ describe("the holdings that owners would have with a request's purchases", () =>
   test("are those that they have, and the purchases that nobody has yet", () => {
     const said = aPurchase({ key: "said" });
     expect(holdingsAfter([said], knownFacts([]), owners, aCatalog())).toEqual([held, said]);
-  });
-  test("keep what the store said later of a purchase", () => {
-    const [said, later] = [NOW - 5000, NOW].map((verifiedAt) =>
-      aPurchase({ key: "said", lines: [aLine({ endsAt: verifiedAt + DAY, verifiedAt })] }),
-    );
-    if (said === undefined || later === undefined) throw new Error("There are two.");
-    expect(holdingsAfter([said], knownFacts([stored(later)]), owners, aCatalog())).toEqual([held, later]);
   });
 });
 
@@ -272,17 +254,5 @@ describe("an acknowledgement", () => {
       const facts = { purchases: [android({ lines: [], verifiedAt })] };
       expect(pendingAfter({ facts }, waiting).dueSince).toEqual([since]);
     }
-  });
-
-  test("stays due where another purchase's becomes due, or replaces its own", () => {
-    const other = android({ key: "2" });
-    const acknowledgementDue = anAcknowledgement(other);
-    expect(pendingAfter({ facts: { purchases: [other], acknowledgementDue } }, waiting).dueSince).toEqual([
-      NOW,
-    ]);
-    const mentioned = mentionedPurchase(purchase, purchaseKey("2"));
-    expect(
-      pendingAfter({ facts: { purchases: [other, mentioned], acknowledgementDue } }, waiting).dueSince,
-    ).toEqual([NOW, since]);
   });
 });

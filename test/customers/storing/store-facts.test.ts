@@ -102,16 +102,7 @@ describe("the owner of facts", () => {
     expect(await world.store({ identities: [device("1")] }, byClient("a"))).toBeNull();
     expect(await world.items()).toEqual([]);
   });
-  test("an unknown identity without a purchase makes a linked customer", async () => {
-    const world = aWorld();
-    const made = await world.store({ identities: [device("1")] }, byCredential("a"));
-    expect((await world.read("a")).customerIdentifiers).toEqual([made?.identifier]);
-  });
-  test("facts that name nobody cause no read and no write", async () => {
-    const world = aWorld();
-    expect(await requests(() => world.store({}, byCredential("a")))).toEqual([]);
-    expect(await world.store({}, byCredential("a"))).toBeNull();
-  });
+
   test("a client's claim does not link a customer that had no purchase", async () => {
     const world = aWorld();
     const customer = await world.store({ identities: [device("1")] }, byCredential("a"));
@@ -127,20 +118,6 @@ describe("the owner of facts", () => {
 });
 
 describe("never steal", () => {
-  test.each([
-    ["credential", "credential"],
-    ["credential", "client"],
-    ["client", "client"],
-  ] as const)("a %s's link refuses a %s's claim for another account", async (first, second) => {
-    const world = aWorld();
-    const claim = { credential: byCredential, client: byClient };
-    const made = await world.store({ identities: [device("1")], purchases: [owned("1")] }, claim[first]("a"));
-    const more = { identities: [device("1")], purchases: [owned("1"), owned("2")] };
-    expect(await refusal(world.store(more, claim[second]("b")))).toBe("CUSTOMER_ALREADY_LINKED");
-    expect((await world.read("a")).customerIdentifiers).toEqual([made?.identifier]);
-    expect((await world.read("b")).customerIdentifiers).toEqual([]);
-  });
-
   test("a client's link yields to a credential's at once", async () => {
     const world = aWorld();
     const made = await world.store({ purchases: [owned("1")] }, byClient("a"));
@@ -173,17 +150,6 @@ describe("merging", () => {
       expiresAt: new Date(NOW + 99 * DAY).toISOString(),
       customerIdentifier: linked?.identifier,
     });
-  });
-
-  test("a hundred customers of one person become one", async () => {
-    const world = aWorld();
-    const purchases = Array.from({ length: 100 }, (_, index) => owned(String(index)));
-    await Promise.all(purchases.map((purchase) => world.store({ purchases: [purchase] })));
-    const one = await world.store({ identities: [device("1")], purchases }, byCredential("a"));
-    expect(await purchasesIn(world)).toBe(100);
-    const customers = (await world.items()).filter(({ sk }) => sk === "CUSTOMER");
-    expect(customers.filter(({ aliasOf }) => aliasOf === null)).toHaveLength(1);
-    expect((await world.read("a")).customerIdentifiers).toEqual([one?.identifier]);
   });
 });
 
