@@ -120,7 +120,6 @@ describe("a stranger's transactions beside one's own app transaction", () => {
 
 describe("without a credential, facts that share no app transaction id", () => {
   test.each<[by: string, sent: Sent]>([
-    ["a later copy with the id", { id: ACCOUNT, transactions: [of("2", ACCOUNT, { transactionId: "20" })] }],
     ["the backend's link", { id: ACCOUNT, transactions: [of("2", undefined)], account: "me" }],
   ])("are one person's with %s", async (_, sent) => {
     const send = anApp();

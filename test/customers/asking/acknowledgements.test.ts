@@ -125,7 +125,7 @@ describe("a pending acknowledgement", () => {
     },
   );
 
-  test("is counted while it is due, near its deadline, and once it is made", async () => {
+  test("is counted while due, near its deadline, and once made", async () => {
     const { runUntil } = await live({ refusesUntil: 50 * HOUR, downFrom: 49 * HOUR, lasts: HOUR / 2 });
     expect(countsOf(await runUntil(0))).toEqual([NONE]);
     expect(countsOf(await runUntil(MINUTE))).toEqual([{ ...NONE, due: 1, oldest: MINUTE }]);
@@ -136,46 +136,19 @@ describe("a pending acknowledgement", () => {
     const made = countsOf(await runUntil(52 * HOUR));
     expect(made.filter((one) => one.made > 0)).toEqual([{ ...NONE, made: 1 }]);
   });
-  test.each([
-    ["a subscription, which is asked about when it ends", {}, 1],
-    ["a one-time product", { productKind: "one_time_product", productIdentifier: "lifetime" }, 0],
-  ])(
-    "without an account is neither tried nor counted, and ends at its deadline: %s",
-    async (_, sold, left) => {
-      const { runUntil, asked, tried, pending, queued } = await live({ sold, isUnclaimed: true });
-      const reports = await runUntil(3 * DAY - 1, undefined, 10 * MINUTE);
-      expect([asked, tried, await pending()]).toEqual([[], [], 1]);
-      reports.push(...(await runUntil(3 * DAY + HOUR, undefined, 10 * MINUTE)));
-      expect(countsOf(reports)).toEqual(reports.map(() => NONE));
-      expect([await pending(), Object.keys(await queued()).length]).toEqual([0, left]);
-    },
-  );
 
-  test("is made within the hour once another purchase of its customer is linked", async () => {
-    const { runUntil, buy, purchaseToken, link, hear, isMade, pending } = await live({ isUnclaimed: true });
-    const second = buy({ replaces: purchaseToken });
-    await hear(second);
-    await link();
-    const isSecondMade = () => isMade(second);
-    expect(isSecondMade()).toBe(false);
-    await runUntil(HOUR, isSecondMade);
-    expect([isSecondMade(), await pending()]).toEqual([true, 0]);
-  });
   test.each([
     ["is counted", {}, 1],
     ["of a licence tester is not", { test: true }, 0],
-  ])(
-    "has failed where Google knows nothing of the purchase until it is given up: %s",
-    async (_, sold, failed) => {
-      const { runUntil, drop, pending } = await live({ sold });
-      drop();
-      const soon = await runUntil(2 * MINUTE);
-      const counts = countsOf([...soon, ...(await runUntil(3 * DAY + HOUR, undefined, 20 * MINUTE))]);
-      expect(counts.reduce((sum, one) => sum + one.failed, 0)).toBe(failed);
-      expect(Math.max(...counts.map(({ nearDeadline }) => nearDeadline))).toBe(failed);
-      expect(await pending()).toBe(0);
-    },
-  );
+  ])("has failed where Google never knows the purchase: %s", async (_, sold, failed) => {
+    const { runUntil, drop, pending } = await live({ sold });
+    drop();
+    const soon = await runUntil(2 * MINUTE);
+    const counts = countsOf([...soon, ...(await runUntil(3 * DAY + HOUR, undefined, 20 * MINUTE))]);
+    expect(counts.reduce((sum, one) => sum + one.failed, 0)).toBe(failed);
+    expect(Math.max(...counts.map(({ nearDeadline }) => nearDeadline))).toBe(failed);
+    expect(await pending()).toBe(0);
+  });
 
   describe.each([
     ["subscription", { basePlanIdentifier: "yearly", period: "P1Y" }, 1],
@@ -204,7 +177,7 @@ describe("a pending acknowledgement", () => {
       expect(statuses).toContain(await statusOf());
       expect(Object.keys(await queued())).toHaveLength(questions);
     });
-    test("has failed at its deadline while Google is silent, and is asked about until it answers", async () => {
+    test("has failed at its deadline while Google is silent", async () => {
       const { runUntil, pending, queued, statusOf } = await live({ sold, downFrom: 1, lasts: 4 * DAY });
       const reports = await runUntil(71 * HOUR, undefined, HOUR);
       expect(countsOf(reports).at(-1)).toMatchObject({ due: 1, nearDeadline: 1, failed: 0 });
@@ -213,5 +186,16 @@ describe("a pending acknowledgement", () => {
       await runUntil(5 * DAY, undefined, HOUR);
       expect(ENDED).toContain(await statusOf());
     });
+  });
+
+  test("is made within the hour once another purchase of its customer is linked", async () => {
+    const { runUntil, buy, purchaseToken, link, hear, isMade, pending } = await live({ isUnclaimed: true });
+    const second = buy({ replaces: purchaseToken });
+    await hear(second);
+    await link();
+    const isSecondMade = () => isMade(second);
+    expect(isSecondMade()).toBe(false);
+    await runUntil(HOUR, isSecondMade);
+    expect([isSecondMade(), await pending()]).toEqual([true, 0]);
   });
 });

@@ -96,7 +96,7 @@ describe("new facts", () => {
     const renewed = aPurchase({ lines: [aLine({ endsAt: END + 30 * DAY, verifiedAt: NOW })] });
     expect(after({ purchase: renewed, stored: waiting(renewal(NOW + HOUR)) })?.at).toBeGreaterThan(NOW + DAY);
   });
-  test("of Google's set it anew, and end it where nothing is to be asked", () => {
+  test("of Google's set it anew, or end it", () => {
     expect(ofGoogle({ stored: onGoogle(requested) })).toEqual(JUST_AFTER);
     expect(ofGoogle({ stored: onGoogle(requested), origin: { ...GOOGLE, canAsk: false } })).toBeNull();
   });
@@ -105,11 +105,6 @@ describe("new facts", () => {
 describe("facts that are known already", () => {
   test("move nothing", () => {
     expect(after({ ...known, stored: waiting(renewal(END + DAY)) })).toEqual(renewal(END + DAY));
-  });
-  test("write a question anew whose item has expired", () => {
-    const expired = renewal(NOW - 120 * DAY);
-    expect(after({ ...known, stored: waiting(renewal(expired.at + 1)) })).toEqual(renewal(expired.at + 1));
-    expect(after({ ...known, stored: waiting(expired) })).toEqual(AHEAD);
   });
 });
 
@@ -145,7 +140,7 @@ describe("a notification of Google's", () => {
 describe("an acknowledgement", () => {
   const pending = { dueSince: NOW, deadline: NOW + 3 * DAY };
   const due = { at: NOW + MINUTE, because: "acknowledgement" };
-  test("that becomes due is made in a minute, also where nothing else is new", () => {
+  test("that becomes due is made in a minute, without other news too", () => {
     expect(ofGoogle({ acknowledgement: pending })).toEqual(due);
     expect(ofGoogle({ ...known, acknowledgement: pending, stored: onGoogle(JUST_AFTER) })).toEqual(due);
   });
@@ -154,7 +149,7 @@ describe("an acknowledgement", () => {
     const asked = onGoogle({ ...due, because: "acknowledgement" }, { acknowledgement });
     expect(ofGoogle({ ...known, stored: asked })).toEqual(JUST_AFTER);
   });
-  test("is tried after a minute, ten, then hourly, and more often before its deadline", () => {
+  test("is tried after a minute, ten, then hourly; oftener near its deadline", () => {
     const tries = (deadline: Instant, count: number) => {
       const minutes: number[] = [];
       for (let at = NOW; minutes.length < count;) {

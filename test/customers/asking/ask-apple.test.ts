@@ -108,12 +108,6 @@ describe("a payload that does not verify blocks nothing else", () => {
     expect(await refresh(world, says(answer))).toEqual(STORED);
     expect(await queuedOf(world)).toEqual({ 1: LATER - HOUR, 2: END - HOUR });
   });
-  test("not even where it is of the purchase asked about", async () => {
-    const world = await subscribed("1", "2");
-    const answer = facts([signed(renewed("1"), forged), signed(renewed("2"))]);
-    expect(await refresh(world, says(answer))).toEqual({ outcome: "failed" });
-    expect(await queuedOf(world)).toEqual({ 1: END - HOUR, 2: LATER - HOUR });
-  });
 });
 
 test.each<[what: string, answer: AppStoreAnswer<SignedFacts>]>([
@@ -170,17 +164,6 @@ describe("a lifetime purchase", () => {
     expect(outcome).toEqual(STORED);
     expect(revisions).toEqual(["1", null, "1", "page-2"]);
     expect(await storedLines(world)).toContain(String(ASKED - DAY));
-  });
-  test("whose history breaks off stores nothing of it", async () => {
-    const world = await held();
-    const before = await world.items();
-    const content = { signedTransactions: [lifetime()], next: "2" };
-    const outcome = await refresh(world, {
-      transactionHistory: (_, __, revision) =>
-        Promise.resolve(revision === null ? { outcome: "answered", content } : DOWN),
-    });
-    expect(outcome).toEqual({ outcome: "unavailable", retryAt: null });
-    expect(await world.items()).toEqual(before);
   });
 });
 

@@ -7,7 +7,6 @@ import {
   android,
   byCredential,
   createWorld,
-  extended,
   owned,
   replacing,
   requests,
@@ -44,14 +43,6 @@ describe("facts", () => {
       world.store({ purchases: [owned("1")], origin: fromApple() }, byCredential("a")),
     );
     expect(sent.filter((command) => command.includes("Write"))).toEqual(["TransactWriteItems"]);
-    await expectAsks(world, { 1: END - HOUR });
-  });
-
-  test("of another bundle leave it as it is", async () => {
-    const world = createWorld(table);
-    await world.store({ purchases: [owned("1")], origin: fromApple() });
-    const source = { store: "ios-store", bundleIdentifier: "com.example.other" } as const;
-    await world.store({ purchases: [extended("1")], origin: fromApple({ source }) });
     await expectAsks(world, { 1: END - HOUR });
   });
 });

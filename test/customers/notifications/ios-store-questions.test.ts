@@ -1,4 +1,3 @@
-import { v7 as uuid } from "uuid";
 import { storeRequest } from "../../../lib/contract/store-request.ts";
 import type { IosStoreReception } from "../../../lib/customers/receive-ios-store-notification.ts";
 import { signJws } from "../../../sandbox/ios-store/signing.ts";
@@ -11,7 +10,7 @@ import {
   BUNDLE,
   type Payload,
 } from "../../../testing/support/stores/ios-store.ts";
-import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
+import { NOW } from "../../../testing/support/stores/purchases.ts";
 import { aUseCaseTable } from "../../../testing/support/table/use-case-table.ts";
 import { byClient, device, owned, requests, WEBHOOK } from "../../../testing/support/world.ts";
 import { aNotifiedApplication, chain, notifiedApp, PRODUCT } from "./notified-app.ts";
@@ -142,16 +141,5 @@ describe("what the App Store asks of the application", () => {
     } else await app.send(rescission());
     expect(await app.asked()).toMatchObject(NOBODY);
     expect((await app.world.items()).filter(({ sk }) => sk === "CUSTOMER")).toEqual([]);
-  });
-
-  test.each<[string, (fields: Payload) => Payload, number]>([
-    ["of a refund, after twelve hours", consumption, 12 * HOUR],
-    ["when a consent is withdrawn, after thirty days", rescission, 30 * DAY],
-  ])("%s, is no longer written", async (_, payload, time) => {
-    const app = anAskedApp();
-    await app.send(payload({ signedDate: NOW - time, notificationUUID: uuid() }));
-    expect(await app.waiting()).toEqual([]);
-    await app.send(payload({ signedDate: NOW - time + 1, notificationUUID: uuid() }));
-    expect(await app.waiting()).toHaveLength(2);
   });
 });

@@ -40,25 +40,6 @@ describe("a notification", () => {
     expect(await app.statusAt("a")).toMatchObject({ status: "active", willRenew: true });
   });
 
-  test("of a known purchase is two reads and one transaction", async () => {
-    const app = aNotifiedApp();
-    const linked = await app.link("a", {});
-    const renewed = {
-      transactionId: "700000000000003",
-      webOrderLineItemId: "700000000000003",
-      purchaseDate: NOW + 20 * DAY,
-      expiresDate: NOW + 50 * DAY,
-      signedDate: NOW,
-    };
-    expect(await requests(() => app.notify(renewed, { renewalDate: NOW + 50 * DAY }))).toEqual([
-      "BatchGetItem",
-      "BatchGetItem",
-      "TransactWriteItems",
-    ]);
-    expect(await app.statusAt("a", NOW + 30 * DAY)).toMatchObject({ active: true, willRenew: true });
-    expect((await app.world.read("a")).customerIdentifiers).toEqual([linked.customerIdentifier]);
-  });
-
   test("that comes again writes nothing, however late", async () => {
     const app = aNotifiedApp();
     await app.link("a", {});

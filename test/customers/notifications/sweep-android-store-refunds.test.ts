@@ -144,24 +144,6 @@ describe("the list of voided purchases", () => {
     expect(swept.asked).toEqual(found === 0 ? [] : [TOKEN]);
   });
 
-  test.each<[when: string, after: number, asked: readonly string[]]>([
-    ["so soon after a period that the answer may not show its voids", 10 * MINUTE, [TOKEN]],
-    ["later than that", 10 * MINUTE + 1, []],
-  ])("asks about one that was verified %s: %s", async (_, after, asked) => {
-    const swept = await aPackage(page(null, TOKEN));
-    await swept.raise(PRESENT - 2 * DAY);
-    await swept.own(TOKEN, { verifiedAt: PRESENT - 2 * DAY + 2 * HOUR + after });
-    await swept.sweep();
-    expect(swept.asked).toEqual(asked);
-  });
-
-  test("asks once about a purchase that is on it twice", async () => {
-    const swept = await aPackage(page(null, TOKEN, TOKEN));
-    await swept.own(TOKEN, { quantity: 3 });
-    await swept.sweep();
-    expect(swept.asked).toEqual([TOKEN]);
-  });
-
   const SILENT = { outcome: "unavailable", status: 503, reason: null } as const;
   test.each<[what: string, pages: readonly VoidedPurchasesAnswer[], found: number, after: Instant]>([
     ["is read to its last page", [page("2", "unknown"), page(null, TOKEN)], 1, PRESENT],

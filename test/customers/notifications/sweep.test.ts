@@ -120,22 +120,6 @@ describe("a list", () => {
   });
 });
 
-test("slow applications do not keep the others from their turn", async () => {
-  const applications = Array.from({ length: 8 }, aName);
-  const sweep = aSweep(applications);
-  for (let hour = 0; hour < 48; hour += 1) {
-    sweep.clock.now = NOW + hour * HOUR;
-    await sweep.run(
-      () => {
-        sweep.clock.now += MINUTE;
-        return Promise.resolve({ outcome: "stopped", found: 0 });
-      },
-      sweep.clock.now + 4 * MINUTE,
-    );
-  }
-  expect(new Set(sweep.periods.map(([application]) => application)).size).toBe(8);
-});
-
 describe("a failure of one application", () => {
   const failure = new Error("The list cannot be read.");
   test("does not stop the others", async () => {

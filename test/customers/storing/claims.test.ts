@@ -50,15 +50,6 @@ describe("claims without an app transaction id", () => {
     for (let key = 6; key <= 25; key += 1) await claim(world, String(key));
     expect(await linkedTo(world)).toBe(20);
   });
-
-  test("are not limited in Xcode, whose ids name nobody", async () => {
-    const world = aWorld(20);
-    for (let key = 1; key <= 5; key += 1) {
-      const purchase: Purchase = { ...owned(String(key)), environment: "xcode" };
-      await world.store({ environment: "xcode", purchases: [purchase] }, byClient("a"));
-    }
-    expect(await linkedTo(world)).toBe(5);
-  });
 });
 
 describe("claims of test environments are counted apart from production:", () => {
@@ -77,12 +68,6 @@ describe("claims of test environments are counted apart from production:", () =>
 });
 
 describe("a credential's link", () => {
-  test("is not counted", async () => {
-    const world = aWorld(1);
-    for (const key of ["1", "2"]) await world.store({ purchases: [owned(key)] }, byCredential("a"));
-    await claim(world, "3");
-    expect(await linkedTo(world)).toBe(3);
-  });
   test("is made even when claims have no room left", async () => {
     const world = aWorld(1);
     await claim(world, "1");

@@ -138,8 +138,6 @@ test("a client's claim that yields is recorded under every policy", async () => 
 });
 
 test.each<[what: string, act: (world: World) => Promise<unknown>]>([
-  ["a first link", (world) => world.store({ purchases: [owned("2")] }, byCredential("a"))],
-  ["a replay", (world) => world.store({ purchases: [active] }, byCredential("a"))],
   ["a link that is refused", (world) => world.submit({ purchases: [active] }, byCredential("b"))],
   ["a merge in one account", (world) => world.store({ purchases: [active, owned("3")] })],
 ])("%s is not recorded as a transfer", async (_, act) => {
@@ -161,13 +159,6 @@ describe("an operator's move", () => {
       { action: "move", customer: customer?.identifier, by: "ada" },
     ]);
     expect(await transfersOf(world)).toEqual([]);
-  });
-  test("counts as a credential's link", async () => {
-    const world = aWorld();
-    const customer = await world.store({ purchases: [active] }, byClient("a"));
-    await world.unlink(customer, "b");
-    for (const claim of [byClient("a"), byCredential("a")])
-      expect(await refusal(world.store({ purchases: [active] }, claim))).toBe("CUSTOMER_ALREADY_LINKED");
   });
 });
 

@@ -165,16 +165,6 @@ describe("a purchase whose predecessor nobody has told of", () => {
     },
   );
 
-  test("is looked for once it is paid, not while it is pending", async () => {
-    const chain = await aChain({ z: { ...Z, subscriptionState: "SUBSCRIPTION_STATE_PENDING" } });
-    await chain.tell("z");
-    expect(chain.asked).toEqual(["z"]);
-    expect(await chain.activeOf()).toEqual(["premium"]);
-    chain.answers.set("z", Z);
-    chain.pass(DAY);
-    await chain.tell("z");
-    expect(await chain.activeOf()).toEqual(["tiles"]);
-  });
   test.each([
     ["does not answer", BUSY],
     ["does not know it", UNKNOWN],
@@ -185,17 +175,6 @@ describe("a purchase whose predecessor nobody has told of", () => {
       await chain[how]("z");
       expect(chain.asked).toEqual(["z", "y"]);
       expect(await chain.activeOf()).toEqual(how === "link" ? ["premium", "tiles"] : ["premium"]);
-    }
-  });
-
-  test("is asked about once: a renewal that names it costs no more", async () => {
-    const chain = await aChain();
-    await chain.tell("z");
-    for (const how of ["tell", "link"] as const) {
-      chain.pass(DAY);
-      chain.answers.set("y", GONE);
-      await chain[how]("z");
-      expect(chain.asked).toEqual(["z"]);
     }
   });
 

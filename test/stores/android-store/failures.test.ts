@@ -187,6 +187,16 @@ describe("a transient failure is unavailable after exactly one retry:", () => {
     expect(answer).toMatchObject({ outcome: "unavailable", retryAfterSeconds: seconds });
     expect(calls).toBe(1);
   });
+
+  test("a store that cannot be reached", async () => {
+    const unreachable = await startAndroidStore();
+    await unreachable.close();
+    expect(await lookUp("token", {}, unreachable)).toMatchObject({
+      outcome: "unavailable",
+      status: null,
+      reason: "connection",
+    });
+  });
 });
 
 test.each([
@@ -246,5 +256,15 @@ describe("no answer holds a token, a credential or a store's message", () => {
         expect(JSON.stringify(answer)).not.toMatch(/verified|ffff|secret|message/i);
       },
     );
+  });
+});
+
+test("a product that is not in the purchase is rejected", async () => {
+  const goods = { productKind: "one_time_product", productIdentifier: "lifetime" } as const;
+  const purchaseToken = local.sandbox.buy({ packageName: PACKAGE_NAME, ...goods });
+  const request = { ...goods, purchaseToken, productIdentifier: "other" };
+  expect(await local.store().lookUp(local.androidPackage, request)).toMatchObject({
+    outcome: "rejected",
+    reason: "productNotInPurchase",
   });
 });

@@ -164,3 +164,15 @@ test.each<[string, OneTimeAnswer]>([
 ])("an answer with %s is malformed", (_, changes) => {
   expect(outcome(aOneTimeAnswer(changes))).toBeNull();
 });
+
+test.each([
+  ["rented, with a purchase option", { purchaseOptionId: "rent", rentOfferDetails: {} }, "rent", true],
+  ["bought, with a purchase option", { purchaseOptionId: "buy" }, "buy", false],
+  ["bought", {}, null, false],
+])(
+  "a line has its purchase option and whether it is rented: %s",
+  (_, details, purchaseOptionIdentifier, rented) => {
+    const { purchase } = read(aOneTimeAnswer({ productLineItem: [aOneTimeLine("film", details)] }));
+    expect(purchase.lines).toMatchObject([{ purchaseOptionIdentifier, rented, endsAt: null }]);
+  },
+);

@@ -59,6 +59,10 @@ describe("workload identity", () => {
         expect(impersonations()).toBe(2);
       },
     );
+
+    test("reads with that account's access token", async () => {
+      expect(await asking(impersonating())()).toMatchObject({ outcome: "verified" });
+    });
   });
 
   test("is credential-rejected without AWS credentials, and asks no machine for any", async () => {

@@ -3,6 +3,7 @@ import { parse } from "csv-parse/sync";
 import { createAndroidPublisherSandbox } from "../../../sandbox/android-store/publisher.ts";
 import {
   exportOf,
+  FORMATS,
   LIES,
   planPersons,
   sellPersons,
@@ -39,6 +40,10 @@ const textsOf = (format: Format): string[] =>
 test("exports of states show every cause", () => {
   const causes = new Set(exportOf(persons, "table", { at: NOW }).planted.map(({ cause }) => cause));
   expect(causes).toEqual(new Set(Object.values(LIES).flatMap(({ cause }) => cause ?? [])));
+});
+
+test.each(FORMATS)("every format lists rows under one header: %s", (format) => {
+  for (const text of textsOf(format)) expect(parse(text, { columns: true }).length).toBeGreaterThan(100);
 });
 
 test("every lie is told, of as many as its share says", () => {

@@ -99,6 +99,8 @@ describe("a notification", () => {
       about({ status: 99, consumptionRequestReason: "A_REASON_OF_TOMORROW" }),
       { consumptionRequestReason: "A_REASON_OF_TOMORROW" },
     ],
+    ["renewal info that is no text", about({ signedRenewalInfo: 1 }), { signedRenewalInfo: null }],
+    ["no identifier of its own", about({}, { notificationUUID: undefined }), { identifier: null }],
     ["a subject that is new", { ...about(), data: undefined, newData: anApp() }, {}],
     [
       "a signing up to five minutes ahead",

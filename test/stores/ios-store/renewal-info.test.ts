@@ -76,6 +76,17 @@ describe("a renewal info", () => {
   ])("is not %s", async (_, payload) => {
     expect(await outcome(payload)).toBe("wrong_kind");
   });
+
+  test("of several, the first refused one is named", async () => {
+    const compacts = [aRenewalInfo(), aRenewalInfo({ productId: 1 }), aRenewalInfo({ renewalDate: "" })];
+    expect(
+      await verifier.verifyRenewalInfos(
+        compacts.map((one) => signJws(one, chain)),
+        trust,
+        NOW,
+      ),
+    ).toMatchObject({ outcome: "rejected", index: 1 });
+  });
 });
 
 describe("in Xcode, where every id is 0", () => {

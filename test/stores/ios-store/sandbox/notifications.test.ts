@@ -62,6 +62,15 @@ describe("about an app", () => {
       body: { version: "2.0", signedDate: NOW, data: { bundleId: BUNDLE, environment: "Sandbox" } },
     });
   });
+
+  test.each(["sandbox", "production"] as const)("an external purchase token, in %s", async (environment) => {
+    await under.store.notify("external-purchase-token", { environment });
+    const [told] = await under.pushed(environment);
+    expect(told).toMatchObject({
+      name: "EXTERNAL_PURCHASE_TOKEN UNREPORTED",
+      body: { externalPurchaseToken: { bundleId: BUNDLE, tokenCreationDate: NOW } },
+    });
+  });
 });
 
 describe("what is saved", () => {

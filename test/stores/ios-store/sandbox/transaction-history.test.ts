@@ -51,7 +51,7 @@ test("the history has all that the person bought, signed now", async () => {
   }
 });
 
-test("the history comes in pages of twenty, in the order of the last changes", async () => {
+test("the history comes in pages of twenty, by the last changes", async () => {
   const original = await buy({ purchaseDate: "2024-10-15T12:00:00Z", live: true });
   const first = await history(original);
   expect([first.transactions.length, first.hasMore]).toEqual([20, true]);

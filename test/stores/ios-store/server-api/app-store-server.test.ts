@@ -186,6 +186,11 @@ describe("no answer is unavailable, after one retry:", () => {
     expect(performance.now() - started).toBeLessThan(4_000);
     expect(store.received).toHaveLength(1);
   });
+
+  test("a host that does not listen", async () => {
+    const { client } = store.aClient({ rootUrl: "http://127.0.0.1:2" });
+    expect(await client.transaction(APP, TRANSACTION)).toStrictEqual(unavailable(null, "connection"));
+  });
 });
 
 describe("a 200 is", () => {

@@ -59,7 +59,7 @@ describe("a token", () => {
     expect([store.tokensUsed(), secretsRead.length]).toStrictEqual([2, 2]);
   });
 
-  test("of another app is another; the shared key is read once in five minutes", async () => {
+  test("of another app is another; the key is read every five minutes", async () => {
     let now = NOW;
     const { client, secretsRead } = store.aClient({ now: () => now });
     const asking = (bundleIdentifier: string) => client.transaction({ ...APP, bundleIdentifier }, "1");
@@ -112,6 +112,13 @@ describe("a refused token", () => {
     store.otherwise = { status: 401 };
     for (const _ of [1, 2, 3]) await client.transaction(APP, TRANSACTION);
     expect([store.received.length, secretsRead.length]).toStrictEqual([3, 3]);
+  });
+
+  test("of an unknown app stays in use", async () => {
+    const { client, secretsRead } = store.aClient();
+    store.otherwise = { status: 404, body: { errorCode: 4040003 } };
+    for (const _ of [1, 2]) await client.transaction(APP, TRANSACTION);
+    expect([store.received.length, secretsRead.length]).toStrictEqual([2, 1]);
   });
 });
 

@@ -177,6 +177,22 @@ describe("extensions", () => {
     const twice = marker("1.2.840.113635.100.6.99.1");
     expect(outcomeOf(makeChain(extended(part, twice, twice)))).toBe("certificate_extensions");
   });
+
+  test.each<[string, Extension, string]>([
+    [
+      "basic constraints",
+      { oid: OIDS.basicConstraints, critical: true, value: Buffer.of(5, 0) },
+      "broken_chain",
+    ],
+    [
+      "a key usage with bytes after it",
+      { oid: OIDS.keyUsage, critical: true, value: Buffer.of(3, 2, 7, 0x80, 0) },
+      "certificate_extensions",
+    ],
+  ])("%s that cannot be read is refused", (_, extension, reason) => {
+    const extensions = [extension, marker(MARKERS.leaf)];
+    expect(outcomeOf(makeChain({ leaf: { extensions } }))).toBe(reason);
+  });
 });
 
 describe("a certificate's encoding", () => {

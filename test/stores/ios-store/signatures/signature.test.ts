@@ -32,6 +32,12 @@ describe("the first check of a header", () => {
       expect(await SIGNATURE_CHECKS.first(jws, rsa.publicKey)).toBe(false);
     },
   );
+
+  test("fails where the key is unusable: that is no forgery", async () => {
+    await expect(SIGNATURE_CHECKS.first(jwsOf(await signed()), rsa.publicKey)).rejects.toThrow(
+      "Invalid key type",
+    );
+  });
 });
 
 test("all checks agree on signatures whose numbers have leading zeros", async () => {
