@@ -46,6 +46,7 @@ export const bothTables = () => {
     tables.push(createMemoryTable(), await createTestTable());
   });
   afterAll(() => Promise.all(tables.map((table) => table.remove())));
+  let partitions = 0;
   return {
     /** A partition that no other case uses. */
     aPartition: (): string => `P${(partitions += 1)}`,
