@@ -6,7 +6,7 @@ import {
 import { HOUR, MINUTE } from "../../../lib/duration.ts";
 import { assertInvariants } from "../../../testing/support/table/invariants.ts";
 import { createMemoryTable } from "../../../testing/support/table/memory-table.ts";
-import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
+import { DAY, NOW } from "../../../testing/support/stores/android-store.ts";
 import { pendingIn, type TestTable } from "../../../testing/support/table/table.ts";
 import { askedGoogle } from "./asked-google.ts";
 import { queuedOf } from "../refreshing.ts";
