@@ -6,7 +6,6 @@ import {
   aBundle,
   ACCOUNT,
   anAppTransaction,
-  aRenewalInfo,
   aTransaction,
   type Payload,
 } from "../../testing/support/stores/ios-store.ts";
@@ -117,18 +116,10 @@ describe("a stranger's transactions beside one's own app transaction", () => {
     expect(await send({ id: ACCOUNT, transactions: [] })).toEqual({ customer: null, active: false });
     expect(await send({ id: OTHER, transactions: [] })).toEqual(stranger);
   });
-
-  test("are not reached by their renewal infos", async () => {
-    const renewalInfos = [aRenewalInfo({ originalTransactionId: "9", appTransactionId: OTHER })];
-    expect(await anApp()({ id: ACCOUNT, transactions: mixed("1"), renewalInfos })).toMatchObject({
-      code: "INVALID_RENEWAL_INFO",
-    });
-  });
 });
 
 describe("without a credential, facts that share no app transaction id", () => {
   test.each<[by: string, sent: Sent]>([
-    ["a later copy with the id", { id: ACCOUNT, transactions: [of("2", ACCOUNT, { transactionId: "20" })] }],
     ["the backend's link", { id: ACCOUNT, transactions: [of("2", undefined)], account: "me" }],
   ])("are one person's with %s", async (_, sent) => {
     const send = anApp();
@@ -139,30 +130,5 @@ describe("without a credential, facts that share no app transaction id", () => {
     expect(await send({ transactions: [of("2", undefined)] })).toEqual(alone);
     expect(await send(sent)).toEqual(first);
     expect(await send({ transactions: [of("2", undefined)] })).toEqual(first);
-  });
-
-  test("are one person's once a customer has both", async () => {
-    const send = anApp();
-    const linked = await send({
-      id: ACCOUNT,
-      account: "me",
-      transactions: [of("1", undefined), of("2", undefined)],
-    });
-    expect(await send({ transactions: [of("2", undefined), of("1", undefined)] })).toEqual(linked);
-  });
-
-  test("are the person's where they carry the id, and another's where not", async () => {
-    const send = anApp();
-    const both = [of("1", ACCOUNT), of("2", undefined)];
-    expect(await send({ id: ACCOUNT, transactions: both })).toMatchObject({ active: true });
-    const person = await send({ id: ACCOUNT, transactions: [] });
-    expect(await send({ transactions: [of("2", undefined)] })).not.toEqual(person);
-  });
-
-  test("are one person's where one lineage names the other", async () => {
-    const replacing = of("2", undefined, { previousOriginalTransactionId: "1" });
-    const send = anApp();
-    const both = await send({ transactions: [of("1", undefined), replacing] });
-    expect(await send({ transactions: [of("1", undefined)] })).toEqual(both);
   });
 });

@@ -33,10 +33,3 @@ test("the first event is the earliest, and of equals the first key's", () => {
     cases(200, 5_000),
   );
 });
-
-test("nothing is due once all is cleared", () => {
-  const due = createDue();
-  due.set("a", 1);
-  due.clear();
-  expect(due.first()).toBeNull();
-});

@@ -1,6 +1,5 @@
 import { createHmac } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { TransactionCanceledException } from "@aws-sdk/client-dynamodb";
 import { v7 as uuid } from "uuid";
 import { auditEntry } from "../../lib/administration/reports/audit.ts";
 import { eraseCustomer, unlinkCustomer, type Operations } from "../../lib/administration/acts/operations.ts";
@@ -38,6 +37,8 @@ import { operationsOn } from "../../operator/composition.ts";
 import { anApplication, directoryOf } from "./application.ts";
 import { aLine, aPurchase, DAY, NOW, proven } from "./stores/purchases.ts";
 import type { TestTable } from "./table/table.ts";
+
+export { meetingAWriteAt, requests } from "./table/requests.ts";
 
 /** VerifiedFacts of production; a plain `Purchase` mentions no other purchase and names no identity. */
 export type GivenFacts = Partial<Omit<VerifiedFacts, "purchases">> & {
@@ -293,35 +294,6 @@ export const android = (
     key,
     lines: [aLine({ transactionIdentifier: null, verifiedAt, ...line })],
   });
-
-/** The commands that `act` sends to the table. */
-export const requests = async (table: TestTable, act: () => Promise<unknown>): Promise<string[]> => {
-  table.sent.length = 0;
-  await act();
-  return table.sent.map(({ command }) => command.replace("Command", ""));
-};
-
-/** Runs `act`; its transaction number `at`, from 0, fails with a conflicting write. */
-export const meetingAWriteAt = async <T>(table: TestTable, at: number, act: () => Promise<T>): Promise<T> => {
-  let sent = 0;
-  table.client.middlewareStack.add(
-    (next, context) => (args) => {
-      if (context["commandName"] === "TransactWriteItemsCommand" && sent++ === at)
-        throw new TransactionCanceledException({
-          message: "Transaction cancelled",
-          CancellationReasons: [{ Code: "TransactionConflict" }],
-          $metadata: {},
-        });
-      return next(args);
-    },
-    { step: "initialize", name: "meeting a write" },
-  );
-  try {
-    return await act();
-  } finally {
-    table.client.middlewareStack.remove("meeting a write");
-  }
-};
 
 /** The code of the refusal; `accepted` when there is none. */
 export const refusal = async (act: Promise<unknown>): Promise<unknown> =>

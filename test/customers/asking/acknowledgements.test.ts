@@ -1,25 +1,14 @@
-import { v7 as uuid } from "uuid";
-import {
-  askDuePurchases,
-  type AskReport,
-  type AskRun,
-} from "../../../lib/customers/asking/ask-due-purchases.ts";
-import { askGoogle } from "../../../lib/customers/asking/ask-google.ts";
-import { linkAndroidStoreCustomer } from "../../../lib/customers/link-android-store-customer.ts";
+import { askDuePurchases, type AskReport } from "../../../lib/customers/asking/ask-due-purchases.ts";
 import {
   sourceOf,
   storeAndroidStorePurchase,
 } from "../../../lib/customers/storing/store-android-store-purchase.ts";
 import { HOUR, MINUTE } from "../../../lib/duration.ts";
-import type { AndroidStore } from "../../../lib/stores/android-store/android-store.ts";
-import { createAskQueues } from "../../../lib/table/queues/asks.ts";
-import { PACKAGE_NAME, startAndroidStore } from "../../../testing/support/stores/android-store.ts";
-import { anApplication } from "../../../testing/support/application.ts";
 import { assertInvariants } from "../../../testing/support/table/invariants.ts";
 import { createMemoryTable } from "../../../testing/support/table/memory-table.ts";
-import { aCatalog, aProduct, DAY, NOW } from "../../../testing/support/stores/purchases.ts";
+import { DAY, NOW } from "../../../testing/support/stores/android-store.ts";
 import { pendingIn, type TestTable } from "../../../testing/support/table/table.ts";
-import { createWorld } from "../../../testing/support/world.ts";
+import { askedGoogle } from "./asked-google.ts";
 import { queuedOf } from "../refreshing.ts";
 
 const NONE = { made: 0, due: 0, oldest: 0, nearDeadline: 0, failed: 0 };
@@ -44,98 +33,51 @@ interface Lived {
   readonly lasts?: number;
 }
 
-/** A purchase at Google's sandbox, on one clock, whose acknowledgement failed when it was linked. */
+/** A purchase whose acknowledgement failed when it was linked. */
 const lived = async ({ sold = {}, isUnclaimed = false, ...faults }: Lived) => {
-  const clock = { now: NOW };
-  const now = () => clock.now;
-  const local = await startAndroidStore({ now });
-  const accepted = { environments: ["production", "sandbox"], notifications: null } as const;
-  const configuration = { ...local.androidPackage, ...accepted };
-  const catalog = aCatalog(
-    ["premium", "lifetime"].map((productIdentifier) =>
-      aProduct({ store: "android-store", productIdentifier }),
-    ),
-  );
-  const world = createWorld(table, {
-    application: anApplication({ androidStore: [configuration], catalog }),
-    now,
-  });
-  const { application, directory } = world;
-  const google = local.store({ now });
   const { refusesUntil = 1, downFrom = Infinity, outFrom = Infinity, lasts = 3 * HOUR } = faults;
-  const isIn = (from: number): boolean => clock.now - NOW >= from && clock.now - NOW < from + lasts;
-  const [asked, tried]: [number[], number[]] = [[], []];
+  const [questions, tried]: [number[], number[]] = [[], []];
   const silence = { outcome: "unavailable", status: 503, reason: null, retryAfterSeconds: 5 } as const;
-  const androidStore: Pick<AndroidStore, "lookUp" | "acknowledge"> = {
+  const isIn = (from: number, at: number): boolean => at >= from && at < from + lasts;
+  const asked = await askedGoogle(table, (google, now) => ({
     lookUp: (...question) => {
-      asked.push(clock.now - NOW);
-      return isIn(downFrom) ? Promise.resolve(silence) : google.lookUp(...question);
+      const at = now() - NOW;
+      questions.push(at);
+      return isIn(downFrom, at) ? Promise.resolve(silence) : google.lookUp(...question);
     },
     acknowledge: async (...question) => {
-      tried.push(clock.now - NOW);
-      return isIn(downFrom) || clock.now - NOW < refusesUntil
+      const at = now() - NOW;
+      tried.push(at);
+      return isIn(downFrom, at) || at < refusesUntil
         ? { outcome: "due", because: "unavailable", status: 500, reason: null }
         : google.acknowledge(...question);
     },
-  };
-  const asks = createAskQueues(table);
-  const purchases = { ...world.factStore, directory, androidStore, asks };
-  const buy = (changes: object = {}): string =>
-    local.sandbox.buy({
-      packageName: PACKAGE_NAME,
-      productKind: "subscription",
-      productIdentifier: "premium",
-      basePlanIdentifier: "monthly",
-      ...changes,
-    });
+  }));
+  const { clock, sandbox, world, configuration, google, purchases, run, buy } = asked;
   const purchaseToken = buy(sold);
   const productKind = "productKind" in sold ? "one_time_product" : "subscription";
-  const link = (token = purchaseToken) =>
-    linkAndroidStoreCustomer(purchases, application.identifier, {
-      packageName: PACKAGE_NAME,
-      purchaseToken: token,
-      productKind,
-      applicationAccountIdentifier: "user-1",
-    });
+  const link = () => asked.link(purchaseToken, productKind);
   const hear = async (token = purchaseToken) => {
     const question = { purchaseToken: token, productKind, productIdentifier: null } as const;
     const answer = await google.lookUp(configuration, question);
     if (answer.outcome !== "verified") throw new Error(answer.outcome);
-    const source = sourceOf(configuration, question);
-    const origin = { source, askedAt: null };
-    const context = { ports: purchases, application, configuration };
+    const origin = { source: sourceOf(configuration, question), askedAt: null };
+    const context = { ports: purchases, application: world.application, configuration };
     await storeAndroidStorePurchase(context, answer, origin, null);
   };
   await (isUnclaimed ? hear() : link());
-  const run: AskRun = {
-    store: "android-store",
-    directory,
-    queues: asks,
-    table: world.factStore.table,
-    applications: () => Promise.resolve([application.identifier]),
-    ask: (of, due) => askGoogle(purchases, of, due),
-    newWorker: uuid,
-    now,
-    wait: (milliseconds) => {
-      clock.now += milliseconds;
-      return Promise.resolve();
-    },
-    onFailure: (error) => {
-      throw error;
-    },
-  };
   return {
     buy,
-    drop: () => local.sandbox.drop(purchaseToken),
-    change: (what: "revoke" | "acknowledge") => local.sandbox.change(purchaseToken, what),
+    drop: () => sandbox.drop(purchaseToken),
+    change: (what: "revoke" | "acknowledge") => sandbox.change(purchaseToken, what),
     statusOf: async () => (await world.read("user-1")).entitlements[0]?.status,
     purchaseToken,
     hear,
     link,
-    asked,
+    asked: questions,
     tried,
     isMade: (token = purchaseToken): boolean =>
-      local.sandbox.read(token)?.answer.acknowledgementState === "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED",
+      sandbox.read(token)?.answer.acknowledgementState === "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED",
     pending: async () => (await pendingIn(table)).length,
     queued: () => queuedOf(world),
     /** Runs the schedule each minute, until a moment or until something is so. */
@@ -143,13 +85,13 @@ const lived = async ({ sold = {}, isUnclaimed = false, ...faults }: Lived) => {
       const reports: AskReport[] = [];
       while (clock.now <= NOW + end && !isSo()) {
         const next = clock.now + every;
-        await local.sandbox.runUntil(clock.now);
-        if (!isIn(outFrom)) reports.push(await askDuePurchases(run, clock.now + MINUTE / 2));
+        await sandbox.runUntil(clock.now);
+        if (!isIn(outFrom, clock.now - NOW)) reports.push(await askDuePurchases(run, clock.now + MINUTE / 2));
         clock.now = Math.max(next, clock.now);
       }
       return reports;
     },
-    close: local.close,
+    close: asked.close,
   };
 };
 
@@ -183,7 +125,7 @@ describe("a pending acknowledgement", () => {
     },
   );
 
-  test("is counted while it is due, near its deadline, and once it is made", async () => {
+  test("is counted while due, near its deadline, and once made", async () => {
     const { runUntil } = await live({ refusesUntil: 50 * HOUR, downFrom: 49 * HOUR, lasts: HOUR / 2 });
     expect(countsOf(await runUntil(0))).toEqual([NONE]);
     expect(countsOf(await runUntil(MINUTE))).toEqual([{ ...NONE, due: 1, oldest: MINUTE }]);
@@ -194,46 +136,19 @@ describe("a pending acknowledgement", () => {
     const made = countsOf(await runUntil(52 * HOUR));
     expect(made.filter((one) => one.made > 0)).toEqual([{ ...NONE, made: 1 }]);
   });
-  test.each([
-    ["a subscription, which is asked about when it ends", {}, 1],
-    ["a one-time product", { productKind: "one_time_product", productIdentifier: "lifetime" }, 0],
-  ])(
-    "without an account is neither tried nor counted, and ends at its deadline: %s",
-    async (_, sold, left) => {
-      const { runUntil, asked, tried, pending, queued } = await live({ sold, isUnclaimed: true });
-      const reports = await runUntil(3 * DAY - 1, undefined, 10 * MINUTE);
-      expect([asked, tried, await pending()]).toEqual([[], [], 1]);
-      reports.push(...(await runUntil(3 * DAY + HOUR, undefined, 10 * MINUTE)));
-      expect(countsOf(reports)).toEqual(reports.map(() => NONE));
-      expect([await pending(), Object.keys(await queued()).length]).toEqual([0, left]);
-    },
-  );
 
-  test("is made within the hour once another purchase of its customer is linked", async () => {
-    const { runUntil, buy, purchaseToken, link, hear, isMade, pending } = await live({ isUnclaimed: true });
-    const second = buy({ replaces: purchaseToken });
-    await hear(second);
-    await link();
-    const isSecondMade = () => isMade(second);
-    expect(isSecondMade()).toBe(false);
-    await runUntil(HOUR, isSecondMade);
-    expect([isSecondMade(), await pending()]).toEqual([true, 0]);
-  });
   test.each([
     ["is counted", {}, 1],
     ["of a licence tester is not", { test: true }, 0],
-  ])(
-    "has failed where Google knows nothing of the purchase until it is given up: %s",
-    async (_, sold, failed) => {
-      const { runUntil, drop, pending } = await live({ sold });
-      drop();
-      const soon = await runUntil(2 * MINUTE);
-      const counts = countsOf([...soon, ...(await runUntil(3 * DAY + HOUR, undefined, 20 * MINUTE))]);
-      expect(counts.reduce((sum, one) => sum + one.failed, 0)).toBe(failed);
-      expect(Math.max(...counts.map(({ nearDeadline }) => nearDeadline))).toBe(failed);
-      expect(await pending()).toBe(0);
-    },
-  );
+  ])("has failed where Google never knows the purchase: %s", async (_, sold, failed) => {
+    const { runUntil, drop, pending } = await live({ sold });
+    drop();
+    const soon = await runUntil(2 * MINUTE);
+    const counts = countsOf([...soon, ...(await runUntil(3 * DAY + HOUR, undefined, 20 * MINUTE))]);
+    expect(counts.reduce((sum, one) => sum + one.failed, 0)).toBe(failed);
+    expect(Math.max(...counts.map(({ nearDeadline }) => nearDeadline))).toBe(failed);
+    expect(await pending()).toBe(0);
+  });
 
   describe.each([
     ["subscription", { basePlanIdentifier: "yearly", period: "P1Y" }, 1],
@@ -262,7 +177,7 @@ describe("a pending acknowledgement", () => {
       expect(statuses).toContain(await statusOf());
       expect(Object.keys(await queued())).toHaveLength(questions);
     });
-    test("has failed at its deadline while Google is silent, and is asked about until it answers", async () => {
+    test("has failed at its deadline while Google is silent", async () => {
       const { runUntil, pending, queued, statusOf } = await live({ sold, downFrom: 1, lasts: 4 * DAY });
       const reports = await runUntil(71 * HOUR, undefined, HOUR);
       expect(countsOf(reports).at(-1)).toMatchObject({ due: 1, nearDeadline: 1, failed: 0 });
@@ -271,5 +186,16 @@ describe("a pending acknowledgement", () => {
       await runUntil(5 * DAY, undefined, HOUR);
       expect(ENDED).toContain(await statusOf());
     });
+  });
+
+  test("is made within the hour once another purchase of its customer is linked", async () => {
+    const { runUntil, buy, purchaseToken, link, hear, isMade, pending } = await live({ isUnclaimed: true });
+    const second = buy({ replaces: purchaseToken });
+    await hear(second);
+    await link();
+    const isSecondMade = () => isMade(second);
+    expect(isSecondMade()).toBe(false);
+    await runUntil(HOUR, isSecondMade);
+    expect([isSecondMade(), await pending()]).toEqual([true, 0]);
   });
 });

@@ -63,10 +63,7 @@ describe("first facts", () => {
     expect(after()).toEqual(AHEAD);
     expect(ofGoogle()).toEqual(JUST_AFTER);
   });
-  test("that a device had kept wait behind what is due already", () => {
-    const ended = aPurchase({ lines: [aLine({ endsAt: NOW - 3 * DAY, verifiedAt: NOW - 20 * DAY })] });
-    expect(after({ purchase: ended })?.at).toBe(NOW);
-  });
+
   test("give none without a key, an origin, or a store to ask", () => {
     expect(after({ origin: { ...APPLE, canAsk: false } })).toBeNull();
     expect(after({ origin: null })).toBeNull();
@@ -84,12 +81,6 @@ describe("facts with an end of which nothing is told", () => {
     expect(after({ purchase: untold(NOW) })).toEqual(atOnce);
     expect(after({ purchase: untold(NOW), stored: waiting(daily) })).toEqual(atOnce);
   });
-  test("are not asked about sooner when the app has them signed again, or after an answer", () => {
-    const asked = stored(untold(NOW - HOUR), { ask: daily });
-    expect(after({ purchase: untold(NOW), stored: asked })).toEqual(daily);
-    const origin = { ...APPLE, askedAt: NOW };
-    expect(after({ purchase: untold(NOW), origin })?.at).toBeGreaterThan(NOW + HOUR);
-  });
 });
 
 describe("new facts", () => {
@@ -105,31 +96,15 @@ describe("new facts", () => {
     const renewed = aPurchase({ lines: [aLine({ endsAt: END + 30 * DAY, verifiedAt: NOW })] });
     expect(after({ purchase: renewed, stored: waiting(renewal(NOW + HOUR)) })?.at).toBeGreaterThan(NOW + DAY);
   });
-  test("of Google's set it anew, and end it where nothing is to be asked", () => {
+  test("of Google's set it anew, or end it", () => {
     expect(ofGoogle({ stored: onGoogle(requested) })).toEqual(JUST_AFTER);
     expect(ofGoogle({ stored: onGoogle(requested), origin: { ...GOOGLE, canAsk: false } })).toBeNull();
-  });
-  test("without a key or an origin leave it as it is", () => {
-    for (const origin of [null, { ...APPLE, canAsk: false }])
-      expect(after({ purchase: signedAgain, origin, stored: waiting(requested) })).toEqual(requested);
   });
 });
 
 describe("facts that are known already", () => {
   test("move nothing", () => {
     expect(after({ ...known, stored: waiting(renewal(END + DAY)) })).toEqual(renewal(END + DAY));
-  });
-  test("write a question anew whose item has expired", () => {
-    const expired = renewal(NOW - 120 * DAY);
-    expect(after({ ...known, stored: waiting(renewal(expired.at + 1)) })).toEqual(renewal(expired.at + 1));
-    expect(after({ ...known, stored: waiting(expired) })).toEqual(AHEAD);
-  });
-  test("write none anew where the purchase is long over", () => {
-    const endsAt = NOW - 300 * DAY;
-    const over = aPurchase({
-      lines: [aLine({ startsAt: endsAt - 30 * DAY, endsAt, verifiedAt: endsAt - DAY })],
-    });
-    expect(after({ ...known, purchase: over, stored: stored(over, { ask: renewal(endsAt) }) })).toBeNull();
   });
 });
 
@@ -165,7 +140,7 @@ describe("a notification of Google's", () => {
 describe("an acknowledgement", () => {
   const pending = { dueSince: NOW, deadline: NOW + 3 * DAY };
   const due = { at: NOW + MINUTE, because: "acknowledgement" };
-  test("that becomes due is made in a minute, also where nothing else is new", () => {
+  test("that becomes due is made in a minute, without other news too", () => {
     expect(ofGoogle({ acknowledgement: pending })).toEqual(due);
     expect(ofGoogle({ ...known, acknowledgement: pending, stored: onGoogle(JUST_AFTER) })).toEqual(due);
   });
@@ -174,7 +149,7 @@ describe("an acknowledgement", () => {
     const asked = onGoogle({ ...due, because: "acknowledgement" }, { acknowledgement });
     expect(ofGoogle({ ...known, stored: asked })).toEqual(JUST_AFTER);
   });
-  test("is tried after a minute, ten, then hourly, and more often before its deadline", () => {
+  test("is tried after a minute, ten, then hourly; oftener near its deadline", () => {
     const tries = (deadline: Instant, count: number) => {
       const minutes: number[] = [];
       for (let at = NOW; minutes.length < count;) {
@@ -195,8 +170,5 @@ describe("an erasure that is lifted", () => {
     expect(after({ liftsErasure: true })).toEqual({ at: NOW + 5000, because: "unsettled" });
     const ahead = aPurchase({ lines: [aLine({ verifiedAt: NOW + 6000 })] });
     expect(after({ purchase: ahead, liftsErasure: true })?.at).toBe(NOW + 11_000);
-  });
-  test("has Google asked as ever: it has just answered", () => {
-    expect(ofGoogle({ liftsErasure: true })).toEqual(JUST_AFTER);
   });
 });

@@ -1,4 +1,3 @@
-import { askDuePurchases } from "../../../lib/customers/asking/ask-due-purchases.ts";
 import { askAfterFailure, type AskOutcome, type Said } from "../../../lib/customers/asking/ask.ts";
 import type { Acknowledgement } from "../../../lib/customers/storing/records.ts";
 import { HOUR, MINUTE, SECOND } from "../../../lib/duration.ts";
@@ -17,9 +16,7 @@ import {
 } from "../refreshing.ts";
 
 const DOWN: AskOutcome = { outcome: "unavailable", retryAt: null };
-const REFUSED: AskOutcome = { outcome: "credential-rejected" };
 const NONE = { made: 0, due: 0, oldest: 0, nearDeadline: 0, failed: 0 };
-const LEASE = MINUTE;
 
 const table = await aUseCaseTable();
 
@@ -54,7 +51,7 @@ describe("a run", () => {
     expect(Object.values(queued).every((at) => at > refreshing.clock.now)).toBe(true);
     expect(await recordedOf(refreshing.world)).toEqual(queued);
   });
-  test("asks 30 times a second, and 3 times in the sandbox, which holds up nothing", async () => {
+  test("asks 30 times a second, and 3 times in the sandbox", async () => {
     const refreshing = createRefreshing(table);
     for (const key of names(70)) await refreshing.hold(key, NOW - MINUTE);
     for (const key of names(40)) await refreshing.hold(`test ${key}`, NOW - HOUR, { environment: "sandbox" });
@@ -63,12 +60,7 @@ describe("a run", () => {
     expect(rateOf(refreshing, (key) => key.startsWith("test"))).toEqual([...names(13).map(() => 3), 1]);
     expect(refreshing.clock.now - NOW).toBeLessThanOrEqual(15 * SECOND);
   });
-  test("starts nothing once its time is up, and tells the age of what is left", async () => {
-    const refreshing = await ended(40);
-    const report = await refreshing.run({}, SECOND / MINUTE);
-    expect(report).toMatchObject({ asked: 30, paused: [], oldest: MINUTE - 4 * SECOND });
-    expect(await refreshing.run()).toMatchObject({ asked: 10, oldest: 0 });
-  });
+
   test("goes on where an application cannot be read, or a queue", async () => {
     const [broken, whole] = [aName(), aName()];
     const refreshing = createRefreshing(table, [broken, whole]);
@@ -104,7 +96,7 @@ describe("a question without an answer", () => {
     ["unstored", HOUR, HOUR],
     ["failed", HOUR, HOUR],
     ["unknown", 6 * HOUR, 20 * DAY - HOUR],
-  ])("is asked again closely for a day after an end, then hourly or by the facts: %s", (said, ...steps) => {
+  ])("is asked again closely for a day after an end, then rarely: %s", (said, ...steps) => {
     expect(after(endedFor(15 * MINUTE), said)).toEqual(unanswered(5 * MINUTE));
     expect(after(endedFor(DAY - 1), said)).toEqual(unanswered(5 * MINUTE));
     expect(after(endedFor(3 * DAY), said)).toEqual(unanswered(steps[0]));
@@ -112,7 +104,7 @@ describe("a question without an answer", () => {
     // Without a key the facts alone say when: a key may be given.
     expect(after(endedFor(2 * MINUTE), "unconfigured")).toEqual(unanswered(8 * MINUTE));
   });
-  test("is dropped once the purchase is long over, unless Google may only have failed to answer", () => {
+  test("is dropped once the purchase is long over, if Google has answered", () => {
     for (const said of ["unavailable", "unknown", "unconfigured"] as const) {
       expect(after(endedFor(60 * DAY), said)).toBeNull();
       expect(after(endedFor(59 * DAY), said)).not.toBeNull();
@@ -121,7 +113,7 @@ describe("a question without an answer", () => {
     expect(after(atGoogle, "unknown")).toBeNull();
     expect(after(atGoogle, "unavailable")).toEqual(unanswered(6 * HOUR));
   });
-  test("is asked again hourly after the last step, until the purchase was last heard of 60 days ago", () => {
+  test("is asked again hourly after the last step, for 60 days", () => {
     const pass = (verifiedAt: number) =>
       aPurchase({
         lines: [aLine({ nature: "non_renewing", startsAt: NOW - 400 * DAY, endsAt: null, verifiedAt })],
@@ -129,17 +121,10 @@ describe("a question without an answer", () => {
     expect(after(pass(NOW - 60 * DAY + 1), "unavailable")).toEqual(unanswered(HOUR));
     expect(after(pass(NOW - 60 * DAY), "unavailable")).toBeNull();
   });
-  test("is asked again at the next try of its acknowledgement, if that is sooner", () => {
+  test("is asked again with its acknowledgement, if that is sooner", () => {
     const pending = { dueSince: NOW - DAY, deadline: NOW + 90 * MINUTE };
     for (const said of ["unavailable", "unknown", "unconfigured"] as const)
       expect(after(aPurchase(), said, pending)).toEqual(unanswered(30 * MINUTE));
-  });
-  test("that was not asked, as nobody has got the purchase, comes at the next try or by the facts", () => {
-    const pending = { dueSince: NOW - DAY, deadline: NOW + 2 * DAY };
-    expect(after(aPurchase(), "unclaimed", pending)).toEqual({ in: HOUR, because: "acknowledgement" });
-    expect(after(endedFor(2 * MINUTE), "unclaimed", pending)).toEqual({ in: 8 * MINUTE, because: "renewal" });
-    expect(after(aPurchase(), "unclaimed")).toEqual({ in: 20 * DAY - HOUR, because: "renewal" });
-    expect(after(endedFor(60 * DAY), "unclaimed")).toBeNull();
   });
 
   test("moves on, and pauses nothing, where this service fails", async () => {
@@ -149,39 +134,11 @@ describe("a question without an answer", () => {
     expect(await queuedOf(refreshing.world)).toEqual({ 0: NOW + MINUTE });
     expect(refreshing.failures).toHaveLength(1);
   });
-  test("moves by an hour where the purchase cannot be read, and holds up no other", async () => {
-    const refreshing = await ended(31);
-    const { table: facts } = refreshing.runOn(table);
-    const unreadable = new Error("The item is not of its shape.");
-    const isBad = ({ key }: { readonly key: string }): boolean => Number(key) < 30;
-    refreshing.answering(({ purchase }, moment) => {
-      if (isBad(purchase)) throw unreadable;
-      return owned(purchase.key, { endsAt: moment + 30 * DAY, verifiedAt: moment });
-    });
-    const findFacts: typeof facts.findFacts = (application, identities, purchases, moment) =>
-      purchases.some(isBad)
-        ? Promise.reject(unreadable)
-        : facts.findFacts(application, identities, purchases, moment);
-    const report = await refreshing.run({ table: { ...facts, findFacts } });
-    expect(report).toMatchObject({ asked: 1, failed: 30, oldest: 0 });
-    expect(await queuedOf(refreshing.world)).toMatchObject({ 0: NOW + HOUR, 29: NOW + HOUR });
-  });
-  test("about a purchase that is erased meanwhile leaves nothing", async () => {
-    const refreshing = await ended(1);
-    refreshing.answering(async ({ purchase }) => {
-      await refreshing.world.erase(await refreshing.world.store({ purchases: [owned(purchase.key)] }));
-      return { outcome: "failed" };
-    });
-    await refreshing.run();
-    expect(await queuedOf(refreshing.world)).toEqual({});
-  });
 });
 
 describe("a bundle whose store fails", () => {
   test.each<[what: string, answer: (clock: Refreshing["clock"]) => AskOutcome | Promise<AskOutcome>]>([
     ["is down", () => DOWN],
-    ["refuses the credential", () => REFUSED],
-    ["names a time", () => ({ outcome: "unavailable", retryAt: NOW + HOUR })],
     ["takes 15 seconds for each answer", ({ wait }) => wait(15 * SECOND).then(() => DOWN)],
   ])("delays no other bundle or environment: it %s", async (_, answer) => {
     const refreshing = createRefreshing(table);
@@ -203,7 +160,7 @@ describe("a bundle whose store fails", () => {
     expect(waiting).toHaveLength(40);
   });
 
-  test("is reported with its pause and the age of what waits, while something does", async () => {
+  test("is reported with its pause and the age of what waits", async () => {
     const refreshing = await ended(1, NOW - 10 * MINUTE);
     refreshing.answering(() => DOWN);
     const dueAt = NOW - 10 * MINUTE + 5 * SECOND;
@@ -221,54 +178,4 @@ describe("a bundle whose store fails", () => {
     refreshing.answering();
     expect(await refreshing.run()).toMatchObject({ asked: 1, oldest: 0, paused: [] });
   });
-  test("counts no age in its sandbox, or where it refuses the credential: no payer waits, or a person is needed", async () => {
-    const refreshing = createRefreshing(table);
-    await refreshing.hold("test", NOW - 10 * MINUTE, { environment: "sandbox" });
-    await refreshing.hold("refused", NOW - 10 * MINUTE);
-    refreshing.answering(({ purchase }) => (purchase.key === "test" ? DOWN : REFUSED));
-    const { oldest, paused } = await refreshing.run();
-    expect([oldest, paused.length]).toEqual([0, 2]);
-  });
-});
-
-test("two workers ask once about each purchase", async () => {
-  const refreshing = await ended(40);
-  const run = () => askDuePurchases(refreshing.runOn(table), NOW + HOUR);
-  await refreshing.clock.during(Promise.all([run(), run()]));
-  expect(refreshing.asked.map(({ key }) => key).toSorted()).toEqual(names(40).toSorted());
-});
-
-test("a worker that dies at any call of the table leaves nothing that the next run does not complete", async () => {
-  const END = NOW - 3 * MINUTE;
-  /** The store drops one purchase, renews another, gives no news of a third, and no answer about a fourth. */
-  const aQueue = async () => {
-    const refreshing = await ended(4, END);
-    refreshing.answering(({ purchase: { key } }) => {
-      if (key === "0") return { outcome: "over" };
-      if (key === "3") return { outcome: "unknown" };
-      return owned(key, { endsAt: key === "1" ? NOW + 30 * DAY : END, verifiedAt: NOW });
-    });
-    return refreshing;
-  };
-  for (let place = 0, calls = 1; place < calls; place += 1) {
-    const refreshing = await aQueue();
-    const client = table.connect();
-    calls = 0;
-    client.middlewareStack.add(
-      (next) => (args) => {
-        if (calls++ >= place) throw new Error("The function has died.");
-        return next(args);
-      },
-      { step: "initialize" },
-    );
-    const run = askDuePurchases(refreshing.runOn({ name: table.name, client }), NOW + HOUR);
-    await refreshing.clock.during(run.catch(() => undefined));
-    expect(await recordedOf(refreshing.world)).toEqual(await queuedOf(refreshing.world));
-    refreshing.clock.now = NOW + LEASE;
-    await refreshing.run();
-    const queued = await queuedOf(refreshing.world);
-    expect(Object.keys(queued).toSorted()).toEqual(["1", "2", "3"]);
-    expect(Math.min(...Object.values(queued))).toBeGreaterThan(refreshing.clock.now);
-    expect(place).toBeLessThan(60);
-  }
 });

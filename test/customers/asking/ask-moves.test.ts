@@ -1,11 +1,4 @@
-import { bury } from "../../../lib/table/customers/burial.ts";
-import { createAskQueues } from "../../../lib/table/queues/asks.ts";
-import { transactionsOf, writeCustomerChange } from "../../../lib/table/customers/write-customer-change.ts";
-import { ITEMS_PER_TRANSACTION } from "../../../lib/table/dynamodb/transactions.ts";
-import { storeFacts } from "../../../lib/customers/storing/store-facts.ts";
-import type { CustomerChange } from "../../../lib/customers/storing/customer-change.ts";
 import type { FactsOrigin } from "../../../lib/customers/asking/ask.ts";
-import { customerId } from "../../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../../lib/stores/android-store/purchase-token.ts";
 import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 import { aUseCaseTable } from "../../../testing/support/table/use-case-table.ts";
@@ -14,9 +7,6 @@ import {
   android,
   byCredential,
   createWorld,
-  device,
-  extended,
-  meetingAWriteAt,
   owned,
   replacing,
   requests,
@@ -55,55 +45,6 @@ describe("facts", () => {
     expect(sent.filter((command) => command.includes("Write"))).toEqual(["TransactWriteItems"]);
     await expectAsks(world, { 1: END - HOUR });
   });
-
-  test("that are written by half write neither the purchase nor its question", async () => {
-    const world = createWorld(table).with({
-      pause: () => Promise.reject(new Error("The function has died.")),
-    });
-    const facts = { purchases: [owned("1")], origin: fromApple() };
-    await expect(meetingAWriteAt(table, 0, () => world.store(facts))).rejects.toThrow("died");
-    expect(await world.items()).toEqual([]);
-  });
-
-  test("of another bundle leave it as it is", async () => {
-    const world = createWorld(table);
-    await world.store({ purchases: [owned("1")], origin: fromApple() });
-    const source = { store: "ios-store", bundleIdentifier: "com.example.other" } as const;
-    await world.store({ purchases: [extended("1")], origin: fromApple({ source }) });
-    await expectAsks(world, { 1: END - HOUR });
-  });
-});
-
-describe("a first synchronize of 300 subscriptions", () => {
-  const ALL = Array.from({ length: 300 }, (_, index) => owned(String(index)));
-
-  test("writes all questions, and at most 100 items in a transaction", async () => {
-    const world = createWorld(table);
-    const sizes: number[] = [];
-    const write = (change: CustomerChange) => {
-      sizes.push(...transactionsOf("t", change, new Set()).map(({ length }) => length));
-      return writeCustomerChange(table, change);
-    };
-    const { factStore } = world;
-    const watched = { ...factStore, write };
-    await storeFacts(
-      watched,
-      world.application,
-      {
-        environment: "production",
-        identities: [device("1")],
-        purchases: ALL.map((purchase) => ({ purchase, mentioned: [], identity: null })),
-        renewals: [],
-        acknowledgementDue: null,
-        origin: fromApple(),
-      },
-      byCredential("a"),
-    );
-    expect(Math.max(...sizes)).toBeLessThanOrEqual(ITEMS_PER_TRANSACTION);
-    expect(sizes.length).toBeGreaterThan(6);
-    expect(Object.keys(await queuedOf(world))).toHaveLength(300);
-    expect(await recordedOf(world)).toEqual(await queuedOf(world));
-  });
 });
 
 describe("a purchase token", () => {
@@ -134,26 +75,6 @@ describe("a purchase token", () => {
     const world = createWorld(table);
     const facts = { purchases: [purchase], origin: fromGoogle() };
     const customer = await world.store(facts, byCredential("a"));
-    await world.erase(customer);
-    expect(await holders(world)).toEqual([]);
-  });
-  test("is deleted with its customer, whose question is moved meanwhile", async () => {
-    const world = createWorld(table);
-    const customer = await world.store({ purchases: [purchase], origin: fromGoogle() }, byCredential("a"));
-    const { identifier } = world.application;
-    const named = customer?.identifier ?? customerId("");
-    const read = await world.operations.findOwnership(identifier, named);
-    await world.beginErasure(customer);
-    const due = {
-      application: identifier,
-      purchase,
-      dueAt: END + 5000,
-      because: "renewal",
-      source: fromGoogle().source,
-      acknowledgement: null,
-    } as const;
-    await createAskQueues(table).move(due, { at: END + DAY, because: "renewal" });
-    expect(await bury(table, identifier, named, read, NOW + 30 * DAY)).toBe("conflict");
     await world.erase(customer);
     expect(await holders(world)).toEqual([]);
   });

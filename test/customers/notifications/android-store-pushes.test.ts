@@ -32,10 +32,6 @@ describe("a push is refused with INVALID_CREDENTIAL, before the store is asked,"
     expect(await refusal(world.notify(MEMBERS))).toBe("INVALID_CREDENTIAL");
     expect([asked(), await world.items()]).toEqual([0, []]);
   });
-
-  test("whose data cannot be decoded and whose audience is another's", async () => {
-    expect(await refusal(aWorld().push({ data: "%%%" }))).toBe("INVALID_CREDENTIAL");
-  });
 });
 
 test("a package that nobody registered is APPLICATION_NOT_FOUND", async () => {
@@ -85,12 +81,6 @@ describe("an authentic notification is noted", () => {
     const store = { store: "android-store", environment: "production", bundleOrPackage: PACKAGE_NAME };
     expect(world.noted).toMatchObject([{ ...store, signedAt }]);
   });
-
-  test("not without a time", async () => {
-    const world = aWorld();
-    await world.notify({ testNotification: {} });
-    expect(world.noted).toEqual([]);
-  });
 });
 
 describe("a refund to be reviewed is passed on to the application's destinations", () => {
@@ -138,15 +128,6 @@ describe("a refund to be reviewed is passed on to the application's destinations
     ]);
   });
 
-  test("once while it waits, however often pushed; each review alone", async () => {
-    const world = aWorld({}, [WEBHOOK]);
-    await world.notify(review());
-    await world.notify(review());
-    expect(await askedOf(world)).toHaveLength(1);
-    await world.notify(review({ pendingRefundToken: "review.2" }));
-    expect(await askedOf(world)).toHaveLength(2);
-  });
-
   test("for twenty-four hours from its event", async () => {
     const world = aWorld({}, [WEBHOOK]);
     await world.notify(review({}, String(NOW - DAY)));
@@ -154,17 +135,6 @@ describe("a refund to be reviewed is passed on to the application's destinations
     expect(world.received).toEqual([{ outcome: "UNUSED", type: "pending_refund_review" }]);
     await world.notify(review({}, String(NOW - DAY + 1)));
     expect(await askedOf(world)).toHaveLength(1);
-  });
-
-  test.each([
-    ["no time that can be read has no deadline", "soon", null],
-    ["a time ahead of this service's clock counts from now", String(NOW + DAY), NOW + DAY],
-  ])("and %s", async (_, eventTimeMillis, answerBy) => {
-    const world = aWorld({}, [WEBHOOK]);
-    await world.notify(review({}, eventTimeMillis));
-    const [waiting] = await askedOf(world);
-    const iso = answerBy === null ? null : new Date(answerBy).toISOString();
-    expect(waiting).toMatchObject({ timestamp: NOW, data: { answerBy: iso } });
   });
 
   test("unless it names nothing to answer, or there is no destination", async () => {

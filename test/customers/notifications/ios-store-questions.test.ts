@@ -1,4 +1,3 @@
-import { v7 as uuid } from "uuid";
 import { storeRequest } from "../../../lib/contract/store-request.ts";
 import type { IosStoreReception } from "../../../lib/customers/receive-ios-store-notification.ts";
 import { signJws } from "../../../sandbox/ios-store/signing.ts";
@@ -11,17 +10,9 @@ import {
   BUNDLE,
   type Payload,
 } from "../../../testing/support/stores/ios-store.ts";
-import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
+import { NOW } from "../../../testing/support/stores/purchases.ts";
 import { aUseCaseTable } from "../../../testing/support/table/use-case-table.ts";
-import {
-  byClient,
-  byCredential,
-  device,
-  owned,
-  refusal,
-  requests,
-  WEBHOOK,
-} from "../../../testing/support/world.ts";
+import { byClient, device, owned, requests, WEBHOOK } from "../../../testing/support/world.ts";
 import { aNotifiedApplication, chain, notifiedApp, PRODUCT } from "./notified-app.ts";
 
 const table = await aUseCaseTable();
@@ -124,14 +115,6 @@ describe("what the App Store asks of the application", () => {
     expect(await app.asked()).toMatchObject(claimed);
   });
 
-  test("of a purchase with another Apple Account names the purchase's owner", async () => {
-    const app = anAskedApp();
-    await app.world.store({ identities: [APPLE_PERSON], purchases: [owned("9")] }, byCredential("a"));
-    await app.world.store({ purchases: [bought] }, byCredential("b"));
-    await app.send(consumption());
-    expect(await app.asked()).toMatchObject({ applicationAccountIdentifier: "b" });
-  });
-
   test("of a withdrawn consent names the person, without product or deadline", async () => {
     const app = anAskedApp();
     const { customerIdentifier } = await app.link("a", {});
@@ -158,35 +141,5 @@ describe("what the App Store asks of the application", () => {
     } else await app.send(rescission());
     expect(await app.asked()).toMatchObject(NOBODY);
     expect((await app.world.items()).filter(({ sk }) => sk === "CUSTOMER")).toEqual([]);
-  });
-
-  test("twice is one message by one notification, and two by two", async () => {
-    const app = anAskedApp({}, [WEBHOOK]);
-    await app.send(consumption());
-    await app.send(consumption());
-    expect(await app.waiting()).toHaveLength(1);
-    await app.send(consumption({ notificationUUID: uuid() }));
-    expect(await app.waiting()).toHaveLength(2);
-  });
-
-  test.each<[string, (fields: Payload) => Payload, number]>([
-    ["of a refund, after twelve hours", consumption, 12 * HOUR],
-    ["when a consent is withdrawn, after thirty days", rescission, 30 * DAY],
-  ])("%s, is no longer written", async (_, payload, time) => {
-    const app = anAskedApp();
-    await app.send(payload({ signedDate: NOW - time, notificationUUID: uuid() }));
-    expect(await app.waiting()).toEqual([]);
-    await app.send(payload({ signedDate: NOW - time + 1, notificationUUID: uuid() }));
-    expect(await app.waiting()).toHaveLength(2);
-  });
-
-  test("is sent again by the store after a failed write", async () => {
-    const app = anAskedApp({ requests: { add: () => Promise.reject(new Error("the table is down")) } });
-    expect(await refusal(app.send(consumption()))).toBe("STORE_UNAVAILABLE");
-    expect([app.received, app.noted]).toEqual([
-      [{ outcome: "INTERNAL_ERROR", type: "CONSUMPTION_REQUEST" }],
-      [],
-    ]);
-    expect((await app.world.items()).some(({ sk }) => sk === "PURCHASE")).toBe(true);
   });
 });

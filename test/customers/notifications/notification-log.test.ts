@@ -1,10 +1,7 @@
 import { v7 as uuid } from "uuid";
 import type { Application } from "../../../lib/applications/application.ts";
 import { createNotificationLog } from "../../../lib/customers/notifications/notification-log.ts";
-import {
-  storesInEnvironments,
-  type StoreInEnvironment,
-} from "../../../lib/customers/asking/store-in-environment.ts";
+import { type StoreInEnvironment } from "../../../lib/customers/asking/store-in-environment.ts";
 import type { Environment } from "../../../lib/contract/schemas.ts";
 import { watchNotifications } from "../../../lib/customers/watch-notifications.ts";
 import { applicationId } from "../../../lib/identifiers.ts";
@@ -58,40 +55,6 @@ describe("the last notification of a bundle or package", () => {
     expect(await noting(store, () => note(store, later))).toEqual({ requests: 1, stored: [later] });
   });
 
-  test("is not written again by another environment, which reads it first", async () => {
-    const store = aStore("android-store");
-    await anEnvironment()(store, NOW);
-    const note = anEnvironment();
-    expect(await noting(store, () => note(store, NOW - 30 * DAY))).toEqual({ requests: 1, stored: [NOW] });
-    for (const signedAt of [NOW - 30 * DAY, NOW - DAY, NOW])
-      expect(await noting(store, () => note(store, signedAt))).toEqual({ requests: 0, stored: [NOW] });
-  });
-
-  test("is kept for each store, environment and name of an application apart", async () => {
-    const application = applicationId(uuid());
-    const note = anEnvironment();
-    const [ios, android] = (["ios-store", "android-store"] as const).map((store) => ({
-      ...aStore(store),
-      application,
-    }));
-    if (ios === undefined || android === undefined) throw new Error("There are two.");
-    const other = { ...ios, bundleOrPackage: "com.example.other" };
-    const sandbox = { ...ios, environment: "sandbox" } as const;
-    await Promise.all([
-      note(ios, NOW),
-      note(android, NOW - DAY),
-      note(other, NOW - 2 * DAY),
-      note(sandbox, NOW - 3 * DAY),
-    ]);
-    await note({ ...ios, application: applicationId(uuid()) }, NOW);
-    expect(await createNotificationTimes(table).ofApplication(application)).toEqual([
-      { ...android, signedAt: NOW - DAY },
-      { ...other, signedAt: NOW - 2 * DAY },
-      { ...ios, signedAt: NOW },
-      { ...sandbox, signedAt: NOW - 3 * DAY },
-    ]);
-  });
-
   test("does no harm where the table fails, and is tried again", async () => {
     const failures: unknown[] = [];
     const error = new Error("the table is down");
@@ -117,26 +80,6 @@ const aNotifiedApplication = (changes: Partial<Application> = {}): Application =
   anApplication({ iosStore: [aBundle(["production", "sandbox"])], ...changes });
 
 const aBundle = (environments: readonly Environment[]) => anyBundle({ environments });
-
-test("notifications count by accepted environment of a bundle, and by package", () => {
-  const application = aNotifiedApplication({
-    iosStore: [aBundle(["production", "sandbox", "xcode"])],
-    androidStore: [
-      {
-        packageName: "com.example.trails",
-        credential: { secret: "s" },
-        environments: ["production", "sandbox"],
-        notifications: null,
-      },
-    ],
-  });
-  const named = storesInEnvironments(application).map(({ store, environment }) => [store, environment]);
-  expect(named).toEqual([
-    ["ios-store", "production"],
-    ["ios-store", "sandbox"],
-    ["android-store", "production"],
-  ]);
-});
 
 describe("silence", () => {
   const silentOf = async (

@@ -13,16 +13,10 @@ import {
   BUNDLE,
   type Payload,
 } from "../../../testing/support/stores/ios-store.ts";
-import { aCatalog, DAY, NOW } from "../../../testing/support/stores/purchases.ts";
+import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 import { aUseCaseTable } from "../../../testing/support/table/use-case-table.ts";
-import {
-  byCredential,
-  device,
-  owned,
-  refusal,
-  requests as requestsTo,
-} from "../../../testing/support/world.ts";
-import { aNotifiedApplication, chain, notifiedApp, PRODUCT } from "./notified-app.ts";
+import { device, refusal, requests as requestsTo } from "../../../testing/support/world.ts";
+import { aNotifiedApplication, chain, notifiedApp } from "./notified-app.ts";
 
 const table = await aUseCaseTable();
 const aNotifiedApp = (
@@ -44,31 +38,6 @@ describe("a notification", () => {
     expect(items.filter(({ pk }) => String(pk).includes("#ACCOUNT#"))).toEqual([]);
     await app.link("a");
     expect(await app.statusAt("a")).toMatchObject({ status: "active", willRenew: true });
-  });
-
-  test("of a known purchase is two reads and one transaction", async () => {
-    const app = aNotifiedApp();
-    const linked = await app.link("a", {});
-    const renewed = {
-      transactionId: "700000000000003",
-      webOrderLineItemId: "700000000000003",
-      purchaseDate: NOW + 20 * DAY,
-      expiresDate: NOW + 50 * DAY,
-      signedDate: NOW,
-    };
-    expect(await requests(() => app.notify(renewed, { renewalDate: NOW + 50 * DAY }))).toEqual([
-      "BatchGetItem",
-      "BatchGetItem",
-      "TransactWriteItems",
-    ]);
-    expect(await app.statusAt("a", NOW + 30 * DAY)).toMatchObject({ active: true, willRenew: true });
-    expect((await app.world.read("a")).customerIdentifiers).toEqual([linked.customerIdentifier]);
-  });
-
-  test("is stored without a paywall", async () => {
-    const app = aNotifiedApp({}, aNotifiedApplication({ catalog: aCatalog([]) }));
-    await app.notify({});
-    expect(app.received).toEqual([RENEWED]);
   });
 
   test("that comes again writes nothing, however late", async () => {
@@ -101,29 +70,6 @@ describe("a notification", () => {
     await app.notify(null, { autoRenewStatus: 0 });
     expect(await app.statusAt("a")).toMatchObject({ status: "active", willRenew: false });
   });
-
-  test("with a part of a new form loses no other part", async () => {
-    const app = aNotifiedApp();
-    const renewal = aRenewalInfo({ autoRenewStatus: undefined });
-    expect(await app.notify({ signedDate: NOW + 240_000 }, renewal)).toEqual({});
-    expect(app.received).toEqual([{ outcome: "PARTLY_UNDERSTOOD", type: "DID_RENEW" }]);
-    expect((await app.world.items()).some(({ sk }) => sk === "PURCHASE")).toBe(true);
-  });
-
-  test("about several owners is stored for the purchase's own", async () => {
-    const app = aNotifiedApp();
-    const { world } = app;
-    await world.store(
-      { identities: [device("704000000000001")], purchases: [owned("9")] },
-      byCredential("a"),
-    );
-    const bought = owned("700000000000001", { productIdentifier: PRODUCT });
-    await world.store({ purchases: [bought] }, byCredential("b"));
-    await app.notify({ ...REFUND, signedDate: NOW, transactionId: "700000000000001" }, {});
-    expect(app.received).toEqual([RENEWED]);
-    expect(await app.statusAt("b")).toMatchObject({ status: "revoked" });
-    expect((await world.read("a")).customerIdentifiers).toHaveLength(1);
-  });
 });
 
 describe("a grace period", () => {
@@ -134,21 +80,6 @@ describe("a grace period", () => {
     isInBillingRetryPeriod: true,
     expirationIntent: 2,
   };
-
-  test("keeps access to its date, and the retry is shown after it", async () => {
-    const app = aNotifiedApp();
-    await app.link("a", {});
-    const graceEnds = END + 16 * DAY;
-    await app
-      .at(END + 2000)
-      .notify({ signedDate: END + 1000 }, { ...failing, gracePeriodExpiresDate: graceEnds });
-    expect(await app.statusAt("a", graceEnds - 1)).toMatchObject({
-      status: "grace_period",
-      active: true,
-      expiresAt: new Date(graceEnds).toISOString(),
-    });
-    expect(await app.statusAt("a", graceEnds)).toMatchObject({ status: "billing_retry", active: false });
-  });
 
   test("of which only the notification's status tells keeps access", async () => {
     const app = aNotifiedApp();
@@ -234,14 +165,8 @@ describe("is refused, and nothing is stored or noted:", () => {
 
 describe("is sent again later:", () => {
   const fails = () => Promise.reject(new Error("the table is down"));
-  const directory = {
-    byIdentifier: () => Promise.resolve(null),
-    byBundle: fails,
-    byPackage: () => Promise.resolve(null),
-  };
   test.each<[what: string, changes: Partial<IosStoreReception>, outcome: string]>([
     ["a failure of the table", { write: fails }, "INTERNAL_ERROR"],
-    ["a failure to find the application", { directory }, "INTERNAL_ERROR"],
     [
       "a conflict in every attempt",
       { write: () => Promise.resolve("conflict"), pause: () => Promise.resolve() },

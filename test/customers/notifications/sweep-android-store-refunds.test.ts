@@ -135,45 +135,13 @@ describe("the list of voided purchases", () => {
     ["is known in production", {}, "production", 1],
     ["is known in the sandbox", {}, "sandbox", 1],
     ["is revoked already", { revokedAt: NOW - 2 * DAY }, "production", 0],
-    ["the store has called expired", { standing: "expired" }, "production", 0],
     ["had ended when it was heard of", { willRenew: false, endsAt: NOW - 2 * DAY }, "production", 0],
-    ["was heard of before its end", { willRenew: false }, "production", 1],
     ["is on hold, from which it may return", { standing: "billing_retry" }, "production", 1],
   ])("has a purchase asked about that %s: %4$i", async (_, line, environment, found) => {
     const swept = await aPackage(page(null, "unknown", TOKEN));
     await swept.own(TOKEN, line, environment);
     expect(await swept.sweep()).toEqual({ found, behind: 0 });
     expect(swept.asked).toEqual(found === 0 ? [] : [TOKEN]);
-  });
-
-  test.each<[when: string, after: number, asked: readonly string[]]>([
-    ["so soon after a period that the answer may not show its voids", 10 * MINUTE, [TOKEN]],
-    ["later than that", 10 * MINUTE + 1, []],
-  ])("asks about one that was verified %s: %s", async (_, after, asked) => {
-    const swept = await aPackage(page(null, TOKEN));
-    await swept.raise(PRESENT - 2 * DAY);
-    await swept.own(TOKEN, { verifiedAt: PRESENT - 2 * DAY + 2 * HOUR + after });
-    await swept.sweep();
-    expect(swept.asked).toEqual(asked);
-  });
-
-  test("starts no look-up once time is up", async () => {
-    const swept = await aPackage(page(null, "first", TOKEN));
-    await swept.own("first");
-    await swept.own(TOKEN);
-    let now = NOW;
-    const onAsked = () => void (now += MINUTE);
-    const clock = { now: () => now, until: NOW + MINUTE, onAsked };
-    expect(await swept.sweep({}, clock)).toEqual({ found: 1, behind: 1 });
-    expect(swept.asked).toHaveLength(1);
-    expect(await swept.markOf()).toBe(LAST);
-  });
-
-  test("asks once about a purchase that is on it twice", async () => {
-    const swept = await aPackage(page(null, TOKEN, TOKEN));
-    await swept.own(TOKEN, { quantity: 3 });
-    await swept.sweep();
-    expect(swept.asked).toEqual([TOKEN]);
   });
 
   const SILENT = { outcome: "unavailable", status: 503, reason: null } as const;
@@ -197,7 +165,6 @@ describe("a voided purchase", () => {
   test.each<[what: string, answer: AndroidStoreAnswer, voided: readonly VoidedPurchase[]]>([
     ["a 404", UNKNOWN, [FULL]],
     ["a 410", DROPPED, [FULL]],
-    ["a 404, beside a partial one", UNKNOWN, [FULL, PARTLY]],
   ])("is revoked by a full void of a one-time purchase and %s", async (_, answer, voided) => {
     const swept = await aPackage(page(null, ...voided));
     await swept.own(TOKEN, ONE_TIME);
@@ -225,15 +192,15 @@ describe("a voided purchase", () => {
 
 describe("where the store does not answer about a purchase, the list", () => {
   const DENIED: AndroidStoreAnswer = { outcome: "credential-rejected", status: 401, reason: null };
-  test.each<[what: string, answer: AndroidStoreAnswer]>([
-    ["the store does not answer", unavailable(503)],
-    ["the store rejects the credential", DENIED],
-  ])("is read again: %s", async (_, answer) => {
-    const swept = await aPackage(page(null, TOKEN));
-    await swept.own(TOKEN);
-    expect(await swept.sweep({ [TOKEN]: answer })).toEqual({ found: 0, behind: 1 });
-    expect(await swept.markOf()).toBe(LAST);
-  });
+  test.each<[what: string, answer: AndroidStoreAnswer]>([["the store rejects the credential", DENIED]])(
+    "is read again: %s",
+    async (_, answer) => {
+      const swept = await aPackage(page(null, TOKEN));
+      await swept.own(TOKEN);
+      expect(await swept.sweep({ [TOKEN]: answer })).toEqual({ found: 0, behind: 1 });
+      expect(await swept.markOf()).toBe(LAST);
+    },
+  );
 
   const TWO_DAYS_OLD = NOW - 2 * DAY - 2 * HOUR;
   const OLD = NOW - 20 * DAY;
@@ -261,28 +228,5 @@ describe("where the store does not answer about a purchase, the list", () => {
     for (const token of STUCK) await swept.own(token);
     await swept.sweep(answering(unavailable(503)));
     expect(swept.asked).toHaveLength(3);
-  });
-  test.each<[what: string, answer: AndroidStoreAnswer]>([
-    ["it refuses for reasons that are not known", REFUSED],
-    ["it gives in a form that cannot be read", unavailable(200, "malformedAnswer")],
-  ])("goes on past any number of answers that %s", async (_, answer) => {
-    const swept = await aPackage(page(null, ...STUCK, TOKEN));
-    for (const token of [...STUCK, TOKEN]) await swept.own(token);
-    expect(await swept.sweep(answering(answer))).toEqual({ found: 1, behind: 1 });
-    expect(await swept.markOf()).toBe(LAST);
-  });
-
-  test("is begun at another place each hour, so that three hide no other", async () => {
-    const stuck = STUCK.slice(0, 3);
-    const unknown = Array.from({ length: 40 }, (_, index) => `unknown-${index}`);
-    const pages = [page("next", ...stuck, "beside", ...unknown), page(null, TOKEN)];
-    const swept = await aPackage(...pages, ...pages, ...pages, ...pages);
-    for (const token of [...stuck, "beside", TOKEN]) await swept.own(token);
-    const sweepAt = (hour: number) =>
-      swept.sweep(answering(unavailable(500, "backendError")), { now: () => PRESENT + hour * HOUR });
-    await sweepAt(0);
-    expect(swept.asked).toContain(TOKEN);
-    for (const hour of [1, 2, 3]) await sweepAt(hour);
-    expect(swept.asked).toContain("beside");
   });
 });

@@ -91,46 +91,7 @@ describe("a list", () => {
     expect(sweep.periods.at(-1)?.[2]).toBe(PRESENT);
     expect(await sweep.markOf()).toBe(PRESENT);
   });
-  test.each<[what: string, environment: "production" | "sandbox", days: number]>([
-    ["Apple's, 180 days", "production", 180],
-    ["Apple's sandbox's, 30 days", "sandbox", 30],
-  ])("is read as far back as its store keeps it: %s", async (_, environment, days) => {
-    const identifier = aName();
-    const serverApi = { issuerIdentifier: "i", keyIdentifier: "k", secret: "s" };
-    const application: Application = {
-      ...withOneList(identifier),
-      iosStore: [
-        {
-          bundleIdentifier: PACKAGE_NAME,
-          appAppleIdentifier: 1,
-          environments: [environment],
-          xcodeCertificates: [],
-          serverApi,
-          notifications: null,
-        },
-      ],
-      androidStore: [],
-    };
-    const froms: Instant[] = [];
-    await sweepApplications(
-      {
-        watermarks: createWatermarks(table),
-        directory: { byIdentifier: () => Promise.resolve(application) },
-        applications: () => Promise.resolve([identifier]),
-        now: () => NOW,
-        onFailure: (error) => {
-          throw error;
-        },
-      },
-      "ios-store",
-      (_application, _swept, { from }) => {
-        froms.push(from);
-        return Promise.resolve({ outcome: "read", found: 0 });
-      },
-      Infinity,
-    );
-    expect(froms[0]).toBe(PRESENT - days * DAY + HOUR);
-  });
+
   test("is read again from two hours before the last time", async () => {
     const sweep = aSweep();
     await sweep.mark(PRESENT - HOUR);
@@ -146,17 +107,7 @@ describe("a list", () => {
     expect(await sweep.run()).toEqual({ found: periods, behind: 0 });
     expect(sweep.periods).toHaveLength(periods);
   });
-  test("that the store stops giving is read from the same time again", async () => {
-    const sweep = aSweep();
-    await sweep.mark(PRESENT - 3 * DAY);
-    const stop = () => Promise.resolve({ outcome: "stopped" as const, found: 2 });
-    expect(await sweep.run(stop)).toEqual({ found: 2, behind: 1 });
-    expect(await sweep.markOf()).toBe(PRESENT - 3 * DAY);
-    await sweep.run();
-    expect(sweep.periods.map(([, from]) => from).slice(0, 2)).toEqual(
-      Array(2).fill(PRESENT - 3 * DAY - 2 * HOUR),
-    );
-  });
+
   test("whose time runs out keeps what was read", async () => {
     const sweep = aSweep();
     await sweep.mark(PRESENT - 10 * DAY);
@@ -167,22 +118,6 @@ describe("a list", () => {
     expect(await sweep.run(slow, NOW + MINUTE)).toEqual({ found: 0, behind: 1 });
     expect(await sweep.markOf()).toBe(PRESENT - 10 * DAY + 2 * HOUR);
   });
-});
-
-test("slow applications do not keep the others from their turn", async () => {
-  const applications = Array.from({ length: 8 }, aName);
-  const sweep = aSweep(applications);
-  for (let hour = 0; hour < 48; hour += 1) {
-    sweep.clock.now = NOW + hour * HOUR;
-    await sweep.run(
-      () => {
-        sweep.clock.now += MINUTE;
-        return Promise.resolve({ outcome: "stopped", found: 0 });
-      },
-      sweep.clock.now + 4 * MINUTE,
-    );
-  }
-  expect(new Set(sweep.periods.map(([application]) => application)).size).toBe(8);
 });
 
 describe("a failure of one application", () => {

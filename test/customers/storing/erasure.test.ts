@@ -1,6 +1,4 @@
-import { eraseCustomer } from "../../../lib/administration/acts/operations.ts";
 import type { FactsOrigin } from "../../../lib/customers/asking/ask.ts";
-import { accountId, customerId } from "../../../lib/identifiers.ts";
 import { DAY, NOW, proven } from "../../../testing/support/stores/purchases.ts";
 import { aUseCaseTable } from "../../../testing/support/table/use-case-table.ts";
 import { fromApple, queuedOf } from "../refreshing.ts";
@@ -56,25 +54,13 @@ describe("after an erasure, a link with a credential", () => {
     expect((await world.read("b")).customerIdentifiers).toEqual([made?.identifier]);
     expect((await world.read("a")).customerIdentifiers).toEqual([]);
   });
-  test("restores only the purchases it brings", async () => {
-    const { world } = await erased();
-    const made = await world.store({ purchases: [owned("1")] }, byCredential("a"));
-    expect(made?.holdings.map(({ key }) => key)).toEqual(["1"]);
-    expect((await world.read("a")).entitlements).toHaveLength(1);
-  });
+
   test("lets the app store what the link brought, and nothing else", async () => {
     const { world } = await erased();
     const brought = { identities: [device("1")], purchases: [owned("1")] };
     const made = await world.store(brought, byCredential("a"));
     expect(await world.store(brought, byClient("a"))).toEqual(made);
     expect(await refusal(world.store({ purchases: [owned("2")] }, byClient("a")))).toBe("CUSTOMER_NOT_FOUND");
-  });
-  test("does not join the erased facts", async () => {
-    const world = createWorld(table);
-    const customer = await world.store({ purchases: [refunded("1")] }, byCredential("a"));
-    await world.erase(customer);
-    await world.at(NOW + 1).store({ purchases: [owned("1")] }, byCredential("a"));
-    expect((await world.read("a")).entitlements).toMatchObject([{ active: true }]);
   });
 });
 
@@ -91,11 +77,7 @@ describe("after the link of an erased app transaction id, without credential", (
     expect(await world.store(shown, byClient("a"))).toMatchObject({ identifier: made?.identifier });
     expect((await world.read("a")).entitlements).toMatchObject([{ active: true }]);
   });
-  test("is refused for purchases that do not name that id", async () => {
-    const { world } = await linkedAgain();
-    const shown = { identities: [device("1")], purchases: [owned("2")] };
-    expect(await refusal(world.store(shown, byClient("a")))).toBe("CUSTOMER_NOT_FOUND");
-  });
+
   test("is refused when only a client has linked that id", async () => {
     const world = createWorld(table);
     await world.erase(await world.store({ purchases: [owned("2")] }, byCredential("a")));
@@ -115,23 +97,6 @@ test("an erasure leaves nothing that names the account", async () => {
   expect(JSON.stringify(await world.items())).not.toContain(account);
 });
 
-test("an account's erasure spares a customer who has left the account meanwhile", async () => {
-  const world = createWorld(table);
-  const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
-  await world.unlink(customer, "b");
-  const { operations, application } = world;
-  const erasure = eraseCustomer(
-    operations,
-    application.identifier,
-    customer?.identifier ?? customerId(""),
-    { by: "ada", caller: null, reason: "r" },
-    () => undefined,
-    { account: accountId("a") },
-  );
-  expect(await erasure).toBeNull();
-  expect((await world.read("b")).entitlements).toMatchObject([{ active: true }]);
-});
-
 describe("a link that lifts an erasure", () => {
   const linked = async (
     changes: Partial<FactsOrigin>,
@@ -149,23 +114,6 @@ describe("a link that lifts an erasure", () => {
     expect(await linked({}, buried)).toEqual({ "1": NOW + 5000 });
     expect((await linked({}))["1"]).toBeGreaterThan(NOW + DAY);
     expect(await linked({ canAsk: false }, buried)).toEqual({});
-  });
-  test("asks about nothing that was not erased, nor about anything of Xcode's", async () => {
-    const world = createWorld(table);
-    await buried(world);
-    const origin = fromApple();
-    await world.store({ purchases: [owned("1"), owned("2")], origin }, byCredential("a"));
-    const queued = await queuedOf(world);
-    expect(queued["1"]).toBe(NOW + 5000);
-    expect(queued["2"]).toBeGreaterThan(NOW + DAY);
-    const xcode = {
-      environment: "xcode" as const,
-      purchases: [{ ...owned("9"), environment: "xcode" as const }],
-      origin,
-    };
-    await world.erase(await world.store(xcode, byCredential("c")));
-    await world.store(xcode, byCredential("c"));
-    expect(Object.keys(await queuedOf(world)).sort()).toEqual(["1", "2"]);
   });
 });
 

@@ -16,7 +16,6 @@ import {
   type GivenFacts,
   keyedHash,
   owned,
-  refunded,
   refusal,
   replacing,
   type World,
@@ -83,14 +82,7 @@ describe("after an erasure that stopped after its first step,", () => {
     expect(left).toHaveLength(4);
     expect(left.filter(isBuried)).toHaveLength(buried);
   });
-  test("burying a purchase deletes its queued acknowledgement with the purchase token", async () => {
-    const { world } = await begun();
-    expect(await refusal(world.store({ purchases: [android1] }))).toBe("CUSTOMER_NOT_FOUND");
-    const queued = (await table.items()).filter(
-      ({ application }) => application === world.application.identifier,
-    );
-    expect(queued.filter((item) => "purchaseToken" in item)).toEqual([]);
-  });
+
   test("a buried purchase stays blocked without a credential for thirty days", async () => {
     const { world, customer } = await begun();
     const found = NOW + 90 * DAY;
@@ -100,28 +92,6 @@ describe("after an erasure that stopped after its first step,", () => {
     const made = await show(found + ERASURE_BLOCKS_MILLISECONDS);
     expect(made?.identifier).not.toBe(customer?.identifier);
     expect(made?.holdings.map(({ key }) => key)).toEqual(["1"]);
-  });
-  test("a link with a credential creates a new customer", async () => {
-    const world = createWorld(table);
-    const customer = await world.store(
-      { identities: [device("1")], purchases: [refunded("1")] },
-      byCredential("a"),
-    );
-    await world.beginErasure(customer);
-    const made = await world
-      .at(NOW + 1)
-      .store({ identities: [device("1")], purchases: [owned("1")] }, byCredential("b"));
-    expect(made?.identifier).not.toBe(customer?.identifier);
-    expect((await world.read("b")).entitlements).toMatchObject([{ active: true }]);
-    expect((await world.read("a")).customerIdentifiers).toEqual([]);
-  });
-
-  test("what remains is found through the aliases of merged customers", async () => {
-    const { world, both } = await brokenOff();
-    unfinished.push(() => world.erase(both[0] ?? null));
-    expect(await refusal(world.store({ purchases: [owned("2")] }))).toBe("CUSTOMER_NOT_FOUND");
-    expect((await leftOf(world)).filter(isBuried)).toMatchObject([{ pk: expect.stringMatching(/#2$/) }]);
-    expect(await world.store({ purchases: [owned("2")] }, byCredential("b"))).not.toBeNull();
   });
 
   test("nothing of an existing customer can be buried", async () => {

@@ -67,15 +67,6 @@ describe("a refused link keeps for the owner", () => {
     expect(await world.submit(shown, byCredential("b"))).toMatchObject(ALREADY_LINKED);
     expect(await entitlementOf(world, "a")).toMatchObject({ active: true });
   });
-  test("the purchases of an unlinked customer who is the same person", async () => {
-    const world = aWorld();
-    const owner = await world.store({ purchases: [owned("1", { endsAt: NOW })] }, byCredential("a"));
-    await world.store({ purchases: [owned("2")] });
-    const both = { purchases: [owned("1", { endsAt: NOW }), owned("2")] };
-    expect(await world.submit(both, byCredential("b"))).toMatchObject(ALREADY_LINKED);
-    expect(await entitlementOf(world, "a")).toMatchObject({ active: true });
-    expect((await world.store({ purchases: [owned("2")] }))?.identifier).toBe(owner?.identifier);
-  });
 });
 
 describe("an acknowledgement that comes with a refused link", () => {
@@ -93,18 +84,6 @@ describe("an acknowledgement that comes with a refused link", () => {
     expect(await queued(world)).toMatchObject([
       { acknowledgement: { dueSince: NOW }, source: { purchaseToken: "the-token" } },
     ]);
-  });
-
-  test("is due for the purchase's owner when the request's owners conflict", async () => {
-    const world = aWorld();
-    await world.store({ purchases: [android("0a02")] }, byCredential("a"));
-    await world.store({ purchases: [purchase] }, byCredential("b"));
-    const shown = { purchases: [replacing(purchase, android("0a02"))], acknowledgementDue };
-    expect(await world.submit(shown, byCredential("b"))).toMatchObject({
-      ...CONFLICT,
-      toAcknowledge: TO_ACKNOWLEDGE,
-    });
-    expect(await queued(world)).toHaveLength(1);
   });
 });
 
@@ -160,59 +139,13 @@ describe("when a request's facts belong to customers of different accounts,", ()
     expect({ a: await heldIn(world, "a"), b: await heldIn(world, "b") }).toEqual(expected);
   });
 
-  test("fifty owners are read together", async () => {
-    const world = aWorld();
-    const keys = Array.from({ length: 50 }, (_, index) => String(index));
-    for (const [index, key] of keys.entries())
-      await world.store({ purchases: [owned(key)] }, byCredential(index === 0 ? "b" : "a"));
-    const shown = { purchases: keys.map((key) => owned(key)) };
-    expect(await world.submit(shown)).toMatchObject(CONFLICT);
-    expect(await requests(table, () => world.submit(shown))).toEqual([
-      "BatchGetItem",
-      "BatchGetItem",
-      "TransactGetItems",
-    ]);
-  });
-
   test.each<[string, GivenFacts]>([
     ["known purchases", { purchases: [refunded("1"), extended("2")] }],
     ["a replacement", { purchases: [owned("1"), replacing(owned("3"), owned("2"))] }],
-
-    ["a purchase that is left out", { purchases: [owned("1"), owned("2"), owned("3")] }],
-    [
-      "a replacement of a replacement",
-      { purchases: [owned("1"), replacing(owned("4"), owned("3")), replacing(owned("3"), owned("2"))] },
-    ],
   ])("a replay writes nothing: %s", async (_, shown) => {
     const world = await twoOwners();
     await world.submit(shown, byCredential("a"));
     const sent = await requests(table, () => world.submit(shown, byCredential("a")));
     expect(new Set(sent)).toEqual(new Set(["BatchGetItem", "TransactGetItems"]));
   });
-});
-
-test.each([
-  ["credential", byCredential("b")],
-  ["client", byClient("b")],
-])("a replay of a %s's refused link writes nothing", async (_, claim) => {
-  const world = aWorld();
-  await world.store({ purchases: [owned("1")] }, byCredential("a"));
-  const shown = { purchases: [refunded("1"), owned("2")] };
-  await world.submit(shown, claim);
-  expect(await requests(table, () => world.submit(shown, claim))).toEqual([
-    "BatchGetItem",
-    "BatchGetItem",
-    "TransactGetItems",
-  ]);
-});
-
-test("a refused link with one owner's new facts is one write", async () => {
-  const world = aWorld();
-  await world.store({ purchases: [owned("1")] }, byCredential("a"));
-  const shown = { purchases: [refunded("1"), owned("2")] };
-  expect(await requests(table, () => world.submit(shown, byCredential("b")))).toEqual([
-    "BatchGetItem",
-    "BatchGetItem",
-    "TransactWriteItems",
-  ]);
 });

@@ -84,28 +84,4 @@ describe("a renewal info of somebody else's lineage", () => {
     expect(await refusal(refused)).toBe("CUSTOMER_ALREADY_LINKED");
     expect(await statusOf(world, "a")).toBe("grace_period");
   });
-
-  test("is stored for each owner when the identities are of two accounts", async () => {
-    const world = aWorld();
-    await world.store({ purchases: [owned("1")] }, byCredential("a"));
-    await world.store({ purchases: [owned("2")] }, byCredential("b"));
-    const both = { purchases: [owned("1"), owned("2")], renewals: [failing("1"), failing("2")] };
-    expect(await refusal(world.store(both))).toBe("IDENTITY_CONFLICT");
-    expect([await statusOf(world, "a"), await statusOf(world, "b")]).toEqual([
-      "grace_period",
-      "grace_period",
-    ]);
-  });
-});
-
-test("counts the second time where its lineage was stored during the request", async () => {
-  const world = aWorld();
-  const bought = () => world.store({ purchases: [owned("1")], identities: [device("d")] }, byCredential("a"));
-  const linkOther = { purchases: [owned("2")], identities: [device("e")] };
-  await world.store(linkOther, byCredential("b"));
-  const interrupted = world.interrupted(bought);
-  await interrupted.store({ identities: [device("e")], renewals: [failing("1")] });
-  expect(await statusOf(world, "a")).toBe("expired");
-  await world.store({ renewals: [failing("1")] });
-  expect(await statusOf(world, "a")).toBe("grace_period");
 });

@@ -30,8 +30,6 @@ type Answer = ReturnType<typeof aSubscriptionAnswer> | Exclude<AndroidStoreAnswe
 const GONE: Answer = { outcome: "gone", status: 410, reason: "purchaseTokenNoLongerValid" };
 const UNKNOWN: Answer = { outcome: "rejected", status: 404, reason: "purchaseTokenNotFound" };
 const BUSY: Answer = { outcome: "unavailable", status: 429, reason: "quotaExceeded", retryAfterSeconds: 7 };
-const UNREADABLE: Answer = { ...BUSY, status: 200, reason: "malformedAnswer" };
-const REFUSED: Answer = { outcome: "credential-rejected", status: 403, reason: "forbidden" };
 
 const PENDING_ACKNOWLEDGEMENT = { acknowledgementState: "ACKNOWLEDGEMENT_STATE_PENDING" };
 const owned = (productId: string, days: number) => ({
@@ -167,20 +165,8 @@ describe("a purchase whose predecessor nobody has told of", () => {
     },
   );
 
-  test("is looked for once it is paid, not while it is pending", async () => {
-    const chain = await aChain({ z: { ...Z, subscriptionState: "SUBSCRIPTION_STATE_PENDING" } });
-    await chain.tell("z");
-    expect(chain.asked).toEqual(["z"]);
-    expect(await chain.activeOf()).toEqual(["premium"]);
-    chain.answers.set("z", Z);
-    chain.pass(DAY);
-    await chain.tell("z");
-    expect(await chain.activeOf()).toEqual(["tiles"]);
-  });
   test.each([
     ["does not answer", BUSY],
-    ["gives an answer that cannot be read", UNREADABLE],
-    ["refuses the credential", REFUSED],
     ["does not know it", UNKNOWN],
     ["has dropped it", GONE],
   ])("is stored all the same where the store %s", async (_, answer) => {
@@ -189,28 +175,6 @@ describe("a purchase whose predecessor nobody has told of", () => {
       await chain[how]("z");
       expect(chain.asked).toEqual(["z", "y"]);
       expect(await chain.activeOf()).toEqual(how === "link" ? ["premium", "tiles"] : ["premium"]);
-    }
-  });
-
-  test("has the predecessor acknowledged, too, where the store waits for that", async () => {
-    const waiting = {
-      ...Y,
-      ...owned("maps", 30),
-      ...PENDING_ACKNOWLEDGEMENT,
-      subscriptionState: "SUBSCRIPTION_STATE_CANCELED",
-    };
-    const chain = await aChain({ y: waiting });
-    await chain.tell("z");
-    expect(chain.acknowledged).toEqual(["y", "z"]);
-  });
-  test("is asked about once: a renewal that names it costs no more", async () => {
-    const chain = await aChain();
-    await chain.tell("z");
-    for (const how of ["tell", "link"] as const) {
-      chain.pass(DAY);
-      chain.answers.set("y", GONE);
-      await chain[how]("z");
-      expect(chain.asked).toEqual(["z"]);
     }
   });
 
@@ -223,7 +187,6 @@ describe("a purchase whose predecessor nobody has told of", () => {
     });
     test.each([
       ["CANCELED", ["n"]],
-      ["CANCELED", ["z", "n"]],
       ["EXPIRED", ["n"]],
     ])("is its predecessor's customer's, and acknowledged: %s, %j is told", async (state, told) => {
       const chain = await aChain({ n: neverPaid(state) });
@@ -247,30 +210,13 @@ describe("a purchase whose predecessor nobody has told of", () => {
     await chain.link("z");
     expect(await chain.activeOf()).toEqual(["tiles"]);
   });
-  test("that another account's purchase mentions keeps no fact from that account", async () => {
-    const chain = aWorld();
-    const linked = await chain.link("x");
-    chain.answers.set("z", { ...Z, linkedPurchaseToken: null });
-    await chain.link("z", "user-2");
-    await chain.erase(linked);
-    chain.answers.set("z", { ...Z, linkedPurchaseToken: "x" });
-    chain.pass(DAY);
-    await chain.tell("z");
-    expect(await chain.activeOf("user-2")).toEqual(["tiles"]);
-  });
+
   test("is refused to another account, and stays its customer's", async () => {
     const chain = await aChain();
     await expect(chain.link("z", "user-2")).rejects.toMatchObject({ code: "CUSTOMER_ALREADY_LINKED" });
     expect(await chain.activeOf()).toEqual(["tiles"]);
     expect(chain.acknowledged).toEqual(["z"]);
   });
-});
-
-test("an answer of the other environment is stored, and answers nothing", async () => {
-  const chain = aWorld();
-  chain.answers.set("x", aSubscriptionAnswer({ ...owned("premium", 365), testPurchase: {} }));
-  expect(await chain.refresh("x")).toEqual({ outcome: "failed" });
-  expect(await chain.world.items()).not.toEqual([]);
 });
 
 describe("under when_inactive, a purchase of another account", () => {

@@ -35,7 +35,7 @@ describe("application apply", () => {
       "a local table refuses",
       {},
       "http://127.0.0.1@sandbox.example/token",
-      "workloadIdentity.token_url must",
+      /workloadIdentity\.token_url must/,
     ],
     ["a deployed table refuses", deployed, `${local}/token`, /workloadIdentity\.token_url must/],
     ["a named sandbox's operator takes", publisher, `${named}/publisher/token`, /^$/],

@@ -127,16 +127,6 @@ test("a conflict is retried once", async () => {
   expect(publisherCalls()).toStrictEqual(["POST", "POST"]);
 });
 
-test("a purchase with a second conflict is read again", async () => {
-  const pending = await unacknowledged("subscription");
-  expect(await acknowledge(pending, CONFLICT, CONFLICT)).toMatchObject({
-    outcome: "due",
-    status: 409,
-    reason: "concurrentUpdate",
-  });
-  expect(publisherCalls()).toStrictEqual(["POST", "POST", "GET"]);
-});
-
 test.each<[Fault, because: string, status: number | null, reason: string]>([
   [google(403, "permissionDenied"), "credential-rejected", 403, "permissionDenied"],
   [google(404, "purchaseTokenNotFound"), "rejected", 404, "purchaseTokenNotFound"],
@@ -148,12 +138,4 @@ test.each<[Fault, because: string, status: number | null, reason: string]>([
   const pending = await unacknowledged("subscription");
   expect(await acknowledge(pending, fault, fault)).toEqual({ outcome: "due", because, status, reason });
   expect(publisherCalls()).not.toContain("GET");
-});
-
-test("an acknowledgement ends in time, even when it reads the purchase again", async () => {
-  const pending = await unacknowledged("subscription");
-  expect(await acknowledge(pending, CONFLICT, CONFLICT, "hang", "hang")).toMatchObject({
-    outcome: "due",
-    because: "unavailable",
-  });
 });

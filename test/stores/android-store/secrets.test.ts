@@ -153,12 +153,4 @@ describe("a secret", () => {
       reason,
     });
   });
-
-  test("that takes too long to read is unavailable", async () => {
-    const timing = { request: 100, pause: 10, total: 200 };
-    const readSecret = () => Promise.withResolvers<string>().promise;
-    expect(await asking({ secret: "trails/play" }, { readSecret, timing })()).toMatchObject({
-      outcome: "unavailable",
-    });
-  });
 });

@@ -10,7 +10,6 @@ import {
 import { read, TOKEN, type SubscriptionAnswer } from "./read-subscription.ts";
 
 const UNACKNOWLEDGED = { acknowledgementState: "ACKNOWLEDGEMENT_STATE_PENDING" };
-const MINUTE = 60_000;
 
 test.each([null, "ACKNOWLEDGEMENT_STATE_UNSPECIFIED", "ACKNOWLEDGEMENT_STATE_PENDING"])(
   "an answer that does not say acknowledged has an acknowledgement due: %s",
@@ -53,10 +52,6 @@ test.each(["ACTIVE", "IN_GRACE_PERIOD", "CANCELED", "PAUSED", "ON_HOLD"])(
 );
 
 test.each<[string, SubscriptionAnswer, number]>([
-  ["three days from its start", {}, NOW + 2 * DAY],
-  ["a licence tester's three minutes", { testPurchase: {}, startTime: isoTime(NOW) }, NOW + 3 * MINUTE],
-  ["three days from the answer when it has no start", { startTime: null }, NOW + 3 * DAY],
-  ["half of a prepaid plan below a week", { lineItems: [prepaid(3)] }, NOW + DAY],
   [
     "a third of that from the answer, where it is past its end and renews",
     {

@@ -131,21 +131,7 @@ describe("a line that ends before another", () => {
     );
     expect(purchase.lines).toMatchObject([{ standing }, { standing }]);
   });
-  test.each([
-    ["was cancelled by itself", ends],
-    ["was to be removed", removed],
-  ])("and %s is over, not on hold, where the others are", (_, plan) => {
-    const { purchase } = read(
-      aSubscriptionAnswer({
-        subscriptionState: "SUBSCRIPTION_STATE_ON_HOLD",
-        lineItems: [line("maps", 0, plan), line("premium", 0)],
-      }),
-    );
-    expect(purchase.lines).toMatchObject([
-      { productIdentifier: "maps", standing: "expired", willRenew: false },
-      { productIdentifier: "premium", standing: "billing_retry", willRenew: true },
-    ]);
-  });
+
   const unpaid = (days: number) => ({ ...undated, expiryTime: isoTime(NOW + days * DAY) });
   const waiting = (days: number) =>
     line("premium", days, { ...ends, deferredItemReplacement: { productId: "pro" } });
@@ -154,11 +140,6 @@ describe("a line that ends before another", () => {
       "keeps access to the next date ahead",
       [line("maps", -1), line("premium", 0.5)],
       { maps: 0.5, premium: 0.5 },
-    ],
-    [
-      "keeps its own date while that is ahead",
-      [line("maps", 2), line("premium", 14)],
-      { maps: 2, premium: 14 },
     ],
     [
       "ends at the first date ahead, not at a later one",
@@ -172,13 +153,7 @@ describe("a line that ends before another", () => {
       { maps: -1, premium: -1 },
     ],
     ["waits for an undated replacement day by day", [waiting(-6), undated], { premium: 1 }],
-    ["waits for an unpaid replacement day by day", [waiting(-1), unpaid(2)], { premium: 1 }],
     ["waits for a replacement to its date", [waiting(-1), unpaid(0.25)], { premium: 0.25 }],
-    [
-      "and does not renew ends at its own date",
-      [line("maps", -1, ends), line("premium", 14), line("tiles", 2, ends)],
-      { maps: -1, premium: 14, tiles: 2 },
-    ],
     [
       "does not end at the date of one that does not renew",
       [line("maps", -1), line("premium", 0.5), line("tiles", 0.25, ends)],
@@ -193,15 +168,7 @@ describe("a line that ends before another", () => {
     ]);
     expect(Object.fromEntries(days)).toEqual(expected);
   });
-  test("is not the one that the purchase is acknowledged by", () => {
-    const { acknowledgement } = read(
-      aSubscriptionAnswer({
-        acknowledgementState: "ACKNOWLEDGEMENT_STATE_PENDING",
-        lineItems: [line("maps", -1, ends), line("premium", 30)],
-      }),
-    );
-    expect(acknowledgement).toMatchObject({ productIdentifier: "premium" });
-  });
+
   test("is not over when the other line is not owned yet", () => {
     const { latestSuccessfulOrderId: _, ...notOwned } = line("premium", 30);
     const { purchase } = read(aSubscriptionAnswer({ lineItems: [line("maps", -1), notOwned] }));

@@ -18,9 +18,6 @@ const appTransaction = aVerifiedAppTransaction();
 const good = aVerifiedTransaction();
 
 describe("the payloads of one request", () => {
-  test("agree, or are none", () => {
-    for (const payloads of [[], [good, good]]) expect(disagreement(appTransaction, payloads)).toBeNull();
-  });
   test.each([
     ["bundleIdentifier", { bundleIdentifier: "com.example.other" }],
     ["environment", { environment: "sandbox" }],
@@ -30,11 +27,6 @@ describe("the payloads of one request", () => {
     const bad = aVerifiedTransaction({ originalTransactionIdentifier: "9", ...difference });
     expect(disagreement(appTransaction, [good, good, bad, bad])).toEqual({ index: 2, field });
   });
-  test("may include transactions from before app transaction ids", () => {
-    const old = aVerifiedTransaction({ appTransactionIdentifier: null });
-    expect(disagreement(appTransaction, [old, good, old])).toBeNull();
-    expect(disagreement(aVerifiedAppTransaction({ appTransactionIdentifier: null }), [old, good])).toBeNull();
-  });
 });
 
 describe("the app transaction ids of one lineage", () => {
@@ -43,15 +35,6 @@ describe("the app transaction ids of one lineage", () => {
   const none = aVerifiedAppTransaction({ appTransactionIdentifier: null });
   const field = "appTransactionIdentifier";
 
-  test("may differ where one of them is the person's", () => {
-    expect(disagreement(appTransaction, [of("1", OTHER), of("1", null), of("1", ACCOUNT)])).toBeNull();
-    expect(disagreement(none, [of("1", OTHER), of("1", ACCOUNT), of("2", ACCOUNT)])).toBeNull();
-  });
-  test("do not make another lineage the person's", () => {
-    const payloads = [of("1", OTHER), of("1", ACCOUNT), of("2", null), of("2", OTHER)];
-    expect(disagreement(appTransaction, payloads)).toEqual({ index: 3, field });
-    expect(disagreement(none, [of("1", OTHER), of("1", ACCOUNT), of("2", "7")])).toEqual({ index: 2, field });
-  });
   test("stand for its renewal infos, too", () => {
     const info = (lineage: string, value: string) =>
       aVerifiedRenewalInfo({ originalTransactionIdentifier: lineage, appTransactionIdentifier: value });

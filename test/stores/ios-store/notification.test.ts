@@ -53,10 +53,8 @@ describe("a notification", () => {
     ["data", { data: anApp(), summary: null, appData: null, externalPurchaseToken: null }, {}],
     ["summary", { summary: anApp({ succeededCount: 5 }) }, {}],
     ["appData", { appData: anApp({ signedAppTransactionInfo: "a.b.c" }) }, { signedAppTransaction: "a.b.c" }],
-    ["externalPurchaseToken", { externalPurchaseToken: aToken("4f", { appAppleId: APPLE_ID }) }, {}],
     ["externalPurchaseToken", { externalPurchaseToken: aToken("SANDBOX_4f") }, inSandbox],
     ["data", { data: anApp({ environment: "Sandbox", appAppleId: 0 }) }, inSandbox],
-    ["data", { data: anApp({ environment: "Sandbox", appAppleId: undefined }) }, inSandbox],
   ])("may have %s: %j", async (_, subject, read) => {
     expect(await verify(anEnvelope(subject))).toEqual({
       outcome: "verified",
@@ -101,33 +99,25 @@ describe("a notification", () => {
       about({ status: 99, consumptionRequestReason: "A_REASON_OF_TOMORROW" }),
       { consumptionRequestReason: "A_REASON_OF_TOMORROW" },
     ],
-    [
-      "a reason of any length, cut",
-      about({ consumptionRequestReason: "A".repeat(65) }),
-      { consumptionRequestReason: "A".repeat(64) },
-    ],
     ["renewal info that is no text", about({ signedRenewalInfo: 1 }), { signedRenewalInfo: null }],
-    ["a subtype that is no text", about({}, { subtype: 1 }), {}],
+    ["no identifier of its own", about({}, { notificationUUID: undefined }), { identifier: null }],
     ["a subject that is new", { ...about(), data: undefined, newData: anApp() }, {}],
     [
       "a signing up to five minutes ahead",
       about({}, { signedDate: NOW + 300_000 }),
       { signedAt: NOW + 300_000 },
     ],
-    ["no identifier of its own", about({}, { notificationUUID: undefined }), { identifier: null }],
   ])("tolerates %s", async (_, payload, read) => {
     expect(await verify(payload)).toEqual({ outcome: "verified", payload: aVerifiedNotification(read) });
   });
 
   test.each<[string, Payload, string]>([
-    ["notificationType", about({}, { notificationType: undefined }), "wrong_kind"],
     ["notificationType", about({}, { notificationType: "" }), "malformed_payload"],
     ["appAppleId", about({ appAppleId: String(APPLE_ID) }), "malformed_payload"],
     ["environment", about({ environment: undefined }), "environment"],
     ["environment", about({ environment: "Xcode" }), "environment"],
     ["signedDate", about({}, { signedDate: undefined }), "signing_time"],
     ["signedDate", about({}, { signedDate: NOW + 300_001 }), "signing_time"],
-    ["signedDate", about({}, { signedDate: 0 }), "outside_validity"],
   ])("is refused for its %s: %#", async (_, payload, reason) => {
     expect(await outcome(payload)).toBe(reason);
   });
@@ -147,11 +137,6 @@ describe("a notification", () => {
     expect(word(await verifier.verifyNotification(compact, trusting({ roots: [then.root] }), NOW))).toBe(
       "verified",
     );
-  });
-
-  test("is never signed in Xcode, whatever certificates are trusted", async () => {
-    expect(await outcome(about({ environment: "Xcode" }), xcode)).toBe("untrusted_xcode_certificate");
-    expect(await outcome(about(), xcode)).toBe("untrusted_xcode_certificate");
   });
 });
 
@@ -216,7 +201,6 @@ describe("the parts of a notification", () => {
     ["products, as after an upgrade", { productId: "yearly" }, {}],
     ["app transaction ids, because they are of one lineage", { appTransactionId: "704000000000009" }, {}],
     ["Apple Accounts where the renewal info has none", {}, { appTransactionId: undefined }],
-    ["Apple Accounts where the transaction has none", { appTransactionId: undefined }, {}],
   ])("may have different %s", async (_, transaction, renewalInfo) => {
     expect(await parts(aTransaction(transaction), aRenewalInfo(renewalInfo))).toBe("verified");
   });
@@ -242,13 +226,6 @@ describe("the parts of a notification", () => {
       { signedTransaction: signed(aTransaction(), makeChain()) },
       "untrusted_root",
     ],
-    [
-      "a transaction from the future",
-      { signedTransaction: signed(aTransaction({ signedDate: NOW + 300_001 })) },
-      "signing_time",
-    ],
-    ["an empty transaction", { signedTransaction: "" }, "malformed_jws"],
-    ["renewal info that is no JWS", { signedRenewalInfo: "a.b" }, "malformed_jws"],
     [
       "a transaction that Xcode signed",
       { signedTransaction: signed(aTransaction({ environment: "Xcode" }), xcode) },
@@ -282,9 +259,6 @@ describe("signature checks", () => {
     ["with a wrong signature", `${header}.${payload}.${flipped.toString("base64url")}`, 1],
     ["with another payload", `${header}.${otherPayload}.${signature}`, 1],
     ["by a stranger", signJws(aNotification(chain), makeChain()), 0],
-    ["of another kind", signJws(aTransaction(), chain), 1],
-    ["without a subject", signJws(anEnvelope(), chain), 1],
-    ["that is no JWS", "a.b.c", 0],
     ["with a header of 64 KiB", `${"A".repeat(65_536)}.${payload}.${signature}`, 0],
   ])("a forged or malformed one costs one at most: %s", async (_, compact, checks) => {
     expect(await checksOf(compact)).toBe(checks);

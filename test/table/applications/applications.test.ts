@@ -7,8 +7,7 @@ import { issueCredential, type Credential } from "../../../lib/applications/cred
 import { manifestOf } from "../../../lib/administration/manifest/manifest-document.ts";
 import { readManifest, type Manifest } from "../../../lib/administration/manifest/manifest.ts";
 import type { Audited } from "../../../lib/administration/acts/audit-entry.ts";
-import { catalogOf } from "../../../lib/entitlements/catalog.ts";
-import { applicationId, keyId, type ApplicationId } from "../../../lib/identifiers.ts";
+import { applicationId, type ApplicationId } from "../../../lib/identifiers.ts";
 import { originOf } from "../../../lib/stores/android-store/workload-identity.ts";
 import {
   createApplicationTable,
@@ -92,22 +91,6 @@ describe("an application", () => {
     ).toEqual(["gold", "premium"]);
   });
 
-  test("saved before the App Store Server API has no key for it", async () => {
-    const { identifier } = await anApplication("com.example.earlier");
-    const bundle = "com.example.earlier.test";
-    const items = await table.items();
-    const item = items.find((one) => one["kind"] === "ios-store" && one["bundleIdentifier"] === bundle);
-    expect(item).not.toHaveProperty("serverApi");
-    const loaded = await applications.load(identifier);
-    expect(
-      loaded?.iosStore.find(({ bundleIdentifier }) => bundleIdentifier === bundle)?.serverApi,
-    ).toBeNull();
-  });
-
-  test("that does not exist is null", async () => {
-    await expect(applications.load(newIdentifier())).resolves.toBeNull();
-  });
-
   test("is found by each of its bundles and packages, in its store", async () => {
     const { identifier } = await anApplication("com.example.found");
     await expect(applications.applicationOfBundle("com.example.found")).resolves.toBe(identifier);
@@ -155,43 +138,6 @@ describe("an application", () => {
     ).resolves.toMatchObject({ created: true });
   });
 
-  test("keeps its credentials when its manifest is applied", async () => {
-    const { identifier } = await anApplication("com.example.keeps");
-    await credentials.add(aCredential(identifier));
-    await applyManifest(
-      { ...aManifest("com.example.keeps"), identifier, name: "Renamed" },
-      identifier,
-      applications,
-    );
-    await expect(credentials.list(identifier)).resolves.toHaveLength(1);
-    await expect(applications.load(identifier)).resolves.toMatchObject({ name: "Renamed" });
-  });
-
-  test("is found again by a manifest without an identifier, which writes nothing", async () => {
-    const { identifier } = await anApplication("com.example.again");
-    let outcome: unknown;
-    const changed = await written(async () => {
-      outcome = await applyManifest(aManifest("com.example.again"), newIdentifier(), applications);
-    });
-    expect(outcome).toEqual({ outcome: "applied", application: identifier, created: false, changes: [] });
-    expect(changed).toBe(false);
-  });
-
-  test("is not saved over a version that the writer has not read", async () => {
-    const first = await anApplication();
-    const read = await applications.read(first.identifier);
-    await expect(applications.save(read, { ...first, name: "B" })).resolves.toEqual({ outcome: "saved" });
-    const changed = await written(async () => {
-      await expect(applications.save(read, { ...first, name: "C" })).resolves.toEqual({
-        outcome: "changed_meanwhile",
-      });
-      await expect(applications.save(null, { ...first, name: "D" })).resolves.toEqual({
-        outcome: "changed_meanwhile",
-      });
-    });
-    expect(changed).toBe(false);
-  });
-
   test("does not get another application's bundle, even without a look-up", async () => {
     const { iosStore } = await anApplication("com.example.taken");
     const changed = await written(async () => {
@@ -201,22 +147,9 @@ describe("an application", () => {
     expect(changed).toBe(false);
   });
 
-  test("is created once by concurrent applies", async () => {
-    const outcomes = await Promise.all(
-      Array.from({ length: 5 }, () =>
-        applyManifest(aManifest("com.example.race"), newIdentifier(), applications),
-      ),
-    );
-    expect(new Set(outcomes.map((outcome) => "application" in outcome && outcome.application)).size).toBe(1);
-    expect(outcomes.filter((outcome) => "created" in outcome && outcome.created)).toHaveLength(1);
-  });
-
   const entry = auditEntry("apply", NOW, { by: "ada", caller: null });
   test.each<[number, string, string, Audited | undefined]>([
-    // Together with the application, its catalog, the table's format and the list of applications.
-    [48, "saved", "without an entry of the audit", undefined],
     [49, "too_many_store_changes", "without an entry of the audit", undefined],
-    [47, "saved", "with one", { entryIdentifier: "1", entry }],
     [48, "too_many_store_changes", "with one", { entryIdentifier: "1", entry }],
   ])("with %d bundles is %s, %s", async (bundles, outcome, _, audit) => {
     const application: Application = {
@@ -238,28 +171,6 @@ describe("an application", () => {
     );
   });
 
-  test.each([
-    [2400, "saved"],
-    [3000, "catalog_too_large"],
-  ])("with %d products is %s", async (products, outcome) => {
-    const application: Application = {
-      ...aManifest(`com.example.large${products}`),
-      identifier: newIdentifier(),
-      catalog: catalogOf(
-        new Map([["premium", "Premium"]]),
-        Array.from({ length: products }, (_, index) => ({
-          store: "ios-store",
-          productIdentifier: `com.example.product.${index}`,
-          basePlanIdentifier: null,
-          purchaseOptionIdentifier: null,
-          grants: ["premium"],
-          accessDuration: null,
-        })),
-      ),
-    };
-    expect((await applications.save(null, application)).outcome).toBe(outcome);
-  });
-
   test("with an item of another shape is an error with its key", async () => {
     const { identifier } = await anApplication();
     const key = keys.catalog(identifier);
@@ -270,16 +181,6 @@ describe("an application", () => {
     expect(failure).toBeInstanceOf(MalformedItemError);
     expect(String(failure)).toContain(key.pk);
     expect(String(failure)).not.toContain("secret");
-  });
-
-  test("with a malformed credential is otherwise intact", async () => {
-    const { identifier } = await anApplication("com.example.credential");
-    const key = keys.credentialOfApplication(identifier, keyId("0123456789abcdef"));
-    await table.client.send(
-      new PutCommand({ TableName: table.name, Item: { ...key, kind: "credential-index" } }),
-    );
-    await expect(applications.load(identifier)).resolves.toMatchObject({ identifier });
-    await expect(credentials.list(identifier)).rejects.toThrow(MalformedItemError);
   });
 
   test.each([
@@ -294,20 +195,19 @@ describe("an application", () => {
     expect(() => application?.[broken]).toThrow(MalformedItemError);
   });
 
-  test("with an item of a later version's kind reads the rest", async () => {
-    const { identifier } = await anApplication();
-    const before = await applications.load(identifier);
-    const key = { ...keys.application(identifier), sk: "DESTINATION#backend" };
-    await table.client.send(
-      new PutCommand({ TableName: table.name, Item: { ...key, kind: "of-tomorrow", url: "https://a.b" } }),
-    );
-    expect(manifestOf(given(await applications.load(identifier)))).toEqual(manifestOf(given(before)));
-  });
-  test("without its catalog is an error", async () => {
-    const { identifier } = await anApplication();
-    const key = keys.catalog(identifier);
-    await table.client.send(new PutCommand({ TableName: table.name, Item: { ...key, kind: "catalogue" } }));
-    await expect(applications.load(identifier)).rejects.toThrow(`${identifier} has no catalog`);
+  test("is not saved over a version that the writer has not read", async () => {
+    const first = await anApplication();
+    const read = await applications.read(first.identifier);
+    await expect(applications.save(read, { ...first, name: "B" })).resolves.toEqual({ outcome: "saved" });
+    const changed = await written(async () => {
+      await expect(applications.save(read, { ...first, name: "C" })).resolves.toEqual({
+        outcome: "changed_meanwhile",
+      });
+      await expect(applications.save(null, { ...first, name: "D" })).resolves.toEqual({
+        outcome: "changed_meanwhile",
+      });
+    });
+    expect(changed).toBe(false);
   });
 });
 
@@ -325,12 +225,6 @@ describe("a credential", () => {
     await expect(credentials.list(identifier)).resolves.toEqual([summary]);
     const index = (await table.items()).filter((item) => JSON.stringify(item).includes(secretHash));
     expect(index).toHaveLength(1);
-  });
-
-  test("of an unknown application is not added", async () => {
-    const credential = aCredential(newIdentifier());
-    await expect(credentials.add(credential)).resolves.toBe("application_not_found");
-    await expect(credentials.find(credential.keyIdentifier)).resolves.toBeNull();
   });
 
   test("with a later version's scopes has the known ones", async () => {
@@ -382,25 +276,6 @@ describe("a credential", () => {
     });
     await expect(credentials.find(keyIdentifier)).resolves.toMatchObject({ revokedAt: NOW + 1 });
     await expect(credentials.list(identifier)).resolves.toMatchObject([{ revokedAt: NOW + 1 }]);
-  });
-
-  test("that does not exist is not revoked", async () => {
-    const changed = await written(async () => {
-      await expect(credentials.revoke(keyId("0".repeat(16)), NOW)).resolves.toEqual({ outcome: "not_found" });
-    });
-    expect(changed).toBe(false);
-  });
-
-  test("is listed only with its own application's, the oldest first", async () => {
-    const one = await anApplication();
-    const other = await anApplication();
-    await credentials.add({ ...aCredential(one.identifier), createdAt: NOW + 2 });
-    await credentials.add({ ...aCredential(one.identifier), createdAt: NOW + 1 });
-    await credentials.add(aCredential(other.identifier));
-    await expect(credentials.list(one.identifier)).resolves.toMatchObject([
-      { createdAt: NOW + 1 },
-      { createdAt: NOW + 2 },
-    ]);
   });
 });
 

@@ -87,13 +87,6 @@ describe("a survivor that is read without the merge that its alias shows", () =>
     const { living } = await find(show);
     expect(living.get(alias)).toMatchObject({ identifier: survivor, holdings: [{ key: "1" }, { key: "2" }] });
   });
-  test("is reported neither as living nor as gone if it stays so", async () => {
-    const { find } = await behind();
-    let pauses = 0;
-    const { living, gone } = await find(() => Promise.resolve((pauses += 1)));
-    expect([living.size, gone.size]).toEqual([0, 0]);
-    expect(pauses).toBe(4);
-  });
 });
 
 const NOTHING_ELSE = { identities: [], purchases: [] };
@@ -158,12 +151,5 @@ describe("the check that customers are unchanged and facts still unowned", () =>
     expect(await isAsRead()).toBe(true);
     await world.store(stored, byCredential("a"));
     expect(await isAsRead()).toBe(false);
-  });
-  test("counts what an erasure blocks as unowned", async () => {
-    const world = createWorld(table);
-    await world.erase(await world.store({ purchases: [owned("1")] }));
-    const unowned = { identities: [], purchases: [owned("1")] };
-    const { areUnchanged } = world.factStore.table;
-    expect(await areUnchanged(world.application.identifier, [], unowned)).toBe(true);
   });
 });

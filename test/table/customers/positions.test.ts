@@ -35,7 +35,7 @@ const RENEWAL = aRenewal({
   further: ["renewal's"],
 });
 
-test("the stored bytes of a holding, its lines and its renewal stay the same", () => {
+test("a holding's stored bytes stay the same", () => {
   const holding = aPurchase({
     store: "ios-store",
     environment: "sandbox",
@@ -52,7 +52,7 @@ test("the stored bytes of a holding, its lines and its renewal stay the same", (
   );
 });
 
-test("the stored bytes of a holding of which little is known stay the same", () => {
+test("a scarcely known holding's stored bytes stay the same", () => {
   const line = aLine({
     transactionIdentifier: null,
     event: null,

@@ -2,18 +2,15 @@ import { encodedLines, linesCodec } from "../../../lib/table/customers/lines.ts"
 import { decodeHoldings, encodeHoldings } from "../../../lib/table/customers/items.ts";
 import { GetCommand, PutCommand } from "@aws-sdk/lib-dynamodb";
 import { ENVIRONMENTS, STORES } from "../../../lib/contract/schemas.ts";
-import { storeFacts } from "../../../lib/customers/storing/store-facts.ts";
 import { NATURES, STANDINGS } from "../../../lib/entitlements/purchase.ts";
 import { accountId, applicationId, customerId, type AccountId } from "../../../lib/identifiers.ts";
 import { createBatchReader } from "../../../lib/table/dynamodb/batch-reader.ts";
 import { createCustomerTable } from "../../../lib/table/customers/customers.ts";
 import { keys } from "../../../lib/table/keys.ts";
-import { createNotificationTimes } from "../../../lib/table/queues/notification-times.ts";
 import { MalformedItemError } from "../../../lib/table/dynamodb/table.ts";
 import { createToldTable } from "../../../lib/table/telling/told-report.ts";
-import { aLine, aPurchase, aRenewal, NOW, proven } from "../../../testing/support/stores/purchases.ts";
+import { aLine, aPurchase, aRenewal, NOW } from "../../../testing/support/stores/purchases.ts";
 import { createTestTable, type TestTable } from "../../../testing/support/table/table.ts";
-import { anApplication } from "../../../testing/support/application.ts";
 
 const APPLICATION = applicationId("0198c0de-0000-7000-8000-000000000001");
 const CUSTOMER = customerId("0198c0de-0000-7000-8000-0000000000cc");
@@ -24,21 +21,6 @@ beforeAll(async () => {
   table = await createTestTable();
 });
 afterAll(() => table.remove());
-
-test("items that DynamoDB leaves out of a batch are requested again", async () => {
-  const keys = Array.from({ length: 60 }, (_, index) => ({ pk: `LARGE#${index}`, sk: "LARGE" }));
-  await Promise.all(
-    keys.map((key) =>
-      table.client.send(
-        new PutCommand({ TableName: table.name, Item: { ...key, content: "x".repeat(390_000) } }),
-      ),
-    ),
-  );
-  table.sent.length = 0;
-  // Sixty items of 390 KB are more than the 16 MB of one answer.
-  expect((await createBatchReader(table, pause)(keys)).size).toBe(60);
-  expect(table.sent.length).toBeGreaterThan(1);
-});
 
 test("every read of a request is strongly consistent", async () => {
   const consistent: unknown[] = [];
@@ -83,7 +65,6 @@ test("a malformed item is an error with its key alone", async () => {
 
 test.each([
   ["no JSON", "{"],
-  ["no object", "1"],
   ["without its lists", JSON.stringify({ applicationIdentifier: APPLICATION, version: 1 })],
 ])("a change whose data is %s is malformed; the error names it", async (_, data) => {
   const place = { day: "2027-01-31", sequence: 1 };
@@ -92,18 +73,6 @@ test.each([
   await expect(createToldTable(table).changeAt(APPLICATION, place)).rejects.toThrow(
     /^The item .*#CHANGES#2027-01-31.* does not match its schema\.$/,
   );
-});
-
-test("a last notification without its time is malformed", async () => {
-  const notified = {
-    application: APPLICATION,
-    store: "ios-store",
-    environment: "production",
-    bundleOrPackage: "com.example.app",
-  } as const;
-  const item = { ...keys.notification(notified), lastSignedAt: "2027-01-31" };
-  await table.client.send(new PutCommand({ TableName: table.name, Item: item }));
-  await expect(createNotificationTimes(table).raise(notified, NOW)).rejects.toThrow(MalformedItemError);
 });
 
 /** Writes an account's item with one line, encoded with the given positions. */
@@ -143,9 +112,7 @@ const holding = async (
 };
 
 test.each([
-  ["store", -1],
   ["store", STORES.length],
-  ["store", 0.5],
   ["environment", ENVIRONMENTS.length],
   ["nature", NATURES.length],
   ["standing", STANDINGS.length],
@@ -173,35 +140,6 @@ test("a later version's additions to lines and holdings are written back", () =>
   expect(linesCodec.decode(linesCodec.encode(lines))).toEqual(lines);
   const holdings = [aPurchase(), aPurchase({ renewal: aRenewal(), further: ["of a later version"] })];
   expect(decodeHoldings(encodeHoldings(holdings))).toEqual(holdings);
-});
-
-test("a request that meets a conflict on all 20 attempts is TOO_MANY_REQUESTS", async () => {
-  let attempts = 0;
-  const refused: unknown = await storeFacts(
-    {
-      table: createCustomerTable(table, pause),
-      write: () => {
-        attempts += 1;
-        return Promise.resolve("conflict");
-      },
-      bury: () => Promise.resolve("conflict"),
-      newCustomerIdentifier: () => CUSTOMER,
-      pause,
-      now: () => NOW,
-    },
-    anApplication({ identifier: APPLICATION }),
-    {
-      environment: "production",
-      identities: [],
-      purchases: [proven(aPurchase({ key: "2" }))],
-      renewals: [],
-      acknowledgementDue: null,
-      origin: null,
-    },
-    null,
-  ).catch((error: unknown) => error);
-  expect(refused).toMatchObject({ code: "TOO_MANY_REQUESTS", status: 429 });
-  expect(attempts).toBe(30);
 });
 
 /** As format 1 stored it first. It is never changed: what was stored has to be read by every later version. */
@@ -243,4 +181,19 @@ test("a line of format 1 as it was stored first is read", () => {
     quantity: 2,
     refundedQuantity: 1,
   });
+});
+
+test("items that DynamoDB leaves out of a batch are requested again", async () => {
+  const keys = Array.from({ length: 60 }, (_, index) => ({ pk: `LARGE#${index}`, sk: "LARGE" }));
+  await Promise.all(
+    keys.map((key) =>
+      table.client.send(
+        new PutCommand({ TableName: table.name, Item: { ...key, content: "x".repeat(390_000) } }),
+      ),
+    ),
+  );
+  table.sent.length = 0;
+  // Sixty items of 390 KB are more than the 16 MB of one answer.
+  expect((await createBatchReader(table, pause)(keys)).size).toBe(60);
+  expect(table.sent.length).toBeGreaterThan(1);
 });

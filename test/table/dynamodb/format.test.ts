@@ -69,11 +69,7 @@ describe("a table", () => {
       expect(errors).toMatch(/^The table \S+ (has an older format|is of format \d+;)/);
     },
   );
-  test("of another format accepts no application", async () => {
-    await put(keys.format(), { tableFormat: TABLE_FORMAT + 1 });
-    const saved = await createApplicationTable(table).save(null, anApplication());
-    expect(saved).toEqual({ outcome: "changed_meanwhile" });
-  });
+
   test("with an application from before formats is unreadable", async () => {
     const { identifier } = anApplication();
     await put(keys.application(identifier), { kind: "application", identifier, name: "Old", version: 1 });
@@ -103,13 +99,7 @@ describe("a later version's data", () => {
     for (const item of await world.items()) expect(item).toHaveProperty("later", "kept");
     expect((await world.read("a")).entitlements).toMatchObject([{ status: "revoked" }]);
   });
-  test("among an account's customers is ignored", async () => {
-    const world = createWorld(table);
-    await world.store({ purchases: [owned("1")] }, byCredential("a"));
-    const account = (await world.items()).find(({ pk }) => String(pk).endsWith("#ACCOUNT#a"));
-    await put({ pk: String(account?.["pk"]), sk: "LATER" }, { anything: true });
-    expect((await world.read("a")).entitlements).toMatchObject([{ active: true }]);
-  });
+
   /** A line's smallest refund, which is stored only where it is not 0, or where more follows. */
   const NO_REFUND = 0;
   /** The mark of what was replaced, likewise. */

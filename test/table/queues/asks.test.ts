@@ -1,4 +1,3 @@
-import { PutCommand } from "@aws-sdk/lib-dynamodb";
 import type { DueAsk } from "../../../lib/customers/asking/ask.ts";
 import type { StoreInEnvironment } from "../../../lib/customers/asking/store-in-environment.ts";
 import { MINUTE } from "../../../lib/duration.ts";
@@ -6,12 +5,11 @@ import type { NextAsk } from "../../../lib/entitlements/next-ask.ts";
 import { purchaseKey } from "../../../lib/identifiers.ts";
 import { HEALTHY } from "../../../lib/queues/health.ts";
 import { createAskQueues } from "../../../lib/table/queues/asks.ts";
-import { partitions } from "../../../lib/table/keys.ts";
 import { assertInvariants } from "../../../testing/support/table/invariants.ts";
 import { BUNDLE } from "../../../testing/support/stores/ios-store.ts";
 import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 import { createTestTable, type TestTable } from "../../../testing/support/table/table.ts";
-import { meetingAWriteAt, owned, type World } from "../../../testing/support/world.ts";
+import { owned, type World } from "../../../testing/support/world.ts";
 import {
   aName,
   createRefreshing,
@@ -104,18 +102,6 @@ describe("what is due", () => {
     expect(await dueIn({ bundleOrPackage: OTHER_BUNDLE })).toEqual(["3"]);
     expect(await dueIn({ store: "android-store" })).toEqual([]);
   });
-  test("is found behind more items of an unknown shape than a page has", async () => {
-    const { dueIn, reference, application } = await holding({ 1: NOW });
-    changedByHand.add(application);
-    for (const index of [1, 2, 3, 4, 5])
-      await table.client.send(
-        new PutCommand({
-          TableName: table.name,
-          Item: { pk: partitions.ask(reference), sk: `2026-01-01T00:00:0${index}.000Z#later`, kind: "new" },
-        }),
-      );
-    expect(await dueIn({}, 2)).toEqual(["1"]);
-  });
 });
 
 describe("a lease", () => {
@@ -128,19 +114,7 @@ describe("a lease", () => {
     expect(await queue.take(lease("b", NOW + 120), NOW + 60)).toEqual(HEALTHY);
     expect(await queue.take(lease("a", NOW + 121), NOW + 61)).toBeNull();
   });
-  test("is extended by its own worker, also after it ran out", async () => {
-    const { queue } = await holding({});
-    await queue.take(lease("a", NOW + 60), NOW);
-    expect(await queue.take(lease("a", NOW + 90), NOW + 30)).toEqual(HEALTHY);
-    expect(await queue.take(lease("b", NOW + 149), NOW + 89)).toBeNull();
-    expect(await queue.take(lease("a", NOW + 200), NOW + 140)).toEqual(HEALTHY);
-  });
-  test("that is released is free at once", async () => {
-    const { queue } = await holding({});
-    await queue.take(lease("a", NOW + 60), NOW);
-    await queue.release({ worker: "a" }, HEALTHY);
-    expect(await queue.take(lease("b", NOW + 60), NOW)).toEqual(HEALTHY);
-  });
+
   test("is not released by a worker that has lost it", async () => {
     const { queues, queue, reference } = await holding({});
     await queue.take(lease("a", NOW + 60), NOW);
@@ -155,7 +129,7 @@ describe("a lease", () => {
     expect(await queues.healthOf(reference)).toEqual(HEALTHY);
     expect(await queue.take(lease("c", NOW + 121), NOW + 61)).toBeNull();
   });
-  test("is refused while the queue is paused, whose reason stays, until an operator ends the pause", async () => {
+  test("is refused while the queue is paused, until an operator resumes it", async () => {
     const { queues, queue, reference } = await holding({});
     const paused = {
       failures: 2,
@@ -195,22 +169,6 @@ describe("a question that is moved", () => {
     await queues.move(due("2"), null);
     expect(await timesIn(world)).toEqual({ 1: NOW + 30 * DAY + JUST_AFTER, 2: NOW });
   });
-  test("is deleted where its purchase was erased", async () => {
-    const { queues, due, world } = await holding({ 1: NOW });
-    const item = (await world.items()).find(({ sk }) => String(sk).endsWith("#1"));
-    await world.erase(await world.store({ purchases: [owned("1")] }));
-    await table.client.send(new PutCommand({ TableName: table.name, Item: item }));
-    await queues.move(due("1"), asked(NOW + DAY));
-    expect(await queuedOf(world)).toEqual({});
-  });
-  test("fails whole when it meets another write, and can be moved again", async () => {
-    const { queues, due, world } = await holding({ 1: NOW });
-    const move = () => queues.move(due("1"), asked(NOW + DAY));
-    await expect(meetingAWriteAt(table, 0, move)).rejects.toThrow(Error);
-    expect(await timesIn(world)).toEqual({ 1: NOW + JUST_AFTER });
-    await move();
-    expect(await timesIn(world)).toEqual({ 1: NOW + DAY });
-  });
 });
 
 describe("a question that is set", () => {
@@ -225,12 +183,7 @@ describe("a question that is set", () => {
     }
     expect(await queues.sourceOf(application, await storedOf(world, "1"))).toEqual(source);
   });
-  test("says the bundle of a purchase that had none", async () => {
-    const { queues, application, world } = await holding({});
-    await world.store({ purchases: [owned("1")] });
-    await queues.set(application, await storedOf(world, "1"), asked(NOW), source);
-    expect(await storedOf(world, "1")).toMatchObject({ ask: asked(NOW), bundleOrPackage: BUNDLE });
-  });
+
   test("conflicts where the purchase has changed since", async () => {
     const { queues, application, world, refreshing } = await holding({ 1: NOW });
     const stored = await storedOf(world, "1");
@@ -290,19 +243,11 @@ describe("a pending acknowledgement", () => {
       expect(await queue.due(NOW + 9 * DAY, 1)).toMatchObject(to === null ? [] : [{ acknowledgement: null }]);
     }
   });
-  test("that is made stays pending where the question has moved since: the next one settles it", async () => {
+  test("that is made stays pending where the question has moved since", async () => {
     const { queues, stored, application } = await waiting();
     const before = await stored();
     await queues.set(application, before, asked(NOW, "requested"), google);
     await queues.acknowledged(application, before, google, null);
     expect(await stored()).toMatchObject({ acknowledgement: pending, ask: asked(NOW, "requested") });
   });
-});
-
-test("a queue's state of a later version keeps what this one does not know", async () => {
-  const { queue, reference, world } = await holding({});
-  const state = { pk: partitions.ask(reference), sk: "STATE", later: "kept" };
-  await table.client.send(new PutCommand({ TableName: table.name, Item: state }));
-  await queue.take({ worker: "a", until: NOW + 60 }, NOW);
-  expect(await world.items()).toMatchObject([{ later: "kept", worker: "a" }]);
 });

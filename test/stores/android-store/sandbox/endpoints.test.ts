@@ -37,35 +37,6 @@ const standing = async (purchaseToken: string, productKind: "subscription" | "on
   return answer.purchase.lines.map((line) => line.standing).join() || "nothing";
 };
 
-test.each([
-  [["renew"], "entitled"],
-  [["cancel"], "entitled"],
-  [["grace"], "grace_period"],
-  [["hold"], "billing_retry"],
-  [["pause"], "paused"],
-  [["expire"], "expired"],
-  [["refund"], "expired"],
-])("a subscription changed over HTTP with %j has the standing %s", async (changes, expected) => {
-  const token = await buy({
-    productKind: "subscription",
-    productIdentifier: "premium",
-    basePlanIdentifier: "monthly",
-  });
-  for (const change of changes)
-    expect(await request("POST", `purchases/${token}`, { change })).toMatchObject({ status: 200 });
-  expect(await standing(token, "subscription")).toBe(expected);
-});
-
-test.each([
-  [[], "entitled"],
-  [["consume"], "entitled"],
-  [["refund"], "revoked"],
-])("a one-time purchase changed over HTTP with %j has the standing %s", async (changes, expected) => {
-  const token = await buy({ productKind: "one_time_product", productIdentifier: "lifetime", quantity: 2 });
-  for (const change of changes) await request("POST", `purchases/${token}`, { change });
-  expect(await standing(token, "one_time_product")).toBe(expected);
-});
-
 test.each(["subscription", "one_time_product"] as const)(
   "a pending %s grants nothing until it is complete",
   async (productKind) => {

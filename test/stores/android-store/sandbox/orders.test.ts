@@ -2,8 +2,7 @@ import { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/
 import { isoTime } from "../../../../lib/entitlements/time.ts";
 import { createAndroidStoreCredentials } from "../../../../lib/stores/android-store/credentials.ts";
 import { originOf } from "../../../../lib/stores/android-store/workload-identity.ts";
-import { batchGetOrders } from "../../../../sandbox/android-store/publisher-api/orders.ts";
-import { DAY, NOW, PACKAGE_NAME, TIMING } from "../../../../testing/support/stores/android-store.ts";
+import { NOW, PACKAGE_NAME, TIMING } from "../../../../testing/support/stores/android-store.ts";
 import { startTimedAndroidStore, type TimedAndroidStore } from "./timed-android-store.ts";
 
 let timed: TimedAndroidStore;
@@ -59,16 +58,6 @@ test("orders name their tokens, in the order of the request", async () => {
   ]);
 });
 
-test("each renewal has an order, and all name one token", async () => {
-  const token = timed.buy();
-  await timed.acknowledge(token);
-  const first = orderOf(token);
-  await timed.advanceTo(NOW + 32 * DAY);
-  const second = orderOf(token);
-  expect(second).not.toBe(first);
-  expect((await batchGet([first, second])).map(({ purchaseToken }) => purchaseToken)).toEqual([token, token]);
-});
-
 test("an order outlives its purchase, and a restart of the store", async () => {
   const token = timed.buy({ orderIdentifier: "GPA.1" });
   timed.sandbox.drop(token);
@@ -92,22 +81,6 @@ test("refunds show in an order's state", async () => {
 test("one unknown order fails the whole request", async () => {
   timed.buy({ orderIdentifier: "GPA.1" });
   await expect(batchGet(["GPA.1", "GPA.2"])).rejects.toMatchObject(failure(404, "notFound"));
-});
-
-test.each([
-  ["none", []],
-  ["one twice", ["GPA.1", "GPA.1"]],
-])("a request for %s is invalid", async (_, orderIds) => {
-  timed.buy({ orderIdentifier: "GPA.1" });
-  await expect(batchGet(orderIds)).rejects.toMatchObject(failure(400, "invalid"));
-});
-
-test.each([
-  [1000, 404],
-  [1001, 400],
-])("a request for %d orders is answered %d, where none is known", (count, status) => {
-  const orderIds = Array.from({ length: count }, (_, index) => `GPA.${index}`);
-  expect(batchGetOrders(PACKAGE_NAME, orderIds, () => undefined, new Map()).status).toBe(status);
 });
 
 test("orders fail as the API's other requests do", async () => {

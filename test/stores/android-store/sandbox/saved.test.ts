@@ -1,7 +1,7 @@
 import { createRemoteJWKSet, jwtVerify } from "jose";
 import { ZodError } from "zod";
 import { createAndroidPublisherSandbox } from "../../../../sandbox/android-store/publisher.ts";
-import { DAY, NOW } from "../../../../testing/support/stores/android-store.ts";
+import { NOW } from "../../../../testing/support/stores/android-store.ts";
 import { startTimedAndroidStore, type TimedAndroidStore } from "./timed-android-store.ts";
 
 const open: TimedAndroidStore[] = [];
@@ -19,30 +19,6 @@ const shopOf = ({ sandbox }: TimedAndroidStore): unknown => {
   const { keys: _, ...rest }: Record<string, unknown> = JSON.parse(sandbox.save());
   return rest;
 };
-
-test("a saved store keeps purchases, what is due, dropped tokens, voided orders", async () => {
-  const before = await start();
-  const [renewing, dropped, refunded] = [
-    before.buy(),
-    before.buy(),
-    before.buy({ productKind: "one_time_product", rental: true }),
-  ];
-  await before.acknowledge(renewing);
-  before.sandbox.change(renewing, "fail-billing", { gracePeriod: "P1D" });
-  before.sandbox.drop(dropped);
-  before.sandbox.change(refunded, "refund");
-  await before.advanceTo(NOW + 10 * DAY);
-
-  const saved = before.sandbox.save();
-  const after = await start(saved);
-  expect(shopOf(after)).toEqual(shopOf(before));
-  expect(after.sandbox.nextEventAt()).toBe(before.sandbox.nextEventAt());
-  expect(after.sandbox.read(renewing)).toEqual(before.sandbox.read(renewing));
-  expect(await after.standing(dropped)).toBe("gone");
-  expect(await after.standing(refunded, "one_time_product")).toBe("revoked");
-  await after.advanceTo(NOW + 33 * DAY);
-  expect(await after.told()).toEqual(["IN_GRACE_PERIOD", "ON_HOLD"]);
-});
 
 test("a saved store still sends what waits, with the same keys", async () => {
   const before = await start();

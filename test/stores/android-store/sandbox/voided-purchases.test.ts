@@ -78,21 +78,6 @@ test("a revoked subscription is notified and listed by its latest renewal", asyn
   expect(await list()).toEqual({});
 });
 
-test("a refund without revocation is neither notified nor listed", async () => {
-  const token = await subscribe();
-  const before = JSON.stringify(timed.sandbox.read(token));
-  timed.sandbox.change(token, "refund-without-revocation");
-  expect(JSON.stringify(timed.sandbox.read(token))).toBe(before);
-  const once = await buyOnce(2);
-  timed.sandbox.change(once, "refund-without-revocation");
-  expect(timed.sandbox.read(once)?.answer).toMatchObject({
-    purchaseStateContext: { purchaseState: "PURCHASED" },
-    productLineItem: [{ productOfferDetails: { refundableQuantity: 0 } }],
-  });
-  expect(await timed.told()).toEqual([]);
-  expect(await list({ type: 1, includeQuantityBasedPartialRefund: true })).toEqual({});
-});
-
 test("a part of a quantity is listed on request, the rest fully", async () => {
   const token = await buyOnce(3);
   timed.sandbox.change(token, "refund-partly", { quantity: 2 });
@@ -131,16 +116,6 @@ test("a void is full unless a part of a quantity is refunded", async () => {
     ],
     next: null,
   });
-});
-
-test("a charged-back order is notified once, and the subscription goes on", async () => {
-  const token = await subscribe();
-  timed.sandbox.change(token, "void-order");
-  timed.sandbox.change(token, "void-order");
-  expect(await timed.told()).toEqual(["VOIDED subscription full"]);
-  expect(await timed.standing(token)).toBe("entitled");
-  await timed.advanceTo(NOW + MONTH);
-  expect(await timed.told()).toEqual(["RENEWED"]);
 });
 
 test("the list comes in pages, over the times of the first one", async () => {

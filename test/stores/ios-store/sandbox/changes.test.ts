@@ -1,6 +1,6 @@
 import type { RequestedChange } from "../../../../sandbox/ios-store/shop/change.ts";
 import { DAY, NOW } from "../../../../testing/support/stores/purchases.ts";
-import { decodedTransactions, MONTHLY, storeForEachTest, type Pushed } from "./store-under-test.ts";
+import { MONTHLY, storeForEachTest, type Pushed } from "./store-under-test.ts";
 
 const YEARLY = "com.example.trails.premium.yearly";
 
@@ -19,10 +19,6 @@ const change = async (original: string, change: RequestedChange): Promise<Pushed
   return under.pushed();
 };
 
-const names = (pushed: readonly Pushed[]): string[] => pushed.map(({ name }) => name);
-const transactionsOf = async (original: string) =>
-  decodedTransactions((await under.store.read(original))?.signedTransactions ?? []);
-
 describe("sold", () => {
   test.each(["Consumable", "Non-Consumable", "Non-Renewing Subscription"] as const)(
     "%s: one charge, without renewal info or status",
@@ -40,13 +36,6 @@ describe("sold", () => {
       expect(under.store.nextEventAt()).toBeNull();
     },
   );
-
-  test("the app account token is in transaction and renewal info", async () => {
-    const appAccountToken = "7e3fb204-2ad0-4ad5-9a5c-7d3d6a8f4a11";
-    await under.store.buy({ transactions: [{ productIdentifier: MONTHLY, appAccountToken }] });
-    const [pushed] = await under.pushed();
-    expect(pushed).toMatchObject({ transaction: { appAccountToken }, renewalInfo: { appAccountToken } });
-  });
 });
 
 /** Ends of the first three months. */
@@ -131,7 +120,6 @@ test.each<[name: string, goods: object, changes: readonly RequestedChange[], pus
   ["EXPIRED PRODUCT_NOT_FOR_SALE", {}, expires("product-not-for-sale"), expired(4)],
   ["EXPIRED", {}, expires("other"), expired(5)],
   ["REFUND", PASSES, [{ change: "refund-partly", refundedQuantity: 1 }], refunded(33_333)],
-  ["REFUND", PASSES, [{ change: "refund-partly", refundedQuantity: 2 }], refunded(66_667)],
   ["REFUND", PASSES, [{ change: "refund-partly", percentage: 12.345 }], refunded(12_345)],
   [
     "CONSUMPTION_REQUEST",
@@ -152,12 +140,6 @@ test.each<[name: string, goods: object, changes: readonly RequestedChange[], pus
   for (const each of changes) all.push(...(await change(original, each)));
   expect(all).toHaveLength(changes.length);
   expect(all.at(-1)).toMatchObject({ ...pushed, name });
-});
-
-test("an upgrade ends the transaction before", async () => {
-  const original = await buy();
-  await change(original, { change: "upgrade", ...toYearly });
-  expect((await transactionsOf(original)).map(({ isUpgraded }) => isUpgraded)).toEqual([true, false]);
 });
 
 test.each<[rule: string, goods: object, asked: RequestedChange, at: number | undefined, renewal: object]>([
@@ -194,34 +176,6 @@ test.each<[rule: string, goods: object, asked: RequestedChange, at: number | und
   await change(original, asked);
   await under.moveTo(at);
   expect(await under.pushed()).toMatchObject([{ name: "DID_RENEW", transaction }]);
-});
-
-test("a raised price: who agrees is renewed, who does not is not", async () => {
-  const [agreeing, silent] = [await buy(), await buy()];
-  const [asked] = await change(agreeing, { change: "price-increase" });
-  expect([asked?.name, asked?.renewalInfo?.priceIncreaseStatus]).toEqual(["PRICE_INCREASE PENDING", 0]);
-  const [agreed] = await change(agreeing, { change: "price-increase", consent: "agreed" });
-  expect([agreed?.name, agreed?.renewalInfo?.priceIncreaseStatus]).toEqual(["PRICE_INCREASE ACCEPTED", 1]);
-  await change(silent, { change: "price-increase", consent: "pending" });
-  await under.moveTo(Date.UTC(2026, 6, 15, 12));
-  const [renewed, expired] = await under.pushed();
-  expect([renewed?.name, renewed?.transaction?.originalTransactionId]).toEqual(["DID_RENEW", agreeing]);
-  expect(expired).toMatchObject({
-    name: "EXPIRED PRICE_INCREASE",
-    transaction: { originalTransactionId: silent },
-    renewalInfo: { expirationIntent: 3, priceIncreaseStatus: 0 },
-  });
-});
-
-test("cancelled in a billing retry, the subscription is over", async () => {
-  const original = await buy({ gracePeriod: null, period: "P1D" });
-  await change(original, { change: "fail-billing" });
-  await under.moveTo(NOW + 2 * DAY);
-  await under.pushed();
-  const pushed = await change(original, { change: "cancel" });
-  expect(names(pushed)).toEqual(["DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_DISABLED", "EXPIRED VOLUNTARY"]);
-  const [disabled, expired] = pushed.map(({ renewalInfo }) => renewalInfo);
-  expect(expired?.signedDate).toBeGreaterThan(disabled?.signedDate ?? Infinity);
 });
 
 test.each([

@@ -92,10 +92,8 @@ test("notifications are switched off and on, and tested", async () => {
 describe("a transaction with dates, ids or states of its own", () => {
   test.each([
     { purchaseDate: "2024-01-01T00:00:00Z" },
-    { expiresDate: "2026-07-01T00:00:00Z" },
     { transactionIdentifier: "2000000000000007" },
     { revocationDate: "2026-06-01T00:00:00Z" },
-    { inAppOwnershipType: "FAMILY_SHARED" },
     { live: false },
   ])("is signed as it is told, and neither told nor remembered: %j", async (fields) => {
     const body = await buy({ productIdentifier: MONTHLY, ...fields });
@@ -105,17 +103,6 @@ describe("a transaction with dates, ids or states of its own", () => {
     expect(under.store.nextEventAt()).toBeNull();
     const [original] = body.originalTransactionIdentifiers;
     expect((await call("GET", `/purchases/${original}`)).status).toBe(404);
-  });
-
-  test("is remembered where it is live", async () => {
-    const body = await buy({
-      productIdentifier: MONTHLY,
-      transactionIdentifier: "2000000000000007",
-      expiresDate: "2026-07-01T00:00:00Z",
-      live: true,
-    });
-    expect(body.originalTransactionIdentifiers).toEqual(["2000000000000007"]);
-    expect(under.store.nextEventAt()).toBe(Date.UTC(2026, 6, 1));
   });
 });
 
@@ -157,13 +144,4 @@ describe("refused with a message, and nothing is sold", () => {
     expect((await call("POST", "/purchases/1", { change: "cancel" })).status).toBe(404);
     expect((await call("GET", "/purchases/%ZZ")).status).toBe(404);
   });
-});
-
-test.each([
-  ["DELETE", "/purchases"],
-  ["GET", "/purchases/1/2"],
-  ["POST", "/notifications/unknown"],
-  ["GET", ""],
-])("%s %s is none of the store's", async (method, path) => {
-  expect((await call(method, path)).status).toBe(418);
 });

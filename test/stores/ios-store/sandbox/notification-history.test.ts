@@ -114,15 +114,6 @@ describe("the history of notifications", () => {
     expect(await under.request("POST", "/inApps/v1/notifications/history", body)).toEqual(refusal(errorCode));
   });
 
-  test("goes back 180 days, and is saved", async () => {
-    await under.store.notify("test");
-    under.now = NOW + 180 * DAY;
-    under.store = under.opened();
-    expect((await history({ startDate: NOW })).names).toEqual(["TEST"]);
-    await under.store.notify("test");
-    expect(JSON.parse(under.store.save()).pushes.history).toHaveLength(1);
-  });
-
   test.each<[string, RequestListener | null, string]>([
     ["nobody listens", null, "NO_RESPONSE"],
     ["the connection is closed", (request) => void request.socket.destroy(), "NO_RESPONSE"],

@@ -34,12 +34,6 @@ describe("a notification that is not taken", () => {
     await under.moveTo(NOW + 25 * DAY);
     expect(triesAfter()).toEqual([0]);
   });
-
-  test("is sent again where nobody listens", async () => {
-    under.url = "http://127.0.0.1:2/";
-    await buy();
-    expect(under.store.nextEventAt()).toBe(NOW + HOUR);
-  });
 });
 
 describe("switched off", () => {
@@ -80,19 +74,6 @@ describe("about an app", () => {
 });
 
 describe("what is saved", () => {
-  test("is the same store again: its purchases, its events and its retries", async () => {
-    under.answers = 500;
-    const original = await buy();
-    await under.store.change(original, { change: "fail-billing" });
-    await under.store.change(original, { change: "share-with-family" });
-    const again = under.opened();
-    expect(again.save()).toBe(under.store.save());
-    expect(again.nextEventAt()).toBe(under.store.nextEventAt());
-    const ids = (await under.store.readAll()).map((person) => person.originalTransactionIdentifiers);
-    expect((await again.readAll()).map((person) => person.originalTransactionIdentifiers)).toEqual(ids);
-    await again.change(original, { change: "refund" });
-  });
-
   test("forgotten, nothing is left", async () => {
     const empty = under.store.save();
     under.answers = 500;

@@ -1,6 +1,6 @@
 import { ImpossibleChange } from "../../../../sandbox/impossible-change.ts";
 import type { RequestedChange } from "../../../../sandbox/ios-store/shop/change.ts";
-import { DAY, NOW } from "../../../../testing/support/stores/purchases.ts";
+import { NOW } from "../../../../testing/support/stores/purchases.ts";
 import { decodedTransactions, storeForEachTest, type Pushed } from "./store-under-test.ts";
 
 const under = storeForEachTest();
@@ -44,21 +44,6 @@ describe("a refund", () => {
     expect(under.store.nextEventAt()).toBeNull();
   });
 
-  test("of a period before leaves the current one", async () => {
-    const original = await buy();
-    await under.moveTo(Date.UTC(2026, 6, 20));
-    await under.pushed();
-    const pushed = await change(original, { change: "refund", transactionIdentifier: original });
-    expect(pushed).toMatchObject([
-      {
-        name: "REFUND",
-        body: { data: { status: 1 } },
-        transaction: { transactionId: original, revocationDate: under.now },
-        renewalInfo: { autoRenewStatus: 1 },
-      },
-    ]);
-  });
-
   test("reversed, the period goes on and is not renewed", async () => {
     const original = await buy();
     await change(original, { change: "refund" });
@@ -73,14 +58,6 @@ describe("a refund", () => {
     await under.moveTo(Date.UTC(2026, 6, 15, 12));
     expect(names(await under.pushed())).toEqual(["EXPIRED VOLUNTARY"]);
   });
-
-  test("is of every copy of the purchase", async () => {
-    const original = await buy({ type: "Non-Consumable" });
-    await change(original, { change: "restore" });
-    await change(original, { change: "refund" });
-    const revoked = (await transactionsOf(original)).map(({ revocationDate }) => revocationDate);
-    expect(revoked).toEqual([under.now, under.now]);
-  });
 });
 
 describe("a family", () => {
@@ -89,25 +66,6 @@ describe("a family", () => {
     const all = await under.store.readAll();
     return all[1]?.originalTransactionIdentifiers[0] ?? "";
   };
-
-  test("a member has a lineage of its own, with the purchaser's period", async () => {
-    const original = await buy();
-    under.now += DAY;
-    const member = await share(original);
-    const [shared] = await under.pushed();
-    expect(member).not.toBe(original);
-    expect(shared).toMatchObject({
-      name: "SUBSCRIBED INITIAL_BUY",
-      transaction: {
-        originalTransactionId: member,
-        transactionId: member,
-        inAppOwnershipType: "FAMILY_SHARED",
-        appTransactionId: "705",
-        purchaseDate: under.now,
-        expiresDate: Date.UTC(2026, 6, 15, 12),
-      },
-    });
-  });
 
   test("renewals and changes of the purchase happen to the members too", async () => {
     const original = await buy();
@@ -173,13 +131,10 @@ test("a restore makes another transaction id of the same event, untold", async (
 test.each([
   ["a refund of what is refunded", [{ change: "refund" }, { change: "refund" }]],
   ["a reversal of no refund", [{ change: "reverse-refund" }]],
-  ["a renewal that is on", [{ change: "resume" }]],
   ["a renewal of a cancelled subscription", [{ change: "cancel" }, { change: "renew" }]],
   ["a recovery of no failure", [{ change: "recover" }]],
   ["a share of more than there is", [{ change: "refund-partly", refundedQuantity: 1 }]],
-  ["a share of nothing", [{ change: "refund-partly" }]],
   ["an unknown transaction", [{ change: "refund", transactionIdentifier: "1" }]],
-  ["an end of no sharing", [{ change: "unshare" }]],
 ] satisfies [string, RequestedChange[]][])("%s is impossible, and changes nothing", async (_, changes) => {
   const original = await buy();
   for (const possible of changes.slice(0, -1)) await under.store.change(original, possible);

@@ -71,27 +71,6 @@ test("a failed charge: grace period, retries, and the end after 60 days", async 
   expect(under.store.nextEventAt()).toBeNull();
 });
 
-test("the renewal info can leave out the grace period's end", async () => {
-  const original = await buy({ hidesGraceEnd: true });
-  await under.store.change(original, { change: "fail-billing" });
-  await under.moveTo(months(1));
-  const failed = (await under.pushed()).at(-1);
-  expect(failed?.renewalInfo).not.toHaveProperty("gracePeriodExpiresDate");
-  expect(failed?.renewalInfo).toMatchObject({ isInBillingRetryPeriod: true });
-});
-
-test("a grace period is as set, and never longer than a period", async () => {
-  const graceEnd = async (fields: object): Promise<number | undefined> => {
-    await under.store.change(await buy(fields), { change: "fail-billing" });
-    await under.moveTo(under.now + 40 * DAY);
-    const failed = (await under.pushed()).find(({ name }) => name === "DID_FAIL_TO_RENEW GRACE_PERIOD");
-    const { gracePeriodExpiresDate = 0, renewalDate = 0 } = failed?.renewalInfo ?? {};
-    return gracePeriodExpiresDate - renewalDate;
-  };
-  expect(await graceEnd({ gracePeriod: "P3D" })).toBe(3 * DAY);
-  expect(await graceEnd({ period: "P1W" })).toBe(7 * DAY);
-});
-
 test("recovered in grace, the next period begins at the last one's end", async () => {
   const original = await buy();
   await under.store.change(original, { change: "fail-billing" });
@@ -107,22 +86,6 @@ test("recovered in grace, the next period begins at the last one's end", async (
   expect(recovery?.renewalInfo).not.toHaveProperty("isInBillingRetryPeriod");
   await under.moveTo(months(2));
   expect((await under.pushed()).map(({ name }) => name)).toEqual(["DID_RENEW"]);
-});
-
-test.each(["sold without renewal", "cancelled"])("%s, a subscription expires by itself", async (how) => {
-  const original = await buy({ renews: how === "cancelled" });
-  if (how === "cancelled") await under.store.change(original, { change: "cancel" });
-  await under.pushed();
-  await under.moveTo(months(12));
-  const pushed = await under.pushed();
-  expect(pushed.map(({ name, body }) => [name, body.signedDate, body.data?.status])).toEqual([
-    ["EXPIRED VOLUNTARY", months(1), 2],
-  ]);
-  expect(pushed[0]?.renewalInfo).toMatchObject({
-    autoRenewStatus: 0,
-    expirationIntent: 1,
-    isInBillingRetryPeriod: false,
-  });
 });
 
 test("charged a day ahead, the next period begins at the current's end", async () => {

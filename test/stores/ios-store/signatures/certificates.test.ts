@@ -34,8 +34,6 @@ const leafWith = (...extensions: readonly Extension[]): Buffer =>
 
 const fieldsIn = (der: Buffer) => fieldsOf(new X509Certificate(der));
 
-const REMARK = "2.16.840.1.113730.1.13";
-
 /** DER of an object identifier, without its tag and length, in hex. */
 const hexOf = (oid: string): string =>
   Buffer.from(new ObjectIdentifier({ value: oid }).toBER())
@@ -146,16 +144,7 @@ describe("a certificate that is not DER", () => {
   ])("is refused: %s", (_, from, to) => {
     expect(fieldsIn(changed(from, to))).toBeNull();
   });
-  test("is accepted with a critical flag that is explicitly false", () => {
-    const remark = marker(REMARK, true);
-    const marked = leafWith(remark).toString("hex");
-    const [critical, not] = [`${hexOf(REMARK)}0101ff`, `${hexOf(REMARK)}010100`];
-    expect(marked).toContain(critical);
-    expect(fieldsIn(Buffer.from(marked, "hex"))).toBeNull();
-    expect(fieldsIn(Buffer.from(marked.replace(critical, not), "hex"))?.extensions).toEqual(
-      new Set([hexOf(REMARK)]),
-    );
-  });
+
   test.each([
     ["a path length of two bytes", basicConstraints(true, 128)],
     ["basic constraints with trailing bytes", { ...basicConstraints(true), value: Buffer.of(0x30, 0, 5, 0) }],
@@ -196,13 +185,4 @@ test("a certificate of another version than 3 is refused", () => {
   expect(certificate.split("a003020102")).toHaveLength(2);
   for (const version of ["00", "01", "03"])
     expect(fieldsIn(Buffer.from(certificate.replace("a003020102", `a0030201${version}`), "hex"))).toBeNull();
-});
-
-test("a certificate with an empty list of extensions issues none", () => {
-  expect(fieldsIn(leafWith())).toMatchObject({
-    extensions: new Set(),
-    isAuthority: false,
-    pathLength: 0,
-    maySignData: true,
-  });
 });

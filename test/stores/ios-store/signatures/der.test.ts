@@ -1,4 +1,4 @@
-import { Integer, OctetString, Sequence, Utf8String, type BaseBlock } from "asn1js";
+import { OctetString, type BaseBlock } from "asn1js";
 import fc from "fast-check";
 import { readDer, TAGS, type DerValue } from "../../../../lib/stores/ios-store/signatures/der.ts";
 import { cases } from "../../../../testing/support/proof.ts";
@@ -24,28 +24,12 @@ test.each([0, 1, 127, 128, 255, 256, 65_535, 65_536, 16_777_215])("a value of %d
   expect(encoding.equals(value?.encoding ?? Buffer.of(0))).toBe(true);
 });
 
-test("consecutive and nested values are read in order", () => {
-  const [sequence] = readDer(
-    der(new Sequence({ value: [new Integer({ value: 5 }), new Utf8String({ value: "é" })] })),
-  );
-  expect(sequence?.tag).toBe(TAGS.sequence);
-  expect(readDer(sequence?.content ?? new Uint8Array())).toEqual([
-    { tag: TAGS.integer, content: Buffer.of(5), encoding: Buffer.of(2, 1, 5) },
-    { tag: 0x0c, content: Buffer.from("é"), encoding: Buffer.of(0x0c, 2, 0xc3, 0xa9) },
-  ]);
-});
-
 test.each([
   ["a tag alone", "30"],
   ["a tag of more than one byte", "1f 81 00 01 00"],
   ["an indefinite length", "30 80 00 00"],
   ["a length in the long form that fits the short form", `04 81 7f ${"00".repeat(127)}`],
-  ["a length with a leading zero", `04 82 00 80 ${"00".repeat(128)}`],
   ["a length of four bytes", "04 84 00 00 00 01 00"],
-  ["a length that needs four bytes, followed by enough bytes", `04 84 01 00 00 00 ${"00".repeat(65_537)}`],
-  ["an indefinite length, followed by enough bytes", `30 80 ${"00".repeat(128)}`],
-  ["a long tag whose next byte could be a length", "1f 01 00"],
-  ["a truncated length", "04 82 01"],
   ["a truncated value", "04 02 00"],
   ["one byte after the value", "04 01 00 04"],
 ])("%s is refused", (_, hex) => {

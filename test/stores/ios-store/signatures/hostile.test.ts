@@ -55,12 +55,7 @@ describe("a thousand refused JWS cost as much as one:", () => {
     );
     expect(await verifyAll(forged)).toEqual({ verdict: ["broken_chain", 0], payloads: 0, certificates: 3 });
   });
-  test("with forged intermediates, the root's signature and the one that fails", async () => {
-    const forged = many((index) => `${headerOf([leaf, forgedLeaf(index), root])}.${payload}.${signature()}`);
-    const { verdict, certificates } = await verifyAll(forged);
-    expect(verdict).toEqual(["broken_chain", 0]);
-    expect(certificates).toBeLessThanOrEqual(2);
-  });
+
   test("with the genuine header and other signatures, the checks that had begun", async () => {
     const { verdict, payloads, certificates } = await verifyAll(
       many(() => `${header}.${payload}.${signature()}`),
@@ -96,27 +91,6 @@ describe("the first refused JWS is named:", () => {
   test("none when all are good, and each is checked once", async () => {
     expect(await verifyAll(goods)).toEqual({ verdict: "verified", payloads: COUNT, certificates: 0 });
   });
-});
-
-test("a check that throws ends the request without an unhandled rejection", async () => {
-  const heard: unknown[] = [];
-  const listen = (error: unknown): void => void heard.push(error);
-  process.on("unhandledRejection", listen);
-  try {
-    const { checks } = watchChecks();
-    const failing = {
-      ...checks,
-      together: () => new Promise<boolean>((_, reject) => setImmediate(reject, new Error("no key"))),
-    };
-    const verifier = createIosStoreVerifier(failing);
-    await verifier.verifyTransaction(good, trust, NOW);
-    const compacts = many((index) => `${header}.${base64url(String(index))}.${signature()}`);
-    await expect(verifier.verifyTransactions(compacts, trust, NOW)).rejects.toThrow("no key");
-    await new Promise((resolve) => setTimeout(resolve, 10));
-    expect(heard).toEqual([]);
-  } finally {
-    process.off("unhandledRejection", listen);
-  }
 });
 
 describe("a header is bounded before it is decoded", () => {

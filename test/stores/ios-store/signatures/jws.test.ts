@@ -2,7 +2,6 @@ import { createHmac, createPublicKey, generateKeyPairSync, randomBytes, sign } f
 import * as fc from "fast-check";
 import { makeChain, signJws } from "../../../../sandbox/ios-store/signing.ts";
 import { distinctJws } from "../../../../lib/stores/ios-store/signatures/jws.ts";
-import { purchasesOf } from "../../../../lib/stores/ios-store/purchases.ts";
 import { createIosStoreVerifier } from "../../../../lib/stores/ios-store/verifier.ts";
 import { aTransaction, trusting, word } from "../../../../testing/support/stores/ios-store.ts";
 import { NOW } from "../../../../testing/support/stores/purchases.ts";
@@ -52,9 +51,7 @@ describe("a compact JWS", () => {
     unaligned(JSON.stringify({ alg: "ES256", x5c: chain.x5c })),
   );
   const [spacedHeader = "", spacedPayload = "", spacedSignature = ""] = spaced.split(".");
-  test("may hold whitespace in its JSON", async () => {
-    expect(await outcome(spaced)).toBe("verified");
-  });
+
   test.each([
     ["header", `${withStrayBits(spacedHeader)}.${spacedPayload}.${spacedSignature}`],
     ["payload", `${spacedHeader}.${withStrayBits(spacedPayload)}.${spacedSignature}`],
@@ -68,13 +65,11 @@ describe("a compact JWS", () => {
     ["four parts", `${good}.`],
     ["an empty signature", `${header}.${payload}.`],
     ["a padded signature", `${good}==`],
-    ["a leading space", ` ${good}`],
     ["a line feed within the signature", `${good.slice(0, -10)}\n${good.slice(-10)}`],
     [
       "the alphabet of base64",
       `${header}.${payload}.${Buffer.alloc(64, 0xfb).toString("base64").replace(/=+$/, "")}`,
     ],
-    ["an invalid character", `${header}.${payload}.${signature.slice(0, -1)}ü`],
   ])("is refused with %s", async (_, jws) => {
     expect(await outcome(jws)).toBe("malformed_jws");
   });
@@ -100,30 +95,13 @@ describe("the signature", () => {
       "signature",
     );
   });
-  test.each([0, 32])("is verified when the number at byte %d begins with zeros", async (from) => {
-    let jws = good;
-    while (Buffer.from(jws.split(".")[2] ?? "", "base64url")[from] !== 0)
-      jws = signJws(aTransaction(), chain);
-    expect(await outcome(jws)).toBe("verified");
-  });
+
   test("covers the payload and the header", async () => {
     const other = signJws(aTransaction({ productId: "other" }), chain, { typ: "JWT" }).split(".");
     expect(await outcome(`${header}.${other[1]}.${signature}`)).toBe("signature");
     expect(await outcome(`${other[0]}.${payload}.${signature}`)).toBe("signature");
   });
-  test("with S negated, its other valid form, is of the same purchase", async () => {
-    const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
-    const negated = (order - BigInt(`0x${signatureBytes.subarray(32).toString("hex")}`)).toString(16);
-    const malleated = withSignature(
-      Buffer.concat([signatureBytes.subarray(0, 32), Buffer.from(negated.padStart(64, "0"), "hex")]),
-    );
-    expect(malleated).not.toBe(good);
-    const both = await verifier.verifyTransactions([good, malleated], trust, NOW);
-    expect(both.outcome).toBe("verified");
-    if (both.outcome === "rejected") return;
-    expect(purchasesOf(both.payload)).toEqual(purchasesOf(both.payload.slice(0, 1)));
-    expect(both.payload[0]).toEqual(both.payload[1]);
-  });
+
   test("is refused after any change of one character of the JWS", async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -192,7 +170,6 @@ describe("the header", () => {
   const x5c = JSON.stringify(chain.x5c);
   test.each([
     ["an algorithm twice", `{"alg":"none","alg":"ES256","x5c":${x5c}}`],
-    ["an algorithm twice, once escaped", `{"\\u0061lg":"none","alg":"ES256","x5c":${x5c}}`],
     ["certificates twice", `{"alg":"ES256","x5c":[],"x5c":${x5c}}`],
     ["a deeply nested duplicate", `{"alg":"ES256","x5c":${x5c},"a":[{"b":{"c":1,"c":1}}]}`],
     ["text that is not JSON", `alg=ES256`],
@@ -204,18 +181,7 @@ describe("the header", () => {
     const bytes = Buffer.concat([Buffer.from(`{"alg":"ES256","a":"`), Buffer.of(0xff), Buffer.from(`"}`)]);
     expect(await outcome(`${bytes.toString("base64url")}.${payload}.${signature}`)).toBe("malformed_jws");
   });
-  test.each([
-    ["an escaped quote before a colon", String.raw`"a\":"`],
-    ["an escaped quote and a colon at its end", String.raw`"\":"`],
-    ["a backslash at its end", String.raw`"a:\\"`],
-  ])("may hold a text with %s", async (_, value) => {
-    expect(
-      await outcome(signJws(aTransaction(), chain, `{"alg":"ES256","x5c":${x5c},"a":${value},"b":1}`)),
-    ).toBe("verified");
-    expect(
-      await outcome(signJws(aTransaction(), chain, `{"alg":"ES256","x5c":${x5c},"a":${value},"a":1}`)),
-    ).toBe("malformed_jws");
-  });
+
   test("may repeat names in different objects, and use JavaScript's own", async () => {
     const text = `{"alg":"ES256","x5c":${x5c},"a":{"alg":"none"},"b":[{"alg":1},{"alg":"\\"alg\\":"}],"__proto__":{"alg":"none"},"constructor":1}`;
     expect(await outcome(signJws(aTransaction(), chain, text))).toBe("verified");
@@ -234,24 +200,11 @@ describe("32 KiB of anything", () => {
   const size = 32 * 1024;
   const encoded = (text: string) => Buffer.from(text).toString("base64url").slice(0, size);
   const deep = (open: string, close: string, times: number) => open.repeat(times) + close.repeat(times);
-  const nestedSequences = () => {
-    let der = Buffer.of(5, 0);
-    while (der.length < 6000)
-      der = Buffer.concat([Buffer.of(0x30, 0x82, der.length >> 8, der.length & 0xff), der]);
-    return der.toString("base64");
-  };
   const inHeader = (text: string) => `${encoded(text)}.e30.${signature}`;
   test.each([
     ["open brackets in the header", inHeader("[".repeat(24_000))],
     ["a deeply nested header", inHeader(`{"alg":"ES256","x5c":${deep("[", "]", 11_000)}}`)],
-    ["backslashes in the header", inHeader(`{"a":"${"\\\\".repeat(11_000)}"}`)],
-    ["very many certificates", inHeader(JSON.stringify({ alg: "ES256", x5c: Array(5000).fill("") }))],
-    [
-      "certificates nested deeply",
-      inHeader(JSON.stringify({ alg: "ES256", x5c: Array(3).fill(nestedSequences()) })),
-    ],
     ["a deeply nested payload", signJws(`{"a":${deep("[", "]", 12_000)}}`, chain)],
-    ["a payload of nested objects", signJws(deep('{"a":', "}", 4_000).replace("{}", "{"), chain)],
   ])("is refused: %s", async (_, jws) => {
     expect(await outcome(jws)).not.toBe("verified");
   });
@@ -261,14 +214,6 @@ describe("distinct JWS", () => {
   const SIGNATURE = "s".repeat(86);
   const OTHER = "t".repeat(86);
 
-  test("are each kept once, in order of first appearance", () => {
-    const [a, b] = [`a.a.${SIGNATURE}`, `b.b.${OTHER}`];
-    expect(distinctJws([b, a, b, b, a])).toEqual([b, a]);
-  });
-  test("differ although they end alike", () => {
-    const [a, b] = [`a.a.${SIGNATURE}`, `a.b.${SIGNATURE}`];
-    expect(distinctJws([a, b, a])).toEqual([a, b]);
-  });
   test("are the given ones, once each unless the signature is shared", () => {
     const text = fc.constantFrom("", "a", `a${SIGNATURE}`, `b${SIGNATURE}`, OTHER, `${OTHER}a`);
     fc.assert(

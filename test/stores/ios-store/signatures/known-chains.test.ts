@@ -95,12 +95,3 @@ describe("known chains", () => {
     expect(await counted(() => verifyChainOnce(chain.x5c, trust, known))).toBe(0);
   });
 });
-
-test("the JWS of one request are verified concurrently", async () => {
-  const { checks, atOnce } = watchChecks();
-  const jws = Array.from({ length: 10 }, () => signJws(aTransaction(), chain));
-  const verifier = createIosStoreVerifier(checks);
-  await verifier.verifyTransaction(signJws(aTransaction(), chain), trust, NOW);
-  expect((await verifier.verifyTransactions(jws, trust, NOW)).outcome).toBe("verified");
-  expect(atOnce()).toBe(10);
-});

@@ -32,6 +32,7 @@ describe("the first check of a header", () => {
       expect(await SIGNATURE_CHECKS.first(jws, rsa.publicKey)).toBe(false);
     },
   );
+
   test("fails where the key is unusable: that is no forgery", async () => {
     await expect(SIGNATURE_CHECKS.first(jwsOf(await signed()), rsa.publicKey)).rejects.toThrow(
       "Invalid key type",
