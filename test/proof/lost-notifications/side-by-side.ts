@@ -1,15 +1,9 @@
 import { decodeJwt } from "jose";
-import {
-  iosTransaction,
-  isFollowed,
-  isMade,
-  isRefund,
-  showsInAnswers,
-  type IosTransaction,
-} from "./followed.ts";
+import * as z from "zod";
 import type { Application } from "../../../lib/applications/application.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { ImpossibleChange } from "../../../sandbox/impossible-change.ts";
+import type { RequestedChange } from "../../../sandbox/ios-store/shop/change.ts";
 import type { PersonsPurchases } from "../../../sandbox/ios-store/shop/payloads.ts";
 import { aBundle } from "../../../testing/support/stores/ios-store.ts";
 import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
@@ -47,14 +41,46 @@ const applicationWith = (stores: Stores): Application => {
   };
 };
 
+const iosTransaction = z.object({
+  originalTransactionId: z.string(),
+  /** A subscription's period; its restored copies have the same. */
+  webOrderLineItemId: z.string().optional(),
+  expiresDate: z.number().optional(),
+  revocationDate: z.number().optional(),
+});
+
+/** Last question after an end that Apple calls over. */
+const LAST_AFTER_END = 30 * DAY;
+
+/**
+ * Whether a question shows the change. Apple tells the latest transaction of each subscription, so a refund of an earlier
+ * period, or its reversal, comes with the next request of the person's app, which sends all transactions. So does what
+ * happens once the schedule asks no more.
+ *
+ * @param transactions of the lineage, the latest first
+ * @param until moment at which the schedule last asks
+ */
+const isFound = (
+  { change }: RequestedChange,
+  transactions: readonly z.output<typeof iosTransaction>[],
+  isAsked: (end: Instant) => boolean,
+): boolean => {
+  if (!["refund", "reverse-refund", "resubscribe"].includes(change)) return true;
+  const [latest] = transactions;
+  const reversed = transactions.find(({ revocationDate }) => revocationDate !== undefined);
+  const about = change === "reverse-refund" ? reversed : latest;
+  return (
+    about === undefined ||
+    (isAsked(about.expiresDate ?? Infinity) && about.webOrderLineItemId === latest?.webOrderLineItemId)
+  );
+};
+
 interface IosPurchase {
   readonly lineage: string;
   readonly person: number;
 }
-/** Shortest unit of each pass of the catalog. */
-const SHORTEST_UNITS: Readonly<Record<string, number>> = { hint: 2 * DAY, day: 29 * DAY };
 
-export interface AndroidPurchase {
+interface AndroidPurchase {
   readonly token: string;
   readonly productKind: "subscription" | "one_time_product";
   readonly person: number;
@@ -73,12 +99,8 @@ export interface SideBySide {
   readonly stores: Stores;
   readonly told: Service;
   readonly untold: Service;
-  readonly outage: Outage;
   /** Lets time pass, with the stores' events, the scheduled refreshes and the sweeps. */
   advance(milliseconds: number): Promise<void>;
-  perform(act: Act): Promise<void>;
-  /** The app links a purchase token to a person's account. */
-  linkToken(purchase: AndroidPurchase): Promise<void>;
   play(history: History): Promise<void>;
   /** Works off both queues, at a moment at which nothing happens in the stores. */
   settle(): Promise<void>;
@@ -87,35 +109,10 @@ export interface SideBySide {
 /** The first whole minute from the moment on: the schedule's. */
 const minuteFrom = (moment: Instant): Instant => Math.ceil(moment / MINUTE) * MINUTE;
 
-/**
- * @param asked whether an operator has everything asked about at the end, or the scheduled refreshes have to find it
- * @param disturbance null: the stores always answer
- */
-export const standSideBySide = (
-  server: PushServer,
-  asked: "by hand" | "by schedule",
-  disturbance: Disturbance | null = null,
-): SideBySide => {
-  const stores = server.stores(NOW);
-  const { clock, ios, android } = stores;
-  const application = applicationWith(stores);
-  const outage: Outage = { isOn: disturbance !== null, failures: 0 };
-  const outageEndsAt = NOW + (disturbance?.lasts ?? 0);
-  const told = createService(stores, application, stores.fetch);
-  const untold = createService(
-    stores,
-    application,
-    disturbance === null
-      ? stores.fetch
-      : failingFetch(outage, disturbance.share, disturbance.random, stores.fetch),
-  );
-  const services = [told, untold];
-  server.receive = told.receive;
-
-  const iosPurchases: IosPurchase[] = [];
-  const androidPurchases: AndroidPurchase[] = [];
+/** Time with the stores' events, the schedules and the outage's end. */
+const passingTime = (stores: Stores, services: readonly Service[], outage: Outage, outageEndsAt: Instant) => {
+  const { clock } = stores;
   let nextSweepAt = NOW + BETWEEN_SWEEPS;
-  let lastSweepAt = NOW;
   const lastRefreshAt = new Map<Service, Instant>();
 
   const refreshAt = async (service: Service): Promise<Instant> => {
@@ -133,11 +130,10 @@ export const standSideBySide = (
       }
     if (clock.now < nextSweepAt) return;
     nextSweepAt = clock.now + BETWEEN_SWEEPS;
-    lastSweepAt = clock.now;
     for (const service of services) await service.sweepRefunds();
   };
 
-  const advanceTo = async (moment: Instant): Promise<void> => {
+  return async (moment: Instant): Promise<void> => {
     for (;;) {
       const due = await Promise.all(services.map(refreshAt));
       const outageEnds = outage.isOn ? outageEndsAt : Infinity;
@@ -152,17 +148,19 @@ export const standSideBySide = (
       if (clock.now >= moment) return;
     }
   };
+};
 
-  /** The app's own requests do not meet the outage: they are repeated until they succeed. */
-  const link = async (request: LinkRequest, name: string): Promise<void> => {
-    const { isOn } = outage;
-    outage.isOn = false;
-    for (const service of services) await service.link(request, name);
-    outage.isOn = isOn;
-  };
+/** Persons whose apps link what they buy. */
+const customersOf = (
+  { ios, android, clock }: Stores,
+  link: (request: LinkRequest, name: string) => Promise<void>,
+  asked: "by hand" | "by schedule",
+) => {
+  const iosPurchases: IosPurchase[] = [];
+  const androidPurchases: AndroidPurchase[] = [];
 
   /** Links one lineage, as the app does. */
-  const linkLineage = async (bought: PersonsPurchases, { lineage, person }: IosPurchase): Promise<void> => {
+  const linkLineage = (bought: PersonsPurchases, { lineage, person }: IosPurchase): Promise<void> => {
     const isOf = (jws: string): boolean => decodeJwt(jws)["originalTransactionId"] === lineage;
     const request = {
       applicationAccountIdentifier: ACCOUNTS[person] ?? "",
@@ -170,10 +168,11 @@ export const standSideBySide = (
       signedTransactions: bought.signedTransactions.filter(isOf),
       signedRenewalInfos: bought.signedRenewalInfos.filter(isOf),
     };
-    await link({ store: "ios-store", request }, `iOS person ${person}`);
+    return link({ store: "ios-store", request }, `iOS person ${person}`);
   };
 
-  const linkToken = async ({ token, productKind, person }: AndroidPurchase): Promise<void> => {
+  const linkToken = async (purchase: AndroidPurchase): Promise<void> => {
+    const { token, productKind, person } = purchase;
     const common = {
       applicationAccountIdentifier: ACCOUNTS[person] ?? "",
       packageName: PACKAGE_NAME,
@@ -182,48 +181,28 @@ export const standSideBySide = (
     const stored = android.read(token);
     const productIdentifier =
       stored?.productKind === "one_time_product" ? (stored.answer.productLineItem?.[0]?.productId ?? "") : "";
-    await link(
-      {
-        store: "android-store",
-        request:
-          productKind === "subscription"
-            ? { ...common, productKind }
-            : { ...common, productKind, productIdentifier },
-      },
-      `Android purchase ${androidPurchases.length}`,
-    );
-    if (!androidPurchases.some((known) => known.token === token))
-      androidPurchases.push({ token, productKind, person });
+    const request =
+      productKind === "subscription"
+        ? { ...common, productKind }
+        : { ...common, productKind, productIdentifier };
+    await link({ store: "android-store", request }, `Android purchase ${androidPurchases.length}`);
+    androidPurchases.push(purchase);
   };
 
-  /** Whether the first unit of a pass ends before the next sweep. */
-  const mayBeUsedUp = ({ token }: AndroidPurchase): boolean => {
-    const stored = android.read(token);
-    if (stored?.productKind !== "one_time_product") return false;
-    const unit = SHORTEST_UNITS[stored.answer.productLineItem?.[0]?.productId ?? ""] ?? Infinity;
-    return clock.now + 2 * HOUR >= Date.parse(stored.answer.purchaseCompletionTime ?? "") + unit;
-  };
-
-  /**
-   * Google dates no refund of a part of a quantity: what counts as used by then depends on when the service hears of it.
-   * The list is swept hourly, so here soon. In an outage, and where a unit may be used up so that each minute counts, the app
-   * links the purchase again.
-   */
-  const hearOfPart = async (purchase: AndroidPurchase): Promise<void> => {
-    if (outage.isOn || mayBeUsedUp(purchase)) await linkToken(purchase);
-    else nextSweepAt = Math.max(clock.now + MINUTE, lastSweepAt + HOUR);
-  };
-
-  /** The transactions of a lineage, the latest first. */
-  const transactionsOf = async ({ lineage }: IosPurchase): Promise<readonly IosTransaction[]> => {
+  const changeIos = async (purchase: IosPurchase, change: RequestedChange): Promise<void> => {
+    const { lineage } = purchase;
     const person = await ios.read(lineage);
-    return (person?.signedTransactions ?? [])
+    const transactions = (person?.signedTransactions ?? [])
       .map((jws) => iosTransaction.parse(decodeJwt(jws)))
       .filter(({ originalTransactionId }) => originalTransactionId === lineage)
       .toReversed();
+    const isAsked = (end: Instant): boolean => asked === "by hand" || end + LAST_AFTER_END > clock.now;
+    const comes = isFound(change, transactions, isAsked);
+    const changed = await ios.change(lineage, change);
+    if (!comes) await linkLineage(changed, purchase);
   };
 
-  const doAct = async (act: Act): Promise<void> => {
+  return async (act: Act): Promise<void> => {
     switch (act.kind) {
       case "buy-ios": {
         const bought = await ios.buy({
@@ -240,86 +219,70 @@ export const standSideBySide = (
       }
       case "change-ios": {
         const purchase = iosPurchases[act.which % iosPurchases.length];
-        if (purchase === undefined) return;
-        const { change } = act;
-        const transactions = await transactionsOf(purchase);
-        // An upgrade is to another product.
-        if (change.change === "upgrade" && change.productIdentifier === transactions[0]?.productId) return;
-        if (!isMade(change, transactions, clock.now)) return;
-        const named = isRefund(change) ? transactions[act.transaction % transactions.length] : undefined;
-        const isFound = showsInAnswers(change, transactions, named, clock.now);
-        const isInTime = asked === "by hand" || isFollowed(change, transactions, named, clock.now);
-        const changed = await ios.change(purchase.lineage, {
-          ...change,
-          ...(named !== undefined && { transactionIdentifier: named.transactionId }),
-        });
-        // The rest comes with the next request of the person's app.
-        if (!isFound || !isInTime) await linkLineage(changed, purchase);
-        return;
-      }
-      case "share": {
-        const purchase = iosPurchases[act.which % iosPurchases.length];
-        const appTransactionIdentifier = PERSONS[act.person];
-        if (purchase === undefined || appTransactionIdentifier === undefined) return;
-        const { person } = act;
-        const shared = await ios.change(purchase.lineage, {
-          change: "share-with-family",
-          appTransactionIdentifier,
-        });
-        const member = { lineage: shared.originalTransactionIdentifiers.at(-1) ?? "", person };
-        iosPurchases.push(member);
-        await linkLineage(shared, member);
-        return;
+        return purchase && changeIos(purchase, act.change);
       }
       case "buy-android": {
         const token = android.buy(act.goods);
         await android.pushed();
-        await linkToken({ token, productKind: act.goods.productKind, person: act.person });
-        return;
+        return linkToken({ token, productKind: act.goods.productKind, person: act.person });
       }
       case "change-android": {
         const purchase = androidPurchases[act.which % androidPurchases.length];
         if (purchase === undefined) return;
-        const next = android.change(purchase.token, act.change, act.details);
-        const isNew = next !== purchase.token;
-        const token = isNew && act.isRepeated ? android.change(next, act.change, act.details) : next;
+        const token = android.change(purchase.token, act.change, act.details);
         await android.pushed();
         // A new token is a purchase of its own, which the app links.
         if (token !== purchase.token) await linkToken({ ...purchase, token });
-        if (act.change === "refund-partly") await hearOfPart(purchase);
-        // Nobody is told, and no list names it: what is known depends on when the service last asked.
-        if (act.change === "refund-without-revocation" && purchase.productKind === "one_time_product")
-          await linkToken(purchase);
       }
     }
   };
+};
 
-  const perform = async (act: Act): Promise<void> => {
-    try {
-      await doAct(act);
-    } catch (error) {
-      if (!(error instanceof ImpossibleChange)) throw error;
-    }
+/**
+ * @param asked whether an operator has everything asked about at the end, or the scheduled refreshes have to find it
+ * @param disturbance null: the stores always answer
+ */
+export const standSideBySide = (
+  server: PushServer,
+  asked: "by hand" | "by schedule",
+  disturbance: Disturbance | null = null,
+): SideBySide => {
+  const stores = server.stores(NOW);
+  const application = applicationWith(stores);
+  const outage: Outage = { isOn: disturbance !== null };
+  const told = createService(stores, application, stores.fetch);
+  const { lasts, share, random } = disturbance ?? { lasts: 0, share: 0, random: () => 0 };
+  const untold = createService(stores, application, failingFetch(outage, share, random, stores.fetch));
+  const services = [told, untold];
+  server.receive = told.receive;
+  const advanceTo = passingTime(stores, services, outage, NOW + lasts);
+
+  /** The app's own requests do not meet the outage: they are repeated until they succeed. */
+  const link = async (request: LinkRequest, name: string): Promise<void> => {
+    const { isOn } = outage;
+    outage.isOn = false;
+    for (const service of services) await service.link(request, name);
+    outage.isOn = isOn;
   };
-
-  const advance = async (milliseconds: number): Promise<void> => advanceTo(clock.now + milliseconds);
+  const perform = customersOf(stores, link, asked);
+  const advance = (milliseconds: number): Promise<void> => advanceTo(stores.clock.now + milliseconds);
 
   return {
     stores,
     told,
     untold,
-    outage,
     advance,
-    perform,
-    linkToken,
     play: async (history) => {
       for (const { after, act } of history) {
         await advance(after);
-        await perform(act);
+        await perform(act).catch((error: unknown) => {
+          if (!(error instanceof ImpossibleChange)) throw error;
+        });
       }
     },
     settle: async () => {
-      while (stores.nextEventAt() - clock.now < 3 * HOUR) await advanceTo(stores.nextEventAt() + MINUTE);
+      while (stores.nextEventAt() - stores.clock.now < 3 * HOUR)
+        await advanceTo(stores.nextEventAt() + MINUTE);
       await advance(2 * HOUR);
       for (const service of services) {
         await service.sweepRefunds();
@@ -328,54 +291,4 @@ export const standSideBySide = (
       }
     },
   };
-};
-
-const timesIn = (answers: Awaited<ReturnType<Service["read"]>>): Instant[] =>
-  answers.flatMap(({ startsAt, expiresAt }) =>
-    [startsAt, expiresAt].flatMap((time) => (time === null ? [] : [Date.parse(time)])),
-  );
-
-/** Moments at which an account's answers are compared: now and later, around each time that an answer names. */
-const momentsOf = async (service: Service, account: string, now: Instant): Promise<Set<Instant>> => {
-  const looks = [0, 1, 8, 31, 70, 100, 400].map((days) => now + days * DAY);
-  const moments = new Set(looks);
-  for (const moment of looks)
-    for (const time of timesIn(await service.read(account, moment)))
-      for (const shift of [0, LEEWAY, 2 * DAY, 60 * DAY])
-        for (const apart of [-1, 0, 1]) if (time + shift + apart >= now) moments.add(time + shift + apart);
-  return moments;
-};
-
-/**
- * Without the end of what has expired: once the periods after an upgraded one are no longer kept, it is the time at which
- * its mark was signed.
- */
-const comparable = (entitlements: Awaited<ReturnType<Service["read"]>>) =>
-  entitlements.map((one) => (one.status === "expired" ? { ...one, expiresAt: "" } : one));
-
-/** Expects both services to answer alike, now and at every later moment at which something is known to change. */
-export const expectSameAnswers = async ({ stores, told, untold }: SideBySide): Promise<void> => {
-  const { now } = stores.clock;
-  for (const account of ACCOUNTS) {
-    const moments = new Set([
-      ...(await momentsOf(told, account, now)),
-      ...(await momentsOf(untold, account, now)),
-    ]);
-    for (const moment of [...moments].sort((a, b) => a - b)) {
-      const at = new Date(moment).toISOString();
-      expect({ at, entitlements: comparable(await untold.read(account, moment)) }).toEqual({
-        at,
-        entitlements: comparable(await told.read(account, moment)),
-      });
-    }
-  }
-  expect(await told.violations()).toEqual([]);
-  expect(await untold.violations()).toEqual([]);
-};
-
-/** Expects a refresh in the one queue wherever one is in the other: an outage takes none out of it. */
-export const expectEveryPurchaseQueued = async ({ told, untold }: SideBySide): Promise<void> => {
-  const queuedIn = async (service: Service): Promise<string[]> =>
-    [...(await service.queued())].flatMap(([key, at]) => (at === null ? [] : [key])).sort();
-  expect(await queuedIn(untold)).toEqual(await queuedIn(told));
 };
