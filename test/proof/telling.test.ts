@@ -119,12 +119,12 @@ const createReceiver = () => {
   };
 };
 
-const stateText = (
-  state: Pick<AccountChange, "customerIdentifiers" | "entitlements"> = {
-    customerIdentifiers: [],
-    entitlements: [],
-  },
-): string =>
+interface AccountState {
+  readonly customerIdentifiers: readonly string[];
+  readonly entitlements: readonly object[];
+}
+
+const stateText = (state: AccountState = { customerIdentifiers: [], entitlements: [] }): string =>
   JSON.stringify([
     state.customerIdentifiers,
     state.entitlements.map((one) => ({ ...one, lastVerifiedAt: null })),

@@ -11,11 +11,11 @@ import { ACCOUNTS, trafficOf } from "./model/traffic.ts";
 type TwoIdentifiers = readonly [string, string];
 
 /** Names of accounts, of which some look like keys of their own application or of the other. */
-const nameOf = (account: string, applications: TwoIdentifiers): string =>
-  ({
-    b: "a#CUSTOMER#00000000-0000-7000-8000-000000000001",
-    c: applications.map((one) => `APPLICATION#${one}#ACCOUNT#a`).join("#CUSTOMER#"),
-  })[account] ?? account;
+const nameOf = (account: string, applications: TwoIdentifiers): string => {
+  if (account === "b") return "a#CUSTOMER#00000000-0000-7000-8000-000000000001";
+  if (account !== "c") return account;
+  return applications.map((one) => `APPLICATION#${one}#ACCOUNT#a`).join("#CUSTOMER#");
+};
 
 /** Sends requests one after the other, and returns the bytes of every answer. */
 const answersOf = async (

@@ -19,7 +19,7 @@ export const SIGNED = Date.UTC(2026, 0, 1);
 export const stranger = makeChain();
 export const strangersXcode = makeXcodeSigner();
 
-export const appTransactionOf = (target: Target, identifier: string): Payload =>
+const appTransactionOf = (target: Target, identifier: string): Payload =>
   anAppTransaction({
     bundleId: target.bundleIdentifier,
     appAppleId: APPLE_ID,

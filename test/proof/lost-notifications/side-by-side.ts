@@ -58,7 +58,7 @@ const LAST_AFTER_END = 30 * DAY;
  * happens once the schedule asks no more.
  *
  * @param transactions of the lineage, the latest first
- * @param until moment at which the schedule last asks
+ * @param isAsked whether the schedule still asks about what ends then
  */
 const isFound = (
   { change }: RequestedChange,

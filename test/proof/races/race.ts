@@ -27,7 +27,12 @@ const isOutcomes = (message: unknown): message is Outcome[] => Array.isArray(mes
 /** Lets several processes send the requests. All start when the last of them is ready. */
 export const race = async (order: RaceOrder, processes: number): Promise<Outcome[]> => {
   const workers = Array.from({ length: processes }, () => fork(WORKER, { execArgv: [] }));
-  const ready = workers.map((worker) => new Promise((resolve) => void worker.once("message", resolve)));
+  const ready = workers.map(async (worker) => {
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    worker.once("message", resolve);
+    worker.once("exit", (code) => reject(new Error(`A racing process ended with ${code}.`)));
+    return promise;
+  });
   const finished = workers.map(async (worker, index) => {
     await Promise.all(ready);
     const outcomes = Promise.withResolvers<Outcome[]>();
