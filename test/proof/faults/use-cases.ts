@@ -5,7 +5,6 @@ import {
   composeAndroidStoreLinking,
   composeAndroidStoreReception,
 } from "../../../functions/wiring/android-store.ts";
-import { composeAuthorize } from "../../../functions/wiring/authorizing.ts";
 import { composeIosStoreCustomers, composeIosStoreReception } from "../../../functions/wiring/ios-store.ts";
 import type {
   AndroidStoreLinkRequest,
@@ -32,17 +31,12 @@ export type Call =
   | { readonly useCase: "link-android"; readonly request: AndroidStoreLinkRequest }
   | { readonly useCase: "notify-ios"; readonly request: IosStoreNotificationRequest }
   | { readonly useCase: "notify-android"; readonly request: AndroidStoreNotificationRequest }
-  | { readonly useCase: "read"; readonly account: string }
-  | { readonly useCase: "authorize"; readonly authorization: string };
+  | { readonly useCase: "read"; readonly account: string };
 
 /** The configuration of a process that serves calls. */
 export interface ServiceOptions {
   readonly tableName: string;
   readonly endpoint: string;
-  /** Attempts of the AWS SDK for each request; null: its default. */
-  readonly attempts: number | null;
-  /** Milliseconds that the AWS SDK waits for an answer. */
-  readonly patience: number;
   readonly trustedRoots: readonly string[];
   readonly androidPublisherUrl: string;
   readonly googleCertificatesUrl: string;
@@ -54,33 +48,15 @@ export interface ServiceOptions {
 
 export interface Service {
   perform(call: Call): Promise<unknown>;
-  /** From now on the AWS SDK waits {@link LONG_MILLISECONDS} for an answer. */
-  waitLong(): void;
   close(): void;
 }
 
-/** Longer than any answer takes, even on a busy machine. */
-export const LONG_MILLISECONDS = 60_000;
-
-/** Uses a method of the AWS SDK's handler that its type does not declare. */
-const waitLong = (handler: object): void => {
-  if (!("updateHttpClientConfig" in handler) || typeof handler.updateHttpClientConfig !== "function")
-    throw new Error("The AWS SDK's request handler cannot be changed any more.");
-  handler.updateHttpClientConfig("requestTimeout", LONG_MILLISECONDS);
-};
-
-const openTable = ({ tableName, endpoint, attempts, patience }: ServiceOptions): Table => ({
+const openTable = ({ tableName, endpoint }: ServiceOptions): Table => ({
   name: tableName,
-  client: DynamoDBDocumentClient.from(
-    new DynamoDBClient({
-      endpoint,
-      ...(attempts !== null && { maxAttempts: attempts }),
-      requestHandler: { requestTimeout: patience, throwOnRequestTimeout: true },
-    }),
-  ),
+  client: DynamoDBDocumentClient.from(new DynamoDBClient({ endpoint })),
 });
 
-/** The use cases as the functions compose them, on a client with the given attempts and patience. */
+/** The use cases as the functions compose them. */
 export const openService = (options: ServiceOptions): Service => {
   const table = openTable(options);
   const now = (): Instant => options.moment;
@@ -98,7 +74,6 @@ export const openService = (options: ServiceOptions): Service => {
 
   const iosStore = composeIosStoreCustomers(configuration);
   const reading = composeAccountReading(configuration);
-  const authorize = composeAuthorize(configuration);
   const linking = composeAndroidStoreLinking(configuration);
   const iosReception = composeIosStoreReception(configuration);
   const androidReception = composeAndroidStoreReception(configuration);
@@ -122,11 +97,8 @@ export const openService = (options: ServiceOptions): Service => {
           });
         case "read":
           return readAccountEntitlements(reading, application, accountId(call.account));
-        case "authorize":
-          return authorize(call.authorization);
       }
     },
-    waitLong: () => waitLong(table.client.config.requestHandler),
     close: () => table.client.destroy(),
   };
 };

@@ -1,7 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import { endpoints, type EndpointName } from "../../../lib/contract/endpoints.ts";
 import type { Choices } from "./choices.ts";
-import type { NamedChain } from "./signing.ts";
+import type { SigningChain } from "../../../sandbox/ios-store/signing.ts";
 
 /** Google's pushes to the application, as the attacker knows them. */
 export interface PushTarget {
@@ -35,7 +35,7 @@ export interface Target {
   readonly packageName: string;
   readonly key: string;
   readonly readOnlyKey: string;
-  readonly chain: NamedChain;
+  readonly chain: SigningChain;
   /** A subscription in the Android store; {@link putAnswer} sets the store's answers for other tokens. */
   readonly purchaseToken: string;
   putAnswer(purchaseToken: string, body: unknown): void;

@@ -96,17 +96,12 @@ const OPERATIONS: Readonly<Record<string, (value: DerValue, choices: Choices) =>
   },
   "replaces a content": (value, choices) =>
     element(value.tag, choices.bytes(choices.pick([1, 2, 3, 4, 9, 33, 127, 128, 300]))),
-  "lengthens a content": (value, choices) =>
-    element(value.tag, Buffer.concat([contentOf(value), choices.bytes(1 + choices.number(4))])),
-  "puts a null behind a value": (value) => Buffer.concat([encode(value), Buffer.of(5, 0)]),
   "writes a length longer than needed": (value) => {
     const content = contentOf(value);
     const size = Buffer.alloc(4);
     size.writeUInt32BE(content.length);
     return Buffer.concat([Buffer.of(value.tag, 0x84), size, content]);
   },
-  "writes an indefinite length": (value) =>
-    Buffer.concat([Buffer.of(value.tag, 0x80), contentOf(value), Buffer.of(0, 0)]),
   "writes a wrong length": (value, choices) =>
     Buffer.concat([
       Buffer.of(value.tag),
@@ -116,7 +111,6 @@ const OPERATIONS: Readonly<Record<string, (value: DerValue, choices: Choices) =>
   "writes a length of four gigabytes": (value) =>
     Buffer.concat([Buffer.of(value.tag, 0x84, 0xff, 0xff, 0xff, 0xff), contentOf(value)]),
   "nests deeply": (_, choices) => nested(choices.pick([8, 64, 400, 1_500])),
-  "writes a large integer": (_, choices) => element(0x02, choices.bytes(choices.pick([8, 9, 32, 1_000]))),
 };
 
 /** Mutates one random value; the lengths of the values around it are adjusted or left as they were. */

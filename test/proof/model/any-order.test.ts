@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { cases, TIMEOUT } from "../../../testing/support/proof.ts";
 import { expectSameStateInAnyOrder, expectTrafficAsTheModel, orders } from "./any-order.ts";
-import { LINKS_OF_GOOGLE, MOSTLY_NOTIFICATIONS, trafficOf } from "./histories.ts";
+import { LINKS_OF_GOOGLE, MOSTLY_NOTIFICATIONS, trafficOf } from "./traffic.ts";
 import { createMemoryTable } from "../../../testing/support/table/memory-table.ts";
 
 const SOME = { minLength: 1, maxLength: 14 };

@@ -12,9 +12,12 @@ import {
   Names,
   stateOf,
 } from "./comparison.ts";
-import { ACCOUNTS, END, factsOf, moments, renewalsIn, type Traffic } from "./histories.ts";
-import { byPerson, createReferenceModel, type ModelOutcome } from "./reference-model.ts";
-import { lineageKeyOf, type IosRenewal, type ModelRequest } from "./stated-facts.ts";
+import { factsOf, moments, renewalsIn } from "./histories.ts";
+import { END } from "./histories/choices.ts";
+import { ACCOUNTS, type Traffic } from "./traffic.ts";
+import { byPerson } from "./reference/names.ts";
+import { createReferenceModel, type ModelOutcome } from "./reference/reference-model.ts";
+import type { IosRenewal, ModelRequest } from "./stated-facts.ts";
 import { modelApplication, modelClient, CATALOG, type ServiceAnswer } from "./model-client.ts";
 
 /** Limit of the moments at which an answer is compared. */
@@ -126,7 +129,7 @@ export const expectTrafficAsTheModel = async (
 
 /** Whether the request proves the lineage of a renewal info. */
 export const statesLineage = ({ facts }: ModelRequest, { lineage }: IosRenewal): boolean =>
-  facts.some((fact) => fact.store === "ios-store" && lineageKeyOf(fact) === lineage);
+  facts.some((fact) => fact.store === "ios-store" && fact.original === lineage);
 
 /** Whether a client's claim links the same customers whenever it comes: it is of one person, with a purchase. */
 const claimsAlways = (request: ModelRequest): boolean =>

@@ -1,8 +1,10 @@
-import type { VerifiedFacts } from "../../../lib/customers/storing/verified-facts.ts";
+import { statedPurchases, type VerifiedFacts } from "../../../lib/customers/storing/verified-facts.ts";
+import type { Holding } from "../../../lib/entitlements/holding.ts";
+import { joinAll } from "../../../lib/entitlements/join.ts";
 import type { ProvenPurchase } from "../../../lib/entitlements/proven-purchase.ts";
 import { renewedPurchase, type Nature, type Purchase } from "../../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../../lib/entitlements/time.ts";
-import { purchaseKey } from "../../../lib/identifiers.ts";
+import { customerId, purchaseKey } from "../../../lib/identifiers.ts";
 import { readOneTimeProduct } from "../../../lib/stores/android-store/one-time-product.ts";
 import {
   provenPurchaseOf,
@@ -53,7 +55,7 @@ export const toTransaction = (
   isUpgraded: fact.upgraded,
   environment: fact.environment,
   signedAt: fact.signedAt,
-  xcodeCertificate: fact.certificate,
+  xcodeCertificate: null,
 });
 
 /** The fact as Google's answer. */
@@ -157,3 +159,16 @@ export const toVerifiedFacts = (request: ModelRequest): VerifiedFacts => {
     origin: null,
   };
 };
+
+/** What the facts state, each purchase with those that it mentions. */
+export const statedBy = (facts: readonly Fact[]): readonly Purchase[] =>
+  statedPurchases({ purchases: toPurchases(facts), renewals: [] });
+
+/** All facts joined at once. */
+export const joinedFacts = (facts: readonly Fact[], renewals: readonly IosRenewal[] = []): Purchase[] =>
+  joinAll([...statedBy(facts), ...renewals.map(toRenewal)]);
+
+const SOMEBODY = customerId("00000000-0000-7000-8000-000000000001");
+
+export const heldBySomebody = (purchases: readonly Purchase[]): readonly Holding[] =>
+  purchases.map((purchase) => ({ customerIdentifier: SOMEBODY, assertedBy: null, purchase }));

@@ -1,5 +1,5 @@
 import type { CustomerEntitlement } from "../../../lib/contract/schemas.ts";
-import type { ModelOutcome, ReferenceModel } from "./reference-model.ts";
+import type { ModelOutcome, ReferenceModel } from "./reference/reference-model.ts";
 import type { ServiceAnswer } from "./model-client.ts";
 
 /** Pairs each of the model's customers, a number, with one of the service's. */

@@ -3,7 +3,7 @@ import { entitlementsAt, nextChangeAt } from "../../../lib/entitlements/entitlem
 import { timelineOf } from "../../../lib/entitlements/timeline.ts";
 import { cases, inLength, TIMEOUT } from "../../../testing/support/proof.ts";
 import { factsOf, histories, LEEWAYS, moments, renewalsIn } from "./histories.ts";
-import { heldBySomebody, joinedFacts } from "./joined-facts.ts";
+import { heldBySomebody, joinedFacts } from "./as-verified.ts";
 import { CATALOG } from "./model-client.ts";
 
 const MOMENTS = inLength(40, 400);

@@ -30,8 +30,6 @@ export interface IosFact {
   readonly previous: string | null;
   /** The transaction's own `appTransactionId`. */
   readonly appTransaction: string | null;
-  /** SHA-256 of the certificate of StoreKit testing in Xcode. */
-  readonly certificate: string | null;
   readonly signedAt: number;
 }
 
@@ -97,7 +95,7 @@ export interface AndroidOneTimeFact extends AndroidAnswer {
 /** A renewal info of the App Store. */
 export interface IosRenewal {
   readonly environment: Environment;
-  /** The lineage: its original transaction id; in Xcode as {@link lineageKeyOf} names it. */
+  /** The lineage: its original transaction id. */
   readonly lineage: string;
   /** `renewalDate`; null: absent. */
   readonly renewalDate: number | null;
@@ -142,10 +140,6 @@ export interface ModelRequest {
 /** Whether a client sends it without a credential. */
 export const isKeyless = ({ isNotification, claim }: ModelRequest): boolean =>
   !isNotification && claim?.by !== "credential";
-
-/** In Xcode every id is "0", so the certificate and the product tell lineages apart. */
-export const lineageKeyOf = ({ environment, original, certificate, group, product }: IosFact): string =>
-  environment === "xcode" ? `${certificate}:${original}:${group ?? product}` : original;
 
 /** A request's facts that select no product of a one-time purchase. */
 export const selectingNothing = (facts: readonly Fact[]): readonly Fact[] =>

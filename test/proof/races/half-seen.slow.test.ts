@@ -8,25 +8,18 @@ import { ServiceError } from "../../../lib/contract/errors.ts";
 import { eachOnce, type AccountCustomer } from "../../../lib/customers/storing/customer-table.ts";
 import type { StoredCustomer } from "../../../lib/customers/storing/records.ts";
 import type { AssertedBy } from "../../../lib/contract/schemas.ts";
-import type { Purchase } from "../../../lib/entitlements/purchase.ts";
 import { accountId } from "../../../lib/identifiers.ts";
 import { createCustomerTable } from "../../../lib/table/customers/customers.ts";
-import {
-  byCredential,
-  createWorld,
-  device,
-  owned,
-  refunded,
-  type World,
-} from "../../../testing/support/world.ts";
+import { createWorld, device, owned, type World } from "../../../testing/support/world.ts";
 import { checkInvariants } from "../../../testing/support/table/invariants.ts";
 import { cases, TIMEOUT } from "../../../testing/support/proof.ts";
-import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
+import { NOW } from "../../../testing/support/stores/purchases.ts";
 import { createMemoryTable, type MemoryTable } from "../../../testing/support/table/memory-table.ts";
+import { choice, type Made } from "../model/histories/choices.ts";
 
 /**
  * Neither a Query nor a batch of reads is a snapshot: it may see some items of a transaction and not the others.
- * Whatever happens to customers meanwhile, an account is read as it was before or after, and a request is answered so.
+ * Whatever happens to customers meanwhile, an account is read as it was before or after.
  */
 
 type Item = Readonly<Record<string, unknown>>;
@@ -35,20 +28,27 @@ const ACCOUNTS = ["a", "b", "c"] as const;
 const PURCHASES = ["1", "2", "3", "4", "5"] as const;
 const DEVICES = ["1", "2"] as const;
 
-type Happening =
-  | {
-      readonly does: "store";
+const account = choice(...ACCOUNTS);
+const purchase = choice(...PURCHASES);
+const happening = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      does: choice("store"),
       /** An app transaction id. */
-      readonly device: string | null;
-      readonly purchases: readonly string[];
-      readonly claim: { readonly account: string; readonly assertedBy: AssertedBy } | null;
-    }
-  | { readonly does: "unlink" | "erase"; readonly purchase: string }
-  | { readonly does: "move"; readonly purchase: string; readonly to: string }
+      device: fc.option(choice(...DEVICES), { freq: 2 }),
+      purchases: fc.subarray([...PURCHASES], { maxLength: 4 }),
+      claim: fc.option(fc.record({ account, assertedBy: choice("credential", "credential", "client") }), {
+        freq: 4,
+      }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ does: choice("unlink", "erase"), purchase }) },
+  { weight: 2, arbitrary: fc.record({ does: choice("move"), purchase, to: account }) },
   /** Time to live deletes items that may expire: all of them, or every other one. */
-  | { readonly does: "expire"; readonly every: 1 | 2 };
-
-type Storing = Extract<Happening, { does: "store" }>;
+  { weight: 1, arbitrary: fc.record({ does: choice("expire"), every: choice(1, 2) }) },
+);
+type Happening = Made<typeof happening>;
 
 interface Step {
   readonly happening: Happening;
@@ -56,37 +56,14 @@ interface Step {
   readonly failure: { readonly at: number; readonly as: "crash" | "conflict" } | null;
 }
 
-const account = fc.constantFrom(...ACCOUNTS);
-const purchase = fc.constantFrom(...PURCHASES);
-const storing: fc.Arbitrary<Storing> = fc.record({
-  does: fc.constant("store"),
-  device: fc.option(fc.constantFrom(...DEVICES), { freq: 2 }),
-  purchases: fc.subarray([...PURCHASES], { maxLength: 4 }),
-  claim: fc.option(
-    fc.record({ account, assertedBy: fc.constantFrom<AssertedBy>("credential", "credential", "client") }),
-    { freq: 4 },
-  ),
-});
-const happening: fc.Arbitrary<Happening> = fc.oneof(
-  { weight: 8, arbitrary: storing },
-  fc.record({ does: fc.constantFrom("unlink", "erase"), purchase }),
-  { weight: 2, arbitrary: fc.record({ does: fc.constant("move"), purchase, to: account }) },
-  fc.record({ does: fc.constant("expire"), every: fc.constantFrom(1, 2) }),
-);
-
 const stored = (
-  purchases: readonly string[],
-  account?: string,
+  purchases: (typeof PURCHASES)[number][],
+  account?: (typeof ACCOUNTS)[number],
   assertedBy: AssertedBy = "credential",
-): Step => ({
-  happening: {
-    does: "store",
-    device: null,
-    purchases,
-    claim: account === undefined ? null : { account, assertedBy },
-  },
-  failure: null,
-});
+): Step => {
+  const claim = account === undefined ? null : { account, assertedBy };
+  return { happening: { does: "store", device: null, purchases, claim }, failure: null };
+};
 
 /** Two merged customers of account a, the absorbed item still there; and a customer that a client claimed for b. */
 const MERGED = [stored(["1"], "a"), stored(["2"], "a"), stored(["3"], "b", "client"), stored(["1", "2"])];
@@ -119,14 +96,15 @@ const expire = async (table: MemoryTable, every: number): Promise<void> => {
   if (TransactItems.length > 0) await table.client.send(new TransactWriteCommand({ TransactItems }));
 };
 
-const requestOf = ({ device: name, purchases, claim }: Storing): Parameters<World["submit"]> => [
-  { identities: name === null ? [] : [device(name)], purchases: purchases.map((key) => owned(key)) },
-  claim && { ...claim, account: accountId(claim.account) },
-];
-
 const act = async (world: World, table: MemoryTable, happens: Happening): Promise<unknown> => {
   if (happens.does === "expire") return expire(table, happens.every);
-  if (happens.does === "store") return world.submit(...requestOf(happens));
+  if (happens.does === "store") {
+    const { device: name, purchases, claim } = happens;
+    return world.submit(
+      { identities: name === null ? [] : [device(name)], purchases: purchases.map((key) => owned(key)) },
+      claim && { ...claim, account: accountId(claim.account) },
+    );
+  }
   const customer = await ownerOf(world, happens.purchase);
   if (customer === null) return null;
   const resolved = { ...customer, toAcknowledge: null };
@@ -194,33 +172,17 @@ const seenBetween = (before: readonly Item[], after: readonly Item[]): Item[][] 
 
 type Reading = readonly AccountCustomer[];
 
-const tableOf = async (items: readonly Item[]): Promise<MemoryTable> => {
+/** The customers of each account in a table with these items. */
+const readingsOf = async ({ application }: World, items: readonly Item[]): Promise<Reading[]> => {
   const table = createMemoryTable();
   const TransactItems = items.map((Item) => ({ Put: { TableName: table.name, Item } }));
   if (TransactItems.length > 0) await table.client.send(new TransactWriteCommand({ TransactItems }));
-  return table;
-};
-
-/** The customers of each account in a table with these items. */
-const readingsOf = async ({ application }: World, items: readonly Item[]): Promise<Reading[]> => {
-  const table = await tableOf(items.filter(isOfAccount));
   const customers = createCustomerTable(table, () => Promise.resolve());
   const readings = await Promise.all(
     ACCOUNTS.map((name) => customers.findAccount(application.identifier, accountId(name))),
   );
   await table.remove();
   return readings;
-};
-
-/** Returns the values one after the other, then the last one repeatedly. */
-const takenFrom = <T>(values: readonly T[]): (() => T) => {
-  let next = 0;
-  return () => {
-    const value = values[Math.min(next, values.length - 1)];
-    if (value === undefined) throw new RangeError("There is nothing to take from.");
-    next += 1;
-    return value;
-  };
 };
 
 const keysIn = (reading: Reading): string[] =>
@@ -248,15 +210,7 @@ const expectReadsOf = async (world: World, states: readonly Item[][], { happenin
       expect(repeatedIn(readings.flatMap(keysIn))).toEqual([]);
       for (const [place, seen] of readings.entries())
         if (!isOneOf(before[place] ?? [], after[place] ?? [], seen))
-          throw new Error(
-            `${happening.does}: account ${ACCOUNTS[place]} reads neither as before nor as after: ${JSON.stringify(
-              {
-                before: before[place],
-                after: after[place],
-                seen,
-              },
-            )}`,
-          );
+          throw new Error(JSON.stringify({ before: before[place], after: after[place], seen, happening }));
     }
 };
 
@@ -284,212 +238,13 @@ const expectHistory = async (transfers: TransferPolicy, steps: readonly Step[]):
   await table.remove();
 };
 
-const holds = (failure: fc.Arbitrary<Step["failure"]>) =>
-  fc.asyncProperty(fc.constantFrom<TransferPolicy>("refuse", "always"), history(failure), expectHistory);
-
-test("after a crashed move, time to live deletes nothing that counts", () =>
-  expectHistory("refuse", [
-    stored(["1"], "a"),
-    stored(["2"], "a"),
-    stored(["3"], "b", "client"),
-    { ...stored(["1", "2", "3"], "a"), failure: { at: 1, as: "crash" } },
-    { happening: { does: "expire", every: 1 }, failure: null },
-  ]));
-
-test(
-  "an account reads as before or after a change, without duplicates",
-  () => fc.assert(holds(fc.constant(null)), cases(90, 10_000)),
+test.each([null, "conflict", "crash"] as const)(
+  "an account reads as before or after a change, without duplicates (failure: %s)",
+  (as) => {
+    const failure =
+      as === null ? fc.constant(null) : fc.option(fc.record({ at: fc.nat(2), as: fc.constant(as) }));
+    const transfers = fc.constantFrom<TransferPolicy>("refuse", "always");
+    return fc.assert(fc.asyncProperty(transfers, history(failure), expectHistory), cases(90, 10_000));
+  },
   TIMEOUT,
 );
-
-test.each(["conflict", "crash"] as const)(
-  "the same holds when transactions fail (%s), and later requests complete them",
-  (as) => fc.assert(holds(fc.option(fc.record({ at: fc.nat(2), as: fc.constant(as) }))), cases(90, 10_000)),
-  TIMEOUT,
-);
-
-describe("a request that sees a transaction half done", () => {
-  interface Meeting {
-    readonly history: readonly Step[];
-    /** Its transaction number `at`, from 0, is seen half done; it does not go on after that. */
-    readonly met: Happening;
-    readonly at: number;
-    readonly request: Storing;
-    /** For each read of one of the transaction's items, in order: whether the read sees the new item. */
-    readonly sees: readonly boolean[];
-    readonly transfers: TransferPolicy;
-  }
-
-  type Answer =
-    | { readonly refused: string }
-    | { readonly customer: string | null; readonly holdings: readonly Purchase[] };
-
-  /** The answer; a customer that did not exist before is called `new`. */
-  const answerTo = async (world: World, request: Storing, before: readonly Item[]): Promise<Answer> => {
-    const customers = new Set(before.map(({ customer }) => customer));
-    const stored = await world.submit(...requestOf(request)).catch((error: unknown) => {
-      if (error instanceof ServiceError) return error.code;
-      throw error;
-    });
-    if (typeof stored === "string") return { refused: stored };
-    if (stored.outcome === "refused") return { refused: stored.code };
-    if (stored.customer === null) return { customer: null, holdings: [] };
-    const { identifier, holdings } = stored.customer;
-    return { customer: customers.has(identifier) ? identifier : "new", holdings };
-  };
-
-  /** The request's answer, and its answers just before and just after the transaction; null: there is no transaction. */
-  const answersOf = async ({ history: before, met, at, request, sees, transfers }: Meeting) => {
-    const table = createMemoryTable();
-    const plain = createWorld(table);
-    const world = plain.with({ application: { ...plain.application, transfers } });
-    for (const { happening } of before)
-      await act(world, table, happening).catch((error: unknown) => {
-        if (!(error instanceof ServiceError)) throw error;
-      });
-
-    const states: Item[][] = [];
-    table.turn = async (command) => {
-      if (command === "TransactWriteItemsCommand") states.push(await table.items());
-    };
-    const [waits, isOver] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    // A request that pauses waits until the transaction is over.
-    const requesting = world.with({
-      pause: () => {
-        waits.resolve();
-        return isOver.promise;
-      },
-    });
-    let answer: Promise<Answer> | null = null;
-    table.seesAfter = takenFrom(sees);
-    table.midway = async () => {
-      if (states.length <= at) return;
-      table.turn = () => Promise.resolve();
-      table.midway = null;
-      answer = answerTo(requesting, request, states.at(-1) ?? []);
-      states.push(await table.items());
-      await Promise.race([answer, waits.promise]);
-      throw new Crash();
-    };
-    await act(world, table, met).catch((error: unknown) => {
-      if (!(error instanceof ServiceError || error instanceof Crash)) throw error;
-    });
-    isOver.resolve();
-    if (answer === null) return null;
-    const [old = [], young = []] = states.slice(-2);
-    const answerIn = async (items: readonly Item[]): Promise<Answer> => {
-      const { application } = world;
-      return answerTo(createWorld(await tableOf(items), { application }), request, old);
-    };
-    return { answer: await answer, expected: [await answerIn(old), await answerIn(young)] };
-  };
-
-  const storedOf = (request: Partial<Storing>): Storing => ({
-    does: "store",
-    device: null,
-    purchases: [],
-    claim: null,
-    ...request,
-  });
-  /** Two customers, each with an app transaction id and a purchase. {@link MERGE} shows that they are one. */
-  const TWO_DEVICES = ["1", "2"].map((name): Step => ({
-    happening: storedOf({ device: name, purchases: [name] }),
-    failure: null,
-  }));
-  const MERGE = storedOf({ purchases: ["1", "2"] });
-
-  const expectAnswer = async (meeting: Meeting): Promise<void> => {
-    const answers = await answersOf(meeting);
-    if (answers !== null) expect(answers.expected).toContainEqual(answers.answer);
-  };
-
-  test("finds a new customer's purchase without the customer, and is not refused", () =>
-    expectAnswer({
-      history: [],
-      met: storedOf({ purchases: ["1"] }),
-      at: 0,
-      request: storedOf({ purchases: ["1"] }),
-      // The purchase is seen, the customer is not.
-      sees: [true, false],
-      transfers: "refuse",
-    }));
-
-  test("finds a merge's alias without its survivor, and answers the absorbed purchases", () =>
-    expectAnswer({
-      history: TWO_DEVICES,
-      met: MERGE,
-      at: 0,
-      request: storedOf({ device: "2" }),
-      // The alias is seen, the survivor is not.
-      sees: [true, false],
-      transfers: "refuse",
-    }));
-
-  test("finds a moved customer's identity in the old account, and succeeds", () =>
-    expectAnswer({
-      history: [stored(["1"], "a"), stored(["2"], "b")],
-      met: storedOf({ device: "1", purchases: ["1"], claim: { account: "b", assertedBy: "credential" } }),
-      at: 0,
-      request: storedOf({ device: "1", purchases: ["2"] }),
-      // The app transaction id is seen, the customer's move is not.
-      sees: [true, false],
-      transfers: "always",
-    }));
-
-  test("stores a half-seen new customer's facts, even when refused", async () => {
-    const table = createMemoryTable();
-    const world = createWorld(table);
-    await world.store({ purchases: [owned("1")] }, byCredential("a"));
-    const [isRead, isOver] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    let refusing: ReturnType<World["submit"]> | undefined;
-    // The first request's purchase 2 is seen, purchase 3 is not. The transaction is over before customers are read.
-    table.seesAfter = takenFrom([true, false]);
-    table.midway = () => {
-      let reads = 0;
-      table.turn = () => {
-        reads += 1;
-        if (reads !== 2) return Promise.resolve();
-        isRead.resolve();
-        return isOver.promise;
-      };
-      refusing = world.submit({ purchases: [owned("1"), refunded("2"), refunded("3")] });
-      return isRead.promise;
-    };
-    await world.store({ purchases: [owned("2"), owned("3")] }, byCredential("b"));
-    table.midway = null;
-    isOver.resolve();
-    expect(await refusing).toMatchObject({ outcome: "refused", code: "IDENTITY_CONFLICT" });
-    for (const key of ["2", "3"])
-      expect(await ownerOf(world, key)).toMatchObject({
-        holdings: ["2", "3"].map((held) => ({ key: held, lines: [{ revokedAt: NOW - DAY }] })),
-      });
-  });
-
-  test(
-    "is answered as before the transaction or after it",
-    () =>
-      fc.assert(
-        fc.asyncProperty(
-          fc.record({
-            history: fc
-              .tuple(
-                fc.constantFrom<Step[][]>([], TWO_DEVICES, TWO_DEVICES, MERGED),
-                fc.array(fc.record({ happening, failure: fc.constant(null) }), { maxLength: 3 }),
-              )
-              .map((steps) => steps.flat()),
-            met: fc.oneof({ weight: 2, arbitrary: fc.constant(MERGE) }, { weight: 3, arbitrary: happening }),
-            at: fc.constantFrom(0, 0, 1, 2),
-            request: fc.oneof(
-              storing,
-              fc.constantFrom(...DEVICES).map((device) => storedOf({ device })),
-            ),
-            sees: fc.array(fc.boolean(), { minLength: 1, maxLength: 6 }),
-            transfers: fc.constantFrom<TransferPolicy>("refuse", "always"),
-          }),
-          expectAnswer,
-        ),
-        cases(180, 20_000),
-      ),
-    TIMEOUT,
-  );
-});

@@ -9,9 +9,11 @@ import {
   Names,
 } from "../model/comparison.ts";
 import { statesLineage } from "../model/any-order.ts";
-import { ACCOUNTS, END, trafficOf } from "../model/histories.ts";
+import { END } from "../model/histories/choices.ts";
+import { ACCOUNTS, trafficOf } from "../model/traffic.ts";
 import { createMemoryTable } from "../../../testing/support/table/memory-table.ts";
-import { byPerson, createReferenceModel, type ReferenceModel } from "../model/reference-model.ts";
+import { byPerson } from "../model/reference/names.ts";
+import { createReferenceModel, type ReferenceModel } from "../model/reference/reference-model.ts";
 import type { ModelRequest } from "../model/stated-facts.ts";
 import {
   modelApplication,

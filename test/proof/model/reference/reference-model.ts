@@ -1,27 +1,29 @@
-import { createHash } from "node:crypto";
-import type { TransferPolicy } from "../../../lib/applications/application.ts";
-import type { CustomerEntitlement, Environment } from "../../../lib/contract/schemas.ts";
-import type { Catalog } from "../../../lib/entitlements/catalog.ts";
-import { entitlementsAt } from "../../../lib/entitlements/entitlements.ts";
-import type { Holding } from "../../../lib/entitlements/holding.ts";
-import { isInactive } from "../../../lib/entitlements/inactivity.ts";
-import { grantingLines, referenceText, type Purchase } from "../../../lib/entitlements/purchase.ts";
-import type { Terms } from "../../../lib/entitlements/timeline.ts";
-import { customerId } from "../../../lib/identifiers.ts";
-import { toReading } from "./as-verified.ts";
-import { joinedFacts } from "./joined-facts.ts";
+import type { TransferPolicy } from "../../../../lib/applications/application.ts";
+import type { CustomerEntitlement, Environment } from "../../../../lib/contract/schemas.ts";
+import type { Catalog } from "../../../../lib/entitlements/catalog.ts";
+import { entitlementsAt } from "../../../../lib/entitlements/entitlements.ts";
+import type { Holding } from "../../../../lib/entitlements/holding.ts";
+import { isInactive } from "../../../../lib/entitlements/inactivity.ts";
+import { grantingLines, referenceText, type Purchase } from "../../../../lib/entitlements/purchase.ts";
+import type { Terms } from "../../../../lib/entitlements/timeline.ts";
+import { customerId } from "../../../../lib/identifiers.ts";
+import { toReading, joinedFacts } from "../as-verified.ts";
+import { keptForOwners, namesIn, withRenewals, type Known, type Person } from "./known.ts";
 import {
-  isKeyless,
-  lineageKeyOf,
+  appTransactionsOf,
+  byPerson,
+  namesOf,
+  namesOfRequest,
+  olderTokens,
+  purchaseName,
+  tokenName,
+} from "./names.ts";
+import {
   selectingNothing,
-  type AndroidFact,
   type AndroidSubscriptionFact,
-  type Fact,
-  type IosFact,
-  type IosRenewal,
   type ModelClaim,
   type ModelRequest,
-} from "./stated-facts.ts";
+} from "../stated-facts.ts";
 
 /**
  * The expected outcomes and answers: a plain list of all facts, and of the people whom they name. For each answer all
@@ -65,24 +67,6 @@ export interface ReferenceModel {
   isSelected(token: string): boolean;
 }
 
-interface Person {
-  /** In the order of creation. */
-  readonly number: number;
-  readonly environment: Environment;
-  readonly bornAt: number;
-  readonly link: ModelClaim | null;
-  /** References of purchases, and app transaction ids. */
-  readonly names: ReadonlySet<string>;
-}
-
-interface Known {
-  readonly facts: readonly Fact[];
-  readonly renewals: readonly IosRenewal[];
-  readonly people: readonly Person[];
-  /** Number of people ever created. */
-  readonly made: number;
-}
-
 interface Rules extends ModelTerms {
   readonly catalog: Catalog;
 }
@@ -91,64 +75,6 @@ interface Answered {
   readonly known: Known;
   readonly outcome: ModelOutcome;
 }
-
-const tokenName = (environment: Environment, token: string): string =>
-  `android-store ${environment} ${createHash("sha256").update(token).digest("hex")}`;
-const lineageName = (environment: Environment, key: string): string => `ios-store ${environment} ${key}`;
-const appName = (environment: Environment, appTransaction: string): string =>
-  `app transaction ${environment} ${appTransaction}`;
-
-const purchaseName = (fact: Fact): string =>
-  fact.store === "ios-store"
-    ? lineageName(fact.environment, lineageKeyOf(fact))
-    : tokenName(fact.environment, fact.token);
-
-/** The lineage that this one replaced. */
-const previousName = ({ environment, previous, original }: IosFact): string | null =>
-  environment === "xcode" || previous === null || previous === original
-    ? null
-    : lineageName(environment, previous);
-
-const isPending = ({ state }: AndroidFact): boolean =>
-  state === "PENDING" || state === "PENDING_PURCHASE_CANCELED";
-
-/** Tokens of the same person's older purchases that Google's answer names. */
-const olderTokens = (fact: Fact): string[] =>
-  fact.store === "ios-store" || fact.kind === "one-time" || isPending(fact)
-    ? []
-    : [fact.replaces, fact.expired].filter((token) => token !== null);
-
-/** Purchases that a fact proves to be the same person's, its own first. */
-const namesOf = (fact: Fact): string[] => [
-  purchaseName(fact),
-  ...(fact.store === "ios-store"
-    ? [previousName(fact)].filter((name) => name !== null)
-    : olderTokens(fact).map((token) => tokenName(fact.environment, token))),
-];
-
-/**
- * App transaction id of a request: the app transaction's own, or the one that every lineage carries. Of several common
- * ones none names anybody. In Xcode none does.
- */
-const appTransactionsOf = ({ environment, appTransaction, facts }: ModelRequest): string[] => {
-  if (environment === "xcode") return [];
-  const lineages = [...Map.groupBy(facts, purchaseName).values()].map((said) =>
-    said.flatMap((fact) => (fact.store === "ios-store" ? (fact.appTransaction ?? []) : [])),
-  );
-  const [first, ...others] = [appTransaction === null ? [] : [appTransaction], ...lineages].filter(
-    (carried) => carried.length > 0,
-  );
-  const common = new Set(first?.filter((value) => others.every((carried) => carried.includes(value))));
-  return common.size === 1 ? [...common].map((value) => appName(environment, value)) : [];
-};
-
-const namesOfRequest = (request: ModelRequest): string[] => [
-  ...appTransactionsOf(request),
-  ...request.facts.flatMap(namesOf),
-];
-
-const namesIn = ({ people }: Pick<Known, "people">): ReadonlySet<string> =>
-  new Set(people.flatMap(({ names }) => [...names]));
 
 const byName = (names: ReadonlySet<string>) => (purchase: Purchase) => names.has(referenceText(purchase));
 
@@ -164,13 +90,6 @@ const heldBy = (
 
 const termsOf = ({ catalog, leeway }: Rules): Terms => ({ catalog, renewalLeeway: leeway });
 
-/** Renewal infos name nobody: those of lineages without an owner are ignored. */
-const withRenewals = (known: Known, renewals: readonly IosRenewal[]): Known => {
-  const named = namesIn(known);
-  const owned = renewals.filter(({ environment, lineage }) => named.has(lineageName(environment, lineage)));
-  return { ...known, renewals: [...known.renewals, ...owned] };
-};
-
 /** Google's answer about the older token that a fact names, where nothing is known of it: one step, and nothing waits. */
 const untold = (known: Known, { facts, answers }: ModelRequest): readonly AndroidSubscriptionFact[] => {
   const named = namesIn(known);
@@ -180,92 +99,7 @@ const untold = (known: Known, { facts, answers }: ModelRequest): readonly Androi
   return answers.filter((answer) => answer.token === token).slice(0, 1);
 };
 
-/** Purchases of a request, with the names of others by which each finds an owner. */
-const purchasesIn = (request: ModelRequest) => {
-  const apps = appTransactionsOf(request);
-  return [...Map.groupBy(request.facts, purchaseName)].map(([name, facts]) => ({
-    name,
-    facts,
-    predecessors: facts.flatMap((fact) => namesOf(fact).slice(1)),
-    apps: facts.some((fact) => fact.store === "ios-store" && fact.appTransaction !== null) ? apps : [],
-  }));
-};
-
-/**
- * A request without a credential as one of each person: of the app transaction id, and of what no signature and no person
- * joins with it. Names that any of them share are followed until nothing more is joined.
- */
-export const byPerson = (
-  { people }: Pick<Known, "people">,
-  request: ModelRequest,
-): readonly ModelRequest[] => {
-  const { environment, facts } = request;
-  if (!isKeyless(request) || environment === "xcode") return [request];
-  const apps = appTransactionsOf(request);
-  const namesIn = (fact: Fact): string[] => [
-    ...namesOf(fact),
-    ...(fact.store === "ios-store" && fact.appTransaction !== null ? apps : []),
-  ];
-  const bonds = [apps, ...facts.map(namesIn), ...people.map(({ names }) => [...names])];
-  const joinedWith = (names: ReadonlySet<string>): ReadonlySet<string> => {
-    const more = new Set([...names, ...bonds.filter((bond) => bond.some((name) => names.has(name))).flat()]);
-    return more.size === names.size ? names : joinedWith(more);
-  };
-  const holder = joinedWith(new Set(apps));
-  const others = facts
-    .filter((fact) => namesOf(fact).every((name) => !holder.has(name)))
-    .map((fact) => joinedWith(new Set(namesOf(fact))));
-  const persons = others.filter(
-    (names, index) => others.findIndex((one) => [...names].some((name) => one.has(name))) === index,
-  );
-  const isOf = (names: ReadonlySet<string>) => (fact: Fact) => names.has(purchaseName(fact));
-  return [
-    ...(apps.length > 0 ? [{ ...request, facts: facts.filter(isOf(holder)) }] : []),
-    ...persons.map((names) => ({ ...request, appTransaction: null, facts: facts.filter(isOf(names)) })),
-    ...(apps.length === 0 && facts.length === 0 ? [request] : []),
-  ];
-};
-
 const undivided = (_: unknown, request: ModelRequest): readonly ModelRequest[] => [request];
-
-/** Facts that contradict each other's owners: each owner gets those of its own purchases, and no link changes. */
-const keptForOwners = (known: Known, request: ModelRequest): Known => {
-  const purchases = purchasesIn(request);
-  const owners = new Map(
-    known.people.flatMap(({ names, number }) => [...names].map((name) => [name, number] as const)),
-  );
-  const successorsOf = (name: string): string[] =>
-    purchases.filter(({ predecessors }) => predecessors.includes(name)).map((newer) => newer.name);
-  type Leads = (purchase: (typeof purchases)[number]) => readonly string[];
-  const ownerBy = (leads: Leads, purchase: (typeof purchases)[number]): number | undefined =>
-    leads(purchase)
-      .map((name) => owners.get(name))
-      .find((number) => number !== undefined);
-  // A purchase without an owner goes to its predecessor's owner, step by step; at last to its successor's.
-  for (const _ of purchases)
-    for (const purchase of purchases) {
-      const owner = ownerBy(({ predecessors, apps }) => [...predecessors, ...apps], purchase);
-      if (!owners.has(purchase.name) && owner !== undefined) owners.set(purchase.name, owner);
-    }
-  const last = purchases.map(({ name, ...purchase }) => {
-    const owner = owners.get(name) ?? ownerBy(() => successorsOf(name), { name, ...purchase });
-    return [name, owner] as const;
-  });
-  for (const [name, owner] of last) if (owner !== undefined) owners.set(name, owner);
-  const owned = purchases.filter(({ name }) => owners.has(name));
-  const learned = owned.flatMap(({ name, predecessors }) =>
-    [name, ...predecessors].map((other) => [other, owners.get(other) ?? owners.get(name)] as const),
-  );
-  const people = known.people.map((person) => ({
-    ...person,
-    names: new Set([
-      ...person.names,
-      ...learned.filter(([, number]) => number === person.number).map(([name]) => name),
-    ]),
-  }));
-  const facts = [...known.facts, ...owned.flatMap((purchase) => purchase.facts)];
-  return withRenewals({ ...known, people, facts }, request.renewals);
-};
 
 /** Whether a client's link gives way to a credential's claim. */
 const givesWay = (link: ModelClaim, claim: ModelClaim | null): boolean =>
@@ -307,7 +141,7 @@ const makesLink = (known: Known, request: ModelRequest, owners: readonly Person[
       person.link.by === "client" &&
       isProduction(person.environment) === isProduction(environment),
   );
-  const isNamed = environment === "xcode" || appTransactionsOf(request).length > 0;
+  const isNamed = appTransactionsOf(request).length > 0;
   const room = isNamed ? rules.claims : Math.min(rules.claims, CLAIMS_WITHOUT_IDENTITY);
   return hasBought && claimed.length < room;
 };

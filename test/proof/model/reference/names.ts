@@ -1,0 +1,104 @@
+import { createHash } from "node:crypto";
+import type { Environment } from "../../../../lib/contract/schemas.ts";
+import { isKeyless, type AndroidFact, type Fact, type IosFact, type ModelRequest } from "../stated-facts.ts";
+
+/** The names of purchases and of app transaction ids, by which facts belong to persons. */
+
+export const tokenName = (environment: Environment, token: string): string =>
+  `android-store ${environment} ${createHash("sha256").update(token).digest("hex")}`;
+export const lineageName = (environment: Environment, key: string): string =>
+  `ios-store ${environment} ${key}`;
+const appName = (environment: Environment, appTransaction: string): string =>
+  `app transaction ${environment} ${appTransaction}`;
+
+export const purchaseName = (fact: Fact): string =>
+  fact.store === "ios-store"
+    ? lineageName(fact.environment, fact.original)
+    : tokenName(fact.environment, fact.token);
+
+/** The lineage that this one replaced. */
+const previousName = ({ environment, previous, original }: IosFact): string | null =>
+  previous === null || previous === original ? null : lineageName(environment, previous);
+
+const isPending = ({ state }: AndroidFact): boolean =>
+  state === "PENDING" || state === "PENDING_PURCHASE_CANCELED";
+
+/** Tokens of the same person's older purchases that Google's answer names. */
+export const olderTokens = (fact: Fact): string[] =>
+  fact.store === "ios-store" || fact.kind === "one-time" || isPending(fact)
+    ? []
+    : [fact.replaces, fact.expired].filter((token) => token !== null);
+
+/** Purchases that a fact proves to be the same person's, its own first. */
+export const namesOf = (fact: Fact): string[] => [
+  purchaseName(fact),
+  ...(fact.store === "ios-store"
+    ? [previousName(fact)].filter((name) => name !== null)
+    : olderTokens(fact).map((token) => tokenName(fact.environment, token))),
+];
+
+/**
+ * App transaction id of a request: the app transaction's own, or the one that every lineage carries. Of several common
+ * ones none names anybody.
+ */
+export const appTransactionsOf = ({ environment, appTransaction, facts }: ModelRequest): string[] => {
+  const lineages = [...Map.groupBy(facts, purchaseName).values()].map((said) =>
+    said.flatMap((fact) => (fact.store === "ios-store" ? (fact.appTransaction ?? []) : [])),
+  );
+  const [first, ...others] = [appTransaction === null ? [] : [appTransaction], ...lineages].filter(
+    (carried) => carried.length > 0,
+  );
+  const common = new Set(first?.filter((value) => others.every((carried) => carried.includes(value))));
+  return common.size === 1 ? [...common].map((value) => appName(environment, value)) : [];
+};
+
+export const namesOfRequest = (request: ModelRequest): string[] => [
+  ...appTransactionsOf(request),
+  ...request.facts.flatMap(namesOf),
+];
+
+/** Purchases of a request, with the names of others by which each finds an owner. */
+export const purchasesIn = (request: ModelRequest) => {
+  const apps = appTransactionsOf(request);
+  return [...Map.groupBy(request.facts, purchaseName)].map(([name, facts]) => ({
+    name,
+    facts,
+    predecessors: facts.flatMap((fact) => namesOf(fact).slice(1)),
+    apps: facts.some((fact) => fact.store === "ios-store" && fact.appTransaction !== null) ? apps : [],
+  }));
+};
+
+/**
+ * A request without a credential as one of each person: of the app transaction id, and of what no signature and no person
+ * joins with it. Names that any of them share are followed until nothing more is joined.
+ */
+export const byPerson = (
+  { people }: { readonly people: readonly { readonly names: ReadonlySet<string> }[] },
+  request: ModelRequest,
+): readonly ModelRequest[] => {
+  const { facts } = request;
+  if (!isKeyless(request)) return [request];
+  const apps = appTransactionsOf(request);
+  const namesIn = (fact: Fact): string[] => [
+    ...namesOf(fact),
+    ...(fact.store === "ios-store" && fact.appTransaction !== null ? apps : []),
+  ];
+  const bonds = [apps, ...facts.map(namesIn), ...people.map(({ names }) => [...names])];
+  const joinedWith = (names: ReadonlySet<string>): ReadonlySet<string> => {
+    const more = new Set([...names, ...bonds.filter((bond) => bond.some((name) => names.has(name))).flat()]);
+    return more.size === names.size ? names : joinedWith(more);
+  };
+  const holder = joinedWith(new Set(apps));
+  const others = facts
+    .filter((fact) => namesOf(fact).every((name) => !holder.has(name)))
+    .map((fact) => joinedWith(new Set(namesOf(fact))));
+  const persons = others.filter(
+    (names, index) => others.findIndex((one) => [...names].some((name) => one.has(name))) === index,
+  );
+  const isOf = (names: ReadonlySet<string>) => (fact: Fact) => names.has(purchaseName(fact));
+  return [
+    ...(apps.length > 0 ? [{ ...request, facts: facts.filter(isOf(holder)) }] : []),
+    ...persons.map((names) => ({ ...request, appTransaction: null, facts: facts.filter(isOf(names)) })),
+    ...(apps.length === 0 && facts.length === 0 ? [request] : []),
+  ];
+};
