@@ -4,6 +4,8 @@ import type { Instant } from "../../lib/entitlements/time.ts";
 import type { TimedStore } from "../clock.ts";
 import { parseJson } from "../../lib/bounded-text.ts";
 import { aroundEach, serveRoutes, type Call, type Reply, type Routes } from "../routes.ts";
+import { OVER_LIMIT } from "./answers.ts";
+import { createRate } from "../rate.ts";
 import { certificateRoutes, notificationRoutes, purchaseRoutes } from "./control.ts";
 import { publisherRoutes } from "./publisher-api/publisher-api.ts";
 import { createPushKeys, savedKeys } from "./notifications/push-keys.ts";
@@ -63,11 +65,14 @@ export const createAndroidPublisherSandbox = (
       return faults[endpoint].shift() ?? route(call, ...named);
     });
 
+  const rate = createRate();
   const authorized = aroundEach(
     publisherRoutes(shop, packageNames),
     (route) =>
       (call, ...named) =>
-        refusal(call.authorization) ?? route(call, ...named),
+        rate.countedUntil(now()) === null
+          ? (refusal(call.authorization) ?? route(call, ...named))
+          : OVER_LIMIT,
   );
   /** Other endpoints are called during a push: waiting there would be a deadlock. */
   const pushed = (routes: Routes): Routes =>
@@ -129,6 +134,8 @@ export const createAndroidPublisherSandbox = (
     failNext: (endpoint: SandboxEndpoint, ...next: Fault[]): void => {
       faults[endpoint].push(...next);
     },
+    /** Limits the publisher API's requests a second; null: no limit. */
+    limitPublisher: rate.limit,
     /** Discards the faults that no request has met yet. */
     clearFaults: (): void => {
       for (const waiting of Object.values(faults)) waiting.length = 0;

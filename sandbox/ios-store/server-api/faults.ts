@@ -1,4 +1,6 @@
 import * as z from "zod";
+import type { Instant } from "../../../lib/entitlements/time.ts";
+import { createRate } from "../../rate.ts";
 import type { Reply } from "../../routes.ts";
 import { errorAnswer } from "./errors.ts";
 
@@ -8,10 +10,12 @@ export const serverApiFault = z
     status: z.int().min(400).max(599).optional(),
     /** Apple's code; unset: the status's own, if it has one. */
     errorCode: z.int().optional(),
-    /** The `Retry-After` header, in milliseconds since 1970; unset: none. */
+    /** The `Retry-After` header, in milliseconds since 1970; unset: the next second of a `perSecond`, or none. */
     retryAfter: z.int().min(0).optional(),
     /** Requests that fail; unset: all, until told otherwise. */
     times: z.int().positive().optional(),
+    /** Requests of a second that are answered: only the others fail. */
+    perSecond: z.int().positive().optional(),
     /** No answer comes. */
     hangs: z.literal(true).optional(),
   })
@@ -44,17 +48,21 @@ export type ServerApiFaults = ReturnType<typeof createServerApiFaults>;
 export const createServerApiFaults = () => {
   let fault: ServerApiFault | null = null;
   let left = 0;
+  const rate = createRate();
   return {
     /** @param next null: requests no longer fail */
     set: (next: ServerApiFault | null): void => {
+      rate.limit(next?.perSecond ?? null);
       fault = next;
       left = next?.times ?? Infinity;
     },
     /** Reply to the next request; null: no fault. */
-    next: (): Reply | null => {
+    next: (at: Instant): Reply | null => {
+      const retryAfter = rate.countedUntil(at);
       if (fault === null || left === 0) return null;
+      if (fault.perSecond !== undefined && retryAfter === null) return null;
       left -= 1;
-      return failed(fault);
+      return failed(retryAfter === null ? fault : { retryAfter, ...fault });
     },
   };
 };

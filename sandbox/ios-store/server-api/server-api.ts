@@ -94,7 +94,7 @@ export const createServerApi = ({
     (endpoint: ServerApiEndpoint): Route =>
     async (call, identifier = "") => {
       requests[endpoint] += 1;
-      const fault = faults.next();
+      const fault = faults.next(now());
       if (fault !== null) return fault;
       const bundleIdentifier = await bundleOfToken(call.authorization, now());
       if (bundleIdentifier === null) return UNAUTHENTICATED;
