@@ -2,15 +2,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 const LONGEST_PAUSE_MILLISECONDS = 500;
 
+/** Waits before an attempt after the first. */
+export type Pause = (attempt: number) => Promise<void>;
+
 /**
  * Waits before a retry, longer with each attempt. Full jitter keeps colliding writers from meeting again.
  *
  * @see https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
  */
-export const pause = (attempt: number): Promise<void> =>
+export const pause: Pause = (attempt) =>
   sleep(Math.random() * Math.min(LONGEST_PAUSE_MILLISECONDS, 10 * 2 ** attempt));
-
-type Pause = (attempt: number) => Promise<void>;
 
 /** Outcome of the first attempt without a conflict, with a pause before each further one; `conflict`: all of them had one. */
 export const tryAgain = async <Outcome>(
@@ -26,11 +27,14 @@ export const tryAgain = async <Outcome>(
   return "conflict";
 };
 
-/** As {@link tryAgain}. Throws after the last attempt. */
+/** As {@link tryAgain}. Throws `failure` after the last attempt. */
 export const again = async <Outcome>(
-  ...trying: Parameters<typeof tryAgain<Outcome>>
+  attempts: number,
+  wait: Pause,
+  act: (attempt: number) => Promise<Outcome | "conflict">,
+  failure = "Too many concurrent changes. Run the command again.",
 ): Promise<Exclude<Outcome, "conflict">> => {
-  const outcome = await tryAgain<Outcome>(...trying);
-  if (outcome === "conflict") throw new Error("Too many concurrent changes. Run the command again.");
+  const outcome = await tryAgain<Outcome>(attempts, wait, act);
+  if (outcome === "conflict") throw new Error(failure);
   return outcome as Exclude<Outcome, "conflict">;
 };

@@ -33,15 +33,15 @@ export const refreshingOn = (table: Table, { now, wait }: Pick<Refreshing, "now"
   now,
   wait,
   pause,
-  customers: createCustomerTable(table, pause),
-  findOwnership: createFindOwnership(table, pause),
+  customers: createCustomerTable(table),
+  findOwnership: createFindOwnership(table),
   queue: createAskQueues(table),
   table: createOperationTable(table, tellsIn(table)),
 });
 
 export const resendingOn = (table: Table, now: () => Instant): Resending => ({
   feed: createFeedTable(table),
-  table: createResendTable(table, pause),
+  table: createResendTable(table),
   now,
   pause,
 });
@@ -73,11 +73,11 @@ export const operationsOn = (
   ...effects,
   hashAccounts,
   audit: createAuditTable(table),
-  forgetTold: createForgetTold(table, effects.pause, keyedHash, tells),
-  forgetRequests: createForgetRequests(table, effects.pause),
-  customers: createCustomerTable(table, effects.pause),
+  forgetTold: createForgetTold(table, keyedHash, tells),
+  forgetRequests: createForgetRequests(table),
+  customers: createCustomerTable(table),
   table: createOperationTable(table, tells),
-  findOwnership: createFindOwnership(table, effects.pause),
+  findOwnership: createFindOwnership(table),
   write: (change) => writeCustomerChange(table, change),
   bury: (...remains) => bury(table, ...remains),
 });

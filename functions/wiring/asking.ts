@@ -1,6 +1,5 @@
 import type { AskRun } from "../../lib/customers/asking/ask-due-purchases.ts";
 import type { SweepRun } from "../../lib/customers/notifications/sweep.ts";
-import { pause } from "../../lib/pause.ts";
 import { createCustomerTable } from "../../lib/table/customers/customers.ts";
 import { createAskQueues } from "../../lib/table/queues/asks.ts";
 import { createWatermarks } from "../../lib/table/queues/watermarks.ts";
@@ -15,7 +14,7 @@ export const askRunOf = (
   ask,
   directory,
   queues: createAskQueues(configuration.table),
-  table: createCustomerTable(configuration.table, pause),
+  table: createCustomerTable(configuration.table),
   applications: applicationsOf(configuration),
   ...runOf(configuration),
 });

@@ -1,6 +1,5 @@
 import type { EventBridgeClient } from "@aws-sdk/client-eventbridge";
 import { isWebhook } from "../../lib/applications/destination.ts";
-import { pause } from "../../lib/pause.ts";
 import { createDeliveryQueue } from "../../lib/table/telling/delivery-queue.ts";
 import type { AllowsDestination } from "../../lib/delivery/allowed-destinations.ts";
 import type { DeliveryRun } from "../../lib/delivery/deliver-messages.ts";
@@ -42,7 +41,7 @@ export const composeDelivery = (
   const unchecked = createWebhookSender({ isAnyAddressAllowed: true, now });
   return {
     directory: directoryOf(configuration),
-    queue: createDeliveryQueue(table, pause),
+    queue: createDeliveryQueue(table),
     applications: applicationsOf(configuration),
     forwarding: forwardingOf(configuration),
     send: async (application, destination, messages) => {

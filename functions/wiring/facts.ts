@@ -11,7 +11,7 @@ import { observedCustomerTable, observedWrite } from "../observability/observati
 import { nobody, type ServiceConfiguration } from "./service.ts";
 
 export const factStoreOf = ({ table, now, observe = nobody }: ServiceConfiguration): FactStore => ({
-  table: observedCustomerTable(createCustomerTable(table, pause), observe),
+  table: observedCustomerTable(createCustomerTable(table), observe),
   write: observedWrite((change: CustomerChange) => writeCustomerChange(table, change), observe),
   bury: observedWrite((...remains: Parameters<Bury>) => bury(table, ...remains), observe),
   newCustomerIdentifier: () => customerId(uuid()),

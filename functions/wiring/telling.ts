@@ -1,4 +1,3 @@
-import { pause } from "../../lib/pause.ts";
 import { createApplicationReader } from "../../lib/table/applications/application-reader.ts";
 import { createCustomerTable } from "../../lib/table/customers/customers.ts";
 import { createChangeTable } from "../../lib/table/telling/changes.ts";
@@ -17,10 +16,10 @@ export const composeTelling = (configuration: Upkeep & MasterSecretAccess): Tell
   return {
     directory: directoryOf(configuration),
     currentApplication: createApplicationReader(table).load,
-    changes: createChangeTable(table, pause, async (application, account) =>
+    changes: createChangeTable(table, async (application, account) =>
       keyedHash(await masterSecret(), application, account),
     ),
-    accounts: createCustomerTable(table, pause),
+    accounts: createCustomerTable(table),
     applications: applicationsOf(configuration),
     ...runOf(configuration),
   };

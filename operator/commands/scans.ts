@@ -5,7 +5,6 @@ import { retellApplication, type AccountPosition } from "../../lib/administratio
 import { tellsChanges } from "../../lib/applications/application.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { accountId, customerId } from "../../lib/identifiers.ts";
-import { pause } from "../../lib/pause.ts";
 import { createRetellTable } from "../../lib/table/telling/retell.ts";
 import { OperatorError } from "../operator-error.ts";
 import { counted, timeOrNull } from "../text/answer.ts";
@@ -109,7 +108,7 @@ export const retell = command({
     await recordAct(session, identifier, options, "retell", {
       what: [`begun: every account is looked at${interruptedText(after)}`],
     });
-    const table = createRetellTable(session.table, pause);
+    const table = createRetellTable(session.table);
     const { accounts, until } = await retellApplication(table, identifier, after, session.now, (done) =>
       progress(scanText(counted(done.accounts, "account"), done, accountPositionText)),
     );

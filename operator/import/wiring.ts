@@ -47,7 +47,7 @@ export const customersOn = (
 ): IosStoreCustomers & AndroidStorePurchases & Pick<AppStoreAsking, "verifier"> => {
   const { load, applicationOfBundle, applicationOfPackage } = createApplicationReader(table);
   return {
-    table: createCustomerTable(table, pause),
+    table: createCustomerTable(table),
     write: (change) => writeCustomerChange(table, change),
     bury: (...remains) => bury(table, ...remains),
     newCustomerIdentifier: () => customerId(uuid()),

@@ -119,7 +119,7 @@ export const createRefreshing = (table: TestTable, applications: readonly Applic
     store: "ios-store",
     directory: { byIdentifier: (identifier) => Promise.resolve(worldOf(identifier).application) },
     queues: createAskQueues(on),
-    table: createCustomerTable(on, () => Promise.resolve()),
+    table: createCustomerTable(on),
     applications: () => Promise.resolve(applications),
     ask,
     newWorker: uuid,

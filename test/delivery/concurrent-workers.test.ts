@@ -46,7 +46,7 @@ describe("while the next version of an account is written", () => {
 
   test("no other worker has the turn, even after its lease", () =>
     whileTelling(async (table, { world: { application } }) => {
-      const changes = createChangeTable(table, pause, keyedHash);
+      const changes = createChangeTable(table, keyedHash);
       const later = NOW + 3600_000;
       expect(await changes.take(application.identifier, { worker: "another", until: later + 1 }, later)).toBe(
         null,

@@ -13,7 +13,7 @@ import { assertInvariants } from "../../testing/support/table/invariants.ts";
 import type { TestTable } from "../../testing/support/table/table.ts";
 import { createUseCaseTable } from "../../testing/support/table/use-case-table.ts";
 import { byCredential, createToldWorld, createWorld, owned, refunded } from "../../testing/support/world.ts";
-import { delivererOf, pause, RETRIES, retriesOf } from "./delivering.ts";
+import { delivererOf, RETRIES, retriesOf } from "./delivering.ts";
 import { startReceiver, type Receiver } from "./receiver.ts";
 
 let table: TestTable;
@@ -160,7 +160,7 @@ test("410 suspends a destination until it is resumed", async () => {
   receiver.answer = () => 200;
   expect(await deliver(NOW + 29 * DAY)).toMatchObject({ delivered: 0, failing: [{ because: "gone" }] });
   const { identifier: application } = told.world.application;
-  await createDeliveryQueue(table, pause).resume({ application, destination: "hook-0" });
+  await createDeliveryQueue(table).resume({ application, destination: "hook-0" });
   expect(await deliver(NOW + 29 * DAY)).toMatchObject({ delivered: 1, failing: [] });
 });
 

@@ -24,7 +24,7 @@ export const delivererOf =
     return deliverMessages(
       {
         directory: { byIdentifier: () => Promise.resolve(application) },
-        queue: createDeliveryQueue(table, pause),
+        queue: createDeliveryQueue(table),
         applications: () => Promise.resolve([application.identifier]),
         send: async (_, destination, messages) =>
           Promise.all(

@@ -178,7 +178,7 @@ export const waitingAt = async (
   destination: string,
 ): Promise<Record<string, number>> => {
   const waiting: Record<string, number> = {};
-  for await (const page of createDeliveryQueue(table, pause).waiting({ application, destination }, 100))
+  for await (const page of createDeliveryQueue(table).waiting({ application, destination }, 100))
     for (const one of page) if (one.kind === "account") waiting[one.account] = one.version;
   return waiting;
 };

@@ -147,7 +147,7 @@ const expectHistory = async (transfers: "refuse" | "always", steps: readonly Ste
     await deliverMessages(
       {
         directory: { byIdentifier: () => Promise.resolve(told.world.application) },
-        queue: createDeliveryQueue(table, () => Promise.resolve()),
+        queue: createDeliveryQueue(table),
         applications: () => Promise.resolve([identifier]),
         send: (_application, _destination, messages) =>
           Promise.resolve(

@@ -21,8 +21,6 @@ beforeAll(async () => {
 });
 afterAll(() => table.remove());
 
-const pause = () => Promise.resolve();
-
 const store = async ({ world }: ToldWorld, accounts: readonly string[]): Promise<void> => {
   for (const account of accounts) await world.store({ purchases: [owned(account)] }, byCredential(account));
 };
@@ -57,7 +55,7 @@ test("an account that fails holds up no other, reported once", async () => {
 test("an account that is written all the time holds up no other", async () => {
   const told = createToldWorld(table);
   await store(told, ["a", "busy", "c"]);
-  const changes = createChangeTable(table, pause, keyedHash);
+  const changes = createChangeTable(table, keyedHash);
   const busy: Partial<TellingRun> = {
     changes: {
       ...changes,

@@ -11,7 +11,7 @@ import { writeCustomerChange } from "../../lib/table/customers/write-customer-ch
 export const factStoreOn = (table: Table, now: () => Instant): FactStore => {
   const pause = () => Promise.resolve();
   return {
-    table: createCustomerTable(table, pause),
+    table: createCustomerTable(table),
     write: (change) => writeCustomerChange(table, change),
     bury: (...remains) => bury(table, ...remains),
     newCustomerIdentifier: () => customerId(uuid()),

@@ -109,7 +109,7 @@ export const createWorld = (
     options;
   const { identifier } = application;
   const directory = directoryOf(application);
-  const customers = createCustomerTable(table, pause);
+  const customers = createCustomerTable({ ...table, pause });
   const factStore: FactStore = {
     table: {
       ...customers,
@@ -204,8 +204,8 @@ export const tellingOf = (
 ): TellingRun => ({
   directory: { byIdentifier: load },
   currentApplication: load,
-  changes: createChangeTable(table, noPause, hash),
-  accounts: createCustomerTable(table, noPause),
+  changes: createChangeTable(table, hash),
+  accounts: createCustomerTable(table),
   applications: () => Promise.resolve([identifier]),
   newWorker: uuid,
   now: () => NOW,

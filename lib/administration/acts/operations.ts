@@ -6,7 +6,7 @@ import { referenceText } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../../identifiers.ts";
 import type { Audited } from "./audit-entry.ts";
-import { again } from "../../pause.ts";
+import { again, type Pause } from "../../pause.ts";
 import { auditEntry, type AuditTable, type Authority, type HashAccounts } from "../reports/audit.ts";
 import type { FindOwnership, OperationTable } from "./operation-table.ts";
 
@@ -48,7 +48,7 @@ export interface Operations {
   readonly forgetTold: ForgetTold;
   readonly forgetRequests: ForgetRequests;
   readonly now: () => Instant;
-  readonly pause: (attempt: number) => Promise<void>;
+  readonly pause: Pause;
   /** Waits as long as the owner index may lag behind the table. */
   readonly waitForIndex: () => Promise<void>;
   readonly newEntry: () => string;

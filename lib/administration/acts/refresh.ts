@@ -8,7 +8,7 @@ import { referenceText, type PurchaseReference } from "../../entitlements/purcha
 import type { Instant } from "../../entitlements/time.ts";
 import type { CustomerId } from "../../identifiers.ts";
 import { compare } from "../../order.ts";
-import { again } from "../../pause.ts";
+import { again, type Pause } from "../../pause.ts";
 import { queueText, iosStoreSourceOf, whyAndroidIsNotAsked, type NotAskedReason } from "../reports/asking.ts";
 import type { FindOwnership, OperationTable } from "./operation-table.ts";
 
@@ -18,7 +18,7 @@ export interface Refreshing {
   readonly table: Pick<OperationTable, "customerPages">;
   readonly queue: Pick<AskQueues, "sourceOf" | "set" | "resume" | "healthOf">;
   readonly now: () => Instant;
-  readonly pause: (attempt: number) => Promise<void>;
+  readonly pause: Pause;
   readonly wait: (milliseconds: number) => Promise<void>;
 }
 

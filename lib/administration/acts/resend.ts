@@ -1,7 +1,7 @@
 import pMap from "p-map";
 import type { Instant } from "../../entitlements/time.ts";
 import type { AccountId, ApplicationId } from "../../identifiers.ts";
-import { again } from "../../pause.ts";
+import { again, type Pause } from "../../pause.ts";
 import {
   CHANGES_KEPT_MILLISECONDS,
   dayOf,
@@ -40,7 +40,7 @@ export interface Resending {
   readonly feed: FeedTable;
   readonly table: ResendTable;
   readonly now: () => Instant;
-  readonly pause: (attempt: number) => Promise<void>;
+  readonly pause: Pause;
   /** Called once the cursor is known to be valid, before anything is delivered. */
   readonly begin?: () => Promise<void>;
 }

@@ -1,3 +1,4 @@
+import type { Pause } from "../../pause.ts";
 import type { Application } from "../../applications/application.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { UngrantedProduct } from "../../entitlements/ungranted.ts";
@@ -28,7 +29,7 @@ export interface FactStore {
   readonly bury: Bury;
   readonly newCustomerIdentifier: () => CustomerId;
   /** Waits before a retry: longer with each attempt, with jitter. */
-  readonly pause: (attempt: number) => Promise<void>;
+  readonly pause: Pause;
   readonly now: () => Instant;
   /** Unset: {@link CLAIMS_PER_ACCOUNT}. */
   readonly claimsPerAccount?: number;

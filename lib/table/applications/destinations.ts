@@ -17,12 +17,9 @@ const keyItem = once(() => z.object({ pk: shape.text(), sk: shape.text() }));
 
 const ITEMS_PER_PAGE = 500;
 
-export const createDestinationTable = (
-  table: Table,
-  pause: (attempt: number) => Promise<void>,
-): DestinationTable => {
+export const createDestinationTable = (table: Table): DestinationTable => {
   const { name: TableName } = table;
-  const write = createBatchWriter(table, pause);
+  const write = createBatchWriter(table);
   return {
     setSecretEpochs: async (application, before, secretEpochs, audit) => {
       const rotated = { secretEpochs } satisfies Partial<Attributes<typeof destinationItem>>;

@@ -1,3 +1,4 @@
+import { pause as briefly } from "../../pause.ts";
 import { TransactGetCommand } from "@aws-sdk/lib-dynamodb";
 import type {
   AccountCustomer,
@@ -123,12 +124,9 @@ const ends = (asked: Iterable<CustomerId>, read: ReadCustomers): FoundCustomers 
   return { living, gone };
 };
 
-export const createCustomerTable = (
-  table: Table,
-  pause: (attempt: number) => Promise<void>,
-): CustomerTable => {
-  const { client, name } = table;
-  const getAll = createBatchReader(table, pause);
+export const createCustomerTable = (table: Table): CustomerTable => {
+  const { client, name, pause = briefly } = table;
+  const getAll = createBatchReader(table);
 
   /** Reads customers into the map, aliases followed; null: no such item. */
   const readCustomers = async (

@@ -9,10 +9,7 @@ import { identityOfKey } from "../named-by-key.ts";
 import { keyIn, type Item, type Table } from "../dynamodb/table.ts";
 
 /** Implements {@link FindOwnership}, with one read per hundred items. */
-export const createFindOwnership = (
-  table: Table,
-  pause: (attempt: number) => Promise<void>,
-): FindOwnership => {
+export const createFindOwnership = (table: Table): FindOwnership => {
   const findOwnership: FindOwnership = async (application, customer) => {
     const owner = partitions.customer(application, customer);
     const found = await queryItems(table, {
@@ -24,7 +21,7 @@ export const createFindOwnership = (
     owned.sort((a, b) => compare(a.pk, b.pk));
 
     // The index may lag: an item may be gone or have another owner by now, so the item itself decides.
-    const items = await createBatchReader(table, pause)(owned);
+    const items = await createBatchReader(table)(owned);
     const read = [...items.values()].filter((item) => item[TABLE.ownerAttribute] === owner);
     const of = (kind: string): Item[] => read.filter(({ sk }) => sk === kind);
     const own: Ownership = {

@@ -1,11 +1,14 @@
 import { GetCommand, type DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import type * as z from "zod/mini";
 import type { Key, TABLE } from "./key.ts";
+import type { Pause } from "../../pause.ts";
 import { loggedKey } from "../logged-key.ts";
 
 export interface Table {
   readonly client: DynamoDBDocumentClient;
   readonly name: string;
+  /** Waits before a request is repeated; unset: {@link pause}. */
+  readonly pause?: Pause;
 }
 
 export type Item = Record<string, unknown>;

@@ -28,13 +28,9 @@ import { deletion, setAttributes } from "../dynamodb/writes.ts";
 /** A transaction reads at most 4 MB, and an item has up to 400 KB. */
 const ITEMS_PER_READ = 10;
 
-export const createChangeTable = (
-  table: Table,
-  pause: (attempt: number) => Promise<void>,
-  keyedHash: KeyedHash,
-): ChangeTable => {
+export const createChangeTable = (table: Table, keyedHash: KeyedHash): ChangeTable => {
   const { client, name } = table;
-  const getAll = createBatchReader(table, pause);
+  const getAll = createBatchReader(table);
 
   const erasedVersion = async (application: ApplicationId, account: AccountId): Promise<number> => {
     const item = await readItem(

@@ -14,12 +14,9 @@ import { knownItems, type Attributes, type Table } from "../dynamodb/table.ts";
 import { unlessChanged } from "../dynamodb/transactions.ts";
 import { updateOf } from "../dynamodb/writes.ts";
 
-export const createDeliveryQueue = (
-  table: Table,
-  pause: (attempt: number) => Promise<void>,
-): DeliveryQueue => {
+export const createDeliveryQueue = (table: Table): DeliveryQueue => {
   const { client, name } = table;
-  const getAll = createBatchReader(table, pause);
+  const getAll = createBatchReader(table);
 
   const queues = createLeasedQueues(
     table,

@@ -19,11 +19,8 @@ const about = once(() =>
 );
 
 /** Implements {@link ForgetRequests}. Reads every request that waits for the application: there are few. */
-export const createForgetRequests = (
-  table: Table,
-  pause: (attempt: number) => Promise<void>,
-): ForgetRequests => {
-  const writeAll = createBatchWriter(table, pause);
+export const createForgetRequests = (table: Table): ForgetRequests => {
+  const writeAll = createBatchWriter(table);
   const { load } = createApplicationReader(table);
   return async (application, { customers, account }, begin) => {
     const erased = new Set<string>(customers);

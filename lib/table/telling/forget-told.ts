@@ -1,5 +1,6 @@
 import type { ForgetTold } from "../../administration/acts/operations.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../../identifiers.ts";
+import { again, pause as briefly } from "../../pause.ts";
 import type { KeyedHash } from "../../telling/change-table.ts";
 import { createBatchReader } from "../dynamodb/batch-reader.ts";
 import { createBatchWriter } from "../dynamodb/batch-writer.ts";
@@ -9,7 +10,6 @@ import { emptyChanges } from "./emptied-changes.ts";
 import { keys } from "../keys.ts";
 import { lookAttributes } from "./looks.ts";
 import { readItem, type Table } from "../dynamodb/table.ts";
-import { repeatUntilDone } from "../dynamodb/repeat.ts";
 import { toldAccountsOf, toldErasure } from "./told.ts";
 import { transact } from "../dynamodb/transactions.ts";
 import { deletion } from "../dynamodb/writes.ts";
@@ -26,13 +26,12 @@ const LAST = 50;
  */
 export const createForgetTold = (
   table: Table,
-  pause: (attempt: number) => Promise<void>,
   keyedHash: KeyedHash,
   tells: (application: ApplicationId) => Promise<boolean>,
 ): ForgetTold => {
-  const { name: TableName } = table;
-  const getAll = createBatchReader(table, pause);
-  const writeAll = createBatchWriter(table, pause);
+  const { name: TableName, pause = briefly } = table;
+  const getAll = createBatchReader(table);
+  const writeAll = createBatchWriter(table);
 
   const toldOf = async (application: ApplicationId, account: AccountId) => {
     const item = await readItem(table, keys.told(application, account));
@@ -84,11 +83,8 @@ export const createForgetTold = (
     if (named.size > 0) await begin();
     for (const one of named) {
       const erased = customers.filter((customer) => accounts.get(customer) === one);
-      await repeatUntilDone(async () => (await forget(application, one, erased)) === "written", {
-        attempts: ATTEMPTS,
-        pause,
-        failure: "Too many concurrent changes of the account. Erase the customer again.",
-      });
+      const failure = "Too many concurrent changes of the account. Erase the customer again.";
+      await again(ATTEMPTS, pause, () => forget(application, one, erased), failure);
     }
     return named.size;
   };

@@ -8,8 +8,8 @@ import type { Table } from "../dynamodb/table.ts";
 import { transact } from "../dynamodb/transactions.ts";
 import { check } from "../dynamodb/writes.ts";
 
-export const createResendTable = (table: Table, pause: (attempt: number) => Promise<void>): ResendTable => {
-  const getAll = createBatchReader(table, pause);
+export const createResendTable = (table: Table): ResendTable => {
+  const getAll = createBatchReader(table);
   return {
     newestOf: async (application, accounts) => {
       const found = await getAll(accounts.map((account) => keys.told(application, account)));

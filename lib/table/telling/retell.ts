@@ -15,8 +15,8 @@ const accountCustomerKey = once(() =>
   z.object({ pk: shape.text(), sk: shape.text(), customer: shape.branded<CustomerId>(shape.uuid()) }),
 );
 
-export const createRetellTable = (table: Table, pause: (attempt: number) => Promise<void>): RetellTable => {
-  const write = createBatchWriter(table, pause);
+export const createRetellTable = (table: Table): RetellTable => {
+  const write = createBatchWriter(table);
   return {
     accountPages: async function* (application, after) {
       const pages = scanPages(table, {

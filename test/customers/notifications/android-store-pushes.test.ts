@@ -49,7 +49,7 @@ describe("a push is to be sent again, and nothing is stored or noted,", () => {
   const DENIED = { status: 403, body: aGoogleError(403, "permissionDenied") };
   const throttled = () => Promise.reject(new Error("throttled"));
   const keyless = createPushTokenVerifier({ certificatesUrl: "http://127.0.0.1:1/", now: () => NOW });
-  const unread = () => ({ table: { ...createCustomerTable(table, throttled), findFacts: throttled } });
+  const unread = () => ({ table: { ...createCustomerTable(table), findFacts: throttled } });
   const [UNAVAILABLE, REJECTED] = ["STORE_UNAVAILABLE", "STORE_REJECTED_CREDENTIAL"];
   test.each<[what: string, fail: () => Partial<AndroidStoreReception>, code: string, outcome: string]>([
     ["while the store fails", failing({ status: 500 }), UNAVAILABLE, UNAVAILABLE],

@@ -37,7 +37,7 @@ describe("account show", () => {
     await world.store({ purchases: [refunded("1")] });
     await application.tell(NOW + HOUR);
     await setLook(application, NOW + DAY);
-    const queue = createDeliveryQueue(given.table, () => Promise.resolve());
+    const queue = createDeliveryQueue(given.table);
     for (const [destination, act] of [
       ["backend", "retry"],
       ["bus", "remove"],

@@ -70,7 +70,7 @@ describe("application apply", () => {
       ),
     );
 
-    const queue = createDeliveryQueue(given.table, () => Promise.resolve());
+    const queue = createDeliveryQueue(given.table);
     const reference = { application: applicationId(application.identifier), destination: "backend" };
     await queue.take(reference, { worker: "worker", until: NOW + 1 }, NOW);
     await queue.release(reference, { worker: "worker" }, afterFailure(HEALTHY, GONE, pausesOf, NOW));

@@ -211,7 +211,7 @@ describe("an act of one transaction is recorded in it:", () => {
         async (application, entry) => {
           const before = await application.destination("backend");
           if (before === undefined || !isWebhook(before)) throw new Error("no webhook");
-          const destinations = createDestinationTable(given.table, () => Promise.resolve());
+          const destinations = createDestinationTable(given.table);
           return () => destinations.setSecretEpochs(application.identifier, before, [NOW], entry);
         },
       ],

@@ -21,13 +21,13 @@ const refused = (retryAt: number | null): DestinationHealth =>
 
 /** Stores a destination's health as a deliverer does. */
 const heal = async (application: string, name: string, health: DestinationHealth): Promise<void> => {
-  const queue = createDeliveryQueue(given.table, () => Promise.resolve());
+  const queue = createDeliveryQueue(given.table);
   const reference = { application: applicationId(application), destination: name };
   await queue.take(reference, { worker: "worker", until: NOW + 1 }, NOW);
   await queue.release(reference, { worker: "worker" }, health);
 };
 const healthOf = (application: string, name: string): Promise<DestinationHealth> =>
-  createDeliveryQueue(given.table, () => Promise.resolve()).healthOf({
+  createDeliveryQueue(given.table).healthOf({
     application: applicationId(application),
     destination: name,
   });
@@ -193,7 +193,7 @@ describe("destination resume", () => {
     for (const account of ["a", "b"])
       await world.store({ purchases: [owned(account)] }, byCredential(account));
     await application.tell();
-    const queue = createDeliveryQueue(given.table, () => Promise.resolve());
+    const queue = createDeliveryQueue(given.table);
     const reference = { application: application.identifier, destination: "backend" };
     const waiting = async () => {
       for await (const page of queue.waiting(reference, 10)) return page;

@@ -98,7 +98,7 @@ export const anApplication = async (
           store: ofStore,
           directory: { byIdentifier: () => Promise.resolve(application) },
           queues: createAskQueues(table),
-          table: createCustomerTable(table, pause),
+          table: createCustomerTable(table),
           applications: () => Promise.resolve([identifier]),
           ask: (own, due) => {
             asked.push(due);

@@ -19,7 +19,6 @@ import {
 
 const given = withOperator();
 
-const pause = () => Promise.resolve();
 const HOUR = 3_600_000;
 
 const reference = (application: ToldApplication, destination = "backend") => ({
@@ -29,7 +28,7 @@ const reference = (application: ToldApplication, destination = "backend") => ({
 
 /** Takes what waits, as a receiver does. */
 const deliver = async (application: ToldApplication): Promise<void> => {
-  const queue = createDeliveryQueue(given.table, pause);
+  const queue = createDeliveryQueue(given.table);
   for await (const page of queue.waiting(reference(application), 100))
     for (const delivery of page) await queue.remove(reference(application), delivery);
 };
@@ -99,7 +98,7 @@ describe("destination resend", () => {
       version: 1,
       place: { day: isoTime(NOW).slice(0, 10), sequence: 1 },
     };
-    const { deliverAgain } = createResendTable(given.table, pause);
+    const { deliverAgain } = createResendTable(given.table);
     expect(await deliverAgain(reference(application), older, NOW)).toBe("newer");
     expect(await waiting(application)).toEqual({ a: 2 });
   });
@@ -120,7 +119,7 @@ describe("destination resend", () => {
   test("makes what the destination had refused due at once", async () => {
     const { application } = await told();
     await resend(application, isoTime(NOW + 2 * HOUR));
-    const queue = createDeliveryQueue(given.table, pause);
+    const queue = createDeliveryQueue(given.table);
     const one = async () => {
       for await (const [delivery] of queue.waiting(reference(application), 1))
         if (delivery !== undefined) return delivery;

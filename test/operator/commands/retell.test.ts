@@ -10,11 +10,10 @@ import { anApplication, BACKEND, PRODUCTS, withOperator, type ToldApplication } 
 
 const given = withOperator();
 
-const pause = () => Promise.resolve();
 const MINUTE = 60_000;
 
 const looksOf = async ({ identifier }: ToldApplication) =>
-  createChangeTable(given.table, pause, () => Promise.resolve("")).due(identifier, NOW + 60 * MINUTE, 1000);
+  createChangeTable(given.table, () => Promise.resolve("")).due(identifier, NOW + 60 * MINUTE, 1000);
 
 const retell = (application: ToldApplication, ...words: string[]) =>
   given.operator.run(["application", "retell", application.identifier, "--json", ...words]);

@@ -25,7 +25,7 @@ const stateOf = async (
   application: ReturnType<typeof applicationId>,
   persons: readonly Person[],
 ) => {
-  const customers = createCustomerTable(table, async () => undefined);
+  const customers = createCustomerTable(table);
   const references = persons.map(({ store, environment, ios, android }) => ({
     store,
     environment,

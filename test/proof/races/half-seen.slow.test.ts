@@ -91,7 +91,7 @@ type Reading = readonly AccountCustomer[];
 /** The customers of each account in a table with these items. */
 const readingsOf = async ({ application }: World, items: readonly Item[]): Promise<Reading[]> => {
   const table = await tableOf(items.filter(isOfAccount));
-  const customers = createCustomerTable(table, () => Promise.resolve());
+  const customers = createCustomerTable(table);
   const readings = await Promise.all(
     ACCOUNTS.map((name) => customers.findAccount(application.identifier, accountId(name))),
   );

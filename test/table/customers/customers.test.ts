@@ -76,7 +76,7 @@ describe("a survivor that is read without the merge that its alias shows", () =>
       );
     await setVersion(alias, "survivorVersion", version + 1);
     const find = (pause: () => Promise<unknown>) =>
-      createCustomerTable(table, () => pause().then(() => undefined)).findCustomers(
+      createCustomerTable({ ...table, pause: () => pause().then(() => undefined) }).findCustomers(
         world.application.identifier,
         [alias],
       );

@@ -14,7 +14,6 @@ import { createTestTable, type TestTable } from "../../../testing/support/table/
 
 const APPLICATION = applicationId("0198c0de-0000-7000-8000-000000000001");
 const CUSTOMER = customerId("0198c0de-0000-7000-8000-0000000000cc");
-const pause = () => Promise.resolve();
 
 let table: TestTable;
 beforeAll(async () => {
@@ -38,7 +37,7 @@ test("every read of a request is strongly consistent", async () => {
     },
     { step: "initialize", name: "consistency" },
   );
-  const customers = createCustomerTable(table, pause);
+  const customers = createCustomerTable(table);
   await customers.findAccount(APPLICATION, accountId("a"));
   await customers.findFacts(APPLICATION, [], [aPurchase()], NOW);
   await customers.findCustomers(APPLICATION, [CUSTOMER]);
@@ -52,7 +51,7 @@ test("a malformed item is an error with its key alone", async () => {
     sk: "PURCHASE",
   };
   await table.client.send(new PutCommand({ TableName: table.name, Item: { ...key, customer: "s3cret" } }));
-  const failure: unknown = await createCustomerTable(table, pause)
+  const failure: unknown = await createCustomerTable(table)
     .findFacts(APPLICATION, [], [aPurchase()], NOW)
     .catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(MalformedItemError);
@@ -120,7 +119,7 @@ test.each([
 ])("holdings whose %s has the position %p are malformed", async (part, position) => {
   const account = accountId(`${part} ${position}`);
   await holding(account, (name) => (name === part ? position : 0));
-  await expect(createCustomerTable(table, pause).findAccount(APPLICATION, account)).rejects.toThrow(
+  await expect(createCustomerTable(table).findAccount(APPLICATION, account)).rejects.toThrow(
     MalformedItemError,
   );
 });
@@ -128,7 +127,7 @@ test.each([
 test("holdings with positions are read, and a later version's additions kept", async () => {
   const account = accountId("as written");
   await holding(account, () => 0);
-  const [found] = await createCustomerTable(table, pause).findAccount(APPLICATION, account);
+  const [found] = await createCustomerTable(table).findAccount(APPLICATION, account);
   const further = ["of a later version"];
   expect(found?.holdings).toMatchObject([
     { store: STORES[0], lines: [{ nature: NATURES[0], quantity: 1, further }], further },
@@ -194,6 +193,6 @@ test("items that DynamoDB leaves out of a batch are requested again", async () =
   );
   table.sent.length = 0;
   // Sixty items of 390 KB are more than the 16 MB of one answer.
-  expect((await createBatchReader(table, pause)(keys)).size).toBe(60);
+  expect((await createBatchReader(table)(keys)).size).toBe(60);
   expect(table.sent.length).toBeGreaterThan(1);
 });
