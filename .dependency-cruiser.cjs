@@ -11,7 +11,7 @@ const only = (from, allowed) => ({
   },
 });
 
-const STORES = ["lib/entitlements/", "lib/contract/", SMALL];
+const STORES = ["lib/stores/[a-z-]+\\.ts$", "lib/entitlements/", "lib/contract/", SMALL];
 const DOMAIN = [
   "lib/queues/",
   "lib/stores/",
@@ -34,6 +34,7 @@ module.exports = {
     only("lib/taken-by-npm\\.ts$", []),
     only("lib/contract/", ["lib/once\\.ts$"]),
     only("lib/entitlements/", ["lib/contract/", SMALL]),
+    only("lib/stores/[a-z-]+\\.ts$", ["lib/entitlements/time\\.ts$", SMALL]),
     only("lib/stores/ios-store/", STORES),
     only("lib/stores/android-store/", STORES),
     // The types of a store's key and credential, which an application's configuration holds.

@@ -110,7 +110,8 @@ export const command = <Takes extends Arguments, Has extends Choices>({
     connected(async (session) => {
       const options = optionsIn(definition.options, texts);
       const values: [string, unknown][] = [];
-      for (const [name, { read }] of Object.entries(definition.takes))
+      // The application comes first and is read last: it alone is looked up.
+      for (const [name, { read }] of Object.entries(definition.takes).toReversed())
         values.push([name, await read(texts[name], session)]);
       const taken = Object.fromEntries(values) as ValuesOf<Takes>;
       return run({ ...dialogue, session, ...taken, options });

@@ -2,11 +2,8 @@ import fc from "fast-check";
 import { cases, randomFrom, TIMEOUT } from "../../testing/support/proof.ts";
 import { DAY } from "../../testing/support/stores/purchases.ts";
 import { histories, type History } from "./lost-notifications/histories.ts";
-import {
-  expectEveryPurchaseQueued,
-  expectSameAnswers,
-  standSideBySide,
-} from "./lost-notifications/side-by-side.ts";
+import { expectEveryPurchaseQueued, expectSameAnswers } from "./lost-notifications/same-answers.ts";
+import { standSideBySide } from "./lost-notifications/side-by-side.ts";
 import type { Service } from "./lost-notifications/service.ts";
 import { openPushServer, PACKAGE_NAME, type PushServer } from "./lost-notifications/stores.ts";
 

@@ -193,8 +193,6 @@ export const createWorld = (
   };
 };
 
-const noPause = () => Promise.resolve();
-
 /** Tells the changes of one application, whose configuration is loaded anew each time. */
 export const tellingOf = (
   table: Table,
@@ -209,7 +207,7 @@ export const tellingOf = (
   applications: () => Promise.resolve([identifier]),
   newWorker: uuid,
   now: () => NOW,
-  wait: noPause,
+  wait: () => Promise.resolve(),
   onFailure: (error) => {
     throw error;
   },
