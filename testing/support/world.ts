@@ -38,7 +38,7 @@ import { anApplication, directoryOf } from "./application.ts";
 import { aLine, aPurchase, DAY, NOW, proven } from "./stores/purchases.ts";
 import type { TestTable } from "./table/table.ts";
 
-export { meetingAWriteAt, requests } from "./table/requests.ts";
+export { meetingAWriteAt, refusal, requests } from "./table/requests.ts";
 
 /** VerifiedFacts of production; a plain `Purchase` mentions no other purchase and names no identity. */
 export type GivenFacts = Partial<Omit<VerifiedFacts, "purchases">> & {
@@ -292,10 +292,3 @@ export const android = (
     key,
     lines: [aLine({ transactionIdentifier: null, verifiedAt, ...line })],
   });
-
-/** The code of the refusal; `accepted` when there is none. */
-export const refusal = async (act: Promise<unknown>): Promise<unknown> =>
-  act.then(
-    () => "accepted",
-    (error: unknown) => (error instanceof Error && "code" in error ? error.code : error),
-  );

@@ -165,6 +165,18 @@ describe("a lifetime purchase", () => {
     expect(revisions).toEqual(["1", null, "1", "page-2"]);
     expect(await storedLines(world)).toContain(String(ASKED - DAY));
   });
+
+  test("whose history breaks off stores nothing of it", async () => {
+    const world = await held();
+    const before = await world.items();
+    const content = { signedTransactions: [lifetime()], next: "2" };
+    const outcome = await refresh(world, {
+      transactionHistory: (_, __, revision) =>
+        Promise.resolve(revision === null ? { outcome: "answered", content } : DOWN),
+    });
+    expect(outcome).toEqual({ outcome: "unavailable", retryAt: null });
+    expect(await world.items()).toEqual(before);
+  });
 });
 
 describe("a subscription's history", () => {

@@ -77,6 +77,13 @@ describe("a run", () => {
     expect(report).toMatchObject({ asked: 1 });
     expect(refreshing.failures.length).toBeGreaterThan(1);
   });
+
+  test("starts nothing once its time is up, and tells the age of what is left", async () => {
+    const refreshing = await ended(40);
+    const report = await refreshing.run({}, SECOND / MINUTE);
+    expect(report).toMatchObject({ asked: 30, paused: [], oldest: MINUTE - 4 * SECOND });
+    expect(await refreshing.run()).toMatchObject({ asked: 10, oldest: 0 });
+  });
 });
 
 describe("a question without an answer", () => {
@@ -133,6 +140,32 @@ describe("a question without an answer", () => {
     expect(await refreshing.run()).toMatchObject({ asked: 0, failed: 1, oldest: 0, paused: [] });
     expect(await queuedOf(refreshing.world)).toEqual({ 0: NOW + MINUTE });
     expect(refreshing.failures).toHaveLength(1);
+  });
+
+  test("without an owner comes at the next try or by the facts", () => {
+    const pending = { dueSince: NOW - DAY, deadline: NOW + 2 * DAY };
+    expect(after(aPurchase(), "unclaimed", pending)).toEqual({ in: HOUR, because: "acknowledgement" });
+    expect(after(endedFor(2 * MINUTE), "unclaimed", pending)).toEqual({ in: 8 * MINUTE, because: "renewal" });
+    expect(after(aPurchase(), "unclaimed")).toEqual({ in: 20 * DAY - HOUR, because: "renewal" });
+    expect(after(endedFor(60 * DAY), "unclaimed")).toBeNull();
+  });
+
+  test("moves by an hour where the purchase cannot be read, and holds up no other", async () => {
+    const refreshing = await ended(31);
+    const { table: facts } = refreshing.runOn(table);
+    const unreadable = new Error("The item is not of its shape.");
+    const isBad = ({ key }: { readonly key: string }): boolean => Number(key) < 30;
+    refreshing.answering(({ purchase }, moment) => {
+      if (isBad(purchase)) throw unreadable;
+      return owned(purchase.key, { endsAt: moment + 30 * DAY, verifiedAt: moment });
+    });
+    const findFacts: typeof facts.findFacts = (application, identities, purchases, moment) =>
+      purchases.some(isBad)
+        ? Promise.reject(unreadable)
+        : facts.findFacts(application, identities, purchases, moment);
+    const report = await refreshing.run({ table: { ...facts, findFacts } });
+    expect(report).toMatchObject({ asked: 1, failed: 30, oldest: 0 });
+    expect(await queuedOf(refreshing.world)).toMatchObject({ 0: NOW + HOUR, 29: NOW + HOUR });
   });
 });
 

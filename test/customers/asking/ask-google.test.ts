@@ -2,10 +2,12 @@ import { askDuePurchases } from "../../../lib/customers/asking/ask-due-purchases
 import { isOfThisPurchase } from "../../../lib/customers/storing/store-android-store-purchase.ts";
 import { DAY, MINUTE, SECOND } from "../../../lib/duration.ts";
 import { referenceText } from "../../../lib/entitlements/purchase.ts";
+import { customerId } from "../../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../../lib/stores/android-store/purchase-token.ts";
 import type { Fault } from "../../../sandbox/android-store/publisher.ts";
 import { aGoogleError } from "../../../testing/support/stores/android-store.ts";
 import { aUseCaseTable } from "../../../testing/support/table/use-case-table.ts";
+import { refusal } from "../../../testing/support/world.ts";
 import { queuedOf, recordedOf } from "../refreshing.ts";
 import { askedGoogle } from "./asked-google.ts";
 
@@ -52,6 +54,18 @@ describe("a subscription", () => {
     await run();
     expect([await queuedOf(asked.world), await recordedOf(asked.world)]).toEqual([{}, {}]);
     expect(JSON.stringify(await asked.world.items())).not.toContain(token);
+  });
+  test("of an erased customer that the store has dropped is not linked", async () => {
+    const { token } = await ended();
+    const [customer = ""] = (await asked.world.read("user-1")).customerIdentifiers;
+    await asked.world.erase({ identifier: customerId(customer), holdings: [] });
+    asked.sandbox.drop(token);
+    expect(await refusal(asked.link(token))).toBe("CUSTOMER_NOT_FOUND");
+  });
+  test("that the store has dropped can still be linked", async () => {
+    const { token } = await ended();
+    asked.sandbox.drop(token);
+    expect((await asked.link(token)).entitlements).toHaveLength(1);
   });
   test.each([
     [404, "purchaseTokenNotFound"],

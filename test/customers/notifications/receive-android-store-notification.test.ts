@@ -158,6 +158,19 @@ describe("the selection of a one-time purchase", () => {
     await world.at(NOW + 1_000).oneTime(token);
     expect(named(await world.read())).toEqual(["maps"]);
   });
+
+  test.each([
+    ["one product", { productIdentifier: "tiles" }, ["tiles"], false],
+    ["all products", {}, ["maps", "tiles"], false],
+    ["one product that the store has dropped since", { productIdentifier: "tiles" }, ["tiles"], true],
+  ])("of %s is the link's, when a notification came first", async (_, product, selected, isDropped) => {
+    const world = aWorld();
+    const token = bundle();
+    await world.oneTime(token);
+    if (isDropped) sandbox.drop(token);
+    const { entitlements } = await world.link(token, { productKind: "one_time_product", ...product });
+    expect(named(entitlements)).toEqual(selected);
+  });
 });
 
 describe("a useless notification is answered 200, stores nothing, and says so:", () => {

@@ -155,6 +155,18 @@ describe("the list of voided purchases", () => {
     expect(await swept.sweep()).toEqual({ found, behind: after === PRESENT ? 0 : 1 });
     expect(await swept.markOf()).toBe(after);
   });
+
+  test("starts no look-up once time is up", async () => {
+    const swept = await aPackage(page(null, "first", TOKEN));
+    await swept.own("first");
+    await swept.own(TOKEN);
+    let now = NOW;
+    const onAsked = () => void (now += MINUTE);
+    const clock = { now: () => now, until: NOW + MINUTE, onAsked };
+    expect(await swept.sweep({}, clock)).toEqual({ found: 1, behind: 1 });
+    expect(swept.asked).toHaveLength(1);
+    expect(await swept.markOf()).toBe(LAST);
+  });
 });
 
 describe("a voided purchase", () => {

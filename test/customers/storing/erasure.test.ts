@@ -85,6 +85,12 @@ describe("after the link of an erased app transaction id, without credential", (
     const shown = { identities: [device("1")], purchases: [named] };
     expect(await refusal(world.store(shown, byClient("a")))).toBe("CUSTOMER_NOT_FOUND");
   });
+
+  test("is refused for purchases that do not name that id", async () => {
+    const { world } = await linkedAgain();
+    const shown = { identities: [device("1")], purchases: [owned("2")] };
+    expect(await refusal(world.store(shown, byClient("a")))).toBe("CUSTOMER_NOT_FOUND");
+  });
 });
 
 test("an erasure leaves nothing that names the account", async () => {

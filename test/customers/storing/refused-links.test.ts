@@ -67,6 +67,16 @@ describe("a refused link keeps for the owner", () => {
     expect(await world.submit(shown, byCredential("b"))).toMatchObject(ALREADY_LINKED);
     expect(await entitlementOf(world, "a")).toMatchObject({ active: true });
   });
+
+  test("the purchases of an unlinked customer who is the same person", async () => {
+    const world = aWorld();
+    const owner = await world.store({ purchases: [owned("1", { endsAt: NOW })] }, byCredential("a"));
+    await world.store({ purchases: [owned("2")] });
+    const both = { purchases: [owned("1", { endsAt: NOW }), owned("2")] };
+    expect(await world.submit(both, byCredential("b"))).toMatchObject(ALREADY_LINKED);
+    expect(await entitlementOf(world, "a")).toMatchObject({ active: true });
+    expect((await world.store({ purchases: [owned("2")] }))?.identifier).toBe(owner?.identifier);
+  });
 });
 
 describe("an acknowledgement that comes with a refused link", () => {

@@ -110,6 +110,18 @@ describe("the owner of facts", () => {
     await world.store({ identities: [device("1")], purchases: [owned("1")] }, byClient("b"));
     expect((await world.read("b")).customerIdentifiers).toEqual([customer?.identifier]);
   });
+
+  test("an unknown identity without a purchase makes a linked customer", async () => {
+    const world = aWorld();
+    const made = await world.store({ identities: [device("1")] }, byCredential("a"));
+    expect((await world.read("a")).customerIdentifiers).toEqual([made?.identifier]);
+  });
+
+  test("facts that name nobody cause no read and no write", async () => {
+    const world = aWorld();
+    expect(await requests(() => world.store({}, byCredential("a")))).toEqual([]);
+    expect(await world.store({}, byCredential("a"))).toBeNull();
+  });
 });
 
 describe("never steal", () => {

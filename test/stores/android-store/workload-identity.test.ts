@@ -3,7 +3,7 @@ import type { Fault } from "../../../sandbox/android-store/publisher.ts";
 import { DAY, HASTY } from "../../../testing/support/stores/android-store.ts";
 import { credentialStore } from "./credential-store.ts";
 
-const { local, asking } = credentialStore();
+const { local, asking, exchanges } = credentialStore();
 
 /** On Linux, this file holds the environment, and so the credentials, of the process that reads it. */
 const ENVIRONMENT_FILE = "/proc/self/environ";
@@ -187,5 +187,13 @@ describe("workload identity", () => {
         /^https:\/\/androidpublisher\.googleapis\.com\/androidpublisher\/v3\/applications\//,
       ),
     ]);
+  });
+
+  test("is exchanged again within the request after a revocation", async () => {
+    const ask = asking(workloadIdentity());
+    await ask();
+    local().sandbox.revokeAccessTokens();
+    expect(await ask()).toMatchObject({ outcome: "verified" });
+    expect(exchanges()).toBe(2);
   });
 });

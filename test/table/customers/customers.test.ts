@@ -152,4 +152,12 @@ describe("the check that customers are unchanged and facts still unowned", () =>
     await world.store(stored, byCredential("a"));
     expect(await isAsRead()).toBe(false);
   });
+
+  test("counts what an erasure blocks as unowned", async () => {
+    const world = createWorld(table);
+    await world.erase(await world.store({ purchases: [owned("1")] }));
+    const unowned = { identities: [], purchases: [owned("1")] };
+    const { areUnchanged } = world.factStore.table;
+    expect(await areUnchanged(world.application.identifier, [], unowned)).toBe(true);
+  });
 });

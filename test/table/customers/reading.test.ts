@@ -7,6 +7,7 @@ import { accountId, applicationId, customerId, type AccountId } from "../../../l
 import { createBatchReader } from "../../../lib/table/dynamodb/batch-reader.ts";
 import { createCustomerTable } from "../../../lib/table/customers/customers.ts";
 import { keys } from "../../../lib/table/keys.ts";
+import { createNotificationTimes } from "../../../lib/table/queues/notification-times.ts";
 import { MalformedItemError } from "../../../lib/table/dynamodb/table.ts";
 import { createToldTable } from "../../../lib/table/telling/told-report.ts";
 import { aLine, aPurchase, aRenewal, NOW } from "../../../testing/support/stores/purchases.ts";
@@ -195,4 +196,16 @@ test("items that DynamoDB leaves out of a batch are requested again", async () =
   // Sixty items of 390 KB are more than the 16 MB of one answer.
   expect((await createBatchReader(table)(keys)).size).toBe(60);
   expect(table.sent.length).toBeGreaterThan(1);
+});
+
+test("a last notification without its time is malformed", async () => {
+  const notified = {
+    application: APPLICATION,
+    store: "ios-store",
+    environment: "production",
+    bundleOrPackage: "com.example.app",
+  } as const;
+  const item = { ...keys.notification(notified), lastSignedAt: "2027-01-31" };
+  await table.client.send(new PutCommand({ TableName: table.name, Item: item }));
+  await expect(createNotificationTimes(table).raise(notified, NOW)).rejects.toThrow(MalformedItemError);
 });

@@ -28,7 +28,9 @@ export const resultOf = async (act: Promise<{ readonly $metadata: unknown }>): P
   act.then(
     (result) =>
       Object.fromEntries(
-        Object.entries(result).filter(([name, value]) => name !== "$metadata" && value !== undefined),
+        Object.entries(result).filter(
+          ([name, value]) => !["$metadata", "ConsumedCapacity"].includes(name) && value !== undefined,
+        ),
       ),
     (error: unknown) => {
       if (error instanceof TransactionCanceledException)

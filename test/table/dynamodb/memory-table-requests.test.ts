@@ -41,8 +41,8 @@ describe("a query", () => {
     });
   };
 
-  test.each<[condition: string | null, value?: string]>([
-    [null],
+  test.each<[condition: string | null, value: string]>([
+    [null, ""],
     ["begins_with(sk, :v)", "B#"],
     ["begins_with(sk, :v)", "1"],
     ["sk < :v", "10"],

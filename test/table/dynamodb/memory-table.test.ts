@@ -81,9 +81,9 @@ describe("a condition", () => {
 });
 
 describe("an update", () => {
-  test.each<[before: Item | null, expression: string, given?: Item]>([
+  test.each<[before: Item | null, expression: string, given: Item | null]>([
     [{ a: 1 }, "SET #a = :a, #b = :b", { ":a": null, ":b": { c: [1] } }],
-    [{ a: 1, b: 2 }, "REMOVE #a, #missing"],
+    [{ a: 1, b: 2 }, "REMOVE #a, #missing", null],
     [{ a: 1, b: 2 }, "REMOVE #a, #b ADD #n :one", { ":one": 1 }],
     [{ a: 1, n: 2 }, "SET #a = :a ADD #n :one", { ":a": 5, ":one": -3 }],
     [{ n: 2 }, "SET #a = :a REMOVE #n", { ":a": "x" }],
@@ -91,11 +91,11 @@ describe("an update", () => {
     [{ a: 1 }, "SET #a = if_not_exists(#a, :a), #b = if_not_exists(#b, :a)", { ":a": 9 }],
     [{ a: null }, "SET #a = if_not_exists(#a, :a)", { ":a": 9 }],
     [null, "SET #a = :a", { ":a": 1 }],
-    [null, "REMOVE #a"],
+    [null, "REMOVE #a", null],
     [null, "ADD #n :one", { ":one": 1 }],
   ])("of %j leaves the same alone and in a transaction: %s", async (before, UpdateExpression, given) => {
     const keys = ["alone", "together"].map((sk) => ({ pk: aPartition(), sk }));
-    const values = given === undefined ? {} : { ExpressionAttributeValues: given };
+    const values = given === null ? {} : { ExpressionAttributeValues: given };
     const left = await alike(async (table) => {
       const { put, update, transact, read, TableName } = requestsTo(table);
       const [alone = {}, together = {}] = keys;

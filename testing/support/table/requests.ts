@@ -29,3 +29,10 @@ export const meetingAWriteAt = async <T>(table: TestTable, at: number, act: () =
     table.client.middlewareStack.remove("meeting a write");
   }
 };
+
+/** The code of the refusal; `accepted` when there is none. */
+export const refusal = async (act: Promise<unknown>): Promise<unknown> =>
+  act.then(
+    () => "accepted",
+    (error: unknown) => (error instanceof Error && "code" in error ? error.code : error),
+  );
