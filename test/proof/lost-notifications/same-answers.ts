@@ -1,7 +1,8 @@
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { DAY } from "../../../testing/support/stores/purchases.ts";
 import type { Service } from "./service.ts";
-import { ACCOUNTS, LEEWAY, type SideBySide } from "./side-by-side.ts";
+import { LEEWAY } from "./application.ts";
+import { ACCOUNTS, type SideBySide } from "./side-by-side.ts";
 
 const timesIn = (answers: Awaited<ReturnType<Service["read"]>>): Instant[] =>
   answers.flatMap(({ startsAt, expiresAt }) =>

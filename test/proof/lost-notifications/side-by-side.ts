@@ -7,22 +7,18 @@ import {
   showsInAnswers,
   type IosTransaction,
 } from "./followed.ts";
-import type { Application } from "../../../lib/applications/application.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { ImpossibleChange } from "../../../sandbox/impossible-change.ts";
 import type { PersonsPurchases } from "../../../sandbox/ios-store/shop/payloads.ts";
-import { aBundle } from "../../../testing/support/stores/ios-store.ts";
 import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
-import { modelApplication } from "../model/model-client.ts";
+import { applicationWith } from "./application.ts";
 import type { Act, History } from "./histories.ts";
 import { failingFetch, type Outage } from "./outages.ts";
 import { createService, type LinkRequest, type Service } from "./service.ts";
-import { ANDROID_STORE_URL, APPLE, PACKAGE_NAME, type PushServer, type Stores } from "./stores.ts";
+import { PACKAGE_NAME, type PushServer } from "./stores.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-
-export const LEEWAY = 15 * MINUTE;
 
 /** Google's list is swept hourly in the cloud; further apart, the same periods are read. */
 const BETWEEN_SWEEPS = 10 * DAY;
@@ -30,22 +26,6 @@ const BETWEEN_SWEEPS = 10 * DAY;
 /** Accounts of the persons, and the persons' app transaction ids. */
 export const ACCOUNTS = ["a", "b"];
 const PERSONS = ["704000000000001", "704000000000002"];
-
-const applicationWith = (stores: Stores): Application => {
-  const { issuerIdentifier, keyIdentifier } = APPLE.serverKey;
-  return {
-    ...modelApplication("0198c0de-0000-7000-8000-000000000001", { leeway: LEEWAY }),
-    iosStore: [aBundle({ serverApi: { issuerIdentifier, keyIdentifier, secret: "apple" } })],
-    androidStore: [
-      {
-        packageName: PACKAGE_NAME,
-        credential: { workloadIdentity: stores.android.externalAccount(ANDROID_STORE_URL) },
-        environments: ["production"],
-        notifications: { serviceAccount: "play-push", audience: "the service" },
-      },
-    ],
-  };
-};
 
 interface IosPurchase {
   readonly lineage: string;
@@ -68,26 +48,14 @@ export interface Disturbance {
   readonly random: () => number;
 }
 
-/** Two services before the same stores: one gets every notification, the other none. */
-export interface SideBySide {
-  readonly stores: Stores;
-  readonly told: Service;
-  readonly untold: Service;
-  readonly outage: Outage;
-  /** Lets time pass, with the stores' events, the scheduled refreshes and the sweeps. */
-  advance(milliseconds: number): Promise<void>;
-  perform(act: Act): Promise<void>;
-  /** The app links a purchase token to a person's account. */
-  linkToken(purchase: AndroidPurchase): Promise<void>;
-  play(history: History): Promise<void>;
-  /** Works off both queues, at a moment at which nothing happens in the stores. */
-  settle(): Promise<void>;
-}
+export type SideBySide = ReturnType<typeof standSideBySide>;
 
 /** The first whole minute from the moment on: the schedule's. */
 const minuteFrom = (moment: Instant): Instant => Math.ceil(moment / MINUTE) * MINUTE;
 
 /**
+ * Two services before the same stores: one gets every notification, the other none.
+ *
  * @param asked whether an operator has everything asked about at the end, or the scheduled refreshes have to find it
  * @param disturbance null: the stores always answer
  */
@@ -95,7 +63,7 @@ export const standSideBySide = (
   server: PushServer,
   asked: "by hand" | "by schedule",
   disturbance: Disturbance | null = null,
-): SideBySide => {
+) => {
   const stores = server.stores(NOW);
   const { clock, ios, android } = stores;
   const application = applicationWith(stores);
@@ -309,16 +277,19 @@ export const standSideBySide = (
     told,
     untold,
     outage,
+    /** Lets time pass, with the stores' events, the scheduled refreshes and the sweeps. */
     advance,
     perform,
+    /** The app links a purchase token to a person's account. */
     linkToken,
-    play: async (history) => {
+    play: async (history: History): Promise<void> => {
       for (const { after, act } of history) {
         await advance(after);
         await perform(act);
       }
     },
-    settle: async () => {
+    /** Works off both queues, at a moment at which nothing happens in the stores. */
+    settle: async (): Promise<void> => {
       while (stores.nextEventAt() - clock.now < 3 * HOUR) await advanceTo(stores.nextEventAt() + MINUTE);
       await advance(2 * HOUR);
       for (const service of services) {
