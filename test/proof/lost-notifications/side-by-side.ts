@@ -7,18 +7,16 @@ import {
   showsInAnswers,
   type IosTransaction,
 } from "./followed.ts";
+import { DAY, HOUR, MINUTE } from "../../../lib/duration.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { ImpossibleChange } from "../../../sandbox/impossible-change.ts";
 import type { PersonsPurchases } from "../../../sandbox/ios-store/shop/payloads.ts";
-import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
+import { NOW } from "../../../testing/support/stores/purchases.ts";
 import { applicationWith } from "./application.ts";
 import type { Act, History } from "./histories.ts";
 import { failingFetch, type Outage } from "./outages.ts";
 import { createService, type LinkRequest, type Service } from "./service.ts";
 import { PACKAGE_NAME, type PushServer } from "./stores.ts";
-
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
 
 /** Google's list is swept hourly in the cloud; further apart, the same periods are read. */
 const BETWEEN_SWEEPS = 10 * DAY;
