@@ -8,7 +8,25 @@ const MINUTE = 60 * SECOND;
 const failed = (health: QueueHealth, because: string, moment: number, retryAt: number | null = null) =>
   afterFailure(health, { because, retryAt }, pausesOf, moment);
 
+/** Pauses after so many failures in a row, each met when the pause before has ended. */
+const pausesAfter = (because: string, failures: number): number[] => {
+  let health: QueueHealth = HEALTHY;
+  let moment = NOW;
+  return Array.from({ length: failures }, () => {
+    health = failed(health, because, moment);
+    const pause = health.pausedUntil - moment;
+    moment = health.pausedUntil;
+    return pause;
+  });
+};
+
 describe("a queue", () => {
+  test("is tried less and less while its other end is down", () => {
+    expect(pausesAfter("down", 7)).toEqual([0.5, 1, 2, 4, 5, 5, 5].map((pause) => pause * MINUTE));
+  });
+  test("that is refused is tried at least every hour", () => {
+    expect(pausesAfter("refused", 5)).toEqual([5, 15, 60, 60, 60].map((pause) => pause * MINUTE));
+  });
   test("counts failures in a row, and keeps the first one's time", () => {
     const first = failed(HEALTHY, "down", NOW);
     const second = failed(first, "down", NOW + MINUTE);

@@ -57,17 +57,20 @@ export const aQueue = (
   const acted: { readonly key: string; readonly at: number }[] = [];
   const done: string[] = [];
   const failures: unknown[] = [];
-  const state: { held: Lease | null; health: QueueHealth; answer: Answer } = {
+  const state: { held: Lease | null; health: QueueHealth; answer: Answer; reads: number } = {
     held: null,
     health: HEALTHY,
     answer: () => DONE,
+    reads: 0,
   };
   const queue: Queue<Item> = {
-    due: async (moment, limit) =>
-      [...items]
+    due: async (moment, limit) => {
+      state.reads += 1;
+      return [...items]
         .flatMap(([key, dueAt]) => (dueAt <= moment ? [{ key, dueAt }] : []))
         .toSorted((a, b) => a.dueAt - b.dueAt)
-        .slice(0, limit),
+        .slice(0, limit);
+    },
     take: async (lease, moment) => {
       const { held, health } = state;
       const isHeld = held !== null && held.until > moment && held.worker !== lease.worker;

@@ -26,6 +26,12 @@ describe("a turn", () => {
     expect(queue.batches()).toEqual([["a", "b", "c"], ["d"]]);
     expect(queue.acted.at(-1)?.at).toBe(NOW + SECOND);
   });
+  test("takes no longer for an other end that is slow than for one that is quick", async () => {
+    const queue = aQueue(due(7));
+    queue.answering(() => queue.clock.wait(SECOND).then(() => DONE));
+    await queue.workOff();
+    expect(queue.acted.at(-1)?.at).toBe(NOW + 2 * SECOND);
+  });
   test("begins no batch once its time is up", async () => {
     const queue = aQueue(due(7));
     expect(await queue.workOff(SECOND)).toEqual({ state: "waiting", done: 3, failed: 0 });
@@ -34,6 +40,11 @@ describe("a turn", () => {
     const queue = aQueue(due(40));
     expect(await queue.workOff()).toEqual({ state: "more", done: 30, failed: 0 });
     expect(await queue.workOff()).toEqual({ state: "empty", done: 10, failed: 0 });
+  });
+  test("leaves what is not due", async () => {
+    const queue = aQueue({ a: NOW + MINUTE });
+    expect(await queue.workOff()).toEqual({ state: "empty", done: 0, failed: 0 });
+    expect(queue.acted).toEqual([]);
   });
 });
 
@@ -54,6 +65,12 @@ describe("an item that fails", () => {
     expect(queue.batches()).toEqual([["0"], ["1"], ["2"], ["3"]]);
     expect(Object.fromEntries(queue.items)).toEqual({ 0: NOW + STEP });
     expect(queue.state.health).toEqual(HEALTHY);
+  });
+  test("by an error is reported", async () => {
+    const queue = aQueue(due(1));
+    queue.answering(() => Promise.reject(POISONED));
+    await queue.workOff();
+    expect(queue.failures).toEqual([POISONED]);
   });
   test("and cannot be moved is reported, and holds up no other", async () => {
     for (const isPaused of [false, true]) {
@@ -100,6 +117,11 @@ describe("a batch", () => {
     expect([...queue.items.values()].every((at) => at >= NOW + STEP)).toBe(true);
     expect(queue.failures).toEqual([POISONED, POISONED, POISONED]);
   });
+  test("is read once, and the queue once more after its lease", async () => {
+    const queue = aQueue(due(3), 5);
+    await queue.workOff();
+    expect(queue.state.reads).toBe(3);
+  });
 });
 
 describe("a queue whose other end does not answer", () => {
@@ -131,7 +153,6 @@ describe("a queue whose other end does not answer", () => {
     ["one item shows that it answers", [DOWN, DONE, REFUSED], null],
     ["a failure of an item's own shows so too", [DOWN, OWN, DOWN], null],
     ["other failures show nothing", [UNKNOWN, DOWN, UNKNOWN], "down"],
-    ["what is only dropped shows nothing", [DROPPED, DOWN, DROPPED], "down"],
     ["a refused credential goes first", [DOWN, REFUSED, DOWN], "refused"],
     ["a time that it names counts beside an answer", [DONE, downUntil(NOW + HOUR), DONE], "down"],
   ])("is paused, or is not: %s", async (_, answers, because) => {
@@ -156,6 +177,18 @@ describe("a queue whose other end does not answer", () => {
     expect(await queue.workOff()).toMatchObject({ state: "more", failed: 2 });
     expect(queue.clock.now()).toBe(NOW + 5 * SECOND);
     expect(await queue.workOff(5 * SECOND)).toMatchObject({ state: "waiting", failed: 1 });
+  });
+  test("is not shown up by what is only dropped", async () => {
+    const queue = aQueue(due(2));
+    queue.answering(({ key }) => (key === "0" ? DROPPED : DOWN));
+    await queue.workOff();
+    expect(queue.state.health.because).toBe("down");
+  });
+  test("keeps to the latest of the times that it names", async () => {
+    const queue = aQueue(due(3));
+    queue.answering(({ key }) => downUntil(NOW + (key === "1" ? 20 : 10) * MINUTE));
+    await queue.workOff();
+    expect(queue.state.health.pausedUntil).toBe(NOW + 20 * MINUTE);
   });
   test("moves nothing in its pause but what is an hour overdue", async () => {
     const queue = aQueue({ old: NOW - HOUR, later: NOW - HOUR + 1 });

@@ -1,15 +1,20 @@
 import type { FactsOrigin } from "../../../lib/customers/asking/ask.ts";
-import { holdingsAfter, joinWithStored } from "../../../lib/customers/storing/plan-customer-change.ts";
+import {
+  holdingsAfter,
+  joinWithStored,
+  SAME_ANSWER_MILLISECONDS,
+} from "../../../lib/customers/storing/plan-customer-change.ts";
 import type { StoredPurchase } from "../../../lib/customers/storing/records.ts";
 import { MINUTE } from "../../../lib/duration.ts";
-import { type Purchase } from "../../../lib/entitlements/purchase.ts";
-import { accountId, customerId } from "../../../lib/identifiers.ts";
+import { mentionedPurchase, type Purchase } from "../../../lib/entitlements/purchase.ts";
+import { accountId, customerId, purchaseKey } from "../../../lib/identifiers.ts";
 import {
   aCatalog,
   aLine,
   anAcknowledgement,
   aProduct,
   aPurchase,
+  DAY,
   NOW,
 } from "../../../testing/support/stores/purchases.ts";
 import {
@@ -86,9 +91,12 @@ describe("a known customer", () => {
 
   test.each<[string, Given, object]>([
     ["an identity and a purchase", { knownIdentities: [null], known: [] }, { identities: [device("1")] }],
+    ["an identity", { knownIdentities: [null] }, { identities: [device("1")], purchases: [] }],
     ["another account", { link: { ...LINK, account: accountId("user-2") } }, { purchases: [] }],
 
+    ["no link", { link: null }, { purchases: [] }],
     ["a customer of the same person", { absorbed: [aCustomer({ identifier: customerId("third") })] }, {}],
+    ["an unfinished move", { survivor: { ...survivor, unsettled: true } }, { purchases: [] }],
     ["the first purchase", { survivor: { ...survivor, hasPurchased: false } }, { purchases: [] }],
     [
       "newer facts",
@@ -106,10 +114,19 @@ describe("a known customer", () => {
       { survivor: { ...survivor, holdings: [aPurchase({ lines: [aLine({ endsAt: NOW })] })] } },
       { purchases: [{ revision: 3 }] },
     ],
+    [
+      "a held purchase that should not be held",
+      {
+        facts: {},
+        knownIdentities: [],
+        catalog: aCatalog(),
+        survivor: aCustomer({ holdings: [aPurchase({ lines: [] })] }),
+      },
+      { purchases: [] },
+    ],
   ])("is written for %s", (_, changes, expected) => {
     expect(plan({ ...replay, ...changes }).change).toMatchObject(expected);
   });
-
   test("takes over the purchases of a customer it absorbs", () => {
     const other = aPurchase({ key: "2" });
     const { customer } = plan({
@@ -136,6 +153,13 @@ describe("the holdings that owners would have with a request's purchases", () =>
     const said = aPurchase({ key: "said" });
     expect(holdingsAfter([said], knownFacts([]), owners, aCatalog())).toEqual([held, said]);
   });
+  test("keep what the store said later of a purchase", () => {
+    const [said, later] = [NOW - 5000, NOW].map((verifiedAt) =>
+      aPurchase({ key: "said", lines: [aLine({ endsAt: verifiedAt + DAY, verifiedAt })] }),
+    );
+    if (said === undefined || later === undefined) throw new Error("There are two.");
+    expect(holdingsAfter([said], knownFacts([stored(later)]), owners, aCatalog())).toEqual([held, later]);
+  });
 });
 
 describe("a store's answer", () => {
@@ -150,6 +174,9 @@ describe("a store's answer", () => {
       facts: { purchases: [later] },
       known: [stored(before)],
     }).change;
+  test("from Android that repeats the last within a minute is a replay", () => {
+    expect(changeOf(answer(NOW + SAME_ANSWER_MILLISECONDS - 1))).toBeNull();
+  });
 
   test.each([
     ["one of several lines ends in between", [NOW + 10_000, null, NOW + 90_000], false],
@@ -166,7 +193,10 @@ describe("a store's answer", () => {
     const [first, again] = [answered(NOW), answered(NOW + 30_000)];
     expect(joinWithStored(first, again)).toEqual(isReplay ? first : again);
   });
-
+  test("from Android that repeats the last a minute later is stored", () => {
+    const later = answer(NOW + SAME_ANSWER_MILLISECONDS);
+    expect(changeOf(later)?.purchases.map(({ purchase }) => purchase)).toEqual([later]);
+  });
   test("from Android that differs is stored at once", () => {
     const later = answer(NOW + 1, { standing: "grace_period" });
     expect(changeOf(later)?.purchases.map(({ purchase }) => purchase)).toEqual([later]);
@@ -227,7 +257,10 @@ describe("an acknowledgement", () => {
       expect(pendingAfter({ survivor: unlinked, facts })).toEqual({ isNow: false, dueSince: [NOW] });
     }
   });
-
+  test("keeps its first due time", () => {
+    const facts = { purchases: [purchase], acknowledgementDue: due };
+    expect(pendingAfter({ facts }, waiting)).toEqual({ isNow: true, dueSince: [since] });
+  });
   test("is done once the store no longer waits for it", () => {
     const later = android({ lines: [aLine({ transactionIdentifier: null, verifiedAt: NOW + 1 })] });
     for (const said of [later, purchase])
@@ -239,5 +272,17 @@ describe("an acknowledgement", () => {
       const facts = { purchases: [android({ lines: [], verifiedAt })] };
       expect(pendingAfter({ facts }, waiting).dueSince).toEqual([since]);
     }
+  });
+
+  test("stays due where another purchase's becomes due, or replaces its own", () => {
+    const other = android({ key: "2" });
+    const acknowledgementDue = anAcknowledgement(other);
+    expect(pendingAfter({ facts: { purchases: [other], acknowledgementDue } }, waiting).dueSince).toEqual([
+      NOW,
+    ]);
+    const mentioned = mentionedPurchase(purchase, purchaseKey("2"));
+    expect(
+      pendingAfter({ facts: { purchases: [other, mentioned], acknowledgementDue } }, waiting).dueSince,
+    ).toEqual([NOW, since]);
   });
 });
