@@ -48,7 +48,7 @@ const DEMO_PURCHASE = {
 } as const;
 
 /**
- * What a file of the data folder holds; null: there is none.
+ * Content of a file of the data folder; null: there is no such file.
  *
  * @param otherwise what happens without it
  * @throws LocalError if it cannot be read

@@ -22,7 +22,7 @@ export class CredentialUnavailableError extends Error {
   }
 }
 
-/** What is made of a secret's text. */
+/** A credential made from a secret's text. */
 export interface FromSecret<Made> {
   readonly text: string;
   readonly made: Made;

@@ -31,11 +31,8 @@ const secretFiles = (folder: string): Map<string, string> =>
 const refused = (__type: string, Message: string): Answer => ({ status: 400, body: { __type, Message } });
 
 /**
- * A local Secrets Manager, on the path of AWS's own: `GetSecretValue`. Each file of a folder is a secret, read on
- * request. Only the names of these files and of the sandbox's secrets exist.
+ * A local Secrets Manager: `GetSecretValue` of the sandbox's secrets and of a folder's files, which take their place.
  *
- * @param folder null: there are only the sandbox's secrets
- * @param ofSandbox the sandbox's secret of a name; a file of that name takes its place
  * @param mayReadFiles whether the owner of an access key may read files: they may hold real keys
  * @throws LocalError if there is no such folder
  * @see https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html

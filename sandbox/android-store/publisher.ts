@@ -30,17 +30,16 @@ export type AndroidPublisherSandbox = ReturnType<typeof createAndroidPublisherSa
  * A local Google Play: the Android Publisher API (v3) with its token exchange, a shop, and Real-time Developer Notifications
  * as Pub/Sub pushes them. Time passes only in `runUntil`. A request that changes something is answered once its pushes were.
  *
- * @param options.prefix mount path without a trailing slash; empty: the root
- * @param options.packageNames existing packages; unset: every package exists
- * @param options.saved what `save` returned; null: a new store
- * @throws if `saved` is not what `save` returns
  * @see https://developer.android.com/google/play/billing/rtdn-reference
  */
 export const createAndroidPublisherSandbox = (
   options: {
     now: () => Instant;
+    /** Mount path without a trailing slash; unset: the root. */
     prefix?: string;
+    /** Existing packages; unset: every package exists. */
     packageNames?: readonly string[];
+    /** Text that `save` returned, or this throws; null: a new store. */
     saved?: string | null;
   } & PushOptions,
 ) => {

@@ -20,7 +20,7 @@ export const exportRequest = z.strictObject({
   seed: z.int().min(0).max(9999).default(1),
 });
 
-/** What the persons buy. */
+/** Products that the persons buy. */
 const catalogsOf = (app: string): PlanOptions["catalogs"] => {
   const ios: Catalog = {
     app,

@@ -12,17 +12,10 @@ import type { Person } from "./persons.ts";
 import { EXPORT_COLUMNS, exportRows, TOKEN_COLUMNS, tokenRows, type Notation } from "./revenuecat.ts";
 
 /**
- * Exports of a rented service about persons who bought in the sandbox stores, with lies whose truth is known.
- *
- * | | |
- * |---|---|
- * | `sellPersons({ ios, android }, { count, seed, at, catalogs, lies? })` | sells, and resolves to the `Person`s: account, store, environment, identifiers, what the store knows (`state`, `endsAt`, `isActive`, `echo`), what the export claims (`claim`), and the `lie` |
- * | `planPersons({ … })` | the same persons, without a sale |
- * | `exportOf(persons, format, options)` | `{ files: [{ name, lines }], persons, planted: [{ account, cause }] }` |
- * | `writeExport(folder, persons, format, options)` | writes the files, and resolves to the same, with `paths` |
- *
- * `planted` holds every account that an import must report as different, with its cause, and none besides; `persons`
- * those in the files. Lies without a cause (`LIES`) are to be read through. The same options give the same files.
+ * Exports of a rented service about persons who bought in the sandbox stores, with lies whose truth is known. `sellPersons`
+ * sells to them, `planPersons` makes the same persons without a sale, `exportOf` gives the lines of the files, and
+ * `writeExport` writes them. `planted` holds every account that an import must report as different, with its cause, and
+ * none besides. The same options give the same files.
  */
 export { CAUSES, LIES, type Cause, type Lie, type Store } from "./lies.ts";
 export { type Person, type PlanOptions } from "./persons.ts";

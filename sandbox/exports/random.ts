@@ -36,7 +36,7 @@ export const randomFrom = (seed: number) => {
     pick: <Value>(values: readonly [Value, ...Value[]]): Value => values[below(values.length)] ?? values[0],
     hex,
     digits: (count: number): string => text(count, () => String(below(1e9)).padStart(9, "0")),
-    /** Of version 4. */
+    /** A UUID of version 4. */
     uuid: (): string => `${hex(8)}-${hex(4)}-4${hex(3)}-${"89ab".charAt(below(4))}${hex(3)}-${hex(12)}`,
     shuffled: <Value>(values: readonly Value[]): Value[] => {
       const list = [...values];

@@ -6,7 +6,7 @@ import { byClient, byCredential, owned } from "../../testing/support/world.ts";
 import { anApplication, withOperator } from "../operator/telling-world.ts";
 import { open, type Json } from "./opened.ts";
 
-/** What the console's page asks and does. */
+/** The calls of the console's page. */
 
 const given = withOperator();
 let opened: Awaited<ReturnType<typeof open>>;

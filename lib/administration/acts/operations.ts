@@ -148,12 +148,9 @@ export interface Erasure {
 /**
  * Erases a customer with its link, holdings, purchases and identities. For {@link ERASURE_BLOCKS_MILLISECONDS}, empty
  * tombstones reserve the purchases and identities: requests that name them get `CUSTOMER_NOT_FOUND`, unless a
- * credential links them again. Audited.
+ * credential links them again. Audited. Repeating it completes an interrupted erasure.
  *
- * If the erasure is interrupted, or the index misses something, the customer is refused anyway, and repeating the
- * command completes it.
- *
- * Null: there is no such customer and nothing of it is left, or it is not linked to the given account.
+ * @returns null: nothing of the customer is left, or it is not linked to the given account
  */
 export const eraseCustomer = async (
   operations: Operations,

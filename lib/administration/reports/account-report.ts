@@ -30,7 +30,7 @@ export const reportedHoldings = (
     purchases.map((purchase): Holding => ({ customerIdentifier, assertedBy, purchase })),
   );
 
-/** What a report shows of all that a customer owns. */
+/** Purchases, aliases and identities of a customer, with the questions about them, as reports show them. */
 export const ownedBy = async (
   { findOwnership }: Pick<Reports, "findOwnership">,
   application: Application,

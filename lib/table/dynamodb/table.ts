@@ -7,7 +7,7 @@ import { loggedKey } from "../logged-key.ts";
 export interface Table {
   readonly client: DynamoDBDocumentClient;
   readonly name: string;
-  /** Waits before a request is repeated; unset: {@link pause}. */
+  /** Waits before a request is repeated; unset: longer with each attempt. */
   readonly pause?: Pause;
 }
 

@@ -127,7 +127,7 @@ export const createPushes = (
     }
   };
 
-  /** What is forgotten meanwhile is not resent: it is in a set that nobody looks at. */
+  /** Pushes that fail wait in the set of this call: `forget` replaces it, so that none of them is resent. */
   const pushAll = async (url: string, notifications: readonly unknown[], at: Instant): Promise<void> => {
     const failed = waiting;
     const waits = notifications.map((data) => ({

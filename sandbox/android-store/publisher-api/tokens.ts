@@ -11,7 +11,7 @@ const AWS_TOKEN_TYPE = "urn:ietf:params:aws:token-type:aws4_request";
 const ACCESS_TOKEN_TYPE = "urn:ietf:params:oauth:token-type:access_token";
 const TOKEN_EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange";
 const JWT_GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer";
-/** What an exchange must ask for. */
+/** Parameters that an exchange must have. */
 const EXCHANGE = {
   subject_token_type: AWS_TOKEN_TYPE,
   requested_token_type: ACCESS_TOKEN_TYPE,

@@ -104,7 +104,8 @@ const APPLE_ROOT_URLS: Readonly<Record<AppStoreApp["environment"], string>> = {
 const TRANSACTION_IDENTIFIER = /^\d{1,64}$/;
 
 /**
- * Client of the App Store Server API; a root URL replaces that of both environments. Its answers are signed, and must be verified like what an app sends.
+ * Client of the App Store Server API. Its answers are signed, and must be verified like what an app sends. A given root
+ * URL replaces that of both environments.
  *
  * @see https://developer.apple.com/documentation/appstoreserverapi
  */
