@@ -118,6 +118,15 @@ test("rows that cannot be used are named, and stop nothing", async () => {
   });
 });
 
+test("a quotation mark that is never closed loses no row before it", async () => {
+  const rows = Array.from({ length: 20 }, (_, index) => `a${index},t${index}`);
+  const path = file(
+    "open.csv",
+    ["account,purchase_token", ...rows, 'z,"t', "y".repeat(3_000_000)].join("\n"),
+  );
+  expect((await check(path)).json()).toMatchObject({ accounts: 20 });
+});
+
 test("an NDJSON line that is no object is named", async () => {
   const path = file("bad.ndjson", '{"account":"a","purchase_token":"t1"}\nnothing\n[1]\n');
   expect((await check(path)).json()).toMatchObject({

@@ -145,6 +145,16 @@ test("a refused credential stops its bundle alone, and the run goes on once it i
   const named = world.persons.filter((person) => person.account !== null && isKnown(person));
   expect(await world.state()).toHaveLength(named.length);
 });
+test("several files are joined: orders, tokens and transactions of one purchase are one", async () => {
+  const exported = await world.export("revenuecat-export");
+  const tokens = await world.export("revenuecat-tokens");
+  const { code, report } = await ran([...exported.paths, ...tokens.paths]);
+  expect(code).toBe(0);
+  expect(report.accounts.byCause["two-accounts"]).toBe(
+    2 * world.persons.filter(({ lie }) => lie === "two-accounts").length,
+  );
+});
+
 test("what the files give to two accounts is linked as an operator decides", async () => {
   const disputed = world.persons.find(({ lie }) => lie === "two-accounts");
   if (disputed === undefined) throw new Error("Nobody has two accounts.");
