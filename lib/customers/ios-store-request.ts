@@ -7,7 +7,6 @@ import { disagreement, type Agreeing } from "../stores/ios-store/agreement.ts";
 import {
   checkAppTransactionClaims,
   selfSignedBundle,
-  whyRefused,
   type AppTransaction,
 } from "../stores/ios-store/app-transaction.ts";
 import { distinctJws } from "../stores/ios-store/signatures/jws.ts";
@@ -107,8 +106,7 @@ const acceptingApp = async ({ find }: Verifying, appTransaction: AppTransaction)
   const application = await find(appTransaction.bundleIdentifier);
   const configuration = iosStoreConfigurationOf(application, appTransaction.bundleIdentifier);
   const refused = checkAppTransactionClaims(appTransaction, configuration);
-  if (refused !== null)
-    throw new ServiceError(refused, { because: whyRefused(appTransaction, configuration) });
+  if (refused !== null) throw new ServiceError(refused.code, { because: refused.because });
   return { application, configuration };
 };
 

@@ -3,7 +3,7 @@ import { ServiceError, type ErrorCode } from "../contract/errors.ts";
 import type { IosStoreNotificationRequest, NotificationResponse } from "../contract/schemas.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
-import { checkAppTransactionClaims, whyRefused } from "../stores/ios-store/app-transaction.ts";
+import { checkAppTransactionClaims } from "../stores/ios-store/app-transaction.ts";
 import type { Notification, NotificationParts } from "../stores/ios-store/notification.ts";
 import { appTransactionIdentityOf, purchasesOf } from "../stores/ios-store/purchases.ts";
 import { questionIn } from "../stores/ios-store/question.ts";
@@ -101,11 +101,11 @@ const receive = async (
   const configuration = iosStoreConfigurationOf(application, bundleOrPackage);
   const context = { ports, application, configuration, notification, moment };
   const refused = checkAppTransactionClaims(notification, configuration);
-  if (refused === "ENVIRONMENT_NOT_ACCEPTED") {
+  if (refused?.code === "ENVIRONMENT_NOT_ACCEPTED") {
     await forward(context);
     return "UNUSED";
   }
-  if (refused !== null) throw invalidNotification(whyRefused(notification, configuration));
+  if (refused !== null) throw invalidNotification(refused.because);
   const outcome = await use(context);
   const notified = {
     application: application.identifier,

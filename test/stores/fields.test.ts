@@ -62,7 +62,7 @@ const recorder = (type: string, seen: Set<string>, within = ""): Record<string, 
 type Reader = (answer: Record<string, unknown>) => void;
 
 const payload =
-  <Written, Payload>(kind: PayloadKind<Written, Payload>): Reader =>
+  <Payload>(kind: PayloadKind<Payload>): Reader =>
   (answer) => {
     kind.environment(answer);
     void answer[kind.signedAt];

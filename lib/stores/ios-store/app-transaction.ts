@@ -7,44 +7,39 @@ import { identifierOrNull, LONGEST_NAME, name, storeIdentifier } from "./fields.
 import { certificatesOf, splitJws } from "./signatures/jws.ts";
 import type { PayloadKind, Signed } from "./signatures/signed-payload.ts";
 
+const schema = once(() =>
+  z.pipe(
+    z.object({
+      bundleId: name(),
+      appAppleId: z.nullish(z.int().check(z.nonnegative())),
+      appTransactionId: z.nullish(storeIdentifier()),
+    }),
+    z.transform(({ bundleId, appAppleId, appTransactionId }) => ({
+      bundleIdentifier: bundleId,
+      /** The app's Apple ID; null outside production, where it is absent or zero. */
+      appAppleIdentifier: appAppleId || null,
+      /** Identifies the Apple Account in this app; null in older app transactions. */
+      appTransactionIdentifier: identifierOrNull(appTransactionId),
+    })),
+  ),
+);
+
+type AppTransactionFields = Readonly<z.output<ReturnType<typeof schema>>>;
+
 /**
  * App transaction: the App Store's signed record of a customer's copy of an app.
  *
  * @see https://developer.apple.com/documentation/storekit/apptransaction
  */
-export interface AppTransactionFields {
-  readonly bundleIdentifier: string;
-  /** The app's Apple ID; null outside production. */
-  readonly appAppleIdentifier: number | null;
-  /** Identifies the Apple Account in this app; null in older app transactions, or where it is "0". */
-  readonly appTransactionIdentifier: string | null;
-}
-
 export interface AppTransaction extends AppTransactionFields, Signed {}
 
-const schema = once(() =>
-  z.object({
-    bundleId: name(),
-    appAppleId: z.nullish(z.int().check(z.nonnegative())),
-    appTransactionId: z.nullish(storeIdentifier()),
-  }),
-);
-
-type Written = z.output<ReturnType<typeof schema>>;
-
-export const appTransactionKind: PayloadKind<Written, AppTransactionFields> = {
+export const appTransactionKind: PayloadKind<AppTransactionFields> = {
   has: ["bundleId", "receiptType", "receiptCreationDate"],
   // Fields of transactions, renewal info and notifications.
   lacks: ["transactionId", "originalTransactionId", "autoRenewStatus", "notificationType"],
   environment: ({ receiptType }) => receiptType,
   signedAt: "receiptCreationDate",
   schema: { "app-store": schema, xcode: schema },
-  read: ({ bundleId, appAppleId = null, appTransactionId }) => ({
-    bundleIdentifier: bundleId,
-    // Outside production it is absent or zero.
-    appAppleIdentifier: appAppleId === 0 ? null : appAppleId,
-    appTransactionIdentifier: identifierOrNull(appTransactionId),
-  }),
 };
 
 /** App transactions that a store configuration accepts. */
@@ -58,44 +53,42 @@ export interface AcceptedAppTransactions {
 /** Claims that are checked against the configured app. A notification has them too. */
 export type AppClaims = Pick<AppTransaction, "bundleIdentifier" | "appAppleIdentifier" | keyof Signed>;
 
+/** Why claims are refused. `because` is for the operator's log: it names the app and its configuration, never a person. */
+export interface RefusedClaims {
+  readonly code: Extract<ErrorCode, "INVALID_APP_TRANSACTION" | "ENVIRONMENT_NOT_ACCEPTED">;
+  readonly because: string;
+}
+
 /**
  * Checks a verified app transaction against the configured app; null: it is accepted. Production requires the
  * configured Apple ID, so a configuration without one does not accept production.
  */
 export const checkAppTransactionClaims = (
-  appTransaction: AppClaims,
+  { environment, bundleIdentifier, appAppleIdentifier, xcodeCertificate }: AppClaims,
   accepted: AcceptedAppTransactions,
-): Extract<ErrorCode, "INVALID_APP_TRANSACTION" | "ENVIRONMENT_NOT_ACCEPTED"> | null => {
-  const { environment, bundleIdentifier, appAppleIdentifier, xcodeCertificate } = appTransaction;
-  if (bundleIdentifier !== accepted.bundleIdentifier) return "INVALID_APP_TRANSACTION";
+): RefusedClaims | null => {
+  const invalid = (because: string) => ({ code: "INVALID_APP_TRANSACTION", because }) as const;
+  const notAccepted = (because: string) => ({ code: "ENVIRONMENT_NOT_ACCEPTED", because }) as const;
+  if (bundleIdentifier !== accepted.bundleIdentifier)
+    return invalid(`the bundle is ${bundleIdentifier}, the manifest says ${accepted.bundleIdentifier}`);
   if (environment === "xcode")
     return xcodeCertificate !== null && accepted.xcodeCertificates.includes(xcodeCertificate)
       ? null
-      : "ENVIRONMENT_NOT_ACCEPTED";
+      : notAccepted(
+          "it was signed in Xcode, with a certificate that the manifest does not list in xcodeCertificates",
+        );
   if (environment === "production") {
-    if (accepted.appAppleIdentifier === null) return "ENVIRONMENT_NOT_ACCEPTED";
-    if (appAppleIdentifier !== accepted.appAppleIdentifier) return "INVALID_APP_TRANSACTION";
+    const { appAppleIdentifier: expected } = accepted;
+    if (expected === null)
+      return notAccepted("it is of production, and the manifest has no appAppleIdentifier");
+    if (appAppleIdentifier !== expected)
+      return invalid(
+        `the app's Apple ID is ${appAppleIdentifier ?? "missing"}, the manifest says ${expected}`,
+      );
   }
-  return accepted.environments.includes(environment) ? null : "ENVIRONMENT_NOT_ACCEPTED";
-};
-
-/**
- * Why {@link checkAppTransactionClaims} refuses, for the operator's log. It names the app and its configuration, never
- * a person.
- */
-export const whyRefused = (
-  { environment, bundleIdentifier, appAppleIdentifier }: AppClaims,
-  accepted: AcceptedAppTransactions,
-): string => {
-  if (bundleIdentifier !== accepted.bundleIdentifier)
-    return `the bundle is ${bundleIdentifier}, the manifest says ${accepted.bundleIdentifier}`;
-  if (environment === "xcode")
-    return "it was signed in Xcode, with a certificate that the manifest does not list in xcodeCertificates";
-  if (environment === "production" && accepted.appAppleIdentifier === null)
-    return "it is of production, and the manifest has no appAppleIdentifier";
-  if (environment === "production" && appAppleIdentifier !== accepted.appAppleIdentifier)
-    return `the app's Apple ID is ${appAppleIdentifier ?? "missing"}, the manifest says ${accepted.appAppleIdentifier}`;
-  return `it is of ${environment}, the manifest accepts ${accepted.environments.join(", ")}`;
+  return accepted.environments.includes(environment)
+    ? null
+    : notAccepted(`it is of ${environment}, the manifest accepts ${accepted.environments.join(", ")}`);
 };
 
 /**

@@ -8,33 +8,7 @@ import { isGraceStatus, type RenewalInfo } from "./renewal-info.ts";
 import type { PayloadKind, Signed } from "./signatures/signed-payload.ts";
 import type { Transaction } from "./transaction.ts";
 
-/**
- * App Store Server Notification of version 2: an envelope around payloads that the App Store also signs elsewhere. Its
- * type decides no fact.
- *
- * @see https://developer.apple.com/documentation/appstoreservernotifications/responsebodyv2decodedpayload
- */
-export interface NotificationFields {
-  /** Apple's `notificationUUID`, the same in each repetition; null: there is none, or it is no UUID. */
-  readonly identifier: string | null;
-  /** Apple's type, no subtype: `DID_RENEW`. */
-  readonly kind: string;
-  /** Apple's type and subtype, for the log: `DID_RENEW BILLING_RECOVERY`. */
-  readonly type: string;
-  readonly bundleIdentifier: string;
-  /** The app's Apple ID; null outside production. */
-  readonly appAppleIdentifier: number | null;
-  /** Compact JWS, not verified yet; null: there is none. */
-  readonly signedTransaction: string | null;
-  readonly signedRenewalInfo: string | null;
-  readonly signedAppTransaction: string | null;
-  /** Whether the subscription's status is a billing grace period. Unlike the type, it is a dated state, so it is a fact. */
-  readonly isInGrace: boolean;
-  /** Apple's reason why a refund was requested; null: not given. */
-  readonly consumptionRequestReason: string | null;
-}
-
-export interface Notification extends NotificationFields, Signed {}
+export type NotificationPart = "transaction" | "renewal info" | "app transaction";
 
 /** The verified parts of a notification; null: it has none of that kind, or one that is not understood. */
 export interface NotificationParts {
@@ -42,7 +16,7 @@ export interface NotificationParts {
   readonly renewalInfo: RenewalInfo | null;
   readonly appTransaction: AppTransaction | null;
   /** Parts that the App Store signed in a form that is not known here. */
-  readonly notUnderstood: readonly ("transaction" | "renewal info" | "app transaction")[];
+  readonly notUnderstood: readonly NotificationPart[];
 }
 
 /** Known members of which a notification has one. Each names the app. */
@@ -78,13 +52,17 @@ const unknownSubjects = (payload: JsonObject) =>
     return app?.success === true ? [app.data] : [];
   });
 
+/** A word of an open set, cut; null: there is none. */
+const wordOrNull = (value: unknown): string | null =>
+  typeof value === "string" && value !== "" ? value.slice(0, LONGEST_WORD) : null;
+
 /** An optional field may also be null, which means absent. */
 const schema = once(() =>
   z.pipe(
     z.looseObject({
       notificationType: z.string().check(z.minLength(1)),
       subtype: signedText(),
-      notificationUUID: z.optional(z.unknown()),
+      notificationUUID: signedText(),
       data: z.nullish(
         z.object({
           ...appFields(),
@@ -101,18 +79,43 @@ const schema = once(() =>
     z.transform((written, context) => {
       const known = SUBJECTS.flatMap((one) => written[one] ?? []);
       const [subject, ...others] = known.length > 0 ? known : unknownSubjects(written);
-      if (subject !== undefined && others.length === 0) return { ...written, subject };
-      context.issues.push({ code: "custom", message: "must have exactly one subject", input: written });
-      return z.NEVER;
+      if (subject === undefined || others.length > 0) {
+        context.issues.push({ code: "custom", message: "must have exactly one subject", input: written });
+        return z.NEVER;
+      }
+      const { notificationType, subtype, notificationUUID, data, appData } = written;
+      return {
+        /** Apple's `notificationUUID`, the same in each repetition; null: there is none, or it is no UUID. */
+        identifier: UUID.test(notificationUUID ?? "") ? (notificationUUID?.toLowerCase() ?? null) : null,
+        /** Apple's type, no subtype: `DID_RENEW`. */
+        kind: notificationType.slice(0, LONGEST_WORD),
+        /** Apple's type and subtype, for the log: `DID_RENEW BILLING_RECOVERY`. */
+        type: [notificationType, subtype].flatMap((word) => wordOrNull(word) ?? []).join(" "),
+        bundleIdentifier: subject.bundleId,
+        /** The app's Apple ID; null outside production, where it is absent or zero. */
+        appAppleIdentifier: subject.appAppleId || null,
+        /** Compact JWS, not verified yet; null: there is none. */
+        signedTransaction: data?.signedTransactionInfo ?? null,
+        signedRenewalInfo: data?.signedRenewalInfo ?? null,
+        signedAppTransaction: appData?.signedAppTransactionInfo ?? null,
+        /** Whether the subscription's status is a billing grace period. Unlike the type, it is a dated state, so it is a fact. */
+        isInGrace: isGraceStatus(data?.status),
+        /** Apple's reason why a refund was requested; null: not given. */
+        consumptionRequestReason: wordOrNull(data?.consumptionRequestReason),
+      };
     }),
   ),
 );
 
-type Written = z.output<ReturnType<typeof schema>>;
+type NotificationFields = Readonly<z.output<ReturnType<typeof schema>>>;
 
-/** A word of an open set, cut; null: there is none. */
-const wordOrNull = (value: unknown): string | null =>
-  typeof value === "string" && value !== "" ? value.slice(0, LONGEST_WORD) : null;
+/**
+ * App Store Server Notification of version 2: an envelope around payloads that the App Store also signs elsewhere. Its
+ * type decides no fact.
+ *
+ * @see https://developer.apple.com/documentation/appstoreservernotifications/responsebodyv2decodedpayload
+ */
+export interface Notification extends NotificationFields, Signed {}
 
 const environmentOf = (payload: JsonObject): unknown => {
   const token = payload["externalPurchaseToken"];
@@ -125,29 +128,13 @@ const environmentOf = (payload: JsonObject): unknown => {
   return isObject(subject) ? subject["environment"] : undefined;
 };
 
-export const notificationKind: PayloadKind<Written, NotificationFields> = {
+export const notificationKind: PayloadKind<NotificationFields> = {
   has: ["notificationType"],
   // Fields of transactions, app transactions and renewal info.
   lacks: ["transactionId", "originalTransactionId", "receiptType", "autoRenewStatus"],
   environment: environmentOf,
   signedAt: "signedDate",
   schema: { "app-store": schema, xcode: schema },
-  read: ({ notificationType, subtype, notificationUUID, subject, data, appData }) => ({
-    identifier:
-      typeof notificationUUID === "string" && UUID.test(notificationUUID)
-        ? notificationUUID.toLowerCase()
-        : null,
-    kind: notificationType.slice(0, LONGEST_WORD),
-    type: [notificationType, subtype].flatMap((word) => wordOrNull(word) ?? []).join(" "),
-    bundleIdentifier: subject.bundleId,
-    // Outside production it is absent or zero.
-    appAppleIdentifier: subject.appAppleId || null,
-    signedTransaction: data?.signedTransactionInfo ?? null,
-    signedRenewalInfo: data?.signedRenewalInfo ?? null,
-    signedAppTransaction: appData?.signedAppTransactionInfo ?? null,
-    isInGrace: isGraceStatus(data?.status),
-    consumptionRequestReason: wordOrNull(data?.consumptionRequestReason),
-  }),
 };
 
 /**
@@ -156,7 +143,7 @@ export const notificationKind: PayloadKind<Written, NotificationFields> = {
  */
 export const partsAgree = (
   notification: Notification,
-  { transaction, renewalInfo, appTransaction }: Omit<NotificationParts, "notUnderstood">,
+  { transaction, renewalInfo, appTransaction }: NotificationParts,
 ): boolean => {
   const parts = [transaction, renewalInfo, appTransaction].filter((part) => part !== null);
   return (

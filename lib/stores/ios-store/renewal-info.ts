@@ -1,28 +1,11 @@
 import * as z from "zod/mini";
-import type { Renewal } from "../../entitlements/renewal.ts";
 import { renewedPurchase, type Purchase } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { purchaseKey, type PurchaseKey } from "../../identifiers.ts";
-import { once } from "../../once.ts";
-import { identifierOrNull, name, storeIdentifier, TIMES } from "./fields.ts";
+import { bySigner, identifierOrNull, name, storeIdentifier } from "./fields.ts";
 import { lineageKeyOf } from "./purchases.ts";
 import type { PayloadKind, Signed } from "./signatures/signed-payload.ts";
 import type { Transaction } from "./transaction.ts";
-
-/**
- * Renewal info: the App Store's signed statement on a subscription's next renewal. It carries no bundle, so it names nobody: it
- * counts for a lineage that is known or comes with it, and links and merges no customer.
- *
- * @see https://developer.apple.com/documentation/appstoreserverapi/jwsrenewalinfodecodedpayload
- */
-export interface RenewalInfoFields extends Omit<Renewal, "signedAt" | "status" | "further"> {
-  readonly originalTransactionIdentifier: string;
-  readonly productIdentifier: string;
-  /** Identifies the Apple Account in this app; null in older ones, or where it is "0". */
-  readonly appTransactionIdentifier: string | null;
-}
-
-export interface RenewalInfo extends RenewalInfoFields, Signed {}
 
 /**
  * Status of a subscription in its billing grace period. The store sends it beside the renewal info, in signed
@@ -35,52 +18,60 @@ const GRACE_STATUS = 4;
 /** Whether a status beside a renewal info is that of a billing grace period; any other value has no meaning here. */
 export const isGraceStatus = (status: unknown): boolean => status === GRACE_STATUS;
 
+/** `autoRenewStatus` of a subscription that renews. */
+const RENEWS = 1;
+
+/** An optional field may also be null, which means absent. */
+const schemaWith = (time: z.ZodMiniType<Instant>) =>
+  z.pipe(
+    z.object({
+      originalTransactionId: storeIdentifier(),
+      productId: name(),
+      autoRenewProductId: z.nullish(name()),
+      autoRenewStatus: z.int(),
+      renewalDate: z.nullish(time),
+      gracePeriodExpiresDate: z.nullish(time),
+      isInBillingRetryPeriod: z.nullish(z.boolean()),
+      expirationIntent: z.nullish(z.int()),
+      appTransactionId: z.nullish(storeIdentifier()),
+    }),
+    z.transform((written) => ({
+      originalTransactionIdentifier: written.originalTransactionId,
+      productIdentifier: written.productId,
+      /** Identifies the Apple Account in this app; null in older ones. */
+      appTransactionIdentifier: identifierOrNull(written.appTransactionId),
+      periodEndsAt: written.renewalDate ?? null,
+      willRenew: written.autoRenewStatus === RENEWS,
+      renewsInto: written.autoRenewProductId ?? null,
+      graceEndsAt: written.gracePeriodExpiresDate ?? null,
+      isInBillingRetry: written.isInBillingRetryPeriod === true,
+      expirationIntent: written.expirationIntent ?? null,
+    })),
+  );
+
+type RenewalInfoFields = Readonly<z.output<ReturnType<typeof schemaWith>>>;
+
+/**
+ * Renewal info: the App Store's signed statement on a subscription's next renewal. It carries no bundle, so it names nobody: it
+ * counts for a lineage that is known or comes with it, and links and merges no customer.
+ *
+ * @see https://developer.apple.com/documentation/appstoreserverapi/jwsrenewalinfodecodedpayload
+ */
+export interface RenewalInfo extends RenewalInfoFields, Signed {}
+
 /** A renewal info, with what the store said beside it. */
 export interface StatedRenewalInfo extends RenewalInfo {
   /** Whether a billing grace period runs; absent: nothing was said. */
   readonly isInGrace?: boolean;
 }
 
-/** `autoRenewStatus` of a subscription that renews. */
-const RENEWS = 1;
-
-/** An optional field may also be null, which means absent. */
-const schemaWith = (time: z.ZodMiniType<Instant>) =>
-  z.object({
-    originalTransactionId: storeIdentifier(),
-    productId: name(),
-    autoRenewProductId: z.nullish(name()),
-    autoRenewStatus: z.int(),
-    renewalDate: z.nullish(time),
-    gracePeriodExpiresDate: z.nullish(time),
-    isInBillingRetryPeriod: z.nullish(z.boolean()),
-    expirationIntent: z.nullish(z.int()),
-    appTransactionId: z.nullish(storeIdentifier()),
-  });
-
-type Written = z.output<ReturnType<typeof schemaWith>>;
-
-export const renewalInfoKind: PayloadKind<Written, RenewalInfoFields> = {
+export const renewalInfoKind: PayloadKind<RenewalInfoFields> = {
   has: ["originalTransactionId", "productId", "autoRenewStatus", "environment"],
   // Fields of transactions, app transactions and notifications.
   lacks: ["transactionId", "purchaseDate", "receiptType", "notificationType"],
   environment: ({ environment }) => environment,
   signedAt: "signedDate",
-  schema: {
-    "app-store": once(() => schemaWith(TIMES["app-store"]())),
-    xcode: once(() => schemaWith(TIMES.xcode())),
-  },
-  read: (written) => ({
-    originalTransactionIdentifier: written.originalTransactionId,
-    productIdentifier: written.productId,
-    appTransactionIdentifier: identifierOrNull(written.appTransactionId),
-    periodEndsAt: written.renewalDate ?? null,
-    willRenew: written.autoRenewStatus === RENEWS,
-    renewsInto: written.autoRenewProductId ?? null,
-    graceEndsAt: written.gracePeriodExpiresDate ?? null,
-    isInBillingRetry: written.isInBillingRetryPeriod === true,
-    expirationIntent: written.expirationIntent ?? null,
-  }),
+  schema: bySigner(schemaWith),
 };
 
 /**
@@ -107,20 +98,18 @@ export const renewalsOf = (
   infos.flatMap((info) => {
     const key = lineageOf(info, transactions);
     if (key === null) return [];
+    const { environment, isInGrace, periodEndsAt, signedAt } = info;
     return renewedPurchase(
-      { store: "ios-store", environment: info.environment, key },
+      { store: "ios-store", environment, key },
       {
-        periodEndsAt: info.periodEndsAt,
+        periodEndsAt,
         willRenew: info.willRenew,
         renewsInto: info.renewsInto,
         graceEndsAt: info.graceEndsAt,
         isInBillingRetry: info.isInBillingRetry,
         expirationIntent: info.expirationIntent,
-        signedAt: info.signedAt,
-        status:
-          info.isInGrace === undefined
-            ? null
-            : { isInGrace: info.isInGrace, periodEndsAt: info.periodEndsAt, signedAt: info.signedAt },
+        signedAt,
+        status: isInGrace === undefined ? null : { isInGrace, periodEndsAt, signedAt },
       },
     );
   });

@@ -1,44 +1,8 @@
 import * as z from "zod/mini";
 import type { Nature } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
-import { once } from "../../once.ts";
-import { identifierOrNull, LONGEST_NAME, name, storeIdentifier, TIMES } from "./fields.ts";
+import { bySigner, identifierOrNull, LONGEST_NAME, name, storeIdentifier } from "./fields.ts";
 import type { PayloadKind, Signed } from "./signatures/signed-payload.ts";
-
-/**
- * One in-app purchase as the App Store signs it.
- *
- * @see https://developer.apple.com/documentation/appstoreserverapi/jwstransactiondecodedpayload
- */
-export interface TransactionFields {
-  readonly transactionIdentifier: string;
-  /** First transaction of the lineage, shared by its renewals and restores. */
-  readonly originalTransactionIdentifier: string;
-  readonly productIdentifier: string;
-  readonly bundleIdentifier: string;
-  /** Identifies the Apple Account in this app; null in older transactions, or where it is "0". */
-  readonly appTransactionIdentifier: string | null;
-  /** Lineage that this one replaced when the subscription was moved; null otherwise. */
-  readonly previousOriginalTransactionIdentifier: string | null;
-  readonly subscriptionGroupIdentifier: string | null;
-  /** Identifies a subscription's purchase event on all devices; null where it is absent or "0". */
-  readonly webOrderLineItemIdentifier: string | null;
-  readonly nature: Nature;
-  /** Purchase date; in a restored copy, the date of the restore. */
-  readonly purchasedAt: Instant;
-  readonly originalPurchasedAt: Instant | null;
-  /** Set on auto-renewable subscriptions. */
-  readonly expiresAt: Instant | null;
-  /** Units bought, at least 1. */
-  readonly quantity: number;
-  readonly revokedAt: Instant | null;
-  /** Refunded share in thousandths of a per cent; null where the store does not say. */
-  readonly revokedMilliPercent: number | null;
-  /** An upgrade within the subscription group ended this transaction. */
-  readonly isUpgraded: boolean;
-}
-
-export interface Transaction extends TransactionFields, Signed {}
 
 /**
  * By Apple's product types. A payload of another type is refused: whether it lasts, renews or is consumed is unknown.
@@ -54,51 +18,70 @@ const productTypes = Object.keys(NATURES) as (keyof typeof NATURES)[];
 
 /** An optional field may also be null, which means absent. */
 const schemaWith = (time: z.ZodMiniType<Instant>) =>
-  z
-    .object({
-      transactionId: storeIdentifier(),
-      originalTransactionId: storeIdentifier(),
-      productId: name(),
-      bundleId: name(),
-      appTransactionId: z.nullish(storeIdentifier()),
-      type: z.enum(productTypes),
-      previousOriginalTransactionId: z.nullish(storeIdentifier()),
-      subscriptionGroupIdentifier: z.nullish(z.string().check(z.maxLength(LONGEST_NAME))),
-      webOrderLineItemId: z.nullish(storeIdentifier()),
-      purchaseDate: time,
-      originalPurchaseDate: z.nullish(time),
-      quantity: z.nullish(z.int().check(z.minimum(0))),
-      revocationPercentage: z.nullish(z.number().check(z.minimum(0))),
-      expiresDate: z.nullish(time),
-      revocationDate: z.nullish(time),
-      isUpgraded: z.nullish(z.boolean()),
-    })
-    .check(
-      z.refine(({ type, expiresDate = null }) => NATURES[type] !== "auto_renewable" || expiresDate !== null),
-    );
+  z.pipe(
+    z
+      .object({
+        transactionId: storeIdentifier(),
+        originalTransactionId: storeIdentifier(),
+        productId: name(),
+        bundleId: name(),
+        appTransactionId: z.nullish(storeIdentifier()),
+        type: z.enum(productTypes),
+        previousOriginalTransactionId: z.nullish(storeIdentifier()),
+        subscriptionGroupIdentifier: z.nullish(z.string().check(z.maxLength(LONGEST_NAME))),
+        webOrderLineItemId: z.nullish(storeIdentifier()),
+        purchaseDate: time,
+        originalPurchaseDate: z.nullish(time),
+        quantity: z.nullish(z.int().check(z.minimum(0))),
+        revocationPercentage: z.nullish(z.number().check(z.minimum(0))),
+        expiresDate: z.nullish(time),
+        revocationDate: z.nullish(time),
+        isUpgraded: z.nullish(z.boolean()),
+      })
+      .check(
+        z.refine(
+          ({ type, expiresDate = null }) => NATURES[type] !== "auto_renewable" || expiresDate !== null,
+        ),
+      ),
+    z.transform((written) => ({
+      transactionIdentifier: written.transactionId,
+      /** First transaction of the lineage, shared by its renewals and restores. */
+      originalTransactionIdentifier: written.originalTransactionId,
+      productIdentifier: written.productId,
+      bundleIdentifier: written.bundleId,
+      /** Identifies the Apple Account in this app; null in older transactions. */
+      appTransactionIdentifier: identifierOrNull(written.appTransactionId),
+      /** Lineage that this one replaced when the subscription was moved; null otherwise. */
+      previousOriginalTransactionIdentifier: identifierOrNull(written.previousOriginalTransactionId),
+      subscriptionGroupIdentifier: written.subscriptionGroupIdentifier || null,
+      /** Identifies a subscription's purchase event on all devices. */
+      webOrderLineItemIdentifier: identifierOrNull(written.webOrderLineItemId),
+      nature: NATURES[written.type] as Nature,
+      /** In a restored copy, the date of the restore. */
+      purchasedAt: written.purchaseDate,
+      originalPurchasedAt: written.originalPurchaseDate ?? null,
+      /** Set on auto-renewable subscriptions. */
+      expiresAt: written.expiresDate ?? null,
+      /** Units bought, at least 1. */
+      quantity: Math.max(1, written.quantity ?? 1),
+      revokedAt: written.revocationDate ?? null,
+      /** Refunded share in thousandths of a per cent; null where the store does not say. */
+      revokedMilliPercent: written.revocationPercentage ?? null,
+      /** An upgrade within the subscription group ended this transaction. */
+      isUpgraded: written.isUpgraded === true,
+    })),
+  );
 
-type Written = z.output<ReturnType<typeof schemaWith>>;
+type TransactionFields = Readonly<z.output<ReturnType<typeof schemaWith>>>;
 
-const read = (written: Written): TransactionFields => ({
-  transactionIdentifier: written.transactionId,
-  originalTransactionIdentifier: written.originalTransactionId,
-  productIdentifier: written.productId,
-  bundleIdentifier: written.bundleId,
-  appTransactionIdentifier: identifierOrNull(written.appTransactionId),
-  previousOriginalTransactionIdentifier: identifierOrNull(written.previousOriginalTransactionId),
-  subscriptionGroupIdentifier: written.subscriptionGroupIdentifier || null,
-  webOrderLineItemIdentifier: identifierOrNull(written.webOrderLineItemId),
-  nature: NATURES[written.type],
-  originalPurchasedAt: written.originalPurchaseDate ?? null,
-  quantity: Math.max(1, written.quantity ?? 1),
-  revokedMilliPercent: written.revocationPercentage ?? null,
-  purchasedAt: written.purchaseDate,
-  expiresAt: written.expiresDate ?? null,
-  revokedAt: written.revocationDate ?? null,
-  isUpgraded: written.isUpgraded === true,
-});
+/**
+ * One in-app purchase as the App Store signs it.
+ *
+ * @see https://developer.apple.com/documentation/appstoreserverapi/jwstransactiondecodedpayload
+ */
+export interface Transaction extends TransactionFields, Signed {}
 
-export const transactionKind: PayloadKind<Written, TransactionFields> = {
+export const transactionKind: PayloadKind<TransactionFields> = {
   has: [
     "transactionId",
     "originalTransactionId",
@@ -112,9 +95,5 @@ export const transactionKind: PayloadKind<Written, TransactionFields> = {
   lacks: ["receiptType", "autoRenewStatus", "autoRenewProductId", "notificationType"],
   environment: ({ environment }) => environment,
   signedAt: "signedDate",
-  schema: {
-    "app-store": once(() => schemaWith(TIMES["app-store"]())),
-    xcode: once(() => schemaWith(TIMES.xcode())),
-  },
-  read,
+  schema: bySigner(schemaWith),
 };

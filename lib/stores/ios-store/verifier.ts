@@ -2,7 +2,13 @@ import { MINUTE } from "../../duration.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { appTransactionKind, type AppTransaction } from "./app-transaction.ts";
 import { createKnownChains } from "./signatures/chain.ts";
-import { notificationKind, partsAgree, type Notification, type NotificationParts } from "./notification.ts";
+import {
+  notificationKind,
+  partsAgree,
+  type Notification,
+  type NotificationPart,
+  type NotificationParts,
+} from "./notification.ts";
 import { renewalInfoKind, type RenewalInfo } from "./renewal-info.ts";
 import { SIGNATURE_CHECKS, type SignatureChecks } from "./signatures/signature.ts";
 import {
@@ -72,14 +78,13 @@ const withoutXcode = ({ roots }: Trust): Trust => ({ roots, xcodeCertificates: n
 /** A verifier with a cache of known signers. */
 export const createIosStoreVerifier = (checks: SignatureChecks = SIGNATURE_CHECKS): IosStoreVerifier => {
   const alone: Signers = {
-    chains: createKnownChains(),
-    headers: createKnownChains(),
+    known: createKnownChains(),
     checkFirst: checks.first,
     check: checks.alone,
   };
   const together: Signers = { ...alone, check: checks.together };
   const verifyAll =
-    <Written, Payload>(kind: PayloadKind<Written, Payload>): VerifyAll<Payload & Signed> =>
+    <Payload>(kind: PayloadKind<Payload>): VerifyAll<Payload & Signed> =>
     async (compacts, trust, moment) => {
       const signers = compacts.length > 1 ? together : alone;
       const verdicts: Promise<Verdict<Payload & Signed>>[] = [];
@@ -100,19 +105,6 @@ export const createIosStoreVerifier = (checks: SignatureChecks = SIGNATURE_CHECK
       }
       return verified(payloads);
     };
-  /** Null where there is nothing to verify. `isNotUnderstood`: it is signed, in a form that is not known here. */
-  const verifyPart = async <Written, Payload>(
-    compact: string | null,
-    kind: PayloadKind<Written, Payload>,
-    trust: Trust,
-    moment: Instant,
-  ): Promise<Verdict<{ readonly part: (Payload & Signed) | null; readonly isNotUnderstood: boolean }>> => {
-    if (compact === null) return verified({ part: null, isNotUnderstood: false });
-    const verdict = await verifySignedPayload(compact, kind, alone, trust, moment);
-    if (verdict.outcome === "verified") return verified({ part: verdict.payload, isNotUnderstood: false });
-    return isNotUnderstood(verdict.reason) ? verified({ part: null, isNotUnderstood: true }) : verdict;
-  };
-
   return {
     verifyAppTransaction: (compact, trust, moment) =>
       verifySignedPayload(compact, appTransactionKind, alone, trust, moment),
@@ -123,26 +115,32 @@ export const createIosStoreVerifier = (checks: SignatureChecks = SIGNATURE_CHECK
     verifyNotification: (compact, trust, moment) =>
       verifySignedPayload(compact, notificationKind, alone, withoutXcode(trust), moment + SIGNED_AHEAD),
     verifyNotificationParts: async (notification, given, moment) => {
-      const { signedTransaction, signedRenewalInfo, signedAppTransaction } = notification;
       const [trust, latest] = [withoutXcode(given), moment + SIGNED_AHEAD];
-      const transaction = await verifyPart(signedTransaction, transactionKind, trust, latest);
-      if (transaction.outcome === "rejected") return transaction;
-      const renewalInfo = await verifyPart(signedRenewalInfo, renewalInfoKind, trust, latest);
-      if (renewalInfo.outcome === "rejected") return renewalInfo;
-      const appTransaction = await verifyPart(signedAppTransaction, appTransactionKind, trust, latest);
-      if (appTransaction.outcome === "rejected") return appTransaction;
-      const parts = {
-        transaction: transaction.payload.part,
-        renewalInfo: renewalInfo.payload.part,
-        appTransaction: appTransaction.payload.part,
+      const notUnderstood: NotificationPart[] = [];
+      const partOf = async <Payload>(
+        part: NotificationPart,
+        compact: string | null,
+        kind: PayloadKind<Payload>,
+      ): Promise<Verdict<(Payload & Signed) | null>> => {
+        if (compact === null) return verified(null);
+        const verdict = await verifySignedPayload(compact, kind, alone, trust, latest);
+        if (verdict.outcome === "verified" || !isNotUnderstood(verdict.reason)) return verdict;
+        notUnderstood.push(part);
+        return verified(null);
       };
-      if (!partsAgree(notification, parts)) return rejected("disagreement");
-      const notUnderstood = [
-        ...(transaction.payload.isNotUnderstood ? (["transaction"] as const) : []),
-        ...(renewalInfo.payload.isNotUnderstood ? (["renewal info"] as const) : []),
-        ...(appTransaction.payload.isNotUnderstood ? (["app transaction"] as const) : []),
-      ];
-      return verified({ ...parts, notUnderstood });
+      const transaction = await partOf("transaction", notification.signedTransaction, transactionKind);
+      if (transaction.outcome === "rejected") return transaction;
+      const renewalInfo = await partOf("renewal info", notification.signedRenewalInfo, renewalInfoKind);
+      if (renewalInfo.outcome === "rejected") return renewalInfo;
+      const app = await partOf("app transaction", notification.signedAppTransaction, appTransactionKind);
+      if (app.outcome === "rejected") return app;
+      const parts: NotificationParts = {
+        transaction: transaction.payload,
+        renewalInfo: renewalInfo.payload,
+        appTransaction: app.payload,
+        notUnderstood,
+      };
+      return partsAgree(notification, parts) ? verified(parts) : rejected("disagreement");
     },
   };
 };

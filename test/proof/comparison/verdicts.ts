@@ -45,13 +45,13 @@ export const ours = async (jws: string, kind: Kind, setting: Setting): Promise<s
   if (kind === "app transaction") {
     const verdict = await verifier.verifyAppTransaction(jws, trust, NOW);
     if (verdict.outcome === "rejected") return verdict.reason;
-    return checkAppTransactionClaims(verdict.payload, configuration) ?? ACCEPTED;
+    return checkAppTransactionClaims(verdict.payload, configuration)?.code ?? ACCEPTED;
   }
   if (kind === "notification") {
     const envelope = await verifier.verifyNotification(jws, trust, NOW);
     if (envelope.outcome === "rejected") return envelope.reason;
     const refused = checkAppTransactionClaims(envelope.payload, configuration);
-    if (refused !== null) return refused;
+    if (refused !== null) return refused.code;
     const parts = await verifier.verifyNotificationParts(envelope.payload, trust, NOW);
     if (parts.outcome === "rejected") return parts.reason;
     return parts.payload.notUnderstood.length > 0 ? "not understood" : ACCEPTED;

@@ -1,12 +1,6 @@
 import type { KeyObject, X509Certificate } from "node:crypto";
 import type { Instant } from "../../../entitlements/time.ts";
-import {
-  APP_STORE_SIGNING,
-  APPLE_INTERMEDIATE,
-  fieldsOf,
-  parseCertificate,
-  type CertificateFields,
-} from "./certificates.ts";
+import { APP_STORE_SIGNING, APPLE_INTERMEDIATE, extensionsOf, parseCertificate } from "./certificates.ts";
 import type { Signer, Trust } from "./trust.ts";
 import { rejected, verified, type Verdict } from "./verdict.ts";
 
@@ -27,13 +21,9 @@ const trusts = (trust: Trust, { signer, anchor }: Pick<Chain, "signer" | "anchor
 const fingerprint = (certificate: X509Certificate): string =>
   certificate.fingerprint256.replaceAll(":", "").toLowerCase();
 
-const sameBytes = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
-
+/** The issuer's name and key, and whether it may sign certificates. */
 const isSignedBy = (certificate: X509Certificate, issuer: X509Certificate): boolean =>
   certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
-
-const mayIssue = (issuer: CertificateFields, authoritiesBelow: number): boolean =>
-  issuer.isAuthority && issuer.maySignCertificates && issuer.pathLength >= authoritiesBelow;
 
 const hasP256Key = ({ publicKey }: X509Certificate): boolean =>
   publicKey.asymmetricKeyType === "ec" && publicKey.asymmetricKeyDetails?.namedCurve === "prime256v1";
@@ -62,20 +52,14 @@ const verifyAppStoreChain = (
   if (!isSignedBy(root, root) || !isSignedBy(intermediate, root) || !isSignedBy(leaf, intermediate))
     return rejected("broken_chain");
 
-  const [ofLeaf, ofIntermediate, ofRoot] = [fieldsOf(leaf), fieldsOf(intermediate), fieldsOf(root)];
+  const [ofLeaf, ofIntermediate, ofRoot] = [leaf, intermediate, root].map(extensionsOf);
   if (!ofLeaf || !ofIntermediate || !ofRoot) return rejected("certificate_extensions");
-  const named =
-    sameBytes(ofLeaf.issuer, ofIntermediate.subject) &&
-    sameBytes(ofIntermediate.issuer, ofRoot.subject) &&
-    sameBytes(ofRoot.issuer, ofRoot.subject);
-  if (!named) return rejected("broken_chain");
   const allowed =
-    mayIssue(ofRoot, 1) &&
-    mayIssue(ofIntermediate, 0) &&
-    ofIntermediate.extensions.has(APPLE_INTERMEDIATE) &&
-    !ofLeaf.isAuthority &&
-    ofLeaf.maySignData &&
-    ofLeaf.extensions.has(APP_STORE_SIGNING) &&
+    root.ca &&
+    intermediate.ca &&
+    ofIntermediate.has(APPLE_INTERMEDIATE) &&
+    !leaf.ca &&
+    ofLeaf.has(APP_STORE_SIGNING) &&
     hasP256Key(leaf);
   return allowed
     ? verified(chainOf("app-store", anchor, leaf, intermediate, root))
@@ -87,10 +71,8 @@ const verifyXcodeCertificate = (certificate: X509Certificate, trust: Trust): Ver
   const anchor = fingerprint(certificate);
   if (!trusts(trust, { signer: "xcode", anchor })) return rejected("untrusted_xcode_certificate");
   if (!certificate.verify(certificate.publicKey)) return rejected("broken_chain");
-  const fields = fieldsOf(certificate);
-  if (fields === null) return rejected("certificate_extensions");
-  if (!sameBytes(fields.issuer, fields.subject)) return rejected("broken_chain");
-  return fields.maySignData && hasP256Key(certificate)
+  if (extensionsOf(certificate) === null) return rejected("certificate_extensions");
+  return hasP256Key(certificate)
     ? verified(chainOf("xcode", anchor, certificate))
     : rejected("certificate_role");
 };
@@ -113,39 +95,30 @@ export const verifyChain = (x5c: readonly string[], trust: Trust): Verdict<Chain
   return rejected("malformed_certificate");
 };
 
-/** Cache of verified chains, by certificates or header. `find` checks each time that the chain is trusted. */
-export interface KnownChains {
-  find(key: string, trust: Trust): Chain | null;
-  keep(key: string, chain: Chain): void;
-}
-
 /** Far more than the App Store uses at any time; a chain takes about 4 KB. */
 const CHAINS_KEPT = 64;
 
 /**
- * Evicts the oldest chain beyond `kept`. A list, because keys are long: comparing one with the few known ones costs
- * less than hashing it.
+ * Cache of verified chains by the exact header of a JWS, which holds the certificates. Only a header whose signature was
+ * valid is kept: the signature covers it, so no stranger adds one. The oldest goes first.
  */
-export const createKnownChains = (kept: number = CHAINS_KEPT): KnownChains => {
-  const chains: { readonly key: string; readonly chain: Chain }[] = [];
+export interface KnownChains {
+  /** Null also where the chain is not trusted. */
+  find(header: string, trust: Trust): Chain | null;
+  keep(header: string, chain: Chain): void;
+}
+
+export const createKnownChains = (): KnownChains => {
+  // A list, because headers are long: comparing one with the few known ones costs less than hashing it.
+  const chains: { readonly header: string; readonly chain: Chain }[] = [];
   return {
-    find: (key, trust) => {
-      const known = chains.find((known) => known.key === key)?.chain;
+    find: (header, trust) => {
+      const known = chains.find((known) => known.header === header)?.chain;
       return known !== undefined && trusts(trust, known) ? known : null;
     },
-    keep: (key, chain) => {
-      if (chains.some((known) => known.key === key)) return;
-      if (chains.push({ key, chain }) > kept) chains.shift();
+    keep: (header, chain) => {
+      if (chains.some((known) => known.header === header)) return;
+      if (chains.push({ header, chain }) > CHAINS_KEPT) chains.shift();
     },
   };
-};
-
-/** {@link verifyChain}, cached by the exact certificates. */
-export const verifyChainOnce = (x5c: readonly string[], trust: Trust, known: KnownChains): Verdict<Chain> => {
-  const key = JSON.stringify(x5c);
-  const chain = known.find(key, trust);
-  if (chain !== null) return verified(chain);
-  const verdict = verifyChain(x5c, trust);
-  if (verdict.outcome === "verified") known.keep(key, verdict.payload);
-  return verdict;
 };

@@ -2,7 +2,7 @@ import type * as z from "zod/mini";
 import type { Environment } from "../../../contract/schemas.ts";
 import { MINUTE } from "../../../duration.ts";
 import type { Instant } from "../../../entitlements/time.ts";
-import { verifyChainOnce, type Chain, type KnownChains } from "./chain.ts";
+import { verifyChain, type Chain, type KnownChains } from "./chain.ts";
 import { parseJsonObject, type JsonObject } from "./encoding.ts";
 import { ENVIRONMENTS, TIMES } from "../fields.ts";
 import { certificatesOf, splitJws, type CompactJws } from "./jws.ts";
@@ -11,7 +11,7 @@ import type { Signer, Trust } from "./trust.ts";
 import { rejected, verified, type Verdict } from "./verdict.ts";
 
 /** A kind of signed payload, and what distinguishes it from the others. */
-export interface PayloadKind<Written, Payload> {
+export interface PayloadKind<Payload> {
   /** Fields that every payload of this kind has. */
   readonly has: readonly string[];
   /** Fields that only other kinds have. */
@@ -20,9 +20,8 @@ export interface PayloadKind<Written, Payload> {
   readonly environment: (payload: JsonObject) => unknown;
   /** Field with the time of signing. */
   readonly signedAt: string;
-  /** Schema of its other fields, by signer. Unknown fields are tolerated. */
-  readonly schema: Record<Signer, () => z.ZodMiniType<Written>>;
-  readonly read: (written: Written) => Payload;
+  /** Reads its other fields, by signer. Unknown fields are tolerated. */
+  readonly schema: Record<Signer, () => z.ZodMiniType<Payload>>;
 }
 
 /** Facts that verification establishes for any payload. */
@@ -36,9 +35,9 @@ export interface Signed {
 /** Allowance for clock skew: how far in the future a JWS may be signed. */
 const SKEW_MILLISECONDS = MINUTE;
 
-const readPayload = <Written, Payload>(
+const readPayload = <Payload>(
   payload: JsonObject,
-  kind: PayloadKind<Written, Payload>,
+  kind: PayloadKind<Payload>,
   chain: Chain,
   moment: Instant,
 ): Verdict<Payload & Signed> => {
@@ -55,21 +54,16 @@ const readPayload = <Written, Payload>(
   const fields = kind.schema[chain.signer]().safeParse(payload);
   if (!fields.success) return rejected("malformed_payload");
   return verified({
-    ...kind.read(fields.data),
+    ...fields.data,
     environment,
     signedAt: signedAt.data,
     xcodeCertificate: chain.signer === "xcode" ? chain.anchor : null,
   });
 };
 
-/**
- * Signers verified before, so that the next JWS of the same signer costs one signature check; and the checks to use.
- */
+/** Signers verified before, so that the next JWS of the same signer costs one signature check; and the checks to use. */
 export interface Signers {
-  /** Keyed by their exact certificates. */
-  readonly chains: KnownChains;
-  /** Keyed by the exact header of a JWS whose signature was valid. The signature covers the header, so no stranger adds one. */
-  readonly headers: KnownChains;
+  readonly known: KnownChains;
   /** For a JWS whose header is new. */
   readonly checkFirst: SignatureCheck;
   /** For a JWS whose header is known. */
@@ -80,25 +74,25 @@ export interface Signers {
 const verifySigner = async (jws: CompactJws, signers: Signers, trust: Trust): Promise<Verdict<Chain>> => {
   const certificates = certificatesOf(jws);
   if (certificates.outcome === "rejected") return certificates;
-  const chain = verifyChainOnce(certificates.payload, trust, signers.chains);
+  const chain = verifyChain(certificates.payload, trust);
   if (chain.outcome === "rejected") return chain;
   if (!(await signers.checkFirst(jws, chain.payload.key))) return rejected("signature");
-  signers.headers.keep(jws.header, chain.payload);
+  signers.known.keep(jws.header, chain.payload);
   return chain;
 };
 
 /** Whether the header of a JWS is known, so that it costs only one signature check. */
-export const isKnownSigner = (compact: string, { headers }: Signers, trust: Trust): boolean =>
-  headers.find(compact.slice(0, Math.max(0, compact.indexOf("."))), trust) !== null;
+export const isKnownSigner = (compact: string, { known }: Signers, trust: Trust): boolean =>
+  known.find(compact.slice(0, Math.max(0, compact.indexOf("."))), trust) !== null;
 
 /**
  * Verifies a JWS and parses its payload. Refused input is a verdict, never an error.
  *
  * @see https://developer.apple.com/documentation/appstoreserverapi/jwstransaction
  */
-export const verifySignedPayload = async <Written, Payload>(
+export const verifySignedPayload = async <Payload>(
   compact: string,
-  kind: PayloadKind<Written, Payload>,
+  kind: PayloadKind<Payload>,
   signers: Signers,
   trust: Trust,
   moment: Instant,
@@ -107,7 +101,7 @@ export const verifySignedPayload = async <Written, Payload>(
   if (split.outcome === "rejected") return split;
   const jws = split.payload;
 
-  let chain = signers.headers.find(jws.header, trust);
+  let chain = signers.known.find(jws.header, trust);
   if (chain === null) {
     const signer = await verifySigner(jws, signers, trust);
     if (signer.outcome === "rejected") return signer;

@@ -1,6 +1,5 @@
 import {
   issueCertificate,
-  keyUsage,
   TEMPLATES,
   type CertificateTemplate,
   type Identity,
@@ -79,7 +78,6 @@ describe("StoreKit testing in Xcode", () => {
   test.each([
     ["signed by another certificate", "broken_chain", xcodeWith({}, xcode.certificate)],
     ["with a key on P-384", "certificate_role", xcodeWith({ curve: "P-384" })],
-    ["that may not sign data", "certificate_role", xcodeWith({ extensions: [keyUsage("keyCertSign")] })],
   ])("with a registered certificate %s: %s", (_, expected, certificate) => {
     const registered = trusting({ xcodeCertificates: [certificate] });
     expect(word(verifyChain(signerWith(certificate).x5c, registered))).toBe(expected);
