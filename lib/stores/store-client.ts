@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { SECOND } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ReadSecret } from "./credentials.ts";
 
@@ -38,4 +39,12 @@ export const withOneRetry = async <Result>(
     return first.result;
   }
   return (await attempt()).result;
+};
+
+/** Time that a `Retry-After` header names: seconds to wait, or an HTTP date (RFC 9110, 10.2.3). Null: none. */
+export const retryTime = (header: string | null, now: Instant): Instant | null => {
+  if (header === null) return null;
+  if (/^\d+$/.test(header)) return now + Number(header) * SECOND;
+  const time = /^[A-Z][a-z]+, /.test(header) ? Date.parse(header) : NaN;
+  return Number.isNaN(time) ? null : time;
 };

@@ -1,5 +1,9 @@
+import { boundedText, parseJson } from "../../../bounded-text.ts";
 import type { Environment } from "../../../contract/schemas.ts";
 import type { Instant } from "../../../entitlements/time.ts";
+import { within } from "../../../within.ts";
+import { CredentialUnavailableError, UnusableCredentialError } from "../../credentials.ts";
+import { STORE_TIMING, withOneRetry, type StoreClientOptions } from "../../store-client.ts";
 import {
   readAppTransaction,
   readHistory,
@@ -10,10 +14,16 @@ import {
   type SignedFacts,
   type TransactionPage,
 } from "./server-answers.ts";
-import { STORE_TIMING, type StoreClientOptions } from "../../store-client.ts";
-import { createServerCalls, type ServerRequest } from "./server-call.ts";
-import { impossibleTransaction, type Failure } from "./server-failure.ts";
-import type { AppStoreServerKey } from "./server-token.ts";
+import {
+  failureOf,
+  impossibleTransaction,
+  keyRejectedAs,
+  malformedAnswer,
+  noAnswer,
+  unreadableKey,
+  type Failure,
+} from "./server-failure.ts";
+import { createServerTokens, type AppStoreServerKey } from "./server-token.ts";
 
 export type { NotificationPage, SignedFacts, TransactionPage } from "./server-answers.ts";
 
@@ -103,6 +113,81 @@ const APPLE_ROOT_URLS: Readonly<Record<AppStoreApp["environment"], string>> = {
 /** Apple's identifiers are digits, about 19 at most. */
 const TRANSACTION_IDENTIFIER = /^\d{1,64}$/;
 
+/** A page of twenty notifications is below half a megabyte. */
+const LONGEST_ANSWER_BYTES = 4 * 1024 * 1024;
+
+/** Null where the body is too large. */
+const readText = ({ body }: Response): Promise<string | null> =>
+  boundedText(body ?? [], LONGEST_ANSWER_BYTES);
+
+interface Request<Content> {
+  readonly url: URL;
+  /** Sent as JSON, by POST; null: a GET. */
+  readonly body: object | null;
+  /** Content of the answer; null where the answer is malformed. */
+  readonly read: (answer: unknown) => Content | null;
+}
+
+/**
+ * Asks over HTTP, once more where the store is unavailable without naming a time, or refuses a token of an earlier
+ * request. Every request has a timeout and a bounded body, and no redirect takes the token elsewhere.
+ */
+const createAsk = ({
+  readSecret,
+  now,
+  timing = STORE_TIMING,
+  fetch = globalThis.fetch,
+}: StoreClientOptions) => {
+  const tokens = createServerTokens({ readSecret, now });
+
+  const exchange = async <Content>(
+    { url, body, read }: Request<Content>,
+    authorization: string,
+    signal: AbortSignal,
+  ): Promise<AppStoreAnswer<Content>> => {
+    const accepting = { accept: "application/json", authorization };
+    const response = await fetch(url, {
+      ...(body === null
+        ? { headers: accepting }
+        : {
+            method: "POST",
+            headers: { ...accepting, "content-type": "application/json" },
+            body: JSON.stringify(body),
+          }),
+      redirect: "manual",
+      signal,
+    });
+    const { status, headers } = response;
+    if (status !== 200)
+      return failureOf(status, headers.get("retry-after"), await readText(response).catch(() => null), now());
+    const content = read(parseJson(await readText(response)));
+    return content === null ? malformedAnswer : { outcome: "answered", content };
+  };
+
+  const attempt = async <Content>(app: AppStoreApp, request: Request<Content>, deadline: AbortSignal) => {
+    const made = await within(deadline, tokens.tokenOf(app)).catch((error: unknown): Failure => {
+      if (error instanceof UnusableCredentialError) return keyRejectedAs(error.reason);
+      if (error instanceof CredentialUnavailableError || deadline.aborted) return unreadableKey;
+      throw error;
+    });
+    if ("outcome" in made) return { result: made, again: false };
+    const { token, fresh } = made;
+    const signal = AbortSignal.any([deadline, AbortSignal.timeout(timing.request)]);
+    const result = await within(signal, exchange(request, token.authorization, signal)).catch(noAnswer);
+    if (result.outcome === "credential-rejected" && result.status === 401) {
+      tokens.forget(app, token);
+      return { result, again: !fresh };
+    }
+    const again = result.outcome === "unavailable" && result.retryAt === null && result !== malformedAnswer;
+    return { result, again };
+  };
+
+  return async <Content>(app: AppStoreApp, request: Request<Content>): Promise<AppStoreAnswer<Content>> => {
+    const deadline = AbortSignal.timeout(timing.total);
+    return withOneRetry(() => attempt(app, request, deadline), timing.pause, deadline);
+  };
+};
+
 /**
  * Client of the App Store Server API. Its answers are signed, and must be verified like what an app sends. A given root
  * URL replaces that of both environments.
@@ -110,60 +195,40 @@ const TRANSACTION_IDENTIFIER = /^\d{1,64}$/;
  * @see https://developer.apple.com/documentation/appstoreserverapi
  */
 export const createAppStoreServer = (options: StoreClientOptions): AppStoreServer & AppTransactions => {
-  const { rootUrl, readSecret, now, timing = STORE_TIMING, fetch = globalThis.fetch } = options;
-  const calls = createServerCalls({ readSecret, now, timing, fetch });
+  const ask = createAsk(options);
 
   const urlOf = (
     { environment }: AppStoreApp,
-    segments: readonly string[],
-    query: Readonly<Record<string, string>> = {},
+    path: string,
+    query: Readonly<Record<string, string>>,
   ): URL => {
-    const root = rootUrl ?? APPLE_ROOT_URLS[environment];
-    const path = ["inApps", ...segments].map(encodeURIComponent).join("/");
-    const url = new URL(path, root.endsWith("/") ? root : `${root}/`);
+    const root = options.rootUrl ?? APPLE_ROOT_URLS[environment];
+    const url = new URL(`inApps/${path}`, root.endsWith("/") ? root : `${root}/`);
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
     return url;
   };
 
-  const ask = async <Content>(
-    app: AppStoreApp,
-    url: URL,
-    read: ServerRequest<Content>["read"],
-    body: unknown = null,
-  ): Promise<AppStoreAnswer<Content>> => calls.call(app, { url, body, read });
+  const askAbout =
+    <Content>(path: string, read: Request<Content>["read"], query = {}) =>
+    async (app: AppStoreApp, transactionIdentifier: string): Promise<AppStoreAnswer<Content>> =>
+      TRANSACTION_IDENTIFIER.test(transactionIdentifier)
+        ? ask(app, { url: urlOf(app, `${path}/${transactionIdentifier}`, query), body: null, read })
+        : impossibleTransaction;
 
   return {
-    subscriptionStatuses: async (app, transactionIdentifier) =>
-      TRANSACTION_IDENTIFIER.test(transactionIdentifier)
-        ? ask(app, urlOf(app, ["v1", "subscriptions", transactionIdentifier]), readStatuses)
-        : impossibleTransaction,
-
-    transaction: async (app, transactionIdentifier) =>
-      TRANSACTION_IDENTIFIER.test(transactionIdentifier)
-        ? ask(app, urlOf(app, ["v1", "transactions", transactionIdentifier]), readTransaction)
-        : impossibleTransaction,
-
-    appTransaction: async (app, transactionIdentifier) =>
-      TRANSACTION_IDENTIFIER.test(transactionIdentifier)
-        ? ask(
-            app,
-            urlOf(app, ["v1", "transactions", "appTransactions", transactionIdentifier]),
-            readAppTransaction,
-          )
-        : impossibleTransaction,
-
+    subscriptionStatuses: askAbout("v1/subscriptions", readStatuses),
+    transaction: askAbout("v1/transactions", readTransaction),
+    appTransaction: askAbout("v1/transactions/appTransactions", readAppTransaction),
     transactionHistory: async (app, transactionIdentifier, revision) => {
-      if (!TRANSACTION_IDENTIFIER.test(transactionIdentifier)) return impossibleTransaction;
       const query = { sort: "DESCENDING", ...(revision !== null && { revision }) };
-      const url = urlOf(app, ["v2", "history", transactionIdentifier], query);
-      return ask(app, url, (answer) => readHistory(answer, revision));
+      const read = (answer: unknown) => readHistory(answer, revision);
+      return askAbout("v2/history", read, query)(app, transactionIdentifier);
     },
-
     notificationHistory: async (app, { from, to, onlyFailures }, page) => {
       const query = page === null ? {} : { paginationToken: page };
-      const url = urlOf(app, ["v1", "notifications", "history"], query);
-      const period = { startDate: from, endDate: to, onlyFailures };
-      return ask(app, url, (answer) => readNotifications(answer, page), period);
+      const url = urlOf(app, "v1/notifications/history", query);
+      const body = { startDate: from, endDate: to, onlyFailures };
+      return ask(app, { url, body, read: (answer) => readNotifications(answer, page) });
     },
   };
 };

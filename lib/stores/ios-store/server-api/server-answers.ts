@@ -45,9 +45,9 @@ const statuses = once(() =>
   }),
 );
 
-const oneAppTransaction = once(() => z.object({ signedAppTransactionInfo: jws() }));
-
 const oneTransaction = once(() => z.object({ signedTransactionInfo: jws() }));
+
+const oneAppTransaction = once(() => z.object({ signedAppTransactionInfo: jws() }));
 
 const history = once(() =>
   z.object({ signedTransactions: z.array(jws()), hasMore: z.boolean(), revision: pageName() }),
@@ -76,24 +76,24 @@ const nextPage = (
  * @see https://developer.apple.com/documentation/appstoreserverapi/statusresponse
  */
 export const readStatuses = (answer: unknown): SignedFacts | null => {
-  const read = statuses().safeParse(answer);
-  if (!read.success) return null;
-  const last = read.data.data.flatMap(({ lastTransactions }) => lastTransactions);
-  const signedInGrace = last.flatMap(({ signedRenewalInfo, status }) =>
-    isGraceStatus(status) ? (signedRenewalInfo ?? []) : [],
-  );
+  const { data } = statuses().safeParse(answer);
+  if (data === undefined) return null;
+  const last = data.data.flatMap(({ lastTransactions }) => lastTransactions);
+  const infosOf = (some: typeof last) => some.flatMap(({ signedRenewalInfo }) => signedRenewalInfo ?? []);
+  const signedInGrace = infosOf(last.filter(({ status }) => isGraceStatus(status)));
   return {
     signedTransactions: last.map(({ signedTransactionInfo }) => signedTransactionInfo),
-    signedRenewalInfos: last.flatMap(({ signedRenewalInfo }) => signedRenewalInfo ?? []),
+    signedRenewalInfos: infosOf(last),
     ...(signedInGrace.length > 0 && { signedInGrace }),
   };
 };
 
 /** @see https://developer.apple.com/documentation/appstoreserverapi/transactioninforesponse */
 export const readTransaction = (answer: unknown): SignedFacts | null => {
-  const read = oneTransaction().safeParse(answer);
-  if (!read.success) return null;
-  return { signedTransactions: [read.data.signedTransactionInfo], signedRenewalInfos: [] };
+  const { data } = oneTransaction().safeParse(answer);
+  return data === undefined
+    ? null
+    : { signedTransactions: [data.signedTransactionInfo], signedRenewalInfos: [] };
 };
 
 /** @see https://developer.apple.com/documentation/appstoreserverapi/apptransactioninforesponse */
@@ -102,19 +102,15 @@ export const readAppTransaction = (answer: unknown): string | null =>
 
 /** @see https://developer.apple.com/documentation/appstoreserverapi/historyresponse */
 export const readHistory = (answer: unknown, page: string | null): TransactionPage | null => {
-  const read = history().safeParse(answer);
-  if (!read.success) return null;
-  const { signedTransactions, hasMore, revision } = read.data;
-  const next = nextPage(hasMore, revision, page);
-  return next === undefined ? null : { signedTransactions, next };
+  const { data } = history().safeParse(answer);
+  const next = data && nextPage(data.hasMore, data.revision, page);
+  return next === undefined ? null : { signedTransactions: data?.signedTransactions ?? [], next };
 };
 
 /** @see https://developer.apple.com/documentation/appstoreserverapi/notificationhistoryresponse */
 export const readNotifications = (answer: unknown, page: string | null): NotificationPage | null => {
-  const read = notifications().safeParse(answer);
-  if (!read.success) return null;
-  const { notificationHistory, hasMore, paginationToken } = read.data;
-  const next = nextPage(hasMore, paginationToken, page);
-  if (next === undefined) return null;
-  return { signedPayloads: notificationHistory.map(({ signedPayload }) => signedPayload), next };
+  const { data } = notifications().safeParse(answer);
+  const next = data && nextPage(data.hasMore, data.paginationToken, page);
+  const signedPayloads = (data?.notificationHistory ?? []).map(({ signedPayload }) => signedPayload);
+  return next === undefined ? null : { signedPayloads, next };
 };

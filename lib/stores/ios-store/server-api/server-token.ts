@@ -9,8 +9,8 @@ import {
   SECRET_CACHE,
   UnusableCredentialError,
   type FromSecret,
-  type ReadSecret,
 } from "../../credentials.ts";
+import type { StoreClientOptions } from "../../store-client.ts";
 
 /**
  * An in-app purchase key of App Store Connect. Nothing here is secret: the key itself is in Secrets Manager.
@@ -40,16 +40,6 @@ export interface ServerToken {
   readonly signedWith: LoadedKey;
 }
 
-export interface ServerTokens {
-  /**
-   * `fresh` is false where an earlier request read the key or made the token. Rejects with {@link UnusableCredentialError}
-   * or {@link CredentialUnavailableError}.
-   */
-  tokenOf(subject: TokenSubject): Promise<{ readonly token: ServerToken; readonly fresh: boolean }>;
-  /** Drops a token that the store refused, and its key; the next request reads the key again. */
-  forget(subject: TokenSubject, refused: ServerToken): void;
-}
-
 /** Apple accepts tokens of up to an hour. */
 const TOKEN_LIFETIME_MILLISECONDS = 20 * MINUTE;
 /** Tokens are backdated, because a server whose clock is behind refuses one from the future. */
@@ -57,7 +47,6 @@ const SKEW_MILLISECONDS = MINUTE;
 /** Age up to which a token is used, four minutes before it expires. */
 const TOKEN_USE_MILLISECONDS = 15 * MINUTE;
 const TOKENS_KEPT = 200;
-const AUDIENCE = "appstoreconnect-v1";
 
 const parseKey = (text: string): KeyObject => {
   try {
@@ -72,18 +61,17 @@ const parseKey = (text: string): KeyObject => {
 const inSeconds = (milliseconds: number): number => Math.floor(milliseconds / 1000);
 
 const signToken = async (
-  subject: TokenSubject,
+  { bundleIdentifier, key }: TokenSubject,
   signedWith: LoadedKey,
   now: Instant,
 ): Promise<ServerToken> => {
-  const { issuerIdentifier, keyIdentifier } = subject.key;
   const issuedAt = now - SKEW_MILLISECONDS;
-  const token = await new SignJWT({ bid: subject.bundleIdentifier })
-    .setProtectedHeader({ alg: "ES256", kid: keyIdentifier, typ: "JWT" })
-    .setIssuer(issuerIdentifier)
+  const token = await new SignJWT({ bid: bundleIdentifier })
+    .setProtectedHeader({ alg: "ES256", kid: key.keyIdentifier, typ: "JWT" })
+    .setIssuer(key.issuerIdentifier)
     .setIssuedAt(inSeconds(issuedAt))
     .setExpirationTime(inSeconds(issuedAt + TOKEN_LIFETIME_MILLISECONDS))
-    .setAudience(AUDIENCE)
+    .setAudience("appstoreconnect-v1")
     .sign(signedWith.made);
   return { authorization: `Bearer ${token}`, signedWith };
 };
@@ -94,12 +82,7 @@ const signToken = async (
  *
  * @see https://developer.apple.com/documentation/appstoreserverapi/generating-json-web-tokens-for-api-requests
  */
-export const createServerTokens = (options: {
-  readonly readSecret: ReadSecret;
-  readonly now: () => Instant;
-}): ServerTokens => {
-  const { readSecret, now } = options;
-
+export const createServerTokens = ({ readSecret, now }: Pick<StoreClientOptions, "readSecret" | "now">) => {
   const keys = createLoadingCache<string, LoadedKey>({
     load: async (secret, before) => loadFromSecret(readSecret, secret, await before, parseKey),
     now,
@@ -107,13 +90,11 @@ export const createServerTokens = (options: {
     textOf: (secret) => secret,
   });
 
-  const loadToken = async (subject: TokenSubject): Promise<ServerToken | null> => {
-    const key = await keys.get(subject.key.secret);
-    return key && signToken(subject, key, now());
-  };
-
   const tokens = createLoadingCache<TokenSubject, ServerToken>({
-    load: loadToken,
+    load: async (subject) => {
+      const key = await keys.get(subject.key.secret);
+      return key && signToken(subject, key, now());
+    },
     now,
     maximumAgeMilliseconds: TOKEN_USE_MILLISECONDS,
     maximumEntries: TOKENS_KEPT,
@@ -122,13 +103,18 @@ export const createServerTokens = (options: {
   });
 
   return {
-    tokenOf: async (subject) => {
+    /**
+     * `fresh` is false where an earlier request read the key or made the token. Rejects with {@link UnusableCredentialError}
+     * or {@link CredentialUnavailableError}.
+     */
+    tokenOf: async (subject: TokenSubject) => {
       const fresh = !tokens.has(subject) && !keys.has(subject.key.secret);
       const token = await tokens.get(subject);
       if (token === null) throw new CredentialUnavailableError();
       return { token, fresh };
     },
-    forget: (subject, refused) => {
+    /** Drops a token that the store refused, and its key; the next request reads the key again. */
+    forget: (subject: TokenSubject, refused: ServerToken): void => {
       tokens.forget(subject, (token) => token === refused);
       keys.forget(subject.key.secret, (key) => key === refused.signedWith);
     },

