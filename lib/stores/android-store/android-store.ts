@@ -1,6 +1,6 @@
 import type { ProductKind } from "../../contract/schemas.ts";
 import { MINUTE } from "../../duration.ts";
-import { isInstant, type Instant } from "../../entitlements/time.ts";
+import type { Instant } from "../../entitlements/time.ts";
 import type { StoreClientOptions } from "../store-client.ts";
 import { accountIn, productsIn, saysAcknowledged, voidedAnswer } from "./answers.ts";
 import type { AndroidStoreCredential } from "./credentials.ts";
@@ -188,7 +188,7 @@ export const createAndroidStore = (options: StoreClientOptions): AndroidStore =>
       const { purchaseToken, productKind, productIdentifier, readsAccountEcho = false } = request;
       if (isNoToken(purchaseToken)) return failed(rejectedAs("invalid"));
       const call = readPurchase(androidPackage, purchaseToken, productKind);
-      const result = await publisher.call(androidPackage.credential, call, publisher.deadline());
+      const result = await publisher.call(androidPackage.credential, call);
       if (result.outcome !== "answered") return failed(result);
       const read = productKind === "subscription" ? readSubscription : readOneTimeProduct;
       const { packageName } = androidPackage;
@@ -202,31 +202,20 @@ export const createAndroidStore = (options: StoreClientOptions): AndroidStore =>
 
     voidedPurchases: async (androidPackage, period, page) => {
       const call = listVoided(androidPackage, period, page);
-      const result = await publisher.call(androidPackage.credential, call, publisher.deadline());
+      const result = await publisher.call(androidPackage.credential, call);
       if (result.outcome !== "answered") {
         const { outcome, status, reason } = result;
         return { outcome: outcome === "credential-rejected" ? outcome : "unavailable", status, reason };
       }
       const read = voidedAnswer().safeParse(result.body);
       if (!read.success) return { outcome: "unavailable", status: 200, reason: "malformedAnswer" };
-      const { voidedPurchases = [], tokenPagination } = read.data;
-      return {
-        outcome: "answered",
-        voided: voidedPurchases.map(({ purchaseToken, voidedTimeMillis, voidedQuantity }) => {
-          const isTime = typeof voidedTimeMillis === "string" && /^\d{1,15}$/.test(voidedTimeMillis);
-          const voidedAt = isTime ? Number(voidedTimeMillis) : NaN;
-          const isFull = voidedQuantity === undefined && isInstant(voidedAt);
-          return { purchaseToken, fullyVoidedAt: isFull ? voidedAt : null };
-        }),
-        // The last page may name an empty one.
-        next: tokenPagination?.nextPageToken || null,
-      };
+      return { outcome: "answered", ...read.data };
     },
 
     acknowledge: async (androidPackage, pending) => {
       const { credential } = androidPackage;
       try {
-        const deadline = publisher.deadline();
+        const deadline = publisher.newDeadline();
         const send = (productIdentifier: string) =>
           publisher.call(credential, acknowledgePurchase({ ...pending, productIdentifier }), deadline);
         const sent = await send(pending.productIdentifier);

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import { once } from "../../once.ts";
 import { isInstant, type Instant } from "../../entitlements/time.ts";
+import { once } from "../../once.ts";
 
 /**
  * Schemas of the store's answers, with only the fields that are read. Unknown fields are ignored. An unknown state is
@@ -113,55 +113,72 @@ export const oneTimeProductAnswer = once(() =>
   }),
 );
 
+/** A time in milliseconds; an unreadable one loses no purchase of the list. */
+const millisecondsOf = (text: unknown): Instant | null => {
+  const time = typeof text === "string" && /^\d{1,15}$/.test(text) ? Number(text) : null;
+  return isInstant(time) ? time : null;
+};
+
 /** @see https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.voidedpurchases/list */
 export const voidedAnswer = once(() =>
-  z.object({
-    voidedPurchases: z.optional(
-      z.array(
-        z.object({
-          purchaseToken: z.string().check(z.minLength(1)),
-          // An unreadable time loses no purchase of the list.
-          voidedTimeMillis: z.optional(z.unknown()),
-          // Only of a part of a quantity.
-          voidedQuantity: z.optional(z.unknown()),
-        }),
+  z.pipe(
+    z.object({
+      voidedPurchases: z.optional(
+        z.array(
+          z.object({
+            purchaseToken: z.string().check(z.minLength(1)),
+            voidedTimeMillis: z.optional(z.unknown()),
+            // Only of a part of a quantity.
+            voidedQuantity: z.optional(z.unknown()),
+          }),
+        ),
       ),
-    ),
-    tokenPagination: z.nullish(z.object({ nextPageToken: z.nullish(z.string()) })),
-  }),
+      tokenPagination: z.nullish(z.object({ nextPageToken: z.nullish(z.string()) })),
+    }),
+    z.transform(({ voidedPurchases = [], tokenPagination }) => ({
+      voided: voidedPurchases.map(({ purchaseToken, voidedTimeMillis, voidedQuantity }) => ({
+        purchaseToken,
+        fullyVoidedAt: voidedQuantity === undefined ? millisecondsOf(voidedTimeMillis) : null,
+      })),
+      // The last page may name an empty one.
+      next: tokenPagination?.nextPageToken || null,
+    })),
+  ),
 );
 
 /** Any other state, or none, says that the acknowledgement is due: one too many costs a request, one too few the purchase. */
 export const ACKNOWLEDGED = "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED";
 
-const acknowledgedAnswer = once(() => z.object({ acknowledgementState: z.literal(ACKNOWLEDGED) }));
+const lenient = <Schema extends z.ZodMiniType>(schema: Schema) => z.catch(z.nullish(schema), null);
 
-const productsAnswer = once(() =>
+/** Fields of a purchase of either kind; one of another form reads as absent. */
+const purchaseAnswer = once(() =>
   z.object({
-    lineItems: orNull(z.array(z.object({ productId: text() }))),
-    productLineItem: orNull(z.array(z.object({ productId: text() }))),
+    acknowledgementState: lenient(z.string()),
+    lineItems: lenient(z.array(z.object({ productId: text() }))),
+    productLineItem: lenient(z.array(z.object({ productId: text() }))),
+    externalAccountIdentifiers: lenient(z.object({ obfuscatedExternalAccountId: z.nullish(z.string()) })),
+    obfuscatedExternalAccountId: lenient(z.string()),
   }),
 );
 
-/** Products of a purchase of either kind; none where the body has no such shape. */
+export const saysAcknowledged = (body: unknown): boolean =>
+  purchaseAnswer().safeParse(body).data?.acknowledgementState === ACKNOWLEDGED;
+
+/** Products of a purchase of either kind. */
 export const productsIn = (body: unknown): readonly string[] => {
-  const { data } = productsAnswer().safeParse(body);
+  const { data } = purchaseAnswer().safeParse(body);
   return [...(data?.lineItems ?? []), ...(data?.productLineItem ?? [])].map(({ productId }) => productId);
 };
 
-const accountAnswer = once(() =>
-  z.object({
-    externalAccountIdentifiers: orNull(z.object({ obfuscatedExternalAccountId: orNull(z.string()) })),
-    obfuscatedExternalAccountId: orNull(z.string()),
-  }),
-);
-
 /** The account id that the app gave to the store with the purchase of either kind; null: none. It proves nothing. */
 export const accountIn = (body: unknown): string | null => {
-  const { data } = accountAnswer().safeParse(body);
-  return (
-    data?.externalAccountIdentifiers?.obfuscatedExternalAccountId ?? data?.obfuscatedExternalAccountId ?? null
-  );
+  const { data } = purchaseAnswer().safeParse(body);
+  const echoes = [
+    data?.externalAccountIdentifiers?.obfuscatedExternalAccountId,
+    data?.obfuscatedExternalAccountId,
+  ];
+  return echoes.find((echo) => echo) ?? null;
 };
 
 /** @see https://developers.google.com/android-publisher/api-ref/rest/v3/orders#Order */
@@ -178,5 +195,3 @@ export const ordersAnswer = once(() =>
     ),
   }),
 );
-
-export const saysAcknowledged = (body: unknown): boolean => acknowledgedAnswer().safeParse(body).success;

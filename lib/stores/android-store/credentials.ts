@@ -31,18 +31,6 @@ export interface TransportLimits {
   readonly fetchImplementation: typeof fetch;
 }
 
-export interface AndroidStoreCredentials {
-  /**
-   * `fresh` is false where an earlier request loaded the credential. Rejects with {@link UnusableCredentialError} or
-   * {@link CredentialUnavailableError}.
-   */
-  accessTokensOf(
-    credential: AndroidStoreCredential,
-  ): Promise<{ readonly tokens: AccessTokens; readonly fresh: boolean }>;
-  /** Drops a credential whose tokens the store refused; the next request loads it again. */
-  forget(credential: AndroidStoreCredential, refused: AccessTokens): void;
-}
-
 const SCOPES = ["https://www.googleapis.com/auth/androidpublisher"];
 
 /** Fields read from service-account JSON; the others name addresses and projects. */
@@ -122,7 +110,7 @@ export const createAndroidStoreCredentials = (options: {
   limits: TransportLimits;
   /** Origins besides Google's that a workload identity may request tokens from. */
   trustsOrigin: TrustsOrigin;
-}): AndroidStoreCredentials => {
+}) => {
   const { readSecret, now, limits, trustsOrigin } = options;
 
   const load = async (
@@ -146,12 +134,18 @@ export const createAndroidStoreCredentials = (options: {
   });
 
   return {
-    accessTokensOf: async (credential) => {
+    /**
+     * `fresh` is false where an earlier request loaded the credential. Rejects with {@link UnusableCredentialError} or
+     * {@link CredentialUnavailableError}.
+     */
+    accessTokensOf: async (credential: AndroidStoreCredential) => {
       const fresh = !loaded.has(credential);
       const found = await loaded.get(credential);
       if (found === null) throw new CredentialUnavailableError();
       return { tokens: found.made, fresh };
     },
-    forget: (credential, refused) => loaded.forget(credential, ({ made }) => made === refused),
+    /** Drops a credential whose tokens the store refused; the next request loads it again. */
+    forget: (credential: AndroidStoreCredential, refused: AccessTokens): void =>
+      loaded.forget(credential, ({ made }) => made === refused),
   };
 };

@@ -1,7 +1,9 @@
 import * as z from "zod/mini";
 import { once } from "../../once.ts";
+import { SECOND } from "../../duration.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { unansweredBecause } from "../../unanswered.ts";
+import { retryTime } from "../store-client.ts";
 
 /**
  * The store's failure: HTTP status and a one-word reason. Never a message: the client's messages contain the URL, and
@@ -23,29 +25,26 @@ export type Failure = {
 
 const LONGEST_WAIT_SECONDS = 60;
 
-/** Google's reasons for a bad request: the token is unknown, or of another kind, product or package. */
-const CALLER_REASONS: ReadonlySet<string | null> = new Set([
-  "invalid",
-  "invalidValue",
-  "notFound",
-  "productNotOwnedByUser",
-]);
-const GONE_REASONS: ReadonlySet<string | null> = new Set([
-  "purchaseTokenNoLongerValid",
-  "subscriptionNoLongerAvailable",
-  "subscriptionPurchaseNoLongerAvailable",
-]);
-const CONFIGURATION_REASONS: ReadonlySet<string | null> = new Set([
-  "accessNotConfigured",
-  "applicationNotFound",
-  "authError",
-  "forbidden",
-  "insufficientPermissions",
-  "invalid_grant",
-  "permissionDenied",
-  "projectNotLinked",
-  "userInsufficientPermission",
-]);
+/** Google's reasons. `rejected`: the token is unknown, or of another kind, product or package. */
+const OUTCOMES: Readonly<Record<Exclude<Failure["outcome"], "unavailable">, ReadonlySet<string | null>>> = {
+  rejected: new Set(["invalid", "invalidValue", "notFound", "productNotOwnedByUser"]),
+  gone: new Set([
+    "purchaseTokenNoLongerValid",
+    "subscriptionNoLongerAvailable",
+    "subscriptionPurchaseNoLongerAvailable",
+  ]),
+  "credential-rejected": new Set([
+    "accessNotConfigured",
+    "applicationNotFound",
+    "authError",
+    "forbidden",
+    "insufficientPermissions",
+    "invalid_grant",
+    "permissionDenied",
+    "projectNotLinked",
+    "userInsufficientPermission",
+  ]),
+};
 /**
  * Google has answered 400 `failedPrecondition` with this message, in place of 410, about a subscription that expired
  * long ago. Other failed preconditions do not have it.
@@ -81,7 +80,7 @@ const errorBody = once(() =>
     error: z.union([
       z.pipe(
         z.string(),
-        z.transform((reason) => ({ reason, location: null, isNoLongerAvailable: false })),
+        z.transform((reason) => ({ reason, location: null, message: "" })),
       ),
       z.pipe(
         z.object({
@@ -95,9 +94,9 @@ const errorBody = once(() =>
             errors?.[0]?.reason ??
             details?.find(({ reason }) => reason !== undefined)?.reason ??
             status ??
-            null,
+            "",
           location: errors?.[0]?.location ?? null,
-          isNoLongerAvailable: NO_LONGER_AVAILABLE.test(message ?? ""),
+          message: message ?? "",
         })),
       ),
     ]),
@@ -112,13 +111,6 @@ interface Answered {
   readonly isNoLongerAvailable: boolean;
   readonly retryAfterSeconds: number | null;
 }
-
-/** Parses `Retry-After`: seconds or an HTTP date (RFC 9110, 10.2.3). */
-const retryAfter = (header: string | null, now: Instant): number | null => {
-  if (header === null) return null;
-  const seconds = /^\d+$/.test(header) ? Number(header) : Math.ceil((Date.parse(header) - now) / 1000);
-  return Number.isNaN(seconds) ? null : Math.min(Math.max(seconds, 1), LONGEST_WAIT_SECONDS);
-};
 
 const unavailable = (reason: string | null, answered?: Answered): Failure => ({
   outcome: "unavailable",
@@ -146,34 +138,27 @@ export const credentialRejectedAs = (reason: string): Failure => ({
 
 /** Answer to a failed request; null: there was none; undefined: the error is not a failed request. */
 const answeredTo = (error: unknown, now: Instant): Answered | null | undefined => {
-  const parsed = failedRequest().safeParse(error);
-  if (!parsed.success) return isTimeout(error) ? null : undefined;
-  const { response } = parsed.data;
+  const { data } = failedRequest().safeParse(error);
+  if (data === undefined) return unansweredBecause(error) === "timeout" ? null : undefined;
+  const { response } = data;
   if (response == null) return null;
-  const body = errorBody().safeParse(response.data);
-  const { reason, location, isNoLongerAvailable } = body.success
-    ? body.data.error
-    : { reason: null, location: null, isNoLongerAvailable: false };
+  const {
+    reason = "",
+    location = null,
+    message = "",
+  } = errorBody().safeParse(response.data).data?.error ?? {};
+  const retryAt = retryTime(response.headers.get("retry-after"), now);
   return {
     status: response.status,
-    reason: reason !== null && WORD.test(reason) ? reason : null,
+    reason: WORD.test(reason) ? reason : null,
     location,
-    isNoLongerAvailable,
-    retryAfterSeconds: retryAfter(response.headers.get("retry-after"), now),
+    isNoLongerAvailable: NO_LONGER_AVAILABLE.test(message),
+    retryAfterSeconds:
+      retryAt === null
+        ? null
+        : Math.min(Math.max(Math.ceil((retryAt - now) / SECOND), 1), LONGEST_WAIT_SECONDS),
   };
 };
-
-/** By name instead of `instanceof`: the error of an aborted request may come from another realm. */
-const nameOf = (error: unknown): unknown =>
-  typeof error === "object" && error !== null && "name" in error ? error.name : null;
-
-const isTimeout = (error: unknown): boolean =>
-  nameOf(error) === "TimeoutError" || nameOf(error) === "AbortError";
-
-const isGone = ({ status, reason, isNoLongerAvailable }: Answered): boolean =>
-  status === 410 ||
-  GONE_REASONS.has(reason) ||
-  (status === 400 && PRECONDITION_REASON.test(reason ?? "") && isNoLongerAvailable);
 
 /** Whether a request that failed like this may succeed later: timeouts, conflicts, quotas, faults of the server. */
 export const isTransient = ({ status, reason }: Pick<Answered, "status" | "reason">): boolean =>
@@ -182,6 +167,19 @@ export const isTransient = ({ status, reason }: Pick<Answered, "status" | "reaso
   status === 429 ||
   status >= 500 ||
   (status === 403 && reason !== null && QUOTA_REASON.test(reason));
+
+const outcomeOf = (answered: Answered): Failure["outcome"] => {
+  const { status, reason, location, isNoLongerAvailable } = answered;
+  if (isTransient(answered)) return "unavailable";
+  const isExpired = status === 400 && PRECONDITION_REASON.test(reason ?? "") && isNoLongerAvailable;
+  if (status === 410 || isExpired || OUTCOMES.gone.has(reason)) return "gone";
+  const isAboutCredential = status === 401 || (status === 403 && reason !== null);
+  if (isAboutCredential || OUTCOMES["credential-rejected"].has(reason)) return "credential-rejected";
+  const isAboutToken = location === "token" || reason?.startsWith("purchaseToken") === true;
+  return (status === 400 || status === 404) && (isAboutToken || OUTCOMES.rejected.has(reason))
+    ? "rejected"
+    : "unavailable";
+};
 
 /**
  * Classifies a failed call of the Android Publisher API by Google's reason, or by the status where that suffices.
@@ -194,17 +192,14 @@ export const failureOfCall = (error: unknown, now: Instant): Failure => {
   const answered = answeredTo(error, now);
   if (answered === undefined) throw error;
   if (answered === null) return unavailable(unansweredBecause(error));
-  const { status, reason, location } = answered;
-  if (isTransient(answered)) return unavailable(reason, answered);
-  if (isGone(answered)) return { outcome: "gone", status, reason };
-  const aboutCredential = status === 401 || (status === 403 && reason !== null);
-  if (aboutCredential || CONFIGURATION_REASONS.has(reason))
-    return { outcome: "credential-rejected", status, reason };
-  const aboutToken = location === "token" || reason?.startsWith("purchaseToken") === true;
-  if ((status === 400 || status === 404) && (aboutToken || CALLER_REASONS.has(reason)))
-    return { outcome: "rejected", status, reason };
-  return unavailable(reason, answered);
+  const { status, reason } = answered;
+  const outcome = outcomeOf(answered);
+  return outcome === "unavailable" ? unavailable(reason, answered) : { outcome, status, reason };
 };
+
+/** The client does not validate the token answer, and throws a TypeError where it is not an object. By name: another realm's. */
+const isTypeError = (error: unknown): boolean =>
+  typeof error === "object" && error !== null && "name" in error && error.name === "TypeError";
 
 /**
  * Classifies a failed exchange of the operator's credential for an access token. A refusal by the token endpoint is the
@@ -214,10 +209,8 @@ export const failureOfCall = (error: unknown, now: Instant): Failure => {
  */
 export const failureOfTokenExchange = (error: unknown, now: Instant): Failure => {
   const answered = answeredTo(error, now);
-  if (answered === undefined) {
-    // The client does not validate the token answer, and throws a TypeError where it is not an object.
-    return nameOf(error) === "TypeError" ? malformedTokenAnswer : credentialRejectedAs("credentialUnusable");
-  }
+  if (answered === undefined)
+    return isTypeError(error) ? malformedTokenAnswer : credentialRejectedAs("credentialUnusable");
   if (answered === null) return unavailable(unansweredBecause(error));
   const { status, reason } = answered;
   if (isTransient(answered) || status < 400) return unavailable(reason, answered);

@@ -35,14 +35,7 @@ export interface RefundReview {
 }
 
 /** Reads a field of another type as absent, so that a new form of it does not lose the others. */
-const lenient = <Schema extends z.ZodMiniType>(schema: Schema) =>
-  z.union([
-    z.optional(schema),
-    z.pipe(
-      z.unknown(),
-      z.transform(() => undefined),
-    ),
-  ]);
+const lenient = <Schema extends z.ZodMiniType>(schema: Schema) => z.catch(z.optional(schema), undefined);
 
 /** An order's identifier has some 30 characters. */
 const LONGEST_ORDER = 256;
@@ -95,14 +88,43 @@ const parseJson = (data: string): unknown => {
   }
 };
 
-const purchaseOf = (
-  token: string | undefined,
-  productKind: ProductKind | undefined,
-): AndroidStoreNotification["purchase"] =>
-  token === undefined || productKind === undefined ? null : { purchaseToken: token, productKind };
+type Notified = z.output<ReturnType<typeof developerNotification>>;
 
-const typeText = (member: string, type: number | undefined): string =>
-  type === undefined ? member : `${member} ${type}`;
+const about = (
+  member: string,
+  type: number | undefined,
+  purchaseToken: string | undefined,
+  productKind: ProductKind | undefined,
+): Pick<AndroidStoreNotification, "type" | "purchase"> => ({
+  type: type === undefined ? member : `${member} ${type}`,
+  purchase: purchaseToken === undefined || productKind === undefined ? null : { purchaseToken, productKind },
+});
+
+const subjectOf = (notified: Notified): Pick<AndroidStoreNotification, "type" | "purchase"> => {
+  const { subscriptionNotification: subscription, oneTimeProductNotification: oneTime } = notified;
+  const { voidedPurchaseNotification: voided } = notified;
+  if (subscription !== undefined)
+    return about("subscription", subscription.notificationType, subscription.purchaseToken, "subscription");
+  if (oneTime !== undefined)
+    return about("one_time_product", oneTime.notificationType, oneTime.purchaseToken, "one_time_product");
+  if (voided !== undefined) {
+    const { productType, purchaseToken } = voided;
+    return about("voided_purchase", productType, purchaseToken, VOIDED_KINDS.get(productType));
+  }
+  if (notified.pendingRefundReviewNotification !== undefined)
+    return { type: "pending_refund_review", purchase: null };
+  return { type: notified.testNotification === undefined ? "unknown" : "test", purchase: null };
+};
+
+const refundReviewOf = ({ pendingRefundReviewNotification: review }: Notified): RefundReview | null =>
+  review === undefined
+    ? null
+    : {
+        pendingRefundToken: review.pendingRefundToken ?? null,
+        orderIdentifier: review.orderId ?? null,
+        reason: review.refundReason?.toString() ?? null,
+        purchaseToken: review.purchaseToken ?? null,
+      };
 
 /**
  * Reads the `data` of a push: JSON in base64. Unknown members and types are tolerated.
@@ -110,60 +132,18 @@ const typeText = (member: string, type: number | undefined): string =>
  * @returns null where it cannot be decoded or names no package
  */
 export const readNotification = (data: string): AndroidStoreNotification | null => {
-  const parsed = developerNotification().safeParse(parseJson(data));
-  if (!parsed.success) return null;
-  const {
-    packageName,
-    eventTimeMillis,
-    subscriptionNotification: subscription,
-    oneTimeProductNotification: oneTimeProduct,
-    voidedPurchaseNotification: voided,
-    pendingRefundReviewNotification: review,
-  } = parsed.data;
-  const sentAt = eventTimeMillis === undefined ? null : Number(eventTimeMillis);
-  const common = {
-    packageName,
-    sentAt: isInstant(sentAt) ? sentAt : null,
-    fullyVoidedAt: null,
-    refundReview: null,
-  };
-  if (subscription !== undefined)
-    return {
-      ...common,
-      type: typeText("subscription", subscription.notificationType),
-      purchase: purchaseOf(subscription.purchaseToken, "subscription"),
-    };
-  if (oneTimeProduct !== undefined)
-    return {
-      ...common,
-      type: typeText("one_time_product", oneTimeProduct.notificationType),
-      purchase: purchaseOf(oneTimeProduct.purchaseToken, "one_time_product"),
-    };
-  if (voided !== undefined) {
-    const productKind = VOIDED_KINDS.get(voided.productType);
-    const isFull = productKind === "one_time_product" && voided.refundType === FULL_REFUND;
-    return {
-      ...common,
-      type: typeText("voided_purchase", voided.productType),
-      purchase: purchaseOf(voided.purchaseToken, productKind),
-      fullyVoidedAt: isFull ? common.sentAt : null,
-    };
-  }
-  if (review !== undefined)
-    return {
-      ...common,
-      type: "pending_refund_review",
-      purchase: null,
-      refundReview: {
-        pendingRefundToken: review.pendingRefundToken ?? null,
-        orderIdentifier: review.orderId ?? null,
-        reason: review.refundReason === undefined ? null : String(review.refundReason),
-        purchaseToken: review.purchaseToken ?? null,
-      },
-    };
+  const { data: notified } = developerNotification().safeParse(parseJson(data));
+  if (notified === undefined) return null;
+  const { packageName, eventTimeMillis, voidedPurchaseNotification: voided } = notified;
+  const time = Number(eventTimeMillis);
+  const sentAt = isInstant(time) ? time : null;
+  const isFullVoid =
+    VOIDED_KINDS.get(voided?.productType) === "one_time_product" && voided?.refundType === FULL_REFUND;
   return {
-    ...common,
-    type: parsed.data.testNotification === undefined ? "unknown" : "test",
-    purchase: null,
+    packageName,
+    sentAt,
+    ...subjectOf(notified),
+    fullyVoidedAt: isFullVoid ? sentAt : null,
+    refundReview: refundReviewOf(notified),
   };
 };

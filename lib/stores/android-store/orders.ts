@@ -32,11 +32,8 @@ export const createAndroidOrders = (options: StoreClientOptions): AndroidOrders 
   const publisher = createAndroidPublisher(options);
   return {
     find: async ({ packageName, credential }, orderIdentifiers) => {
-      const result = await publisher.call(
-        credential,
-        (_, { auth, options: limits }, orders) =>
-          orders.batchget({ packageName, orderIds: [...orderIdentifiers], auth }, limits),
-        publisher.deadline(),
+      const result = await publisher.call(credential, (_, { auth, options: limits }, orders) =>
+        orders.batchget({ packageName, orderIds: [...orderIdentifiers], auth }, limits),
       );
       if (result.outcome !== "answered")
         return isUnknown(result)
@@ -46,19 +43,12 @@ export const createAndroidOrders = (options: StoreClientOptions): AndroidOrders 
       if (!read.success) return malformedAnswer;
       return {
         outcome: "answered",
-        orders: (read.data.orders ?? []).flatMap(({ orderId, purchaseToken, lineItems }) =>
-          purchaseToken === null
-            ? []
-            : [
-                {
-                  orderIdentifier: orderId,
-                  purchaseToken,
-                  productKind: (lineItems ?? []).some((line) => line.subscriptionDetails !== null)
-                    ? ("subscription" as const)
-                    : ("one_time_product" as const),
-                },
-              ],
-        ),
+        orders: (read.data.orders ?? []).flatMap(({ orderId, purchaseToken, lineItems }) => {
+          if (purchaseToken === null) return [];
+          const isSubscription = lineItems?.some((line) => line.subscriptionDetails !== null) ?? false;
+          const productKind: ProductKind = isSubscription ? "subscription" : "one_time_product";
+          return [{ orderIdentifier: orderId, purchaseToken, productKind }];
+        }),
       };
     },
   };

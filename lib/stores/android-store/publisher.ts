@@ -19,10 +19,8 @@ import {
 } from "./failure.ts";
 import { originOf } from "./workload-identity.ts";
 
-export type Purchases = androidpublisher_v3.Resource$Purchases;
-
 /** Arguments of every call: `auth` goes into the request's parameters, `options` beside them. */
-export interface CallContext {
+interface CallContext {
   readonly auth: AccessTokens;
   readonly options: TransportLimits & {
     readonly rootUrl: string;
@@ -32,7 +30,7 @@ export interface CallContext {
 }
 
 export type Call = (
-  purchases: Purchases,
+  purchases: androidpublisher_v3.Resource$Purchases,
   context: CallContext,
   orders: androidpublisher_v3.Resource$Orders,
 ) => Promise<{ data: unknown }>;
@@ -40,16 +38,6 @@ export type Call = (
 export type CallResult =
   /** `askedAt`: time of the request. The answer is at least as new; of two answers, the one requested later wins. */
   { readonly outcome: "answered"; readonly body: unknown; readonly askedAt: Instant } | Failure;
-
-export interface AndroidPublisher {
-  /** Abort signal for one lookup or acknowledgement, however many calls it takes. */
-  deadline(): AbortSignal;
-  /**
-   * Makes a call, and retries it once where the store is unavailable without saying when to retry, or refuses a
-   * credential loaded earlier.
-   */
-  call(credential: AndroidStoreCredential, send: Call, deadline: AbortSignal): Promise<CallResult>;
-}
 
 const GOOGLE_ROOT_URL = "https://androidpublisher.googleapis.com/";
 
@@ -59,7 +47,7 @@ const GOOGLE_ROOT_URL = "https://androidpublisher.googleapis.com/";
  *
  * @see https://developers.google.com/android-publisher/api-ref/rest/v3
  */
-export const createAndroidPublisher = (options: StoreClientOptions): AndroidPublisher => {
+export const createAndroidPublisher = (options: StoreClientOptions) => {
   const {
     rootUrl = GOOGLE_ROOT_URL,
     readSecret,
@@ -106,15 +94,15 @@ export const createAndroidPublisher = (options: StoreClientOptions): AndroidPubl
     call: Call,
     deadline: AbortSignal,
   ): Promise<{ result: CallResult; again: boolean }> => {
-    let loaded;
-    try {
-      loaded = await within(deadline, credentials.accessTokensOf(credential));
-    } catch (error) {
-      if (error instanceof UnusableCredentialError)
-        return { result: credentialRejectedAs(error.reason), again: false };
-      if (error instanceof CredentialUnavailableError) return { result: unreadableCredential, again: false };
-      return { result: failureOfCall(error, now()), again: false };
-    }
+    const loaded = await within(deadline, credentials.accessTokensOf(credential)).catch(
+      (error: unknown): Failure => {
+        if (error instanceof UnusableCredentialError) return credentialRejectedAs(error.reason);
+        return error instanceof CredentialUnavailableError
+          ? unreadableCredential
+          : failureOfCall(error, now());
+      },
+    );
+    if ("outcome" in loaded) return { result: loaded, again: false };
     const { tokens, fresh } = loaded;
     const result = (await exchange(tokens, deadline)) ?? (await send(call, tokens, deadline));
     const refused = result.outcome === "credential-rejected";
@@ -124,9 +112,15 @@ export const createAndroidPublisher = (options: StoreClientOptions): AndroidPubl
     return { result, again: result.outcome === "unavailable" && result.retryAfterSeconds === null };
   };
 
+  /** Abort signal for one lookup or acknowledgement, however many calls it takes. */
+  const newDeadline = () => AbortSignal.timeout(timing.total);
   return {
-    deadline: () => AbortSignal.timeout(timing.total),
-    call: async (credential, call, deadline) =>
+    newDeadline,
+    /**
+     * Makes a call, and retries it once where the store is unavailable without saying when to retry, or refuses a
+     * credential loaded earlier.
+     */
+    call: (credential: AndroidStoreCredential, call: Call, deadline = newDeadline()): Promise<CallResult> =>
       withOneRetry(() => attempt(credential, call, deadline), timing.pause, deadline),
   };
 };

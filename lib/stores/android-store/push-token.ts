@@ -1,29 +1,27 @@
 import { JOSEError, type JWTClaimValidationFailed } from "jose/errors";
 import { createRemoteJWKSet, customFetch } from "jose/jwks/remote";
 import { jwtVerify, type JWTVerifyGetKey } from "jose/jwt/verify";
-import { MINUTE } from "../../duration.ts";
+import { HOUR, MINUTE, SECOND } from "../../duration.ts";
 import type { Instant } from "../../entitlements/time.ts";
 
 /** Reasons to refuse a push token, for metrics and logs, never for the caller. None quotes the token. */
-export const PUSH_TOKEN_REJECTIONS = [
-  "push_token_missing",
-  "push_token_malformed",
-  "push_token_algorithm",
+export type PushTokenRejection =
+  | "push_token_missing"
+  | "push_token_malformed"
+  | "push_token_algorithm"
   /** Google has no key of that name. */
-  "push_token_key",
-  "push_token_signature",
-  "push_token_issuer",
-  "push_token_expired",
+  | "push_token_key"
+  | "push_token_signature"
+  | "push_token_issuer"
+  | "push_token_expired"
   /** A claim is missing or of another type, or the token is not valid yet. */
-  "push_token_claims",
+  | "push_token_claims"
   /** Google has not verified the e-mail address. */
-  "push_token_email",
+  | "push_token_email"
   /** The package's configuration names no push subscription. */
-  "push_token_not_expected",
-  "push_token_audience",
-  "push_token_service_account",
-] as const;
-export type PushTokenRejection = (typeof PUSH_TOKEN_REJECTIONS)[number];
+  | "push_token_not_expected"
+  | "push_token_audience"
+  | "push_token_service_account";
 
 /** Sender of a push, as Google vouches for it. Any Google account can get a token for any audience. */
 export interface PushTokenClaims {
@@ -58,23 +56,17 @@ export interface PushTokenVerifier {
 }
 
 /** Limits of the requests for Google's keys, in milliseconds. */
-export interface PushTokenTiming {
+export const PUSH_TOKEN_TIMING = {
   /** One request, up to the end of its body. */
-  readonly request: number;
+  request: 3 * SECOND,
   /** Between two requests, whatever the first one answered. */
-  readonly pause: number;
+  pause: 5 * SECOND,
   /** Between a load and the next one that an unknown key name causes. */
-  readonly unknownKey: number;
-  /** Age at which keys are loaded again: a key withdrawn by Google counts at most this long. */
-  readonly age: number;
-}
-
-export const PUSH_TOKEN_TIMING: PushTokenTiming = {
-  request: 3_000,
-  pause: 5_000,
   unknownKey: MINUTE,
-  age: 3_600_000,
+  /** Age at which keys are loaded again: a key withdrawn by Google counts at most this long. */
+  age: HOUR,
 };
+export type PushTokenTiming = Readonly<typeof PUSH_TOKEN_TIMING>;
 
 const GOOGLE_CERTIFICATES_URL = "https://www.googleapis.com/oauth2/v3/certs";
 /** Google uses either. */

@@ -192,9 +192,9 @@ describe("a workload identity is refused, without repeating any of its values,",
       "audience",
       "subject_token_type",
       "token_url",
-      "credential_source.file",
       "credential_source.environment_id",
       "credential_source.regional_cred_verification_url",
+      "credential_source.file",
     ]);
   });
 
