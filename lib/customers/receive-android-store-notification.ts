@@ -3,13 +3,16 @@ import { ServiceError, type ErrorCode } from "../contract/errors.ts";
 import type { AndroidStoreNotificationRequest, NotificationResponse } from "../contract/schemas.ts";
 import { HOUR } from "../duration.ts";
 import type { AndroidStoreAnswer } from "../stores/android-store/android-store.ts";
-import { readNotification, type AndroidStoreNotification } from "../stores/android-store/notification.ts";
+import {
+  questionIn,
+  readNotification,
+  type AndroidStoreNotification,
+} from "../stores/android-store/notification.ts";
 import type {
   ExpectedSender,
   PushTokenClaims,
   PushTokenVerifier,
 } from "../stores/android-store/push-token.ts";
-import { questionIn } from "../stores/android-store/question.ts";
 import { selecting } from "../stores/android-store/reading.ts";
 import { androidStoreConfigurationOf, applicationOfPackage } from "./application-of.ts";
 import { packageInEnvironment } from "./asking/store-in-environment.ts";

@@ -4,9 +4,8 @@ import type { IosStoreNotificationRequest, NotificationResponse } from "../contr
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { checkAppTransactionClaims } from "../stores/ios-store/app-transaction.ts";
-import type { Notification, NotificationParts } from "../stores/ios-store/notification.ts";
+import { questionIn, type Notification, type NotificationParts } from "../stores/ios-store/notification.ts";
 import { appTransactionIdentityOf, purchasesOf } from "../stores/ios-store/purchases.ts";
-import { questionIn } from "../stores/ios-store/question.ts";
 import { isForgery } from "../stores/ios-store/signatures/verdict.ts";
 import { applicationOfBundle, iosStoreConfigurationOf } from "./application-of.ts";
 import { appStoreTrust, type IosStoreCustomers } from "./ios-store-request.ts";
@@ -59,7 +58,7 @@ const passOnQuestion = async (
   { ports, application, notification }: NotificationContext,
   parts: NotificationParts,
 ): Promise<boolean> => {
-  const question = questionIn(notification, parts);
+  const question = questionIn(notification, parts.transaction);
   if (question === null) return false;
   const { transaction, appTransaction } = parts;
   const identity = appTransactionIdentityOf(

@@ -1,6 +1,8 @@
 import type { Environment } from "../../contract/schemas.ts";
 import { DAY, MINUTE } from "../../duration.ts";
+import type { PurchaseReference } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
+import type { PendingAcknowledgement, Question } from "./reading.ts";
 
 const WEEK = 7 * DAY;
 
@@ -45,3 +47,25 @@ export const givenUpAt = (
   environment: Environment,
   { deadline, dueSince }: { readonly deadline: Instant; readonly dueSince: Instant },
 ): Instant => (environment === "production" ? Math.max(deadline, dueSince + 3 * DAY) : deadline);
+
+/** The acknowledgement that an answer to this question asks for. */
+export const pendingAcknowledgement = (
+  { store, environment, key }: PurchaseReference,
+  { packageName, purchaseToken, answeredAt }: Question,
+  {
+    productKind,
+    productIdentifier,
+    ...plan
+  }: Pick<PendingAcknowledgement, "productKind" | "productIdentifier"> & {
+    readonly madeAt: Instant | null;
+    readonly prepaidUntil: Instant | null;
+    readonly isTopUp?: boolean;
+  },
+): PendingAcknowledgement => ({
+  purchase: { store, environment, key },
+  packageName,
+  purchaseToken,
+  productKind,
+  productIdentifier,
+  deadline: acknowledgementDeadline({ environment, answeredAt, ...plan }),
+});

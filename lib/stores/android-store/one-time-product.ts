@@ -1,7 +1,7 @@
 import type * as z from "zod/mini";
 import type { Line } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
-import { acknowledgementDeadline } from "./acknowledgement-deadline.ts";
+import { pendingAcknowledgement } from "./acknowledgement-deadline.ts";
 import { ACKNOWLEDGED, oneTimeProductAnswer } from "./answers.ts";
 import { lineOf, purchaseOf, purchaseReferenceOf, type Question, type Reading } from "./reading.ts";
 
@@ -38,7 +38,7 @@ const linesOf = (
 export const readOneTimeProduct = (body: unknown, question: Question): Reading => {
   const { data: answer } = oneTimeProductAnswer().safeParse(body);
   if (answer === undefined) return null;
-  const { packageName, purchaseToken, productIdentifier, answeredAt } = question;
+  const { purchaseToken, productIdentifier, answeredAt } = question;
   if (
     productIdentifier !== null &&
     !answer.productLineItem.some(({ productId }) => productId === productIdentifier)
@@ -53,7 +53,7 @@ export const readOneTimeProduct = (body: unknown, question: Question): Reading =
   const lines = isPending || madeAt === null ? [] : linesOf(answer, answeredAt);
   const paid = lines.find(({ standing }) => standing === "entitled");
   const purchase = purchaseReferenceOf(purchaseToken, answer.testPurchaseContext !== null);
-  const { environment } = purchase;
+  const isDue = answer.acknowledgementState !== ACKNOWLEDGED && paid !== undefined;
   return {
     purchase: {
       ...purchaseOf(purchase, lines, answeredAt),
@@ -65,16 +65,13 @@ export const readOneTimeProduct = (body: unknown, question: Question): Reading =
     isPending,
     isClosed: !isPending && madeAt === null,
     goesOn: null,
-    acknowledgement:
-      answer.acknowledgementState === ACKNOWLEDGED || paid === undefined
-        ? null
-        : {
-            purchase,
-            packageName,
-            purchaseToken,
-            productKind: "one_time_product",
-            productIdentifier: paid.productIdentifier,
-            deadline: acknowledgementDeadline({ environment, madeAt, answeredAt, prepaidUntil: null }),
-          },
+    acknowledgement: isDue
+      ? pendingAcknowledgement(purchase, question, {
+          productKind: "one_time_product",
+          productIdentifier: paid.productIdentifier,
+          madeAt,
+          prepaidUntil: null,
+        })
+      : null,
   };
 };

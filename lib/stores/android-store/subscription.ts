@@ -1,8 +1,8 @@
 import type * as z from "zod/mini";
 import { DAY } from "../../duration.ts";
-import { isOverAt, type Line, type PurchaseReference, type Standing } from "../../entitlements/purchase.ts";
+import { isOverAt, type Line, type Purchase, type Standing } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
-import { acknowledgementDeadline } from "./acknowledgement-deadline.ts";
+import { pendingAcknowledgement } from "./acknowledgement-deadline.ts";
 import { ACKNOWLEDGED, subscriptionAnswer, type SubscriptionState } from "./answers.ts";
 import { purchaseKeyOfToken } from "./purchase-token.ts";
 import {
@@ -138,47 +138,25 @@ const linesOf = (
  * may still end.
  */
 const acknowledgementOf = (
-  { startTime, acknowledgementState }: Answer,
+  { startTime, acknowledgementState, linkedPurchaseToken }: Answer,
   owned: readonly Item[],
-  lines: readonly Line[],
-  {
-    answeredAt,
-    ...question
-  }: Question & { readonly purchase: PurchaseReference; readonly isLinked: boolean },
+  purchase: Purchase,
+  question: Question,
 ): PendingAcknowledgement | null => {
+  const { lines } = purchase;
   // Google wants one of the purchase's products, of which the first may be over.
   const kept = lines.find(({ standing }) => standing !== "expired") ?? lines[0];
-  const isOverNow = lines.every((line) => isOverAt(line, answeredAt));
+  const isOverNow = lines.every((line) => isOverAt(line, question.answeredAt));
   if (acknowledgementState === ACKNOWLEDGED || kept === undefined || isOverNow) return null;
-  const { purchase, packageName, purchaseToken, isLinked } = question;
   const prepaidUntil = owned.some(({ prepaidPlan }) => prepaidPlan !== null) ? lastEndOf(owned) : null;
-  return {
-    purchase,
-    packageName,
-    purchaseToken,
+  return pendingAcknowledgement(purchase, question, {
     productKind: "subscription",
     productIdentifier: kept.productIdentifier,
-    deadline: acknowledgementDeadline({
-      environment: purchase.environment,
-      madeAt: startTime,
-      answeredAt,
-      prepaidUntil,
-      isTopUp: prepaidUntil !== null && isLinked,
-    }),
-  };
+    madeAt: startTime,
+    prepaidUntil,
+    isTopUp: prepaidUntil !== null && linkedPurchaseToken !== null,
+  });
 };
-
-/** Tokens of purchases before this one: the linked one, and an expired one after which the person bought again. */
-const earlierTokens = ({ linkedPurchaseToken, outOfAppPurchaseContext }: Answer, purchaseToken: string) => {
-  const other = (token: string | null | undefined): string | null =>
-    token == null || token === purchaseToken ? null : token;
-  return {
-    linked: other(linkedPurchaseToken),
-    expired: other(outOfAppPurchaseContext?.expiredPurchaseToken),
-  };
-};
-
-const NO_TOKENS = { linked: null, expired: null };
 
 /**
  * Parses the answer of `purchases.subscriptionsv2.get`.
@@ -198,25 +176,26 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
   if (standing !== null && (items.length === 0 || (owned.length === 0 && isPaid))) return null;
 
   const lines = linesOf(answer, owned, standing, answeredAt);
+  const reference = purchaseReferenceOf(purchaseToken, answer.testPurchase !== null);
+  const purchase = purchaseOf(reference, lines, answeredAt);
   const isClosed = standing === null && answer.subscriptionState !== "SUBSCRIPTION_STATE_PENDING";
-  const earlier = earlierTokens(answer, purchaseToken);
-  const { linked, expired } = standing === null ? NO_TOKENS : earlier;
+  // The purchase that it replaces, and an expired one after which the person bought again.
+  const [linked = null, expired = null] = [
+    answer.linkedPurchaseToken,
+    answer.outOfAppPurchaseContext?.expiredPurchaseToken,
+  ].map((token) => (token === purchaseToken ? null : token));
   // Only a purchase with an order replaces another.
-  const isReplacing = items.some(isOwned) && lines.length > 0;
-  const purchase = purchaseReferenceOf(purchaseToken, answer.testPurchase !== null);
-  const samePerson = [isReplacing ? null : linked, expired].filter((token) => token !== null);
+  const replaced = items.some(isOwned) && lines.length > 0 ? linked : null;
+  const present = (...tokens: readonly (string | null)[]): readonly string[] =>
+    standing === null ? [] : tokens.filter((token) => token !== null);
   return {
-    purchase: purchaseOf(purchase, lines, answeredAt),
-    replaces: isReplacing && linked !== null ? purchaseKeyOfToken(linked) : null,
+    purchase,
+    replaces: replaced === null ? null : purchaseKeyOfToken(replaced),
     isPending: lines.length === 0 && !isClosed,
     isClosed,
-    goesOn: isClosed ? earlier.linked : null,
-    samePerson: samePerson.map(purchaseKeyOfToken),
-    predecessors: [linked, expired].filter((token) => token !== null),
-    acknowledgement: acknowledgementOf(answer, owned, lines, {
-      ...question,
-      purchase,
-      isLinked: linked !== null,
-    }),
+    goesOn: isClosed ? linked : null,
+    samePerson: present(replaced === null ? linked : null, expired).map(purchaseKeyOfToken),
+    predecessors: present(linked, expired),
+    acknowledgement: acknowledgementOf(answer, owned, purchase, question),
   };
 };

@@ -18,24 +18,6 @@ export interface Disagreement {
   readonly field: "bundleIdentifier" | "environment" | "appTransactionIdentifier";
 }
 
-interface Carried {
-  readonly value: string;
-  readonly index: number;
-}
-
-/** App transaction ids that each lineage's payloads carry, in order of the first payload that carries one. */
-const carriedByLineage = (payloads: readonly NamesAppTransaction[]): Iterable<readonly Carried[]> => {
-  const carrying = payloads.flatMap(
-    ({ originalTransactionIdentifier: lineage, appTransactionIdentifier: value }, index) =>
-      value === null ? [] : [{ lineage, value, index }],
-  );
-  return Map.groupBy(carrying, ({ lineage }) => lineage).values();
-};
-
-const valuesOf = (lineage: readonly Carried[]): readonly string[] => [
-  ...new Set(lineage.map(({ value }) => value)),
-];
-
 /**
  * App transaction ids common to all lineages that carry any; an app transaction counts as a lineage. `other`: index of
  * the first payload of a lineage that carries none of them; null: there is none.
@@ -43,15 +25,18 @@ const valuesOf = (lineage: readonly Carried[]): readonly string[] => [
 const commonIdentifiers = (
   payloads: readonly NamesAppTransaction[],
 ): { readonly common: readonly string[]; readonly other: number | null } => {
-  const [first, ...others] = carriedByLineage(payloads);
-  if (first === undefined) return { common: [], other: null };
-  let common = valuesOf(first);
-  for (const lineage of others) {
-    const carried = valuesOf(lineage);
-    common = common.filter((value) => carried.includes(value));
-    if (common.length === 0) return { common, other: lineage[0]?.index ?? null };
+  const carrying = payloads.flatMap(
+    ({ originalTransactionIdentifier: lineage, appTransactionIdentifier }, index) =>
+      appTransactionIdentifier === null ? [] : [{ lineage, value: appTransactionIdentifier, index }],
+  );
+  let common: readonly string[] | null = null;
+  for (const [first, ...others] of Map.groupBy(carrying, ({ lineage }) => lineage).values()) {
+    if (first === undefined) continue;
+    const values: ReadonlySet<string> = new Set([first, ...others].map(({ value }) => value));
+    common = (common ?? [...values]).filter((value) => values.has(value));
+    if (common.length === 0) return { common, other: first.index };
   }
-  return { common, other: null };
+  return { common: common ?? [], other: null };
 };
 
 /** App transaction id of the person: the one common to all lineages; null where there is none, or more than one. */

@@ -1,4 +1,6 @@
 import * as z from "zod/mini";
+import type { StoreRequest } from "../../contract/store-request.ts";
+import { HOUR } from "../../duration.ts";
 import { once } from "../../once.ts";
 import { disagreement } from "./agreement.ts";
 import type { AppTransaction } from "./app-transaction.ts";
@@ -31,12 +33,7 @@ const SANDBOX_TOKEN = "SANDBOX";
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 /** Reads a field of another type as absent, so that a new form of it does not lose the others. */
-const signedText = once(() =>
-  z.pipe(
-    z.optional(z.unknown()),
-    z.transform((value) => (typeof value === "string" ? value : null)),
-  ),
-);
+const text = once(() => z.catch(z.optional(z.string()), undefined));
 
 const appFields = () => ({
   bundleId: name(),
@@ -53,27 +50,26 @@ const unknownSubjects = (payload: JsonObject) =>
   });
 
 /** A word of an open set, cut; null: there is none. */
-const wordOrNull = (value: unknown): string | null =>
-  typeof value === "string" && value !== "" ? value.slice(0, LONGEST_WORD) : null;
+const wordOrNull = (word: string | undefined): string | null => word?.slice(0, LONGEST_WORD) || null;
 
 /** An optional field may also be null, which means absent. */
 const schema = once(() =>
   z.pipe(
     z.looseObject({
       notificationType: z.string().check(z.minLength(1)),
-      subtype: signedText(),
-      notificationUUID: signedText(),
+      subtype: text(),
+      notificationUUID: text(),
       data: z.nullish(
         z.object({
           ...appFields(),
-          signedTransactionInfo: signedText(),
-          signedRenewalInfo: signedText(),
+          signedTransactionInfo: text(),
+          signedRenewalInfo: text(),
           status: z.optional(z.unknown()),
-          consumptionRequestReason: z.optional(z.unknown()),
+          consumptionRequestReason: text(),
         }),
       ),
       summary: z.nullish(z.object(appFields())),
-      appData: z.nullish(z.object({ ...appFields(), signedAppTransactionInfo: signedText() })),
+      appData: z.nullish(z.object({ ...appFields(), signedAppTransactionInfo: text() })),
       externalPurchaseToken: z.nullish(z.object({ ...appFields(), externalPurchaseId: z.string() })),
     }),
     z.transform((written, context) => {
@@ -155,4 +151,43 @@ export const partsAgree = (
       notification.environment !== "production" ||
       appTransaction.appAppleIdentifier === notification.appAppleIdentifier)
   );
+};
+
+/**
+ * Notification types with a question to the developer, and the milliseconds within which the App Store accepts an
+ * answer; null: no deadline.
+ *
+ * @see https://developer.apple.com/documentation/appstoreserverapi/send-consumption-information
+ * @see https://developer.apple.com/documentation/appstoreservernotifications/notificationtype
+ */
+const QUESTIONS: ReadonlyMap<string, number | null> = new Map([
+  ["CONSUMPTION_REQUEST", 12 * HOUR],
+  ["RESCIND_CONSENT", null],
+]);
+
+/** A verified notification's question to the developer; null: none. */
+export const questionIn = (
+  { identifier, kind, bundleIdentifier, environment, signedAt, consumptionRequestReason }: Notification,
+  transaction: Transaction | null,
+) => {
+  const within = QUESTIONS.get(kind);
+  if (within === undefined) return null;
+  return {
+    names: [
+      "ios-store",
+      environment,
+      ...(identifier === null ? [kind, bundleIdentifier, String(signedAt)] : [identifier]),
+    ],
+    askedAt: signedAt,
+    answerBy: within === null ? null : signedAt + within,
+    content: {
+      store: "ios-store",
+      kind,
+      productIdentifier: transaction?.productIdentifier ?? null,
+      transactionIdentifier: transaction?.transactionIdentifier ?? null,
+      environment,
+      bundleIdentifier,
+      ...(consumptionRequestReason !== null && { reason: consumptionRequestReason }),
+    } satisfies Partial<StoreRequest>,
+  };
 };

@@ -10,7 +10,7 @@ import {
   type NotificationParts,
 } from "./notification.ts";
 import { renewalInfoKind, type RenewalInfo } from "./renewal-info.ts";
-import { SIGNATURE_CHECKS, type SignatureChecks } from "./signatures/signature.ts";
+import { checkSignature, type SignatureCheck } from "./signatures/signature.ts";
 import {
   isKnownSigner,
   verifySignedPayload,
@@ -76,13 +76,9 @@ const SIGNED_AHEAD = 4 * MINUTE;
 const withoutXcode = ({ roots }: Trust): Trust => ({ roots, xcodeCertificates: new Set() });
 
 /** A verifier with a cache of known signers. */
-export const createIosStoreVerifier = (checks: SignatureChecks = SIGNATURE_CHECKS): IosStoreVerifier => {
-  const alone: Signers = {
-    known: createKnownChains(),
-    checkFirst: checks.first,
-    check: checks.alone,
-  };
-  const together: Signers = { ...alone, check: checks.together };
+export const createIosStoreVerifier = (check: SignatureCheck = checkSignature): IosStoreVerifier => {
+  const alone: Signers = { known: createKnownChains(), check, kind: "alone" };
+  const together: Signers = { ...alone, kind: "together" };
   const verifyAll =
     <Payload>(kind: PayloadKind<Payload>): VerifyAll<Payload & Signed> =>
     async (compacts, trust, moment) => {

@@ -1,31 +1,23 @@
-import { questionIn } from "../../../lib/stores/ios-store/question.ts";
+import { questionIn } from "../../../lib/stores/ios-store/notification.ts";
 import {
-  ACCOUNT,
-  aVerifiedAppTransaction,
   aVerifiedNotification,
   aVerifiedTransaction,
   BUNDLE,
 } from "../../../testing/support/stores/ios-store.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";
 
-const HOUR = 3600 * 1000;
 const IDENTIFIER = "0198c0de-0000-7000-8000-000000000001";
-const NOTHING = { transaction: null, renewalInfo: null, appTransaction: null, notUnderstood: [] };
 
 const asking = (kind: string, fields: Parameters<typeof aVerifiedNotification>[0] = {}) =>
   aVerifiedNotification({ identifier: IDENTIFIER, kind, signedAt: NOW, ...fields });
 
 test("a consumption request names purchase, reason and twelve hours to answer", () => {
   const transaction = aVerifiedTransaction();
-  expect(
-    questionIn(asking("CONSUMPTION_REQUEST", { consumptionRequestReason: "LEGAL" }), {
-      ...NOTHING,
-      transaction,
-    }),
-  ).toStrictEqual({
+  const notification = asking("CONSUMPTION_REQUEST", { consumptionRequestReason: "LEGAL" });
+  expect(questionIn(notification, transaction)).toStrictEqual({
     names: ["ios-store", "production", IDENTIFIER],
     askedAt: NOW,
-    answerBy: NOW + 12 * HOUR,
+    answerBy: NOW + 12 * 3_600_000,
     content: {
       store: "ios-store",
       kind: "CONSUMPTION_REQUEST",
@@ -39,8 +31,7 @@ test("a consumption request names purchase, reason and twelve hours to answer", 
 });
 
 test("a withdrawn consent names no purchase and no deadline", () => {
-  const appTransaction = aVerifiedAppTransaction();
-  expect(questionIn(asking("RESCIND_CONSENT"), { ...NOTHING, appTransaction })).toStrictEqual({
+  expect(questionIn(asking("RESCIND_CONSENT"), null)).toStrictEqual({
     names: ["ios-store", "production", IDENTIFIER],
     askedAt: NOW,
     answerBy: null,
@@ -55,22 +46,17 @@ test("a withdrawn consent names no purchase and no deadline", () => {
   });
 });
 
-test.each([
-  ["the transaction", { ...NOTHING, transaction: aVerifiedTransaction() }, "700000000000002"],
-  ["the Apple Account", { ...NOTHING, appTransaction: aVerifiedAppTransaction() }, ACCOUNT],
-  ["nothing else", NOTHING, ""],
-])("without an identifier, repetitions are recognized by kind, app, time and %s", (_, parts, last) => {
-  const notification = asking("CONSUMPTION_REQUEST", { identifier: null });
-  expect(questionIn(notification, parts)?.names).toStrictEqual([
+test("without an identifier, repetitions are recognized by kind, app and time", () => {
+  const question = questionIn(asking("CONSUMPTION_REQUEST", { identifier: null }), aVerifiedTransaction());
+  expect(question?.names).toStrictEqual([
     "ios-store",
     "production",
     "CONSUMPTION_REQUEST",
     BUNDLE,
     String(NOW),
-    last,
   ]);
 });
 
-test.each(["DID_RENEW", "REFUND", "", "consumption_request"])("%j asks nothing", (kind) => {
-  expect(questionIn(asking(kind), { ...NOTHING, transaction: aVerifiedTransaction() })).toBeNull();
+test("another notification asks nothing", () => {
+  expect(questionIn(asking("REFUND"), aVerifiedTransaction())).toBeNull();
 });

@@ -1,14 +1,14 @@
 import {
-  SIGNATURE_CHECKS,
+  checkSignature,
+  type CheckKind,
   type SignatureCheck,
-  type SignatureChecks,
 } from "../../../lib/stores/ios-store/signatures/signature.ts";
 
-/** The real checks, with counters. */
+/** The real check, with counters. */
 export interface WatchedChecks {
-  readonly checks: SignatureChecks;
+  readonly checks: SignatureCheck;
   /** Checks of each kind so far. */
-  readonly done: Record<keyof SignatureChecks, number>;
+  readonly done: Record<CheckKind, number>;
   /** Most concurrent checks so far. */
   readonly atOnce: () => number;
 }
@@ -17,20 +17,17 @@ export const watchChecks = (): WatchedChecks => {
   const done = { first: 0, alone: 0, together: 0 };
   let running = 0;
   let most = 0;
-  const watched =
-    (kind: keyof SignatureChecks): SignatureCheck =>
-    async (jws, key) => {
+  return {
+    checks: async (kind, jws, key) => {
       done[kind] += 1;
       running += 1;
       most = Math.max(most, running);
       try {
-        return await SIGNATURE_CHECKS[kind](jws, key);
+        return await checkSignature(kind, jws, key);
       } finally {
         running -= 1;
       }
-    };
-  return {
-    checks: { first: watched("first"), alone: watched("alone"), together: watched("together") },
+    },
     done,
     atOnce: () => most,
   };

@@ -11,7 +11,7 @@ import type {
 } from "../../../stores/ios-store/server-api/app-store-server.ts";
 import { checkAppTransactionClaims } from "../../../stores/ios-store/app-transaction.ts";
 import { appTransactionIdentityOf } from "../../../stores/ios-store/purchases.ts";
-import { transactionNamesIn, type TransactionNames } from "../../../stores/ios-store/transaction-names.ts";
+import { transactionNamesIn, type TransactionNames } from "../../../stores/ios-store/transaction.ts";
 import type { AskedEnvironment, Claim } from "../claim.ts";
 import type { AnsweredLineage, OpenOutcome } from "../journal.ts";
 import { sha256 } from "../slots.ts";

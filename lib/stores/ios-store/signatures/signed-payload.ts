@@ -6,7 +6,7 @@ import { verifyChain, type Chain, type KnownChains } from "./chain.ts";
 import { parseJsonObject, type JsonObject } from "./encoding.ts";
 import { ENVIRONMENTS, TIMES } from "../fields.ts";
 import { certificatesOf, splitJws, type CompactJws } from "./jws.ts";
-import type { SignatureCheck } from "./signature.ts";
+import type { CheckKind, SignatureCheck } from "./signature.ts";
 import type { Signer, Trust } from "./trust.ts";
 import { rejected, verified, type Verdict } from "./verdict.ts";
 
@@ -61,13 +61,12 @@ const readPayload = <Payload>(
   });
 };
 
-/** Signers verified before, so that the next JWS of the same signer costs one signature check; and the checks to use. */
+/** Signers verified before, so that the next JWS of the same signer costs one signature check. */
 export interface Signers {
   readonly known: KnownChains;
-  /** For a JWS whose header is new. */
-  readonly checkFirst: SignatureCheck;
-  /** For a JWS whose header is known. */
   readonly check: SignatureCheck;
+  /** How a JWS is checked whose header is known. */
+  readonly kind: Exclude<CheckKind, "first">;
 }
 
 /** Verifies a JWS whose header is new: its certificates, then the JWS as a whole. */
@@ -76,7 +75,7 @@ const verifySigner = async (jws: CompactJws, signers: Signers, trust: Trust): Pr
   if (certificates.outcome === "rejected") return certificates;
   const chain = verifyChain(certificates.payload, trust);
   if (chain.outcome === "rejected") return chain;
-  if (!(await signers.checkFirst(jws, chain.payload.key))) return rejected("signature");
+  if (!(await signers.check("first", jws, chain.payload.key))) return rejected("signature");
   signers.known.keep(jws.header, chain.payload);
   return chain;
 };
@@ -106,7 +105,7 @@ export const verifySignedPayload = async <Payload>(
     const signer = await verifySigner(jws, signers, trust);
     if (signer.outcome === "rejected") return signer;
     chain = signer.payload;
-  } else if (!(await signers.check(jws, chain.key))) return rejected("signature");
+  } else if (!(await signers.check(signers.kind, jws, chain.key))) return rejected("signature");
 
   const payload = parseJsonObject(jws.payload);
   return payload === null ? rejected("malformed_payload") : readPayload(payload, kind, chain, moment);
