@@ -78,37 +78,32 @@ const detail = once(() => z.object({ reason: z.optional(z.string()), location: z
 const errorBody = once(() =>
   z.object({
     error: z.union([
-      z.pipe(
-        z.string(),
-        z.transform((reason) => ({ reason, location: null, message: "" })),
-      ),
-      z.pipe(
-        z.object({
-          errors: z.optional(z.array(detail())),
-          details: z.optional(z.array(detail())),
-          status: z.optional(z.string()),
-          message: z.optional(z.string()),
-        }),
-        z.transform(({ errors, details, status, message }) => ({
-          reason:
-            errors?.[0]?.reason ??
-            details?.find(({ reason }) => reason !== undefined)?.reason ??
-            status ??
-            "",
-          location: errors?.[0]?.location ?? null,
-          message: message ?? "",
-        })),
-      ),
+      z.string(),
+      z.object({
+        errors: z.optional(z.array(detail())),
+        details: z.optional(z.array(detail())),
+        status: z.optional(z.string()),
+        message: z.optional(z.string()),
+      }),
     ]),
   }),
 );
 
+const statedIn = (body: unknown) => {
+  const error = errorBody().safeParse(body).data?.error ?? {};
+  if (typeof error === "string") return { reason: error };
+  const [first] = error.errors ?? [];
+  const named = error.details?.find(({ reason }) => reason !== undefined);
+  const reason = first?.reason ?? named?.reason ?? error.status;
+  return { reason, location: first?.location, message: error.message };
+};
+
 interface Answered {
   readonly status: number;
   readonly reason: string | null;
-  readonly location: string | null;
-  /** Whether the message says so; the message itself is not kept. */
-  readonly isNoLongerAvailable: boolean;
+  readonly location: string;
+  /** Never part of a failure. */
+  readonly message: string;
   readonly retryAfterSeconds: number | null;
 }
 
@@ -142,21 +137,15 @@ const answeredTo = (error: unknown, now: Instant): Answered | null | undefined =
   if (data === undefined) return unansweredBecause(error) === "timeout" ? null : undefined;
   const { response } = data;
   if (response == null) return null;
-  const {
-    reason = "",
-    location = null,
-    message = "",
-  } = errorBody().safeParse(response.data).data?.error ?? {};
+  const { reason = "", location = "", message = "" } = statedIn(response.data);
   const retryAt = retryTime(response.headers.get("retry-after"), now);
+  const wait = retryAt === null ? null : Math.max(Math.ceil((retryAt - now) / SECOND), 1);
   return {
     status: response.status,
     reason: WORD.test(reason) ? reason : null,
     location,
-    isNoLongerAvailable: NO_LONGER_AVAILABLE.test(message),
-    retryAfterSeconds:
-      retryAt === null
-        ? null
-        : Math.min(Math.max(Math.ceil((retryAt - now) / SECOND), 1), LONGEST_WAIT_SECONDS),
+    message,
+    retryAfterSeconds: wait === null ? null : Math.min(wait, LONGEST_WAIT_SECONDS),
   };
 };
 
@@ -169,9 +158,10 @@ export const isTransient = ({ status, reason }: Pick<Answered, "status" | "reaso
   (status === 403 && reason !== null && QUOTA_REASON.test(reason));
 
 const outcomeOf = (answered: Answered): Failure["outcome"] => {
-  const { status, reason, location, isNoLongerAvailable } = answered;
+  const { status, reason, location, message } = answered;
   if (isTransient(answered)) return "unavailable";
-  const isExpired = status === 400 && PRECONDITION_REASON.test(reason ?? "") && isNoLongerAvailable;
+  const isExpired =
+    status === 400 && PRECONDITION_REASON.test(reason ?? "") && NO_LONGER_AVAILABLE.test(message);
   if (status === 410 || isExpired || OUTCOMES.gone.has(reason)) return "gone";
   const isAboutCredential = status === 401 || (status === 403 && reason !== null);
   if (isAboutCredential || OUTCOMES["credential-rejected"].has(reason)) return "credential-rejected";

@@ -19,22 +19,7 @@ export interface AndroidStoreNotification {
   /** Time at which all of a one-time purchase was voided; null: it was not. */
   readonly fullyVoidedAt: Instant | null;
   /** A refund that the developer may review; null: it is about something else. */
-  readonly refundReview: RefundReview | null;
-}
-
-/**
- * A pending refund that the developer may review. Null fields: not named.
- *
- * @see https://developers.google.com/android-publisher/api-ref/rest/v3/orders/reviewrefund
- */
-export interface RefundReview {
-  /** Token for `orders.reviewrefund`; not a purchase token. */
-  readonly pendingRefundToken: string | null;
-  readonly orderIdentifier: string | null;
-  /** Google's number, as text. */
-  readonly reason: string | null;
-  /** Not documented; read if present. */
-  readonly purchaseToken: string | null;
+  readonly refundReview: z.output<ReturnType<typeof refundReview>> | null;
 }
 
 /** Reads a field of another type as absent, so that a new form of it does not lose the others. */
@@ -46,6 +31,18 @@ const LONGEST_ORDER = 256;
 const text = (longest: number) => z.string().check(z.minLength(1), z.maxLength(longest));
 const typeNumber = once(() => lenient(z.int().check(z.gte(0), z.lte(9_999))));
 const storeToken = once(() => lenient(text(LIMITS.purchaseTokenCharacters)));
+
+/** @see https://developers.google.com/android-publisher/api-ref/rest/v3/orders/reviewrefund */
+const refundReview = once(() =>
+  z.object({
+    /** Token for `orders.reviewrefund`; not a purchase token. */
+    pendingRefundToken: storeToken(),
+    orderId: lenient(text(LONGEST_ORDER)),
+    refundReason: typeNumber(),
+    /** Not documented; read if present. */
+    purchaseToken: storeToken(),
+  }),
+);
 
 /** @see https://developer.android.com/google/play/billing/rtdn-reference */
 const developerNotification = once(() =>
@@ -62,14 +59,7 @@ const developerNotification = once(() =>
     voidedPurchaseNotification: lenient(
       z.object({ productType: typeNumber(), refundType: typeNumber(), purchaseToken: storeToken() }),
     ),
-    pendingRefundReviewNotification: lenient(
-      z.object({
-        pendingRefundToken: storeToken(),
-        orderId: lenient(text(LONGEST_ORDER)),
-        refundReason: typeNumber(),
-        purchaseToken: storeToken(),
-      }),
-    ),
+    pendingRefundReviewNotification: lenient(refundReview()),
     testNotification: lenient(z.object({})),
   }),
 );
@@ -119,16 +109,6 @@ const subjectOf = (notified: Notified): Pick<AndroidStoreNotification, "type" | 
   return { type: notified.testNotification === undefined ? "unknown" : "test", purchase: null };
 };
 
-const refundReviewOf = ({ pendingRefundReviewNotification: review }: Notified): RefundReview | null =>
-  review === undefined
-    ? null
-    : {
-        pendingRefundToken: review.pendingRefundToken ?? null,
-        orderIdentifier: review.orderId ?? null,
-        reason: review.refundReason?.toString() ?? null,
-        purchaseToken: review.purchaseToken ?? null,
-      };
-
 /**
  * Reads the `data` of a push: JSON in base64. Unknown members and types are tolerated.
  *
@@ -147,7 +127,7 @@ export const readNotification = (data: string): AndroidStoreNotification | null 
     sentAt,
     ...subjectOf(notified),
     fullyVoidedAt: isFullVoid ? sentAt : null,
-    refundReview: refundReviewOf(notified),
+    refundReview: notified.pendingRefundReviewNotification ?? null,
   };
 };
 
@@ -172,15 +152,16 @@ export const questionIn = (
   moment: Instant,
 ) => {
   if (refundReview === null) return null;
-  const { pendingRefundToken, orderIdentifier, reason, purchaseToken } = refundReview;
-  if (pendingRefundToken === null && orderIdentifier === null) return null;
+  const { pendingRefundToken, orderId, refundReason, purchaseToken } = refundReview;
+  if (pendingRefundToken === undefined && orderId === undefined) return null;
   const askedAt = Math.min(sentAt ?? moment, moment);
+  const unnamed = ["", orderId ?? "", String(sentAt)];
   return {
     question: {
       names: [
         "android-store",
         packageName,
-        ...(pendingRefundToken === null ? ["", orderIdentifier ?? "", String(sentAt)] : [pendingRefundToken]),
+        ...(pendingRefundToken === undefined ? unnamed : [pendingRefundToken]),
       ],
       askedAt,
       answerBy: sentAt === null ? null : askedAt + REVIEWED_WITHIN_MILLISECONDS,
@@ -190,11 +171,11 @@ export const questionIn = (
         productIdentifier: null,
         transactionIdentifier: null,
         packageName,
-        ...(orderIdentifier !== null && { orderIdentifier }),
-        ...(pendingRefundToken !== null && { pendingRefundToken }),
-        ...(reason !== null && { reason }),
+        ...(orderId !== undefined && { orderIdentifier: orderId }),
+        ...(pendingRefundToken !== undefined && { pendingRefundToken }),
+        ...(refundReason !== undefined && { reason: String(refundReason) }),
       } satisfies Partial<StoreRequest>,
     },
-    purchases: purchaseToken === null ? [] : purchasesOfToken(purchaseToken),
+    purchases: purchaseToken === undefined ? [] : purchasesOfToken(purchaseToken),
   };
 };

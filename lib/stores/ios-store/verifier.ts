@@ -77,12 +77,10 @@ const withoutXcode = ({ roots }: Trust): Trust => ({ roots, xcodeCertificates: n
 
 /** A verifier with a cache of known signers. */
 export const createIosStoreVerifier = (check: SignatureCheck = checkSignature): IosStoreVerifier => {
-  const alone: Signers = { known: createKnownChains(), check, kind: "alone" };
-  const together: Signers = { ...alone, kind: "together" };
+  const signers: Signers = { known: createKnownChains(), check };
   const verifyAll =
     <Payload>(kind: PayloadKind<Payload>): VerifyAll<Payload & Signed> =>
     async (compacts, trust, moment) => {
-      const signers = compacts.length > 1 ? together : alone;
       const verdicts: Promise<Verdict<Payload & Signed>>[] = [];
       for (const [index, compact] of compacts.entries()) {
         // A new signer costs certificate signature checks on this thread: nothing else starts before they are done.
@@ -103,13 +101,13 @@ export const createIosStoreVerifier = (check: SignatureCheck = checkSignature): 
     };
   return {
     verifyAppTransaction: (compact, trust, moment) =>
-      verifySignedPayload(compact, appTransactionKind, alone, trust, moment),
+      verifySignedPayload(compact, appTransactionKind, signers, trust, moment),
     verifyTransaction: (compact, trust, moment) =>
-      verifySignedPayload(compact, transactionKind, alone, trust, moment),
+      verifySignedPayload(compact, transactionKind, signers, trust, moment),
     verifyTransactions: verifyAll(transactionKind),
     verifyRenewalInfos: verifyAll(renewalInfoKind),
     verifyNotification: (compact, trust, moment) =>
-      verifySignedPayload(compact, notificationKind, alone, withoutXcode(trust), moment + SIGNED_AHEAD),
+      verifySignedPayload(compact, notificationKind, signers, withoutXcode(trust), moment + SIGNED_AHEAD),
     verifyNotificationParts: async (notification, given, moment) => {
       const [trust, latest] = [withoutXcode(given), moment + SIGNED_AHEAD];
       const notUnderstood: NotificationPart[] = [];
@@ -119,7 +117,7 @@ export const createIosStoreVerifier = (check: SignatureCheck = checkSignature): 
         kind: PayloadKind<Payload>,
       ): Promise<Verdict<(Payload & Signed) | null>> => {
         if (compact === null) return verified(null);
-        const verdict = await verifySignedPayload(compact, kind, alone, trust, latest);
+        const verdict = await verifySignedPayload(compact, kind, signers, trust, latest);
         if (verdict.outcome === "verified" || !isNotUnderstood(verdict.reason)) return verdict;
         notUnderstood.push(part);
         return verified(null);

@@ -61,18 +61,15 @@ test.each<[fields: object, fullyVoidedAt: number | null]>([
 test.each([
   [
     { version: "1.0", pendingRefundToken: "p", orderId: "GPA.1", refundReason: 7 },
-    { pendingRefundToken: "p", orderIdentifier: "GPA.1", reason: "7", purchaseToken: null },
+    { pendingRefundToken: "p", orderId: "GPA.1", refundReason: 7 },
   ],
   [{ purchaseToken: TOKEN }, { purchaseToken: TOKEN }],
   [{ pendingRefundToken: "p".repeat(4097), orderId: "G".repeat(257), refundReason: "CHARGEBACK" }, {}],
   [{ pendingRefundToken: "", orderId: 1 }, {}],
 ])("a refund to be reviewed names what its answer takes: %j", (pendingRefundReviewNotification, named) => {
-  const nothing = { pendingRefundToken: null, orderIdentifier: null, reason: null, purchaseToken: null };
-  expect(read({ pendingRefundReviewNotification })).toMatchObject({
-    type: "pending_refund_review",
-    purchase: null,
-    refundReview: { ...nothing, ...named },
-  });
+  const { type, purchase, refundReview } = read({ pendingRefundReviewNotification }) ?? {};
+  expect({ type, purchase }).toEqual({ type: "pending_refund_review", purchase: null });
+  expect(refundReview).toEqual(named);
 });
 
 test.each([

@@ -7,13 +7,12 @@ import type { CompactJws } from "./jws.ts";
 /**
  * Ways to check a signature, with the same result.
  * - `first`: for a JWS whose header is new, by `jose`, which parses the header again by its own rules.
- * - `alone`: for a single JWS whose header is known, on this thread: another thread's round trip takes as long as the check.
- * - `together`: for each of several, on libuv's threads, in parallel.
+ * - `known`: for a JWS whose header is known, on libuv's threads, so that those of one request are verified in parallel.
  */
-export type CheckKind = "first" | "alone" | "together";
+export type CheckKind = "first" | "known";
 
 /** Whether the key made the signature. */
-export type SignatureCheck = (kind: CheckKind, jws: CompactJws, key: KeyObject) => Promise<boolean> | boolean;
+export type SignatureCheck = (kind: CheckKind, jws: CompactJws, key: KeyObject) => Promise<boolean>;
 
 const checkWhole = async ({ compact }: CompactJws, key: KeyObject): Promise<boolean> => {
   try {
@@ -33,8 +32,5 @@ export const checkSignature: SignatureCheck = (kind, jws, key) => {
   // ES256 is ECDSA on P-256 (the chain ensures the curve) with SHA-256 over everything before the last dot, in ASCII. The
   // signature is R and S in sequence (RFC 7518, 3.4).
   const signed = Buffer.from(compact.slice(0, compact.lastIndexOf(".")), "latin1");
-  const verifying = { key, dsaEncoding: "ieee-p1363" } as const;
-  return kind === "alone"
-    ? verify("sha256", signed, verifying, signature)
-    : verifyOnThread("sha256", signed, verifying, signature);
+  return verifyOnThread("sha256", signed, { key, dsaEncoding: "ieee-p1363" }, signature);
 };

@@ -6,7 +6,7 @@ import { verifyChain, type Chain, type KnownChains } from "./chain.ts";
 import { parseJsonObject, type JsonObject } from "./encoding.ts";
 import { ENVIRONMENTS, TIMES } from "../fields.ts";
 import { certificatesOf, splitJws, type CompactJws } from "./jws.ts";
-import type { CheckKind, SignatureCheck } from "./signature.ts";
+import type { SignatureCheck } from "./signature.ts";
 import type { Signer, Trust } from "./trust.ts";
 import { rejected, verified, type Verdict } from "./verdict.ts";
 
@@ -65,8 +65,6 @@ const readPayload = <Payload>(
 export interface Signers {
   readonly known: KnownChains;
   readonly check: SignatureCheck;
-  /** How a JWS is checked whose header is known. */
-  readonly kind: Exclude<CheckKind, "first">;
 }
 
 /** Verifies a JWS whose header is new: its certificates, then the JWS as a whole. */
@@ -105,7 +103,7 @@ export const verifySignedPayload = async <Payload>(
     const signer = await verifySigner(jws, signers, trust);
     if (signer.outcome === "rejected") return signer;
     chain = signer.payload;
-  } else if (!(await signers.check(signers.kind, jws, chain.key))) return rejected("signature");
+  } else if (!(await signers.check("known", jws, chain.key))) return rejected("signature");
 
   const payload = parseJsonObject(jws.payload);
   return payload === null ? rejected("malformed_payload") : readPayload(payload, kind, chain, moment);
