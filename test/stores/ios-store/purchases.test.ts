@@ -1,6 +1,5 @@
 import { purchasesOf } from "../../../lib/stores/ios-store/purchases.ts";
 import type { Transaction } from "../../../lib/stores/ios-store/transaction.ts";
-import type { Nature } from "../../../lib/entitlements/purchase.ts";
 import { ACCOUNT, aVerifiedTransaction } from "../../../testing/support/stores/ios-store.ts";
 import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 import { signedInXcode } from "./as-signed.ts";
@@ -98,56 +97,41 @@ describe("the purchase of a transaction", () => {
     expect(lineOf({ nature, ...fields })?.event).toBe(event);
   });
 
-  describe("with a partial refund", () => {
-    const partly = (
-      quantity: number,
-      revokedMilliPercent: number | null,
-      nature: Nature = "non_renewing",
-    ) => {
-      const line = lineOf({ nature, quantity, revokedMilliPercent, revokedAt: NOW - DAY });
-      return line === undefined ? null : [line.revokedAt, line.refundedQuantity];
-    };
-    const WHOLE = [NOW - DAY, 0];
-    test.each([
-      [3, 33_333, [null, 1]],
-      [3, 66_667, [null, 2]],
-      [3, 100_000, WHOLE],
-      [3, null, WHOLE],
-      [3, 16_666, [null, 0]],
-      [1, 1, WHOLE],
-    ])("%i units by %p thousandths of a per cent refunded: %j", (...row) => {
-      const [quantity, milliPercent, expected] = row;
-      expect(partly(quantity, milliPercent)).toEqual(expected);
-      expect(partly(quantity, milliPercent, "consumable")).toEqual(expected);
-    });
-    test.each(["auto_renewable", "non_consumable"] as const)(
-      "is refunded as a whole when it is %s",
-      (nature) => {
-        expect(partly(3, 33_333, nature)).toEqual(WHOLE);
-      },
-    );
-  });
+  const WHOLE = { revokedAt: NOW - DAY, refundedQuantity: 0 };
+  const part = (refundedQuantity: number) => ({ revokedAt: null, refundedQuantity });
+  test.each([
+    ["non_renewing", 3, 33_333, part(1)],
+    ["consumable", 3, 66_667, part(2)],
+    ["non_renewing", 3, 16_666, part(0)],
+    ["consumable", 3, 100_000, WHOLE],
+    ["non_renewing", 3, null, WHOLE],
+    ["consumable", 1, 1, WHOLE],
+    ["auto_renewable", 3, 33_333, WHOLE],
+    ["non_consumable", 3, 33_333, WHOLE],
+  ] as const)(
+    "%s: of %i, %p thousandths of a per cent refunded",
+    (nature, quantity, milliPercent, refund) => {
+      const refunded = { revokedAt: NOW - DAY, revokedMilliPercent: milliPercent };
+      expect(lineOf({ nature, quantity, ...refunded })).toMatchObject(refund);
+    },
+  );
 
-  describe("that replaced another lineage", () => {
-    const mentioned = (fields: Partial<Transaction>) =>
-      provenOf({ previousOriginalTransactionIdentifier: "600", ...fields })?.mentioned;
-    test.each([
-      ["nothing when it names its own lineage", { previousOriginalTransactionIdentifier: "700000000000001" }],
-      ["nothing in Xcode, where ids are not unique", { environment: "xcode", xcodeCertificate: "ab" }],
-    ] as const)("names %s", (_, fields) => {
-      expect(mentioned(fields)).toEqual([]);
-    });
-    test("replaces from the earliest start of several such transactions in its lineage", () => {
-      const moved = (transactionIdentifier: string, purchasedAt: number) =>
-        aVerifiedTransaction({
-          transactionIdentifier,
-          purchasedAt,
-          expiresAt: purchasedAt + 30 * DAY,
-          previousOriginalTransactionIdentifier: "600",
-        });
-      const [lineage] = purchasesOf([moved("2", NOW), moved("1", NOW - 30 * DAY)]);
-      expect(lineage?.mentioned).toMatchObject([{ key: "600", replacedAt: NOW - 30 * DAY }]);
-    });
+  test.each([
+    ["its own lineage", { previousOriginalTransactionIdentifier: "700000000000001" }],
+    ["one in Xcode, where ids are not unique", { environment: "xcode", xcodeCertificate: "ab" }],
+  ] as const)("does not replace %s", (_, fields) => {
+    expect(provenOf({ previousOriginalTransactionIdentifier: "600", ...fields })?.mentioned).toEqual([]);
+  });
+  test("replaces from the earliest start of several transactions in its lineage", () => {
+    const moved = (transactionIdentifier: string, purchasedAt: number) =>
+      aVerifiedTransaction({
+        transactionIdentifier,
+        purchasedAt,
+        expiresAt: purchasedAt + 30 * DAY,
+        previousOriginalTransactionIdentifier: "600",
+      });
+    const [lineage] = purchasesOf([moved("2", NOW), moved("1", NOW - 30 * DAY)]);
+    expect(lineage?.mentioned).toMatchObject([{ key: "600", replacedAt: NOW - 30 * DAY }]);
   });
   test.each(["auto_renewable", "non_consumable"] as const)(
     "that was upgraded is expired and keeps the store's end: %s",
@@ -160,22 +144,19 @@ describe("the purchase of a transaction", () => {
   );
 });
 
-describe("the purchases of transactions", () => {
-  test("in Xcode are one for each certificate, original id and product", () => {
-    const keys = purchasesOf([
-      signedInXcode("monthly", { subscriptionGroupIdentifier: "premium" }),
-      signedInXcode("yearly", { subscriptionGroupIdentifier: "premium", expiresAt: NOW + 300 * DAY }),
-      signedInXcode("forever", { nature: "non_consumable" }),
-      signedInXcode("maps", { nature: "non_consumable" }),
-      signedInXcode("maps", { nature: "non_consumable", xcodeCertificate: "cd" }),
-      signedInXcode("maps", { nature: "non_consumable", originalTransactionIdentifier: "1" }),
-    ]).map(({ purchase: { key, lines } }) => [key, lines.length]);
-    expect(keys).toEqual([
-      ["ab:0:premium", 2],
-      ["ab:0:forever", 1],
-      ["ab:0:maps", 1],
-      ["cd:0:maps", 1],
-      ["ab:1:maps", 1],
-    ]);
-  });
+test("in Xcode purchases are one for each certificate, original id and product", () => {
+  const forever = { nature: "non_consumable" } as const;
+  const keys = purchasesOf([
+    signedInXcode("monthly", { subscriptionGroupIdentifier: "premium" }),
+    signedInXcode("yearly", { subscriptionGroupIdentifier: "premium", expiresAt: NOW + 300 * DAY }),
+    signedInXcode("maps", forever),
+    signedInXcode("maps", { ...forever, xcodeCertificate: "cd" }),
+    signedInXcode("maps", { ...forever, originalTransactionIdentifier: "1" }),
+  ]).map(({ purchase: { key, lines } }) => [key, lines.length]);
+  expect(keys).toEqual([
+    ["ab:0:premium", 2],
+    ["ab:0:maps", 1],
+    ["cd:0:maps", 1],
+    ["ab:1:maps", 1],
+  ]);
 });

@@ -61,12 +61,9 @@ describe("StoreKit testing in Xcode", () => {
     const elsewhere = trusting({ roots: [chain.root, xcode.certificate] });
     expect(await outcome(inXcode(), xcode, elsewhere)).toBe("untrusted_xcode_certificate");
   });
-  test.each(["Production", "Sandbox", "LocalTesting"])(
-    "cannot sign for another environment: %s",
-    async (environment) => {
-      expect(await outcome(inXcode({ environment }))).toBe("environment");
-    },
-  );
+  test("cannot sign for another environment", async () => {
+    expect(await outcome(inXcode({ environment: "Production" }))).toBe("environment");
+  });
   test("must have exactly one certificate: a chain with registered ones is refused", async () => {
     const registered = trusting({ xcodeCertificates: [chain.root, chain.leaf] });
     expect(await outcome(inXcode(), chain, registered)).toBe("untrusted_root");
@@ -108,24 +105,20 @@ describe("the claimed bundle of a self-signed JWS", () => {
   const claim = (payload: object | string) => selfSignedBundle(signJws(payload, xcode));
   test("is read before anything is verified", () => {
     expect(claim(anAppTransaction({ receiptType: "Xcode" }))).toBe(BUNDLE);
-    expect(selfSignedBundle(signJws(anAppTransaction(), makeXcodeSigner()))).toBe(BUNDLE);
     expect(claim({ bundleId: "b".repeat(256) })).toBe("b".repeat(256));
   });
-  test("is null for any other form", () => {
-    expect(selfSignedBundle(signJws(anAppTransaction(), chain))).toBeNull();
-    expect(selfSignedBundle(signJws(anAppTransaction(), { ...xcode, x5c: [] }))).toBeNull();
-    expect(selfSignedBundle(signJws(anAppTransaction(), xcode, { alg: "none" }))).toBeNull();
-    expect(selfSignedBundle("")).toBeNull();
-    expect(selfSignedBundle("a.b.c")).toBeNull();
-  });
   test.each([
-    {},
-    { bundleId: "" },
-    { bundleId: "b".repeat(257) },
-    [],
-    "null",
-    '{"bundleId":"a","bundleId":"b"}',
-  ])("is null when the payload is %p", (payload) => {
-    expect(claim(payload)).toBeNull();
+    ["another chain", signJws(anAppTransaction(), chain)],
+    ["no certificate", signJws(anAppTransaction(), { ...xcode, x5c: [] })],
+    ["another algorithm", signJws(anAppTransaction(), xcode, { alg: "none" })],
+    ["no JWS", "a.b.c"],
+  ])("is null for %s", (_, jws) => {
+    expect(selfSignedBundle(jws)).toBeNull();
   });
+  test.each([{}, { bundleId: "" }, { bundleId: "b".repeat(257) }, "null", '{"bundleId":"a","bundleId":"b"}'])(
+    "is null when the payload is %p",
+    (payload) => {
+      expect(claim(payload)).toBeNull();
+    },
+  );
 });
