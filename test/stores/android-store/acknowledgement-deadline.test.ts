@@ -4,50 +4,20 @@ import { DAY, NOW } from "../../../testing/support/stores/android-store.ts";
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-const deadline = ({
-  environment = "production",
-  madeAt = NOW,
-  answeredAt = NOW,
-  plan = null,
-}: {
-  environment?: "production" | "sandbox";
-  madeAt?: number | null;
-  answeredAt?: number;
-  plan?: number | null;
-} = {}) =>
-  acknowledgementDeadline({
-    environment,
-    madeAt,
-    answeredAt,
-    prepaidUntil: plan === null ? null : (madeAt ?? answeredAt) + plan,
-  }) - NOW;
+type Asked = Parameters<typeof acknowledgementDeadline>[0];
 
-describe("a purchase has to be acknowledged", () => {
-  test.each<[rule: string, plan: number | null, within: number]>([
-    ["within three days", null, 3 * DAY],
-    ["of a prepaid plan of a week, within three days", 7 * DAY, 3 * DAY],
-    ["of a prepaid plan just below six days, within half of it", 6 * DAY - 2, 3 * DAY - 1],
-    ["of a prepaid plan of three days, within half of it", 3 * DAY, 1.5 * DAY],
-    ["of a prepaid plan without length, at once", 0, 0],
-    ["of a prepaid plan that ends before it begins, at once", -DAY, 0],
-  ])("%s", (_, plan, within) => {
-    expect(deadline({ plan })).toBe(within);
-  });
-
-  test.each<[rule: string, plan: number | null, within: number]>([
-    ["within three minutes", null, 3 * MINUTE],
-    ["of a longer prepaid plan, within three minutes", DAY, 3 * MINUTE],
-  ])("by a licence tester %s", (_, plan, within) => {
-    expect(deadline({ environment: "sandbox", plan })).toBe(within);
-  });
-
-  test("counted from the store's answer when it has no start", () => {
-    expect(deadline({ madeAt: null, answeredAt: NOW + HOUR })).toBe(HOUR + 3 * DAY);
-  });
-  test.each([
-    ["within a day of the answer when two of three days have passed", 2 * DAY, 3 * DAY],
-    ["within a day of the answer long past the deadline, as the store still waits for it", 9 * DAY, 10 * DAY],
-  ])("%s", (_, answered, expected) => {
-    expect(deadline({ answeredAt: NOW + answered })).toBe(expected);
-  });
+test.each<[rule: string, asked: Partial<Asked>, within: number]>([
+  ["within three days", {}, 3 * DAY],
+  ["of a prepaid plan of a week, within three days", { prepaidUntil: NOW + 7 * DAY }, 3 * DAY],
+  ["of a prepaid plan below six days, within half of it", { prepaidUntil: NOW + 6 * DAY - 2 }, 3 * DAY - 1],
+  ["of a prepaid plan of three days, within half of it", { prepaidUntil: NOW + 3 * DAY }, 1.5 * DAY],
+  ["of a prepaid plan that ends before it begins, at once", { prepaidUntil: NOW - DAY }, 0],
+  ["of a top-up, as of a plan of a day", { prepaidUntil: NOW + 30 * DAY, isTopUp: true }, DAY / 2],
+  ["by a licence tester within three minutes", { environment: "sandbox" }, 3 * MINUTE],
+  ["counted from the answer without a start", { madeAt: null, answeredAt: NOW + HOUR }, HOUR + 3 * DAY],
+  ["within a day of an answer after two of three days", { answeredAt: NOW + 2 * DAY }, 3 * DAY],
+  ["within a day of an answer long past the deadline", { answeredAt: NOW + 9 * DAY }, 10 * DAY],
+])("a purchase has to be acknowledged %s", (_, asked, within) => {
+  const usual: Asked = { environment: "production", madeAt: NOW, answeredAt: NOW, prepaidUntil: null };
+  expect(acknowledgementDeadline({ ...usual, ...asked }) - NOW).toBe(within);
 });

@@ -90,33 +90,25 @@ describe.each(["subscription", "one_time_product"] as const)("a %s", (productKin
   });
 });
 
-describe("the acknowledgement of a purchase with add-ons", () => {
+test("with add-ons it is tried by another name each minute, and stays due", async () => {
   const REFUSED: Fault = google(400, "invalid");
-  const read: Fault = {
-    status: 200,
-    body: {
-      acknowledgementState: "ACKNOWLEDGEMENT_STATE_PENDING",
-      lineItems: ["premium", "a", "b", "c", "d", "e"].map((productId) => ({ productId })),
-    },
-  };
-  test("is tried by another name each minute, and stays due until accepted", async () => {
-    const pending = await unacknowledged("subscription");
-    const named = [];
-    for (let minute = 0; minute < 6; minute += 1) {
-      local.sandbox.failNext("publisher", REFUSED, read, REFUSED);
-      local.sandbox.calls.length = 0;
-      const store = local.store({ timing: TIMING, now: () => NOW + minute * 60_000 });
-      expect(await store.acknowledge(local.androidPackage, pending)).toEqual({
-        outcome: "due",
-        because: "rejected",
-        status: 400,
-        reason: "invalid",
-      });
-      expect(publisherCalls()).toStrictEqual(["POST", "GET", "POST"]);
-      named.push(/subscriptions\/([^/]+)\//.exec(local.sandbox.calls.at(-1)?.path ?? "")?.[1]);
-    }
-    expect(new Set(named)).toEqual(new Set(["a", "b", "c", "d", "e"]));
-  });
+  const lineItems = ["premium", "a", "b", "c", "d", "e"].map((productId) => ({ productId }));
+  const acknowledgementState = "ACKNOWLEDGEMENT_STATE_PENDING";
+  const read: Fault = { status: 200, body: { acknowledgementState, lineItems } };
+  const pending = await unacknowledged("subscription");
+  const named = [];
+  for (let minute = 0; minute < 6; minute += 1) {
+    local.sandbox.failNext("publisher", REFUSED, read, REFUSED);
+    local.sandbox.calls.length = 0;
+    const store = local.store({ now: () => NOW + minute * 60_000 });
+    expect(await store.acknowledge(local.androidPackage, pending)).toMatchObject({
+      outcome: "due",
+      status: 400,
+    });
+    expect(publisherCalls()).toStrictEqual(["POST", "GET", "POST"]);
+    named.push(/subscriptions\/([^/]+)\//.exec(local.sandbox.calls.at(-1)?.path ?? "")?.[1]);
+  }
+  expect(new Set(named)).toEqual(new Set(["a", "b", "c", "d", "e"]));
 });
 
 const CONFLICT: Fault = google(409, "concurrentUpdate");

@@ -26,45 +26,26 @@ const read = (...args: Parameters<typeof outcome>) => {
 };
 
 test("a one-time purchase is keyed by its token's SHA-256 and never ends", () => {
-  expect(read(aOneTimeAnswer())).toStrictEqual({
-    purchase: {
-      store: "android-store",
-      environment: "production",
-      key: purchaseKeyOfToken(TOKEN),
-      lines: [
-        {
-          transactionIdentifier: null,
-          event: null,
-          productIdentifier: "lifetime",
-          basePlanIdentifier: null,
-          purchaseOptionIdentifier: null,
-          nature: "consumable",
-          standing: "entitled",
-          startsAt: NOW - DAY,
-          purchasedAt: null,
-          endsAt: null,
-          revokedAt: null,
-          revokedSince: null,
-          quantity: 1,
-          refundedQuantity: 0,
-          rented: false,
-          willRenew: null,
-          verifiedAt: NOW,
-        },
-      ],
-      selectedProducts: null,
-      replacedBy: null,
-      replacedAt: null,
-      renewal: null,
-      verifiedAt: NOW,
-    },
-    replaces: null,
-    samePerson: [],
-    predecessors: [],
-    isPending: false,
-    isClosed: false,
-    goesOn: null,
-    acknowledgement: null,
+  const reading = read(aOneTimeAnswer());
+  expect(reading).toMatchObject({ isPending: false, isClosed: false, acknowledgement: null });
+  expect(reading.purchase).toMatchObject({
+    store: "android-store",
+    environment: "production",
+    key: purchaseKeyOfToken(TOKEN),
+    lines: [
+      {
+        productIdentifier: "lifetime",
+        nature: "consumable",
+        startsAt: NOW - DAY,
+        endsAt: null,
+        quantity: 1,
+        rented: false,
+        willRenew: null,
+        verifiedAt: NOW,
+      },
+    ],
+    selectedProducts: null,
+    verifiedAt: NOW,
   });
 });
 
@@ -114,13 +95,6 @@ test("a test purchase has the sandbox environment", () => {
   expect(read(answer).purchase.environment).toBe("sandbox");
 });
 
-test.each(["hash-of-account", "\ud800"])(
-  "the obfuscated account id is the client's, and not read: %j",
-  (obfuscatedExternalAccountId) => {
-    expect(read(aOneTimeAnswer({ obfuscatedExternalAccountId }))).toStrictEqual(read(aOneTimeAnswer()));
-  },
-);
-
 const TWO_PRODUCTS = { productLineItem: [aOneTimeLine("maps"), aOneTimeLine("routes")] };
 
 test("productIdentifier selects a line, and all lines are kept", () => {
@@ -129,13 +103,9 @@ test("productIdentifier selects a line, and all lines are kept", () => {
   expect(purchase.lines.map(({ productIdentifier }) => productIdentifier)).toStrictEqual(["maps", "routes"]);
 });
 
-test.each(["PURCHASED", "CANCELLED", "PENDING"])(
-  "a %s purchase without the given product is rejected",
-  (purchaseState) => {
-    const answer = aOneTimeAnswer({ purchaseStateContext: { purchaseState } });
-    expect(outcome(answer, "something-else")).toBe("product-not-in-purchase");
-  },
-);
+test("a purchase without the given product is rejected", () => {
+  expect(outcome(aOneTimeAnswer(), "something-else")).toBe("product-not-in-purchase");
+});
 
 test("a paid, unacknowledged purchase is to be acknowledged by its product", () => {
   const { acknowledgement } = read(
@@ -166,13 +136,10 @@ test.each<[string, OneTimeAnswer]>([
 });
 
 test.each([
-  ["rented, with a purchase option", { purchaseOptionId: "rent", rentOfferDetails: {} }, "rent", true],
-  ["bought, with a purchase option", { purchaseOptionId: "buy" }, "buy", false],
-  ["bought", {}, null, false],
-])(
-  "a line has its purchase option and whether it is rented: %s",
-  (_, details, purchaseOptionIdentifier, rented) => {
-    const { purchase } = read(aOneTimeAnswer({ productLineItem: [aOneTimeLine("film", details)] }));
-    expect(purchase.lines).toMatchObject([{ purchaseOptionIdentifier, rented, endsAt: null }]);
-  },
-);
+  [{ purchaseOptionId: "rent", rentOfferDetails: {} }, "rent", true],
+  [{ purchaseOptionId: "buy" }, "buy", false],
+  [{}, null, false],
+])("a line has its purchase option and whether it is rented: %j", (details, option, rented) => {
+  const { purchase } = read(aOneTimeAnswer({ productLineItem: [aOneTimeLine("film", details)] }));
+  expect(purchase.lines).toMatchObject([{ purchaseOptionIdentifier: option, rented, endsAt: null }]);
+});

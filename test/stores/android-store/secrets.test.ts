@@ -26,7 +26,9 @@ describe("a secret", () => {
     );
     return { secret, ask };
   };
-  const aServiceAccount = () => JSON.stringify(local().sandbox.createServiceAccount());
+  const aServiceAccount = (fields: object = {}) =>
+    JSON.stringify({ ...local().sandbox.createServiceAccount(), ...fields });
+  const unusable = (reason: string) => ({ outcome: "credential-rejected", status: null, reason });
 
   test("as service-account JSON is read once, and signs for one token", async () => {
     const { secret, ask } = askingWithSecret(aServiceAccount());
@@ -46,17 +48,13 @@ describe("a secret", () => {
           asked.push(String(input));
           return sandboxFetch(input, init);
         },
-        readSecret: () =>
-          Promise.resolve(
-            JSON.stringify({
-              ...local().sandbox.createServiceAccount(),
-              token_uri: "https://stranger.example/token",
-              auth_uri: "https://stranger.example/auth",
-              universe_domain: "stranger.example",
-              universeDomain: "stranger.example",
-              quota_project_id: "stranger",
-            }),
-          ),
+        readSecret: async () =>
+          aServiceAccount({
+            token_uri: "https://stranger.example/token",
+            universe_domain: "stranger.example",
+            universeDomain: "stranger.example",
+            quota_project_id: "stranger",
+          }),
       },
     );
     expect(await ask()).toMatchObject({ outcome: "verified" });
@@ -93,16 +91,11 @@ describe("a secret", () => {
     const elsewhere = askingWithSecret(
       JSON.stringify(local().sandbox.externalAccount("https://tokens.example.com")),
     );
-    expect(await elsewhere.ask()).toStrictEqual({
-      outcome: "credential-rejected",
-      status: null,
-      reason: "workloadIdentityIsNoExternalAccount",
-    });
+    expect(await elsewhere.ask()).toStrictEqual(unusable("workloadIdentityIsNoExternalAccount"));
   });
 
   test("that the store refuses is read again once for each request", async () => {
-    const stranger = JSON.stringify({ ...local().sandbox.createServiceAccount(), client_email: "stranger" });
-    const { secret, ask } = askingWithSecret(stranger);
+    const { secret, ask } = askingWithSecret(aServiceAccount({ client_email: "stranger" }));
     const refused = { outcome: "credential-rejected", status: 400, reason: "invalid_grant" };
     expect(await ask()).toStrictEqual(refused);
     expect(await ask()).toStrictEqual(refused);
@@ -112,24 +105,13 @@ describe("a secret", () => {
   });
 
   test.each<[string, () => string]>([
-    ["empty", () => ""],
     ["not JSON", () => "-----BEGIN PRIVATE KEY-----"],
-    [
-      "without an e-mail",
-      () => JSON.stringify({ ...local().sandbox.createServiceAccount(), client_email: "" }),
-    ],
-    ["JSON of another kind", () => JSON.stringify({ type: "authorized_user", refresh_token: "token" })],
-    [
-      "without a usable key",
-      () => JSON.stringify({ ...local().sandbox.createServiceAccount(), private_key: "key" }),
-    ],
+    ["without an e-mail", () => aServiceAccount({ client_email: "" })],
+    ["JSON of another kind", () => aServiceAccount({ type: "authorized_user" })],
+    ["without a usable key", () => aServiceAccount({ private_key: "key" })],
   ])("that is %s is credential-rejected and not quoted", async (_, text) => {
     const { ask } = askingWithSecret(text());
-    expect(await ask()).toStrictEqual({
-      outcome: "credential-rejected",
-      status: null,
-      reason: "secretIsNoServiceAccount",
-    });
+    expect(await ask()).toStrictEqual(unusable("secretIsNoServiceAccount"));
     expect(exchanges()).toBe(0);
   });
 
@@ -137,20 +119,13 @@ describe("a secret", () => {
     const texts = [null, aServiceAccount()];
     const readSecret = async () => texts.shift() ?? null;
     const ask = asking({ secret: "trails/play" }, { fetch: sandboxFetch, readSecret });
-    expect(await ask()).toStrictEqual({
-      outcome: "credential-rejected",
-      status: null,
-      reason: "secretIsUnreadable",
-    });
+    expect(await ask()).toStrictEqual(unusable("secretIsUnreadable"));
     expect(await ask()).toMatchObject({ outcome: "verified" });
   });
 
   test("whose read fails is unavailable", async () => {
     const readSecret = () => Promise.reject(new Error("ThrottlingException"));
-    const reason = "credentialUnavailable";
-    expect(await asking({ secret: "trails/play" }, { readSecret })()).toMatchObject({
-      outcome: "unavailable",
-      reason,
-    });
+    const unavailable = { outcome: "unavailable", reason: "credentialUnavailable" };
+    expect(await asking({ secret: "trails/play" }, { readSecret })()).toMatchObject(unavailable);
   });
 });
