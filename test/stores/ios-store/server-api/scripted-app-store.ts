@@ -42,31 +42,6 @@ export type Scripted =
   | "hang"
   | "hang-in-body";
 
-interface Received {
-  readonly request: string;
-  readonly token: string;
-  /** Media types: of the body, and those that may be answered. */
-  readonly types: readonly (string | undefined)[];
-  readonly body: string;
-}
-
-interface ScriptedAppStore {
-  readonly received: Received[];
-  /** The next answers. */
-  script: Scripted[];
-  /** Every answer after those. */
-  otherwise: Scripted;
-  /** A client with empty caches, and the names of the secrets that it has read. */
-  aClient(options?: Partial<StoreClientOptions> & { secret?: () => Promise<string | null> }): {
-    readonly client: ReturnType<typeof createAppStoreServer>;
-    readonly secretsRead: readonly string[];
-  };
-  /** Asks about one transaction; the last of the answers repeats. */
-  met(...answers: Scripted[]): Promise<{ answer: AppStoreAnswer<unknown>; requests: number }>;
-  tokensUsed(): number;
-  expectNoSecrets(answer: AppStoreAnswer<unknown>): void;
-}
-
 const respond = (response: ServerResponse, scripted: Scripted): void => {
   if (scripted === "hang") return;
   if (scripted === "disconnect") {
@@ -82,7 +57,7 @@ const respond = (response: ServerResponse, scripted: Scripted): void => {
 };
 
 /** An App Store Server API whose answers each test writes. */
-export const scriptedAppStore = (): ScriptedAppStore => {
+export const scriptedAppStore = () => {
   let rootUrl = "";
   const server = createServer((request, response) => {
     const { method, url, headers } = request;
@@ -102,31 +77,41 @@ export const scriptedAppStore = (): ScriptedAppStore => {
     Object.assign(store, { received: [], script: [], otherwise: { status: 500 } });
   });
 
-  const store: ScriptedAppStore = {
-    received: [],
-    script: [],
-    otherwise: { status: 500 },
-    aClient: ({ secret = async () => pemOf(KEY.privateKey), ...options } = {}) => {
-      const secretsRead: string[] = [];
-      const readSecret = (name: string) => {
-        secretsRead.push(name);
-        return secret();
-      };
-      // Long enough for a busy machine, so that only deliberate faults time out.
-      const timing = { request: 5_000, pause: 10, total: 15_000 };
-      const client = createAppStoreServer({ rootUrl, readSecret, now: () => NOW, timing, ...options });
-      return { client, secretsRead };
-    },
-    met: async (...answers) => {
+  /** A client with empty caches, and the names of the secrets that it has read. */
+  const aClient = ({
+    secret = async () => pemOf(KEY.privateKey),
+    ...options
+  }: Partial<StoreClientOptions> & { secret?: () => Promise<string | null> } = {}) => {
+    const secretsRead: string[] = [];
+    const readSecret = (name: string) => {
+      secretsRead.push(name);
+      return secret();
+    };
+    // Long enough for a busy machine, so that only deliberate faults time out.
+    const timing = { request: 5_000, pause: 10, total: 15_000 };
+    const client = createAppStoreServer({ rootUrl, readSecret, now: () => NOW, timing, ...options });
+    return { client, secretsRead };
+  };
+
+  const store = {
+    /** `types`: media types of the body, and those that may be answered. */
+    received: [] as { request: string; token: string; types: (string | undefined)[]; body: string }[],
+    /** The next answers. */
+    script: [] as Scripted[],
+    /** Every answer after those. */
+    otherwise: { status: 500 } as Scripted,
+    aClient,
+    /** Asks about one transaction; the last of the answers repeats. */
+    met: async (...answers: Scripted[]) => {
       store.script = answers;
       store.otherwise = answers.at(-1) ?? store.otherwise;
       const hangs = answers.some((answer) => typeof answer === "string" && answer.startsWith("hang"));
-      const answer = await store.aClient(hangs ? { timing: HASTY } : {}).client.transaction(APP, TRANSACTION);
+      const answer = await aClient(hangs ? { timing: HASTY } : {}).client.transaction(APP, TRANSACTION);
       store.expectNoSecrets(answer);
       return { answer, requests: store.received.length };
     },
-    tokensUsed: () => new Set(store.received.map(({ token }) => token)).size,
-    expectNoSecrets: (answer) => {
+    tokensUsed: (): number => new Set(store.received.map(({ token }) => token)).size,
+    expectNoSecrets: (answer: AppStoreAnswer<unknown>): void => {
       const tokens = store.received.map(({ token }) => token || "none");
       for (const secret of [...tokens, ...KEY_LINES, APP.key.secret, "MESSAGE"])
         expect(JSON.stringify(answer)).not.toContain(secret);

@@ -37,11 +37,8 @@ const page = { history: { signedTransactions: [] }, notifications: { notificatio
 
 test.each<[string, (answer: unknown, page: string) => unknown, unknown]>([
   ["no transaction", readTransaction, {}],
-  ["an empty transaction", readTransaction, { signedTransactionInfo: "" }],
   ["a transaction that is no text", readTransaction, { signedTransactionInfo: { payload: {} } }],
-  ["an error", readTransaction, { errorCode: 4040010 }],
   ["no app transaction", readAppTransaction, {}],
-  ["no groups", readStatuses, {}],
   ["groups without transactions", readStatuses, { data: [{}] }],
   ["a subscription without its transaction", readStatuses, subscriptions({ signedRenewalInfo: "r" })],
   [

@@ -23,7 +23,6 @@ test.each([
 
 test.each<[string, number, unknown, string | null]>([
   ["401", 401, "Unauthenticated MESSAGE", null],
-  ["401 and a reason", 401, named("NOT_AUTHORIZED"), "NOT_AUTHORIZED"],
   ["a missing permission", 403, named("FORBIDDEN_ERROR"), "FORBIDDEN_ERROR"],
   [
     "an unsigned agreement",
@@ -40,7 +39,6 @@ test.each<[string, number, unknown, string | null]>([
 test.each<[string, number, unknown, string | null]>([
   ["a code that may pass: 4040002", 404, coded(4040002), "AccountNotFoundRetryable"],
   ["a code that may pass: 4040004", 404, coded(4040004), "AppNotFoundRetryable"],
-  ["a code that may pass: 4040006", 404, coded(4040006), "OriginalTransactionIdNotFoundRetryable"],
   ["a code that may pass: 5000001", 500, coded(5000001), "GeneralInternalRetryable"],
   ["429", 429, coded(4290000), "RateLimitExceeded"],
   ["404 of a proxy", 404, PAGE, null],
