@@ -120,29 +120,23 @@ const isNoToken = (token: string): boolean =>
 
 const readPurchase =
   ({ packageName }: AndroidPackage, token: string, kind: ProductKind): Call =>
-  ({ subscriptionsv2, productsv2 }, { auth, options }) =>
+  ({ purchases: { subscriptionsv2, productsv2 } }, auth, options) =>
     kind === "subscription"
       ? subscriptionsv2.get({ packageName, token, auth }, options)
       : productsv2.getproductpurchasev2({ packageName, token, auth }, options);
 
 const acknowledgePurchase =
-  (pending: PendingAcknowledgement): Call =>
-  ({ subscriptions, products }, { auth, options }) => {
-    const { packageName, purchaseToken: token, productIdentifier } = pending;
-    return pending.productKind === "subscription"
-      ? subscriptions.acknowledge(
-          { packageName, subscriptionId: productIdentifier, token, auth, requestBody: {} },
-          options,
-        )
-      : products.acknowledge(
-          { packageName, productId: productIdentifier, token, auth, requestBody: {} },
-          options,
-        );
+  ({ packageName, purchaseToken: token, productKind }: PendingAcknowledgement, product: string): Call =>
+  ({ purchases: { subscriptions, products } }, auth, options) => {
+    const common = { packageName, token, auth, requestBody: {} };
+    return productKind === "subscription"
+      ? subscriptions.acknowledge({ ...common, subscriptionId: product }, options)
+      : products.acknowledge({ ...common, productId: product }, options);
   };
 
 const listVoided =
   ({ packageName }: AndroidPackage, { from, to }: VoidedPeriod, page: string | null): Call =>
-  ({ voidedpurchases }, { auth, options }) =>
+  ({ purchases: { voidedpurchases } }, auth, options) =>
     voidedpurchases.list(
       {
         packageName,
@@ -216,8 +210,8 @@ export const createAndroidStore = (options: StoreClientOptions): AndroidStore =>
       const { credential } = androidPackage;
       try {
         const deadline = publisher.newDeadline();
-        const send = (productIdentifier: string) =>
-          publisher.call(credential, acknowledgePurchase({ ...pending, productIdentifier }), deadline);
+        const send = (product: string) =>
+          publisher.call(credential, acknowledgePurchase(pending, product), deadline);
         const sent = await send(pending.productIdentifier);
         if (sent.outcome === "answered") return ACKNOWLEDGED;
         // Google also refuses a purchase that is already acknowledged, by the app perhaps: read it to find out.

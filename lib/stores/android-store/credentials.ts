@@ -1,6 +1,7 @@
 import { createPrivateKey } from "node:crypto";
 import { auth } from "googleapis/build/src/apis/androidpublisher/index.js";
 import * as z from "zod/mini";
+import { parseJson } from "../../bounded-text.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { createLoadingCache } from "../../loading-cache.ts";
 import { once } from "../../once.ts";
@@ -42,27 +43,14 @@ const serviceAccount = once(() =>
   }),
 );
 
-const parsedJson = (text: string): unknown => {
+const serviceAccountTokens = (json: unknown, limits: TransportLimits): AccessTokens => {
   try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-};
-
-const parseServiceAccount = (json: unknown): z.infer<ReturnType<typeof serviceAccount>> => {
-  try {
-    const account = serviceAccount().parse(json);
-    createPrivateKey(account.private_key);
-    return account;
+    const { client_email: email, private_key: key } = serviceAccount().parse(json);
+    createPrivateKey(key);
+    return new auth.JWT({ email, key, scopes: SCOPES, transporterOptions: limits });
   } catch {
     throw new UnusableCredentialError("secretIsNoServiceAccount");
   }
-};
-
-const serviceAccountTokens = (json: unknown, limits: TransportLimits): AccessTokens => {
-  const { client_email: email, private_key: key } = parseServiceAccount(json);
-  return new auth.JWT({ email, key, scopes: SCOPES, transporterOptions: limits });
 };
 
 const property = (value: unknown, name: string): unknown =>
@@ -94,7 +82,7 @@ const externalAccountTokens = (
 
 /** A secret holds a service account's key or, to keep it out of the manifest, a workload identity. */
 const secretTokens = (text: string, trustsOrigin: TrustsOrigin, limits: TransportLimits): AccessTokens => {
-  const json = parsedJson(text);
+  const json = parseJson(text);
   return property(json, "type") === "external_account"
     ? externalAccountTokens(json, trustsOrigin, limits)
     : serviceAccountTokens(json, limits);

@@ -32,7 +32,7 @@ export const createAndroidOrders = (options: StoreClientOptions): AndroidOrders 
   const publisher = createAndroidPublisher(options);
   return {
     find: async ({ packageName, credential }, orderIdentifiers) => {
-      const result = await publisher.call(credential, (_, { auth, options: limits }, orders) =>
+      const result = await publisher.call(credential, ({ orders }, auth, limits) =>
         orders.batchget({ packageName, orderIds: [...orderIdentifiers], auth }, limits),
       );
       if (result.outcome !== "answered")

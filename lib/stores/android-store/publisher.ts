@@ -19,20 +19,15 @@ import {
 } from "./failure.ts";
 import { originOf } from "./workload-identity.ts";
 
-/** Arguments of every call: `auth` goes into the request's parameters, `options` beside them. */
-interface CallContext {
-  readonly auth: AccessTokens;
-  readonly options: TransportLimits & {
+/** A call of Google's client: `auth` goes into its parameters, `options` beside them. */
+export type Call = (
+  api: Pick<androidpublisher_v3.Androidpublisher, "purchases" | "orders">,
+  auth: AccessTokens,
+  options: TransportLimits & {
     readonly rootUrl: string;
     readonly signal: AbortSignal;
     readonly responseType: "json";
-  };
-}
-
-export type Call = (
-  purchases: androidpublisher_v3.Resource$Purchases,
-  context: CallContext,
-  orders: androidpublisher_v3.Resource$Orders,
+  },
 ) => Promise<{ data: unknown }>;
 
 export type CallResult =
@@ -66,7 +61,7 @@ export const createAndroidPublisher = (options: StoreClientOptions) => {
     limits,
     trustsOrigin: originOf(options.rootUrl),
   });
-  const { purchases, orders } = new androidpublisher_v3.Androidpublisher({});
+  const api = new androidpublisher_v3.Androidpublisher({});
 
   const exchange = async (tokens: AccessTokens, deadline: AbortSignal): Promise<Failure | null> => {
     try {
@@ -82,7 +77,7 @@ export const createAndroidPublisher = (options: StoreClientOptions) => {
     try {
       // The client keeps the path of a root URL only where the URL comes with the call.
       const limited = { ...limits, rootUrl, signal, responseType: "json" } as const;
-      const { data } = await within(signal, call(purchases, { auth, options: limited }, orders));
+      const { data } = await within(signal, call(api, auth, limited));
       return { outcome: "answered", body: data, askedAt };
     } catch (error) {
       return failureOfCall(error, now());

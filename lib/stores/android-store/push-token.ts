@@ -1,4 +1,4 @@
-import { JOSEError, type JWTClaimValidationFailed } from "jose/errors";
+import { JOSEError, JWTClaimValidationFailed } from "jose/errors";
 import { createRemoteJWKSet, customFetch } from "jose/jwks/remote";
 import { jwtVerify, type JWTVerifyGetKey } from "jose/jwt/verify";
 import { HOUR, MINUTE, SECOND } from "../../duration.ts";
@@ -74,13 +74,11 @@ const ISSUERS = ["https://accounts.google.com", "accounts.google.com"];
 const SKEW_SECONDS = 60;
 const BEARER = /^bearer +(\S+)$/i;
 
-/** Errors of the token; all others mean that no keys could be loaded. */
-const NO_KEY: ReadonlySet<string> = new Set(["ERR_JWKS_NO_MATCHING_KEY", "ERR_JWKS_MULTIPLE_MATCHING_KEYS"]);
-
 class KeysUnavailableError extends Error {
   override readonly name = "KeysUnavailableError";
 }
 
+/** By `jose`'s codes. */
 const REASONS: Readonly<Record<string, PushTokenRejection>> = {
   ERR_JOSE_ALG_NOT_ALLOWED: "push_token_algorithm",
   ERR_JWKS_NO_MATCHING_KEY: "push_token_key",
@@ -90,11 +88,8 @@ const REASONS: Readonly<Record<string, PushTokenRejection>> = {
   ERR_JWT_CLAIM_VALIDATION_FAILED: "push_token_claims",
 };
 
-const isAboutClaim = (error: JOSEError): error is JWTClaimValidationFailed =>
-  error.code === "ERR_JWT_CLAIM_VALIDATION_FAILED";
-
 const reasonOf = (error: JOSEError): PushTokenRejection =>
-  isAboutClaim(error) && error.claim === "iss"
+  error instanceof JWTClaimValidationFailed && error.claim === "iss"
     ? "push_token_issuer"
     : (REASONS[error.code] ?? "push_token_malformed");
 
@@ -129,7 +124,8 @@ export const createPushTokenVerifier = (options: {
     try {
       return await keys(header, token);
     } catch (cause) {
-      if (cause instanceof JOSEError && NO_KEY.has(cause.code)) throw cause;
+      // All other errors mean that no keys could be loaded.
+      if (cause instanceof JOSEError && reasonOf(cause) === "push_token_key") throw cause;
       throw new KeysUnavailableError("Google's keys could not be had.", { cause });
     }
   };

@@ -21,23 +21,21 @@ const FORGERIES = [
 ] as const;
 
 /** Reasons to refuse a JWS, for metrics and logs, never for the caller. None quotes the JWS. */
-const REJECTIONS = [
-  ...FORGERIES,
+export type Rejection =
+  | (typeof FORGERIES)[number]
   // From here on, the signature is valid and its signer trusted.
   /** Not an unambiguous JSON object in UTF-8, or a field is not of the documented type. */
-  "malformed_payload",
+  | "malformed_payload"
   /** A payload of another kind: renewal info for a transaction, a transaction for an app transaction. */
-  "wrong_kind",
+  | "wrong_kind"
   /** An unknown environment, or one that this signer does not sign for. */
-  "environment",
+  | "environment"
   /** The signing time is missing, invalid, or in the future. */
-  "signing_time",
+  | "signing_time"
   /** A certificate of the chain was not valid at the time of signing. */
-  "outside_validity",
+  | "outside_validity"
   /** The parts of a notification are of different apps, environments, Apple Accounts or lineages. */
-  "disagreement",
-] as const;
-export type Rejection = (typeof REJECTIONS)[number];
+  | "disagreement";
 
 const FORGED: ReadonlySet<Rejection> = new Set(FORGERIES);
 
