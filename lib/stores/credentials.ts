@@ -21,8 +21,6 @@ export class CredentialUnavailableError extends Error {
     this.name = "CredentialUnavailableError";
   }
 }
-
-/** A credential made from a secret's text. */
 export interface FromSecret<Made> {
   readonly text: string;
   readonly made: Made;

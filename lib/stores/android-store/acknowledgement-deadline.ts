@@ -47,8 +47,6 @@ export const givenUpAt = (
   environment: Environment,
   { deadline, dueSince }: { readonly deadline: Instant; readonly dueSince: Instant },
 ): Instant => (environment === "production" ? Math.max(deadline, dueSince + 3 * DAY) : deadline);
-
-/** The acknowledgement that an answer to this question asks for. */
 export const pendingAcknowledgement = (
   { store, environment, key }: PurchaseReference,
   { packageName, purchaseToken, answeredAt }: Question,

@@ -9,8 +9,6 @@ import { readOneTimeProduct } from "./one-time-product.ts";
 import { createAndroidPublisher, type Call } from "./publisher.ts";
 import type { PendingAcknowledgement, VerifiedPurchase } from "./reading.ts";
 import { readSubscription } from "./subscription.ts";
-
-/** An Android package and the credential that reads its purchases. */
 export interface AndroidPackage {
   readonly packageName: string;
   readonly credential: AndroidStoreCredential;
@@ -68,8 +66,6 @@ export interface VoidedPurchase {
   /** Null: a part of a quantity is voided, or the time cannot be read. */
   readonly fullyVoidedAt: Instant | null;
 }
-
-/** Outcome of reading a page of the voided purchases. */
 export type VoidedPurchasesAnswer =
   | {
       readonly outcome: "answered";

@@ -164,8 +164,6 @@ const purchaseAnswer = once(() =>
 
 export const saysAcknowledged = (body: unknown): boolean =>
   purchaseAnswer().safeParse(body).data?.acknowledgementState === ACKNOWLEDGED;
-
-/** Products of a purchase of either kind. */
 export const productsIn = (body: unknown): readonly string[] => {
   const { data } = purchaseAnswer().safeParse(body);
   return [...(data?.lineItems ?? []), ...(data?.productLineItem ?? [])].map(({ productId }) => productId);

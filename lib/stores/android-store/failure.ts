@@ -116,11 +116,7 @@ const unavailable = (reason: string | null, answered?: Answered): Failure => ({
 
 /** A 200 that does not have the documented shape. */
 export const malformedAnswer: Failure = { ...unavailable("malformedAnswer"), status: 200 };
-
-/** A malformed answer of the token endpoint. */
 export const malformedTokenAnswer: Failure = unavailable("malformedTokenAnswer");
-
-/** The credential could not be read. */
 export const unreadableCredential: Failure = unavailable("credentialUnavailable");
 
 export const rejectedAs = (reason: string): Failure => ({ outcome: "rejected", status: null, reason });

@@ -22,8 +22,6 @@ export interface PendingAcknowledgement {
   /** The store refunds the purchase at this time unless it is acknowledged. */
   readonly deadline: Instant;
 }
-
-/** Purchase of a token. */
 export const purchaseReferenceOf = (purchaseToken: string, isTest: boolean): PurchaseReference => ({
   store: "android-store",
   environment: isTest ? "sandbox" : "production",
@@ -45,14 +43,10 @@ const UNTOLD = {
   rented: false,
   willRenew: null,
 } as const satisfies Partial<Line>;
-
-/** A line of a purchase, by what Google tells of it. */
 export const lineOf = (told: Omit<Line, keyof typeof UNTOLD> & Partial<Line>): Line => ({
   ...UNTOLD,
   ...told,
 });
-
-/** A purchase by its lines. */
 export const purchaseOf = (
   reference: PurchaseReference,
   lines: readonly Line[],
@@ -106,8 +100,6 @@ export const selecting = (
   productKind === "subscription"
     ? verified
     : { ...verified, purchase: { ...verified.purchase, selectedProducts: products } };
-
-/** The purchase, with those that it only mentions. */
 export const provenPurchaseOf = ({
   purchase,
   replaces,

@@ -86,7 +86,6 @@ const credentialSource = z.pipe(
 const identity = (trustsOrigin: TrustsOrigin) =>
   mapping({
     type: exactly("external_account"),
-    /** Provider of the workload identity pool. */
     audience: ofForm(
       /^\/\/iam\.googleapis\.com(?:\/[A-Za-z0-9._:-]{1,100}){2,10}$/,
       "must be the name of a provider: //iam.googleapis.com/projects/…/workloadIdentityPools/…/providers/…",

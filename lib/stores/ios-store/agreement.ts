@@ -1,6 +1,4 @@
 import type { Signed } from "./signatures/signed-payload.ts";
-
-/** A payload's app transaction id and lineage. */
 export interface NamesAppTransaction {
   readonly appTransactionIdentifier: string | null;
   /** Its lineage; an app transaction has none. */

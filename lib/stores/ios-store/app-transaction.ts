@@ -41,8 +41,6 @@ export const appTransactionKind: PayloadKind<AppTransactionFields> = {
   signedAt: "receiptCreationDate",
   schema: { "app-store": schema, xcode: schema },
 };
-
-/** App transactions that a store configuration accepts. */
 export interface AcceptedAppTransactions {
   readonly bundleIdentifier: string;
   readonly appAppleIdentifier: number | null;

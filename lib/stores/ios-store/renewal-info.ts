@@ -89,8 +89,6 @@ const lineageOf = (info: RenewalInfo, transactions: readonly Transaction[]): Pur
   );
   return of === undefined ? null : lineageKeyOf(of);
 };
-
-/** Renewal infos as facts of their lineages. */
 export const renewalsOf = (
   infos: readonly StatedRenewalInfo[],
   transactions: readonly Transaction[],

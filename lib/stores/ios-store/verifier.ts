@@ -74,8 +74,6 @@ export const AT_ONCE = 128;
 const SIGNED_AHEAD = 4 * MINUTE;
 
 const withoutXcode = ({ roots }: Trust): Trust => ({ roots, xcodeCertificates: new Set() });
-
-/** A verifier with a cache of known signers. */
 export const createIosStoreVerifier = (check: SignatureCheck = checkSignature): IosStoreVerifier => {
   const signers: Signers = { known: createKnownChains(), check };
   const verifyAll =

@@ -9,15 +9,11 @@ export interface SignedFacts {
   /** Those with a status that says that a billing grace period runs. */
   readonly signedInGrace?: readonly string[];
 }
-
-/** A page of signed transactions. */
 export interface TransactionPage {
   readonly signedTransactions: readonly string[];
   /** Revision that asks for the next page; null: this is the last one. */
   readonly next: string | null;
 }
-
-/** A page of signed notifications. */
 export interface NotificationPage {
   readonly signedPayloads: readonly string[];
   /** Token that asks for the next page; null: this is the last one. */

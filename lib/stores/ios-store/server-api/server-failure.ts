@@ -86,8 +86,6 @@ export const noAnswer = (error: unknown): Failure => unavailable(unansweredBecau
 
 /** A 200 that does not have the documented shape, or is too large. */
 export const malformedAnswer: Failure = { ...unavailable("malformedAnswer"), status: 200 };
-
-/** The key could not be read. */
 export const unreadableKey: Failure = unavailable("credentialUnavailable");
 
 /** An identifier that no transaction has. */

@@ -35,7 +35,6 @@ export interface TokenSubject {
 type LoadedKey = FromSecret<KeyObject>;
 
 export interface ServerToken {
-  /** Value of the `Authorization` header. */
   readonly authorization: string;
   readonly signedWith: LoadedKey;
 }

@@ -10,8 +10,6 @@ import type { CompactJws } from "./jws.ts";
  * - `known`: for a JWS whose header is known, on libuv's threads, so that those of one request are verified in parallel.
  */
 export type CheckKind = "first" | "known";
-
-/** Whether the key made the signature. */
 export type SignatureCheck = (kind: CheckKind, jws: CompactJws, key: KeyObject) => Promise<boolean>;
 
 const checkWhole = async ({ compact }: CompactJws, key: KeyObject): Promise<boolean> => {
