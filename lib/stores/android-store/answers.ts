@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { isInstant, type Instant } from "../../entitlements/time.ts";
 import { once } from "../../once.ts";
+import { lenient } from "../lenient.ts";
 
 /**
  * Schemas of the store's answers, with only the fields that are read. Unknown fields are ignored. An unknown state is
@@ -148,8 +149,6 @@ export const voidedAnswer = once(() =>
 
 /** Any other state, or none, says that the acknowledgement is due: one too many costs a request, one too few the purchase. */
 export const ACKNOWLEDGED = "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED";
-
-const lenient = <Schema extends z.ZodMiniType>(schema: Schema) => z.catch(z.nullish(schema), null);
 
 /** Fields of a purchase of either kind; one of another form reads as absent. */
 const purchaseAnswer = once(() =>

@@ -5,6 +5,7 @@ import type { StoreRequest } from "../../contract/store-request.ts";
 import { DAY } from "../../duration.ts";
 import { isInstant, type Instant } from "../../entitlements/time.ts";
 import { once } from "../../once.ts";
+import { lenient } from "../lenient.ts";
 import { purchasesOfToken } from "./purchase-token.ts";
 
 /** A Real-time Developer Notification: a hint to ask the store about a purchase. Its type decides no fact, except `fullyVoidedAt`. */
@@ -21,9 +22,6 @@ export interface AndroidStoreNotification {
   /** A refund that the developer may review; null: it is about something else. */
   readonly refundReview: z.output<ReturnType<typeof refundReview>> | null;
 }
-
-/** Reads a field of another type as absent, so that a new form of it does not lose the others. */
-const lenient = <Schema extends z.ZodMiniType>(schema: Schema) => z.catch(z.optional(schema), undefined);
 
 /** An order's identifier has some 30 characters. */
 const LONGEST_ORDER = 256;

@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import type { StoreRequest } from "../../contract/store-request.ts";
 import { HOUR } from "../../duration.ts";
 import { once } from "../../once.ts";
+import { lenient } from "../lenient.ts";
 import { disagreement } from "./agreement.ts";
 import type { AppTransaction } from "./app-transaction.ts";
 import type { JsonObject } from "./signatures/encoding.ts";
@@ -32,8 +33,7 @@ const SANDBOX_TOKEN = "SANDBOX";
 
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
-/** Reads a field of another type as absent, so that a new form of it does not lose the others. */
-const text = once(() => z.catch(z.optional(z.string()), undefined));
+const text = once(() => lenient(z.string()));
 
 const appFields = () => ({
   bundleId: name(),

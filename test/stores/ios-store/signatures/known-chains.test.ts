@@ -17,7 +17,11 @@ describe("known chains", () => {
     const { checks, done } = watchChecks();
     const verifier = createIosStoreVerifier(checks);
     const certificates = spyOn(X509Certificate.prototype, "verify");
-    await verifier.verifyTransactions(new Array(20).fill(jws), trust, NOW);
+    await verifier.verifyTransactions(
+      Array.from({ length: 20 }, () => jws),
+      trust,
+      NOW,
+    );
     expect(done).toEqual({ first: 1, known: 19 });
     expect(certificates).toHaveBeenCalledTimes(3);
     certificates.mockRestore();
