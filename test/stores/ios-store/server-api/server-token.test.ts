@@ -91,7 +91,7 @@ describe("a refused token", () => {
     await verified(third?.token, rotated.publicKey);
   });
 
-  test("is asked with once more after its key is read again, and not kept", async () => {
+  test("is replaced once, its key read again, and is not kept", async () => {
     const { client, secretsRead } = store.aClient();
     store.script = [A_TRANSACTION];
     store.otherwise = { status: 401 };

@@ -43,7 +43,7 @@ test("Apple's markers have the documented identifiers", () => {
 test.each([
   ["appleLeaf", APP_STORE_SIGNING],
   ["appleIntermediate", APPLE_INTERMEDIATE],
-])("the extensions of Apple's %s are read as a full ASN.1 library reads them", (name, marker) => {
+])("Apple's %s has the extensions that a full ASN.1 library reads", (name, marker) => {
   const der = Buffer.from(samples[name] ?? "", "base64");
   const expected = readByLibrary(der);
   expect(expected).toContain(marker);

@@ -201,7 +201,7 @@ test.each([
   expect(await outcome(jws)).not.toBe("verified");
 });
 
-test("distinct JWS are the given ones, once each unless the signature is shared", () => {
+test("distinct JWS are the given, once each unless a signature is shared", () => {
   const [SIGNATURE, OTHER] = ["s".repeat(86), "t".repeat(86)];
   const text = fc.constantFrom("", "a", `a${SIGNATURE}`, `b${SIGNATURE}`, OTHER, `${OTHER}a`);
   fc.assert(
