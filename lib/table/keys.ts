@@ -1,19 +1,17 @@
 import { accountDigest } from "../account-digest.ts";
-import type { Environment, Store } from "../contract/schemas.ts";
+import type { Store } from "../contract/schemas.ts";
+import type { StoreInEnvironment } from "../customers/asking/store-in-environment.ts";
+import type { DestinationReference } from "../delivery/delivery-queue.ts";
 import type { Forward, ForwardReference } from "../delivery/forward-queue.ts";
 import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import type { PurchaseReference } from "../entitlements/purchase.ts";
 import { isoTime, type Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId, KeyId, PurchaseKey } from "../identifiers.ts";
+import type { ChangePlace } from "../telling/change.ts";
+import type { Look, LookCause } from "../telling/look.ts";
 import type { Key } from "./dynamodb/key.ts";
 
-/** A bundle or package of an application in one environment. */
-interface Queue {
-  readonly application: ApplicationId;
-  readonly store: Store;
-  readonly bundleOrPackage: string;
-  readonly environment: Environment;
-}
+type Cause = Pick<LookCause, "customer" | "version" | "erased">;
 
 /** Beginnings of partition and sort keys, by which the table's stream and queries select items. */
 export const prefixes = {
@@ -49,7 +47,7 @@ export const partitions = {
   account: (application: ApplicationId, account: AccountId): string =>
     `${applicationPartition(application)}#ACCOUNT#${account}`,
   /** Questions to a store about the purchases of a bundle or package, oldest first; and the queue's own state. */
-  ask: ({ application, store, bundleOrPackage, environment }: Queue): string =>
+  ask: ({ application, store, bundleOrPackage, environment }: StoreInEnvironment): string =>
     `${applicationPartition(application)}#ASK#${store}#${bundleOrPackage}#${environment}`,
   /** Due looks at an application's accounts, oldest first. */
   look: (application: ApplicationId): string => `${applicationPartition(application)}${LOOKS_SUFFIX}`,
@@ -57,8 +55,8 @@ export const partitions = {
   change: (application: ApplicationId, day: string): string =>
     `${applicationPartition(application)}#CHANGES#${day}`,
   /** Health of a destination, and its deliveries. */
-  destination: (application: ApplicationId, name: string): string =>
-    `${applicationPartition(application)}#DESTINATION#${name}`,
+  destination: ({ application, destination }: DestinationReference): string =>
+    `${applicationPartition(application)}#DESTINATION#${destination}`,
   /** Notifications of a bundle that wait to be forwarded, and the health of the service that takes them. */
   forward: ({ application, bundleIdentifier }: ForwardReference): string =>
     `${applicationPartition(application)}#FORWARD#${bundleIdentifier}`,
@@ -137,30 +135,18 @@ export const keys = {
   applicationOfTable: (application: ApplicationId): Key => ({ pk: partitions.applications, sk: application }),
   /** Format of the whole table. */
   format: (): Key => ({ pk: partitions.applications, sk: "FORMAT" }),
-  ask: (queue: Queue, key: PurchaseKey, dueAt: Instant): Key => ({
+  ask: (queue: StoreInEnvironment, key: PurchaseKey, dueAt: Instant): Key => ({
     pk: partitions.ask(queue),
     sk: `${isoTime(dueAt)}#${key}`,
   }),
   /** Lease and pause of a queue. */
-  askState: (queue: Queue): Key => ({ pk: partitions.ask(queue), sk: "STATE" }),
+  askState: (queue: StoreInEnvironment): Key => ({ pk: partitions.ask(queue), sk: "STATE" }),
   /** Time up to which the store's list of refunds, or of failed notifications, was read. */
-  sweep: (queue: Queue): Key => ({ pk: partitions.ask(queue), sk: "SWEEP" }),
+  sweep: (queue: StoreInEnvironment): Key => ({ pk: partitions.ask(queue), sk: "SWEEP" }),
   /** Each write of a customer has its own look, so that a look that was not read is never deleted. */
   look: (
     application: ApplicationId,
-    {
-      account,
-      dueAt,
-      cause,
-    }: {
-      readonly account: AccountId;
-      readonly dueAt: Instant;
-      readonly cause: {
-        readonly customer: CustomerId;
-        readonly version: number;
-        readonly erased: boolean;
-      } | null;
-    },
+    { account, dueAt, cause }: Pick<Look, "account" | "dueAt"> & { readonly cause: Cause | null },
   ): Key => ({
     pk: partitions.look(application),
     sk: [
@@ -189,21 +175,21 @@ export const keys = {
     pk: `${applicationPartition(application)}#CHANGES`,
     sk: "SEQUENCE",
   }),
-  change: (
-    application: ApplicationId,
-    { day, sequence }: { readonly day: string; readonly sequence: number },
-  ): Key => ({ pk: partitions.change(application, day), sk: sortKeys.change(sequence) }),
-  destinationHealth: (application: ApplicationId, name: string): Key => ({
-    pk: partitions.destination(application, name),
+  change: (application: ApplicationId, { day, sequence }: ChangePlace): Key => ({
+    pk: partitions.change(application, day),
+    sk: sortKeys.change(sequence),
+  }),
+  destinationHealth: (destination: DestinationReference): Key => ({
+    pk: partitions.destination(destination),
     sk: "HEALTH",
   }),
-  delivery: (application: ApplicationId, name: string, account: AccountId): Key => ({
-    pk: partitions.destination(application, name),
+  delivery: (destination: DestinationReference, account: AccountId): Key => ({
+    pk: partitions.destination(destination),
     sk: `${prefixes.delivery}${accountDigest(account)}`,
   }),
   /** @param request identifies the store's request among those of its application */
-  requestDelivery: (application: ApplicationId, name: string, request: string): Key => ({
-    pk: partitions.destination(application, name),
+  requestDelivery: (destination: DestinationReference, request: string): Key => ({
+    pk: partitions.destination(destination),
     sk: `${prefixes.requestDelivery}${request}`,
   }),
   forward: (
@@ -214,7 +200,7 @@ export const keys = {
     sk: `${prefixes.forward}${isoTime(nextTryAt)}#${identifier}`,
   }),
   forwardHealth: (bundle: ForwardReference): Key => ({ pk: partitions.forward(bundle), sk: "HEALTH" }),
-  notification: ({ application, store, environment, bundleOrPackage }: Queue): Key => ({
+  notification: ({ application, store, environment, bundleOrPackage }: StoreInEnvironment): Key => ({
     pk: partitions.notifications,
     sk: `${prefixes.notification(application)}${store}#${environment}#${bundleOrPackage}`,
   }),

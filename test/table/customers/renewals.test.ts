@@ -1,4 +1,4 @@
-import { renewalCodec } from "../../../lib/table/customers/renewals.ts";
+import { renewalCodec } from "../../../lib/table/customers/lines.ts";
 import { aRenewal } from "../../../testing/support/stores/purchases.ts";
 
 const status = { isInGrace: true, periodEndsAt: 2, signedAt: 3 };
