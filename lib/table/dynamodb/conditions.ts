@@ -11,6 +11,7 @@ export interface Condition {
 }
 
 /** A condition from its expression: `#name` is the attribute of that name, `:name` one of the values. */
+// @__NO_SIDE_EFFECTS__
 const condition = (
   ConditionExpression: string,
   values: Readonly<Record<string, unknown>> = {},
