@@ -76,7 +76,7 @@ module.exports = {
       SMALL,
     ]),
     only("lib/table/dynamodb/", [
-      "lib/table/(?:keys|logged-key)\\.ts$",
+      "lib/table/keys\\.ts$",
       "lib/entitlements/time\\.ts$",
       "lib/contract/schemas\\.ts$",
       SMALL,

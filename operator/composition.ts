@@ -10,15 +10,13 @@ import { createApplicationReader } from "../lib/table/applications/application-r
 import { createAuditTable } from "../lib/table/applications/audit.ts";
 import { bury } from "../lib/table/customers/burial.ts";
 import { createCustomerTable } from "../lib/table/customers/customers.ts";
-import { createOperationTable } from "../lib/table/customers/operations.ts";
-import { createFindOwnership } from "../lib/table/customers/ownership.ts";
+import { createFindOwnership, createOperationTable } from "../lib/table/customers/operations.ts";
 import { writeCustomerChange } from "../lib/table/customers/write-customer-change.ts";
 import type { Table } from "../lib/table/dynamodb/table.ts";
 import { createAskQueues } from "../lib/table/queues/asks.ts";
 import { createFeedTable } from "../lib/table/telling/feed.ts";
-import { createForgetRequests } from "../lib/table/telling/forget-requests.ts";
-import { createForgetTold } from "../lib/table/telling/forget-told.ts";
-import { createResendTable } from "../lib/table/telling/resend.ts";
+import { createResendTable } from "../lib/table/telling/delivery-queue.ts";
+import { createForgetRequests, createForgetTold } from "../lib/table/telling/erasure.ts";
 import type { KeyedHash } from "../lib/telling/change-table.ts";
 
 /** Whether an application tells changes. One read. */

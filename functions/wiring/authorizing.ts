@@ -1,5 +1,5 @@
 import { authorize, type Decision } from "../../lib/applications/authorize.ts";
-import { createFindCredential } from "../../lib/table/applications/find-credential.ts";
+import { createFindCredential } from "../../lib/table/applications/credentials.ts";
 import type { ServiceConfiguration } from "./service.ts";
 
 export const composeAuthorize = ({ table, now }: ServiceConfiguration) => {

@@ -4,7 +4,7 @@ import { createDeliveryQueue } from "../../lib/table/telling/delivery-queue.ts";
 import type { AllowsDestination } from "../../lib/delivery/allowed-destinations.ts";
 import type { DeliveryRun } from "../../lib/delivery/deliver-messages.ts";
 import { createEventBusSender } from "../../lib/delivery/event-bus.ts";
-import { signingSecrets } from "../../lib/delivery/signing-secrets.ts";
+import { signingSecrets } from "../../lib/delivery/webhook-secret.ts";
 import type { Forwarding } from "../../lib/delivery/forward-notifications.ts";
 import { createTextSender, createWebhookSender } from "../../lib/delivery/webhook/webhook.ts";
 import { createForwardQueue } from "../../lib/table/telling/forwards.ts";

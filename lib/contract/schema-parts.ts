@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { once } from "../once.ts";
 
 /** Limits of a request; exceeding one is 400 `INVALID_REQUEST`. */
 export const LIMITS = {
@@ -39,6 +40,27 @@ export const described = <Schema extends z.ZodMiniType>(description: string, sch
   z.globalRegistry.add(schema, { description });
   return schema;
 };
+
+/** Schema of an object that the OpenAPI document names. */
+export const component = <Shape extends z.core.$ZodLooseShape>(
+  id: string,
+  shape: () => Shape,
+  description?: string,
+) =>
+  once(() =>
+    z.object(shape()).register(z.globalRegistry, { id, ...(description !== undefined && { description }) }),
+  );
+
+/** An optional list of at most `limit` members, called `what` in the issue. */
+export const several = <Schema extends z.ZodMiniType>(
+  description: string,
+  member: Schema,
+  limit: number,
+  what: string,
+) =>
+  z.optional(
+    described(description, z.array(member).check(z.maxLength(limit, `must hold at most ${limit} ${what}`))),
+  );
 
 export const jws = (description: string, limit: number = LIMITS.jwsBytes) =>
   described(description, z.string().check(z.maxLength(limit, `must be at most ${limit} bytes`)));

@@ -1,7 +1,17 @@
 import en from "zod/v4/locales/en.js";
 import * as z from "zod/mini";
 import { once } from "../once.ts";
-import { described, jws, LIMITS, nullableTime, text, time, uuid } from "./schema-parts.ts";
+import {
+  component,
+  described,
+  jws,
+  LIMITS,
+  nullableTime,
+  several,
+  text,
+  time,
+  uuid,
+} from "./schema-parts.ts";
 
 // Validation messages are in English. Parsers are not compiled: compiling one takes longer than parsing hundreds of
 // values uncompiled, and most processes parse tens.
@@ -37,70 +47,42 @@ export const accountIdentifier = once(() =>
 /** Fields that an app gets from StoreKit, whether the app or its backend sends them. */
 const signedByStore = () => ({
   signedAppTransaction: jws("The app transaction that StoreKit signed (`AppTransaction`), a compact JWS."),
-  signedTransactions: z.optional(
-    described(
-      "Signed transactions of the same app; duplicates count as one.",
-      z
-        .array(jws("A transaction that StoreKit signed (`Transaction`), a compact JWS."))
-        .check(
-          z.maxLength(
-            LIMITS.signedTransactions,
-            `must hold at most ${LIMITS.signedTransactions} transactions`,
-          ),
-        ),
-    ),
+  signedTransactions: several(
+    "Signed transactions of the same app; duplicates count as one.",
+    jws("A transaction that StoreKit signed (`Transaction`), a compact JWS."),
+    LIMITS.signedTransactions,
+    "transactions",
   ),
-  signedRenewalInfos: z.optional(
-    described(
-      "Renewal infos of the same person's subscriptions. They bring grace periods, billing retries and `willRenew`; one of an unknown subscription is ignored.",
-      z
-        .array(
-          jws("A renewal info that StoreKit signed (`Status.renewalInfo.jwsRepresentation`), a compact JWS."),
-        )
-        .check(
-          z.maxLength(
-            LIMITS.signedRenewalInfos,
-            `must hold at most ${LIMITS.signedRenewalInfos} renewal infos`,
-          ),
-        ),
-    ),
+  signedRenewalInfos: several(
+    "Renewal infos of the same person's subscriptions. They bring grace periods, billing retries and `willRenew`; one of an unknown subscription is ignored.",
+    jws("A renewal info that StoreKit signed (`Status.renewalInfo.jwsRepresentation`), a compact JWS."),
+    LIMITS.signedRenewalInfos,
+    "renewal infos",
   ),
 });
 
-export const androidStoreLinkRequest = once(() =>
-  z
-    .object({
-      packageName: text(LIMITS.packageNameCharacters, "Android package name registered with the service."),
-      purchaseToken: text(LIMITS.purchaseTokenCharacters, "Purchase token from the store."),
-      productKind: z.enum(PRODUCT_KINDS),
-      productIdentifier: z.nullish(
-        text(
-          LIMITS.productIdentifierCharacters,
-          "Narrows the lookup of a one-time purchase to one of its products.",
-        ),
-      ),
-      applicationAccountIdentifier: accountIdentifier(),
-    })
-    .register(z.globalRegistry, { id: "AndroidStoreLinkRequest" }),
-);
+export const androidStoreLinkRequest = component("AndroidStoreLinkRequest", () => ({
+  packageName: text(LIMITS.packageNameCharacters, "Android package name registered with the service."),
+  purchaseToken: text(LIMITS.purchaseTokenCharacters, "Purchase token from the store."),
+  productKind: z.enum(PRODUCT_KINDS),
+  productIdentifier: z.nullish(
+    text(
+      LIMITS.productIdentifierCharacters,
+      "Narrows the lookup of a one-time purchase to one of its products.",
+    ),
+  ),
+  applicationAccountIdentifier: accountIdentifier(),
+}));
 
-export const iosStoreLinkRequest = once(() =>
-  z
-    .object({
-      ...signedByStore(),
-      applicationAccountIdentifier: accountIdentifier(),
-    })
-    .register(z.globalRegistry, { id: "IosStoreLinkRequest" }),
-);
+export const iosStoreLinkRequest = component("IosStoreLinkRequest", () => ({
+  ...signedByStore(),
+  applicationAccountIdentifier: accountIdentifier(),
+}));
 
-export const iosStoreSynchronizeRequest = once(() =>
-  z
-    .object({
-      ...signedByStore(),
-      applicationAccountIdentifier: z.nullish(accountIdentifier()),
-    })
-    .register(z.globalRegistry, { id: "IosStoreSynchronizeRequest" }),
-);
+export const iosStoreSynchronizeRequest = component("IosStoreSynchronizeRequest", () => ({
+  ...signedByStore(),
+  applicationAccountIdentifier: z.nullish(accountIdentifier()),
+}));
 
 export const accountEntitlementsRequest = once(() =>
   z.object({ applicationAccountIdentifier: accountIdentifier() }),
@@ -124,112 +106,74 @@ export const changesRequest = once(() =>
 );
 
 /** Push body of Google Pub/Sub. It leaves out `data` where a message has only attributes. */
-export const androidStoreNotificationRequest = once(() =>
-  z
-    .object({
-      message: z.object({
-        data: z.optional(described("A DeveloperNotification: JSON in base64.", z.string())),
-        messageId: z.optional(z.string()),
-      }),
-      subscription: z.optional(z.string()),
-    })
-    .register(z.globalRegistry, { id: "AndroidStoreNotificationRequest" }),
-);
+export const androidStoreNotificationRequest = component("AndroidStoreNotificationRequest", () => ({
+  message: z.object({
+    data: z.optional(described("A DeveloperNotification: JSON in base64.", z.string())),
+    messageId: z.optional(z.string()),
+  }),
+  subscription: z.optional(z.string()),
+}));
 
 /** Body of an App Store Server Notification of version 2. */
-export const iosStoreNotificationRequest = once(() =>
-  z
-    .object({
-      signedPayload: jws(
-        "The notification that the App Store signed, a compact JWS.",
-        LIMITS.notificationBytes,
-      ),
-    })
-    .register(z.globalRegistry, { id: "IosStoreNotificationRequest" }),
-);
+export const iosStoreNotificationRequest = component("IosStoreNotificationRequest", () => ({
+  signedPayload: jws("The notification that the App Store signed, a compact JWS.", LIMITS.notificationBytes),
+}));
 
-export const customerEntitlement = once(() =>
-  z
-    .object({
-      identifier: described("The entitlement, from the application's catalog.", z.string()),
-      displayName: described("From the catalog; the identifier where none is set.", z.string()),
-      productIdentifier: described("The store product that grants it.", z.nullable(z.string())),
-      environment: described("Environment of that purchase.", z.enum(ENVIRONMENTS)),
-      status: described("Computed at the moment of the answer.", z.enum(STATUSES)),
-      active: described("True only for `active` and `grace_period`.", z.boolean()),
-      startsAt: nullableTime("Purchase date of the granting transaction."),
-      expiresAt: nullableTime("End of access, grace included, itself excluded; null for lifetime."),
-      revokedAt: nullableTime("Time of the refund or revocation."),
-      lastVerifiedAt: time("When the store last vouched for the purchase."),
-      store: z.enum(STORES),
-      productKind: z.enum(PRODUCT_KINDS),
-      customerIdentifier: uuid("The customer whose purchase grants it."),
-      willRenew: described("Null where the store has not said.", z.nullable(z.boolean())),
-    })
-    .register(z.globalRegistry, { id: "CustomerEntitlement" }),
-);
+export const customerEntitlement = component("CustomerEntitlement", () => ({
+  identifier: described("The entitlement, from the application's catalog.", z.string()),
+  displayName: described("From the catalog; the identifier where none is set.", z.string()),
+  productIdentifier: described("The store product that grants it.", z.nullable(z.string())),
+  environment: described("Environment of that purchase.", z.enum(ENVIRONMENTS)),
+  status: described("Computed at the moment of the answer.", z.enum(STATUSES)),
+  active: described("True only for `active` and `grace_period`.", z.boolean()),
+  startsAt: nullableTime("Purchase date of the granting transaction."),
+  expiresAt: nullableTime("End of access, grace included, itself excluded; null for lifetime."),
+  revokedAt: nullableTime("Time of the refund or revocation."),
+  lastVerifiedAt: time("When the store last vouched for the purchase."),
+  store: z.enum(STORES),
+  productKind: z.enum(PRODUCT_KINDS),
+  customerIdentifier: uuid("The customer whose purchase grants it."),
+  willRenew: described("Null where the store has not said.", z.nullable(z.boolean())),
+}));
 
 /** One entitlement in an answer. */
 export type CustomerEntitlement = z.infer<ReturnType<typeof customerEntitlement>>;
 
 const entitlements = once(() =>
-  z
-    .array(customerEntitlement())
-    .register(z.globalRegistry, { description: "One entry for each entitlement, sorted by identifier." }),
+  described("One entry for each entitlement, sorted by identifier.", z.array(customerEntitlement())),
 );
 
-export const linkResponse = once(() =>
-  z
-    .object({
-      customerIdentifier: z.nullable(uuid("The customer, or null where the request names nobody.")),
-      applicationIdentifier: uuid("The application of the credential."),
-      entitlements: entitlements(),
-    })
-    .register(z.globalRegistry, { id: "LinkResponse" }),
-);
+export const linkResponse = component("LinkResponse", () => ({
+  customerIdentifier: z.nullable(uuid("The customer, or null where the request names nobody.")),
+  applicationIdentifier: uuid("The application of the credential."),
+  entitlements: entitlements(),
+}));
 
-export const synchronizeResponse = once(() =>
-  z
-    .object({
-      customerIdentifier: z.nullable(uuid("The customer, or null where none was resolved.")),
-      entitlements: entitlements(),
-    })
-    .register(z.globalRegistry, { id: "SynchronizeResponse" }),
-);
+export const synchronizeResponse = component("SynchronizeResponse", () => ({
+  customerIdentifier: z.nullable(uuid("The customer, or null where none was resolved.")),
+  entitlements: entitlements(),
+}));
 
-export const accountEntitlements = once(() =>
-  z
-    .object({
-      applicationAccountIdentifier: described("As given in the path, decoded.", z.string()),
-      customerIdentifiers: z
-        .array(z.uuid())
-        .register(z.globalRegistry, { description: "The customers linked to the account." }),
-      applicationIdentifier: uuid("The application of the credential."),
-      entitlements: entitlements(),
-    })
-    .register(z.globalRegistry, { id: "AccountEntitlements" }),
-);
+export const accountEntitlements = component("AccountEntitlements", () => ({
+  applicationAccountIdentifier: described("As given in the path, decoded.", z.string()),
+  customerIdentifiers: described("The customers linked to the account.", z.array(z.uuid())),
+  applicationIdentifier: uuid("The application of the credential."),
+  entitlements: entitlements(),
+}));
 
-export const accountChange = once(() =>
-  z
-    .object({
-      applicationIdentifier: uuid("The application of the credential."),
-      applicationAccountIdentifier: described("The account.", z.string()),
-      version: described(
-        "Goes up by one with each change of the account, from 1.",
-        z.int().check(z.minimum(1)),
-      ),
-      changed: described(
-        "Entitlements that differ from the version before; empty where only the customers do.",
-        z.array(z.string()),
-      ),
-      customerIdentifiers: described("The customers linked to the account.", z.array(z.uuid())),
-      entitlements: entitlements(),
-      timestamp: time("When it was told."),
-      cursor: described("Place of the change: pass it as `after` to get those that follow.", z.string()),
-    })
-    .register(z.globalRegistry, { id: "AccountChange" }),
-);
+export const accountChange = component("AccountChange", () => ({
+  applicationIdentifier: uuid("The application of the credential."),
+  applicationAccountIdentifier: described("The account.", z.string()),
+  version: described("Goes up by one with each change of the account, from 1.", z.int().check(z.minimum(1))),
+  changed: described(
+    "Entitlements that differ from the version before; empty where only the customers do.",
+    z.array(z.string()),
+  ),
+  customerIdentifiers: described("The customers linked to the account.", z.array(z.uuid())),
+  entitlements: entitlements(),
+  timestamp: time("When it was told."),
+  cursor: described("Place of the change: pass it as `after` to get those that follow.", z.string()),
+}));
 
 /** `data` of an `account.entitlements_changed` message. */
 export const accountState = once(() =>
@@ -239,22 +183,16 @@ export const accountState = once(() =>
   }),
 );
 
-export const changesPage = once(() =>
-  z
-    .object({
-      changes: z.array(accountChange()),
-      next: described(
-        "Pass it as `after` in the next request. The last one answers an empty list and itself.",
-        z.string(),
-      ),
-    })
-    .register(z.globalRegistry, { id: "ChangesPage" }),
-);
+export const changesPage = component("ChangesPage", () => ({
+  changes: z.array(accountChange()),
+  next: described(
+    "Pass it as `after` in the next request. The last one answers an empty list and itself.",
+    z.string(),
+  ),
+}));
 
 /** Answer to a store's notification: nothing but its status. */
-export const notificationResponse = once(() =>
-  z.object({}).register(z.globalRegistry, { id: "NotificationResponse" }),
-);
+export const notificationResponse = component("NotificationResponse", () => ({}));
 
 export type AndroidStoreLinkRequest = z.infer<ReturnType<typeof androidStoreLinkRequest>>;
 export type AndroidStoreNotificationRequest = z.infer<ReturnType<typeof androidStoreNotificationRequest>>;

@@ -93,45 +93,60 @@ const messagesOf = async (
 const keyOf = (one: Delivery): string =>
   one.kind === "account" ? `account ${one.account} ${one.version}` : one.message.identifier;
 
-/** Messages of a destination, as a queue. A destination that is back gets messages that are due later at once. */
-const queueOf = (queue: DeliveryQueue, reference: DestinationReference) => {
-  let oldest: Instant | null = null;
-  /** Not sent again in this run: a teller's transaction may have kept them from being removed. */
-  const delivered = new Set<string>();
+/** Items that wait for another end, and the attempts to deliver them. */
+export interface Waiting<Item> extends Pick<Queue<Item>, "take" | "release"> {
+  /** Items due by the moment; of an end that is back, those that are due later, too. */
+  due(moment: Instant, limit: number, isBack: boolean): Promise<readonly Item[]>;
+  /** Makes one attempt for each item: their outcomes, in their order. */
+  attempt(batch: readonly Item[]): Promise<readonly Delivered[]>;
+  remove(item: Item): Promise<void>;
+  retry(item: Item, tries: number, nextTryAt: Instant): Promise<void>;
+  keyOf(item: Item): string;
+  dueAtOf(item: Item): Instant;
+}
+
+/** Works off what waits for another end, and counts its attempts. One that is back gets all of it at once. */
+export const deliveringWork = <Item extends { readonly tries: number }>(
+  waiting: Waiting<Item>,
+  counts: DeliveryCounts,
+): Work<Item, string, Delivered> => {
   let wasFailing = false;
   let isBack = false;
-  const leased: Queue<Delivery> = {
-    due: async (moment, limit) => {
-      const due: Delivery[] = [];
-      oldest = null;
-      for await (const page of queue.waiting(reference, PER_PAGE)) {
-        for (const one of page) {
-          if (delivered.has(keyOf(one))) continue;
-          oldest = Math.min(oldest ?? one.since, one.since);
-          if (isBack || one.nextTryAt <= moment) due.push(one);
-        }
-        if (due.length >= limit) break;
-      }
-      return due.slice(0, limit);
-    },
-    take: async (lease, moment) => {
-      const health = await queue.take(reference, lease, moment);
-      wasFailing = health !== null && health.failures > 0;
-      return health;
-    },
-    release: async (lease, health) => {
-      isBack = false;
-      return queue.release(reference, lease, health);
-    },
+  const settle = async (item: Item, result: Delivered): Promise<Delivered> => {
+    if (result === DELIVERED) {
+      isBack ||= wasFailing;
+      counts.delivered += 1;
+    } else if (result !== DROPPED && result !== FAULTY) counts.failed += 1;
+    if (result.item === "done") await waiting.remove(item);
+    return result;
   };
   return {
-    queue: leased,
-    onDelivered: (one: Delivery) => {
-      delivered.add(keyOf(one));
-      isBack ||= wasFailing;
+    queue: {
+      due: (moment, limit) => waiting.due(moment, limit, isBack),
+      take: async (lease, moment) => {
+        const health = await waiting.take(lease, moment);
+        wasFailing = health !== null && health.failures > 0;
+        return health;
+      },
+      release: async (lease, health) => {
+        isBack = false;
+        return waiting.release(lease, health);
+      },
     },
-    /** Time of the oldest message that waited when last looked at; null: none. */
-    oldest: () => oldest,
+    keyOf: waiting.keyOf,
+    dueAtOf: waiting.dueAtOf,
+    atOnce: MESSAGES_AT_ONCE,
+    pace: 0,
+    act: async (batch) => {
+      const results = await waiting.attempt(batch);
+      return Promise.all(batch.map(async (item, index) => settle(item, results[index] ?? FAULTY)));
+    },
+    postpone: async (item, result, moment) => {
+      const tries = item.tries + 1;
+      await waiting.retry(item, tries, nextTry(tries, moment, result?.retryAt ?? null));
+    },
+    staysFor: 0,
+    pausesOf,
   };
 };
 
@@ -150,8 +165,11 @@ export const targetOf = (
   destination: Destination,
   counts: DeliveryCounts,
 ): Target => {
+  const { queue } = sending;
   const reference = { application: identifier, destination: destination.name };
-  const { queue: leased, onDelivered, oldest } = queueOf(sending.queue, reference);
+  let oldest: Instant | null = null;
+  /** Not sent again in this run: a teller's transaction may have kept them from being removed. */
+  const delivered = new Set<string>();
   const send = async (messages: readonly Message[]): Promise<readonly SendOutcome[]> =>
     messages.length === 0
       ? []
@@ -159,34 +177,36 @@ export const targetOf = (
           sending.onFailure(error);
           return [];
         });
-  const settle = async (delivery: Delivery, result: Delivered): Promise<Delivered> => {
-    if (result === DELIVERED) onDelivered(delivery);
-    if (result === DELIVERED) counts.delivered += 1;
-    else if (result !== DROPPED && result !== FAULTY) counts.failed += 1;
-    if (result.item === "done") await sending.queue.remove(reference, delivery);
-    return result;
-  };
-  const work: Target["work"] = {
-    queue: leased,
+  const waiting: Waiting<Delivery> = {
     keyOf,
     dueAtOf: ({ since }) => since,
-    atOnce: MESSAGES_AT_ONCE,
-    pace: 0,
-    act: async (batch) => {
+    due: async (moment, limit, isBack) => {
+      const due: Delivery[] = [];
+      oldest = null;
+      for await (const page of queue.waiting(reference, PER_PAGE)) {
+        for (const one of page) {
+          if (delivered.has(keyOf(one))) continue;
+          oldest = Math.min(oldest ?? one.since, one.since);
+          if (isBack || one.nextTryAt <= moment) due.push(one);
+        }
+        if (due.length >= limit) break;
+      }
+      return due.slice(0, limit);
+    },
+    attempt: async (batch) => {
       const messages = await messagesOf(sending, identifier, batch);
       const sent = (await send(messages.flatMap((message) => message ?? []))).values();
-      const results = messages.map((message) =>
-        message === null ? DROPPED : deliveredBy(sent.next().value),
-      );
-      return Promise.all(batch.map(async (one, index) => settle(one, results[index] ?? FAULTY)));
+      return messages.map((message, index) => {
+        const result = message === null ? DROPPED : deliveredBy(sent.next().value);
+        const one = batch[index];
+        if (result === DELIVERED && one !== undefined) delivered.add(keyOf(one));
+        return result;
+      });
     },
-    postpone: async (delivery, result, moment) => {
-      const tries = delivery.tries + 1;
-      const retryAt = nextTry(tries, moment, result?.retryAt ?? null);
-      await sending.queue.retry(reference, delivery, tries, retryAt);
-    },
-    staysFor: 0,
-    pausesOf,
+    take: (lease, moment) => queue.take(reference, lease, moment),
+    release: (lease, health) => queue.release(reference, lease, health),
+    remove: (delivery) => queue.remove(reference, delivery),
+    retry: (delivery, tries, nextTryAt) => queue.retry(reference, delivery, tries, nextTryAt),
   };
-  return { reference, work, oldest };
+  return { reference, work: deliveringWork(waiting, counts), oldest: () => oldest };
 };

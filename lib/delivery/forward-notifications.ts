@@ -1,14 +1,13 @@
 import { forwardsTo, type Application } from "../applications/application.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { Turn } from "../queues/work-off-all.ts";
-import { workOff, type Queue, type Run, type Work } from "../queues/work-off.ts";
-import { nextTry, pausesOf, type Failing } from "./destination-health.ts";
+import { workOff, type Run, type Work } from "../queues/work-off.ts";
+import type { Failing } from "./destination-health.ts";
 import {
   deliveredBy,
-  DELIVERED,
+  deliveringWork,
   DROPPED,
   FAULTY,
-  MESSAGES_AT_ONCE,
   type Delivered,
   type DeliveryCounts,
 } from "./destination-queue.ts";
@@ -40,28 +39,6 @@ const forwardedBy = (sent: SendOutcome): Delivered =>
       : sent,
   );
 
-/** What waits for a bundle's other service. One that is back gets at once what is due later, too. */
-const queueOf = (queue: ForwardQueue, bundle: ForwardReference) => {
-  let wasFailing = false;
-  let isBack = false;
-  const leased: Queue<Forward> = {
-    due: async (moment, limit) => queue.due(bundle, isBack ? ANY_TIME : moment, limit),
-    take: async (lease, moment) => {
-      const health = await queue.take(bundle, lease, moment);
-      wasFailing = health !== null && health.failures > 0;
-      return health;
-    },
-    release: async (lease, health) => {
-      isBack = false;
-      return queue.release(bundle, lease, health);
-    },
-  };
-  const onTaken = (): void => {
-    isBack ||= wasFailing;
-  };
-  return { leased, onTaken };
-};
-
 /** Forwards the notifications of one bundle, and stores the outcome of each. */
 const workOf = (
   { queue, send }: Forwarding,
@@ -70,38 +47,26 @@ const workOf = (
   url: string,
   counts: DeliveryCounts,
 ): Work<Forward, string, Delivered> => {
-  const { leased, onTaken } = queueOf(queue, bundle);
-  const attempt = async (forward: Forward): Promise<Delivered> => {
-    if (forward.since + FORWARDS_KEPT_MILLISECONDS <= now()) return DROPPED;
-    const { body, contentType } = forward;
+  const attempt = async ({ since, body, contentType }: Forward): Promise<Delivered> => {
+    if (since + FORWARDS_KEPT_MILLISECONDS <= now()) return DROPPED;
     return send(url, { body, contentType }).then(forwardedBy, (error: unknown) => {
       onFailure(error);
       return FAULTY;
     });
   };
-  const settle = async (forward: Forward): Promise<Delivered> => {
-    const result = await attempt(forward);
-    if (result === DELIVERED) {
-      onTaken();
-      counts.delivered += 1;
-    } else if (result !== DROPPED && result !== FAULTY) counts.failed += 1;
-    if (result.item === "done") await queue.remove(bundle, forward);
-    return result;
-  };
-  return {
-    queue: leased,
-    keyOf: ({ identifier }) => identifier,
-    dueAtOf: ({ nextTryAt }) => nextTryAt,
-    atOnce: MESSAGES_AT_ONCE,
-    pace: 0,
-    act: async (batch) => Promise.all(batch.map(settle)),
-    postpone: async (forward, result, moment) => {
-      const tries = forward.tries + 1;
-      await queue.retry(bundle, forward, tries, nextTry(tries, moment, result?.retryAt ?? null));
+  return deliveringWork<Forward>(
+    {
+      keyOf: ({ identifier }) => identifier,
+      dueAtOf: ({ nextTryAt }) => nextTryAt,
+      due: (moment, limit, isBack) => queue.due(bundle, isBack ? ANY_TIME : moment, limit),
+      attempt: (batch) => Promise.all(batch.map(attempt)),
+      take: (lease, moment) => queue.take(bundle, lease, moment),
+      release: (lease, health) => queue.release(bundle, lease, health),
+      remove: (forward) => queue.remove(bundle, forward),
+      retry: (forward, tries, nextTryAt) => queue.retry(bundle, forward, tries, nextTryAt),
     },
-    staysFor: 0,
-    pausesOf,
-  };
+    counts,
+  );
 };
 
 /** A bundle whose other service takes nothing. */

@@ -1,14 +1,14 @@
 import { createHmac, hkdfSync } from "node:crypto";
+import type { WebhookDestination } from "../applications/destination.ts";
+import { DAY } from "../duration.ts";
+import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
 
-/** Identifies one secret of one destination. */
-export interface SecretName {
-  readonly application: ApplicationId;
-  /** Name of the destination. */
-  readonly destination: string;
-  /** Time of the rotation that made the secret, in milliseconds since 1970; 0: before the first. */
-  readonly epoch: number;
-}
+/** Time for which the previous secret signs beside the new one after a rotation. */
+export const OVERLAP_MILLISECONDS = DAY;
+
+/** Epoch of the secret of a destination that was never rotated: never shown. */
+const NEVER_ROTATED: Instant = 0;
 
 const KEY_BYTES = 32;
 
@@ -23,11 +23,31 @@ const derivedKey = (master: Uint8Array, name: readonly (string | number)[]): Uin
   return new Uint8Array(hkdfSync("sha256", master, "", JSON.stringify(name), KEY_BYTES));
 };
 
-/** The 32 bytes that sign a destination's webhooks. They are derived, so no table holds them. */
-export const webhookSecret = (
+/**
+ * The 32 bytes that sign a destination's webhooks. They are derived, so no table holds them.
+ *
+ * @param epoch time of the rotation that made the secret
+ */
+export const secretOf = (
   master: Uint8Array,
-  { application, destination, epoch }: SecretName,
-): Uint8Array => derivedKey(master, ["webhook-secret", application, destination, epoch]);
+  application: ApplicationId,
+  { name }: Pick<WebhookDestination, "name">,
+  epoch: Instant,
+): Uint8Array => derivedKey(master, ["webhook-secret", application, name, epoch]);
+
+/** Secrets that sign a destination's messages at the moment: the newest, and the previous one for a day. */
+export const signingSecrets = (
+  master: Uint8Array,
+  application: ApplicationId,
+  destination: WebhookDestination,
+  moment: Instant,
+): readonly Uint8Array[] => {
+  const [newest = NEVER_ROTATED, before] = destination.secretEpochs;
+  const isOverlap = before !== undefined && moment < newest + OVERLAP_MILLISECONDS;
+  return [newest, ...(isOverlap ? [before] : [])].map((epoch) =>
+    secretOf(master, application, destination, epoch),
+  );
+};
 
 /**
  * A secret as receivers configure it.

@@ -1,19 +1,17 @@
 import { accountDigest } from "../account-digest.ts";
-import type { Environment, Store } from "../contract/schemas.ts";
+import type { Store } from "../contract/schemas.ts";
+import type { StoreInEnvironment } from "../customers/asking/store-in-environment.ts";
+import type { DestinationReference } from "../delivery/delivery-queue.ts";
 import type { Forward, ForwardReference } from "../delivery/forward-queue.ts";
 import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import type { PurchaseReference } from "../entitlements/purchase.ts";
 import { isoTime, type Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId, KeyId, PurchaseKey } from "../identifiers.ts";
+import type { ChangePlace } from "../telling/change.ts";
+import type { Look, LookCause } from "../telling/look.ts";
 import type { Key } from "./dynamodb/key.ts";
 
-/** A bundle or package of an application in one environment. */
-interface Queue {
-  readonly application: ApplicationId;
-  readonly store: Store;
-  readonly bundleOrPackage: string;
-  readonly environment: Environment;
-}
+type Cause = Pick<LookCause, "customer" | "version" | "erased">;
 
 /** Beginnings of partition and sort keys, by which the table's stream and queries select items. */
 export const prefixes = {
@@ -35,6 +33,8 @@ export const prefixes = {
 /** Suffix of the partition keys of looks. */
 export const LOOKS_SUFFIX = "#CHANGED";
 
+const at = (pk: string, sk: string): Key => ({ pk, sk });
+
 const applicationPartition = (application: ApplicationId): string => `APPLICATION#${application}`;
 
 /** Partitions that are read by Query. */
@@ -49,7 +49,7 @@ export const partitions = {
   account: (application: ApplicationId, account: AccountId): string =>
     `${applicationPartition(application)}#ACCOUNT#${account}`,
   /** Questions to a store about the purchases of a bundle or package, oldest first; and the queue's own state. */
-  ask: ({ application, store, bundleOrPackage, environment }: Queue): string =>
+  ask: ({ application, store, bundleOrPackage, environment }: StoreInEnvironment): string =>
     `${applicationPartition(application)}#ASK#${store}#${bundleOrPackage}#${environment}`,
   /** Due looks at an application's accounts, oldest first. */
   look: (application: ApplicationId): string => `${applicationPartition(application)}${LOOKS_SUFFIX}`,
@@ -57,8 +57,8 @@ export const partitions = {
   change: (application: ApplicationId, day: string): string =>
     `${applicationPartition(application)}#CHANGES#${day}`,
   /** Health of a destination, and its deliveries. */
-  destination: (application: ApplicationId, name: string): string =>
-    `${applicationPartition(application)}#DESTINATION#${name}`,
+  destination: ({ application, destination }: DestinationReference): string =>
+    `${applicationPartition(application)}#DESTINATION#${destination}`,
   /** Notifications of a bundle that wait to be forwarded, and the health of the service that takes them. */
   forward: ({ application, bundleIdentifier }: ForwardReference): string =>
     `${applicationPartition(application)}#FORWARD#${bundleIdentifier}`,
@@ -88,79 +88,44 @@ export const sortKeys = {
  * another key. Keys of customers, identities, purchases and accounts start with their application.
  */
 export const keys = {
-  application: (application: ApplicationId): Key => ({
-    pk: applicationPartition(application),
-    sk: "APPLICATION",
-  }),
-  storeConfiguration: (application: ApplicationId, store: Store, bundleOrPackage: string): Key => ({
-    pk: applicationPartition(application),
-    sk: `STORE#${store}#${bundleOrPackage}`,
-  }),
-  catalog: (application: ApplicationId): Key => ({ pk: applicationPartition(application), sk: "CATALOG" }),
-  destination: (application: ApplicationId, name: string): Key => ({
-    pk: applicationPartition(application),
-    sk: `DESTINATION#${name}`,
-  }),
-  credentialOfApplication: (application: ApplicationId, credential: KeyId): Key => ({
-    pk: applicationPartition(application),
-    sk: `CREDENTIAL#${credential}`,
-  }),
+  application: (application: ApplicationId) => at(applicationPartition(application), "APPLICATION"),
+  storeConfiguration: (application: ApplicationId, store: Store, bundleOrPackage: string) =>
+    at(applicationPartition(application), `STORE#${store}#${bundleOrPackage}`),
+  catalog: (application: ApplicationId) => at(applicationPartition(application), "CATALOG"),
+  destination: (application: ApplicationId, name: string) =>
+    at(applicationPartition(application), `DESTINATION#${name}`),
+  credentialOfApplication: (application: ApplicationId, credential: KeyId) =>
+    at(applicationPartition(application), `CREDENTIAL#${credential}`),
   /** Keeps a bundle or package unique in the table, and leads from it to its application. */
-  storeRegistration: (store: Store, bundleOrPackage: string): Key => ({
-    pk: `STORE#${store}#${bundleOrPackage}`,
-    sk: "STORE",
-  }),
-  credential: (credential: KeyId): Key => ({ pk: `CREDENTIAL#${credential}`, sk: "CREDENTIAL" }),
-  customer: (application: ApplicationId, customer: CustomerId): Key => ({
-    pk: partitions.customer(application, customer),
-    sk: "CUSTOMER",
-  }),
-  identity: (application: ApplicationId, { store, kind, environment, value }: IdentityReference): Key => ({
-    pk: `${applicationPartition(application)}#IDENTITY#${store}#${kind}#${environment}#${value}`,
-    sk: "IDENTITY",
-  }),
-  purchase: (application: ApplicationId, { store, environment, key }: PurchaseReference): Key => ({
-    pk: `${applicationPartition(application)}#PURCHASE#${store}#${environment}#${key}`,
-    sk: "PURCHASE",
-  }),
+  storeRegistration: (store: Store, bundleOrPackage: string) =>
+    at(`STORE#${store}#${bundleOrPackage}`, "STORE"),
+  credential: (credential: KeyId) => at(`CREDENTIAL#${credential}`, "CREDENTIAL"),
+  customer: (application: ApplicationId, customer: CustomerId) =>
+    at(partitions.customer(application, customer), "CUSTOMER"),
+  identity: (application: ApplicationId, { store, kind, environment, value }: IdentityReference) =>
+    at(`${applicationPartition(application)}#IDENTITY#${store}#${kind}#${environment}#${value}`, "IDENTITY"),
+  purchase: (application: ApplicationId, { store, environment, key }: PurchaseReference) =>
+    at(`${applicationPartition(application)}#PURCHASE#${store}#${environment}#${key}`, "PURCHASE"),
   /** One item for each customer linked to the account. */
-  accountCustomer: (application: ApplicationId, account: AccountId, customer: CustomerId): Key => ({
-    pk: partitions.account(application, account),
-    sk: `${prefixes.customer}${customer}`,
-  }),
+  accountCustomer: (application: ApplicationId, account: AccountId, customer: CustomerId) =>
+    at(partitions.account(application, account), `${prefixes.customer}${customer}`),
   /** Customers linked to the account by clients' claims alone. */
-  accountClaims: (application: ApplicationId, account: AccountId): Key => ({
-    pk: partitions.account(application, account),
-    sk: "CLAIMS",
-  }),
+  accountClaims: (application: ApplicationId, account: AccountId) =>
+    at(partitions.account(application, account), "CLAIMS"),
   /** One item for each application of the table. */
-  applicationOfTable: (application: ApplicationId): Key => ({ pk: partitions.applications, sk: application }),
+  applicationOfTable: (application: ApplicationId) => at(partitions.applications, application),
   /** Format of the whole table. */
-  format: (): Key => ({ pk: partitions.applications, sk: "FORMAT" }),
-  ask: (queue: Queue, key: PurchaseKey, dueAt: Instant): Key => ({
-    pk: partitions.ask(queue),
-    sk: `${isoTime(dueAt)}#${key}`,
-  }),
+  format: () => at(partitions.applications, "FORMAT"),
+  ask: (queue: StoreInEnvironment, key: PurchaseKey, dueAt: Instant) =>
+    at(partitions.ask(queue), `${isoTime(dueAt)}#${key}`),
   /** Lease and pause of a queue. */
-  askState: (queue: Queue): Key => ({ pk: partitions.ask(queue), sk: "STATE" }),
+  askState: (queue: StoreInEnvironment) => at(partitions.ask(queue), "STATE"),
   /** Time up to which the store's list of refunds, or of failed notifications, was read. */
-  sweep: (queue: Queue): Key => ({ pk: partitions.ask(queue), sk: "SWEEP" }),
+  sweep: (queue: StoreInEnvironment) => at(partitions.ask(queue), "SWEEP"),
   /** Each write of a customer has its own look, so that a look that was not read is never deleted. */
   look: (
     application: ApplicationId,
-    {
-      account,
-      dueAt,
-      cause,
-    }: {
-      readonly account: AccountId;
-      readonly dueAt: Instant;
-      readonly cause: {
-        readonly customer: CustomerId;
-        readonly version: number;
-        readonly erased: boolean;
-      } | null;
-    },
+    { account, dueAt, cause }: Pick<Look, "account" | "dueAt"> & { readonly cause: Cause | null },
   ): Key => ({
     pk: partitions.look(application),
     sk: [
@@ -170,60 +135,34 @@ export const keys = {
     ].join("#"),
   }),
   /** An account's last told state. */
-  told: (application: ApplicationId, account: AccountId): Key => ({
-    pk: `${applicationPartition(application)}#TOLD#${accountDigest(account)}`,
-    sk: "TOLD",
-  }),
+  told: (application: ApplicationId, account: AccountId) =>
+    at(`${applicationPartition(application)}#TOLD#${accountDigest(account)}`, "TOLD"),
   /** Last version of an erased account, by a keyed hash of it. */
-  erasedAccount: (application: ApplicationId, keyedHash: string): Key => ({
-    pk: `${applicationPartition(application)}#TOLD#ERASED#${keyedHash}`,
-    sk: "TOLD",
-  }),
+  erasedAccount: (application: ApplicationId, keyedHash: string) =>
+    at(`${applicationPartition(application)}#TOLD#ERASED#${keyedHash}`, "TOLD"),
   /** Account of a customer, as last told. */
-  toldCustomer: (application: ApplicationId, customer: CustomerId): Key => ({
-    pk: `${applicationPartition(application)}#TOLD#CUSTOMER#${customer}`,
-    sk: "TOLD",
-  }),
+  toldCustomer: (application: ApplicationId, customer: CustomerId) =>
+    at(`${applicationPartition(application)}#TOLD#CUSTOMER#${customer}`, "TOLD"),
   /** Last place in an application's sequence of changes, and the worker that tells. */
-  sequence: (application: ApplicationId): Key => ({
-    pk: `${applicationPartition(application)}#CHANGES`,
-    sk: "SEQUENCE",
-  }),
-  change: (
-    application: ApplicationId,
-    { day, sequence }: { readonly day: string; readonly sequence: number },
-  ): Key => ({ pk: partitions.change(application, day), sk: sortKeys.change(sequence) }),
-  destinationHealth: (application: ApplicationId, name: string): Key => ({
-    pk: partitions.destination(application, name),
-    sk: "HEALTH",
-  }),
-  delivery: (application: ApplicationId, name: string, account: AccountId): Key => ({
-    pk: partitions.destination(application, name),
-    sk: `${prefixes.delivery}${accountDigest(account)}`,
-  }),
+  sequence: (application: ApplicationId) => at(`${applicationPartition(application)}#CHANGES`, "SEQUENCE"),
+  change: (application: ApplicationId, { day, sequence }: ChangePlace) =>
+    at(partitions.change(application, day), sortKeys.change(sequence)),
+  destinationHealth: (destination: DestinationReference) => at(partitions.destination(destination), "HEALTH"),
+  delivery: (destination: DestinationReference, account: AccountId) =>
+    at(partitions.destination(destination), `${prefixes.delivery}${accountDigest(account)}`),
   /** @param request identifies the store's request among those of its application */
-  requestDelivery: (application: ApplicationId, name: string, request: string): Key => ({
-    pk: partitions.destination(application, name),
-    sk: `${prefixes.requestDelivery}${request}`,
-  }),
-  forward: (
-    bundle: ForwardReference,
-    { identifier, nextTryAt }: Pick<Forward, "identifier" | "nextTryAt">,
-  ): Key => ({
-    pk: partitions.forward(bundle),
-    sk: `${prefixes.forward}${isoTime(nextTryAt)}#${identifier}`,
-  }),
-  forwardHealth: (bundle: ForwardReference): Key => ({ pk: partitions.forward(bundle), sk: "HEALTH" }),
-  notification: ({ application, store, environment, bundleOrPackage }: Queue): Key => ({
-    pk: partitions.notifications,
-    sk: `${prefixes.notification(application)}${store}#${environment}#${bundleOrPackage}`,
-  }),
-  audit: (application: ApplicationId, moment: Instant, entry: string): Key => ({
-    pk: partitions.audit(application),
-    sk: `${isoTime(moment)}#${entry}`,
-  }),
-  transfer: (application: ApplicationId, moment: Instant, entry: string): Key => ({
-    pk: partitions.transfers(application),
-    sk: `${isoTime(moment)}#${entry}`,
-  }),
+  requestDelivery: (destination: DestinationReference, request: string) =>
+    at(partitions.destination(destination), `${prefixes.requestDelivery}${request}`),
+  forward: (bundle: ForwardReference, { identifier, nextTryAt }: Pick<Forward, "identifier" | "nextTryAt">) =>
+    at(partitions.forward(bundle), `${prefixes.forward}${isoTime(nextTryAt)}#${identifier}`),
+  forwardHealth: (bundle: ForwardReference) => at(partitions.forward(bundle), "HEALTH"),
+  notification: ({ application, store, environment, bundleOrPackage }: StoreInEnvironment) =>
+    at(
+      partitions.notifications,
+      `${prefixes.notification(application)}${store}#${environment}#${bundleOrPackage}`,
+    ),
+  audit: (application: ApplicationId, moment: Instant, entry: string) =>
+    at(partitions.audit(application), `${isoTime(moment)}#${entry}`),
+  transfer: (application: ApplicationId, moment: Instant, entry: string) =>
+    at(partitions.transfers(application), `${isoTime(moment)}#${entry}`),
 } as const;

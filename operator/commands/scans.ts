@@ -5,7 +5,7 @@ import { retellApplication, type AccountPosition } from "../../lib/administratio
 import { tellsChanges } from "../../lib/applications/application.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { accountId, customerId } from "../../lib/identifiers.ts";
-import { createRetellTable } from "../../lib/table/telling/retell.ts";
+import { createRetellTable } from "../../lib/table/telling/looks.ts";
 import { OperatorError } from "../operator-error.ts";
 import { counted, timeOrNull } from "../text/answer.ts";
 import { ACTING, recordAct } from "./acting.ts";

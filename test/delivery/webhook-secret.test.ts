@@ -1,13 +1,24 @@
 import { createHmac } from "node:crypto";
 import { applicationId } from "../../lib/identifiers.ts";
-import { keyedHash, secretText, webhookSecret, type SecretName } from "../../lib/delivery/webhook-secret.ts";
+import {
+  keyedHash,
+  OVERLAP_MILLISECONDS,
+  secretOf,
+  secretText,
+  signingSecrets,
+} from "../../lib/delivery/webhook-secret.ts";
+import { NOW } from "../../testing/support/stores/purchases.ts";
 
 const MASTER = Buffer.alloc(32, 7);
-const NAME: SecretName = {
+const NAME = {
   application: applicationId("0198c0de-0000-7000-8000-000000000001"),
   destination: "backend",
   epoch: 1,
 };
+
+type SecretName = typeof NAME;
+const webhookSecret = (master: Uint8Array, { application, destination, epoch }: SecretName): Uint8Array =>
+  secretOf(master, application, { name: destination }, epoch);
 
 const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 
@@ -42,8 +53,8 @@ test.each<[string, Partial<SecretName>, Partial<SecretName>]>([
   ["destination and epoch", { destination: "a1", epoch: 2 }, { destination: "a", epoch: 12 }],
   ["separators within a part", { destination: 'a",1,"' }, { destination: "a" }],
 ])("no two names run together: %s", (_name, one, other) => {
-  const secretOf = (part: Partial<SecretName>): string => hexOf(webhookSecret(MASTER, { ...NAME, ...part }));
-  expect(secretOf(one)).not.toBe(secretOf(other));
+  const hexWith = (part: Partial<SecretName>): string => hexOf(webhookSecret(MASTER, { ...NAME, ...part }));
+  expect(hexWith(one)).not.toBe(hexWith(other));
 });
 
 test("a secret's text is its bytes after whsec_", () => {
@@ -70,4 +81,17 @@ test("a short master secret is refused, and not shown", () => {
   const short = Buffer.from("too short");
   expect(() => webhookSecret(short, NAME)).toThrow("The master secret has fewer than 32 bytes.");
   expect(() => keyedHash(short, NAME.application, "account-1")).toThrow(TypeError);
+});
+
+test.each([
+  ["one that was never rotated", [], NOW, [0]],
+  ["the only secret", [NOW], NOW, [NOW]],
+  ["a rotation", [NOW, 5, 3], NOW, [NOW, 5]],
+  ["the last moment of the overlap", [NOW, 5], NOW + OVERLAP_MILLISECONDS - 1, [NOW, 5]],
+  ["the end of the overlap", [NOW, 5], NOW + OVERLAP_MILLISECONDS, [NOW]],
+])("the newest secret signs, and the previous one for a day: %s", (_, epochs, moment, signing) => {
+  const destination = { name: "backend", url: "https://api.example.com/hooks", secretEpochs: epochs };
+  expect(signingSecrets(MASTER, NAME.application, destination, moment)).toEqual(
+    signing.map((epoch) => webhookSecret(MASTER, { ...NAME, epoch })),
+  );
 });

@@ -8,7 +8,7 @@ import {
 import type { Key } from "../../lib/table/dynamodb/key.ts";
 import { keys } from "../../lib/table/keys.ts";
 import { deliveryOfKey } from "../../lib/table/named-by-key.ts";
-import { loggedKey } from "../../lib/table/logged-key.ts";
+import { loggedKey } from "../../lib/table/dynamodb/table.ts";
 import { NOW } from "../../testing/support/stores/purchases.ts";
 
 const APPLICATION = applicationId("0198c0de-0000-7000-8000-000000000001");
@@ -62,9 +62,17 @@ test.each<[string, Key]>([
 
 test.each<[string, Key, ApplicationId | null]>([
   ["a notification to forward", keys.forward(BUNDLE, { identifier: "1", nextTryAt: NOW }), APPLICATION],
-  ["an account to deliver", keys.delivery(APPLICATION, "backend", accountId(PERSON)), APPLICATION],
+  [
+    "an account to deliver",
+    keys.delivery({ application: APPLICATION, destination: "backend" }, accountId(PERSON)),
+    APPLICATION,
+  ],
   ["the health of a service that takes notifications", keys.forwardHealth(BUNDLE), null],
-  ["a destination's health", keys.destinationHealth(APPLICATION, "backend"), null],
+  [
+    "a destination's health",
+    keys.destinationHealth({ application: APPLICATION, destination: "backend" }),
+    null,
+  ],
 ])("%s wakes the deliverer, or not", (_, key, application) => {
   expect(deliveryOfKey(key)).toBe(application);
 });

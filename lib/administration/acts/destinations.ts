@@ -6,8 +6,7 @@ import type { Audited } from "./audit-entry.ts";
 import type { ApplicationId } from "../../identifiers.ts";
 import type { DeliveryQueue, DestinationReference } from "../../delivery/delivery-queue.ts";
 import type { DestinationHealth } from "../../delivery/destination-health.ts";
-import { OVERLAP_MILLISECONDS, secretOf } from "../../delivery/signing-secrets.ts";
-import { secretText } from "../../delivery/webhook-secret.ts";
+import { OVERLAP_MILLISECONDS, secretOf, secretText } from "../../delivery/webhook-secret.ts";
 import { AT_ONCE } from "../at-once.ts";
 
 export interface Waiting {

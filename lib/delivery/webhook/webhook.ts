@@ -1,11 +1,11 @@
 import * as http from "node:http";
 import * as https from "node:https";
+import { DAY, SECOND } from "../../duration.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { createCheckedLookup, lookupName, type NameLookup } from "./checked-lookup.ts";
 import { checkDestinationUrl, type AddressRules } from "./destination-url.ts";
 import { messageText, SENDER, type Message } from "../message.ts";
 import { post, type PostResult } from "./post.ts";
-import { retryTime } from "./retry-after.ts";
 import { ATTEMPT_MILLISECONDS, failedBecause, type SendOutcome } from "../send-outcome.ts";
 import { signedHeaders } from "./webhook-signature.ts";
 
@@ -66,6 +66,27 @@ const agentsOf = (
     kept: new Agent({ ...common, keepAlive: true, timeout: IDLE_MILLISECONDS }),
     fresh: new Agent({ ...common, keepAlive: false }),
   };
+};
+
+const LONGEST_WAIT = DAY;
+
+/** The one form of date that senders may write (RFC 9110, 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`. */
+const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+
+/**
+ * Parses `Retry-After`: seconds, or an HTTP date. Null where it is absent, malformed, or names no later time; at most 24
+ * hours ahead.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3
+ */
+export const retryTime = (header: string | undefined, now: Instant): Instant | null => {
+  if (header === undefined) return null;
+  const time = /^\d+$/.test(header)
+    ? now + Number(header) * SECOND
+    : HTTP_DATE.test(header)
+      ? Date.parse(header)
+      : NaN;
+  return time > now ? Math.min(time, now + LONGEST_WAIT) : null;
 };
 
 const outcomeOf = (result: PostResult, now: Instant): SendOutcome => {

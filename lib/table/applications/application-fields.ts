@@ -7,25 +7,10 @@ import {
   type ValueOf,
   type Values,
 } from "../../applications/fields.ts";
-import { once } from "../../once.ts";
-import { jsonIn } from "../dynamodb/json-text.ts";
 import * as shape from "../dynamodb/shapes.ts";
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
-
-/** Stored as JSON text, so that nothing is lost or reordered. */
-const workloadIdentity = once(() =>
-  z.pipe(
-    shape.text(),
-    z.transform((written, context): Record<string, unknown> => {
-      const value = jsonIn(written);
-      if (isObject(value)) return value;
-      context.issues.push({ code: "custom", message: "must be the text of a JSON object", input: written });
-      return z.NEVER;
-    }),
-  ),
-);
 
 /** Schema of a field's value in an item. */
 const schemaOf = (field: Field): z.ZodMiniType => {
@@ -54,7 +39,7 @@ const schemaOf = (field: Field): z.ZodMiniType => {
     case "androidStoreCredential":
       return z.union([
         z.strictObject({ secret: shape.text() }),
-        z.strictObject({ workloadIdentity: workloadIdentity() }),
+        z.strictObject({ workloadIdentity: shape.jsonText(isObject) }),
       ]);
     case "androidStoreNotifications":
       return z.object({ serviceAccount: shape.text(), audience: shape.text() });

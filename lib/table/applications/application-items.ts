@@ -4,7 +4,6 @@ import type {
   Application,
   IosStoreConfiguration,
 } from "../../applications/application.ts";
-import type { Credential, CredentialSummary } from "../../applications/credential.ts";
 import { isWebhook, type Destination } from "../../applications/destination.ts";
 import {
   ANDROID_STORE_FIELDS,
@@ -13,32 +12,29 @@ import {
   PRODUCT_FIELDS,
   withDefaults,
 } from "../../applications/fields.ts";
-import { SCOPES } from "../../contract/schemas.ts";
 import { catalogOf, type Catalog } from "../../entitlements/catalog.ts";
-import type { ApplicationId, KeyId } from "../../identifiers.ts";
+import type { ApplicationId } from "../../identifiers.ts";
 import { once } from "../../once.ts";
 import { attributesOf, shapeOf } from "./application-fields.ts";
 import { TABLE_FORMAT } from "../dynamodb/format.ts";
 import * as shape from "../dynamodb/shapes.ts";
+import type { Attributes } from "../dynamodb/table.ts";
 
-/**
- * Schemas of the items that describe an application and its credentials. Each names its kind, because one Query reads
- * several. Keys are added on write.
- */
-const identifier = () => shape.branded<ApplicationId>(shape.uuid());
-
+/** Schemas of the items that describe an application. Each names its kind, because one Query reads several. */
 export const applicationItem = once(() =>
   z.object({
     kind: z.literal("application"),
     tableFormat: z.literal(TABLE_FORMAT),
-    identifier: identifier(),
+    identifier: shape.application(),
     ...shapeOf(APPLICATION_FIELDS),
     version: shape.integer(),
   }),
 );
 
 /** An application's entry in the table's list of applications. */
-export const applicationOfTableItem = once(() => z.object({ identifier: identifier(), name: shape.text() }));
+export const applicationOfTableItem = once(() =>
+  z.object({ identifier: shape.application(), name: shape.text() }),
+);
 
 export const iosStoreItem = once(() =>
   z.object({ kind: z.literal("ios-store"), ...shapeOf(IOS_STORE_FIELDS) }),
@@ -67,44 +63,12 @@ export const catalogItem = once(() =>
   }),
 );
 
-/** The expiry is not called `expiresAt`, the table's time-to-live attribute: an expired credential stays listed. */
-const credentialSummary = once(() => ({
-  keyIdentifier: shape.branded<KeyId>(z.string().check(z.regex(/^[0-9a-f]{16}$/))),
-  application: identifier(),
-  label: shape.nullableText(),
-  // Scopes that only a later version knows are ignored.
-  scopes: z.pipe(
-    z.array(z.string()),
-    z.transform((given) => SCOPES.filter((scope) => given.includes(scope))),
-  ),
-  createdAt: shape.integer(),
-  expiresAtMoment: shape.nullableInteger(),
-  revokedAt: shape.nullableInteger(),
-}));
-
-export const credentialIndexItem = once(() =>
-  z.object({ kind: z.literal("credential-index"), ...credentialSummary() }),
-);
-
 /** Kind of an item in an application's partition; unknown kinds, of a later version, are ignored. */
 export const applicationPartitionItem = once(() => z.object({ kind: shape.text() }));
 
-export const credentialItem = once(() =>
-  z.object({
-    kind: z.literal("credential"),
-    ...credentialSummary(),
-    secretHash: z.string().check(z.regex(/^[0-9a-f]{64}$/)),
-  }),
-);
-
 export const storeRegistrationItem = once(() =>
-  z.object({
-    kind: z.literal("store-registration"),
-    application: identifier(),
-  }),
+  z.object({ kind: z.literal("store-registration"), application: shape.application() }),
 );
-
-type Item<Schema extends () => z.ZodMiniType> = z.input<ReturnType<Schema>>;
 
 export const toApplicationItem = (application: Application, version: number) => ({
   kind: "application",
@@ -114,10 +78,8 @@ export const toApplicationItem = (application: Application, version: number) => 
   version,
 });
 
-export const toStoreRegistrationItem = (application: ApplicationId): Item<typeof storeRegistrationItem> => ({
-  kind: "store-registration",
-  application,
-});
+export const toStoreRegistrationItem = (application: ApplicationId) =>
+  ({ kind: "store-registration", application }) satisfies Attributes<typeof storeRegistrationItem>;
 
 export const toIosStoreItem = (store: IosStoreConfiguration) => ({
   kind: "ios-store",
@@ -140,14 +102,13 @@ export const fromDestinationItem = ({
 };
 
 /** Omits the secret's epochs, to keep them. */
-export const toDestinationItem = (
-  destination: Destination,
-): Omit<Item<typeof destinationItem>, "secretEpochs"> => ({
-  kind: "destination",
-  name: destination.name,
-  url: isWebhook(destination) ? destination.url : undefined,
-  eventBus: isWebhook(destination) ? undefined : destination.eventBus,
-});
+export const toDestinationItem = (destination: Destination) =>
+  ({
+    kind: "destination",
+    name: destination.name,
+    url: isWebhook(destination) ? destination.url : undefined,
+    eventBus: isWebhook(destination) ? undefined : destination.eventBus,
+  }) satisfies Attributes<typeof destinationItem>;
 
 export const fromCatalogItem = ({
   entitlements,
@@ -162,47 +123,4 @@ export const toCatalogItem = ({ displayNames, products }: Catalog) => ({
   kind: "catalog",
   entitlements: [...displayNames].map(([identifier, displayName]) => ({ identifier, displayName })),
   products: products.map((product) => attributesOf(PRODUCT_FIELDS, product)),
-});
-
-export const fromCredentialIndexItem = ({
-  keyIdentifier,
-  application,
-  label,
-  scopes,
-  createdAt,
-  expiresAtMoment,
-  revokedAt,
-}: Omit<z.output<ReturnType<typeof credentialIndexItem>>, "kind">): CredentialSummary => ({
-  keyIdentifier,
-  application,
-  label,
-  scopes,
-  createdAt,
-  expiresAt: expiresAtMoment,
-  revokedAt,
-});
-
-export const toCredentialIndexItem = (credential: CredentialSummary): Item<typeof credentialIndexItem> => ({
-  kind: "credential-index",
-  keyIdentifier: credential.keyIdentifier,
-  application: credential.application,
-  label: credential.label,
-  scopes: [...credential.scopes],
-  createdAt: credential.createdAt,
-  expiresAtMoment: credential.expiresAt,
-  revokedAt: credential.revokedAt,
-});
-
-export const fromCredentialItem = ({
-  secretHash,
-  ...item
-}: z.output<ReturnType<typeof credentialItem>>): Credential => ({
-  ...fromCredentialIndexItem(item),
-  secretHash,
-});
-
-export const toCredentialItem = (credential: Credential): Item<typeof credentialItem> => ({
-  ...toCredentialIndexItem(credential),
-  kind: "credential",
-  secretHash: credential.secretHash,
 });

@@ -11,6 +11,7 @@ import {
   IOS_STORE_FIELDS,
   withDefaults,
 } from "../../applications/fields.ts";
+import type { Store } from "../../contract/schemas.ts";
 import type { ApplicationId } from "../../identifiers.ts";
 import { once } from "../../once.ts";
 import {
@@ -27,8 +28,8 @@ import {
 } from "./application-items.ts";
 import { requireFormatOf } from "../dynamodb/format.ts";
 import { keys, partitions } from "../keys.ts";
-import { queryItems } from "../dynamodb/query.ts";
-import { knownItems, parseItem, parseItems, readItem, type Table } from "../dynamodb/table.ts";
+import { queryItems, readItem } from "../dynamodb/reads.ts";
+import { knownItems, parseItem, parseItems, type Table } from "../dynamodb/table.ts";
 
 /** Applications in the table. All reads are strongly consistent. */
 export interface ApplicationReader
@@ -72,27 +73,22 @@ export const createApplicationReader = (table: Table): ApplicationReader => {
     };
   };
 
-  const registrationOf = async ({
-    store,
-    bundleOrPackage,
-  }: StoreReference): Promise<StoreRegistration | null> => {
-    const item = await readItem(table, keys.storeRegistration(store, bundleOrPackage));
-    if (item === undefined) return null;
-    return { store, bundleOrPackage, application: parseItem(storeRegistrationItem, item).application };
+  const registrationOf = async (reference: StoreReference): Promise<StoreRegistration | null> => {
+    const key = keys.storeRegistration(reference.store, reference.bundleOrPackage);
+    const item = await readItem(table, key, storeRegistrationItem);
+    return item === null ? null : { ...reference, application: item.application };
   };
-
-  const list = async (): Promise<readonly Pick<Application, "identifier" | "name">[]> =>
-    knownItems(applicationOfTableItem, await queryItems(table, { pk: partitions.applications }));
+  const applicationIn = (store: Store) => async (bundleOrPackage: string) =>
+    (await registrationOf({ store, bundleOrPackage }))?.application ?? null;
 
   return {
-    list,
     read,
+    list: async () =>
+      knownItems(applicationOfTableItem, await queryItems(table, { pk: partitions.applications })),
     load: async (identifier) => (await read(identifier))?.application ?? null,
     registrationsOf: async (stores) =>
       (await Promise.all(stores.map(registrationOf))).filter((registration) => registration !== null),
-    applicationOfBundle: async (bundleIdentifier) =>
-      (await registrationOf({ store: "ios-store", bundleOrPackage: bundleIdentifier }))?.application ?? null,
-    applicationOfPackage: async (packageName) =>
-      (await registrationOf({ store: "android-store", bundleOrPackage: packageName }))?.application ?? null,
+    applicationOfBundle: applicationIn("ios-store"),
+    applicationOfPackage: applicationIn("android-store"),
   };
 };

@@ -1,26 +1,37 @@
-import type { ApplicationStore, SaveOutcome, StoredApplication } from "../../administration/acts/apply.ts";
-import type { Application, StoreReference } from "../../applications/application.ts";
-import type { Destination } from "../../applications/destination.ts";
-import type { Audited } from "../../administration/acts/audit-entry.ts";
-import type { ApplicationId } from "../../identifiers.ts";
+import * as z from "zod/mini";
+import type { ApplicationStore } from "../../administration/acts/apply.ts";
+import type { DestinationTable } from "../../administration/acts/destinations.ts";
+import type { Application } from "../../applications/application.ts";
+import { once } from "../../once.ts";
 import {
-  type applicationOfTableItem,
+  absent,
+  absentOrOf,
+  secretsUnchanged,
+  unmarkedOrOfFormat,
+  versionUnchanged,
+  type Condition,
+} from "../dynamodb/conditions.ts";
+import { TABLE_FORMAT, type markedItem } from "../dynamodb/format.ts";
+import { keyText, type Key } from "../dynamodb/key.ts";
+import { queryPages } from "../dynamodb/reads.ts";
+import * as shape from "../dynamodb/shapes.ts";
+import { parseItems, type Attributes, type Table } from "../dynamodb/table.ts";
+import { ITEMS_PER_TRANSACTION, transact, writeAll } from "../dynamodb/transactions.ts";
+import { deletion, update, type Write } from "../dynamodb/writes.ts";
+import { keys, partitions } from "../keys.ts";
+import { isDelivery } from "../named-by-key.ts";
+import {
   toAndroidStoreItem,
   toApplicationItem,
   toCatalogItem,
   toDestinationItem,
   toIosStoreItem,
   toStoreRegistrationItem,
+  type applicationOfTableItem,
+  type destinationItem,
 } from "./application-items.ts";
 import { createApplicationReader, type ApplicationReader } from "./application-reader.ts";
-import { auditWrite } from "./audit-write.ts";
-import { absent, absentOrOf, unmarkedOrOfFormat, versionUnchanged } from "../dynamodb/conditions.ts";
-import { TABLE_FORMAT, type markedItem } from "../dynamodb/format.ts";
-import { keyText } from "../dynamodb/key.ts";
-import { keys } from "../keys.ts";
-import type { Attributes, Table } from "../dynamodb/table.ts";
-import { ITEMS_PER_TRANSACTION, transact } from "../dynamodb/transactions.ts";
-import { deletion, put, setAttributes, type TransactItem } from "../dynamodb/writes.ts";
+import { auditWrites } from "./audit.ts";
 
 /** Applications in the table, with the operator's writes to them. */
 export type ApplicationTable = ApplicationReader & Pick<ApplicationStore, "save">;
@@ -28,132 +39,113 @@ export type ApplicationTable = ApplicationReader & Pick<ApplicationStore, "save"
 /** DynamoDB's item size limit; JSON is never shorter than what DynamoDB counts. */
 const ITEM_BYTES = 400 * 1024;
 
-interface StoreItem extends StoreReference {
+/** An item as an application describes it, and the condition of its writes. */
+interface Described {
+  readonly key: Key;
   readonly attributes: object;
+  readonly condition?: Condition;
 }
 
-const storeItems = (application: Application | null): ReadonlyMap<string, StoreItem> => {
-  const items: StoreItem[] = [
-    ...(application?.iosStore ?? []).map((configuration) => ({
-      store: "ios-store" as const,
-      bundleOrPackage: configuration.bundleIdentifier,
-      attributes: toIosStoreItem(configuration),
-    })),
-    ...(application?.androidStore ?? []).map((configuration) => ({
-      store: "android-store" as const,
-      bundleOrPackage: configuration.packageName,
-      attributes: toAndroidStoreItem(configuration),
-    })),
+/** Two items for each bundle and package: its configuration, and its registration. */
+const storeItems = ({ identifier, iosStore, androidStore }: Application): readonly Described[] => {
+  const stores = [
+    ...iosStore.map((one) => ["ios-store", one.bundleIdentifier, toIosStoreItem(one)] as const),
+    ...androidStore.map((one) => ["android-store", one.packageName, toAndroidStoreItem(one)] as const),
   ];
-  return new Map(
-    items.map((item) => [keyText(keys.storeRegistration(item.store, item.bundleOrPackage)), item]),
-  );
+  return stores.flatMap(([store, bundleOrPackage, attributes]) => [
+    { key: keys.storeConfiguration(identifier, store, bundleOrPackage), attributes },
+    {
+      key: keys.storeRegistration(store, bundleOrPackage),
+      attributes: toStoreRegistrationItem(identifier),
+      condition: absentOrOf(identifier),
+    },
+  ]);
 };
 
-const sameText = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
+const destinationItems = ({ identifier, destinations }: Application): readonly Described[] =>
+  destinations.map((one) => ({
+    key: keys.destination(identifier, one.name),
+    attributes: toDestinationItem(one),
+  }));
 
-export const createApplicationTable = (table: Table): ApplicationTable => {
-  const { name: TableName } = table;
-
-  const writeApplication = (before: StoredApplication | null, after: Application): TransactItem =>
-    setAttributes(
-      TableName,
-      keys.application(after.identifier),
-      toApplicationItem(after, (before?.version ?? 0) + 1),
-      before === null ? absent : versionUnchanged(before.version),
-    );
-
-  /** Marks the table's format, and lists the application. */
-  const register = ({ identifier, name }: Application): TransactItem[] => [
-    setAttributes(
-      TableName,
-      keys.format(),
-      { tableFormat: TABLE_FORMAT } satisfies Attributes<typeof markedItem>,
-      unmarkedOrOfFormat(TABLE_FORMAT),
-    ),
-    setAttributes(TableName, keys.applicationOfTable(identifier), {
-      identifier,
-      name,
-    } satisfies Attributes<typeof applicationOfTableItem>),
+/** Writes what differs, and deletes what is no longer described. */
+const differenceWrites = (
+  itemsOf: (application: Application) => readonly Described[],
+  before: Application | null,
+  after: Application,
+): readonly Write[] => {
+  const byKey = (items: readonly Described[]) => new Map(items.map((item) => [keyText(item.key), item]));
+  const old = byKey(before === null ? [] : itemsOf(before));
+  const wanted = byKey(itemsOf(after));
+  const textOf = (item: Described | undefined) => JSON.stringify(item?.attributes);
+  return [
+    ...[...wanted]
+      .filter(([name, item]) => textOf(old.get(name)) !== textOf(item))
+      .map(([, { key, attributes, condition }]) => update(key, attributes, condition)),
+    ...[...old]
+      .filter(([name]) => !wanted.has(name))
+      .map(([, { key, condition }]) => deletion(key, condition)),
   ];
+};
 
-  const addStore = (
-    application: ApplicationId,
-    { store, bundleOrPackage, attributes }: StoreItem,
-  ): TransactItem[] => [
-    setAttributes(TableName, keys.storeConfiguration(application, store, bundleOrPackage), attributes),
-    put(
-      TableName,
-      keys.storeRegistration(store, bundleOrPackage),
-      toStoreRegistrationItem(application),
-      absentOrOf(application),
-    ),
-  ];
+export const createApplicationTable = (table: Table): ApplicationTable => ({
+  ...createApplicationReader(table),
 
-  const removeStore = (application: ApplicationId, { store, bundleOrPackage }: StoreItem): TransactItem[] => [
-    deletion(TableName, keys.storeConfiguration(application, store, bundleOrPackage)),
-    deletion(TableName, keys.storeRegistration(store, bundleOrPackage), absentOrOf(application)),
-  ];
-
-  const storeWrites = (before: Application | null, after: Application): TransactItem[] => {
-    const old = storeItems(before);
-    const wanted = storeItems(after);
-    const added = [...wanted].filter(([key]) => !old.has(key));
-    const removed = [...old].filter(([key]) => !wanted.has(key));
-    const changed = [...wanted].filter(
-      ([key, { attributes }]) => old.has(key) && !sameText(old.get(key)?.attributes, attributes),
-    );
-    return [
-      ...added.flatMap(([, store]) => addStore(after.identifier, store)),
-      ...removed.flatMap(([, store]) => removeStore(after.identifier, store)),
-      ...changed.map(([, { store, bundleOrPackage, attributes }]) =>
-        setAttributes(
-          TableName,
-          keys.storeConfiguration(after.identifier, store, bundleOrPackage),
-          attributes,
-        ),
-      ),
-    ];
-  };
-
-  const destinationWrites = (before: Application | null, after: Application): TransactItem[] => {
-    const key = ({ name }: Destination) => keys.destination(after.identifier, name);
-    const old = new Map((before?.destinations ?? []).map((one) => [one.name, one]));
-    const wanted = new Set(after.destinations.map(({ name }) => name));
-    return [
-      ...after.destinations
-        .filter((one) => {
-          const known = old.get(one.name);
-          return known === undefined || !sameText(toDestinationItem(known), toDestinationItem(one));
-        })
-        .map((one) => setAttributes(TableName, key(one), toDestinationItem(one))),
-      ...[...old.values()]
-        .filter(({ name }) => !wanted.has(name))
-        .map((one) => deletion(TableName, key(one))),
-    ];
-  };
-
-  const save = async (
-    before: StoredApplication | null,
-    after: Application,
-    audit?: Audited,
-  ): Promise<SaveOutcome> => {
+  save: async (before, after, audit) => {
+    const { identifier, name } = after;
     const catalog = toCatalogItem(after.catalog);
     const bytes = Buffer.byteLength(JSON.stringify(catalog));
     if (bytes > ITEM_BYTES) return { outcome: "catalog_too_large", bytes, limit: ITEM_BYTES };
+    const marker = { tableFormat: TABLE_FORMAT } satisfies Attributes<typeof markedItem>;
+    const listed = { identifier, name } satisfies Attributes<typeof applicationOfTableItem>;
     const writes = [
-      writeApplication(before, after),
-      setAttributes(TableName, keys.catalog(after.identifier), catalog),
-      ...register(after),
-      ...(audit === undefined ? [] : [auditWrite(TableName, after.identifier, audit)]),
-      ...destinationWrites(before?.application ?? null, after),
+      update(
+        keys.application(identifier),
+        toApplicationItem(after, (before?.version ?? 0) + 1),
+        before === null ? absent : versionUnchanged(before.version),
+      ),
+      update(keys.catalog(identifier), catalog),
+      update(keys.format(), marker, unmarkedOrOfFormat(TABLE_FORMAT)),
+      update(keys.applicationOfTable(identifier), listed),
+      ...auditWrites(identifier, audit),
+      ...differenceWrites(destinationItems, before?.application ?? null, after),
     ];
-    const stores = storeWrites(before?.application ?? null, after);
+    const stores = differenceWrites(storeItems, before?.application ?? null, after);
     const room = ITEMS_PER_TRANSACTION - writes.length;
     if (stores.length > room) return { outcome: "too_many_store_changes", limit: Math.floor(room / 2) };
     const { outcome } = await transact(table, [...writes, ...stores]);
     return { outcome: outcome === "written" ? "saved" : "changed_meanwhile" };
-  };
+  },
+});
 
-  return { ...createApplicationReader(table), save };
-};
+const keyItem = once(() => z.object({ pk: shape.text(), sk: shape.text() }));
+
+const ITEMS_PER_PAGE = 500;
+
+export const createDestinationTable = (table: Table): DestinationTable => ({
+  setSecretEpochs: async (application, before, secretEpochs, audit) => {
+    const rotated = { secretEpochs } satisfies Partial<Attributes<typeof destinationItem>>;
+    const condition = secretsUnchanged(before.url, before.secretEpochs);
+    const { outcome } = await transact(table, [
+      update(keys.destination(application, before.name), rotated, condition),
+      ...auditWrites(application, audit),
+    ]);
+    return outcome;
+  },
+
+  drop: async (destination, progress) => {
+    const query = { pk: partitions.destination(destination), itemsPerPage: ITEMS_PER_PAGE };
+    let dropped = 0;
+    for await (const page of queryPages(table, query)) {
+      const found = parseItems(keyItem, page);
+      await writeAll(
+        table,
+        found.map((key) => deletion(key)),
+      );
+      const deliveries = found.filter(isDelivery).length;
+      dropped += deliveries;
+      if (deliveries > 0) progress(dropped);
+    }
+    return dropped;
+  },
+});

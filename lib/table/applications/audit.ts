@@ -1,19 +1,45 @@
+import * as z from "zod/mini";
+import type { Audited } from "../../administration/acts/audit-entry.ts";
 import type { AuditTable } from "../../administration/reports/audit.ts";
-import { auditItem } from "./audit-item.ts";
-import { auditWrite } from "./audit-write.ts";
-import { partitions } from "../keys.ts";
-import { queryItems } from "../dynamodb/query.ts";
-import { knownItems, type Table } from "../dynamodb/table.ts";
+import type { ApplicationId } from "../../identifiers.ts";
+import { once } from "../../once.ts";
+import { queryItems } from "../dynamodb/reads.ts";
+import * as shape from "../dynamodb/shapes.ts";
+import { knownItems, type Attributes, type Table } from "../dynamodb/table.ts";
 import { transact } from "../dynamodb/transactions.ts";
+import { put, type Write } from "../dynamodb/writes.ts";
+import { keys, partitions } from "../keys.ts";
+
+/** Entries of the first version have neither caller, accounts nor lines. */
+const auditItem = once(() =>
+  shape.mapped(
+    z.object({
+      action: shape.text(),
+      moment: shape.integer(),
+      by: shape.text(),
+      caller: z.optional(shape.nullableText()),
+      reason: shape.nullableText(),
+      customer: z.nullable(shape.customer()),
+      accounts: z.optional(shape.texts()),
+      what: z.optional(shape.texts()),
+    }),
+    ({ caller = null, accounts = [], what = [], ...entry }) => ({ ...entry, caller, accounts, what }),
+  ),
+);
+
+/** Writes an entry of an application's audit, in the transaction of the change that it records; unset: none. */
+export const auditWrites = (application: ApplicationId, audited: Audited | undefined): Write[] => {
+  if (audited === undefined) return [];
+  const { entryIdentifier, entry } = audited;
+  const key = keys.audit(application, entry.moment, entryIdentifier);
+  return [put(key, entry satisfies Attributes<typeof auditItem>)];
+};
 
 export const createAuditTable = (table: Table): AuditTable => ({
   record: async (application, audited) => {
-    const recorded = await transact(table, [auditWrite(table.name, application, audited)]);
+    const recorded = await transact(table, auditWrites(application, audited));
     if (recorded.outcome === "conflict") throw recorded.cause;
   },
-
   of: async (application) =>
-    knownItems(auditItem, await queryItems(table, { pk: partitions.audit(application) })).map(
-      ({ caller = null, accounts = [], what = [], ...entry }) => ({ ...entry, caller, accounts, what }),
-    ),
+    knownItems(auditItem, await queryItems(table, { pk: partitions.audit(application) })),
 });

@@ -1,69 +1,115 @@
+import * as z from "zod/mini";
 import type { CredentialTable } from "../../administration/acts/credential-table.ts";
-import type { CredentialSummary } from "../../applications/credential.ts";
-import { keyId, type ApplicationId } from "../../identifiers.ts";
-import {
-  credentialIndexItem,
-  type credentialItem,
-  fromCredentialIndexItem,
-  toCredentialIndexItem,
-  toCredentialItem,
-} from "./application-items.ts";
-import { auditWrite } from "./audit-write.ts";
+import type { FindCredential } from "../../applications/authorize.ts";
+import type { Credential, CredentialSummary } from "../../applications/credential.ts";
+import { SCOPES } from "../../contract/schemas.ts";
+import type { Instant } from "../../entitlements/time.ts";
+import { keyId, type KeyId } from "../../identifiers.ts";
+import { once } from "../../once.ts";
 import { absent, present, unrevoked } from "../dynamodb/conditions.ts";
-import { createFindCredential } from "./find-credential.ts";
-import { keys, partitions } from "../keys.ts";
-import { queryItems } from "../dynamodb/query.ts";
+import { queryItems, readItem } from "../dynamodb/reads.ts";
+import * as shape from "../dynamodb/shapes.ts";
 import { parseItems, type Attributes, type Table } from "../dynamodb/table.ts";
 import { transact } from "../dynamodb/transactions.ts";
-import { check, put, setAttributes } from "../dynamodb/writes.ts";
+import { check, put, update } from "../dynamodb/writes.ts";
+import { keys, partitions } from "../keys.ts";
+import { auditWrites } from "./audit.ts";
+
+/** The expiry is not called `expiresAt`, the table's time-to-live attribute: an expired credential stays listed. */
+const credentialSummary = once(() => ({
+  keyIdentifier: shape.branded<KeyId>(z.string().check(z.regex(/^[0-9a-f]{16}$/))),
+  application: shape.application(),
+  label: shape.nullableText(),
+  // Scopes that only a later version knows are ignored.
+  scopes: z.pipe(
+    z.array(z.string()),
+    z.transform((given) => SCOPES.filter((scope) => given.includes(scope))),
+  ),
+  createdAt: shape.integer(),
+  expiresAtMoment: shape.nullableInteger(),
+  revokedAt: shape.nullableInteger(),
+}));
+
+export const credentialIndexItem = once(() =>
+  z.object({ kind: z.literal("credential-index"), ...credentialSummary() }),
+);
+
+export const credentialItem = once(() =>
+  z.object({
+    kind: z.literal("credential"),
+    ...credentialSummary(),
+    secretHash: z.string().check(z.regex(/^[0-9a-f]{64}$/)),
+  }),
+);
+
+/** A parsed credential of either kind. */
+const fromItem = <Item extends { readonly kind: string; readonly expiresAtMoment: Instant | null }>(
+  item: Item,
+) => {
+  const { kind: _, expiresAtMoment: expiresAt, ...credential } = item;
+  return { ...credential, expiresAt };
+};
+
+const toItems = ({ secretHash, expiresAt, scopes, ...credential }: Credential) => {
+  const summary = { ...credential, scopes: [...scopes], expiresAtMoment: expiresAt };
+  return {
+    index: { kind: "credential-index", ...summary } satisfies Attributes<typeof credentialIndexItem>,
+    credential: { kind: "credential", ...summary, secretHash } satisfies Attributes<typeof credentialItem>,
+  };
+};
+
+/** One strongly consistent read. */
+export const createFindCredential =
+  (table: Table): FindCredential =>
+  async (keyIdentifier) => {
+    const item = await readItem(table, keys.credential(keyIdentifier), credentialItem);
+    return item === null ? null : fromItem(item);
+  };
 
 /** All reads are strongly consistent. */
 export const createCredentialTable = (table: Table): CredentialTable => {
-  const { name: TableName } = table;
   const find = createFindCredential(table);
+  return {
+    find,
 
-  const list = async (application: ApplicationId): Promise<readonly CredentialSummary[]> => {
-    const items = await queryItems(table, {
-      pk: partitions.application(application),
-      sortKeyPrefix: keys.credentialOfApplication(application, keyId("")).sk,
-    });
-    return parseItems(credentialIndexItem, items)
-      .map(fromCredentialIndexItem)
-      .sort((a, b) => a.createdAt - b.createdAt);
+    list: async (application) => {
+      const sortKeyPrefix = keys.credentialOfApplication(application, keyId("")).sk;
+      const items = await queryItems(table, { pk: partitions.application(application), sortKeyPrefix });
+      return parseItems(credentialIndexItem, items)
+        .map((item): CredentialSummary => fromItem(item))
+        .sort((a, b) => a.createdAt - b.createdAt);
+    },
+
+    add: async (credential, audit) => {
+      const { application, keyIdentifier } = credential;
+      const items = toItems(credential);
+      const added = await transact(table, [
+        check(keys.application(application), present),
+        put(keys.credential(keyIdentifier), items.credential, absent),
+        put(keys.credentialOfApplication(application, keyIdentifier), items.index, absent),
+        ...auditWrites(application, audit),
+      ]);
+      if (added.outcome === "written") return "added";
+      if (added.failed.has(0)) return "application_not_found";
+      throw added.cause;
+    },
+
+    revoke: async (keyIdentifier, moment, audit) => {
+      const credential = await find(keyIdentifier);
+      if (credential === null) return { outcome: "not_found" };
+      if (credential.revokedAt !== null) return { outcome: "revoked", credential, already: true };
+      const { application } = credential;
+      const ended = { revokedAt: moment } satisfies Pick<Attributes<typeof credentialItem>, "revokedAt">;
+      const revoked = await transact(table, [
+        update(keys.credential(keyIdentifier), ended, unrevoked),
+        update(keys.credentialOfApplication(application, keyIdentifier), ended, unrevoked),
+        ...auditWrites(application, audit),
+      ]);
+      if (revoked.outcome === "written")
+        return { outcome: "revoked", credential: { ...credential, ...ended }, already: false };
+      const meanwhile = revoked.failed.has(0) ? await find(keyIdentifier) : null;
+      if (meanwhile === null || meanwhile.revokedAt === null) throw revoked.cause;
+      return { outcome: "revoked", credential: meanwhile, already: true };
+    },
   };
-
-  const add: CredentialTable["add"] = async (credential, audit) => {
-    const { application, keyIdentifier } = credential;
-    const indexKey = keys.credentialOfApplication(application, keyIdentifier);
-    const added = await transact(table, [
-      check(TableName, keys.application(application), present),
-      put(TableName, keys.credential(keyIdentifier), toCredentialItem(credential), absent),
-      put(TableName, indexKey, toCredentialIndexItem(credential), absent),
-      ...(audit === undefined ? [] : [auditWrite(TableName, application, audit)]),
-    ]);
-    if (added.outcome === "written") return "added";
-    if (added.failed.has(0)) return "application_not_found";
-    throw added.cause;
-  };
-
-  const revoke: CredentialTable["revoke"] = async (keyIdentifier, moment, audit) => {
-    const credential = await find(keyIdentifier);
-    if (credential === null) return { outcome: "not_found" };
-    if (credential.revokedAt !== null) return { outcome: "revoked", credential, already: true };
-    const { application } = credential;
-    const ended = { revokedAt: moment } satisfies Pick<Attributes<typeof credentialItem>, "revokedAt">;
-    const revoked = await transact(table, [
-      ...[keys.credential(keyIdentifier), keys.credentialOfApplication(application, keyIdentifier)].map(
-        (key) => setAttributes(TableName, key, ended, unrevoked),
-      ),
-      ...(audit === undefined ? [] : [auditWrite(TableName, application, audit)]),
-    ]);
-    if (revoked.outcome === "written")
-      return { outcome: "revoked", credential: { ...credential, revokedAt: moment }, already: false };
-    const meanwhile = revoked.failed.has(0) ? await find(keyIdentifier) : null;
-    if (meanwhile === null || meanwhile.revokedAt === null) throw revoked.cause;
-    return { outcome: "revoked", credential: meanwhile, already: true };
-  };
-
-  return { find, list, add, revoke };
 };

@@ -1,16 +1,15 @@
-import { epochSeconds } from "../../duration.ts";
-import { tombstoneItem } from "./items.ts";
 import type { Remains } from "../../customers/storing/bury-remains.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { ApplicationId, CustomerId } from "../../identifiers.ts";
 import { chunks } from "../../chunks.ts";
 import { absent, ownedBy, ownedUnchanged, type Condition } from "../dynamodb/conditions.ts";
 import { askWrites } from "../queues/asks.ts";
-import { type Key, keyOf, TABLE } from "../dynamodb/key.ts";
+import { type Key, keyOf } from "../dynamodb/key.ts";
 import { keys } from "../keys.ts";
-import type { Attributes, Table, TimeToLive } from "../dynamodb/table.ts";
+import { expiry, type Attributes, type Table } from "../dynamodb/table.ts";
 import { ITEMS_PER_TRANSACTION, transact } from "../dynamodb/transactions.ts";
-import { check, put, type TransactItem } from "../dynamodb/writes.ts";
+import { check, put } from "../dynamodb/writes.ts";
+import type { tombstoneItem } from "./items.ts";
 
 /** Items per purchase or identity at most: tombstone, and deletion of its question. */
 const ITEMS_PER_OWNED = 2;
@@ -23,24 +22,16 @@ export const bury = async (
   { purchases, identities }: Remains,
   erasedUntil: Instant,
 ): Promise<"written" | "conflict"> => {
-  const isGone = check(table.name, keys.customer(application, end), absent);
-  const tombstone = (key: Key, condition: Condition): TransactItem =>
-    put(
-      table.name,
-      key,
-      {
-        erasedUntil,
-        [TABLE.timeToLiveAttribute]: epochSeconds(erasedUntil),
-      } satisfies Attributes<typeof tombstoneItem> & TimeToLive,
-      condition,
-    );
+  const isGone = check(keys.customer(application, end), absent);
+  const attributes = { erasedUntil, ...expiry(erasedUntil) } satisfies Attributes<typeof tombstoneItem>;
+  const tombstone = (key: Key, condition: Condition) => put(key, attributes, condition);
   const tombstones = [
     ...purchases.map(({ purchase, customer, revision, ask, bundleOrPackage }) => [
       // Checks the revision, or a question that was moved meanwhile would keep its purchase token.
       tombstone(keys.purchase(application, purchase), ownedUnchanged(application, customer, revision)),
       ...(ask === null || bundleOrPackage === null
         ? []
-        : askWrites(table.name, application, purchase, bundleOrPackage, { from: ask.at, to: null })),
+        : askWrites(application, purchase, bundleOrPackage, { from: ask.at, to: null })),
     ]),
     ...identities.map(({ item, customer }) => [tombstone(keyOf(item), ownedBy(application, customer))]),
   ];

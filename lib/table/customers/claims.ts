@@ -4,11 +4,12 @@ import type { AccountId, ApplicationId } from "../../identifiers.ts";
 import { countsEnd, countsRemain, hasRoom } from "../dynamodb/conditions.ts";
 import { accountClaimsItem, claimsCounter, type ClaimsCounter } from "./items.ts";
 import { keys } from "../keys.ts";
-import { parseItem, readItem, type Table } from "../dynamodb/table.ts";
-import { add, deletion, type TransactItem } from "../dynamodb/writes.ts";
+import { readItem } from "../dynamodb/reads.ts";
+import type { Table } from "../dynamodb/table.ts";
+import { deletion, update, type Write } from "../dynamodb/writes.ts";
 
 /** Places that a change takes in an account's claims counter; negative: it gives them back. */
-export interface ClaimsDifference {
+interface ClaimsDifference {
   readonly account: AccountId;
   readonly counter: ClaimsCounter;
   readonly by: number;
@@ -52,34 +53,28 @@ export const countsThatEnd = async (
 ): Promise<ReadonlySet<AccountId>> => {
   const ending = differences.map(async ({ account, counter, by }): Promise<AccountId[]> => {
     if (by > 0) return [];
-    const item = await readItem(table, keys.accountClaims(application, account));
-    const counts = item === undefined ? {} : parseItem(accountClaimsItem, item);
-    return (counts[counter] ?? 0) + by <= 0 && (counts[OTHER[counter]] ?? 0) <= 0 ? [account] : [];
+    const counts = await readItem(table, keys.accountClaims(application, account), accountClaimsItem);
+    return (counts?.[counter] ?? 0) + by <= 0 && (counts?.[OTHER[counter]] ?? 0) <= 0 ? [account] : [];
   });
   return new Set((await Promise.all(ending)).flat());
 };
 
-export interface ClaimsBounds {
-  /** Most customers that clients' claims alone may link to the account. */
-  readonly limit: number;
-  /** Whether {@link countsThatEnd} has the account. */
-  readonly ends: boolean;
-}
-
 /**
  * Raises an account's claims counter below its limit, lowers it, or deletes the item if it ends. A condition proves that it
  * ends; a concurrent write makes it a conflict.
+ *
+ * @param limit most customers that clients' claims alone may link to the account
+ * @param ending accounts of {@link countsThatEnd}
  */
 export const claimsWrite = (
-  TableName: string,
   application: ApplicationId,
   { account, counter, by }: ClaimsDifference,
-  { limit, ends }: ClaimsBounds,
-): TransactItem => {
+  limit: number,
+  ending: ReadonlySet<AccountId>,
+): Write => {
   const key = keys.accountClaims(application, account);
   const other = OTHER[counter];
-  if (by > 0) return add(TableName, key, { [counter]: by }, hasRoom(counter, limit));
-  return ends
-    ? deletion(TableName, key, countsEnd(counter, other, -by))
-    : add(TableName, key, { [counter]: by }, countsRemain(counter, other, -by));
+  if (by < 0 && ending.has(account)) return deletion(key, countsEnd(counter, other, -by));
+  const condition = by > 0 ? hasRoom(counter, limit) : countsRemain(counter, other, -by);
+  return update(key, {}, condition, { add: { [counter]: by } });
 };

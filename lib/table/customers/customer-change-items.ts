@@ -1,14 +1,12 @@
 import type { Audited } from "../../administration/acts/audit-entry.ts";
 import type { CustomerChange, PurchaseWrite } from "../../customers/storing/customer-change.ts";
+import { CLAIMS_PER_ACCOUNT } from "../../customers/storing/fact-store.ts";
 import type { Link, StoredCustomer, Transfer } from "../../customers/storing/records.ts";
-import { epochSeconds } from "../../duration.ts";
+import { DAY } from "../../duration.ts";
 import type { IdentityReference } from "../../entitlements/proven-purchase.ts";
 import type { Purchase } from "../../entitlements/purchase.ts";
-import type { AccountId, CustomerId } from "../../identifiers.ts";
-import { askAttributes, askWrites } from "../queues/asks.ts";
-import { auditWrite } from "../applications/audit-write.ts";
-import { CLAIMS_PER_ACCOUNT } from "../../customers/storing/fact-store.ts";
-import { claimsDifferences, claimsWrite } from "./claims.ts";
+import type { AccountId, ApplicationId, CustomerId } from "../../identifiers.ts";
+import { auditWrites } from "../applications/audit.ts";
 import {
   absent,
   revisionUnchanged,
@@ -17,6 +15,13 @@ import {
   versionUnchanged,
   type Condition,
 } from "../dynamodb/conditions.ts";
+import { TABLE } from "../dynamodb/key.ts";
+import { expiry, type Attributes } from "../dynamodb/table.ts";
+import { check, put, update, type Write } from "../dynamodb/writes.ts";
+import { keys, partitions } from "../keys.ts";
+import { askAttributes, askWrites } from "../queues/asks.ts";
+import { lookWrite } from "../telling/looks.ts";
+import { claimsDifferences, claimsWrite } from "./claims.ts";
 import {
   encodeHoldings,
   type accountCustomerItem,
@@ -25,19 +30,13 @@ import {
   type purchaseItem,
   type transferItem,
 } from "./items.ts";
-import { TABLE } from "../dynamodb/key.ts";
-import { keys, partitions } from "../keys.ts";
-import { linesCodec } from "./lines.ts";
-import { lookWrite } from "../telling/looks.ts";
-import { renewalCodec } from "./renewals.ts";
-import type { Attributes } from "../dynamodb/table.ts";
-import { check, put, setAttributes, type TransactItem } from "../dynamodb/writes.ts";
+import { linesCodec, renewalCodec } from "./lines.ts";
 
 /**
  * Lifetime of an absorbed customer's account item. Readers skip it; it stays for a Query that began before the merge
  * and has not reached the survivor's item yet.
  */
-const ABSORBED_KEPT_SECONDS = 24 * 3600;
+const ABSORBED_KEPT_MILLISECONDS = DAY;
 
 /** Customers of the change that are linked to a different account than the result. */
 export const leaving = ({ before, absorbed, after }: CustomerChange): readonly StoredCustomer[] =>
@@ -63,7 +62,12 @@ const transferOf = ({ moment }: CustomerChange, customer: CustomerId, link: Link
 });
 
 /** Owner attribute: the customer's partition, under which the index lists the item. */
-type Owned = Readonly<Record<typeof TABLE.ownerAttribute, string>>;
+const ownedBy = (
+  application: ApplicationId,
+  { identifier }: Pick<StoredCustomer, "identifier">,
+): Readonly<Record<typeof TABLE.ownerAttribute, string>> => ({
+  [TABLE.ownerAttribute]: partitions.customer(application, identifier),
+});
 
 /** The customer's version after the first of the change's transactions, which writes identities and aliases. */
 export const firstVersion = ({ before }: CustomerChange): number => (before?.version ?? 0) + 1;
@@ -79,22 +83,20 @@ export interface WrittenCustomer {
 }
 
 export const customerWrite = (
-  table: string,
   change: CustomerChange,
   { holdings, from, to, unsettled }: WrittenCustomer,
-): TransactItem => {
-  const { application, after } = change;
-  return setAttributes(
-    table,
-    keys.customer(application, after.identifier),
+): Write => {
+  const { identifier, environment, createdAt, link, hasPurchased } = change.after;
+  return update(
+    keys.customer(change.application, identifier),
     {
-      customer: after.identifier,
-      environment: after.environment,
-      createdAt: after.createdAt,
+      customer: identifier,
+      environment,
+      createdAt,
       version: to,
-      link: after.link,
+      link,
       holdings: encodeHoldings(holdings),
-      hasPurchased: after.hasPurchased,
+      hasPurchased,
       absorbed: absorbedBeside(change),
       unsettled,
       aliasOf: null,
@@ -104,172 +106,125 @@ export const customerWrite = (
 };
 
 /** Checks that the customer is unchanged since the previous transaction. */
-export const unmoved = (
-  table: string,
-  { application, after }: CustomerChange,
-  version: number,
-): TransactItem => check(table, keys.customer(application, after.identifier), versionUnchanged(version));
+export const unmoved = ({ application, after }: CustomerChange, version: number): Write =>
+  check(keys.customer(application, after.identifier), versionUnchanged(version));
 
-export const accountWrite = (
-  table: string,
-  change: CustomerChange,
-  holdings: readonly Purchase[],
-): TransactItem[] => {
-  const { application, after } = change;
-  if (after.link === null) return [];
-  return [
-    setAttributes(table, keys.accountCustomer(application, after.link.account, after.identifier), {
-      customer: after.identifier,
-      holdings: encodeHoldings(holdings),
-      assertedBy: after.link.assertedBy,
-      absorbed: absorbedBeside(change),
-    } satisfies Attributes<typeof accountCustomerItem>),
-  ];
+export const accountWrite = (change: CustomerChange, holdings: readonly Purchase[]): Write[] => {
+  const { identifier: customer, link } = change.after;
+  if (link === null) return [];
+  const attributes = {
+    customer,
+    holdings: encodeHoldings(holdings),
+    assertedBy: link.assertedBy,
+    absorbed: absorbedBeside(change),
+  } satisfies Attributes<typeof accountCustomerItem>;
+  return [update(keys.accountCustomer(change.application, link.account, customer), attributes)];
 };
 
-export const aliasWrite = (
-  table: string,
-  change: CustomerChange,
-  { identifier, version }: StoredCustomer,
-): TransactItem => {
+export const aliasWrite = (change: CustomerChange, { identifier, version }: StoredCustomer): Write => {
   const { application, after } = change;
-  return setAttributes(
-    table,
-    keys.customer(application, identifier),
-    {
-      version: version + 1,
-      link: null,
-      holdings: encodeHoldings([]),
-      absorbed: [],
-      unsettled: false,
-      aliasOf: after.identifier,
-      survivorVersion: firstVersion(change),
-      [TABLE.ownerAttribute]: partitions.customer(application, after.identifier),
-    } satisfies Partial<Attributes<typeof customerItem>> & Owned,
-    versionUnchanged(version),
-  );
+  const attributes = {
+    version: version + 1,
+    link: null,
+    holdings: encodeHoldings([]),
+    absorbed: [],
+    unsettled: false,
+    aliasOf: after.identifier,
+    survivorVersion: firstVersion(change),
+    ...ownedBy(application, after),
+  } satisfies Partial<Attributes<typeof customerItem>>;
+  return update(keys.customer(application, identifier), attributes, versionUnchanged(version));
 };
 
 /**
  * Expires absorbed customers' account items instead of deleting them: a Query may see one before the survivor's item
  * that lists it. Written together with that item, never before.
  */
-export const absorbedItems = (
-  table: string,
-  { application, after, absorbed, moment }: CustomerChange,
-): TransactItem[] =>
+export const absorbedItems = ({ application, after, absorbed, moment }: CustomerChange): Write[] =>
   absorbed.flatMap(({ identifier, link, unsettled }) =>
     link === null || link.account !== after.link?.account || unsettled
       ? []
       : [
-          setAttributes(table, keys.accountCustomer(application, link.account, identifier), {
-            [TABLE.timeToLiveAttribute]: epochSeconds(moment) + ABSORBED_KEPT_SECONDS,
-          }),
+          update(
+            keys.accountCustomer(application, link.account, identifier),
+            expiry(moment + ABSORBED_KEPT_MILLISECONDS),
+          ),
         ],
   );
 
-export const claimsWrites = (
-  table: string,
-  change: CustomerChange,
-  ending: ReadonlySet<AccountId>,
-): TransactItem[] =>
+export const claimsWrites = (change: CustomerChange, ending: ReadonlySet<AccountId>): Write[] =>
   claimsDifferences(change).map((difference) =>
-    claimsWrite(table, change.application, difference, {
-      limit: change.claimsLimit ?? CLAIMS_PER_ACCOUNT,
-      ends: ending.has(difference.account),
-    }),
+    claimsWrite(change.application, difference, change.claimsLimit ?? CLAIMS_PER_ACCOUNT, ending),
   );
 
 const free = ({ moment, liftsErasures }: CustomerChange): Condition =>
   liftsErasures ? unownedOrErased : unowned(moment);
 
-export const identityWrite = (
-  table: string,
-  change: CustomerChange,
-  identity: IdentityReference,
-): TransactItem => {
+export const identityWrite = (change: CustomerChange, identity: IdentityReference): Write => {
   const { application, after } = change;
   const attributes = {
     customer: after.identifier,
     customerVersion: firstVersion(change),
-    [TABLE.ownerAttribute]: partitions.customer(application, after.identifier),
-  } satisfies Attributes<typeof identityItem> & Owned;
-  return put(table, keys.identity(application, identity), attributes, free(change));
+    ...ownedBy(application, after),
+  } satisfies Attributes<typeof identityItem>;
+  return put(keys.identity(application, identity), attributes, free(change));
 };
 
 const purchaseWrite = (
-  table: string,
   change: CustomerChange,
   { purchase, revision, acknowledgement, ask, bundleOrPackage }: PurchaseWrite,
-): TransactItem => {
+): Write => {
   const { application, after } = change;
   const key = keys.purchase(application, purchase);
   const { renewal, ...facts } = purchase;
   const attributes = {
     customer: after.identifier,
-    [TABLE.ownerAttribute]: partitions.customer(application, after.identifier),
+    ...ownedBy(application, after),
     revision: revision + 1,
     ...facts,
     lines: linesCodec.encode(facts.lines),
     ...(renewal !== null && { renewal: renewalCodec.encode(renewal) }),
     ...(bundleOrPackage !== null && { bundleOrPackage }),
-  } satisfies Attributes<typeof purchaseItem> & Owned;
+  } satisfies Attributes<typeof purchaseItem>;
   if (revision === 0) {
     const due = {
       ...(acknowledgement !== null && { acknowledgement }),
       ...(ask !== null && askAttributes(ask)),
     };
-    return put(table, key, { ...attributes, ...due }, free(change));
+    return put(key, { ...attributes, ...due }, free(change));
   }
   const due = { acknowledgement: acknowledgement ?? undefined, ...askAttributes(ask) };
-  return setAttributes(table, key, { ...attributes, ...due }, revisionUnchanged(revision));
+  return update(key, { ...attributes, ...due }, revisionUnchanged(revision));
 };
 
 /** Items for a purchase and its place in the queue. */
-export const purchaseWrites = (
-  table: string,
-  change: CustomerChange,
-  written: PurchaseWrite,
-): TransactItem[] => {
+export const purchaseWrites = (change: CustomerChange, written: PurchaseWrite): Write[] => {
   const { purchase, ask, acknowledgement, bundleOrPackage, move } = written;
-  if (move === null || bundleOrPackage === null) return [purchaseWrite(table, change, written)];
+  const stored = purchaseWrite(change, written);
+  if (move === null || bundleOrPackage === null) return [stored];
   const { from, source } = move;
   const to = ask === null || source === null ? null : { ask, source, acknowledgement };
-  return [
-    purchaseWrite(table, change, written),
-    ...askWrites(table, change.application, purchase, bundleOrPackage, { from, to }),
-  ];
+  return [stored, ...askWrites(change.application, purchase, bundleOrPackage, { from, to })];
 };
 
 /** Makes an account that a transaction writes to due for a look, if the application tells changes. */
 export const looksAt = (
-  table: string,
   { application, after, moment, tellsChanges }: CustomerChange,
   account: AccountId | undefined,
   customers: readonly CustomerId[],
   version: number,
-): TransactItem[] =>
-  tellsChanges && account !== undefined
-    ? [
-        lookWrite(table, application, {
-          account,
-          dueAt: moment,
-          cause: { customer: after.identifier, version, customers, erased: false },
-        }),
-      ]
-    : [];
+): Write[] => {
+  if (!tellsChanges || account === undefined) return [];
+  const cause = { customer: after.identifier, version, customers, erased: false };
+  return [lookWrite(application, { account, dueAt: moment, cause })];
+};
 
 /** Records an operator's change in the audit, and a move by a link in the transfers. */
-export const recordWrites = (
-  table: string,
-  change: CustomerChange,
-  audit: Audited | undefined,
-): TransactItem[] =>
+export const recordWrites = (change: CustomerChange, audit: Audited | undefined): Write[] =>
   audit !== undefined
-    ? [auditWrite(table, change.application, audit)]
+    ? auditWrites(change.application, audit)
     : leaving(change).map(({ identifier, link }) =>
         put(
-          table,
           keys.transfer(change.application, change.moment, identifier),
           transferOf(change, identifier, link) satisfies Attributes<typeof transferItem>,
         ),

@@ -1,5 +1,4 @@
-import { pause as briefly } from "../../pause.ts";
-import { TransactGetCommand } from "@aws-sdk/lib-dynamodb";
+import { chunks } from "../../chunks.ts";
 import type {
   AccountCustomer,
   CustomerTable,
@@ -8,8 +7,12 @@ import type {
 import type { StoredCustomer, StoredPurchase } from "../../customers/storing/records.ts";
 import { referenceText } from "../../entitlements/purchase.ts";
 import type { ApplicationId, CustomerId } from "../../identifiers.ts";
-import { createBatchReader, eachKeyOnce } from "../dynamodb/batch-reader.ts";
-import { chunks } from "../../chunks.ts";
+import { pause as briefly } from "../../pause.ts";
+import { keyText, type Key } from "../dynamodb/key.ts";
+import { eachKeyOnce, queryItems, readItems, readTogether } from "../dynamodb/reads.ts";
+import { parseItem, parseItems, type Item, type Table } from "../dynamodb/table.ts";
+import { ITEMS_PER_TRANSACTION } from "../dynamodb/transactions.ts";
+import { keys, partitions, prefixes } from "../keys.ts";
 import {
   accountClaimsItem,
   accountCustomerItem,
@@ -20,16 +23,9 @@ import {
   purchaseItem,
   tombstoneItem,
 } from "./items.ts";
-import { type Key, keyText } from "../dynamodb/key.ts";
-import { keys, partitions, prefixes } from "../keys.ts";
-import { linesCodec } from "./lines.ts";
-import { queryItems } from "../dynamodb/query.ts";
-import { renewalCodec } from "./renewals.ts";
-import { parseItem, type Item, type Table } from "../dynamodb/table.ts";
-import { isConflict, ITEMS_PER_TRANSACTION } from "../dynamodb/transactions.ts";
+import { linesCodec, renewalCodec } from "./lines.ts";
 
 export const storedPurchase = (item: Item): StoredPurchase => {
-  const parsed = parseItem(purchaseItem, item);
   const {
     customer,
     revision,
@@ -40,7 +36,7 @@ export const storedPurchase = (item: Item): StoredPurchase => {
     lines,
     renewal,
     ...purchase
-  } = parsed;
+  } = parseItem(purchaseItem, item);
   return {
     purchase: {
       ...purchase,
@@ -62,7 +58,7 @@ export const storedCustomer = (item: Item): StoredCustomer => {
 
 /** Customers of an account, without those that another has absorbed. */
 const accountCustomers = (items: readonly Item[]): readonly AccountCustomer[] => {
-  const parsed = items.map((item) => parseItem(accountCustomerItem, item));
+  const parsed = parseItems(accountCustomerItem, items);
   const absorbed = new Set(parsed.flatMap((customer) => customer.absorbed));
   return parsed
     .filter(({ customer }) => !absorbed.has(customer))
@@ -125,8 +121,7 @@ const ends = (asked: Iterable<CustomerId>, read: ReadCustomers): FoundCustomers 
 };
 
 export const createCustomerTable = (table: Table): CustomerTable => {
-  const { client, name, pause = briefly } = table;
-  const getAll = createBatchReader(table);
+  const { pause = briefly } = table;
 
   /** Reads customers into the map, aliases followed; null: no such item. */
   const readCustomers = async (
@@ -135,14 +130,16 @@ export const createCustomerTable = (table: Table): CustomerTable => {
     read: Map<CustomerId, StoredCustomer | null>,
   ): Promise<void> => {
     for (let wanted = [...identifiers]; wanted.length > 0;) {
-      const found = await getAll(wanted.map((identifier) => keys.customer(application, identifier)));
-      const customers = wanted.map((identifier) => {
-        const item = found.get(keyText(keys.customer(application, identifier)));
-        return [identifier, item === undefined ? null : storedCustomer(item)] as const;
-      });
-      for (const [identifier, customer] of customers) read.set(identifier, customer);
-      const next = customers.flatMap(([, customer]) => customer?.aliasOf ?? []);
-      wanted = [...new Set(next)].filter((identifier) => !read.has(identifier));
+      const keyOf = (identifier: CustomerId): Key => keys.customer(application, identifier);
+      const found = await readItems(table, wanted.map(keyOf));
+      const next = new Set<CustomerId>();
+      for (const identifier of wanted) {
+        const item = found(keyOf(identifier));
+        const customer = item === undefined ? null : storedCustomer(item);
+        read.set(identifier, customer);
+        if (customer?.aliasOf != null) next.add(customer.aliasOf);
+      }
+      wanted = [...next].filter((identifier) => !read.has(identifier));
     }
   };
 
@@ -150,34 +147,28 @@ export const createCustomerTable = (table: Table): CustomerTable => {
     findFacts: async (application, identities, purchases, moment) => {
       const identityKeys = identities.map((identity) => keys.identity(application, identity));
       const purchaseKeys = purchases.map((purchase) => keys.purchase(application, purchase));
-      const found = await getAll([...identityKeys, ...purchaseKeys]);
+      const found = await readItems(table, [...identityKeys, ...purchaseKeys]);
       const isErased = (key: Key): boolean => {
-        const item = found.get(keyText(key));
+        const item = found(key);
         return item !== undefined && isTombstone(item) && parseItem(tombstoneItem, item).erasedUntil > moment;
       };
-      const living = (key: Key): Item | undefined => {
-        const item = found.get(keyText(key));
-        return item !== undefined && isTombstone(item) ? undefined : item;
+      const living = (key: Key): readonly Item[] => {
+        const item = found(key);
+        return item === undefined || isTombstone(item) ? [] : [item];
       };
+      const stored = purchaseKeys.flatMap(living).map(storedPurchase);
       return {
         erasedPurchases: new Set(
           purchases.filter((purchase) => isErased(keys.purchase(application, purchase))).map(referenceText),
         ),
         erasedIdentity: identityKeys.some(isErased),
         identities: identityKeys.map((key) => {
-          const item = living(key);
+          const [item] = living(key);
           if (item === undefined) return null;
           const { customer, customerVersion = 0 } = parseItem(identityItem, item);
           return { item: keyText(key), customer, customerVersion };
         }),
-        purchases: new Map(
-          purchaseKeys.flatMap((key) => {
-            const item = living(key);
-            if (item === undefined) return [];
-            const stored = storedPurchase(item);
-            return [[referenceText(stored.purchase), stored]];
-          }),
-        ),
+        purchases: new Map(stored.map((one) => [referenceText(one.purchase), one])),
       };
     },
 
@@ -208,40 +199,22 @@ export const createCustomerTable = (table: Table): CustomerTable => {
         key,
         isAsRead: (item: Item | undefined) => item === undefined || isTombstone(item),
       }));
-
-      const groups = [...asRead, ...chunks(unowned, ITEMS_PER_TRANSACTION)];
-      const checked = await Promise.all(
-        groups.map(async (group): Promise<boolean> => {
-          const TransactItems = group.map(({ key }) => ({
-            Get: {
-              TableName: name,
-              Key: { ...key },
-              ProjectionExpression: "pk, version, erasedUntil",
-            },
-          }));
-          try {
-            const { Responses = [] } = await client.send(new TransactGetCommand({ TransactItems }));
-            return group.every(({ isAsRead }, index) => isAsRead(Responses[index]?.Item));
-          } catch (error) {
-            if (isConflict(error)) return false;
-            throw error;
-          }
-        }),
-      );
-      return checked.every((isAsRead) => isAsRead);
+      const checked = [...asRead, ...chunks(unowned, ITEMS_PER_TRANSACTION)].map(async (group) => {
+        const wanted = group.map(({ key }) => key);
+        const items = await readTogether(table, wanted, "pk, version, erasedUntil");
+        return items !== null && group.every(({ isAsRead }, index) => isAsRead(items[index]));
+      });
+      return (await Promise.all(checked)).every((isAsRead) => isAsRead);
     },
 
     findAccount: async (application, account) => {
-      const items = await queryItems(table, {
-        pk: partitions.account(application, account),
-        sortKeyPrefix: prefixes.customer,
-      });
-      return accountCustomers(items);
+      const pk = partitions.account(application, account);
+      return accountCustomers(await queryItems(table, { pk, sortKeyPrefix: prefixes.customer }));
     },
 
     countClaims: async (application, account, environment) => {
-      const found = await getAll([keys.accountClaims(application, account)]);
-      const [item] = found.values();
+      const key = keys.accountClaims(application, account);
+      const item = (await readItems(table, [key]))(key);
       return (item && parseItem(accountClaimsItem, item)[claimsCounter(environment)]) ?? 0;
     },
   };

@@ -8,27 +8,23 @@ import {
 } from "../../contract/schemas.ts";
 import { ASK_REASONS } from "../../entitlements/next-ask.ts";
 import type { Purchase } from "../../entitlements/purchase.ts";
-import type { AccountId, CustomerId, PurchaseKey } from "../../identifiers.ts";
+import type { PurchaseKey } from "../../identifiers.ts";
 import { once } from "../../once.ts";
-import { encodedLines, linesCodec } from "./lines.ts";
+import { encodedLines, encodedRenewal, linesCodec, renewalCodec } from "./lines.ts";
 import { branded, integer, listOf, nullable, oneOf, positional } from "../dynamodb/positions.ts";
-import { encodedRenewal, renewalCodec } from "./renewals.ts";
 import * as shape from "../dynamodb/shapes.ts";
 
 /**
  * Schemas of the items that belong to customers. Attributes that only the table needs (keys, index, time to live) are
  * added on write.
  */
-const instant = shape.integer;
-const nullableInstant = shape.nullableInteger;
-const customerIdentifier = () => shape.branded<CustomerId>(shape.uuid());
 const storedPurchaseKey = () => shape.branded<PurchaseKey>(shape.text());
 
-const acknowledgement = once(() => z.object({ dueSince: instant(), deadline: instant() }));
+const acknowledgement = once(() => z.object({ dueSince: shape.integer(), deadline: shape.integer() }));
 
 export const purchaseItem = once(() =>
   z.object({
-    customer: customerIdentifier(),
+    customer: shape.customer(),
     revision: shape.integer(),
     store: shape.store(),
     environment: shape.environment(),
@@ -36,14 +32,14 @@ export const purchaseItem = once(() =>
     lines: encodedLines(),
     selectedProducts: z.nullable(shape.texts()),
     replacedBy: z.nullable(storedPurchaseKey()),
-    replacedAt: nullableInstant(),
+    replacedAt: shape.nullableInteger(),
     /** The latest renewal info; absent: none is known. */
     renewal: z.optional(encodedRenewal()),
-    verifiedAt: instant(),
+    verifiedAt: shape.integer(),
     /** Absent: none is pending. */
     acknowledgement: z.optional(acknowledgement()),
     /** The next question; its time begins the sort key of its item in the queue. Absent: none. */
-    askAt: z.optional(instant()),
+    askAt: z.optional(shape.integer()),
     askBecause: z.optional(z.enum(ASK_REASONS)),
     /** Absent: not known. */
     bundleOrPackage: z.optional(shape.text()),
@@ -55,7 +51,7 @@ export const askItem = once(() =>
   z.object({
     environment: shape.environment(),
     key: storedPurchaseKey(),
-    dueAt: instant(),
+    dueAt: shape.integer(),
     because: z.enum(ASK_REASONS),
     source: z.discriminatedUnion("store", [
       z.object({
@@ -72,14 +68,14 @@ export const askItem = once(() =>
 
 export const identityItem = once(() =>
   z.object({
-    customer: customerIdentifier(),
+    customer: shape.customer(),
     /** The customer's version as written in the identity's transaction. */
     customerVersion: z.optional(shape.integer()),
   }),
 );
 
 /** Reserves an erased customer's identity or purchase until `erasedUntil`. */
-export const tombstoneItem = once(() => z.object({ erasedUntil: instant() }));
+export const tombstoneItem = once(() => z.object({ erasedUntil: shape.integer() }));
 
 const holding = positional({
   store: oneOf(STORES),
@@ -92,7 +88,7 @@ const holding = positional({
 });
 const holdingsCodec = listOf(holding);
 
-export type EncodedHoldings = ReturnType<typeof holdingsCodec.encode>;
+type EncodedHoldings = ReturnType<typeof holdingsCodec.encode>;
 
 export const encodeHoldings = (holdings: readonly Purchase[]): EncodedHoldings =>
   holdingsCodec.encode(holdings);
@@ -107,28 +103,28 @@ export const decodeHoldings = (encoded: EncodedHoldings): readonly Purchase[] =>
 const holdings = once(() => z.custom<EncodedHoldings>(holdingsCodec.is));
 
 const assertedBy = once(() => z.enum(ASSERTED_BY));
-const customerIdentifiers = once(() => z.array(customerIdentifier()));
+const customers = once(() => z.array(shape.customer()));
 
 const link = once(() =>
   z.object({
-    account: shape.branded<AccountId>(shape.text()),
+    account: shape.account(),
     assertedBy: assertedBy(),
-    linkedAt: instant(),
+    linkedAt: shape.integer(),
   }),
 );
 
 export const customerItem = once(() =>
   z.object({
-    customer: customerIdentifier(),
+    customer: shape.customer(),
     environment: shape.environment(),
-    createdAt: instant(),
+    createdAt: shape.integer(),
     version: shape.integer(),
     link: z.nullable(link()),
     holdings: holdings(),
     hasPurchased: z.boolean(),
-    absorbed: customerIdentifiers(),
+    absorbed: customers(),
     unsettled: z.boolean(),
-    aliasOf: z.nullable(customerIdentifier()),
+    aliasOf: z.nullable(shape.customer()),
     /** For an alias: the survivor's version that absorbed it. */
     survivorVersion: z.optional(shape.integer()),
   }),
@@ -136,10 +132,10 @@ export const customerItem = once(() =>
 
 export const accountCustomerItem = once(() =>
   z.object({
-    customer: customerIdentifier(),
+    customer: shape.customer(),
     holdings: holdings(),
     assertedBy: assertedBy(),
-    absorbed: customerIdentifiers(),
+    absorbed: customers(),
   }),
 );
 
@@ -155,8 +151,8 @@ export const claimsCounter = (environment: Environment): ClaimsCounter =>
 
 export const transferItem = once(() =>
   z.object({
-    customer: customerIdentifier(),
-    moment: instant(),
+    customer: shape.customer(),
+    moment: shape.integer(),
     because: z.enum(["policy", "claim-gave-way"]),
   }),
 );

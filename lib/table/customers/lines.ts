@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { NATURES, STANDINGS, type Line } from "../../entitlements/purchase.ts";
+import type { Renewal } from "../../entitlements/renewal.ts";
 import { once } from "../../once.ts";
 import {
   boolean,
@@ -40,3 +41,17 @@ export const linesCodec: Codec<readonly Line[]> = listOf(
 );
 
 export const encodedLines = once(() => z.custom<Encoded<readonly Line[]>>(linesCodec.is));
+
+/** Renewal infos as stored in purchases and holdings, by position, as lines are. */
+export const renewalCodec: Codec<Renewal> = positional({
+  periodEndsAt: nullable(integer),
+  willRenew: boolean,
+  renewsInto: nullable(text),
+  graceEndsAt: nullable(integer),
+  isInBillingRetry: boolean,
+  expirationIntent: nullable(integer),
+  signedAt: integer,
+  status: nullable(positional({ isInGrace: boolean, periodEndsAt: nullable(integer), signedAt: integer })),
+});
+
+export const encodedRenewal = once(() => z.custom<Encoded<Renewal>>(renewalCodec.is));

@@ -1,65 +1,45 @@
 import * as z from "zod/mini";
-import type { OperationTable } from "../../administration/acts/operation-table.ts";
+import type { FindOwnership, OperationTable, Ownership } from "../../administration/acts/operation-table.ts";
 import { operatorChange } from "../../administration/acts/operator-change.ts";
-import type { StoredCustomer } from "../../customers/storing/records.ts";
-import { customerId, type ApplicationId, type CustomerId } from "../../identifiers.ts";
-import { once } from "../../once.ts";
-import { auditWrite } from "../applications/audit-write.ts";
 import { chunks } from "../../chunks.ts";
-import { claimOf, claimsWrite, countsThatEnd } from "./claims.ts";
+import type { StoredCustomer } from "../../customers/storing/records.ts";
+import { customerId, type ApplicationId } from "../../identifiers.ts";
+import { once } from "../../once.ts";
+import { compare } from "../../order.ts";
+import { auditWrites } from "../applications/audit.ts";
 import { versionUnchanged } from "../dynamodb/conditions.ts";
-import { transferItem } from "./items.ts";
-import { keys, partitions } from "../keys.ts";
-import { lookWrite } from "../telling/looks.ts";
-import { queryItems } from "../dynamodb/query.ts";
-import { scanPages } from "../dynamodb/scan.ts";
+import { keyText, TABLE } from "../dynamodb/key.ts";
+import { queryItems, readItems, scanPages, tableSize } from "../dynamodb/reads.ts";
 import * as shape from "../dynamodb/shapes.ts";
-import { tableSize } from "../dynamodb/table-size.ts";
-import { knownItems, parseItems, type Table } from "../dynamodb/table.ts";
+import { keyIn, knownItems, parseItems, type Item, type Table } from "../dynamodb/table.ts";
 import { ITEMS_PER_TRANSACTION, transact } from "../dynamodb/transactions.ts";
+import { deletion, type Write } from "../dynamodb/writes.ts";
+import { keys, partitions } from "../keys.ts";
+import { identityOfKey } from "../named-by-key.ts";
+import { lookWrite } from "../telling/looks.ts";
+import { claimOf, claimsWrite, countsThatEnd } from "./claims.ts";
+import { storedCustomer, storedPurchase } from "./customers.ts";
+import { transferItem } from "./items.ts";
 import { absorbedDeletions, writeCustomerChange } from "./write-customer-change.ts";
-import { deletion, type TransactItem } from "../dynamodb/writes.ts";
 
-const customerOfItem = once(() => z.object({ customer: shape.branded<CustomerId>(shape.uuid()) }));
+const customerOfItem = once(() => z.object({ customer: shape.customer() }));
 
 /** @param tells whether an application is told of changes */
 export const createOperationTable = (
   table: Table,
   tells: (application: ApplicationId) => Promise<boolean>,
 ): OperationTable => {
-  const { name: TableName } = table;
   /** Removes a deleted customer from its account: its item, and its place in the claims counter. */
-  const leaveAccount = async (
-    application: ApplicationId,
-    customer: StoredCustomer,
-  ): Promise<TransactItem[]> => {
+  const leaveAccount = async (application: ApplicationId, customer: StoredCustomer): Promise<Write[]> => {
     const { identifier, link } = customer;
     if (link === null) return [];
     const claim = claimOf(customer);
     const given = claim === null ? [] : [{ ...claim, by: -1 }];
     const ending = await countsThatEnd(table, application, given);
     return [
-      deletion(TableName, keys.accountCustomer(application, link.account, identifier)),
-      ...given.map((one) =>
-        claimsWrite(TableName, application, one, { limit: 0, ends: ending.has(one.account) }),
-      ),
+      deletion(keys.accountCustomer(application, link.account, identifier)),
+      ...given.map((one) => claimsWrite(application, one, 0, ending)),
     ];
-  };
-
-  const customerPages: OperationTable["customerPages"] = async function* (application, after) {
-    const pages = scanPages(table, {
-      FilterExpression: "begins_with(pk, :prefix) AND sk = :sk AND aliasOf = :none",
-      ProjectionExpression: "pk, customer",
-      ExpressionAttributeValues: {
-        ":prefix": partitions.customer(application, customerId("")),
-        ":sk": keys.customer(application, customerId("")).sk,
-        ":none": null,
-      },
-      after: after === null ? null : keys.customer(application, after.customer),
-      scannedBefore: after?.scanned ?? 0,
-    });
-    for await (const { items, scanned } of pages)
-      yield { customers: parseItems(customerOfItem, items).map(({ customer }) => customer), scanned };
   };
 
   return {
@@ -67,41 +47,27 @@ export const createOperationTable = (
       writeCustomerChange(
         table,
         operatorChange(application, customer, { link }, audit.entry.moment, await tells(application)),
-        { audit },
+        audit,
       ),
 
     end: async (application, customer, audit) => {
-      const customerDeletion = deletion(
-        TableName,
-        keys.customer(application, customer.identifier),
-        versionUnchanged(customer.version),
-      );
-      for (const items of absorbedDeletions(TableName, application, [customer]))
+      const { identifier, version, link } = customer;
+      for (const items of absorbedDeletions(application, [customer]))
         if ((await transact(table, items)).outcome === "conflict") return "conflict";
+      const cause = { customer: identifier, version, customers: [identifier], erased: true };
       const { outcome } = await transact(table, [
-        customerDeletion,
+        deletion(keys.customer(application, identifier), versionUnchanged(version)),
         ...(await leaveAccount(application, customer)),
-        ...(customer.link !== null && (await tells(application))
-          ? [
-              lookWrite(TableName, application, {
-                account: customer.link.account,
-                dueAt: audit.entry.moment,
-                cause: {
-                  customer: customer.identifier,
-                  version: customer.version,
-                  customers: [customer.identifier],
-                  erased: true,
-                },
-              }),
-            ]
+        ...(link !== null && (await tells(application))
+          ? [lookWrite(application, { account: link.account, dueAt: audit.entry.moment, cause })]
           : []),
-        auditWrite(TableName, application, audit),
+        ...auditWrites(application, audit),
       ]);
       return outcome;
     },
 
     forget: async (application, aliases) => {
-      const deletions = aliases.map((alias) => deletion(TableName, keys.customer(application, alias)));
+      const deletions = aliases.map((alias) => deletion(keys.customer(application, alias)));
       for (const items of chunks(deletions, ITEMS_PER_TRANSACTION)) {
         const forgotten = await transact(table, items);
         if (forgotten.outcome === "conflict") throw forgotten.cause;
@@ -111,8 +77,55 @@ export const createOperationTable = (
     transfersOf: async (application) =>
       knownItems(transferItem, await queryItems(table, { pk: partitions.transfers(application) })),
 
-    customerPages,
+    customerPages: async function* (application, after) {
+      const pages = scanPages(table, {
+        FilterExpression: "begins_with(pk, :prefix) AND sk = :sk AND aliasOf = :none",
+        ProjectionExpression: "pk, customer",
+        ExpressionAttributeValues: {
+          ":prefix": partitions.customer(application, customerId("")),
+          ":sk": keys.customer(application, customerId("")).sk,
+          ":none": null,
+        },
+        after: after === null ? null : keys.customer(application, after.customer),
+        scannedBefore: after?.scanned ?? 0,
+      });
+      for await (const { items, scanned } of pages)
+        yield { customers: parseItems(customerOfItem, items).map(({ customer }) => customer), scanned };
+    },
 
     size: () => tableSize(table),
   };
+};
+
+/** Implements {@link FindOwnership}, with one read per hundred items. */
+export const createFindOwnership = (table: Table): FindOwnership => {
+  const findOwnership: FindOwnership = async (application, customer) => {
+    const owner = partitions.customer(application, customer);
+    // The index defines no order.
+    const owned = (await queryItems(table, { pk: owner, isOwner: true }))
+      .map(keyIn)
+      .toSorted((a, b) => compare(a.pk, b.pk));
+    // The index may lag: an item may be gone or have another owner by now, so the item itself decides.
+    const found = await readItems(table, owned);
+    const read = owned.map(found).filter((item): item is Item => item?.[TABLE.ownerAttribute] === owner);
+    const of = (kind: string): Item[] => read.filter(({ sk }) => sk === kind);
+    const own: Ownership = {
+      purchases: of("PURCHASE").map(storedPurchase),
+      aliases: of("CUSTOMER").map(storedCustomer),
+      identities: of("IDENTITY").map((item) => {
+        const key = keyIn(item);
+        return { item: keyText(key), customer, identity: identityOfKey(key) };
+      }),
+    };
+    const beneath = await Promise.all(
+      own.aliases.map(({ identifier }) => findOwnership(application, identifier)),
+    );
+    const all = [own, ...beneath];
+    return {
+      purchases: all.flatMap(({ purchases }) => purchases),
+      aliases: all.flatMap(({ aliases }) => aliases),
+      identities: all.flatMap(({ identities }) => identities),
+    };
+  };
+  return findOwnership;
 };

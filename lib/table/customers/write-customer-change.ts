@@ -19,18 +19,11 @@ import {
   purchaseWrites,
   recordWrites,
   unmoved,
-  type WrittenCustomer,
 } from "./customer-change-items.ts";
 import { keys } from "../keys.ts";
 import type { Table } from "../dynamodb/table.ts";
 import { ITEMS_PER_TRANSACTION, transact } from "../dynamodb/transactions.ts";
-import { deletion, type TransactItem } from "../dynamodb/writes.ts";
-
-/** Terms of a write beside its change. */
-export interface WriteTerms {
-  /** Audit entry of an operator's change; unset: none, and moves are recorded as transfers. */
-  readonly audit?: Audited;
-}
+import { deletion, type Write } from "../dynamodb/writes.ts";
 
 /** Items for one purchase at most: the purchase, and its old and new place in the queue. */
 const itemsOf = ({ ask, move }: PurchaseWrite): number =>
@@ -60,17 +53,14 @@ const inParts = (
  * readers would count them. Safe to interrupt: readers skip listed ones.
  */
 export const absorbedDeletions = (
-  table: string,
   application: ApplicationId,
   customers: readonly StoredCustomer[],
-): TransactItem[][] =>
+): Write[][] =>
   chunks(
     customers.flatMap(({ link, absorbed }) =>
       link === null
         ? []
-        : absorbed.map((customer) =>
-            deletion(table, keys.accountCustomer(application, link.account, customer)),
-          ),
+        : absorbed.map((customer) => deletion(keys.accountCustomer(application, link.account, customer))),
     ),
     ITEMS_PER_TRANSACTION,
   );
@@ -88,89 +78,67 @@ const ROOM_PER_TRANSACTION = ITEMS_PER_TRANSACTION - 3;
  * transaction, so that no two Queries find it in both accounts. Until then it is `unsettled`.
  *
  * @param ending accounts whose claims reach zero with the change
+ * @param audit entry of an operator's change; unset: none, and moves are recorded as transfers
  */
 export const transactionsOf = (
-  table: string,
   change: CustomerChange,
   ending: ReadonlySet<AccountId>,
-  { audit }: WriteTerms = {},
-): TransactItem[][] => {
+  audit?: Audited,
+): Write[][] => {
   const { application, before, after, absorbed, identities, purchases } = change;
   const gone = leaving(change);
   const moves = gone.length > 0 && after.link !== null;
   const around = [
     ...gone.flatMap(({ link, identifier }) =>
-      link === null ? [] : [deletion(table, keys.accountCustomer(application, link.account, identifier))],
+      link === null ? [] : [deletion(keys.accountCustomer(application, link.account, identifier))],
     ),
-    ...absorbed.map((other) => aliasWrite(table, change, other)),
-    ...claimsWrites(table, change, ending),
-    ...identities.map((identity) => identityWrite(table, change, identity)),
-    ...recordWrites(table, change, audit),
-    ...[...Map.groupBy(gone, ({ link }) => link?.account)].flatMap(([account, left]) =>
-      looksAt(
-        table,
-        change,
-        account,
-        left.map(({ identifier }) => identifier),
-        firstVersion(change),
-      ),
-    ),
-    ...(moves ? [] : absorbedItems(table, change)),
+    ...absorbed.map((other) => aliasWrite(change, other)),
+    ...claimsWrites(change, ending),
+    ...identities.map((identity) => identityWrite(change, identity)),
+    ...recordWrites(change, audit),
+    ...[...Map.groupBy(gone, ({ link }) => link?.account)].flatMap(([account, left]) => {
+      const customers = left.map(({ identifier }) => identifier);
+      return looksAt(change, account, customers, firstVersion(change));
+    }),
+    ...(moves ? [] : absorbedItems(change)),
   ];
   const room = ROOM_PER_TRANSACTION - around.length;
   if (room < 0) throw new RangeError("The change of one customer exceeds the items of one transaction.");
-  const parts = inParts(purchases, room, ROOM_PER_TRANSACTION);
 
   let version = before?.version ?? 0;
   let written = 0;
   let held: readonly Purchase[] | null = null;
-  const customer = (written: Pick<WrittenCustomer, "holdings" | "unsettled">): TransactItem =>
-    customerWrite(table, change, { ...written, from: version, to: ++version });
-  const staying = (): TransactItem[] =>
-    looksAt(
-      table,
-      change,
-      after.link?.account,
-      [after.identifier, ...absorbed.map(({ identifier }) => identifier)],
-      version,
-    );
-  const holdingsAfter = (part: readonly PurchaseWrite[]): readonly Purchase[] => {
-    written += part.length;
-    return written === purchases.length ? after.holdings : change.holdingsWith(purchases.slice(0, written));
+  const customer = (holdings: readonly Purchase[], unsettled: boolean): Write =>
+    customerWrite(change, { holdings, unsettled, from: version, to: ++version });
+  /** The customer's item in its account, and the look that sees it. */
+  const inAccount = (holdings: readonly Purchase[]): Write[] => {
+    const customers = [after.identifier, ...absorbed.map(({ identifier }) => identifier)];
+    return [...accountWrite(change, holdings), ...looksAt(change, after.link?.account, customers, version)];
   };
-  const steps = parts.map((part): TransactItem[] => {
+  const steps = inParts(purchases, room, ROOM_PER_TRANSACTION).map((part): Write[] => {
     const known = held;
-    held = holdingsAfter(part);
+    written += part.length;
+    held = written === purchases.length ? after.holdings : change.holdingsWith(purchases.slice(0, written));
     const isKnown = known !== null && sameHoldings(known, held);
     return [
-      ...(isKnown
-        ? [unmoved(table, change, version)]
-        : [
-            customer({ holdings: held, unsettled: moves }),
-            ...(moves ? [] : [...accountWrite(table, change, held), ...staying()]),
-          ]),
+      ...(isKnown ? [unmoved(change, version)] : [customer(held, moves), ...(moves ? [] : inAccount(held))]),
       ...(known === null ? around : []),
-      ...part.flatMap((purchase) => purchaseWrites(table, change, purchase)),
+      ...part.flatMap((purchase) => purchaseWrites(change, purchase)),
     ];
   });
   if (moves)
-    steps.push([
-      customer({ holdings: after.holdings, unsettled: false }),
-      ...accountWrite(table, change, after.holdings),
-      ...staying(),
-      ...absorbedItems(table, change),
-    ]);
-  return [...absorbedDeletions(table, application, gone), ...steps];
+    steps.push([customer(after.holdings, false), ...inAccount(after.holdings), ...absorbedItems(change)]);
+  return [...absorbedDeletions(application, gone), ...steps];
 };
 
 /** Implements `WriteCustomerChange`. */
 export const writeCustomerChange = async (
   table: Table,
   change: CustomerChange,
-  terms: WriteTerms = {},
+  audit?: Audited,
 ): Promise<"written" | "conflict"> => {
   const ending = await countsThatEnd(table, change.application, claimsDifferences(change));
-  for (const items of transactionsOf(table.name, change, ending, terms)) {
+  for (const items of transactionsOf(change, ending, audit)) {
     const { outcome } = await transact(table, items);
     if (outcome === "conflict") return outcome;
   }

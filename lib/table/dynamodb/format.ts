@@ -2,7 +2,8 @@ import { ScanCommand } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod/mini";
 import { once } from "../../once.ts";
 import { keys } from "../keys.ts";
-import { parseItem, readItem, type Item, type Table } from "./table.ts";
+import { readItem } from "./reads.ts";
+import { parseItem, type Item, type Table } from "./table.ts";
 
 /**
  * Format of all items. A version reads what the next one writes: unknown items of a partition are ignored, unknown
@@ -26,17 +27,19 @@ export class TableFormatError extends Error {
 /** An item that names the format of the items beside it. */
 export const markedItem = once(() => z.object({ tableFormat: z.optional(z.unknown()) }));
 
-/** @throws TableFormatError if an item names another format, or none */
-export const requireFormatOf = ({ name }: Pick<Table, "name">, item: Item): void => {
-  const { tableFormat } = parseItem(markedItem, item);
-  if (tableFormat !== TABLE_FORMAT) throw new TableFormatError(name, tableFormat);
+const requireFormat = (table: string, { tableFormat }: { readonly tableFormat?: unknown }): void => {
+  if (tableFormat !== TABLE_FORMAT) throw new TableFormatError(table, tableFormat);
 };
+
+/** @throws TableFormatError if an item names another format, or none */
+export const requireFormatOf = ({ name }: Pick<Table, "name">, item: Item): void =>
+  requireFormat(name, parseItem(markedItem, item));
 
 /** @throws TableFormatError if the table has another format, or items and no format */
 export const requireTableFormat = async (table: Table): Promise<void> => {
   const { client, name: TableName } = table;
-  const item = await readItem(table, keys.format());
-  if (item !== undefined) return requireFormatOf(table, item);
+  const marked = await readItem(table, keys.format(), markedItem);
+  if (marked !== null) return requireFormat(TableName, marked);
   const { Items = [] } = await client.send(new ScanCommand({ TableName, Limit: 1, ConsistentRead: true }));
   if (Items.length > 0) throw new TableFormatError(TableName, undefined);
 };

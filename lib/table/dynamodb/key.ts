@@ -11,10 +11,7 @@ export const TABLE = {
   ownerIndex: "owner",
   ownerAttribute: "owner",
   timeToLiveAttribute: "expiresAt",
-} as const satisfies { readonly partitionKey: keyof Key; readonly sortKey: keyof Key } & Record<
-  string,
-  string
->;
+} as const satisfies Record<string, string> & { partitionKey: keyof Key; sortKey: keyof Key };
 
 /** Map key of a key. */
 export const keyText = ({ pk, sk }: Key): string => JSON.stringify([pk, sk]);

@@ -1,5 +1,7 @@
 import * as z from "zod/mini";
+import { parseJson } from "../../bounded-text.ts";
 import { ENVIRONMENTS, STORES } from "../../contract/schemas.ts";
+import type { AccountId, ApplicationId, CustomerId } from "../../identifiers.ts";
 import { once } from "../../once.ts";
 
 /** Parts of item schemas, each created once: creating a schema takes longer than parsing with it. */
@@ -19,3 +21,25 @@ export const environment = once(() => z.enum(ENVIRONMENTS));
 export const branded = <Identifier extends string>(
   identifiers: z.ZodMiniType<string, string>,
 ): z.ZodMiniType<Identifier, string> => identifiers as z.ZodMiniType<Identifier, string>;
+
+export const application = () => branded<ApplicationId>(uuid());
+export const customer = () => branded<CustomerId>(uuid());
+export const account = () => branded<AccountId>(text());
+
+/** What a schema parses, in the shape that the domain has. */
+export const mapped = <Schema extends z.ZodMiniType, Value>(
+  schema: Schema,
+  toDomain: (parsed: z.output<Schema>) => Value,
+) => z.pipe(schema, z.transform(toDomain));
+
+/** A value stored as JSON text, so that nothing is lost or reordered. */
+export const jsonText = <Value>(is: (value: unknown) => value is Value) =>
+  z.pipe(
+    text(),
+    z.transform((written, context): Value => {
+      const value = parseJson(written);
+      if (is(value)) return value;
+      context.issues.push({ code: "custom", message: "must be JSON text of its kind", input: written });
+      return z.NEVER;
+    }),
+  );

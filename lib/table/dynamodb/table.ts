@@ -1,8 +1,11 @@
-import { GetCommand, type DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
+import type { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import type * as z from "zod/mini";
-import type { Key, TABLE } from "./key.ts";
+import { epochSeconds } from "../../duration.ts";
+import type { Instant } from "../../entitlements/time.ts";
 import type { Pause } from "../../pause.ts";
-import { loggedKey } from "../logged-key.ts";
+import { TABLE, type Key } from "./key.ts";
+import { accountDigest } from "../../account-digest.ts";
+import { accountId } from "../../identifiers.ts";
 
 export interface Table {
   readonly client: DynamoDBDocumentClient;
@@ -15,13 +18,16 @@ export type Item = Record<string, unknown>;
 
 export const keyIn = ({ pk, sk }: Item): Key => ({ pk: String(pk), sk: String(sk) });
 
-/** Reads one item, strongly consistent; undefined: there is none. */
-export const readItem = async ({ client, name }: Table, key: Key): Promise<Item | undefined> => {
-  const { Item } = await client.send(
-    new GetCommand({ TableName: name, Key: { ...key }, ConsistentRead: true }),
+/** Keys that end with an account, a purchase or an identity, split before that last part. */
+const NAMING =
+  /^(APPLICATION#[^#]*#(?:ACCOUNT#|PURCHASE#[^#]*#[^#]*#|IDENTITY#[^#]*#[^#]*#[^#]*#)|\d{4}-[^#]*#)(.+)$/s;
+
+/** A partition or sort key for logs: a last part that identifies somebody is replaced by the start of its SHA-256. */
+export const loggedKey = (part: string): string =>
+  part.replace(
+    NAMING,
+    (_, kind: string, value: string) => `${kind}${accountDigest(accountId(value)).slice(0, 12)}…`,
   );
-  return Item;
-};
 
 const sentenceAbout = (key: unknown): string => `The item ${JSON.stringify(key)} does not match its schema.`;
 
@@ -47,8 +53,10 @@ type Written<Value> = { readonly [Name in keyof Value]: ReadonlyList<Value[Name]
 /** Attributes of an item to write, in the shape of the schema that reads them. */
 export type Attributes<Schema extends () => z.ZodMiniType> = Written<z.input<ReturnType<Schema>>>;
 
-/** When DynamoDB may delete an item, in seconds since 1970. */
-export type TimeToLive = Readonly<Record<typeof TABLE.timeToLiveAttribute, number>>;
+/** The attribute by which DynamoDB deletes an item some time after the moment. */
+export const expiry = (moment: Instant): Readonly<Record<typeof TABLE.timeToLiveAttribute, number>> => ({
+  [TABLE.timeToLiveAttribute]: epochSeconds(moment),
+});
 
 /**
  * Items are parsed, never cast.

@@ -4,9 +4,18 @@ import {
   TransactionConflictException,
   TransactionInProgressException,
 } from "@aws-sdk/client-dynamodb";
-import { TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
+import {
+  BatchWriteCommand,
+  DeleteCommand,
+  PutCommand,
+  TransactWriteCommand,
+  UpdateCommand,
+  type BatchWriteCommandInput,
+} from "@aws-sdk/lib-dynamodb";
+import { chunks } from "../../chunks.ts";
+import { again, pause as briefly } from "../../pause.ts";
 import type { Table } from "./table.ts";
-import type { TransactItem } from "./writes.ts";
+import type { deletion, put, TransactItem, update, Write } from "./writes.ts";
 
 /** DynamoDB's limit for one transaction. */
 export const ITEMS_PER_TRANSACTION = 100;
@@ -31,6 +40,15 @@ export const isConflict = (error: unknown): error is Error =>
   error instanceof TransactionInProgressException ||
   (error instanceof TransactionCanceledException &&
     (error.CancellationReasons ?? []).every(({ Code }) => NO_REASON.has(Code) || CONFLICTS.has(Code)));
+
+type Single = ReturnType<typeof put> | ReturnType<typeof update> | ReturnType<typeof deletion>;
+
+/** Sends a write by itself, outside a transaction. */
+export const write = async ({ client, name: TableName }: Table, one: Single): Promise<void> => {
+  if ("Put" in one) await client.send(new PutCommand({ TableName, ...one.Put }));
+  else if ("Update" in one) await client.send(new UpdateCommand({ TableName, ...one.Update }));
+  else await client.send(new DeleteCommand({ TableName, ...one.Delete }));
+};
 
 /**
  * Sends a conditional write of one item.
@@ -64,7 +82,7 @@ export const unlessChanged = async <Answer>(write: () => Promise<Answer>): Promi
 };
 
 /** `conflict`: nothing was written, because of a concurrent write or throttling. */
-export type TransactionOutcome =
+type TransactionOutcome =
   | { readonly outcome: "written" }
   | {
       readonly outcome: "conflict";
@@ -73,13 +91,21 @@ export type TransactionOutcome =
       readonly cause: Error;
     };
 
+const inTable = (TableName: string, { Put, Update, Delete, ConditionCheck }: Write): TransactItem => ({
+  ...(Put && { Put: { TableName, ...Put } }),
+  ...(Update && { Update: { TableName, ...Update } }),
+  ...(Delete && { Delete: { TableName, ...Delete } }),
+  ...(ConditionCheck && { ConditionCheck: { TableName, ...ConditionCheck } }),
+});
+
 /** Writes up to 100 items, all or none. Rejects on any failure but a conflict. */
 export const transact = async (
-  { client }: Table,
-  items: readonly TransactItem[],
+  { client, name }: Table,
+  writes: readonly Write[],
 ): Promise<TransactionOutcome> => {
   try {
-    await client.send(new TransactWriteCommand({ TransactItems: [...items] }));
+    const TransactItems = writes.map((write) => inTable(name, write));
+    await client.send(new TransactWriteCommand({ TransactItems }));
     return { outcome: "written" };
   } catch (error) {
     if (!isConflict(error)) throw error;
@@ -87,4 +113,32 @@ export const transact = async (
     const failed = reasons.flatMap(({ Code }, place) => (Code === CONDITION_FAILED ? [place] : []));
     return { outcome: "conflict", failed: new Set(failed), cause: error };
   }
+};
+
+type Request = NonNullable<BatchWriteCommandInput["RequestItems"]>[string][number];
+
+/** DynamoDB's limit for one batch. */
+const ITEMS_PER_BATCH = 25;
+const BATCH_ATTEMPTS = 12;
+const BATCHES_AT_ONCE = 4;
+
+/** Writes items without conditions, each by itself. Those that DynamoDB leaves unprocessed are sent again. */
+export const writeAll = async (
+  { client, name, pause = briefly }: Table,
+  writes: readonly (ReturnType<typeof put> | ReturnType<typeof deletion>)[],
+): Promise<void> => {
+  const requests = writes.map((one): Request =>
+    "Put" in one ? { PutRequest: { Item: one.Put.Item } } : { DeleteRequest: { Key: one.Delete.Key } },
+  );
+  const writeBatch = async (batch: Request[]): Promise<void> => {
+    let wanted = batch;
+    const send = async (): Promise<"all" | "conflict"> => {
+      const command = new BatchWriteCommand({ RequestItems: { [name]: wanted } });
+      wanted = (await client.send(command)).UnprocessedItems?.[name] ?? [];
+      return wanted.length === 0 ? "all" : "conflict";
+    };
+    await again(BATCH_ATTEMPTS, pause, send, "DynamoDB repeatedly left items of a batch unprocessed.");
+  };
+  for (const some of chunks(requests, ITEMS_PER_BATCH * BATCHES_AT_ONCE))
+    await Promise.all(chunks(some, ITEMS_PER_BATCH).map(writeBatch));
 };

@@ -2,96 +2,70 @@ import type { TransactWriteCommandInput } from "@aws-sdk/lib-dynamodb";
 import type { Condition } from "./conditions.ts";
 import type { Key } from "./key.ts";
 
-/** A write or condition check of one item in a transaction. */
 export type TransactItem = NonNullable<TransactWriteCommandInput["TransactItems"]>[number];
 
+/** A write or condition check of one item. The table's name is added where it is sent. */
+export type Write = {
+  readonly [Kind in keyof TransactItem]: Omit<NonNullable<TransactItem[Kind]>, "TableName">;
+};
+
 /** Replaces the whole item. */
-export const put = (
-  TableName: string,
-  key: Key,
-  attributes: object,
-  condition?: Condition,
-): TransactItem => ({
-  Put: { TableName, Item: { ...key, ...attributes }, ...condition },
+export const put = (key: Key, attributes: object, condition?: Condition) => ({
+  Put: { Item: { ...key, ...attributes }, ...condition },
 });
+
+/** Attributes that an update changes beside those that it sets. */
+interface Further {
+  /** Added to numeric attributes; a missing one counts as 0. */
+  readonly add?: Readonly<Record<string, number>>;
+  /** Set only where the item has none. */
+  readonly initially?: Readonly<Record<string, unknown>>;
+}
 
 /**
- * An update that sets these attributes, removes undefined ones, and keeps all others: a later version may have written
- * them.
+ * Sets these attributes, removes undefined ones, and keeps all others: a later version may have written them.
  */
-export const updateOf = (
-  TableName: string,
+export const update = (
   key: Key,
   attributes: object,
   condition?: Condition,
-): NonNullable<TransactItem["Update"]> => {
-  const entries = Object.entries(attributes).map(([name, value]: [string, unknown], index) => ({
-    name,
-    value,
-    index,
-  }));
-  const set = entries.filter(({ value }) => value !== undefined);
-  const removed = entries.filter(({ value }) => value === undefined);
-  const expressions = [
-    set.length === 0 ? "" : `SET ${set.map(({ index }) => `#a${index} = :a${index}`).join(", ")}`,
-    removed.length === 0 ? "" : `REMOVE ${removed.map(({ index }) => `#a${index}`).join(", ")}`,
-  ];
-  return {
-    TableName,
-    Key: { ...key },
-    ...condition,
-    UpdateExpression: expressions.filter((expression) => expression !== "").join(" "),
-    ExpressionAttributeNames: {
-      ...Object.fromEntries(entries.map(({ name, index }) => [`#a${index}`, name])),
-      ...condition?.ExpressionAttributeNames,
-    },
-    ExpressionAttributeValues: {
-      ...Object.fromEntries(set.map(({ value, index }) => [`:a${index}`, value])),
-      ...condition?.ExpressionAttributeValues,
-    },
+  { add = {}, initially = {} }: Further = {},
+) => {
+  const names: Record<string, string> = {};
+  const values: Record<string, unknown> = {};
+  const phrases = (of: object, phrase: (name: string, value: string) => string): readonly string[] =>
+    Object.entries(of).map(([name, value]: [string, unknown]) => {
+      const place = Object.keys(names).length;
+      names[`#a${place}`] = name;
+      if (value !== undefined) values[`:a${place}`] = value;
+      return phrase(`#a${place}`, `:a${place}`);
+    });
+  const given = Map.groupBy(Object.entries(attributes), ([, value]) => value === undefined);
+  const clauses = {
+    SET: [
+      ...phrases(Object.fromEntries(given.get(false) ?? []), (name, value) => `${name} = ${value}`),
+      ...phrases(initially, (name, value) => `${name} = if_not_exists(${name}, ${value})`),
+    ],
+    REMOVE: phrases(Object.fromEntries(given.get(true) ?? []), (name) => name),
+    ADD: phrases(add, (name, value) => `${name} ${value}`),
   };
-};
-
-/** {@link updateOf} in a transaction. */
-export const setAttributes = (...given: Parameters<typeof updateOf>): TransactItem => ({
-  Update: updateOf(...given),
-});
-
-/** Adds to numeric attributes; a missing one counts as 0. */
-export const add = (
-  TableName: string,
-  key: Key,
-  differences: Readonly<Record<string, number>>,
-  condition: Condition,
-): TransactItem => {
-  const entries = Object.entries(differences).map(([name, difference], index) => ({
-    name,
-    difference,
-    index,
-  }));
   return {
     Update: {
-      TableName,
       Key: { ...key },
       ...condition,
-      UpdateExpression: `ADD ${entries.map(({ index }) => `#d${index} :d${index}`).join(", ")}`,
-      ExpressionAttributeNames: {
-        ...Object.fromEntries(entries.map(({ name, index }) => [`#d${index}`, name])),
-        ...condition.ExpressionAttributeNames,
-      },
-      ExpressionAttributeValues: {
-        ...Object.fromEntries(entries.map(({ difference, index }) => [`:d${index}`, difference])),
-        ...condition.ExpressionAttributeValues,
-      },
+      UpdateExpression: Object.entries(clauses)
+        .filter(([, changes]) => changes.length > 0)
+        .map(([clause, changes]) => `${clause} ${changes.join(", ")}`)
+        .join(" "),
+      ExpressionAttributeNames: { ...names, ...condition?.ExpressionAttributeNames },
+      ExpressionAttributeValues: { ...values, ...condition?.ExpressionAttributeValues },
     },
   };
 };
 
-export const deletion = (TableName: string, key: Key, condition?: Condition): TransactItem => ({
-  Delete: { TableName, Key: { ...key }, ...condition },
-});
+export const deletion = (key: Key, condition?: Condition) => ({ Delete: { Key: { ...key }, ...condition } });
 
 /** Writes nothing; the transaction fails unless the condition holds. */
-export const check = (TableName: string, key: Key, condition: Condition): TransactItem => ({
-  ConditionCheck: { TableName, Key: { ...key }, ...condition },
+export const check = (key: Key, condition: Condition) => ({
+  ConditionCheck: { Key: { ...key }, ...condition },
 });

@@ -5,21 +5,20 @@ import {
   type LastNotification,
   type NotificationTimes,
 } from "../../customers/notifications/notification-log.ts";
-import type { ApplicationId } from "../../identifiers.ts";
 import { once } from "../../once.ts";
 import { absentOrAtMost } from "../dynamodb/conditions.ts";
-import { keys, partitions, prefixes } from "../keys.ts";
-import { queryItems } from "../dynamodb/query.ts";
+import { queryItems } from "../dynamodb/reads.ts";
 import * as shape from "../dynamodb/shapes.ts";
 import { knownItems, parseItem, type Attributes, type Item, type Table } from "../dynamodb/table.ts";
 import { ifConditionHolds } from "../dynamodb/transactions.ts";
-import { updateOf } from "../dynamodb/writes.ts";
+import { update } from "../dynamodb/writes.ts";
+import { keys, partitions, prefixes } from "../keys.ts";
 
 const timeItem = once(() => z.object({ lastSignedAt: shape.integer() }));
 
 export const notificationItem = once(() =>
   z.object({
-    application: shape.branded<ApplicationId>(shape.uuid()),
+    application: shape.application(),
     store: shape.store(),
     environment: shape.environment(),
     bundleOrPackage: shape.text(),
@@ -34,25 +33,18 @@ const lastNotifications = (items: readonly Item[]): readonly LastNotification[] 
 export const createNotificationTimes = (table: Table): NotificationTimes => ({
   raise: async (notified, signedAt) => {
     const { application, store, environment, bundleOrPackage } = notified;
-    const attributes: Attributes<typeof notificationItem> = {
-      application,
-      store,
-      environment,
-      bundleOrPackage,
-      lastSignedAt: signedAt,
-    };
     const key = keys.notification(notified);
-    const update = updateOf(
-      table.name,
+    const attributes = { application, store, environment, bundleOrPackage, lastSignedAt: signedAt };
+    const { Update } = update(
       key,
-      attributes,
+      attributes satisfies Attributes<typeof notificationItem>,
       absentOrAtMost("lastSignedAt", signedAt - STEP_MILLISECONDS),
     );
+    const { client, name: TableName } = table;
     return ifConditionHolds(
       async () => {
-        await table.client.send(
-          new UpdateCommand({ ...update, ReturnValuesOnConditionCheckFailure: "ALL_OLD" }),
-        );
+        const onFailure = { ReturnValuesOnConditionCheckFailure: "ALL_OLD" } as const;
+        await client.send(new UpdateCommand({ TableName, ...Update, ...onFailure }));
         return signedAt;
       },
       // The later time, as DynamoDB's JSON has it. No transaction writes it.
@@ -60,12 +52,9 @@ export const createNotificationTimes = (table: Table): NotificationTimes => ({
         parseItem(timeItem, { ...key, lastSignedAt: Number(Item?.["lastSignedAt"]?.N) }).lastSignedAt,
     );
   },
-  ofApplication: async (application) =>
-    lastNotifications(
-      await queryItems(table, {
-        pk: partitions.notifications,
-        sortKeyPrefix: prefixes.notification(application),
-      }),
-    ),
+  ofApplication: async (application) => {
+    const sortKeyPrefix = prefixes.notification(application);
+    return lastNotifications(await queryItems(table, { pk: partitions.notifications, sortKeyPrefix }));
+  },
   all: async () => lastNotifications(await queryItems(table, { pk: partitions.notifications })),
 });

@@ -1,142 +1,187 @@
-import { TransactGetCommand } from "@aws-sdk/lib-dynamodb";
-import { applicationId, type AccountId, type ApplicationId } from "../../identifiers.ts";
-import { dayOf } from "../../telling/change.ts";
-import type { ChangeTable, KeyedHash } from "../../telling/change-table.ts";
-import type { Look } from "../../telling/look.ts";
-import { createBatchReader, eachKeyOnce } from "../dynamodb/batch-reader.ts";
-import {
-  accountWrites,
-  erasedAccountItem,
-  fromToldItem,
-  turnItem,
-  UNPLACED,
-  neverPublished,
-} from "./change-items.ts";
+import type { Destination } from "../../applications/destination.ts";
 import { chunks } from "../../chunks.ts";
-import { sequenceUnchanged } from "../dynamodb/conditions.ts";
-import { emptyChanges } from "./emptied-changes.ts";
+import { DAY } from "../../duration.ts";
+import { applicationId, type ApplicationId } from "../../identifiers.ts";
+import { CHANGES_KEPT_MILLISECONDS, dayOf, type ChangeData, type ChangePlace } from "../../telling/change.ts";
+import type { AccountTelling, ChangeTable, KeyedHash } from "../../telling/change-table.ts";
+import type { Look } from "../../telling/look.ts";
+import { absent, sequenceUnchanged, versionUnchanged } from "../dynamodb/conditions.ts";
 import { keyText } from "../dynamodb/key.ts";
-import { keys, partitions, sortKeys } from "../keys.ts";
+import { eachKeyOnce, readItem, readItems, readTogether } from "../dynamodb/reads.ts";
+import { expiry, parseItem, type Attributes, type Table } from "../dynamodb/table.ts";
+import { transact } from "../dynamodb/transactions.ts";
+import { deletion, put, update, type Write } from "../dynamodb/writes.ts";
+import { keys } from "../keys.ts";
 import { releaseLease, takeLease, type LeaseAttributes } from "../queues/lease.ts";
-import { lookItem } from "./looks.ts";
-import { queryPages } from "../dynamodb/query.ts";
-import { knownItems, parseItem, readItem, type Attributes, type Table } from "../dynamodb/table.ts";
-import { toldAccountsOf, toldErasure } from "./told.ts";
-import { isConflict, transact } from "../dynamodb/transactions.ts";
-import { deletion, setAttributes } from "../dynamodb/writes.ts";
+import {
+  erasedAccountItem,
+  neverPublished,
+  toldAccountsOf,
+  toldErasure,
+  toldItem,
+  toldOf,
+  turnItem,
+  type changeItem,
+  type toldCustomerItem,
+} from "./change-items.ts";
+import { deliveryWrite } from "./delivery-queue.ts";
+import { emptyChanges } from "./erasure.ts";
+import { dueLooks, lookWrite } from "./looks.ts";
 
 /** A transaction reads at most 4 MB, and an item has up to 400 KB. */
 const ITEMS_PER_READ = 10;
 
-export const createChangeTable = (table: Table, keyedHash: KeyedHash): ChangeTable => {
-  const { client, name } = table;
-  const getAll = createBatchReader(table);
+/** Place and time of a change, and the first place of its transaction. */
+interface PlacedChange {
+  readonly place: ChangePlace;
+  readonly first: number;
+  readonly toldAt: number;
+}
 
-  const erasedVersion = async (application: ApplicationId, account: AccountId): Promise<number> => {
-    const item = await readItem(
-      table,
-      keys.erasedAccount(application, await keyedHash(application, account)),
-    );
-    return item === undefined ? 0 : parseItem(erasedAccountItem, item).version;
-  };
+/** Placeholder for counting items. */
+const UNPLACED: PlacedChange = { place: { day: "", sequence: 0 }, first: 0, toldAt: 0 };
 
-  return {
-    due: async (application, moment, limit) => {
-      const due: Look[] = [];
-      const query = {
-        pk: partitions.look(application),
-        sortKeyBefore: sortKeys.afterDueBy(moment),
-        itemsPerPage: limit,
-      };
-      for await (const page of queryPages(table, query)) {
-        due.push(...knownItems(lookItem, page));
-        // Items of an unknown shape must not hide those behind them.
-        if (due.length >= limit) break;
-      }
-      return due.slice(0, limit);
-    },
+const changeWrite = (
+  application: ApplicationId,
+  { place, first, toldAt }: PlacedChange,
+  data: ChangeData,
+  previous: ChangePlace | null,
+): Write =>
+  put(keys.change(application, place), {
+    sequence: place.sequence,
+    first,
+    toldAt,
+    data: JSON.stringify(data),
+    ...(previous !== null && { previous }),
+    // A day longer than it is answered, so that answers have no gaps.
+    ...expiry(toldAt + CHANGES_KEPT_MILLISECONDS + DAY),
+  } satisfies Attributes<typeof changeItem>);
 
-    take: async (application, lease, moment) => {
-      const item = await takeLease(table, keys.sequence(application), lease, moment);
-      if (item === null) return null;
-      const { sequence = 0, toldAt = 0 } = parseItem(turnItem, item);
-      return { worker: lease.worker, sequence, toldAt };
-    },
-
-    release: async (application, lease) => releaseLease(table, keys.sequence(application), lease),
-
-    areApplied: async (application, looks) => {
-      const written = eachKeyOnce(
-        looks.flatMap(({ account, cause }) =>
-          (cause?.customers ?? []).map((customer) => keys.accountCustomer(application, account, customer)),
-        ),
-      );
-      for (const some of chunks(written, ITEMS_PER_READ))
-        try {
-          await client.send(
-            new TransactGetCommand({
-              TransactItems: some.map((Key) => ({
-                Get: { TableName: name, Key: { ...Key }, ProjectionExpression: "pk" },
-              })),
-            }),
-          );
-        } catch (error) {
-          if (isConflict(error)) return false;
-          throw error;
-        }
-      return true;
-    },
-
-    toldOf: async (application, accounts) => {
-      const found = await getAll(accounts.map((one) => keys.told(application, one)));
-      return Promise.all(
-        accounts.map(async (one) => {
-          const item = found.get(keyText(keys.told(application, one)));
-          return item === undefined
-            ? neverPublished(one, await erasedVersion(application, one))
-            : fromToldItem(item);
-        }),
-      );
-    },
-
-    forget: async (application, account, looks) => {
-      const found = await getAll([keys.told(application, account)]);
-      const [item] = found.values();
-      const told = item === undefined ? null : fromToldItem(item);
-      const erased = new Set(looks.flatMap(({ cause }) => (cause?.erased ? cause.customers : [])));
-      await emptyChanges(table, application, told?.last ?? null, { keepsFirst: true, erased });
-      // After a conflict, the looks are still due.
-      await transact(table, [
-        ...looks.map((look) => deletion(name, keys.look(application, look))),
-        ...(told === null || told.digest.customers.length > 0
-          ? []
-          : await toldErasure(name, application, told, keyedHash)),
-      ]);
-    },
-
-    accountsOf: async (application, customers) => toldAccountsOf(getAll, application, customers),
-
-    itemsOf: (telling, destinations) =>
-      accountWrites(name, applicationId(""), telling, UNPLACED, destinations).length,
-
-    write: async (application, { turn, toldAt, accounts, destinations }) => {
-      const first = turn.sequence + 1;
-      const day = dayOf(toldAt);
-      let sequence = turn.sequence;
-      const writes = accounts.flatMap((telling) => {
-        const change =
-          telling.data === null ? null : { place: { day, sequence: (sequence += 1) }, first, toldAt };
-        return accountWrites(name, application, telling, change, destinations);
-      });
-      const told = {
-        worker: turn.worker,
-        ...(sequence > turn.sequence && { sequence, toldAt }),
-      } satisfies Attributes<typeof turnItem> & Partial<LeaseAttributes>;
-      const { outcome } = await transact(table, [
-        setAttributes(name, keys.sequence(application), told, sequenceUnchanged(turn.worker, turn.sequence)),
-        ...writes,
-      ]);
-      return outcome;
-    },
-  };
+/** Deletes the looks that a telling completes, and moves the one that time makes due. */
+const lookWrites = (
+  application: ApplicationId,
+  { before, looks, lookAt }: AccountTelling,
+): readonly Write[] => {
+  const lookOf = (dueAt: number | null): Look[] =>
+    dueAt === null || before.lookAt === lookAt ? [] : [{ account: before.account, dueAt, cause: null }];
+  const keyOf = (look: Look) => keys.look(application, look);
+  const to = lookOf(lookAt);
+  const set = new Set(to.map(keyOf).map(keyText));
+  return [
+    ...eachKeyOnce([...looks, ...lookOf(before.lookAt)].map(keyOf))
+      .filter((key) => !set.has(keyText(key)))
+      .map((key) => deletion(key)),
+    ...to.map((look) => lookWrite(application, look)),
+  ];
 };
+
+/** Transaction items of one account's telling. */
+const accountWrites = (
+  application: ApplicationId,
+  telling: AccountTelling,
+  change: PlacedChange | null,
+  destinations: readonly Destination[],
+): readonly Write[] => {
+  const { before, digest, lookAt, gained, lost, left, data } = telling;
+  const { account } = before;
+  const told = {
+    account,
+    version: data?.version ?? before.version,
+    customers: [...digest.customers],
+    entitlements: Object.fromEntries(digest.entitlements),
+    lookAt,
+    last: change?.place ?? before.last,
+    ...(left.length > 0 && { left: [...left] }),
+  } satisfies Attributes<typeof toldItem>;
+  const isUnchanged = data === null && lookAt === before.lookAt && lost.length === 0;
+  const asRead = before.isStored ? versionUnchanged(before.version) : absent;
+  const indexed = { account } satisfies Attributes<typeof toldCustomerItem>;
+  return [
+    ...(isUnchanged ? [] : [update(keys.told(application, account), { left: undefined, ...told }, asRead)]),
+    ...lookWrites(application, telling),
+    ...lost.map((customer) => deletion(keys.toldCustomer(application, customer))),
+    ...gained.map((customer) => put(keys.toldCustomer(application, customer), indexed)),
+    ...(data === null || change === null
+      ? []
+      : [
+          changeWrite(application, change, data, before.last),
+          ...destinations.map(({ name: destination }) => {
+            const version = { account, version: data.version, place: change.place };
+            return deliveryWrite({ application, destination }, version, change.toldAt);
+          }),
+        ]),
+  ];
+};
+
+export const createChangeTable = (table: Table, keyedHash: KeyedHash): ChangeTable => ({
+  due: (application, moment, limit) => dueLooks(table, application, moment, limit),
+
+  take: async (application, lease, moment) => {
+    const item = await takeLease(table, keys.sequence(application), lease, moment);
+    if (item === null) return null;
+    const { sequence = 0, toldAt = 0 } = parseItem(turnItem, item);
+    return { worker: lease.worker, sequence, toldAt };
+  },
+
+  release: async (application, lease) => releaseLease(table, keys.sequence(application), lease),
+
+  areApplied: async (application, looks) => {
+    const written = looks.flatMap(({ account, cause }) =>
+      (cause?.customers ?? []).map((customer) => keys.accountCustomer(application, account, customer)),
+    );
+    for (const some of chunks(eachKeyOnce(written), ITEMS_PER_READ))
+      if ((await readTogether(table, some, "pk")) === null) return false;
+    return true;
+  },
+
+  toldOf: async (application, accounts) => {
+    const keyOf = (account: (typeof accounts)[number]) => keys.told(application, account);
+    const found = await readItems(table, accounts.map(keyOf));
+    return Promise.all(
+      accounts.map(async (account) => {
+        const item = found(keyOf(account));
+        if (item !== undefined) return parseItem(toldItem, item);
+        const key = keys.erasedAccount(application, await keyedHash(application, account));
+        return neverPublished(account, (await readItem(table, key, erasedAccountItem))?.version ?? 0);
+      }),
+    );
+  },
+
+  forget: async (application, account, looks) => {
+    const told = await toldOf(table, application, account);
+    const erased = new Set(looks.flatMap(({ cause }) => (cause?.erased ? cause.customers : [])));
+    await emptyChanges(table, application, told?.last ?? null, { keepsFirst: true, erased });
+    // After a conflict, the looks are still due.
+    await transact(table, [
+      ...looks.map((look) => deletion(keys.look(application, look))),
+      ...(told === null || told.digest.customers.length > 0
+        ? []
+        : await toldErasure(application, told, keyedHash)),
+    ]);
+  },
+
+  accountsOf: async (application, customers) => toldAccountsOf(table, application, customers),
+
+  itemsOf: (telling, destinations) =>
+    accountWrites(applicationId(""), telling, UNPLACED, destinations).length,
+
+  write: async (application, { turn, toldAt, accounts, destinations }) => {
+    const first = turn.sequence + 1;
+    const day = dayOf(toldAt);
+    let { sequence } = turn;
+    const writes = accounts.flatMap((telling) => {
+      const change =
+        telling.data === null ? null : { place: { day, sequence: (sequence += 1) }, first, toldAt };
+      return accountWrites(application, telling, change, destinations);
+    });
+    const told = {
+      worker: turn.worker,
+      ...(sequence > turn.sequence && { sequence, toldAt }),
+    } satisfies Attributes<typeof turnItem> & Partial<LeaseAttributes>;
+    const { outcome } = await transact(table, [
+      update(keys.sequence(application), told, sequenceUnchanged(turn.worker, turn.sequence)),
+      ...writes,
+    ]);
+    return outcome;
+  },
+});

@@ -1,69 +1,164 @@
-import { DeleteCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
+import * as z from "zod/mini";
+import type { ResendTable, ToldVersion } from "../../administration/acts/resend.ts";
+import type {
+  Delivery,
+  DeliveryQueue,
+  DestinationReference,
+  RequestDelivery,
+} from "../../delivery/delivery-queue.ts";
+import type { Instant } from "../../entitlements/time.ts";
+import { once } from "../../once.ts";
 import { HEALTHY } from "../../queues/health.ts";
-import type { Delivery, DeliveryQueue, DestinationReference } from "../../delivery/delivery-queue.ts";
-import { createBatchReader } from "../dynamodb/batch-reader.ts";
-import { fromChangeItem } from "./change-items.ts";
-import { present, versionUnchanged, type Condition } from "../dynamodb/conditions.ts";
-import { fromDeliveryItem, deliveryItem } from "./deliveries.ts";
-import { type Key, keyText } from "../dynamodb/key.ts";
+import { CHANGES_KEPT_MILLISECONDS } from "../../telling/change.ts";
+import { absent, present, versionUnchanged } from "../dynamodb/conditions.ts";
+import { queryPages, readItems } from "../dynamodb/reads.ts";
+import * as shape from "../dynamodb/shapes.ts";
+import { expiry, knownItems, parseItem, type Attributes, type Table } from "../dynamodb/table.ts";
+import { transact, unlessChanged, write } from "../dynamodb/transactions.ts";
+import { check, deletion, put, update } from "../dynamodb/writes.ts";
 import { keys, partitions } from "../keys.ts";
 import { createLeasedQueues } from "../queues/lease.ts";
-import { queryPages } from "../dynamodb/query.ts";
-import * as shape from "../dynamodb/shapes.ts";
-import { knownItems, type Attributes, type Table } from "../dynamodb/table.ts";
-import { unlessChanged } from "../dynamodb/transactions.ts";
-import { updateOf } from "../dynamodb/writes.ts";
+import { changeItem, toldItem } from "./change-items.ts";
 
-export const createDeliveryQueue = (table: Table): DeliveryQueue => {
-  const { client, name } = table;
-  const getAll = createBatchReader(table);
+const waiting = once(() => ({
+  /** Time of the oldest message that the destination has not taken. */
+  since: shape.integer(),
+  tries: shape.integer(),
+  nextTryAt: shape.integer(),
+}));
 
-  const queues = createLeasedQueues(
-    table,
-    ({ application, destination }: DestinationReference) => keys.destinationHealth(application, destination),
-    shape.text,
+const accountDeliveryItem = once(() =>
+  shape.mapped(
+    z.object({
+      account: shape.account(),
+      version: shape.integer(),
+      day: shape.text(),
+      sequence: shape.integer(),
+      ...waiting(),
+    }),
+    ({ day, sequence, ...delivery }): Delivery => ({
+      kind: "account",
+      ...delivery,
+      place: { day, sequence },
+    }),
+  ),
+);
+
+export const requestDeliveryItem = once(() =>
+  shape.mapped(
+    z.object({
+      request: shape.text(),
+      type: shape.text(),
+      timestamp: shape.integer(),
+      data: shape.jsonText((value): value is unknown => value !== undefined),
+      until: shape.integer(),
+      ...waiting(),
+    }),
+    ({ request: identifier, type, timestamp, data, ...delivery }) => ({
+      kind: "request" as const,
+      message: { identifier, type, timestamp, data },
+      ...delivery,
+    }),
+  ),
+);
+
+export const deliveryItem = once(() => z.union([accountDeliveryItem(), requestDeliveryItem()]));
+
+/** Makes a version due, in place of an older one that still waits. `since` keeps the time of the oldest. */
+export const deliveryWrite = (
+  destination: DestinationReference,
+  { account, version, place: { day, sequence } }: ToldVersion,
+  since: Instant,
+) => {
+  const attributes = {
+    account,
+    version,
+    day,
+    sequence,
+    tries: 0,
+    nextTryAt: 0,
+    ...expiry(since + CHANGES_KEPT_MILLISECONDS),
+  } satisfies Omit<Attributes<typeof accountDeliveryItem>, "since">;
+  return update(keys.delivery(destination, account), attributes, undefined, { initially: { since } });
+};
+
+/** Makes a store's request due, unless it waits already. */
+export const requestDelivery = (
+  destination: DestinationReference,
+  { message: { identifier, type, timestamp, data }, until }: Pick<RequestDelivery, "message" | "until">,
+) =>
+  put(
+    keys.requestDelivery(destination, identifier),
+    {
+      request: identifier,
+      type,
+      timestamp,
+      data: JSON.stringify(data),
+      until,
+      since: timestamp,
+      tries: 0,
+      nextTryAt: 0,
+      ...expiry(until),
+    } satisfies Attributes<typeof requestDeliveryItem>,
+    absent,
   );
 
-  const keyOf = ({ application, destination }: DestinationReference, delivery: Delivery): Key =>
-    delivery.kind === "account"
-      ? keys.delivery(application, destination, delivery.account)
-      : keys.requestDelivery(application, destination, delivery.message.identifier);
+/** The key of a delivery, and the condition that no newer version has taken its place. */
+const asRead = (destination: DestinationReference, delivery: Delivery) =>
+  delivery.kind === "account"
+    ? ([keys.delivery(destination, delivery.account), versionUnchanged(delivery.version)] as const)
+    : ([keys.requestDelivery(destination, delivery.message.identifier), present] as const);
 
-  /** No newer version has taken the delivery's place. */
-  const unchanged = (delivery: Delivery): Condition =>
-    delivery.kind === "account" ? versionUnchanged(delivery.version) : present;
-
+export const createDeliveryQueue = (table: Table): DeliveryQueue => {
+  const queues = createLeasedQueues(table, keys.destinationHealth, shape.text);
   return {
-    waiting: async function* ({ application, destination }, perPage) {
-      const query = { pk: partitions.destination(application, destination), itemsPerPage: perPage };
+    waiting: async function* (destination, itemsPerPage) {
       // The pages include the destination's health, which is not a delivery.
-      for await (const page of queryPages(table, query))
-        yield knownItems(deliveryItem, page).map(fromDeliveryItem);
+      for await (const page of queryPages(table, { pk: partitions.destination(destination), itemsPerPage }))
+        yield knownItems(deliveryItem, page);
     },
 
     changesAt: async (application, places) => {
-      const found = await getAll(places.map((place) => keys.change(application, place)));
-      return places.map((place) => {
-        const item = found.get(keyText(keys.change(application, place)));
-        return item === undefined ? null : fromChangeItem(place.day, item);
+      const wanted = places.map((place) => keys.change(application, place));
+      const found = await readItems(table, wanted);
+      return wanted.map((key) => {
+        const item = found(key);
+        return item === undefined ? null : parseItem(changeItem, item);
       });
     },
 
     ...queues,
-    resume: (reference) => queues.resume(reference, HEALTHY),
+    resume: (destination) => queues.resume(destination, HEALTHY),
 
-    remove: async (reference, delivery) => {
-      const Key = { ...keyOf(reference, delivery) };
+    remove: async (destination, delivery) => {
       // The teller's transaction may be writing a newer version.
-      await unlessChanged(() =>
-        client.send(new DeleteCommand({ TableName: name, Key, ...unchanged(delivery) })),
-      );
+      await unlessChanged(() => write(table, deletion(...asRead(destination, delivery))));
     },
 
-    retry: async (reference, delivery, tries, nextTryAt) => {
-      const attempted = { tries, nextTryAt } satisfies Partial<Attributes<typeof deliveryItem>>;
-      const update = updateOf(name, keyOf(reference, delivery), attempted, unchanged(delivery));
-      await unlessChanged(() => client.send(new UpdateCommand(update)));
+    retry: async (destination, delivery, tries, nextTryAt) => {
+      const [key, condition] = asRead(destination, delivery);
+      await unlessChanged(() => write(table, update(key, { tries, nextTryAt }, condition)));
     },
   };
 };
+
+export const createResendTable = (table: Table): ResendTable => ({
+  newestOf: async (application, accounts) => {
+    const wanted = accounts.map((account) => keys.told(application, account));
+    const found = await readItems(table, wanted);
+    const told = wanted
+      .map(found)
+      .filter((item) => item !== undefined)
+      .map((item) => parseItem(toldItem, item));
+    return new Map(told.map(({ account, version }) => [account, version]));
+  },
+
+  deliverAgain: async (destination, version, since) => {
+    const written = await transact(table, [
+      check(keys.told(destination.application, version.account), versionUnchanged(version.version)),
+      deliveryWrite(destination, version, since),
+    ]);
+    if (written.outcome === "written") return "written";
+    return written.failed.has(0) ? "newer" : "conflict";
+  },
+});

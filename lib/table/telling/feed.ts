@@ -1,9 +1,9 @@
 import { dayOf } from "../../telling/change.ts";
 import type { FeedTable } from "../../telling/feed.ts";
-import { fromChangeItem, turnItem } from "./change-items.ts";
+import { queryItems, queryPages } from "../dynamodb/reads.ts";
+import { parseItem, parseItems, type Table } from "../dynamodb/table.ts";
 import { keys, partitions, sortKeys } from "../keys.ts";
-import { queryItems, queryPages } from "../dynamodb/query.ts";
-import { parseItem, type Table } from "../dynamodb/table.ts";
+import { changeItem, turnItem } from "./change-items.ts";
 
 export const createFeedTable = (table: Table): FeedTable => ({
   lastPlace: async (application) => {
@@ -14,11 +14,8 @@ export const createFeedTable = (table: Table): FeedTable => ({
     return sequence === undefined || toldAt === undefined ? null : { day: dayOf(toldAt), sequence };
   },
   changesOf: async function* (application, day, after, perPage) {
-    const query = {
-      pk: partitions.change(application, day),
-      sortKeyAfter: sortKeys.change(after),
-      itemsPerPage: perPage,
-    };
-    for await (const page of queryPages(table, query)) yield page.map((item) => fromChangeItem(day, item));
+    const range = { pk: partitions.change(application, day), sortKeyAfter: sortKeys.change(after) };
+    for await (const page of queryPages(table, { ...range, itemsPerPage: perPage }))
+      yield parseItems(changeItem, page);
   },
 });

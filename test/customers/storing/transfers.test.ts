@@ -1,10 +1,10 @@
-import { TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
 import type { TransferPolicy } from "../../../lib/applications/application.ts";
 import { storeFacts } from "../../../lib/customers/storing/store-facts.ts";
 import type { AssertedBy } from "../../../lib/contract/schemas.ts";
 import { createAuditTable } from "../../../lib/table/applications/audit.ts";
 import { createOperationTable } from "../../../lib/table/customers/operations.ts";
 import { tellsIn } from "../../../operator/composition.ts";
+import { transact } from "../../../lib/table/dynamodb/transactions.ts";
 import { transactionsOf } from "../../../lib/table/customers/write-customer-change.ts";
 import { assertInvariants } from "../../../testing/support/table/invariants.ts";
 import { aPurchase, DAY, NOW, proven } from "../../../testing/support/stores/purchases.ts";
@@ -170,8 +170,8 @@ test("when_inactive never moves a customer whose first request is only partly wr
     {
       ...world.factStore,
       write: async (change) => {
-        const [TransactItems] = transactionsOf(table.name, change, new Set());
-        await table.client.send(new TransactWriteCommand({ TransactItems }));
+        const [first = []] = transactionsOf(change, new Set());
+        await transact(table, first);
         throw new Error("The function was killed.");
       },
     },

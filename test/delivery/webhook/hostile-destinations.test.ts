@@ -1,8 +1,10 @@
 import { once } from "node:events";
+import { Agent } from "node:http";
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import type { NameLookup } from "../../../lib/delivery/webhook/checked-lookup.ts";
 import type { Message } from "../../../lib/delivery/message.ts";
 import type { SendOutcome } from "../../../lib/delivery/send-outcome.ts";
+import { post } from "../../../lib/delivery/webhook/post.ts";
 import { CONNECTIONS_PER_HOST, createWebhookSender } from "../../../lib/delivery/webhook/webhook.ts";
 
 const SECRETS = [Buffer.alloc(32, 1)];
@@ -239,4 +241,11 @@ describe("addresses", () => {
     expect(await send(`http://user:pass@127.0.0.1:${port}/`)).toEqual(failed("address"));
     expect(connections).toEqual([]);
   });
+});
+
+test("nothing is sent after the deadline", async () => {
+  const { url, connections } = await destination(() => {});
+  const request = { url: new URL(url), headers: {}, text: "{}", agent: new Agent() };
+  expect(await post({ ...request, deadline: AbortSignal.abort() })).toMatchObject({ because: "timeout" });
+  expect(connections).toEqual([]);
 });

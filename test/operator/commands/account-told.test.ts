@@ -2,7 +2,7 @@ import { isoTime } from "../../../lib/entitlements/time.ts";
 import { accountId } from "../../../lib/identifiers.ts";
 import { createDeliveryQueue } from "../../../lib/table/telling/delivery-queue.ts";
 import { transact } from "../../../lib/table/dynamodb/transactions.ts";
-import { deletion, setAttributes } from "../../../lib/table/dynamodb/writes.ts";
+import { deletion, update } from "../../../lib/table/dynamodb/writes.ts";
 import { refunded } from "../../../testing/support/world.ts";
 import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 import { BACKEND, BUS, sold, withOperator, type ToldApplication } from "../telling-world.ts";
@@ -28,7 +28,7 @@ const show = async (application: ToldApplication, moment = NOW, account: string 
 
 /** Sets when time alone makes the account due. */
 const setLook = (application: ToldApplication, lookAt: number | null) =>
-  transact(given.table, [setAttributes(given.table.name, keys.told(application.identifier, A), { lookAt })]);
+  transact(given.table, [update(keys.told(application.identifier, A), { lookAt })]);
 
 describe("account show", () => {
   test("shows the last state sent, what waits, and the next look", async () => {
@@ -91,7 +91,7 @@ describe("account show", () => {
     const pk = partitions.change(application.identifier, isoTime(NOW).slice(0, 10));
     await transact(
       given.table,
-      changes.map(({ sk }) => deletion(given.table.name, { pk, sk: String(sk) })),
+      changes.map(({ sk }) => deletion({ pk, sk: String(sk) })),
     );
     const { told, text } = await show(application);
     expect(told).toMatchObject({ version: 1, toldAt: null, entitlements: null });

@@ -1,10 +1,10 @@
-import { PutCommand } from "@aws-sdk/lib-dynamodb";
 import { parse } from "yaml";
 import { byCredential, owned } from "../../../testing/support/world.ts";
 import { applicationId } from "../../../lib/identifiers.ts";
 import { afterFailure, HEALTHY } from "../../../lib/queues/health.ts";
 import { createDeliveryQueue } from "../../../lib/table/telling/delivery-queue.ts";
-import { requestDeliveryPut } from "../../../lib/table/telling/deliveries.ts";
+import { write } from "../../../lib/table/dynamodb/transactions.ts";
+import { requestDelivery } from "../../../lib/table/telling/delivery-queue.ts";
 import { GONE, pausesOf } from "../../../lib/delivery/destination-health.ts";
 import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 import { anApplication, BACKEND, BUS, PRODUCTS, waitingAt, withOperator } from "../telling-world.ts";
@@ -61,12 +61,11 @@ describe("application apply", () => {
       await world.store({ purchases: [owned(account)] }, byCredential(account));
     await application.tell();
     const message = { identifier: "request-1", type: "store.request", timestamp: NOW, data: {} };
-    await given.table.client.send(
-      new PutCommand(
-        requestDeliveryPut(given.table.name, application.identifier, "backend", {
-          message,
-          until: NOW + DAY,
-        }),
+    await write(
+      given.table,
+      requestDelivery(
+        { application: application.identifier, destination: "backend" },
+        { message, until: NOW + DAY },
       ),
     );
 

@@ -8,9 +8,11 @@ import { isWebhook } from "../../../lib/applications/destination.ts";
 import { keyedHash } from "../../../lib/delivery/webhook-secret.ts";
 import { isoTime } from "../../../lib/entitlements/time.ts";
 import { accountId, customerId } from "../../../lib/identifiers.ts";
-import { createApplicationTable } from "../../../lib/table/applications/applications.ts";
+import {
+  createApplicationTable,
+  createDestinationTable,
+} from "../../../lib/table/applications/applications.ts";
 import { createCredentialTable } from "../../../lib/table/applications/credentials.ts";
-import { createDestinationTable } from "../../../lib/table/applications/destinations.ts";
 import { transactionsOf } from "../../../lib/table/customers/write-customer-change.ts";
 import { transact } from "../../../lib/table/dynamodb/transactions.ts";
 import { keys } from "../../../lib/table/keys.ts";
@@ -259,7 +261,7 @@ test("the same command completes an interrupted move, and records that", async (
   const link = { account: accountId("b"), assertedBy: "credential", linkedAt: NOW } as const;
   const begun = auditEntry("move", NOW, { by: "grace", caller: null }, { customer });
   const change = operatorChange(application.identifier, stored, { link }, NOW, true);
-  const [first = []] = transactionsOf(given.table.name, change, new Set(), { audit: audited(begun) });
+  const [first = []] = transactionsOf(change, new Set(), audited(begun));
   await transact(given.table, first);
   const words = ["customer", "unlink", application.identifier, customer, "--to", "b", ...because];
   expect(await added(application, () => byAda(...words))).toMatchObject([

@@ -1,7 +1,7 @@
-import { PutCommand } from "@aws-sdk/lib-dynamodb";
 import { byCredential, owned, refunded } from "../../../testing/support/world.ts";
 import type { ResolvedCustomer } from "../../../lib/customers/storing/store-facts.ts";
-import { requestDeliveryPut } from "../../../lib/table/telling/deliveries.ts";
+import { write } from "../../../lib/table/dynamodb/transactions.ts";
+import { requestDelivery } from "../../../lib/table/telling/delivery-queue.ts";
 import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 import { anApplication, BACKEND, BUS, sold, withOperator, type ToldApplication } from "../telling-world.ts";
 
@@ -94,13 +94,9 @@ describe("a store's request about an erased person, while it waits", () => {
   const wait = async (application: ToldApplication, identifier: string, data: object): Promise<void> => {
     const message = { identifier, type: "store.request", timestamp: NOW, data };
     for (const destination of ["backend", "bus"])
-      await given.table.client.send(
-        new PutCommand(
-          requestDeliveryPut(given.table.name, application.identifier, destination, {
-            message,
-            until: NOW + DAY,
-          }),
-        ),
+      await write(
+        given.table,
+        requestDelivery({ application: application.identifier, destination }, { message, until: NOW + DAY }),
       );
   };
   const eraseAccount = (application: ToldApplication, account: string) =>

@@ -2,7 +2,7 @@ import { isoTime } from "../../../lib/entitlements/time.ts";
 import { accountId } from "../../../lib/identifiers.ts";
 import { createDeliveryQueue } from "../../../lib/table/telling/delivery-queue.ts";
 import { createFeedTable } from "../../../lib/table/telling/feed.ts";
-import { createResendTable } from "../../../lib/table/telling/resend.ts";
+import { createResendTable } from "../../../lib/table/telling/delivery-queue.ts";
 import { readChanges } from "../../../lib/telling/read-changes.ts";
 import { resendChanges, type Resent } from "../../../lib/administration/acts/resend.ts";
 import { resendingOn } from "../../../operator/composition.ts";

@@ -4,10 +4,10 @@ import {
   androidStoreItem,
   applicationItem,
   catalogItem,
-  credentialIndexItem,
   destinationItem,
   iosStoreItem,
 } from "../../../lib/table/applications/application-items.ts";
+import { credentialIndexItem } from "../../../lib/table/applications/credentials.ts";
 import { accountClaimsItem, customerItem } from "../../../lib/table/customers/items.ts";
 
 export type StoredItem = Readonly<Record<string, unknown>>;

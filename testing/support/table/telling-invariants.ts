@@ -2,8 +2,8 @@ import { accountDigest } from "../../../lib/account-digest.ts";
 import { digestsOf } from "../../../lib/telling/account-state.ts";
 import type { ChangeData } from "../../../lib/telling/change.ts";
 import type { Told } from "../../../lib/telling/change-table.ts";
-import { fromChangeItem, fromToldItem, toldCustomerItem } from "../../../lib/table/telling/change-items.ts";
-import { deliveryItem, fromDeliveryItem } from "../../../lib/table/telling/deliveries.ts";
+import { changeItem, toldCustomerItem, toldItem } from "../../../lib/table/telling/change-items.ts";
+import { deliveryItem } from "../../../lib/table/telling/delivery-queue.ts";
 import { lookItem } from "../../../lib/table/telling/looks.ts";
 import { parseItem } from "../../../lib/table/dynamodb/table.ts";
 
@@ -32,14 +32,15 @@ export const tellingViolations = (items: readonly StoredItem[]): readonly string
   const looks = ofKind(/#CHANGED$/).map((item) => parseItem(lookItem, { ...item }));
   const told = new Map<string, Told>(
     ofKind(/#TOLD#[0-9a-f]{64}$/).map((item) => {
-      const one = fromToldItem({ ...item });
+      const one = parseItem(toldItem, { ...item });
       check(lastPart(item) === accountDigest(one.account), `what ${one.account} was told has another's key`);
       return [one.account, one];
     }),
   );
   const changes = ofKind(/#CHANGES#\d{4}-\d{2}-\d{2}$/)
     .map((item): StoredChange => {
-      const { place, data } = fromChangeItem(lastPart(item), { ...item });
+      const { place, data } = parseItem(changeItem, { ...item });
+      check(lastPart(item) === place.day, `the change ${place.sequence} is in the partition of another day`);
       return { place: placeText(place), sequence: place.sequence, data };
     })
     .toSorted((a, b) => a.sequence - b.sequence);
@@ -123,7 +124,7 @@ export const tellingViolations = (items: readonly StoredItem[]): readonly string
 
   for (const item of ofKind(/#DESTINATION#[^#]+$/)) {
     if (item["sk"] === "HEALTH") continue;
-    const delivery = fromDeliveryItem(parseItem(deliveryItem, { ...item }));
+    const delivery = parseItem(deliveryItem, { ...item });
     if (delivery.kind === "request") continue;
     const { account, version, place } = delivery;
     check(item["sk"] === `ACCOUNT#${accountDigest(account)}`, `a delivery of ${account} has another's key`);

@@ -1,6 +1,7 @@
 import { bundleOrPackageOf } from "../../../lib/customers/asking/ask.ts";
 import { isoTime } from "../../../lib/entitlements/time.ts";
-import { credentialItem, storeRegistrationItem } from "../../../lib/table/applications/application-items.ts";
+import { storeRegistrationItem } from "../../../lib/table/applications/application-items.ts";
+import { credentialItem } from "../../../lib/table/applications/credentials.ts";
 import { forwardItem } from "../../../lib/table/telling/forwards.ts";
 import {
   accountClaimsItem,
@@ -13,9 +14,8 @@ import {
   transferItem,
 } from "../../../lib/table/customers/items.ts";
 import { partitions } from "../../../lib/table/keys.ts";
-import { linesCodec } from "../../../lib/table/customers/lines.ts";
+import { linesCodec, renewalCodec } from "../../../lib/table/customers/lines.ts";
 import { notificationItem } from "../../../lib/table/queues/notification-times.ts";
-import { renewalCodec } from "../../../lib/table/customers/renewals.ts";
 import {
   keyOf,
   referenceOf,

@@ -1,0 +1,189 @@
+import { DescribeTableCommand } from "@aws-sdk/client-dynamodb";
+import {
+  BatchGetCommand,
+  GetCommand,
+  paginateScan,
+  QueryCommand,
+  TransactGetCommand,
+  type QueryCommandInput,
+} from "@aws-sdk/lib-dynamodb";
+import type * as z from "zod/mini";
+import { chunks } from "../../chunks.ts";
+import { again, pause as briefly } from "../../pause.ts";
+import { keyText, TABLE, type Key } from "./key.ts";
+import { keyIn, knownItems, parseItem, type Item, type Table } from "./table.ts";
+import { isConflict } from "./transactions.ts";
+
+/** Reads one item, strongly consistent, and parses it; null: there is none. */
+export const readItem = async <Schema extends z.ZodMiniType>(
+  { client, name: TableName }: Table,
+  key: Key,
+  schema: () => Schema,
+): Promise<z.output<Schema> | null> => {
+  const { Item } = await client.send(new GetCommand({ TableName, Key: { ...key }, ConsistentRead: true }));
+  return Item === undefined ? null : parseItem(schema, Item);
+};
+
+const KEYS_PER_BATCH = 100;
+const BATCH_ATTEMPTS = 8;
+
+export const eachKeyOnce = (wanted: readonly Key[]): readonly Key[] => [
+  ...new Map(wanted.map((key) => [keyText(key), key])).values(),
+];
+
+/**
+ * Strongly consistent reads in parallel batches of 100. Keys that DynamoDB leaves unprocessed are asked for again.
+ *
+ * @returns the item of each key; undefined: there is none
+ */
+export const readItems = async (
+  { client, name, pause = briefly }: Table,
+  wanted: readonly Key[],
+): Promise<(key: Key) => Item | undefined> => {
+  const getBatch = async (batch: Key[]): Promise<Item[]> => {
+    const items: Item[] = [];
+    let wanted: Item[] = batch.map((key) => ({ ...key }));
+    const get = async (): Promise<"all" | "conflict"> => {
+      const answer = await client.send(
+        new BatchGetCommand({ RequestItems: { [name]: { Keys: wanted, ConsistentRead: true } } }),
+      );
+      items.push(...(answer.Responses?.[name] ?? []));
+      wanted = answer.UnprocessedKeys?.[name]?.Keys ?? [];
+      return wanted.length === 0 ? "all" : "conflict";
+    };
+    await again(BATCH_ATTEMPTS, pause, get, "DynamoDB repeatedly left keys of a batch unprocessed.");
+    return items;
+  };
+  const items = await Promise.all(chunks(eachKeyOnce(wanted), KEYS_PER_BATCH).map(getBatch));
+  const found = new Map(items.flat().map((item) => [keyText(keyIn(item)), item]));
+  return (key) => found.get(keyText(key));
+};
+
+/**
+ * Reads up to 100 items, of at most 4 MB, as no transaction is being applied to them.
+ *
+ * @returns in the order of the keys; null: a transaction is being applied
+ */
+export const readTogether = async (
+  { client, name: TableName }: Table,
+  wanted: readonly Key[],
+  ProjectionExpression: string,
+): Promise<readonly (Item | undefined)[] | null> => {
+  const TransactItems = wanted.map((key) => ({ Get: { TableName, Key: { ...key }, ProjectionExpression } }));
+  try {
+    const { Responses = [] } = await client.send(new TransactGetCommand({ TransactItems }));
+    return wanted.map((_, index) => Responses[index]?.Item);
+  } catch (error) {
+    if (isConflict(error)) return null;
+    throw error;
+  }
+};
+
+/** Items of a partition. */
+interface PartitionQuery {
+  readonly pk: string;
+  /** Prefix of the sort keys to return; unset: all. */
+  readonly sortKeyPrefix?: string;
+  /** Sort keys to return come before this; unset: all. */
+  readonly sortKeyBefore?: string;
+  /** Sort keys to return come after this; unset: all. */
+  readonly sortKeyAfter?: string;
+  /** Unset: as many as 1 MB holds. */
+  readonly itemsPerPage?: number;
+  /** The items are those that this customer's partition owns, by the index, which lags behind the table. */
+  readonly isOwner?: true;
+}
+
+/**
+ * Pages of items, ordered by sort key; one request per page. Not by the document client's paginator: with it, a warm read took 1.18 to
+ * 1.20 times the processor time of a plain Query, and without it 1.04 times, one after the other on one machine.
+ */
+export const queryPages = async function* (
+  { client, name }: Table,
+  { pk, sortKeyPrefix, sortKeyBefore, sortKeyAfter, itemsPerPage, isOwner }: PartitionQuery,
+): AsyncGenerator<readonly Item[]> {
+  const ranges = [
+    ["begins_with(sk, :prefix)", ":prefix", sortKeyPrefix],
+    ["sk < :before", ":before", sortKeyBefore],
+    ["sk > :after", ":after", sortKeyAfter],
+  ].filter(([, , value]) => value !== undefined);
+  const input: QueryCommandInput = {
+    TableName: name,
+    KeyConditionExpression: ["#pk = :pk", ...ranges.map(([expression]) => expression)].join(" AND "),
+    ExpressionAttributeNames: { "#pk": isOwner ? TABLE.ownerAttribute : TABLE.partitionKey },
+    ExpressionAttributeValues: {
+      ":pk": pk,
+      ...Object.fromEntries(ranges.map(([, name, value]) => [name, value])),
+    },
+    ...(itemsPerPage !== undefined && { Limit: itemsPerPage }),
+    ...(isOwner ? { IndexName: TABLE.ownerIndex } : { ConsistentRead: true }),
+  };
+  let from: QueryCommandInput["ExclusiveStartKey"];
+  do {
+    const page = await client.send(new QueryCommand({ ...input, ExclusiveStartKey: from }));
+    yield page.Items ?? [];
+    from = page.LastEvaluatedKey;
+  } while (from !== undefined);
+};
+
+export const queryItems = async (table: Table, query: PartitionQuery): Promise<readonly Item[]> => {
+  const items: Item[] = [];
+  for await (const page of queryPages(table, query)) items.push(...page);
+  return items;
+};
+
+/** The first items of a range that match a schema. Items of an unknown shape do not hide those behind them. */
+export const firstKnownItems = async <Schema extends z.ZodMiniType>(
+  table: Table,
+  range: PartitionQuery,
+  schema: () => Schema,
+  limit: number,
+): Promise<z.output<Schema>[]> => {
+  const found: z.output<Schema>[] = [];
+  for await (const page of queryPages(table, { ...range, itemsPerPage: limit })) {
+    found.push(...knownItems(schema, page));
+    if (found.length >= limit) break;
+  }
+  return found.slice(0, limit);
+};
+
+/** Items of the whole table that match a filter. */
+interface TableScan {
+  readonly FilterExpression: string;
+  readonly ProjectionExpression: string;
+  readonly ExpressionAttributeValues: Record<string, unknown>;
+  /** The scan goes on after this key; null: it starts at the table's beginning. */
+  readonly after: Key | null;
+  /** Items that were scanned up to `after`. */
+  readonly scannedBefore: number;
+}
+
+/**
+ * Pages of the items, strongly consistent, and how many were scanned so far, whether or not they match; one request per
+ * page. Items of a partition follow each other.
+ */
+export const scanPages = async function* (
+  { client, name }: Table,
+  { after, scannedBefore, ...filter }: TableScan,
+): AsyncGenerator<{ readonly items: readonly Item[]; readonly scanned: number }> {
+  const pages = paginateScan(
+    { client, ...(after !== null && { startingToken: after }) },
+    { TableName: name, ConsistentRead: true, ...filter },
+  );
+  let scanned = scannedBefore;
+  for await (const { Items = [], ScannedCount = 0 } of pages) {
+    scanned += ScannedCount;
+    yield { items: Items, scanned };
+  }
+};
+
+/** Item count of the table, which DynamoDB updates every six hours; null: unknown. */
+export const tableSize = async ({ client, name: TableName }: Table): Promise<number | null> => {
+  try {
+    const { Table: described } = await client.send(new DescribeTableCommand({ TableName }));
+    return described?.ItemCount ?? null;
+  } catch {
+    // It only serves to show progress, and needs a permission of its own.
+    return null;
+  }
+};
