@@ -16,8 +16,6 @@ export interface World {
   /** Standard output: results, and requested help. */
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  /** Whether standard error is a terminal, whose last line can be overwritten; unset: no. */
-  readonly isTerminal?: boolean;
   /** Waits as long as the owner index may lag behind the table. */
   readonly waitForIndex: () => Promise<void>;
   /** Waits this many milliseconds. */
@@ -104,7 +102,6 @@ const createProgram = (
       if (!(await world.ask("Do it? (yes/no) "))) throw new OperatorError("Nothing was done.");
     },
     progress,
-    terminal: isJson || world.isTerminal !== true ? null : world.err,
   });
 
   const groups = new Map(

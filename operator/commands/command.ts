@@ -8,8 +8,6 @@ export interface Dialogue {
   /** Shows what will be done, and asks for confirmation. */
   readonly confirm: (what: string) => Promise<void>;
   readonly progress: (line: string) => void;
-  /** A terminal, whose last line is overwritten; null: there is none. */
-  readonly terminal: ((text: string) => void) | null;
 }
 
 export interface Context extends Dialogue {

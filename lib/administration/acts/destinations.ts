@@ -1,4 +1,3 @@
-import pMap from "p-map";
 import type { Application } from "../../applications/application.ts";
 import type { Destination, WebhookDestination } from "../../applications/destination.ts";
 import type { Instant } from "../../entitlements/time.ts";
@@ -8,7 +7,7 @@ import type { DeliveryQueue, DestinationReference } from "../../delivery/deliver
 import type { DestinationHealth } from "../../delivery/destination-health.ts";
 import { OVERLAP_MILLISECONDS, secretOf } from "../../delivery/signing-secrets.ts";
 import { secretText } from "../../delivery/webhook-secret.ts";
-import { AT_ONCE } from "../at-once.ts";
+import { AT_ONCE, sideBySide } from "../side-by-side.ts";
 
 export interface Waiting {
   readonly accounts: number;
@@ -113,7 +112,7 @@ export const resume = async (
   let hastened = 0;
   for await (const page of queue.waiting(reference, PER_PAGE)) {
     const later = page.filter(({ nextTryAt }) => nextTryAt > moment);
-    await pMap(later, async (delivery) => queue.retry(reference, delivery, delivery.tries, 0), AT_ONCE);
+    await sideBySide(later, AT_ONCE, (delivery) => queue.retry(reference, delivery, delivery.tries, 0));
     hastened += later.length;
     if (later.length > 0) progress(hastened);
   }

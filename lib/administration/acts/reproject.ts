@@ -1,4 +1,3 @@
-import pMap from "p-map";
 import { tellsChanges, type Application } from "../../applications/application.ts";
 import { operatorChange } from "./operator-change.ts";
 import type { StoredCustomer } from "../../customers/storing/records.ts";
@@ -7,7 +6,7 @@ import { referenceText } from "../../entitlements/purchase.ts";
 import type { CustomerId } from "../../identifiers.ts";
 import { withCustomer, type Operations } from "./operations.ts";
 import { scannedPart, type Scan, type ScanPosition } from "./operation-table.ts";
-import { AT_ONCE } from "../at-once.ts";
+import { AT_ONCE, sideBySide } from "../side-by-side.ts";
 
 export interface Reprojection extends Scan<ScanPosition> {
   readonly customers: number;
@@ -54,13 +53,9 @@ export const reprojectApplication = async (
   let done: Reprojection = { customers: 0, changed: 0, position: after, part: null };
   for await (const { customers, scanned } of table.customerPages(application.identifier, after)) {
     let changed = 0;
-    await pMap(
-      customers,
-      async (customer) => {
-        if ((await reprojectCustomer(operations, application, customer)) === "changed") changed += 1;
-      },
-      AT_ONCE,
-    );
+    await sideBySide(customers, AT_ONCE, async (customer) => {
+      if ((await reprojectCustomer(operations, application, customer)) === "changed") changed += 1;
+    });
     const last = customers.at(-1);
     done = {
       customers: done.customers + customers.length,

@@ -14,11 +14,12 @@ export interface PurchaseName {
 
 export type AskedEnvironment = "production" | "sandbox";
 
+/** What a row says of one purchase; null: the file does not say. */
 export interface Claim {
   /** Null: nobody's, such as an anonymous identifier's. */
   readonly account: AccountId | null;
   readonly store: Store;
-  /** Bundle or package; null: the file does not say. */
+  /** Bundle or package. */
   readonly app: string | null;
   /** Null: no store can be asked about it. */
   readonly name: PurchaseName | null;
@@ -27,9 +28,9 @@ export interface Claim {
   readonly product: ProductReference | null;
   readonly kind: ProductKind | null;
   readonly environment: AskedEnvironment | null;
-  /** Whether the other service gives access for it; null: the file does not say. */
+  /** What the other service gives for it. */
   readonly access: Access | null;
-  /** When the other service last changed the row; null: the file does not say. */
+  /** When the other service last changed the row. */
   readonly updatedAt: Instant | null;
 }
 
@@ -55,8 +56,3 @@ export interface RowReading {
   readonly claims: readonly Claim[];
   readonly problems: readonly RowProblem[];
 }
-
-/** Prefix of RevenueCat's identifiers for users that nobody has identified. */
-const ANONYMOUS = "$RCAnonymousID:";
-
-export const isAnonymous = (account: string): boolean => account.startsWith(ANONYMOUS);

@@ -1,7 +1,7 @@
 import type { AccountId } from "../../../identifiers.ts";
 import type { Claim } from "../claim.ts";
 import type { JoinedLineage } from "../join.ts";
-import { digestOf, type Digest } from "../slots.ts";
+import { sha256, type Slots } from "../slots.ts";
 import { givesAccess, type State } from "../asking/verdict.ts";
 
 /** Why an account differs, in the order in which causes are looked for: a purchase has one. */
@@ -26,8 +26,7 @@ export const CAUSES = {
 } as const;
 export type Cause = keyof typeof CAUSES;
 
-const isCause = (name: string): name is Cause => Object.hasOwn(CAUSES, name);
-export const CAUSE_NAMES: readonly Cause[] = Object.keys(CAUSES).filter(isCause);
+export const CAUSE_NAMES = Object.keys(CAUSES) as Cause[];
 
 const BY_STATE: Readonly<Partial<Record<State, Cause>>> = {
   refunded: "refunded",
@@ -44,18 +43,20 @@ const BY_STATE: Readonly<Partial<Record<State, Cause>>> = {
 /** Whether the store's echo confirms a link. `nobody`: it names no account of the files. */
 export type Echo = "confirms" | "contradicts" | "nobody" | "none";
 
-const sameDigest = (a: Digest, b: Digest): boolean => a.high === b.high && a.low === b.low;
-
-/** @param isAccount whether the files name an account */
+/**
+ * @param accounts accounts that the files or the stores name
+ * @param isNamed whether the files name an account, by its slot
+ */
 export const echoOf = (
   { account }: Pick<Claim, "account">,
   { echo }: Pick<JoinedLineage, "echo">,
-  isAccount: (digest: Digest) => boolean,
+  accounts: Slots,
+  isNamed: (slot: number) => boolean,
 ): Echo => {
-  if (echo === null || account === null) return "none";
+  if (echo < 0 || account === null) return "none";
   // A token of Apple's is a UUID, which it writes in lower case.
-  if ([account, account.toLowerCase()].some((name) => sameDigest(echo, digestOf(name)))) return "confirms";
-  return isAccount(echo) ? "contradicts" : "nobody";
+  if ([account, account.toLowerCase()].some((name) => accounts.find(sha256(name)) === echo)) return "confirms";
+  return isNamed(echo) ? "contradicts" : "nobody";
 };
 
 const causeOfLink = (claim: Claim, joined: JoinedLineage, decided: AccountId | null): Cause | null => {
