@@ -5,9 +5,8 @@ import { onceLoaded } from "../lib/once-loaded.ts";
 import { originOf, type TrustsOrigin } from "../lib/stores/android-store/workload-identity.ts";
 import type { Table } from "../lib/table/dynamodb/table.ts";
 import { allowedDestinations, type AllowsDestination } from "../lib/delivery/allowed-destinations.ts";
-import { readCaller, type Caller } from "./caller.ts";
+import { readCaller, readMasterSecret, readStoreSecret, type Caller } from "./aws.ts";
 import { OperatorError, type Place } from "./operator-error.ts";
-import { readMasterSecret, readStoreSecret } from "./secrets.ts";
 import { serviceClock } from "./service-clock.ts";
 
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;

@@ -6,7 +6,7 @@ import {
   type StoreRegistration,
 } from "../../lib/administration/acts/apply.ts";
 import { changeText, type ApplicationChange } from "../../lib/administration/manifest/difference.ts";
-import { appliedLines, auditEntry } from "../../lib/administration/reports/audit.ts";
+import { appliedLines } from "../../lib/administration/reports/audit.ts";
 import { lostAccess } from "../../lib/administration/reports/lost-access.ts";
 import { problemText, readManifest, type Manifest } from "../../lib/administration/manifest/manifest.ts";
 import { tellsChanges } from "../../lib/applications/application.ts";
@@ -15,7 +15,7 @@ import type { Connection } from "../connection.ts";
 import { OperatorError } from "../operator-error.ts";
 import { counted, indent } from "../text/answer.ts";
 import { readTextFile } from "../text-file.ts";
-import { ACTING, actorOf, audited } from "./acting.ts";
+import { ACTING, entryOf } from "./acting.ts";
 import { text } from "./arguments.ts";
 import { command, flag, type Context } from "./command.ts";
 
@@ -111,7 +111,6 @@ export const applyApplication = command({
   options: { ...ACTING, yes: flag("--yes", "do not ask, even if customers can lose access") },
   run: async ({ session, file, options, confirm, progress }) => {
     const manifest = await readManifestFile(file, session, "Nothing was applied: ");
-    const actor = await actorOf(session, options);
     let toldBefore = true;
     const approve: Approve = async (before, after) => {
       toldBefore = tellsChanges(before);
@@ -127,7 +126,7 @@ export const applyApplication = command({
     const outcome = await applyManifest(manifest, applicationId(uuidv7()), session.applications, {
       approve,
       audit: async (before, after, changes) =>
-        audited(auditEntry("apply", session.now(), actor, { what: appliedLines(before, after, changes) })),
+        entryOf(session, options, "apply", { what: appliedLines(before, after, changes) }),
     });
     if (outcome.outcome !== "applied") throw new OperatorError(`Nothing was applied: ${refusal(outcome)}`);
     const { application, created, changes } = outcome;

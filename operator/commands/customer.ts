@@ -3,7 +3,7 @@ import {
   unlinkCustomer as unlink,
   type Erasure,
 } from "../../lib/administration/acts/operations.ts";
-import { loadCustomerReport, type CustomerReport } from "../../lib/administration/reports/customer-report.ts";
+import { loadCustomerReport, type CustomerReport } from "../../lib/administration/reports/account-report.ts";
 import { findCustomersKnownAs } from "../../lib/administration/reports/find-customers.ts";
 import type { Application } from "../../lib/applications/application.ts";
 import { referenceText } from "../../lib/entitlements/purchase.ts";

@@ -1,33 +1,17 @@
 import type { Application } from "../../applications/application.ts";
-import type { Destination, WebhookDestination } from "../../applications/destination.ts";
+import type { WebhookDestination } from "../../applications/destination.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { Audited } from "./audit-entry.ts";
 import type { ApplicationId } from "../../identifiers.ts";
 import type { DeliveryQueue, DestinationReference } from "../../delivery/delivery-queue.ts";
-import type { DestinationHealth } from "../../delivery/destination-health.ts";
 import { OVERLAP_MILLISECONDS, secretOf } from "../../delivery/signing-secrets.ts";
 import { secretText } from "../../delivery/webhook-secret.ts";
 import { AT_ONCE, sideBySide } from "../side-by-side.ts";
 
-export interface Waiting {
-  readonly accounts: number;
-  readonly requests: number;
-  /** Time of the oldest message; null: nothing waits. */
-  readonly since: Instant | null;
-}
-
-export interface DestinationReport {
-  readonly destination: Destination;
-  readonly health: DestinationHealth;
-  readonly waiting: Waiting;
-}
-
 const PER_PAGE = 1000;
 
-const waitingFor = async (
-  queue: Pick<DeliveryQueue, "waiting">,
-  reference: DestinationReference,
-): Promise<Waiting> => {
+/** `since`: time of the oldest message; null: nothing waits. */
+const waitingFor = async (queue: Pick<DeliveryQueue, "waiting">, reference: DestinationReference) => {
   let [accounts, requests] = [0, 0];
   let since: Instant | null = null;
   for await (const page of queue.waiting(reference, PER_PAGE))
@@ -43,7 +27,7 @@ const waitingFor = async (
 export const reportDestinations = async (
   queue: Pick<DeliveryQueue, "waiting" | "healthOf">,
   { identifier, destinations }: Application,
-): Promise<readonly DestinationReport[]> =>
+) =>
   Promise.all(
     destinations.map(async (destination) => {
       const reference = { application: identifier, destination: destination.name };
@@ -51,6 +35,8 @@ export const reportDestinations = async (
       return { destination, health, waiting };
     }),
   );
+
+export type DestinationReport = Awaited<ReturnType<typeof reportDestinations>>[number];
 
 /** Time until which the previous secret signs too; null: it does not. */
 export const overlapEnd = ({ secretEpochs }: WebhookDestination, moment: Instant): Instant | null => {
@@ -73,11 +59,6 @@ export interface DestinationTable {
   drop(destination: DestinationReference, progress: (dropped: number) => void): Promise<number>;
 }
 
-export interface Rotation {
-  readonly secret: string;
-  readonly destination: WebhookDestination;
-}
-
 /**
  * Rotates a webhook's secret. The previous secret also signs for {@link OVERLAP_MILLISECONDS}; older ones do not. The
  * new secret is derived before anything is written, so that no secret takes effect without being shown.
@@ -91,7 +72,7 @@ export const rotateSecret = async (
   before: WebhookDestination,
   moment: Instant,
   audit?: Audited,
-): Promise<Rotation | null> => {
+) => {
   const [newest] = before.secretEpochs;
   // Epochs only increase, even if the clock goes back: each names its own secret.
   const epoch = newest === undefined ? moment : Math.max(moment, newest + 1);

@@ -1,4 +1,4 @@
-import type { Audited } from "./audit-entry.ts";
+import type { CustomerChange } from "../../customers/storing/customer-change.ts";
 import type {
   Link,
   StoredCustomer,
@@ -7,7 +7,9 @@ import type {
   Transfer,
 } from "../../customers/storing/records.ts";
 import type { IdentityReference } from "../../entitlements/proven-purchase.ts";
+import type { Instant } from "../../entitlements/time.ts";
 import type { ApplicationId, CustomerId } from "../../identifiers.ts";
+import type { Audited } from "./audit-entry.ts";
 
 /** Reads and writes of the operator alone; no function may send the writes. */
 export interface OperationTable {
@@ -74,3 +76,23 @@ export interface NamedIdentity {
 
 /** Finds all that a customer owns, through an index that may lag. */
 export type FindOwnership = (application: ApplicationId, customer: CustomerId) => Promise<Ownership>;
+
+/** An operator's change of one customer's link or holdings, never of what it owns. */
+export const operatorChange = (
+  application: ApplicationId,
+  before: StoredCustomer,
+  difference: Partial<Pick<StoredCustomer, "link" | "holdings">>,
+  moment: Instant,
+  tellsChanges: boolean,
+): CustomerChange => ({
+  application,
+  before,
+  after: { ...before, ...difference },
+  holdingsWith: () => difference.holdings ?? before.holdings,
+  absorbed: [],
+  identities: [],
+  purchases: [],
+  liftsErasures: false,
+  tellsChanges,
+  moment,
+});

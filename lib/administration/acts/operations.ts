@@ -5,7 +5,7 @@ import type { Link, StoredCustomer } from "../../customers/storing/records.ts";
 import { referenceText } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../../identifiers.ts";
-import type { Audited } from "./audit-entry.ts";
+import type { AuditAction, Audited } from "./audit-entry.ts";
 import { again, type Pause } from "../../pause.ts";
 import { auditEntry, type AuditTable, type Authority, type HashAccounts } from "../reports/audit.ts";
 import type { FindOwnership, OperationTable } from "./operation-table.ts";
@@ -25,7 +25,7 @@ export type ForgetTold = (
 ) => Promise<number>;
 
 /** Whom a message must name to be deleted: one of the customers, or the account. */
-export interface ErasedNames {
+interface ErasedNames {
   readonly customers: readonly CustomerId[];
   readonly account: AccountId | null;
 }
@@ -74,14 +74,20 @@ export const withCustomer = async <Outcome, Gone>(
     return customer === undefined ? "conflict" : act(customer);
   });
 
-const nobody = (): null => null;
+/** An audit entry of now. */
+const entryOf = (
+  { now, newEntry }: Pick<Operations, "now" | "newEntry">,
+  action: AuditAction,
+  authority: Authority,
+  about: Parameters<typeof auditEntry>[3],
+): Audited => ({ entryIdentifier: newEntry(), entry: auditEntry(action, now(), authority, about) });
 
-export type Unlinking =
+type Unlinking =
   | { readonly outcome: "unlinked"; readonly account: AccountId | null }
   | { readonly outcome: "not_linked" }
   | { readonly outcome: "linked_otherwise" };
 
-export interface UnlinkingOptions {
+interface UnlinkingOptions {
   readonly to?: AccountId | null;
   /** The link that the operator was shown; nothing changes if it differs. Unset: any. */
   readonly expected?: Pick<Link, "account" | "assertedBy"> | null;
@@ -98,16 +104,11 @@ export const unlinkCustomer = async (
   // A move takes two transactions. After a conflict on the second, the next attempt reads the new link and completes it,
   // under the entry of the first.
   let begun: { readonly from: AccountId | null; readonly audited: Audited } | undefined;
-  const audited = async (action: "unlink" | "move", { identifier, link }: StoredCustomer, what: string) => ({
-    entryIdentifier: operations.newEntry(),
-    entry: auditEntry(action, operations.now(), authority, {
-      customer: identifier,
-      accounts: await operations.hashAccounts(application, [
-        ...new Set([link?.account, to].filter((account) => account != null)),
-      ]),
-      what: [what],
-    }),
-  });
+  const audited = async (action: "unlink" | "move", { identifier, link }: StoredCustomer, what: string) => {
+    const named = [...new Set([link?.account, to].filter((account) => account != null))];
+    const accounts = await operations.hashAccounts(application, named);
+    return entryOf(operations, action, authority, { customer: identifier, accounts, what: [what] });
+  };
   const unlink = async (stored: StoredCustomer): Promise<Unlinking | "conflict"> => {
     const { link } = stored;
     const isThere = to !== null && link?.account === to;
@@ -136,7 +137,7 @@ export const unlinkCustomer = async (
       ? written
       : { outcome: "unlinked", account: begun === undefined ? to : begun.from };
   };
-  return withCustomer(operations, application, customer, unlink, nobody);
+  return withCustomer(operations, application, customer, unlink, () => null);
 };
 
 export interface Erasure {
@@ -160,15 +161,13 @@ export const eraseCustomer = async (
   progress: (erased: Erasure) => void,
   { account }: { readonly account?: AccountId } = {},
 ): Promise<Erasure | null> => {
-  const { table, audit, hashAccounts, findOwnership, bury, now, waitForIndex, newEntry } = operations;
+  const { table, audit, hashAccounts, findOwnership, bury, now, waitForIndex } = operations;
   const end = async (stored: StoredCustomer) => {
     if (account !== undefined && stored.link?.account !== account) return LEFT;
     const { identifier, link } = stored;
-    const entry = auditEntry("erase", now(), authority, {
-      customer: identifier,
-      accounts: await hashAccounts(application, link === null ? [] : [link.account]),
-    });
-    const written = await table.end(application, stored, { entryIdentifier: newEntry(), entry });
+    const accounts = await hashAccounts(application, link === null ? [] : [link.account]);
+    const act = entryOf(operations, "erase", authority, { customer: identifier, accounts });
+    const written = await table.end(application, stored, act);
     return written === "conflict" ? written : { identifier, left: link?.account ?? null, wasThere: true };
   };
   // Remains of a customer deleted earlier are still found under its identifier.
@@ -185,8 +184,7 @@ export const eraseCustomer = async (
     if (isRecorded) return;
     isRecorded = true;
     const what = ["completes an interrupted erasure"];
-    const entry = auditEntry("erase", now(), authority, { customer: identifier, what });
-    await audit.record(application, { entryIdentifier: newEntry(), entry });
+    await audit.record(application, entryOf(operations, "erase", authority, { customer: identifier, what }));
   };
   const [purchases, identities] = [new Set<string>(), new Set<string>()];
   const aliases = new Set<CustomerId>();
@@ -228,14 +226,13 @@ const LEFT = Symbol("left");
  * erasure of an account, after that of its customers. Audited if there is any.
  */
 export const forgetAccountRequests = (
-  { forgetRequests, audit, hashAccounts, now, newEntry }: Operations,
+  operations: Operations,
   application: ApplicationId,
   account: AccountId,
   authority: Authority,
 ): Promise<number> =>
-  forgetRequests(application, { customers: [], account }, async () => {
-    const accounts = await hashAccounts(application, [account]);
+  operations.forgetRequests(application, { customers: [], account }, async () => {
+    const accounts = await operations.hashAccounts(application, [account]);
     const what = ["begun: pending store requests of the account"];
-    const entry = auditEntry("erase", now(), authority, { accounts, what });
-    await audit.record(application, { entryIdentifier: newEntry(), entry });
+    await operations.audit.record(application, entryOf(operations, "erase", authority, { accounts, what }));
   });

@@ -1,11 +1,10 @@
 import { tellsChanges, type Application } from "../../applications/application.ts";
-import { operatorChange } from "./operator-change.ts";
 import type { StoredCustomer } from "../../customers/storing/records.ts";
 import { holdingsOf, sameHoldings } from "../../entitlements/holdings.ts";
 import { referenceText } from "../../entitlements/purchase.ts";
 import type { CustomerId } from "../../identifiers.ts";
 import { withCustomer, type Operations } from "./operations.ts";
-import { scannedPart, type Scan, type ScanPosition } from "./operation-table.ts";
+import { operatorChange, scannedPart, type Scan, type ScanPosition } from "./operation-table.ts";
 import { AT_ONCE, sideBySide } from "../side-by-side.ts";
 
 export interface Reprojection extends Scan<ScanPosition> {

@@ -1,5 +1,6 @@
 import type { Application } from "../../applications/application.ts";
 import type { AssertedBy, CustomerEntitlement } from "../../contract/schemas.ts";
+import type { StoredCustomer } from "../../customers/storing/records.ts";
 import { accountHoldings, eachOnce, type CustomerTable } from "../../customers/storing/customer-table.ts";
 import { entitlementsAt } from "../../entitlements/entitlements.ts";
 import type { Holding } from "../../entitlements/holding.ts";
@@ -30,25 +31,6 @@ export const reportedHoldings = (
     purchases.map((purchase): Holding => ({ customerIdentifier, assertedBy, purchase })),
   );
 
-/** Purchases, aliases and identities of a customer, with the questions about them, as reports show them. */
-export const ownedBy = async (
-  { findOwnership }: Pick<Reports, "findOwnership">,
-  application: Application,
-  customer: CustomerId,
-) => {
-  const { purchases, aliases, identities } = await findOwnership(application.identifier, customer);
-  return {
-    identities,
-    aliases: aliases.map(({ identifier }) => identifier).sort(compare),
-    purchases: purchases
-      .map(({ purchase }) => purchase)
-      .sort((a, b) => compare(referenceText(a), referenceText(b))),
-    asking: new Map(
-      purchases.map((stored) => [referenceText(stored.purchase), askingOf(application, stored)] as const),
-    ),
-  };
-};
-
 export interface Reports {
   readonly customers: Pick<CustomerTable, "findAccount" | "findCustomers">;
   readonly findOwnership: FindOwnership;
@@ -58,6 +40,42 @@ export interface Reports {
 export interface AccountReports extends Reports {
   readonly told: ToldTable;
 }
+
+/** A customer's link and all that it owns. */
+const reportOf = async (
+  { findOwnership }: Pick<Reports, "findOwnership">,
+  application: Application,
+  { identifier, createdAt, link }: StoredCustomer,
+) => {
+  const { purchases, aliases, identities } = await findOwnership(application.identifier, identifier);
+  return {
+    customerIdentifier: identifier,
+    createdAt,
+    link,
+    aliases: aliases.map((alias) => alias.identifier).sort(compare),
+    identities: identities.flatMap(({ identity }) => identity ?? []),
+    purchases: purchases
+      .map(({ purchase }) => purchase)
+      .sort((a, b) => compare(referenceText(a), referenceText(b))),
+    asking: new Map<string, Asking>(
+      purchases.map((stored) => [referenceText(stored.purchase), askingOf(application, stored)]),
+    ),
+  };
+};
+
+/** Reads a customer, or the one it was merged into; null if there is none. */
+export const loadCustomerReport = async (
+  reports: Reports,
+  application: Application,
+  customer: CustomerId,
+) => {
+  const { living } = await reports.customers.findCustomers(application.identifier, [customer]);
+  const stored = living.get(customer);
+  if (stored === undefined) return null;
+  const report = await reportOf(reports, application, stored);
+  return { ...report, healths: await healthsOf(reports.queue, [...report.asking.values()]) };
+};
+export type CustomerReport = NonNullable<Awaited<ReturnType<typeof loadCustomerReport>>>;
 
 export interface AccountReport {
   readonly application: Pick<Application, "identifier" | "name">;
@@ -84,11 +102,10 @@ export const loadAccountReport = async (
     linked.map(({ customer }) => customer),
   );
   const reported = await Promise.all(
-    eachOnce(living).map(async ({ identifier, createdAt, link }): Promise<ReportedCustomer[]> => {
-      if (link === null) return [];
-      const { identities, ...owned } = await ownedBy(reports, application, identifier);
-      const { assertedBy, linkedAt } = link;
-      return [{ customerIdentifier: identifier, assertedBy, linkedAt, createdAt, ...owned }];
+    eachOnce(living).map(async (stored): Promise<ReportedCustomer[]> => {
+      if (stored.link === null) return [];
+      const { link, identities, ...owned } = await reportOf(reports, application, stored);
+      return [{ ...owned, assertedBy: stored.link.assertedBy, linkedAt: stored.link.linkedAt }];
     }),
   );
   const all = reported.flat();

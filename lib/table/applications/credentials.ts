@@ -1,6 +1,7 @@
-import type { CredentialTable } from "../../administration/acts/credential-table.ts";
-import type { CredentialSummary } from "../../applications/credential.ts";
-import { keyId, type ApplicationId } from "../../identifiers.ts";
+import type { Audited } from "../../administration/acts/audit-entry.ts";
+import type { Credential, CredentialSummary } from "../../applications/credential.ts";
+import type { Instant } from "../../entitlements/time.ts";
+import { keyId, type ApplicationId, type KeyId } from "../../identifiers.ts";
 import {
   credentialIndexItem,
   type credentialItem,
@@ -18,10 +19,11 @@ import { transact } from "../dynamodb/transactions.ts";
 import { check, put, setAttributes } from "../dynamodb/writes.ts";
 
 /** All reads are strongly consistent. */
-export const createCredentialTable = (table: Table): CredentialTable => {
+export const createCredentialTable = (table: Table) => {
   const { name: TableName } = table;
   const find = createFindCredential(table);
 
+  /** All credentials ever issued for an application, oldest first. */
   const list = async (application: ApplicationId): Promise<readonly CredentialSummary[]> => {
     const items = await queryItems(table, {
       pk: partitions.application(application),
@@ -32,7 +34,8 @@ export const createCredentialTable = (table: Table): CredentialTable => {
       .sort((a, b) => a.createdAt - b.createdAt);
   };
 
-  const add: CredentialTable["add"] = async (credential, audit) => {
+  /** Stores a new credential, unless its application does not exist. */
+  const add = async (credential: Credential, audit?: Audited): Promise<"added" | "application_not_found"> => {
     const { application, keyIdentifier } = credential;
     const indexKey = keys.credentialOfApplication(application, keyIdentifier);
     const added = await transact(table, [
@@ -46,10 +49,11 @@ export const createCredentialTable = (table: Table): CredentialTable => {
     throw added.cause;
   };
 
-  const revoke: CredentialTable["revoke"] = async (keyIdentifier, moment, audit) => {
+  /** Revokes for good; an earlier revocation keeps its time. */
+  const revoke = async (keyIdentifier: KeyId, moment: Instant, audit?: Audited) => {
     const credential = await find(keyIdentifier);
-    if (credential === null) return { outcome: "not_found" };
-    if (credential.revokedAt !== null) return { outcome: "revoked", credential, already: true };
+    if (credential === null) return { outcome: "not_found" } as const;
+    if (credential.revokedAt !== null) return { outcome: "revoked", credential, already: true } as const;
     const { application } = credential;
     const ended = { revokedAt: moment } satisfies Pick<Attributes<typeof credentialItem>, "revokedAt">;
     const revoked = await transact(table, [
@@ -59,11 +63,16 @@ export const createCredentialTable = (table: Table): CredentialTable => {
       ...(audit === undefined ? [] : [auditWrite(TableName, application, audit)]),
     ]);
     if (revoked.outcome === "written")
-      return { outcome: "revoked", credential: { ...credential, revokedAt: moment }, already: false };
+      return {
+        outcome: "revoked",
+        credential: { ...credential, revokedAt: moment },
+        already: false,
+      } as const;
     const meanwhile = revoked.failed.has(0) ? await find(keyIdentifier) : null;
     if (meanwhile === null || meanwhile.revokedAt === null) throw revoked.cause;
-    return { outcome: "revoked", credential: meanwhile, already: true };
+    return { outcome: "revoked", credential: meanwhile, already: true } as const;
   };
 
   return { find, list, add, revoke };
 };
+export type CredentialTable = ReturnType<typeof createCredentialTable>;

@@ -1,6 +1,5 @@
 import * as z from "zod/mini";
-import type { OperationTable } from "../../administration/acts/operation-table.ts";
-import { operatorChange } from "../../administration/acts/operator-change.ts";
+import { operatorChange, type OperationTable } from "../../administration/acts/operation-table.ts";
 import type { StoredCustomer } from "../../customers/storing/records.ts";
 import { customerId, type ApplicationId, type CustomerId } from "../../identifiers.ts";
 import { once } from "../../once.ts";
