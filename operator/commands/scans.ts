@@ -1,7 +1,5 @@
 import * as z from "zod";
-import type { Scan } from "../../lib/administration/acts/operation-table.ts";
-import { reprojectApplication } from "../../lib/administration/acts/reproject.ts";
-import { retellApplication } from "../../lib/administration/acts/retell.ts";
+import { reprojectApplication, retellApplication, type Scan } from "../../lib/administration/acts/scans.ts";
 import { tellsChanges } from "../../lib/applications/application.ts";
 import { parseJson } from "../../lib/bounded-text.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";

@@ -1,5 +1,5 @@
 import { checkImport, type ImportCheck } from "../../lib/administration/import/reports/check.ts";
-import type { ImportSource } from "../../lib/administration/import/source.ts";
+import type { ImportSource } from "../../lib/administration/import/claim.ts";
 import { readManifestFile } from "../commands/apply.ts";
 import { optional, optionsIn, required, type Command } from "../commands/command.ts";
 import { columns, counted, indent, type Answer } from "../text/answer.ts";

@@ -1,5 +1,5 @@
 import type { AccountChoice } from "../../lib/administration/import/formats/row.ts";
-import type { ImportSource } from "../../lib/administration/import/source.ts";
+import type { ImportSource } from "../../lib/administration/import/claim.ts";
 import { optional, repeated, required, type Argument, type ValuesOf } from "../commands/command.ts";
 import { OperatorError } from "../operator-error.ts";
 import type { ColumnNames } from "./files/rows.ts";

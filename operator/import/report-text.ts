@@ -1,4 +1,4 @@
-import { CAUSE_NAMES, CAUSES } from "../../lib/administration/import/reports/causes.ts";
+import { CAUSE_NAMES, CAUSES } from "../../lib/administration/import/reports/report.ts";
 import type { ImportReport } from "../../lib/administration/import/run.ts";
 import { columns, counted, indent } from "../text/answer.ts";
 import { problemLines, problemsJson, shareText } from "./text.ts";

@@ -1,5 +1,4 @@
-import { ROW_PROBLEMS } from "../../lib/administration/import/claim.ts";
-import type { RowProblems } from "../../lib/administration/import/source.ts";
+import { ROW_PROBLEMS, type RowProblems } from "../../lib/administration/import/claim.ts";
 import { counted, indent } from "../text/answer.ts";
 
 export const shareText = (part: number, whole: number): string =>

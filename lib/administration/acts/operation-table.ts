@@ -38,23 +38,16 @@ export interface ScanPosition {
   readonly scanned: number;
 }
 
-export interface CustomerPage {
-  readonly customers: readonly CustomerId[];
+export interface ScanPage<Position> {
+  /** Where to go on after the page; null: it has nothing. */
+  readonly position: Position | null;
   /** Items scanned so far, including those before the start position. */
   readonly scanned: number;
 }
 
-/** How far a scan is. */
-export interface Scan<Position> {
-  /** Where to go on after an interruption; null: at the beginning. */
-  readonly position: Position | null;
-  /** Fraction of the table read, from 0 to 1; null: its size is not known. */
-  readonly part: number | null;
+export interface CustomerPage extends ScanPage<ScanPosition> {
+  readonly customers: readonly CustomerId[];
 }
-
-/** @param size item count of the table, which may be out of date */
-export const scannedPart = (scanned: number, size: number | null): number | null =>
-  size === null || size === 0 ? null : Math.min(1, scanned / size);
 
 export interface Ownership {
   readonly purchases: readonly StoredPurchase[];

@@ -2,8 +2,15 @@ import { STORES } from "../../contract/schemas.ts";
 import { purchaseKey, type AccountId } from "../../identifiers.ts";
 import { askStore } from "./asking/ask-stores.ts";
 import type { Asking } from "./asking/asking.ts";
-import { causeOf, echoOf, type Echo } from "./reports/causes.ts";
-import type { Claim } from "./claim.ts";
+import { causeOf, createTally, type Difference, type Echo, echoOf, type Tally } from "./reports/report.ts";
+import {
+  type Claim,
+  claimsOf,
+  type ImportSource,
+  noteProblems,
+  type PlacedClaim,
+  type RowProblems,
+} from "./claim.ts";
 import type { JournalEntry } from "./journal.ts";
 import {
   applyEntry,
@@ -18,10 +25,8 @@ import {
   slotOf,
   type Decisions,
 } from "./join.ts";
-import { createTally, type Difference, type Tally } from "./reports/report.ts";
 import { createTurns, sideBySide } from "../side-by-side.ts";
 import { createSlots, sha256 } from "./slots.ts";
-import { claimsOf, noteProblems, type ImportSource, type PlacedClaim, type RowProblems } from "./source.ts";
 import { givesAccess } from "./asking/verdict.ts";
 
 export interface ImportRun extends Omit<Asking, "onClaim" | "onAsked"> {

@@ -57,8 +57,11 @@ export const createOperationTable = (
       after: after === null ? null : keys.customer(application, after.customer),
       scannedBefore: after?.scanned ?? 0,
     });
-    for await (const { items, scanned } of pages)
-      yield { customers: parseItems(customerOfItem, items).map(({ customer }) => customer), scanned };
+    for await (const { items, scanned } of pages) {
+      const customers = parseItems(customerOfItem, items).map(({ customer }) => customer);
+      const last = customers.at(-1);
+      yield { customers, position: last === undefined ? null : { customer: last, scanned }, scanned };
+    }
   };
 
   return {

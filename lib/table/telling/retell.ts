@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import type { AccountPosition, RetellTable } from "../../administration/acts/retell.ts";
+import type { AccountPosition, RetellTable } from "../../administration/acts/scans.ts";
 import { accountId, customerId, type CustomerId } from "../../identifiers.ts";
 import { once } from "../../once.ts";
 import { createBatchWriter } from "../dynamodb/batch-writer.ts";

@@ -1,9 +1,14 @@
 import { basename } from "node:path";
 import { parse } from "csv-parse/sync";
-import type { Claim, RowProblem, RowReading } from "../../../lib/administration/import/claim.ts";
+import type {
+  Claim,
+  ImportRow,
+  ImportSource,
+  RowProblem,
+  RowReading,
+} from "../../../lib/administration/import/claim.ts";
 import { readHeader } from "../../../lib/administration/import/formats/formats.ts";
 import type { ReadingOptions } from "../../../lib/administration/import/formats/row.ts";
-import type { ImportRow, ImportSource } from "../../../lib/administration/import/source.ts";
 import { parseJson } from "../../../lib/bounded-text.ts";
 import { OperatorError } from "../../operator-error.ts";
 import { beginningOf, readRows, renamed, type ColumnNames, type Layout } from "./rows.ts";

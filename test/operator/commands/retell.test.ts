@@ -1,4 +1,4 @@
-import { retellApplication } from "../../../lib/administration/acts/retell.ts";
+import { retellApplication } from "../../../lib/administration/acts/scans.ts";
 import { isoTime } from "../../../lib/entitlements/time.ts";
 import { createChangeTable } from "../../../lib/table/telling/changes.ts";
 import { accountOfKey } from "../../../lib/table/named-by-key.ts";

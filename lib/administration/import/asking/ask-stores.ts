@@ -1,10 +1,9 @@
 import type { Store } from "../../../contract/schemas.ts";
 import { createTurns, sideBySide } from "../../side-by-side.ts";
-import type { Claim } from "../claim.ts";
+import { type Claim, claimsOf, type ImportSource, type PlacedClaim } from "../claim.ts";
 import { applyEntry, idOf, isNewest, joinedAt, slotOf } from "../join.ts";
 import type { JournalEntry, UnansweredOutcome } from "../journal.ts";
 import { sha256 } from "../slots.ts";
-import { claimsOf, type ImportSource, type PlacedClaim } from "../source.ts";
 import { askPerson } from "./app-store.ts";
 import type { Asked, Asking } from "./asking.ts";
 import { askToken, ORDERS_AT_ONCE, packagesOf, resolveOrders } from "./google.ts";

@@ -1,9 +1,8 @@
 import type { Application } from "../../../applications/application.ts";
 import type { IosStoreCustomers } from "../../../customers/ios-store-request.ts";
-import type { AskedEnvironment } from "../claim.ts";
+import type { AskedEnvironment, PlacedClaim } from "../claim.ts";
 import type { Join } from "../join.ts";
 import type { AnsweredEntry, JournalEntry, UnansweredOutcome } from "../journal.ts";
-import type { PlacedClaim } from "../source.ts";
 import type { Storing } from "./storing.ts";
 import type { ImportStores } from "./stores.ts";
 

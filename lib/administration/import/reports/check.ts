@@ -1,10 +1,9 @@
 import { STORES, type Store } from "../../../contract/schemas.ts";
 import type { Catalog, ProductReference } from "../../../entitlements/catalog.ts";
 import { ORDERS_AT_ONCE } from "../asking/google.ts";
-import type { Claim } from "../claim.ts";
+import { type Claim, type ImportSource, noteProblems, type RowProblems } from "../claim.ts";
 import { lineageOf } from "../join.ts";
 import { createSlots, sha256 } from "../slots.ts";
-import { noteProblems, type ImportSource, type RowProblems } from "../source.ts";
 
 /** Get App Transaction Info, a page of the history, and the statuses. */
 const APP_STORE_REQUESTS = 3;

@@ -3,11 +3,10 @@ import type { Application } from "../../../applications/application.ts";
 import { entitlementsAt } from "../../../entitlements/entitlements.ts";
 import type { Instant } from "../../../entitlements/time.ts";
 import type { AccountId } from "../../../identifiers.ts";
-import { claimsAccessAt } from "../claim.ts";
+import { claimsAccessAt, claimsOf, type ImportSource } from "../claim.ts";
 import { createJoin, isNewest, noteClaim } from "../join.ts";
 import { sideBySide } from "../../side-by-side.ts";
 import { createColumn, createSlots, sha256 } from "../slots.ts";
-import { claimsOf, type ImportSource } from "../source.ts";
 
 /** An account to which the other service and this one give different access. */
 interface AccessDifference {
