@@ -19,3 +19,6 @@ export const operate = async (
   });
   return { code, out, err, json: <Shape = Record<string, unknown>>(): Shape => JSON.parse(out) };
 };
+
+/** A command that was refused with these words. */
+export const refusedWith = (words: string) => ({ code: 1, err: expect.stringContaining(words) });

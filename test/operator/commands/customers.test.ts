@@ -12,6 +12,7 @@ import {
   type World,
 } from "../../../testing/support/world.ts";
 import { anApplication, PRODUCTS, withOperator } from "../telling-world.ts";
+import { refusedWith } from "../run-operator.ts";
 
 const given = withOperator();
 const meant = ["--reason", "asked by the person", "--by", "ada", "--yes"];
@@ -274,9 +275,6 @@ describe("application reproject", () => {
     expect(done.json()).toMatchObject({ customers: 20 });
     const [, last = ""] = /--after ([\w-]+)"/.exec(done.err) ?? [];
     expect(JSON.parse(Buffer.from(last, "base64url").toString()).scanned).toBeGreaterThanOrEqual(60);
-    expect(await after("somewhere")).toMatchObject({
-      code: 1,
-      err: expect.stringContaining("--after takes the position"),
-    });
+    expect(await after("somewhere")).toMatchObject(refusedWith("--after takes the position"));
   });
 });
