@@ -19,7 +19,6 @@ import {
   queueText,
   whyAndroidIsNotAsked,
   type NotAskedReason,
-  type QueueHealths,
 } from "../reports/asking.ts";
 import type { FindOwnership, OperationTable } from "./operation-table.ts";
 
@@ -178,16 +177,11 @@ const outcomeOf = (
   return { before, after, outcome: isExpected ? "dropped" : "unanswered" };
 };
 
-export interface RefreshProgress {
-  readonly purchases: readonly RefreshedPurchase[];
-  readonly healths: QueueHealths;
-}
-
 export const readRefreshes = async (
   refreshing: Refreshing,
   application: Application,
   queued: readonly QueuedPurchase[],
-): Promise<RefreshProgress> => {
+) => {
   const asked = queued.filter(({ outcome }) => outcome === "queued").map(({ before }) => before.purchase);
   const known = asked.length === 0 ? new Map() : await read(refreshing, application, asked);
   const moment = refreshing.now();
@@ -203,6 +197,8 @@ export const readRefreshes = async (
     ),
   };
 };
+
+export type RefreshProgress = Awaited<ReturnType<typeof readRefreshes>>;
 
 const BETWEEN_LOOKS = SECOND;
 

@@ -1,5 +1,5 @@
 import type { Application } from "../../applications/application.ts";
-import type { AssertedBy, CustomerEntitlement } from "../../contract/schemas.ts";
+import type { AssertedBy } from "../../contract/schemas.ts";
 import type { StoredCustomer } from "../../customers/storing/records.ts";
 import { accountHoldings, eachOnce, type CustomerTable } from "../../customers/storing/customer-table.ts";
 import { entitlementsAt } from "../../entitlements/entitlements.ts";
@@ -9,9 +9,9 @@ import type { Instant } from "../../entitlements/time.ts";
 import type { AskQueues } from "../../customers/asking/ask-queue.ts";
 import type { AccountId, CustomerId } from "../../identifiers.ts";
 import { compare } from "../../order.ts";
-import { askingOf, healthsOf, type Asking, type QueueHealths } from "./asking.ts";
+import { askingOf, healthsOf, type Asking } from "./asking.ts";
 import type { FindOwnership } from "../acts/operation-table.ts";
-import { loadToldReport, type ToldReport, type ToldTable } from "./told-report.ts";
+import { loadToldReport, type ToldTable } from "./told-report.ts";
 
 export interface ReportedCustomer {
   readonly customerIdentifier: CustomerId;
@@ -77,24 +77,13 @@ export const loadCustomerReport = async (
 };
 export type CustomerReport = NonNullable<Awaited<ReturnType<typeof loadCustomerReport>>>;
 
-export interface AccountReport {
-  readonly application: Pick<Application, "identifier" | "name">;
-  readonly account: AccountId;
-  readonly customers: readonly ReportedCustomer[];
-  readonly healths: QueueHealths;
-  /** As `readAccountEntitlements` would answer at the moment. */
-  readonly entitlements: readonly CustomerEntitlement[];
-  /** Changes told and pending; null: none are told, and none were told of it. */
-  readonly told: ToldReport | null;
-}
-
 /** Reads an account with all purchases of its customers; an unknown account has no customers. */
 export const loadAccountReport = async (
   reports: AccountReports,
   application: Application,
   account: AccountId,
   moment: Instant,
-): Promise<AccountReport> => {
+) => {
   const { customers, queue, told } = reports;
   const linked = await customers.findAccount(application.identifier, account);
   const { living } = await customers.findCustomers(
@@ -108,16 +97,21 @@ export const loadAccountReport = async (
       return [{ ...owned, assertedBy: stored.link.assertedBy, linkedAt: stored.link.linkedAt }];
     }),
   );
-  const all = reported.flat();
+  const all: readonly ReportedCustomer[] = reported
+    .flat()
+    .sort((a, b) => compare(a.customerIdentifier, b.customerIdentifier));
   return {
     application: { identifier: application.identifier, name: application.name },
     account,
-    customers: all.sort((a, b) => compare(a.customerIdentifier, b.customerIdentifier)),
+    customers: all,
     healths: await healthsOf(
       queue,
       all.flatMap(({ asking }) => [...asking.values()]),
     ),
+    /** As `readAccountEntitlements` would answer at the moment. */
     entitlements: entitlementsAt(moment, accountHoldings(linked), application),
+    /** Changes told and pending; null: none are told, and none were told of it. */
     told: await loadToldReport(told, application, account, moment),
   };
 };
+export type AccountReport = Awaited<ReturnType<typeof loadAccountReport>>;
