@@ -118,20 +118,16 @@ export const unlinkCustomer = async (
       expected === undefined ||
       (expected?.account === link?.account && expected?.assertedBy === link?.assertedBy);
     if (!isExpected && !isThere) return { outcome: "linked_otherwise" };
-    if (!isThere) {
-      const was = link === null ? "was linked to no account" : `was linked by a ${link.assertedBy}`;
-      begun = {
-        from: link?.account ?? null,
-        audited: await audited(to === null ? "unlink" : "move", stored, was),
-      };
-    }
-    const act = begun?.audited ?? (await audited("move", stored, "completes an interrupted move"));
-    const moved: Link | null =
-      to === null
-        ? null
-        : isThere
-          ? link
-          : { account: to, assertedBy: "credential", linkedAt: act.entry.moment };
+    const linked = link === null ? "was linked to no account" : `was linked by a ${link.assertedBy}`;
+    const what = isThere ? "completes an interrupted move" : linked;
+    const act =
+      isThere && begun !== undefined
+        ? begun.audited
+        : await audited(to === null ? "unlink" : "move", stored, what);
+    if (!isThere) begun = { from: link?.account ?? null, audited: act };
+    const { moment: linkedAt } = act.entry;
+    const moving = to === null ? null : ({ account: to, assertedBy: "credential", linkedAt } as const);
+    const moved: Link | null = isThere ? link : moving;
     const written = await operations.table.relink(application, stored, moved, act);
     return written === "conflict"
       ? written
@@ -145,6 +141,65 @@ export interface Erasure {
   readonly identities: number;
   readonly aliases: number;
 }
+
+/** The customer is not linked to the given account. */
+const LEFT = Symbol("left");
+
+/** Deletes a customer, unless it is gone: what remains of it is still found under its identifier. */
+const endCustomer = (
+  operations: Operations,
+  application: ApplicationId,
+  customer: CustomerId,
+  authority: Authority,
+  account: AccountId | undefined,
+) =>
+  withCustomer(
+    operations,
+    application,
+    customer,
+    async (stored) => {
+      const { identifier, link } = stored;
+      if (account !== undefined && link?.account !== account) return LEFT;
+      const accounts = await operations.hashAccounts(application, link === null ? [] : [link.account]);
+      const act = entryOf(operations, "erase", authority, { customer: identifier, accounts });
+      const written = await operations.table.end(application, stored, act);
+      return written === "conflict" ? written : { identifier, left: link?.account ?? null, wasThere: true };
+    },
+    (identifier) => ({ identifier, left: null, wasThere: false }),
+  );
+
+/** Replaces all that a deleted customer owned by tombstones, until the index lists nothing more. */
+const buryOwned = async (
+  { findOwnership, bury, now, waitForIndex }: Operations,
+  application: ApplicationId,
+  identifier: CustomerId,
+  onFound: () => Promise<void>,
+  progress: (erased: Erasure) => void,
+) => {
+  const [purchases, identities] = [new Set<string>(), new Set<string>()];
+  const aliases = new Set<CustomerId>();
+  const counts = (): Erasure => ({
+    purchases: purchases.size,
+    identities: identities.size,
+    aliases: aliases.size,
+  });
+  const erasedUntil = now() + ERASURE_BLOCKS_MILLISECONDS;
+  for (let empty = 0; empty < EMPTY_LOOKS;) {
+    if (empty > 0) await waitForIndex();
+    const owned = await findOwnership(application, identifier);
+    for (const alias of owned.aliases) aliases.add(alias.identifier);
+    const isEmpty = owned.purchases.length + owned.identities.length === 0;
+    if (!isEmpty || owned.aliases.length > 0) await onFound();
+    empty = isEmpty ? empty + 1 : 0;
+    if (isEmpty) continue;
+    // After a conflict, the next read finds what is left.
+    await bury(application, identifier, owned, erasedUntil);
+    for (const { purchase } of owned.purchases) purchases.add(referenceText(purchase));
+    for (const { item } of owned.identities) identities.add(item);
+    progress(counts());
+  }
+  return { aliases: [...aliases], erased: counts() };
+};
 
 /**
  * Erases a customer with its link, holdings, purchases and identities. For {@link ERASURE_BLOCKS_MILLISECONDS}, empty
@@ -161,21 +216,7 @@ export const eraseCustomer = async (
   progress: (erased: Erasure) => void,
   { account }: { readonly account?: AccountId } = {},
 ): Promise<Erasure | null> => {
-  const { table, audit, hashAccounts, findOwnership, bury, now, waitForIndex } = operations;
-  const end = async (stored: StoredCustomer) => {
-    if (account !== undefined && stored.link?.account !== account) return LEFT;
-    const { identifier, link } = stored;
-    const accounts = await hashAccounts(application, link === null ? [] : [link.account]);
-    const act = entryOf(operations, "erase", authority, { customer: identifier, accounts });
-    const written = await table.end(application, stored, act);
-    return written === "conflict" ? written : { identifier, left: link?.account ?? null, wasThere: true };
-  };
-  // Remains of a customer deleted earlier are still found under its identifier.
-  const ended = await withCustomer(operations, application, customer, end, (identifier) => ({
-    identifier,
-    left: null,
-    wasThere: false,
-  }));
+  const ended = await endCustomer(operations, application, customer, authority, account);
   if (ended === LEFT) return null;
   const { identifier, left, wasThere } = ended;
   let isRecorded = wasThere;
@@ -183,43 +224,20 @@ export const eraseCustomer = async (
   const recordCompletion = async (): Promise<void> => {
     if (isRecorded) return;
     isRecorded = true;
-    const what = ["completes an interrupted erasure"];
-    await audit.record(application, entryOf(operations, "erase", authority, { customer: identifier, what }));
+    const about = { customer: identifier, what: ["completes an interrupted erasure"] };
+    await operations.audit.record(application, entryOf(operations, "erase", authority, about));
   };
-  const [purchases, identities] = [new Set<string>(), new Set<string>()];
-  const aliases = new Set<CustomerId>();
-  const counts = (): Erasure => ({
-    purchases: purchases.size,
-    identities: identities.size,
-    aliases: aliases.size,
-  });
-  const erasedUntil = now() + ERASURE_BLOCKS_MILLISECONDS;
-  for (let empty = 0; empty < EMPTY_LOOKS;) {
-    if (empty > 0) await waitForIndex();
-    const owned = await findOwnership(application, identifier);
-    for (const alias of owned.aliases) aliases.add(alias.identifier);
-    if (owned.purchases.length + owned.identities.length + owned.aliases.length > 0) await recordCompletion();
-    const isEmpty = owned.purchases.length + owned.identities.length === 0;
-    empty = isEmpty ? empty + 1 : 0;
-    if (isEmpty) continue;
-    // After a conflict, the next read finds what is left.
-    await bury(application, identifier, owned, erasedUntil);
-    for (const { purchase } of owned.purchases) purchases.add(referenceText(purchase));
-    for (const { item } of owned.identities) identities.add(item);
-    progress(counts());
-  }
-  const erased = [identifier, ...aliases];
-  const names = { customers: erased, account: null };
-  const requests = await operations.forgetRequests(application, names, recordCompletion);
-  const told = await operations.forgetTold(application, erased, left, now(), recordCompletion);
+  const buried = await buryOwned(operations, application, identifier, recordCompletion, progress);
+  const { aliases, erased } = buried;
+  const customers = [identifier, ...aliases];
+  const { forgetRequests, forgetTold, table, now } = operations;
+  const requests = await forgetRequests(application, { customers, account: null }, recordCompletion);
+  const told = await forgetTold(application, customers, left, now(), recordCompletion);
   // Aliases go last: purchases stored for them are found through them.
-  await table.forget(application, [...aliases]);
-  const nothing = purchases.size + identities.size + aliases.size + requests + told === 0;
-  return !wasThere && nothing ? null : counts();
+  await table.forget(application, aliases);
+  const all = erased.purchases + erased.identities + erased.aliases + requests + told;
+  return !wasThere && all === 0 ? null : erased;
 };
-
-/** The customer is no longer linked to the given account. */
-const LEFT = Symbol("left");
 
 /**
  * Deletes the pending store requests that name the account, also those about a customer that has moved since. Completes the
