@@ -130,11 +130,16 @@ export const anApplication = async (
   return { identifier, application, apple, google, store, work, answer, asked, fail, timesIn };
 };
 
-export const run = async (table: TestTable, words: readonly string[], wait: () => Promise<void> = pause) => {
+export const run = async (
+  table: TestTable,
+  words: readonly string[],
+  wait: () => Promise<void> = pause,
+  moment = NOW,
+) => {
   let waits = 0;
   const done = await operate(words, {
     environment: { TABLE_NAME: table.name },
-    now: () => NOW,
+    now: () => moment,
     wait: async () => {
       waits += 1;
       await wait();
