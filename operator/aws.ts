@@ -68,7 +68,6 @@ const readSecret = async (access: AwsAccess, name: string): Promise<string | nul
   }
 };
 
-/** Minimum length of a master secret. */
 const FEWEST_BYTES = 32;
 
 const REFUSALS: Readonly<Record<string, string>> = {

@@ -43,7 +43,6 @@ const readPort = (text: string): number => {
   return port;
 };
 
-/** Defines the command that serves the console. */
 const addConsoleCommand = (
   program: Command,
   world: World,

@@ -12,7 +12,6 @@ import { flag, optional, required } from "./command.ts";
 /** Options of every command that changes something. */
 export const ACTING = { by: optional("--by <name>", "who, for the audit; your user name by default") };
 
-/** Options of every destructive command. */
 export const DESTRUCTIVE = {
   ...ACTING,
   reason: required("--reason <text>", "why, for the audit"),
@@ -97,5 +96,4 @@ export const recordAct = async (
   ...act: [options: ActingOptions, action: AuditAction, about: Parameters<typeof auditEntry>[3]]
 ): Promise<void> => record(recording, application, await entryOf(recording, ...act));
 
-/** Days for which an erased customer's identities and purchases are refused. */
 export const TOMBSTONE_DAYS = ERASURE_BLOCKS_MILLISECONDS / DAY;

@@ -49,7 +49,6 @@ const lastNotificationsOf = async ({ notifications }: Session, application: Appl
   });
 };
 
-/** State of the queues of an application, one for each bundle or package and environment. */
 const queuesOf = async ({ queue, moment }: Session, application: Application) =>
   Promise.all(
     STORES.flatMap((store) => askQueuesOf(application, store)).map(async (reference) => {

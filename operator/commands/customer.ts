@@ -192,7 +192,6 @@ const contentsText = ({ purchases, identities, aliases }: Erasure): string =>
     counted(aliases, "alias", "aliases"),
   ].join(", ");
 
-/** Erases a customer, or completes an interrupted erasure. */
 export const eraseCustomer = command({
   name: "customer erase",
   about: "erase a customer with its purchases and identities",

@@ -5,7 +5,6 @@ import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import { counted } from "../text/answer.ts";
 import { durationText } from "./text.ts";
 
-/** Time between two lines. */
 const EVERY = 10 * SECOND;
 
 const PHASES: Readonly<Record<Progress["phase"], string>> = {

@@ -186,7 +186,6 @@ export const accountJson = (
   };
 };
 
-/** Presents an account's report, and the reasons for its entitlements. Pure. */
 export const presentAccount = (
   report: AccountReport,
   terms: Terms,

@@ -46,7 +46,6 @@ export const overlapEnd = ({ secretEpochs }: WebhookDestination, moment: Instant
   return moment < end ? end : null;
 };
 
-/** Operators' writes to destinations. */
 export interface DestinationTable {
   /** `conflict`: the destination has changed since it was read. */
   setSecretEpochs(

@@ -74,7 +74,6 @@ export const withCustomer = async <Outcome, Gone>(
     return customer === undefined ? "conflict" : act(customer);
   });
 
-/** An audit entry of now. */
 const entryOf = (
   { now, newEntry }: Pick<Operations, "now" | "newEntry">,
   action: AuditAction,

@@ -8,7 +8,6 @@ import { columnsOf } from "../../../lib/administration/import/formats/formats.ts
 import type { Profile, Row } from "../../../lib/administration/import/formats/row.ts";
 import { cannotRead } from "../../text-file.ts";
 
-/** How a file writes its rows. */
 export type Layout = { readonly kind: "csv"; readonly delimiter: string } | { readonly kind: "ndjson" };
 
 /** Names of the table's columns by those in the file: `--map account=user` gives `user` the name `account`. */

@@ -116,7 +116,6 @@ const withoutReceipts = (
   return { claims: named, problems: [...problems, ...bad] };
 };
 
-/** Opens an import's files, and recognizes each by its header. */
 export const openSource = async (paths: readonly string[], options: SourceOptions): Promise<ImportSource> => {
   const files = await Promise.all(paths.map(async (path) => open(path, options.names)));
   const transactionOf = await loadReceiptReader();
