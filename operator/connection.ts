@@ -1,3 +1,4 @@
+import * as z from "zod";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import type { Instant } from "../lib/entitlements/time.ts";
@@ -5,10 +6,8 @@ import { onceLoaded } from "../lib/once-loaded.ts";
 import { originOf, type TrustsOrigin } from "../lib/stores/android-store/workload-identity.ts";
 import type { Table } from "../lib/table/dynamodb/table.ts";
 import { allowedDestinations, type AllowsDestination } from "../lib/delivery/allowed-destinations.ts";
-import { readCaller, type Caller } from "./caller.ts";
+import { readCaller, readMasterSecret, readStoreSecret, type AwsAccess, type Caller } from "./aws.ts";
 import { OperatorError, type Place } from "./operator-error.ts";
-import { readMasterSecret, readStoreSecret } from "./secrets.ts";
-import { serviceClock } from "./service-clock.ts";
 
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
@@ -45,6 +44,46 @@ const hostOf = (endpoint: string): string => {
 const isOfThisMachine: TrustsOrigin = (origin) => {
   const { protocol, hostname } = new URL(origin);
   return protocol === "http:" && LOCAL_HOSTS.has(hostname);
+};
+
+const CLOCK_PATH = "/sandbox/clock";
+const ANSWERS_WITHIN_MILLISECONDS = 2000;
+
+const clockAnswer = z.object({ now: z.iso.datetime().transform((text): Instant => Date.parse(text)) });
+
+/** Address of the local run, taken from the endpoints of its other services in the shell; null: the table is not its. */
+const localRunOf = ({ environment, isLocal }: AwsAccess): string | null => {
+  const address =
+    environment["AWS_ENDPOINT_URL_STS"] ||
+    environment["AWS_ENDPOINT_URL_SECRETS_MANAGER"] ||
+    environment["AWS_ENDPOINT_URL"];
+  const origin = isLocal && address ? URL.parse(address)?.origin : undefined;
+  return origin !== undefined && isOfThisMachine(origin) ? origin : null;
+};
+
+const askTime = async (address: string): Promise<Instant | null> => {
+  try {
+    const response = await fetch(address + CLOCK_PATH, {
+      signal: AbortSignal.timeout(ANSWERS_WITHIN_MILLISECONDS),
+    });
+    return clockAnswer.safeParse(await response.json()).data?.now ?? null;
+  } catch {
+    return null;
+  }
+};
+
+/**
+ * The clock of the table's service: this machine's, or that of a local run, which may have been moved. Never rejects:
+ * if no local run answers, it is this machine's.
+ */
+const serviceClock = async (access: AwsAccess, now: () => Instant): Promise<() => Instant> => {
+  const address = localRunOf(access);
+  if (address === null) return now;
+  const asked = now();
+  const time = await askTime(address);
+  if (time === null) return now;
+  const ahead = time - asked;
+  return () => now() + ahead;
 };
 
 export const tableName = (option: string | undefined, environment: EnvironmentVariables): string => {
@@ -90,7 +129,7 @@ export const connect = async (table: string, environment: EnvironmentVariables):
     masterSecret: onceLoaded(() => readMasterSecret(access, table)),
     readSecret: (name) => readStoreSecret(access, name),
     caller: () => readCaller(access),
-    clock: (now) => serviceClock({ environment, isLocal, isOfThisMachine }, now),
+    clock: (now) => serviceClock(access, now),
     close: () => client.destroy(),
   };
 };

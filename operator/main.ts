@@ -29,7 +29,6 @@ process.exitCode = await runOperator(process.argv.slice(2), {
   now: Date.now,
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
-  isTerminal: process.stderr.isTTY,
   waitForIndex,
   wait: (milliseconds) => sleep(milliseconds),
   untilStopped: async () => {

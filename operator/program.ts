@@ -1,36 +1,22 @@
 import { Command, CommanderError } from "commander";
-import type { Instant } from "../lib/entitlements/time.ts";
 import { requireTableFormat } from "../lib/table/dynamodb/format.ts";
 import { COMMANDS, GROUPS } from "./commands/all.ts";
 import type { Dialogue } from "./commands/command.ts";
-import { addConsoleCommand } from "./commands/console.ts";
 import { connect, tableName, type Connection, type EnvironmentVariables } from "./connection.ts";
 import { OperatorError, sentenceOf } from "./operator-error.ts";
-import { openSession, type Session } from "./session.ts";
+import { openSession, type Session, type SessionEffects } from "./session.ts";
 import { takenByNpm } from "./taken-by-npm.ts";
 import type { Answer } from "./text/answer.ts";
 
-export interface World {
+export interface World extends Omit<SessionEffects, "warn"> {
   readonly environment: EnvironmentVariables;
-  readonly now: () => Instant;
   /** Standard output: results, and requested help. */
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  /** Whether standard error is a terminal, whose last line can be overwritten; unset: no. */
-  readonly isTerminal?: boolean;
-  /** Waits as long as the owner index may lag behind the table. */
-  readonly waitForIndex: () => Promise<void>;
-  /** Waits this many milliseconds. */
-  readonly wait: (milliseconds: number) => Promise<void>;
   /** Resolves when the user stops a command that runs until then; unset: at once. */
   readonly untilStopped?: () => Promise<void>;
   /** Asks the user a yes/no question; null if nobody can be asked. */
   readonly ask: ((question: string) => Promise<boolean>) | null;
-}
-
-interface GlobalOptions {
-  readonly json?: true;
-  readonly table?: string;
 }
 
 const PROGRAM = "customer-entitlements";
@@ -49,6 +35,40 @@ const optionNames = (): readonly string[] =>
 /** Whether these words ask for JSON. After `--` nothing is an option. */
 const wantsJson = (words: readonly string[]): boolean =>
   words.slice(0, words.includes("--") ? words.indexOf("--") : undefined).includes("--json");
+
+const readPort = (text: string): number => {
+  const port = Number(text);
+  if (!/^\d{1,5}$/.test(text) || port > 65_535)
+    throw new OperatorError("--port must be a number up to 65535; 0 takes any free one.");
+  return port;
+};
+
+const addConsoleCommand = (
+  program: Command,
+  world: World,
+  connected: (act: (connection: Connection) => Promise<void>) => Promise<void>,
+  warn: (line: string) => void,
+): void => {
+  program
+    .command("console")
+    .description("serve a page on this machine: accounts and applications, and what the commands do")
+    .option("--port <number>", "any free one by default", "0")
+    .action(({ port }: { readonly port: string }) =>
+      connected(async (connection) => {
+        // Loaded only here: no other command serves or bundles anything.
+        const { serveConsole } = await import("./console/serve.ts");
+        const served = await serveConsole(connection, world, readPort(port), warn);
+        world.out(
+          `${served.address}\n\nOpen this address: it works once, for one browser. Ctrl-C ends the console.\n`,
+        );
+        try {
+          await world.untilStopped?.();
+        } finally {
+          await served.stop();
+        }
+      }),
+    );
+};
 
 /** Defines the operator's commands. They throw; {@link runOperator} turns errors into a message and an exit code. */
 const createProgram = (
@@ -73,7 +93,7 @@ const createProgram = (
   const warn = (line: string): void => errorLine("warning", line);
 
   const connected = async <Done>(act: (connection: Connection) => Promise<Done>): Promise<Done> => {
-    const { table } = program.opts<GlobalOptions>();
+    const { table } = program.opts<{ table?: string }>();
     const connection = await connect(tableName(table, world.environment), world.environment);
     try {
       await requireTableFormat(connection.store);
@@ -87,8 +107,9 @@ const createProgram = (
 
   const write = (answered: Answer): void => {
     if (answered.unfinished) unfinished();
-    const { json } = program.opts<GlobalOptions>();
-    world.out(`${json ? JSON.stringify(answered.json, null, 2) : answered.text}\n`);
+    world.out(
+      `${program.opts<{ json?: true }>().json ? JSON.stringify(answered.json, null, 2) : answered.text}\n`,
+    );
   };
   const onTable = (act: (session: Session) => Promise<Answer>): Promise<Answer> =>
     connected(async (connection) => {
@@ -104,7 +125,6 @@ const createProgram = (
       if (!(await world.ask("Do it? (yes/no) "))) throw new OperatorError("Nothing was done.");
     },
     progress,
-    terminal: isJson || world.isTerminal !== true ? null : world.err,
   });
 
   const groups = new Map(

@@ -19,7 +19,6 @@ import { OperatorError } from "./operator-error.ts";
 
 export interface SessionEffects {
   readonly now: () => Instant;
-  /** Waits this many milliseconds. */
   readonly wait: (milliseconds: number) => Promise<void>;
   /** Waits as long as the owner index may lag behind the table. */
   readonly waitForIndex: () => Promise<void>;

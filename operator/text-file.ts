@@ -8,7 +8,6 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   ERR_ENCODING_INVALID_ENCODED_DATA: "is not UTF-8 text",
 };
 
-/** Why a file cannot be read, in a sentence. */
 export const cannotRead = (file: string, cause: unknown): OperatorError => {
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "unknown";
   return new OperatorError(`The file ${file} ${PROBLEMS[code] ?? `cannot be read (${code})`}.`, { cause });

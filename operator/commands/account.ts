@@ -1,6 +1,5 @@
-import { loadAccountReport } from "../../lib/administration/reports/account-report.ts";
 import { concerns, type AuditRecord } from "../../lib/administration/reports/audit.ts";
-import { loadCustomerReport } from "../../lib/administration/reports/customer-report.ts";
+import { loadAccountReport, loadCustomerReport } from "../../lib/administration/reports/account-report.ts";
 import {
   eraseCustomer,
   forgetAccountRequests,

@@ -1,7 +1,7 @@
 import { userInfo } from "node:os";
 import { v7 as uuid } from "uuid";
 import { auditEntry, type Actor, type Authority } from "../../lib/administration/reports/audit.ts";
-import type { AuditAction, Audited, AuditEntry } from "../../lib/administration/acts/audit-entry.ts";
+import type { AuditAction, Audited } from "../../lib/administration/acts/audit-entry.ts";
 import { ERASURE_BLOCKS_MILLISECONDS } from "../../lib/customers/storing/bury-remains.ts";
 import { DAY } from "../../lib/duration.ts";
 import type { ApplicationId } from "../../lib/identifiers.ts";
@@ -12,7 +12,6 @@ import { flag, optional, required } from "./command.ts";
 /** Options of every command that changes something. */
 export const ACTING = { by: optional("--by <name>", "who, for the audit; your user name by default") };
 
-/** Options of every destructive command. */
 export const DESTRUCTIVE = {
   ...ACTING,
   reason: required("--reason <text>", "why, for the audit"),
@@ -58,16 +57,24 @@ export const authorityOf = async (
   ...(await actorOf(callers, options)),
 });
 
-export const audited = (entry: AuditEntry): Audited => ({ entryIdentifier: uuid(), entry });
+/** An audit entry of a command. @throws OperatorError if the name is not valid */
+export const entryOf = async (
+  { now, ...callers }: Callers & Pick<Session, "now">,
+  options: ActingOptions,
+  action: AuditAction,
+  about: Parameters<typeof auditEntry>[3],
+): Promise<Audited> => ({
+  entryIdentifier: uuid(),
+  entry: auditEntry(action, now(), await actorOf(callers, options), about),
+});
 
-interface Recording extends Callers {
+interface Auditing {
   readonly audit: Pick<Session["audit"], "record">;
-  readonly now: Session["now"];
 }
 
 /** Writes an entry on its own. @throws OperatorError if the credentials of the shell may not write the audit */
 export const record = async (
-  { audit }: Pick<Recording, "audit">,
+  { audit }: Auditing,
   application: ApplicationId,
   entry: Audited,
 ): Promise<void> => {
@@ -84,17 +91,9 @@ export const record = async (
 
 /** Records an act that spans several transactions, before it begins. */
 export const recordAct = async (
-  recording: Recording,
+  recording: Auditing & Parameters<typeof entryOf>[0],
   application: ApplicationId,
-  options: ActingOptions,
-  action: AuditAction,
-  about: Parameters<typeof auditEntry>[3],
-): Promise<void> =>
-  record(
-    recording,
-    application,
-    audited(auditEntry(action, recording.now(), await actorOf(recording, options), about)),
-  );
+  ...act: [options: ActingOptions, action: AuditAction, about: Parameters<typeof auditEntry>[3]]
+): Promise<void> => record(recording, application, await entryOf(recording, ...act));
 
-/** Days for which an erased customer's identities and purchases are refused. */
 export const TOMBSTONE_DAYS = ERASURE_BLOCKS_MILLISECONDS / DAY;

@@ -1,4 +1,4 @@
-import { checkFiles } from "../import/check-command.ts";
+import { checkFiles } from "../import/check.ts";
 import { compareFiles } from "../import/compare-command.ts";
 import { runFiles } from "../import/run-command.ts";
 import { eraseAccount, exportAccount, showAccount, unlinkAccount } from "./account.ts";

@@ -6,12 +6,13 @@ import { askQueuesOf } from "../../lib/customers/asking/ask-due-purchases.ts";
 import { isSameNotified } from "../../lib/customers/notifications/notification-log.ts";
 import { storesInEnvironments } from "../../lib/customers/asking/store-in-environment.ts";
 import { sweptStoresOf } from "../../lib/customers/notifications/sweep.ts";
+import type { WaitingForwards } from "../../lib/delivery/forward-queue.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { OperatorError } from "../operator-error.ts";
 import type { Session } from "../session.ts";
 import { timeOrNull } from "../text/answer.ts";
 import { pauseJson, pauseText } from "../text/asking.ts";
-import { forwardJson, forwardText, type ForwardReport } from "../text/forwarding.ts";
+import { healthJson, healthText } from "../text/destination.ts";
 import { named } from "./apply.ts";
 import { APPLICATION, text } from "./arguments.ts";
 import { command } from "./command.ts";
@@ -48,7 +49,6 @@ const lastNotificationsOf = async ({ notifications }: Session, application: Appl
   });
 };
 
-/** State of the queues of an application, one for each bundle or package and environment. */
 const queuesOf = async ({ queue, moment }: Session, application: Application) =>
   Promise.all(
     STORES.flatMap((store) => askQueuesOf(application, store)).map(async (reference) => {
@@ -80,11 +80,31 @@ const forwardingOf = async ({ forwards }: Session, { identifier: application, io
       if (forwardTo === null) return [];
       const { bundleIdentifier } = store;
       const bundle = { application, bundleIdentifier };
-      return Promise.all([forwards.waiting(bundle), forwards.healthOf(bundle)]).then(
-        ([waiting, health]): ForwardReport => ({ bundleIdentifier, forwardTo, waiting, health }),
-      );
+      return Promise.all([forwards.waiting(bundle), forwards.healthOf(bundle)]).then(([waiting, health]) => ({
+        bundleIdentifier,
+        forwardTo,
+        waiting,
+        health,
+      }));
     }),
   );
+type ForwardReport = Awaited<ReturnType<typeof forwardingOf>>[number];
+
+const forwardJson = ({ bundleIdentifier, forwardTo, waiting, health }: ForwardReport) => ({
+  store: "ios-store",
+  bundleOrPackage: bundleIdentifier,
+  forwardTo,
+  waiting: { ...waiting, since: timeOrNull(waiting.since) },
+  health: healthJson(health),
+});
+
+const waitingText = ({ count, isMore, since }: WaitingForwards): string =>
+  since === null
+    ? "nothing waits"
+    : `${count}${isMore ? " or more" : ""} ${count === 1 && !isMore ? "waits" : "wait"}, the oldest since ${isoTime(since)}`;
+
+const forwardText = ({ bundleIdentifier, forwardTo, waiting, health }: ForwardReport): string =>
+  `Forwarding of ios-store ${bundleIdentifier} to ${forwardTo}: ${waitingText(waiting)}; ${healthText(health)}`;
 
 const LISTS = {
   "ios-store": "notifications that the App Store could not deliver",

@@ -78,7 +78,6 @@ export const CUSTOMER: Argument<CustomerId> = {
   read: (given) => readCustomerIdentifier(textOf(given)),
 };
 
-/** Text that the command reads itself. */
 export const text = (name: string, about: string): Argument<string> => ({ name, about, read: textOf });
 
 export const DESTINATION = text("<name>", "the destination's name in the manifest");

@@ -38,7 +38,6 @@ export const auditEntriesOf = async (
   return [...acts, ...transfers.map(transferEntry)].sort((a, b) => compare(a.moment, b.moment));
 };
 
-/** Keyed hash and customers of an account, by which its entries are found. */
 export const soughtAccount = async (
   { hashAccounts }: Session,
   { identifier }: Application,

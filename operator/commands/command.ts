@@ -5,18 +5,14 @@ import type { Answer } from "../text/answer.ts";
 
 /** How a command asks and tells. */
 export interface Dialogue {
-  /** Shows what will be done, and asks for confirmation. */
   readonly confirm: (what: string) => Promise<void>;
   readonly progress: (line: string) => void;
-  /** A terminal, whose last line is overwritten; null: there is none. */
-  readonly terminal: ((text: string) => void) | null;
 }
 
 export interface Context extends Dialogue {
   readonly session: Session;
 }
 
-/** Opens the table for an act. */
 export type Connected = (act: (session: Session) => Promise<Answer>) => Promise<Answer>;
 
 /** An argument, as the help shows it. Its texts come from the command line or from the console's page. */
@@ -63,13 +59,11 @@ export const repeated = (flags: string, about: string): Choice<readonly string[]
   read: (given) => [given].flat().filter(isText),
 });
 
-/** Makes an option one that must be given. */
 export const mandatory = <Value>({ option, read }: Choice<Value>): Choice<Value> => ({
   option: option.makeOptionMandatory(),
   read,
 });
 
-/** An option without a value. */
 export const flag = (flags: string, about: string): Choice<boolean> => ({
   option: new Option(flags, about),
   read: (given) => given === true,

@@ -4,13 +4,12 @@ import {
   POLICY_CACHED_SECONDS,
   type CredentialSummary,
 } from "../../lib/applications/credential.ts";
-import { auditEntry } from "../../lib/administration/reports/audit.ts";
 import { SCOPES, type Scope } from "../../lib/contract/schemas.ts";
 import { isInstant, isoTime, parsePeriod, plusPeriod, type Instant } from "../../lib/entitlements/time.ts";
 import { keyId, type KeyId } from "../../lib/identifiers.ts";
 import { OperatorError } from "../operator-error.ts";
 import { columns, indent, timeOrNull } from "../text/answer.ts";
-import { ACTING, actorOf, audited, readText } from "./acting.ts";
+import { ACTING, entryOf, readText } from "./acting.ts";
 import { findApplication, readApplicationIdentifier, readTime, text } from "./arguments.ts";
 import { command, mandatory, optional, repeated, required } from "./command.ts";
 
@@ -81,23 +80,13 @@ export const issueApiKey = command({
       session.moment,
     );
     const { keyIdentifier, label, scopes, createdAt, expiresAt } = credentialJson(credential, session.moment);
-    const entry = auditEntry("issue", session.moment, await actorOf(session, options), {
-      what: [
-        `API key ${keyIdentifier}: ${scopes.join(", ")}, expires ${expiresAt ?? "never"}${label === null ? "" : `, ${label}`}`,
-      ],
-    });
-    if ((await session.credentials.add(credential, audited(entry))) === "application_not_found")
+    const what = `API key ${keyIdentifier}: ${scopes.join(", ")}, expires ${expiresAt ?? "never"}${label === null ? "" : `, ${label}`}`;
+    const entry = await entryOf(session, options, "issue", { what: [what] });
+    if ((await session.credentials.add(credential, entry)) === "application_not_found")
       throw new OperatorError(`There is no application ${application} in the table ${session.table.name}.`);
+    const applicationIdentifier = application;
     return {
-      json: {
-        apiKey,
-        keyIdentifier,
-        applicationIdentifier: application,
-        label,
-        scopes,
-        createdAt,
-        expiresAt,
-      },
+      json: { apiKey, keyIdentifier, applicationIdentifier, label, scopes, createdAt, expiresAt },
       text: [
         apiKey,
         "",
@@ -160,10 +149,8 @@ export const revokeCredential = command({
       const credential = await session.credentials.find(keyIdentifier);
       if (credential?.application !== readApplicationIdentifier(options.application)) throw notFound;
     }
-    const entry = auditEntry("revoke", session.moment, await actorOf(session, options), {
-      what: [`API key ${keyIdentifier}`],
-    });
-    const outcome = await session.credentials.revoke(keyIdentifier, session.moment, audited(entry));
+    const entry = await entryOf(session, options, "revoke", { what: [`API key ${keyIdentifier}`] });
+    const outcome = await session.credentials.revoke(keyIdentifier, session.moment, entry);
     if (outcome.outcome === "not_found") throw notFound;
     const { application, revokedAt } = outcome.credential;
     const time = timeOrNull(revokedAt);

@@ -3,7 +3,7 @@ import {
   unlinkCustomer as unlink,
   type Erasure,
 } from "../../lib/administration/acts/operations.ts";
-import { loadCustomerReport, type CustomerReport } from "../../lib/administration/reports/customer-report.ts";
+import { loadCustomerReport, type CustomerReport } from "../../lib/administration/reports/account-report.ts";
 import { findCustomersKnownAs } from "../../lib/administration/reports/find-customers.ts";
 import type { Application } from "../../lib/applications/application.ts";
 import { referenceText } from "../../lib/entitlements/purchase.ts";
@@ -192,7 +192,6 @@ const contentsText = ({ purchases, identities, aliases }: Erasure): string =>
     counted(aliases, "alias", "aliases"),
   ].join(", ");
 
-/** Erases a customer, or completes an interrupted erasure. */
 export const eraseCustomer = command({
   name: "customer erase",
   about: "erase a customer with its purchases and identities",

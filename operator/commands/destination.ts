@@ -1,4 +1,3 @@
-import { auditEntry } from "../../lib/administration/reports/audit.ts";
 import {
   overlapEnd,
   reportDestinations,
@@ -10,7 +9,7 @@ import { isoTime } from "../../lib/entitlements/time.ts";
 import { OperatorError } from "../operator-error.ts";
 import { counted, timeOrNull } from "../text/answer.ts";
 import { destinationJson, destinationText, healthJson, healthText } from "../text/destination.ts";
-import { ACTING, actorOf, audited, recordAct } from "./acting.ts";
+import { ACTING, entryOf, recordAct } from "./acting.ts";
 import { APPLICATION, DESTINATION, findDestination } from "./arguments.ts";
 import { command, flag } from "./command.ts";
 
@@ -52,11 +51,9 @@ export const rotateDestination = command({
       );
     // The confirmation may have taken time.
     const moment = session.now();
-    const entry = auditEntry("rotate", moment, await actorOf(session, options), {
-      what: [`destination ${name}: new secret`],
-    });
+    const entry = await entryOf(session, options, "rotate", { what: [`destination ${name}: new secret`] });
     const { destinations } = session;
-    const rotation = await rotateSecret(destinations, master, identifier, before, moment, audited(entry));
+    const rotation = await rotateSecret(destinations, master, identifier, before, moment, entry);
     if (rotation === null)
       throw new OperatorError(`Nothing was changed: ${name} is being changed by somebody else; try again.`);
     const { secret, destination } = rotation;

@@ -1,9 +1,8 @@
-import { queueCustomer } from "../../lib/administration/acts/refresh.ts";
 import {
   queueApplication,
   type ApplicationRefresh,
 } from "../../lib/administration/acts/refresh-application.ts";
-import { awaitRefreshes, readRefreshes } from "../../lib/administration/acts/refresh-progress.ts";
+import { awaitRefreshes, queueCustomer, readRefreshes } from "../../lib/administration/acts/refresh.ts";
 import { STORES, type Store } from "../../lib/contract/schemas.ts";
 import { SECOND } from "../../lib/duration.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";

@@ -1,8 +1,7 @@
 import * as z from "zod";
-import type { Scan, ScanPosition } from "../../lib/administration/acts/operation-table.ts";
-import { reprojectApplication } from "../../lib/administration/acts/reproject.ts";
-import { retellApplication, type AccountPosition } from "../../lib/administration/acts/retell.ts";
+import { reprojectApplication, retellApplication, type Scan } from "../../lib/administration/acts/scans.ts";
 import { tellsChanges } from "../../lib/applications/application.ts";
+import { parseJson } from "../../lib/bounded-text.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { accountId, customerId } from "../../lib/identifiers.ts";
 import { createRetellTable } from "../../lib/table/telling/looks.ts";
@@ -14,38 +13,33 @@ import { command, optional } from "./command.ts";
 
 const AFTER = optional("--after <position>", "go on after the position that an interrupted run has shown");
 
+/** Encoded, because an account may contain any characters. */
+const positionText = (position: object): string =>
+  Buffer.from(JSON.stringify(position)).toString("base64url");
+
 /** @throws OperatorError if the text is no position */
-const readAfter = <Position>(
-  text: string | undefined,
-  read: (text: string) => Position | null,
-): Position | null => {
+const readAfter = <Position>(text: string | undefined, shape: z.ZodType<Position>): Position | null => {
   if (text === undefined) return null;
-  const position = read(text);
-  if (position === null)
+  const position = shape.safeParse(parseJson(Buffer.from(text, "base64url").toString()));
+  if (!position.success)
     throw new OperatorError("--after takes the position that an interrupted run has shown.");
-  return position;
+  return position.data;
 };
+
+const customer = z.uuid().transform(customerId);
+const scanned = z.int().min(0);
+const customerPosition = z.object({ customer, scanned });
+const accountPosition = z.object({ account: z.string().min(1).transform(accountId), customer, scanned });
 
 /** For the audit. */
 const interruptedText = (after: unknown): string => (after === null ? "" : ", after an interruption");
 
-const scanText = <Position>(
-  counts: string,
-  { position, part }: Scan<Position>,
-  positionText: (position: Position) => string,
-): string =>
+const scanText = (counts: string, { position, part }: Scan<object>): string =>
   [
     counts,
     ...(part === null ? [] : [`about ${Math.floor(part * 100)} % of the table`]),
     ...(position === null ? [] : [`if this is interrupted, go on with --after ${positionText(position)}`]),
   ].join("; ");
-
-const customerPositionText = ({ customer, scanned }: ScanPosition): string => `${customer}:${scanned}`;
-
-const readCustomerPosition = (text: string): ScanPosition | null => {
-  const [, customer = "", scanned] = /^([0-9a-f-]{36}):(\d{1,15})$/i.exec(text) ?? [];
-  return scanned === undefined ? null : { customer: customerId(customer), scanned: Number(scanned) };
-};
 
 export const reproject = command({
   name: "application reproject",
@@ -53,7 +47,7 @@ export const reproject = command({
   takes: { application: APPLICATION },
   options: { ...ACTING, after: AFTER },
   run: async ({ session, application, options, progress }) => {
-    const after = readAfter(options.after, readCustomerPosition);
+    const after = readAfter(options.after, customerPosition);
     await recordAct(session, application.identifier, options, "reproject", {
       what: [`begun: the holdings of every customer are recomputed${interruptedText(after)}`],
     });
@@ -61,14 +55,7 @@ export const reproject = command({
       session.operations,
       application,
       after,
-      (done) =>
-        progress(
-          scanText(
-            `${counted(done.customers, "customer")}, ${done.changed} changed`,
-            done,
-            customerPositionText,
-          ),
-        ),
+      (done) => progress(scanText(`${counted(done.customers, "customer")}, ${done.changed} changed`, done)),
     );
     return {
       json: { applicationIdentifier: application.identifier, customers, changed },
@@ -77,29 +64,13 @@ export const reproject = command({
   },
 });
 
-/** Encoded, because an account may contain any characters. */
-const accountPositionText = ({ account, customer, scanned }: AccountPosition): string =>
-  Buffer.from(JSON.stringify([account, customer, scanned])).toString("base64url");
-
-const positionShape = z.tuple([z.string().min(1), z.uuid(), z.int().min(0)]);
-
-const readAccountPosition = (text: string): AccountPosition | null => {
-  try {
-    const written: unknown = JSON.parse(Buffer.from(text, "base64url").toString());
-    const [account, customer, scanned] = positionShape.parse(written);
-    return { account: accountId(account), customer: customerId(customer), scanned };
-  } catch {
-    return null;
-  }
-};
-
 export const retell = command({
   name: "application retell",
   about: "deliver every account's changes now, after the catalog or the destinations changed",
   takes: { application: APPLICATION },
   options: { ...ACTING, after: AFTER },
   run: async ({ session, application, options, progress }) => {
-    const after = readAfter(options.after, readAccountPosition);
+    const after = readAfter(options.after, accountPosition);
     const { identifier, name } = application;
     if (!tellsChanges(application))
       throw new OperatorError(
@@ -110,7 +81,7 @@ export const retell = command({
     });
     const table = createRetellTable(session.table);
     const { accounts, until } = await retellApplication(table, identifier, after, session.now, (done) =>
-      progress(scanText(counted(done.accounts, "account"), done, accountPositionText)),
+      progress(scanText(counted(done.accounts, "account"), done)),
     );
     return {
       json: { applicationIdentifier: identifier, accounts, lookedAtUntil: timeOrNull(until) },

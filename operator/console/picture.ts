@@ -9,30 +9,12 @@ import { timeOrNull } from "../text/answer.ts";
  * Kind of a bar: a status, or `period`, an access that the store confirmed; `renewal_leeway` and `silent_retry`, access
  * after the end; `unmapped`: the catalog has no product for the line.
  */
-export type BarKind =
+type BarKind =
   Exclude<Status, "active" | "expired"> | "period" | "renewal_leeway" | "silent_retry" | "unmapped";
 
-export type MarkKind = "verified" | "refund" | "refund-reversed" | "replaced" | "asked-next";
+type MarkKind = "verified" | "refund" | "refund-reversed" | "replaced" | "asked-next";
 
-/** One line of a purchase over time. Times are ISO 8601. */
-export interface PictureRow {
-  readonly store: Purchase["store"];
-  readonly environment: Purchase["environment"];
-  readonly key: string;
-  readonly productIdentifier: string;
-  readonly basePlanIdentifier: string | null;
-  readonly transactionIdentifier: string | null;
-  /** `to` null: no end is known. */
-  readonly bars: readonly {
-    readonly from: string;
-    readonly to: string | null;
-    readonly kind: BarKind;
-    readonly active: boolean;
-  }[];
-  readonly marks: readonly { readonly at: string; readonly kind: MarkKind }[];
-}
-
-const marksOf = (purchase: Purchase, line: Line, askedAt: Instant | null): PictureRow["marks"] => {
+const marksOf = (purchase: Purchase, line: Line, askedAt: Instant | null) => {
   const isReversed = line.revokedSince !== null && line.revokedAt === null && line.refundedQuantity === 0;
   const marks: readonly (readonly [MarkKind, Instant | null])[] = [
     ["verified", line.verifiedAt],
@@ -43,6 +25,14 @@ const marksOf = (purchase: Purchase, line: Line, askedAt: Instant | null): Pictu
   return marks.flatMap(([kind, at]) => (at === null ? [] : [{ at: isoTime(at), kind }]));
 };
 
+/** Times are ISO 8601; `to` null: no end is known. */
+interface Bar {
+  readonly from: string;
+  readonly to: string | null;
+  readonly kind: BarKind;
+  readonly active: boolean;
+}
+
 const kindOf = ({ status, isAssumed, holding, from, expiresAt, verifiedAt }: Span): BarKind | null => {
   if (status === "expired") return null;
   if (status !== "active") return status;
@@ -52,7 +42,7 @@ const kindOf = ({ status, isAssumed, holding, from, expiresAt, verifiedAt }: Spa
 };
 
 /** The clock tolerance before a start is not drawn; a refund lasts for ever, but is drawn up to the period's end. */
-const barOf = (span: Span): PictureRow["bars"] => {
+const barOf = (span: Span): Bar[] => {
   const kind = kindOf(span);
   const from = Math.max(span.from, span.startsAt ?? span.line.startsAt ?? span.line.verifiedAt);
   const to = kind === "revoked" ? (span.line.endsAt ?? Infinity) : span.to;
@@ -60,13 +50,8 @@ const barOf = (span: Span): PictureRow["bars"] => {
   return [{ from: isoTime(from), to: to === Infinity ? null : isoTime(to), kind, active: givesAccess(span) }];
 };
 
-const unmapped = ({ startsAt, endsAt, verifiedAt }: Line): PictureRow["bars"] => [
-  {
-    from: isoTime(startsAt ?? verifiedAt),
-    to: timeOrNull(endsAt),
-    kind: "unmapped",
-    active: false,
-  },
+const unmapped = ({ startsAt, endsAt, verifiedAt }: Line): Bar[] => [
+  { from: isoTime(startsAt ?? verifiedAt), to: timeOrNull(endsAt), kind: "unmapped", active: false },
 ];
 
 /**
@@ -79,7 +64,7 @@ export const pictureOf = (
   { customers }: Pick<AccountReport, "customers">,
   timeline: readonly Span[],
   shown: readonly string[],
-): readonly PictureRow[] => {
+) => {
   const asking = new Map(customers.flatMap((customer) => [...customer.asking]));
   const purchases = customers.flatMap((customer) => customer.purchases);
   const byReference = new Map(purchases.map((purchase) => [referenceText(purchase), purchase]));
@@ -90,7 +75,7 @@ export const pictureOf = (
     const next = asking.get(reference);
     const askedAt = next?.outcome === "due" ? next.at : null;
     const known = Map.groupBy(spansOf.get(reference) ?? [], ({ line }) => lineName(line));
-    return purchase.lines.map((line): PictureRow => {
+    return purchase.lines.map((line) => {
       const spans = known.get(lineName(line));
       return {
         store: purchase.store,

@@ -1,13 +1,12 @@
 import { dirname, join } from "node:path";
 import { compareExport, type Comparison } from "../../lib/administration/import/reports/compare.ts";
-import { claimsAccess } from "../../lib/administration/import/reports/check.ts";
 import { findApplication } from "../commands/arguments.ts";
 import { command, required } from "../commands/command.ts";
 import { OperatorError } from "../operator-error.ts";
 import { columns, counted } from "../text/answer.ts";
-import { shareText } from "./check-text.ts";
 import { openCsv } from "./files/differences-file.ts";
 import { CSV, FILES, openFiles, READING } from "./options.ts";
+import { shareText } from "./text.ts";
 
 const AT_ONCE = 32;
 
@@ -48,7 +47,7 @@ export const compareFiles = command({
     const application = await findApplication(session, options.application);
     const tolerance = readTolerance(options.tolerance);
     const source = await openFiles(files, options);
-    if (!claimsAccess(source))
+    if (!source.files.some(({ claimsAccess }) => claimsAccess))
       throw new OperatorError(
         "These files do not say who has access, so there is nothing to compare: use RevenueCat's export of transactions, or a table with active or ends_at.",
       );

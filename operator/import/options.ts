@@ -1,9 +1,8 @@
-import type { AccountChoice } from "../../lib/administration/import/formats/profile.ts";
-import type { ImportSource } from "../../lib/administration/import/source.ts";
-import { optional, repeated, required, type Argument } from "../commands/command.ts";
+import type { AccountChoice } from "../../lib/administration/import/formats/row.ts";
+import type { ImportSource } from "../../lib/administration/import/claim.ts";
+import { optional, repeated, required, type Argument, type ValuesOf } from "../commands/command.ts";
 import { OperatorError } from "../operator-error.ts";
-import type { ColumnNames } from "./files/layout.ts";
-import { loadReceiptReader } from "./files/receipt.ts";
+import type { ColumnNames } from "./files/rows.ts";
 import { openSource } from "./files/source.ts";
 
 export const FILES = {
@@ -26,11 +25,6 @@ export const CSV = optional(
   "where the accounts that differ are listed; beside the first file by default",
 );
 
-interface FileOptions {
-  readonly map: readonly string[];
-  readonly account: string;
-}
-
 const readMap = (maps: readonly string[]): ColumnNames =>
   new Map(
     maps.map((map) => {
@@ -46,15 +40,10 @@ const readAccount = (text: string): AccountChoice => {
 };
 
 /** @throws OperatorError */
-export const openFiles = async (
+export const openFiles = (
   paths: readonly string[],
-  { map, account }: FileOptions,
-): Promise<ImportSource> =>
-  openSource(paths, {
-    names: readMap(map),
-    account: readAccount(account),
-    transactionOfReceipt: await loadReceiptReader(),
-  });
+  { map, account }: ValuesOf<typeof READING>,
+): Promise<ImportSource> => openSource(paths, { names: readMap(map), account: readAccount(account) });
 
 export const readNumber = (name: string, text: string, most: number): number => {
   const number = Number(text);

@@ -1,7 +1,7 @@
-import { CAUSE_NAMES, CAUSES } from "../../lib/administration/import/reports/causes.ts";
+import { CAUSE_NAMES, CAUSES } from "../../lib/administration/import/reports/report.ts";
 import type { ImportReport } from "../../lib/administration/import/run.ts";
 import { columns, counted, indent } from "../text/answer.ts";
-import { problemLines, problemsJson, shareText } from "./check-text.ts";
+import { problemLines, problemsJson, shareText } from "./text.ts";
 
 export interface RunSummary {
   readonly isDryRun: boolean;
@@ -16,7 +16,7 @@ export interface RunSummary {
 const are = (count: number, noun: string): string => `${counted(count, noun)} ${count === 1 ? "is" : "are"}`;
 
 /** The one line that decides. */
-export const switchLine = ({ ifSwitched }: ImportReport): string => {
+const switchLine = ({ ifSwitched }: ImportReport): string => {
   const { payersLose, othersLose, notKnown } = ifSwitched;
   const open = notKnown === 0 ? "" : ` Of ${counted(notKnown, "account")} this is not known yet.`;
   return `If you switched now: ${counted(payersLose, "payer")} would lose access, ${othersLose} would lose what they no longer pay for.${open}`;

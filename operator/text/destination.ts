@@ -18,7 +18,6 @@ export const destinationJson = ({ destination, health, waiting }: DestinationRep
     : { kind: "event-bus", eventBus: destination.eventBus }),
   health: healthJson(health),
   waiting: { ...waiting, since: timeOrNull(waiting.since) },
-  // An event bus has no secret.
   secret: isWebhook(destination)
     ? {
         shownAt: timeOrNull(destination.secretEpochs[0] ?? null),

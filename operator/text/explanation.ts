@@ -8,25 +8,13 @@ import { lineName, type Line, type Purchase } from "../../lib/entitlements/purch
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import { givesAccess, spansAt, timelineOf, type Span, type Terms } from "../../lib/entitlements/timeline.ts";
 
-export interface ExplainedLine {
+interface ExplainedLine {
   readonly line: Line;
   /** Null if the line grants nothing. */
   readonly status: Status | null;
   /** End of access; null: no end, or the line grants nothing. */
   readonly expiresAt: Instant | null;
   readonly why: readonly string[];
-}
-
-export interface ExplainedPurchase {
-  readonly purchase: Purchase;
-  /** Reasons for the purchase as a whole; empty if its lines explain everything. */
-  readonly why: readonly string[];
-  readonly lines: readonly ExplainedLine[];
-}
-
-export interface ExplainedCustomer {
-  readonly customer: ReportedCustomer;
-  readonly purchases: readonly ExplainedPurchase[];
 }
 
 const nameOf = ({ store, key }: Purchase): string => `${store} purchase ${key}`;
@@ -118,11 +106,7 @@ const whyNoLines = ({ lines, replacedBy, verifiedAt }: Purchase): readonly strin
   ];
 };
 
-export const explain = (
-  moment: Instant,
-  customers: readonly ReportedCustomer[],
-  terms: Terms,
-): readonly ExplainedCustomer[] => {
+export const explain = (moment: Instant, customers: readonly ReportedCustomer[], terms: Terms) => {
   const holdings = customers.map((customer) => reportedHoldings([customer]));
   const timeline = timelineOf(holdings.flat(), terms);
   const now = spansAt(moment, timeline);
@@ -150,8 +134,11 @@ export const explain = (
     customer,
     purchases: (holdings[index] ?? []).map((holding) => ({
       purchase: holding.purchase,
+      /** Reasons for the purchase as a whole; empty if its lines explain everything. */
       why: whyNoLines(holding.purchase),
       lines: holding.purchase.lines.map((line) => explainLine(holding, line)),
     })),
   }));
 };
+export type ExplainedCustomer = ReturnType<typeof explain>[number];
+export type ExplainedPurchase = ExplainedCustomer["purchases"][number];

@@ -1,5 +1,5 @@
 import { askingOf, healthFor } from "../../lib/administration/reports/asking.ts";
-import type { RefreshedPurchase, RefreshProgress } from "../../lib/administration/acts/refresh-progress.ts";
+import type { RefreshedPurchase, RefreshProgress } from "../../lib/administration/acts/refresh.ts";
 import type { Application } from "../../lib/applications/application.ts";
 import type { StoredCustomer } from "../../lib/customers/storing/records.ts";
 import { entitlementsAt } from "../../lib/entitlements/entitlements.ts";
@@ -13,12 +13,6 @@ import { notAskedText, pauseJson, pauseText } from "./asking.ts";
 interface State {
   readonly name: string;
   readonly state: string;
-}
-
-interface StateChange {
-  readonly name: string;
-  readonly before: string | null;
-  readonly after: string | null;
 }
 
 const untilText = (end: string | null): string => (end === null ? "for ever" : `until ${end}`);
@@ -45,13 +39,15 @@ const statesOf = (
 };
 
 /** Differences between two states of a purchase. A product may have several lines. */
-const changesOf = (before: readonly State[], after: readonly State[]): readonly StateChange[] => {
+const changesOf = (before: readonly State[], after: readonly State[]) => {
   const stateIn = (states: readonly State[], name: string): string | null =>
     states.flatMap((one) => (one.name === name ? one.state : [])).join(", ") || null;
   return [...new Set([...before, ...after].map(({ name }) => name))]
     .map((name) => ({ name, before: stateIn(before, name), after: stateIn(after, name) }))
     .filter((change) => change.before !== change.after);
 };
+
+type StateChange = ReturnType<typeof changesOf>[number];
 
 const stateChangeText = ({ name, before, after }: StateChange): string =>
   `${name}: ${before ?? "none"} → ${after ?? "none"}`;
@@ -64,9 +60,6 @@ const heardText = (purchase: Purchase): string | null => {
   const heard = lastHeard(purchase);
   return heard === 0 ? null : isoTime(heard);
 };
-
-const DROPPED = "the store no longer knows it, and is not asked again";
-const ERASED = "erased meanwhile";
 
 const outcomeText = (
   refreshed: RefreshedPurchase,
@@ -81,9 +74,9 @@ const outcomeText = (
     case "not-asked":
       return [notAskedText(store, refreshed.because)];
     case "erased":
-      return [ERASED];
+      return ["erased meanwhile"];
     case "dropped":
-      return [DROPPED];
+      return ["the store no longer knows it, and is not asked again"];
     case "answered":
       return changes.length === 0 ? ["nothing new"] : changes.map(stateChangeText);
     case "unanswered": {

@@ -46,7 +46,6 @@ const lookText = ({ lookDueSince, nextLookAt }: ToldReport): string =>
       ? "looked at again when something changes it"
       : `looked at again at ${isoTime(nextLookAt)}, or when something changes it`;
 
-/** An account's told report as lines; none if its application tells no changes. */
 export const toldText = (told: ToldReport | null): readonly string[] =>
   told === null
     ? []

@@ -14,9 +14,10 @@ import { keyedHash } from "../../lib/delivery/webhook-secret.ts";
 import { createSecretsManager } from "../../local/aws/secrets-manager.ts";
 import { close, listen } from "../../local/server.ts";
 import type { EnvironmentVariables } from "../../operator/connection.ts";
-import { runOperator } from "../../operator/program.ts";
+import type { World } from "../../operator/program.ts";
 import { byCredential, createWorld, owned, tellingOf } from "../../testing/support/world.ts";
 import { NOW } from "../../testing/support/stores/purchases.ts";
+import { operate } from "./run-operator.ts";
 
 export const MASTER = "a master secret that only these tests have";
 const master = new TextEncoder().encode(MASTER);
@@ -28,8 +29,6 @@ export const BUS = {
 };
 
 const pause = () => Promise.resolve();
-
-type Ask = ((question: string) => Promise<boolean>) | null;
 
 /** The operator's program on a table, with a Secrets Manager that holds the table's master secret. */
 const startOperator = async (table: TestTable) => {
@@ -45,28 +44,14 @@ const startOperator = async (table: TestTable) => {
   const endpoint = `http://127.0.0.1:${await listen(server, 0)}`;
   const folder = await mkdtemp(join(tmpdir(), "operator-"));
   /** @param ask answers the command's question; null: there is no terminal */
-  const run = async (
+  const run = (
     words: readonly string[],
     changes: EnvironmentVariables = {},
     moment: Instant = NOW,
-    ask: Ask = null,
+    ask: World["ask"] = null,
   ) => {
-    let [out, err] = ["", ""];
-    const code = await runOperator(words, {
-      environment: {
-        ...process.env,
-        TABLE_NAME: table.name,
-        AWS_ENDPOINT_URL_SECRETS_MANAGER: endpoint,
-        ...changes,
-      },
-      now: () => moment,
-      out: (text) => void (out += text),
-      err: (text) => void (err += text),
-      waitForIndex: pause,
-      wait: pause,
-      ask,
-    });
-    return { code, out, err, json: () => JSON.parse(out) as Record<string, unknown> };
+    const own = { TABLE_NAME: table.name, AWS_ENDPOINT_URL_SECRETS_MANAGER: endpoint };
+    return operate(words, { environment: { ...own, ...changes }, now: () => moment, wait: pause, ask });
   };
   return {
     /** Its endpoint. */

@@ -8,7 +8,7 @@ import {
   type AndroidPublisherSandbox,
 } from "../../sandbox/android-store/publisher.ts";
 import { fingerprintOf, makeChain, type SigningChain } from "../../sandbox/ios-store/signing.ts";
-import type { CredentialTable } from "../../lib/administration/acts/credential-table.ts";
+import type { CredentialTable } from "../../lib/table/applications/credentials.ts";
 import { createCredentialTable } from "../../lib/table/applications/credentials.ts";
 import { synthesizeForTest } from "./local-gateway.ts";
 import { undocumented } from "./openapi.ts";

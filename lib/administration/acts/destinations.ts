@@ -1,33 +1,16 @@
-import pMap from "p-map";
 import type { Application } from "../../applications/application.ts";
-import type { Destination, WebhookDestination } from "../../applications/destination.ts";
+import type { WebhookDestination } from "../../applications/destination.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { Audited } from "./audit-entry.ts";
 import type { ApplicationId } from "../../identifiers.ts";
 import type { DeliveryQueue, DestinationReference } from "../../delivery/delivery-queue.ts";
-import type { DestinationHealth } from "../../delivery/destination-health.ts";
 import { OVERLAP_MILLISECONDS, secretOf, secretText } from "../../delivery/webhook-secret.ts";
-import { AT_ONCE } from "../at-once.ts";
-
-export interface Waiting {
-  readonly accounts: number;
-  readonly requests: number;
-  /** Time of the oldest message; null: nothing waits. */
-  readonly since: Instant | null;
-}
-
-export interface DestinationReport {
-  readonly destination: Destination;
-  readonly health: DestinationHealth;
-  readonly waiting: Waiting;
-}
+import { AT_ONCE, sideBySide } from "../side-by-side.ts";
 
 const PER_PAGE = 1000;
 
-const waitingFor = async (
-  queue: Pick<DeliveryQueue, "waiting">,
-  reference: DestinationReference,
-): Promise<Waiting> => {
+/** `since`: time of the oldest message; null: nothing waits. */
+const waitingFor = async (queue: Pick<DeliveryQueue, "waiting">, reference: DestinationReference) => {
   let [accounts, requests] = [0, 0];
   let since: Instant | null = null;
   for await (const page of queue.waiting(reference, PER_PAGE))
@@ -43,7 +26,7 @@ const waitingFor = async (
 export const reportDestinations = async (
   queue: Pick<DeliveryQueue, "waiting" | "healthOf">,
   { identifier, destinations }: Application,
-): Promise<readonly DestinationReport[]> =>
+) =>
   Promise.all(
     destinations.map(async (destination) => {
       const reference = { application: identifier, destination: destination.name };
@@ -51,6 +34,8 @@ export const reportDestinations = async (
       return { destination, health, waiting };
     }),
   );
+
+export type DestinationReport = Awaited<ReturnType<typeof reportDestinations>>[number];
 
 /** Time until which the previous secret signs too; null: it does not. */
 export const overlapEnd = ({ secretEpochs }: WebhookDestination, moment: Instant): Instant | null => {
@@ -60,7 +45,6 @@ export const overlapEnd = ({ secretEpochs }: WebhookDestination, moment: Instant
   return moment < end ? end : null;
 };
 
-/** Operators' writes to destinations. */
 export interface DestinationTable {
   /** `conflict`: the destination has changed since it was read. */
   setSecretEpochs(
@@ -71,11 +55,6 @@ export interface DestinationTable {
   ): Promise<"written" | "conflict">;
   /** Deletes a removed destination's waiting messages and its health. May be repeated after an interruption. */
   drop(destination: DestinationReference, progress: (dropped: number) => void): Promise<number>;
-}
-
-export interface Rotation {
-  readonly secret: string;
-  readonly destination: WebhookDestination;
 }
 
 /**
@@ -91,7 +70,7 @@ export const rotateSecret = async (
   before: WebhookDestination,
   moment: Instant,
   audit?: Audited,
-): Promise<Rotation | null> => {
+) => {
   const [newest] = before.secretEpochs;
   // Epochs only increase, even if the clock goes back: each names its own secret.
   const epoch = newest === undefined ? moment : Math.max(moment, newest + 1);
@@ -112,7 +91,7 @@ export const resume = async (
   let hastened = 0;
   for await (const page of queue.waiting(reference, PER_PAGE)) {
     const later = page.filter(({ nextTryAt }) => nextTryAt > moment);
-    await pMap(later, async (delivery) => queue.retry(reference, delivery, delivery.tries, 0), AT_ONCE);
+    await sideBySide(later, AT_ONCE, (delivery) => queue.retry(reference, delivery, delivery.tries, 0));
     hastened += later.length;
     if (later.length > 0) progress(hastened);
   }

@@ -1,4 +1,4 @@
-import type { Audited } from "./audit-entry.ts";
+import type { CustomerChange } from "../../customers/storing/customer-change.ts";
 import type {
   Link,
   StoredCustomer,
@@ -7,7 +7,9 @@ import type {
   Transfer,
 } from "../../customers/storing/records.ts";
 import type { IdentityReference } from "../../entitlements/proven-purchase.ts";
+import type { Instant } from "../../entitlements/time.ts";
 import type { ApplicationId, CustomerId } from "../../identifiers.ts";
+import type { Audited } from "./audit-entry.ts";
 
 /** Reads and writes of the operator alone; no function may send the writes. */
 export interface OperationTable {
@@ -36,23 +38,16 @@ export interface ScanPosition {
   readonly scanned: number;
 }
 
-export interface CustomerPage {
-  readonly customers: readonly CustomerId[];
+export interface ScanPage<Position> {
+  /** Where to go on after the page; null: it has nothing. */
+  readonly position: Position | null;
   /** Items scanned so far, including those before the start position. */
   readonly scanned: number;
 }
 
-/** How far a scan is. */
-export interface Scan<Position> {
-  /** Where to go on after an interruption; null: at the beginning. */
-  readonly position: Position | null;
-  /** Fraction of the table read, from 0 to 1; null: its size is not known. */
-  readonly part: number | null;
+export interface CustomerPage extends ScanPage<ScanPosition> {
+  readonly customers: readonly CustomerId[];
 }
-
-/** @param size item count of the table, which may be out of date */
-export const scannedPart = (scanned: number, size: number | null): number | null =>
-  size === null || size === 0 ? null : Math.min(1, scanned / size);
 
 export interface Ownership {
   readonly purchases: readonly StoredPurchase[];
@@ -74,3 +69,23 @@ export interface NamedIdentity {
 
 /** Finds all that a customer owns, through an index that may lag. */
 export type FindOwnership = (application: ApplicationId, customer: CustomerId) => Promise<Ownership>;
+
+/** An operator's change of one customer's link or holdings, never of what it owns. */
+export const operatorChange = (
+  application: ApplicationId,
+  before: StoredCustomer,
+  difference: Partial<Pick<StoredCustomer, "link" | "holdings">>,
+  moment: Instant,
+  tellsChanges: boolean,
+): CustomerChange => ({
+  application,
+  before,
+  after: { ...before, ...difference },
+  holdingsWith: () => difference.holdings ?? before.holdings,
+  absorbed: [],
+  identities: [],
+  purchases: [],
+  liftsErasures: false,
+  tellsChanges,
+  moment,
+});

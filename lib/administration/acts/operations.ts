@@ -5,7 +5,7 @@ import type { Link, StoredCustomer } from "../../customers/storing/records.ts";
 import { referenceText } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../../identifiers.ts";
-import type { Audited } from "./audit-entry.ts";
+import type { AuditAction, Audited } from "./audit-entry.ts";
 import { again, type Pause } from "../../pause.ts";
 import { auditEntry, type AuditTable, type Authority, type HashAccounts } from "../reports/audit.ts";
 import type { FindOwnership, OperationTable } from "./operation-table.ts";
@@ -25,7 +25,7 @@ export type ForgetTold = (
 ) => Promise<number>;
 
 /** Whom a message must name to be deleted: one of the customers, or the account. */
-export interface ErasedNames {
+interface ErasedNames {
   readonly customers: readonly CustomerId[];
   readonly account: AccountId | null;
 }
@@ -74,14 +74,19 @@ export const withCustomer = async <Outcome, Gone>(
     return customer === undefined ? "conflict" : act(customer);
   });
 
-const nobody = (): null => null;
+const entryOf = (
+  { now, newEntry }: Pick<Operations, "now" | "newEntry">,
+  action: AuditAction,
+  authority: Authority,
+  about: Parameters<typeof auditEntry>[3],
+): Audited => ({ entryIdentifier: newEntry(), entry: auditEntry(action, now(), authority, about) });
 
-export type Unlinking =
+type Unlinking =
   | { readonly outcome: "unlinked"; readonly account: AccountId | null }
   | { readonly outcome: "not_linked" }
   | { readonly outcome: "linked_otherwise" };
 
-export interface UnlinkingOptions {
+interface UnlinkingOptions {
   readonly to?: AccountId | null;
   /** The link that the operator was shown; nothing changes if it differs. Unset: any. */
   readonly expected?: Pick<Link, "account" | "assertedBy"> | null;
@@ -98,16 +103,11 @@ export const unlinkCustomer = async (
   // A move takes two transactions. After a conflict on the second, the next attempt reads the new link and completes it,
   // under the entry of the first.
   let begun: { readonly from: AccountId | null; readonly audited: Audited } | undefined;
-  const audited = async (action: "unlink" | "move", { identifier, link }: StoredCustomer, what: string) => ({
-    entryIdentifier: operations.newEntry(),
-    entry: auditEntry(action, operations.now(), authority, {
-      customer: identifier,
-      accounts: await operations.hashAccounts(application, [
-        ...new Set([link?.account, to].filter((account) => account != null)),
-      ]),
-      what: [what],
-    }),
-  });
+  const audited = async (action: "unlink" | "move", { identifier, link }: StoredCustomer, what: string) => {
+    const named = [...new Set([link?.account, to].filter((account) => account != null))];
+    const accounts = await operations.hashAccounts(application, named);
+    return entryOf(operations, action, authority, { customer: identifier, accounts, what: [what] });
+  };
   const unlink = async (stored: StoredCustomer): Promise<Unlinking | "conflict"> => {
     const { link } = stored;
     const isThere = to !== null && link?.account === to;
@@ -117,26 +117,22 @@ export const unlinkCustomer = async (
       expected === undefined ||
       (expected?.account === link?.account && expected?.assertedBy === link?.assertedBy);
     if (!isExpected && !isThere) return { outcome: "linked_otherwise" };
-    if (!isThere) {
-      const was = link === null ? "was linked to no account" : `was linked by a ${link.assertedBy}`;
-      begun = {
-        from: link?.account ?? null,
-        audited: await audited(to === null ? "unlink" : "move", stored, was),
-      };
-    }
-    const act = begun?.audited ?? (await audited("move", stored, "completes an interrupted move"));
-    const moved: Link | null =
-      to === null
-        ? null
-        : isThere
-          ? link
-          : { account: to, assertedBy: "credential", linkedAt: act.entry.moment };
+    const linked = link === null ? "was linked to no account" : `was linked by a ${link.assertedBy}`;
+    const what = isThere ? "completes an interrupted move" : linked;
+    const act =
+      isThere && begun !== undefined
+        ? begun.audited
+        : await audited(to === null ? "unlink" : "move", stored, what);
+    if (!isThere) begun = { from: link?.account ?? null, audited: act };
+    const { moment: linkedAt } = act.entry;
+    const moving = to === null ? null : ({ account: to, assertedBy: "credential", linkedAt } as const);
+    const moved: Link | null = isThere ? link : moving;
     const written = await operations.table.relink(application, stored, moved, act);
     return written === "conflict"
       ? written
       : { outcome: "unlinked", account: begun === undefined ? to : begun.from };
   };
-  return withCustomer(operations, application, customer, unlink, nobody);
+  return withCustomer(operations, application, customer, unlink, () => null);
 };
 
 export interface Erasure {
@@ -144,6 +140,65 @@ export interface Erasure {
   readonly identities: number;
   readonly aliases: number;
 }
+
+/** The customer is not linked to the given account. */
+const LEFT = Symbol("left");
+
+/** Deletes a customer, unless it is gone: what remains of it is still found under its identifier. */
+const endCustomer = (
+  operations: Operations,
+  application: ApplicationId,
+  customer: CustomerId,
+  authority: Authority,
+  account: AccountId | undefined,
+) =>
+  withCustomer(
+    operations,
+    application,
+    customer,
+    async (stored) => {
+      const { identifier, link } = stored;
+      if (account !== undefined && link?.account !== account) return LEFT;
+      const accounts = await operations.hashAccounts(application, link === null ? [] : [link.account]);
+      const act = entryOf(operations, "erase", authority, { customer: identifier, accounts });
+      const written = await operations.table.end(application, stored, act);
+      return written === "conflict" ? written : { identifier, left: link?.account ?? null, wasThere: true };
+    },
+    (identifier) => ({ identifier, left: null, wasThere: false }),
+  );
+
+/** Replaces all that a deleted customer owned by tombstones, until the index lists nothing more. */
+const buryOwned = async (
+  { findOwnership, bury, now, waitForIndex }: Operations,
+  application: ApplicationId,
+  identifier: CustomerId,
+  onFound: () => Promise<void>,
+  progress: (erased: Erasure) => void,
+) => {
+  const [purchases, identities] = [new Set<string>(), new Set<string>()];
+  const aliases = new Set<CustomerId>();
+  const counts = (): Erasure => ({
+    purchases: purchases.size,
+    identities: identities.size,
+    aliases: aliases.size,
+  });
+  const erasedUntil = now() + ERASURE_BLOCKS_MILLISECONDS;
+  for (let empty = 0; empty < EMPTY_LOOKS;) {
+    if (empty > 0) await waitForIndex();
+    const owned = await findOwnership(application, identifier);
+    for (const alias of owned.aliases) aliases.add(alias.identifier);
+    const isEmpty = owned.purchases.length + owned.identities.length === 0;
+    if (!isEmpty || owned.aliases.length > 0) await onFound();
+    empty = isEmpty ? empty + 1 : 0;
+    if (isEmpty) continue;
+    // After a conflict, the next read finds what is left.
+    await bury(application, identifier, owned, erasedUntil);
+    for (const { purchase } of owned.purchases) purchases.add(referenceText(purchase));
+    for (const { item } of owned.identities) identities.add(item);
+    progress(counts());
+  }
+  return { aliases: [...aliases], erased: counts() };
+};
 
 /**
  * Erases a customer with its link, holdings, purchases and identities. For {@link ERASURE_BLOCKS_MILLISECONDS}, empty
@@ -160,23 +215,7 @@ export const eraseCustomer = async (
   progress: (erased: Erasure) => void,
   { account }: { readonly account?: AccountId } = {},
 ): Promise<Erasure | null> => {
-  const { table, audit, hashAccounts, findOwnership, bury, now, waitForIndex, newEntry } = operations;
-  const end = async (stored: StoredCustomer) => {
-    if (account !== undefined && stored.link?.account !== account) return LEFT;
-    const { identifier, link } = stored;
-    const entry = auditEntry("erase", now(), authority, {
-      customer: identifier,
-      accounts: await hashAccounts(application, link === null ? [] : [link.account]),
-    });
-    const written = await table.end(application, stored, { entryIdentifier: newEntry(), entry });
-    return written === "conflict" ? written : { identifier, left: link?.account ?? null, wasThere: true };
-  };
-  // Remains of a customer deleted earlier are still found under its identifier.
-  const ended = await withCustomer(operations, application, customer, end, (identifier) => ({
-    identifier,
-    left: null,
-    wasThere: false,
-  }));
+  const ended = await endCustomer(operations, application, customer, authority, account);
   if (ended === LEFT) return null;
   const { identifier, left, wasThere } = ended;
   let isRecorded = wasThere;
@@ -184,58 +223,33 @@ export const eraseCustomer = async (
   const recordCompletion = async (): Promise<void> => {
     if (isRecorded) return;
     isRecorded = true;
-    const what = ["completes an interrupted erasure"];
-    const entry = auditEntry("erase", now(), authority, { customer: identifier, what });
-    await audit.record(application, { entryIdentifier: newEntry(), entry });
+    const about = { customer: identifier, what: ["completes an interrupted erasure"] };
+    await operations.audit.record(application, entryOf(operations, "erase", authority, about));
   };
-  const [purchases, identities] = [new Set<string>(), new Set<string>()];
-  const aliases = new Set<CustomerId>();
-  const counts = (): Erasure => ({
-    purchases: purchases.size,
-    identities: identities.size,
-    aliases: aliases.size,
-  });
-  const erasedUntil = now() + ERASURE_BLOCKS_MILLISECONDS;
-  for (let empty = 0; empty < EMPTY_LOOKS;) {
-    if (empty > 0) await waitForIndex();
-    const owned = await findOwnership(application, identifier);
-    for (const alias of owned.aliases) aliases.add(alias.identifier);
-    if (owned.purchases.length + owned.identities.length + owned.aliases.length > 0) await recordCompletion();
-    const isEmpty = owned.purchases.length + owned.identities.length === 0;
-    empty = isEmpty ? empty + 1 : 0;
-    if (isEmpty) continue;
-    // After a conflict, the next read finds what is left.
-    await bury(application, identifier, owned, erasedUntil);
-    for (const { purchase } of owned.purchases) purchases.add(referenceText(purchase));
-    for (const { item } of owned.identities) identities.add(item);
-    progress(counts());
-  }
-  const erased = [identifier, ...aliases];
-  const names = { customers: erased, account: null };
-  const requests = await operations.forgetRequests(application, names, recordCompletion);
-  const told = await operations.forgetTold(application, erased, left, now(), recordCompletion);
+  const buried = await buryOwned(operations, application, identifier, recordCompletion, progress);
+  const { aliases, erased } = buried;
+  const customers = [identifier, ...aliases];
+  const { forgetRequests, forgetTold, table, now } = operations;
+  const requests = await forgetRequests(application, { customers, account: null }, recordCompletion);
+  const told = await forgetTold(application, customers, left, now(), recordCompletion);
   // Aliases go last: purchases stored for them are found through them.
-  await table.forget(application, [...aliases]);
-  const nothing = purchases.size + identities.size + aliases.size + requests + told === 0;
-  return !wasThere && nothing ? null : counts();
+  await table.forget(application, aliases);
+  const all = erased.purchases + erased.identities + erased.aliases + requests + told;
+  return !wasThere && all === 0 ? null : erased;
 };
-
-/** The customer is no longer linked to the given account. */
-const LEFT = Symbol("left");
 
 /**
  * Deletes the pending store requests that name the account, also those about a customer that has moved since. Completes the
  * erasure of an account, after that of its customers. Audited if there is any.
  */
 export const forgetAccountRequests = (
-  { forgetRequests, audit, hashAccounts, now, newEntry }: Operations,
+  operations: Operations,
   application: ApplicationId,
   account: AccountId,
   authority: Authority,
 ): Promise<number> =>
-  forgetRequests(application, { customers: [], account }, async () => {
-    const accounts = await hashAccounts(application, [account]);
+  operations.forgetRequests(application, { customers: [], account }, async () => {
+    const accounts = await operations.hashAccounts(application, [account]);
     const what = ["begun: pending store requests of the account"];
-    const entry = auditEntry("erase", now(), authority, { accounts, what });
-    await audit.record(application, { entryIdentifier: newEntry(), entry });
+    await operations.audit.record(application, entryOf(operations, "erase", authority, { accounts, what }));
   });

@@ -8,13 +8,6 @@ import type { Instant } from "../../entitlements/time.ts";
 import type { NotAskedReason } from "../reports/asking.ts";
 import { purchasesOf, queueOne, resumingOnce, type Refreshing } from "./refresh.ts";
 
-/** Purchases that are not asked about, by store and reason. */
-interface NotAsked {
-  readonly store: Store;
-  readonly because: NotAskedReason;
-  readonly count: number;
-}
-
 export interface ApplicationRefresh {
   readonly customers: number;
   readonly queued: number;
@@ -22,7 +15,11 @@ export interface ApplicationRefresh {
   /** Purchases that their store reported at or after `since`. */
   readonly recent: number;
   /** Purchases that are not asked about, by store and reason. */
-  readonly notAsked: readonly NotAsked[];
+  readonly notAsked: readonly {
+    readonly store: Store;
+    readonly because: NotAskedReason;
+    readonly count: number;
+  }[];
   readonly until: Instant | null;
 }
 
@@ -59,8 +56,9 @@ export const queueApplication = async (
   const nextSlot = createSchedule(now());
   const resume = resumingOnce(refreshing);
   const done = { customers: 0, queued: 0, alreadyQueued: 0, recent: 0 };
-  const notAsked = new Map<string, NotAsked>();
+  const notAsked = new Map<string, ApplicationRefresh["notAsked"][number]>();
   let until: Instant | null = null;
+  const sofar = (): ApplicationRefresh => ({ ...done, notAsked: [...notAsked.values()], until });
 
   const queueNext = async (found: StoredPurchase): Promise<void> => {
     const { purchase } = found;
@@ -76,15 +74,11 @@ export const queueApplication = async (
       const name = `${purchase.store} ${because}`;
       const count = (notAsked.get(name)?.count ?? 0) + 1;
       notAsked.set(name, { store: purchase.store, because, count });
-    }
-    if (one?.outcome !== "queued") return;
-    if (!one.isNew) {
-      done.alreadyQueued += 1;
-      return;
-    }
-    slot.take();
-    done.queued += 1;
-    until = Math.max(until ?? 0, one.dueAt);
+    } else if (one?.isNew === true) {
+      slot.take();
+      done.queued += 1;
+      until = Math.max(until ?? 0, one.dueAt);
+    } else if (one !== null) done.alreadyQueued += 1;
   };
 
   for await (const { customers: page } of table.customerPages(identifier, null)) {
@@ -95,7 +89,7 @@ export const queueApplication = async (
       if (stored === undefined) continue;
       for (const found of await purchasesOf(refreshing, application, stored)) await queueNext(found);
     }
-    progress({ ...done, notAsked: [...notAsked.values()], until });
+    progress(sofar());
   }
-  return { ...done, notAsked: [...notAsked.values()], until };
+  return sofar();
 };

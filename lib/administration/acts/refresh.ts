@@ -4,12 +4,22 @@ import type { StoredCustomer, StoredPurchase } from "../../customers/storing/rec
 import type { StoreInEnvironment } from "../../customers/asking/store-in-environment.ts";
 import type { AskQueues } from "../../customers/asking/ask-queue.ts";
 import { bundleOrPackageOf, queuedAsk, type AskSource } from "../../customers/asking/ask.ts";
+import { SECOND } from "../../duration.ts";
+import { lastHeard, nextAsk } from "../../entitlements/next-ask.ts";
 import { referenceText, type PurchaseReference } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { CustomerId } from "../../identifiers.ts";
 import { compare } from "../../order.ts";
 import { again, type Pause } from "../../pause.ts";
-import { queueText, iosStoreSourceOf, whyAndroidIsNotAsked, type NotAskedReason } from "../reports/asking.ts";
+import {
+  askingOf,
+  healthFor,
+  healthsOf,
+  iosStoreSourceOf,
+  queueText,
+  whyAndroidIsNotAsked,
+  type NotAskedReason,
+} from "../reports/asking.ts";
 import type { FindOwnership, OperationTable } from "./operation-table.ts";
 
 export interface Refreshing {
@@ -29,7 +39,7 @@ type Queueing =
   | { readonly outcome: "queued"; readonly isNew: boolean; readonly dueAt: Instant }
   | { readonly outcome: "not-asked"; readonly because: NotAskedReason };
 
-export type QueuedPurchase = Queueing & { readonly before: StoredPurchase };
+type QueuedPurchase = Queueing & { readonly before: StoredPurchase };
 
 const sourceFor = async (
   { queue }: Refreshing,
@@ -42,14 +52,14 @@ const sourceFor = async (
   return (await queue.sourceOf(application.identifier, stored)) ?? "token-gone";
 };
 
-export const read = async (
+const read = async (
   { customers, now }: Refreshing,
   { identifier }: Application,
   references: readonly PurchaseReference[],
 ): Promise<ReadonlyMap<string, StoredPurchase>> =>
   (await customers.findFacts(identifier, [], references, now())).purchases;
 
-export type Resume = (queue: StoreInEnvironment) => Promise<void>;
+type Resume = (queue: StoreInEnvironment) => Promise<void>;
 
 export const resumingOnce = ({ queue }: Refreshing): Resume => {
   const resumed = new Set<string>();
@@ -111,11 +121,6 @@ export const purchasesOf = async (
   );
 };
 
-export interface QueuedCustomer {
-  readonly customer: StoredCustomer;
-  readonly purchases: readonly QueuedPurchase[];
-}
-
 /**
  * Queues all purchases of a customer, so that their stores are asked now. The service's worker asks, so limits of the
  * stores hold. A paused queue is resumed. Null: there is no such customer.
@@ -124,18 +129,99 @@ export const queueCustomer = async (
   refreshing: Refreshing,
   application: Application,
   identifier: CustomerId,
-  begin?: (customer: StoredCustomer) => Promise<void>,
-): Promise<QueuedCustomer | null> => {
+  begin: (customer: StoredCustomer) => Promise<void>,
+) => {
   const { customers, now } = refreshing;
   const resume = resumingOnce(refreshing);
   const { living } = await customers.findCustomers(application.identifier, [identifier]);
   const customer = living.get(identifier);
   if (customer === undefined) return null;
-  await begin?.(customer);
+  await begin(customer);
   const queued: QueuedPurchase[] = [];
   for (const found of await purchasesOf(refreshing, application, customer)) {
     const one = await queueOne(refreshing, application, found, now(), resume);
     if (one !== null) queued.push(one);
   }
   return { customer, purchases: queued };
+};
+
+/** Outcome for one purchase; `before` is as it was, `after` as it is now. */
+export type RefreshedPurchase = { readonly before: StoredPurchase } & (
+  | { readonly outcome: "not-asked"; readonly because: NotAskedReason }
+  | { readonly outcome: "erased" }
+  | {
+      /**
+       * `answered`: by its store, or an Android purchase that was verified less than a minute before. `dropped`: its store no
+       * longer knows it. `unanswered`: the store is asked again at `after.ask`; null: never, it is over. `waiting`: it is
+       * still in the queue.
+       */
+      readonly outcome: "answered" | "dropped" | "unanswered" | "waiting";
+      readonly after: StoredPurchase;
+    }
+);
+
+const outcomeOf = (
+  queued: QueuedPurchase,
+  after: StoredPurchase | undefined,
+  moment: Instant,
+): RefreshedPurchase => {
+  const { before } = queued;
+  if (queued.outcome === "not-asked") return { before, outcome: "not-asked", because: queued.because };
+  if (after === undefined) return { before, outcome: "erased" };
+  const { purchase, ask } = after;
+  if (ask?.because === "requested") return { before, after, outcome: "waiting" };
+  if (ask?.because === "no-answer") return { before, after, outcome: "unanswered" };
+  if (ask !== null || lastHeard(purchase) > lastHeard(before.purchase))
+    return { before, after, outcome: "answered" };
+  const isExpected = nextAsk(purchase, moment, true) !== null;
+  return { before, after, outcome: isExpected ? "dropped" : "unanswered" };
+};
+
+export const readRefreshes = async (
+  refreshing: Refreshing,
+  application: Application,
+  queued: readonly QueuedPurchase[],
+) => {
+  const asked = queued.filter(({ outcome }) => outcome === "queued").map(({ before }) => before.purchase);
+  const known = asked.length === 0 ? new Map() : await read(refreshing, application, asked);
+  const moment = refreshing.now();
+  const purchases = queued.map((one) =>
+    outcomeOf(one, known.get(referenceText(one.before.purchase)), moment),
+  );
+  const waiting = purchases.filter(({ outcome }) => outcome === "waiting");
+  return {
+    purchases,
+    healths: await healthsOf(
+      refreshing.queue,
+      waiting.map((one) => askingOf(application, "after" in one ? one.after : one.before)),
+    ),
+  };
+};
+
+export type RefreshProgress = Awaited<ReturnType<typeof readRefreshes>>;
+
+const BETWEEN_LOOKS = SECOND;
+
+/**
+ * Waits until the queued purchases were asked about.
+ *
+ * @param milliseconds longest wait; ends early if every queue still waited for is paused for longer
+ */
+export const awaitRefreshes = async (
+  refreshing: Refreshing,
+  application: Application,
+  queued: readonly QueuedPurchase[],
+  milliseconds: number,
+): Promise<RefreshProgress> => {
+  let report = await readRefreshes(refreshing, application, queued);
+  for (let left = milliseconds; left > 0; left -= BETWEEN_LOOKS) {
+    const end = refreshing.now() + left;
+    const waits = (one: RefreshedPurchase): boolean =>
+      one.outcome === "waiting" &&
+      (healthFor(report.healths, askingOf(application, one.after))?.pausedUntil ?? 0) <= end;
+    if (!report.purchases.some(waits)) return report;
+    await refreshing.wait(BETWEEN_LOOKS);
+    report = await readRefreshes(refreshing, application, queued);
+  }
+  return report;
 };

@@ -1,4 +1,3 @@
-import pMap from "p-map";
 import type { Instant } from "../../entitlements/time.ts";
 import type { AccountId, ApplicationId } from "../../identifiers.ts";
 import { again, type Pause } from "../../pause.ts";
@@ -12,7 +11,7 @@ import {
 import type { DestinationReference } from "../../delivery/delivery-queue.ts";
 import { cursorOf, daysFrom, placeOfCursor, type FeedTable } from "../../telling/feed.ts";
 import { readChanges } from "../../telling/read-changes.ts";
-import { AT_ONCE } from "../at-once.ts";
+import { AT_ONCE, sideBySide } from "../side-by-side.ts";
 
 export interface ToldVersion extends Pick<ChangeData, "version"> {
   readonly account: AccountId;
@@ -61,13 +60,6 @@ const ATTEMPTS = 20;
 
 export const oldestKept = (moment: Instant): Instant => moment - CHANGES_KEPT_MILLISECONDS;
 
-const deliverAgain = async (
-  { table, now, pause }: Resending,
-  destination: DestinationReference,
-  version: ToldVersion,
-): Promise<"written" | "newer"> =>
-  again(ATTEMPTS, pause, () => table.deliverAgain(destination, version, now()));
-
 /** The changes that tell their account's newest version; later changes replace the others. */
 const newestIn = async (
   { table }: Resending,
@@ -97,7 +89,7 @@ export const resendChanges = async (
   start: ResendStart,
   progress: (done: Resent) => void,
 ): Promise<Resent> => {
-  const { feed, now } = resending;
+  const { feed, table, now, pause } = resending;
   const { application } = destination;
   if ("cursor" in start) await readChanges(resending, application, { after: start.cursor, limit: 1 });
   await resending.begin?.();
@@ -114,13 +106,10 @@ export const resendChanges = async (
       if (end === undefined) continue;
       first ??= (changes[0]?.place.sequence ?? 1) - 1;
       let accounts = 0;
-      await pMap(
-        await newestIn(resending, application, changes),
-        async (version) => {
-          if ((await deliverAgain(resending, destination, version)) === "written") accounts += 1;
-        },
-        AT_ONCE,
-      );
+      await sideBySide(await newestIn(resending, application, changes), AT_ONCE, async (version) => {
+        const delivered = await again(ATTEMPTS, pause, () => table.deliverAgain(destination, version, now()));
+        if (delivered === "written") accounts += 1;
+      });
       done = {
         accounts: done.accounts + accounts,
         changes: done.changes + changes.length,

@@ -14,11 +14,12 @@ export interface PurchaseName {
 
 export type AskedEnvironment = "production" | "sandbox";
 
+/** What a row says of one purchase; null: the file does not say. */
 export interface Claim {
   /** Null: nobody's, such as an anonymous identifier's. */
   readonly account: AccountId | null;
   readonly store: Store;
-  /** Bundle or package; null: the file does not say. */
+  /** Bundle or package. */
   readonly app: string | null;
   /** Null: no store can be asked about it. */
   readonly name: PurchaseName | null;
@@ -27,9 +28,9 @@ export interface Claim {
   readonly product: ProductReference | null;
   readonly kind: ProductKind | null;
   readonly environment: AskedEnvironment | null;
-  /** Whether the other service gives access for it; null: the file does not say. */
+  /** What the other service gives for it. */
   readonly access: Access | null;
-  /** When the other service last changed the row; null: the file does not say. */
+  /** When the other service last changed the row. */
   readonly updatedAt: Instant | null;
 }
 
@@ -56,7 +57,43 @@ export interface RowReading {
   readonly problems: readonly RowProblem[];
 }
 
-/** Prefix of RevenueCat's identifiers for users that nobody has identified. */
-const ANONYMOUS = "$RCAnonymousID:";
+export interface ImportRow extends RowReading {
+  readonly file: number;
+  /** Number of the row in its file, from 1 on, the header aside. */
+  readonly number: number;
+}
 
-export const isAnonymous = (account: string): boolean => account.startsWith(ANONYMOUS);
+export interface ImportSource {
+  readonly files: readonly {
+    readonly name: string;
+    readonly format: string;
+    readonly claimsAccess: boolean;
+  }[];
+  rows(): AsyncIterable<ImportRow>;
+}
+
+export interface PlacedClaim {
+  readonly file: number;
+  readonly row: number;
+  readonly claim: Claim;
+}
+
+/** All claims in the order of the files. */
+export const claimsOf = async function* (source: ImportSource): AsyncGenerator<PlacedClaim> {
+  for await (const { file, number, claims } of source.rows())
+    for (const claim of claims) yield { file, row: number, claim };
+};
+
+export type RowProblems = Map<RowProblem, { readonly count: number; readonly firstRow: string }>;
+
+export const noteProblems = (
+  noted: RowProblems,
+  { files }: Pick<ImportSource, "files">,
+  { file, number, problems }: ImportRow,
+): void => {
+  for (const problem of problems) {
+    const known = noted.get(problem);
+    const firstRow = known?.firstRow ?? `${files[file]?.name ?? ""}, row ${number}`;
+    noted.set(problem, { count: (known?.count ?? 0) + 1, firstRow });
+  }
+};

@@ -4,7 +4,7 @@ import type { AccountId } from "../../identifiers.ts";
 import { purchaseKeyOfToken } from "../../stores/android-store/purchase-token.ts";
 import { claimsAccessAt, type AskedEnvironment, type Claim } from "./claim.ts";
 import { LINKED, STORED, type AnsweredEntry, type JournalEntry } from "./journal.ts";
-import { createColumn, createSlots, createTexts, digestOf, digestOfHex, type Digest } from "./slots.ts";
+import { createColumn, createSlots, sha256 } from "./slots.ts";
 import { STATES, type State } from "./asking/verdict.ts";
 
 /** Text that identifies what a claim names; its SHA-256 is in the journal. */
@@ -18,16 +18,7 @@ export const idOf = ({ store, name, account, product }: Claim): string => {
 export const lineageOf = (claim: Claim): string =>
   claim.lineage === null || claim.name === null ? idOf(claim) : `${claim.store} ${claim.lineage}`;
 
-const FLAGS = {
-  mapped: 1,
-  sandbox: 2,
-  access: 4,
-  noAccess: 8,
-  disputed: 16,
-  seen: 32,
-  account: 64,
-  echo: 128,
-} as const;
+const FLAGS = { mapped: 1, sandbox: 2, access: 4, noAccess: 8, disputed: 16, seen: 32 } as const;
 
 const numbers = () => createColumn(Uint32Array);
 const codes = () => createColumn(Uint8Array);
@@ -46,15 +37,18 @@ export const createJoin = () => ({
   parent: numbers(),
   flags: codes(),
   state: codes(),
-  echo: { high: numbers(), low: numbers() },
   /** How a lineage was stored, plus one. */
   stored: codes(),
   /** How a person was linked, plus one. */
   linked: codes(),
-  /** Account that the files name for a person. */
-  account: { high: numbers(), low: numbers() },
+  /** Accounts that the files or the stores' echoes name. */
+  accounts: createSlots(),
+  /** Slot of the account that a lineage's store echoes, plus one; 0: it echoes none. */
+  echo: numbers(),
+  /** Slot of the account that the files name for a person, plus one; 0: none. */
+  account: numbers(),
   /** Keys of lineages that no row names itself. */
-  keys: createTexts(),
+  keys: new Map<number, string>(),
 });
 export type Join = ReturnType<typeof createJoin>;
 
@@ -89,10 +83,10 @@ const secondsOf = ({ updatedAt }: Claim): number => Math.floor((updatedAt ?? 0) 
 
 /** First pass: of the claims of one identifier, the newest counts. */
 export const noteClaim = (join: Join, claim: Claim): void => {
-  const slot = join.slots.slotOf(digestOf(idOf(claim)));
+  const slot = join.slots.slotOf(sha256(idOf(claim)));
   raise(join, slot, FLAGS.seen);
   if (claim.lineage !== null && claim.name !== null) {
-    const of = join.slots.slotOf(digestOf(lineageOf(claim)));
+    const of = join.slots.slotOf(sha256(lineageOf(claim)));
     raise(join, of, FLAGS.seen);
     assign(join, slot, of);
   }
@@ -101,18 +95,19 @@ export const noteClaim = (join: Join, claim: Claim): void => {
 
 /** Whether no newer claim names the same identifier. Of equally new ones, each counts. */
 export const isNewest = (join: Join, claim: Claim): boolean =>
-  secondsOf(claim) >= join.updatedAt.get(join.slots.find(digestOf(idOf(claim))));
+  secondsOf(claim) >= join.updatedAt.get(join.slots.find(sha256(idOf(claim))));
 
 export const slotOf = (join: Join, claim: Claim): number =>
-  lineageSlot(join, join.slots.slotOf(digestOf(idOf(claim))));
+  lineageSlot(join, join.slots.slotOf(sha256(idOf(claim))));
 
 const applyAnswer = (join: Join, { id, stored, lineages, samePerson }: AnsweredEntry): void => {
+  const { slots, accounts } = join;
   let first: number | null = null;
   for (const said of lineages) {
-    const slot = join.slots.slotOf(digestOfHex(said.id));
+    const slot = slots.slotOf(said.id);
     if (!has(join, slot, FLAGS.seen)) join.keys.set(slot, said.key);
     for (const other of said.also) {
-      const named = join.slots.find(digestOfHex(other));
+      const named = slots.find(other);
       if (named >= 0) assign(join, named, slot);
     }
     join.lineage.set(slot, 0);
@@ -120,27 +115,22 @@ const applyAnswer = (join: Join, { id, stored, lineages, samePerson }: AnsweredE
     join.stored.set(slot, STORED.indexOf(stored) + 1);
     if (said.isMapped) raise(join, slot, FLAGS.mapped);
     if (said.environment === "sandbox") raise(join, slot, FLAGS.sandbox);
-    if (said.echo !== null) {
-      const { high, low } = digestOfHex(said.echo);
-      join.echo.high.set(slot, high);
-      join.echo.low.set(slot, low);
-      raise(join, slot, FLAGS.echo);
-    }
+    if (said.echo !== null) join.echo.set(slot, accounts.slotOf(said.echo) + 1);
     if (first !== null) unite(join, first, slot);
     first ??= slot;
   }
   for (const other of samePerson) {
-    const slot = join.slots.find(digestOfHex(other));
+    const slot = slots.find(other);
     if (slot >= 0 && first !== null) unite(join, first, lineageSlot(join, slot));
   }
-  const asked = join.slots.find(digestOfHex(id));
+  const asked = slots.find(id);
   if (first !== null && asked >= 0 && join.state.get(lineageSlot(join, asked)) === 0)
     assign(join, lineageSlot(join, asked), first);
 };
 
 /** Applies a line of the journal: at once, or when an interrupted run goes on. */
 export const applyEntry = (join: Join, entry: JournalEntry): void => {
-  const slot = join.slots.find(digestOfHex(entry.id));
+  const slot = join.slots.find(entry.id);
   if ("linked" in entry) {
     if (slot >= 0) join.linked.set(personOf(join, lineageSlot(join, slot)), LINKED.indexOf(entry.linked) + 1);
   } else if (entry.outcome === "answered") applyAnswer(join, entry);
@@ -155,13 +145,10 @@ export const countClaim = (join: Join, claim: Claim, moment: Instant): void => {
   if (access !== null) raise(join, slot, access ? FLAGS.access : FLAGS.noAccess);
   if (claim.account === null) return;
   const person = personOf(join, slot);
-  const { high, low } = digestOf(claim.account);
-  if (!has(join, person, FLAGS.account)) {
-    raise(join, person, FLAGS.account);
-    join.account.high.set(person, high);
-    join.account.low.set(person, low);
-  } else if (join.account.high.get(person) !== high || join.account.low.get(person) !== low)
-    raise(join, person, FLAGS.disputed);
+  const account = join.accounts.slotOf(sha256(claim.account)) + 1;
+  const known = join.account.get(person);
+  if (known === 0) join.account.set(person, account);
+  else if (known !== account) raise(join, person, FLAGS.disputed);
 };
 
 /** Known state of a lineage and its person. */
@@ -169,7 +156,6 @@ export const joinedAt = (join: Join, slot: number) => {
   const person = personOf(join, slot);
   const state: State = STATES[join.state.get(slot)] ?? "unasked";
   const environment: AskedEnvironment = has(join, slot, FLAGS.sandbox) ? "sandbox" : "production";
-  const echo: Digest = { high: join.echo.high.get(slot), low: join.echo.low.get(slot) };
   const isDenied = has(join, slot, FLAGS.noAccess);
   return {
     state,
@@ -179,8 +165,8 @@ export const joinedAt = (join: Join, slot: number) => {
     linked: LINKED[join.linked.get(person) - 1] ?? null,
     /** Whether the other service gives access for it; null: the files do not say. */
     claimsAccess: has(join, slot, FLAGS.access) ? true : isDenied ? false : null,
-    /** The account that the store echoes; null: none. */
-    echo: has(join, slot, FLAGS.echo) ? echo : null,
+    /** Slot of the account that the store echoes; -1: it echoes none. */
+    echo: join.echo.get(slot) - 1,
     /** Whether the files give the person to several accounts. */
     isDisputed: has(join, person, FLAGS.disputed),
   };
@@ -192,7 +178,7 @@ export const keyOf = (join: Join, claim: Claim, slot: number): string | null => 
   const kept = join.keys.get(slot);
   if (kept !== undefined) return kept;
   const text = [lineageOf(claim), idOf(claim)].find(
-    (id) => !id.startsWith("order ") && join.slots.find(digestOf(id)) === slot,
+    (id) => !id.startsWith("order ") && join.slots.find(sha256(id)) === slot,
   );
   return text === undefined ? null : text.slice(text.indexOf(" ") + 1);
 };
@@ -204,7 +190,7 @@ export const decisionsOf = (join: Join, decided: ReadonlyMap<string, AccountId>)
   new Map(
     [...decided].flatMap(([purchase, account]) =>
       (["ios-store", "android-store"] as const).flatMap((store) => {
-        const slot = join.slots.find(digestOf(`${store} ${purchase}`));
+        const slot = join.slots.find(sha256(`${store} ${purchase}`));
         return slot < 0 ? [] : [[personOf(join, lineageSlot(join, slot)), account] as const];
       }),
     ),

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { parseJson } from "../../bounded-text.ts";
 import { STATES } from "./asking/verdict.ts";
 
 /**
@@ -10,7 +11,7 @@ const sha = z.string().regex(/^[0-9a-f]{64}$/);
 const place = { file: z.int(), row: z.int() };
 
 /** First line. A dry run and a run never continue each other. */
-export const journalHead = z.object({
+const journalHead = z.object({
   import: z.literal(1),
   application: z.string(),
   table: z.string(),
@@ -56,47 +57,34 @@ const answered = z.object({
 });
 export type AnsweredEntry = z.output<typeof answered>;
 
-const closed = z.object({ ...place, id: sha, outcome: z.enum(["unknown", "dropped", "excluded"]) });
-/** They are asked again when the run goes on. */
-const open = z.object({
+/** Outcomes after which a run that goes on asks again. */
+const OPEN = ["unanswered", "stopped", "unconfigured", "unverified"] as const;
+const unanswered = z.object({
   ...place,
   id: sha,
-  outcome: z.enum(["unanswered", "stopped", "unconfigured", "unverified"]),
+  outcome: z.enum([...OPEN, "unknown", "dropped", "excluded"]),
 });
-export type OpenOutcome = z.output<typeof open>["outcome"];
+export type UnansweredOutcome = z.output<typeof unanswered>["outcome"];
 
 const linked = z.object({ ...place, id: sha, linked: z.enum(LINKED) });
 
-export const journalEntry = z.union([answered, closed, open, linked]);
+const journalEntry = z.union([answered, unanswered, linked]);
 export type JournalEntry = z.output<typeof journalEntry>;
 
 const finished = z.object({ finishedAt: z.number() });
 
-/** A journal as read. A last line that was cut off is left out. */
-export interface JournalReading {
-  readonly head: JournalHead | null;
-  readonly isFinished: boolean;
-}
+const isOpen = (entry: JournalEntry): boolean =>
+  "outcome" in entry && OPEN.some((outcome) => outcome === entry.outcome);
 
-const parsed = (line: string): unknown => {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return null;
-  }
-};
-
-export const readJournal = async (
-  lines: AsyncIterable<string>,
-  apply: (entry: JournalEntry) => void,
-): Promise<JournalReading> => {
+/** Applies a journal's entries; a last line that was cut off is left out. `head` null: it is no journal. */
+export const readJournal = async (lines: AsyncIterable<string>, apply: (entry: JournalEntry) => void) => {
   let head: JournalHead | null = null;
   let isFinished = false;
   for await (const line of lines) {
-    const value = parsed(line);
+    const value = parseJson(line);
     head ??= journalHead.safeParse(value).data ?? null;
-    const entry = journalEntry.safeParse(value);
-    if (entry.success && !open.safeParse(entry.data).success) apply(entry.data);
+    const entry = journalEntry.safeParse(value).data;
+    if (entry !== undefined && !isOpen(entry)) apply(entry);
     else if (finished.safeParse(value).success) isFinished = true;
   }
   return { head, isFinished };

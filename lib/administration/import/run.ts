@@ -1,8 +1,16 @@
-import { STORES, type Store } from "../../contract/schemas.ts";
+import { STORES } from "../../contract/schemas.ts";
 import { purchaseKey, type AccountId } from "../../identifiers.ts";
-import { askStore, type Asking } from "./asking/ask-stores.ts";
-import { causeOf, echoOf, type Cause, type Echo } from "./reports/causes.ts";
-import type { Claim } from "./claim.ts";
+import { askStore } from "./asking/ask-stores.ts";
+import type { Asking } from "./asking/asking.ts";
+import { causeOf, createTally, type Difference, type Echo, echoOf, type Tally } from "./reports/report.ts";
+import {
+  type Claim,
+  claimsOf,
+  type ImportSource,
+  noteProblems,
+  type PlacedClaim,
+  type RowProblems,
+} from "./claim.ts";
 import type { JournalEntry } from "./journal.ts";
 import {
   applyEntry,
@@ -17,10 +25,8 @@ import {
   slotOf,
   type Decisions,
 } from "./join.ts";
-import { createTally, summed, type Difference, type Tally } from "./reports/report.ts";
-import { createTurns, sideBySide } from "./side-by-side.ts";
-import { createSlots, digestOf, sha256 } from "./slots.ts";
-import { claimsOf, noteProblems, type ImportSource, type PlacedClaim, type RowProblems } from "./source.ts";
+import { createTurns, sideBySide } from "../side-by-side.ts";
+import { createSlots, sha256 } from "./slots.ts";
 import { givesAccess } from "./asking/verdict.ts";
 
 export interface ImportRun extends Omit<Asking, "onClaim" | "onAsked"> {
@@ -78,7 +84,7 @@ const askAll = async (run: ImportRun, all: number): Promise<void> => {
   };
   for (let reading = 1; reading <= MOST_READINGS; reading += 1) {
     [done, unanswered] = [0, 0];
-    await Promise.all(STORES.map(async (store: Store) => askStore(run.source, store, asking)));
+    await Promise.all(STORES.map(async (store) => askStore(run.source, store, asking)));
     if (unanswered === 0) break;
   }
 };
@@ -113,19 +119,6 @@ const linkAll = async (run: ImportRun, decisions: Decisions, all: number): Promi
   });
 };
 
-const differenceOf = (
-  run: ImportRun,
-  { file, row, claim }: PlacedClaim,
-  account: AccountId,
-  cause: Cause,
-): Difference => {
-  const slot = slotOf(run.join, claim);
-  const { state, claimsAccess: claimed } = joinedAt(run.join, slot);
-  const product = claim.product?.productIdentifier ?? null;
-  const purchase = claim.name === null ? null : keyOf(run.join, claim, slot);
-  return { account, cause, store: claim.store, product, purchase, claimed, state, file, row };
-};
-
 const compareAll = async (run: ImportRun, decisions: Decisions, tally: Tally) => {
   const { join } = run;
   const echoes: Record<Echo, number> = { confirms: 0, contradicts: 0, nobody: 0, none: 0 };
@@ -134,10 +127,9 @@ const compareAll = async (run: ImportRun, decisions: Decisions, tally: Tally) =>
   const seen = createSlots();
   const isFirst = (slot: number, { account }: Claim): boolean => {
     const before = seen.count;
-    return seen.slotOf(digestOf(`${slot} ${account ?? ""}`)) === before;
+    return seen.slotOf(sha256(`${slot} ${account ?? ""}`)) === before;
   };
-  for await (const placed of claimsOf(run.source)) {
-    const { claim } = placed;
+  for await (const { file, row, claim } of claimsOf(run.source)) {
     if (!isNewest(join, claim)) continue;
     const slot = slotOf(join, claim);
     if (!isFirst(slot, claim)) continue;
@@ -147,12 +139,23 @@ const compareAll = async (run: ImportRun, decisions: Decisions, tally: Tally) =>
       if (givesAccess(joined.state)) counts.anonymousWithAccess += 1;
       continue;
     }
-    const echo = echoOf(claim, joined, tally.isAccount);
+    const echo = echoOf(claim, joined, join.accounts, tally.isNamed);
     const cause = causeOf(claim, joined, echo, decisions.get(personOf(join, slot)) ?? null);
     echoes[echo] += 1;
     if (joined.linked === "linked") counts.linked += 1;
     tally.count(claim.account, joined, cause);
-    if (cause !== null) run.onDifference(differenceOf(run, placed, claim.account, cause));
+    if (cause === null) continue;
+    run.onDifference({
+      account: claim.account,
+      cause,
+      store: claim.store,
+      product: claim.product?.productIdentifier ?? null,
+      purchase: claim.name === null ? null : keyOf(join, claim, slot),
+      claimed: joined.claimsAccess,
+      state: joined.state,
+      file,
+      row,
+    });
   }
   return { purchases: counts, echoes };
 };
@@ -165,8 +168,9 @@ const countRows = async ({ source, join, now }: ImportRun, tally: Tally) => {
     rows += 1;
     noteProblems(problems, source, row);
     for (const claim of row.claims) {
-      if (claim.account !== null && isNewest(join, claim)) tally.name(claim.account);
-      if (isNewest(join, claim)) countClaim(join, claim, moment);
+      if (!isNewest(join, claim)) continue;
+      if (claim.account !== null) tally.name(claim.account);
+      countClaim(join, claim, moment);
     }
   }
   return { rows, problems };
@@ -178,11 +182,11 @@ const countRows = async ({ source, join, now }: ImportRun, tally: Tally) => {
  */
 export const runImport = async (run: ImportRun, all: number) => {
   await askAll(run, all);
-  const tally = createTally();
+  const tally = createTally(run.join);
   const rows = await countRows(run, tally);
   const decisions = decisionsOf(run.join, run.decided);
   await linkAll(run, decisions, all);
   const compared = await compareAll(run, decisions, tally);
-  return { ...rows, ...compared, ...summed(tally) };
+  return { ...rows, ...compared, ...tally.summed() };
 };
 export type ImportReport = Awaited<ReturnType<typeof runImport>>;

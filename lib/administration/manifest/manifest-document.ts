@@ -13,7 +13,7 @@ import {
 } from "../../applications/fields.ts";
 import type { Period } from "../../entitlements/time.ts";
 import type { ApplicationId } from "../../identifiers.ts";
-import { durationText, periodText } from "./period-text.ts";
+import { durationText, periodText } from "./manifest-values.ts";
 
 type ShownValue<One extends Field> = One extends { kind: "duration" | "period" } ? string : ValueOf<One>;
 

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { Field, Fields, ValueOf, IosStoreNotifications } from "../../applications/fields.ts";
+import { DAY, HOUR, MINUTE, SECOND } from "../../duration.ts";
 import { parsePeriod, type Period } from "../../entitlements/time.ts";
 import type { AndroidStoreCredential } from "../../stores/android-store/credentials.ts";
 import {
@@ -7,7 +8,29 @@ import {
   type TrustsOrigin,
   type WorkloadIdentity,
 } from "../../stores/android-store/workload-identity.ts";
-import { durationText } from "./period-text.ts";
+
+const UNITS = [
+  ["D", DAY],
+  ["H", HOUR],
+  ["M", MINUTE],
+  ["S", SECOND],
+] as const;
+
+/** The period as an ISO 8601 duration: `P1Y`, `P7D`, `PT36H` as `P1DT12H`. */
+export const periodText = ({ months, milliseconds }: Period): string => {
+  const date = months === 0 ? "" : months % 12 === 0 ? `${months / 12}Y` : `${months}M`;
+  let rest = milliseconds;
+  const [days = "", ...time] = UNITS.map(([letter, length]) => {
+    const count = Math.floor(rest / length);
+    rest -= count * length;
+    return count === 0 ? "" : `${count}${letter}`;
+  });
+  return `P${date}${days}${time.some(Boolean) ? `T${time.join("")}` : ""}`;
+};
+
+/** Milliseconds as an ISO 8601 duration: `PT15M`, `PT0S`. */
+export const durationText = (milliseconds: number): string =>
+  milliseconds === 0 ? "PT0S" : periodText({ months: 0, milliseconds });
 
 /** Keys that only a secret credential has. */
 const SECRET_KEYS: ReadonlySet<string> = new Set(["private_key", "client_secret", "refresh_token"]);

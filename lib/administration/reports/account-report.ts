@@ -1,5 +1,6 @@
 import type { Application } from "../../applications/application.ts";
-import type { AssertedBy, CustomerEntitlement } from "../../contract/schemas.ts";
+import type { AssertedBy } from "../../contract/schemas.ts";
+import type { StoredCustomer } from "../../customers/storing/records.ts";
 import { accountHoldings, eachOnce, type CustomerTable } from "../../customers/storing/customer-table.ts";
 import { entitlementsAt } from "../../entitlements/entitlements.ts";
 import type { Holding } from "../../entitlements/holding.ts";
@@ -8,9 +9,9 @@ import type { Instant } from "../../entitlements/time.ts";
 import type { AskQueues } from "../../customers/asking/ask-queue.ts";
 import type { AccountId, CustomerId } from "../../identifiers.ts";
 import { compare } from "../../order.ts";
-import { askingOf, healthsOf, type Asking, type QueueHealths } from "./asking.ts";
+import { askingOf, healthsOf, type Asking } from "./asking.ts";
 import type { FindOwnership } from "../acts/operation-table.ts";
-import { loadToldReport, type ToldReport, type ToldTable } from "./told-report.ts";
+import { loadToldReport, type ToldTable } from "./told-report.ts";
 
 export interface ReportedCustomer {
   readonly customerIdentifier: CustomerId;
@@ -30,25 +31,6 @@ export const reportedHoldings = (
     purchases.map((purchase): Holding => ({ customerIdentifier, assertedBy, purchase })),
   );
 
-/** Purchases, aliases and identities of a customer, with the questions about them, as reports show them. */
-export const ownedBy = async (
-  { findOwnership }: Pick<Reports, "findOwnership">,
-  application: Application,
-  customer: CustomerId,
-) => {
-  const { purchases, aliases, identities } = await findOwnership(application.identifier, customer);
-  return {
-    identities,
-    aliases: aliases.map(({ identifier }) => identifier).sort(compare),
-    purchases: purchases
-      .map(({ purchase }) => purchase)
-      .sort((a, b) => compare(referenceText(a), referenceText(b))),
-    asking: new Map(
-      purchases.map((stored) => [referenceText(stored.purchase), askingOf(application, stored)] as const),
-    ),
-  };
-};
-
 export interface Reports {
   readonly customers: Pick<CustomerTable, "findAccount" | "findCustomers">;
   readonly findOwnership: FindOwnership;
@@ -59,16 +41,41 @@ export interface AccountReports extends Reports {
   readonly told: ToldTable;
 }
 
-export interface AccountReport {
-  readonly application: Pick<Application, "identifier" | "name">;
-  readonly account: AccountId;
-  readonly customers: readonly ReportedCustomer[];
-  readonly healths: QueueHealths;
-  /** As `readAccountEntitlements` would answer at the moment. */
-  readonly entitlements: readonly CustomerEntitlement[];
-  /** Changes told and pending; null: none are told, and none were told of it. */
-  readonly told: ToldReport | null;
-}
+/** A customer's link and all that it owns. */
+const reportOf = async (
+  { findOwnership }: Pick<Reports, "findOwnership">,
+  application: Application,
+  { identifier, createdAt, link }: StoredCustomer,
+) => {
+  const { purchases, aliases, identities } = await findOwnership(application.identifier, identifier);
+  return {
+    customerIdentifier: identifier,
+    createdAt,
+    link,
+    aliases: aliases.map((alias) => alias.identifier).sort(compare),
+    identities: identities.flatMap(({ identity }) => identity ?? []),
+    purchases: purchases
+      .map(({ purchase }) => purchase)
+      .sort((a, b) => compare(referenceText(a), referenceText(b))),
+    asking: new Map<string, Asking>(
+      purchases.map((stored) => [referenceText(stored.purchase), askingOf(application, stored)]),
+    ),
+  };
+};
+
+/** Reads a customer, or the one it was merged into; null if there is none. */
+export const loadCustomerReport = async (
+  reports: Reports,
+  application: Application,
+  customer: CustomerId,
+) => {
+  const { living } = await reports.customers.findCustomers(application.identifier, [customer]);
+  const stored = living.get(customer);
+  if (stored === undefined) return null;
+  const report = await reportOf(reports, application, stored);
+  return { ...report, healths: await healthsOf(reports.queue, [...report.asking.values()]) };
+};
+export type CustomerReport = NonNullable<Awaited<ReturnType<typeof loadCustomerReport>>>;
 
 /** Reads an account with all purchases of its customers; an unknown account has no customers. */
 export const loadAccountReport = async (
@@ -76,7 +83,7 @@ export const loadAccountReport = async (
   application: Application,
   account: AccountId,
   moment: Instant,
-): Promise<AccountReport> => {
+) => {
   const { customers, queue, told } = reports;
   const linked = await customers.findAccount(application.identifier, account);
   const { living } = await customers.findCustomers(
@@ -84,23 +91,27 @@ export const loadAccountReport = async (
     linked.map(({ customer }) => customer),
   );
   const reported = await Promise.all(
-    eachOnce(living).map(async ({ identifier, createdAt, link }): Promise<ReportedCustomer[]> => {
-      if (link === null) return [];
-      const { identities, ...owned } = await ownedBy(reports, application, identifier);
-      const { assertedBy, linkedAt } = link;
-      return [{ customerIdentifier: identifier, assertedBy, linkedAt, createdAt, ...owned }];
+    eachOnce(living).map(async (stored): Promise<ReportedCustomer[]> => {
+      if (stored.link === null) return [];
+      const { link, identities, ...owned } = await reportOf(reports, application, stored);
+      return [{ ...owned, assertedBy: stored.link.assertedBy, linkedAt: stored.link.linkedAt }];
     }),
   );
-  const all = reported.flat();
+  const all: readonly ReportedCustomer[] = reported
+    .flat()
+    .sort((a, b) => compare(a.customerIdentifier, b.customerIdentifier));
   return {
     application: { identifier: application.identifier, name: application.name },
     account,
-    customers: all.sort((a, b) => compare(a.customerIdentifier, b.customerIdentifier)),
+    customers: all,
     healths: await healthsOf(
       queue,
       all.flatMap(({ asking }) => [...asking.values()]),
     ),
+    /** As `readAccountEntitlements` would answer at the moment. */
     entitlements: entitlementsAt(moment, accountHoldings(linked), application),
+    /** Changes told and pending; null: none are told, and none were told of it. */
     told: await loadToldReport(told, application, account, moment),
   };
 };
+export type AccountReport = Awaited<ReturnType<typeof loadAccountReport>>;

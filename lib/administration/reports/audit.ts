@@ -35,19 +35,14 @@ export type HashAccounts = (
 const LINE_CHARACTERS = 200;
 const MOST_LINES = 100;
 
-const SPACES_AND_WORDS = /\s*\S+/g;
+/** Up to the last space that a line has room for, beside the mark of a line that goes on; a longer word is split. */
+const LINE = new RegExp(`.{1,${LINE_CHARACTERS - 2}}(?=\\s|$)|.{${LINE_CHARACTERS - 2}}`, "gsu");
 
 /** Splits text into lines of bounded length, without control characters. */
-const linesOf = (text: string): string[] => {
-  const lines = [""];
-  for (const [word] of text.replaceAll(/\p{Cc}+/gu, " ").matchAll(SPACES_AND_WORDS)) {
-    const line = lines.at(-1) ?? "";
-    const characters = [...(line === "" ? word.trimStart() : line + word)];
-    if (characters.length <= LINE_CHARACTERS) lines[lines.length - 1] = characters.join("");
-    else lines.push([...`… ${word.trim()}`].slice(0, LINE_CHARACTERS).join(""));
-  }
-  return lines;
-};
+const linesOf = (text: string): string[] =>
+  (text.replaceAll(/\p{Cc}+/gu, " ").match(LINE) ?? [""]).map((line, index) =>
+    index === 0 ? line : `… ${line.trimStart()}`,
+  );
 
 const boundedLines = (texts: readonly string[]): readonly string[] => {
   const lines = texts.flatMap(linesOf);
@@ -59,21 +54,11 @@ export const auditEntry = (
   action: AuditAction,
   moment: Instant,
   { by, caller, reason = null }: Actor & Partial<Pick<AuditEntry, "reason">>,
-  {
-    customer = null,
-    accounts = [],
-    what = [],
-  }: Partial<Pick<AuditEntry, "customer" | "accounts" | "what">> = {},
-): AuditEntry => ({
-  action,
-  moment,
-  by,
-  caller,
-  reason,
-  customer,
-  accounts,
-  what: boundedLines(what),
-});
+  about: Partial<Pick<AuditEntry, "customer" | "accounts" | "what">> = {},
+): AuditEntry => {
+  const { customer = null, accounts = [], what = [] } = about;
+  return { action, moment, by, caller, reason, customer, accounts, what: boundedLines(what) };
+};
 
 /** A change with its field values, or with the field names alone if the values may be secret or do not fit. */
 const changeLine = (change: ApplicationChange): string => {

@@ -1,7 +1,7 @@
 import type { Application } from "../../applications/application.ts";
 import type { Catalog, CatalogProduct } from "../../entitlements/catalog.ts";
 import { plusPeriod, type Instant, type Period } from "../../entitlements/time.ts";
-import { durationText, periodText } from "../manifest/period-text.ts";
+import { durationText, periodText } from "../manifest/manifest-values.ts";
 
 /**
  * Starts of the shortest and the longest months and years: the first and the last day of each month of four years, one of

@@ -5,7 +5,7 @@ import type { Change, ChangePlace } from "../../telling/change.ts";
 import type { Told } from "../../telling/change-table.ts";
 import type { AccountDelivery, Delivery, DestinationReference } from "../../delivery/delivery-queue.ts";
 
-export type WaitingVersion = Pick<AccountDelivery & Delivery, "version" | "since" | "tries" | "nextTryAt">;
+type WaitingVersion = Pick<AccountDelivery & Delivery, "version" | "since" | "tries" | "nextTryAt">;
 
 export interface ToldTable {
   /** Null: nothing was told, or the account was erased since. */
@@ -18,29 +18,13 @@ export interface ToldTable {
   lookDueSince(application: ApplicationId, account: AccountId, moment: Instant): Promise<Instant | null>;
 }
 
-export interface ToldReport {
-  readonly last: {
-    readonly version: number;
-    readonly change: Change | null;
-    readonly entitlements: readonly string[];
-  } | null;
-  /** Time of the due look; null: none is due. */
-  readonly lookDueSince: Instant | null;
-  /** The next look that time alone makes due; null: time alone changes nothing. */
-  readonly nextLookAt: Instant | null;
-  readonly destinations: readonly {
-    readonly name: string;
-    readonly waiting: WaitingVersion | null;
-  }[];
-}
-
 /** Null: the application tells no changes, and told none of the account. */
 export const loadToldReport = async (
   table: ToldTable,
   application: Application,
   account: AccountId,
   moment: Instant,
-): Promise<ToldReport | null> => {
+) => {
   const { identifier, destinations } = application;
   const told = await table.toldOf(identifier, account);
   if (told === null && !tellsChanges(application)) return null;
@@ -59,8 +43,11 @@ export const loadToldReport = async (
       told === null || told.version === 0
         ? null
         : { version: told.version, change, entitlements: [...told.digest.entitlements.keys()].sort() },
+    /** Time of the due look; null: none is due. */
     lookDueSince,
+    /** The next look that time alone makes due; null: time alone changes nothing. */
     nextLookAt: told?.lookAt ?? null,
     destinations: waiting,
   };
 };
+export type ToldReport = NonNullable<Awaited<ReturnType<typeof loadToldReport>>>;

@@ -1,10 +1,10 @@
 import * as z from "zod/mini";
-import type { CredentialTable } from "../../administration/acts/credential-table.ts";
+import type { Audited } from "../../administration/acts/audit-entry.ts";
 import type { FindCredential } from "../../applications/authorize.ts";
 import type { Credential, CredentialSummary } from "../../applications/credential.ts";
 import { SCOPES } from "../../contract/schemas.ts";
 import type { Instant } from "../../entitlements/time.ts";
-import { keyId, type KeyId } from "../../identifiers.ts";
+import { keyId, type ApplicationId, type KeyId } from "../../identifiers.ts";
 import { once } from "../../once.ts";
 import { absent, present, unrevoked } from "../dynamodb/conditions.ts";
 import { queryItems, readItem } from "../dynamodb/reads.ts";
@@ -67,12 +67,13 @@ export const createFindCredential =
   };
 
 /** All reads are strongly consistent. */
-export const createCredentialTable = (table: Table): CredentialTable => {
+export const createCredentialTable = (table: Table) => {
   const find = createFindCredential(table);
   return {
     find,
 
-    list: async (application) => {
+    /** All credentials ever issued for an application, oldest first. */
+    list: async (application: ApplicationId) => {
       const sortKeyPrefix = keys.credentialOfApplication(application, keyId("")).sk;
       const items = await queryItems(table, { pk: partitions.application(application), sortKeyPrefix });
       return parseItems(credentialIndexItem, items)
@@ -80,7 +81,8 @@ export const createCredentialTable = (table: Table): CredentialTable => {
         .sort((a, b) => a.createdAt - b.createdAt);
     },
 
-    add: async (credential, audit) => {
+    /** Stores a new credential, unless its application does not exist. */
+    add: async (credential: Credential, audit?: Audited): Promise<"added" | "application_not_found"> => {
       const { application, keyIdentifier } = credential;
       const items = toItems(credential);
       const added = await transact(table, [
@@ -94,10 +96,11 @@ export const createCredentialTable = (table: Table): CredentialTable => {
       throw added.cause;
     },
 
-    revoke: async (keyIdentifier, moment, audit) => {
+    /** Revokes for good; an earlier revocation keeps its time. */
+    revoke: async (keyIdentifier: KeyId, moment: Instant, audit?: Audited) => {
       const credential = await find(keyIdentifier);
-      if (credential === null) return { outcome: "not_found" };
-      if (credential.revokedAt !== null) return { outcome: "revoked", credential, already: true };
+      if (credential === null) return { outcome: "not_found" } as const;
+      if (credential.revokedAt !== null) return { outcome: "revoked", credential, already: true } as const;
       const { application } = credential;
       const ended = { revokedAt: moment } satisfies Pick<Attributes<typeof credentialItem>, "revokedAt">;
       const revoked = await transact(table, [
@@ -106,10 +109,11 @@ export const createCredentialTable = (table: Table): CredentialTable => {
         ...auditWrites(application, audit),
       ]);
       if (revoked.outcome === "written")
-        return { outcome: "revoked", credential: { ...credential, ...ended }, already: false };
+        return { outcome: "revoked", credential: { ...credential, ...ended }, already: false } as const;
       const meanwhile = revoked.failed.has(0) ? await find(keyIdentifier) : null;
       if (meanwhile === null || meanwhile.revokedAt === null) throw revoked.cause;
-      return { outcome: "revoked", credential: meanwhile, already: true };
+      return { outcome: "revoked", credential: meanwhile, already: true } as const;
     },
   };
 };
+export type CredentialTable = ReturnType<typeof createCredentialTable>;

@@ -1,6 +1,10 @@
 import * as z from "zod/mini";
-import type { FindOwnership, OperationTable, Ownership } from "../../administration/acts/operation-table.ts";
-import { operatorChange } from "../../administration/acts/operator-change.ts";
+import {
+  operatorChange,
+  type FindOwnership,
+  type OperationTable,
+  type Ownership,
+} from "../../administration/acts/operation-table.ts";
 import { chunks } from "../../chunks.ts";
 import type { StoredCustomer } from "../../customers/storing/records.ts";
 import { customerId, type ApplicationId } from "../../identifiers.ts";
@@ -89,8 +93,11 @@ export const createOperationTable = (
         after: after === null ? null : keys.customer(application, after.customer),
         scannedBefore: after?.scanned ?? 0,
       });
-      for await (const { items, scanned } of pages)
-        yield { customers: parseItems(customerOfItem, items).map(({ customer }) => customer), scanned };
+      for await (const { items, scanned } of pages) {
+        const customers = parseItems(customerOfItem, items).map(({ customer }) => customer);
+        const last = customers.at(-1);
+        yield { customers, position: last === undefined ? null : { customer: last, scanned }, scanned };
+      }
     },
 
     size: () => tableSize(table),

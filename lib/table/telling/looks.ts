@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import type { AccountPosition, RetellTable } from "../../administration/acts/retell.ts";
+import type { AccountPosition, RetellTable } from "../../administration/acts/scans.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { accountId, type ApplicationId, type CustomerId } from "../../identifiers.ts";
 import { once } from "../../once.ts";

@@ -7,23 +7,10 @@ import {
 } from "../../../lib/administration/import/journal.ts";
 import { OperatorError } from "../../operator-error.ts";
 
-/** A journal on the disk. Each line is written at once, so that a killed run loses only questions. */
-export interface JournalFile {
-  readonly head: JournalHead;
-  readonly isResumed: boolean;
-  record(entry: JournalEntry): void;
-  /** Ends the run: the next one asks anew. */
-  finish(finishedAt: number): void;
-  close(): void;
-}
-
 type Described = Omit<JournalHead, "run" | "startedAt">;
 
 const isSame = (head: JournalHead, wanted: Described): boolean =>
-  head.application === wanted.application &&
-  head.table === wanted.table &&
-  head.isDryRun === wanted.isDryRun &&
-  head.environment === wanted.environment;
+  (["application", "table", "isDryRun", "environment"] as const).every((name) => head[name] === wanted[name]);
 
 const linesOf = (path: string) => createInterface({ input: createReadStream(path), crlfDelay: Infinity });
 
@@ -42,14 +29,14 @@ const unfinished = async (path: string, wanted: Described): Promise<JournalHead 
 
 /**
  * Opens the journal of a run, and applies what an interrupted one has done. A finished run's is kept beside it, as
- * `.previous`.
+ * `.previous`. Each line is written at once, so that a killed run loses only questions.
  */
 export const openJournal = async (
   path: string,
   wanted: Described,
   fresh: Pick<JournalHead, "run" | "startedAt">,
   apply: (entry: JournalEntry) => void,
-): Promise<JournalFile> => {
+) => {
   const known = await unfinished(path, wanted);
   if (known !== null) await readJournal(linesOf(path), apply);
   else if (existsSync(path)) renameSync(path, `${path}.previous`);
@@ -62,8 +49,9 @@ export const openJournal = async (
   return {
     head,
     isResumed: known !== null,
-    record: write,
-    finish: (finishedAt) => write({ finishedAt }),
+    record: (entry: JournalEntry): void => write(entry),
+    /** Ends the run: the next one asks anew. */
+    finish: (finishedAt: number): void => write({ finishedAt }),
     close: () => closeSync(file),
   };
 };

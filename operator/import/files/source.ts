@@ -1,38 +1,102 @@
 import { basename } from "node:path";
-import type { Claim, RowProblem, RowReading } from "../../../lib/administration/import/claim.ts";
-import type { Profile, ReadingOptions } from "../../../lib/administration/import/formats/profile.ts";
-import type { ImportRow, ImportSource } from "../../../lib/administration/import/source.ts";
+import { parse } from "csv-parse/sync";
+import type {
+  Claim,
+  ImportRow,
+  ImportSource,
+  RowProblem,
+  RowReading,
+} from "../../../lib/administration/import/claim.ts";
+import { readHeader } from "../../../lib/administration/import/formats/formats.ts";
+import type { ReadingOptions } from "../../../lib/administration/import/formats/row.ts";
+import { parseJson } from "../../../lib/bounded-text.ts";
 import { OperatorError } from "../../operator-error.ts";
-import { beginningOf } from "./file-text.ts";
-import { readLayout, type ColumnNames, type Layout } from "./layout.ts";
-import { readRows } from "./read-rows.ts";
+import { beginningOf, readRows, renamed, type ColumnNames, type Layout } from "./rows.ts";
 
 export interface SourceOptions extends ReadingOptions {
   readonly names: ColumnNames;
-  /** Transaction id in a legacy receipt; null: it is none. */
-  readonly transactionOfReceipt: (receipt: string) => string | null;
 }
 
-interface OpenedFile {
-  readonly path: string;
-  readonly name: string;
+const DELIMITERS = [",", ";", "\t", "|"] as const;
+
+const headerBy = (beginning: string, delimiter: string): readonly string[] => {
+  try {
+    const [header = []] = parse(beginning, {
+      delimiter,
+      to: 1,
+      relax_quotes: true,
+      relax_column_count: true,
+    });
+    return header.map((column) => column.trim());
+  } catch {
+    return [];
+  }
+};
+
+/** Keys of the first objects of an NDJSON file: an object leaves out what it has no value for. */
+const keysOf = (beginning: string): readonly string[] => {
+  const objects = beginning.split("\n").map(parseJson);
+  return [
+    ...new Set(objects.flatMap((one) => (typeof one === "object" && one !== null ? Object.keys(one) : []))),
+  ];
+};
+
+interface RecognizedFile {
   readonly layout: Layout;
-  readonly profile: Profile;
+  /** Format of the header, and the columns that it lacks; null: it is of no known format. */
+  readonly reading: ReturnType<typeof readHeader>;
 }
+
+/** Recognizes a file by its beginning: the delimiter that gives the best header. */
+const recognize = (beginning: string, names: ColumnNames): RecognizedFile => {
+  const read = (header: readonly string[]) => readHeader(header.map((column) => renamed(column, names)));
+  if (beginning.trimStart().startsWith("{"))
+    return { layout: { kind: "ndjson" }, reading: read(keysOf(beginning)) };
+  const all = DELIMITERS.map((delimiter) => {
+    const reading = read(headerBy(beginning, delimiter));
+    return { layout: { kind: "csv", delimiter } as const, reading };
+  });
+  const known = all.filter(({ reading }) => reading !== null);
+  return (
+    known.find(({ reading }) => reading?.missing.length === 0) ??
+    known[0] ?? { layout: { kind: "csv", delimiter: "," }, reading: null }
+  );
+};
 
 const FORMATS =
   "RevenueCat's transactions or Google tokens, Adapty's or Qonversion's import, or a table with account, store and an identifier (--map column=name gives a column its name)";
 
 /** @throws OperatorError naming the missing columns */
-const open = async (path: string, names: ColumnNames): Promise<OpenedFile> => {
-  const { layout, reading } = readLayout(await beginningOf(path), names);
-  if (reading.outcome === "unknown")
-    throw new OperatorError(`The file ${path} is of no known format: ${FORMATS}.`);
-  if (reading.outcome === "incomplete")
-    throw new OperatorError(
-      `The file ${path} looks like ${reading.profile.name}, and lacks: ${reading.missing.join(", ")}.`,
-    );
-  return { path, name: basename(path), layout, profile: reading.profile };
+const open = async (path: string, names: ColumnNames) => {
+  const { layout, reading } = recognize(await beginningOf(path), names);
+  if (reading === null) throw new OperatorError(`The file ${path} is of no known format: ${FORMATS}.`);
+  const { profile, missing } = reading;
+  if (missing.length > 0)
+    throw new OperatorError(`The file ${path} looks like ${profile.name}, and lacks: ${missing.join(", ")}.`);
+  return { path, name: basename(path), layout, profile };
+};
+
+/**
+ * Loads Apple's reader of legacy receipts, of an app or of one transaction. It validates nothing, so the transaction id
+ * that it finds is only a question for the App Store.
+ *
+ * @see https://developer.apple.com/documentation/appstorereceipts
+ */
+const loadReceiptReader = async (): Promise<(receipt: string) => string | null> => {
+  // Loading takes a third of a second, and no other command needs it.
+  const { ReceiptUtility } = await import("@apple/app-store-server-library");
+  const utility = new ReceiptUtility();
+  const tried = (read: () => string | null): string | null => {
+    try {
+      const transaction = read();
+      return transaction !== null && /^\d{1,64}$/.test(transaction) ? transaction : null;
+    } catch {
+      return null;
+    }
+  };
+  return (receipt) =>
+    tried(() => utility.extractTransactionIdFromAppReceipt(receipt)) ??
+    tried(() => utility.extractTransactionIdFromTransactionReceipt(receipt));
 };
 
 const UNREADABLE: RowReading = { claims: [], problems: ["unreadable"] };
@@ -40,30 +104,28 @@ const UNREADABLE: RowReading = { claims: [], problems: ["unreadable"] };
 /** Claims with the transaction that a receipt names in its place. */
 const withoutReceipts = (
   { claims, problems }: RowReading,
-  transactionOfReceipt: SourceOptions["transactionOfReceipt"],
+  transactionOf: (receipt: string) => string | null,
 ): RowReading => {
   const bad: RowProblem[] = [];
   const named = claims.map((claim): Claim => {
     if (claim.name?.kind !== "receipt") return claim;
-    const value = transactionOfReceipt(claim.name.value);
+    const value = transactionOf(claim.name.value);
     if (value === null) bad.push("bad-receipt");
     return { ...claim, name: value === null ? null : { kind: "transaction", value } };
   });
   return { claims: named, problems: [...problems, ...bad] };
 };
 
-/** Opens an import's files, and recognizes each by its header. */
 export const openSource = async (paths: readonly string[], options: SourceOptions): Promise<ImportSource> => {
   const files = await Promise.all(paths.map(async (path) => open(path, options.names)));
+  const transactionOf = await loadReceiptReader();
   const rows = async function* (): AsyncGenerator<ImportRow> {
     for (const [file, { path, layout, profile }] of files.entries()) {
       let number = 0;
       for await (const row of readRows(path, layout, profile, options.names)) {
         number += 1;
         const reading =
-          row === null
-            ? UNREADABLE
-            : withoutReceipts(profile.read(row, options), options.transactionOfReceipt);
+          row === null ? UNREADABLE : withoutReceipts(profile.read(row, options), transactionOf);
         yield { file, number, ...reading };
       }
     }

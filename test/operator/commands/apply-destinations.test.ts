@@ -8,6 +8,7 @@ import { requestDelivery } from "../../../lib/table/telling/delivery-queue.ts";
 import { GONE, pausesOf } from "../../../lib/delivery/destination-health.ts";
 import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 import { anApplication, BACKEND, BUS, PRODUCTS, waitingAt, withOperator } from "../telling-world.ts";
+import { refusedWith } from "../run-operator.ts";
 
 const given = withOperator();
 
@@ -47,8 +48,9 @@ describe("application apply", () => {
     const { identifier } = await anApplication(given, []);
     const local = manifest(identifier, [{ name: "local", url: "http://127.0.0.1:4000/hook" }]);
     for (const environment of [{}, { DESTINATIONS: "" }, { DESTINATIONS: "http://127.0.0.1:4001" }]) {
-      const refused = await given.operator.apply(local, environment);
-      expect([refused.code, refused.err]).toEqual([1, expect.stringContaining("destinations[0].url")]);
+      expect(await given.operator.apply(local, environment)).toMatchObject(
+        refusedWith("destinations[0].url"),
+      );
     }
     for (const DESTINATIONS of ["http://127.0.0.1:4000", "any"])
       expect((await given.operator.apply(local, { DESTINATIONS })).code).toBe(0);

@@ -1,8 +1,8 @@
 import { PutCommand } from "@aws-sdk/lib-dynamodb";
 import { v7 as uuid } from "uuid";
 import { auditEntry } from "../../../lib/administration/reports/audit.ts";
-import type { AuditAction, Audited } from "../../../lib/administration/acts/audit-entry.ts";
-import { operatorChange } from "../../../lib/administration/acts/operator-change.ts";
+import type { AuditAction, Audited, AuditEntry } from "../../../lib/administration/acts/audit-entry.ts";
+import { operatorChange } from "../../../lib/administration/acts/operation-table.ts";
 import { issueCredential } from "../../../lib/applications/credential.ts";
 import { isWebhook } from "../../../lib/applications/destination.ts";
 import { keyedHash } from "../../../lib/delivery/webhook-secret.ts";
@@ -16,7 +16,7 @@ import { createCredentialTable } from "../../../lib/table/applications/credentia
 import { transactionsOf } from "../../../lib/table/customers/write-customer-change.ts";
 import { transact } from "../../../lib/table/dynamodb/transactions.ts";
 import { keys } from "../../../lib/table/keys.ts";
-import { audited, recordAct } from "../../../operator/commands/acting.ts";
+import { recordAct } from "../../../operator/commands/acting.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";
 import { byClient, byCredential, owned, requests } from "../../../testing/support/world.ts";
 import { CALLER, startTokenService, type TokenService } from "../sts.ts";
@@ -35,6 +35,8 @@ beforeAll(async () => {
   sts = await startTokenService();
 });
 afterAll(() => sts.stop());
+
+const audited = (of: AuditEntry): Audited => ({ entryIdentifier: uuid(), entry: of });
 
 const UNKNOWN = "0198c0de-0000-7000-8000-00000000ffff";
 

@@ -8,6 +8,7 @@ import { OVERLAP_MILLISECONDS, secretText, signingSecrets } from "../../../lib/d
 import { byCredential, owned } from "../../../testing/support/world.ts";
 import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 import { anApplication, BACKEND, BUS, MASTER, withOperator } from "../telling-world.ts";
+import { refusedWith } from "../run-operator.ts";
 
 const given = withOperator();
 
@@ -130,8 +131,9 @@ describe("destination rotate", () => {
     await rotate(application.identifier, NOW);
     await rotate(application.identifier, NOW + 2 * DAY);
     const before = await application.destination("backend");
-    const refused = await rotate(application.identifier, NOW + 2 * DAY + HOUR);
-    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining("ends the previous secret now")]);
+    expect(await rotate(application.identifier, NOW + 2 * DAY + HOUR)).toMatchObject(
+      refusedWith("ends the previous secret now"),
+    );
     expect(await application.destination("backend")).toEqual(before);
     expect((await rotate(application.identifier, NOW + 2 * DAY + HOUR, "--yes")).code).toBe(0);
     expect(await application.destination("backend")).toMatchObject({
@@ -214,6 +216,7 @@ test.each([
   ["resume", "nope", "Trails has no destination nope"],
 ])("destination %s is refused for %s", async (command, name, problem) => {
   const { identifier } = await anApplication(given, [BACKEND, BUS]);
-  const refused = await given.operator.run(["destination", command, identifier, name]);
-  expect([refused.code, refused.err]).toEqual([1, expect.stringContaining(problem)]);
+  expect(await given.operator.run(["destination", command, identifier, name])).toMatchObject(
+    refusedWith(problem),
+  );
 });

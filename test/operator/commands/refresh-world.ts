@@ -12,13 +12,13 @@ import { accountId, applicationId } from "../../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../../lib/stores/android-store/purchase-token.ts";
 import { createCustomerTable } from "../../../lib/table/customers/customers.ts";
 import { createAskQueues } from "../../../lib/table/queues/asks.ts";
-import { runOperator } from "../../../operator/program.ts";
 import { applied } from "../../../testing/support/application.ts";
 import { aLine, aPurchase, DAY, NOW, proven } from "../../../testing/support/stores/purchases.ts";
 import { factStoreOn } from "../../../testing/support/fact-store.ts";
 import type { TestTable } from "../../../testing/support/table/table.ts";
+import { operate } from "../run-operator.ts";
 
-export const pause = () => Promise.resolve();
+const pause = () => Promise.resolve();
 
 /** The purchases of these tests are of Apple's sandbox, and of production at Google. */
 const environmentOf = (store: Store): "production" | "sandbox" =>
@@ -130,21 +130,22 @@ export const anApplication = async (
   return { identifier, application, apple, google, store, work, answer, asked, fail, timesIn };
 };
 
-export const run = async (table: TestTable, words: readonly string[], wait: () => Promise<void> = pause) => {
-  let [out, err, waits] = ["", "", 0];
-  const code = await runOperator(words, {
-    environment: { ...process.env, TABLE_NAME: table.name },
-    now: () => NOW,
-    out: (text) => void (out += text),
-    err: (text) => void (err += text),
-    waitForIndex: () => Promise.resolve(),
+export const run = async (
+  table: TestTable,
+  words: readonly string[],
+  wait: () => Promise<void> = pause,
+  moment = NOW,
+) => {
+  let waits = 0;
+  const done = await operate(words, {
+    environment: { TABLE_NAME: table.name },
+    now: () => moment,
     wait: async () => {
       waits += 1;
       await wait();
     },
-    ask: null,
   });
-  return { code, out, err, waits, json: () => JSON.parse(out) as Record<string, unknown> };
+  return { ...done, waits };
 };
 export const onIos = (key: string, line: Parameters<typeof aLine>[0] = {}): Purchase =>
   aPurchase({ environment: "sandbox", key, lines: [aLine({ transactionIdentifier: key, ...line })] });

@@ -16,6 +16,7 @@ import {
   withOperator,
   type ToldApplication,
 } from "../telling-world.ts";
+import { refusedWith } from "../run-operator.ts";
 
 const given = withOperator();
 
@@ -165,10 +166,12 @@ describe("destination resend", () => {
     await world.store({ purchases: [refunded("a")] });
     await application.tell(late);
     await deliver(application);
-    const ofCursor = await resend(application, cursor, "backend", late);
-    expect([ofCursor.code, ofCursor.err]).toEqual([1, expect.stringContaining("The cursor is not kept")]);
-    const ofTime = await resend(application, isoTime(NOW), "backend", late);
-    expect([ofTime.code, ofTime.err]).toEqual([1, expect.stringContaining("kept for 30 days")]);
+    expect(await resend(application, cursor, "backend", late)).toMatchObject(
+      refusedWith("The cursor is not kept"),
+    );
+    expect(await resend(application, isoTime(NOW), "backend", late)).toMatchObject(
+      refusedWith("kept for 30 days"),
+    );
     expect(await waiting(application)).toEqual({});
   });
 
@@ -178,7 +181,6 @@ describe("destination resend", () => {
     ["nope", isoTime(NOW), "has no destination nope"],
   ])("to %s --since %s is refused", async (name, since, problem) => {
     const application = await anApplication(given);
-    const refused = await resend(application, since, name);
-    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining(problem)]);
+    expect(await resend(application, since, name)).toMatchObject(refusedWith(problem));
   });
 });

@@ -1,4 +1,4 @@
-import { retellApplication } from "../../../lib/administration/acts/retell.ts";
+import { retellApplication } from "../../../lib/administration/acts/scans.ts";
 import { isoTime } from "../../../lib/entitlements/time.ts";
 import { createChangeTable } from "../../../lib/table/telling/changes.ts";
 import { accountOfKey } from "../../../lib/table/named-by-key.ts";
@@ -7,6 +7,7 @@ import { accountId, applicationId, customerId } from "../../../lib/identifiers.t
 import { byCredential, owned } from "../../../testing/support/world.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";
 import { anApplication, BACKEND, PRODUCTS, withOperator, type ToldApplication } from "../telling-world.ts";
+import { refusedWith } from "../run-operator.ts";
 
 const given = withOperator();
 
@@ -107,14 +108,11 @@ describe("application retell", () => {
 
   test("is refused where the application sends no changes, or without a position", async () => {
     const application = await anApplication(given, []);
-    const refused = await retell(application);
-    expect([refused.code, refused.err]).toEqual([
-      1,
-      expect.stringContaining("Changes of Trails are not published"),
-    ]);
+    expect(await retell(application)).toMatchObject(refusedWith("Changes of Trails are not published"));
     expect(await looksOf(application)).toEqual([]);
-    const position = await retell(await told(["a"]), "--after", "somewhere");
-    expect([position.code, position.err]).toEqual([1, expect.stringContaining("--after takes the position")]);
+    expect(await retell(await told(["a"]), "--after", "somewhere")).toMatchObject(
+      refusedWith("--after takes the position"),
+    );
   });
 });
 

@@ -1,5 +1,5 @@
 import { sha256 } from "../../../lib/administration/import/slots.ts";
-import { operate } from "./run-operator.ts";
+import { operate } from "../run-operator.ts";
 import { createImportWorld, type ImportWorld } from "./world.ts";
 
 let world: ImportWorld;
@@ -10,7 +10,7 @@ afterEach(async () => world.stop());
 
 interface Report {
   readonly accounts: { readonly unanswered: number; readonly byCause: Readonly<Record<string, number>> };
-  readonly problems: readonly { readonly problem: string; readonly firstRow: string }[];
+  readonly problems: readonly { readonly problem: string }[];
 }
 
 const tokenOf = (wanted: (person: ImportWorld["persons"][number]) => boolean): string => {
@@ -71,13 +71,9 @@ test("bad rows each have a cause, and the others are linked", async () => {
     ].join("\n"),
   );
   const ran = await world.run([path]);
-  const report = ran.json() as Report;
+  const report = ran.json<Report>();
   expect(ran.code).toBe(0);
-  expect(report.problems).toEqual([
-    { problem: "no-account", count: 1, firstRow: "bad.csv, row 2" },
-    { problem: "bad-receipt", count: 2, firstRow: "bad.csv, row 8" },
-    { problem: "unreadable", count: 1, firstRow: "bad.csv, row 13" },
-  ]);
+  expect(report.problems.map(({ problem }) => problem)).toEqual(["no-account", "bad-receipt", "unreadable"]);
   const causes = Object.entries(report.accounts.byCause).filter(([, accounts]) => accounts > 0);
   expect(Object.fromEntries(causes)).toEqual({
     "two-accounts": 2,
@@ -103,8 +99,8 @@ test("an answer that does not verify is named, and asked for again", async () =>
   const words = ["import", "run", path, "--application", world.identifier, "--rate", "1000", "--json"];
   const untrusting = { ...world.environment, IOS_STORE_TRUSTED_ROOTS: "00".repeat(32) };
   const before = await world.items();
-  const ran = await operate(words, untrusting, world.now);
-  const { accounts } = ran.json() as Report;
+  const ran = await operate(words, { environment: untrusting, now: world.now });
+  const { accounts } = ran.json<Report>();
   expect(ran.code).toBe(1);
   expect(accounts).toMatchObject({
     unanswered: rows.length,

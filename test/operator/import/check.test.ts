@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib";
 import { FORMATS, planPersons, writeExport } from "../../../sandbox/exports/exports.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";
 import { CATALOGS, MANIFEST } from "../../../testing/support/import/catalogs.ts";
-import { operate } from "./run-operator.ts";
+import { operate } from "../run-operator.ts";
 
 let folder: string;
 beforeAll(() => (folder = mkdtempSync(join(tmpdir(), "import-"))));

@@ -43,7 +43,7 @@ test("accounts that differ are listed, and end with 1 above the tolerance", asyn
   ];
   const path = world.write("newer.csv", ["account,purchase_token,active", ...rows].join("\n"));
   const compared = await compare([path], "--tolerance", "74.9");
-  const report = compared.json() as Comparison;
+  const report = compared.json<Comparison>();
   expect(report).toMatchObject({ accounts: 4, agree: 1, onlyThere: 2, onlyHere: 1 });
   expect(compared.code).toBe(1);
   const listed = world.read(report.differences);

@@ -1,12 +1,6 @@
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
-import type { ImportWorld } from "./world.ts";
-
-type State = Awaited<ReturnType<ImportWorld["state"]>>;
-const differing = (one: State, other: State): string[] => {
-  const texts = new Map(one.map((each) => [each.reference, JSON.stringify(each)]));
-  return other.flatMap((each) => (texts.get(each.reference) === JSON.stringify(each) ? [] : each.reference));
-};
+import { differing, type ImportWorld } from "./world.ts";
 
 const sizeOf = (path: string): number => (existsSync(path) ? statSync(path).size : 0);
 

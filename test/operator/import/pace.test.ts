@@ -1,4 +1,4 @@
-import { createGate } from "../../../lib/administration/import/asking/pace.ts";
+import { createGate } from "../../../lib/administration/import/asking/stores.ts";
 
 const SECOND = 1000;
 const HOUR = 3600 * SECOND;

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { parse } from "csv-parse/sync";
 import type { Person } from "../../../sandbox/exports/exports.ts";
-import { createImportWorld, type ImportWorld } from "./world.ts";
+import { createImportWorld, differing, type ImportWorld } from "./world.ts";
 
 let world: ImportWorld;
 beforeEach(async () => {
@@ -19,7 +19,7 @@ interface Report {
 
 const ran = async (...args: Parameters<ImportWorld["run"]>) => {
   const { code, err, json } = await world.run(...args);
-  return { code, err, report: json() as Report };
+  return { code, err, report: json<Report>() };
 };
 
 /** The account that has a person's purchase after an import of its export. */
@@ -29,17 +29,6 @@ const expectedAccount = ({ lie, account, otherAccount }: Person): string | null 
 const isKnown = ({ lie, state }: Person): boolean => lie !== "no-token" && state !== "unknown";
 const referenceOf = (person: Person): string =>
   person.ios?.originalTransactionIdentifier ?? person.android?.purchaseToken ?? "";
-
-type State = Awaited<ReturnType<ImportWorld["state"]>>;
-
-/** Purchases of which two states differ, by reference. */
-const differing = (one: State, other: State): string[] => {
-  const textsOf = (state: State) => new Map(state.map((each) => [each.reference, JSON.stringify(each)]));
-  const [a, b] = [textsOf(one), textsOf(other)];
-  return [...new Set([...a.keys(), ...b.keys()])].filter(
-    (reference) => a.get(reference) !== b.get(reference),
-  );
-};
 
 /** Reverses a file's rows. */
 const reversed = (path: string): string => {

@@ -17,7 +17,7 @@ import { saveApplication } from "../../../testing/application.ts";
 import { serveImportStores } from "../../../testing/support/import/stores.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";
 import { createTestTable } from "../../../testing/support/table/table.ts";
-import { operate } from "./run-operator.ts";
+import { operate } from "../run-operator.ts";
 
 /** Who has each purchase, and what its store said of it, whenever that was. */
 const stateOf = async (
@@ -74,10 +74,9 @@ export const createImportWorld = async (plan: Pick<PlanOptions, "count" | "seed"
       run: async (paths: readonly string[], ...words: readonly string[]) =>
         operate(
           ["import", "run", ...paths, "--application", identifier, "--rate", "1000", "--json", ...words],
-          environment,
-          now,
+          { environment, now },
         ),
-      operate: async (...words: readonly string[]) => operate(words, environment, now),
+      operate: async (...words: readonly string[]) => operate(words, { environment, now }),
     };
   };
   const others: (typeof table)[] = [];
@@ -118,3 +117,14 @@ export const createImportWorld = async (plan: Pick<PlanOptions, "count" | "seed"
   };
 };
 export type ImportWorld = Awaited<ReturnType<typeof createImportWorld>>;
+
+type State = Awaited<ReturnType<ImportWorld["state"]>>;
+
+/** References of purchases in which two states differ. */
+export const differing = (one: State, other: State): string[] => {
+  const textsOf = (state: State) => new Map(state.map((each) => [each.reference, JSON.stringify(each)]));
+  const [a, b] = [textsOf(one), textsOf(other)];
+  return [...new Set([...a.keys(), ...b.keys()])].filter(
+    (reference) => a.get(reference) !== b.get(reference),
+  );
+};

@@ -13,7 +13,7 @@ import {
   createApplicationTable,
   type ApplicationTable,
 } from "../../../lib/table/applications/applications.ts";
-import type { CredentialTable } from "../../../lib/administration/acts/credential-table.ts";
+import type { CredentialTable } from "../../../lib/table/applications/credentials.ts";
 import { createCredentialTable } from "../../../lib/table/applications/credentials.ts";
 import { TABLE } from "../../../lib/table/dynamodb/key.ts";
 import { keys } from "../../../lib/table/keys.ts";

@@ -20,7 +20,7 @@ export const meteredRun = async (
   });
   try {
     await runFiles.run(
-      { confirm: async () => undefined, progress: () => undefined, terminal: null },
+      { confirm: async () => undefined, progress: () => undefined },
       { files: paths, application, rate: "1000" },
       (run) => run(session),
     );

@@ -1,162 +1,97 @@
-import type { Application } from "../../../applications/application.ts";
 import type { Store } from "../../../contract/schemas.ts";
-import { askPerson, type AppStoreAsking } from "./ask-person.ts";
-import { askToken, packagesOf, type TokenQuestion } from "./ask-token.ts";
-import type { AskedEnvironment, Claim } from "../claim.ts";
-import type { JournalEntry, OpenOutcome } from "../journal.ts";
-import { applyEntry, idOf, isNewest, joinedAt, slotOf, type Join } from "../join.ts";
-import { ORDERS_AT_ONCE, resolveOrders } from "./resolve-orders.ts";
-import { createTurns, sideBySide } from "../side-by-side.ts";
+import { createTurns, sideBySide } from "../../side-by-side.ts";
+import { type Claim, claimsOf, type ImportSource, type PlacedClaim } from "../claim.ts";
+import { applyEntry, idOf, isNewest, joinedAt, slotOf } from "../join.ts";
+import type { JournalEntry, UnansweredOutcome } from "../journal.ts";
 import { sha256 } from "../slots.ts";
-import { claimsOf, type ImportSource, type PlacedClaim } from "../source.ts";
-import type { Storing } from "./storing.ts";
-import type { ImportStores } from "./stores.ts";
+import { askPerson } from "./app-store.ts";
+import type { Asked, Asking } from "./asking.ts";
+import { askToken, ORDERS_AT_ONCE, packagesOf, resolveOrders } from "./google.ts";
 
-export interface Asking extends AppStoreAsking, ImportStores {
-  readonly application: Application;
-  readonly storing: Storing;
-  readonly join: Join;
-  /** Only purchases of this environment; null: of each that the manifest accepts. */
-  readonly only: AskedEnvironment | null;
-  readonly record: (entry: JournalEntry) => void;
-  /** Receives every claim once it is done with, asked about or not. */
-  readonly onClaim: (store: Store) => void;
-  /** Receives an answer that differs from what the claim says. */
-  readonly onAsked: (placed: PlacedClaim) => void;
-  readonly atOnce: number;
-}
-
-const placeOf = ({ file, row, claim }: PlacedClaim) => ({ file, row, id: sha256(idOf(claim)) });
-
-/** Writes an entry, and counts it at once. */
-const note = ({ join, record, onAsked }: Asking, placed: PlacedClaim, entry: JournalEntry): void => {
-  record(entry);
-  applyEntry(join, entry);
-  onAsked(placed);
-};
-
-const failed = (
-  asking: Asking,
-  placed: PlacedClaim,
-  outcome: OpenOutcome | "unknown" | "dropped" | "excluded",
-): void => note(asking, placed, { ...placeOf(placed), outcome });
-
-const askAppStore = async (asking: Asking, placed: PlacedClaim): Promise<void> => {
-  const { claim } = placed;
-  const transaction = claim.lineage ?? claim.name?.value ?? "";
-  const asked = await askPerson(asking, asking.application, claim, transaction, asking.only);
-  if (asked.outcome !== "answered") {
-    failed(asking, placed, asked.outcome);
-    return;
-  }
-  const stored = await asking.storing.appStoreFacts(asked.facts);
-  const { lineages } = asked;
-  note(asking, placed, {
-    ...placeOf(placed),
-    outcome: "answered",
-    stored,
-    lineages: [...lineages],
-    samePerson: [],
-  });
-};
-
-const askGoogle = async (asking: Asking, placed: PlacedClaim, question: TokenQuestion): Promise<void> => {
-  const { application } = asking;
-  const packages = packagesOf(application, placed.claim);
-  if (packages.length === 0) {
-    failed(asking, placed, "unconfigured");
-    return;
-  }
-  for (const [index, configuration] of packages.entries()) {
-    const asked = await askToken(asking, application, configuration, question, asking.only);
-    if (asked.outcome === "unknown" && index < packages.length - 1) continue;
-    if (asked.outcome !== "answered") {
-      failed(asking, placed, asked.outcome === "unknown" ? "dropped" : asked.outcome);
-      return;
-    }
-    const stored = await asking.storing.androidPurchase(asked.configuration, asked.verified, asked.source);
-    const { lineages, samePerson } = asked;
-    note(asking, placed, {
-      ...placeOf(placed),
-      outcome: "answered",
-      stored,
-      lineages: [...lineages],
-      samePerson: [...samePerson],
-    });
-    return;
-  }
-};
-
-/** Asks about purchases that order ids name: for their tokens, then for each. */
-const askOrders = async (asking: Asking, batch: readonly PlacedClaim[]): Promise<void> => {
-  const waiting = new Map(batch.map((placed) => [placed.claim.name?.value ?? "", placed]));
-  const packages = packagesOf(asking.application, { app: batch[0]?.claim.app ?? null });
-  let outcome: OpenOutcome | "dropped" = "unconfigured";
-  for (const configuration of packages) {
-    const { found, failed: why } = await resolveOrders(asking.orders, configuration, [...waiting.keys()]);
-    outcome = why ?? "dropped";
-    await sideBySide(found.values(), asking.atOnce, async (order) => {
-      const placed = waiting.get(order.orderIdentifier);
-      if (placed === undefined) return;
-      waiting.delete(order.orderIdentifier);
-      const also = [sha256(idOf(placed.claim))];
-      const { product } = placed.claim;
-      const { purchaseToken: token, productKind: kind } = order;
-      await askGoogle(asking, placed, { token, kind, product, also });
-    });
-    if (waiting.size === 0 || why !== null) break;
-  }
-  for (const placed of waiting.values()) failed(asking, placed, outcome);
+/** Stores an answer, and notes the outcome in the journal and in the join. */
+const settle = async (asking: Asking, placed: PlacedClaim, asked: Asked): Promise<void> => {
+  const { file, row, claim } = placed;
+  const place = { file, row, id: sha256(idOf(claim)) };
+  let entry: JournalEntry;
+  if (asked.outcome === "answered") {
+    const { store, ...answer } = asked;
+    entry = { ...place, ...answer, stored: await store(asking.storing) };
+  } else entry = { ...place, outcome: asked.outcome };
+  asking.record(entry);
+  applyEntry(asking.join, entry);
+  asking.onAsked(placed);
 };
 
 type Question = readonly [PlacedClaim, ...PlacedClaim[]];
 
+/** Asks about purchases that order ids name: for their tokens, then for each. */
+const askOrders = async (asking: Asking, batch: Question): Promise<void> => {
+  const waiting = new Map(batch.map((placed) => [placed.claim.name?.value ?? "", placed]));
+  let outcome: UnansweredOutcome = "unconfigured";
+  for (const configuration of packagesOf(asking.application, batch[0].claim)) {
+    const { found, failed } = await resolveOrders(asking.orders, configuration, [...waiting.keys()]);
+    outcome = failed ?? "dropped";
+    await sideBySide(found, asking.atOnce, async (order) => {
+      const placed = waiting.get(order.orderIdentifier);
+      if (placed === undefined) return;
+      waiting.delete(order.orderIdentifier);
+      const { claim } = placed;
+      const { purchaseToken: token, productKind: kind } = order;
+      const question = { token, kind, product: claim.product, also: [sha256(idOf(claim))] };
+      await settle(asking, placed, await askToken(asking, claim, question));
+    });
+    if (waiting.size === 0 || failed !== null) break;
+  }
+  for (const placed of waiting.values()) await settle(asking, placed, { outcome });
+};
+
 const isOpen = ({ join }: Asking, claim: Claim): boolean =>
   claim.name !== null && isNewest(join, claim) && joinedAt(join, slotOf(join, claim)).state === "unasked";
 
+/** Claims that are to be asked about, one by one; those with an order id, a batch of one bundle or package at a time. */
 const questionsOf = async function* (
   source: ImportSource,
   store: Store,
   asking: Asking,
 ): AsyncGenerator<Question> {
-  const orders = new Map<string, PlacedClaim[]>();
+  const batches = new Map<string, [PlacedClaim, ...PlacedClaim[]]>();
   for await (const placed of claimsOf(source)) {
     const { claim } = placed;
     if (claim.store !== store) continue;
-    if (!isOpen(asking, claim)) {
-      asking.onClaim(store);
-      continue;
+    if (!isOpen(asking, claim)) asking.onClaim();
+    else if (claim.name?.kind !== "order") yield [placed];
+    else {
+      const app = claim.app ?? "";
+      const batch = batches.get(app);
+      if (batch === undefined) batches.set(app, [placed]);
+      else if (batch.push(placed) === ORDERS_AT_ONCE) {
+        batches.delete(app);
+        yield batch;
+      }
     }
-    if (claim.name?.kind !== "order") {
-      yield [placed];
-      continue;
-    }
-    const batch = orders.get(claim.app ?? "") ?? [];
-    orders.set(claim.app ?? "", batch);
-    batch.push(placed);
-    const [first, ...others] = batch;
-    if (first === undefined || batch.length < ORDERS_AT_ONCE) continue;
-    orders.delete(claim.app ?? "");
-    yield [first, ...others];
   }
-  for (const [first, ...others] of orders.values()) if (first !== undefined) yield [first, ...others];
+  yield* batches.values();
 };
 
 /** Asks a store about everything of it that is not answered yet. Claims of one account are asked about one by one. */
 export const askStore = async (source: ImportSource, store: Store, asking: Asking): Promise<void> => {
   const turns = createTurns<string>();
-  const ask = async ([first, ...others]: Question): Promise<void> => {
-    const { claim } = first;
-    if (claim.name?.kind === "order") return askOrders(asking, [first, ...others]);
+  const ask = async (question: Question): Promise<void> => {
+    const [placed] = question;
+    const { claim } = placed;
+    if (claim.name?.kind === "order") return askOrders(asking, question);
     // A person's other claim may have been answered meanwhile.
     if (!isOpen(asking, claim)) return;
-    if (store === "ios-store") return askAppStore(asking, first);
     const { name, kind, product } = claim;
-    return askGoogle(asking, first, { token: name?.value ?? "", kind, product, also: [] });
+    const asked =
+      store === "ios-store"
+        ? await askPerson(asking, claim)
+        : await askToken(asking, claim, { token: name?.value ?? "", kind, product, also: [] });
+    await settle(asking, placed, asked);
   };
   await sideBySide(questionsOf(source, store, asking), asking.atOnce, async (question) => {
     const [{ claim }] = question;
     await turns(claim.account ?? idOf(claim), async () => ask(question));
-    for (let asked = 0; asked < question.length; asked += 1) asking.onClaim(store);
+    for (let asked = 0; asked < question.length; asked += 1) asking.onClaim();
   });
 };

@@ -1,10 +1,8 @@
-import { adaptyImport } from "./adapty.ts";
-import { missingIn, type Profile } from "./profile.ts";
-import { qonversionImport } from "./qonversion.ts";
-import { revenuecatExport, revenuecatTokens } from "./revenuecat.ts";
+import type { Profile } from "./row.ts";
+import { adaptyImport, qonversionImport, revenuecatExport, revenuecatTokens } from "./services.ts";
 import { table } from "./table.ts";
 
-export const PROFILES: readonly Profile[] = [
+const PROFILES: readonly Profile[] = [
   revenuecatExport,
   adaptyImport,
   qonversionImport,
@@ -12,29 +10,29 @@ export const PROFILES: readonly Profile[] = [
   table,
 ];
 
-/** Reading of a header. `missing`: the format's columns that it lacks; null: it is of no known format. */
-export type HeaderReading =
-  | { readonly outcome: "known"; readonly profile: Profile }
-  | { readonly outcome: "incomplete"; readonly profile: Profile; readonly missing: readonly string[] }
-  | { readonly outcome: "unknown" };
+export const columnsOf = ({ needs, needsOneOf, takes }: Profile): ReadonlySet<string> =>
+  new Set([...needs, ...needsOneOf.flat(), ...takes]);
+
+/** Columns that a header lacks; alternatives are joined by "or". */
+const missingIn = ({ needs, needsOneOf }: Profile, header: ReadonlySet<string>): readonly string[] => [
+  ...needs.filter((column) => !header.has(column)),
+  ...needsOneOf.filter((some) => !some.some((column) => header.has(column))).map((some) => some.join(" or ")),
+];
 
 /** A mark outweighs columns that other formats have too. */
 const matched = ({ marks, needs }: Profile, header: ReadonlySet<string>): number =>
   4 * marks.filter((column) => header.has(column)).length +
   needs.filter((column) => header.has(column)).length;
 
-export const readHeader = (columns: readonly string[]): HeaderReading => {
+/** The format that a header fits best, and its columns that the header lacks; null: it is of no known format. */
+export const readHeader = (columns: readonly string[]) => {
   const header = new Set(columns);
-  const [closest, ...others] = PROFILES.map((profile) => ({
+  const known = PROFILES.map((profile) => ({
     profile,
     matches: matched(profile, header),
     missing: missingIn(profile, header),
   }))
     .filter(({ matches }) => matches > 0)
     .sort((a, b) => b.matches - a.matches);
-  if (closest === undefined) return { outcome: "unknown" };
-  const complete = [closest, ...others].find(({ missing }) => missing.length === 0);
-  return complete === undefined
-    ? { outcome: "incomplete", profile: closest.profile, missing: closest.missing }
-    : { outcome: "known", profile: complete.profile };
+  return known.find(({ missing }) => missing.length === 0) ?? known[0] ?? null;
 };

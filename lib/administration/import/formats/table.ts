@@ -1,33 +1,20 @@
 import type { Store } from "../../../contract/schemas.ts";
 import type { Access, AskedEnvironment, PurchaseName } from "../claim.ts";
-import type { Profile } from "./profile.ts";
 import {
   booleanOrNull,
   claimsBy,
   fieldOf,
   nameIn,
   productIn,
+  storeIn,
   textOrNull,
   timeOrNull,
+  type Profile,
   type Row,
-} from "./values.ts";
-
-const STORES: Readonly<Record<string, Store>> = {
-  "ios-store": "ios-store",
-  ios: "ios-store",
-  apple: "ios-store",
-  app_store: "ios-store",
-  "android-store": "android-store",
-  android: "android-store",
-  google: "android-store",
-  play_store: "android-store",
-};
-
-const NAMES = ["transaction_id", "original_transaction_id", "receipt", "purchase_token", "order_id"];
+} from "./row.ts";
 
 const storeOf = (row: Row): Store | undefined => {
-  const text = fieldOf(row, "store").toLowerCase();
-  if (text !== "") return STORES[text];
+  if (fieldOf(row, "store") !== "") return storeIn(row);
   return fieldOf(row, "purchase_token") || fieldOf(row, "order_id") ? "android-store" : "ios-store";
 };
 
@@ -55,7 +42,7 @@ export const table: Profile = {
   name: "table",
   marks: ["account"],
   needs: ["account"],
-  needsOneOf: [NAMES],
+  needsOneOf: [["transaction_id", "original_transaction_id", "receipt", "purchase_token", "order_id"]],
   takes: ["store", "app", "product", "kind", "environment", "active", "ends_at"],
   read: (row) => {
     const store = storeOf(row);

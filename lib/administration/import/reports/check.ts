@@ -1,10 +1,9 @@
-import type { Application } from "../../../applications/application.ts";
 import { STORES, type Store } from "../../../contract/schemas.ts";
-import type { ProductReference } from "../../../entitlements/catalog.ts";
-import { ORDERS_AT_ONCE } from "../asking/resolve-orders.ts";
-import type { Claim } from "../claim.ts";
-import { createSlots, digestOf } from "../slots.ts";
-import { noteProblems, type ImportSource, type RowProblems } from "../source.ts";
+import type { Catalog, ProductReference } from "../../../entitlements/catalog.ts";
+import { ORDERS_AT_ONCE } from "../asking/google.ts";
+import { type Claim, type ImportSource, noteProblems, type RowProblems } from "../claim.ts";
+import { lineageOf } from "../join.ts";
+import { createSlots, sha256 } from "../slots.ts";
 
 /** Get App Transaction Info, a page of the history, and the statuses. */
 const APP_STORE_REQUESTS = 3;
@@ -14,14 +13,7 @@ const MOST_PRODUCTS = 1000;
 const productText = ({ productIdentifier, basePlanIdentifier }: ProductReference): string =>
   basePlanIdentifier == null ? productIdentifier : `${productIdentifier}:${basePlanIdentifier}`;
 
-/** Name of the claim's lineage, so far as the file tells; null: it names none. */
-const lineageText = ({ store, lineage, name }: Claim): string | null =>
-  name === null ? null : `${store} ${lineage ?? name.value}`;
-
-export const count = <Name>(counts: Map<Name, number>, name: Name, by = 1): void =>
-  void counts.set(name, (counts.get(name) ?? 0) + by);
-
-const createCounter = (catalog: Application["catalog"] | null) => {
+const createCounter = (catalog: Catalog | null) => {
   const accounts = createSlots();
   const lineages = createSlots();
   const unmapped = new Map<string, number>();
@@ -30,34 +22,29 @@ const createCounter = (catalog: Application["catalog"] | null) => {
   const countProduct = ({ store, product }: Claim): void => {
     if (catalog === null || product === null || catalog.productOf(store, product) !== undefined) return;
     const name = `${store} ${productText(product)}`;
-    if (unmapped.has(name) || unmapped.size < MOST_PRODUCTS) count(unmapped, name);
+    if (unmapped.has(name) || unmapped.size < MOST_PRODUCTS) unmapped.set(name, (unmapped.get(name) ?? 0) + 1);
   };
   const add = (claim: Claim): void => {
     const { account, store, environment, name } = claim;
     counts.all += 1;
     if (account === null) counts.anonymous += 1;
-    else accounts.slotOf(digestOf(account));
+    else accounts.slotOf(sha256(account));
     if (environment === "sandbox") counts.sandbox += 1;
     countProduct(claim);
-    const lineage = lineageText(claim);
-    if (name === null || lineage === null) {
+    if (name === null) {
       counts.unaskable += 1;
       return;
     }
     const before = lineages.count;
-    const isNew = lineages.slotOf(digestOf(lineage)) === before;
-    if (isNew) asked[store] += 1;
-    if (isNew && name.kind === "order") counts.ordersOnly += 1;
+    if (lineages.slotOf(sha256(lineageOf(claim))) !== before) return;
+    asked[store] += 1;
+    if (name.kind === "order") counts.ordersOnly += 1;
   };
   return { accounts, lineages, unmapped, asked, counts, add };
 };
 
 /** Reads the files and counts. Memory grows with the distinct accounts and purchases alone, about 15 bytes each. */
-export const checkImport = async (
-  source: ImportSource,
-  catalog: Application["catalog"] | null,
-  rate: number,
-) => {
+export const checkImport = async (source: ImportSource, catalog: Catalog | null, rate: number) => {
   const counter = createCounter(catalog);
   const problems: RowProblems = new Map();
   let rows = 0;
@@ -85,6 +72,3 @@ export const checkImport = async (
 };
 
 export type ImportCheck = Awaited<ReturnType<typeof checkImport>>;
-
-/** Whether any of the files says who has access. */
-export const claimsAccess = ({ files }: ImportSource): boolean => files.some((file) => file.claimsAccess);

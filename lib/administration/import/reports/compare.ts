@@ -3,11 +3,10 @@ import type { Application } from "../../../applications/application.ts";
 import { entitlementsAt } from "../../../entitlements/entitlements.ts";
 import type { Instant } from "../../../entitlements/time.ts";
 import type { AccountId } from "../../../identifiers.ts";
-import { claimsAccessAt } from "../claim.ts";
+import { claimsAccessAt, claimsOf, type ImportSource } from "../claim.ts";
 import { createJoin, isNewest, noteClaim } from "../join.ts";
-import { sideBySide } from "../side-by-side.ts";
-import { createColumn, createSlots, digestOf } from "../slots.ts";
-import { claimsOf, type ImportSource } from "../source.ts";
+import { sideBySide } from "../../side-by-side.ts";
+import { createColumn, createSlots, sha256 } from "../slots.ts";
 
 /** An account to which the other service and this one give different access. */
 interface AccessDifference {
@@ -39,7 +38,7 @@ const readAccess = async (source: ImportSource, moment: Instant) => {
   for await (const { claim } of claimsOf(source)) {
     const access = claimsAccessAt(claim, moment);
     if (claim.account === null || access === null || !isNewest(join, claim)) continue;
-    const slot = slots.slotOf(digestOf(claim.account));
+    const slot = slots.slotOf(sha256(claim.account));
     bits.set(slot, bits.get(slot) | SAID | (access ? ACCESS : 0));
   }
   return { slots, bits };
@@ -56,7 +55,7 @@ export const compareExport = async (
   const counts = { accounts: 0, agree: 0, onlyThere: 0, onlyHere: 0 };
   await sideBySide(claimsOf(source), atOnce, async ({ claim: { account } }) => {
     if (account === null) return;
-    const slot = slots.find(digestOf(account));
+    const slot = slots.find(sha256(account));
     if (slot < 0 || (bits.get(slot) & COMPARED) !== 0) return;
     bits.set(slot, bits.get(slot) | COMPARED);
     const claimed = (bits.get(slot) & ACCESS) !== 0;

@@ -1,6 +1,6 @@
-import type { Application, IosStoreConfiguration } from "../../../applications/application.ts";
+import type { IosStoreConfiguration } from "../../../applications/application.ts";
 import { verifiedFactsOf } from "../../../customers/asking/ask-apple.ts";
-import type { IosStoreCustomers } from "../../../customers/ios-store-request.ts";
+import { appStoreTrust } from "../../../customers/ios-store-request.ts";
 import { statedPurchases, type VerifiedFacts } from "../../../customers/storing/verified-facts.ts";
 import type { PurchaseReference } from "../../../entitlements/purchase.ts";
 import { purchaseKey } from "../../../identifiers.ts";
@@ -13,27 +13,16 @@ import { checkAppTransactionClaims } from "../../../stores/ios-store/app-transac
 import { appTransactionIdentityOf } from "../../../stores/ios-store/purchases.ts";
 import { transactionNamesIn, type TransactionNames } from "../../../stores/ios-store/transaction.ts";
 import type { AskedEnvironment, Claim } from "../claim.ts";
-import type { AnsweredLineage, OpenOutcome } from "../journal.ts";
+import type { AnsweredLineage } from "../journal.ts";
 import { sha256 } from "../slots.ts";
-import type { ImportStores } from "./stores.ts";
+import type { Asked, Asking } from "./asking.ts";
 import { verdictOf } from "./verdict.ts";
-
-export type AppStoreAsking = Pick<IosStoreCustomers, "verifier" | "trustedRoots" | "now"> &
-  Pick<ImportStores, "appStore">;
-
-export interface AskedPerson {
-  readonly facts: VerifiedFacts;
-  readonly lineages: readonly AnsweredLineage[];
-}
-
-export type AskedOutcome<Content> =
-  ({ readonly outcome: "answered" } & Content) | { readonly outcome: "unknown" | OpenOutcome | "excluded" };
 
 /** Pages of twenty transactions: far above any person's, and a bound all the same. */
 const MOST_PAGES = 500;
 
 const wholeHistory = async (
-  { appStore }: AppStoreAsking,
+  { appStore }: Asking,
   app: AppStoreApp,
   transaction: string,
 ): Promise<AppStoreAnswer<readonly string[]>> => {
@@ -54,8 +43,10 @@ interface SignedPerson extends SignedFacts {
   readonly signedAppTransaction: string | null;
 }
 
+const NO_STATUSES = { signedTransactions: [], signedRenewalInfos: [] };
+
 const askSigned = async (
-  asking: AppStoreAsking,
+  asking: Asking,
   app: AppStoreApp,
   transaction: string,
 ): Promise<AppStoreAnswer<SignedPerson>> => {
@@ -63,29 +54,27 @@ const askSigned = async (
   if (history.outcome !== "answered") return history;
   const statuses = await asking.appStore.subscriptionStatuses(app, transaction);
   if (statuses.outcome !== "answered" && statuses.outcome !== "unknown") return statuses;
-  const appTransaction = await asking.appStore.appTransaction(app, transaction);
-  if (appTransaction.outcome !== "answered" && appTransaction.outcome !== "unknown") return appTransaction;
-  const latest =
-    statuses.outcome === "answered" ? statuses.content : { signedTransactions: [], signedRenewalInfos: [] };
+  const own = await asking.appStore.appTransaction(app, transaction);
+  if (own.outcome !== "answered" && own.outcome !== "unknown") return own;
+  const latest = statuses.outcome === "answered" ? statuses.content : NO_STATUSES;
   return {
     outcome: "answered",
     content: {
       ...latest,
       signedTransactions: [...history.content, ...latest.signedTransactions],
-      signedAppTransaction: appTransaction.outcome === "answered" ? appTransaction.content : null,
+      signedAppTransaction: own.outcome === "answered" ? own.content : null,
     },
   };
 };
 
 /** The identity in the app transaction, where it verifies and is of the configured app. */
 const identityIn = async (
-  { verifier, trustedRoots, now }: AppStoreAsking,
+  { verifier, trustedRoots, now }: Asking,
   configuration: IosStoreConfiguration,
   compact: string | null,
 ): Promise<VerifiedFacts["identities"]> => {
   if (compact === null) return [];
-  const trust = { roots: trustedRoots, xcodeCertificates: new Set<string>() };
-  const verdict = await verifier.verifyAppTransaction(compact, trust, now());
+  const verdict = await verifier.verifyAppTransaction(compact, appStoreTrust({ trustedRoots }), now());
   if (verdict.outcome === "rejected") return [];
   if (checkAppTransactionClaims(verdict.payload, configuration) !== null) return [];
   return [appTransactionIdentityOf([verdict.payload])].filter((identity) => identity !== null);
@@ -96,7 +85,7 @@ const lineagesOf = (
   names: readonly TransactionNames[],
   environment: AskedEnvironment,
   verdict: (key: string) => Pick<AnsweredLineage, "state" | "isMapped">,
-): readonly AnsweredLineage[] =>
+): AnsweredLineage[] =>
   facts.purchases.map(({ purchase: { key } }) => {
     const own = names.filter((one) => one.originalTransactionIdentifier === key);
     const token = own.find(({ accountToken }) => accountToken !== null)?.accountToken ?? null;
@@ -117,12 +106,11 @@ const UNANSWERED = {
 } as const;
 
 const askIn = async (
-  asking: AppStoreAsking,
-  application: Application,
+  asking: Asking,
   configuration: IosStoreConfiguration,
   app: AppStoreApp,
   transaction: string,
-): Promise<AskedOutcome<AskedPerson>> => {
+): Promise<Asked> => {
   const askedAt = asking.now();
   const answer = await askSigned(asking, app, transaction);
   if (answer.outcome !== "answered") return { outcome: UNANSWERED[answer.outcome] };
@@ -133,29 +121,27 @@ const askIn = async (
     return { outcome: "unknown" };
   const named = names.find(({ transactionIdentifier }) => transactionIdentifier === transaction);
   const key = purchaseKey(named?.originalTransactionIdentifier ?? transaction);
-  const lineage: PurchaseReference = { store: "ios-store", environment: app.environment, key };
-  const verified = await verifiedFactsOf(
-    { ports: asking, configuration, app, purchase: lineage, askedAt },
-    signed,
-  );
+  const purchase: PurchaseReference = { store: "ios-store", environment: app.environment, key };
+  const verified = await verifiedFactsOf({ ports: asking, configuration, app, purchase, askedAt }, signed);
   if (verified === null || verified.purchases.length === 0) return { outcome: "unverified" };
   const identities =
     verified.identities.length > 0
       ? verified.identities
       : await identityIn(asking, configuration, signedAppTransaction);
   const facts = { ...verified, identities };
-  const stated = statedPurchases(facts);
-  const verdict = (of: string) =>
-    verdictOf(
-      stated.filter((purchase) => purchase.key === of),
-      application,
-      askedAt,
-    );
-  return { outcome: "answered", facts, lineages: lineagesOf(facts, names, app.environment, verdict) };
+  const stated = Map.groupBy(statedPurchases(facts), ({ key: of }) => of);
+  return {
+    outcome: "answered",
+    lineages: lineagesOf(facts, names, app.environment, (of) =>
+      verdictOf(stated.get(purchaseKey(of)) ?? [], asking.application, askedAt),
+    ),
+    samePerson: [],
+    store: (storing) => storing.appStoreFacts(facts),
+  };
 };
 
 /** Environments to ask in, the one that the file names first. */
-export const environmentsOf = (
+const environmentsOf = (
   accepted: readonly string[],
   named: AskedEnvironment | null,
   only: AskedEnvironment | null,
@@ -169,25 +155,16 @@ export const environmentsOf = (
  * Asks the App Store about a person by one of its transactions: in production, then in the sandbox, in the named bundle or
  * in each of the application's.
  */
-export const askPerson = async (
-  asking: AppStoreAsking,
-  application: Application,
-  { app: bundle, environment: named }: Pick<Claim, "app" | "environment">,
-  transaction: string,
-  only: AskedEnvironment | null,
-): Promise<AskedOutcome<AskedPerson>> => {
-  const configurations = application.iosStore.filter(
-    ({ bundleIdentifier }) => bundle === null || bundle === bundleIdentifier,
-  );
-  let outcome: AskedOutcome<AskedPerson> = { outcome: "unconfigured" };
-  for (const configuration of configurations) {
+export const askPerson = async (asking: Asking, claim: Claim): Promise<Asked> => {
+  const transaction = claim.lineage ?? claim.name?.value ?? "";
+  let outcome: Asked = { outcome: "unconfigured" };
+  for (const configuration of asking.application.iosStore) {
     const { bundleIdentifier, serverApi: key, environments } = configuration;
-    if (key === null) continue;
-    const asked = environmentsOf(environments, named, only);
+    if (key === null || (claim.app !== null && claim.app !== bundleIdentifier)) continue;
+    const asked = environmentsOf(environments, claim.environment, asking.only);
     if (asked.length === 0 && outcome.outcome === "unconfigured") outcome = { outcome: "excluded" };
     for (const environment of asked) {
-      const app = { bundleIdentifier, environment, key };
-      outcome = await askIn(asking, application, configuration, app, transaction);
+      outcome = await askIn(asking, configuration, { bundleIdentifier, environment, key }, transaction);
       if (outcome.outcome !== "unknown") return outcome;
     }
   }

@@ -1,16 +1,10 @@
-import type { ImportCheck } from "../../lib/administration/import/reports/check.ts";
-import { ROW_PROBLEMS } from "../../lib/administration/import/claim.ts";
-import type { ImportSource, ReadonlyProblems } from "../../lib/administration/import/source.ts";
+import { checkImport, type ImportCheck } from "../../lib/administration/import/reports/check.ts";
+import type { ImportSource } from "../../lib/administration/import/claim.ts";
+import { readManifestFile } from "../commands/apply.ts";
+import { optional, optionsIn, required, type Command } from "../commands/command.ts";
 import { columns, counted, indent, type Answer } from "../text/answer.ts";
-
-export const shareText = (part: number, whole: number): string =>
-  whole === 0 ? "0 %" : `${((100 * part) / whole).toFixed(1)} %`;
-
-export const durationText = (minutes: number): string => {
-  if (minutes < 120) return counted(minutes, "minute");
-  const hours = Math.round(minutes / 60);
-  return hours < 72 ? counted(hours, "hour") : counted(Math.round(hours / 24), "day");
-};
+import { FILES, openFiles, READING, readNumber } from "./options.ts";
+import { durationText, problemLines, problemsJson, shareText } from "./text.ts";
 
 const unmappedLines = ({ unmapped }: ImportCheck): readonly string[] => {
   if (unmapped === null) return ["--manifest <file.yaml> shows the products that it does not map."];
@@ -21,24 +15,7 @@ const unmappedLines = ({ unmapped }: ImportCheck): readonly string[] => {
   return ["Products that the manifest does not map:", ...indent(columns(rows))];
 };
 
-/** Rows that cannot be used as they are, under a heading; none if there are none. */
-export const problemLines = (heading: string, problems: ReadonlyProblems): readonly string[] =>
-  problems.size === 0
-    ? []
-    : [
-        heading,
-        ...indent(
-          [...problems].map(
-            ([problem, { count, firstRow }]) =>
-              `${counted(count, "row")}: ${ROW_PROBLEMS[problem]} (${firstRow})`,
-          ),
-        ),
-      ];
-
-export const problemsJson = (problems: ReadonlyProblems) =>
-  [...problems].map(([problem, found]) => ({ problem, ...found }));
-
-export const presentCheck = ({ files }: ImportSource, check: ImportCheck): Answer => {
+const presentCheck = ({ files }: ImportSource, check: ImportCheck): Answer => {
   const { rows, accounts, lineages, claims, requests, minutes, problems, unmapped } = check;
   const ofAll = (part: number): string => `${part} (${shareText(part, claims.all)})`;
   return {
@@ -76,4 +53,29 @@ export const presentCheck = ({ files }: ImportSource, check: ImportCheck): Answe
       ...problemLines("Rows that cannot be used as they are:", problems),
     ].join("\n"),
   };
+};
+
+const OPTIONS = {
+  ...READING,
+  manifest: optional("--manifest <file.yaml>", "show the products that it does not map"),
+  rate: required("--rate <number>", "requests a second of a run", "20"),
+};
+
+/** Of a checked manifest only the catalog is used, so it does not matter where its credentials and destinations lead. */
+const ANYWHERE = { trustsOrigin: () => true, allowsDestination: () => true };
+
+/** Reads exports, and says what a run would do. Asks neither a store nor the table. */
+export const checkFiles: Command = {
+  name: "import check",
+  about: "read exports, and show what a run would do; asks nobody",
+  takes: { files: FILES },
+  options: OPTIONS,
+  run: async (_, texts) => {
+    const options = optionsIn(OPTIONS, texts);
+    const source = await openFiles(FILES.read(texts["files"]), options);
+    const { manifest } = options;
+    const read = manifest === undefined ? null : await readManifestFile(manifest, ANYWHERE);
+    const rate = readNumber("--rate", options.rate, 1000);
+    return presentCheck(source, await checkImport(source, read?.catalog ?? null, rate));
+  },
 };

@@ -1,0 +1,156 @@
+import { tellsChanges, type Application } from "../../applications/application.ts";
+import { DIRECTORY_AGE_MILLISECONDS } from "../../applications/directory.ts";
+import type { StoredCustomer } from "../../customers/storing/records.ts";
+import { SECOND } from "../../duration.ts";
+import { holdingsOf, sameHoldings } from "../../entitlements/holdings.ts";
+import { referenceText } from "../../entitlements/purchase.ts";
+import type { Instant } from "../../entitlements/time.ts";
+import type { AccountId, ApplicationId, CustomerId } from "../../identifiers.ts";
+import type { Look } from "../../telling/look.ts";
+import { AT_ONCE, sideBySide } from "../side-by-side.ts";
+import { operatorChange, type ScanPage, type ScanPosition } from "./operation-table.ts";
+import { withCustomer, type Operations } from "./operations.ts";
+
+/** How far a scan is. */
+export interface Scan<Position> {
+  /** Where to go on after an interruption; null: at the beginning. */
+  readonly position: Position | null;
+  /** Fraction of the table read, from 0 to 1; null: its size is not known. */
+  readonly part: number | null;
+}
+
+/** Processes a scan page by page, and tells after each how far it is. */
+const scan = async <Page extends ScanPage<Position>, Position, Counts>(
+  table: { readonly size: () => Promise<number | null> },
+  pages: AsyncIterable<Page>,
+  begun: Counts & Scan<Position>,
+  act: (page: Page, before: Counts) => Promise<Counts>,
+  progress: (done: Counts & Scan<Position>) => void,
+): Promise<Counts & Scan<Position>> => {
+  // It may be out of date.
+  const size = await table.size();
+  let done = begun;
+  for await (const page of pages) {
+    done = {
+      ...(await act(page, done)),
+      position: page.position ?? done.position,
+      part: size === null || size === 0 ? null : Math.min(1, page.scanned / size),
+    };
+    progress(done);
+  }
+  return done;
+};
+
+const reprojectCustomer = async (
+  operations: Operations,
+  described: Application,
+  customer: CustomerId,
+): Promise<"changed" | "unchanged" | null> => {
+  const { findOwnership, write, now } = operations;
+  const { identifier: application, catalog } = described;
+  const project = async (stored: StoredCustomer) => {
+    const { purchases } = await findOwnership(application, stored.identifier);
+    // The index may not list the newest purchases yet; the holdings have them.
+    const known = [...stored.holdings, ...purchases.map(({ purchase }) => purchase)];
+    const holdings = holdingsOf(new Map(known.map((one) => [referenceText(one), one])).values(), catalog);
+    if (sameHoldings(stored.holdings, holdings)) return "unchanged";
+    const change = operatorChange(application, stored, { holdings }, now(), tellsChanges(described));
+    const written = await write(change);
+    return written === "conflict" ? written : "changed";
+  };
+  return withCustomer(operations, application, customer, project, () => null);
+};
+
+interface Reprojected {
+  readonly customers: number;
+  readonly changed: number;
+}
+
+/**
+ * Recomputes the holdings of all customers of an application from their purchases: needed when a changed catalog maps
+ * purchases that were not held. Safe to repeat and to run concurrently.
+ */
+export const reprojectApplication = async (
+  operations: Operations,
+  application: Application,
+  after: ScanPosition | null,
+  progress: (done: Reprojected & Scan<ScanPosition>) => void,
+) => {
+  const { table } = operations;
+  return scan(
+    table,
+    table.customerPages(application.identifier, after),
+    { customers: 0, changed: 0, position: after, part: null },
+    async ({ customers }, before): Promise<Reprojected> => {
+      let { changed } = before;
+      await sideBySide(customers, AT_ONCE, async (customer) => {
+        if ((await reprojectCustomer(operations, application, customer)) === "changed") changed += 1;
+      });
+      return { customers: before.customers + customers.length, changed };
+    },
+    progress,
+  );
+};
+
+export interface AccountPosition extends ScanPosition {
+  readonly account: AccountId;
+}
+
+export interface AccountPage extends ScanPage<AccountPosition> {
+  /** Each account once; one with many customers may reappear on the next page. */
+  readonly accounts: readonly AccountId[];
+}
+
+export interface RetellTable {
+  /**
+   * Accounts of an application that have a customer, after a position; null: from the beginning. Scans the whole table: use it
+   * rarely.
+   */
+  accountPages(application: ApplicationId, after: AccountPosition | null): AsyncIterable<AccountPage>;
+  makeDue(application: ApplicationId, looks: readonly Look[]): Promise<void>;
+  /** Item count of the table, which DynamoDB updates every six hours; null: unknown. */
+  size(): Promise<number | null>;
+}
+
+interface Retold {
+  readonly accounts: number;
+  /** Due time of the last look; null: none yet. */
+  readonly until: Instant | null;
+}
+
+/** Accounts made due per second: fewer than a teller handles, which leaves time for new changes. */
+const RETOLD_PER_SECOND = 100;
+
+const CLOCKS_DIFFER = 5 * SECOND;
+
+/** Time until every function knows the application's change. */
+const KNOWN_EVERYWHERE_MILLISECONDS = DIRECTORY_AGE_MILLISECONDS + CLOCKS_DIFFER;
+
+/**
+ * Makes every account of an application due for a look, because a changed catalog may affect all of them. Safe to
+ * repeat and to run concurrently. The looks start once all functions know the change, and are spread over time.
+ */
+export const retellApplication = async (
+  table: RetellTable,
+  application: ApplicationId,
+  after: AccountPosition | null,
+  now: () => Instant,
+  progress: (done: Retold & Scan<AccountPosition>) => void,
+) =>
+  scan(
+    table,
+    table.accountPages(application, after),
+    { accounts: 0, until: null, position: after, part: null },
+    async ({ accounts }, before: Retold): Promise<Retold> => {
+      const looks: Look[] = [];
+      let { until } = before;
+      for (const account of accounts) {
+        const earliest = now() + KNOWN_EVERYWHERE_MILLISECONDS;
+        until = until === null ? earliest : Math.max(earliest, until + SECOND / RETOLD_PER_SECOND);
+        looks.push({ account, dueAt: until, cause: null });
+      }
+      await table.makeDue(application, looks);
+      return { accounts: before.accounts + accounts.length, until };
+    },
+    progress,
+  );

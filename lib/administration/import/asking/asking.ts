@@ -1,0 +1,28 @@
+import type { Application } from "../../../applications/application.ts";
+import type { IosStoreCustomers } from "../../../customers/ios-store-request.ts";
+import type { AskedEnvironment, PlacedClaim } from "../claim.ts";
+import type { Join } from "../join.ts";
+import type { AnsweredEntry, JournalEntry, UnansweredOutcome } from "../journal.ts";
+import type { Storing } from "./storing.ts";
+import type { ImportStores } from "./stores.ts";
+
+export interface Asking extends ImportStores, Pick<IosStoreCustomers, "verifier" | "trustedRoots" | "now"> {
+  readonly application: Application;
+  readonly storing: Storing;
+  readonly join: Join;
+  /** Only purchases of this environment; null: of each that the manifest accepts. */
+  readonly only: AskedEnvironment | null;
+  readonly record: (entry: JournalEntry) => void;
+  /** Receives every claim once it is done with, asked about or not. */
+  readonly onClaim: () => void;
+  /** Receives a claim that was asked about. */
+  readonly onAsked: (placed: PlacedClaim) => void;
+  readonly atOnce: number;
+}
+
+/** A store's answer about a person or a purchase, and how it is stored; or why there is none. */
+export type Asked =
+  | (Pick<AnsweredEntry, "outcome" | "lineages" | "samePerson"> & {
+      readonly store: (storing: Storing) => Promise<AnsweredEntry["stored"]>;
+    })
+  | { readonly outcome: UnansweredOutcome };

@@ -1,0 +1,132 @@
+import type { Access, Claim } from "../claim.ts";
+import {
+  booleanOrNull,
+  claimsBy,
+  fieldOf,
+  nameIn,
+  productIn,
+  storeIn,
+  textOrNull,
+  timeOrNull,
+  type Profile,
+  type Row,
+} from "./row.ts";
+
+/** Whether the row grants nothing: its list of entitlements is there, and empty. */
+const grantsNothing = (row: Row): boolean => /^(?:\[\]|\{\})?$/.test(fieldOf(row, "entitlement_identifiers"));
+
+const accessOf = (row: Row): Access | null => {
+  if ("entitlement_identifiers" in row && grantsNothing(row)) return null;
+  if (fieldOf(row, "refunded_at") !== "") return { given: false };
+  return { given: true, until: timeOrNull(row, "effective_end_time") };
+};
+
+/**
+ * RevenueCat's Scheduled Data Export of transactions. Rows of one transaction repeat; the newest `updated_at` counts.
+ *
+ * @see https://www.revenuecat.com/docs/integrations/scheduled-data-exports/transactions
+ */
+export const revenuecatExport: Profile = {
+  name: "revenuecat-export",
+  marks: ["rc_original_app_user_id", "rc_last_seen_app_user_id_alias", "store_transaction_id"],
+  needs: [
+    "store",
+    "store_transaction_id",
+    "original_store_transaction_id",
+    "product_identifier",
+    "is_sandbox",
+    "rc_original_app_user_id",
+    "rc_last_seen_app_user_id_alias",
+    "effective_end_time",
+    "refunded_at",
+    "updated_at",
+  ],
+  needsOneOf: [],
+  takes: ["entitlement_identifiers", "is_auto_renewable"],
+  read: (row, { account }) => {
+    const store = storeIn(row);
+    if (store === undefined) return { claims: [], problems: ["other-store"] };
+    const column = account === "last-seen" ? "rc_last_seen_app_user_id_alias" : "rc_original_app_user_id";
+    const isIos = store === "ios-store";
+    const kind = isIos ? "transaction" : "order";
+    return claimsBy(row, column, {
+      store,
+      name: nameIn(row, kind, "store_transaction_id", "original_store_transaction_id"),
+      lineage: isIos ? textOrNull(row, "original_store_transaction_id") : null,
+      product: productIn(row, "product_identifier", !isIos),
+      kind: booleanOrNull(row, "is_auto_renewable") === true ? "subscription" : null,
+      environment: booleanOrNull(row, "is_sandbox") === true ? "sandbox" : "production",
+      access: accessOf(row),
+      updatedAt: timeOrNull(row, "updated_at"),
+    });
+  },
+};
+
+export const revenuecatTokens: Profile = {
+  name: "revenuecat-tokens",
+  marks: [],
+  needs: ["user_id", "google_purchase_token", "google_product_id"],
+  needsOneOf: [],
+  takes: [],
+  read: (row) =>
+    claimsBy(row, "user_id", {
+      store: "android-store",
+      name: nameIn(row, "token", "google_purchase_token"),
+      product: productIn(row, "google_product_id", true),
+    }),
+};
+
+const APPLE = "apple_original_transaction_id";
+
+const googleClaimOf = (row: Row) => {
+  const isSubscription = booleanOrNull(row, "google_is_subscription");
+  const kind = isSubscription ? "subscription" : "one_time_product";
+  return {
+    store: "android-store",
+    name: nameIn(row, "token", "google_purchase_token"),
+    product: productIn(row, "google_product_id", false),
+    kind: isSubscription === null ? null : kind,
+  } as const;
+};
+
+/**
+ * Adapty's import of historical data. A file has the columns of one store, or of both.
+ *
+ * @see https://adapty.io/docs/importing-historical-data-to-adapty
+ */
+export const adaptyImport: Profile = {
+  name: "adapty-import",
+  marks: [APPLE, "google_is_subscription"],
+  needs: ["user_id"],
+  needsOneOf: [[APPLE, "google_purchase_token"]],
+  takes: ["google_product_id", "google_purchase_token", "google_is_subscription"],
+  read: (row) => {
+    const google = googleClaimOf(row);
+    const isOfGoogle = google.name !== null || google.product !== null;
+    // A row without any id is one of Apple's columns.
+    const isOfApple = fieldOf(row, APPLE) !== "" || !isOfGoogle;
+    const apple = { store: "ios-store", name: nameIn(row, "transaction", APPLE) } as const;
+    return claimsBy(row, "user_id", ...(isOfApple ? [apple] : []), ...(isOfGoogle ? [google] : []));
+  },
+};
+
+/** Beside a token, `original_id` is Google's order id. */
+const qonversionNameIn = (row: Row): Pick<Claim, "store" | "name"> => {
+  const isOrder = fieldOf(row, "original_id").startsWith("GPA.");
+  const google =
+    nameIn(row, "token", "purchase_token") ?? (isOrder ? nameIn(row, "order", "original_id") : null);
+  if (google !== null) return { store: "android-store", name: google };
+  const name = nameIn(row, "transaction", "original_id") ?? nameIn(row, "receipt", "receipt");
+  const isOfGoogle = name === null && "purchase_token" in row && !("receipt" in row);
+  return { store: isOfGoogle ? "android-store" : "ios-store", name };
+};
+
+export const qonversionImport: Profile = {
+  name: "qonversion-import",
+  marks: ["original_id"],
+  needs: ["user_id"],
+  needsOneOf: [["receipt", "purchase_token", "original_id"]],
+  takes: ["product_id"],
+  read: (row) =>
+    claimsBy(row, "user_id", { ...qonversionNameIn(row), product: productIn(row, "product_id", false) }),
+};

@@ -1,0 +1,28 @@
+import { ROW_PROBLEMS, type RowProblems } from "../../lib/administration/import/claim.ts";
+import { counted, indent } from "../text/answer.ts";
+
+export const shareText = (part: number, whole: number): string =>
+  whole === 0 ? "0 %" : `${((100 * part) / whole).toFixed(1)} %`;
+
+export const durationText = (minutes: number): string => {
+  if (minutes < 120) return counted(minutes, "minute");
+  const hours = Math.round(minutes / 60);
+  return hours < 72 ? counted(hours, "hour") : counted(Math.round(hours / 24), "day");
+};
+
+/** Rows that cannot be used as they are, under a heading; none if there are none. */
+export const problemLines = (heading: string, problems: RowProblems): readonly string[] =>
+  problems.size === 0
+    ? []
+    : [
+        heading,
+        ...indent(
+          [...problems].map(
+            ([problem, { count, firstRow }]) =>
+              `${counted(count, "row")}: ${ROW_PROBLEMS[problem]} (${firstRow})`,
+          ),
+        ),
+      ];
+
+export const problemsJson = (problems: RowProblems) =>
+  [...problems].map(([problem, found]) => ({ problem, ...found }));
