@@ -26,8 +26,6 @@ const TAGS = {
 
 interface SandboxOperation {
   readonly summary: string;
-  /** Name of the path parameter; unset: there is none. */
-  readonly parameter?: string;
   readonly request?: z.ZodType;
   readonly example?: unknown;
   readonly status?: number;
@@ -50,9 +48,6 @@ const SOLD = { purchaseToken: text, packageName: text, productKind: text, purcha
 const switched = z.object({ enabled: z.boolean() });
 const androidChange = changeDetails.extend({ change: z.enum(CHANGES) });
 
-const PURCHASE = "originalTransactionIdentifier";
-const TOKEN = "purchaseToken";
-
 const OPERATIONS: Readonly<Record<string, SandboxOperation>> = {
   [`post ${IOS_PREFIX}/purchases`]: {
     summary: "Buy; the answer is what the app sends of it, signed",
@@ -64,14 +59,12 @@ const OPERATIONS: Readonly<Record<string, SandboxOperation>> = {
     summary: "What the app would send now, for each person",
     answers: { purchases: { type: "array", items: object } },
   },
-  [`get ${IOS_PREFIX}/purchases/{${PURCHASE}}`]: {
+  [`get ${IOS_PREFIX}/purchases/{originalTransactionIdentifier}`]: {
     summary: "What the app would send now, of the person with that purchase",
-    parameter: PURCHASE,
     answers: SIGNED,
   },
-  [`post ${IOS_PREFIX}/purchases/{${PURCHASE}}`]: {
+  [`post ${IOS_PREFIX}/purchases/{originalTransactionIdentifier}`]: {
     summary: "Change a purchase: renew, cancel, fail its billing, refund it, …",
-    parameter: PURCHASE,
     request: changeSchema,
     example: { change: "refund" },
     answers: SIGNED,
@@ -84,7 +77,6 @@ const OPERATIONS: Readonly<Record<string, SandboxOperation>> = {
   },
   [`post ${IOS_PREFIX}/notifications/{kind}`]: {
     summary: `Send a notification that concerns no purchase: ${APP_NOTIFICATIONS.join(", ")}`,
-    parameter: "kind",
     request: notifiedApp,
     example: {},
     answers: {},
@@ -115,14 +107,12 @@ const OPERATIONS: Readonly<Record<string, SandboxOperation>> = {
     summary: "All purchases, with their tokens",
     answers: { purchases: { type: "array", items: object } },
   },
-  [`get ${ANDROID_PREFIX}/purchases/{${TOKEN}}`]: {
+  [`get ${ANDROID_PREFIX}/purchases/{purchaseToken}`]: {
     summary: "A purchase as the store has it",
-    parameter: TOKEN,
     answers: SOLD,
   },
-  [`post ${ANDROID_PREFIX}/purchases/{${TOKEN}}`]: {
+  [`post ${ANDROID_PREFIX}/purchases/{purchaseToken}`]: {
     summary: "Change a purchase: renew, cancel, pause, replace, refund it, …",
-    parameter: TOKEN,
     request: androidChange,
     example: { change: "refund" },
     answers: SOLD,
@@ -167,39 +157,44 @@ const requestSchema = (schema: z.ZodType): object => {
   return json;
 };
 
-const content = (schema: object, example?: unknown) => ({
+const json = (schema: object, example?: unknown) => ({
   content: { "application/json": { schema, ...(example !== undefined && { example }) } },
 });
 
-const answerOf = (answers: SandboxOperation["answers"]): object =>
-  typeof answers === "string"
-    ? { content: { [answers]: { schema: text } } }
-    : content({ type: "object", properties: answers });
-
 const refused = {
   description: "It cannot be done; the message says why.",
-  ...content({ type: "object", properties: { message: text } }),
+  ...json({ type: "object", properties: { message: text } }),
 };
 
 const documented = (
   path: string,
-  { summary, parameter, request, example, status = 200, answers }: SandboxOperation,
-) => ({
-  tags: Object.entries(TAGS).flatMap(([prefix, { name }]) => (path.startsWith(prefix) ? [name] : [])),
-  summary,
-  security: [],
-  ...(parameter !== undefined && {
-    parameters: [{ name: parameter, in: "path", required: true, schema: text }],
-  }),
-  ...(request !== undefined && {
-    requestBody: { required: true, ...content(requestSchema(request), example) },
-  }),
-  responses: {
-    [status]: { description: "Done", ...answerOf(answers) },
-    400: refused,
-    ...(parameter !== undefined && { 404: refused, 409: refused }),
-  },
-});
+  { summary, request, example, status = 200, answers }: SandboxOperation,
+): object => {
+  const parameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name,
+    in: "path",
+    required: true,
+    schema: text,
+  }));
+  const answered =
+    typeof answers === "string"
+      ? { content: { [answers]: { schema: text } } }
+      : json({ type: "object", properties: answers });
+  return {
+    tags: Object.entries(TAGS).flatMap(([prefix, { name }]) => (path.startsWith(prefix) ? [name] : [])),
+    summary,
+    security: [],
+    ...(parameters.length > 0 && { parameters }),
+    ...(request !== undefined && {
+      requestBody: { required: true, ...json(requestSchema(request), example) },
+    }),
+    responses: {
+      [status]: { description: "Done", ...answered },
+      400: refused,
+      ...(parameters.length > 0 && { 404: refused, 409: refused }),
+    },
+  };
+};
 
 /** OpenAPI 3.0 document of the local run's own endpoints: the sandbox stores, and the clock. */
 export const sandboxDocument = (): object => {

@@ -1,15 +1,5 @@
-import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import { decodeJwt } from "jose";
-import { applyManifest } from "../../lib/administration/acts/apply.ts";
-import { readManifest } from "../../lib/administration/manifest/manifest.ts";
-import { issueCredential } from "../../lib/applications/credential.ts";
-import { SCOPES } from "../../lib/contract/schemas.ts";
-import { applicationId } from "../../lib/identifiers.ts";
-import { createApplicationTable } from "../../lib/table/applications/applications.ts";
-import { createCredentialTable } from "../../lib/table/applications/credentials.ts";
 import { endpoints, type Endpoint } from "../../lib/contract/endpoints.ts";
 import { openApiDocument } from "../../lib/contract/openapi.ts";
 import { DEMO } from "../../local/demo.ts";
@@ -193,19 +183,9 @@ describe("a moved clock", () => {
   });
 
   test("ends an API key, whatever the authorizer has cached", async () => {
-    const moved = await advance("PT1M");
-    const { apiKey, credential: issued } = issueCredential(
-      {
-        application: DEMO.applicationIdentifier,
-        label: null,
-        scopes: ["entitlements:read"],
-        expiresAt: moved + 3_600_000,
-      },
-      moved,
-    );
-    const client = DynamoDBDocumentClient.from(new DynamoDBClient({}));
-    await createCredentialTable({ client, name: service.tableName }).add(issued);
-    client.destroy();
+    const words = ["credential", "issue", "--application", DEMO.applicationIdentifier];
+    const options = ["--scope", "entitlements:read", "--expires", "PT1H"];
+    const [apiKey] = (await operatorOf(service)(...words, ...options)).split("\n");
     const read = async (): Promise<number> =>
       (
         await fetch(`${service.address}/v1/customers/anyone/entitlements`, {
@@ -237,39 +217,6 @@ test("the reference's examples are answered 200 as they stand, every time", asyn
     for (const { path } of [endpoints.linkAndroidStoreCustomer, endpoints.linkIosStoreCustomer])
       expect(granted[path]).toEqual(["premium"]);
   }
-});
-
-test("the tutorial's manifest grants what the sandbox sells", async () => {
-  const [, text = ""] =
-    /<<END\n(application:[\s\S]*?)\nEND\n/.exec(readFileSync("docs/tutorial.md", "utf8")) ?? [];
-  const reading = readManifest(text.replace("$ADDRESS", service.address));
-  expect(reading).toMatchObject({ outcome: "valid" });
-  if (reading.outcome === "invalid") throw new Error("The manifest is not valid.");
-  const table = { client: DynamoDBDocumentClient.from(new DynamoDBClient({})), name: service.tableName };
-  const identifier = applicationId("0198c0de-0000-7000-8000-0000000000aa");
-  await applyManifest(reading.manifest, identifier, createApplicationTable(table));
-  const issued = issueCredential(
-    { application: identifier, label: null, scopes: SCOPES, expiresAt: null },
-    Date.now(),
-  );
-  await createCredentialTable(table).add(issued.credential);
-  const bought = await post("/sandbox/android-publisher/purchases", {
-    packageName: "com.example.trails",
-    productKind: "subscription",
-    productIdentifier: "premium",
-    basePlanIdentifier: "monthly",
-  });
-  const linked = await post(
-    "/v1/customers/android-store/link",
-    {
-      packageName: "com.example.trails",
-      purchaseToken: bought.body.purchaseToken,
-      productKind: "subscription",
-      applicationAccountIdentifier: "user-1",
-    },
-    { Authorization: `Bearer ${issued.apiKey}` },
-  );
-  expect(linked).toMatchObject({ status: 200, body: { entitlements: [{ identifier: "premium" }] } });
 });
 
 // After the moved clock: notifications of these packages are refused, and each retry is a stop of a move.
