@@ -152,7 +152,7 @@ const composeStores = ({ options, folder, clock, front, connection, region }: Gr
     secretsFolder,
     region,
     (name) => (name === masterSecretName(TABLE_NAME) ? masterSecret : stores.secret(name)),
-    (accessKey) => accessKey === connection.accessKeyId || accessKey.endsWith(accessKeySuffix),
+    (accessKey) => accessKey === connection.credentials?.accessKeyId || accessKey.endsWith(accessKeySuffix),
   );
   const demoEnds = {
     destination: `${address}${DESTINATION_PATH}`,

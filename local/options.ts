@@ -72,7 +72,9 @@ const dynamoDbOf = (environment: Environment): WantedDynamoDb => {
     ...(isOwn && { startsAt: port }),
     ...(region && { region }),
     ...(accessKeyId &&
-      secretAccessKey && { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) }),
+      secretAccessKey && {
+        credentials: { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) },
+      }),
   };
 };
 

@@ -7,15 +7,9 @@ import {
   serverKeySchema,
   type ServerKey,
 } from "../sandbox/ios-store/server-api/server-key.ts";
-import {
-  exportChain,
-  fingerprintOf,
-  importChain,
-  makeChain,
-  type SigningChain,
-} from "../sandbox/ios-store/signing.ts";
+import { exportChain, fingerprintOf, importChain, makeChain } from "../sandbox/ios-store/signing.ts";
 import { createExports } from "../sandbox/exports/endpoint.ts";
-import { keptIn, keptOrNew, type DataFolder } from "./database/data-folder.ts";
+import { keptOrNew, parseKept, type DataFolder } from "./database/data-folder.ts";
 import { STORE_FILES } from "./database/kept-state.ts";
 import { DEMO } from "./demo.ts";
 import { createLiveExamples } from "./pages/live-examples.ts";
@@ -43,29 +37,20 @@ const DEMO_PURCHASE = {
   basePlanIdentifier: DEMO.androidBasePlan,
 } as const;
 
-const signingChain = (folder: DataFolder): SigningChain => {
-  const kept = keptIn(folder, CHAIN_FILE, importChain, ", and new certificates are created");
-  if (kept !== null) return kept;
-  const chain = makeChain();
-  folder.write(CHAIN_FILE, exportChain(chain));
-  return chain;
-};
-
-const serverKeyIn = (folder: DataFolder): ServerKey => {
-  const parse = (text: string): ServerKey => serverKeySchema.parse(JSON.parse(text));
-  const kept = keptIn(folder, SERVER_KEY_FILE, parse, ", and a new key is created");
-  if (kept !== null) return kept;
-  const key = { ...createServerKey(), ...SERVER_KEY_IDENTIFIERS };
-  folder.write(SERVER_KEY_FILE, JSON.stringify(key));
-  return key;
-};
+const newServerKey = (): ServerKey => ({ ...createServerKey(), ...SERVER_KEY_IDENTIFIERS });
 
 /** Opens a store with its saved state. */
 const opened = <Store>(
   folder: DataFolder,
   store: keyof typeof STORE_FILES,
   open: (saved: string | null) => Store,
-): Store => keptIn(folder, STORE_FILES[store], open, `, and the sandbox ${store} starts empty`) ?? open(null);
+): Store => {
+  const file = STORE_FILES[store];
+  const saved = folder.read(file);
+  return saved === null
+    ? open(null)
+    : parseKept(file, saved, open, `, and the sandbox ${store} starts empty`);
+};
 
 /**
  * Both sandbox stores, and how the demo application and the functions reach them.
@@ -84,8 +69,18 @@ export const createSandboxStores = ({
   readonly now: () => Instant;
   readonly androidPublisherUrl: string | undefined;
 }) => {
-  const chain = signingChain(folder);
-  const serverKey = serverKeyIn(folder);
+  const chain = parseKept(
+    CHAIN_FILE,
+    keptOrNew(folder, CHAIN_FILE, () => exportChain(makeChain())),
+    importChain,
+    ", and new certificates are created",
+  );
+  const serverKey = parseKept(
+    SERVER_KEY_FILE,
+    keptOrNew(folder, SERVER_KEY_FILE, () => JSON.stringify(newServerKey())),
+    (text) => serverKeySchema.parse(JSON.parse(text)),
+    ", and a new key is created",
+  );
   const notificationUrl = `${address}${endpoints.receiveIosStoreNotification.path}`;
   const ios = opened(folder, "ios-store", (saved) =>
     createIosStoreSandbox({

@@ -83,19 +83,17 @@ export const openDataFolder = (folder: string | null): DataFolder => {
 };
 
 /**
- * What a file of the data folder holds; null: there is no such file.
+ * Parses what a file of the data folder holds.
  *
- * @param advice what to do with a file that `parse` refuses
+ * @param advice what happens once a file that `parse` refuses is removed
  * @throws LocalError if it cannot be read
  */
-export const keptIn = <Kept>(
-  folder: DataFolder,
+export const parseKept = <Kept>(
   file: string,
+  text: string,
   parse: (text: string) => Kept,
   advice: string,
-): Kept | null => {
-  const text = folder.read(file);
-  if (text === null) return null;
+): Kept => {
   try {
     return parse(text);
   } catch (cause) {

@@ -9,9 +9,11 @@ import { ANY_CREDENTIALS, ANY_REGION, startDynamoDbLocal, type DynamoDbLocal } f
 export interface GivenDynamoDb {
   readonly endpoint: string;
   readonly region?: string;
-  readonly accessKeyId?: string;
-  readonly secretAccessKey?: string;
-  readonly sessionToken?: string;
+  readonly credentials?: {
+    readonly accessKeyId: string;
+    readonly secretAccessKey: string;
+    readonly sessionToken?: string;
+  };
   /** Port of the endpoint, where DynamoDB Local may be started if nothing answers there. Unset: it may not. */
   readonly startsAt?: number;
 }
@@ -23,22 +25,20 @@ export const isAtHand = (endpoint: string): boolean => {
 };
 
 /** Environment variables by which a function's AWS SDK reaches the database. */
-export const connectionVariables = (connection: GivenDynamoDb): Record<string, string> => ({
-  AWS_ENDPOINT_URL_DYNAMODB: connection.endpoint,
-  ...(connection.accessKeyId !== undefined && { AWS_ACCESS_KEY_ID: connection.accessKeyId }),
-  ...(connection.secretAccessKey !== undefined && { AWS_SECRET_ACCESS_KEY: connection.secretAccessKey }),
-  ...(connection.sessionToken !== undefined && { AWS_SESSION_TOKEN: connection.sessionToken }),
+export const connectionVariables = ({ endpoint, credentials }: GivenDynamoDb): Record<string, string> => ({
+  AWS_ENDPOINT_URL_DYNAMODB: endpoint,
+  ...(credentials !== undefined && {
+    AWS_ACCESS_KEY_ID: credentials.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+    ...(credentials.sessionToken !== undefined && { AWS_SESSION_TOKEN: credentials.sessionToken }),
+  }),
 });
 
-const clientOf = (connection: GivenDynamoDb): DynamoDBClient =>
+const clientOf = ({ endpoint, region = ANY_REGION, credentials = ANY_CREDENTIALS }: GivenDynamoDb) =>
   new DynamoDBClient({
-    endpoint: connection.endpoint,
-    region: connection.region ?? ANY_REGION,
-    credentials: {
-      accessKeyId: connection.accessKeyId ?? ANY_CREDENTIALS.accessKeyId,
-      secretAccessKey: connection.secretAccessKey ?? ANY_CREDENTIALS.secretAccessKey,
-      ...(connection.sessionToken !== undefined && { sessionToken: connection.sessionToken }),
-    },
+    endpoint,
+    region,
+    credentials,
     requestHandler: { connectionTimeout: 3000, requestTimeout: 10_000 },
   });
 

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { isInstant } from "../../lib/entitlements/time.ts";
 import type { TimedStore } from "../../sandbox/clock.ts";
 import type { MovedClock } from "../clock/moved-clock.ts";
-import { keptIn, type DataFolder } from "./data-folder.ts";
+import { parseKept, type DataFolder } from "./data-folder.ts";
 
 /** Files of the data folder. */
 const CLOCK_FILE = "clock.json";
@@ -19,12 +19,12 @@ const keptClock = z.object({ offset: z.number().refine(isInstant) });
  * @throws LocalError if it cannot be read
  */
 export const keptOffset = (folder: DataFolder): number =>
-  keptIn(
-    folder,
+  parseKept(
     CLOCK_FILE,
+    folder.read(CLOCK_FILE) ?? '{"offset":0}',
     (text) => keptClock.parse(JSON.parse(text)).offset,
     " to start in real time, with another folder: what was verified in the future stays in the table",
-  ) ?? 0;
+  );
 
 /** Writes the clock's offset and the stores' state into the data folder, if they have changed. Never throws. */
 export const createKeeper = (

@@ -11,6 +11,7 @@ import {
   type WholeService,
 } from "../../../testing/support/local-gateway.ts";
 import { operatorOf } from "../../support/local-operator.ts";
+import { calling } from "../calling.ts";
 import { FUNCTIONS_APP } from "../functions/modules.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "moved-service-"));
@@ -25,55 +26,11 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Any JSON; reading a path that does not exist fails the test. */
-type Json = ReturnType<typeof JSON.parse>;
-
-const post = async (path: string, body: unknown, { apiKey = "", at = service } = {}) => {
-  const response = await fetch(at.address + path, {
-    method: "POST",
-    headers: apiKey === "" ? {} : { Authorization: `Bearer ${apiKey}` },
-    body: JSON.stringify(body),
-  });
-  const answer: Json = await response.json();
-  return { status: response.status, body: answer };
-};
-
-const timeOf = (answer: { status: number; body: Json }): number => {
-  expect(answer).toEqual({ status: 200, body: { now: expect.any(String) } });
-  return Date.parse(answer.body.now);
-};
-
-const move = async (body: unknown, at = service): Promise<number> =>
-  timeOf(await post("/sandbox/clock", body, { at }));
-
-const now = async (at = service): Promise<number> => {
-  const response = await fetch(`${at.address}/sandbox/clock`);
-  return timeOf({ status: response.status, body: await response.json() });
-};
-
-const read = async (
-  account: string,
-  apiKey = service.demo.apiKey,
-): Promise<{ status: number; body: Json }> => {
-  const response = await fetch(`${service.address}/v1/customers/${account}/entitlements`, {
-    headers: { Authorization: `Bearer ${apiKey}` },
-  });
-  return { status: response.status, body: await response.json() };
-};
+const { read, now, move, buyOnIos, linkOnIos, buyOnAndroid, linkOnAndroid } = calling(() => service);
 
 const link = async (account: string): Promise<void> => {
-  const { body } = await post("/sandbox/ios-store/purchases", {
-    applicationAccountIdentifier: account,
-    transactions: [{ productIdentifier: DEMO.iosNonConsumable, type: "Non-Consumable" }],
-  });
-  const linked = await post("/v1/customers/ios-store/link", body, { apiKey: service.demo.apiKey });
+  const linked = await linkOnIos(await buyOnIos({ applicationAccountIdentifier: account }));
   expect(linked.status).toBe(200);
-};
-
-const linkOnAndroid = async (account: string, purchaseToken: unknown) => {
-  const purchase = { packageName: DEMO.packageName, purchaseToken, productKind: "subscription" };
-  const body = { ...purchase, applicationAccountIdentifier: account };
-  return post("/v1/customers/android-store/link", body, { apiKey: service.demo.apiKey });
 };
 
 /** An API key that may read. */
@@ -88,13 +45,7 @@ const issue = async (...options: readonly string[]): Promise<string> => {
 describe("POST /sandbox/clock", () => {
   test("an Android purchase can be linked after months: its tokens are new", async () => {
     await move({ advance: "P3M" });
-    const { body: purchase } = await post("/sandbox/android-publisher/purchases", {
-      packageName: DEMO.packageName,
-      productKind: "subscription",
-      productIdentifier: DEMO.androidSubscription,
-      basePlanIdentifier: DEMO.androidBasePlan,
-    });
-    const linked = await linkOnAndroid("months-later", purchase.purchaseToken);
+    const linked = await linkOnAndroid("months-later", await buyOnAndroid());
     expect(linked.body.entitlements).toMatchObject([{ identifier: "premium", active: true }]);
   });
 
@@ -133,7 +84,7 @@ describe("POST /sandbox/clock", () => {
     expect(linked.body.entitlements).toMatchObject([{ identifier: "premium", active: true }]);
     const moved = await move({ advance: "P1M" });
     const { entitlements } = (await read("somebody")).body;
-    const premium = entitlements.find(({ identifier }: Json) => identifier === "premium");
+    const premium = entitlements.find(({ identifier }: { identifier: string }) => identifier === "premium");
     expect(premium.active).toBe(true);
     expect(Date.parse(premium.expiresAt)).toBeGreaterThan(moved);
     await move({ reset: true });
@@ -157,31 +108,31 @@ test("a table on another machine is not emptied and not shown", async () => {
   // DynamoDB Local listens on all addresses; this one stands for another machine's.
   const endpoint = (process.env["AWS_ENDPOINT_URL_DYNAMODB"] ?? "").replace("127.0.0.1", "127.0.0.2");
   const other = await startWholeService({ dynamoDb: { endpoint } });
-  expect(await post("/sandbox/clock", { reset: true }, { at: other })).toEqual({
+  const there = calling(() => other);
+  expect(await there.post("/sandbox/clock", { reset: true })).toEqual({
     status: 400,
     body: { message: expect.stringContaining("is not on this machine") },
   });
   const shown = await fetch(`${other.address}/console`);
   expect([shown.status, await shown.text()]).toEqual([403, expect.stringContaining("not on this machine")]);
-  const response = await fetch(`${other.address}/v1/customers/anyone/entitlements`, {
-    headers: { Authorization: `Bearer ${other.demo.apiKey}` },
-  });
-  expect(response.status).toBe(200);
+  expect((await there.read("anyone")).status).toBe(200);
   await other.stop();
 });
 
 test("a data folder keeps the clock, the key and the demo's purchase", async () => {
   const options = { dataFolder: join(folder, "data"), tableName: `test-kept-${Date.now()}` };
-  const first = await startWholeService(options);
-  const moved = await move({ advance: "P2D" }, first);
+  let latest: WholeService;
+  const there = calling(() => latest);
+  const first = (latest = await startWholeService(options));
+  const moved = await there.move({ advance: "P2D" });
   await first.stop();
-  const second = await startWholeService(options);
-  expect(await now(second)).toBeGreaterThanOrEqual(moved);
+  const second = (latest = await startWholeService(options));
+  expect(await there.now()).toBeGreaterThanOrEqual(moved);
   expect(second.demo.apiKey).toBe(first.demo.apiKey);
-  expect(await move({ reset: true }, second)).toBeLessThan(moved);
+  expect(await there.move({ reset: true })).toBeLessThan(moved);
   await second.stop();
-  const third = await startWholeService(options);
-  expect(await now(third)).toBeLessThan(moved);
+  const third = (latest = await startWholeService(options));
+  expect(await there.now()).toBeLessThan(moved);
   expect(third.demo.apiKey).toBe(first.demo.apiKey);
   await third.stop();
 });
@@ -196,7 +147,8 @@ describe("the schedules of the template", () => {
       assemblyFolder: await assemblyFolder(FUNCTIONS_APP),
       environment: { RUNS_FILE: runsFile },
     });
-    const echoed = await post("/v1/customers/ios-store/synchronize", { do: "echo" }, { at: scheduled });
+    const there = calling(() => scheduled);
+    const echoed = await there.post("/v1/customers/ios-store/synchronize", { do: "echo" });
     expect(echoed.body.environment).toMatchObject({
       AWS_ENDPOINT_URL_SECRETS_MANAGER: scheduled.address,
       AWS_ENDPOINT_URL_STS: scheduled.address,
@@ -204,8 +156,8 @@ describe("the schedules of the template", () => {
     });
     while (runs().length <= SCHEDULED_NAMES.size) await sleep(50);
 
-    const start = await now(scheduled);
-    await move({ advance: "P3D" }, scheduled);
+    const start = await there.now();
+    await there.move({ advance: "P3D" });
     const inMove = runs().filter((time) => time >= start + DAY);
     await scheduled.stop();
     for (const day of [1, 2, 3])
