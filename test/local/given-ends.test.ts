@@ -10,8 +10,7 @@ import { fingerprintOf, makeChain, signJws, type SigningChain } from "../../sand
 import { appTransactionPayload, newIdentifier } from "../../sandbox/ios-store/shop/app-store.ts";
 import { startWholeService, type WholeService } from "../../testing/support/local-gateway.ts";
 import { operatorOf } from "../support/local-operator.ts";
-import { keyOfAnApplication } from "./boats.ts";
-import { calling } from "./calling.ts";
+import { calling, keyOfAnApplication } from "./calling.ts";
 
 /** A publisher API, a root and a folder of secrets that a local run is given. */
 const android = createAndroidPublisherSandbox({ now: Date.now, prefix: "/given" });

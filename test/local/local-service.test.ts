@@ -5,8 +5,7 @@ import { openApiDocument } from "../../lib/contract/openapi.ts";
 import { DEMO } from "../../local/demo.ts";
 import { startWholeService, type WholeService } from "../../testing/support/local-gateway.ts";
 import { operatorOf } from "../support/local-operator.ts";
-import { BOAT_PRODUCT, keyOfAnApplication } from "./boats.ts";
-import { calling, type Json } from "./calling.ts";
+import { BOAT_PRODUCT, calling, keyOfAnApplication, type Json } from "./calling.ts";
 
 let service: WholeService;
 
