@@ -179,6 +179,15 @@ const prepareTable = async (
   return { table, demo, empty: async () => emptyTable(client, tableName, definition) };
 };
 
+/** A mount that saves the stores' state after each request that it answers. */
+const keptAfter =
+  (mount: Mount, keep: () => void): Mount =>
+  async (request, response) => {
+    const isAnswered = await mount(request, response);
+    if (isAnswered) keep();
+    return isAnswered;
+  };
+
 /** Step 4: the gateway, the time, and the pages; then requests are answered. */
 const serve = (ground: Ground, stores: Stores, prepared: Prepared, resources: AsyncDisposableStack): void => {
   const { options, front, clock, connection } = ground;
@@ -197,11 +206,6 @@ const serve = (ground: Ground, stores: Stores, prepared: Prepared, resources: As
     keep();
   });
   if (options.runsByItself !== false) timekeeper.start();
-  const sandbox = stores.mounts.map((mount): Mount => async (request, response) => {
-    const isAnswered = await mount(request, response);
-    if (isAnswered) keep();
-    return isAnswered;
-  });
   const consolePage = createLocalConsole({
     port: front.port,
     table,
@@ -222,7 +226,7 @@ const serve = (ground: Ground, stores: Stores, prepared: Prepared, resources: As
     createTokenService(),
     createDestination(tell),
     createEventBus(tell),
-    ...sandbox,
+    ...stores.mounts.map((mount) => keptAfter(mount, keep)),
   ];
   front.serve({ gateway, mounts });
 };
