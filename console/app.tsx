@@ -63,36 +63,6 @@ const Page = ({ route, start }: { readonly route: Route; readonly start: Start }
   }
 };
 
-const Navigation = ({ route, start }: { readonly route: Route; readonly start: Start }) => {
-  const pages: readonly (readonly [Route, string])[] = [
-    [{ page: "applications" }, "Applications"],
-    ...(start.sandbox === null
-      ? []
-      : ([
-          [{ page: "sandbox", account: "" }, "Sandbox"],
-          [{ page: "requests" }, "Requests"],
-        ] as const)),
-  ];
-  return (
-    <nav aria-label="Console">
-      <ul>
-        <li>
-          <strong>Console</strong> <small>{start.table}</small>
-        </li>
-      </ul>
-      <ul>
-        {pages.map(([to, name]) => (
-          <li key={name}>
-            <a href={addressOf(to)} aria-current={to.page === route.page ? "page" : undefined}>
-              {name}
-            </a>
-          </li>
-        ))}
-      </ul>
-    </nav>
-  );
-};
-
 const TITLES: Readonly<Record<Route["page"], string>> = {
   applications: "Applications",
   application: "Application",
@@ -101,6 +71,29 @@ const TITLES: Readonly<Record<Route["page"], string>> = {
   import: "Import",
   sandbox: "Sandbox",
   requests: "Requests",
+};
+
+const Navigation = ({ route, start }: { readonly route: Route; readonly start: Start }) => {
+  const ofLocalRun: readonly Route[] = [{ page: "sandbox", account: "" }, { page: "requests" }];
+  const pages: readonly Route[] = [{ page: "applications" }, ...(start.sandbox === null ? [] : ofLocalRun)];
+  return (
+    <nav aria-label="Console">
+      <ul>
+        <li>
+          <strong>Console</strong> <small>{start.table}</small>
+        </li>
+      </ul>
+      <ul>
+        {pages.map((to) => (
+          <li key={to.page}>
+            <a href={addressOf(to)} aria-current={to.page === route.page ? "page" : undefined}>
+              {TITLES[to.page]}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
 };
 
 /** The whole page. */

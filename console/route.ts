@@ -1,44 +1,33 @@
 import { useEffect, useState } from "preact/hooks";
 
-export type Route =
-  | { readonly page: "applications" }
-  | { readonly page: "application"; readonly application: string }
-  | {
-      readonly page: "account";
-      readonly application: string;
-      readonly account: string;
-      readonly number: number;
-    }
-  | { readonly page: "customer"; readonly application: string; readonly customer: string }
-  | { readonly page: "import"; readonly application: string }
-  | { readonly page: "sandbox"; readonly account: string }
-  | { readonly page: "requests" };
+/** Parameters of each page, in the order of its address. `number` counts the pages of an account's purchases. */
+const PARAMETERS = {
+  applications: [],
+  application: ["application"],
+  account: ["application", "account", "number"],
+  customer: ["application", "customer"],
+  import: ["application"],
+  sandbox: ["account"],
+  requests: [],
+} as const;
 
-export type RouteTo<Page extends Route["page"]> = Extract<Route, { readonly page: Page }>;
+type Page = keyof typeof PARAMETERS;
+
+/** A page with its parameters, as texts. */
+export type RouteTo<Name extends Page> = Name extends Page
+  ? { readonly page: Name } & Readonly<Record<(typeof PARAMETERS)[Name][number], string>>
+  : never;
+
+export type Route = RouteTo<Page>;
+
+export const addressOf = ({ page, ...parameters }: Route): string => {
+  const values: Readonly<Record<string, string>> = parameters;
+  const parts = [page, ...PARAMETERS[page].map((name) => values[name] ?? "")];
+  return `#/${parts.map(encodeURIComponent).join("/")}`;
+};
 
 export const accountAddress = (application: string, account: string): string =>
-  addressOf({ page: "account", application, account, number: 1 });
-
-const encoded = (...parts: readonly string[]): string => `#/${parts.map(encodeURIComponent).join("/")}`;
-
-export const addressOf = (route: Route): string => {
-  switch (route.page) {
-    case "applications":
-      return "#/";
-    case "application":
-      return encoded("application", route.application);
-    case "account":
-      return encoded("account", route.application, route.account, String(route.number));
-    case "customer":
-      return encoded("customer", route.application, route.customer);
-    case "import":
-      return encoded("import", route.application);
-    case "sandbox":
-      return encoded("sandbox", route.account);
-    case "requests":
-      return encoded("requests");
-  }
-};
+  addressOf({ page: "account", application, account, number: "1" });
 
 const decoded = (part: string): string => {
   try {
@@ -48,28 +37,18 @@ const decoded = (part: string): string => {
   }
 };
 
+const isPage = (name: string): name is Page => Object.hasOwn(PARAMETERS, name);
+
 /** The page of an address; the list of applications where it names none. */
 const routeOf = (hash: string): Route => {
-  const [page, first = "", second = "", third = "1"] = hash.replace(/^#\//, "").split("/").map(decoded);
-  switch (page) {
-    case "application":
-    case "import":
-      return { page, application: first };
-    case "account":
-      return { page, application: first, account: second, number: Math.max(1, Number(third) || 1) };
-    case "customer":
-      return { page, application: first, customer: second };
-    case "sandbox":
-      return { page, account: first };
-    case "requests":
-      return { page };
-    default:
-      return { page: "applications" };
-  }
+  const [page = "", ...values] = hash.replace(/^#\//, "").split("/").map(decoded);
+  if (!isPage(page)) return { page: "applications" };
+  const parameters = PARAMETERS[page].map((name, index) => [name, values[index] ?? ""]);
+  return { page, ...Object.fromEntries(parameters) } as Route;
 };
 
-export const go = (route: Route): void => {
-  location.hash = addressOf(route);
+export const go = (address: string): void => {
+  location.hash = address;
 };
 
 export const useRoute = (): Route => {

@@ -26,6 +26,10 @@ const answered = async (response: Response): Promise<unknown> => {
   return body;
 };
 
+/** What a page says of a failed call. */
+export const sentenceOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);
+
 export const post = async (
   path: string,
   body: unknown,

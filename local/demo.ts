@@ -1,5 +1,3 @@
-import type { AndroidStoreNotifications } from "../lib/applications/fields.ts";
-import type { AppStoreServerKey } from "../lib/stores/ios-store/server-api/server-token.ts";
 import { authorize } from "../lib/applications/authorize.ts";
 import { applyManifest } from "../lib/administration/acts/apply.ts";
 import { issueCredential, type Credential } from "../lib/applications/credential.ts";
@@ -30,48 +28,22 @@ export const DEMO = {
 
 const API_KEY_FILE = "demo-api-key";
 
-/** The stores of the demo application, and where it is told of changes. */
-export interface DemoStores {
+/** What the demo application's manifest takes from the run. */
+export interface DemoEnds {
   /** URL of its webhook. */
-  readonly demoDestination: string;
-  readonly demoAndroidStore: {
-    readonly publisherUrl: string;
-    /** `external_account` JSON whose tokens come from `publisherUrl`. */
-    readonly credential: Record<string, unknown>;
-    /** Who pushes its notifications. */
-    readonly notifications: AndroidStoreNotifications;
-  };
-  /** App Store Server API, and the key that may ask it. */
-  readonly demoAppStore: { readonly serverUrl: string; readonly serverApi: AppStoreServerKey };
+  readonly destination: string;
+  readonly publisherUrl: string;
+  /** `stores` of the manifest. */
+  readonly stores: object;
 }
 
-const manifest = ({
-  demoAndroidStore: androidStore,
-  demoAppStore,
-  demoDestination,
-}: DemoStores): Manifest => {
+const manifest = ({ destination, publisherUrl, stores }: DemoEnds): Manifest => {
   // JSON is valid YAML.
   const reading = readManifest(
     JSON.stringify({
       application: { identifier: DEMO.applicationIdentifier, name: DEMO.name },
-      destinations: [{ name: "local", url: demoDestination }],
-      stores: {
-        "ios-store": [
-          {
-            bundleIdentifier: DEMO.bundleIdentifier,
-            appAppleIdentifier: DEMO.appAppleIdentifier,
-            environments: ["production", "sandbox"],
-            serverApi: demoAppStore.serverApi,
-          },
-        ],
-        "android-store": [
-          {
-            packageName: DEMO.packageName,
-            credential: { workloadIdentity: androidStore.credential },
-            notifications: androidStore.notifications,
-          },
-        ],
-      },
+      destinations: [{ name: "local", url: destination }],
+      stores,
       entitlements: {
         premium: { displayName: "Premium" },
         "offline-maps": { displayName: "Offline maps" },
@@ -87,8 +59,8 @@ const manifest = ({
         },
       ],
     }),
-    originOf(androidStore.publisherUrl),
-    allowedDestinations(new URL(demoDestination).origin),
+    originOf(publisherUrl),
+    allowedDestinations(new URL(destination).origin),
   );
   if (reading.outcome === "invalid") throw new Error("The demo application's manifest is not valid.");
   return reading.manifest;
@@ -102,9 +74,9 @@ export interface Demo {
 }
 
 /** @throws LocalError if the application cannot be applied, as when another one has its bundle or package */
-const applyDemo = async (table: Table, stores: DemoStores): Promise<void> => {
+const applyDemo = async (table: Table, ends: DemoEnds): Promise<void> => {
   const applied = await applyManifest(
-    manifest(stores),
+    manifest(ends),
     DEMO.applicationIdentifier,
     createApplicationTable(table),
   );
@@ -123,11 +95,11 @@ const applyDemo = async (table: Table, stores: DemoStores): Promise<void> => {
 export const prepareDemo = async (
   table: Table,
   folder: DataFolder,
-  stores: DemoStores,
+  ends: DemoEnds,
   now: () => Instant,
 ): Promise<Demo> => {
   const { applicationIdentifier } = DEMO;
-  await applyDemo(table, stores);
+  await applyDemo(table, ends);
   const credentials = createCredentialTable(table);
   const kept = folder.read(API_KEY_FILE)?.trim();
   const decision = await authorize(`Bearer ${kept ?? ""}`, now(), credentials.find);
@@ -149,9 +121,9 @@ export const prepareDemo = async (
 export const restoreDemo = async (
   table: Table,
   { credential }: Demo,
-  stores: DemoStores,
+  ends: DemoEnds,
   now: () => Instant,
 ): Promise<void> => {
-  await applyDemo(table, stores);
+  await applyDemo(table, ends);
   await createCredentialTable(table).add({ ...credential, createdAt: now() });
 };

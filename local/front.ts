@@ -1,8 +1,8 @@
 import { createServer } from "node:http";
+import { Semaphore } from "async-mutex";
 import type { Mount } from "../sandbox/mount.ts";
 import type { Gateway } from "./gateway/gateway.ts";
 import { LocalError } from "./local-error.ts";
-import { createRequestLock } from "./request-lock.ts";
 import { close, listen } from "./server.ts";
 
 /** Handlers of a request: the first mount that knows its path, or the gateway. */
@@ -11,8 +11,10 @@ interface Served {
   readonly gateway: Gateway;
 }
 
+const REQUESTS_AT_ONCE = 10_000;
+
 /**
- * Opens the service's port. It listens at once; requests wait for `serve`, and those of the gateway share the lock.
+ * Opens the service's port. It listens at once; requests wait for `serve`.
  *
  * @throws LocalError if the port cannot be used
  */
@@ -23,12 +25,12 @@ export const openFront = async (
 ) => {
   const serving = Promise.withResolvers<Served>();
   serving.promise.catch(() => undefined);
-  const lock = createRequestLock();
+  const requests = new Semaphore(REQUESTS_AT_ONCE);
   const server = createServer((request, response) => {
     void (async () => {
       const { mounts, gateway } = await serving.promise;
       for (const mount of mounts) if (await mount(request, response)) return;
-      await lock.share(async () => gateway.handle(request, response));
+      await requests.runExclusive(() => gateway.handle(request, response));
     })().catch((error: unknown) => {
       // A LocalError is the reason of a failed start, which the caller reports.
       if (!(error instanceof LocalError)) log(String(error));
@@ -40,5 +42,12 @@ export const openFront = async (
     serving.reject(new LocalError("The service is stopping."));
     await close(server);
   });
-  return { port, address: `http://127.0.0.1:${port}`, lock, serve: serving.resolve };
+  return {
+    port,
+    address: `http://127.0.0.1:${port}`,
+    serve: serving.resolve,
+    /** Runs the work between the gateway's requests: those before it have ended, those after it wait. */
+    betweenRequests: async (work: () => Promise<void>): Promise<void> =>
+      requests.runExclusive(work, REQUESTS_AT_ONCE),
+  };
 };

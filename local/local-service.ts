@@ -1,27 +1,26 @@
 import { randomBytes } from "node:crypto";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
+import { masterSecretName } from "../lib/delivery/master-secret.ts";
 import { APPLE_ROOTS } from "../lib/stores/ios-store/signatures/trust.ts";
 import { requireTableFormat, TableFormatError } from "../lib/table/dynamodb/format.ts";
-import { masterSecretName } from "../lib/delivery/master-secret.ts";
 import { createLiveLines } from "../operator/console/live-lines.ts";
+import type { Mount } from "../sandbox/mount.ts";
 import { createDestination, createEventBus, DESTINATION_PATH } from "./aws/destination.ts";
-import { localMasterSecret } from "./aws/master-secret.ts";
 import { createSecretsManager } from "./aws/secrets-manager.ts";
 import { createTokenService } from "./aws/token-service.ts";
 import { createClockEndpoint } from "./clock/clock-endpoint.ts";
 import { createMovedClock } from "./clock/moved-clock.ts";
-import { createStoreEvents } from "./clock/store-events.ts";
 import { createTimekeeper, ImpossibleMove } from "./clock/timekeeper.ts";
-import { openDataFolder } from "./database/data-folder.ts";
+import { keptOrNew, openDataFolder } from "./database/data-folder.ts";
 import {
   connectionVariables,
   isAtHand,
   openDatabase,
   preparingTable,
-  type GivenDynamoDb,
+  type WantedDynamoDb,
 } from "./database/database.ts";
 import { ANY_REGION } from "./database/dynamodb-local.ts";
-import { createKeeper, keptAfter, keptOffset } from "./database/kept-state.ts";
+import { createKeeper, keptOffset } from "./database/kept-state.ts";
 import { emptyTable, ensureTable, tableOf } from "./database/table.ts";
 import { prepareDemo, restoreDemo, type Demo } from "./demo.ts";
 import { openFront } from "./front.ts";
@@ -33,15 +32,13 @@ import { LocalError } from "./local-error.ts";
 import { createLocalConsole } from "./pages/console.ts";
 import { createDocumentation } from "./pages/documentation.ts";
 import { refuseOtherPages } from "./pages/other-pages.ts";
-import { sandboxDocument } from "./pages/sandbox-document.ts";
 import { createSandboxStores } from "./sandbox-stores.ts";
-import { together } from "./together.ts";
 
 export interface LocalServiceOptions {
   /** 0: any free one. */
   readonly port: number;
   /** A running DynamoDB, or the port to start DynamoDB Local on (0: any free one). */
-  readonly dynamoDb: GivenDynamoDb | { readonly port: number };
+  readonly dynamoDb: WantedDynamoDb;
   /** Null: everything is in memory. */
   readonly dataFolder: string | null;
   /** Folder whose files are the local Secrets Manager's secrets; null or unset: there is none. */
@@ -122,45 +119,53 @@ type Prepared = Awaited<ReturnType<typeof prepareTable>>;
 
 /** Step 1: the data folder, the clock, the port, the synthesized stack and the database. */
 const openGround = async (options: LocalServiceOptions, resources: AsyncDisposableStack) => {
-  const { signal = new AbortController().signal, assemblyFolder } = options;
+  const { signal = new AbortController().signal, assemblyFolder, tableName = TABLE_NAME } = options;
   const folder = openDataFolder(options.dataFolder);
   resources.defer(folder.release);
   const clock = createMovedClock(keptOffset(folder));
   const front = await openFront(options.port, options.log, resources);
-  const [assembly, { connection, client, local }] = await together(
-    signal,
-    async (signal) =>
-      assemblyFolder === undefined ? synthesizeForRun(resources, signal) : readAssembly(assemblyFolder),
-    async () => openDatabase(options.dynamoDb, folder, resources),
-  );
+  const over = new AbortController();
+  const either = [
+    assemblyFolder === undefined
+      ? synthesizeForRun(resources, AbortSignal.any([signal, over.signal]))
+      : readAssembly(assemblyFolder),
+    openDatabase(options.dynamoDb, folder, resources),
+  ] as const;
+  // If one fails, the other must not keep running unnoticed.
+  const [assembly, database] = await Promise.all(either).finally(async () => {
+    over.abort();
+    await Promise.allSettled(either);
+  });
   signal.throwIfAborted();
-  const region = connection.region ?? ANY_REGION;
-  const tableName = options.tableName ?? TABLE_NAME;
-  return { options, folder, clock, front, assembly, connection, client, local, region, tableName };
+  const region = database.connection.region ?? ANY_REGION;
+  return { options, folder, clock, front, assembly, ...database, region, tableName };
 };
 
 /** Step 2: the sandbox stores, and the secrets that the functions read. */
 const composeStores = ({ options, folder, clock, front, connection, region }: Ground) => {
   const { address } = front;
-  const { androidPublisherUrl } = options;
+  const { androidPublisherUrl, secretsFolder = null } = options;
   const stores = createSandboxStores({ address, folder, now: clock.now, androidPublisherUrl });
-  const { demoAndroidStore, demoAppStore } = stores;
-  const masterSecret = localMasterSecret(folder);
+  const masterSecret = keptOrNew(folder, "master-secret", () => randomBytes(48).toString("base64url"));
   const accessKeySuffix = randomBytes(16).toString("hex");
   const secretsManager = createSecretsManager(
-    options.secretsFolder ?? null,
+    secretsFolder,
     region,
     (name) => (name === masterSecretName(TABLE_NAME) ? masterSecret : stores.secret(name)),
-    (accessKey) => accessKey === connection.accessKeyId || accessKey.endsWith(accessKeySuffix),
+    (accessKey) => accessKey === connection.credentials?.accessKeyId || accessKey.endsWith(accessKeySuffix),
   );
-  const demoStores = { demoAndroidStore, demoAppStore, demoDestination: `${address}${DESTINATION_PATH}` };
-  return { ...stores, demoStores, masterSecret, accessKeySuffix, secretsManager };
+  const demoEnds = {
+    destination: `${address}${DESTINATION_PATH}`,
+    publisherUrl: stores.publisherUrl,
+    stores: stores.demoStores,
+  };
+  return { ...stores, demoEnds, masterSecret, accessKeySuffix, secretsManager };
 };
 
 /** Step 3: the table, with the demo application and its key. */
 const prepareTable = async (
   { client, connection, tableName, assembly, region, folder, clock }: Ground,
-  { demoStores }: Stores,
+  { demoEnds }: Stores,
 ) => {
   const definition = tableOf(assembly, region);
   const table = { client: DynamoDBDocumentClient.from(client), name: tableName };
@@ -169,24 +174,30 @@ const prepareTable = async (
     await requireTableFormat(table).catch((error: unknown) => {
       throw error instanceof TableFormatError ? new LocalError(error.message) : error;
     });
-    return prepareDemo(table, folder, demoStores, clock.now);
+    return prepareDemo(table, folder, demoEnds, clock.now);
   });
-  const empty = async (): Promise<void> => {
-    await emptyTable(client, tableName, definition);
-  };
-  return { table, demo, empty };
+  return { table, demo, empty: async () => emptyTable(client, tableName, definition) };
 };
+
+/** A mount that saves the stores' state after each request that it answers. */
+const keptAfter =
+  (mount: Mount, keep: () => void): Mount =>
+  async (request, response) => {
+    const isAnswered = await mount(request, response);
+    if (isAnswered) keep();
+    return isAnswered;
+  };
 
 /** Step 4: the gateway, the time, and the pages; then requests are answered. */
 const serve = (ground: Ground, stores: Stores, prepared: Prepared, resources: AsyncDisposableStack): void => {
   const { options, front, clock, connection } = ground;
   const { table, demo } = prepared;
-  const { log, tell = () => undefined } = options;
+  const { log, onRequest, tell = () => undefined } = options;
   const requests = createLiveLines(REQUESTS_KEPT);
   const destinations = [...(options.destinations?.split(",") ?? []), front.address].join(",");
   const gateway = openGateway(ground, stores, destinations, (line) => {
     requests.add(line);
-    options.onRequest?.(line);
+    onRequest?.(line);
   });
   resources.defer(gateway.stop);
   const { timekeeper, keep, reset } = keepTime(ground, stores, prepared, gateway);
@@ -195,11 +206,6 @@ const serve = (ground: Ground, stores: Stores, prepared: Prepared, resources: As
     keep();
   });
   if (options.runsByItself !== false) timekeeper.start();
-  const documentation = {
-    live: stores.liveExamples,
-    sandboxDocument: sandboxDocument(),
-    apiKey: demo.apiKey,
-  };
   const consolePage = createLocalConsole({
     port: front.port,
     table,
@@ -213,7 +219,7 @@ const serve = (ground: Ground, stores: Stores, prepared: Prepared, resources: As
   });
   const mounts = [
     refuseOtherPages,
-    createDocumentation(documentation),
+    createDocumentation(stores.liveExamples, demo.apiKey),
     consolePage,
     createClockEndpoint({ clock, timekeeper, reset, log }),
     stores.secretsManager,
@@ -227,35 +233,32 @@ const serve = (ground: Ground, stores: Stores, prepared: Prepared, resources: As
 
 /** The API of the stack, and its functions. */
 const openGateway = (
-  { options, front, assembly, region, tableName, clock, connection }: Ground,
+  { options, front: { address }, assembly, region, tableName, clock, connection }: Ground,
   stores: Stores,
   destinations: string,
   onRequest: (line: string) => void,
-): Gateway => {
-  const { address } = front;
-  const { accessKeySuffix, demoAppStore, demoAndroidStore, googleCertificatesUrl, trustedRoot } = stores;
-  return createGateway({
+): Gateway =>
+  createGateway({
     assembly,
     region,
     tableName,
-    accessKeySuffix,
+    accessKeySuffix: stores.accessKeySuffix,
     environment: {
       AWS_ENDPOINT_URL_SECRETS_MANAGER: address,
       AWS_ENDPOINT_URL_STS: address,
       AWS_ENDPOINT_URL_EVENTBRIDGE: address,
       DESTINATIONS: destinations,
-      APP_STORE_SERVER_URL: demoAppStore.serverUrl,
-      ...(googleCertificatesUrl !== null && { GOOGLE_CERTIFICATES_URL: googleCertificatesUrl }),
+      APP_STORE_SERVER_URL: stores.appStoreServerUrl,
+      ...(stores.googleCertificatesUrl !== null && { GOOGLE_CERTIFICATES_URL: stores.googleCertificatesUrl }),
       ...options.environment,
       ...connectionVariables(connection),
-      ANDROID_PUBLISHER_URL: demoAndroidStore.publisherUrl,
-      IOS_STORE_TRUSTED_ROOTS: [trustedRoot, options.trustedRoots ?? APPLE_ROOTS.join(",")].join(","),
+      ANDROID_PUBLISHER_URL: stores.publisherUrl,
+      IOS_STORE_TRUSTED_ROOTS: [stores.trustedRoot, options.trustedRoots ?? APPLE_ROOTS.join(",")].join(","),
     },
     clock,
     log: options.log,
     onRequest,
   });
-};
 
 /** The schedules and the stores' events, which follow the clock, and the reset to the first state. */
 const keepTime = (
@@ -265,27 +268,22 @@ const keepTime = (
   gateway: Gateway,
 ) => {
   const keep = createKeeper(folder, clock, stores.timed, log);
-  const timekeeper = createTimekeeper({
-    clock,
-    stores: createStoreEvents(stores.timed, log),
-    schedules: createSchedules(scheduledFunctionsOf(assembly, region).values(), {
-      invoke: async (functionId) => gateway.invoke(functionId, { logsFailure: false }),
-      log,
-    }),
-    onChange: keep,
+  const schedules = createSchedules(scheduledFunctionsOf(assembly, region), {
+    invoke: async (functionId) => gateway.invoke(functionId, { logsFailure: false }),
     log,
   });
+  const timekeeper = createTimekeeper({ clock, stores: stores.timed, schedules, onChange: keep, log });
   const reset = async (): Promise<void> => {
     if (!isAtHand(connection.endpoint))
       throw new ImpossibleMove(
         `A reset empties the table, and the DynamoDB at ${connection.endpoint} is not on this machine.`,
       );
-    await front.lock.holdAlone(async () => {
+    await front.betweenRequests(async () => {
       await gateway.renew();
       await empty();
       clock.reset();
       stores.reset();
-      await restoreDemo(table, demo, stores.demoStores, clock.now);
+      await restoreDemo(table, demo, stores.demoEnds, clock.now);
       keep();
     });
   };

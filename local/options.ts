@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { LocalError } from "./local-error.ts";
 import { takenByNpm } from "../operator/taken-by-npm.ts";
-import type { GivenDynamoDb } from "./database/database.ts";
+import type { WantedDynamoDb } from "./database/database.ts";
 import type { LocalServiceOptions } from "./local-service.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -24,12 +24,11 @@ const portOf = (environment: Environment, name: string, preset: number): number 
   return port;
 };
 
-type Folders = Pick<LocalServiceOptions, "dataFolder" | "secretsFolder">;
-
-const FOLDERS = ["data", "secrets"] as const;
-
-const foldersOf = (args: readonly string[], environment: Environment): Folders => {
-  const taken = takenByNpm(environment, FOLDERS);
+const foldersOf = (
+  args: readonly string[],
+  environment: Environment,
+): Pick<LocalServiceOptions, "dataFolder" | "secretsFolder"> => {
+  const taken = takenByNpm(environment, ["data", "secrets"]);
   if (taken !== null)
     throw new LocalError(
       `npm has taken ${taken} for itself; write npm start -- ${[taken, ...args].join(" ")}`,
@@ -57,29 +56,25 @@ const requireAddress = (name: string, text: string): string => {
   return text;
 };
 
-const LOOPBACK = new Set(["127.0.0.1", "localhost"]);
-
-/** Whether the endpoint is this run's own database: it may be started even if the shell exports that endpoint. */
-const isOwn = (endpoint: string, port: number): boolean => {
-  const { hostname, port: given } = new URL(endpoint);
-  return LOOPBACK.has(hostname) && given === String(port);
-};
-
-const dynamoDbOf = (environment: Environment): GivenDynamoDb | { readonly port: number } => {
+const dynamoDbOf = (environment: Environment): WantedDynamoDb => {
   const endpoint = environment["AWS_ENDPOINT_URL_DYNAMODB"];
-  if (!endpoint) return { port: portOf(environment, "DYNAMODB_PORT", DYNAMODB_PORT) };
-  requireAddress("AWS_ENDPOINT_URL_DYNAMODB", endpoint);
   const port = portOf(environment, "DYNAMODB_PORT", DYNAMODB_PORT);
+  if (!endpoint) return { port };
+  const { hostname, port: given } = new URL(requireAddress("AWS_ENDPOINT_URL_DYNAMODB", endpoint));
+  // This run's own database: it may be started even if the shell exports its endpoint.
+  const isOwn = ["127.0.0.1", "localhost"].includes(hostname) && given === String(port);
   const region = environment["AWS_REGION"] || environment["AWS_DEFAULT_REGION"];
   const accessKeyId = environment["AWS_ACCESS_KEY_ID"];
   const secretAccessKey = environment["AWS_SECRET_ACCESS_KEY"];
   const sessionToken = environment["AWS_SESSION_TOKEN"];
   return {
     endpoint,
-    ...(isOwn(endpoint, port) && { startsAt: port }),
+    ...(isOwn && { startsAt: port }),
     ...(region && { region }),
     ...(accessKeyId &&
-      secretAccessKey && { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) }),
+      secretAccessKey && {
+        credentials: { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) },
+      }),
   };
 };
 
@@ -95,26 +90,19 @@ const trustedRootsOf = (environment: Environment): { trustedRoots?: string } => 
   return { trustedRoots };
 };
 
-/** The shell's endpoints of other AWS services, `AWS_ENDPOINT_URL_*`, for the functions. */
-const otherEndpoints = (environment: Environment): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(environment).flatMap(([name, value]) =>
-      name.startsWith("AWS_ENDPOINT_URL_") && name !== "AWS_ENDPOINT_URL_DYNAMODB" && value
-        ? [[name, value]]
-        : [],
-    ),
-  );
-
 /** Stores' addresses that the functions read themselves. */
-const STORE_ADDRESSES = ["APP_STORE_SERVER_URL", "GOOGLE_CERTIFICATES_URL"];
+const STORE_ADDRESSES = new Set(["APP_STORE_SERVER_URL", "GOOGLE_CERTIFICATES_URL"]);
 
-const storeAddresses = (environment: Environment): Record<string, string> =>
-  Object.fromEntries(
-    STORE_ADDRESSES.flatMap((name) => {
-      const address = environment[name];
-      return address ? [[name, requireAddress(name, address)]] : [];
-    }),
-  );
+/** Addresses of the shell for the functions: those of other AWS services, `AWS_ENDPOINT_URL_*`, and the stores'. */
+const addressesOf = (environment: Environment): Record<string, string> => {
+  const addresses: Record<string, string> = {};
+  for (const [name, value] of Object.entries(environment)) {
+    if (!value || name === "AWS_ENDPOINT_URL_DYNAMODB") continue;
+    if (STORE_ADDRESSES.has(name)) addresses[name] = requireAddress(name, value);
+    else if (name.startsWith("AWS_ENDPOINT_URL_")) addresses[name] = value;
+  }
+  return addresses;
+};
 
 /**
  * Reads the options of a local service from the command line and the environment.
@@ -130,7 +118,7 @@ export const readOptions = (
     port: portOf(environment, "PORT", PORT),
     dynamoDb: dynamoDbOf(environment),
     ...foldersOf(args, environment),
-    environment: { ...otherEndpoints(environment), ...storeAddresses(environment) },
+    environment: addressesOf(environment),
     ...trustedRootsOf(environment),
     ...(environment["DESTINATIONS"] && { destinations: environment["DESTINATIONS"] }),
     ...(androidPublisherUrl && {

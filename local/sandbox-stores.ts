@@ -1,29 +1,19 @@
 import { endpoints } from "../lib/contract/endpoints.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
-import {
-  createAndroidPublisherSandbox,
-  type AndroidPublisherSandbox,
-} from "../sandbox/android-store/publisher.ts";
+import { createAndroidPublisherSandbox } from "../sandbox/android-store/publisher.ts";
 import { createIosStoreSandbox } from "../sandbox/ios-store/ios-store.ts";
 import {
   createServerKey,
   serverKeySchema,
   type ServerKey,
 } from "../sandbox/ios-store/server-api/server-key.ts";
-import {
-  exportChain,
-  fingerprintOf,
-  importChain,
-  makeChain,
-  type SigningChain,
-} from "../sandbox/ios-store/signing.ts";
+import { exportChain, fingerprintOf, importChain, makeChain } from "../sandbox/ios-store/signing.ts";
 import { createExports } from "../sandbox/exports/endpoint.ts";
-import type { DataFolder } from "./database/data-folder.ts";
-import { DEMO, type DemoStores } from "./demo.ts";
+import { keptOrNew, parseKept, type DataFolder } from "./database/data-folder.ts";
 import { STORE_FILES } from "./database/kept-state.ts";
+import { DEMO } from "./demo.ts";
 import { createLiveExamples } from "./pages/live-examples.ts";
 import { ANDROID_PREFIX, EXPORTS_PATH, IOS_PREFIX } from "./sandbox-paths.ts";
-import { LocalError } from "./local-error.ts";
 
 const CHAIN_FILE = "sandbox-ios-store.json";
 const SERVER_KEY_FILE = "sandbox-app-store-key.json";
@@ -47,59 +37,19 @@ const DEMO_PURCHASE = {
   basePlanIdentifier: DEMO.androidBasePlan,
 } as const;
 
-/**
- * Content of a file of the data folder; null: there is no such file.
- *
- * @param otherwise what happens without it
- * @throws LocalError if it cannot be read
- */
-const keptIn = <Kept>(
-  folder: DataFolder,
-  file: string,
-  read: (text: string) => Kept,
-  otherwise: string,
-): Kept | null => {
-  const text = folder.read(file);
-  if (text === null) return null;
-  try {
-    return read(text);
-  } catch (cause) {
-    throw new LocalError(`${file} in the data folder cannot be read; remove it, and ${otherwise}.`, {
-      cause,
-    });
-  }
-};
-
-const signingChain = (folder: DataFolder): SigningChain => {
-  const kept = keptIn(folder, CHAIN_FILE, importChain, "new certificates are created");
-  if (kept !== null) return kept;
-  const chain = makeChain();
-  folder.write(CHAIN_FILE, exportChain(chain));
-  return chain;
-};
-
-const serverKeyIn = (folder: DataFolder): ServerKey => {
-  const read = (text: string): ServerKey => serverKeySchema.parse(JSON.parse(text));
-  const kept = keptIn(folder, SERVER_KEY_FILE, read, "a new key is created");
-  if (kept !== null) return kept;
-  const key = { ...createServerKey(), ...SERVER_KEY_IDENTIFIERS };
-  folder.write(SERVER_KEY_FILE, JSON.stringify(key));
-  return key;
-};
+const newServerKey = (): ServerKey => ({ ...createServerKey(), ...SERVER_KEY_IDENTIFIERS });
 
 /** Opens a store with its saved state. */
 const opened = <Store>(
   folder: DataFolder,
   store: keyof typeof STORE_FILES,
   open: (saved: string | null) => Store,
-): Store => keptIn(folder, STORE_FILES[store], open, `the sandbox ${store} starts empty`) ?? open(null);
-
-const buyForDemo = (android: AndroidPublisherSandbox, folder: DataFolder): string => {
-  const kept = folder.read(DEMO_PURCHASE_FILE)?.trim();
-  if (kept !== undefined && android.read(kept) !== undefined) return kept;
-  const bought = android.buy(DEMO_PURCHASE);
-  folder.write(DEMO_PURCHASE_FILE, `${bought}\n`);
-  return bought;
+): Store => {
+  const file = STORE_FILES[store];
+  const saved = folder.read(file);
+  return saved === null
+    ? open(null)
+    : parseKept(file, saved, open, `, and the sandbox ${store} starts empty`);
 };
 
 /**
@@ -119,48 +69,47 @@ export const createSandboxStores = ({
   readonly now: () => Instant;
   readonly androidPublisherUrl: string | undefined;
 }) => {
-  const chain = signingChain(folder);
-  const serverKey = serverKeyIn(folder);
+  const chain = parseKept(
+    CHAIN_FILE,
+    keptOrNew(folder, CHAIN_FILE, () => exportChain(makeChain())),
+    importChain,
+    ", and new certificates are created",
+  );
+  const serverKey = parseKept(
+    SERVER_KEY_FILE,
+    keptOrNew(folder, SERVER_KEY_FILE, () => JSON.stringify(newServerKey())),
+    (text) => serverKeySchema.parse(JSON.parse(text)),
+    ", and a new key is created",
+  );
+  const notificationUrl = `${address}${endpoints.receiveIosStoreNotification.path}`;
   const ios = opened(folder, "ios-store", (saved) =>
     createIosStoreSandbox({
       prefix: IOS_PREFIX,
       signer: chain,
       serverKey,
       now,
-      notificationUrl: `${address}${endpoints.receiveIosStoreNotification.path}`,
+      notificationUrl,
       saved,
       ...DEMO,
     }),
   );
   const pushUrl = `${address}${endpoints.receiveAndroidStoreNotification.path}`;
+  const pushes = { pushUrl, audience: pushUrl, serviceAccount: PUSHES_AS };
   const android = opened(folder, "android-store", (saved) =>
-    createAndroidPublisherSandbox({
-      now,
-      prefix: ANDROID_PREFIX,
-      pushUrl,
-      audience: pushUrl,
-      serviceAccount: PUSHES_AS,
-      saved,
-    }),
+    createAndroidPublisherSandbox({ now, prefix: ANDROID_PREFIX, saved, ...pushes }),
   );
   const isReplaced = androidPublisherUrl !== undefined;
   const publisherUrl = androidPublisherUrl ?? `${address}${ANDROID_PREFIX}`;
   const credential = android.externalAccount(publisherUrl);
   /** Token of the demo's Android purchase; null if another store replaces the sandbox's. */
-  const androidPurchaseToken = isReplaced ? null : buyForDemo(android, folder);
-  const demoAndroidStore: DemoStores["demoAndroidStore"] = {
-    publisherUrl,
-    credential,
-    notifications: { serviceAccount: PUSHES_AS, audience: pushUrl },
-  };
-  const demoAppStore: DemoStores["demoAppStore"] = {
-    serverUrl: `${address}${IOS_PREFIX}`,
-    serverApi: {
-      issuerIdentifier: serverKey.issuerIdentifier,
-      keyIdentifier: serverKey.keyIdentifier,
-      secret: SERVER_KEY_SECRET,
-    },
-  };
+  const androidPurchaseToken = isReplaced
+    ? null
+    : keptOrNew(
+        folder,
+        DEMO_PURCHASE_FILE,
+        () => android.buy(DEMO_PURCHASE),
+        (kept) => android.read(kept) !== undefined,
+      );
   return {
     mounts: isReplaced
       ? [ios.handle]
@@ -168,15 +117,16 @@ export const createSandboxStores = ({
     timed: { "ios-store": ios, "android-store": android },
     /** SHA-256 of the root of the iOS store's certificates. */
     trustedRoot: fingerprintOf(chain.root),
-    demoAndroidStore,
-    demoAppStore,
+    publisherUrl,
+    appStoreServerUrl: `${address}${IOS_PREFIX}`,
+    /** Keys of the Android store's push tokens; null if another store replaces it. */
+    googleCertificatesUrl: isReplaced ? null : `${publisherUrl}/certs`,
+    demoStores: demoStoresOf(serverKey, credential, pushUrl),
     /** Text of a secret of the sandbox; undefined: it has none of that name. */
     secret: (name: string): string | undefined => {
       if (name === SERVER_KEY_SECRET) return serverKey.privateKey;
       return name.startsWith(SECRET_PREFIX) ? JSON.stringify(credential) : undefined;
     },
-    /** Keys of the Android store's push tokens; null if another store replaces it. */
-    googleCertificatesUrl: isReplaced ? null : `${publisherUrl}/certs`,
     androidPurchaseToken,
     /** Makes requests that the running service answers with 200. */
     liveExamples: createLiveExamples({ ios, android, signer: chain, androidPurchaseToken, now }),
@@ -188,3 +138,26 @@ export const createSandboxStores = ({
     },
   };
 };
+
+/** `stores` of the demo application's manifest. */
+const demoStoresOf = (
+  { issuerIdentifier, keyIdentifier }: ServerKey,
+  workloadIdentity: object,
+  audience: string,
+): object => ({
+  "ios-store": [
+    {
+      bundleIdentifier: DEMO.bundleIdentifier,
+      appAppleIdentifier: DEMO.appAppleIdentifier,
+      environments: ["production", "sandbox"],
+      serverApi: { issuerIdentifier, keyIdentifier, secret: SERVER_KEY_SECRET },
+    },
+  ],
+  "android-store": [
+    {
+      packageName: DEMO.packageName,
+      credential: { workloadIdentity },
+      notifications: { serviceAccount: PUSHES_AS, audience },
+    },
+  ],
+});

@@ -1,4 +1,4 @@
-import { replaceDate } from "../local/clock/shifted-date.ts";
+import { replaceDate } from "../local/clock/moved-clock.ts";
 import { isoTime, parsePeriod, plusPeriod, type Instant } from "../lib/entitlements/time.ts";
 import type { TimedStore } from "../sandbox/clock.ts";
 

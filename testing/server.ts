@@ -1,7 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { endpoints, type Endpoint, type EndpointName } from "../lib/contract/endpoints.ts";
-import { readText } from "../local/request-text.ts";
-import { close, listen } from "../local/server.ts";
+import { close, listen, readText } from "../local/server.ts";
 import { answer, pathOf, type Mount } from "../sandbox/mount.ts";
 import { apiGatewayEvent } from "./event.ts";
 import type { invokeEndpoint } from "./calling.ts";

@@ -1,5 +1,4 @@
-import type { AccountEntitlements } from "./contract.ts";
-import { answerLater, hasEndedSince } from "./entitlement.ts";
+import type { AccountEntitlements, CustomerEntitlement } from "./contract.ts";
 import { EntitlementsError } from "./error.ts";
 
 export interface CacheOptions {
@@ -14,23 +13,38 @@ export interface CacheOptions {
   readonly accounts?: number;
 }
 
-/** Answers by account. */
-export interface AnswerCache {
-  /**
-   * The fresh answer, or a new one; if the service cannot answer, the kept one, as it stands by now, unless it is stale.
-   * An answer of which something has ended since is not fresh: a pass that follows may have begun. Concurrent reads of one
-   * account share a request.
-   */
-  read(account: string): Promise<AccountEntitlements>;
-  /** Makes the next read ask the service. The kept answer remains as a fallback. */
-  outdate(account: string): void;
-  /** Makes the next read ask the service, and drops the kept answer. */
-  forget(account: string): void;
-}
-
 const FRESH = 30_000;
 const STALE = 3_600_000;
 const ACCOUNTS = 10_000;
+
+const hasEnded = ({ expiresAt }: CustomerEntitlement, moment: number): boolean =>
+  expiresAt !== null && Date.parse(expiresAt) <= moment;
+
+/**
+ * An entitlement of an earlier answer, projected to a later moment. What was to end has ended; only a subscription that
+ * will renew stays active, because the service itself grants a leeway while a store is silent.
+ */
+const laterOn = (entitlement: CustomerEntitlement, moment: number): CustomerEntitlement => {
+  if (!entitlement.active || !hasEnded(entitlement, moment)) return entitlement;
+  if (entitlement.status === "grace_period")
+    return { ...entitlement, active: false, status: "billing_retry" };
+  return entitlement.willRenew === true ? entitlement : { ...entitlement, active: false, status: "expired" };
+};
+
+/**
+ * Whether an entitlement of an answer has ended, as {@link answerLater} shows it, since the answer was read. What had ended
+ * by then counts as told: this clock may be ahead of the service's.
+ */
+const hasEndedSince = ({ entitlements }: AccountEntitlements, readAt: number, moment: number): boolean =>
+  entitlements.some(
+    (entitlement) => !hasEnded(entitlement, readAt) && laterOn(entitlement, moment) !== entitlement,
+  );
+
+/** An earlier answer, projected to a later moment. */
+const answerLater = (answer: AccountEntitlements, moment: number): AccountEntitlements => ({
+  ...answer,
+  entitlements: answer.entitlements.map((entitlement) => laterOn(entitlement, moment)),
+});
 
 interface Kept {
   readonly answer: AccountEntitlements;
@@ -38,11 +52,12 @@ interface Kept {
   readonly isOutdated: boolean;
 }
 
+/** Answers by account. */
 export const createAnswerCache = (
   load: (account: string) => Promise<AccountEntitlements>,
   now: () => number,
   { fresh = FRESH, stale = STALE, accounts = ACCOUNTS }: CacheOptions,
-): AnswerCache => {
+) => {
   const kept = new Map<string, Kept>();
   const loading = new Map<string, Promise<AccountEntitlements>>();
 
@@ -79,7 +94,12 @@ export const createAnswerCache = (
   };
 
   return {
-    read: async (account) => {
+    /**
+     * The fresh answer, or a new one; if the service cannot answer, the kept one, as it stands by now, unless it is stale.
+     * An answer of which something has ended since is not fresh: a pass that follows may have begun. Concurrent reads of
+     * one account share a request.
+     */
+    read: async (account: string): Promise<AccountEntitlements> => {
       const entry = kept.get(account);
       if (entry !== undefined && isFresh(entry)) {
         // Now it is the one that was read last.
@@ -95,12 +115,14 @@ export const createAnswerCache = (
         return answerLater(before.answer, now());
       }
     },
-    outdate: (account) => {
+    /** Makes the next read ask the service. The kept answer remains as a fallback. */
+    outdate: (account: string): void => {
       const entry = kept.get(account);
       if (entry !== undefined) kept.set(account, { ...entry, isOutdated: true });
       loading.delete(account);
     },
-    forget: (account) => {
+    /** Makes the next read ask the service, and drops the kept answer. */
+    forget: (account: string): void => {
       kept.delete(account);
       loading.delete(account);
     },

@@ -121,31 +121,23 @@ export const createEntitlementsClient = (options: EntitlementsClientOptions): En
 
   /** Sends purchases of an account. Also what is refused, or sent without the account, can change its answer. */
   const sendPurchases = async (
-    account: string,
-    path: string,
-    body: object,
-    call?: CallOptions,
-  ): Promise<unknown> => {
-    try {
-      return await send({ method: "POST", path, body, list: "entitlements" }, call);
-    } finally {
-      cache?.outdate(account);
-    }
-  };
-
-  const link = async (
     path: string,
     body: AndroidStoreLinkRequest | IosStoreLinkRequest,
-    call?: CallOptions,
-  ): Promise<LinkResponse> =>
-    (await sendPurchases(body.applicationAccountIdentifier, path, body, call)) as LinkResponse;
+    call: CallOptions | undefined,
+    sent: object = body,
+  ): Promise<LinkResponse> => {
+    try {
+      return (await send({ method: "POST", path, body: sent, list: "entitlements" }, call)) as LinkResponse;
+    } finally {
+      cache?.outdate(body.applicationAccountIdentifier);
+    }
+  };
 
   /** Sends signed data without its account, which stores it and links nothing. What cannot succeed is left out. */
   const synchronize = async (request: IosStoreLinkRequest, call?: CallOptions): Promise<void> => {
     const body = { ...request, applicationAccountIdentifier: null };
-    const path = "/v1/customers/ios-store/synchronize";
     try {
-      await sendPurchases(request.applicationAccountIdentifier, path, body, call);
+      await sendPurchases("/v1/customers/ios-store/synchronize", request, call, body);
     } catch (error) {
       if (!(error instanceof EntitlementsError) || error.isTemporary) throw error;
     }
@@ -153,19 +145,17 @@ export const createEntitlementsClient = (options: EntitlementsClientOptions): En
 
   /** Links parts in turn. After a refusal the rest is synchronized, and the refusal thrown. */
   const linkParts = async (
-    part: IosStoreLinkRequest,
-    rest: readonly IosStoreLinkRequest[],
+    [part, ...rest]: readonly [IosStoreLinkRequest, ...IosStoreLinkRequest[]],
     call?: CallOptions,
   ): Promise<LinkResponse> => {
+    const answer = await sendPurchases("/v1/customers/ios-store/link", part, call).catch(
+      async (error: unknown) => {
+        if (refusesLink(error)) for (const unsent of rest) await synchronize(unsent, call);
+        throw error;
+      },
+    );
     const [next, ...others] = rest;
-    let answer: LinkResponse;
-    try {
-      answer = await link("/v1/customers/ios-store/link", part, call);
-    } catch (error) {
-      if (refusesLink(error)) for (const untold of rest) await synchronize(untold, call);
-      throw error;
-    }
-    return next === undefined ? answer : linkParts(next, others, call);
+    return next === undefined ? answer : linkParts([next, ...others], call);
   };
 
   return {
@@ -175,10 +165,10 @@ export const createEntitlementsClient = (options: EntitlementsClientOptions): En
       return entitlements.some(({ identifier, active }) => identifier === entitlement && active);
     },
     linkAndroidStoreCustomer: async (request, call) =>
-      link("/v1/customers/android-store/link", request, call),
+      sendPurchases("/v1/customers/android-store/link", request, call),
     linkIosStoreCustomer: async (request, call) => {
       const [first = request, ...others] = linkRequests(request);
-      return linkParts(first, others, call);
+      return linkParts([first, ...others], call);
     },
     readChanges: async (position = {}, call = {}) => readChanges(send, position, call),
     followChanges: (following = {}) => followChanges(send, clock.wait, following),

@@ -1,4 +1,5 @@
-import { readAnswer } from "./answer.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ErrorBody } from "./contract.ts";
 import { EntitlementsError } from "./error.ts";
 
 /** The time, and how to wait; for tests. */
@@ -49,17 +50,9 @@ const FIRST_WAIT = 200;
 export const realClock: Clock = {
   now: () => Date.now(),
   wait: async (milliseconds, signal) =>
-    new Promise((resolve, reject) => {
+    sleep(milliseconds, undefined, signal && { signal }).catch((error: unknown) => {
       signal?.throwIfAborted();
-      const end = (): void => {
-        clearTimeout(timer);
-        reject(signal?.reason);
-      };
-      const timer = setTimeout(() => {
-        signal?.removeEventListener("abort", end);
-        resolve();
-      }, milliseconds);
-      signal?.addEventListener("abort", end, { once: true });
+      throw error;
     }),
 };
 
@@ -77,6 +70,58 @@ const addressOf = (baseUrl: string): string => {
   if (username !== "" || search !== "" || hash !== "")
     throw new TypeError("baseUrl must be an address without credentials, query and fragment.");
   return href.replace(/\/+$/, "");
+};
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const isErrorBody = (value: unknown): value is ErrorBody =>
+  isObject(value) && typeof value["error"] === "string" && typeof value["message"] === "string";
+
+/**
+ * Milliseconds in a `Retry-After` header: seconds, or an HTTP date; null: absent or malformed.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc9110#field.retry-after
+ */
+const retryAfterOf = (header: string | null, now: number): number | null => {
+  if (header === null) return null;
+  if (/^\d{1,9}$/.test(header.trim())) return Number(header) * 1000;
+  const moment = Date.parse(header);
+  return Number.isNaN(moment) ? null : Math.max(0, moment - now);
+};
+
+/** Reads an answer's JSON; undefined: not JSON. */
+const jsonOf = async (response: Response): Promise<unknown> => {
+  const text = await response.text();
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+/**
+ * The body of a success.
+ *
+ * @param list member that is a list in every success
+ * @throws EntitlementsError with the service's code; rejects as `fetch` does if the body is cut off
+ */
+const readAnswer = async (response: Response, list: string, now: number): Promise<unknown> => {
+  const { status } = response;
+  const body = await jsonOf(response);
+  if (status === 200 && isObject(body) && Array.isArray(body[list])) return body;
+  const retryAfter = retryAfterOf(response.headers.get("retry-after"), now);
+  if (status !== 200 && isErrorBody(body))
+    throw new EntitlementsError(body.error, body.message, {
+      status,
+      retryAfter,
+      ...(body.issues !== undefined && { issues: body.issues }),
+    });
+  throw new EntitlementsError(
+    "UNEXPECTED_ANSWER",
+    `The answer (HTTP status ${status}) is not one of the service's; see that the address is right.`,
+    { status, retryAfter },
+  );
 };
 
 const unreachable = (cause: unknown): EntitlementsError =>

@@ -17,7 +17,7 @@ const Pages = ({ account }: { readonly account: Account }) => {
   const { applicationIdentifier, applicationAccountIdentifier, page, pages, purchases } = account;
   if (pages === 1) return null;
   const of = { application: applicationIdentifier, account: applicationAccountIdentifier };
-  const to = (number: number): string => addressOf({ page: "account", ...of, number });
+  const to = (number: number): string => addressOf({ page: "account", ...of, number: String(number) });
   return (
     <nav aria-label="Pages of purchases">
       <p>
@@ -46,7 +46,7 @@ export const AccountPage = ({
   number,
   isSandbox,
 }: RouteTo<"account"> & { readonly isSandbox: boolean }) => {
-  const loaded = useCall("account", { application, account, page: number });
+  const loaded = useCall("account", { application, account, page: Math.max(1, Number(number) || 1) });
   return (
     <>
       <Search application={application} />

@@ -24,13 +24,11 @@ const Sold = ({ application }: { readonly application: Application }) => (
       headings={["Product", "Store", "Grants", "Lasts"]}
       empty="The catalog is empty: no purchase grants anything."
       rows={application.products.map((product) => [
-        <Value>
-          {[product.productIdentifier, product.basePlanIdentifier, product.purchaseOptionIdentifier]
-            .filter(Boolean)
-            .join(" ")}
-        </Value>,
+        [product.productIdentifier, product.basePlanIdentifier, product.purchaseOptionIdentifier]
+          .filter(Boolean)
+          .join(" "),
         product.store,
-        <Value>{product.grants.join(", ") || "nothing"}</Value>,
+        product.grants.join(", ") || "nothing",
         product.accessDuration ?? "as the store says",
       ])}
     />
@@ -52,7 +50,7 @@ const Stores = ({ application }: { readonly application: Application }) => (
       rows={[
         ...application.iosStore.map(({ bundleIdentifier, environments, serverApiKey }) => [
           "ios-store",
-          <Value>{bundleIdentifier}</Value>,
+          bundleIdentifier,
           environments.join(", "),
           serverApiKey === null
             ? "none: the App Store is not asked"
@@ -60,7 +58,7 @@ const Stores = ({ application }: { readonly application: Application }) => (
         ]),
         ...application.androidStore.map(({ packageName, environments, credential, pushedBy }) => [
           "android-store",
-          <Value>{packageName}</Value>,
+          packageName,
           environments.join(", "),
           `${credential}; ${pushedBy === null ? "no notifications" : `notified by ${pushedBy}`}`,
         ]),
@@ -72,7 +70,7 @@ const Stores = ({ application }: { readonly application: Application }) => (
       empty="None is expected."
       rows={application.lastNotifications.map(({ store, bundleOrPackage, environment, signedAt }) => [
         store,
-        <Value>{bundleOrPackage}</Value>,
+        bundleOrPackage,
         environment,
         <Time at={signedAt} none="none yet" />,
       ])}
@@ -115,7 +113,7 @@ const Keys = ({ application, changed }: ChangeablePart) => (
         <Identifier>{key.keyIdentifier}</Identifier>,
         key.state,
         key.scopes.join(", "),
-        <Value>{key.label ?? "–"}</Value>,
+        key.label ?? "–",
         <Time at={key.createdAt} />,
         <Time at={key.expiresAt} none="never" />,
       ])}
@@ -137,8 +135,8 @@ const Destinations = ({ application, changed }: ChangeablePart) => (
       headings={["Name", "Goes to", "Health", "Waiting", "Since"]}
       empty="It has none: changes are not delivered."
       rows={application.destinations.map((destination) => [
-        <Value>{destination.name}</Value>,
-        <Value>{("url" in destination ? destination.url : destination.eventBus) ?? ""}</Value>,
+        destination.name,
+        ("url" in destination ? destination.url : destination.eventBus) ?? "",
         <>
           {HEALTH[destination.health.state]}
           {destination.health.because !== null && ` (${destination.health.because})`}

@@ -50,9 +50,7 @@ export const CustomerPage = ({ application, customer }: RouteTo<"customer">) => 
                 store,
                 environment,
                 <Identifier>{key}</Identifier>,
-                <Value>
-                  {[...new Set(lines.map(({ productIdentifier }) => productIdentifier))].join(", ")}
-                </Value>,
+                [...new Set(lines.map(({ productIdentifier }) => productIdentifier))].join(", "),
                 <Time at={verifiedAt} none="only named by another" />,
               ])}
             />

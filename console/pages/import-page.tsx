@@ -21,10 +21,10 @@ const Causes = ({ causes }: { readonly causes: readonly ReportedCause[] }) => {
       headings={["Cause", "Accounts", "Share of the largest", "Meaning"]}
       empty="No account differs."
       rows={causes.map(({ cause, accounts, meaning }) => [
-        <Value>{cause}</Value>,
+        cause,
         String(accounts),
         <div class="bar" style={{ width: `${(100 * accounts) / most}%` }} />,
-        <Value>{meaning}</Value>,
+        meaning,
       ])}
     />
   );
@@ -69,12 +69,12 @@ const Differences = ({
             <a href={accountAddress(application, account)}>
               <Value>{account}</Value>
             </a>,
-            <Value>{cause}</Value>,
+            cause,
             store,
-            <Value>{product || "–"}</Value>,
-            <Value>{state}</Value>,
+            product || "–",
+            state,
             ACCESS[access] ?? "–",
-            <Value>{`${file} ${row}`}</Value>,
+            `${file} ${row}`,
           ])}
       />
     </>

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ActRequest } from "../../operator/console/acts.ts";
-import { callWithWarnings } from "../server.ts";
+import { callWithWarnings, sentenceOf } from "../server.ts";
 import { submitting } from "./form.ts";
 import { Problem, Sentence } from "./text.tsx";
 
@@ -34,6 +34,8 @@ type Step =
   | { readonly at: "filling"; readonly error: string | null }
   | { readonly at: "asked"; readonly question: string }
   | { readonly at: "done"; readonly lines: readonly string[] };
+
+const LEAVE = { filling: "Cancel", asked: "No, change nothing", done: "Close" } as const;
 
 const Fields = ({ fields }: { readonly fields: readonly Field[] }) => (
   <>
@@ -81,70 +83,56 @@ const ActDialog = ({
           : { at: "done", lines: [...warnings, ...answer.progress, answer.text] },
       );
     } catch (error) {
-      setStep({ at: "filling", error: error instanceof Error ? error.message : String(error) });
+      setStep({ at: "filling", error: sentenceOf(error) });
     } finally {
       setBusy(false);
     }
   };
   const submit = submitting((field) => {
+    if (step.at === "asked") return void run(step.question);
     // An empty field is left out.
     const filledIn = fields.flatMap(({ name, isList }) => {
       const text = field(name);
       return text === "" ? [] : [[name, isList ? text.split(/[\s,]+/).filter(Boolean) : text]];
     });
     act.current = { ...offer.act, ...Object.fromEntries(filledIn) };
-    void run(undefined);
+    return void run(undefined);
   });
-  const isDone = step.at === "done";
+  const goOn = step.at === "asked" ? "Yes, do it" : offer.takesAway ? "Show what it does" : offer.label;
   return (
-    <dialog ref={dialog} aria-labelledby="act" onClose={() => close(isDone)}>
+    <dialog ref={dialog} aria-labelledby="act" onClose={() => close(step.at === "done")}>
       <article>
         <h2 id="act">{offer.label}</h2>
-        {step.at === "filling" && (
-          <form onSubmit={submit}>
-            <p>{offer.about}</p>
-            {step.error !== null && <Problem>{step.error}</Problem>}
-            <Fields fields={fields} />
-            <div class="buttons">
-              <button type="button" class="secondary" onClick={() => dialog.current?.close()}>
-                Cancel
-              </button>
-              <button type="submit" aria-busy={isBusy} disabled={isBusy}>
-                {offer.takesAway ? "Show what it does" : offer.label}
-              </button>
-            </div>
-          </form>
-        )}
-        {step.at === "asked" && (
-          <>
+        <form onSubmit={submit}>
+          {step.at === "filling" && (
+            <>
+              <p>{offer.about}</p>
+              {step.error !== null && <Problem>{step.error}</Problem>}
+              <Fields fields={fields} />
+            </>
+          )}
+          {step.at === "asked" && (
             <p role="alert">
               <Sentence>{step.question}</Sentence>
             </p>
-            <div class="buttons">
-              <button type="button" class="secondary" onClick={() => dialog.current?.close()}>
-                No, change nothing
+          )}
+          {step.at === "done" && <pre role="status">{step.lines.join("\n")}</pre>}
+          {/* New buttons at each step: none keeps the focus, to be pressed twice by mistake. */}
+          <div key={step.at} class="buttons">
+            <button
+              type="button"
+              class={step.at === "done" ? "" : "secondary"}
+              onClick={() => dialog.current?.close()}
+            >
+              {LEAVE[step.at]}
+            </button>
+            {step.at !== "done" && (
+              <button type="submit" aria-busy={isBusy} disabled={isBusy}>
+                {goOn}
               </button>
-              <button
-                type="button"
-                aria-busy={isBusy}
-                disabled={isBusy}
-                onClick={() => void run(step.question)}
-              >
-                Yes, do it
-              </button>
-            </div>
-          </>
-        )}
-        {step.at === "done" && (
-          <>
-            <pre role="status">{step.lines.join("\n")}</pre>
-            <div class="buttons">
-              <button type="button" onClick={() => dialog.current?.close()}>
-                Close
-              </button>
-            </div>
-          </>
-        )}
+            )}
+          </div>
+        </form>
       </article>
     </dialog>
   );

@@ -1,5 +1,5 @@
 import type { Answer } from "../server.ts";
-import { Table, Time, Value } from "./text.tsx";
+import { Table, Time } from "./text.tsx";
 
 type Entry = Answer<"application">["audit"][number];
 
@@ -13,9 +13,9 @@ export const AuditTable = ({ entries }: { readonly entries: readonly Entry[] }) 
     rows={entries.map(({ moment, action, by, caller, reason, customer, what }) => [
       <Time at={moment} />,
       action,
-      <Value>{caller === null ? by : `${by} (${caller})`}</Value>,
-      <Value>{reason ?? "–"}</Value>,
-      <Value>{[...(customer === null ? [] : [`customer ${customer}`]), ...what].join("; ")}</Value>,
+      caller === null ? by : `${by} (${caller})`,
+      reason ?? "–",
+      [...(customer === null ? [] : [`customer ${customer}`]), ...what].join("; "),
     ])}
   />
 );

@@ -53,7 +53,7 @@ const PurchaseDetails = ({
       headings={["Product", "Status", "Why", "From", "To", "Refunded", "Renews", "Verified"]}
       empty="Nothing is known of it."
       rows={purchase.lines.map((line) => [
-        <Value>{[line.productIdentifier, line.basePlanIdentifier].filter(Boolean).join(" ")}</Value>,
+        [line.productIdentifier, line.basePlanIdentifier].filter(Boolean).join(" "),
         (line.status ?? line.standing).replaceAll("_", " "),
         <Sentence>{line.why.join("; ")}</Sentence>,
         <Time at={line.startsAt} />,

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useCallback, useEffect, useState } from "preact/hooks";
 import type { CallInput, CallName } from "../../operator/console/calls.ts";
-import { call, type Answer } from "../server.ts";
+import { call, sentenceOf, type Answer } from "../server.ts";
 import { Problem } from "./text.tsx";
 
 interface Loaded<T> {
@@ -13,17 +13,13 @@ interface Loaded<T> {
 
 /** Loads a value for a page. */
 export const useLoaded = <T,>(load: () => Promise<T>): Loaded<T> => {
-  const [state, setState] = useState<{ readonly value: T | null; readonly error: string | null }>({
-    value: null,
-    error: null,
-  });
+  const [state, setState] = useState<Omit<Loaded<T>, "again">>({ value: null, error: null });
   const [turn, setTurn] = useState(0);
   useEffect(() => {
     let isLeft = false;
     load().then(
       (value) => isLeft || setState({ value, error: null }),
-      (error: unknown) =>
-        isLeft || setState({ value: null, error: error instanceof Error ? error.message : String(error) }),
+      (error: unknown) => isLeft || setState({ value: null, error: sentenceOf(error) }),
     );
     return () => {
       isLeft = true;

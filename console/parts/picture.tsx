@@ -1,7 +1,7 @@
 import * as Plot from "@observablehq/plot";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Answer } from "../server.ts";
-import { Table, Time, timeText, Value } from "./text.tsx";
+import { Table, Time, timeText } from "./text.tsx";
 
 type Row = Answer<"account">["picture"][number];
 type Bar = Row["bars"][number];
@@ -10,16 +10,16 @@ type Mark = Row["marks"][number];
 const DIAGONAL = "M-2,2l4,-4M0,8l8,-8M6,10l4,-4";
 const OTHER_DIAGONAL = "M-2,6l4,4M0,0l8,8M6,-2l4,4";
 
-/** Each kind of bar has a name and a pattern: it is read without colour. */
-const BARS: Readonly<Record<Bar["kind"], readonly [name: string, lines: string]>> = {
-  period: ["period", ""],
-  renewal_leeway: ["leeway for its renewal", "M4,0v8"],
-  silent_retry: ["Google's silent retry", "M0,2h8M0,6h8"],
-  grace_period: ["grace period", DIAGONAL],
-  billing_retry: ["billing retry, no access", "M1,1h2v2h-2zM5,5h2v2h-2z"],
-  paused: ["paused, no access", "M2,0v8M6,0v8"],
-  revoked: ["refunded or revoked", `${DIAGONAL}${OTHER_DIAGONAL}`],
-  unmapped: ["grants nothing", "M0,4h3"],
+/** Each kind of bar has a name and a pattern: it is read without colour. The fill is one of style.css. */
+const BARS: Readonly<Record<Bar["kind"], readonly [name: string, lines: string, fill: string]>> = {
+  period: ["period", "", "period"],
+  renewal_leeway: ["leeway for its renewal", "M4,0v8", "soft"],
+  silent_retry: ["Google's silent retry", "M0,2h8M0,6h8", "soft"],
+  grace_period: ["grace period", DIAGONAL, "soft"],
+  billing_retry: ["billing retry, no access", "M1,1h2v2h-2zM5,5h2v2h-2z", "none"],
+  paused: ["paused, no access", "M2,0v8M6,0v8", "none"],
+  revoked: ["refunded or revoked", `${DIAGONAL}${OTHER_DIAGONAL}`, "bad"],
+  unmapped: ["grants nothing", "M0,4h3", "none"],
 };
 const KINDS = Object.keys(BARS) as readonly Bar["kind"][];
 
@@ -34,19 +34,14 @@ const MARKS: Readonly<Record<Mark["kind"], readonly [sign: string, name: string]
 const ROW_HEIGHT = 46;
 const DAY = 86_400_000;
 
-interface Lane {
-  readonly name: string;
-  readonly label: string;
-  readonly bars: readonly Bar[];
-  readonly marks: readonly Mark[];
-}
-
 const labelOf = ({ store, environment, productIdentifier, basePlanIdentifier }: Row): string =>
   [
     productIdentifier,
-    ...(basePlanIdentifier === null ? [] : [basePlanIdentifier]),
+    basePlanIdentifier,
     `(${store}${environment === "production" ? "" : `, ${environment}`})`,
-  ].join(" ");
+  ]
+    .filter(Boolean)
+    .join(" ");
 
 /** The last verification alone, and each other mark once. */
 const marksOf = (rows: readonly Row[]): readonly Mark[] => {
@@ -57,25 +52,19 @@ const marksOf = (rows: readonly Row[]): readonly Mark[] => {
   return [...(last === undefined ? [] : [last]), ...once.values()];
 };
 
-const lanesOf = (rows: readonly Row[]): readonly Lane[] =>
-  [
-    ...Map.groupBy(rows, (row) =>
-      JSON.stringify([row.store, row.environment, row.key, row.productIdentifier, row.basePlanIdentifier]),
-    ),
-  ].flatMap(([name, group]) =>
-    group[0] === undefined
-      ? []
-      : [
-          {
-            name,
-            label: labelOf(group[0]),
-            bars: group.flatMap(({ bars }) => bars),
-            marks: marksOf(group),
-          },
-        ],
-  );
+const lanesOf = (rows: readonly Row[]) => {
+  const groups = Map.groupBy(rows, (row) => JSON.stringify([row.key, labelOf(row)]));
+  return [...groups].map(([name, group]) => ({
+    name,
+    label: group.map(labelOf)[0] ?? "",
+    bars: group.flatMap(({ bars }) => bars),
+    marks: marksOf(group),
+  }));
+};
 
-const domainOf = (lanes: readonly Lane[], now: number): readonly [number, number] => {
+type Lanes = ReturnType<typeof lanesOf>;
+
+const domainOf = (lanes: Lanes, now: number): readonly [number, number] => {
   const times = lanes.flatMap(({ bars, marks }) => [
     ...bars.flatMap(({ from, to }) => [Date.parse(from), ...(to === null ? [] : [Date.parse(to)])]),
     ...marks.map(({ at }) => Date.parse(at)),
@@ -85,7 +74,7 @@ const domainOf = (lanes: readonly Lane[], now: number): readonly [number, number
   return [first - margin, last + margin];
 };
 
-const draw = (lanes: readonly Lane[], moment: string, width: number): Element => {
+const draw = (lanes: Lanes, moment: string, width: number): Element => {
   const now = Date.parse(moment);
   const [first, last] = domainOf(lanes, now);
   const bars = lanes.flatMap((lane) =>
@@ -176,15 +165,15 @@ const Patterns = () => (
     <defs>
       {KINDS.map((kind) => (
         <pattern key={kind} id={`bar-${kind}`} width="8" height="8" patternUnits="userSpaceOnUse">
-          <rect width="8" height="8" class={`fill-${kind}`} />
-          <path class={`lines-${kind}`} d={BARS[kind][1]} />
+          <rect width="8" height="8" fill={`var(--fill-${BARS[kind][2]})`} />
+          <path d={BARS[kind][1]} />
         </pattern>
       ))}
     </defs>
   </svg>
 );
 
-const Legend = ({ lanes }: { readonly lanes: readonly Lane[] }) => {
+const Legend = ({ lanes }: { readonly lanes: Lanes }) => {
   const kinds = new Set(lanes.flatMap(({ bars }) => bars.map(({ kind }) => kind)));
   const signs = new Set(lanes.flatMap(({ marks }) => marks.map(({ kind }) => kind)));
   return (
@@ -216,24 +205,17 @@ const PictureTable = ({ rows }: { readonly rows: readonly Row[] }) => (
       caption="Purchases over time"
       headings={["Product", "What", "Access", "From", "To", "Transaction"]}
       empty="There is no purchase."
-      rows={rows.flatMap((row) => [
-        ...row.bars.map(({ kind, from, to, active }) => [
-          <Value>{labelOf(row)}</Value>,
-          BARS[kind][0],
-          active ? "yes" : "no",
-          <Time at={from} />,
-          <Time at={to} none="no end" />,
-          row.transactionIdentifier ?? "–",
-        ]),
-        ...row.marks.map(({ kind, at }) => [
-          <Value>{labelOf(row)}</Value>,
-          MARKS[kind][1],
-          "",
-          <Time at={at} />,
-          "",
-          row.transactionIdentifier ?? "–",
-        ]),
-      ])}
+      rows={rows.flatMap((row) =>
+        [
+          ...row.bars.map(({ kind, from, to, active }) => [
+            BARS[kind][0],
+            active ? "yes" : "no",
+            <Time at={from} />,
+            <Time at={to} none="no end" />,
+          ]),
+          ...row.marks.map(({ kind, at }) => [MARKS[kind][1], "", <Time at={at} />, ""]),
+        ].map((cells) => [labelOf(row), ...cells, row.transactionIdentifier ?? "–"]),
+      )}
     />
   </details>
 );

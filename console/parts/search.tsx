@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { accountAddress, addressOf, go } from "../route.ts";
-import { call, type Answer } from "../server.ts";
+import { call, sentenceOf, type Answer } from "../server.ts";
 import { submitting } from "./form.ts";
 import { Identifier, Problem, Value } from "./text.tsx";
 
@@ -67,7 +67,7 @@ export const Search = ({ application }: { readonly application: string }) => {
         () => true,
         () => false,
       );
-      if (isCustomer) return go({ page: "customer", application, customer: text });
+      if (isCustomer) return go(addressOf({ page: "customer", application, customer: text }));
     }
     try {
       const answer = await call("search", { application, text });
@@ -75,10 +75,10 @@ export const Search = ({ application }: { readonly application: string }) => {
         ...new Set([answer.account, ...answer.customers.map(({ account }) => account)]),
       ].filter((account) => account !== null);
       const isOne = others.length === 0 && answer.customers.every(({ account }) => account !== null);
-      if (only !== undefined && isOne) return go({ page: "account", application, account: only, number: 1 });
+      if (only !== undefined && isOne) return go(accountAddress(application, only));
       setFound(answer);
     } catch (thrown) {
-      setError(thrown instanceof Error ? thrown.message : String(thrown));
+      setError(sentenceOf(thrown));
     }
   };
   const submit = submitting((field) => void find(field("text").trim()));

@@ -65,7 +65,10 @@ export const Identifier = ({ children }: { readonly children: string }) => (
 export const counted = (count: number, noun: string, plural = `${noun}s`): string =>
   `${count} ${count === 1 ? noun : plural}`;
 
-/** A table with a caption and headings, which scrolls by itself where the screen is narrow. */
+/**
+ * A table with a caption and headings, which scrolls by itself where the screen is narrow. Each text has its own direction of
+ * writing.
+ */
 export const Table = ({
   caption,
   headings,
@@ -99,7 +102,7 @@ export const Table = ({
           {rows.map((cells, row) => (
             <tr key={row}>
               {cells.map((cell, column) => (
-                <td key={column}>{cell}</td>
+                <td key={column}>{typeof cell === "string" ? <Value>{cell}</Value> : cell}</td>
               ))}
             </tr>
           ))}

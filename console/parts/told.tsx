@@ -32,9 +32,9 @@ export const Told = ({ told }: { readonly told: Answer<"account">["told"] }) => 
         empty="The application has no destination."
         rows={told.destinations.map(({ name, waiting }) =>
           waiting === null
-            ? [<Value>{name}</Value>, "nothing waits", "", "", ""]
+            ? [name, "nothing waits", "", "", ""]
             : [
-                <Value>{name}</Value>,
+                name,
                 String(waiting.version),
                 <Time at={waiting.since} />,
                 String(waiting.tries),

@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { sentenceOf } from "../server.ts";
 
 export const useRun = (changed: () => void) => {
   const [said, setSaid] = useState<{ readonly text: string; readonly isError: boolean } | null>(null);
@@ -9,8 +10,7 @@ export const useRun = (changed: () => void) => {
     act()
       .then(
         (text) => setSaid({ text, isError: false }),
-        (error: unknown) =>
-          setSaid({ text: error instanceof Error ? error.message : String(error), isError: true }),
+        (error: unknown) => setSaid({ text: sentenceOf(error), isError: true }),
       )
       .finally(() => {
         setBusy(false);

@@ -16,9 +16,8 @@ const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? val
 
 const payloadOf = (jws: unknown): Readonly<Record<string, unknown>> => {
   const part = String(jws).split(".")[1] ?? "";
-  const bytes = Uint8Array.from(atob(part.replaceAll("-", "+").replaceAll("_", "/")), (character) =>
-    character.charCodeAt(0),
-  );
+  const binary = atob(part.replaceAll("-", "+").replaceAll("_", "/"));
+  const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0));
   return record(JSON.parse(new TextDecoder().decode(bytes)));
 };
 
@@ -75,15 +74,14 @@ export interface Wanted {
   readonly account: string;
 }
 
-const link = async (sandbox: ConsoleSandbox, store: Wanted["store"], body: object): Promise<void> => {
-  await post(`/v1/customers/${store}/link`, body, { Authorization: `Bearer ${sandbox.apiKey}` });
-};
+const link = async ({ apiKey }: ConsoleSandbox, store: Wanted["store"], body: object) =>
+  post(`/v1/customers/${store}/link`, body, { Authorization: `Bearer ${apiKey}` });
 
 export const buyAndLink = async (
   sandbox: ConsoleSandbox,
   apps: { readonly bundleIdentifier: string; readonly packageName: string },
   { store, productIdentifier, basePlanIdentifier, period, environment, account }: Wanted,
-): Promise<void> => {
+): Promise<unknown> => {
   if (store === "ios-store") {
     const bought = await post(`${sandbox.iosStorePath}/purchases`, {
       bundleIdentifier: apps.bundleIdentifier,
@@ -110,13 +108,8 @@ export const buyAndLink = async (
   });
 };
 
-export const change = async (
-  purchase: SoldPurchase,
-  what: string,
-  productIdentifier: string,
-): Promise<void> => {
-  await post(purchase.path, { change: what, ...(needsProduct(what) && { productIdentifier }) });
-};
+export const change = async (purchase: SoldPurchase, what: string, productIdentifier: string) =>
+  post(purchase.path, { change: what, ...(needsProduct(what) && { productIdentifier }) });
 
 export const readClock = async ({ clockPath }: ConsoleSandbox): Promise<string> =>
   String(record(await get(clockPath))["now"]);
@@ -125,4 +118,4 @@ export const readClock = async ({ clockPath }: ConsoleSandbox): Promise<string> 
 export const moveClock = async (
   { clockPath }: ConsoleSandbox,
   move: { readonly advance: string } | { readonly reset: true },
-): Promise<string> => String(record(await post(clockPath, move))["now"]);
+) => post(clockPath, move);

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { submitting } from "../parts/form.ts";
-import { go } from "../route.ts";
+import { accountAddress, go } from "../route.ts";
 import { useRun } from "./run.tsx";
 import { change, type SoldPurchase } from "./sandbox.ts";
 import { changesOf, needsProduct } from "./sandbox-words.ts";
@@ -31,7 +31,7 @@ export const Sold = ({
   const toAccount = async (): Promise<string> => {
     const { account, customers } = await call("search", { application, text: purchase.name });
     const owner = account ?? customers.find((customer) => customer.account !== null)?.account ?? null;
-    if (owner !== null) go({ page: "account", application, account: owner, number: 1 });
+    if (owner !== null) go(accountAddress(application, owner));
     return owner === null ? "It is linked to no account." : `It is linked to account ${owner}.`;
   };
   return (

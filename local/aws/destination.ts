@@ -3,11 +3,11 @@ import { accountChange } from "../../lib/contract/schemas.ts";
 import { ACCOUNT_CHANGED } from "../../lib/telling/change.ts";
 import { answer, pathOf, type Mount } from "../../sandbox/mount.ts";
 import { parseJson } from "../../lib/bounded-text.ts";
-import { readText } from "../request-text.ts";
+import { found } from "../../sandbox/routes.ts";
+import { readText } from "../server.ts";
+import { createJsonService, refused } from "./json-service.ts";
 
 export const DESTINATION_PATH = "/sandbox/destination";
-
-const TARGET = "AWSEvents.PutEvents";
 
 const message = z.object({ type: z.string(), timestamp: z.string(), data: z.unknown() });
 
@@ -42,28 +42,19 @@ export const createDestination =
   };
 
 /**
- * A local EventBridge, on the path of AWS's own: `PutEvents`, which prints each event.
+ * A local EventBridge: `PutEvents`, which prints each event.
  *
  * @see https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html
  */
-export const createEventBus =
-  (tell: (line: string) => void): Mount =>
-  async (request, response) => {
-    if (request.method !== "POST" || pathOf(request) !== "/" || request.headers["x-amz-target"] !== TARGET)
-      return false;
-    const put = events.safeParse(parseJson(await readText(request)));
-    const entries = put.success ? put.data.Entries : [];
-    for (const { DetailType, Detail, EventBusName = "default" } of entries)
-      tell(`${lineOf(DetailType, parseJson(Detail))}  (${EventBusName})`);
-    answer(
-      response,
-      put.success ? 200 : 400,
-      "application/x-amz-json-1.1",
-      JSON.stringify(
-        put.success
-          ? { FailedEntryCount: 0, Entries: entries.map((_, index) => ({ EventId: `local-${index}` })) }
-          : { __type: "ValidationException" },
-      ),
-    );
-    return true;
-  };
+export const createEventBus = (tell: (line: string) => void): Mount =>
+  createJsonService("AWSEvents", {
+    PutEvents: (body) => {
+      const put = events.safeParse(body);
+      if (!put.success) return refused("ValidationException", z.prettifyError(put.error));
+      const { Entries } = put.data;
+      for (const { DetailType, Detail, EventBusName = "default" } of Entries)
+        tell(`${lineOf(DetailType, parseJson(Detail))}  (${EventBusName})`);
+      const answers = Entries.map((_, index) => ({ EventId: `local-${index}` }));
+      return found({ FailedEntryCount: 0, Entries: answers });
+    },
+  });

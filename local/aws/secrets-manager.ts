@@ -1,21 +1,13 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
-import type { IncomingMessage } from "node:http";
 import { join, relative, sep } from "node:path";
 import * as z from "zod";
-import { answer, pathOf, type Mount } from "../../sandbox/mount.ts";
-import { found, type Answer } from "../../sandbox/routes.ts";
-import { LocalError } from "../local-error.ts";
-import { parseJson } from "../../lib/bounded-text.ts";
-import { readText } from "../request-text.ts";
+import type { Mount } from "../../sandbox/mount.ts";
+import { found } from "../../sandbox/routes.ts";
 import { ACCOUNT } from "../lambda/template.ts";
-
-const TARGET = "secretsmanager.";
+import { LocalError } from "../local-error.ts";
+import { createJsonService, refused } from "./json-service.ts";
 
 const secretRequest = z.object({ SecretId: z.string() });
-
-/** Access key that a request is signed with. */
-const accessKeyOf = ({ headers }: IncomingMessage): string =>
-  /Credential=([^/]+)\//.exec(headers.authorization ?? "")?.[1] ?? "";
 
 /** Files of a folder by secret's name: the path in the folder, with slashes. Links are left out. */
 const secretFiles = (folder: string): Map<string, string> =>
@@ -27,8 +19,6 @@ const secretFiles = (folder: string): Map<string, string> =>
         return [relative(folder, file).replaceAll(sep, "/"), file];
       }),
   );
-
-const refused = (__type: string, Message: string): Answer => ({ status: 400, body: { __type, Message } });
 
 /**
  * A local Secrets Manager: `GetSecretValue` of the sandbox's secrets and of a folder's files, which take their place.
@@ -48,34 +38,23 @@ export const createSecretsManager = (
       `There is no folder ${folder}; name the folder of the secrets with --secrets <folder>.`,
     );
 
-  const valueOf = (body: string | null, accessKey: string): Answer => {
-    const wanted = secretRequest.safeParse(parseJson(body));
-    if (!wanted.success) return refused("ValidationException", z.prettifyError(wanted.error));
-    const name = wanted.data.SecretId;
-    const file = folder === null ? undefined : secretFiles(folder).get(name);
-    if (file !== undefined && !mayReadFiles(accessKey))
-      return refused("AccessDeniedException", "Only the service's functions read this secret.");
-    const secret = file === undefined ? ofSandbox(name) : readFileSync(file, "utf8");
-    if (secret === undefined)
-      return refused("ResourceNotFoundException", "Secrets Manager can't find the specified secret.");
-    return found({
-      ARN: `arn:aws:secretsmanager:${region}:${ACCOUNT}:secret:${name}-local0`,
-      Name: name,
-      SecretString: secret,
-      VersionStages: ["AWSCURRENT"],
-    });
-  };
-
-  return async (request, response) => {
-    const target = request.headers["x-amz-target"];
-    if (request.method !== "POST" || pathOf(request) !== "/") return false;
-    if (typeof target !== "string" || !target.startsWith(TARGET)) return false;
-    const body = await readText(request);
-    const result =
-      target === `${TARGET}GetSecretValue`
-        ? valueOf(body, accessKeyOf(request))
-        : refused("UnknownOperationException", target);
-    answer(response, result.status, "application/x-amz-json-1.1", JSON.stringify(result.body));
-    return true;
-  };
+  return createJsonService("secretsmanager", {
+    GetSecretValue: (body, accessKey) => {
+      const wanted = secretRequest.safeParse(body);
+      if (!wanted.success) return refused("ValidationException", z.prettifyError(wanted.error));
+      const name = wanted.data.SecretId;
+      const file = folder === null ? undefined : secretFiles(folder).get(name);
+      if (file !== undefined && !mayReadFiles(accessKey))
+        return refused("AccessDeniedException", "Only the service's functions read this secret.");
+      const secret = file === undefined ? ofSandbox(name) : readFileSync(file, "utf8");
+      if (secret === undefined)
+        return refused("ResourceNotFoundException", "Secrets Manager can't find the specified secret.");
+      return found({
+        ARN: `arn:aws:secretsmanager:${region}:${ACCOUNT}:secret:${name}-local0`,
+        Name: name,
+        SecretString: secret,
+        VersionStages: ["AWSCURRENT"],
+      });
+    },
+  });
 };

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { answer, pathOf, type Mount } from "../../sandbox/mount.ts";
-import { readText } from "../request-text.ts";
+import { readText } from "../server.ts";
 import { ACCOUNT } from "../lambda/template.ts";
 
 const XMLNS = "https://sts.amazonaws.com/doc/2011-06-15/";

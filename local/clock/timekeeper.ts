@@ -1,14 +1,16 @@
 import { Mutex } from "async-mutex";
-import { DAY } from "../../lib/duration.ts";
+import { DAY, HOUR, MINUTE, SECOND } from "../../lib/duration.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
+import type { TimedStore } from "../../sandbox/clock.ts";
 import type { Schedules } from "../lambda/schedules.ts";
-import { createFollowUps } from "./follow-ups.ts";
 import type { MovedClock } from "./moved-clock.ts";
-import type { StoreEvents } from "./store-events.ts";
 
 export class ImpossibleMove extends Error {}
 
 const TICK_MILLISECONDS = 1000;
+
+/** Delays after the last event of a store at which the schedules run: when the service tries again. */
+const AFTER_EVENT = [10 * SECOND, 2 * MINUTE, 10 * MINUTE, HOUR, 6 * HOUR];
 
 /** Furthest ahead of real time, so that the sandbox's certificates are valid and a move ends. */
 const FURTHEST = { years: 10, milliseconds: 10 * 365 * DAY };
@@ -28,55 +30,49 @@ const requirePossible = (now: Instant, target: Instant): void => {
 export type Timekeeper = ReturnType<typeof createTimekeeper>;
 
 /**
- * Drives the stores and the schedules, by the second and through every move of the clock.
+ * Drives the stores and the schedules, by the second and through every move of the clock. A store that fails holds up no
+ * other.
  *
  * @param options.onChange called after the clock was moved or an event has happened
  */
-export const createTimekeeper = ({
-  clock,
-  stores,
-  schedules,
-  onChange,
-  log,
-}: {
+export const createTimekeeper = (options: {
   readonly clock: MovedClock;
-  readonly stores: StoreEvents;
+  readonly stores: Readonly<Record<string, TimedStore>>;
   readonly schedules: Schedules;
   readonly onChange: () => void;
   readonly log: (line: string) => void;
 }) => {
-  const followUps = createFollowUps();
+  const { clock, stores, schedules, onChange, log } = options;
   const turns = new Mutex();
-  let moves = 0;
-  let ticking = false;
   const stopping = new AbortController();
+  let lastEvent = Number.NEGATIVE_INFINITY;
+  let moves = 0;
   let timer: NodeJS.Timeout | undefined;
 
   const asMove = async (work: () => Promise<void>): Promise<void> => {
     moves += 1;
-    try {
-      await turns.runExclusive(work);
-    } finally {
-      moves -= 1;
-    }
+    await turns.runExclusive(work).finally(() => (moves -= 1));
   };
 
+  const events = (): Instant[] => Object.values(stores).flatMap((store) => store.nextEventAt() ?? []);
+
+  /** Resolves with whether an event was due. */
   const runStores = async (moment: Instant): Promise<boolean> => {
-    const happened = await stores.runUntil(moment);
-    if (happened) followUps.add(moment);
-    return happened;
+    const isDue = events().some((event) => event <= moment);
+    await Promise.all(
+      Object.entries(stores).map(async ([name, store]) =>
+        store.runUntil(moment).catch((error: unknown) => log(`${name}: ${String(error)}`)),
+      ),
+    );
+    if (isDue) lastEvent = moment;
+    return isDue;
   };
 
   const tick = async (): Promise<void> => {
     if (moves > 0) return;
     schedules.start();
-    if (ticking) return;
-    ticking = true;
-    try {
-      if (await turns.runExclusive(async () => runStores(clock.now()))) onChange();
-    } finally {
-      ticking = false;
-    }
+    if (turns.isLocked()) return;
+    if (await turns.runExclusive(async () => runStores(clock.now()))) onChange();
   };
 
   const visit = async (moment: Instant): Promise<void> => {
@@ -89,7 +85,8 @@ export const createTimekeeper = ({
   const nextStop = (moment: Instant, target: Instant, stops: number): Instant => {
     const day = Math.min(moment + DAY, target);
     if (stops > MOST_STOPS) return day;
-    return Math.min(day, stores.nextAfter(moment) ?? target, followUps.nextAfter(moment) ?? target);
+    const due = [...events(), ...AFTER_EVENT.map((after) => lastEvent + after)];
+    return Math.min(day, ...due.filter((event) => event > moment));
   };
 
   const travel = async (targetFrom: (now: Instant) => Instant): Promise<void> => {
@@ -119,12 +116,12 @@ export const createTimekeeper = ({
      */
     move: async (targetFrom: (now: Instant) => Instant): Promise<void> =>
       asMove(async () => travel(targetFrom)),
-    /** Runs the work between moves, while no schedule runs, and forgets the follow-ups. */
+    /** Runs the work between moves, while no schedule runs, and forgets the last event. */
     reset: async (work: () => Promise<void>): Promise<void> =>
       asMove(async () => {
         await schedules.idle();
         await work();
-        followUps.clear();
+        lastEvent = Number.NEGATIVE_INFINITY;
       }),
     /** Ends a move at its next stop. */
     stop: (): void => {

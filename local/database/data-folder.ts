@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { lockFolder } from "./folder-lock.ts";
 import { codeOf, LocalError } from "../local-error.ts";
+import { lockFolder } from "./folder-lock.ts";
 
 /** Files that a local service keeps between runs. Without a folder nothing is kept. */
 export interface DataFolder {
@@ -31,24 +31,13 @@ export const damaged = (dynamoDb: string, cause?: unknown): LocalError =>
     { cause },
   );
 
-/** @throws LocalError if the folder cannot be created or written, or another service uses it */
-export const openDataFolder = (folder: string | null): DataFolder => {
-  if (folder === null)
-    return {
-      dynamoDb: null,
-      read: () => null,
-      write: () => undefined,
-      nameDatabase: () => undefined,
-      release: () => undefined,
-    };
-  const dynamoDb = join(folder, "dynamodb");
-  let lock: ReturnType<typeof lockFolder>;
+const openLocked = (folder: string, dynamoDb: string): ReturnType<typeof lockFolder> => {
   try {
     makeFolder(dynamoDb);
     const probe = join(dynamoDb, ".probe");
     writeFileSync(probe, "");
     rmSync(probe);
-    lock = lockFolder(folder, dynamoDb);
+    return lockFolder(folder, dynamoDb);
   } catch (cause) {
     if (cause instanceof LocalError) throw cause;
     throw new LocalError(
@@ -56,16 +45,32 @@ export const openDataFolder = (folder: string | null): DataFolder => {
       { cause },
     );
   }
+};
+
+const IN_MEMORY: DataFolder = {
+  dynamoDb: null,
+  read: () => null,
+  write: () => undefined,
+  nameDatabase: () => undefined,
+  release: () => undefined,
+};
+
+/** @throws LocalError if the folder cannot be created or written, or another service uses it */
+export const openDataFolder = (folder: string | null): DataFolder => {
+  if (folder === null) return IN_MEMORY;
+  const dynamoDb = join(folder, "dynamodb");
+  const lock = openLocked(folder, dynamoDb);
   return {
+    ...lock,
     dynamoDb,
     read: (name) => {
       try {
         return readFileSync(join(folder, name), "utf8");
-      } catch (error) {
-        if (codeOf(error) === "ENOENT") return null;
+      } catch (cause) {
+        if (codeOf(cause) === "ENOENT") return null;
         throw new LocalError(
-          `${join(folder, name)} cannot be read (${codeOf(error)}); choose another folder with --data <folder>.`,
-          { cause: error },
+          `${join(folder, name)} cannot be read (${codeOf(cause)}); choose another folder with --data <folder>.`,
+          { cause },
         );
       }
     },
@@ -74,7 +79,38 @@ export const openDataFolder = (folder: string | null): DataFolder => {
       writeFileSync(written, content, { mode: 0o600 });
       renameSync(written, join(folder, name));
     },
-    nameDatabase: lock.nameDatabase,
-    release: lock.release,
   };
+};
+
+/**
+ * Parses what a file of the data folder holds.
+ *
+ * @param advice what happens once a file that `parse` refuses is removed
+ * @throws LocalError if it cannot be read
+ */
+export const parseKept = <Kept>(
+  file: string,
+  text: string,
+  parse: (text: string) => Kept,
+  advice: string,
+): Kept => {
+  try {
+    return parse(text);
+  } catch (cause) {
+    throw new LocalError(`${file} in the data folder cannot be read; remove it${advice}.`, { cause });
+  }
+};
+
+/** The text of a file of the data folder; if there is none, or it is not usable, a new one, which is kept. */
+export const keptOrNew = (
+  folder: DataFolder,
+  file: string,
+  make: () => string,
+  isUsable: (kept: string) => boolean = () => true,
+): string => {
+  const kept = folder.read(file)?.trim();
+  if (kept && isUsable(kept)) return kept;
+  const made = make();
+  folder.write(file, `${made}\n`);
+  return made;
 };

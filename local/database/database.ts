@@ -1,23 +1,19 @@
 import getPort from "get-port";
 import { DynamoDBClient, ListTablesCommand } from "@aws-sdk/client-dynamodb";
-import type { DataFolder } from "./data-folder.ts";
-import {
-  ANY_CREDENTIALS,
-  ANY_REGION,
-  isFreePort,
-  requireFreePort,
-  startDynamoDbLocal,
-  type DynamoDbLocal,
-} from "./dynamodb-local.ts";
 import { codeOf, LocalError } from "../local-error.ts";
+import { requireFreePort } from "../server.ts";
+import type { DataFolder } from "./data-folder.ts";
+import { ANY_CREDENTIALS, ANY_REGION, startDynamoDbLocal, type DynamoDbLocal } from "./dynamodb-local.ts";
 
 /** A running DynamoDB. Without credentials, placeholders are used, different ones for each function. */
 export interface GivenDynamoDb {
   readonly endpoint: string;
   readonly region?: string;
-  readonly accessKeyId?: string;
-  readonly secretAccessKey?: string;
-  readonly sessionToken?: string;
+  readonly credentials?: {
+    readonly accessKeyId: string;
+    readonly secretAccessKey: string;
+    readonly sessionToken?: string;
+  };
   /** Port of the endpoint, where DynamoDB Local may be started if nothing answers there. Unset: it may not. */
   readonly startsAt?: number;
 }
@@ -29,32 +25,20 @@ export const isAtHand = (endpoint: string): boolean => {
 };
 
 /** Environment variables by which a function's AWS SDK reaches the database. */
-export const connectionVariables = (connection: GivenDynamoDb): Record<string, string> => ({
-  AWS_ENDPOINT_URL_DYNAMODB: connection.endpoint,
-  ...(connection.accessKeyId !== undefined && { AWS_ACCESS_KEY_ID: connection.accessKeyId }),
-  ...(connection.secretAccessKey !== undefined && { AWS_SECRET_ACCESS_KEY: connection.secretAccessKey }),
-  ...(connection.sessionToken !== undefined && { AWS_SESSION_TOKEN: connection.sessionToken }),
+export const connectionVariables = ({ endpoint, credentials }: GivenDynamoDb): Record<string, string> => ({
+  AWS_ENDPOINT_URL_DYNAMODB: endpoint,
+  ...(credentials !== undefined && {
+    AWS_ACCESS_KEY_ID: credentials.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+    ...(credentials.sessionToken !== undefined && { AWS_SESSION_TOKEN: credentials.sessionToken }),
+  }),
 });
 
-const startOwnDatabase = async (wanted: number, folder: DataFolder): Promise<DynamoDbLocal> => {
-  const port = wanted === 0 ? await getPort() : wanted;
-  await requireFreePort(
-    port,
-    "DYNAMODB_PORT",
-    "an earlier run that was killed leaves its DynamoDB Local behind",
-  );
-  return startDynamoDbLocal({ port, folder: folder.dynamoDb, onProcess: folder.nameDatabase });
-};
-
-const clientOf = (connection: GivenDynamoDb): DynamoDBClient =>
+const clientOf = ({ endpoint, region = ANY_REGION, credentials = ANY_CREDENTIALS }: GivenDynamoDb) =>
   new DynamoDBClient({
-    endpoint: connection.endpoint,
-    region: connection.region ?? ANY_REGION,
-    credentials: {
-      accessKeyId: connection.accessKeyId ?? ANY_CREDENTIALS.accessKeyId,
-      secretAccessKey: connection.secretAccessKey ?? ANY_CREDENTIALS.secretAccessKey,
-      ...(connection.sessionToken !== undefined && { sessionToken: connection.sessionToken }),
-    },
+    endpoint,
+    region,
+    credentials,
     requestHandler: { connectionTimeout: 3000, requestTimeout: 10_000 },
   });
 
@@ -88,22 +72,37 @@ export const preparingTable = async <T>(endpoint: string, prepare: () => Promise
   }
 };
 
-/** Port to start a database on; null: the given one is used. */
-const portToStartOn = async (given: GivenDynamoDb | { readonly port: number }): Promise<number | null> => {
-  if ("port" in given) return given.port;
-  return given.startsAt !== undefined && (await isFreePort(given.startsAt)) ? given.startsAt : null;
+/** A running DynamoDB, or the port to start DynamoDB Local on (0: any free one). */
+export type WantedDynamoDb = GivenDynamoDb | { readonly port: number };
+
+const isFree = async (port: number): Promise<boolean> =>
+  requireFreePort(port).then(
+    () => true,
+    () => false,
+  );
+
+const startOwn = async (wanted: WantedDynamoDb, folder: DataFolder): Promise<DynamoDbLocal | null> => {
+  if ("endpoint" in wanted && (wanted.startsAt === undefined || !(await isFree(wanted.startsAt))))
+    return null;
+  const given = "endpoint" in wanted ? wanted.startsAt : wanted.port;
+  const port = given || (await getPort());
+  await requireFreePort(port, {
+    variable: "DYNAMODB_PORT",
+    hint: "an earlier run that was killed leaves its DynamoDB Local behind",
+  });
+  return startDynamoDbLocal({ port, folder: folder.dynamoDb, onProcess: folder.nameDatabase });
 };
 
 /** Opens the given database, or starts one; `local` is null if it was running already. */
 export const openDatabase = async (
-  given: GivenDynamoDb | { readonly port: number },
+  wanted: WantedDynamoDb,
   folder: DataFolder,
   resources: AsyncDisposableStack,
 ) => {
-  const port = await portToStartOn(given);
-  const local = port === null ? null : await startOwnDatabase(port, folder);
+  const local = await startOwn(wanted, folder);
   if (local) resources.defer(local.stop);
-  const connection = local === null && "endpoint" in given ? given : { endpoint: local?.endpoint ?? "" };
+  const connection: GivenDynamoDb =
+    local === null && "endpoint" in wanted ? wanted : { endpoint: local?.endpoint ?? "" };
   const client = clientOf(connection);
   resources.defer(() => client.destroy());
   await requireAnswer(client, connection.endpoint);

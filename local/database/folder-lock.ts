@@ -14,20 +14,18 @@ const isRunning = (holder: number): boolean => {
   }
 };
 
-/** Command line of a process; null where it cannot be read. */
-const commandOf = (id: number): string | null => {
-  try {
-    return execFileSync("ps", ["-ww", "-o", "args=", "-p", String(id)], { encoding: "utf8" });
-  } catch {
-    return null;
-  }
-};
-
-/** Whether the process is a database on the folder. After a restart of the machine, another process may have its id. */
+/**
+ * Whether the process is a database on the folder. After a restart of the machine, another process may have its id. Where
+ * its command cannot be read, it counts as the database.
+ */
 const isDatabaseOf = (dynamoDb: string, id: number): boolean => {
   if (!isRunning(id)) return false;
-  const command = commandOf(id);
-  return command === null || command.includes(dynamoDb) || command.includes("docker");
+  try {
+    const command = execFileSync("ps", ["-ww", "-o", "args=", "-p", String(id)], { encoding: "utf8" });
+    return command.includes(dynamoDb) || command.includes("docker");
+  } catch {
+    return true;
+  }
 };
 
 const idIn = (line: string | undefined): number | null => {

@@ -1,10 +1,8 @@
 import * as z from "zod";
 import { isInstant } from "../../lib/entitlements/time.ts";
 import type { TimedStore } from "../../sandbox/clock.ts";
-import type { Mount } from "../../sandbox/mount.ts";
 import type { MovedClock } from "../clock/moved-clock.ts";
-import type { DataFolder } from "./data-folder.ts";
-import { LocalError } from "../local-error.ts";
+import { parseKept, type DataFolder } from "./data-folder.ts";
 
 /** Files of the data folder. */
 const CLOCK_FILE = "clock.json";
@@ -20,18 +18,13 @@ const keptClock = z.object({ offset: z.number().refine(isInstant) });
  *
  * @throws LocalError if it cannot be read
  */
-export const keptOffset = (folder: DataFolder): number => {
-  const text = folder.read(CLOCK_FILE);
-  if (text === null) return 0;
-  try {
-    return keptClock.parse(JSON.parse(text)).offset;
-  } catch (cause) {
-    throw new LocalError(
-      `${CLOCK_FILE} in the data folder cannot be read; remove it to start in real time, with another folder: what was verified in the future stays in the table.`,
-      { cause },
-    );
-  }
-};
+export const keptOffset = (folder: DataFolder): number =>
+  parseKept(
+    CLOCK_FILE,
+    folder.read(CLOCK_FILE) ?? '{"offset":0}',
+    (text) => keptClock.parse(JSON.parse(text)).offset,
+    " to start in real time, with another folder: what was verified in the future stays in the table",
+  );
 
 /** Writes the clock's offset and the stores' state into the data folder, if they have changed. Never throws. */
 export const createKeeper = (
@@ -57,12 +50,3 @@ export const createKeeper = (
     }
   };
 };
-
-/** A mount that saves the stores' state after each request that it answers. */
-export const keptAfter =
-  (mount: Mount, keep: () => void): Mount =>
-  async (request, response) => {
-    const answered = await mount(request, response);
-    if (answered) keep();
-    return answered;
-  };

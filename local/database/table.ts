@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import {
   CreateTableCommand,
   DeleteTableCommand,
@@ -38,18 +39,10 @@ const tableDefinition = z.object({
 });
 
 /** The templates' table, without its name. */
-export type TableDefinition = z.infer<typeof tableDefinition>;
+type TableDefinition = z.infer<typeof tableDefinition>;
 
-export const tableOf = ({ document }: Assembly, region: string): TableDefinition => {
-  const tables = new Template(document, { region }).resourcesOf(
-    "AWS::DynamoDB::GlobalTable",
-    tableDefinition,
-  );
-  const [table, ...others] = tables.values();
-  if (table === undefined || others.length > 0)
-    throw new LocalError(`The templates must have one table; they have ${tables.size}.`);
-  return table;
-};
+export const tableOf = ({ document }: Assembly, region: string): TableDefinition =>
+  new Template(document, { region }).onlyResource("AWS::DynamoDB::GlobalTable", tableDefinition);
 
 const describe = async (client: DynamoDBClient, TableName: string) => {
   try {
@@ -60,19 +53,14 @@ const describe = async (client: DynamoDBClient, TableName: string) => {
   }
 };
 
-type Keys = readonly { readonly AttributeName?: string | undefined; readonly KeyType?: string | undefined }[];
-
-const keyText = (keys: Keys | undefined): string =>
-  (keys ?? []).map(({ AttributeName, KeyType }) => `${AttributeName} ${KeyType}`).join(", ");
-
-/** Keys and indexes as comparable text. */
-const shapeOf = (table: Pick<TableDescription, "KeySchema" | "GlobalSecondaryIndexes">): string =>
-  [
-    keyText(table.KeySchema),
-    ...(table.GlobalSecondaryIndexes ?? [])
-      .map(({ IndexName, KeySchema }) => `${IndexName}: ${keyText(KeySchema)}`)
-      .sort(),
-  ].join("\n");
+/** Keys of a table and of its indexes. */
+const keysOf = ({
+  KeySchema,
+  GlobalSecondaryIndexes = [],
+}: Pick<TableDescription, "KeySchema" | "GlobalSecondaryIndexes">) => ({
+  KeySchema,
+  indexes: Object.fromEntries(GlobalSecondaryIndexes.map((index) => [index.IndexName, index.KeySchema])),
+});
 
 /**
  * Creates the template's table unless it exists.
@@ -85,7 +73,7 @@ export const ensureTable = async (
   properties: TableDefinition,
 ): Promise<void> => {
   const found = await describe(client, name);
-  if (found && shapeOf(found) !== shapeOf(properties))
+  if (found && !isDeepStrictEqual(keysOf(found), keysOf(properties)))
     throw new LocalError(
       `The table ${name} does not have the keys of this version: remove it, or use another folder with --data <folder>.`,
     );

@@ -1,21 +1,15 @@
 import { randomUUID } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
 import * as z from "zod";
 import { createLoadingCache } from "../../lib/loading-cache.ts";
 import type { MovedClock } from "../clock/moved-clock.ts";
 import type { FunctionPool } from "../lambda/pool.ts";
-import type { Template } from "../lambda/template.ts";
+import { functionIdIn, type Template } from "../lambda/template.ts";
 import { GatewayError } from "./error.ts";
 import { allows, policyDocument } from "./policy.ts";
-import { functionIdIn } from "./routes.ts";
 
 /** Context that an authorizer passes to the function, in `requestContext.authorizer`. */
 export type AuthorizerContext = Readonly<Record<string, string | number>>;
-
-/** @throws GatewayError if the request is not authorized */
-export type Authorize = (
-  headerValue: (name: string) => string | undefined,
-  methodArn: string,
-) => Promise<AuthorizerContext>;
 
 const tokenAuthorizer = z.strictObject({
   RestApiId: z.string(),
@@ -32,7 +26,6 @@ const authorizerResult = z.object({
   policyDocument,
   context: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),
 });
-type AuthorizerResult = z.infer<typeof authorizerResult>;
 
 /** Input of an authorizer. The returned policy covers all methods, whichever one was requested. */
 interface Question {
@@ -47,7 +40,7 @@ const UNAUTHORIZED = "Unauthorized";
 
 /**
  * The template's token authorizers, by logical id. A policy is cached by token for the template's TTL and applies to every
- * route; a refusal is not cached.
+ * route; a refusal is not cached. Each one rejects with a GatewayError if it does not authorize the request.
  *
  * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-use-lambda-authorizer.html
  */
@@ -55,61 +48,61 @@ export const authorizersOf = (
   template: Template,
   functions: ReadonlyMap<string, FunctionPool>,
   clock: MovedClock,
-): Map<string, Authorize> =>
+) =>
   new Map(
-    [...template.resourcesOf("AWS::ApiGateway::Authorizer", tokenAuthorizer)].map(([id, properties]) => {
-      const header = properties.IdentitySource.replace("method.request.header.", "");
-      const valid = new RegExp(properties.IdentityValidationExpression ?? "");
-      const pool = functions.get(functionIdIn(properties.AuthorizerUri));
-
-      const ask = async ({ token, methodArn }: Question): Promise<AuthorizerResult> => {
-        const requestId = randomUUID();
-        const event = { type: "TOKEN", authorizationToken: token, methodArn };
-        const invocation = await pool?.invoke(event, { requestId });
-        if (invocation?.status !== "succeeded")
-          throw new GatewayError(
-            invocation?.status === "failed" && invocation.errorMessage === UNAUTHORIZED
-              ? "UNAUTHORIZED"
-              : "AUTHORIZER_FAILURE",
-            { invocation: requestId },
-          );
-        const parsed = authorizerResult.safeParse(invocation.payload);
-        if (!parsed.success)
-          throw new GatewayError("AUTHORIZER_CONFIGURATION_ERROR", { cause: parsed.error });
-        return parsed.data;
-      };
-
-      const results = createLoadingCache({
-        load: ask,
-        now: () => performance.now() + clock.offset(),
-        maximumAgeMilliseconds: properties.AuthorizerResultTtlInSeconds * 1000,
-        maximumEntries: KEPT_POLICIES,
-        textOf: ({ token }) => token,
-      });
-
-      const authorize: Authorize = async (headerValue, methodArn) => {
-        const token = headerValue(header);
-        if (!token || !valid.test(token))
-          throw new GatewayError("UNAUTHORIZED", {
-            because: token
-              ? `the header ${header} is not Bearer and a whole API key`
-              : `there is no header ${header}`,
-          });
-        const asked = performance.now();
-        const result = await results.get({ token, methodArn });
-        if (result === null) throw new GatewayError("AUTHORIZER_FAILURE");
-        const { principalId, policyDocument, context } = result;
-        const texts = Object.entries(context).map(([name, value]) => [name, String(value)] as const);
-        if (!allows(policyDocument, methodArn))
-          throw new GatewayError("ACCESS_DENIED", {
-            variables: Object.fromEntries(texts.map(([name, text]) => [`authorizer.${name}`, text])),
-          });
-        return {
-          ...Object.fromEntries(texts),
-          principalId,
-          integrationLatency: Math.round(performance.now() - asked),
-        };
-      };
-      return [id, authorize];
-    }),
+    [...template.resourcesOf("AWS::ApiGateway::Authorizer", tokenAuthorizer)].map(
+      ([id, properties]) => [id, authorizerOf(properties, functions, clock)] as const,
+    ),
   );
+
+const authorizerOf = (
+  properties: z.infer<typeof tokenAuthorizer>,
+  functions: ReadonlyMap<string, FunctionPool>,
+  clock: MovedClock,
+) => {
+  const header = properties.IdentitySource.replace("method.request.header.", "");
+  const valid = new RegExp(properties.IdentityValidationExpression ?? "");
+  const pool = functions.get(functionIdIn(properties.AuthorizerUri));
+
+  const ask = async ({ token, methodArn }: Question) => {
+    const requestId = randomUUID();
+    const event = { type: "TOKEN", authorizationToken: token, methodArn };
+    const invocation = await pool?.invoke(event, { requestId });
+    if (invocation?.status !== "succeeded") {
+      const isRefusal = invocation?.status === "failed" && invocation.errorMessage === UNAUTHORIZED;
+      throw new GatewayError(isRefusal ? "UNAUTHORIZED" : "AUTHORIZER_FAILURE", { invocation: requestId });
+    }
+    const parsed = authorizerResult.safeParse(invocation.payload);
+    if (!parsed.success) throw new GatewayError("AUTHORIZER_CONFIGURATION_ERROR", { cause: parsed.error });
+    return parsed.data;
+  };
+
+  const results = createLoadingCache({
+    load: ask,
+    now: () => performance.now() + clock.offset(),
+    maximumAgeMilliseconds: properties.AuthorizerResultTtlInSeconds * 1000,
+    maximumEntries: KEPT_POLICIES,
+    textOf: ({ token }) => token,
+  });
+
+  return async (headers: IncomingHttpHeaders, methodArn: string): Promise<AuthorizerContext> => {
+    const token = headers[header.toLowerCase()]?.toString();
+    if (!token || !valid.test(token)) {
+      const because = token
+        ? `the header ${header} is not Bearer and a whole API key`
+        : `there is no header ${header}`;
+      throw new GatewayError("UNAUTHORIZED", { because });
+    }
+    const asked = performance.now();
+    const result = await results.get({ token, methodArn });
+    if (result === null) throw new GatewayError("AUTHORIZER_FAILURE");
+    const { principalId, policyDocument, context } = result;
+    const texts = Object.entries(context).map(([name, value]) => [name, String(value)] as const);
+    if (!allows(policyDocument, methodArn))
+      throw new GatewayError("ACCESS_DENIED", {
+        variables: Object.fromEntries(texts.map(([name, text]) => [`authorizer.${name}`, text])),
+      });
+    const integrationLatency = Math.round(performance.now() - asked);
+    return { ...Object.fromEntries(texts), principalId, integrationLatency };
+  };
+};

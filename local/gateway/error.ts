@@ -23,7 +23,7 @@ const RESPONSE_TYPES = {
 /** Variables of gateway responses, as `$context.<name>`. */
 export type ContextVariables = Readonly<Record<string, string>>;
 
-export type ResponseType = keyof typeof RESPONSE_TYPES;
+type ResponseType = keyof typeof RESPONSE_TYPES;
 
 /** An error that API Gateway answers itself, with the given type of gateway response. */
 export class GatewayError extends Error {
@@ -37,21 +37,21 @@ export class GatewayError extends Error {
 
   constructor(
     type: ResponseType,
-    options?: { cause?: unknown; variables?: ContextVariables; because?: string; invocation?: string },
+    options: { cause?: unknown; variables?: ContextVariables; because?: string; invocation?: string } = {},
   ) {
     super(RESPONSE_TYPES[type].message ?? type, options);
     this.name = "GatewayError";
     this.type = type;
-    this.variables = options?.variables ?? {};
-    this.because = options?.because ?? null;
-    this.invocation = options?.invocation ?? null;
+    this.variables = options.variables ?? {};
+    this.because = options.because ?? null;
+    this.invocation = options.invocation ?? null;
   }
 }
 
 export interface GatewayAnswer {
   readonly status: number;
   readonly headers: readonly (readonly [name: string, value: string])[];
-  readonly body: string;
+  readonly body: Buffer;
 }
 
 const gatewayResponse = z.object({
@@ -98,7 +98,7 @@ export const gatewayResponsesOf = (
           .filter(([name]) => name.startsWith(HEADER))
           .map(([name, value]) => [name.slice(HEADER.length), headerValue(value, all)] as const),
       ],
-      body: substitute(response?.ResponseTemplates[CONTENT_TYPE] ?? DEFAULT_TEMPLATE, all),
+      body: Buffer.from(substitute(response?.ResponseTemplates[CONTENT_TYPE] ?? DEFAULT_TEMPLATE, all)),
     };
   };
 };

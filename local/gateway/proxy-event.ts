@@ -5,18 +5,8 @@ import type { Route, RouteMatch } from "./routes.ts";
 import { ACCOUNT } from "../lambda/template.ts";
 
 /** Headers that the gateway does not pass on. */
-const NOT_PASSED_ON = new Set([
-  "connection",
-  "content-length",
-  "expect",
-  "keep-alive",
-  "proxy-authenticate",
-  "proxy-authorization",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
+const NOT_PASSED_ON =
+  /^(?:connection|content-length|expect|keep-alive|proxy-auth\w+|te|trailer|transfer-encoding|upgrade)$/i;
 
 /** The parts of a request that an event is made of. */
 export interface ProxiedRequest {
@@ -42,19 +32,11 @@ export interface Exchange<Request extends ProxiedRequest = IncomingMessage> {
   readonly stage: string;
 }
 
-/** Groups values by name. `Object.fromEntries` treats the name `__proto__` like any other. */
+/** Groups values by name. */
 const gather = (pairs: Iterable<readonly [name: string, value: string]>): Record<string, string[]> =>
   Object.fromEntries(
     [...Map.groupBy(pairs, ([name]) => name)].map(([name, found]) => [name, found.map(([, value]) => value)]),
   );
-
-/** Gives headers whose names differ only in case, which HTTP treats as one, the first spelling sent. */
-const underOneName = (
-  headers: readonly (readonly [name: string, value: string])[],
-): (readonly [name: string, value: string])[] => {
-  const names = new Map(headers.toReversed().map(([name]) => [name.toLowerCase(), name]));
-  return headers.map(([name, value]) => [names.get(name.toLowerCase()) ?? name, value]);
-};
 
 /** Keeps the last value of each name. */
 const lastOf = (gathered: Record<string, string[]>): Record<string, string> =>
@@ -64,15 +46,13 @@ const headersOf = ({ request, sourceIp }: Exchange<ProxiedRequest>): Record<stri
   const { rawHeaders } = request;
   const sent = rawHeaders
     .flatMap((name, index) => (index % 2 === 0 ? [[name, rawHeaders[index + 1] ?? ""] as const] : []))
-    .filter(([name]) => !NOT_PASSED_ON.has(name.toLowerCase()));
-  return gather(
-    underOneName([
-      ...sent,
-      ["X-Forwarded-For", sourceIp],
-      ["X-Forwarded-Port", String(request.socket.localPort ?? "")],
-      ["X-Forwarded-Proto", "http"],
-    ]),
-  );
+    .filter(([name]) => !NOT_PASSED_ON.test(name));
+  return gather([
+    ...sent,
+    ["X-Forwarded-For", sourceIp],
+    ["X-Forwarded-Port", String(request.socket.localPort ?? "")],
+    ["X-Forwarded-Proto", "http"],
+  ]);
 };
 
 const queryOf = (query: string): Record<string, string[]> | null => {
@@ -80,14 +60,9 @@ const queryOf = (query: string): Record<string, string[]> | null => {
   return parameters.length > 0 ? gather(parameters) : null;
 };
 
-const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-
 /** Time in Common Log Format: `09/Apr/2026:12:34:56 +0000`. */
-const logTime = (time: Date): string => {
-  const [date = "", clock = ""] = time.toISOString().split("T");
-  const [year, month, day] = date.split("-");
-  return `${day}/${MONTHS[Number(month) - 1]}/${year}:${clock.slice(0, 8)} +0000`;
-};
+const logTime = (time: Date): string =>
+  time.toUTCString().replace(/^\w+, (\d+) (\w+) (\d+) (\S+) GMT$/, "$1/$2/$3:$4 +0000");
 
 /**
  * Event of Lambda's proxy integration with a REST API. As behind a custom domain, the path does not contain the stage.

@@ -1,8 +1,6 @@
-import { promisify } from "node:util";
-import { deflate, gzip } from "node:zlib";
 import { validateHeaderName, validateHeaderValue } from "node:http";
 import * as z from "zod";
-import { GatewayError } from "./error.ts";
+import { GatewayError, type GatewayAnswer } from "./error.ts";
 
 const headerValue = z.union([z.string(), z.number(), z.boolean()]).transform(String);
 
@@ -15,23 +13,16 @@ const proxyResponse = z.object({
   isBase64Encoded: z.boolean().optional(),
 });
 
-export interface ProxyAnswer {
-  readonly status: number;
-  readonly headers: readonly (readonly [name: string, value: string])[];
-  readonly body: Buffer;
-}
-
 /** Headers that the gateway sets itself. */
 const NOT_TAKEN = new Set(["connection", "content-length", "transfer-encoding"]);
 
-const validated = (name: string, value: string): readonly [string, string] => {
+const requireValid = (name: string, value: string): void => {
   try {
     validateHeaderName(name);
     validateHeaderValue(name, value);
   } catch (cause) {
     throw new GatewayError("DEFAULT_5XX", { cause });
   }
-  return [name, value];
 };
 
 /**
@@ -40,7 +31,7 @@ const validated = (name: string, value: string): readonly [string, string] => {
  * @throws GatewayError if it does not have the documented shape
  * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/set-up-lambda-proxy-integrations.html
  */
-export const readProxyResponse = (payload: unknown): ProxyAnswer => {
+export const readProxyResponse = (payload: unknown): GatewayAnswer => {
   const parsed = proxyResponse.safeParse(payload);
   if (!parsed.success) throw new GatewayError("DEFAULT_5XX", { cause: parsed.error });
   const { statusCode, headers, multiValueHeaders, body } = parsed.data;
@@ -49,45 +40,12 @@ export const readProxyResponse = (payload: unknown): ProxyAnswer => {
   const given = [
     ...Object.entries(headers ?? {}).filter(([name]) => !severalNames.has(name.toLowerCase())),
     ...several.flatMap(([name, values]) => values.map((value) => [name, value] as const)),
-  ]
-    .filter(([name]) => !NOT_TAKEN.has(name.toLowerCase()))
-    .map(([name, value]) => validated(name, value));
-  const typed = given.some(([name]) => name.toLowerCase() === "content-type");
+  ].filter(([name]) => !NOT_TAKEN.has(name.toLowerCase()));
+  for (const [name, value] of given) requireValid(name, value);
+  const isTyped = given.some(([name]) => name.toLowerCase() === "content-type");
   return {
     status: statusCode,
-    headers: typed ? given : [...given, ["Content-Type", "application/json"]],
+    headers: isTyped ? given : [...given, ["Content-Type", "application/json"]],
     body: Buffer.from(body ?? ""),
-  };
-};
-
-const COMPRESS = { gzip: promisify(gzip), deflate: promisify(deflate) };
-
-const acceptedCoding = (acceptEncoding: string): keyof typeof COMPRESS | null => {
-  const accepted = new Map(
-    acceptEncoding.split(",").map((entry) => {
-      const [coding = "", ...parameters] = entry.split(";").map((part) => part.trim().toLowerCase());
-      const quality = parameters.find((parameter) => parameter.startsWith("q="))?.slice(2) ?? "1";
-      return [coding, Number(quality)];
-    }),
-  );
-  const accepts = (coding: string): boolean => (accepted.get(coding) ?? accepted.get("*") ?? 0) > 0;
-  if (accepts("gzip")) return "gzip";
-  return accepts("deflate") ? "deflate" : null;
-};
-
-/** Compresses a response of at least `minimumSize` bytes for a caller that accepts it. */
-export const compressed = async (
-  answer: ProxyAnswer,
-  acceptEncoding: string | undefined,
-  minimumSize: number | undefined,
-): Promise<ProxyAnswer> => {
-  const coding = acceptedCoding(acceptEncoding ?? "");
-  const alreadyCoded = answer.headers.some(([name]) => name.toLowerCase() === "content-encoding");
-  if (minimumSize === undefined || answer.body.length < minimumSize || coding === null || alreadyCoded)
-    return answer;
-  return {
-    ...answer,
-    headers: [...answer.headers, ["Content-Encoding", coding]],
-    body: await COMPRESS[coding](answer.body),
   };
 };

@@ -1,17 +1,16 @@
 import * as z from "zod";
+import { parseJson } from "../../lib/bounded-text.ts";
+import type { GatewayAnswer, GatewayError } from "./error.ts";
 
 /** An answered request, as the gateway saw it. */
 export interface AnsweredRequest {
   readonly method: string;
   readonly path: string;
-  readonly status: number;
   readonly milliseconds: number;
-  /** Ids under which a function may have written its line: the request's, and that of the authorizer's invocation. */
-  readonly writtenUnder: readonly string[];
-  /** Body of a refusal; null where the request was not refused. */
-  readonly refusal: string | null;
-  /** The gateway's own reason for a refusal; null: it has none. */
-  readonly because: string | null;
+  readonly requestId: string;
+  /** The gateway's own refusal; null: a function has answered. */
+  readonly error: GatewayError | null;
+  readonly answered: GatewayAnswer;
 }
 
 /** Fields of a function's log line that give reasons. Other lines, such as metrics, have no outcome. */
@@ -42,14 +41,6 @@ const refusalBody = z.object({
   message: z.string(),
   issues: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
 });
-
-const parsed = <Schema extends z.ZodType>(schema: Schema, text: string): z.infer<Schema> | null => {
-  try {
-    return schema.safeParse(JSON.parse(text)).data ?? null;
-  } catch {
-    return null;
-  }
-};
 
 const NOTHING_BECAUSE: Readonly<Record<string, string>> = {
   unmapped: "the catalog does not map it",
@@ -86,10 +77,10 @@ const CREDENTIAL_OF_STORE_BECAUSE: Readonly<Record<string, string>> = {
 /** The most specific known reason. */
 const reasonText = (
   line: FunctionLine | null,
-  request: AnsweredRequest,
+  error: GatewayError | null,
   { message, issues = [] }: z.infer<typeof refusalBody>,
 ): string => {
-  if (request.because !== null) return request.because;
+  if (error?.because != null) return error.because;
   if (issues.length > 0)
     return issues
       .slice(0, 3)
@@ -100,18 +91,18 @@ const reasonText = (
   if (refusedBecause !== undefined) return `${message} (${refusedBecause.replaceAll("_", " ")})`;
   const unasked = CREDENTIAL_OF_STORE_BECAUSE[storeReason ?? ""];
   if (unasked !== undefined) return unasked;
-  if (storeStatus !== undefined || storeReason !== undefined)
-    return `the store answered ${[storeStatus, storeReason].filter((part) => part !== undefined).join(" ")}`;
-  return message;
+  const answered = [storeStatus, storeReason].filter((part) => part !== undefined);
+  return answered.length > 0 ? `the store answered ${answered.join(" ")}` : message;
 };
 
 /** `POST /v1/customers/ios-store/link 400 12 ms INVALID_APP_TRANSACTION: the app's Apple ID is 12, the manifest says 34`. */
 const requestText = (request: AnsweredRequest, line: FunctionLine | null): string => {
-  const { method, path, status, milliseconds, refusal } = request;
-  const body = refusal === null ? null : parsed(refusalBody, refusal);
+  const { method, path, milliseconds, error, answered } = request;
+  const { status, body } = answered;
+  const refused = status < 400 ? undefined : refusalBody.safeParse(parseJson(body.toString("utf8"))).data;
   return [
     `${method} ${path} ${status} ${Math.round(milliseconds)} ms`,
-    ...(body === null ? [] : [` ${body.error}: ${reasonText(line, request, body)}`]),
+    refused === undefined ? "" : ` ${refused.error}: ${reasonText(line, error, refused)}`,
     ...(line === null ? [] : nothingText(line)).map((text) => `; ${text}`),
   ].join("");
 };
@@ -121,41 +112,49 @@ const LINE_COMES_WITHIN_MILLISECONDS = 2000;
 /** Lines kept for pending answers. */
 const MOST_LINES = 1000;
 
-export type RequestLog = ReturnType<typeof createRequestLog>;
-
 /** Writes one readable line for each request, from the gateway's answer and its function's log. */
 export const createRequestLog = (write: (text: string) => void) => {
   const lines = new Map<string, FunctionLine>();
   const waiting = new Map<string, (line: FunctionLine | null) => void>();
+
+  const take = (text: string): void => {
+    const { data: line } = functionLine.safeParse(parseJson(text.slice(text.indexOf("{"))));
+    const id = line?.requestId ?? line?.invocation;
+    // An allowed request is reported by the endpoint's own line.
+    if (line === undefined || id === undefined || line.outcome === "ALLOWED") return;
+    const settle = waiting.get(id);
+    if (settle !== undefined) return settle(line);
+    if (lines.size >= MOST_LINES) lines.clear();
+    lines.set(id, line);
+  };
+
   return {
-    /** Takes a line of a function's standard output. */
-    take: (text: string): void => {
-      const line = text.includes('"outcome"') ? parsed(functionLine, text.slice(text.indexOf("{"))) : null;
-      const id = line?.requestId ?? line?.invocation;
-      // An allowed request is reported by the endpoint's own line.
-      if (line === null || id === undefined || line.outcome === "ALLOWED") return;
-      const settle = waiting.get(id);
-      if (settle !== undefined) return settle(line);
-      if (lines.size >= MOST_LINES) lines.clear();
-      lines.set(id, line);
-    },
+    /** Receives lines of the functions, and passes them on. */
+    alsoTo:
+      (next: (line: string) => void = () => undefined) =>
+      (line: string): void => {
+        if (line.includes('"outcome"')) take(line);
+        next(line);
+      },
     answered: (request: AnsweredRequest): void => {
-      const ids = request.writtenUnder;
-      const known = ids.map((id) => lines.get(id)).find((line) => line !== undefined);
-      for (const id of ids) lines.delete(id);
-      if (known !== undefined || ids.length === 0) return write(requestText(request, known ?? null));
+      // Id under which a function may have logged the outcome. A refusal of the gateway's own has none.
+      const id = request.error === null ? request.requestId : request.error.invocation;
+      const known = id === null ? undefined : lines.get(id);
+      if (known !== undefined || id === null) {
+        lines.delete(id ?? "");
+        return write(requestText(request, known ?? null));
+      }
       const settle = (line: FunctionLine | null): void => {
         clearTimeout(timer);
-        for (const id of ids) waiting.delete(id);
+        waiting.delete(id);
         write(requestText(request, line));
       };
       const timer = setTimeout(settle, LINE_COMES_WITHIN_MILLISECONDS, null).unref();
-      for (const id of ids) waiting.set(id, settle);
+      waiting.set(id, settle);
     },
     /** Writes the requests that still wait for their function's line. Call it when the functions have stopped. */
     end: (): void => {
-      // A request may wait under several ids.
-      for (const settle of new Set(waiting.values())) settle(null);
+      for (const settle of waiting.values()) settle(null);
     },
   };
 };

@@ -51,46 +51,34 @@ const lambdaVariables = (
   AWS_DEFAULT_REGION: region,
 });
 
-const TABLE_VARIABLE = "TABLE_NAME";
-
-const withLocalTable = (
-  variables: Readonly<Record<string, string>>,
-  tableName: string | undefined,
-): Record<string, string> => ({
-  ...variables,
-  ...(TABLE_VARIABLE in variables && tableName !== undefined && { [TABLE_VARIABLE]: tableName }),
-});
-
 /** The functions of a template, by their logical ids. */
 export const functionsOf = (
   template: Template,
   options: FunctionsOptions,
   clock: MovedClock,
-): Map<string, FunctionPool> => {
-  const { assembly, region, tableName, environment, log, output } = options;
-  return new Map(
-    [...template.resourcesOf("AWS::Lambda::Function", lambdaFunction)].map(([id, properties]) => [
-      id,
-      new FunctionPool(
-        {
-          codeFolder: assembly.codeFolder(properties.Code.S3Key),
-          handler: properties.Handler,
-          functionName: id,
-          functionArn: `arn:aws:lambda:${region}:${ACCOUNT}:function:${id}`,
-          memory: properties.MemorySize,
-          timeout: properties.Timeout * 1000,
-          clock: clock.shared,
-          environment: {
-            ...lambdaVariables(id, options, properties),
-            ...withLocalTable(properties.Environment.Variables, tableName),
-            ...environment,
-          },
+): Map<string, FunctionPool> =>
+  new Map(
+    [...template.resourcesOf("AWS::Lambda::Function", lambdaFunction)].map(([id, properties]) => {
+      const { assembly, region, tableName, environment, log, output = () => undefined } = options;
+      const { Variables } = properties.Environment;
+      const definition = {
+        codeFolder: assembly.codeFolder(properties.Code.S3Key),
+        handler: properties.Handler,
+        functionName: id,
+        functionArn: `arn:aws:lambda:${region}:${ACCOUNT}:function:${id}`,
+        memory: properties.MemorySize,
+        timeout: properties.Timeout * 1000,
+        clock: clock.shared,
+        environment: {
+          ...lambdaVariables(id, options, properties),
+          ...Variables,
+          ...("TABLE_NAME" in Variables && tableName !== undefined && { TABLE_NAME: tableName }),
+          ...environment,
         },
-        { log, ...(output && { output }) },
-      ),
-    ]),
+      };
+      return [id, new FunctionPool(definition, { log, output })];
+    }),
   );
-};
 
 export const stopAll = async (functions: ReadonlyMap<string, FunctionPool>): Promise<void> => {
   await Promise.all([...functions.values()].map((pool) => pool.stop()));

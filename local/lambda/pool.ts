@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { createInterface } from "node:readline";
 import { Worker } from "node:worker_threads";
+import { Semaphore } from "async-mutex";
 import type { EnvironmentData, Invocation, Outcome } from "./worker.ts";
 
 /** A function as the template defines it. */
@@ -27,8 +28,8 @@ const MOST_ENVIRONMENTS = 10;
 export interface FunctionStreams {
   /** Receives standard error, and the reasons of failed invocations. */
   readonly log: (line: string) => void;
-  /** Receives standard output; unset: it is discarded. */
-  readonly output?: (line: string) => void;
+  /** Receives standard output. */
+  readonly output: (line: string) => void;
 }
 
 const WORKER = new URL("./worker.ts", import.meta.url);
@@ -63,11 +64,12 @@ class Environment {
       stderr: true,
     });
     createInterface({ input: this.#worker.stderr }).on("line", log);
-    if (output) createInterface({ input: this.#worker.stdout }).on("line", output);
-    else this.#worker.stdout.resume();
-    this.#worker.on("message", (message: Outcome | "started") =>
-      message === "started" ? this.#started.resolve() : this.#settle(message),
-    );
+    createInterface({ input: this.#worker.stdout }).on("line", output);
+    this.#worker.on("message", (message: Outcome | "started") => {
+      if (message === "started") this.#started.resolve();
+      else if (message.status === "failed" && message.environmentFailed) this.#end(message);
+      else this.#settle(message);
+    });
     this.#worker.on("error", (error) => {
       const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
       this.#end(failed(name, message, stack?.split("\n")));
@@ -77,6 +79,10 @@ class Environment {
     );
   }
 
+  get isIdle(): boolean {
+    return !this.ended && this.#finish === null;
+  }
+
   async invoke(requestId: string, event: string): Promise<Outcome> {
     const { promise, resolve } = Promise.withResolvers<Outcome>();
     this.#finish = resolve;
@@ -84,18 +90,12 @@ class Environment {
     await this.#started.promise;
     if (this.ended) return promise;
     const timer = setTimeout(() => {
-      this.#end(
-        failed("Sandbox.Timedout", `Task timed out after ${(this.#timeout / 1000).toFixed(2)} seconds`),
-      );
-      void this.stop();
+      const seconds = (this.#timeout / 1000).toFixed(2);
+      this.#end(failed("Sandbox.Timedout", `Task timed out after ${seconds} seconds`));
     }, this.#timeout);
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
     this.#worker.postMessage({ requestId, event, deadline: Date.now() + this.#timeout } satisfies Invocation);
-    try {
-      return await promise;
-    } finally {
-      clearTimeout(timer);
-    }
+    return promise.finally(() => clearTimeout(timer));
   }
 
   async stop(): Promise<void> {
@@ -104,7 +104,7 @@ class Environment {
   }
 
   #end(outcome: Outcome): void {
-    this.ended = true;
+    void this.stop();
     this.#started.resolve();
     this.#settle(outcome);
   }
@@ -124,14 +124,13 @@ class Environment {
 export class FunctionPool {
   readonly #definition: FunctionDefinition;
   readonly #streams: FunctionStreams;
-  readonly #environments = new Set<Environment>();
-  readonly #idle: Environment[] = [];
-  readonly #waiting: (() => void)[] = [];
+  readonly #turns = new Semaphore(MOST_ENVIRONMENTS);
+  #environments: Environment[] = [];
   #stopped = false;
 
-  constructor(definition: FunctionDefinition, { log, ...streams }: FunctionStreams) {
+  constructor(definition: FunctionDefinition, { log, output }: FunctionStreams) {
     this.#definition = definition;
-    this.#streams = { ...streams, log: (line) => log(`${definition.functionName}: ${line}`) };
+    this.#streams = { output, log: (line) => log(`${definition.functionName}: ${line}`) };
   }
 
   /**
@@ -147,50 +146,27 @@ export class FunctionPool {
   ): Promise<InvocationResult> {
     const json = JSON.stringify(event);
     if (Buffer.byteLength(json) > LARGEST_EVENT) return { status: "event-too-large" };
-    const environment = await this.#acquire();
-    const outcome = environment
-      ? await environment.invoke(requestId, json)
-      : failed("Sandbox.Stopped", "The local run is stopping.");
-    if (environment) await this.#release(environment, outcome);
+    const outcome = await this.#turns.runExclusive(async () =>
+      this.#stopped
+        ? failed("Sandbox.Stopped", "The local run is stopping.")
+        : this.#idleEnvironment().invoke(requestId, json),
+    );
     if (outcome.status === "failed" && logsFailure) this.#log(outcome);
     return this.#result(outcome);
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    for (const wake of this.#waiting.splice(0)) wake();
-    await Promise.all([...this.#environments].map((environment) => environment.stop()));
+    await Promise.all(this.#environments.map((environment) => environment.stop()));
   }
 
-  /** Null when the pool is stopped. */
-  async #acquire(): Promise<Environment | null> {
-    for (;;) {
-      if (this.#stopped) return null;
-      const idle = this.#idle.pop();
-      if (idle && !idle.ended) return idle;
-      if (idle) {
-        this.#environments.delete(idle);
-        continue;
-      }
-      if (this.#environments.size < MOST_ENVIRONMENTS) {
-        const environment = new Environment(this.#definition, this.#streams);
-        this.#environments.add(environment);
-        return environment;
-      }
-      const { promise, resolve } = Promise.withResolvers<void>();
-      this.#waiting.push(resolve);
-      await promise;
-    }
-  }
-
-  async #release(environment: Environment, outcome: Outcome): Promise<void> {
-    if (environment.ended || (outcome.status === "failed" && outcome.environmentFailed)) {
-      await environment.stop();
-      this.#environments.delete(environment);
-    } else {
-      this.#idle.push(environment);
-    }
-    this.#waiting.shift()?.();
+  #idleEnvironment(): Environment {
+    this.#environments = this.#environments.filter(({ ended }) => !ended);
+    const idle = this.#environments.find(({ isIdle }) => isIdle);
+    if (idle) return idle;
+    const environment = new Environment(this.#definition, this.#streams);
+    this.#environments.push(environment);
+    return environment;
   }
 
   #log({ errorType, errorMessage, trace }: FailedOutcome): void {

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
 import { LocalError } from "../local-error.ts";
@@ -17,7 +17,7 @@ const templateDocument = z.object({
  * The parts of a CloudFormation template that the local run reads. Routes, gateway errors and cached policies are where most
  * faults of a serverless service are, so what runs here is what deploys, not a second description of it.
  */
-export type TemplateDocument = z.infer<typeof templateDocument>;
+type TemplateDocument = z.infer<typeof templateDocument>;
 
 /** Output of `cdk synth`: the stacks' templates merged into one, and their assets' folders. */
 export interface Assembly {
@@ -25,28 +25,6 @@ export interface Assembly {
   /** Folder of the code that a function's `S3Key` names. */
   codeFolder(s3Key: string): string;
 }
-
-const manifest = z.object({
-  artifacts: z.record(
-    z.string(),
-    z.object({
-      type: z.string(),
-      properties: z
-        .looseObject({ templateFile: z.string().optional(), file: z.string().optional() })
-        .optional(),
-    }),
-  ),
-});
-
-const assetManifest = z.object({
-  files: z.record(
-    z.string(),
-    z.object({
-      source: z.object({ path: z.string() }),
-      destinations: z.record(z.string(), z.object({ objectKey: z.string() })),
-    }),
-  ),
-});
 
 /** Merges templates. Stacks refer to each other's resources by name only; a logical id in two of them is an error. */
 const together = (documents: readonly TemplateDocument[]): TemplateDocument => {
@@ -59,35 +37,30 @@ const together = (documents: readonly TemplateDocument[]): TemplateDocument => {
   };
 };
 
-/** Reads the assembly in a folder. */
-export const readAssembly = (folder: string): Assembly => {
-  const read = (file: string): unknown => JSON.parse(readFileSync(join(folder, file), "utf8"));
-  const artifacts = Object.values(manifest.parse(read("manifest.json")).artifacts);
-  const filesOf = (type: string, key: "templateFile" | "file"): unknown[] =>
-    artifacts.flatMap(({ type: actual, properties }) => {
-      const file = actual === type ? properties?.[key] : undefined;
-      return file === undefined ? [] : [read(file)];
-    });
-  const folders = new Map(
-    filesOf("cdk:asset-manifest", "file")
-      .flatMap((assets) => Object.values(assetManifest.parse(assets).files))
-      .flatMap(({ source, destinations }) =>
-        Object.values(destinations).map(({ objectKey }) => [objectKey, join(folder, source.path)] as const),
-      ),
-  );
-  const templates = filesOf("aws:cloudformation:stack", "templateFile");
-  return {
-    document: together(templates.map((template) => templateDocument.parse(template))),
-    codeFolder: (s3Key) => {
-      const found = folders.get(s3Key);
-      if (found === undefined) throw new LocalError(`The assembly has no asset ${s3Key}.`);
-      return found;
-    },
-  };
-};
+/** Reads the assembly in a folder, by the names that the CDK gives its files. */
+export const readAssembly = (folder: string): Assembly => ({
+  document: together(
+    readdirSync(folder)
+      .filter((file) => file.endsWith(".template.json"))
+      .map((file) => templateDocument.parse(JSON.parse(readFileSync(join(folder, file), "utf8")))),
+  ),
+  codeFolder: (s3Key) => {
+    const asset = join(folder, `asset.${s3Key.replace(/\.zip$/, "")}`);
+    if (!existsSync(asset)) throw new LocalError(`The assembly has no asset ${s3Key}.`);
+    return asset;
+  },
+});
 
 /** Account id in the resources' ARNs. */
 export const ACCOUNT = "123456789012";
+
+/** Logical id of the function that an ARN or API Gateway's invocation URI names. */
+export const functionIdIn = (name: string): string => {
+  const id = /:function:([^/:]+)(?:\/invocations)?$/.exec(name)?.[1];
+  if (id === undefined)
+    throw new LocalError(`The local run does not support ${name} in place of a function.`);
+  return id;
+};
 
 const isIntrinsic = (value: Record<string, Json>): boolean => {
   const [name, ...others] = Object.keys(value);
@@ -128,6 +101,15 @@ export class Template {
           return [id, parsed.data];
         }),
     );
+  }
+
+  /** Properties of the one resource of a type. */
+  onlyResource<Schema extends z.ZodType>(type: string, schema: Schema): z.output<Schema> {
+    const resources = this.resourcesOf(type, schema);
+    const [resource, ...others] = resources.values();
+    if (resource === undefined || others.length > 0)
+      throw new LocalError(`The template must have one ${type}; it has ${resources.size}.`);
+    return resource;
   }
 
   #resolve(value: Json): Json | undefined {

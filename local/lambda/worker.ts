@@ -1,8 +1,7 @@
-import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
-import { shiftDate } from "../clock/shifted-date.ts";
+import { offsetIn, replaceDate } from "../clock/moved-clock.ts";
 
 /** Configuration of an execution environment. */
 export interface EnvironmentData {
@@ -12,8 +11,8 @@ export interface EnvironmentData {
   readonly functionName: string;
   readonly functionArn: string;
   readonly memory: number;
-  /** Offset of the clock that `Date` follows; unset: real time. */
-  readonly clock?: SharedArrayBuffer;
+  /** Offset of the clock that `Date` follows. */
+  readonly clock: SharedArrayBuffer;
 }
 
 /** Message that invokes the function. */
@@ -38,12 +37,9 @@ export type Outcome =
 
 type Handler = (event: unknown, context: unknown) => unknown;
 
-const EXTENSIONS = [".js", ".mjs", ".cjs"];
-
 const loadHandler = async ({ codeFolder, handler }: EnvironmentData): Promise<Handler> => {
   const [module = "", name = ""] = handler.split(".", 2);
-  const file = EXTENSIONS.map((extension) => join(codeFolder, module + extension)).find(existsSync);
-  if (file === undefined) throw new Error(`Cannot find the module ${module}.`);
+  const file = join(codeFolder, `${module}.cjs`);
   const exported: Record<string, unknown> = createRequire(file)(file);
   const found = exported[name];
   if (typeof found !== "function") throw new TypeError(`${handler} is not a function.`);
@@ -61,7 +57,7 @@ const failure = (error: unknown, environmentFailed: boolean): Outcome => ({
 /** Serves invocations as Lambda's runtime does. The pool sends one at a time. */
 const serve = (port: NonNullable<typeof parentPort>, data: EnvironmentData): void => {
   const realNow = Date.now;
-  if (data.clock) shiftDate(data.clock);
+  replaceDate((now) => now() + offsetIn(data.clock));
   const loading = loadHandler(data);
   // The first invocation reports a module that failed to load.
   const tell = (): void => port.postMessage("started");

@@ -26,78 +26,51 @@ const TAGS = {
 
 interface SandboxOperation {
   readonly summary: string;
-  /** Name of the path parameter; unset: there is none. */
-  readonly parameter?: string;
   readonly request?: z.ZodType;
   readonly example?: unknown;
   readonly status?: number;
-  /** Fields of the answer, or the type of its text. */
-  readonly answers: Readonly<Record<string, object>> | "text/csv";
+  /** Content type of the answer; unset: JSON. */
+  readonly answers?: string;
 }
 
 const text = { type: "string" } as const;
-const texts = { type: "array", items: text } as const;
-const object = { type: "object" } as const;
-
-/** Body of a synchronize or link request of the person's app. */
-const SIGNED = {
-  signedAppTransaction: text,
-  signedTransactions: texts,
-  signedRenewalInfos: texts,
-  originalTransactionIdentifiers: texts,
-};
-const SOLD = { purchaseToken: text, packageName: text, productKind: text, purchase: object };
 const switched = z.object({ enabled: z.boolean() });
 const androidChange = changeDetails.extend({ change: z.enum(CHANGES) });
-
-const PURCHASE = "originalTransactionIdentifier";
-const TOKEN = "purchaseToken";
 
 const OPERATIONS: Readonly<Record<string, SandboxOperation>> = {
   [`post ${IOS_PREFIX}/purchases`]: {
     summary: "Buy; the answer is what the app sends of it, signed",
     request: bought,
     example: { transactions: [{ productIdentifier: DEMO.iosSubscription, period: "P1M" }] },
-    answers: SIGNED,
   },
   [`get ${IOS_PREFIX}/purchases`]: {
     summary: "What the app would send now, for each person",
-    answers: { purchases: { type: "array", items: object } },
   },
-  [`get ${IOS_PREFIX}/purchases/{${PURCHASE}}`]: {
+  [`get ${IOS_PREFIX}/purchases/{originalTransactionIdentifier}`]: {
     summary: "What the app would send now, of the person with that purchase",
-    parameter: PURCHASE,
-    answers: SIGNED,
   },
-  [`post ${IOS_PREFIX}/purchases/{${PURCHASE}}`]: {
+  [`post ${IOS_PREFIX}/purchases/{originalTransactionIdentifier}`]: {
     summary: "Change a purchase: renew, cancel, fail its billing, refund it, …",
-    parameter: PURCHASE,
     request: changeSchema,
     example: { change: "refund" },
-    answers: SIGNED,
   },
   [`post ${IOS_PREFIX}/notifications`]: {
     summary: "Switch the App Store's notifications off or on",
     request: switched,
     example: { enabled: true },
-    answers: { enabled: { type: "boolean" } },
   },
   [`post ${IOS_PREFIX}/notifications/{kind}`]: {
     summary: `Send a notification that concerns no purchase: ${APP_NOTIFICATIONS.join(", ")}`,
-    parameter: "kind",
     request: notifiedApp,
     example: {},
-    answers: {},
   },
   [`post ${IOS_PREFIX}/server-api`]: {
     summary: "Make the App Store Server API fail; null ends it",
     request: z.object({ fails: serverApiFault.nullable() }),
     example: { fails: null },
-    answers: { fails: { ...object, nullable: true } },
   },
   [`get ${IOS_PREFIX}/root`]: {
     summary: "SHA-256 of the store's root certificate, for IOS_STORE_TRUSTED_ROOTS",
-    answers: { fingerprint: text },
   },
   [`post ${ANDROID_PREFIX}/purchases`]: {
     summary: "Buy; the answer holds the purchase token",
@@ -109,36 +82,28 @@ const OPERATIONS: Readonly<Record<string, SandboxOperation>> = {
       basePlanIdentifier: DEMO.androidBasePlan,
     },
     status: 201,
-    answers: SOLD,
   },
   [`get ${ANDROID_PREFIX}/purchases`]: {
     summary: "All purchases, with their tokens",
-    answers: { purchases: { type: "array", items: object } },
   },
-  [`get ${ANDROID_PREFIX}/purchases/{${TOKEN}}`]: {
+  [`get ${ANDROID_PREFIX}/purchases/{purchaseToken}`]: {
     summary: "A purchase as the store has it",
-    parameter: TOKEN,
-    answers: SOLD,
   },
-  [`post ${ANDROID_PREFIX}/purchases/{${TOKEN}}`]: {
+  [`post ${ANDROID_PREFIX}/purchases/{purchaseToken}`]: {
     summary: "Change a purchase: renew, cancel, pause, replace, refund it, …",
-    parameter: TOKEN,
     request: androidChange,
     example: { change: "refund" },
-    answers: SOLD,
   },
   [`post ${ANDROID_PREFIX}/notifications`]: {
     summary: "Switch the pushes of Google's notifications off or on",
     request: switched,
     example: { enabled: true },
-    answers: { enabled: { type: "boolean" }, nextPushAt: { type: "integer", nullable: true } },
   },
   [`post ${ANDROID_PREFIX}/notifications/test`]: {
     summary: "Push a test notification",
     request: z.object({ packageName: z.string() }),
     example: { packageName: DEMO.packageName },
     status: 202,
-    answers: {},
   },
   [`post ${EXPORTS_PATH}`]: {
     summary: "Sell to persons in both stores; the answer is a rented service's export of them",
@@ -148,13 +113,11 @@ const OPERATIONS: Readonly<Record<string, SandboxOperation>> = {
   },
   [`get ${CLOCK_PATH}`]: {
     summary: "The time of the service and of both stores",
-    answers: { now: { type: "string", format: "date-time" } },
   },
   [`post ${CLOCK_PATH}`]: {
     summary: "Move the clock ahead, or reset it and forget everything; what falls due on the way happens",
     request: moveRequest,
     example: { advance: "P1D" },
-    answers: { now: { type: "string", format: "date-time" } },
   },
 };
 
@@ -167,39 +130,40 @@ const requestSchema = (schema: z.ZodType): object => {
   return json;
 };
 
-const content = (schema: object, example?: unknown) => ({
+const json = (schema: object, example?: unknown) => ({
   content: { "application/json": { schema, ...(example !== undefined && { example }) } },
 });
 
-const answerOf = (answers: SandboxOperation["answers"]): object =>
-  typeof answers === "string"
-    ? { content: { [answers]: { schema: text } } }
-    : content({ type: "object", properties: answers });
-
 const refused = {
   description: "It cannot be done; the message says why.",
-  ...content({ type: "object", properties: { message: text } }),
+  ...json({ type: "object", properties: { message: text } }),
 };
 
 const documented = (
   path: string,
-  { summary, parameter, request, example, status = 200, answers }: SandboxOperation,
-) => ({
-  tags: Object.entries(TAGS).flatMap(([prefix, { name }]) => (path.startsWith(prefix) ? [name] : [])),
-  summary,
-  security: [],
-  ...(parameter !== undefined && {
-    parameters: [{ name: parameter, in: "path", required: true, schema: text }],
-  }),
-  ...(request !== undefined && {
-    requestBody: { required: true, ...content(requestSchema(request), example) },
-  }),
-  responses: {
-    [status]: { description: "Done", ...answerOf(answers) },
-    400: refused,
-    ...(parameter !== undefined && { 404: refused, 409: refused }),
-  },
-});
+  { summary, request, example, status = 200, answers = "application/json" }: SandboxOperation,
+): object => {
+  const parameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name,
+    in: "path",
+    required: true,
+    schema: text,
+  }));
+  return {
+    tags: Object.entries(TAGS).flatMap(([prefix, { name }]) => (path.startsWith(prefix) ? [name] : [])),
+    summary,
+    security: [],
+    ...(parameters.length > 0 && { parameters }),
+    ...(request !== undefined && {
+      requestBody: { required: true, ...json(requestSchema(request), example) },
+    }),
+    responses: {
+      [status]: { description: "Done", content: { [answers]: {} } },
+      400: refused,
+      ...(parameters.length > 0 && { 404: refused, 409: refused }),
+    },
+  };
+};
 
 /** OpenAPI 3.0 document of the local run's own endpoints: the sandbox stores, and the clock. */
 export const sandboxDocument = (): object => {

@@ -21,7 +21,7 @@ test("the package has its code, its types and no dependencies", () => {
       ([, name]) => name,
     ),
   );
-  expect(new Set(imported)).toEqual(new Set(["node:crypto"]));
+  expect(new Set(imported)).toEqual(new Set(["node:crypto", "node:timers/promises"]));
 });
 
 test("it can be required and imported", async () => {

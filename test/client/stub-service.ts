@@ -1,20 +1,11 @@
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import {
   createEntitlementsClient,
   EntitlementsError,
   type Clock,
   type CustomerEntitlement,
 } from "../../client/source/index.ts";
-
-/** A request that arrived. */
-export interface Arrived {
-  readonly method: string;
-  readonly url: string;
-  readonly authorization: string | undefined;
-  readonly body: string;
-}
+import { close, listen } from "../../local/server.ts";
 
 /** Answer to the next request: a status and a body, or a handler. */
 export type StubAnswer =
@@ -22,48 +13,29 @@ export type StubAnswer =
   | ((request: IncomingMessage, response: ServerResponse) => void);
 
 /** A server with given answers, one for each request; the last one stays. */
-export interface StubService {
-  readonly address: string;
-  readonly requests: Arrived[];
-  answer(...answers: readonly StubAnswer[]): void;
-  stop(): Promise<void>;
-}
-
-const startStubService = async (): Promise<StubService> => {
-  const requests: Arrived[] = [];
+const startStubService = async () => {
+  const requests: { method: string; url: string; authorization: string | undefined; body: string }[] = [];
   let answers: readonly StubAnswer[] = [];
   const server = createServer((request, response) => {
     void (async () => {
-      const chunks: Buffer[] = [];
-      for await (const chunk of request) chunks.push(Buffer.from(chunk));
+      const body = Buffer.concat(await request.toArray()).toString("utf8");
       const { method = "", url = "", headers } = request;
-      requests.push({
-        method,
-        url,
-        authorization: headers.authorization,
-        body: Buffer.concat(chunks).toString("utf8"),
-      });
+      requests.push({ method, url, authorization: headers.authorization, body });
       const [next, ...others] = answers;
       if (others.length > 0) answers = others;
       if (typeof next === "function") return next(request, response);
-      const { status = 500, body, headers: sent = {} } = next ?? {};
+      const { status = 500, body: answer, headers: sent = {} } = next ?? {};
       response.writeHead(status, { "Content-Type": "application/json", ...sent });
-      response.end(typeof body === "string" ? body : JSON.stringify(body));
+      response.end(typeof answer === "string" ? answer : JSON.stringify(answer));
     })();
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
   return {
-    address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    address: `http://127.0.0.1:${await listen(server, 0)}`,
     requests,
-    answer: (...next) => {
+    answer: (...next: readonly StubAnswer[]): void => {
       answers = next;
     },
-    stop: async () => {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
-    },
+    stop: async () => close(server),
   };
 };
 
@@ -122,7 +94,7 @@ export const KEY = "cek_0000000000000000_secret";
 
 /** A stub for all tests of the file, and a clock for each. */
 export const withStub = () => {
-  let service: StubService;
+  let service: Awaited<ReturnType<typeof startStubService>>;
   let clock: ReturnType<typeof aClock>;
   beforeAll(async () => {
     service = await startStubService();

@@ -1,14 +1,8 @@
-import { request as send } from "node:http";
 import { connect } from "../../operator/connection.ts";
 import { serveConsole } from "../../operator/console/serve.ts";
 import { NOW } from "../../testing/support/stores/purchases.ts";
+import { asking } from "../local/gateway/asking.ts";
 import type { Given } from "../operator/telling-world.ts";
-
-interface Answered {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly text: string;
-}
 
 /** Any JSON; reading a path that does not exist fails the test. */
 export type Json = ReturnType<typeof JSON.parse>;
@@ -19,30 +13,18 @@ export const serve = async ({ table, operator }: Given) => {
   const pause = () => Promise.resolve();
   const effects = { now: () => NOW, wait: pause, waitForIndex: pause };
   const served = await serveConsole(await connect(table.name, environment), effects, 0, () => undefined);
-  const { host, hostname, port, pathname, search } = new URL(served.address);
+  const { host, pathname, search } = new URL(served.address);
+  const { send } = asking(() => served.address);
   /** Sends what a browser would, `Host` included. */
   const ask = async (
     method: string,
     path: string,
     headers: Readonly<Record<string, string>> = {},
     body = "",
-  ): Promise<Answered> =>
-    new Promise((resolve, reject) => {
-      const options = { hostname, port, method, path, headers: { Host: host, ...headers } };
-      const asked = send(options, (response) => {
-        const chunks: Buffer[] = [];
-        response.on("data", (chunk: Buffer) => void chunks.push(chunk));
-        response.on("end", () =>
-          resolve({
-            status: response.statusCode ?? 0,
-            headers: response.headers,
-            text: Buffer.concat(chunks).toString("utf8"),
-          }),
-        );
-      });
-      asked.on("error", reject);
-      asked.end(body);
-    });
+  ) => {
+    const answer = await send(method, path, { headers: { Host: host, ...headers }, body });
+    return { status: answer.status, headers: answer.headers, text: answer.body.toString("utf8") };
+  };
   return { host, path: pathname + search, ask, stop: served.stop };
 };
 

@@ -10,7 +10,7 @@ import { fingerprintOf, makeChain, signJws, type SigningChain } from "../../sand
 import { appTransactionPayload, newIdentifier } from "../../sandbox/ios-store/shop/app-store.ts";
 import { startWholeService, type WholeService } from "../../testing/support/local-gateway.ts";
 import { operatorOf } from "../support/local-operator.ts";
-import { keyOfAnApplication } from "./boats.ts";
+import { calling, keyOfAnApplication } from "./calling.ts";
 
 /** A publisher API, a root and a folder of secrets that a local run is given. */
 const android = createAndroidPublisherSandbox({ now: Date.now, prefix: "/given" });
@@ -38,27 +38,20 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const post = async (path: string, body: object, headers: Record<string, string> = {}): Promise<Response> =>
-  fetch(service.address + path, { method: "POST", headers, body: JSON.stringify(body) });
-
-const linkOnAndroid = async (apiKey: string, packageName: string, purchaseToken: string): Promise<Response> =>
-  post(
-    "/v1/customers/android-store/link",
-    { packageName, purchaseToken, productKind: "subscription", applicationAccountIdentifier: "skipper" },
-    { Authorization: `Bearer ${apiKey}` },
-  );
+const { post, buyOnIos, linkOnAndroid } = calling(() => service);
 
 test("a given publisher API replaces the sandbox's", async () => {
   expect(service.androidPurchaseToken).toBeNull();
-  expect((await post("/sandbox/android-publisher/purchases", {})).status).toBe(404);
+  const path = "/sandbox/android-publisher/purchases";
+  expect((await fetch(service.address + path, { method: "POST", body: "{}" })).status).toBe(404);
   const purchaseToken = android.buy({
     packageName: DEMO.packageName,
     productKind: "subscription",
     productIdentifier: DEMO.androidSubscription,
     basePlanIdentifier: DEMO.androidBasePlan,
   });
-  const linked = await linkOnAndroid(service.demo.apiKey, DEMO.packageName, purchaseToken);
-  expect(await linked.json()).toMatchObject({ entitlements: [{ identifier: "premium" }] });
+  const linked = await linkOnAndroid("skipper", purchaseToken);
+  expect(linked.body).toMatchObject({ entitlements: [{ identifier: "premium" }] });
 });
 
 test("given roots are trusted in addition to the sandbox's own", async () => {
@@ -75,7 +68,7 @@ test("given roots are trusted in addition to the sandbox's own", async () => {
       signer,
     ),
   });
-  const own = (await (await post("/sandbox/ios-store/purchases", {})).json()) as object;
+  const own: object = await buyOnIos({ transactions: [] });
   const statusOf = async (request: object): Promise<number> =>
     (await post("/v1/customers/ios-store/synchronize", request)).status;
   expect(await statusOf(own)).toBe(200);
@@ -85,7 +78,8 @@ test("given roots are trusted in addition to the sandbox's own", async () => {
 
 test("the files of --secrets are read for the functions", async () => {
   const packageName = "com.example.boats";
-  await linkOnAndroid(await keyOfAnApplication(operatorOf(service), packageName, SECRET), packageName, "any");
+  const apiKey = await keyOfAnApplication(operatorOf(service), packageName, SECRET);
+  await linkOnAndroid("skipper", "any", { packageName, apiKey });
   // The function read the file, which holds something else than Google's key.
   while (!requests.some((line) => line.includes("STORE_REJECTED_CREDENTIAL"))) await sleep(20);
   expect(requests.join("\n")).not.toContain("there is no secret");

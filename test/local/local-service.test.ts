@@ -1,21 +1,11 @@
-import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import { decodeJwt } from "jose";
-import { applyManifest } from "../../lib/administration/acts/apply.ts";
-import { readManifest } from "../../lib/administration/manifest/manifest.ts";
-import { issueCredential } from "../../lib/applications/credential.ts";
-import { SCOPES } from "../../lib/contract/schemas.ts";
-import { applicationId } from "../../lib/identifiers.ts";
-import { createApplicationTable } from "../../lib/table/applications/applications.ts";
-import { createCredentialTable } from "../../lib/table/applications/credentials.ts";
 import { endpoints, type Endpoint } from "../../lib/contract/endpoints.ts";
 import { openApiDocument } from "../../lib/contract/openapi.ts";
 import { DEMO } from "../../local/demo.ts";
 import { startWholeService, type WholeService } from "../../testing/support/local-gateway.ts";
 import { operatorOf } from "../support/local-operator.ts";
-import { BOAT_PRODUCT, keyOfAnApplication } from "./boats.ts";
+import { BOAT_PRODUCT, calling, keyOfAnApplication, type Json } from "./calling.ts";
 
 let service: WholeService;
 
@@ -35,26 +25,11 @@ afterAll(async () => {
   await service?.stop();
 });
 
-/** Any JSON; reading a path that does not exist fails the test. */
-type Json = ReturnType<typeof JSON.parse>;
+const { post, read, move, buyOnIos, linkOnIos, buyOnAndroid, linkOnAndroid } = calling(() => service);
 
 const jsonOf = async (response: Response): Promise<Json> => response.json();
 
 const get = async (path: string): Promise<Response> => fetch(service.address + path);
-
-const post = async (path: string, body: unknown, headers: Record<string, string> = {}) => {
-  const response = await fetch(service.address + path, {
-    method: "POST",
-    headers,
-    body: JSON.stringify(body),
-  });
-  return { status: response.status, body: await jsonOf(response) };
-};
-
-const credential = (): Record<string, string> => ({ Authorization: `Bearer ${service.demo.apiKey}` });
-
-const buy = async (bought: Record<string, unknown>) =>
-  (await post("/sandbox/ios-store/purchases", bought)).body;
 
 /** Where an answer of a path is not as its document says; `example` is filled into parameters and body. */
 const callExample = async (
@@ -97,9 +72,6 @@ describe("the contract's reference", () => {
         const { content } = operation.responses[answered.status];
         const type = answered.headers.get("content-type")?.split(";", 1)[0] ?? "";
         expect(Object.keys(content)).toEqual([type]);
-        if (type !== "application/json") continue;
-        const { properties } = content[type].schema;
-        expect(Object.keys(await jsonOf(answered))).toEqual(expect.arrayContaining(Object.keys(properties)));
       }
     expect(await (await get("/docs/sandbox")).text()).toContain('src="/docs/sandbox.js"');
     expect(await (await get("/docs/sandbox.js")).text()).toContain("/sandbox/openapi.json");
@@ -125,45 +97,19 @@ describe("the contract's reference", () => {
 test("a purchase in each store, linked to one account, grants its entitlements", async () => {
   const account = `user/1 ${Date.now()}`;
   const person = { appTransactionIdentifier: "2000000000000099" };
-  const synchronized = await post(
-    "/v1/customers/ios-store/synchronize",
-    await buy({
-      ...person,
-      transactions: [{ productIdentifier: DEMO.iosNonConsumable, type: "Non-Consumable" }],
-    }),
-  );
+  const synchronized = await post("/v1/customers/ios-store/synchronize", await buyOnIos(person));
   expect(synchronized).toMatchObject({
     status: 200,
     body: { entitlements: [{ identifier: "offline-maps" }] },
   });
-
-  const linkedIos = await post(
-    "/v1/customers/ios-store/link",
-    await buy({ ...person, applicationAccountIdentifier: account }),
-    credential(),
+  const { customerIdentifier } = synchronized.body;
+  const onIos = await linkOnIos(
+    await buyOnIos({ ...person, transactions: [], applicationAccountIdentifier: account }),
   );
-  expect(linkedIos).toMatchObject({
-    status: 200,
-    body: { customerIdentifier: synchronized.body.customerIdentifier },
-  });
-
-  const linkedAndroid = await post(
-    "/v1/customers/android-store/link",
-    {
-      packageName: DEMO.packageName,
-      purchaseToken: service.androidPurchaseToken,
-      productKind: "subscription",
-      applicationAccountIdentifier: account,
-    },
-    credential(),
-  );
-  expect(linkedAndroid).toMatchObject({ status: 200, body: { entitlements: [{ identifier: "premium" }] } });
-
-  const response = await fetch(
-    `${service.address}/v1/customers/${encodeURIComponent(account)}/entitlements`,
-    { headers: credential() },
-  );
-  expect(await response.json()).toMatchObject({
+  expect(onIos).toMatchObject({ status: 200, body: { customerIdentifier } });
+  const onAndroid = await linkOnAndroid(account, service.androidPurchaseToken);
+  expect(onAndroid).toMatchObject({ status: 200, body: { entitlements: [{ identifier: "premium" }] } });
+  expect((await read(account)).body).toMatchObject({
     applicationAccountIdentifier: account,
     applicationIdentifier: DEMO.applicationIdentifier,
     entitlements: [
@@ -175,52 +121,30 @@ test("a purchase in each store, linked to one account, grants its entitlements",
 });
 
 describe("a moved clock", () => {
-  const advance = async (period: string): Promise<number> =>
-    Date.parse((await post("/sandbox/clock", { advance: period })).body.now);
-
   test("is that of the stores and of the functions", async () => {
-    const moved = await advance("P2D");
-    const request = await buy({
-      applicationAccountIdentifier: "days-later",
-      transactions: [{ productIdentifier: DEMO.iosNonConsumable, type: "Non-Consumable" }],
-    });
+    const moved = await move({ advance: "P2D" });
+    const request = await buyOnIos({ applicationAccountIdentifier: "days-later" });
     expect(decodeJwt(request.signedTransactions[0])["signedDate"]).toBeGreaterThanOrEqual(moved);
-    const linked = await post("/v1/customers/ios-store/link", request, credential());
-    expect(linked.body.entitlements).toMatchObject([{ identifier: "offline-maps", active: true }]);
-    expect(Date.parse(linked.body.entitlements[0].lastVerifiedAt)).toBeGreaterThanOrEqual(moved);
-    await advance("PT1M");
+    const { body } = await linkOnIos(request);
+    expect(body.entitlements).toMatchObject([{ identifier: "offline-maps", active: true }]);
+    expect(Date.parse(body.entitlements[0].lastVerifiedAt)).toBeGreaterThanOrEqual(moved);
+    await move({ advance: "PT1M" });
     expect(told).toContain("told  days-later  version 1: offline-maps active");
   });
 
   test("ends an API key, whatever the authorizer has cached", async () => {
-    const moved = await advance("PT1M");
-    const { apiKey, credential: issued } = issueCredential(
-      {
-        application: DEMO.applicationIdentifier,
-        label: null,
-        scopes: ["entitlements:read"],
-        expiresAt: moved + 3_600_000,
-      },
-      moved,
-    );
-    const client = DynamoDBDocumentClient.from(new DynamoDBClient({}));
-    await createCredentialTable({ client, name: service.tableName }).add(issued);
-    client.destroy();
-    const read = async (): Promise<number> =>
-      (
-        await fetch(`${service.address}/v1/customers/anyone/entitlements`, {
-          headers: { Authorization: `Bearer ${apiKey}` },
-        })
-      ).status;
-    expect(await read()).toBe(200);
-    await advance("PT61M");
-    expect(await read()).toBe(401);
+    const words = ["credential", "issue", "--application", DEMO.applicationIdentifier];
+    const options = ["--scope", "entitlements:read", "--expires", "PT1H"];
+    const [apiKey] = (await operatorOf(service)(...words, ...options)).split("\n");
+    expect((await read("anyone", apiKey)).status).toBe(200);
+    await move({ advance: "PT61M" });
+    expect((await read("anyone", apiKey)).status).toBe(401);
   });
 });
 
 // After the others: it links the demo purchase to an account.
 test("the reference's examples are answered 200 as they stand, every time", async () => {
-  expect((await post("/sandbox/clock", { reset: true })).status).toBe(200);
+  await move({ reset: true });
   for (let time = 0; time < 2; time += 1) {
     const { paths } = await jsonOf(await get("/openapi.json"));
     const credentials = await jsonOf(await get("/docs/credentials.json"));
@@ -239,49 +163,13 @@ test("the reference's examples are answered 200 as they stand, every time", asyn
   }
 });
 
-test("the tutorial's manifest grants what the sandbox sells", async () => {
-  const [, text = ""] =
-    /<<END\n(application:[\s\S]*?)\nEND\n/.exec(readFileSync("docs/tutorial.md", "utf8")) ?? [];
-  const reading = readManifest(text.replace("$ADDRESS", service.address));
-  expect(reading).toMatchObject({ outcome: "valid" });
-  if (reading.outcome === "invalid") throw new Error("The manifest is not valid.");
-  const table = { client: DynamoDBDocumentClient.from(new DynamoDBClient({})), name: service.tableName };
-  const identifier = applicationId("0198c0de-0000-7000-8000-0000000000aa");
-  await applyManifest(reading.manifest, identifier, createApplicationTable(table));
-  const issued = issueCredential(
-    { application: identifier, label: null, scopes: SCOPES, expiresAt: null },
-    Date.now(),
-  );
-  await createCredentialTable(table).add(issued.credential);
-  const bought = await post("/sandbox/android-publisher/purchases", {
-    packageName: "com.example.trails",
-    productKind: "subscription",
-    productIdentifier: "premium",
-    basePlanIdentifier: "monthly",
-  });
-  const linked = await post(
-    "/v1/customers/android-store/link",
-    {
-      packageName: "com.example.trails",
-      purchaseToken: bought.body.purchaseToken,
-      productKind: "subscription",
-      applicationAccountIdentifier: "user-1",
-    },
-    { Authorization: `Bearer ${issued.apiKey}` },
-  );
-  expect(linked).toMatchObject({ status: 200, body: { entitlements: [{ identifier: "premium" }] } });
-});
-
 // After the moved clock: notifications of these packages are refused, and each retry is a stop of a move.
 test("every secret that a deployed service may read is there without --secrets", async () => {
   const operator = operatorOf(service);
   const linkOf = async (packageName: string, secretName: string): Promise<Json> => {
     const apiKey = await keyOfAnApplication(operator, packageName, secretName);
-    const purchase = { packageName, productKind: "subscription" };
-    const sold = await post("/sandbox/android-publisher/purchases", { ...purchase, ...BOAT_PRODUCT });
-    const link = { ...purchase, ...sold.body, applicationAccountIdentifier: "skipper" };
-    const headers = { Authorization: `Bearer ${apiKey}` };
-    return (await post("/v1/customers/android-store/link", link, headers)).body;
+    const purchaseToken = await buyOnAndroid({ packageName, ...BOAT_PRODUCT });
+    return (await linkOnAndroid("skipper", purchaseToken, { packageName, apiKey })).body;
   };
   expect(await linkOf("com.example.tides", "customer-entitlements/tides")).toMatchObject({
     entitlements: [{ identifier: "captain", active: true }],

@@ -228,21 +228,6 @@ describe("an obstacle ends it with exit code 1 and one sentence:", () => {
     expect(await leftBy(environment)).toEqual([]);
   });
 
-  test("an unknown option", async () => {
-    expect(await endOf(start(await ports(), "--port", "3000"))).toEqual(
-      refusal(
-        /^Unknown option '--port': npm start takes --data <folder> and --secrets <folder>, and nothing else\.$/m,
-      ),
-    );
-  });
-
-  test("an option that npm has taken", async () => {
-    const taken = { npm_config_data: "true" };
-    expect(await endOf(start({ ...(await ports()), ...taken }, "somewhere"))).toEqual(
-      refusal(/^npm has taken --data for itself; write npm start -- --data somewhere$/m),
-    );
-  });
-
   test("the data folder cannot be written", async () => {
     const file = join(folder, "a-file");
     writeFileSync(file, "");

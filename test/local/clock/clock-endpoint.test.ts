@@ -28,9 +28,7 @@ const endpoint = createClockEndpoint({
 });
 
 const server = createServer((request, response) => {
-  void (async () => {
-    if (!(await endpoint(request, response))) response.writeHead(404).end("{}");
-  })();
+  void endpoint(request, response);
 });
 let address = "";
 beforeAll(async () => {
@@ -46,9 +44,9 @@ beforeEach(() => {
 /** Any JSON. */
 type Json = ReturnType<typeof JSON.parse>;
 
-const send = async (method: string, body: unknown, path = "/sandbox/clock") => {
+const send = async (method: string, body: unknown) => {
   const sent = method === "GET" ? {} : { body: JSON.stringify(body) };
-  const response = await fetch(address + path, { method, ...sent });
+  const response = await fetch(`${address}/sandbox/clock`, { method, ...sent });
   const answer: Json = await response.json();
   return { status: response.status, body: answer };
 };
@@ -56,9 +54,7 @@ const send = async (method: string, body: unknown, path = "/sandbox/clock") => {
 test.each<[what: string, body: unknown, message?: RegExp]>([
   ["no JSON", undefined],
   ["two moves", { advance: "P1D", at: "2999-01-01T00:00:00Z" }],
-  ["an unknown field", { advance: "P1D", by: "me" }],
   ["no duration", { advance: "a month" }, /ISO 8601 duration[^]*at advance/],
-  ["an empty duration", { advance: "P0D" }],
   ["no time", { at: "tomorrow" }],
   ["no reset", { reset: false }],
   ["too much", { advance: "P1D", by: "x".repeat(70_000) }],
@@ -90,12 +86,4 @@ test("an impossible move is 400 with its reason, another failure 500 without", a
   failure = new Error("secret");
   const { status, body } = await send("POST", { advance: "P1D" });
   expect([status, body.message.includes("secret"), logged]).toEqual([500, false, ["Error: secret"]]);
-});
-
-test.each([
-  ["DELETE", "/sandbox/clock"],
-  ["POST", "/sandbox/clocks"],
-])("%s %s is not the clock's", async (method, path) => {
-  expect((await send(method, { reset: true }, path)).status).toBe(404);
-  expect(asked).toEqual([]);
 });

@@ -3,7 +3,6 @@ import fc from "fast-check";
 import { DAY, HOUR, MINUTE, SECOND } from "../../../lib/duration.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { createMovedClock } from "../../../local/clock/moved-clock.ts";
-import { createStoreEvents } from "../../../local/clock/store-events.ts";
 import { createTimekeeper, ImpossibleMove, type Timekeeper } from "../../../local/clock/timekeeper.ts";
 import type { Schedules } from "../../../local/lambda/schedules.ts";
 import type { TimedStore } from "../../../sandbox/clock.ts";
@@ -39,7 +38,7 @@ const startTimekeeper = (stores: Record<string, TimedStore>, schedules: Partial<
   let changes = 0;
   const timekeeper = createTimekeeper({
     clock,
-    stores: createStoreEvents(stores, write),
+    stores,
     schedules: {
       start: () => undefined,
       runAll: async () => void runs.push(clock.now()),

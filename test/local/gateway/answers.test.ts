@@ -45,7 +45,6 @@ describe("a request's body", () => {
 
   test.each([
     ["in no coding that it names", Buffer.from("{}"), { "Content-Encoding": "gzip" }, 400, "INVALID_REQUEST"],
-    ["cut off", gzipSync("{}").subarray(0, 15), { "Content-Encoding": "gzip" }, 400, "INVALID_REQUEST"],
     ["of an unknown coding", Buffer.from("{}"), { "Content-Encoding": "br" }, 415, "UNSUPPORTED_MEDIA_TYPE"],
     ["over 10 MB", BLANKS, {}, 413, "REQUEST_TOO_LARGE"],
     ["over 10 MB, of unknown length", BLANKS, { "Transfer-Encoding": "chunked" }, 413, "REQUEST_TOO_LARGE"],
@@ -124,11 +123,8 @@ describe("a function's answer", () => {
 
   test.each<[string, Behaviour]>([
     ["is nothing", { do: "answer", with: null }],
-    ["has no status", { do: "answer", with: { body: "" } }],
     ["has an invalid status", { do: "answer", with: { statusCode: 1000 } }],
-    ["has a body that is not text", { do: "answer", with: { statusCode: 200, body: { a: 1 } } }],
     ["has an invalid header", { do: "answer", with: { statusCode: 200, headers: { "X-Bad": "a\nb" } } }],
-    ["has an invalid name", { do: "answer", with: { statusCode: 200, headers: { "X Bad": "a" } } }],
     ["is over Lambda's 6 MB", { do: "repeat", length: 6 * MEGABYTE + 100 }],
     ["is an error", { do: "throw" }],
     ["is a crash", { do: "crash" }],
@@ -227,11 +223,8 @@ test("gateway responses substitute $context, and fall back to DEFAULT_4XX or DEF
 test.each([
   ["AWS::ApiGateway::Method", { AuthorizationType: "AWS_IAM" }],
   ["AWS::ApiGateway::Method", { RequestValidatorId: "validator" }],
-  ["AWS::ApiGateway::Method", { HttpMethod: "ANY" }],
   ["AWS::ApiGateway::Resource", { PathPart: "{proxy+}" }],
   ["AWS::ApiGateway::Authorizer", { Type: "REQUEST" }],
-  ["AWS::ApiGateway::RestApi", { BinaryMediaTypes: ["*/*"] }],
-  ["AWS::Lambda::Function", { Runtime: "python3.13" }],
   ["AWS::Lambda::Function", { Handler: { "Fn::ImportValue": "elsewhere" } }],
 ])("a template's unsupported property is refused: %s %j", async (type, change) => {
   await expect(another({ [type]: (given) => ({ ...given, ...change }) })).rejects.toMatchObject({

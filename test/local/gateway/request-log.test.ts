@@ -1,53 +1,40 @@
 import { createRequestLog, type AnsweredRequest } from "../../../local/gateway/request-log.ts";
 
-const answeredRequest = (writtenUnder: readonly string[]): AnsweredRequest => ({
+const REQUEST: AnsweredRequest = {
   method: "GET",
   path: "/v1/customers/somebody/entitlements",
-  status: 200,
   milliseconds: 3,
-  writtenUnder,
-  refusal: null,
-  because: null,
-});
+  requestId: "request",
+  error: null,
+  answered: { status: 200, headers: [], body: Buffer.from("{}") },
+};
 const TEXT = "GET /v1/customers/somebody/entitlements 200 3 ms";
 
 /** A request log, and what it wrote. */
 const createLog = () => {
   const written: string[] = [];
-  return { written, log: createRequestLog((text) => written.push(text)) };
+  const log = createRequestLog((text) => written.push(text));
+  return { written, log, take: log.alsoTo() };
 };
 
 test("a request without its function's line is written at the end", () => {
-  const { written, log } = createLog();
-  log.answered(answeredRequest(["request", "invocation"]));
+  const { written, log, take } = createLog();
+  log.answered(REQUEST);
   expect(written).toEqual([]);
   log.end();
-  expect(written).toEqual([TEXT]);
-  log.take(JSON.stringify({ outcome: "SUCCEEDED", requestId: "request" }));
+  take(JSON.stringify({ outcome: "SUCCEEDED", requestId: "request" }));
   log.end();
   expect(written).toEqual([TEXT]);
 });
 
 test.each(["before", "after"])("a function's line that comes %s the answer adds its reason", (order) => {
-  const { written, log } = createLog();
-  const line = JSON.stringify({
-    outcome: "SUCCEEDED",
-    requestId: "request",
-    grantsNothing: [
-      {
-        store: "ios-store",
-        productIdentifier: "com.example.coins",
-        basePlanIdentifier: null,
-        purchaseOptionIdentifier: null,
-        because: "unmapped",
-      },
-    ],
-  });
-  if (order === "before") log.take(line);
-  log.answered(answeredRequest(["request"]));
-  if (order === "after") log.take(line);
+  const { written, log, take } = createLog();
+  const product = { productIdentifier: "coins", basePlanIdentifier: null, purchaseOptionIdentifier: null };
+  const grantsNothing = [{ store: "ios-store", ...product, because: "unmapped" }];
+  const line = JSON.stringify({ outcome: "SUCCEEDED", requestId: "request", grantsNothing });
+  if (order === "before") take(line);
+  log.answered(REQUEST);
+  if (order === "after") take(line);
   log.end();
-  expect(written).toEqual([
-    `${TEXT}; ios-store com.example.coins grants nothing: the catalog does not map it`,
-  ]);
+  expect(written).toEqual([`${TEXT}; ios-store coins grants nothing: the catalog does not map it`]);
 });
