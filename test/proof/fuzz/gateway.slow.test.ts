@@ -9,7 +9,7 @@ import { LONG, SEED } from "../../../testing/support/proof.ts";
 import { startTestService, type TestService } from "../../../testing/support/service.ts";
 import { bearer, type Attack, type Target } from "./attack.ts";
 import { attackOf, type NamedAttack } from "./attacks.ts";
-import { choicesFrom } from "./choices.ts";
+import { diceFrom } from "../dice.ts";
 import { PUSHED, PUSHED_OTHER, startGoogle } from "./google.ts";
 import { APPLE_ID } from "../../../testing/support/stores/ios-store.ts";
 
@@ -188,7 +188,7 @@ test(
   async () => {
     const failures: string[] = [];
     const rejected: number[] = [];
-    const attackAt = (index: number) => attackOf(target, choicesFrom(SEED + index * 7_919), index);
+    const attackAt = (index: number) => attackOf(target, diceFrom(SEED + index * 7_919), index);
     for (const index of ONLY === null ? Array.from({ length: CASES }).keys() : [ONLY]) {
       const attack = attackAt(index);
       const answer = await counted(attack);
