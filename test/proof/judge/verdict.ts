@@ -133,7 +133,7 @@ const moves = (view: View): Found[] => {
   if (!view.mayMove) return [];
   if (life.mayRenew !== null && covers(life.mayRenew, moment) && missing.length === 0)
     return [{ name: "payer moved", entitlement: "", detail: "may be renewed" }];
-  const [staying] = here.filter(({ kind }) => kind !== "allowed");
+  const staying = here.find(({ kind }) => kind !== "allowed");
   if (staying === undefined) return [];
   const { entitlement, shownEnd, kind } = staying;
   const isKnown = (kind === "paid" || kind === "ahead" ? missingFacts : missing).length === 0;

@@ -113,7 +113,10 @@ const iosRequestOf = (
     environment,
     appTransaction,
     facts: ofPerson,
-    renewals: [...new Set(told)].map(({ isInGrace: _, ...renewal }) => renewal),
+    renewals: [...new Set(told)].map((renewal) => {
+      const { isInGrace: _, ...stated } = renewal;
+      return stated;
+    }),
     claim,
   };
 };
