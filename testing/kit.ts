@@ -8,12 +8,11 @@ import type { IosStoreSandbox } from "../sandbox/ios-store/ios-store.ts";
 import { signJws } from "../sandbox/ios-store/signing.ts";
 import type { GivenManifest } from "./application.ts";
 import { callEndpoint, invokeEndpoint, type Answer, type CalledRequest } from "./calling.ts";
-import { withAndroidChanges, withIosChanges, type TestAndroidStore } from "./changes.ts";
 import { instantOf, keepTime, type TestClock } from "./clock.ts";
 import { createTable, localAwsVariables, openDynamoDb } from "./dynamodb.ts";
 import { handlerOf, invocationContext } from "./functions.ts";
 import { startTestServer } from "./server.ts";
-import { createTestStores } from "./stores.ts";
+import { createTestStores, withAndroidChanges, withIosChanges, type TestAndroidStore } from "./stores.ts";
 import { createTestApplication, defaultManifest, type TestApplication } from "./test-application.ts";
 
 export interface KitOptions {

@@ -4,7 +4,6 @@ import type { Destination } from "../../lib/applications/destination.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
 import type { AccountChange } from "../../lib/contract/schemas.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
-import { accountId } from "../../lib/identifiers.ts";
 import type { ChangeData } from "../../lib/telling/change.ts";
 import { deliverMessages } from "../../lib/delivery/deliver-messages.ts";
 import { readChanges } from "../../lib/telling/read-changes.ts";
@@ -14,40 +13,30 @@ import { createFeedTable } from "../../lib/table/telling/feed.ts";
 import { cases, TIMEOUT } from "../../testing/support/proof.ts";
 import { DAY, NOW } from "../../testing/support/stores/purchases.ts";
 import { tellingViolations } from "../../testing/support/table/telling-invariants.ts";
-import {
-  createToldWorld,
-  createWorld,
-  device,
-  owned,
-  refunded,
-  type ToldWorld,
-} from "../../testing/support/world.ts";
+import { createToldWorld, createWorld, owned, type ToldWorld } from "../../testing/support/world.ts";
 import { createMemoryTable, type MemoryTable } from "../../testing/support/table/memory-table.ts";
 import { choice, type Made } from "./model/histories/choices.ts";
+import {
+  account,
+  act as happen,
+  ACCOUNTS,
+  Crash,
+  ownerOf,
+  purchase,
+  PURCHASES,
+  storing,
+  type Happening,
+} from "./races/happenings.ts";
 
 /**
  * Whatever happens to customers, in any order, with reads that see parts of transactions, and tellers that are killed: who
  * follows the changes, and who keeps only the newest version of each account, ends with what endpoint 3 answers.
  */
 
-const ACCOUNTS = ["a", "b", "c"] as const;
-const PURCHASES = ["1", "2", "3", "4"] as const;
-const DEVICES = ["1", "2"] as const;
-
-const account = choice(...ACCOUNTS);
-const purchase = choice(...PURCHASES);
 const act = fc.oneof(
   {
     weight: 6,
-    arbitrary: fc.record({
-      does: choice("store"),
-      device: fc.option(choice(...DEVICES), { freq: 2 }),
-      purchases: fc.subarray([...PURCHASES], { minLength: 1, maxLength: 3 }),
-      refunds: fc.boolean(),
-      claim: fc.option(fc.record({ account, assertedBy: choice("credential", "credential", "client") }), {
-        freq: 6,
-      }),
-    }),
+    arbitrary: fc.tuple(storing, fc.boolean()).map(([one, refunds]): Happening => ({ ...one, refunds })),
   },
   { weight: 1, arbitrary: fc.record({ does: choice("unlink", "erase"), purchase }) },
   { weight: 4, arbitrary: fc.record({ does: choice("move"), purchase, to: account }) },
@@ -69,8 +58,6 @@ const step = fc.record({
 type Step = Made<typeof step>;
 
 const WEBHOOK: Destination = { name: "backend", url: "https://api.example.com", secretEpochs: [] };
-
-class Crash extends Error {}
 
 const repeating = <T>(values: readonly T[]): (() => T) => {
   let next = 0;
@@ -186,14 +173,6 @@ const expectHistory = async (transfers: "refuse" | "always", steps: readonly Ste
   // A teller that dies leaves its lease.
   const tell = async (): Promise<void> => void (await told.tell(moment));
 
-  const ownerOf = async (key: string) => {
-    const world = told.world.at(moment);
-    const { table: customers } = world.factStore;
-    const known = await customers.findFacts(identifier, [], [owned(key)], moment);
-    const [named] = [...known.purchases.values()].map(({ customer }) => customer);
-    return named === undefined ? null : { identifier: named, holdings: [], toAcknowledge: null };
-  };
-
   const run = async ({ act: acts, takes }: Step): Promise<unknown> => {
     const world = told.world.at(moment);
     switch (acts.does) {
@@ -208,22 +187,10 @@ const expectHistory = async (transfers: "refuse" | "always", steps: readonly Ste
         return follower.follow(moment);
       case "deliver":
         return deliver(repeating(takes));
-      case "store": {
-        const { device: name, purchases, refunds, claim } = acts;
-        return world.submit(
-          {
-            identities: name === null ? [] : [device(name)],
-            purchases: purchases.map((key) => (refunds ? refunded(key) : owned(key))),
-          },
-          claim && { ...claim, account: accountId(claim.account) },
-        );
-      }
-      case "unlink":
-        return world.unlink(await ownerOf(acts.purchase));
-      case "move":
-        return world.unlink(await ownerOf(acts.purchase), acts.to);
       case "erase":
-        return world.erase(await ownerOf(acts.purchase));
+        return world.erase(await ownerOf(world, acts.purchase));
+      default:
+        return happen(world, table, acts);
     }
   };
 

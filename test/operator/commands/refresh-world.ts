@@ -14,8 +14,8 @@ import { createCustomerTable } from "../../../lib/table/customers/customers.ts";
 import { createAskQueues } from "../../../lib/table/queues/asks.ts";
 import { applied } from "../../../testing/support/application.ts";
 import { aLine, aPurchase, DAY, NOW, proven } from "../../../testing/support/stores/purchases.ts";
-import { factStoreOn } from "../../../testing/support/fact-store.ts";
 import type { TestTable } from "../../../testing/support/table/table.ts";
+import { createWorld } from "../../../testing/support/world.ts";
 import { operate } from "../run-operator.ts";
 
 const pause = () => Promise.resolve();
@@ -65,7 +65,7 @@ export const anApplication = async (
     { account = null, askedAt = null }: { account?: string | null; askedAt?: Instant | null } = {},
   ) => {
     const stored = await storeFacts(
-      factStoreOn(table, () => NOW),
+      createWorld(table, { pause }).factStore,
       application,
       {
         environment: purchase.environment,

@@ -21,7 +21,6 @@ import { receiveIosStoreNotification } from "../../../lib/customers/receive-ios-
 import { synchronizeIosStorePurchases } from "../../../lib/customers/synchronize-ios-store-purchases.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { accountId, type ApplicationId } from "../../../lib/identifiers.ts";
-import type { Table } from "../../../lib/table/dynamodb/table.ts";
 import { AUDIENCE } from "../../../testing/support/stores/push-tokens.ts";
 
 /** One call of a use case, as data that another process can receive. */
@@ -46,32 +45,18 @@ export interface ServiceOptions {
   readonly moment: Instant;
 }
 
-export interface Service {
-  perform(call: Call): Promise<unknown>;
-  close(): void;
-}
-
-const openTable = ({ tableName, endpoint }: ServiceOptions): Table => ({
-  name: tableName,
-  client: DynamoDBDocumentClient.from(new DynamoDBClient({ endpoint })),
-});
-
 /** The use cases as the functions compose them. */
-export const openService = (options: ServiceOptions): Service => {
-  const table = openTable(options);
-  const now = (): Instant => options.moment;
+export const openService = ({ application, ...options }: ServiceOptions) => {
+  const client = DynamoDBDocumentClient.from(new DynamoDBClient({ endpoint: options.endpoint }));
   const configuration = {
-    table,
-    now,
+    ...options,
+    table: { name: options.tableName, client },
+    now: () => options.moment,
     trustedRoots: new Set(options.trustedRoots),
-    androidPublisherUrl: options.androidPublisherUrl,
-    googleCertificatesUrl: options.googleCertificatesUrl,
     readSecret: () => Promise.reject(new Error("There is no secret.")),
     // A notification counts without its note.
     onNoteFailure: () => undefined,
   };
-  const { application } = options;
-
   const iosStore = composeIosStoreCustomers(configuration);
   const reading = composeAccountReading(configuration);
   const linking = composeAndroidStoreLinking(configuration);
@@ -79,7 +64,7 @@ export const openService = (options: ServiceOptions): Service => {
   const androidReception = composeAndroidStoreReception(configuration);
 
   return {
-    perform: async (call) => {
+    perform: async (call: Call): Promise<unknown> => {
       switch (call.useCase) {
         case "link-ios":
           return linkIosStoreCustomer(iosStore, application, call.request);
@@ -99,6 +84,6 @@ export const openService = (options: ServiceOptions): Service => {
           return readAccountEntitlements(reading, application, accountId(call.account));
       }
     },
-    close: () => table.client.destroy(),
+    close: () => client.destroy(),
   };
 };

@@ -1,4 +1,3 @@
-import { BatchWriteCommand } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod/mini";
 import { accountEntitlements } from "../../../lib/contract/schemas.ts";
 import { isoTime } from "../../../lib/entitlements/time.ts";
@@ -11,7 +10,6 @@ import {
   aSubscriptionAnswer,
   aSubscriptionLine,
   startAndroidStore,
-  type LocalAndroidStore,
 } from "../../../testing/support/stores/android-store.ts";
 import { APPLE_ID } from "../../../testing/support/stores/ios-store.ts";
 import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
@@ -21,10 +19,10 @@ import {
   SERVICE_ACCOUNT,
   startKeyServer,
 } from "../../../testing/support/stores/push-tokens.ts";
-import { createTestTable, type TestTable } from "../../../testing/support/table/table.ts";
-import { startFaultProxy, type FaultProxy } from "../fault-proxy.ts";
+import { createTestTable } from "../../../testing/support/table/table.ts";
+import { startFaultProxy } from "../fault-proxy.ts";
 import { ACCOUNT, chain, NAME, TOKEN, type Scenario } from "./scenarios.ts";
-import { openService, type Service, type ServiceOptions } from "./use-cases.ts";
+import { openService, type ServiceOptions } from "./use-cases.ts";
 
 const APPLICATION = applicationId("0198c0de-0000-7000-8000-000000000001");
 /** Time of the calls before a scenario's. */
@@ -39,127 +37,15 @@ const answerUntil = (end: number) =>
 
 /** An unacknowledged subscription. */
 export const PENDING_ANSWER = answerUntil(NOW + 20 * DAY);
-const EARLIER_ANSWER = answerUntil(NOW + DAY);
 
-/** Resources of one case: cases run concurrently, each in a lane of its own. */
-export interface Lane {
-  readonly proxy: FaultProxy;
-  readonly store: LocalAndroidStore;
-  readonly options: Omit<ServiceOptions, "tableName">;
-  stop(): Promise<void>;
-}
-
-const directEndpoint = (): string => process.env["AWS_ENDPOINT_URL_DYNAMODB"] ?? "";
-
-const startLane = async (): Promise<Lane> => {
-  const proxy = await startFaultProxy(directEndpoint());
-  const store = await startAndroidStore({ now: () => NOW });
+/** Google's keys, and a push signed with one. */
+export const startGoogle = async () => {
   const pushKey = await makePushKey(() => NOW, "faults");
-  const googleKeys = await startKeyServer(pushKey);
-  return {
-    proxy,
-    store,
-    options: {
-      endpoint: proxy.endpoint,
-      trustedRoots: [fingerprintOf(chain.root)],
-      androidPublisherUrl: store.rootUrl,
-      googleCertificatesUrl: googleKeys.url,
-      pushAuthorization: `Bearer ${await pushKey.sign()}`,
-      application: APPLICATION,
-      moment: NOW,
-    },
-    stop: async () => {
-      await Promise.all([proxy.stop(), store.close(), googleKeys.close()]);
-    },
-  };
+  const keys = await startKeyServer(pushKey);
+  return { ...keys, pushAuthorization: `Bearer ${await pushKey.sign()}` };
 };
-
-/** Lanes of a file of tests. */
-export const useLanes = (count: number): { readonly all: readonly Lane[]; readonly first: () => Lane } => {
-  const all: Lane[] = [];
-  beforeAll(async () => {
-    all.push(...(await Promise.all(Array.from({ length: count }, startLane))));
-  });
-  afterAll(async () => {
-    await Promise.all(all.map((lane) => lane.stop()));
-  });
-  return {
-    all,
-    first: () => {
-      const [lane] = all;
-      if (lane === undefined) throw new Error("There is no lane.");
-      return lane;
-    },
-  };
-};
-
-const putAnswer = ({ store }: Lane, answer: typeof PENDING_ANSWER): void =>
-  store.sandbox.put(TOKEN, { packageName: NAME, productKind: "subscription", answer });
-
-/** A database and a store in the state before the scenario's call. */
-export interface World {
-  readonly table: TestTable;
-  readonly lane: Lane;
-  readonly options: ServiceOptions;
-  /** A service behind the lane's proxy. */
-  open(): Service;
-  state(): Promise<State>;
-  remove(): Promise<void>;
-}
-
-export interface State {
-  /** Everything stored, except for counters of writes. */
-  readonly items: string;
-  readonly acknowledged: boolean;
-  /** The account's entitlements, as read, and those that are active. */
-  readonly entitlements: string;
-  readonly active: readonly string[];
-  /** The text with names instead of customers' identifiers, which differ between worlds. */
-  named(text: string): string;
-}
 
 type Items = readonly Record<string, unknown>[];
-
-/** The items before a scenario's call, by scenario and address of the Android store. */
-const templates = new Map<string, Promise<Items>>();
-
-const makeTemplate = async ({ before }: Scenario, lane: Lane): Promise<Items> => {
-  const table = await createTestTable();
-  const { rootUrl, androidPackage } = lane.store;
-  const manifest = manifestFrom(
-    {
-      application: { identifier: APPLICATION, name: "Trails" },
-      stores: {
-        "ios-store": [{ bundleIdentifier: NAME, appAppleIdentifier: APPLE_ID }],
-        "android-store": [
-          { ...androidPackage, notifications: { serviceAccount: SERVICE_ACCOUNT, audience: AUDIENCE } },
-        ],
-      },
-      entitlements: { premium: { displayName: "Premium" }, basics: {}, maps: {} },
-      products: PRODUCTS,
-    },
-    originOf(rootUrl),
-  );
-  await saveApplication(table, manifest);
-  putAnswer(lane, EARLIER_ANSWER);
-  const options = { ...lane.options, tableName: table.name, endpoint: directEndpoint(), moment: EARLIER };
-  const service = openService(options);
-  for (const call of before) await service.perform(call);
-  service.close();
-  const items = await table.items();
-  await table.remove();
-  return items;
-};
-
-const ITEMS_PER_BATCH = 25;
-
-const putItems = async ({ name, client }: TestTable, items: Items): Promise<void> => {
-  for (let from = 0; from < items.length; from += ITEMS_PER_BATCH) {
-    const batch = items.slice(from, from + ITEMS_PER_BATCH);
-    const puts = batch.map((item) => ({ PutRequest: { Item: item } }));
-    await client.send(new BatchWriteCommand({ RequestItems: { [name]: puts } }));
-  }
-};
 
 const COUNTERS: ReadonlySet<string> = new Set(["version", "revision"]);
 
@@ -176,37 +62,74 @@ const canonical = (item: unknown): string =>
   );
 
 /** Names customers in the order of their creation, which is the order of their identifiers. */
-const namesOf = (items: Items, { store }: Lane) => {
+const namesOf = (items: Items, rootUrl: string) => {
   const customers = items.flatMap(({ sk, customer }) => (sk === "CUSTOMER" ? [String(customer)] : [])).sort();
   return (text: string): string =>
     customers
       .reduce((named, customer, index) => named.replaceAll(customer, `customer-${index + 1}`), text)
-      .replaceAll(new URL(store.rootUrl).origin, "android-store");
+      .replaceAll(new URL(rootUrl).origin, "android-store");
 };
 
 const readAnswer = z.pick(accountEntitlements(), { entitlements: true });
 
-export const makeWorld = async (given: Scenario, lane: Lane): Promise<World> => {
-  const key = JSON.stringify([given.name, lane.store.rootUrl]);
-  const template = templates.get(key) ?? makeTemplate(given, lane);
-  templates.set(key, template);
-  const items = await template;
+/** A database behind a proxy and a store, in the state before the scenario's call. */
+export const openWorld = async (
+  { before = [] }: Scenario,
+  google: Awaited<ReturnType<typeof startGoogle>>,
+) => {
+  const endpoint = process.env["AWS_ENDPOINT_URL_DYNAMODB"] ?? "";
+  const proxy = await startFaultProxy(endpoint);
+  const store = await startAndroidStore({ now: () => NOW });
   const table = await createTestTable();
-  await putItems(table, items);
-  lane.store.sandbox.clearFaults();
-  putAnswer(lane, PENDING_ANSWER);
-  const options = { ...lane.options, tableName: table.name };
-  const direct = openService({ ...options, endpoint: directEndpoint() });
+  const { sandbox, rootUrl, androidPackage } = store;
+  const notifications = { serviceAccount: SERVICE_ACCOUNT, audience: AUDIENCE };
+  const manifest = manifestFrom(
+    {
+      application: { identifier: APPLICATION, name: "Trails" },
+      stores: {
+        "ios-store": [{ bundleIdentifier: NAME, appAppleIdentifier: APPLE_ID }],
+        "android-store": [{ ...androidPackage, notifications }],
+      },
+      entitlements: { premium: { displayName: "Premium" }, basics: {}, maps: {} },
+      products: PRODUCTS,
+    },
+    originOf(rootUrl),
+  );
+  await saveApplication(table, manifest);
+  /** Configuration of a process whose requests go through the proxy. */
+  const options: ServiceOptions = {
+    tableName: table.name,
+    endpoint: proxy.endpoint,
+    trustedRoots: [fingerprintOf(chain.root)],
+    androidPublisherUrl: rootUrl,
+    googleCertificatesUrl: google.url,
+    pushAuthorization: google.pushAuthorization,
+    application: APPLICATION,
+    moment: NOW,
+  };
+  const answer = (body: typeof PENDING_ANSWER): void =>
+    sandbox.put(TOKEN, { packageName: NAME, productKind: "subscription", answer: body });
+  answer(answerUntil(NOW + DAY));
+  const earlier = openService({ ...options, endpoint, moment: EARLIER });
+  for (const call of before) await earlier.perform(call);
+  answer(PENDING_ANSWER);
+  const service = openService(options);
+  const direct = openService({ ...options, endpoint });
   return {
-    table,
-    lane,
+    proxy,
+    sandbox,
     options,
-    open: () => openService(options),
+    perform: service.perform,
+    /**
+     * Everything stored, but for counters of writes; whether the purchase is acknowledged; the account's entitlements, and
+     * those that are active.
+     */
     state: async () => {
       const stored = await table.items();
-      const named = namesOf(stored, lane);
+      /** Names in place of customers' identifiers, which differ between worlds. */
+      const named = namesOf(stored, rootUrl);
       const { entitlements } = readAnswer.parse(await direct.perform({ useCase: "read", account: ACCOUNT }));
-      const { acknowledgementState } = Object(lane.store.sandbox.read(TOKEN)?.answer);
+      const { acknowledgementState } = Object(sandbox.read(TOKEN)?.answer);
       return {
         items: stored
           .map((item) => named(canonical(item)))
@@ -218,9 +141,11 @@ export const makeWorld = async (given: Scenario, lane: Lane): Promise<World> => 
         named,
       };
     },
-    remove: async () => {
-      direct.close();
-      await table.remove();
+    close: async () => {
+      for (const one of [earlier, service, direct]) one.close();
+      await Promise.all([table.remove(), proxy.stop(), store.close()]);
     },
   };
 };
+
+export type World = Awaited<ReturnType<typeof openWorld>>;

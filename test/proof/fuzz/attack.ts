@@ -1,6 +1,6 @@
 import type { KeyObject } from "node:crypto";
 import { endpoints, type EndpointName } from "../../../lib/contract/endpoints.ts";
-import type { Choices } from "./choices.ts";
+import type { Dice } from "../dice.ts";
 import type { SigningChain } from "../../../sandbox/ios-store/signing.ts";
 
 /** Google's pushes to the application, as the attacker knows them. */
@@ -43,7 +43,7 @@ export interface Target {
 }
 
 /** Makes one attack; `identifier` is its own. */
-export type Make = (target: Target, choices: Choices, identifier: string) => Attack;
+export type Make = (target: Target, dice: Dice, identifier: string) => Attack;
 
 export type Posting =
   | "linkAndroidStoreCustomer"

@@ -1,34 +1,34 @@
 import { deflateSync, gzipSync } from "node:zlib";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { bearer, JSON_TYPE, post, type Attack, type Make, type Target } from "./attack.ts";
-import type { Choices } from "./choices.ts";
+import type { Dice } from "../dice.ts";
 import { hostileText, json, mutateMembers, mutateText, objectOf } from "./json.ts";
 import * as jws from "./jws.ts";
 import * as notifications from "./notifications.ts";
 import { goodMembers, POSTING } from "./payloads.ts";
 import { pushData, pushToken } from "./pushes.ts";
 
-const bodyMembers: Make = (target, choices, identifier) => {
-  const endpoint = choices.pick(POSTING);
-  const once = mutateMembers(goodMembers(target, endpoint, identifier), choices);
-  const members = choices.percent(50) && once.length > 0 ? mutateMembers(once, choices) : once;
+const bodyMembers: Make = (target, dice, identifier) => {
+  const endpoint = dice.pick(POSTING);
+  const once = mutateMembers(goodMembers(target, endpoint, identifier), dice);
+  const members = dice.chance(0.5) && once.length > 0 ? mutateMembers(once, dice) : once;
   return post(target, endpoint, objectOf(members), { note: "members" });
 };
 
-const bodyText: Make = (target, choices, identifier) => {
-  const endpoint = choices.pick(POSTING);
+const bodyText: Make = (target, dice, identifier) => {
+  const endpoint = dice.pick(POSTING);
   const text = objectOf(goodMembers(target, endpoint, identifier));
-  return post(target, endpoint, mutateText(text, choices), { note: "text" });
+  return post(target, endpoint, mutateText(text, dice), { note: "text" });
 };
 
 const MEGABYTE = 1024 * 1024;
 
-const bodySize: Make = (target, choices, identifier) => {
-  const endpoint = choices.pick(POSTING);
-  const size = choices.pick([100_000, MEGABYTE, 5.8 * MEGABYTE, 7 * MEGABYTE, 10.5 * MEGABYTE]);
+const bodySize: Make = (target, dice, identifier) => {
+  const endpoint = dice.pick(POSTING);
+  const size = dice.pick([100_000, MEGABYTE, 5.8 * MEGABYTE, 7 * MEGABYTE, 10.5 * MEGABYTE]);
   const members = goodMembers(target, endpoint, identifier);
   const many = Array.from({ length: 1_000 }, () => "x".repeat(size / 1_000));
-  const filled = choices.pick<readonly [string, string]>([
+  const filled = dice.pick<readonly [string, string]>([
     ["padding", json("x".repeat(size))],
     ["applicationAccountIdentifier", json("x".repeat(size))],
     ["signedTransactions", json(many)],
@@ -38,22 +38,22 @@ const bodySize: Make = (target, choices, identifier) => {
   return post(target, endpoint, objectOf([...members, filled]), { note: `${size} bytes` });
 };
 
-const bodyCoding: Make = (target, choices, identifier) => {
-  const endpoint = choices.pick(POSTING);
+const bodyCoding: Make = (target, dice, identifier) => {
+  const endpoint = dice.pick(POSTING);
   const text = Buffer.from(objectOf(goodMembers(target, endpoint, identifier)));
   const zipped = gzipSync(text);
-  const [note, coding, body] = choices.pick<readonly [string, string, Buffer]>([
+  const [note, coding, body] = dice.pick<readonly [string, string, Buffer]>([
     ["gzip", "gzip", zipped],
     ["deflate", "deflate", deflateSync(text)],
     ["gzip that is text", "gzip", text],
-    ["gzip cut short", "gzip", zipped.subarray(0, choices.number(zipped.length))],
-    ["gzip with bytes behind it", "gzip", Buffer.concat([zipped, choices.bytes(9)])],
+    ["gzip cut short", "gzip", zipped.subarray(0, dice.number(zipped.length))],
+    ["gzip with bytes behind it", "gzip", Buffer.concat([zipped, dice.bytes(9)])],
     ["gzip within gzip", "gzip", gzipSync(zipped)],
     ["text that is gzip", "identity", zipped],
-    ["a gzip bomb", "gzip", gzipSync(Buffer.alloc(choices.pick([9, 11, 60]) * MEGABYTE, 0x20))],
+    ["a gzip bomb", "gzip", gzipSync(Buffer.alloc(dice.pick([9, 11, 60]) * MEGABYTE, 0x20))],
     ["brotli", "br", text],
     ["two codings", "gzip, gzip", gzipSync(zipped)],
-    ["a coding of Object", choices.pick(["constructor", "__proto__", "toString"]), text],
+    ["a coding of Object", dice.pick(["constructor", "__proto__", "toString"]), text],
   ]);
   const request = post(target, endpoint, body, { note });
   return { ...request, headers: [...request.headers, ["Content-Encoding", coding]] };
@@ -64,59 +64,59 @@ const SEGMENTS =
     " ",
   );
 
-const segment = (choices: Choices): string => {
-  const bytes = [...choices.bytes(1 + choices.number(300))];
-  return choices.pick([
-    choices.text("abcXYZ019-._~!$&'()*+,;=:@", 1 + choices.number(300)),
+const segment = (dice: Dice): string => {
+  const bytes = [...dice.bytes(1 + dice.number(300))];
+  return dice.pick([
+    dice.text("abcXYZ019-._~!$&'()*+,;=:@", 1 + dice.number(300)),
     bytes.map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join(""),
-    encodeURIComponent(choices.pick(["é", "😀", "x"]).repeat(choices.pick([1, 255, 256, 257]))),
-    Array.from({ length: 1 + choices.number(3) }, () => choices.pick(SEGMENTS)).join(""),
+    encodeURIComponent(dice.pick(["é", "😀", "x"]).repeat(dice.pick([1, 255, 256, 257]))),
+    Array.from({ length: 1 + dice.number(3) }, () => dice.pick(SEGMENTS)).join(""),
   ]);
 };
 
-const path: Make = (target, choices) => {
-  const within = segment(choices);
-  const text = choices.pick([
+const path: Make = (target, dice) => {
+  const within = segment(dice);
+  const text = dice.pick([
     `/v1/customers/${within}/entitlements`,
     `/v1/customers/${within}/entitlements`,
     `/v1/customers/${within}/entitlements`,
     `/v1/customers/${within}`,
     `/v1/customers/${within}//entitlements/`,
-    `/v1/customers/${within}/${segment(choices)}/entitlements`,
+    `/v1/customers/${within}/${segment(dice)}/entitlements`,
     `//v1/customers/${within}/entitlements`,
     `/${within}`,
   ]);
-  const query = choices.pick(["", "", "?a=%zz", `?${segment(choices)}`, "?__proto__=1"]);
+  const query = dice.pick(["", "", "?a=%zz", `?${segment(dice)}`, "?__proto__=1"]);
   return {
     note: "path",
     endpoint: "readAccountEntitlements",
-    method: choices.percent(80) ? "GET" : choices.pick(["POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH"]),
+    method: dice.chance(0.8) ? "GET" : dice.pick(["POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH"]),
     path: text + query,
-    headers: choices.percent(90) ? [bearer(target.key)] : [],
+    headers: dice.chance(0.9) ? [bearer(target.key)] : [],
     body: null,
     forged: false,
     reads: null,
   };
 };
 
-const apiKey: Make = (target, choices) => {
+const apiKey: Make = (target, dice) => {
   const { key } = target;
-  const at = choices.number(key.length);
-  const character = choices.pick([..."0189abcfgz_-. "].filter((one) => one !== key[at]));
+  const at = dice.number(key.length);
+  const character = dice.pick([..."0189abcfgz_-. "].filter((one) => one !== key[at]));
   const mutated = key.slice(0, at) + character + key.slice(at + 1);
-  const [note, authorization] = choices.pick<readonly [string, string]>([
+  const [note, authorization] = dice.pick<readonly [string, string]>([
     ["a character changed", `Bearer ${mutated}`],
     ["cut short", `Bearer ${key.slice(0, at)}`],
-    ["longer", `Bearer ${key}${choices.text("0123456789abcdef", 1 + choices.number(8))}`],
+    ["longer", `Bearer ${key}${dice.text("0123456789abcdef", 1 + dice.number(8))}`],
     ["in capitals", `Bearer ${key.toUpperCase()}`],
-    ["another scheme", `${choices.pick(["Basic", "Digest", "bearer:", "Token"])} ${key}`],
-    ["random", `Bearer cek_${choices.text("0123456789abcdef", 16)}_${choices.text("0123456789abcdef", 72)}`],
-    ["long", `Bearer ${"a".repeat(choices.pick([100, 1_000, 7_000]))}`],
-    ["of Latin-1", `Bearer ${choices.text("éÿ\u00a0", 80)}`],
+    ["another scheme", `${dice.pick(["Basic", "Digest", "bearer:", "Token"])} ${key}`],
+    ["random", `Bearer cek_${dice.text("0123456789abcdef", 16)}_${dice.text("0123456789abcdef", 72)}`],
+    ["long", `Bearer ${"a".repeat(dice.pick([100, 1_000, 7_000]))}`],
+    ["of Latin-1", `Bearer ${dice.text("éÿ\u00a0", 80)}`],
     ["a JWT", "Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZG1pbiJ9."],
-    ["of Object", `Bearer ${choices.pick(["__proto__", "constructor", "null", "undefined"])}`],
+    ["of Object", `Bearer ${dice.pick(["__proto__", "constructor", "null", "undefined"])}`],
   ]);
-  const endpoint = choices.pick([
+  const endpoint = dice.pick([
     "linkAndroidStoreCustomer",
     "linkIosStoreCustomer",
     "readAccountEntitlements",
@@ -134,8 +134,8 @@ const apiKey: Make = (target, choices) => {
   };
 };
 
-const scope: Make = (target, choices, identifier) => {
-  const endpoint = choices.pick(["linkAndroidStoreCustomer", "linkIosStoreCustomer"] as const);
+const scope: Make = (target, dice, identifier) => {
+  const endpoint = dice.pick(["linkAndroidStoreCustomer", "linkIosStoreCustomer"] as const);
   const body = objectOf(goodMembers(target, endpoint, identifier));
   return {
     ...post(target, endpoint, body, { note: "a key that only reads", forged: true }),
@@ -143,18 +143,18 @@ const scope: Make = (target, choices, identifier) => {
   };
 };
 
-const header: Make = (target, choices, identifier) => {
-  const endpoint = choices.pick(POSTING);
+const header: Make = (target, dice, identifier) => {
+  const endpoint = dice.pick(POSTING);
   const body = objectOf(goodMembers(target, endpoint, identifier));
   const request = post(target, endpoint, body, { note: "header" });
-  const long = "x".repeat(choices.pick([10, 1_000, 6_000]));
-  const more = choices.pick<readonly [string, string]>([
-    ["Content-Type", choices.pick(["", "text/plain", "application/json; charset=utf-16", "a/b; c", long])],
-    ["Accept", choices.pick(["", "text/html", "*/*;q=0", long])],
-    ["Accept-Encoding", choices.pick(["gzip", "deflate;q=1", "gzip;q=0", "*", ",,,;;=", long])],
-    ["X-Forwarded-For", choices.pick(["127.0.0.1", "::1", "a, b", long])],
+  const long = "x".repeat(dice.pick([10, 1_000, 6_000]));
+  const more = dice.pick<readonly [string, string]>([
+    ["Content-Type", dice.pick(["", "text/plain", "application/json; charset=utf-16", "a/b; c", long])],
+    ["Accept", dice.pick(["", "text/html", "*/*;q=0", long])],
+    ["Accept-Encoding", dice.pick(["gzip", "deflate;q=1", "gzip;q=0", "*", ",,,;;=", long])],
+    ["X-Forwarded-For", dice.pick(["127.0.0.1", "::1", "a, b", long])],
     ["X-HTTP-Method-Override", "DELETE"],
-    ["Host", choices.pick(["", "a", "169.254.169.254", "a:b:c"])],
+    ["Host", dice.pick(["", "a", "169.254.169.254", "a:b:c"])],
     ["__proto__", "1"],
     ["X-Amz-Security-Token", long],
     ["Authorization", "Bearer two"],
@@ -165,15 +165,15 @@ const header: Make = (target, choices, identifier) => {
 };
 
 /** Purchase tokens, packages and products become part of the address of a call to the store. */
-const androidFields: Make = (target, choices, identifier) => {
+const androidFields: Make = (target, dice, identifier) => {
   const members = goodMembers(target, "linkAndroidStoreCustomer", identifier);
-  const name = choices.pick(["purchaseToken", "purchaseToken", "packageName", "productIdentifier"]);
-  const value = choices.pick([
-    hostileText(choices),
+  const name = dice.pick(["purchaseToken", "purchaseToken", "packageName", "productIdentifier"]);
+  const value = dice.pick([
+    hostileText(dice),
     json(
-      choices.pick(["../../x", "a/b", "a?b=c", "a#b", "a:acknowledge", "%2e%2e", "%252e", "a b", "a%", ".."]),
+      dice.pick(["../../x", "a/b", "a?b=c", "a#b", "a:acknowledge", "%2e%2e", "%252e", "a b", "a%", ".."]),
     ),
-    json(choices.text("ab./%?#&:=+\\é😀 ", 1 + choices.number(choices.pick([10, 100, 4_096])))),
+    json(dice.text("ab./%?#&:=+\\é😀 ", 1 + dice.number(dice.pick([10, 100, 4_096])))),
   ]);
   const changed = members.map(([known, before]) => [known, known === name ? value : before] as const);
   return post(target, "linkAndroidStoreCustomer", objectOf(changed), { note: name });
@@ -198,11 +198,11 @@ const ANSWER = {
 };
 
 /** Answers that the store never gives, about a token of its own. */
-const storeAnswer: Make = (target, choices, identifier) => {
+const storeAnswer: Make = (target, dice, identifier) => {
   const purchaseToken = `token.${identifier}`;
   const hostile: unknown = JSON.parse(
-    choices.pick([
-      hostileText(choices),
+    dice.pick([
+      hostileText(dice),
       "null",
       "[]",
       "{}",
@@ -211,7 +211,7 @@ const storeAnswer: Make = (target, choices, identifier) => {
       '"2026-02-30T00:00:00Z"',
     ]),
   );
-  let left = choices.number(16);
+  let left = dice.number(16);
   const changed = JSON.stringify(ANSWER, (name, value: unknown) =>
     name !== "" && left-- === 0 ? hostile : value,
   );
@@ -257,9 +257,9 @@ export interface NamedAttack extends Attack {
 }
 
 /** The attack with this number. The store's identifiers are digits; each attack has its own. */
-export const attackOf = (target: Target, choices: Choices, index: number): NamedAttack => {
+export const attackOf = (target: Target, dice: Dice, index: number): NamedAttack => {
   const identifier = `704${String(index).padStart(9, "0")}`;
-  let at = choices.number(TOTAL);
+  let at = dice.number(TOTAL);
   const [kind, make] = KINDS.find(([, , weight]) => (at -= weight) < 0) ?? ["a path", path];
-  return { ...make(target, choices, identifier), kind };
+  return { ...make(target, dice, identifier), kind };
 };

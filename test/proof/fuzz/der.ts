@@ -1,4 +1,4 @@
-import type { Choices } from "./choices.ts";
+import type { Dice } from "../dice.ts";
 
 /** A DER value: its tag, and its content as bytes or as values. */
 export type DerValue =
@@ -83,42 +83,42 @@ const TAGS = [
 ];
 
 /** Mutations of a value, by name. Each returns the bytes that replace the value. */
-const OPERATIONS: Readonly<Record<string, (value: DerValue, choices: Choices) => Buffer>> = {
+const OPERATIONS: Readonly<Record<string, (value: DerValue, dice: Dice) => Buffer>> = {
   "deletes a value": () => Buffer.alloc(0),
   "doubles a value": (value) => Buffer.concat([encode(value), encode(value)]),
   "empties a value": (value) => element(value.tag, Buffer.alloc(0)),
-  "changes a tag": (value, choices) => element(choices.pick(TAGS), contentOf(value)),
-  "changes a content's byte": (value, choices) => {
+  "changes a tag": (value, dice) => element(dice.pick(TAGS), contentOf(value)),
+  "changes a content's byte": (value, dice) => {
     const content = Buffer.from(contentOf(value));
-    const at = choices.number(Math.max(1, content.length));
-    if (content.length > 0) content[at] = (content[at] ?? 0) ^ (1 << choices.number(8));
+    const at = dice.number(Math.max(1, content.length));
+    if (content.length > 0) content[at] = (content[at] ?? 0) ^ (1 << dice.number(8));
     return element(value.tag, content);
   },
-  "replaces a content": (value, choices) =>
-    element(value.tag, choices.bytes(choices.pick([1, 2, 3, 4, 9, 33, 127, 128, 300]))),
+  "replaces a content": (value, dice) =>
+    element(value.tag, dice.bytes(dice.pick([1, 2, 3, 4, 9, 33, 127, 128, 300]))),
   "writes a length longer than needed": (value) => {
     const content = contentOf(value);
     const size = Buffer.alloc(4);
     size.writeUInt32BE(content.length);
     return Buffer.concat([Buffer.of(value.tag, 0x84), size, content]);
   },
-  "writes a wrong length": (value, choices) =>
+  "writes a wrong length": (value, dice) =>
     Buffer.concat([
       Buffer.of(value.tag),
-      length(Math.max(0, contentOf(value).length + choices.pick([-1, 1, 2, 100, 60_000]))),
+      length(Math.max(0, contentOf(value).length + dice.pick([-1, 1, 2, 100, 60_000]))),
       contentOf(value),
     ]),
   "writes a length of four gigabytes": (value) =>
     Buffer.concat([Buffer.of(value.tag, 0x84, 0xff, 0xff, 0xff, 0xff), contentOf(value)]),
-  "nests deeply": (_, choices) => nested(choices.pick([8, 64, 400, 1_500])),
+  "nests deeply": (_, dice) => nested(dice.pick([8, 64, 400, 1_500])),
 };
 
 /** Mutates one random value; the lengths of the values around it are adjusted or left as they were. */
-export const operate = (der: Buffer, choices: Choices): { readonly bytes: Buffer; readonly name: string } => {
+export const operate = (der: Buffer, dice: Dice): { readonly bytes: Buffer; readonly name: string } => {
   const value = parse(der);
-  const name = choices.pick(Object.keys(OPERATIONS));
+  const name = dice.pick(Object.keys(OPERATIONS));
   const operation = OPERATIONS[name];
   if (operation === undefined) throw new Error(`There is no operation ${name}.`);
-  const bytes = withReplaced(value, choices.number(count(value)), (found) => operation(found, choices));
+  const bytes = withReplaced(value, dice.number(count(value)), (found) => operation(found, dice));
   return { bytes, name };
 };

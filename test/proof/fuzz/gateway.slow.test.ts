@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from "node:crypto";
 import { request as open } from "node:http";
 import { text } from "node:stream/consumers";
 import * as z from "zod";
@@ -9,9 +10,14 @@ import { LONG, SEED } from "../../../testing/support/proof.ts";
 import { startTestService, type TestService } from "../../../testing/support/service.ts";
 import { bearer, type Attack, type Target } from "./attack.ts";
 import { attackOf, type NamedAttack } from "./attacks.ts";
-import { choicesFrom } from "./choices.ts";
-import { PUSHED, PUSHED_OTHER, startGoogle } from "./google.ts";
+import { diceFrom } from "../dice.ts";
 import { APPLE_ID } from "../../../testing/support/stores/ios-store.ts";
+import {
+  AUDIENCE,
+  SERVICE_ACCOUNT,
+  startKeyServer,
+  type KeyServer,
+} from "../../../testing/support/stores/push-tokens.ts";
 
 /**
  * Attacks on every endpoint, through the gateway. `SEED=…` repeats a run. With `CASE=<number>`, only that case is sent, the
@@ -32,15 +38,24 @@ interface Answer {
 
 let service: TestService;
 let proxy: FaultProxy;
-let google: Awaited<ReturnType<typeof startGoogle>>;
+let google: KeyServer;
 let target: Target;
 const chain = makeChain();
 
+const googlesKey = generateKeyPairSync("rsa", { modulusLength: 2048 });
+const PUSHED = { serviceAccount: SERVICE_ACCOUNT, audience: AUDIENCE } as const;
+const OTHER = {
+  packageName: "com.example.other",
+  serviceAccount: "play-push@peaks.iam.gserviceaccount.com",
+} as const;
+
 beforeAll(async () => {
   proxy = await startFaultProxy(process.env["AWS_ENDPOINT_URL_DYNAMODB"] ?? "");
-  google = await startGoogle("com.example.other");
+  const keyIdentifier = "google";
+  const jwk = googlesKey.publicKey.export({ format: "jwk" });
+  google = await startKeyServer({ jwk: { ...jwk, kid: keyIdentifier, alg: "RS256", use: "sig" } });
   service = await startTestService({
-    GOOGLE_CERTIFICATES_URL: google.keys.url,
+    GOOGLE_CERTIFICATES_URL: google.url,
     AWS_ENDPOINT_URL_DYNAMODB: proxy.endpoint,
     IOS_STORE_TRUSTED_ROOTS: fingerprintOf(chain.root),
   });
@@ -51,11 +66,10 @@ beforeAll(async () => {
     iosStore: { appAppleIdentifier: APPLE_ID },
     androidNotifications: PUSHED,
   });
-  const { packageName } = google.push.other;
   await service.application({
-    bundleIdentifier: packageName,
-    packageName,
-    androidNotifications: PUSHED_OTHER,
+    bundleIdentifier: OTHER.packageName,
+    packageName: OTHER.packageName,
+    androidNotifications: { ...PUSHED, serviceAccount: OTHER.serviceAccount },
   });
   const readOnly = await app.issue(["entitlements:read"]);
   const purchaseToken = "token.AO-J1Oknown";
@@ -72,7 +86,7 @@ beforeAll(async () => {
     readOnlyKey: readOnly.apiKey,
     chain,
     purchaseToken,
-    push: google.push,
+    push: { ...PUSHED, key: googlesKey.privateKey, keyIdentifier, other: OTHER },
     putAnswer: (token, answer) =>
       service.android.put(token, {
         packageName: name,
@@ -84,7 +98,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await service.stop();
   await proxy.stop();
-  await google.keys.close();
+  await google.close();
 });
 
 /** Sends a request, on a connection of its own. */
@@ -188,7 +202,7 @@ test(
   async () => {
     const failures: string[] = [];
     const rejected: number[] = [];
-    const attackAt = (index: number) => attackOf(target, choicesFrom(SEED + index * 7_919), index);
+    const attackAt = (index: number) => attackOf(target, diceFrom(SEED + index * 7_919), index);
     for (const index of ONLY === null ? Array.from({ length: CASES }).keys() : [ONLY]) {
       const attack = attackAt(index);
       const answer = await counted(attack);

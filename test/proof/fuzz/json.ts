@@ -1,4 +1,4 @@
-import type { Choices } from "./choices.ts";
+import type { Dice } from "../dice.ts";
 
 /** JSON as text, because no JavaScript value has duplicate members or numbers of any size. */
 export type Json = string;
@@ -25,32 +25,32 @@ const ODD_TEXTS = [
 const LONE_SURROGATES = ['"\\ud800"', '"a\\ud83d"', '"\\ude00\\ud83d"'];
 
 /** A hostile JSON string. */
-export const hostileText = (choices: Choices): Json =>
-  choices.pick([
-    json(choices.pick(ODD_TEXTS)),
-    choices.pick(LONE_SURROGATES),
-    json("x".repeat(choices.pick([255, 256, 257, 1024, 4096, 4097, 32_768, 32_769, 70_000]))),
-    json("😀".repeat(choices.pick([128, 255, 256, 257, 2_000]))),
-    json(choices.text('abc%./#?&=+ é\u0000\\"😀', choices.number(40))),
-    json(choices.pick(NAMES)),
+export const hostileText = (dice: Dice): Json =>
+  dice.pick([
+    json(dice.pick(ODD_TEXTS)),
+    dice.pick(LONE_SURROGATES),
+    json("x".repeat(dice.pick([255, 256, 257, 1024, 4096, 4097, 32_768, 32_769, 70_000]))),
+    json("😀".repeat(dice.pick([128, 255, 256, 257, 2_000]))),
+    json(dice.text('abc%./#?&=+ é\u0000\\"😀', dice.number(40))),
+    json(dice.pick(NAMES)),
   ]);
 
 /** A hostile JSON value. */
-export const hostileValue = (choices: Choices): Json => {
-  const depth = choices.pick([2, 20, 200, 2_000, 6_000]);
-  const many = Array.from({ length: choices.pick([2, 50, 1_000, 1_001]) }, (_, index) => index);
-  return choices.pick([
-    choices.pick(["null", "true", "false"]),
-    choices.pick(NUMBERS),
-    choices.pick(["[]", "{}", "[null]", '[""]', '{"0":""}', '{"length":3}', "[[]]"]),
+export const hostileValue = (dice: Dice): Json => {
+  const depth = dice.pick([2, 20, 200, 2_000, 6_000]);
+  const many = Array.from({ length: dice.pick([2, 50, 1_000, 1_001]) }, (_, index) => index);
+  return dice.pick([
+    dice.pick(["null", "true", "false"]),
+    dice.pick(NUMBERS),
+    dice.pick(["[]", "{}", "[null]", '[""]', '{"0":""}', '{"length":3}', "[[]]"]),
     deep("[", "]", depth),
     deep('{"a":', "}", depth, "1"),
-    `{${json(choices.pick(NAMES))}:${choices.pick(['{"admin":true}', "null", '"x"', "1"])}}`,
-    json(many.map(() => choices.pick(["", null, 1]))),
+    `{${json(dice.pick(NAMES))}:${dice.pick(['{"admin":true}', "null", '"x"', "1"])}}`,
+    json(many.map(() => dice.pick(["", null, 1]))),
     json(Object.fromEntries(many.map((index) => [`k${index}`, 0]))),
-    hostileText(choices),
-    hostileText(choices),
-    hostileText(choices),
+    hostileText(dice),
+    hostileText(dice),
+    hostileText(dice),
   ]);
 };
 
@@ -60,17 +60,17 @@ export const objectOf = (members: Members): Json =>
   `{${members.map(([name, value]) => `${json(name)}:${value}`).join(",")}}`;
 
 /** The members after one change: another value, another name, one more, one fewer, or one twice. */
-export const mutateMembers = (members: Members, choices: Choices): Members => {
-  const at = choices.number(members.length);
+export const mutateMembers = (members: Members, dice: Dice): Members => {
+  const at = dice.number(members.length);
   const [name = "", value = "null"] = members[at] ?? [];
-  const hostile = hostileValue(choices);
+  const hostile = hostileValue(dice);
   const replaced = (by: Members): Members => members.toSpliced(at, 1, ...by);
-  return choices.pick<Members>([
+  return dice.pick<Members>([
     replaced([]),
     [...members, [name, hostile]],
     [[name, hostile], ...members],
-    [...members, [choices.pick(NAMES), hostile]],
-    replaced([[choices.pick([name.toUpperCase(), `${name} `, `${name}\u0000`]), value]]),
+    [...members, [dice.pick(NAMES), hostile]],
+    replaced([[dice.pick([name.toUpperCase(), `${name} `, `${name}\u0000`]), value]]),
     replaced([[name, hostile]]),
     replaced([[name, hostile]]),
     replaced([[name, hostile]]),
@@ -79,28 +79,28 @@ export const mutateMembers = (members: Members, choices: Choices): Members => {
 };
 
 /** The text after a change, which may make it invalid JSON or JSON of another shape. */
-export const mutateText = (text: Json, choices: Choices): Buffer => {
+export const mutateText = (text: Json, dice: Dice): Buffer => {
   const bytes = Buffer.from(text);
-  const at = choices.number(bytes.length);
+  const at = dice.number(bytes.length);
   const between = (within: Uint8Array): Buffer =>
     Buffer.concat([bytes.subarray(0, at), within, bytes.subarray(at)]);
-  const invalid = choices.pick([[0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0]]);
+  const invalid = dice.pick([[0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0]]);
   const values = ["null", "0", '""', "[]", "true", "NaN", "{", "undefined", "'{}'"];
   return Buffer.from(
-    choices.pick<string | Buffer>([
+    dice.pick<string | Buffer>([
       bytes.subarray(0, at),
-      Buffer.concat([bytes, choices.pick([bytes, Buffer.from("}")])]),
+      Buffer.concat([bytes, dice.pick([bytes, Buffer.from("}")])]),
       `\ufeff${text}`,
       `[${text}]`,
       json(text),
       "",
-      choices.bytes(choices.number(300)),
+      dice.bytes(dice.number(300)),
       Buffer.from(text, "utf16le"),
       between(Buffer.from(invalid)),
-      between(choices.bytes(1)),
-      choices.pick(values),
-      deep("[", "]", choices.pick([1_000, 20_000, 100_000])),
-      deep('{"a":', "}", choices.pick([1_000, 20_000]), "1"),
+      between(dice.bytes(1)),
+      dice.pick(values),
+      deep("[", "]", dice.pick([1_000, 20_000, 100_000])),
+      deep('{"a":', "}", dice.pick([1_000, 20_000]), "1"),
       text.replaceAll(",", " ,\n\t "),
     ]),
   );

@@ -34,24 +34,24 @@ const ENVELOPE = [
 ];
 const DATA = ["bundleId", "appAppleId", "environment", "signedTransactionInfo", "signedRenewalInfo"];
 
-export const envelope: Make = (target, choices, identifier) => {
-  const member = choices.pick([...ENVELOPE, ...DATA]);
+export const envelope: Make = (target, dice, identifier) => {
+  const member = dice.pick([...ENVELOPE, ...DATA]);
   const fields = { [member]: "hostile value" };
   const payload = DATA.includes(member)
     ? notificationOf(target, identifier, {}, fields)
     : notificationOf(target, identifier, fields);
-  const text = json(payload).replace('"hostile value"', () => hostileValue(choices));
+  const text = json(payload).replace('"hostile value"', () => hostileValue(dice));
   return notify(target, signJws(text, target.chain), { note: `its ${member}`, forged: false });
 };
 
-export const forgery: Make = (target, choices, identifier) => {
+export const forgery: Make = (target, dice, identifier) => {
   const { chain } = target;
   const payload = notificationOf(target, identifier);
   const other = transactionOf(target, `${identifier}9`);
   const carrying = (signedTransactionInfo: string): Payload =>
     notificationOf(target, identifier, {}, { signedTransactionInfo });
   const nested = `${"[".repeat(30_000)}${"]".repeat(30_000)}`;
-  const [note, jws] = choices.pick<readonly [string, string]>([
+  const [note, jws] = dice.pick<readonly [string, string]>([
     ["by a stranger", signJws(payload, stranger)],
     ["another kind in its place", signJws(other, chain)],
     ["parts of a stranger", signJws(carrying(signJws(other, stranger)), chain)],
@@ -63,7 +63,7 @@ export const forgery: Make = (target, choices, identifier) => {
       "another bundle",
       signJws(notificationOf(target, identifier, {}, { bundleId: "com.example.nobody" }), chain),
     ],
-    ["its characters", mutateJws(signJws(payload, chain), choices).jws],
+    ["its characters", mutateJws(signJws(payload, chain), dice).jws],
     ["from the future", signJws({ ...payload, signedDate: Date.UTC(2040, 0, 1) }, chain)],
     ["nesting within", signJws(json(anEnvelope({ notificationType: "x" })).replace('"x"', nested), chain)],
   ]);
@@ -71,25 +71,22 @@ export const forgery: Make = (target, choices, identifier) => {
 };
 
 /** Bodies of either store's notifications. */
-export const body: Make = (target, choices, identifier) => {
+export const body: Make = (target, dice, identifier) => {
   const push = genuinePush(target);
-  const isPush = choices.percent(50);
+  const isPush = dice.chance(0.5);
   const jws = signJws(notificationOf(target, identifier), target.chain);
   const text = isPush ? push.body : json({ signedPayload: jws });
-  const [note, body] = choices.pick<readonly [string, Buffer | string]>([
+  const [note, body] = dice.pick<readonly [string, Buffer | string]>([
     ["64 KiB of nesting", `{"signedPayload":${"[".repeat(65_000)}`],
     ["64 KiB of dots", json({ signedPayload: ".".repeat(65_000), message: { data: "A".repeat(65_000) } })],
     ["64 KiB of commas", `[${",".repeat(65_000)}`],
     ["a byte too many", text.replace(/\}$/, `,"x":"${"x".repeat(65_536)}"}`)],
     [
       "data of another type",
-      text.replace(
-        /"(data|signedPayload)":"[^"]*"/,
-        (_, name: string) => `"${name}":${hostileValue(choices)}`,
-      ),
+      text.replace(/"(data|signedPayload)":"[^"]*"/, (_, name: string) => `"${name}":${hostileValue(dice)}`),
     ],
-    ["a hostile message", json({ message: "hostile" }).replace('"hostile"', () => hostileValue(choices))],
-    ["its text", mutateText(text, choices)],
+    ["a hostile message", json({ message: "hostile" }).replace('"hostile"', () => hostileValue(dice))],
+    ["its text", mutateText(text, dice)],
   ]);
   return isPush
     ? pushed(target, body, push.authorization, { note })

@@ -8,7 +8,7 @@ import {
 } from "../../../testing/support/stores/ios-store.ts";
 import { DAY } from "../../../testing/support/stores/purchases.ts";
 import { post, type Attack, type Make, type Posting, type Target } from "./attack.ts";
-import type { Choices } from "./choices.ts";
+import type { Dice } from "../dice.ts";
 import { json, type Members } from "./json.ts";
 
 /** What a person's own app sends, from which the attacks differ. */
@@ -78,17 +78,17 @@ interface Hostile extends Pick<Attack, "note" | "forged"> {
 
 /** A request of either iOS endpoint for an account of its own, one of whose JWS is the attacker's. */
 export const withJws =
-  (make: (payload: Payload, target: Target, choices: Choices) => Hostile): Make =>
-  (target, choices, identifier) => {
-    const ofApp = choices.percent(40);
+  (make: (payload: Payload, target: Target, dice: Dice) => Hostile): Make =>
+  (target, dice, identifier) => {
+    const ofApp = dice.chance(0.4);
     const [app, transaction] = [appTransactionOf(target, identifier), transactionOf(target, identifier)];
-    const { jws, ...more } = make(ofApp ? app : transaction, target, choices);
+    const { jws, ...more } = make(ofApp ? app : transaction, target, dice);
     const account = `account ${identifier}`;
     const body = json({
       signedAppTransaction: ofApp ? jws : signJws(app, target.chain),
       signedTransactions: [ofApp ? signJws(transaction, target.chain) : jws],
       applicationAccountIdentifier: account,
     });
-    const endpoint = choices.pick(POSTING.slice(1));
+    const endpoint = dice.pick(POSTING.slice(1));
     return post(target, endpoint, body, { ...more, reads: account });
   };

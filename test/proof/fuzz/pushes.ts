@@ -1,6 +1,6 @@
 import { generateKeyPairSync, sign, type KeyObject } from "node:crypto";
 import { bearer, JSON_TYPE, post, type Attack, type Make, type Target } from "./attack.ts";
-import type { Choices } from "./choices.ts";
+import type { Dice } from "../dice.ts";
 import { hostileText, hostileValue, json, mutateText } from "./json.ts";
 
 /** Attacks on Google's pushes. Their tokens have the time of the run and a key of its own, so only these differ. */
@@ -69,59 +69,56 @@ export const pushed = (
 });
 
 /** A token of Google's in which one claim is wrong. */
-const wrongClaim = (target: Target, choices: Choices): string => {
+const wrongClaim = (target: Target, dice: Dice): string => {
   const { audience, serviceAccount, other } = target.push;
-  const text = choices.text("abc./@:é", 20);
-  const wrong = choices.pick<object>([
-    { [choices.pick(["iss", "aud", "email"])]: choices.pick([null, text, [text]]) },
-    { email_verified: choices.pick([null, false, "true"]) },
-    { email: choices.pick([other.serviceAccount, serviceAccount.toUpperCase(), [serviceAccount]]) },
+  const text = dice.text("abc./@:é", 20);
+  const wrong = dice.pick<object>([
+    { [dice.pick(["iss", "aud", "email"])]: dice.pick([null, text, [text]]) },
+    { email_verified: dice.pick([null, false, "true"]) },
+    { email: dice.pick([other.serviceAccount, serviceAccount.toUpperCase(), [serviceAccount]]) },
     { aud: [audience, "https://another.example.com"] },
-    { exp: choices.pick([null, seconds() - HOUR, String(seconds() + HOUR)]) },
+    { exp: dice.pick([null, seconds() - HOUR, String(seconds() + HOUR)]) },
     { nbf: seconds() + HOUR },
   ]);
   return tokenOf(target, wrong);
 };
 
 /** A push of a known purchase whose token is wrong in one way. */
-export const pushToken: Make = (target, choices) => {
+export const pushToken: Make = (target, dice) => {
   const token = tokenOf(target);
   const parts = token.split(".");
-  const index = choices.number(3);
+  const index = dice.number(3);
   const part = parts[index] ?? "";
   // A change of the last letter of a signature might decode to the same bytes.
-  const at = choices.number(part.length - 1);
-  const letter = choices.pick([..."ABCDabcd0189"].filter((one) => one !== part[at]));
+  const at = dice.number(part.length - 1);
+  const letter = dice.pick([..."ABCDabcd0189"].filter((one) => one !== part[at]));
   const ofHeader = (header: object, key?: KeyObject): string => tokenOf(target, {}, header, key);
-  const [note, wrong] = choices.pick<readonly [string, string]>([
-    ["a wrong claim", wrongClaim(target, choices)],
-    ["a wrong claim", wrongClaim(target, choices)],
+  const [note, wrong] = dice.pick<readonly [string, string]>([
+    ["a wrong claim", wrongClaim(target, dice)],
+    ["a wrong claim", wrongClaim(target, dice)],
     ["by a stranger", ofHeader({}, stranger)],
     ["by a stranger's key within", ofHeader({ jwk: stranger.export({ format: "jwk" }) }, stranger)],
     ["by a stranger's address", ofHeader({ jku: "https://stranger.example/keys" }, stranger)],
-    ["of an unknown key", ofHeader({ kid: choices.text("0123456789abcdef", 40) })],
+    ["of an unknown key", ofHeader({ kid: dice.text("0123456789abcdef", 40) })],
     [
       "of another algorithm",
-      ofHeader({ alg: choices.pick(["none", "RS512", "ES256", "HS256", "", "__proto__"]) }),
+      ofHeader({ alg: dice.pick(["none", "RS512", "ES256", "HS256", "", "__proto__"]) }),
     ],
     ["a critical header", ofHeader({ crit: ["exp"] })],
     ["another letter", parts.with(index, part.slice(0, at) + letter + part.slice(at + 1)).join(".")],
-    ["cut short", token.slice(0, choices.number(token.length - 1))],
+    ["cut short", token.slice(0, dice.number(token.length - 1))],
     [
       "claims that nest",
       parts.with(1, Buffer.from(`{"aud":${"[".repeat(4_000)}`).toString("base64url")).join("."),
     ],
     ["an API key", target.key],
   ]);
-  const authorization = choices.percent(5) ? null : `Bearer ${wrong}`;
+  const authorization = dice.chance(0.05) ? null : `Bearer ${wrong}`;
   return pushed(target, genuinePush(target).body, authorization, { note, forged: true });
 };
 
 /** Data as text of JSON in base64, and whether it must be refused. */
-const hostileData = (
-  target: Target,
-  choices: Choices,
-): readonly [note: string, data: string, forged?: boolean] => {
+const hostileData = (target: Target, dice: Dice): readonly [note: string, data: string, forged?: boolean] => {
   const text = dataOf(target);
   const marker = "hostile value";
   const about = (member: string): object => ({
@@ -131,8 +128,8 @@ const hostileData = (
     base64(dataOf(target, changes).replace(json(marker), () => value));
   const { purchaseToken } = target;
   const oneTime = { notificationType: 1, purchaseToken, sku: "maps" };
-  const voided = { productType: choices.number(9), purchaseToken };
-  return choices.pick<readonly [string, string, boolean?]>([
+  const voided = { productType: dice.number(9), purchaseToken };
+  return dice.pick<readonly [string, string, boolean?]>([
     ["genuine", base64(text)],
     [
       "another tenant's package",
@@ -143,20 +140,20 @@ const hostileData = (
     [
       "a hostile member",
       hostile(
-        { [choices.pick(["version", "packageName", "eventTimeMillis", ABOUT])]: marker },
-        hostileValue(choices),
+        { [dice.pick(["version", "packageName", "eventTimeMillis", ABOUT])]: marker },
+        hostileValue(dice),
       ),
     ],
     [
       "a hostile member of its purchase",
-      hostile(about(choices.pick(["notificationType", "version"])), hostileValue(choices)),
+      hostile(about(dice.pick(["notificationType", "version"])), hostileValue(dice)),
     ],
-    ["a hostile purchase token", hostile(about("purchaseToken"), hostileText(choices))],
+    ["a hostile purchase token", hostile(about("purchaseToken"), hostileText(dice))],
     [
       "a purchase token that is a path",
       hostile(
         about("purchaseToken"),
-        json(choices.pick(["..", "../x", "a/b", "a?b=c", "a:acknowledge", "%2e%2e"])),
+        json(dice.pick(["..", "../x", "a/b", "a?b=c", "a:acknowledge", "%2e%2e"])),
       ),
     ],
     [
@@ -168,17 +165,17 @@ const hostileData = (
       base64(dataOf(target, { [ABOUT]: null, voidedPurchaseNotification: voided })),
     ],
     ["nesting", base64(`{"packageName":${json(target.packageName)},"x":${"[".repeat(40_000)}`)],
-    ["no base64", choices.text("!§$%&/()=?é😀 \u0000", 1 + choices.number(400))],
-    ["base64 cut short", base64(text).slice(0, choices.number(200))],
-    ["bytes that are no UTF-8", choices.bytes(1 + choices.number(400)).toString("base64")],
-    ["its text", mutateText(text, choices).toString("base64")],
+    ["no base64", dice.text("!§$%&/()=?é😀 \u0000", 1 + dice.number(400))],
+    ["base64 cut short", base64(text).slice(0, dice.number(200))],
+    ["bytes that are no UTF-8", dice.bytes(1 + dice.number(400)).toString("base64")],
+    ["its text", mutateText(text, dice).toString("base64")],
     ["nothing", ""],
   ]);
 };
 
 /** A push of Google's with hostile data. */
-export const pushData: Make = (target, choices) => {
-  const [note, data, forged = false] = hostileData(target, choices);
+export const pushData: Make = (target, dice) => {
+  const [note, data, forged = false] = hostileData(target, dice);
   const attack = pushed(target, envelope(data), genuinePush(target).authorization, { note, forged });
   return note === "genuine" ? { ...attack, reads: "known" } : attack;
 };

@@ -7,29 +7,30 @@ export const PRODUCTS = ["basic", "plus", "year"] as const;
 export type Product = (typeof PRODUCTS)[number];
 
 /** Google's subscriptions: of 30 days each. */
-export const GOOGLE_PRODUCTS = ["silver", "gold", "prepaid"] as const;
-export type GoogleProduct = (typeof GOOGLE_PRODUCTS)[number];
+export type GoogleProduct = "silver" | "gold" | "prepaid";
 
 /** Passes of both stores, and the length of one. */
 export const PASS_LENGTHS = { "day pass": DAY, "week pass": 7 * DAY } as const;
 export type PassProduct = keyof typeof PASS_LENGTHS;
 
-const PASSES = [
-  { productIdentifier: "day pass", accessDuration: period("P1D") },
-  { productIdentifier: "week pass", accessDuration: period("P1W") },
-] as const;
+const sold = (store: "ios-store" | "android-store", productIdentifier: string, duration?: string) =>
+  aProduct({
+    store,
+    productIdentifier,
+    grants: [productIdentifier],
+    accessDuration: duration === undefined ? null : period(duration),
+  });
 
 /** Each product grants an entitlement of its own name. */
-export const CATALOG = aCatalog([
-  ...PRODUCTS.map((productIdentifier) => aProduct({ productIdentifier, grants: [productIdentifier] })),
-  ...GOOGLE_PRODUCTS.map((productIdentifier) =>
-    aProduct({ store: "android-store", productIdentifier, grants: [productIdentifier] }),
-  ),
-  ...(["ios-store", "android-store"] as const).flatMap((store) =>
-    PASSES.map((pass) => aProduct({ store, ...pass, grants: [pass.productIdentifier] })),
-  ),
-  aProduct({ productIdentifier: "lifetime", grants: ["lifetime"] }),
+const CATALOG = aCatalog([
+  ...[...PRODUCTS, "lifetime"].map((product) => sold("ios-store", product)),
+  ...["silver", "gold", "prepaid"].map((product) => sold("android-store", product)),
+  ...(["ios-store", "android-store"] as const).flatMap((store) => [
+    sold(store, "day pass", "P1D"),
+    sold(store, "week pass", "P1W"),
+  ]),
 ]);
 
 /** The application's renewal leeway. */
 export const LEEWAY = 15 * MINUTE;
+export const TERMS = { catalog: CATALOG, renewalLeeway: LEEWAY };

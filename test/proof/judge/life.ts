@@ -1,18 +1,10 @@
-import type { Purchase } from "./core.ts";
+import type { Purchase } from "../../../lib/entitlements/purchase.ts";
 
 /**
  * What the person has in a time: paid access; access that the store or the contract gives without payment (`grace`, `silent`), or may
  * give (`allowed`); or a period that is paid and has not begun (`ahead`).
  */
-export type Kind = "paid" | "grace" | "silent" | "allowed" | "ahead";
-
-/** A doubt of the store's facts: their transactions, as far as they have come, do not show that there is no access. */
-export interface Excuse {
-  readonly name: string;
-  /** It holds until this transaction has come with its mark, or this other one has come at all. */
-  readonly unlessMarked: string;
-  readonly unlessTold: string | null;
-}
+type Kind = "paid" | "grace" | "silent" | "allowed" | "ahead";
 
 /** A part of the truth: half-open, for one entitlement. */
 export interface Span {
@@ -24,15 +16,12 @@ export interface Span {
   readonly to: number;
   /** End that is to be shown; null: lifetime; undefined: the store does not say. */
   readonly shownEnd: number | null | undefined;
-  /** The doubt in which the core gives access here, of an `allowed` span: it counts as excused. */
-  readonly excuse?: Excuse;
 }
 
-/** What a store signs about one transaction or answers about one token. */
+/** What a store signs about one transaction, or answers about one token. */
 export interface Fact {
-  /** Transaction id or token. */
+  /** Transaction id or token; empty: a renewal info. */
   readonly id: string;
-  readonly isMarked: boolean;
   readonly purchases: readonly Purchase[];
 }
 
@@ -47,16 +36,15 @@ export interface Happening {
   /** The transaction, or the answer as it is when the store is asked. */
   readonly factAt: (moment: number) => Fact;
   /** The renewal info, which says when the current period ends. */
-  readonly statement: { readonly purchases: readonly Purchase[]; readonly endsAt: number } | null;
+  readonly statement: { readonly fact: Fact; readonly endsAt: number } | null;
 }
 
-/** One made-up person with what was paid, and what the store says at any moment. */
+/** One made-up person, whose first purchase is at `NOW`, with what was paid, and what the store says at any moment. */
 export interface Life {
   readonly happenings: readonly Happening[];
   /** Whether a fact is the whole state of its id, so that a later one tells what an earlier one would have. */
   readonly isSnapshot: boolean;
   readonly truth: readonly Span[];
-  readonly begins: number;
   /** Last moment of which the life says anything; Infinity: nothing more comes. */
   readonly horizon: number;
   /** When the last thing happens. */

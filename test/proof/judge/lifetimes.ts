@@ -1,7 +1,6 @@
 import { DAY, HOUR, MINUTE } from "../../../lib/duration.ts";
-import { NOW, aPurchase } from "../../../testing/support/stores/purchases.ts";
-import { appStoreLine } from "./core.ts";
-import type { Dice } from "./dice.ts";
+import { NOW, aLine, aPurchase } from "../../../testing/support/stores/purchases.ts";
+import type { Dice } from "../dice.ts";
 import type { Fact, Happening, Life, Span } from "./life.ts";
 
 /** One transaction id of a non-consumable. */
@@ -11,21 +10,20 @@ interface Copy {
   readonly refunds: { readonly at: number; backAt: number | null }[];
 }
 
-const factOf = (boughtAt: number, { id, purchasedAt, refunds }: Copy, moment: number): Fact => {
+const factOf = ({ id, purchasedAt, refunds }: Copy, moment: number): Fact => {
   const refund = refunds.find(({ at, backAt }) => at <= moment && moment < (backAt ?? Infinity));
-  const line = appStoreLine({
-    id,
+  const line = aLine({
+    transactionIdentifier: id,
     event: "",
-    product: "lifetime",
+    productIdentifier: "lifetime",
     nature: "non_consumable",
-    startsAt: boughtAt,
+    startsAt: NOW,
     purchasedAt,
     endsAt: null,
-    isUpgraded: false,
     revokedAt: refund?.at ?? null,
-    signedAt: moment,
+    verifiedAt: moment,
   });
-  return { id, isMarked: false, purchases: [aPurchase({ lines: [line] })] };
+  return { id, purchases: [aPurchase({ lines: [line] })] };
 };
 
 /** A person who buys a lifetime product, restores it, has it refunded, and buys it again: of one lineage. */
@@ -35,7 +33,7 @@ export const lifetimeLife = (dice: Dice): Life => {
   const truth: Span[] = [];
   let now = NOW;
   const tell = (what: Happening["what"], copy: Copy): void => {
-    const fact = factOf(NOW, copy, now);
+    const fact = factOf(copy, now);
     happenings.push({ what, at: now, signedAt: now, id: copy.id, factAt: () => fact, statement: null });
   };
   const add = (what: "purchase" | "copy"): Copy => {
@@ -48,42 +46,40 @@ export const lifetimeLife = (dice: Dice): Life => {
     truth.push({ kind: "paid", entitlement: "lifetime", id, from, to, shownEnd: null });
   };
   let isOwned = false;
-  for (let purchases = 1 + dice.upTo(2); purchases > 0; purchases -= 1) {
+  for (let purchases = 1 + dice.number(3); purchases > 0 && !isOwned; purchases -= 1) {
     const bought = add("purchase");
     let since = now;
     isOwned = true;
-    for (let steps = dice.upTo(4); steps > 0 && isOwned; steps -= 1) {
+    for (let steps = dice.number(5); steps > 0 && isOwned; steps -= 1) {
       now += dice.within(HOUR, 60 * DAY);
-      if (dice.chance(0.5)) add("copy");
-      else {
-        bought.refunds.push({ at: now, backAt: null });
-        owns(since, now, bought.id);
-        tell("refund", bought);
-        isOwned = dice.chance(0.4);
-        if (!isOwned) break;
-        now += dice.within(HOUR, 10 * DAY);
-        since = now;
-        const refund = bought.refunds.at(-1);
-        if (refund !== undefined) refund.backAt = now;
-        tell("refund", bought);
+      if (dice.chance(0.5)) {
+        add("copy");
+        continue;
       }
+      const refund = { at: now, backAt: null as number | null };
+      bought.refunds.push(refund);
+      owns(since, now, bought.id);
+      tell("refund", bought);
+      isOwned = dice.chance(0.4);
+      if (!isOwned) continue;
+      now += dice.within(HOUR, 10 * DAY);
+      [since, refund.backAt] = [now, now];
+      tell("refund", bought);
     }
     if (isOwned) owns(since, Infinity, bought.id);
-    if (isOwned) break;
-    now += dice.within(HOUR, 60 * DAY);
+    else now += dice.within(HOUR, 60 * DAY);
   }
-  const heldAt = (moment: number): readonly Fact[] =>
-    copies.filter(({ purchasedAt }) => purchasedAt <= moment).map((copy) => factOf(NOW, copy, moment));
+  const answerAt = (moment: number): readonly Fact[] =>
+    copies.filter(({ purchasedAt }) => purchasedAt <= moment).map((copy) => factOf(copy, moment));
   return {
     happenings,
     isSnapshot: true,
     truth,
-    begins: NOW,
     last: now + MINUTE,
     horizon: Infinity,
     mayRenew: null,
     lasts: isOwned,
-    answerAt: heldAt,
-    heldAt: (moment) => heldAt(moment),
+    answerAt,
+    heldAt: answerAt,
   };
 };

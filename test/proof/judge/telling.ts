@@ -1,6 +1,6 @@
 import { DAY, HOUR, MINUTE, SECOND } from "../../../lib/duration.ts";
-import type { Purchase } from "./core.ts";
-import type { Dice } from "./dice.ts";
+import { NOW } from "../../../testing/support/stores/purchases.ts";
+import type { Dice } from "../dice.ts";
 import { covers, type Fact, type Happening, type Life } from "./life.ts";
 
 /** A part of what happened, which has not come by a moment. */
@@ -9,20 +9,11 @@ export interface Missing {
   readonly part: "fact" | "statement";
 }
 
-/** What has come by a moment. */
-export interface Received {
-  readonly purchases: readonly Purchase[];
-  /** Transaction ids or tokens of which something has come, and those that came with their mark. */
-  readonly ids: ReadonlySet<string>;
-  readonly marked: ReadonlySet<string>;
-}
-
 /** How the service hears of a life. */
 export interface Telling {
-  readonly way: string;
   /** When something comes. */
   readonly times: readonly number[];
-  readonly receivedBy: (moment: number) => Received;
+  readonly receivedBy: (moment: number) => readonly Fact[];
   readonly missingAt: (moment: number) => readonly Missing[];
   /** Ends of periods that renewal infos have named by a moment. */
   readonly namedBy: (moment: number) => ReadonlySet<number>;
@@ -31,206 +22,155 @@ export interface Telling {
 interface Delivery {
   readonly at: number;
   readonly facts: readonly Fact[];
-  readonly named: number | null;
+  readonly named?: number;
 }
 
-const received = (deliveries: readonly Delivery[], moment: number): Received => {
-  const facts = deliveries.filter(({ at }) => at <= moment).flatMap((one) => one.facts);
+const tellingOf = (deliveries: readonly Delivery[], missingAt: Telling["missingAt"]): Telling => {
+  const comeBy = (moment: number): readonly Delivery[] => deliveries.filter(({ at }) => at <= moment);
   return {
-    purchases: facts.flatMap(({ purchases }) => purchases),
-    ids: new Set(facts.map(({ id }) => id)),
-    marked: new Set(facts.filter(({ isMarked }) => isMarked).map(({ id }) => id)),
+    times: deliveries.map(({ at }) => at),
+    receivedBy: (moment) => comeBy(moment).flatMap(({ facts }) => facts),
+    namedBy: (moment) => new Set(comeBy(moment).flatMap(({ named }) => named ?? [])),
+    missingAt,
   };
 };
 
-const namedIn = (deliveries: readonly Delivery[], moment: number): ReadonlySet<number> =>
-  new Set(deliveries.filter(({ at }) => at <= moment).flatMap(({ named }) => named ?? []));
-
-export interface Losses {
+interface Losses {
   /** Probability that a transaction, a renewal info, or both of a happening never come. */
-  readonly fact: number;
-  readonly statement: number;
-  readonly both: number;
+  readonly fact?: number;
+  readonly statement?: number;
+  readonly both?: number;
   /** Longest delay of one that comes. */
   readonly delay: number;
 }
-
-/** In random order: the order in which facts come does not matter. */
-const shuffled = <T>(of: readonly T[], dice: Dice): readonly T[] =>
-  of
-    .map((value) => ({ value, rank: dice.upTo(1_000_000) }))
-    .toSorted((a, b) => a.rank - b.rank)
-    .map(({ value }) => value);
 
 /** A happening, and which parts of it come when. */
 interface News {
   readonly happening: Happening;
   readonly at: number;
   readonly fact: boolean;
-  readonly statement: boolean;
+  readonly statement: Happening["statement"];
 }
 
-const newsOf = (life: Life, dice: Dice, losses: Losses): readonly News[] =>
+const newsOf = (
+  life: Life,
+  dice: Dice,
+  { fact = 0, statement = 0, both = 0, delay }: Losses,
+): readonly News[] =>
   life.happenings
     .filter(({ what }) => what !== "silent")
     .map((happening) => {
-      const isLost = dice.chance(losses.both);
-      const at = happening.signedAt + dice.upTo(losses.delay);
-      const fact = !isLost && !dice.chance(losses.fact);
-      const statement = happening.statement !== null && !isLost && !dice.chance(losses.statement);
-      return { happening, at, fact, statement };
+      const isLost = dice.chance(both);
+      return {
+        happening,
+        at: happening.signedAt + dice.number(delay),
+        fact: !isLost && !dice.chance(fact),
+        statement: isLost || dice.chance(statement) ? null : happening.statement,
+      };
     });
 
-const deliveryOf = ({ happening, at, fact, statement }: News): Delivery => {
-  const said = statement ? happening.statement : null;
-  const info = said === null ? [] : [{ id: "", isMarked: false, purchases: said.purchases }];
-  return { at, facts: [...(fact ? [happening.factAt(at)] : []), ...info], named: said?.endsAt ?? null };
-};
+const deliveryOf = ({ happening, at, fact, statement }: News): Delivery => ({
+  at,
+  facts: [...(fact ? [happening.factAt(at)] : []), ...(statement === null ? [] : [statement.fact])],
+  ...(statement !== null && { named: statement.endsAt }),
+});
 
-/** Parts of happenings that have not come: a snapshot that came later has told them. */
-const missingIn = (news: readonly News[], life: Life, moment: number): readonly Missing[] => {
-  const come = news.filter(({ at, fact }) => fact && at <= moment);
-  const isToldSince = ({ id, at }: Happening): boolean =>
-    life.isSnapshot && come.some((one) => one.happening.id === id && one.at >= at);
-  return life.happenings
-    .filter((one) => one.at <= moment && one.what !== "copy" && !isToldSince(one))
-    .flatMap((happening): Missing[] => {
-      const of = news.find((one) => one.happening === happening && one.at <= moment);
-      return [
-        ...(of?.fact === true ? [] : [{ happening, part: "fact" as const }]),
-        ...(happening.statement === null || of?.statement === true
-          ? []
-          : [{ happening, part: "statement" as const }]),
-      ];
-    });
-};
-
-/** What happens is told when it happens, and parts of that are lost. */
-export const byNews = (way: string, life: Life, dice: Dice, losses: Losses): Telling => {
-  const news = newsOf(life, dice, losses);
-  const deliveries = shuffled(news, dice).map(deliveryOf);
-  return {
-    way,
-    times: deliveries.map(({ at }) => at),
-    receivedBy: (moment) => received(deliveries, moment),
-    namedBy: (moment) => namedIn(deliveries, moment),
-    missingAt: (moment) => missingIn(news, life, moment),
-  };
-};
-
-const bothParts = (happening: Happening): Missing[] => [
+const partsOf = (happening: Happening): Missing[] => [
   { happening, part: "fact" },
   ...(happening.statement === null ? [] : [{ happening, part: "statement" as const }]),
 ];
 
-/** The service asks the store at these times. */
-export const byAnswers = (way: string, life: Life, times: readonly number[]): Telling => {
-  const deliveries = times.map((at): Delivery => ({ at, facts: life.answerAt(at), named: null }));
-  return {
-    way,
-    times,
-    receivedBy: (moment) => received(deliveries, moment),
-    namedBy: () => new Set(),
-    missingAt: (moment) => {
-      const asked = times.findLast((at) => at <= moment) ?? -Infinity;
-      return life.happenings
-        .filter(({ what, at, signedAt }) => what !== "copy" && at <= moment && signedAt > asked)
-        .flatMap(bothParts);
-    },
-  };
+/** Parts of happenings that have not come: a snapshot that came later has told them. */
+const missingIn = (news: readonly News[], life: Life, moment: number): readonly Missing[] => {
+  const come = news.filter(({ at }) => at <= moment);
+  const isToldSince = ({ id, at }: Happening): boolean =>
+    life.isSnapshot && come.some((one) => one.fact && one.happening.id === id && one.at >= at);
+  return life.happenings
+    .filter((one) => one.at <= moment && one.what !== "copy" && !isToldSince(one))
+    .flatMap((happening) => {
+      const of = come.find((one) => one.happening === happening);
+      return partsOf(happening).filter(({ part }) =>
+        part === "fact" ? of?.fact !== true : (of?.statement ?? null) === null,
+      );
+    });
 };
 
+/** What happens is told when it happens, and parts of that are lost. The order in which facts come does not matter. */
+const byNews = (life: Life, dice: Dice, losses: Losses): Telling => {
+  const news = newsOf(life, dice, losses);
+  const shuffled = news
+    .map((one) => ({ one, rank: dice.number(1_000_000) }))
+    .toSorted((a, b) => a.rank - b.rank);
+  return tellingOf(
+    shuffled.map(({ one }) => deliveryOf(one)),
+    (moment) => missingIn(news, life, moment),
+  );
+};
+
+const lastBefore = (times: readonly number[], moment: number): number =>
+  times.findLast((at) => at <= moment) ?? -Infinity;
+
+/** The service asks the store at these times. */
+const byAnswers = (life: Life, times: readonly number[]): Telling =>
+  tellingOf(
+    times.map((at) => ({ at, facts: life.answerAt(at) })),
+    (moment) =>
+      life.happenings
+        .filter(({ what, at }) => what !== "copy" && at <= moment)
+        .filter(({ signedAt }) => signedAt > lastBefore(times, moment))
+        .flatMap(partsOf),
+  );
+
 /** An app synchronizes at these times what it holds: with `revoked`, also what no longer entitles. */
-export const byApp = (way: string, life: Life, times: readonly number[], revoked: boolean): Telling => {
-  const deliveries = times.map((at): Delivery => ({ at, facts: life.heldAt(at, revoked), named: null }));
+const byApp = (life: Life, times: readonly number[], revoked: boolean): Telling => {
+  const deliveries = times.map((at): Delivery => ({ at, facts: life.heldAt(at, revoked) }));
   const heldOf = (id: string, moment: number): readonly number[] =>
     deliveries
       .filter((one) => one.at <= moment && one.facts.some((fact) => fact.id === id))
       .map(({ at }) => at);
   /** A refund of what the app held once is told where it holds it again; otherwise it matters to nobody. */
   const isTold = ({ what, signedAt, id }: Happening, moment: number): boolean => {
-    if (what !== "refund") return true;
     const held = heldOf(id, moment);
-    return held.length === 0 || held.some((one) => one >= signedAt);
+    return what !== "refund" || held.length === 0 || held.some((one) => one >= signedAt);
   };
   /** An app holds the latest period alone, which may be charged ahead: nothing tells of the one that runs. */
   const runsUnheld = ({ id }: Happening, moment: number): boolean =>
     heldOf(id, moment).length === 0 &&
     life.truth.some((span) => span.id === id && span.kind === "paid" && covers(span, moment));
-  return {
-    way,
-    times,
-    receivedBy: (moment) => received(deliveries, moment),
-    namedBy: () => new Set(),
-    missingAt: (moment) => {
-      const sent = times.findLast((at) => at <= moment) ?? -Infinity;
-      return life.happenings
-        .filter(({ what, at }) => what !== "copy" && at <= moment)
-        .filter((one) => one.signedAt > sent || !isTold(one, moment) || runsUnheld(one, moment))
-        .flatMap(bothParts);
-    },
-  };
+  return tellingOf(deliveries, (moment) =>
+    life.happenings
+      .filter(({ what, at }) => what !== "copy" && at <= moment)
+      .filter(
+        (one) => one.signedAt > lastBefore(times, moment) || !isTold(one, moment) || runsUnheld(one, moment),
+      )
+      .flatMap(partsOf),
+  );
 };
 
-/** Times from a life's begin to some time after its end, in order. */
-export const timesIn = (life: Life, dice: Dice, count: number, after = 30 * DAY): readonly number[] =>
-  Array.from({ length: count }, () => dice.within(life.begins, life.last + after)).toSorted((a, b) => a - b);
-
-const WHOLE: Losses = { fact: 0, statement: 0, both: 0, delay: 0 };
-
-/** The ways in which a hostile life is told. */
-export const hostileTellings = (life: Life, dice: Dice): readonly Telling[] => {
-  const asked = timesIn(life, dice, 1 + dice.upTo(5));
-  return [
-    byNews("whole", life, dice, WHOLE),
-    byNews("half of the renewal infos lost", life, dice, { ...WHOLE, statement: 0.5 }),
-    byNews("a quarter of the transactions lost", life, dice, { ...WHOLE, fact: 0.25 }),
-    byNews("a quarter of the notifications lost", life, dice, { ...WHOLE, both: 0.25, delay: HOUR }),
-    byApp("app, current entitlements", life, asked, false),
-    byApp("app, statuses", life, asked, true),
-    byAnswers("store's answers", life, asked),
-  ];
-};
-
-const daysOf = ({ begins, last }: Life): readonly number[] =>
-  Array.from(
-    { length: Math.ceil((last + 10 * DAY - begins) / DAY) },
-    (_, day) => begins + day * DAY + MINUTE,
+/** Some times from a life's begin to a month after its end, in order. */
+const someTimes = ({ last }: Life, dice: Dice): readonly number[] =>
+  Array.from({ length: 1 + dice.number(10) }, () => dice.within(NOW, last + 30 * DAY)).toSorted(
+    (a, b) => a - b,
   );
 
-/** The ways in which a life at realistic rates is told. */
-export const realisticTellings = (life: Life, dice: Dice): readonly Telling[] => {
-  const daily = daysOf(life);
-  const opened = timesIn(life, dice, 1 + dice.upTo(Math.min(40, daily.length)), 10 * DAY);
-  return [
-    byNews("notifications", life, dice, { ...WHOLE, delay: 10 * SECOND }),
-    byNews("notifications, 1 % lost, late", life, dice, { ...WHOLE, both: 0.01, delay: HOUR }),
-    byApp("app, current entitlements", life, opened, false),
-    byApp("app, statuses", life, opened, true),
-    byAnswers("store's answers, daily", life, daily),
-  ];
-};
+const daily = ({ last }: Life): readonly number[] =>
+  Array.from({ length: Math.ceil((last + 10 * DAY - NOW) / DAY) }, (_, day) => NOW + day * DAY + MINUTE);
 
-/** The ways in which a life of Google's tokens is told. */
-export const googleTellings = (life: Life, dice: Dice): readonly Telling[] => [
-  byNews("notifications", life, dice, { ...WHOLE, delay: 10 * SECOND }),
-  byNews("a quarter of the notifications lost, late", life, dice, { ...WHOLE, both: 0.25, delay: HOUR }),
-  byAnswers("store's answers", life, timesIn(life, dice, 1 + dice.upTo(20), 10 * DAY)),
-  byAnswers("store's answers, daily", life, daysOf(life)),
-];
+const soonAfter = ({ happenings }: Life, dice: Dice): readonly number[] =>
+  happenings.map(({ at }) => at + dice.number(HOUR)).toSorted((a, b) => a - b);
 
-/** The ways in which passes are told. */
-export const passTellings = (life: Life, dice: Dice): readonly Telling[] => [
-  byNews("notifications", life, dice, { ...WHOLE, delay: 10 * SECOND }),
-  byAnswers(
-    "store's answers, soon",
-    life,
-    life.happenings.map(({ at }) => at + dice.upTo(HOUR)).toSorted((a, b) => a - b),
-  ),
-];
+const SOON = { delay: 10 * SECOND } as const;
 
-/** Ways in which something is never told. */
-export const lossTellings = (life: Life, dice: Dice): readonly Telling[] => [
-  byNews("a quarter of the notifications lost, late", life, dice, { ...WHOLE, both: 0.25, delay: HOUR }),
-  byAnswers("store's answers, few", life, timesIn(life, dice, 1 + dice.upTo(3))),
-];
+/** The ways in which a life is told. */
+export const WAYS = {
+  notifications: (life, dice) => byNews(life, dice, SOON),
+  "half of the renewal infos lost": (life, dice) => byNews(life, dice, { ...SOON, statement: 0.5 }),
+  "a quarter of the transactions lost": (life, dice) => byNews(life, dice, { ...SOON, fact: 0.25 }),
+  "a quarter lost, late": (life, dice) => byNews(life, dice, { both: 0.25, delay: HOUR }),
+  "app, current entitlements": (life, dice) => byApp(life, someTimes(life, dice), false),
+  "app, statuses": (life, dice) => byApp(life, someTimes(life, dice), true),
+  "store's answers": (life, dice) => byAnswers(life, someTimes(life, dice)),
+  "store's answers, daily": (life) => byAnswers(life, daily(life)),
+  "store's answers, soon": (life, dice) => byAnswers(life, soonAfter(life, dice)),
+} as const satisfies Record<string, (life: Life, dice: Dice) => Telling>;
+export type Way = keyof typeof WAYS;

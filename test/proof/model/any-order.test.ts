@@ -18,7 +18,7 @@ describe("requests and notifications, on a table in memory", () => {
             trafficOf(SOME, 2, MOSTLY_NOTIFICATIONS),
             trafficOf(SOME, 1, LINKS_OF_GOOGLE),
           ),
-          (traffic) => expectTrafficAsTheModel(createMemoryTable(), traffic, "many moments"),
+          (traffic) => expectTrafficAsTheModel(createMemoryTable(), traffic),
         ),
         cases(110, 8_000),
       ),

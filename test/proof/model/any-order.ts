@@ -17,7 +17,8 @@ import { END } from "./histories/choices.ts";
 import { ACCOUNTS, type Traffic } from "./traffic.ts";
 import { byPerson } from "./reference/names.ts";
 import { createReferenceModel, type ModelOutcome } from "./reference/reference-model.ts";
-import type { IosRenewal, ModelRequest } from "./stated-facts.ts";
+import type { StatedRenewalInfo } from "../../../lib/stores/ios-store/renewal-info.ts";
+import type { ModelRequest } from "./stated-facts.ts";
 import { modelApplication, modelClient, CATALOG, type ServiceAnswer } from "./model-client.ts";
 
 /** Limit of the moments at which an answer is compared. */
@@ -48,14 +49,13 @@ const expectNoWrite = async <T>(table: TestTable, act: () => Promise<T>): Promis
 export const expectTrafficAsTheModel = async (
   table: TestTable,
   { history, terms, requests, unlinks, from }: Traffic,
-  depth: "many moments" | "some moments",
 ): Promise<void> => {
   const world = modelClient(table, modelApplication(uuid(), terms), {
     claimsPerAccount: terms.claims,
   });
   const model = createReferenceModel(CATALOG, terms);
   const names = new Names();
-  const at = moments(factsOf(history), depth === "many moments" ? MOMENTS : 4, renewalsIn(history));
+  const at = moments(factsOf(history), MOMENTS, renewalsIn(history));
   const itemsOfWorld = async () => table.items(world.application);
   const mayBeDue = new Set<string>();
   const send = async (
@@ -128,8 +128,12 @@ export const expectTrafficAsTheModel = async (
 };
 
 /** Whether the request proves the lineage of a renewal info. */
-export const statesLineage = ({ facts }: ModelRequest, { lineage }: IosRenewal): boolean =>
-  facts.some((fact) => fact.store === "ios-store" && fact.original === lineage);
+export const statesLineage = ({ facts }: ModelRequest, renewal: StatedRenewalInfo): boolean =>
+  facts.some(
+    (fact) =>
+      fact.store === "ios-store" &&
+      fact.originalTransactionIdentifier === renewal.originalTransactionIdentifier,
+  );
 
 /** Whether a client's claim links the same customers whenever it comes: it is of one person, with a purchase. */
 const claimsAlways = (request: ModelRequest): boolean =>

@@ -2,9 +2,9 @@ import { statedPurchases, type VerifiedFacts } from "../../../lib/customers/stor
 import type { Holding } from "../../../lib/entitlements/holding.ts";
 import { joinAll } from "../../../lib/entitlements/join.ts";
 import type { ProvenPurchase } from "../../../lib/entitlements/proven-purchase.ts";
-import { renewedPurchase, type Nature, type Purchase } from "../../../lib/entitlements/purchase.ts";
+import type { Purchase } from "../../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../../lib/entitlements/time.ts";
-import { customerId, purchaseKey } from "../../../lib/identifiers.ts";
+import { customerId } from "../../../lib/identifiers.ts";
 import { readOneTimeProduct } from "../../../lib/stores/android-store/one-time-product.ts";
 import {
   provenPurchaseOf,
@@ -13,50 +13,10 @@ import {
 } from "../../../lib/stores/android-store/reading.ts";
 import { readSubscription } from "../../../lib/stores/android-store/subscription.ts";
 import { appTransactionIdentityOf, purchasesOf } from "../../../lib/stores/ios-store/purchases.ts";
-import type { Transaction } from "../../../lib/stores/ios-store/transaction.ts";
-import {
-  isKeyless,
-  type AndroidFact,
-  type Fact,
-  type IosFact,
-  type IosRenewal,
-  type ModelRequest,
-} from "./stated-facts.ts";
+import { renewalsOf, type StatedRenewalInfo } from "../../../lib/stores/ios-store/renewal-info.ts";
+import { isKeyless, type AndroidFact, type Fact, type ModelRequest } from "./stated-facts.ts";
 
 /** The model's facts as the service verifies them. */
-
-const NATURES: Record<IosFact["type"], Nature> = {
-  subscription: "auto_renewable",
-  "non-renewing": "non_renewing",
-  "non-consumable": "non_consumable",
-  consumable: "consumable",
-};
-
-/** The fact as the service's verified transaction. */
-export const toTransaction = (
-  fact: IosFact,
-  { bundle = "com.example.trails" }: { bundle?: string } = {},
-): Transaction => ({
-  transactionIdentifier: fact.transaction,
-  originalTransactionIdentifier: fact.original,
-  productIdentifier: fact.product,
-  bundleIdentifier: bundle,
-  appTransactionIdentifier: fact.appTransaction,
-  previousOriginalTransactionIdentifier: fact.previous,
-  subscriptionGroupIdentifier: fact.group,
-  webOrderLineItemIdentifier: fact.webOrder,
-  nature: NATURES[fact.type],
-  purchasedAt: fact.start,
-  originalPurchasedAt: fact.originalStart,
-  expiresAt: fact.end,
-  quantity: fact.quantity,
-  revokedAt: fact.revokedAt,
-  revokedMilliPercent: fact.revokedShare,
-  isUpgraded: fact.upgraded,
-  environment: fact.environment,
-  signedAt: fact.signedAt,
-  xcodeCertificate: null,
-});
 
 /** The fact as Google's answer. */
 const toAnswer = (fact: AndroidFact): unknown =>
@@ -118,42 +78,23 @@ export const toReading = (fact: AndroidFact): VerifiedPurchase => {
 
 /** The facts as the service's proven purchases. */
 export const toPurchases = (facts: readonly Fact[]): ProvenPurchase[] => [
-  ...purchasesOf(facts.flatMap((fact) => (fact.store === "ios-store" ? [toTransaction(fact)] : []))),
+  ...purchasesOf(facts.flatMap((fact) => (fact.store === "ios-store" ? [fact] : []))),
   ...facts.flatMap((fact) => (fact.store === "android-store" ? [provenPurchaseOf(toReading(fact))] : [])),
 ];
-
-/** The renewal info as a fact of its lineage. */
-export const toRenewal = ({ environment, lineage, ...info }: IosRenewal): Purchase =>
-  renewedPurchase(
-    { store: "ios-store", environment, key: purchaseKey(lineage) },
-    {
-      periodEndsAt: info.renewalDate,
-      willRenew: info.renews,
-      renewsInto: null,
-      graceEndsAt: info.graceEnd,
-      isInBillingRetry: info.inRetry,
-      expirationIntent: info.intent,
-      signedAt: info.signedAt,
-      status:
-        info.inGrace === null
-          ? null
-          : { isInGrace: info.inGrace, periodEndsAt: info.renewalDate, signedAt: info.signedAt },
-    },
-  );
 
 /** The request as verified facts. */
 export const toVerifiedFacts = (request: ModelRequest): VerifiedFacts => {
   const { environment, appTransaction, facts, renewals } = request;
   const identity = appTransactionIdentityOf([
     { environment, appTransactionIdentifier: appTransaction },
-    ...facts.flatMap((fact) => (fact.store === "ios-store" ? [toTransaction(fact)] : [])),
+    ...facts.flatMap((fact) => (fact.store === "ios-store" ? [fact] : [])),
   ]);
   return {
     environment,
     identities: identity === null ? [] : [identity],
     purchases: toPurchases(facts),
     isChosenByClient: isKeyless(request),
-    renewals: renewals.map(toRenewal),
+    renewals: renewalsOf(renewals, []),
     isPending: facts.some((fact) => fact.store === "android-store" && toReading(fact).isPending),
     acknowledgementDue: null,
     origin: null,
@@ -165,8 +106,10 @@ export const statedBy = (facts: readonly Fact[]): readonly Purchase[] =>
   statedPurchases({ purchases: toPurchases(facts), renewals: [] });
 
 /** All facts joined at once. */
-export const joinedFacts = (facts: readonly Fact[], renewals: readonly IosRenewal[] = []): Purchase[] =>
-  joinAll([...statedBy(facts), ...renewals.map(toRenewal)]);
+export const joinedFacts = (
+  facts: readonly Fact[],
+  renewals: readonly StatedRenewalInfo[] = [],
+): Purchase[] => joinAll([...statedBy(facts), ...renewalsOf(renewals, [])]);
 
 const SOMEBODY = customerId("00000000-0000-7000-8000-000000000001");
 

@@ -3,10 +3,11 @@ import { catalogOf } from "../../../lib/entitlements/catalog.ts";
 import { holdingsOf } from "../../../lib/entitlements/holdings.ts";
 import { joinAll } from "../../../lib/entitlements/join.ts";
 import { byReference, type Purchase } from "../../../lib/entitlements/purchase.ts";
+import { renewalsOf } from "../../../lib/stores/ios-store/renewal-info.ts";
 import { entitlementsAt } from "../../../testing/support/stores/purchases.ts";
 import { cases, TIMEOUT } from "../../../testing/support/proof.ts";
 import { MOMENTS, orders, shuffled } from "./any-order.ts";
-import { toRenewal, heldBySomebody, joinedFacts, statedBy } from "./as-verified.ts";
+import { heldBySomebody, joinedFacts, statedBy } from "./as-verified.ts";
 import { factsOf, histories, LEEWAYS, moments, renewalsIn, type History } from "./histories.ts";
 import { CATALOG } from "./model-client.ts";
 
@@ -18,7 +19,7 @@ const answerOf = (purchases: readonly Purchase[], moment: number, leeway = 0) =>
 /** What the stores state, fact by fact. */
 const statementsOf = (history: History): readonly (readonly Purchase[])[] => [
   ...factsOf(history).map((fact) => statedBy([fact])),
-  ...renewalsIn(history).map((renewal) => [toRenewal(renewal)]),
+  ...renewalsIn(history).map((renewal) => renewalsOf([renewal], [])),
 ];
 
 /** Holdings as they grow with each statement, which is joined with what is stored of its purchases. */
@@ -84,7 +85,7 @@ describe("facts without a table", () => {
           const renewals = renewalsIn(history);
           const facts = factsOf(history).filter((fact) =>
             fact.store === "ios-store"
-              ? fact.type === "subscription" || fact.type === "non-consumable"
+              ? fact.nature === "auto_renewable" || fact.nature === "non_consumable"
               : fact.kind === "subscription",
           );
           const all = joinedFacts(facts, renewals);

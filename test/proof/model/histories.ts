@@ -3,7 +3,8 @@ import { DAY } from "../../../testing/support/stores/purchases.ts";
 import { appleAccounts, type AppleAccount } from "./histories/apple.ts";
 import { END, MINUTE } from "./histories/choices.ts";
 import { androidFacts } from "./histories/google.ts";
-import type { AndroidFact, Fact, IosRenewal } from "./stated-facts.ts";
+import type { StatedRenewalInfo } from "../../../lib/stores/ios-store/renewal-info.ts";
+import type { AndroidFact, Fact } from "./stated-facts.ts";
 
 /** Everything the stores say about a few persons. A failing history shrinks to the choices that matter. */
 export interface History {
@@ -21,7 +22,8 @@ export const factsOf = ({ apple, android }: History): Fact[] => [
   ...android,
 ];
 
-export const renewalsIn = ({ apple }: History): IosRenewal[] => apple.flatMap(({ renewals }) => renewals);
+export const renewalsIn = ({ apple }: History): StatedRenewalInfo[] =>
+  apple.flatMap(({ renewals }) => renewals);
 
 export const LEEWAYS = [0, 15 * MINUTE, DAY] as const;
 
@@ -30,14 +32,14 @@ const boundariesOf = (fact: Fact): readonly (number | null)[] => {
   const after = (moment: number | null, times: readonly number[]) =>
     moment === null ? [] : times.map((time) => moment + time);
   if (fact.store === "ios-store") {
-    const { start, signedAt, end, revokedAt, originalStart } = fact;
-    const ahead = signedAt < start ? after(signedAt, [-MINUTE, 0]) : [];
+    const { purchasedAt, signedAt, expiresAt, revokedAt, originalPurchasedAt } = fact;
+    const ahead = signedAt < purchasedAt ? after(signedAt, [-MINUTE, 0]) : [];
     return [
-      ...after(start, [-MINUTE, 0, 3 * DAY]),
+      ...after(purchasedAt, [-MINUTE, 0, 3 * DAY]),
       ...ahead,
-      end,
+      expiresAt,
       ...after(revokedAt, [0, DAY]),
-      originalStart + DAY,
+      ...after(originalPurchasedAt, [DAY]),
     ];
   }
   if (fact.kind === "one-time") return after(fact.completedAt, [0, 2 * DAY, 4 * DAY]);
@@ -48,11 +50,13 @@ const boundariesOf = (fact: Fact): readonly (number | null)[] => {
 export const moments = (
   facts: readonly Fact[],
   limit: number,
-  renewals: readonly IosRenewal[] = [],
+  renewals: readonly StatedRenewalInfo[] = [],
 ): number[] => {
-  const ofRenewals = renewals.flatMap(({ graceEnd, renewalDate }) => [
-    graceEnd,
-    ...(renewalDate === null ? [] : [0, ...LEEWAYS, 28 * DAY, 60 * DAY].map((later) => renewalDate + later)),
+  const ofRenewals = renewals.flatMap(({ graceEndsAt, periodEndsAt }) => [
+    graceEndsAt,
+    ...(periodEndsAt === null
+      ? []
+      : [0, ...LEEWAYS, 28 * DAY, 60 * DAY].map((later) => periodEndsAt + later)),
   ]);
   const around = [...facts.flatMap(boundariesOf), ...ofRenewals].flatMap((moment) =>
     moment === null ? [] : [moment - 1, moment, moment + 1],

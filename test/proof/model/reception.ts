@@ -4,31 +4,9 @@ import type { ReceivedNotification } from "../../../lib/customers/notifications/
 import { receiveAndroidStoreNotification } from "../../../lib/customers/receive-android-store-notification.ts";
 import { receiveIosStoreNotification } from "../../../lib/customers/receive-ios-store-notification.ts";
 import type { AndroidStore } from "../../../lib/stores/android-store/android-store.ts";
-import type { RenewalInfo } from "../../../lib/stores/ios-store/renewal-info.ts";
-import type {
-  AndroidFact,
-  AndroidSubscriptionFact,
-  IosFact,
-  IosRenewal,
-  ModelRequest,
-} from "./stated-facts.ts";
-import { toReading, toTransaction } from "./as-verified.ts";
+import type { AndroidFact, AndroidSubscriptionFact, IosFact, ModelRequest } from "./stated-facts.ts";
+import { toReading } from "./as-verified.ts";
 import { APPLE_IDENTIFIER } from "../../../testing/support/application.ts";
-
-const toRenewalInfo = ({ environment, lineage, ...info }: IosRenewal): RenewalInfo => ({
-  originalTransactionIdentifier: lineage,
-  productIdentifier: "",
-  appTransactionIdentifier: null,
-  periodEndsAt: info.renewalDate,
-  willRenew: info.renews,
-  renewsInto: null,
-  graceEndsAt: info.graceEnd,
-  isInBillingRetry: info.inRetry,
-  expirationIntent: info.intent,
-  environment,
-  signedAt: info.signedAt,
-  xcodeCertificate: null,
-});
 
 /** Outcome of a notification. */
 export interface Received {
@@ -91,7 +69,7 @@ export const receptionOf = (store: FactStore, directory: ApplicationDirectory, a
                 signedRenewalInfo: null,
                 signedAppTransaction: null,
                 consumptionRequestReason: null,
-                isInGrace: renewal?.inGrace ?? false,
+                isInGrace: renewal?.isInGrace ?? false,
                 environment,
                 signedAt: store.now(),
                 xcodeCertificate: null,
@@ -101,8 +79,8 @@ export const receptionOf = (store: FactStore, directory: ApplicationDirectory, a
             Promise.resolve({
               outcome: "verified",
               payload: {
-                transaction: fact === undefined ? null : toTransaction(fact, { bundle: bundleIdentifier }),
-                renewalInfo: renewal === undefined ? null : toRenewalInfo(renewal),
+                transaction: fact === undefined ? null : { ...fact, bundleIdentifier },
+                renewalInfo: renewal ?? null,
                 appTransaction: null,
                 notUnderstood: [],
               },

@@ -1,37 +1,11 @@
 import type { AssertedBy, Environment } from "../../../lib/contract/schemas.ts";
+import type { StatedRenewalInfo } from "../../../lib/stores/ios-store/renewal-info.ts";
+import type { Transaction } from "../../../lib/stores/ios-store/transaction.ts";
 
 /** What the stores say in the proofs, and the requests that bring it. */
 
-/** A signed transaction of the App Store. */
-export interface IosFact {
-  readonly store: "ios-store";
-  readonly environment: Environment;
-  readonly transaction: string;
-  /** The lineage. */
-  readonly original: string;
-  readonly product: string;
-  readonly type: "subscription" | "non-renewing" | "non-consumable" | "consumable";
-  /** `subscriptionGroupIdentifier`. */
-  readonly group: string | null;
-  /** `webOrderLineItemId`: the same for one period under every transaction id. */
-  readonly webOrder: string | null;
-  /** `purchaseDate`; of a restored copy, the time of the restore. */
-  readonly start: number;
-  /** `originalPurchaseDate`. */
-  readonly originalStart: number;
-  /** `expiresDate`, of subscriptions. */
-  readonly end: number | null;
-  readonly quantity: number;
-  readonly revokedAt: number | null;
-  /** `revocationPercentage`, in thousandths of a per cent; null: absent. */
-  readonly revokedShare: number | null;
-  readonly upgraded: boolean;
-  /** `previousOriginalTransactionId`. */
-  readonly previous: string | null;
-  /** The transaction's own `appTransactionId`. */
-  readonly appTransaction: string | null;
-  readonly signedAt: number;
-}
+/** A verified transaction of the App Store. */
+export type IosFact = Transaction & { readonly store: "ios-store" };
 
 interface AndroidAnswer {
   readonly store: "android-store";
@@ -92,26 +66,6 @@ export interface AndroidOneTimeFact extends AndroidAnswer {
   readonly asked: readonly string[] | null;
 }
 
-/** A renewal info of the App Store. */
-export interface IosRenewal {
-  readonly environment: Environment;
-  /** The lineage: its original transaction id. */
-  readonly lineage: string;
-  /** `renewalDate`; null: absent. */
-  readonly renewalDate: number | null;
-  /** `autoRenewStatus`. */
-  readonly renews: boolean;
-  /** `gracePeriodExpiresDate`; null: absent. */
-  readonly graceEnd: number | null;
-  /** `isInBillingRetryPeriod`. */
-  readonly inRetry: boolean;
-  /** `expirationIntent`; null: absent. */
-  readonly intent: number | null;
-  /** Whether the status beside it is that of a billing grace period; null: an app sends no status. */
-  readonly inGrace: boolean | null;
-  readonly signedAt: number;
-}
-
 export type AndroidFact = AndroidSubscriptionFact | AndroidOneTimeFact;
 export type Fact = IosFact | AndroidFact;
 
@@ -131,7 +85,8 @@ export interface ModelRequest {
   /** The app transaction id of an iOS request; null: none. */
   readonly appTransaction: string | null;
   readonly facts: readonly Fact[];
-  readonly renewals: readonly IosRenewal[];
+  /** An app sends them without a status. */
+  readonly renewals: readonly StatedRenewalInfo[];
   /** Google's answers about other tokens during the request; a token without one is unknown to Google. */
   readonly answers: readonly AndroidSubscriptionFact[];
   readonly claim: ModelClaim | null;

@@ -82,8 +82,8 @@ const androidRequestOf = (
 /** The facts of lineages that have an app transaction id in common, or carry none; a request with others is refused. */
 const ofOneAppTransaction = (facts: readonly IosFact[], appTransaction: string | null): IosFact[] => {
   let common = appTransaction === null ? null : [appTransaction];
-  return [...Map.groupBy(facts, ({ original }) => original).values()].flatMap((lineage) => {
-    const carried = lineage.flatMap((fact) => fact.appTransaction ?? []);
+  return [...Map.groupBy(facts, (fact) => fact.originalTransactionIdentifier).values()].flatMap((lineage) => {
+    const carried = lineage.flatMap((fact) => fact.appTransactionIdentifier ?? []);
     const agreed = carried.filter((value) => common?.includes(value) ?? true);
     if (carried.length === 0) return lineage;
     if (agreed.length === 0) return [];
@@ -106,14 +106,17 @@ const iosRequestOf = (
   const hasIds = client === "modern" || client === "by transactions";
   const ofPerson = hasIds
     ? ofOneAppTransaction(picked, appTransaction)
-    : picked.map((fact) => ({ ...fact, appTransaction: null }));
+    : picked.map((fact) => ({ ...fact, appTransactionIdentifier: null }));
   return {
     ...NOTHING,
     isNotification: false,
     environment,
     appTransaction,
     facts: ofPerson,
-    renewals: [...new Set(told)].map((renewal) => ({ ...renewal, inGrace: null })),
+    renewals: [...new Set(told)].map((renewal) => {
+      const { isInGrace: _, ...stated } = renewal;
+      return stated;
+    }),
     claim,
   };
 };
@@ -124,14 +127,16 @@ const iosNotificationOf = (
   { picks: [pick], renewals: [renewal] }: RequestScript,
 ): ModelRequest => {
   const fact = pick === undefined || facts.length === 0 ? null : at(facts, pick);
-  const ofLineage = renewals.filter(({ lineage }) => fact === null || lineage === fact.original);
+  const ofLineage = renewals.filter(
+    (one) => fact === null || one.originalTransactionIdentifier === fact.originalTransactionIdentifier,
+  );
   const told = renewal === undefined || ofLineage.length === 0 ? [] : [at(ofLineage, renewal)];
   return {
     ...NOTHING,
     isNotification: true,
     environment,
     facts: fact === null ? [] : [fact],
-    renewals: told.map((one) => ({ ...one, inGrace: one.inGrace ?? false })),
+    renewals: told.map((one) => ({ ...one, isInGrace: one.isInGrace ?? false })),
   };
 };
 
@@ -166,7 +171,7 @@ const afterLastWord = (history: History): number =>
 const endsAhead = (history: History): number[] =>
   factsOf(history)
     .flatMap((fact) => {
-      if (fact.store === "ios-store") return fact.end ?? [];
+      if (fact.store === "ios-store") return fact.expiresAt ?? [];
       return fact.kind === "one-time" ? [] : fact.lines.map(({ expiry }) => expiry);
     })
     .filter((end) => end > END);

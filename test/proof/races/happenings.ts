@@ -6,9 +6,8 @@ import type { AssertedBy } from "../../../lib/contract/schemas.ts";
 import { eachOnce } from "../../../lib/customers/storing/customer-table.ts";
 import type { StoredCustomer } from "../../../lib/customers/storing/records.ts";
 import { accountId } from "../../../lib/identifiers.ts";
-import { NOW } from "../../../testing/support/stores/purchases.ts";
 import { createMemoryTable, type MemoryTable } from "../../../testing/support/table/memory-table.ts";
-import { device, owned, type World } from "../../../testing/support/world.ts";
+import { device, owned, refunded, type World } from "../../../testing/support/world.ts";
 
 /** What happens to customers while others read them. */
 
@@ -24,6 +23,8 @@ export type Happening =
       /** An app transaction id. */
       readonly device: string | null;
       readonly purchases: readonly string[];
+      /** Whether the store has refunded them; unset: no. */
+      readonly refunds?: boolean;
       readonly claim: { readonly account: string; readonly assertedBy: AssertedBy } | null;
     }
   | { readonly does: "unlink" | "erase"; readonly purchase: string }
@@ -39,8 +40,8 @@ export interface Step {
   readonly failure: { readonly at: number; readonly as: "crash" | "conflict" } | null;
 }
 
-const account = fc.constantFrom(...ACCOUNTS);
-const purchase = fc.constantFrom(...PURCHASES);
+export const account = fc.constantFrom(...ACCOUNTS);
+export const purchase = fc.constantFrom(...PURCHASES);
 export const storing: fc.Arbitrary<Storing> = fc.record({
   does: fc.constant("store"),
   device: fc.option(fc.constantFrom(...DEVICES), { freq: 2 }),
@@ -80,10 +81,10 @@ export const MERGED = [
 ];
 
 export const ownerOf = async (
-  { factStore: { table }, application }: World,
+  { factStore: { table, now }, application }: World,
   key: string,
 ): Promise<StoredCustomer | null> => {
-  const known = await table.findFacts(application.identifier, [], [owned(key)], NOW);
+  const known = await table.findFacts(application.identifier, [], [owned(key)], now());
   const named = [...known.purchases.values()].map(({ customer }) => customer);
   const { living } = await table.findCustomers(application.identifier, named);
   return eachOnce(living)[0] ?? null;
@@ -99,8 +100,16 @@ const expire = async (table: MemoryTable, every: number): Promise<void> => {
   if (TransactItems.length > 0) await table.client.send(new TransactWriteCommand({ TransactItems }));
 };
 
-export const requestOf = ({ device: name, purchases, claim }: Storing): Parameters<World["submit"]> => [
-  { identities: name === null ? [] : [device(name)], purchases: purchases.map((key) => owned(key)) },
+export const requestOf = ({
+  device: name,
+  purchases,
+  refunds = false,
+  claim,
+}: Storing): Parameters<World["submit"]> => [
+  {
+    identities: name === null ? [] : [device(name)],
+    purchases: purchases.map((key) => (refunds ? refunded(key) : owned(key))),
+  },
   claim && { ...claim, account: accountId(claim.account) },
 ];
 

@@ -1,5 +1,6 @@
 import { v7 as uuid } from "uuid";
 import { inLength, randomFrom, SEED } from "../../../testing/support/proof.ts";
+import { aVerifiedTransaction } from "../../../testing/support/stores/ios-store.ts";
 import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 import { checkInvariants } from "../../../testing/support/table/invariants.ts";
 import { createTestTable, type TestTable } from "../../../testing/support/table/table.ts";
@@ -23,33 +24,27 @@ afterEach(() => table.remove());
 /** A renewal of the person's subscription, or a purchase that nobody has sent before. */
 const aFact = (person: number, index: number, isRenewal: boolean): IosFact => {
   const original = isRenewal ? `8${person}` : `9${person}${String(index).padStart(4, "0")}`;
-  const start = NOW - 400 * DAY + (index % 12) * 30 * DAY;
+  const purchasedAt = NOW - 400 * DAY + (index % 12) * 30 * DAY;
   return {
+    ...aVerifiedTransaction({
+      transactionIdentifier: isRenewal ? `${original}${index % 12}` : original,
+      originalTransactionIdentifier: original,
+      productIdentifier: isRenewal ? "monthly" : "map",
+      nature: isRenewal ? "auto_renewable" : "non_consumable",
+      purchasedAt,
+      originalPurchasedAt: isRenewal ? NOW - 400 * DAY : purchasedAt,
+      expiresAt: isRenewal ? purchasedAt + 30 * DAY : null,
+      appTransactionIdentifier: `70${person}`,
+      signedAt: purchasedAt + index,
+    }),
     store: "ios-store",
-    environment: "production",
-    transaction: isRenewal ? `${original}${index % 12}` : original,
-    original,
-    product: isRenewal ? "monthly" : "map",
-    type: isRenewal ? "subscription" : "non-consumable",
-    group: null,
-    webOrder: null,
-    start,
-    originalStart: isRenewal ? NOW - 400 * DAY : start,
-    end: isRenewal ? start + 30 * DAY : null,
-    quantity: 1,
-    revokedAt: null,
-    revokedShare: null,
-    upgraded: false,
-    previous: null,
-    appTransaction: `70${person}`,
-    signedAt: start + index,
   };
 };
 
 const personOf = ({ appTransaction }: ModelRequest): string => appTransaction ?? "";
 const purchasesIn = (outcomes: readonly Outcome[]): readonly string[] =>
   outcomes.flatMap(({ request }) =>
-    request.facts.flatMap((fact) => (fact.store === "ios-store" ? [fact.original] : [])),
+    request.facts.flatMap((fact) => (fact.store === "ios-store" ? [fact.originalTransactionIdentifier] : [])),
   );
 
 const rounds = Array.from({ length: ROUNDS }, (_, round) => SEED + round);

@@ -1,6 +1,8 @@
-import { ConditionalCheckFailedException, type AttributeValue } from "@aws-sdk/client-dynamodb";
+import { ConditionalCheckFailedException } from "@aws-sdk/client-dynamodb";
 import type { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod";
+import type { Item } from "../table/expressions.ts";
+import { after, bytesOfItem, textOfKey, transactWrite, writeOf } from "../table/memory-requests.ts";
 import { Stopwatch, sum } from "./measuring.ts";
 
 /** Requests to DynamoDB, and the units that they consumed. */
@@ -23,41 +25,6 @@ export interface Meter {
   take(): Consumption & { readonly milliseconds: MeteredTime };
 }
 
-type Item = Readonly<Record<string, AttributeValue>>;
-
-const bytesOfValue = (value: AttributeValue): number => {
-  if (value.S !== undefined) return Buffer.byteLength(value.S);
-  if (value.N !== undefined) return Math.ceil(value.N.replaceAll(/[-.]/g, "").length / 2) + 1;
-  if (value.L !== undefined) return 3 + sum(value.L.map((element) => 1 + bytesOfValue(element)));
-  if (value.M !== undefined) return 3 + bytesOfItem(value.M) + Object.keys(value.M).length;
-  return 1;
-};
-
-/**
- * Size of an item in bytes, as DynamoDB counts it.
- *
- * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
- */
-export const bytesOfItem = (item: Item): number =>
-  sum(Object.entries(item).map(([name, value]) => Buffer.byteLength(name) + bytesOfValue(value)));
-
-const item = z.record(z.string(), z.custom<AttributeValue>());
-const update = z.object({
-  Key: item,
-  UpdateExpression: z.string(),
-  ExpressionAttributeNames: z.record(z.string(), z.string()).default({}),
-  ExpressionAttributeValues: item.default({}),
-});
-const transaction = z.object({
-  TransactItems: z.array(
-    z.object({
-      Put: z.object({ Item: item }).optional(),
-      Delete: z.object({ Key: item }).optional(),
-      Update: update.optional(),
-      ConditionCheck: z.object({ Key: item }).optional(),
-    }),
-  ),
-});
 const batch = z.object({
   RequestItems: z.record(z.string(), z.object({ Keys: z.array(z.unknown()) })),
 });
@@ -82,29 +49,6 @@ const SINGLE_WRITES: ReadonlySet<string> = new Set([
 const unitsOfTransaction = (bytes: number): number => 2 * Math.max(1, Math.ceil(bytes / 1024));
 
 /**
- * The item after `SET a = :b, c = :d REMOVE e, f` or `ADD a :b`. A number added to counts as the added number,
- * `if_not_exists` as its default.
- */
-const updated = (before: Item, { Key, ...given }: z.infer<typeof update>): Item => {
-  const after: Record<string, AttributeValue> = { ...before, ...Key };
-  const expression = given.UpdateExpression.replaceAll(/if_not_exists\(\S+, (\S+)\)/g, "$1");
-  for (const [, action, list = ""] of expression.matchAll(
-    /(SET|REMOVE|ADD) (.*?)(?= SET | REMOVE | ADD |$)/g,
-  ))
-    for (const part of list.split(", ")) {
-      const [name = "", text = ""] = part.split(action === "ADD" ? " " : " = ");
-      const attribute = given.ExpressionAttributeNames[name] ?? name;
-      const value = given.ExpressionAttributeValues[text];
-      if (action === "REMOVE") delete after[attribute];
-      else if (value === undefined) throw new Error("An update contains an expression that is not counted.");
-      else after[attribute] = value;
-    }
-  return after;
-};
-
-const keyOf = ({ pk, sk }: Item): string => JSON.stringify([pk, sk]);
-
-/**
  * Counts a client's requests to DynamoDB, the units that they consume, and their time.
  *
  * Read units are those that DynamoDB Local reports (`ReturnConsumedCapacity`), plus one for each key of a batch that was
@@ -122,15 +66,14 @@ export const meter = ({ middlewareStack }: DynamoDBDocumentClient): Meter => {
   const items = new Map<string, Item>();
 
   const countTransaction = (input: unknown): void => {
-    for (const { Put, Delete, Update, ConditionCheck } of transaction.parse(input).TransactItems) {
-      const key = Put?.Item ?? Delete?.Key ?? Update?.Key ?? ConditionCheck?.Key;
-      if (key === undefined) throw new Error("A transaction contains an operation that is not counted.");
-      const before = items.get(keyOf(key)) ?? {};
-      const after = Put?.Item ?? (Update === undefined ? {} : updated(before, Update));
-      writeUnits += unitsOfTransaction(Math.max(bytesOfItem(before), bytesOfItem(after)));
-      if (ConditionCheck !== undefined) continue;
-      if ("owner" in after && !("owner" in before)) writeUnits += unitsOfTransaction(0);
-      items.set(keyOf(key), after);
+    for (const write of transactWrite.parse(input).TransactItems) {
+      const key = textOfKey(writeOf(write).named);
+      const before = items.get(key);
+      const written = after(write, before) ?? {};
+      writeUnits += unitsOfTransaction(Math.max(bytesOfItem(before ?? {}), bytesOfItem(written)));
+      if ("ConditionCheck" in write) continue;
+      if ("owner" in written && !("owner" in (before ?? {}))) writeUnits += unitsOfTransaction(0);
+      items.set(key, written);
     }
   };
 
@@ -148,6 +91,7 @@ export const meter = ({ middlewareStack }: DynamoDBDocumentClient): Meter => {
       client.during(async () => {
         const input = Object.assign({}, args.input, { ReturnConsumedCapacity: "TOTAL" });
         const name = String(context["commandName"]);
+        if (name.startsWith("TransactWrite")) countTransaction(args.input);
         const result = await next({ ...args, input }).catch((error: unknown) => {
           // A write whose condition fails costs a unit as well.
           if (SINGLE_WRITES.has(name) && error instanceof ConditionalCheckFailedException) writeUnits += 1;
@@ -163,7 +107,6 @@ export const meter = ({ middlewareStack }: DynamoDBDocumentClient): Meter => {
     (next, context) => (args) => {
       const name = String(context["commandName"]).replace("Command", "");
       requests[name] = (requests[name] ?? 0) + 1;
-      if (name.startsWith("TransactWrite")) countTransaction(args.input);
       return waiting.during(() => next(args));
     },
     { step: "deserialize", priority: "low" },

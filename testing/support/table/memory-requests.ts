@@ -138,7 +138,7 @@ export const requireDistinct = (keys: readonly string[], most: number): void => 
   if (new Set(keys).size < keys.length) throw invalid("A request names an item once.");
 };
 
-/** The item that a write names, its condition, and the item after it; null: there is none. */
+/** The item that a write names, and its condition. */
 export const writeOf = (
   write: Write,
 ): { readonly named: Item; readonly condition: z.infer<typeof ofKey> } => {
@@ -151,6 +151,7 @@ export const writeOf = (
   return { named: condition.Key, condition };
 };
 
+/** The item after a write; undefined: there is none. */
 export const after = (write: Write, before: Item | undefined): Item | undefined => {
   if ("Put" in write) return write.Put.Item;
   if ("Update" in write)

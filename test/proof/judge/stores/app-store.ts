@@ -1,13 +1,12 @@
+import { DAY, HOUR, MINUTE } from "../../../../lib/duration.ts";
 import { renewedPurchase } from "../../../../lib/entitlements/purchase.ts";
 import type { Renewal } from "../../../../lib/entitlements/renewal.ts";
-import { aPurchase, aRenewal } from "../../../../testing/support/stores/purchases.ts";
-import { LENGTHS, type Product } from "../catalog.ts";
-import { appStoreLine } from "../core.ts";
-import type { Fact, Happening } from "../life.ts";
+import { aLine, aPurchase, aRenewal } from "../../../../testing/support/stores/purchases.ts";
+import { LEEWAY, LENGTHS, type Product } from "../catalog.ts";
+import type { Fact, Happening, Life, Span } from "../life.ts";
 
 interface Refund {
   readonly at: number;
-  readonly signedAt: number;
   backAt: number | null;
 }
 
@@ -35,41 +34,24 @@ type Statement = Pick<
 export const refundAt = ({ refunds }: Period, moment: number): Refund | undefined =>
   refunds.find(({ at, backAt }) => at <= moment && moment < (backAt ?? Infinity));
 
-const transactionAt = (period: Period, moment: number): Fact => {
-  const { id, product, from, to, upgradedAt } = period;
-  const isUpgraded = upgradedAt !== null && upgradedAt <= moment;
-  const line = appStoreLine({
-    id,
-    event: `w${id}`,
-    product,
-    nature: "auto_renewable",
-    startsAt: from,
-    purchasedAt: from,
+/**
+ * A period as a transaction; or as a copy under another id, as restores make: it begins with its restore, and never
+ * carries a refund.
+ */
+const transactionAt = (period: Period, moment: number, isRestored = false): Fact => {
+  const { product, from, to, upgradedAt } = period;
+  const id = isRestored ? `r${period.id}` : period.id;
+  const line = aLine({
+    transactionIdentifier: id,
+    event: `w${period.id}`,
+    productIdentifier: product,
+    standing: upgradedAt !== null && upgradedAt <= moment ? "expired" : "entitled",
+    startsAt: isRestored ? moment : from,
     endsAt: to,
-    isUpgraded,
-    revokedAt: refundAt(period, moment)?.at ?? null,
-    signedAt: moment,
+    revokedAt: isRestored ? null : (refundAt(period, moment)?.at ?? null),
+    verifiedAt: moment,
   });
-  return { id, isMarked: isUpgraded, purchases: [aPurchase({ lines: [line] })] };
-};
-
-/** A copy of a period under another id, as restores make: it begins with its restore, and never carries a refund. */
-const restoredAt = (period: Period, moment: number): Fact => {
-  const { id, product, to, upgradedAt } = period;
-  const isUpgraded = upgradedAt !== null && upgradedAt <= moment;
-  const line = appStoreLine({
-    id: `r${id}`,
-    event: `w${id}`,
-    product,
-    nature: "auto_renewable",
-    startsAt: moment,
-    purchasedAt: moment,
-    endsAt: to,
-    isUpgraded,
-    revokedAt: null,
-    signedAt: moment,
-  });
-  return { id, isMarked: isUpgraded, purchases: [aPurchase({ lines: [line] })] };
+  return { id, purchases: [aPurchase({ lines: [line] })] };
 };
 
 /** The App Store's own record of one subscription. */
@@ -77,8 +59,7 @@ export const appStoreSubscription = () => {
   const periods: Period[] = [];
   const statements: Statement[] = [];
   const happenings: Happening[] = [];
-  let renews = true;
-  let next: Product = "basic";
+  let [renews, next]: [boolean, Product] = [true, "basic"];
   let failure: { readonly graceTo: number | null } | null = null;
 
   const lastOf = (): Period => {
@@ -91,10 +72,10 @@ export const appStoreSubscription = () => {
     if (said === undefined) return null;
     const { from: _, ...fields } = said;
     const isInGrace = moment < (said.graceEndsAt ?? 0);
-    const status = { isInGrace, periodEndsAt: said.periodEndsAt ?? null, signedAt: moment };
+    const status = { isInGrace, periodEndsAt: said.periodEndsAt, signedAt: moment };
     const renewal = aRenewal({ ...fields, status, signedAt: moment });
-    const purchases = [renewedPurchase(aPurchase({ lines: [] }), renewal)];
-    return { purchases, endsAt: said.periodEndsAt ?? 0 };
+    const fact = { id: "", purchases: [renewedPurchase(aPurchase({ lines: [] }), renewal)] };
+    return { fact, endsAt: said.periodEndsAt ?? 0 };
   };
   /** The store tells of a period, with a renewal info. */
   const tell = (what: Happening["what"], of: Period, at: number, signedAt = at): void => {
@@ -118,11 +99,8 @@ export const appStoreSubscription = () => {
     /** Whether it was to renew at a moment. */
     renewedAt: (moment: number) => statements.findLast(({ from }) => from <= moment)?.willRenew === true,
     next: () => next,
-    failure: () => failure,
-    /** Charges a period; ends what it is an upgrade of. */
     charge(what: "purchase" | "renewal", product: Product, from: number, chargedAt: number): Period {
-      const to = from + LENGTHS[product];
-      const id = String(periods.length + 1);
+      const [id, to] = [String(periods.length + 1), from + LENGTHS[product]];
       const [upgradedAt, isOvertaken, refunds, grace] = [null, false, [], null];
       const period = { id, product, from, to, chargedAt, upgradedAt, isOvertaken, refunds, grace };
       periods.push(period);
@@ -136,7 +114,7 @@ export const appStoreSubscription = () => {
       tell("change", lastOf(), at);
     },
     refund(period: Period, at: number, signedAt: number): void {
-      period.refunds.push({ at, signedAt, backAt: null });
+      period.refunds.push({ at, backAt: null });
       tell("refund", period, at, signedAt);
     },
     giveBack(period: Period, at: number): void {
@@ -159,15 +137,14 @@ export const appStoreSubscription = () => {
       tell("change", lastOf(), lastOf().to, signedAt);
     },
     copy(of: Period, at: number, isRestored: boolean): void {
-      const fact = isRestored ? restoredAt(of, at) : transactionAt(of, at);
+      const fact = transactionAt(of, at, isRestored);
       happenings.push({ what: "copy", at, signedAt: at, id: of.id, factAt: () => fact, statement: null });
     },
     /** History and statuses. */
     answerAt(moment: number): readonly Fact[] {
       const known = periods.filter(({ chargedAt }) => chargedAt <= moment);
-      const facts = known.map((period) => transactionAt(period, moment));
       const said = statementAt(moment);
-      return said === null ? facts : [...facts, { id: "", isMarked: false, purchases: said.purchases }];
+      return [...known.map((period) => transactionAt(period, moment)), ...(said === null ? [] : [said.fact])];
     },
     /** The latest transaction and its renewal info. */
     heldAt(moment: number, revoked: boolean): readonly Fact[] {
@@ -175,10 +152,58 @@ export const appStoreSubscription = () => {
       const said = statementAt(moment);
       if (last === undefined || said === null) return [];
       const isHeld = revoked || refundAt(last, moment) === undefined;
-      const held = isHeld ? [transactionAt(last, moment)] : [];
-      return [...held, { id: "", isMarked: false, purchases: said.purchases }];
+      return [...(isHeld ? [transactionAt(last, moment)] : []), said.fact];
     },
   };
 };
 
 export type AppStoreSubscription = ReturnType<typeof appStoreSubscription>;
+
+/** A time without the times of the period's refunds. */
+const withoutRefunds = ({ refunds }: Period, from: number, to: number): (readonly [number, number])[] => {
+  let parts: (readonly [number, number])[] = [[from, to]];
+  for (const { at, backAt } of refunds)
+    parts = parts.flatMap(([start, end]) => [
+      [start, Math.min(end, at)] as const,
+      [Math.max(start, backAt ?? Infinity), end] as const,
+    ]);
+  return parts.filter(([start, end]) => start < end);
+};
+
+/** What a period gave, its charge known from how the life was made. */
+const spansOf = (period: Period, subscription: AppStoreSubscription): Span[] => {
+  const { product, from, to, chargedAt, upgradedAt, isOvertaken, grace, id } = period;
+  const begins = Math.max(from, chargedAt);
+  const of = { entitlement: product, id, shownEnd: to };
+  const given = (kind: Span["kind"], start: number, end: number, shownEnd = to): Span[] =>
+    withoutRefunds(period, start, end).map(([from, to]) => ({ ...of, kind, from, to, shownEnd }));
+  const spans: Span[] = [
+    ...given("paid", begins, isOvertaken ? begins : (upgradedAt ?? to)),
+    ...given("ahead", chargedAt, isOvertaken ? (upgradedAt ?? from) : from),
+    { ...of, kind: "allowed", from: from - MINUTE, to: begins },
+    ...(grace === null ? [] : given("grace", to, grace.overAt, grace.to)),
+  ];
+  const mayRenew = subscription.renewedAt(to) && refundAt(period, to) === undefined;
+  if (!mayRenew || isOvertaken || upgradedAt !== null) return spans;
+  // The leeway lasts while the store is silent, or says only that it will renew.
+  const said = subscription.happenings.find(({ what, signedAt }) => what === "change" && signedAt >= to);
+  const until = Math.min(to + LEEWAY, said?.signedAt ?? Infinity);
+  return [...spans, { ...of, kind: "allowed", from: to, to: until }];
+};
+
+/** The life of a subscription, told until a moment. */
+export const lifeOfAppStore = (subscription: AppStoreSubscription, now: number): Life => {
+  const { periods, happenings, answerAt, heldAt } = subscription;
+  const { to } = subscription.lastOf();
+  return {
+    happenings: happenings.toSorted((a, b) => a.signedAt - b.signedAt),
+    isSnapshot: false,
+    truth: periods.flatMap((period) => spansOf(period, subscription)),
+    last: now,
+    mayRenew: subscription.renews() ? { from: to - DAY, to: to + DAY - HOUR } : null,
+    lasts: false,
+    horizon: subscription.renews() ? to : Infinity,
+    answerAt,
+    heldAt,
+  };
+};

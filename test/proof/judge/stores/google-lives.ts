@@ -1,10 +1,16 @@
 import { DAY, HOUR, MINUTE } from "../../../../lib/duration.ts";
 import { NOW } from "../../../../testing/support/stores/purchases.ts";
+import type { Dice } from "../../dice.ts";
 import type { GoogleProduct } from "../catalog.ts";
-import type { Dice } from "../dice.ts";
-import { googleSubscription, phaseAt, type GoogleSubscription, type Item, type Token } from "./google.ts";
-import { lifeOfGoogle } from "./google-truth.ts";
-import type { Life } from "../life.ts";
+import type { Happening, Life } from "../life.ts";
+import {
+  googleSubscription,
+  lifeOfGoogle,
+  type GoogleSubscription,
+  type Item,
+  type Phase,
+  type Token,
+} from "./google.ts";
 
 const MONTH = 30 * DAY;
 
@@ -17,24 +23,6 @@ export interface GoogleRates {
   readonly pause: number;
   readonly pending: number;
 }
-
-export const REALISTIC_GOOGLE: GoogleRates = {
-  refund: 0.01,
-  replacement: 0.01,
-  failure: 0.03,
-  cancellation: 0.08,
-  pause: 0.01,
-  pending: 0.01,
-};
-
-export const HOSTILE_GOOGLE: GoogleRates = {
-  refund: 0.1,
-  replacement: 0.3,
-  failure: 0.4,
-  cancellation: 0.3,
-  pause: 0.2,
-  pending: 0.2,
-};
 
 interface Course {
   readonly google: GoogleSubscription;
@@ -54,20 +42,36 @@ const anItem = (product: GoogleProduct, expiry: number | null, changes: Partial<
   ...changes,
 });
 
-const others = (product: GoogleProduct): GoogleProduct => (product === "silver" ? "gold" : "silver");
+const other = (product: GoogleProduct): GoogleProduct => (product === "silver" ? "gold" : "silver");
 
-const currentOf = (token: Token): Item => {
-  const items = phaseAt(token, Infinity)?.items ?? [];
-  const owned = items.findLast(({ expiry }) => expiry !== null);
+const itemsOf = ({ phases }: Token): readonly Item[] => phases.at(-1)?.items ?? [];
+
+/** The product that is owned last, with its end. */
+const currentOf = (token: Token): Item & { readonly end: number } => {
+  const owned = itemsOf(token).findLast(({ expiry }) => expiry !== null);
   if (owned === undefined) throw new RangeError("A token has a product.");
-  return owned;
+  return { ...owned, end: owned.expiry ?? 0 };
 };
 
-const expire = ({ google, now }: Course, token: Token, what: "change" | "refund" | null = "change"): void => {
-  const items = (phaseAt(token, Infinity)?.items ?? [])
+const enter = (
+  { google, now }: Course,
+  token: Token,
+  what: Happening["what"] | null,
+  state: Phase["state"],
+  items: readonly Item[] = itemsOf(token),
+): void => google.enter(token, what, { from: now, state, items });
+
+const expire = (course: Course, token: Token, what: "change" | "refund" | null = "change"): void => {
+  const { now } = course;
+  const items = itemsOf(token)
     .filter(({ expiry }) => expiry !== null)
     .map((item) => ({ ...item, expiry: Math.min(item.expiry ?? now, now), renews: false, replacedBy: null }));
-  google.enter(token, what, { from: now, state: "EXPIRED", items });
+  enter(course, token, what, "EXPIRED", items);
+};
+
+const replace = (course: Course, old: Token): void => {
+  old.isReplaced = true;
+  expire(course, old, null);
 };
 
 /** Buys, sometimes with a payment that is pending first. Null: it was never paid. */
@@ -76,112 +80,89 @@ const buy = (course: Course, product: GoogleProduct, until: number, old: Token |
   const token = google.buy(course.now, old?.id ?? null);
   const item = anItem(product, Math.max(until, course.now + DAY));
   if (dice.chance(rates.pending)) {
-    const pending = anItem(product, null);
-    google.enter(token, "purchase", { from: course.now, state: "PENDING", items: [pending] });
+    enter(course, token, "purchase", "PENDING", [anItem(product, null)]);
     course.now += dice.within(MINUTE, 8 * HOUR);
     if (dice.chance(0.3)) {
-      google.enter(token, "change", {
-        from: course.now,
-        state: "PENDING_PURCHASE_CANCELED",
-        items: [pending],
-      });
+      enter(course, token, "change", "PENDING_PURCHASE_CANCELED");
       return null;
     }
   }
-  google.enter(token, "purchase", { from: course.now, state: "ACTIVE", items: [item] });
-  if (old !== null) {
-    old.isReplaced = true;
-    expire(course, old, null);
-  }
+  enter(course, token, "purchase", "ACTIVE", [item]);
+  if (old !== null) replace(course, old);
   return token;
 };
 
 /** The old product until its end, and then another one, by a token that replaces this one at once. */
 const replaceLater = (course: Course, old: Token): Token => {
-  const { google } = course;
   const { product, expiry } = currentOf(old);
-  const token = google.buy(course.now, old.id);
-  const next = others(product);
-  google.enter(token, "purchase", {
-    from: course.now,
-    state: "ACTIVE",
-    items: [anItem(product, expiry, { renews: false, replacedBy: next }), anItem(next, null)],
-  });
-  old.isReplaced = true;
-  expire(course, old, null);
+  const token = course.google.buy(course.now, old.id);
+  const next = other(product);
+  const leaving = anItem(product, expiry, { renews: false, replacedBy: next });
+  enter(course, token, "purchase", "ACTIVE", [leaving, anItem(next, null)]);
+  replace(course, old);
   return token;
 };
 
 const renew = (course: Course, token: Token, until: number, what: "renewal" | "change"): void => {
-  const { google, now } = course;
-  const items = (phaseAt(token, Infinity)?.items ?? []).map((item): Item => {
-    const { product, replacedBy } = item;
-    if (replacedBy !== null) return { ...item, renews: false, replacedBy: null };
-    return anItem(product, until);
-  });
+  const items = itemsOf(token).map((item): Item =>
+    item.replacedBy === null ? anItem(item.product, until) : { ...item, renews: false, replacedBy: null },
+  );
   // What was replaced stays in the answer, past its end.
   const isCurrent = (item: Item): boolean => item.renews || item.isPrepaid;
-  google.enter(token, what, {
-    from: now,
-    state: "ACTIVE",
-    items: [...items.filter((item) => !isCurrent(item)), ...items.filter(isCurrent)],
-  });
+  const past = items.filter((item) => !isCurrent(item));
+  enter(course, token, what, "ACTIVE", [...past, ...items.filter(isCurrent)]);
 };
 
 const inState = (course: Course, token: Token, state: "ON_HOLD" | "PAUSED" | "CANCELED" | "ACTIVE"): void => {
-  const items = phaseAt(token, Infinity)?.items ?? [];
   const renews = state !== "CANCELED";
-  course.google.enter(token, "change", {
-    from: course.now,
-    state,
-    items: items.map((item) =>
-      item.replacedBy === null && item.expiry !== null ? { ...item, renews } : item,
-    ),
-  });
+  const items = itemsOf(token).map((item) =>
+    item.replacedBy === null && item.expiry !== null ? { ...item, renews } : item,
+  );
+  enter(course, token, "change", state, items);
+};
+
+/** The grace period: as a whole, or moved a day at a time. Whether the payment recovers in it. */
+const recoversInGrace = (course: Course, token: Token, end: number): boolean => {
+  const { dice } = course;
+  const { product } = currentOf(token);
+  const until = end + course.grace * DAY;
+  const isMoved = dice.chance(0.5);
+  for (let to = isMoved ? course.now + DAY : until; course.now < until; to = Math.min(until, to + DAY)) {
+    const what = token.phases.at(-1)?.state === "IN_GRACE_PERIOD" ? "silent" : "change";
+    enter(course, token, what, "IN_GRACE_PERIOD", [anItem(product, Math.min(to, until))]);
+    course.now = Math.min(until, isMoved ? course.now + DAY - HOUR : until);
+    if (dice.chance(isMoved ? 0.1 : 0.4)) {
+      course.now -= dice.number(HOUR);
+      return true;
+    }
+  }
+  return false;
 };
 
 /** The payment fails at the end: silent retries, a grace period, a hold. False: it is over. */
 const fail = (course: Course, token: Token): boolean => {
-  const { google, dice, grace } = course;
-  const { expiry, replacedBy } = currentOf(token);
-  const end = expiry ?? course.now;
+  const { dice } = course;
+  const { end, replacedBy } = currentOf(token);
   course.now = end;
-  google.enter(token, "silent", { from: end, state: "ACTIVE", items: phaseAt(token, end)?.items ?? [] });
+  enter(course, token, "silent", "ACTIVE");
   course.now += dice.within(DAY, 2 * DAY);
-  if (dice.chance(0.3)) {
+  const isSoon = dice.chance(0.3);
+  if (isSoon || (course.grace > 0 && replacedBy === null && recoversInGrace(course, token, end))) {
     renew(course, token, end + MONTH, "change");
     return true;
   }
-  if (grace > 0 && replacedBy === null) {
-    const until = end + grace * DAY;
-    const isMoved = dice.chance(0.5);
-    for (let to = isMoved ? course.now + DAY : until; course.now < until; to = Math.min(until, to + DAY)) {
-      const items = [anItem(currentOf(token).product, Math.min(to, until))];
-      const what = phaseAt(token, course.now)?.state === "IN_GRACE_PERIOD" ? "silent" : "change";
-      google.enter(token, what, { from: course.now, state: "IN_GRACE_PERIOD", items });
-      course.now = Math.min(until, isMoved ? course.now + DAY - HOUR : until);
-      if (dice.chance(isMoved ? 0.1 : 0.4)) {
-        course.now -= dice.upTo(HOUR);
-        renew(course, token, end + MONTH, "change");
-        return true;
-      }
-    }
-  }
   inState(course, token, "ON_HOLD");
   course.now += dice.within(HOUR, 30 * DAY);
-  if (dice.chance(0.4)) {
-    renew(course, token, course.now + MONTH, "change");
-    return true;
-  }
-  expire(course, token);
-  return false;
+  const isRecovered = dice.chance(0.4);
+  if (isRecovered) renew(course, token, course.now + MONTH, "change");
+  else expire(course, token);
+  return isRecovered;
 };
 
 /** What happens within a period. The token that goes on; null: it is over. */
 const within = (course: Course, token: Token): Token | null => {
   const { dice, rates } = course;
-  const { expiry, product, isPrepaid } = currentOf(token);
-  const end = expiry ?? course.now;
+  const { end, product, isPrepaid } = currentOf(token);
   course.now = dice.within(course.now + HOUR, end - HOUR);
   if (course.now >= end - HOUR) return token;
   if (dice.chance(rates.refund)) {
@@ -190,25 +171,23 @@ const within = (course: Course, token: Token): Token | null => {
   }
   if (isPrepaid) return dice.chance(0.5) ? (buy(course, product, end + MONTH, token) ?? token) : token;
   if (!dice.chance(rates.replacement)) return token;
-  if (dice.chance(0.5) && token.phases.at(-1)?.items.length === 1) return replaceLater(course, token);
-  const next = buy(course, others(product), course.now + dice.within(DAY, MONTH), token);
-  return next ?? token;
+  if (dice.chance(0.5) && itemsOf(token).length === 1) return replaceLater(course, token);
+  return buy(course, other(product), course.now + dice.within(DAY, MONTH), token) ?? token;
 };
 
 const comeBack = (course: Course): Token | null => {
   const { dice } = course;
   if (!dice.chance(0.5)) return null;
   course.now += dice.within(HOUR, 100 * DAY);
-  return buy(course, dice.one("silver", "gold", "prepaid"), course.now + MONTH, null);
+  return buy(course, dice.pick(["silver", "gold", "prepaid"]), course.now + MONTH, null);
 };
 
 /** The end of a period. False: the subscription is over. */
 const atEnd = (course: Course, token: Token, isCanceled: boolean): boolean => {
   const { dice, rates } = course;
-  const { expiry, isPrepaid, replacedBy } = currentOf(token);
-  const end = expiry ?? course.now;
+  const { end, isPrepaid, replacedBy } = currentOf(token);
   if (isCanceled || isPrepaid) {
-    course.now = end + dice.upTo(5) * MINUTE;
+    course.now = end + dice.number(6) * MINUTE;
     expire(course, token);
     return false;
   }
@@ -220,32 +199,23 @@ const atEnd = (course: Course, token: Token, isCanceled: boolean): boolean => {
     return true;
   }
   if (dice.chance(rates.failure)) return fail(course, token);
-  course.now = replacedBy === null ? end + dice.within(-HOUR, 10 * MINUTE) : end;
-  if (course.now > end)
-    course.google.enter(token, "silent", {
-      from: end,
-      state: "ACTIVE",
-      items: phaseAt(token, end)?.items ?? [],
-    });
+  const renewedAt = replacedBy === null ? end + dice.within(-HOUR, 10 * MINUTE) : end;
+  course.now = end;
+  if (renewedAt > end) enter(course, token, "silent", "ACTIVE");
+  course.now = renewedAt;
   renew(course, token, end + MONTH, "renewal");
   return true;
 };
 
 /** Cancels, and sometimes restarts. Whether it stays cancelled. */
 const cancel = (course: Course, token: Token): boolean => {
-  const { dice } = course;
-  const { expiry, isPrepaid, replacedBy } = currentOf(token);
-  const end = expiry ?? course.now;
-  if (
-    isPrepaid ||
-    replacedBy !== null ||
-    course.now >= end - 2 * HOUR ||
-    !dice.chance(course.rates.cancellation)
-  )
-    return false;
+  const { dice, rates } = course;
+  const { end, isPrepaid, replacedBy } = currentOf(token);
+  const isOver = (): boolean => course.now >= end - 2 * HOUR;
+  if (isPrepaid || replacedBy !== null || isOver() || !dice.chance(rates.cancellation)) return false;
   course.now = dice.within(course.now + MINUTE, end - HOUR);
   inState(course, token, "CANCELED");
-  if (course.now >= end - 2 * HOUR || !dice.chance(0.3)) return true;
+  if (isOver() || !dice.chance(0.3)) return true;
   course.now = dice.within(course.now + MINUTE, end - HOUR);
   inState(course, token, "ACTIVE");
   return false;
@@ -254,9 +224,9 @@ const cancel = (course: Course, token: Token): boolean => {
 /** A life of up to a year and a half. */
 export const googleLife = (dice: Dice, rates: GoogleRates): Life => {
   const google = googleSubscription();
-  const course: Course = { google, dice, rates, grace: dice.one(0, 3, 7, 30), now: NOW };
+  const course: Course = { google, dice, rates, grace: dice.pick([0, 3, 7, 30]), now: NOW };
   const until = NOW + dice.within(DAY, 500 * DAY);
-  let token = buy(course, dice.one("silver", "gold", "gold", "prepaid"), NOW + MONTH, null);
+  let token = buy(course, dice.pick(["silver", "gold", "gold", "prepaid"]), NOW + MONTH, null);
   while (token !== null && course.now < until) {
     const running: Token | null = within(course, token);
     const goesOn = running !== null && atEnd(course, running, cancel(course, running));

@@ -1,10 +1,10 @@
-import { DAY } from "../../../../lib/duration.ts";
-import { provenPurchaseOf } from "../../../../lib/stores/android-store/reading.ts";
-import { readSubscription } from "../../../../lib/stores/android-store/subscription.ts";
-import type { SubscriptionState } from "../../../../lib/stores/android-store/answers.ts";
+import { DAY, HOUR } from "../../../../lib/duration.ts";
 import { isoTime } from "../../../../lib/entitlements/time.ts";
-import type { GoogleProduct } from "../catalog.ts";
-import type { Fact, Happening } from "../life.ts";
+import type { SubscriptionState } from "../../../../lib/stores/android-store/answers.ts";
+import { provenPurchaseOf, type VerifiedPurchase } from "../../../../lib/stores/android-store/reading.ts";
+import { readSubscription } from "../../../../lib/stores/android-store/subscription.ts";
+import { LEEWAY, type GoogleProduct } from "../catalog.ts";
+import type { Fact, Happening, Life, Span } from "../life.ts";
 
 type State = SubscriptionState extends `SUBSCRIPTION_STATE_${infer Name}` ? Name : never;
 
@@ -34,6 +34,21 @@ export interface Token {
   isReplaced: boolean;
 }
 
+/** What Google answers about a token, as the service reads it. */
+export const factOf = (
+  read: typeof readSubscription,
+  body: object,
+  purchaseToken: string,
+  answeredAt: number,
+): Fact => {
+  const question = { packageName: "com.example.trails", purchaseToken, productIdentifier: null, answeredAt };
+  const reading: VerifiedPurchase | "product-not-in-purchase" | null = read(body, question);
+  if (reading === null || reading === "product-not-in-purchase")
+    throw new Error("Google's answer is malformed.");
+  const { purchase, mentioned } = provenPurchaseOf(reading);
+  return { id: purchaseToken, purchases: [purchase, ...mentioned] };
+};
+
 const lineItem = ({ product, expiry, renews, isPrepaid, replacedBy }: Item) => ({
   productId: product,
   ...(expiry !== null && { expiryTime: isoTime(expiry), latestSuccessfulOrderId: `GPA.${expiry}` }),
@@ -42,10 +57,9 @@ const lineItem = ({ product, expiry, renews, isPrepaid, replacedBy }: Item) => (
   ...(replacedBy !== null && { deferredItemReplacement: { productId: replacedBy } }),
 });
 
-export const phaseAt = ({ phases }: Token, moment: number): Phase | undefined =>
+const phaseAt = ({ phases }: Token, moment: number): Phase | undefined =>
   phases.findLast(({ from }) => from <= moment);
 
-/** Google's answer about a token, as its reader reads it. */
 const answerAbout = (token: Token, moment: number): Fact => {
   const phase = phaseAt(token, moment);
   if (phase === undefined) throw new RangeError("Google knows a token from its purchase on.");
@@ -58,31 +72,21 @@ const answerAbout = (token: Token, moment: number): Fact => {
     ...(token.linked !== null && { linkedPurchaseToken: token.linked }),
     ...(token.isReplaced && state === "EXPIRED" && { canceledStateContext: { replacementCancellation: {} } }),
   };
-  const question = {
-    packageName: "com.example.trails",
-    purchaseToken: token.id,
-    productIdentifier: null,
-    answeredAt: moment,
-  };
-  const reading = readSubscription(body, question);
-  if (reading === null || reading === "product-not-in-purchase")
-    throw new Error("Google's answer is malformed.");
-  const { purchase, mentioned } = provenPurchaseOf(reading);
-  return { id: token.id, isMarked: false, purchases: [purchase, ...mentioned] };
+  return factOf(readSubscription, body, token.id, moment);
 };
 
 /** Time after its end for which Google knows a token. */
 const KEPT = 60 * DAY;
 
+const isKept = (token: Token, moment: number): boolean => {
+  const phase = phaseAt(token, moment);
+  return phase !== undefined && (phase.state !== "EXPIRED" || phase.from + KEPT > moment);
+};
+
 /** Google's own record of one person's subscription. */
 export const googleSubscription = () => {
   const tokens: Token[] = [];
   const happenings: Happening[] = [];
-  const isKept = (token: Token, moment: number): boolean => {
-    const phase = phaseAt(token, moment);
-    if (phase === undefined) return false;
-    return phase.state !== "EXPIRED" || phase.from + KEPT > moment;
-  };
   return {
     tokens,
     happenings,
@@ -99,9 +103,55 @@ export const googleSubscription = () => {
       const factAt = (moment: number): Fact => answerAbout(token, moment);
       happenings.push({ what, at, signedAt: at, id: token.id, factAt, statement: null });
     },
-    answerAt: (moment: number): readonly Fact[] =>
-      tokens.filter((token) => isKept(token, moment)).map((token) => answerAbout(token, moment)),
   };
 };
 
 export type GoogleSubscription = ReturnType<typeof googleSubscription>;
+
+/** Longest time for which Google retries a payment without a word. */
+const SILENT = 48 * HOUR;
+
+/** What an item of a phase gives until the next phase. */
+const spansOfItem = (id: string, { state, from }: Phase, item: Item, until: number): Span[] => {
+  const { product: entitlement, expiry, renews, replacedBy } = item;
+  if (expiry === null) return [];
+  const of = { entitlement, id, shownEnd: expiry };
+  const kind = state === "IN_GRACE_PERIOD" ? ("grace" as const) : ("paid" as const);
+  const given = { ...of, kind, from, to: Math.min(until, expiry) };
+  if (state === "CANCELED") return [given];
+  if (state !== "ACTIVE" && state !== "IN_GRACE_PERIOD") return [];
+  const silentFrom = Math.max(from, expiry);
+  if (!renews && replacedBy === null) return [given];
+  return [
+    given,
+    { ...of, kind: "silent", from: silentFrom, to: Math.min(until, expiry + SILENT) },
+    { ...of, kind: "allowed", from: silentFrom, to: Math.min(until, expiry + LEEWAY) },
+  ];
+};
+
+const spansOfToken = ({ id, phases }: Token): Span[] =>
+  phases.flatMap((phase, index) =>
+    phase.items.flatMap((item) => spansOfItem(id, phase, item, phases[index + 1]?.from ?? Infinity)),
+  );
+
+/** The life of Google's subscriber, told until a moment. */
+export const lifeOfGoogle = ({ tokens, happenings }: GoogleSubscription, now: number): Life => {
+  const { state, items = [] } = tokens.at(-1)?.phases.at(-1) ?? {};
+  const expiry = Math.max(...items.map((item) => item.expiry ?? 0));
+  const isRenewing = state === "ACTIVE" && items.some(({ renews }) => renews);
+  const isOver = state === "EXPIRED" || state === "CANCELED" || items.every(({ isPrepaid }) => isPrepaid);
+  const ended = isOver ? Infinity : now + HOUR;
+  const answerAt = (moment: number): readonly Fact[] =>
+    tokens.filter((token) => isKept(token, moment)).map((token) => answerAbout(token, moment));
+  return {
+    happenings: happenings.toSorted((a, b) => a.at - b.at),
+    isSnapshot: true,
+    truth: tokens.flatMap(spansOfToken).filter(({ from, to }) => from < to),
+    last: now,
+    horizon: isRenewing ? Math.max(now, expiry) : ended,
+    mayRenew: isRenewing && expiry > now ? { from: expiry - HOUR, to: expiry + DAY - HOUR } : null,
+    lasts: false,
+    answerAt,
+    heldAt: answerAt,
+  };
+};

@@ -1,7 +1,9 @@
 import fc from "fast-check";
 import type { Environment } from "../../../../lib/contract/schemas.ts";
 import { DAY } from "../../../../testing/support/stores/purchases.ts";
-import { type IosFact, type IosRenewal } from "../stated-facts.ts";
+import type { StatedRenewalInfo } from "../../../../lib/stores/ios-store/renewal-info.ts";
+import { aVerifiedRenewalInfo } from "../../../../testing/support/stores/ios-store.ts";
+import type { IosFact } from "../stated-facts.ts";
 import { at, choice, environment, type Made } from "./choices.ts";
 import { factsOfLineage, lineageScript, type Lineage } from "./lineages.ts";
 
@@ -15,33 +17,40 @@ const renewalScript = fc.record({
     { weight: 1, arbitrary: choice("with the transaction") },
   ),
   date: choice("end", "end", "end", "grace end", "another end", "absent"),
-  renews: choice(true, true, false),
+  willRenew: choice(true, true, false),
   /** Days of grace after the end; null: none. */
   grace: choice(null, null, 0.5, 6, 16),
-  inRetry: choice(false, false, true),
-  intent: choice(null, null, 2),
+  isInBillingRetry: choice(false, false, true),
+  expirationIntent: choice(null, null, 2),
   inGrace: choice(null, false, true),
 });
 
 const renewalOf = (
   facts: readonly IosFact[],
-  { fact, signed, date, grace, ...script }: Made<typeof renewalScript>,
+  { fact, signed, date, grace, inGrace, ...script }: Made<typeof renewalScript>,
   index: number,
-): IosRenewal[] => {
-  const periods = facts.filter(({ type }) => type === "subscription");
+): StatedRenewalInfo[] => {
+  const periods = facts.filter(({ nature }) => nature === "auto_renewable");
   if (periods.length === 0) return [];
   const period = at(periods, fact);
-  const end = period.end ?? 0;
+  const end = period.expiresAt ?? 0;
   const graceEnd = grace === null ? null : end + grace * DAY;
-  const dates = { end, "grace end": graceEnd ?? end, "another end": at(periods, fact + 1).end, absent: null };
+  const dates = {
+    end,
+    "grace end": graceEnd ?? end,
+    "another end": at(periods, fact + 1).expiresAt,
+    absent: null,
+  };
   const signedAt = signed === "with the transaction" ? period.signedAt : end + signed * DAY;
   return [
     {
-      ...script,
+      ...aVerifiedRenewalInfo(script),
       environment: period.environment,
-      lineage: period.original,
-      renewalDate: dates[date],
-      graceEnd,
+      originalTransactionIdentifier: period.originalTransactionIdentifier,
+      renewsInto: null,
+      periodEndsAt: dates[date],
+      graceEndsAt: graceEnd,
+      ...(inGrace !== null && { isInGrace: inGrace }),
       // No two of one lineage are signed at one moment.
       signedAt: Math.floor(signedAt / 10) * 10 + index,
     },
@@ -65,21 +74,26 @@ const moved = (
 ): IosFact[] => {
   if (facts.length === 0) return [];
   const [fact, target] = [at(facts, from), at(facts, to)];
-  const { type, product, start, original, transaction } = fact;
+  const { nature, transactionIdentifier, originalTransactionIdentifier: original } = fact;
   // Under one lineage, two purchases of a product at one moment could not be told from copies of one.
   const hasTwin =
-    type !== "subscription" &&
-    facts.some((other) => other.product === product && other.start === start && other.original !== original);
-  if (original === target.original || hasTwin) return [];
+    nature !== "auto_renewable" &&
+    facts.some(
+      (other) =>
+        other.productIdentifier === fact.productIdentifier &&
+        other.purchasedAt === fact.purchasedAt &&
+        other.originalTransactionIdentifier !== original,
+    );
+  if (original === target.originalTransactionIdentifier || hasTwin) return [];
   return [
     {
       ...fact,
-      transaction: isReissued ? `${transaction}9` : transaction,
-      original: target.original,
+      transactionIdentifier: isReissued ? `${transactionIdentifier}9` : transactionIdentifier,
+      originalTransactionIdentifier: target.originalTransactionIdentifier,
       // It is the same person's there, too.
-      appTransaction: target.appTransaction,
+      appTransactionIdentifier: target.appTransactionIdentifier,
       signedAt: fact.signedAt + (later ? 3 : -3),
-      previous: names ? original : null,
+      previousOriginalTransactionIdentifier: names ? original : null,
     },
   ];
 };
@@ -89,7 +103,7 @@ export interface AppleAccount {
   readonly environment: Environment;
   readonly appTransaction: string;
   readonly facts: readonly IosFact[];
-  readonly renewals: readonly IosRenewal[];
+  readonly renewals: readonly StatedRenewalInfo[];
 }
 
 const accountScript = fc.record({

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import type { Environment } from "../../../../lib/contract/schemas.ts";
 import { DAY } from "../../../../testing/support/stores/purchases.ts";
+import { aVerifiedTransaction } from "../../../../testing/support/stores/ios-store.ts";
 import type { IosFact } from "../stated-facts.ts";
 import { at, BEGIN, choice, type Made } from "./choices.ts";
 
@@ -72,9 +73,9 @@ type LineageScript = Made<typeof lineageScript>;
 const SUBSCRIPTIONS = ["monthly", "yearly", "basic"] as const;
 const LENGTHS = { monthly: 30, yearly: 365, basic: 30 } as const;
 const ONE_TIME = [
-  ["map", "non-consumable"],
-  ["forever", "non-consumable"],
-  ["season", "non-renewing"],
+  ["map", "non_consumable"],
+  ["forever", "non_consumable"],
+  ["season", "non_renewing"],
   ["day", "consumable"],
   ["coins", "consumable"],
   ["day", "consumable"],
@@ -93,19 +94,17 @@ export interface Lineage {
 
 const idOf = ({ original }: Lineage, index: number): string => `${original}${String(index).padStart(2, "0")}`;
 
-const commonOf = (lineage: Lineage) =>
-  ({
-    store: "ios-store",
+const transactionOf = (lineage: Lineage, fields: Partial<IosFact>): IosFact => ({
+  ...aVerifiedTransaction({
     environment: lineage.environment,
-    original: lineage.original,
-    appTransaction: lineage.appTransaction,
-    quantity: 1,
-    revokedAt: null,
-    revokedShare: null,
-    upgraded: false,
-  }) as const;
+    originalTransactionIdentifier: lineage.original,
+    appTransactionIdentifier: lineage.appTransaction,
+    ...fields,
+  }),
+  store: "ios-store",
+});
 
-type Period = IosFact & { readonly end: number };
+type Period = IosFact & { readonly purchasedAt: number; readonly expiresAt: number };
 
 /** When the next period is bought, and its start; null: the store sells none so. */
 const boughtAfter = (
@@ -117,18 +116,18 @@ const boughtAfter = (
   const at = (boughtAt: number, start = boughtAt) => ({ boughtAt, start });
   switch (begins) {
     case "at the end":
-      return at(current.end);
+      return at(current.expiresAt);
     case "ahead":
-      return at(Math.max(clock, current.end - DAY), current.end);
+      return at(Math.max(clock, current.expiresAt - DAY), current.expiresAt);
     case "now":
       return at(clock + days * HOUR + 1);
     case "within":
-      return at(Math.max(clock, Math.min(current.start + days * DAY + 1, current.end - 1)));
+      return at(Math.max(clock, Math.min(current.purchasedAt + days * DAY + 1, current.expiresAt - 1)));
     case "with it":
       // Once only: the store does not sell three times in a millisecond.
-      return before?.start === current.start ? null : at(clock, current.start);
+      return before?.purchasedAt === current.purchasedAt ? null : at(clock, current.purchasedAt);
     case "later":
-      return at(current.end + days * DAY);
+      return at(current.expiresAt + days * DAY);
   }
 };
 
@@ -136,31 +135,27 @@ const createSubscription = (lineage: Lineage, first: number, began: number, webO
   const facts: Period[] = [];
   const periods: Period[] = [];
   let clock = began;
-  const say = (fact: Omit<Period, "signedAt">): Period => {
+  const say = (fact: Period): Period => {
     // A lineage's first transaction has been seen with one app transaction id, and its renewals with another.
     const isOther = lineage.otherAppTransaction !== null && facts.length % 2 === 1;
-    const appTransaction = isOther ? lineage.otherAppTransaction : commonOf(lineage).appTransaction;
-    const said = { ...fact, signedAt: clock + 10 * (facts.length + 1), appTransaction };
+    const appTransactionIdentifier = isOther ? lineage.otherAppTransaction : lineage.appTransaction;
+    const said = { ...fact, signedAt: clock + 10 * (facts.length + 1), appTransactionIdentifier };
     facts.push(said);
     return said;
   };
-  const buy = (index: number, start: number, sameOrder?: IosFact): void => {
-    const product = at(SUBSCRIPTIONS, index);
-    const ownOrder = webOrders ? (sameOrder?.webOrder ?? `9${lineage.original}${facts.length}`) : null;
-    periods.push(
-      say({
-        ...commonOf(lineage),
-        transaction: idOf(lineage, facts.length),
-        product,
-        type: "subscription",
-        group: "main",
-        webOrder: ownOrder,
-        start,
-        originalStart: began,
-        end: start + LENGTHS[product] * DAY,
-        previous: lineage.previous,
-      }),
-    );
+  const buy = (index: number, purchasedAt: number, sameOrder?: IosFact): void => {
+    const productIdentifier = at(SUBSCRIPTIONS, index);
+    const ownOrder = sameOrder?.webOrderLineItemIdentifier ?? `9${lineage.original}${facts.length}`;
+    const bought = transactionOf(lineage, {
+      transactionIdentifier: idOf(lineage, facts.length),
+      productIdentifier,
+      subscriptionGroupIdentifier: "main",
+      webOrderLineItemIdentifier: webOrders ? ownOrder : null,
+      originalPurchasedAt: began,
+      previousOriginalTransactionIdentifier: lineage.previous,
+    });
+    const expiresAt = purchasedAt + LENGTHS[productIdentifier] * DAY;
+    periods.push(say({ ...bought, purchasedAt, expiresAt }));
   };
   buy(first, clock);
   return {
@@ -171,7 +166,7 @@ const createSubscription = (lineage: Lineage, first: number, began: number, webO
       const next = boughtAfter(current, periods.at(-2), clock, step);
       if (next === null) return;
       clock = next.boughtAt;
-      if (step.marks) periods[periods.length - 1] = say({ ...current, upgraded: true });
+      if (step.marks) periods[periods.length - 1] = say({ ...current, isUpgraded: true });
       buy(product, next.start, step.isOneOrder ? current : undefined);
     },
     again: ({ which, as, mark, days }: Made<typeof sameAgain>): void => {
@@ -180,13 +175,13 @@ const createSubscription = (lineage: Lineage, first: number, began: number, webO
       clock += days * (as === "itself" ? DAY : HOUR);
       const said = say({
         ...period,
-        ...(as !== "itself" && { transaction: idOf(lineage, facts.length) }),
+        ...(as !== "itself" && { transactionIdentifier: idOf(lineage, facts.length) }),
         // Like some old copies, it has the time of the restore as its purchase date.
-        ...(as === "restore" && { start: clock }),
-        ...(as === "another part" && { product: at(SUBSCRIPTIONS, days) }),
+        ...(as === "restore" && { purchasedAt: clock }),
+        ...(as === "another part" && { productIdentifier: at(SUBSCRIPTIONS, days) }),
         ...(mark === "refund" && { revokedAt: clock }),
         ...(mark === "reversal" && { revokedAt: null }),
-        ...(mark === "upgrade" && { upgraded: true }),
+        ...(mark === "upgrade" && { isUpgraded: true }),
       });
       if (as === "itself") periods[index] = said;
     },
@@ -194,10 +189,10 @@ const createSubscription = (lineage: Lineage, first: number, began: number, webO
     extend: (days: number): void => {
       const current = at(periods, periods.length - 1);
       const isRefunded = facts.some(
-        (one) => one.transaction === current.transaction && one.revokedAt !== null,
+        (one) => one.transactionIdentifier === current.transactionIdentifier && one.revokedAt !== null,
       );
-      if (current.upgraded || isRefunded || !webOrders) return;
-      periods[periods.length - 1] = say({ ...current, end: current.end + days * DAY });
+      if (current.isUpgraded || isRefunded || !webOrders) return;
+      periods[periods.length - 1] = say({ ...current, expiresAt: current.expiresAt + days * DAY });
     },
   };
 };
@@ -225,39 +220,35 @@ const oneTimeFacts = (
   { begins, product: index, quantity, steps }: LineageScript & { form: "one-time" },
   lineage: Lineage,
 ): readonly IosFact[] => {
-  const [product, type] = at(ONE_TIME, index);
+  const [productIdentifier, nature] = at(ONE_TIME, index);
   let clock = BEGIN + begins * DAY;
-  const first: IosFact = {
-    ...commonOf(lineage),
-    transaction: lineage.original,
-    product,
-    type,
-    group: null,
-    webOrder: null,
-    start: clock,
-    originalStart: clock,
-    end: null,
-    quantity: type === "non-consumable" ? 1 : quantity,
-    previous: null,
+  const first = transactionOf(lineage, {
+    transactionIdentifier: lineage.original,
+    productIdentifier,
+    nature,
+    purchasedAt: clock,
+    originalPurchasedAt: clock,
+    expiresAt: null,
+    quantity: nature === "non_consumable" ? 1 : quantity,
     signedAt: clock + 1,
-  };
+  });
   let last = first;
   const facts = [first];
   for (const { which, isCopy, revoked, days } of steps) {
     clock += days * DAY + 10;
     // As it was said last, refunded or not.
-    const another = facts.findLast(({ transaction }) => transaction !== last.transaction) ?? last;
+    const another = facts.findLast((one) => one.transactionIdentifier !== last.transactionIdentifier) ?? last;
     const share = revoked === "part" ? at([33_333, 50_000, 66_667], days) : at([null, 100_000], days);
     last = {
       ...(which === "first" ? first : which === "another" ? another : last),
-      ...(revoked === "no" && { revokedAt: null, revokedShare: null }),
-      ...((revoked === "whole" || revoked === "part") && { revokedAt: clock, revokedShare: share }),
+      ...(revoked === "no" && { revokedAt: null, revokedMilliPercent: null }),
+      ...((revoked === "whole" || revoked === "part") && { revokedAt: clock, revokedMilliPercent: share }),
       ...(isCopy &&
-        type !== "consumable" && {
-          transaction: idOf(lineage, facts.length),
-          start: clock,
+        nature !== "consumable" && {
+          transactionIdentifier: idOf(lineage, facts.length),
+          purchasedAt: clock,
           revokedAt: null,
-          revokedShare: null,
+          revokedMilliPercent: null,
         }),
       signedAt: clock,
     };

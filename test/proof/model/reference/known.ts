@@ -1,5 +1,6 @@
 import type { Environment } from "../../../../lib/contract/schemas.ts";
-import type { Fact, IosRenewal, ModelClaim, ModelRequest } from "../stated-facts.ts";
+import type { StatedRenewalInfo } from "../../../../lib/stores/ios-store/renewal-info.ts";
+import type { Fact, ModelClaim, ModelRequest } from "../stated-facts.ts";
 import { lineageName, purchasesIn } from "./names.ts";
 
 export interface Person {
@@ -14,7 +15,7 @@ export interface Person {
 
 export interface Known {
   readonly facts: readonly Fact[];
-  readonly renewals: readonly IosRenewal[];
+  readonly renewals: readonly StatedRenewalInfo[];
   readonly people: readonly Person[];
   /** Number of people ever created. */
   readonly made: number;
@@ -24,9 +25,11 @@ export const namesIn = ({ people }: Pick<Known, "people">): ReadonlySet<string> 
   new Set(people.flatMap(({ names }) => [...names]));
 
 /** Renewal infos name nobody: those of lineages without an owner are ignored. */
-export const withRenewals = (known: Known, renewals: readonly IosRenewal[]): Known => {
+export const withRenewals = (known: Known, renewals: readonly StatedRenewalInfo[]): Known => {
   const named = namesIn(known);
-  const owned = renewals.filter(({ environment, lineage }) => named.has(lineageName(environment, lineage)));
+  const owned = renewals.filter((one) =>
+    named.has(lineageName(one.environment, one.originalTransactionIdentifier)),
+  );
   return { ...known, renewals: [...known.renewals, ...owned] };
 };
 

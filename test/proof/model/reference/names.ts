@@ -13,11 +13,15 @@ const appName = (environment: Environment, appTransaction: string): string =>
 
 export const purchaseName = (fact: Fact): string =>
   fact.store === "ios-store"
-    ? lineageName(fact.environment, fact.original)
+    ? lineageName(fact.environment, fact.originalTransactionIdentifier)
     : tokenName(fact.environment, fact.token);
 
 /** The lineage that this one replaced. */
-const previousName = ({ environment, previous, original }: IosFact): string | null =>
+const previousName = ({
+  environment,
+  previousOriginalTransactionIdentifier: previous,
+  originalTransactionIdentifier: original,
+}: IosFact): string | null =>
   previous === null || previous === original ? null : lineageName(environment, previous);
 
 const isPending = ({ state }: AndroidFact): boolean =>
@@ -43,7 +47,7 @@ export const namesOf = (fact: Fact): string[] => [
  */
 export const appTransactionsOf = ({ environment, appTransaction, facts }: ModelRequest): string[] => {
   const lineages = [...Map.groupBy(facts, purchaseName).values()].map((said) =>
-    said.flatMap((fact) => (fact.store === "ios-store" ? (fact.appTransaction ?? []) : [])),
+    said.flatMap((fact) => (fact.store === "ios-store" ? (fact.appTransactionIdentifier ?? []) : [])),
   );
   const [first, ...others] = [appTransaction === null ? [] : [appTransaction], ...lineages].filter(
     (carried) => carried.length > 0,
@@ -64,7 +68,9 @@ export const purchasesIn = (request: ModelRequest) => {
     name,
     facts,
     predecessors: facts.flatMap((fact) => namesOf(fact).slice(1)),
-    apps: facts.some((fact) => fact.store === "ios-store" && fact.appTransaction !== null) ? apps : [],
+    apps: facts.some((fact) => fact.store === "ios-store" && fact.appTransactionIdentifier !== null)
+      ? apps
+      : [],
   }));
 };
 
@@ -81,7 +87,7 @@ export const byPerson = (
   const apps = appTransactionsOf(request);
   const namesIn = (fact: Fact): string[] => [
     ...namesOf(fact),
-    ...(fact.store === "ios-store" && fact.appTransaction !== null ? apps : []),
+    ...(fact.store === "ios-store" && fact.appTransactionIdentifier !== null ? apps : []),
   ];
   const bonds = [apps, ...facts.map(namesIn), ...people.map(({ names }) => [...names])];
   const joinedWith = (names: ReadonlySet<string>): ReadonlySet<string> => {
