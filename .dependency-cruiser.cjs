@@ -117,7 +117,7 @@ module.exports = {
       name: "lib-knows-no-lambda",
       severity: "error",
       from: { path: "^lib/" },
-      to: { path: "@middy|aws-lambda|aws-cdk" },
+      to: { path: "aws-lambda|aws-cdk" },
     },
     {
       name: "packages-are-declared",

@@ -1,20 +1,89 @@
-import middy from "@middy/core";
 import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context } from "aws-lambda";
 import type * as z from "zod/mini";
 import type { Endpoint } from "../../lib/contract/endpoints.ts";
-import { keepingObservations } from "../observability/observe.ts";
-import { presentError } from "./present-error.ts";
-import { readRequest, type Call, type EventWithCall } from "./read-request.ts";
-import { json } from "./response.ts";
-import { writeLine } from "./write-line.ts";
+import { errorBody, ServiceError, type ErrorCode } from "../../lib/contract/errors.ts";
+import { count } from "../observability/metrics.ts";
+import { keepingObservations, observations } from "../observability/observe.ts";
+import { beginInvocation } from "../observability/write-invocation.ts";
+import { readRequest, type Call } from "./read-request.ts";
 
-/** Handler of an endpoint: event → call → use case → response or error, and a log line. */
+/** Default `Retry-After` of a 429 or 503, in seconds. */
+const RETRY_AFTER_SECONDS = 5;
+
+const LINK_REFUSALS: ReadonlySet<string> = new Set<ErrorCode>([
+  "CUSTOMER_ALREADY_LINKED",
+  "IDENTITY_CONFLICT",
+]);
+
+/** A JSON response that must not be cached. */
+const json = (
+  statusCode: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): APIGatewayProxyResult => ({
+  statusCode,
+  headers: { "Content-Type": "application/json", "Cache-Control": "no-store", ...headers },
+  body: JSON.stringify(body),
+});
+
+const errorAnswer = (shown: ServiceError): APIGatewayProxyResult =>
+  json(
+    shown.status,
+    errorBody(shown),
+    shown.status === 503 || shown.status === 429
+      ? { "Retry-After": String(shown.retryAfterSeconds ?? RETRY_AFTER_SECONDS) }
+      : {},
+  );
+
+/**
+ * Begins a request: the result writes its log line and metrics, with the error that the caller is shown. The line holds
+ * nothing that a caller sent and, from a store's answer, only the status and a one-word reason.
+ */
+const beginRequest = (
+  { function: endpoint, store }: Endpoint,
+  { requestContext }: APIGatewayProxyEvent,
+  { awsRequestId: invocation }: Context,
+) => {
+  const write = beginInvocation("request", endpoint);
+  return (shown: ServiceError | null, error?: unknown): void => {
+    const outcome = shown?.code ?? "OK";
+    if (LINK_REFUSALS.has(outcome)) count("linksRefused", { outcome });
+    // Credential identifiers are not secret.
+    const { applicationIdentifier: application, keyIdentifier } = requestContext.authorizer ?? {};
+    write(
+      {
+        ...(store !== null && { store }),
+        requestId: requestContext.requestId,
+        invocation,
+        application,
+        keyIdentifier,
+        ...observations(),
+        outcome,
+        status: shown?.status ?? 200,
+        ...(shown?.because !== undefined && { because: shown.because }),
+      },
+      shown !== null && shown.status >= 500 ? error : undefined,
+    );
+  };
+};
+
+/**
+ * Handler of an endpoint: event → call → use case → response, and a log line. An error outside the contract is shown as
+ * `INTERNAL_ERROR`.
+ */
 export const endpoint = <E extends Endpoint>(
   definition: E,
   useCase: (call: Call<E>) => Promise<z.input<ReturnType<E["response"]>>>,
 ): ((event: APIGatewayProxyEvent, context: Context) => Promise<APIGatewayProxyResult>) =>
-  keepingObservations(
-    middy<EventWithCall<E>, APIGatewayProxyResult>()
-      .use([writeLine(definition), presentError, readRequest(definition)])
-      .handler(async ({ call }) => json(200, await useCase(call))),
-  );
+  keepingObservations(async (event, context) => {
+    const write = beginRequest(definition, event, context);
+    try {
+      const answer = json(200, await useCase(readRequest(definition, event)));
+      write(null);
+      return answer;
+    } catch (error) {
+      const shown = error instanceof ServiceError ? error : new ServiceError("INTERNAL_ERROR");
+      write(shown, error);
+      return errorAnswer(shown);
+    }
+  });
