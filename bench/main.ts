@@ -11,15 +11,7 @@ import { synthesize } from "../local/lambda/synthesize.ts";
 import { newChain } from "../testing/support/metered/purchases.ts";
 import { writeFormatted, writePage } from "./report/page.ts";
 import { printSection } from "./report/tables.ts";
-import {
-  isComplete,
-  isSection,
-  noSection,
-  SECTIONS,
-  type Results,
-  type Section,
-  type SectionRun,
-} from "./results.ts";
+import { isComplete, isSection, SECTIONS, type Results, type Section, type SectionRun } from "./results.ts";
 
 /**
  * `npm run bench -- [section …]` measures all sections, or those named, each in its own process. It prints their tables,
@@ -89,7 +81,9 @@ const report = async (sections: readonly Section[]): Promise<void> => {
 const main = async (wanted: readonly string[]): Promise<void> => {
   const unknown = wanted.filter((name) => name !== "report" && !isSection(name));
   if (unknown.length > 0) {
-    process.stderr.write(noSection(...unknown));
+    process.stderr.write(
+      `No section is called ${unknown.join(", ")}. Sections: ${SECTIONS.join(", ")}; or: report\n`,
+    );
     process.exitCode = 1;
     return;
   }

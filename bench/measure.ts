@@ -1,18 +1,55 @@
 import { median } from "../testing/support/metered/measuring.ts";
+import type { Consumption } from "../testing/support/metered/meter.ts";
+import { createMeteredWorld, type MeteredWorld } from "../testing/support/metered/world.ts";
 
-/** Measurement: alternating sides, medians, ratios. */
+/** Measurement: what an act costs, alternating sides, medians, ratios. */
 
-/** Median of each number of the samples. */
-export const medians = <Key extends string>(
-  samples: readonly Readonly<Record<Key, number>>[],
-): Record<Key, number> => {
+/** Acts on a metered table, which is then removed. */
+export const withWorld = async <Result>(act: (world: MeteredWorld) => Promise<Result>): Promise<Result> => {
+  const world = await createMeteredWorld();
+  try {
+    return await act(world);
+  } finally {
+    await world.remove();
+  }
+};
+
+/** Requests and units since the last call. */
+export const consumed = ({ meter }: Pick<MeteredWorld, "meter">): Consumption => {
+  const { milliseconds: _, ...consumption } = meter.take();
+  return consumption;
+};
+
+/**
+ * Costs of an act. In milliseconds, verification, DynamoDB's client and the rest add up to the total; `waiting` is for
+ * DynamoDB's responses.
+ */
+export const costOf = async ({ meter, verifying }: MeteredWorld, act: () => Promise<unknown>) => {
+  meter.take();
+  verifying.take();
+  const start = performance.now();
+  await act();
+  const total = performance.now() - start;
+  const { milliseconds, ...consumption } = meter.take();
+  const { client: dynamoDb, waiting } = milliseconds;
+  const verification = verifying.take();
+  const rest = total - verification - dynamoDb;
+  return { ...consumption, milliseconds: { total, verification, dynamoDb, waiting, rest } };
+};
+
+/** Counts of the first sample, and medians of all milliseconds. */
+export const summaryOf = <Sample extends { readonly milliseconds: Readonly<Record<string, number>> }>(
+  samples: readonly Sample[],
+) => {
   const [first] = samples;
   if (first === undefined) throw new Error("Nothing was measured.");
-  const keys = Object.keys(first) as Key[];
-  return Object.fromEntries(keys.map((key) => [key, median(samples.map((one) => one[key]))])) as Record<
-    Key,
-    number
-  >;
+  const medians: Sample["milliseconds"] = Object.fromEntries(
+    Object.keys(first.milliseconds).map((key) => [
+      key,
+      median(samples.map(({ milliseconds }) => milliseconds[key] ?? Number.NaN)),
+    ]),
+  );
+  return { ...first, times: samples.length, milliseconds: medians };
 };
 
 /** Quantile: the smallest value that at least `part` of the values do not exceed. */

@@ -1,4 +1,7 @@
+import { fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
 import * as z from "zod";
 import { endpoints } from "../lib/contract/endpoints.ts";
 import { DEMO } from "../local/demo.ts";
@@ -6,7 +9,6 @@ import { startLocalService } from "../local/local-service.ts";
 import { PUSHES_AS } from "../local/sandbox-stores.ts";
 import { developerNotification } from "../sandbox/android-store/notifications/notifications.ts";
 import { fingerprintOf, importChain } from "../sandbox/ios-store/signing.ts";
-import { requiredVariable } from "./environment.ts";
 import { makePushKey, startKeyServer } from "../testing/support/stores/push-tokens.ts";
 import {
   newDevice,
@@ -16,8 +18,14 @@ import {
   type Chain,
 } from "../testing/support/metered/purchases.ts";
 
+const requiredVariable = (name: string): string => {
+  const value = process.env[name];
+  if (value === undefined) throw new Error(`${name} is not set: run \`npm run bench\`.`);
+  return value;
+};
+
 /** The whole service on the local gateway, with a subscriber on one account, as it is described to another process. */
-export const describedService = z.object({
+const describedService = z.object({
   address: z.string(),
   tableName: z.string(),
   apiKey: z.string(),
@@ -71,29 +79,13 @@ export const buyOnAndroid = async (address: string): Promise<string> => {
   return androidPurchase.parse(bought).purchaseToken;
 };
 
-/** Links an Android subscription of the demo application. */
-export const linkOnAndroid = async (
-  { address, apiKey }: Pick<BenchService, "address" | "apiKey">,
-  purchaseToken: string,
-  applicationAccountIdentifier: string,
-): Promise<void> => {
-  const link = {
-    packageName: DEMO.packageName,
-    purchaseToken,
-    productKind: "subscription",
-    applicationAccountIdentifier,
-  };
-  await postTo(`${address}${endpoints.linkAndroidStoreCustomer.path}`, link, apiKey);
-};
-
-export const linkOnIos = async (
-  { address, apiKey }: Pick<BenchService, "address" | "apiKey">,
-  request: object,
-  applicationAccountIdentifier: string,
-): Promise<void> => {
-  const link = { ...request, applicationAccountIdentifier };
-  await postTo(`${address}${endpoints.linkIosStoreCustomer.path}`, link, apiKey);
-};
+/** Links the Android subscription of the demo application. */
+const androidLink = (purchaseToken: string) => ({
+  packageName: DEMO.packageName,
+  purchaseToken,
+  productKind: "subscription",
+  applicationAccountIdentifier: "android-subscriber",
+});
 
 export const startBenchService = async (): Promise<BenchService> => {
   const chain = runChain();
@@ -113,9 +105,9 @@ export const startBenchService = async (): Promise<BenchService> => {
   const bought = renewableSubscription();
   const request = signedRequest(device, [bought], chain);
   const androidPurchaseToken = service.androidPurchaseToken ?? "";
-  const operated = { address: service.address, apiKey: service.demo.apiKey };
-  await linkOnIos(operated, request, account);
-  await linkOnAndroid(operated, androidPurchaseToken, "android-subscriber");
+  const link = (path: string, body: object) => postTo(`${service.address}${path}`, body, service.demo.apiKey);
+  await link(endpoints.linkIosStoreCustomer.path, { ...request, applicationAccountIdentifier: account });
+  await link(endpoints.linkAndroidStoreCustomer.path, androidLink(androidPurchaseToken));
   const pushKey = await makePushKey(() => Date.now(), "bench");
   const keys = await startKeyServer(pushKey);
   return {
@@ -134,6 +126,19 @@ export const startBenchService = async (): Promise<BenchService> => {
       if (log.length > 0) process.stderr.write(`${log.slice(0, 10).join("\n")}\n`);
     },
   };
+};
+
+const SERVER = fileURLToPath(new URL("workers/serve.ts", import.meta.url));
+
+/** The service in its own process, apart from what measures it. */
+export const serve = async (): Promise<BenchService> => {
+  const server = fork(SERVER, { stdio: ["ignore", "ignore", "inherit", "ipc"] });
+  const [message] = await once(server, "message");
+  const stop = async (): Promise<void> => {
+    server.send("stop");
+    await once(server, "exit");
+  };
+  return { ...describedService.parse(message), stop };
 };
 
 /** The event of a push about an Android subscription. */
@@ -157,7 +162,7 @@ export const androidPushEvent = (
 };
 
 /** Events that API Gateway or the schedule would send to the functions, by function name. */
-export const eventsOf = (service: BenchService): Readonly<Record<string, unknown>> => {
+export const eventsOf = (service: BenchService) => {
   const { tableName, request, account, androidPurchaseToken, apiKey, signedNotification } = service;
   const requestContext = {
     requestId: "1",
@@ -175,12 +180,7 @@ export const eventsOf = (service: BenchService): Readonly<Record<string, unknown
     },
     "synchronize-ios-store-purchases": posted(request),
     "link-ios-store-customer": posted({ ...request, applicationAccountIdentifier: account }),
-    "link-android-store-customer": posted({
-      packageName: DEMO.packageName,
-      purchaseToken: androidPurchaseToken,
-      productKind: "subscription",
-      applicationAccountIdentifier: "android-subscriber",
-    }),
+    "link-android-store-customer": posted(androidLink(androidPurchaseToken)),
     "receive-ios-store-notification": posted({ signedPayload: signedNotification }),
     "receive-android-store-notification": androidPushEvent(service, androidPurchaseToken),
     "watch-notifications": {},

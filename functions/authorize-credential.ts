@@ -1,11 +1,12 @@
 import type { APIGatewayAuthorizerResult, APIGatewayTokenAuthorizerEvent, Context } from "aws-lambda";
-import { composeAuthorize } from "./wiring/authorizing.ts";
+import { authorize } from "../lib/applications/authorize.ts";
+import { createFindCredential } from "../lib/table/applications/credentials.ts";
 import { now } from "./environment/configuration.ts";
-import { beginInvocation } from "./observability/write-invocation.ts";
 import { table } from "./environment/table.ts";
 import { policyFor } from "./http/policy.ts";
+import { beginInvocation } from "./observability/write-invocation.ts";
 
-const authorize = composeAuthorize({ table, now });
+const findCredential = createFindCredential(table);
 
 /** No stack: Lambda logs what is thrown, and a refused key needs no investigation. */
 const unauthorized = (): Error => {
@@ -26,10 +27,12 @@ export const handler = async (
 ): Promise<APIGatewayAuthorizerResult> => {
   const write = beginInvocation("authorization", "authorize-credential");
   const invocation = context?.awsRequestId;
-  const decision = await authorize(event.authorizationToken).catch((error: unknown) => {
-    write({ invocation, outcome: "FAILED" }, error);
-    throw new Error("Internal error");
-  });
+  const decision = await authorize(event.authorizationToken, now(), findCredential).catch(
+    (error: unknown) => {
+      write({ invocation, outcome: "FAILED" }, error);
+      throw new Error("Internal error");
+    },
+  );
   if (decision.outcome === "refused") {
     write({ invocation, because: decision.because, outcome: "REFUSED" });
     throw unauthorized();

@@ -1,23 +1,29 @@
-import type * as z from "zod";
-import { endpoints, type EndpointName } from "../lib/contract/endpoints.ts";
-import { concurrencyLimit, routeLimits } from "./account-concurrency.ts";
+import { endpoints, type Endpoint, type EndpointName, type FloodLimits } from "../lib/contract/endpoints.ts";
 import { AUTHORIZER, SCHEDULED_FUNCTIONS, type ScheduledFunctionName } from "./other-functions.ts";
-import { orNone, whole } from "./parameter-values.ts";
-import type { Given, Parameter } from "./parameter.ts";
+import { computed, optional, orNone, whole, type Given, type ValuesOf } from "./parameter.ts";
 
 export type FunctionName = "authorizeCredential" | EndpointName | ScheduledFunctionName;
 
-/** A parameter that each function has, or each endpoint. */
-export interface FunctionParameter<Name, Value> extends Pick<Parameter<Value>, "shown" | "meaning"> {
-  readonly schemaOf: (name: Name) => z.ZodType<Value>;
-  readonly defaultOf: (name: Name, given: Given) => Value;
-}
+export const ENDPOINT_NAMES = Object.keys(endpoints) as EndpointName[];
+
+export const FUNCTION_NAMES: readonly FunctionName[] = [
+  "authorizeCredential",
+  ...ENDPOINT_NAMES,
+  ...(Object.keys(SCHEDULED_FUNCTIONS) as ScheduledFunctionName[]),
+];
 
 /** API Gateway's integration timeout is 29 seconds, and the authorizer's 30. */
 const LONGEST_REQUEST_SECONDS = 28;
 
 /** Lambda's own limit. */
 const LONGEST_RUN_SECONDS = 900;
+
+/** Executions that Lambda keeps for functions without a reservation. */
+const UNRESERVED = 100;
+
+/** Whether half of the concurrency can be reserved. */
+const isReservable = (accountConcurrency: number | null): accountConcurrency is number =>
+  accountConcurrency !== null && accountConcurrency >= 2 * UNRESERVED;
 
 const isScheduled = (name: FunctionName): name is ScheduledFunctionName =>
   Object.hasOwn(SCHEDULED_FUNCTIONS, name);
@@ -27,58 +33,91 @@ const dataOf = (name: FunctionName) => {
   return isScheduled(name) ? SCHEDULED_FUNCTIONS[name] : endpoints[name].defaults;
 };
 
-/** In a development stage, every endpoint has the same small limits. */
-const limitsOf = (name: EndpointName, { isDisposable, accountConcurrency }: Given) =>
-  isDisposable ? { rate: 10, burst: 20 } : routeLimits(name, accountConcurrency);
-
-export const ENDPOINT_PARAMETERS = {
-  rate: {
-    schemaOf: () => whole(1, 10_000),
-    defaultOf: (name, given) => limitsOf(name, given).rate,
-    shown: "as the endpoint has; 10",
-    meaning: "requests a second; more get 429",
-  },
-  burst: {
-    schemaOf: () => whole(1, 5000),
-    defaultOf: (name, given) => limitsOf(name, given).burst,
-    shown: "as the endpoint has; 20",
-    meaning: "requests at once",
-  },
-} as const satisfies Record<string, FunctionParameter<EndpointName, number>>;
-
-export const FUNCTION_PARAMETERS = {
-  memory: {
-    schemaOf: () => whole(128, 10_240),
-    defaultOf: (name) => dataOf(name).memoryMegabytes,
-    shown: "1024; of schedules 512",
-    meaning: "in MB ([memory](scale.md#memory))",
-  },
-  timeout: {
-    schemaOf: (name) => whole(1, isScheduled(name) ? LONGEST_RUN_SECONDS : LONGEST_REQUEST_SECONDS),
-    defaultOf: (name) => dataOf(name).timeoutSeconds,
-    shown: "28; reads and keys 10; schedules 60 to 300",
-    meaning: "in seconds",
-  },
-  reservedConcurrency: {
-    schemaOf: () => orNone(whole(1, 10_000)),
-    // Disposable stages leave the account's executions to the others.
-    defaultOf: (name, { isDisposable, accountConcurrency }) =>
-      isDisposable ? null : concurrencyLimit(name, accountConcurrency),
-    shown: "none",
-    meaning: "executions at a time: reserved, and never more",
-  },
-  provisionedConcurrency: {
-    schemaOf: () => orNone(whole(1, 10_000)),
-    defaultOf: () => null,
-    shown: "none",
-    meaning: "environments started in advance, billed by the hour",
-  },
-} as const satisfies Record<string, FunctionParameter<FunctionName, number | null>>;
-
-type Of<Parameters extends Record<string, FunctionParameter<never, unknown>>> = {
-  readonly [Name in keyof Parameters]: z.output<ReturnType<Parameters[Name]["schemaOf"]>>;
+/** Limits of an endpoint that takes no API key; null: it takes one, or is no endpoint. */
+const floodLimitsOf = (name: string): FloodLimits | null => {
+  const endpoint = Object.entries<Endpoint>(endpoints).find(([other]) => other === name)?.[1];
+  return endpoint?.scope === null ? endpoint.floodLimits : null;
 };
 
+/**
+ * Limits of a route. A request takes 30 ms, so by a flood's small limits a lasting flood has one or two executions, and for
+ * a moment eight. In a development stage, every endpoint has the same small limits.
+ */
+const routeLimits = (
+  name: EndpointName,
+  { isDisposable, accountConcurrency }: Given,
+): Pick<FloodLimits, "requestsPerSecond" | "burst"> => {
+  if (isDisposable) return { requestsPerSecond: 10, burst: 20 };
+  return (isReservable(accountConcurrency) ? null : floodLimitsOf(name)) ?? endpoints[name].defaults;
+};
+
+/** Maximum concurrent executions; null: unlimited. Disposable stages leave the account's executions to the others. */
+const concurrencyLimit = (name: FunctionName, { isDisposable, accountConcurrency }: Given): number | null => {
+  const flood = name === "authorizeCredential" ? AUTHORIZER : floodLimitsOf(name);
+  return flood === null || isDisposable || !isReservable(accountConcurrency)
+    ? null
+    : Math.floor((accountConcurrency * flood.concurrencyPercent) / 100);
+};
+
+/**
+ * Requests without an API key from one address in five minutes; null: unlimited. By the small limit an address has a
+ * twentieth of the rate of synchronizes, and a tenth of that of notifications.
+ */
+export const openRequestsPerAddress = ({ isDisposable, accountConcurrency }: Given): number | null => {
+  if (isDisposable) return null;
+  return isReservable(accountConcurrency) ? 1000 : 300;
+};
+
+/** A sentence about reservations that Lambda would refuse; null: it accepts them. */
+export const reservationProblem = (
+  reserved: readonly (number | null)[],
+  accountConcurrency: number | null,
+): string | null => {
+  const sum = reserved.reduce<number>((total, one) => total + (one ?? 0), 0);
+  return accountConcurrency === null || sum === 0 || sum + UNRESERVED <= accountConcurrency
+    ? null
+    : `Reserved concurrency is ${sum}, but Lambda must keep ${UNRESERVED} of ${accountConcurrency} unreserved. Lower a reservedConcurrency.`;
+};
+
+/** Parameters of an endpoint's route. */
+export const routeParameters = (name: EndpointName) => ({
+  rate: computed(
+    whole(1, 10_000),
+    "as the endpoint has; 10",
+    (given) => routeLimits(name, given).requestsPerSecond,
+    "requests a second; more get 429",
+  ),
+  burst: computed(
+    whole(1, 5000),
+    "as the endpoint has; 20",
+    (given) => routeLimits(name, given).burst,
+    "requests at once",
+  ),
+});
+
+/** Parameters of a function. */
+export const functionParameters = (name: FunctionName) => ({
+  memory: computed(
+    whole(128, 10_240),
+    "1024; of schedules 512",
+    () => dataOf(name).memoryMegabytes,
+    "in MB ([memory](scale.md#memory))",
+  ),
+  timeout: computed(
+    whole(1, isScheduled(name) ? LONGEST_RUN_SECONDS : LONGEST_REQUEST_SECONDS),
+    "28; reads and keys 10; schedules 60 to 300",
+    () => dataOf(name).timeoutSeconds,
+    "in seconds",
+  ),
+  reservedConcurrency: computed(
+    orNone(whole(1, 10_000)),
+    "none",
+    (given) => concurrencyLimit(name, given),
+    "executions at a time: reserved, and never more",
+  ),
+  provisionedConcurrency: optional(whole(1, 10_000), "environments started in advance, billed by the hour"),
+});
+
 /** Requests per second, and at once. */
-export type Throttling = Of<typeof ENDPOINT_PARAMETERS>;
-export type FunctionValues = Of<typeof FUNCTION_PARAMETERS>;
+export type Throttling = ValuesOf<ReturnType<typeof routeParameters>>;
+export type FunctionValues = ValuesOf<ReturnType<typeof functionParameters>>;

@@ -1,39 +1,39 @@
 import { readFileSync } from "node:fs";
 import * as z from "zod";
 import type { EndpointName } from "../lib/contract/endpoints.ts";
-import { openRequestsPerAddress } from "./account-concurrency.ts";
-import { addressBlocks, hasBlocks, NO_BLOCKS } from "./address-blocks.ts";
 import {
-  ENDPOINT_PARAMETERS,
-  FUNCTION_PARAMETERS,
+  functionParameters,
+  openRequestsPerAddress,
+  routeParameters,
   type FunctionName,
   type FunctionValues,
   type Throttling,
 } from "./function-parameters.ts";
-import { always, byStage, computed, type Parameter } from "./parameter.ts";
 import {
-  certificate,
-  domainName,
-  email,
+  addressBlocks,
+  always,
+  byStage,
+  computed,
   eventBuses,
   flag,
   key,
   oneOf,
+  optional,
   orNone,
-  prefix,
-  retention,
   stageName,
-  tableName,
-  topic,
+  text,
   units,
-  versionName,
   whole,
-  zone,
-} from "./parameter-values.ts";
+  type Parameter,
+  type ValuesOf,
+} from "./parameter.ts";
 
 const packageFile = z.object({ version: z.string() });
 const packageVersion = (): string =>
   packageFile.parse(JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"))).version;
+
+/** Retention periods that CloudWatch Logs accepts, in days. */
+const RETENTIONS = [1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 3653];
 
 const perAddress = orNone(whole(10, 2_000_000_000));
 
@@ -49,13 +49,13 @@ export const PARAMETERS = {
     "whose defaults the stage takes",
   ),
   version: computed(
-    versionName,
+    text(/^[\w.+-]{1,64}$/, "a version or a commit"),
     "the package's",
     packageVersion,
     "the output `Version`, and a tag of the resources",
   ),
   tableName: computed(
-    tableName,
+    text(/^[\w.-]{3,255}$/, "the name of a DynamoDB table"),
     "`<name>`",
     ({ serviceName }) => serviceName,
     "the table that the service uses: another one after a [restore](recovery.md#restore-the-table)",
@@ -75,9 +75,8 @@ export const PARAMETERS = {
     "read units a second; DynamoDB refuses more, which limits the bill",
   ),
   maxWriteCapacity: byStage(units, 4000, 200, "the same for write units"),
-  accountConcurrency: always(
-    orNone(whole(10, 1_000_000)),
-    null,
+  accountConcurrency: optional(
+    whole(10, 1_000_000),
     "executions at a time that this stage may count on: the account's, or its part ([floods](#floods))",
   ),
   requestsPerAddress: byStage(
@@ -90,69 +89,70 @@ export const PARAMETERS = {
   synchronizesPerAddress: computed(
     perAddress,
     "300 or 1000; none",
-    ({ isDisposable, accountConcurrency }) =>
-      isDisposable ? null : openRequestsPerAddress(accountConcurrency),
+    openRequestsPerAddress,
     "synchronizes, and notifications from elsewhere than Apple, from one address in five minutes (AWS WAF; [floods](#floods))",
   ),
-  backendAddresses: always(
-    addressBlocks,
-    NO_BLOCKS,
-    "addresses and blocks that neither limit counts (AWS WAF)",
-  ),
+  backendAddresses: always(addressBlocks, [], "addresses and blocks that neither limit counts (AWS WAF)"),
   iosNotificationsFromAppleOnly: byStage(
     flag,
     true,
     false,
     "App Store notifications only from Apple's addresses, 17.0.0.0/8 (AWS WAF)",
   ),
-  blockedAddresses: always(
-    addressBlocks,
-    NO_BLOCKS,
-    "addresses and blocks that get 429 on every route (AWS WAF)",
-  ),
+  blockedAddresses: always(addressBlocks, [], "addresses and blocks that get 429 on every route (AWS WAF)"),
   addressLimitLogs: always(flag, false, "logs what AWS WAF refuses, with addresses"),
   accessLogAddresses: always(flag, false, "the caller's address in the access log"),
   secretPrefix: computed(
-    prefix,
+    // Without the slash it might begin other secrets' names, such as the master secret's.
+    text(/^[\w/+=.@-]{1,199}\/$/, "the beginning of a secret's name, with a slash at its end"),
     "`<name>/`",
     ({ serviceName }) => `${serviceName}/`,
     "the beginning of the names of secrets that functions may read; ends with `/`",
   ),
-  tableKeyArn: always(orNone(key), null, "a KMS key of yours for the table"),
-  secretsKeyArn: always(orNone(key), null, "a KMS key of yours for the secrets"),
-  eventBuses: always(
-    orNone(eventBuses),
-    null,
-    "ARNs of EventBridge buses that manifests may name, with commas",
+  tableKeyArn: optional(key, "a KMS key of yours for the table"),
+  secretsKeyArn: optional(key, "a KMS key of yours for the secrets"),
+  eventBuses: optional(eventBuses, "ARNs of EventBridge buses that manifests may name, with commas"),
+  logRetentionDays: byStage(
+    whole(1, 3653)
+      .refine((days) => RETENTIONS.includes(days))
+      .meta({ expected: `one of ${RETENTIONS.join(", ")}` }),
+    30,
+    7,
+    "how long logs are kept",
   ),
-  logRetentionDays: byStage(retention, 30, 7, "how long logs are kept"),
   tracedPercent: byStage(whole(0, 100), 5, 100, "requests that X-Ray records; no run of a schedule"),
   invocationReports: always(flag, false, "Lambda's report of each invocation in the log"),
-  alarmEmail: always(
-    orNone(email),
-    null,
+  alarmEmail: optional(
+    text(/^[^\s@]+@[^\s@]+$/, "an e-mail address"),
     "gets the alarms; development has alarms only with this or the next",
   ),
-  alarmTopicArn: always(orNone(topic), null, "a topic of yours, in place of a new one"),
+  alarmTopicArn: optional(
+    text(/^arn:aws[\w-]*:sns:[\w-]+:\d{12}:[\w-]+$/, "the ARN of an SNS topic"),
+    "a topic of yours, in place of a new one",
+  ),
   dashboard: always(flag, false, "a dashboard, for $3 a month"),
-  monthlyBudget: always(
-    orNone(whole(1, 1_000_000)),
-    null,
+  monthlyBudget: optional(
+    whole(1, 1_000_000),
     "US dollars for the whole account: tells the alarms' topic at 80 %, at 100 %, and when the forecast exceeds it; it stops nothing",
   ),
-  domainName: always(orNone(domainName), null, "a domain of your own"),
-  certificateArn: always(orNone(certificate), null, "its certificate"),
-  hostedZoneId: always(orNone(zone), null, "its Route 53 zone, which gets the record"),
+  domainName: optional(
+    text(/^(?:[a-z0-9-]+\.)+[a-z]{2,}$/, "a domain name in lower case"),
+    "a domain of your own",
+  ),
+  certificateArn: optional(
+    text(/^arn:aws[\w-]*:acm:[\w-]+:\d{12}:certificate\/[\w-]+$/, "the ARN of a certificate"),
+    "its certificate",
+  ),
+  hostedZoneId: optional(
+    text(/^[A-Z0-9]{1,32}$/, "the identifier of a Route 53 zone"),
+    "its Route 53 zone, which gets the record",
+  ),
   managesLogRole: always(
     flag,
     true,
     "sets the role with which API Gateway logs, of which an account and region has one; `false` if yours has one",
   ),
 } as const satisfies Readonly<Record<string, Parameter<unknown>>>;
-
-type Values = {
-  readonly [Name in keyof typeof PARAMETERS]: z.output<(typeof PARAMETERS)[Name]["schema"]>;
-};
 
 export interface DomainParameters {
   readonly name: string;
@@ -163,7 +163,7 @@ export interface DomainParameters {
 }
 
 /** Parameters of a deployment, from `-c <name>=<value>`, the context of `cdk.json`, or `stages.json`. */
-export interface Parameters extends Values {
+export interface Parameters extends ValuesOf<typeof PARAMETERS> {
   /** Name of every named resource: `customer-entitlements`, with `-<stage>` appended unless that is `production`. */
   readonly serviceName: string;
   readonly functions: Readonly<Record<FunctionName, FunctionValues>>;
@@ -171,33 +171,17 @@ export interface Parameters extends Values {
   readonly domain: DomainParameters | null;
   /** A development stage has alarms only if somebody is to get them. */
   readonly hasAlarms: boolean;
+  /** Whether AWS WAF stands before the API. */
+  readonly hasFirewall: boolean;
 }
 
 /** Rows of the guide's table: name, default, meaning. */
 export const parameterRows = (): readonly (readonly [name: string, shown: string, meaning: string])[] => {
-  const rowsOf = (parameters: Readonly<Record<string, Row>>, before = "") =>
-    Object.entries(parameters).map(
-      ([name, { shown, meaning }]) => [`\`${before}${name}\``, shown, meaning] as const,
-    );
+  const ofFunctions = { ...routeParameters("readChanges"), ...functionParameters("readChanges") };
   return [
-    ...rowsOf(PARAMETERS),
-    ...rowsOf({ ...ENDPOINT_PARAMETERS, ...FUNCTION_PARAMETERS }, "<function>."),
-  ];
+    ...Object.entries<Parameter<unknown>>(PARAMETERS),
+    ...Object.entries<Parameter<unknown>>(ofFunctions).map(
+      ([name, parameter]) => [`<function>.${name}`, parameter] as const,
+    ),
+  ].map(([name, { shown, meaning }]) => [`\`${name}\``, shown, meaning]);
 };
-
-type Row = Pick<Parameter<unknown>, "shown" | "meaning">;
-
-/** Whether AWS WAF stands before the API. */
-export const hasFirewall = ({
-  requestsPerAddress,
-  synchronizesPerAddress,
-  iosNotificationsFromAppleOnly,
-  blockedAddresses,
-}: Pick<
-  Parameters,
-  "requestsPerAddress" | "synchronizesPerAddress" | "iosNotificationsFromAppleOnly" | "blockedAddresses"
->): boolean =>
-  requestsPerAddress !== null ||
-  synchronizesPerAddress !== null ||
-  iosNotificationsFromAppleOnly ||
-  hasBlocks(blockedAddresses);

@@ -1,22 +1,13 @@
 import * as z from "zod";
-import { endpoints, type EndpointName } from "../lib/contract/endpoints.ts";
-import { reservationProblem } from "./account-concurrency.ts";
-import { SCHEDULED_FUNCTIONS, type ScheduledFunctionName } from "./other-functions.ts";
-import { stageName } from "./parameter-values.ts";
 import {
-  ENDPOINT_PARAMETERS,
-  FUNCTION_PARAMETERS,
-  type FunctionName,
-  type FunctionParameter,
+  ENDPOINT_NAMES,
+  FUNCTION_NAMES,
+  functionParameters,
+  reservationProblem,
+  routeParameters,
 } from "./function-parameters.ts";
-import type { Given, Parameter } from "./parameter.ts";
-import {
-  DEFAULT_STAGE,
-  hasFirewall,
-  PARAMETERS,
-  type DomainParameters,
-  type Parameters,
-} from "./parameters.ts";
+import { stageName, type Given, type Parameter } from "./parameter.ts";
+import { DEFAULT_STAGE, PARAMETERS, type Parameters } from "./parameters.ts";
 
 /** All problems with the parameters, in one message. */
 export class ParameterError extends Error {
@@ -24,79 +15,59 @@ export class ParameterError extends Error {
 }
 
 type Values = Readonly<Record<string, unknown>>;
+type ByName = Readonly<Record<string, Parameter<unknown>>>;
 
 /** Context keys that belong to the CDK itself. */
 const isOfTheCdk = (name: string): boolean =>
   /[:@/]/.test(name) || ["cli-telemetry", "acknowledged-issue-numbers"].includes(name);
 
-const ENDPOINT_NAMES = Object.keys(endpoints) as EndpointName[];
-
-const FUNCTION_NAMES: readonly FunctionName[] = [
-  "authorizeCredential",
-  ...ENDPOINT_NAMES,
-  ...(Object.keys(SCHEDULED_FUNCTIONS) as ScheduledFunctionName[]),
-];
-
-type Readable = Pick<Parameter<unknown>, "schema" | "defaultOf">;
-
-/** The parameters that each function of these names has, by `<function>.<parameter>`. */
+/** Parameters that each of these has. */
 const ofEach = <Name extends string>(
   names: readonly Name[],
-  parameters: Readonly<Record<string, FunctionParameter<Name, unknown>>>,
-): (readonly [string, Readable])[] =>
-  names.flatMap((name) =>
-    Object.entries(parameters).map(
-      ([key, { schemaOf, defaultOf }]) =>
-        [
-          `${name}.${key}`,
-          { schema: schemaOf(name), defaultOf: (given: Given) => defaultOf(name, given) },
-        ] as const,
+  parametersOf: (name: Name) => ByName,
+): Readonly<Record<string, ByName>> => Object.fromEntries(names.map((name) => [name, parametersOf(name)]));
+
+const FUNCTIONS = ofEach(FUNCTION_NAMES, functionParameters);
+const ROUTES = ofEach(ENDPOINT_NAMES, routeParameters);
+
+/** Names of all parameters: a deployment's, and `<function>.<parameter>`. */
+export const parameterNames = (): readonly string[] => [
+  ...Object.keys(PARAMETERS),
+  ...[FUNCTIONS, ROUTES].flatMap((each) =>
+    Object.entries(each).flatMap(([name, parameters]) =>
+      Object.keys(parameters).map((key) => `${name}.${key}`),
     ),
-  );
+  ),
+];
 
-const ALL: ReadonlyMap<string, Readable> = new Map([
-  ...Object.entries<Readable>(PARAMETERS),
-  ...ofEach<FunctionName>(FUNCTION_NAMES, FUNCTION_PARAMETERS),
-  ...ofEach<EndpointName>(ENDPOINT_NAMES, ENDPOINT_PARAMETERS),
-]);
-
-/** Names of all parameters. */
-export const parameterNames = (): readonly string[] => [...ALL.keys()];
-
-/** Takes a value, or else the preset, and tells of an invalid one. */
-type Take = <Value>(name: string, schema: z.ZodType<Value>, preset: NoInfer<Value>) => Value;
+/** Takes the value of a parameter, or else its default. */
+type Take = <Value>(name: string, parameter: Parameter<Value>, given: Given) => Value;
 
 const takingFrom =
   (values: Values, complain: (problem: string) => void): Take =>
-  (name, schema, preset) => {
-    const given = values[name];
-    if (given === undefined) return preset;
-    const parsed = schema.safeParse(given);
+  (name, { schema, defaultOf }, given) => {
+    const value = values[name];
+    if (value === undefined) return defaultOf(given);
+    const parsed = schema.safeParse(value);
     if (parsed.success) return parsed.data;
-    complain(`${name} must be ${String(schema.meta()?.["expected"])}; it is ${JSON.stringify(given)}.`);
-    return preset;
+    complain(`${name} must be ${String(schema.meta()?.["expected"])}; it is ${JSON.stringify(value)}.`);
+    return defaultOf(given);
   };
-
-/** Values that decide the other defaults. */
-const givenBy = (take: Take): Given => {
-  const stage = take("stage", PARAMETERS.stage.schema, DEFAULT_STAGE);
-  const start = { serviceName: serviceNameOf(stage), accountConcurrency: null };
-  const { schema, defaultOf } = PARAMETERS.presets;
-  const preset = defaultOf({ ...start, isDisposable: stage === "development" });
-  return {
-    serviceName: start.serviceName,
-    isDisposable: take("presets", schema, preset) === "development",
-    accountConcurrency: take("accountConcurrency", PARAMETERS.accountConcurrency.schema, null),
-  };
-};
 
 const serviceNameOf = (stage: string): string =>
   stage === DEFAULT_STAGE ? "customer-entitlements" : `customer-entitlements-${stage}`;
 
-const domainOf = ({ domainName: name, certificateArn, hostedZoneId }: Domain): DomainParameters | null =>
-  name === null || certificateArn === null ? null : { name, certificateArn, hostedZoneId };
-
-type Domain = Pick<Parameters, "domainName" | "certificateArn" | "hostedZoneId">;
+/** Values that decide the other defaults. */
+const givenBy = (take: Take): Given => {
+  const unknown = { serviceName: "", isDisposable: false, accountConcurrency: null };
+  const stage = take("stage", PARAMETERS.stage, unknown);
+  const presets = take("presets", PARAMETERS.presets, { ...unknown, isDisposable: stage === "development" });
+  return {
+    serviceName: serviceNameOf(stage),
+    isDisposable: presets === "development",
+    accountConcurrency: take("accountConcurrency", PARAMETERS.accountConcurrency, unknown),
+  };
+};
 
 /** Problems of parameters that do not fit together. */
 const conflictsIn = (parameters: Parameters): readonly string[] => {
@@ -106,7 +77,7 @@ const conflictsIn = (parameters: Parameters): readonly string[] => {
   const reservation = reservationProblem(reserved, parameters.accountConcurrency);
   return [
     ...(reservation === null ? [] : [reservation]),
-    ...(parameters.addressLimitLogs && !hasFirewall(parameters)
+    ...(parameters.addressLimitLogs && !parameters.hasFirewall
       ? [
           "addressLimitLogs needs requestsPerAddress, synchronizesPerAddress, iosNotificationsFromAppleOnly or blockedAddresses: without them nothing is refused by address.",
         ]
@@ -122,26 +93,28 @@ const conflictsIn = (parameters: Parameters): readonly string[] => {
 
 const read = (take: Take): Parameters => {
   const given = givenBy(take);
-  const all: Values = Object.fromEntries(
-    [...ALL].map(([name, { schema, defaultOf }]) => [name, take(name, schema, defaultOf(given))] as const),
-  );
-  const own = Object.fromEntries(Object.keys(PARAMETERS).map((name) => [name, all[name]])) as {
-    [Name in keyof typeof PARAMETERS]: Parameters[Name];
-  };
-  const eachOf = (names: readonly string[], parameters: object): Values =>
+  const valuesOf = (parameters: ByName, before = ""): Values =>
     Object.fromEntries(
-      names.map((name) => [
-        name,
-        Object.fromEntries(Object.keys(parameters).map((key) => [key, all[`${name}.${key}`]])),
-      ]),
+      Object.entries(parameters).map(([name, parameter]) => [name, take(before + name, parameter, given)]),
     );
+  const valuesOfEach = (each: Readonly<Record<string, ByName>>): Values =>
+    Object.fromEntries(
+      Object.entries(each).map(([name, parameters]) => [name, valuesOf(parameters, `${name}.`)]),
+    );
+  const own = valuesOf(PARAMETERS) as { [Name in keyof typeof PARAMETERS]: Parameters[Name] };
+  const { domainName: name, certificateArn, hostedZoneId } = own;
   return {
     ...own,
     serviceName: given.serviceName,
-    functions: eachOf(FUNCTION_NAMES, FUNCTION_PARAMETERS) as Parameters["functions"],
-    throttling: eachOf(ENDPOINT_NAMES, ENDPOINT_PARAMETERS) as Parameters["throttling"],
-    domain: domainOf(own),
+    functions: valuesOfEach(FUNCTIONS) as Parameters["functions"],
+    throttling: valuesOfEach(ROUTES) as Parameters["throttling"],
+    domain: name === null || certificateArn === null ? null : { name, certificateArn, hostedZoneId },
     hasAlarms: !given.isDisposable || own.alarmTopicArn !== null || own.alarmEmail !== null,
+    hasFirewall:
+      own.requestsPerAddress !== null ||
+      own.synchronizesPerAddress !== null ||
+      own.iosNotificationsFromAppleOnly ||
+      own.blockedAddresses.length > 0,
   };
 };
 
@@ -162,8 +135,9 @@ export const readParameters = (values: Values, stages: Readonly<Record<string, V
   const problems = new Set<string>();
   const parameters = read(takingFrom(given, (problem) => problems.add(problem)));
   for (const conflict of conflictsIn(parameters)) problems.add(conflict);
+  const known = new Set(parameterNames());
   for (const name of Object.keys(given))
-    if (!ALL.has(name) && !isOfTheCdk(name)) problems.add(`There is no parameter ${name}.`);
+    if (!known.has(name) && !isOfTheCdk(name)) problems.add(`There is no parameter ${name}.`);
   if (misplaced !== undefined) problems.add("A stage cannot name its stage: stages.json does already.");
   if (problems.size > 0)
     throw new ParameterError(["The deployment parameters are not valid:", ...problems].join("\n- "));

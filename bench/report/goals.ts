@@ -11,19 +11,16 @@ export interface Goal {
 
 const times = (value: number): string => `${value.toFixed(2)} ×`;
 
-const atLeast = (goal: string, wanted: number, measured: number): Goal => ({
-  goal,
-  wanted: `≥ ${times(wanted)}`,
-  measured: times(measured),
-  isMet: measured >= wanted,
-});
-
-const atMost = (goal: string, wanted: number, measured: number): Goal => ({
-  goal,
-  wanted: `≤ ${times(wanted)}`,
-  measured: times(measured),
-  isMet: measured <= wanted,
-});
+const compared =
+  (sign: "≥" | "≤") =>
+  (goal: string, wanted: number, measured: number): Goal => ({
+    goal,
+    wanted: `${sign} ${times(wanted)}`,
+    measured: times(measured),
+    isMet: sign === "≥" ? measured >= wanted : measured <= wanted,
+  });
+const atLeast = compared("≥");
+const atMost = compared("≤");
 
 export const goalsOf = ({
   verification,

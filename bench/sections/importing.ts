@@ -1,11 +1,11 @@
-import { spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { createWriteStream, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { v7 as uuid } from "uuid";
 import { SECOND } from "../../lib/duration.ts";
 import { applicationId } from "../../lib/identifiers.ts";
@@ -14,22 +14,8 @@ import { saveApplication } from "../../testing/application.ts";
 import { CATALOGS } from "../../testing/support/import/catalogs.ts";
 import { meteredRun } from "../../testing/support/import/metered-run.ts";
 import { serveImportStores } from "../../testing/support/import/stores.ts";
+import { sum } from "../../testing/support/metered/measuring.ts";
 import { createTestTable } from "../../testing/support/table/table.ts";
-
-/** The command `import`, in a process of its own; the sandbox stores and DynamoDB Local share the processors. */
-interface ImportingResult {
-  /** Check of a RevenueCat export, offline. */
-  readonly check: Costs & { readonly rows: number; readonly fileMegabytes: number };
-  /** Run at the stores' full rate, without a limit of its own. */
-  readonly run: Costs & { readonly persons: number; readonly personsPerSecond: number };
-  readonly perPerson: Readonly<Record<"requests" | "readUnits" | "writeUnits", number>>;
-}
-
-interface Costs {
-  readonly seconds: number;
-  /** Most memory that the process has held. */
-  readonly peakMegabytes: number;
-}
 
 const ROWS = 1_000_000;
 const PERSONS = 8_000;
@@ -37,24 +23,22 @@ const PERSONS = 8_000;
 const COUNTED = 500;
 const MEGABYTE = 2 ** 20;
 
+const run = promisify(execFile);
 const OPERATOR = fileURLToPath(new URL("../../operator/main.ts", import.meta.url));
 const PEAK = new URL("../workers/peak.ts", import.meta.url).href;
 
+/** Runs the command `import` in a process of its own: its seconds, and the most memory that it has held. */
 const timed = async (
   folder: string,
   words: readonly string[],
   environment: Readonly<Record<string, string>> = {},
-): Promise<Costs> => {
+) => {
   const peak = join(folder, "peak");
   const start = performance.now();
-  const child = spawn(process.execPath, ["--import", PEAK, OPERATOR, "import", ...words, "--json"], {
+  await run(process.execPath, ["--import", PEAK, OPERATOR, "import", ...words, "--json"], {
     env: { ...process.env, ...environment, BENCH_PEAK: peak },
-    stdio: ["ignore", "ignore", "pipe"],
+    maxBuffer: 1 << 28,
   });
-  const closed = new Promise<number | null>((resolve) => void child.once("close", resolve));
-  const errors = await text(child.stderr);
-  const code = await closed;
-  if (code !== 0) throw new Error(`import ${words[0]} has ended with ${code}: ${errors.slice(-2000)}`);
   return {
     seconds: (performance.now() - start) / SECOND,
     peakMegabytes: Number(readFileSync(peak, "utf8")) / MEGABYTE,
@@ -75,7 +59,8 @@ const exportLines = function* (rows: number): Generator<string> {
   }
 };
 
-const measureCheck = async (folder: string): Promise<ImportingResult["check"]> => {
+/** Check of a RevenueCat export, offline. */
+const measureCheck = async (folder: string) => {
   const path = join(folder, "transactions.csv");
   await pipeline(Readable.from(exportLines(ROWS)), createWriteStream(path));
   const costs = await timed(folder, ["check", path]);
@@ -103,21 +88,22 @@ const withPersons = async <Result>(
   }
 };
 
-const measureRun = async (folder: string): Promise<ImportingResult["run"]> =>
+/** Run at the stores' full rate, without a limit of its own. The sandbox stores and DynamoDB Local share the processors. */
+const measureRun = (folder: string) =>
   withPersons(folder, PERSONS, async (path, application, environment) => {
     const words = ["run", path, "--application", application, "--rate", "1000"];
     const costs = await timed(folder, words, environment);
     return { persons: PERSONS, personsPerSecond: PERSONS / costs.seconds, ...costs };
   });
 
-const countUnits = async (folder: string): Promise<ImportingResult["perPerson"]> =>
+const countUnits = (folder: string) =>
   withPersons(folder, COUNTED, async (path, application, environment) => {
     const { requests, readUnits, writeUnits } = await meteredRun([path], application, environment);
-    const sent = Object.values(requests).reduce((sum, one) => sum + one, 0);
+    const sent = sum(Object.values(requests));
     return { requests: sent / COUNTED, readUnits: readUnits / COUNTED, writeUnits: writeUnits / COUNTED };
   });
 
-export const measureImporting = async (): Promise<ImportingResult> => {
+export const measureImporting = async () => {
   const folder = mkdtempSync(join(tmpdir(), "importing-"));
   try {
     const check = await measureCheck(folder);

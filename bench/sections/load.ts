@@ -15,7 +15,6 @@ import {
   signedRequest,
   subscription,
 } from "../../testing/support/metered/purchases.ts";
-import { serve } from "../serve.ts";
 import {
   androidPushEvent,
   buyOnAndroid,
@@ -23,6 +22,7 @@ import {
   functionEnvironment,
   postTo,
   runChain,
+  serve,
   type BenchService,
 } from "../service.ts";
 
@@ -123,7 +123,7 @@ const posting = (body: object) => ({ body: JSON.stringify(body), isBase64Encoded
 
 const newIosNotifications: NewEvents = (service, count) =>
   Array.from({ length: count }, () => ({
-    ...z.looseObject({}).parse(eventsOf(service)["receive-ios-store-notification"]),
+    ...eventsOf(service)["receive-ios-store-notification"],
     ...posting({
       signedPayload: signedRenewalNotification(newDevice(), renewableSubscription(), runChain()),
     }),
@@ -154,7 +154,7 @@ const HANDLERS: readonly {
     invocations: 600,
     newEvents: (service, count) =>
       Array.from({ length: count }, () => ({
-        ...z.looseObject({}).parse(eventsOf(service)["link-ios-store-customer"]),
+        ...eventsOf(service)["link-ios-store-customer"],
         ...posting(firstLinkBody()),
       })),
   },

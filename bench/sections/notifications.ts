@@ -1,47 +1,28 @@
 import type { Store } from "../../lib/contract/schemas.ts";
-import { medians } from "../measure.ts";
 import {
   notifiedAndroidStore,
   notifiedIosStore,
   type NotifiedStore,
 } from "../../testing/support/metered/notified-stores.ts";
-import { createMeteredWorld, type MeteredWorld } from "../../testing/support/metered/world.ts";
+import type { MeteredWorld } from "../../testing/support/metered/world.ts";
+import { costOf, summaryOf, withWorld } from "../measure.ts";
 
 const WARM_UPS = 20;
 const NOTIFICATIONS = 40;
 
 type Sample = Awaited<ReturnType<typeof sample>>;
 
-/** Sends a notification, and counts what it costs. The milliseconds of the parts add up to the total. */
+/** Sends a notification, and counts what it costs. The store's milliseconds are no part of the rest. */
 export const sample = async (world: MeteredWorld, notified: NotifiedStore, send: () => Promise<unknown>) => {
-  world.meter.take();
-  world.verifying.take();
   notified.asking.take();
   const before = { checks: notified.signatureChecks(), asked: notified.storeRequests() };
-  const start = performance.now();
-  await send();
-  const total = performance.now() - start;
-  const { milliseconds, ...consumption } = world.meter.take();
-  const verification = world.verifying.take();
+  const { milliseconds, ...cost } = await costOf(world, send);
   const store = notified.asking.take();
-  const dynamoDb = milliseconds.client;
   return {
-    ...consumption,
+    ...cost,
     signatureChecks: notified.signatureChecks() - before.checks,
     storeRequests: notified.storeRequests() - before.asked,
-    milliseconds: { total, verification, store, dynamoDb, rest: total - verification - store - dynamoDb },
-  };
-};
-
-const rowOf = (store: Store, state: "renewal" | "replayed", samples: readonly Sample[]) => {
-  const [first] = samples;
-  if (first === undefined) throw new Error("Nothing was measured.");
-  return {
-    ...first,
-    store,
-    state,
-    times: samples.length,
-    milliseconds: medians(samples.map(({ milliseconds }) => milliseconds)),
+    milliseconds: { ...milliseconds, store, rest: milliseconds.rest - store },
   };
 };
 
@@ -56,17 +37,20 @@ const rowsOf = async (world: MeteredWorld, notified: NotifiedStore) => {
     renewed.push(first);
     replayed.push(again);
   }
-  return [rowOf(notified.store, "renewal", renewed), rowOf(notified.store, "replayed", replayed)];
+  const store: Store = notified.store;
+  return [
+    { store, state: "renewal", ...summaryOf(renewed) },
+    { store, state: "replayed", ...summaryOf(replayed) },
+  ];
 };
 
 /** Cost of a store's notification of a known purchase. */
-export const measureNotifications = async () => {
-  const world = await createMeteredWorld();
-  const android = await notifiedAndroidStore(world);
-  try {
-    return { rows: [...(await rowsOf(world, notifiedIosStore(world))), ...(await rowsOf(world, android))] };
-  } finally {
-    await android.close();
-    await world.remove();
-  }
-};
+export const measureNotifications = () =>
+  withWorld(async (world) => {
+    const android = await notifiedAndroidStore(world);
+    try {
+      return { rows: [...(await rowsOf(world, notifiedIosStore(world))), ...(await rowsOf(world, android))] };
+    } finally {
+      await android.close();
+    }
+  });

@@ -8,22 +8,17 @@ import { accountId } from "../../lib/identifiers.ts";
 import { partitions } from "../../lib/table/keys.ts";
 import { DEMO } from "../../local/demo.ts";
 import { newIdentifier } from "../../sandbox/ios-store/shop/app-store.ts";
-import { inTurn, quantile, ratio } from "../measure.ts";
+import { costOf, inTurn, quantile, ratio, withWorld } from "../measure.ts";
 import { median } from "../../testing/support/metered/measuring.ts";
-import {
-  COINS,
-  createMeteredWorld,
-  DAY_PASS,
-  type MeteredWorld,
-} from "../../testing/support/metered/world.ts";
+import { COINS, DAY_PASS, type MeteredWorld } from "../../testing/support/metered/world.ts";
 import { aLine, aPurchase } from "../../testing/support/stores/purchases.ts";
 
 const READS = 60;
 const PURCHASES_AT_ONCE = 1000;
 
-const lineOf = (changes: Partial<Line>): Line => {
+const purchaseOf = (changes: Partial<Line>): Purchase => {
   const startsAt = Date.now() - 10 * DAY;
-  return aLine({
+  const line = aLine({
     transactionIdentifier: newIdentifier("Production"),
     event: newIdentifier("Production"),
     productIdentifier: DEMO.iosSubscription,
@@ -33,15 +28,13 @@ const lineOf = (changes: Partial<Line>): Line => {
     verifiedAt: Date.now() - DAY,
     ...changes,
   });
-};
-
-const purchaseOf = (changes: Partial<Line>): Purchase => {
-  const line = lineOf(changes);
   return aPurchase({ key: line.transactionIdentifier ?? "", lines: [line] });
 };
 
+const CONSUMABLES = "a subscription and past consumables";
+
 const PASTS: Readonly<Record<string, (index: number) => Partial<Line>>> = {
-  "a subscription and past consumables": (index) => ({
+  [CONSUMABLES]: (index) => ({
     productIdentifier: COINS,
     nature: "consumable",
     startsAt: Date.now() - index * 60_000,
@@ -108,9 +101,7 @@ const measure = async (world: MeteredWorld, kind: string, purchases: number, cus
     await read(world, account);
     times.push(performance.now() - start);
   }
-  world.meter.take();
-  await read(world, account);
-  const { requests, readUnits } = world.meter.take();
+  const { requests, readUnits } = await costOf(world, () => read(world, account));
   return {
     kind,
     purchases,
@@ -124,7 +115,7 @@ const measure = async (world: MeteredWorld, kind: string, purchases: number, cus
 /** Processor time of a read of one subscription, beside that of the document client's Query for the same item. */
 const measureWarmRead = async (world: MeteredWorld) => {
   const account = uuid();
-  await customerWith(world, account, "a subscription and past consumables", 1);
+  await customerWith(world, account, CONSUMABLES, 1);
   const { client, name: TableName } = world.table;
   const pk = partitions.account(world.application.identifier, accountId(account));
   const query = () =>
@@ -152,19 +143,14 @@ const measureWarmRead = async (world: MeteredWorld) => {
 };
 
 /** Cost of reading an account, by the length of its history. */
-export const measureReading = async () => {
-  const world = await createMeteredWorld();
-  try {
+export const measureReading = () =>
+  withWorld(async (world) => {
     const rows = [];
-    const consumables = "a subscription and past consumables";
-    await measure(world, consumables, 1, 1);
+    await measure(world, CONSUMABLES, 1, 1);
     for (const customers of [1, 2, 10])
       for (const purchases of [1, 100, 10_000])
-        rows.push(await measure(world, consumables, purchases, customers));
+        rows.push(await measure(world, CONSUMABLES, purchases, customers));
     for (const kind of ["a subscription and past day passes", "owned for ever, each another product"])
       for (const purchases of [1, 100, 1000]) rows.push(await measure(world, kind, purchases, 1));
     return { rows, warm: await measureWarmRead(world) };
-  } finally {
-    await world.remove();
-  }
-};
+  });

@@ -10,14 +10,14 @@ import type { Instant } from "../../lib/entitlements/time.ts";
 import { applicationId } from "../../lib/identifiers.ts";
 import type { AppStoreServer, SignedFacts } from "../../lib/stores/ios-store/server-api/app-store-server.ts";
 import { createAskQueues } from "../../lib/table/queues/asks.ts";
-import type { Consumption } from "../../testing/support/metered/meter.ts";
 import {
   newDevice,
   renewableSubscription,
   signedRenewalInfo,
   signedRequest,
 } from "../../testing/support/metered/purchases.ts";
-import { createMeteredWorld, type MeteredWorld } from "../../testing/support/metered/world.ts";
+import type { MeteredWorld } from "../../testing/support/metered/world.ts";
+import { consumed, withWorld } from "../measure.ts";
 
 const ENDS = 2000;
 const AT_ONCE = { concurrency: 20 };
@@ -119,32 +119,24 @@ const workerOf = (
  * Drains the queue of subscriptions of one application that end in one second, are all renewed, and of which nobody is
  * notified; then finds nothing more. The rate is as if there were no limit; the CPU time is of all threads.
  */
-export const drain = async (ends: number) => {
-  const world = await createMeteredWorld();
-  const consumed = (): Consumption => {
-    const { milliseconds: _, ...consumption } = world.meter.take();
-    return consumption;
-  };
-  try {
+export const drain = (ends: number) =>
+  withWorld(async (world) => {
     const application = withKey(world);
     const byIdentifier = () => Promise.resolve(application);
     const customers = { ...world.customers, directory: { ...world.customers.directory, byIdentifier } };
     const endsAt = Date.now() + 20 * DAY;
     const answers = await linkAll(customers, application, world, ends, endsAt);
     const worker = workerOf(customers, application, world, answers, endsAt + MINUTE);
-    consumed();
+    consumed(world);
     const started = performance.now();
     const cpu = process.cpuUsage();
     while (worker.stored() < ends) await worker.run();
     const unlimitedRate = (ends * SECOND) / (performance.now() - started);
     const { user, system } = process.cpuUsage(cpu);
     const cpuMilliseconds = (user + system) / 1000 / ends;
-    const drained = { ends, unlimitedRate, cpuMilliseconds, ...consumed() };
+    const drained = { ends, unlimitedRate, cpuMilliseconds, ...consumed(world) };
     await worker.run();
-    return { drain: drained, idle: consumed() };
-  } finally {
-    await world.remove();
-  }
-};
+    return { drain: drained, idle: consumed(world) };
+  });
 
 export const measureRefreshes = () => drain(ENDS);

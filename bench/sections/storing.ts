@@ -1,87 +1,55 @@
 import { v7 as uuid } from "uuid";
 import { linkIosStoreCustomer } from "../../lib/customers/link-ios-store-customer.ts";
 import { synchronizeIosStorePurchases } from "../../lib/customers/synchronize-ios-store-purchases.ts";
-import { medians } from "../measure.ts";
 import { median } from "../../testing/support/metered/measuring.ts";
 import {
   newDevice,
   renewals,
   separatePurchases,
   signedRequest,
-  type SignedRequest,
 } from "../../testing/support/metered/purchases.ts";
-import { createMeteredWorld, type MeteredWorld } from "../../testing/support/metered/world.ts";
+import type { MeteredWorld } from "../../testing/support/metered/world.ts";
+import { costOf, summaryOf, withWorld } from "../measure.ts";
 
 const REPETITIONS: Readonly<Record<number, number>> = { 1: 25, 10: 15, 100: 9, 1000: 9 };
 const SIZES = [1, 10, 100, 1000] as const;
-
-interface Call {
-  readonly endpoint: "synchronize" | "link";
-  readonly request: SignedRequest;
-  readonly account: string;
-}
-
-const send = (world: MeteredWorld, { endpoint, request, account }: Call): Promise<unknown> => {
-  const body = { ...request, applicationAccountIdentifier: account };
-  return endpoint === "link"
-    ? linkIosStoreCustomer(world.customers, world.application.identifier, body)
-    : synchronizeIosStorePurchases(world.customers, body);
-};
-
-type Sample = Awaited<ReturnType<typeof measure>>;
-
-/** In milliseconds, verification, DynamoDB's client and the rest add up to the total; `waiting` is for DynamoDB's responses. */
-const measure = async (world: MeteredWorld, call: Call) => {
-  world.meter.take();
-  world.verifying.take();
-  const start = performance.now();
-  await send(world, call);
-  const total = performance.now() - start;
-  const { milliseconds, ...consumption } = world.meter.take();
-  const verification = world.verifying.take();
-  const rest = total - verification - milliseconds.client;
-  return {
-    ...consumption,
-    milliseconds: {
-      total,
-      verification,
-      dynamoDb: milliseconds.client,
-      waiting: milliseconds.waiting,
-      rest,
-    },
-    restPart: rest / total,
-  };
-};
-
-/** Summarizes samples: requests of the first, medians of everything else. */
-const rowOf = <Labels extends object>(labels: Labels, samples: readonly Sample[]) => {
-  const [first] = samples;
-  if (first === undefined) throw new Error("Nothing was measured.");
-  return {
-    ...labels,
-    times: samples.length,
-    requests: first.requests,
-    readUnits: median(samples.map(({ readUnits }) => readUnits)),
-    writeUnits: median(samples.map(({ writeUnits }) => writeUnits)),
-    milliseconds: medians(samples.map(({ milliseconds }) => milliseconds)),
-    restPart: median(samples.map(({ restPart }) => restPart)),
-  };
-};
-
 const KINDS = { "separate purchases": separatePurchases, "renewals of one subscription": renewals } as const;
+
+type Kind = keyof typeof KINDS;
+type EndpointName = "synchronize" | "link";
+
+/** A request of a new device, and its replay. */
+const newRequest = (world: MeteredWorld, endpoint: EndpointName, kind: Kind, transactions: number) => {
+  const request = {
+    ...signedRequest(newDevice(), KINDS[kind](transactions), world.chain),
+    applicationAccountIdentifier: uuid(),
+  };
+  return (): Promise<unknown> =>
+    endpoint === "link"
+      ? linkIosStoreCustomer(world.customers, world.application.identifier, request)
+      : synchronizeIosStorePurchases(world.customers, request);
+};
+
+type Sample = Awaited<ReturnType<typeof costOf>>;
+
+/** `restPart`: the service's own share of the total. */
+const rowOf = <Labels extends object>(labels: Labels, samples: readonly Sample[]) => ({
+  ...labels,
+  ...summaryOf(samples),
+  restPart: median(samples.map(({ milliseconds: { rest, total } }) => rest / total)),
+});
 
 const bySize = async (world: MeteredWorld) => {
   const rows = [];
-  for (const [kind, transactionsOf] of Object.entries(KINDS))
+  for (const kind of Object.keys(KINDS) as Kind[])
     for (const endpoint of ["synchronize", "link"] as const)
       for (const transactions of SIZES) {
         const first: Sample[] = [];
         const replayed: Sample[] = [];
         for (let time = 0; time < (REPETITIONS[transactions] ?? 1); time += 1) {
-          const request = signedRequest(newDevice(), transactionsOf(transactions), world.chain);
-          const call = { endpoint, request, account: uuid() };
-          first.push(await measure(world, call));
-          replayed.push(await measure(world, call));
+          const send = newRequest(world, endpoint, kind, transactions);
+          first.push(await costOf(world, send));
+          replayed.push(await costOf(world, send));
         }
         const labels = { endpoint, kind, transactions };
         rows.push(rowOf({ ...labels, state: "first" }, first));
@@ -91,18 +59,15 @@ const bySize = async (world: MeteredWorld) => {
 };
 
 /** Cost of storing, by the size of the request. */
-export const measureStoring = async () => {
-  const world = await createMeteredWorld();
-  try {
+export const measureStoring = () =>
+  withWorld(async (world) => {
     // Warms up every kind of request, first and replayed: cold starts have their own section.
     for (let time = 0; time < 40; time += 1)
-      for (const transactionsOf of Object.values(KINDS)) {
-        const request = signedRequest(newDevice(), transactionsOf(5), world.chain);
-        for (const endpoint of ["synchronize", "link", "synchronize", "link"] as const)
-          await measure(world, { endpoint, request, account: request.signedAppTransaction.slice(-40) });
-      }
+      for (const kind of Object.keys(KINDS) as Kind[])
+        for (const endpoint of ["synchronize", "link"] as const) {
+          const send = newRequest(world, endpoint, kind, 5);
+          await send();
+          await send();
+        }
     return { bySize: await bySize(world) };
-  } finally {
-    await world.remove();
-  }
-};
+  });

@@ -1,19 +1,15 @@
 import pMap from "p-map";
 import { median } from "../../testing/support/metered/measuring.ts";
 import type { Consumption } from "../../testing/support/metered/meter.ts";
+import { consumed } from "../measure.ts";
 import { measureBesideSlow } from "../telling/slow-destination.ts";
-import { createToldSubscribers, type ToldSubscribers } from "../telling/told-subscribers.ts";
+import { createToldSubscribers } from "../telling/told-subscribers.ts";
 
 const CHANGES = 20;
 const TOGETHER = 100;
 const BURST = 10_000;
 const LINKS_AT_ONCE = { concurrency: 20 };
 const INVOCATION_MILLISECONDS = 110_000;
-
-const taken = ({ world }: ToldSubscribers): Consumption => {
-  const { milliseconds: _, ...consumption } = world.meter.take();
-  return consumption;
-};
 
 const timed = async (act: () => Promise<unknown>): Promise<number> => {
   const start = performance.now();
@@ -47,13 +43,13 @@ export const rowOf = async (
     for (let change = 0; change < changes; change += 1) {
       const subscriber = await told.link();
       await settle();
-      taken(told);
+      consumed(told.world);
       await told.renew(subscriber);
-      const store = taken(told);
+      const store = consumed(told.world);
       const tellTime = await timed(async () => told.tell());
-      const tell = taken(told);
+      const tell = consumed(told.world);
       const deliverTime = await timed(async () => told.deliver());
-      samples.push({ store, tell, deliver: taken(told), tellTime, deliverTime });
+      samples.push({ store, tell, deliver: consumed(told.world), tellTime, deliverTime });
     }
     const last = samples.at(-1);
     if (last === undefined) throw new Error("Nothing was measured.");
@@ -61,9 +57,9 @@ export const rowOf = async (
     for (let count = 0; count < together; count += 1) subscribers.push(await told.link());
     await settle();
     for (const subscriber of subscribers) await told.renew(subscriber);
-    taken(told);
+    consumed(told.world);
     await told.tell();
-    const tellTogether = taken(told);
+    const tellTogether = consumed(told.world);
     await told.deliver();
     return {
       destinations,
@@ -73,7 +69,7 @@ export const rowOf = async (
       deliver: last.deliver,
       together: {
         tell: perChange(tellTogether, together),
-        deliver: perChange(taken(told), together),
+        deliver: perChange(consumed(told.world), together),
       },
       milliseconds: {
         tell: median(samples.map(({ tellTime }) => tellTime)),
@@ -91,11 +87,11 @@ export const idleOf = async () => {
   try {
     await told.tell();
     await told.deliver();
-    taken(told);
+    consumed(told.world);
     await told.tell();
-    const tell = taken(told);
+    const tell = consumed(told.world);
     await told.deliver();
-    return { tell, deliver: taken(told) };
+    return { tell, deliver: consumed(told.world) };
   } finally {
     await told.remove();
   }
@@ -113,11 +109,11 @@ const measureBurst = async (accounts: number) => {
   const told = await createToldSubscribers(1, false);
   try {
     await pMap(Array.from({ length: accounts }), () => told.link(), LINKS_AT_ONCE);
-    taken(told);
+    consumed(told.world);
     const tellSeconds = await untilDone(told.tell);
-    const tell = taken(told);
+    const tell = consumed(told.world);
     const deliverSeconds = await untilDone(told.deliver);
-    return { accounts, tellSeconds, deliverSeconds, tell, deliver: taken(told) };
+    return { accounts, tellSeconds, deliverSeconds, tell, deliver: consumed(told.world) };
   } finally {
     await told.remove();
   }

@@ -28,33 +28,26 @@ interface Sample {
   readonly signed: Buffer;
   readonly signature: Buffer;
   readonly key: KeyObject;
-  readonly cryptoKey: CryptoKey;
+  readonly cryptoKey: ReturnType<KeyObject["toCryptoKey"]>;
 }
 
-type CryptoKey = ReturnType<KeyObject["toCryptoKey"]>;
-
+/** The parts of transactions that one key has signed. */
 const samplesOf = (compacts: readonly string[]): Sample[] => {
-  const keys = new Map<string, { key: KeyObject; cryptoKey: CryptoKey }>();
+  const [first = ""] = (compacts[0] ?? "").split(".");
+  const { x5c }: { x5c: string[] } = JSON.parse(Buffer.from(first, "base64url").toString());
+  const { publicKey } = new X509Certificate(Buffer.from(x5c[0] ?? "", "base64"));
+  const key = createPublicKey(publicKey.export({ format: "pem", type: "spki" }));
+  const cryptoKey = key.toCryptoKey({ name: "ECDSA", namedCurve: "P-256" }, false, ["verify"]);
   return compacts.map((compact) => {
     const [header = "", payload = "", signature = ""] = compact.split(".");
-    const decoded: { x5c: string[] } = JSON.parse(Buffer.from(header, "base64url").toString());
-    const [leaf = ""] = decoded.x5c;
-    const known = keys.get(leaf) ?? importKey(leaf);
-    keys.set(leaf, known);
     return {
       compact,
       signed: Buffer.from(`${header}.${payload}`),
       signature: Buffer.from(signature, "base64url"),
-      ...known,
+      key,
+      cryptoKey,
     };
   });
-};
-
-const importKey = (leaf: string) => {
-  const key = createPublicKey(
-    new X509Certificate(Buffer.from(leaf, "base64")).publicKey.export({ format: "pem", type: "spki" }),
-  );
-  return { key, cryptoKey: key.toCryptoKey({ name: "ECDSA", namedCurve: "P-256" }, false, ["verify"]) };
 };
 
 const require = (verified: boolean): void => {

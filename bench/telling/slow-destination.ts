@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { DeliveryRun } from "../../lib/delivery/deliver-messages.ts";
 import { failedBecause } from "../../lib/delivery/send-outcome.ts";
 import { SECOND } from "../../lib/duration.ts";
+import { quantile } from "../measure.ts";
 import { ANSWER_MILLISECONDS, createToldSubscribers, type ToldSubscribers } from "./told-subscribers.ts";
 
 const SLOW_MILLISECONDS = 15 * SECOND;
@@ -71,9 +72,7 @@ export const measureBesideSlow = async (
       await sleep(BETWEEN_MESSAGES);
     }
     await deliverer.settled();
-    const sorted = delays.toSorted((a, b) => a - b);
-    const at = (share: number): number => sorted[Math.ceil(share * sorted.length) - 1] ?? Number.NaN;
-    return { slowIs, messages: sorted.length, p50: at(0.5), p99: at(0.99) };
+    return { slowIs, messages: delays.length, p50: quantile(delays, 0.5), p99: quantile(delays, 0.99) };
   } finally {
     await quick.remove();
   }

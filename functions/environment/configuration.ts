@@ -8,11 +8,5 @@ export const requiredVariable = (name: string): string => {
 /** An optional environment variable; empty counts as absent. */
 export const optionalVariable = (name: string): string | undefined => process.env[name] || undefined;
 
-/** Root URL of the Android Publisher API; unset: Google's. */
-export const androidPublisherUrl = (): string | undefined => optionalVariable("ANDROID_PUBLISHER_URL");
-
-/** Root URL of the App Store Server API in both environments; unset: Apple's. */
-export const appStoreServerUrl = (): string | undefined => optionalVariable("APP_STORE_SERVER_URL");
-
 /** The functions' one clock. */
 export const now = (): number => Date.now();

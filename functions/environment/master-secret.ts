@@ -5,16 +5,9 @@ import { readSecret } from "./secrets.ts";
 const MASTER_SECRET = requiredVariable("MASTER_SECRET");
 
 /** Named, because the log has only errors' names; the runbook lists it. */
-export class MasterSecretError extends Error {
+class MasterSecretError extends Error {
   override readonly name = "MasterSecretError";
 }
-
-const read = async (name: string): Promise<Uint8Array> => {
-  const text = await readSecret(name);
-  if (text === null)
-    throw new MasterSecretError(`There is no secret ${name}, or this function may not read it.`);
-  return new TextEncoder().encode(text);
-};
 
 /**
  * The service's master secret, from which destinations' secrets are derived. It never changes. A failed reading is
@@ -22,4 +15,9 @@ const read = async (name: string): Promise<Uint8Array> => {
  *
  * @throws MasterSecretError where there is no such secret, or the function may not read it
  */
-export const masterSecret = onceLoaded(async () => read(MASTER_SECRET));
+export const masterSecret = onceLoaded(async (): Promise<Uint8Array> => {
+  const text = await readSecret(MASTER_SECRET);
+  if (text === null)
+    throw new MasterSecretError(`There is no secret ${MASTER_SECRET}, or this function may not read it.`);
+  return new TextEncoder().encode(text);
+});

@@ -1,5 +1,4 @@
-import type { MiddlewareObj } from "@middy/core";
-import type { APIGatewayProxyEvent, APIGatewayProxyResult } from "aws-lambda";
+import type { APIGatewayProxyEvent } from "aws-lambda";
 import type * as z from "zod/mini";
 import type { Endpoint } from "../../lib/contract/endpoints.ts";
 import { ServiceError, type Issue } from "../../lib/contract/errors.ts";
@@ -30,9 +29,6 @@ export type Call<E extends Endpoint> = {
   readonly applicationIdentifier: ApplicationOf<E>;
 } & (E extends { readonly readsAuthorization: true } ? Sender : unknown) &
   (E extends { readonly readsBody: true } ? SentBody : unknown);
-
-/** The event, with the call read from it. */
-export type EventWithCall<E extends Endpoint> = APIGatewayProxyEvent & { call: Call<E> };
 
 const EXPECTED: Readonly<Record<string, string>> = {
   string: "a string",
@@ -93,11 +89,11 @@ const applicationOf = <E extends Endpoint>(
   return applicationId(identifier) as ApplicationOf<E>;
 };
 
-type HeadersSent = APIGatewayProxyEvent["headers"];
-
 /** The gateway's own test page sends null in place of headers. */
-const headerOf = ({ headers }: { readonly headers: HeadersSent | null }, wanted: string): string | null =>
-  Object.entries(headers ?? {}).find(([name]) => name.toLowerCase() === wanted)?.[1] ?? null;
+const headerOf = ({ headers }: APIGatewayProxyEvent, wanted: string): string | null => {
+  const sent: APIGatewayProxyEvent["headers"] | null = headers;
+  return Object.entries(sent ?? {}).find(([name]) => name.toLowerCase() === wanted)?.[1] ?? null;
+};
 
 /** With API Gateway's own domain name, the context's path includes the stage. */
 const senderOf = (event: APIGatewayProxyEvent): Sender => {
@@ -105,25 +101,18 @@ const senderOf = (event: APIGatewayProxyEvent): Sender => {
   return { authorization: headerOf(event, "authorization"), address: `https://${domainName ?? ""}${path}` };
 };
 
-const sentBodyOf = (event: APIGatewayProxyEvent): SentBody => ({
-  body: bodyText(event),
-  contentType: headerOf(event, "content-type"),
-});
-
 /**
  * Event → call, by the endpoint's schema.
  *
  * @throws ServiceError `INVALID_REQUEST` with the paths of the invalid fields
  */
-export const readRequest = <E extends Endpoint>(
-  endpoint: E,
-): MiddlewareObj<EventWithCall<E>, APIGatewayProxyResult> => ({
-  before: ({ event }) => {
-    event.call = {
-      request: requestOf(endpoint, event),
-      applicationIdentifier: applicationOf(endpoint, event),
-      ...(endpoint.readsAuthorization === true && senderOf(event)),
-      ...(endpoint.readsBody === true && sentBodyOf(event)),
-    } as Call<E>;
-  },
-});
+export const readRequest = <E extends Endpoint>(endpoint: E, event: APIGatewayProxyEvent): Call<E> =>
+  ({
+    request: requestOf(endpoint, event),
+    applicationIdentifier: applicationOf(endpoint, event),
+    ...(endpoint.readsAuthorization === true && senderOf(event)),
+    ...(endpoint.readsBody === true && {
+      body: bodyText(event),
+      contentType: headerOf(event, "content-type"),
+    }),
+  }) as Call<E>;

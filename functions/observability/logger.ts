@@ -31,3 +31,9 @@ export const safely = (error: unknown, depth = 0): SafeError => {
     ...(error.cause !== undefined && depth < DEEPEST_CAUSE && { cause: safely(error.cause, depth + 1) }),
   };
 };
+
+/** Logs failures that stop neither a run nor a request. */
+export const logging =
+  (level: "warn" | "error", message: string) =>
+  (error: unknown): void =>
+    logger[level](message, { error: safely(error) });

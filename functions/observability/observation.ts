@@ -7,10 +7,7 @@ import type { ApplicationId } from "../../lib/identifiers.ts";
 import type { AndroidStore } from "../../lib/stores/android-store/android-store.ts";
 import type { Failure } from "../../lib/stores/android-store/failure.ts";
 import type { PushTokenRejection, PushTokenVerifier } from "../../lib/stores/android-store/push-token.ts";
-import type {
-  AppStoreAnswer,
-  AppStoreServer,
-} from "../../lib/stores/ios-store/server-api/app-store-server.ts";
+import type { AppStoreServer } from "../../lib/stores/ios-store/server-api/app-store-server.ts";
 import type { Rejection } from "../../lib/stores/ios-store/signatures/verdict.ts";
 import type { IosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 
@@ -70,26 +67,31 @@ export const observedCustomerTable = (table: CustomerTable, observe: Observe): C
   },
 });
 
+type Verdict =
+  { readonly outcome: "verified" } | { readonly outcome: "rejected"; readonly reason: Rejection };
+
 /** Wraps a verifier to report rejections and verified transactions. */
 export const observedVerifier = (verifier: IosStoreVerifier, observe: Observe): IosStoreVerifier => {
-  const seen = <Verdict extends { outcome: "verified" } | { outcome: "rejected"; reason: Rejection }>(
-    verdict: Verdict,
-  ): Verdict => {
-    if (verdict.outcome === "rejected") observe({ kind: "verification-failed", reason: verdict.reason });
-    return verdict;
-  };
+  const seen =
+    <Given extends readonly unknown[], Found extends Verdict>(verify: (...given: Given) => Promise<Found>) =>
+    async (...given: Given): Promise<Found> => {
+      const verdict = await verify(...given);
+      if (verdict.outcome === "rejected") observe({ kind: "verification-failed", reason: verdict.reason });
+      return verdict;
+    };
+  const verifyTransactions = seen(verifier.verifyTransactions);
   return {
-    verifyAppTransaction: async (...given) => seen(await verifier.verifyAppTransaction(...given)),
-    verifyTransaction: async (...given) => seen(await verifier.verifyTransaction(...given)),
+    verifyAppTransaction: seen(verifier.verifyAppTransaction),
+    verifyTransaction: seen(verifier.verifyTransaction),
     verifyTransactions: async (...given) => {
-      const verdict = seen(await verifier.verifyTransactions(...given));
+      const verdict = await verifyTransactions(...given);
       if (verdict.outcome === "verified")
         observe({ kind: "transactions-verified", transactions: verdict.payload.length });
       return verdict;
     },
-    verifyRenewalInfos: async (...given) => seen(await verifier.verifyRenewalInfos(...given)),
-    verifyNotification: async (...given) => seen(await verifier.verifyNotification(...given)),
-    verifyNotificationParts: async (...given) => seen(await verifier.verifyNotificationParts(...given)),
+    verifyRenewalInfos: seen(verifier.verifyRenewalInfos),
+    verifyNotification: seen(verifier.verifyNotification),
+    verifyNotificationParts: seen(verifier.verifyNotificationParts),
   };
 };
 
@@ -97,9 +99,11 @@ export const observedVerifier = (verifier: IosStoreVerifier, observe: Observe): 
 export const observedPushTokens = (verifier: PushTokenVerifier, observe: Observe): PushTokenVerifier => ({
   verify: async (...given) => {
     const verdict = await verifier.verify(...given);
-    if (verdict.outcome === "rejected") observe({ kind: "verification-failed", reason: verdict.reason });
-    if (verdict.outcome === "unavailable")
-      observe({ kind: "verification-failed", reason: "push_token_keys" });
+    if (verdict.outcome !== "verified")
+      observe({
+        kind: "verification-failed",
+        reason: verdict.outcome === "rejected" ? verdict.reason : "push_token_keys",
+      });
     return verdict;
   },
   disagreement: (...given) => {
@@ -109,77 +113,62 @@ export const observedPushTokens = (verifier: PushTokenVerifier, observe: Observe
   },
 });
 
-/** Wraps the App Store Server API to time its answers and report missing ones. */
+interface StoreAnswer {
+  readonly outcome: string;
+  readonly status?: number | null;
+  readonly reason?: string | null;
+}
+
+/** Wraps questions to a store to time its answers and report missing ones. */
+const timing =
+  (store: Store, observe: Observe, now: () => Instant) =>
+  <Given extends readonly unknown[], Answer extends StoreAnswer>(ask: (...given: Given) => Promise<Answer>) =>
+  async (...given: Given): Promise<Answer> => {
+    const asked = now();
+    const answer = await ask(...given);
+    const { outcome, status = null, reason = null }: StoreAnswer = answer;
+    observe({
+      kind: "store-asked",
+      store,
+      outcome: outcome === "unavailable" || outcome === "credential-rejected" ? outcome : "answered",
+      milliseconds: now() - asked,
+      status,
+      reason,
+    });
+    return answer;
+  };
+
 export const observedAppStore = (
   store: AppStoreServer,
   observe: Observe,
   now: () => Instant,
 ): AppStoreServer => {
-  const seen =
-    <Given extends readonly unknown[], Content>(
-      ask: (...given: Given) => Promise<AppStoreAnswer<Content>>,
-    ): ((...given: Given) => Promise<AppStoreAnswer<Content>>) =>
-    async (...given) => {
-      const asked = now();
-      const answer = await ask(...given);
-      const { outcome } = answer;
-      observe({
-        kind: "store-asked",
-        store: "ios-store",
-        outcome: outcome === "unavailable" || outcome === "credential-rejected" ? outcome : "answered",
-        milliseconds: now() - asked,
-        status: outcome === "answered" ? null : answer.status,
-        reason: outcome === "answered" ? null : answer.reason,
-      });
-      return answer;
-    };
+  const timed = timing("ios-store", observe, now);
   return {
-    subscriptionStatuses: seen(store.subscriptionStatuses),
-    transaction: seen(store.transaction),
-    transactionHistory: seen(store.transactionHistory),
-    notificationHistory: seen(store.notificationHistory),
+    subscriptionStatuses: timed(store.subscriptionStatuses),
+    transaction: timed(store.transaction),
+    transactionHistory: timed(store.transactionHistory),
+    notificationHistory: timed(store.notificationHistory),
   };
 };
 
-/** Wraps a store to time its lookups and report acknowledgements that stay due. */
+/** Also reports acknowledgements that stay due. */
 export const observedAndroidStore = (
   store: AndroidStore,
   observe: Observe,
   now: () => Instant,
-): AndroidStore => ({
-  lookUp: async (androidPackage, request) => {
-    const asked = now();
-    const answer = await store.lookUp(androidPackage, request);
-    const { outcome } = answer;
-    observe({
-      kind: "store-asked",
-      store: "android-store",
-      outcome: outcome === "unavailable" || outcome === "credential-rejected" ? outcome : "answered",
-      milliseconds: now() - asked,
-      status: answer.outcome === "verified" ? null : answer.status,
-      reason: answer.outcome === "verified" ? null : answer.reason,
-    });
-    return answer;
-  },
-  voidedPurchases: async (...given) => {
-    const asked = now();
-    const answer = await store.voidedPurchases(...given);
-    observe({
-      kind: "store-asked",
-      store: "android-store",
-      outcome: answer.outcome,
-      milliseconds: now() - asked,
-      status: answer.outcome === "answered" ? null : answer.status,
-      reason: answer.outcome === "answered" ? null : answer.reason,
-    });
-    return answer;
-  },
-  acknowledge: async (androidPackage, pending) => {
-    const answer = await store.acknowledge(androidPackage, pending);
-    if (answer.outcome === "due") {
-      const { because, status, reason } = answer;
-      observe({ kind: "acknowledgement-due", because, status, reason });
-    }
-    return answer;
-  },
-});
+): AndroidStore => {
+  const timed = timing("android-store", observe, now);
+  return {
+    lookUp: timed(store.lookUp),
+    voidedPurchases: timed(store.voidedPurchases),
+    acknowledge: async (androidPackage, pending) => {
+      const answer = await store.acknowledge(androidPackage, pending);
+      if (answer.outcome === "due") {
+        const { because, status, reason } = answer;
+        observe({ kind: "acknowledgement-due", because, status, reason });
+      }
+      return answer;
+    },
+  };
+};

@@ -1,39 +1,40 @@
+import { performance } from "node:perf_hooks";
+import { resourceUsage } from "node:process";
 import { now } from "../environment/configuration.ts";
-import { peakMegabytes, takeEnvironment } from "./environment.ts";
 import { logger, safely } from "./logger.ts";
-import { count } from "./metrics.ts";
+import { count, takeColdStart } from "./metrics.ts";
 import { countTroubles } from "./troubles.ts";
 
+const KILOBYTES_IN_MEGABYTE = 1024;
+
 /** The rest of an invocation's line. */
-export interface Outcome extends Readonly<Record<string, unknown>> {
+interface Outcome extends Readonly<Record<string, unknown>> {
   readonly outcome: string;
 }
 
 /**
- * Ends an invocation: writes its line and counts it.
- *
- * @param failure what was thrown where the answer is 5xx: the line is an error's
- */
-export type WriteInvocation = (outcome: Outcome, failure?: unknown) => void;
-
-/**
- * Begins an invocation that answers a request.
+ * Begins an invocation that answers a request; the result ends it: writes its line and counts it, as an error if there is
+ * a `failure`, which was thrown where the answer is 5xx.
  *
  * @param message the line's message
  * @param endpoint name of the function
  */
-export const beginInvocation = (message: string, endpoint: string): WriteInvocation => {
+export const beginInvocation = (message: string, endpoint: string) => {
   const startedAt = now();
-  const environment = takeEnvironment();
-  return (outcome, failure) => {
+  const coldStart = takeColdStart();
+  // From the process's start to its first invocation.
+  const initializationMilliseconds = Math.round(performance.now());
+  return (outcome: Outcome, failure?: unknown): void => {
     count("requests", { endpoint, outcome: outcome.outcome });
     countTroubles(outcome.outcome, failure);
     const line = {
       endpoint,
       ...outcome,
       milliseconds: now() - startedAt,
-      ...environment,
-      peakMegabytes: peakMegabytes(),
+      coldStart,
+      ...(coldStart && { initializationMilliseconds }),
+      // What Lambda's limit counts, except for Lambda's own part.
+      peakMegabytes: Math.round(resourceUsage().maxRSS / KILOBYTES_IN_MEGABYTE),
     };
     if (failure === undefined) logger.info(message, line);
     else logger.error(message, { ...line, error: safely(failure) });

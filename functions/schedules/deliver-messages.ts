@@ -1,3 +1,4 @@
+import { EventBridgeClient } from "@aws-sdk/client-eventbridge";
 import { HOUR } from "../../lib/duration.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { allowedDestinations } from "../../lib/delivery/allowed-destinations.ts";
@@ -5,28 +6,36 @@ import { deliverMessages, type DeliveryReport } from "../../lib/delivery/deliver
 import { deliveryOfKey } from "../../lib/table/named-by-key.ts";
 import { composeDelivery } from "../wiring/delivery.ts";
 import { now, optionalVariable } from "../environment/configuration.ts";
-import { putEventsIn } from "../environment/event-buses.ts";
-import { endOf, type Invocation } from "../runs/invocation.ts";
 import { masterSecret } from "../environment/master-secret.ts";
-import { logger, safely } from "../observability/logger.ts";
-import { count, time } from "../observability/metrics.ts";
-import { calledFor, type ScheduleOrStreamEvent } from "../runs/stream-calls.ts";
 import { table } from "../environment/table.ts";
+import { logger, logging } from "../observability/logger.ts";
+import { count, time } from "../observability/metrics.ts";
+import { calledByStream } from "../runs/calls.ts";
 
-const run = composeDelivery({
+const clients = new Map<string, EventBridgeClient>();
+
+/** The client of a bus: EventBridge has one endpoint for each region. */
+const eventBusClientOf = (eventBus: string): EventBridgeClient => {
+  const region = eventBus.split(":")[3] ?? "";
+  // The next run retries failed events.
+  const client = clients.get(region) ?? new EventBridgeClient({ region, maxAttempts: 2 });
+  clients.set(region, client);
+  return client;
+};
+
+const delivery = composeDelivery({
   table,
   now,
   masterSecret,
   allowsDestination: allowedDestinations(optionalVariable("DESTINATIONS")),
-  eventBusClientOf: putEventsIn,
-  onFailure: (error) => logger.error("delivery failed", { error: safely(error) }),
+  eventBusClientOf,
+  onFailure: logging("error", "delivery failed"),
 });
 
 /** Time after which a destination that takes nothing needs a person. */
 const DOWN_MILLISECONDS = HOUR;
 
-const report = (done: DeliveryReport): DeliveryReport => {
-  const { delivered, failed, oldest, failing } = done;
+const report = ({ delivered, failed, oldest, failing }: DeliveryReport): void => {
   if (delivered + failed + failing.length > 0)
     logger.info("messages delivered", {
       delivered,
@@ -43,15 +52,11 @@ const report = (done: DeliveryReport): DeliveryReport => {
   if (oldest > 0) time("deliveryAge", oldest);
   const down = failing.filter(({ failingSince }) => now() - failingSince >= DOWN_MILLISECONDS).length;
   if (down > 0) count("destinationsDown", {}, down);
-  return done;
 };
 
-/** Runs on a schedule, and earlier when the table's stream shows a new message. Delivers waiting messages. */
-export const handler = async (
-  event: ScheduleOrStreamEvent,
-  context: Invocation,
-): Promise<DeliveryReport | null> => {
-  const only = calledFor(event, deliveryOfKey);
-  if (only?.length === 0) return null;
-  return report(await deliverMessages(run, endOf(context), only ?? undefined));
-};
+/** Delivers waiting messages; earlier where the stream shows a new one. */
+export const handler = calledByStream(deliveryOfKey, async (until, only) => {
+  const done = await deliverMessages(delivery, until, only);
+  report(done);
+  return done;
+});

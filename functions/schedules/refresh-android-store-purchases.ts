@@ -1,22 +1,14 @@
-import type { AskReport } from "../../lib/customers/asking/ask-due-purchases.ts";
 import { composeAndroidStoreRefresh } from "../wiring/android-store-asking.ts";
-import { androidPublisherUrl, now } from "../environment/configuration.ts";
-import type { Invocation } from "../runs/invocation.ts";
-import { logger, safely } from "../observability/logger.ts";
-import { observe } from "../observability/observe.ts";
-import { refresh } from "../runs/refresh.ts";
-import { readSecret } from "../environment/secrets.ts";
-import { table } from "../environment/table.ts";
+import { service } from "../environment/service.ts";
+import { googleAccess } from "../environment/stores.ts";
+import { logging } from "../observability/logger.ts";
+import { refreshing } from "../runs/store-runs.ts";
 
-const run = composeAndroidStoreRefresh({
-  table,
-  androidPublisherUrl: androidPublisherUrl(),
-  readSecret,
-  now,
-  observe,
-  onFailure: (error) => logger.error("refresh failed", { error: safely(error) }),
-});
-
-/** Runs on a schedule. Asks Google about due purchases. */
-export const handler = async (_event: unknown, context: Invocation): Promise<AskReport> =>
-  refresh(run, context);
+/** Asks Google about due purchases. */
+export const handler = refreshing(
+  composeAndroidStoreRefresh({
+    ...service,
+    ...googleAccess(),
+    onFailure: logging("error", "refresh failed"),
+  }),
+);

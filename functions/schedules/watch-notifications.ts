@@ -1,14 +1,15 @@
 import { watchNotifications } from "../../lib/customers/watch-notifications.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
-import { composeNotificationWatch } from "../wiring/notification-watch.ts";
+import { createNotificationTimes } from "../../lib/table/queues/notification-times.ts";
 import { now } from "../environment/configuration.ts";
+import { table } from "../environment/table.ts";
 import { logger } from "../observability/logger.ts";
 import { count } from "../observability/metrics.ts";
-import { table } from "../environment/table.ts";
+import { directoryOf } from "../wiring/service.ts";
 
-const watch = composeNotificationWatch({ table, now });
+const watch = { times: createNotificationTimes(table), directory: directoryOf({ table, now }), now };
 
-/** Runs on a schedule. Counts and logs the bundles and packages about which the stores have fallen silent. */
+/** Counts and logs the bundles and packages about which the stores have fallen silent. */
 export const handler = async (): Promise<{ readonly silent: number }> => {
   const silent = await watchNotifications(watch);
   for (const { signedAt, ...store } of silent)

@@ -14,22 +14,17 @@ export interface AndroidStoreAccess {
   readonly androidPublisherUrl: string | undefined;
 }
 
-const androidStoreOf = ({
-  readSecret,
-  androidPublisherUrl: rootUrl,
-  now,
-  observe = nobody,
-}: ServiceConfiguration & AndroidStoreAccess): AndroidStore =>
-  observedAndroidStore(createAndroidStore({ rootUrl, readSecret, now }), observe, now);
-
 export const composeAndroidStoreLinking = (
   configuration: ServiceConfiguration & AndroidStoreAccess,
-): AndroidStoreLinking & { readonly androidStore: AndroidStore } => ({
-  ...factStoreOf(configuration),
-  directory: directoryOf(configuration),
-  androidStore: androidStoreOf(configuration),
-  asks: createAskQueues(configuration.table),
-});
+): AndroidStoreLinking & { readonly androidStore: AndroidStore } => {
+  const { table, androidPublisherUrl: rootUrl, readSecret, now, observe = nobody } = configuration;
+  return {
+    ...factStoreOf(configuration),
+    directory: directoryOf(configuration),
+    androidStore: observedAndroidStore(createAndroidStore({ rootUrl, readSecret, now }), observe, now),
+    asks: createAskQueues(table),
+  };
+};
 
 export interface PushTokenAccess {
   /** Address of Google's keys for push tokens; unset: Google's own. */

@@ -3,8 +3,7 @@ import type { SweepRun } from "../../lib/customers/notifications/sweep.ts";
 import { createCustomerTable } from "../../lib/table/customers/customers.ts";
 import { createAskQueues } from "../../lib/table/queues/asks.ts";
 import { createWatermarks } from "../../lib/table/queues/watermarks.ts";
-import { runOf } from "./run.ts";
-import { applicationsOf, type Upkeep } from "./service.ts";
+import { applicationsOf, runOf, type Upkeep } from "./service.ts";
 
 export const askRunOf = (
   configuration: Upkeep,

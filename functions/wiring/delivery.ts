@@ -5,11 +5,10 @@ import type { AllowsDestination } from "../../lib/delivery/allowed-destinations.
 import type { DeliveryRun } from "../../lib/delivery/deliver-messages.ts";
 import { createEventBusSender } from "../../lib/delivery/event-bus.ts";
 import { signingSecrets } from "../../lib/delivery/webhook-secret.ts";
-import type { Forwarding } from "../../lib/delivery/forward-notifications.ts";
+import type { Instant } from "../../lib/entitlements/time.ts";
 import { createTextSender, createWebhookSender } from "../../lib/delivery/webhook/webhook.ts";
 import { createForwardQueue } from "../../lib/table/telling/forwards.ts";
-import { runOf } from "./run.ts";
-import { applicationsOf, directoryOf, type ServiceConfiguration, type Upkeep } from "./service.ts";
+import { applicationsOf, directoryOf, runOf, type Upkeep } from "./service.ts";
 import type { MasterSecretAccess } from "./telling.ts";
 
 export interface DestinationAccess {
@@ -19,40 +18,35 @@ export interface DestinationAccess {
   readonly eventBusClientOf: (eventBus: string) => EventBridgeClient;
 }
 
-const forwardingOf = ({
-  table,
-  now,
-  allowsDestination,
-}: ServiceConfiguration & Pick<DestinationAccess, "allowsDestination">): Forwarding => {
-  const checked = createTextSender({ isAnyAddressAllowed: false, now });
-  const unchecked = createTextSender({ isAnyAddressAllowed: true, now });
-  return {
-    queue: createForwardQueue(table),
-    send: async (url, { body, contentType }) =>
-      (allowsDestination(url) ? unchecked : checked).send(url, body, { "content-type": contentType }),
-  };
-};
-
 export const composeDelivery = (
   configuration: Upkeep & MasterSecretAccess & DestinationAccess,
 ): DeliveryRun => {
   const { table, now, masterSecret, allowsDestination, eventBusClientOf } = configuration;
-  const webhooks = createWebhookSender({ isAnyAddressAllowed: false, now });
-  const unchecked = createWebhookSender({ isAnyAddressAllowed: true, now });
+  /** A sender for each URL: addresses are checked unless the URL is allowed as it is. */
+  const byUrl = <Sender>(create: (rules: { isAnyAddressAllowed: boolean; now: () => Instant }) => Sender) => {
+    const checked = create({ isAnyAddressAllowed: false, now });
+    const unchecked = create({ isAnyAddressAllowed: true, now });
+    return (url: string): Sender => (allowsDestination(url) ? unchecked : checked);
+  };
+  const [webhookTo, textTo] = [byUrl(createWebhookSender), byUrl(createTextSender)];
   return {
     directory: directoryOf(configuration),
     queue: createDeliveryQueue(table),
     applications: applicationsOf(configuration),
-    forwarding: forwardingOf(configuration),
+    forwarding: {
+      queue: createForwardQueue(table),
+      send: async (url, { body, contentType }) =>
+        textTo(url).send(url, body, { "content-type": contentType }),
+    },
     send: async (application, destination, messages) => {
       if (!isWebhook(destination))
         return createEventBusSender(eventBusClientOf(destination.eventBus)).send(
           destination.eventBus,
           messages,
         );
-      const { send } = allowsDestination(destination.url) ? unchecked : webhooks;
+      const { url } = destination;
       const secrets = signingSecrets(await masterSecret(), application, destination, now());
-      return Promise.all(messages.map(async (message) => send(destination.url, message, secrets)));
+      return Promise.all(messages.map(async (message) => webhookTo(url).send(url, message, secrets)));
     },
     ...runOf(configuration),
   };

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { v7 as uuid } from "uuid";
 import type { ApplicationDirectory } from "../../lib/applications/application.ts";
 import { createApplicationDirectory, DIRECTORY_AGE_MILLISECONDS } from "../../lib/applications/directory.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
@@ -16,18 +18,14 @@ export interface ServiceConfiguration {
   readonly observe?: Observe;
 }
 
-export const directoryOf = ({ table, now }: ServiceConfiguration): ApplicationDirectory => {
-  const { load, applicationOfBundle, applicationOfPackage } = createApplicationReader(table);
-  return createApplicationDirectory({
-    load,
-    applicationOfBundle,
-    applicationOfPackage,
+export const nobody: Observe = () => undefined;
+
+export const directoryOf = ({ table, now }: ServiceConfiguration): ApplicationDirectory =>
+  createApplicationDirectory({
+    ...createApplicationReader(table),
     now,
     maximumAgeMilliseconds: DIRECTORY_AGE_MILLISECONDS,
   });
-};
-
-export const nobody: Observe = () => undefined;
 
 /** Dependencies of the scheduled functions. */
 export interface Upkeep extends ServiceConfiguration {
@@ -39,3 +37,15 @@ export const applicationsOf = ({ table }: ServiceConfiguration) => {
   const { list } = createApplicationReader(table);
   return async () => (await list()).map(({ identifier }) => identifier);
 };
+
+/** Time after which a run that a slow store or destination holds up looks at the others again. */
+const HELD_UP_MILLISECONDS = 1000;
+
+/** Clock, waits and worker names of a run that works off queues. */
+export const runOf = ({ now, onFailure }: Upkeep) => ({
+  newWorker: uuid,
+  now,
+  wait: async (milliseconds: number) => sleep(milliseconds),
+  untilNextLook: async () => sleep(HELD_UP_MILLISECONDS),
+  onFailure,
+});

@@ -3,8 +3,7 @@ import { createCustomerTable } from "../../lib/table/customers/customers.ts";
 import { createChangeTable } from "../../lib/table/telling/changes.ts";
 import type { TellingRun } from "../../lib/telling/tell-changes.ts";
 import { keyedHash } from "../../lib/delivery/webhook-secret.ts";
-import { runOf } from "./run.ts";
-import { applicationsOf, directoryOf, type Upkeep } from "./service.ts";
+import { applicationsOf, directoryOf, runOf, type Upkeep } from "./service.ts";
 
 export interface MasterSecretAccess {
   /** The service's master secret, of 32 bytes or more. */

@@ -1,29 +1,19 @@
-import { Stack } from "aws-cdk-lib";
-import type { RetentionDays } from "aws-cdk-lib/aws-logs";
-import { CfnIPSet, CfnWebACL, CfnWebACLAssociation } from "aws-cdk-lib/aws-wafv2";
+import { Fn, RemovalPolicy, Stack } from "aws-cdk-lib";
+import { LogGroup } from "aws-cdk-lib/aws-logs";
+import { CfnIPSet, CfnLoggingConfiguration, CfnWebACL, CfnWebACLAssociation } from "aws-cdk-lib/aws-wafv2";
 import { Construct } from "constructs";
 import { endpoints, type Endpoint } from "../../lib/contract/endpoints.ts";
 import { ERRORS, type ErrorCode } from "../../lib/contract/errors.ts";
-import { hasBlocks, type AddressBlocks } from "../address-blocks.ts";
 import type { Parameters } from "../parameters.ts";
-import { FirewallLogs } from "./firewall-logs.ts";
-import { contractBody } from "./gateway-responses.ts";
 import { firewallMetric, PER_ADDRESS } from "../watch/service-metrics.ts";
+import { contractBody } from "./gateway-responses.ts";
 
-export interface AddressLimitProps extends Pick<
-  Parameters,
-  | "requestsPerAddress"
-  | "synchronizesPerAddress"
-  | "backendAddresses"
-  | "iosNotificationsFromAppleOnly"
-  | "blockedAddresses"
-  | "addressLimitLogs"
-> {
-  readonly serviceName: string;
+export interface AddressLimitProps extends Parameters {
   readonly apiId: string;
   readonly stageName: string;
-  readonly logRetentionDays: RetentionDays;
 }
+
+type Version = "IPV4" | "IPV6";
 
 const WINDOW_SECONDS = 300;
 
@@ -33,6 +23,9 @@ const WINDOW_SECONDS = 300;
  * @see https://developer.apple.com/documentation/appstoreservernotifications/enabling-app-store-server-notifications
  */
 const APPLES_ADDRESSES = ["17.0.0.0/8"];
+
+/** Headers that may hold a credential. */
+const SECRET_HEADERS = ["authorization", "cookie"];
 
 type Statement = CfnWebACL.StatementProperty;
 
@@ -53,29 +46,50 @@ const all = (...statements: Statement[]): Statement => ({ andStatement: { statem
 const any = (...statements: Statement[]): Statement => ({ orStatement: { statements } });
 const not = (statement: Statement): Statement => ({ notStatement: { statement } });
 
+type Action = CfnWebACL.RuleActionProperty;
+
+const bodyKeyOf = (code: ErrorCode): string => code.toLowerCase().replaceAll("_", "-");
+
 /** A WAF block with the contract's error body. */
-const refusing = (
-  code: ErrorCode,
-  responseHeaders: readonly { readonly name: string; readonly value: string }[] = [],
-): CfnWebACL.RuleActionProperty => ({
+const refusing = (code: ErrorCode, responseHeaders?: { name: string; value: string }[]): Action => ({
   block: {
     customResponse: {
       responseCode: ERRORS[code].status,
       customResponseBodyKey: bodyKeyOf(code),
-      ...(responseHeaders.length > 0 && { responseHeaders: [...responseHeaders] }),
+      ...(responseHeaders && { responseHeaders }),
     },
   },
 });
 
-const tooMany = (): CfnWebACL.RuleActionProperty =>
-  refusing("TOO_MANY_REQUESTS", [{ name: "Retry-After", value: String(WINDOW_SECONDS) }]);
-
-const bodyKeyOf = (code: ErrorCode): string => code.toLowerCase().replaceAll("_", "-");
+const TOO_MANY = refusing("TOO_MANY_REQUESTS", [{ name: "Retry-After", value: String(WINDOW_SECONDS) }]);
 
 const bodiesOf = (...codes: readonly ErrorCode[]): Record<string, CfnWebACL.CustomResponseBodyProperty> =>
   Object.fromEntries(
     codes.map((code) => [bodyKeyOf(code), { contentType: "APPLICATION_JSON", content: contractBody(code) }]),
   );
+
+interface Rule {
+  readonly name: string;
+  readonly action: Action;
+  readonly statement: Statement;
+}
+
+/** A limit of an address; null: none. */
+const limited = (name: string, limit: number | null, counted: Statement): Rule | null =>
+  limit === null
+    ? null
+    : {
+        name,
+        action: TOO_MANY,
+        statement: {
+          rateBasedStatement: {
+            limit,
+            evaluationWindowSec: WINDOW_SECONDS,
+            aggregateKeyType: "IP",
+            scopeDownStatement: counted,
+          },
+        },
+      };
 
 /**
  * AWS WAF before the API. It limits requests per IP address: to all routes, since anybody can run the authorizer, and
@@ -86,60 +100,17 @@ const bodiesOf = (...codes: readonly ErrorCode[]): Record<string, CfnWebACL.Cust
  * @see https://docs.aws.amazon.com/waf/latest/developerguide/waf-rule-statement-type-rate-based.html
  */
 export class AddressLimit extends Construct {
+  readonly #props: AddressLimitProps;
+
   constructor(scope: Construct, id: string, props: AddressLimitProps) {
     super(scope, id);
+    this.#props = props;
     const metric = (name: string): CfnWebACL.VisibilityConfigProperty => ({
       cloudWatchMetricsEnabled: true,
       metricName: firewallMetric(props.serviceName, name),
       // Samples contain headers, and with them credentials.
       sampledRequestsEnabled: false,
     });
-    const apple = new CfnIPSet(this, "ApplesAddresses", {
-      name: `${props.serviceName}-apple`,
-      description: "The App Store notifies from these",
-      scope: "REGIONAL",
-      ipAddressVersion: "IPV4",
-      addresses: APPLES_ADDRESSES,
-    });
-    const fromApple: Statement = { ipSetReferenceStatement: { arn: apple.attrArn } };
-    const notified = sentTo(endpoints.receiveIosStoreNotification);
-    const notifiedByOthers = all(notified, not(fromApple));
-    const withoutCredential = any(
-      sentTo(endpoints.synchronizeIosStorePurchases),
-      sentTo(endpoints.receiveAndroidStoreNotification),
-      notifiedByOthers,
-    );
-    const fromOthers = hasBlocks(props.backendAddresses)
-      ? [not(this.#from("Backend", "Addresses of backends", props.serviceName, props.backendAddresses))]
-      : [];
-
-    const rule = (
-      name: string,
-      priority: number,
-      action: CfnWebACL.RuleActionProperty,
-      statement: Statement,
-    ): CfnWebACL.RuleProperty => ({ name, priority, action, visibilityConfig: metric(name), statement });
-    const limit = (
-      name: string,
-      priority: number,
-      requests: number | null,
-      counted: Statement,
-    ): CfnWebACL.RuleProperty[] =>
-      requests === null
-        ? []
-        : [
-            {
-              ...rule(name, priority, tooMany(), {
-                rateBasedStatement: {
-                  limit: requests,
-                  evaluationWindowSec: WINDOW_SECONDS,
-                  aggregateKeyType: "IP",
-                  scopeDownStatement: fromOthers.length === 0 ? counted : all(counted, ...fromOthers),
-                },
-              }),
-              visibilityConfig: metric(PER_ADDRESS),
-            },
-          ];
     const acl = new CfnWebACL(this, "Acl", {
       name: props.serviceName,
       description: "Limits requests per IP address",
@@ -147,54 +118,119 @@ export class AddressLimit extends Construct {
       defaultAction: { allow: {} },
       visibilityConfig: metric("requests"),
       customResponseBodies: bodiesOf("TOO_MANY_REQUESTS", "ROUTE_NOT_FOUND"),
-      rules: [
-        ...(hasBlocks(props.blockedAddresses)
-          ? [
-              rule(
-                "blocked-addresses",
-                0,
-                tooMany(),
-                this.#from(
-                  "Blocked",
-                  "Addresses that the operator has blocked",
-                  props.serviceName,
-                  props.blockedAddresses,
-                ),
-              ),
-            ]
-          : []),
-        ...limit("synchronize-per-address", 1, props.synchronizesPerAddress, withoutCredential),
-        ...(props.iosNotificationsFromAppleOnly
-          ? [rule("ios-notifications-from-apple-only", 2, refusing("ROUTE_NOT_FOUND"), notifiedByOthers)]
-          : []),
-        ...limit("requests-per-address", 3, props.requestsPerAddress, not(all(notified, fromApple))),
-      ],
+      rules: this.#rules().flatMap((rule, priority) =>
+        rule === null
+          ? []
+          : [
+              {
+                ...rule,
+                priority,
+                visibilityConfig: metric(rule.statement.rateBasedStatement ? PER_ADDRESS : rule.name),
+              },
+            ],
+      ),
     });
     const { partition, region } = Stack.of(this);
     new CfnWebACLAssociation(this, "Association", {
       webAclArn: acl.attrArn,
       resourceArn: `arn:${partition}:apigateway:${region}::/restapis/${props.apiId}/stages/${props.stageName}`,
     });
-    if (props.addressLimitLogs) new FirewallLogs(this, "BlockedRequests", { ...props, aclArn: acl.attrArn });
+    if (props.addressLimitLogs) this.#logBlocked(acl.attrArn);
   }
 
-  /** Requests from these addresses. */
-  #from(name: string, description: string, serviceName: string, { ipv4, ipv6 }: AddressBlocks): Statement {
-    const setOf = (version: "IPV4" | "IPV6", addresses: readonly string[]): Statement => {
-      const set = new CfnIPSet(this, `${name}${version}`, {
-        name: `${serviceName}-${name.toLowerCase()}-${version.toLowerCase()}`,
-        description,
-        scope: "REGIONAL",
-        ipAddressVersion: version,
-        addresses: [...addresses],
-      });
-      return { ipSetReferenceStatement: { arn: set.attrArn } };
-    };
-    const sets = [
-      ...(ipv4.length > 0 ? [setOf("IPV4", ipv4)] : []),
-      ...(ipv6.length > 0 ? [setOf("IPV6", ipv6)] : []),
+  /** The rules by their priorities; null: the stage does without. */
+  #rules(): readonly (Rule | null)[] {
+    const { backendAddresses, blockedAddresses } = this.#props;
+    const fromApple = this.#setOf("ApplesAddresses", "apple", "The App Store notifies from these", "IPV4", [
+      ...APPLES_ADDRESSES,
+    ]);
+    const backend = this.#from("Backend", "Addresses of backends", backendAddresses);
+    const blocked = this.#from("Blocked", "Addresses that the operator has blocked", blockedAddresses);
+    const notified = sentTo(endpoints.receiveIosStoreNotification);
+    const notifiedByOthers = all(notified, not(fromApple));
+    const withoutCredential = any(
+      sentTo(endpoints.synchronizeIosStorePurchases),
+      sentTo(endpoints.receiveAndroidStoreNotification),
+      notifiedByOthers,
+    );
+    const counting = (counted: Statement): Statement =>
+      backend === null ? counted : all(counted, not(backend));
+    return [
+      blocked === null ? null : { name: "blocked-addresses", action: TOO_MANY, statement: blocked },
+      limited("synchronize-per-address", this.#props.synchronizesPerAddress, counting(withoutCredential)),
+      this.#props.iosNotificationsFromAppleOnly
+        ? {
+            name: "ios-notifications-from-apple-only",
+            action: refusing("ROUTE_NOT_FOUND"),
+            statement: notifiedByOthers,
+          }
+        : null,
+      limited(
+        "requests-per-address",
+        this.#props.requestsPerAddress,
+        counting(not(all(notified, fromApple))),
+      ),
     ];
-    const [only] = sets;
-    return sets.length === 1 && only !== undefined ? only : any(...sets);
+  }
+
+  /** Requests from a set of addresses. */
+  #setOf(id: string, name: string, description: string, version: Version, blocks: string[]): Statement {
+    const { attrArn: arn } = new CfnIPSet(this, id, {
+      name: `${this.#props.serviceName}-${name}`,
+      description,
+      scope: "REGIONAL",
+      ipAddressVersion: version,
+      addresses: blocks,
+    });
+    return { ipSetReferenceStatement: { arn } };
+  }
+
+  /** Requests from these addresses; null: there are none. */
+  #from(name: string, description: string, blocks: readonly string[]): Statement | null {
+    const sets = (["IPV4", "IPV6"] as const).flatMap((version) => {
+      const ofVersion = blocks.filter((block) => block.includes(":") === (version === "IPV6"));
+      const setName = `${name}-${version}`.toLowerCase();
+      return ofVersion.length === 0
+        ? []
+        : [this.#setOf(name + version, setName, description, version, ofVersion)];
+    });
+    return sets.length < 2 ? (sets[0] ?? null) : any(...sets);
+  }
+
+  /**
+   * Logs a line for each request that the firewall blocks: its address and headers, without credentials, path and query,
+   * which contain accounts.
+   *
+   * @see https://docs.aws.amazon.com/waf/latest/developerguide/logging-cw-logs.html
+   */
+  #logBlocked(aclArn: string): void {
+    const scope = new Construct(this, "BlockedRequests");
+    const group = new LogGroup(scope, "Logs", {
+      // AWS WAF accepts no other name.
+      logGroupName: `aws-waf-logs-${this.#props.serviceName}`,
+      retention: this.#props.logRetentionDays,
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+    const logging = new CfnLoggingConfiguration(scope, "Logging", {
+      resourceArn: aclArn,
+      // Without the `:*` that a group's ARN ends with.
+      logDestinationConfigs: [Fn.select(0, Fn.split(":*", group.logGroupArn))],
+      redactedFields: [
+        { uriPath: {} },
+        { queryString: {} },
+        ...SECRET_HEADERS.map((name) => ({ singleHeader: { Name: name } })),
+      ],
+      loggingFilter: {
+        DefaultBehavior: "DROP",
+        Filters: [
+          {
+            Behavior: "KEEP",
+            Requirement: "MEETS_ANY",
+            Conditions: [{ ActionCondition: { Action: "BLOCK" } }],
+          },
+        ],
+      },
+    });
+    logging.node.addDependency(group);
   }
 }

@@ -4,6 +4,7 @@ import {
   AccessLogFormat,
   AuthorizationType,
   CfnRestApi,
+  DomainName,
   EndpointType,
   LambdaIntegration,
   LogGroupLogDestination,
@@ -13,20 +14,20 @@ import {
   type Method,
   type MethodDeploymentOptions,
 } from "aws-cdk-lib/aws-apigateway";
+import { Certificate } from "aws-cdk-lib/aws-certificatemanager";
 import type { IFunction } from "aws-cdk-lib/aws-lambda";
-import { LogGroup, type RetentionDays } from "aws-cdk-lib/aws-logs";
+import { LogGroup } from "aws-cdk-lib/aws-logs";
+import { CfnRecordSet } from "aws-cdk-lib/aws-route53";
 import { CfnSamplingRule } from "aws-cdk-lib/aws-xray";
 import { Construct } from "constructs";
 import { AUTHORIZATION_PATTERN, POLICY_CACHED_SECONDS } from "../../lib/applications/credential.ts";
 import { endpoints, type Endpoint, type EndpointName } from "../../lib/contract/endpoints.ts";
-import { hasFirewall, type Parameters } from "../parameters.ts";
+import type { DomainParameters, Parameters } from "../parameters.ts";
 import { acceptFinding } from "./accept-finding.ts";
 import { AddressLimit } from "./address-limit.ts";
-import { ApiDomain } from "./api-domain.ts";
 import { addGatewayResponses } from "./gateway-responses.ts";
 
-export interface EntitlementsApiProps extends Omit<Parameters, "logRetentionDays"> {
-  readonly logRetentionDays: RetentionDays;
+export interface EntitlementsApiProps extends Parameters {
   readonly authorizer: IFunction;
   readonly handlers: Readonly<Record<EndpointName, IFunction>>;
 }
@@ -62,26 +63,81 @@ const accessLog = (withAddress: boolean): AccessLogFormat =>
 
 const allEndpoints = Object.entries(endpoints) as [EndpointName, Endpoint][];
 
+/**
+ * Custom domain of the API, with an alias record if its hosted zone is given.
+ *
+ * @returns target of the domain's DNS record
+ */
+const addDomain = (
+  scope: Construct,
+  api: RestApi,
+  { name, certificateArn, hostedZoneId }: DomainParameters,
+): string => {
+  const domain = new DomainName(scope, "Domain", {
+    domainName: name,
+    certificate: Certificate.fromCertificateArn(scope, "Certificate", certificateArn),
+    endpointType: EndpointType.REGIONAL,
+    securityPolicy: SecurityPolicy.TLS_1_2,
+  });
+  domain.addBasePathMapping(api, { stage: api.deploymentStage });
+  const { domainNameAliasDomainName: dnsName, domainNameAliasHostedZoneId } = domain;
+  if (hostedZoneId !== null)
+    new CfnRecordSet(scope, "Alias", {
+      name,
+      type: "A",
+      hostedZoneId,
+      aliasTarget: { dnsName, hostedZoneId: domainNameAliasHostedZoneId },
+    });
+  return dnsName;
+};
+
+/** Tells the checks why an endpoint is as it is. */
+const explain = (method: Method, { scope, readsAuthorization }: Endpoint): void =>
+  acceptFinding(method, {
+    "AwsSolutions-COG4": "Backends call it with API keys, which the service's own authorizer checks.",
+    ...(scope === null && {
+      "AwsSolutions-APIG4":
+        readsAuthorization === true
+          ? "The function verifies the push token itself: which one it expects depends on the body's package."
+          : "No credential: the store's signatures in the body are the proof.",
+    }),
+  });
+
 /** The contract's endpoints as a REST API, each integrated with its function. */
 export class EntitlementsApi extends Construct {
   /** Base URL without a trailing slash. */
   readonly address: string;
   /** Target of the custom domain's DNS record; null without a custom domain. */
   readonly domainTarget: string | null;
-  /** The API's name in CloudWatch's dimensions. */
-  readonly name: string;
   readonly stageName = STAGE;
   readonly accessLogs: LogGroup;
 
   constructor(scope: Construct, id: string, props: EntitlementsApiProps) {
     super(scope, id);
-    const { authorizer, handlers, serviceName, throttling, domain } = props;
-    const usesFirewall = hasFirewall(props);
-    this.name = serviceName;
+    const { domain } = props;
     this.accessLogs = new LogGroup(this, "AccessLogs", {
       retention: props.logRetentionDays,
       removalPolicy: RemovalPolicy.DESTROY,
     });
+    const api = this.#newApi(props);
+    this.#addRoutes(api, props);
+    this.#addSampling(props);
+    if (props.hasFirewall)
+      new AddressLimit(this, "AddressLimit", {
+        ...props,
+        apiId: api.restApiId,
+        stageName: api.deploymentStage.stageName,
+      });
+    this.domainTarget = domain === null ? null : addDomain(new Construct(this, "OwnDomain"), api, domain);
+    const { region, urlSuffix } = Stack.of(this);
+    this.address =
+      domain === null
+        ? Fn.join("", ["https://", api.restApiId, `.execute-api.${region}.${urlSuffix}/${STAGE}`])
+        : `https://${domain.name}`;
+  }
+
+  #newApi(props: EntitlementsApiProps): RestApi {
+    const { serviceName, throttling, domain } = props;
     const api = new RestApi(this, "RestApi", {
       restApiName: serviceName,
       description: "Customer entitlement linking",
@@ -120,6 +176,10 @@ export class EntitlementsApi extends Construct {
       compressedFrom: COMPRESSED_FROM.toBytes(),
       ownDomain: domain !== null,
     });
+    return api;
+  }
+
+  #addRoutes(api: RestApi, { authorizer, handlers, hasFirewall }: EntitlementsApiProps): void {
     addGatewayResponses(api);
     acceptFinding(api, {
       "AwsSolutions-APIG2":
@@ -128,11 +188,10 @@ export class EntitlementsApi extends Construct {
         "Execution logs contain paths with account identifiers; the access log has every request.",
       "AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs]":
         "API Gateway requires this policy on its logging role, of which an account and region has one.",
-      ...(!usesFirewall && {
+      ...(!hasFirewall && {
         "AwsSolutions-APIG3": "This stage does without AWS WAF, which is billed by the month.",
       }),
     });
-
     const tokenAuthorizer = new TokenAuthorizer(this, "Authorizer", {
       handler: authorizer,
       identitySource: "method.request.header.Authorization",
@@ -140,27 +199,30 @@ export class EntitlementsApi extends Construct {
       validationRegex: AUTHORIZATION_PATTERN,
       resultsCacheTtl: Duration.seconds(POLICY_CACHED_SECONDS),
     });
-    for (const [name, endpoint] of allEndpoints) {
-      const method = api.root
-        .resourceForPath(endpoint.path)
-        .addMethod(
-          endpoint.method,
-          new LambdaIntegration(handlers[name], { allowTestInvoke: false }),
-          endpoint.scope === null
-            ? { authorizationType: AuthorizationType.NONE }
-            : { authorizationType: AuthorizationType.CUSTOM, authorizer: tokenAuthorizer },
-        );
-      explain(method, endpoint);
-    }
+    for (const [name, endpoint] of allEndpoints)
+      explain(
+        api.root
+          .resourceForPath(endpoint.path)
+          .addMethod(
+            endpoint.method,
+            new LambdaIntegration(handlers[name], { allowTestInvoke: false }),
+            endpoint.scope === null
+              ? { authorizationType: AuthorizationType.NONE }
+              : { authorizationType: AuthorizationType.CUSTOM, authorizer: tokenAuthorizer },
+          ),
+        endpoint,
+      );
+  }
 
-    // X-Ray's default rule traces the first request of every second besides its share: on a small service, all of them.
+  /** X-Ray's default rule traces the first request of every second besides its share: on a small service, all of them. */
+  #addSampling({ serviceName, stage, tracedPercent }: EntitlementsApiProps): void {
     new CfnSamplingRule(this, "Sampling", {
       samplingRule: {
-        ruleName: `entitlements-${props.stage}`,
+        ruleName: `entitlements-${stage}`,
         version: 1,
         priority: 100,
         reservoirSize: 0,
-        fixedRate: props.tracedPercent / 100,
+        fixedRate: tracedPercent / 100,
         serviceName: `${serviceName}/${STAGE}`,
         serviceType: "AWS::ApiGateway::Stage",
         httpMethod: "*",
@@ -169,31 +231,5 @@ export class EntitlementsApi extends Construct {
         resourceArn: "*",
       },
     });
-
-    if (usesFirewall)
-      new AddressLimit(this, "AddressLimit", {
-        ...props,
-        apiId: api.restApiId,
-        stageName: api.deploymentStage.stageName,
-      });
-    this.domainTarget = domain === null ? null : new ApiDomain(this, "OwnDomain", { api, ...domain }).target;
-
-    const { region, urlSuffix } = Stack.of(this);
-    this.address =
-      domain === null
-        ? Fn.join("", ["https://", api.restApiId, `.execute-api.${region}.${urlSuffix}/${STAGE}`])
-        : `https://${domain.name}`;
   }
 }
-
-const explain = (method: Method, { scope, readsAuthorization }: Endpoint): void => {
-  acceptFinding(method, {
-    "AwsSolutions-COG4": "Backends call it with API keys, which the service's own authorizer checks.",
-    ...(scope === null && {
-      "AwsSolutions-APIG4":
-        readsAuthorization === true
-          ? "The function verifies the push token itself: which one it expects depends on the body's package."
-          : "No credential: the store's signatures in the body are the proof.",
-    }),
-  });
-};

@@ -3,14 +3,12 @@ import { ERRORS, type ErrorBody, type ErrorCode } from "../../lib/contract/error
 
 interface GatewayError {
   readonly code: ErrorCode;
-  /** Unset: API Gateway's default status for the type. */
-  readonly status?: number;
+  /** Unset: the code's own; null: API Gateway's default for the type. */
+  readonly status?: number | null;
   readonly headers?: Readonly<Record<string, string>>;
   /** Unset: the code's own message. May name `$context` variables whose values are plain words. */
   readonly message?: string;
 }
-
-const contractStatus = (code: ErrorCode): GatewayError => ({ code, status: ERRORS[code].status });
 
 /** The throttle's bucket fills by the rate every second; five let a crowd spread. */
 const RETRY_SOON = { "Retry-After": "5" };
@@ -24,35 +22,32 @@ const RETRY_SOON = { "Retry-After": "5" };
  *
  * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/supported-gateway-response-types.html
  */
-const GATEWAY_RESPONSES = {
-  UNAUTHORIZED: {
-    ...contractStatus("INVALID_CREDENTIAL"),
-    headers: { "WWW-Authenticate": "Bearer" },
-  },
+const GATEWAY_RESPONSES: Readonly<Record<string, GatewayError>> = {
+  UNAUTHORIZED: { code: "INVALID_CREDENTIAL", headers: { "WWW-Authenticate": "Bearer" } },
   ACCESS_DENIED: {
-    ...contractStatus("INSUFFICIENT_SCOPE"),
+    code: "INSUFFICIENT_SCOPE",
     message:
       "The API key does not have the scope that this endpoint requires. The key lacks: $context.authorizer.missingScopes.",
   },
-  MISSING_AUTHENTICATION_TOKEN: contractStatus("ROUTE_NOT_FOUND"),
-  RESOURCE_NOT_FOUND: contractStatus("ROUTE_NOT_FOUND"),
-  INVALID_SIGNATURE: contractStatus("ROUTE_NOT_FOUND"),
-  EXPIRED_TOKEN: contractStatus("ROUTE_NOT_FOUND"),
-  INVALID_API_KEY: contractStatus("ROUTE_NOT_FOUND"),
-  BAD_REQUEST_BODY: contractStatus("INVALID_REQUEST"),
-  BAD_REQUEST_PARAMETERS: contractStatus("INVALID_REQUEST"),
-  REQUEST_TOO_LARGE: contractStatus("REQUEST_TOO_LARGE"),
-  UNSUPPORTED_MEDIA_TYPE: contractStatus("UNSUPPORTED_MEDIA_TYPE"),
-  THROTTLED: { ...contractStatus("TOO_MANY_REQUESTS"), headers: RETRY_SOON },
-  QUOTA_EXCEEDED: { ...contractStatus("TOO_MANY_REQUESTS"), headers: RETRY_SOON },
-  AUTHORIZER_FAILURE: contractStatus("INTERNAL_ERROR"),
-  AUTHORIZER_CONFIGURATION_ERROR: contractStatus("INTERNAL_ERROR"),
-  API_CONFIGURATION_ERROR: contractStatus("INTERNAL_ERROR"),
-  INTEGRATION_FAILURE: contractStatus("INTERNAL_ERROR"),
+  MISSING_AUTHENTICATION_TOKEN: { code: "ROUTE_NOT_FOUND" },
+  RESOURCE_NOT_FOUND: { code: "ROUTE_NOT_FOUND" },
+  INVALID_SIGNATURE: { code: "ROUTE_NOT_FOUND" },
+  EXPIRED_TOKEN: { code: "ROUTE_NOT_FOUND" },
+  INVALID_API_KEY: { code: "ROUTE_NOT_FOUND" },
+  BAD_REQUEST_BODY: { code: "INVALID_REQUEST" },
+  BAD_REQUEST_PARAMETERS: { code: "INVALID_REQUEST" },
+  REQUEST_TOO_LARGE: { code: "REQUEST_TOO_LARGE" },
+  UNSUPPORTED_MEDIA_TYPE: { code: "UNSUPPORTED_MEDIA_TYPE" },
+  THROTTLED: { code: "TOO_MANY_REQUESTS", headers: RETRY_SOON },
+  QUOTA_EXCEEDED: { code: "TOO_MANY_REQUESTS", headers: RETRY_SOON },
+  AUTHORIZER_FAILURE: { code: "INTERNAL_ERROR" },
+  AUTHORIZER_CONFIGURATION_ERROR: { code: "INTERNAL_ERROR" },
+  API_CONFIGURATION_ERROR: { code: "INTERNAL_ERROR" },
+  INTEGRATION_FAILURE: { code: "INTERNAL_ERROR" },
   INTEGRATION_TIMEOUT: { code: "INTERNAL_ERROR", status: 504 },
-  DEFAULT_4XX: { code: "INVALID_REQUEST" },
-  DEFAULT_5XX: { code: "INTERNAL_ERROR" },
-} as const satisfies Record<string, GatewayError>;
+  DEFAULT_4XX: { code: "INVALID_REQUEST", status: null },
+  DEFAULT_5XX: { code: "INTERNAL_ERROR", status: null },
+};
 
 /** Contract body of an error that no function answers. */
 export const contractBody = (code: ErrorCode, message: string = ERRORS[code].message): string =>
@@ -60,10 +55,12 @@ export const contractBody = (code: ErrorCode, message: string = ERRORS[code].mes
 
 /** Gives every error that API Gateway answers itself the contract's body. */
 export const addGatewayResponses = (api: RestApi): void => {
-  for (const [type, { code, status, headers, message }] of Object.entries<GatewayError>(GATEWAY_RESPONSES))
+  for (const [type, { code, status = ERRORS[code].status, headers, message }] of Object.entries(
+    GATEWAY_RESPONSES,
+  ))
     api.addGatewayResponse(type, {
       type: ResponseType.of(type),
-      ...(status !== undefined && { statusCode: String(status) }),
+      ...(status !== null && { statusCode: String(status) }),
       ...(headers && {
         responseHeaders: Object.fromEntries(
           Object.entries(headers).map(([name, value]) => [name, `'${value}'`]),

@@ -1,5 +1,7 @@
-import { ArnFormat, Duration, RemovalPolicy, Stack } from "aws-cdk-lib";
-import { Effect, PolicyStatement, Role, ServicePrincipal, type Conditions } from "aws-cdk-lib/aws-iam";
+import { Duration, RemovalPolicy, Stack } from "aws-cdk-lib";
+import { Rule, Schedule } from "aws-cdk-lib/aws-events";
+import { LambdaFunction as LambdaTarget } from "aws-cdk-lib/aws-events-targets";
+import { PolicyStatement, Role, ServicePrincipal, type Conditions } from "aws-cdk-lib/aws-iam";
 import {
   ApplicationLogLevel,
   Architecture,
@@ -15,14 +17,13 @@ import {
   type Code,
   type IFunction,
 } from "aws-cdk-lib/aws-lambda";
-import { LogGroup, type RetentionDays } from "aws-cdk-lib/aws-logs";
+import { LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import type { ItemKind, TableAccess } from "../../lib/contract/table-access.ts";
 import { partitionPatterns } from "../../lib/table/key-patterns.ts";
 import type { FunctionValues } from "../function-parameters.ts";
 import { acceptFinding } from "./accept-finding.ts";
-import { decryption, encryption } from "./key-permissions.ts";
-import { secretArn } from "./secret-arn.ts";
+import { exactly, secretReading, tableArn, tableKeyUse, type TableReference } from "./permissions.ts";
 
 export interface ServiceFunctionProps extends FunctionValues {
   /** Bundle whose `index.cjs` exports `handler`. */
@@ -30,18 +31,11 @@ export interface ServiceFunctionProps extends FunctionValues {
   readonly description: string;
   /** Service name in logs and metrics. */
   readonly serviceName: string;
-  readonly logRetentionDays: RetentionDays;
+  readonly logRetentionDays: number;
   /** Whether Lambda logs a report of each invocation. */
   readonly reportsInvocations: boolean;
   /** Whether a schedule invokes it: X-Ray then records nothing, as it would record runs whatever is sampled. */
   readonly isScheduled: boolean;
-}
-
-/** The table that a function uses; the data stack, or a restore, creates it. */
-export interface TableReference {
-  readonly name: string;
-  /** Customer's key that encrypts it; null: DynamoDB's own. */
-  readonly keyArn: string | null;
 }
 
 /** Actions that read. A transaction checks conditions of items that it only reads. */
@@ -133,17 +127,34 @@ export class ServiceFunction extends Construct {
   }
 
   /** Grants access to the table's items, each kind by its partition keys, and sets its variable. */
-  uses({ name, keyArn }: TableReference, { by, reads, changes }: TableAccess): void {
+  uses(table: TableReference, { by, reads, changes }: TableAccess): void {
     const stack = Stack.of(this);
-    const keyUse = by === "changes" ? encryption : decryption;
-    for (const statement of keyUse(keyArn, "dynamodb", stack)) this.#function.addToRolePolicy(statement);
-    const table = stack.formatArn({ service: "dynamodb", resource: "table", resourceName: name });
+    this.#allow(tableKeyUse(stack, table, by === "changes" ? "write" : "read"));
     const may = (actions: readonly string[], kinds: readonly ItemKind[]): void => {
-      if (kinds.length > 0) this.#may([...actions], table, inPartitionsOf(kinds));
+      if (kinds.length > 0) this.#may(actions, tableArn(stack, table), inPartitionsOf(kinds));
     };
     may(READS[by], [...reads, ...changes]);
     may(CHANGES, changes);
-    this.#function.addEnvironment("TABLE_NAME", name);
+    this.#function.addEnvironment("TABLE_NAME", table.name);
+  }
+
+  /**
+   * Invokes it at a fixed rate. No retry, neither Lambda's own two, up to six hours later, nor the schedule's: the next
+   * run does what this one leaves undone.
+   *
+   * @param id construct of the schedule
+   */
+  runsEvery(every: Duration, id: string): void {
+    const once = { retryAttempts: 0, maxEventAge: Duration.minutes(1) };
+    this.handler.configureAsyncInvoke(once);
+    const rule = new Rule(new Construct(Stack.of(this), id), "Rule", {
+      description: `Every ${every.toMinutes()} minutes`,
+      schedule: Schedule.rate(every),
+      targets: [new LambdaTarget(this.handler, once)],
+    });
+    acceptFinding(rule, {
+      "Serverless-EventBusDLQ": "The next invocation does what this one leaves undone.",
+    });
   }
 
   /**
@@ -186,32 +197,16 @@ export class ServiceFunction extends Construct {
    * @param keyArn customer's key that encrypts them; null: Secrets Manager's own
    */
   readsSecrets(prefix: string, keyArn: string | null): void {
-    for (const statement of decryption(keyArn, "secretsmanager", Stack.of(this)))
-      this.#function.addToRolePolicy(statement);
-    this.#may(
-      ["secretsmanager:GetSecretValue"],
-      Stack.of(this).formatArn({
-        service: "secretsmanager",
-        resource: "secret",
-        resourceName: `${prefix}*`,
-        arnFormat: ArnFormat.COLON_RESOURCE_NAME,
-      }),
-    );
+    this.#allow(secretReading(Stack.of(this), `${prefix}*`, keyArn));
     acceptFinding(this, {
       [`AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:${prefix}*]`]:
         "The operator names a secret for each application, and AWS appends six characters to each ARN.",
     });
   }
 
-  /**
-   * Grants reads of the service's master secret, and sets its variable.
-   *
-   * @param keyArn customer's key that encrypts it; null: Secrets Manager's own
-   */
+  /** Grants reads of the service's master secret, as above, and sets its variable. */
   readsMasterSecret(name: string, keyArn: string | null): void {
-    for (const statement of decryption(keyArn, "secretsmanager", Stack.of(this)))
-      this.#function.addToRolePolicy(statement);
-    this.#may(["secretsmanager:GetSecretValue"], secretArn(Stack.of(this), name));
+    this.#allow(secretReading(Stack.of(this), exactly(name), keyArn));
     this.#function.addEnvironment("MASTER_SECRET", name);
   }
 
@@ -228,9 +223,11 @@ export class ServiceFunction extends Construct {
     for (const bus of buses) this.#may(["events:PutEvents"], bus);
   }
 
-  #may(actions: string[], resource: string, conditions: Conditions = {}): void {
-    this.#function.addToRolePolicy(
-      new PolicyStatement({ effect: Effect.ALLOW, actions, resources: [resource], conditions }),
-    );
+  #may(actions: readonly string[], resource: string, conditions: Conditions = {}): void {
+    this.#allow([new PolicyStatement({ actions: [...actions], resources: [resource], conditions })]);
+  }
+
+  #allow(statements: readonly PolicyStatement[]): void {
+    for (const statement of statements) this.#function.addToRolePolicy(statement);
   }
 }

@@ -1,4 +1,5 @@
 import { Stack } from "aws-cdk-lib";
+import { CfnBudget } from "aws-cdk-lib/aws-budgets";
 import { ComparisonOperator, TreatMissingData, type Alarm } from "aws-cdk-lib/aws-cloudwatch";
 import { SnsAction } from "aws-cdk-lib/aws-cloudwatch-actions";
 import { PolicyStatement, ServicePrincipal } from "aws-cdk-lib/aws-iam";
@@ -10,31 +11,25 @@ import type { Parameters } from "../parameters.ts";
 import { ALARMS, type AlarmEntry } from "./alarm-list.ts";
 import type { ServiceMetrics } from "./service-metrics.ts";
 
-export interface AlarmsProps extends Pick<
-  Parameters,
-  "alarmEmail" | "alarmTopicArn" | "hasAlarms" | "serviceName"
-> {
-  readonly metrics: ServiceMetrics;
-  /** Whether the number of requests of one address is limited. */
-  readonly limitsAddresses: boolean;
-}
-
 /** Makes the alarms of {@link ALARMS}, and the topic that they notify. */
 export class Alarms extends Construct {
   readonly all: readonly Alarm[];
   readonly topic: ITopic;
 
-  constructor(scope: Construct, id: string, props: AlarmsProps) {
+  constructor(scope: Construct, id: string, parameters: Parameters, metrics: ServiceMetrics) {
     super(scope, id);
+    const { serviceName, alarmTopicArn, hasAlarms, requestsPerAddress, synchronizesPerAddress } = parameters;
     this.topic =
-      props.alarmTopicArn === null
-        ? this.#newTopic(props)
-        : Topic.fromTopicArn(this, "GivenTopic", props.alarmTopicArn);
-    const entries = ALARMS.filter(({ ofAddressLimits }) => props.limitsAddresses || ofAddressLimits !== true);
-    this.all = props.hasAlarms ? entries.map((entry) => this.#newAlarm(entry, props)) : [];
+      alarmTopicArn === null
+        ? this.#newTopic(parameters)
+        : Topic.fromTopicArn(this, "GivenTopic", alarmTopicArn);
+    const limitsAddresses = requestsPerAddress !== null || synchronizesPerAddress !== null;
+    this.all = ALARMS.filter(
+      ({ ofAddressLimits }) => hasAlarms && (limitsAddresses || ofAddressLimits !== true),
+    ).map((entry) => this.#newAlarm(entry, serviceName, metrics));
   }
 
-  #newAlarm(entry: AlarmEntry, { serviceName, metrics }: AlarmsProps): Alarm {
+  #newAlarm(entry: AlarmEntry, serviceName: string, metrics: ServiceMetrics): Alarm {
     const { name, description, threshold, periods: [wrong, of] = [1, 1] } = entry;
     const alarm = entry.metric(metrics).createAlarm(this, name, {
       alarmName: `${serviceName}-${name}`,
@@ -52,7 +47,7 @@ export class Alarms extends Construct {
     return alarm;
   }
 
-  #newTopic({ serviceName, alarmEmail }: AlarmsProps): Topic {
+  #newTopic({ serviceName, alarmEmail }: Parameters): Topic {
     const topic = new Topic(this, "Topic", { displayName: serviceName, enforceSSL: true });
     // A topic policy replaces the default one, which lets the account's alarms publish.
     topic.addToResourcePolicy(
@@ -72,3 +67,56 @@ export class Alarms extends Construct {
     return topic;
   }
 }
+
+/**
+ * Monthly budget of the whole account: AWS separates the costs of stacks only by tags that the payer has activated. It
+ * notifies the topic and stops nothing.
+ *
+ * @param dollars US dollars a month
+ */
+export const addMonthlyBudget = (
+  scope: Construct,
+  serviceName: string,
+  dollars: number,
+  topic: ITopic,
+): void => {
+  const { account, partition, region } = Stack.of(scope);
+  // No effect on a topic that this stack does not create: its owner must allow the same.
+  const { policyDependable } = topic.addToResourcePolicy(
+    new PolicyStatement({
+      sid: "BudgetsOfThisAccount",
+      principals: [new ServicePrincipal("budgets.amazonaws.com")],
+      actions: ["sns:Publish"],
+      resources: [topic.topicArn],
+      conditions: {
+        StringEquals: { "aws:SourceAccount": account },
+        ArnLike: { "aws:SourceArn": `arn:${partition}:budgets::${account}:*` },
+      },
+    }),
+  );
+  const budget = new CfnBudget(scope, "Budget", {
+    budget: {
+      // An account has one list of budgets for all regions, and a stage may be in two while it moves.
+      budgetName: `${serviceName}-${region}`,
+      budgetType: "COST",
+      timeUnit: "MONTHLY",
+      budgetLimit: { amount: dollars, unit: "USD" },
+    },
+    notificationsWithSubscribers: (
+      [
+        ["ACTUAL", 80],
+        ["ACTUAL", 100],
+        ["FORECASTED", 100],
+      ] as const
+    ).map(([notificationType, threshold]) => ({
+      notification: {
+        notificationType,
+        comparisonOperator: "GREATER_THAN",
+        threshold,
+        thresholdType: "PERCENTAGE",
+      },
+      subscribers: [{ subscriptionType: "SNS", address: topic.topicArn }],
+    })),
+  });
+  if (policyDependable !== undefined) budget.node.addDependency(policyDependable);
+};

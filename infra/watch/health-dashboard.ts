@@ -12,7 +12,7 @@ import {
 } from "aws-cdk-lib/aws-cloudwatch";
 import { Construct } from "constructs";
 import { STORES } from "../../lib/contract/schemas.ts";
-import { PERIOD, sumOf, type ServiceMetrics } from "./service-metrics.ts";
+import { PERIOD, sumOf, type MetricName, type ServiceMetrics } from "./service-metrics.ts";
 
 export interface HealthDashboardProps {
   readonly serviceName: string;
@@ -38,11 +38,97 @@ const graph = (title: string, left: readonly IMetric[], right: readonly IMetric[
 
 const percentiles = (of: (statistic: string) => IMetric): IMetric[] => [Stats.p(50), Stats.p(99)].map(of);
 
-/** Dashboard of the service's health: alarms first, then callers, stores, and the AWS resources underneath. */
+/** Graphs of callers and stores, then of the AWS resources underneath; three in a row. */
+const graphsOf = (metrics: ServiceMetrics): readonly GraphWidget[] => {
+  const sums = (...names: readonly MetricName[]) => names.map((name) => metrics.own(name));
+  const maximum = (name: MetricName) => metrics.own(name, {}, Stats.MAXIMUM);
+  const by = metrics.ownByAll.bind(metrics);
+  return [
+    graph("Requests by endpoint and outcome", [by("requests", ["endpoint", "outcome"])]),
+    graph("Refused and failed at the gateway", [
+      metrics.api("4XXError"),
+      metrics.api("5XXError"),
+      ...sums("harmlessFailures", "unansweredRequests", "credentialsRefused"),
+    ]),
+    graph(
+      "Latency",
+      percentiles((statistic) => metrics.api("Latency", statistic)),
+    ),
+    graph(
+      "Stores: latency, errors",
+      STORES.flatMap((store) =>
+        percentiles((statistic) => metrics.own("storeLatency", { store }, statistic)),
+      ),
+      [by("storeErrors", ["store", "reason"]), ...sums("storeCredentialsRejected")],
+    ),
+    graph("Signatures refused, by reason", [
+      by("verificationFailures", ["reason"]),
+      ...sums("transactionsRefused"),
+    ]),
+    graph("Products that grant nothing, links refused, conflicts retried", [
+      by("ungrantedProducts", ["store", "reason"]),
+      by("linksRefused", ["outcome"]),
+      ...sums("conflictsRetried"),
+    ]),
+    graph("Notifications by store and outcome", [
+      by("notifications", ["store", "outcome"]),
+      ...sums("notificationsRefused"),
+    ]),
+    graph("Silent bundles and packages", [maximum("silentApplications")]),
+    graph(
+      "Purchases asked about again; age of the oldest due",
+      [by("refreshes", ["store", "outcome"]), by("swept", ["store"]), by("sweepsBehind", ["store"])],
+      [maximum("refreshAge")],
+    ),
+    graph(
+      "Acknowledgements; age of the oldest due",
+      [
+        maximum("acknowledgementsDue"),
+        maximum("acknowledgementsNearDeadline"),
+        ...sums("acknowledgementsFailed"),
+      ],
+      [maximum("acknowledgementAge")],
+    ),
+    graph(
+      "Table: units, refused",
+      [metrics.table("ConsumedReadCapacityUnits"), metrics.table("ConsumedWriteCapacityUnits")],
+      [sumOf("throttled", metrics.tableThrottles()), sumOf("failed", metrics.tableErrors())],
+    ),
+    graph("Cold starts, throttles", [
+      ...sums("coldStarts"),
+      sumOf("throttled", metrics.ofFunctions("Throttles")),
+    ]),
+    graph("Changes published; age of the oldest to publish", sums("changesTold"), [maximum("changeAge")]),
+    graph(
+      "Messages by outcome; age of the oldest that waits",
+      [by("deliveries", ["outcome"])],
+      [maximum("deliveryAge")],
+    ),
+    graph("Destinations that take nothing", [maximum("destinationsDown")]),
+    graph("Functions: duration, 99th percentile", metrics.ofFunctions("Duration", Stats.p(99))),
+    graph("Functions: at a time", metrics.ofFunctions("ConcurrentExecutions", Stats.MAXIMUM)),
+  ];
+};
+
+/** Dashboard of the service's health: alarms and callers first. */
 export class HealthDashboard extends Construct {
   constructor(scope: Construct, id: string, props: HealthDashboardProps) {
     super(scope, id);
     const { metrics, alarms } = props;
+    const graphs = graphsOf(metrics);
+    const gateway = new LogQueryWidget({
+      title: "What the gateway answered itself",
+      logGroupNames: [props.accessLogGroupName],
+      view: LogQueryVisualizationType.TABLE,
+      queryLines: [
+        'filter ispresent(gatewayError) and gatewayError != "-"',
+        "stats count(*) as requests by gatewayError, status, route",
+        "sort requests desc",
+        "limit 20",
+      ],
+      width: THIRD,
+      height: HEIGHT,
+    });
     new Dashboard(this, "Dashboard", {
       // An account has one list of dashboards for all regions, and a stage may be in two while it moves.
       dashboardName: `${props.serviceName}-${Aws.REGION}`,
@@ -61,104 +147,7 @@ export class HealthDashboard extends Construct {
             height: 3,
           }),
         ],
-        [
-          graph("Requests by endpoint and outcome", [metrics.ownByAll("requests", ["endpoint", "outcome"])]),
-          graph("Refused and failed at the gateway", [
-            metrics.api("4XXError"),
-            metrics.api("5XXError"),
-            metrics.own("harmlessFailures"),
-            metrics.own("unansweredRequests"),
-            metrics.own("credentialsRefused"),
-          ]),
-          graph(
-            "Latency",
-            percentiles((statistic) => metrics.api("Latency", statistic)),
-          ),
-        ],
-        [
-          graph(
-            "Stores: latency, errors",
-            STORES.flatMap((store) =>
-              percentiles((statistic) => metrics.own("storeLatency", { store }, statistic)),
-            ),
-            [metrics.ownByAll("storeErrors", ["store", "reason"]), metrics.own("storeCredentialsRejected")],
-          ),
-          graph("Signatures refused, by reason", [
-            metrics.ownByAll("verificationFailures", ["reason"]),
-            metrics.own("transactionsRefused"),
-          ]),
-          graph("Products that grant nothing, links refused, conflicts retried", [
-            metrics.ownByAll("ungrantedProducts", ["store", "reason"]),
-            metrics.ownByAll("linksRefused", ["outcome"]),
-            metrics.own("conflictsRetried"),
-          ]),
-        ],
-        [
-          graph("Notifications by store and outcome", [
-            metrics.ownByAll("notifications", ["store", "outcome"]),
-            metrics.own("notificationsRefused"),
-          ]),
-          graph("Silent bundles and packages", [metrics.own("silentApplications", {}, "Maximum")]),
-          graph(
-            "Purchases asked about again; age of the oldest due",
-            [
-              metrics.ownByAll("refreshes", ["store", "outcome"]),
-              metrics.ownByAll("swept", ["store"]),
-              metrics.ownByAll("sweepsBehind", ["store"]),
-            ],
-            [metrics.own("refreshAge", {}, "Maximum")],
-          ),
-        ],
-        [
-          graph(
-            "Acknowledgements; age of the oldest due",
-            [
-              metrics.own("acknowledgementsDue", {}, "Maximum"),
-              metrics.own("acknowledgementsNearDeadline", {}, "Maximum"),
-              metrics.own("acknowledgementsFailed"),
-            ],
-            [metrics.own("acknowledgementAge", {}, "Maximum")],
-          ),
-          graph(
-            "Table: units, refused",
-            [metrics.table("ConsumedReadCapacityUnits"), metrics.table("ConsumedWriteCapacityUnits")],
-            [sumOf("throttled", metrics.tableThrottles()), sumOf("failed", metrics.tableErrors())],
-          ),
-          graph("Cold starts, throttles", [
-            metrics.own("coldStarts"),
-            sumOf("throttled", metrics.ofFunctions("Throttles")),
-          ]),
-        ],
-        [
-          graph(
-            "Changes published; age of the oldest to publish",
-            [metrics.own("changesTold")],
-            [metrics.own("changeAge", {}, "Maximum")],
-          ),
-          graph(
-            "Messages by outcome; age of the oldest that waits",
-            [metrics.ownByAll("deliveries", ["outcome"])],
-            [metrics.own("deliveryAge", {}, "Maximum")],
-          ),
-          graph("Destinations that take nothing", [metrics.own("destinationsDown", {}, "Maximum")]),
-        ],
-        [
-          graph("Functions: duration, 99th percentile", metrics.ofFunctions("Duration", Stats.p(99))),
-          graph("Functions: at a time", metrics.ofFunctions("ConcurrentExecutions", Stats.MAXIMUM)),
-          new LogQueryWidget({
-            title: "What the gateway answered itself",
-            logGroupNames: [props.accessLogGroupName],
-            view: LogQueryVisualizationType.TABLE,
-            queryLines: [
-              'filter ispresent(gatewayError) and gatewayError != "-"',
-              "stats count(*) as requests by gatewayError, status, route",
-              "sort requests desc",
-              "limit 20",
-            ],
-            width: THIRD,
-            height: HEIGHT,
-          }),
-        ],
+        [...graphs, gateway],
       ],
     });
   }

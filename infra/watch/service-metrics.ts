@@ -3,14 +3,13 @@ import { MathExpression, Metric, Stats } from "aws-cdk-lib/aws-cloudwatch";
 import { DIMENSIONS, METRICS } from "../../lib/contract/metrics.ts";
 import { TABLE } from "../../lib/table/dynamodb/key.ts";
 
-type MetricName = Exclude<keyof typeof METRICS, "namespace">;
+export type MetricName = Exclude<keyof typeof METRICS, "namespace">;
 type DimensionName = Exclude<keyof typeof DIMENSIONS, "service">;
 type Dimensions = Readonly<Partial<Record<DimensionName, string>>>;
 
 /** Names of the resources whose metrics are read. */
 export interface MetricSources {
   readonly serviceName: string;
-  readonly apiName: string;
   readonly stageName: string;
   readonly tableName: string;
   /** Deployed names, by function name in `bundling/entries.ts`. */
@@ -60,8 +59,8 @@ export class ServiceMetrics {
   }
 
   api(name: "Count" | "4XXError" | "5XXError" | "Latency", statistic: string = Stats.SUM): Metric {
-    const { apiName, stageName } = this.#sources;
-    return this.#metric("AWS/ApiGateway", name, statistic, { ApiName: apiName, Stage: stageName });
+    const { serviceName: ApiName, stageName: Stage } = this.#sources;
+    return this.#metric("AWS/ApiGateway", name, statistic, { ApiName, Stage });
   }
 
   ofFunction(folder: string, name: string, statistic: string = Stats.SUM): Metric {

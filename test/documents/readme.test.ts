@@ -28,3 +28,12 @@ test("the answer has the contract's shape", () => {
 test("the statuses are the contract's", () => {
   expect(all(/^\| `(\w+)` +\|/gm)).toEqual(STATUSES);
 });
+
+test("every promise has a row in docs/proof.md", () => {
+  const proof = readFileSync("docs/proof.md", "utf8");
+  const [, promises = ""] = /What it promises:\n([^]*?)\n## /.exec(README) ?? [];
+  const promised = [...promises.matchAll(/^- \*\*(.+?)\*\*/gm)].map(([, found]) => found);
+  expect(promised.length).toBeGreaterThanOrEqual(5);
+  const rows = [...proof.matchAll(/^\| (.+?) +\| \[/gm)].map(([, found]) => found);
+  expect(rows).toEqual(expect.arrayContaining(promised));
+});

@@ -27,11 +27,9 @@ const NOT_JSON = [{ path: "", message: "The body is not JSON." }];
 describe("a body too deep or with too many values is refused early:", () => {
   test.each([
     ["lists", "[".repeat(5 * MEGABYTE), "depth", BOUNDS.depth],
-    ["objects", '{"a":'.repeat(MEGABYTE), "depth", BOUNDS.depth * 5],
     ["lists in objects", '[{"a":'.repeat(MEGABYTE), "depth", (BOUNDS.depth / 2) * 6],
     ["empty lists", `[${"[],".repeat(MEGABYTE)}`, "values", (BOUNDS.values / 2) * 3],
     ["names", `{${'"a":0,'.repeat(MEGABYTE)}`, "values", BOUNDS.values * 6],
-    ["only commas", ",".repeat(5 * MEGABYTE), "values", BOUNDS.values],
   ])("%s", (_, body, bound, position) => {
     expect(findExcess(body)).toEqual({ bound, position });
     expect(issuesOf(body)).toEqual(bound === "depth" ? TOO_DEEP : TOO_MANY);
@@ -41,12 +39,6 @@ describe("a body too deep or with too many values is refused early:", () => {
 describe("a body within the bounds is read:", () => {
   test.each([
     ["lists of the greatest depth", nested(BOUNDS.depth), nested(BOUNDS.depth + 1), TOO_DEEP],
-    [
-      "objects of the greatest depth",
-      `${'{"a":'.repeat(16)}1${"}".repeat(16)}`,
-      `${'{"a":'.repeat(17)}1`,
-      TOO_DEEP,
-    ],
     ["the greatest number of values", listOf(BOUNDS.values), listOf(BOUNDS.values + 1), TOO_MANY],
   ])("%s; one more is refused", (_, within, over, issues) => {
     expect(read(within)).toEqual(JSON.parse(within));
@@ -67,8 +59,6 @@ describe("a body within the bounds is read:", () => {
     ["brackets in a name", `{"${"[".repeat(MEGABYTE)}":1}`],
     ["brackets after an escaped quote", `{"a":"\\"${"[".repeat(MEGABYTE)}"}`],
     ["brackets after backslashes and a quote", `{"a":"\\\\\\"${"[".repeat(MEGABYTE)}"}`],
-    ["escaped quotes", `{"a":"${'\\"['.repeat(MEGABYTE)}"}`],
-    ["escaped letters in a name", `{"${"\\u005b".repeat(MEGABYTE)}":1}`],
     ["white space", `{${" \n\t\r".repeat(MEGABYTE)}"a":1}`],
     ["one number", `{"a":${"7".repeat(MEGABYTE)}}`],
   ])("long texts, names and numbers do not count as nesting: %s", (_, body) => {

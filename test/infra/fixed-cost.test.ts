@@ -2,9 +2,7 @@ import { readFile } from "node:fs/promises";
 import type { Assembly } from "../../local/lambda/template.ts";
 import { synthesizeForTest, synthesizeWith } from "../../testing/support/local-gateway.ts";
 import { FUNCTIONS_APP } from "../local/functions/modules.ts";
-
-/** Properties of a resource are any JSON. */
-type Json = ReturnType<typeof JSON.parse>;
+import type { Json } from "./synthesis.ts";
 
 /** What AWS bills by the month for a stage that nobody uses, at list prices, in cents. */
 const monthly = ({ document: { Resources } }: Assembly) => {

@@ -1,29 +1,10 @@
 import { BlockList, isIPv6 } from "node:net";
 import { posix } from "node:path";
-import * as z from "zod";
 import { endpoints, type Endpoint, type EndpointName } from "../../lib/contract/endpoints.ts";
-import { Template, type Assembly } from "../../local/lambda/template.ts";
+import type { Assembly } from "../../local/lambda/template.ts";
 import { synthesizeForTest, synthesizeWith } from "../../testing/support/local-gateway.ts";
 import { FUNCTIONS_APP } from "../local/functions/modules.ts";
-
-/** A statement of AWS WAF is any JSON; one that is not known here fails the test. */
-type Json = ReturnType<typeof JSON.parse>;
-
-const webAcl = z.object({
-  Rules: z.array(z.object({ Name: z.string(), Priority: z.number(), Statement: z.json(), Action: z.json() })),
-});
-const ipSet = z.object({ Addresses: z.array(z.string()) });
-const lambda = z.object({ ReservedConcurrentExecutions: z.number().optional() });
-const stage = z.object({
-  MethodSettings: z.array(
-    z.object({
-      HttpMethod: z.string(),
-      ResourcePath: z.string(),
-      ThrottlingRateLimit: z.number(),
-      ThrottlingBurstLimit: z.number(),
-    }),
-  ),
-});
+import type { Json } from "./synthesis.ts";
 
 interface Sent {
   readonly path: string;
@@ -37,21 +18,26 @@ const TRANSFORMATIONS: Readonly<Record<string, (text: string) => string>> = {
 
 const WINDOW_SECONDS = 300;
 
-/** What AWS WAF lets pass by the rules of a synthesized stage. */
+/** What AWS WAF lets pass by the rules of a synthesized stage. A statement that is not known here fails the test. */
 class Firewall {
-  readonly #template: Template;
+  readonly #resources: Json;
 
   constructor({ document }: Assembly) {
-    this.#template = new Template(document, { region: "us-east-1" });
+    this.#resources = document.Resources;
+  }
+
+  #ofType(type: string): [id: string, properties: Json][] {
+    return Object.entries<Json>(this.#resources)
+      .filter(([, { Type }]) => Type === type)
+      .map(([id, { Properties }]) => [id, Properties]);
   }
 
   /** Requests to a path that pass from one address in five minutes; Infinity: all. */
   passing(sent: Sent): number {
-    const [{ Rules } = { Rules: [] }] = this.#template.resourcesOf("AWS::WAFv2::WebACL", webAcl).values();
+    const rules = this.#ofType("AWS::WAFv2::WebACL").flatMap(([, { Rules }]) => Rules);
     return Math.min(
       Infinity,
-      ...Rules.map(({ Statement }: Json) => {
-        const { RateBasedStatement: rate, ...block } = Statement;
+      ...rules.map(({ Statement: { RateBasedStatement: rate, ...block } }: Json) => {
         if (rate !== undefined) return this.#matches(rate.ScopeDownStatement, sent) ? rate.Limit : Infinity;
         return this.#matches(block, sent) ? 0 : Infinity;
       }),
@@ -60,18 +46,19 @@ class Firewall {
 
   /** Requests a second to an endpoint that the gateway takes from all addresses together. */
   rateOf({ method, path }: Endpoint): number {
-    const [settings] = this.#template.resourcesOf("AWS::ApiGateway::Stage", stage).values();
-    const found = settings?.MethodSettings.find(
+    const settings = this.#ofType("AWS::ApiGateway::Stage").flatMap(
+      ([, { MethodSettings }]) => MethodSettings,
+    );
+    const found = settings.find(
       ({ HttpMethod, ResourcePath }) =>
         HttpMethod === method && ResourcePath.slice(1).replaceAll("~1", "/") === path,
     );
-    return found?.ThrottlingRateLimit ?? 0;
+    return found.ThrottlingRateLimit;
   }
 
   reservedFor(name: string): number | undefined {
-    return [...this.#template.resourcesOf("AWS::Lambda::Function", lambda)].find(([id]) =>
-      id.startsWith(name),
-    )?.[1].ReservedConcurrentExecutions;
+    return this.#ofType("AWS::Lambda::Function").find(([id]) => id.startsWith(name))?.[1]
+      .ReservedConcurrentExecutions;
   }
 
   #matches(statement: Json, sent: Sent): boolean {
@@ -85,7 +72,7 @@ class Firewall {
       case "NotStatement":
         return !this.#matches(content.Statement, sent);
       case "IPSetReferenceStatement":
-        return this.#has(content.Arn, sent.address);
+        return this.#has(content.Arn["Fn::GetAtt"][0], sent.address);
       case "ByteMatchStatement": {
         const seen = content.TextTransformations.reduce(
           (text: string, { Type }: Json) => TRANSFORMATIONS[Type]?.(text) ?? text,
@@ -98,13 +85,9 @@ class Firewall {
     }
   }
 
-  #has(arn: string, address: string): boolean {
-    const addresses = this.#template
-      .resourcesOf("AWS::WAFv2::IPSet", ipSet)
-      .get(arn.replace(/\.Arn$/, ""))?.Addresses;
-    if (addresses === undefined) throw new Error(`There is no set of addresses ${arn}.`);
+  #has(set: string, address: string): boolean {
     const list = new BlockList();
-    for (const block of addresses) {
+    for (const block of this.#resources[set].Properties.Addresses) {
       const [net = "", bits] = block.split("/");
       list.addSubnet(net, Number(bits), isIPv6(net) ? "ipv6" : "ipv4");
     }

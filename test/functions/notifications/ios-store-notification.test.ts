@@ -60,37 +60,6 @@ test("a notification is counted, logged by type, and its time is kept", async ()
   expect(kept).toMatchObject([{ sk, lastSignedAt: expect.any(Number) }]);
 });
 
-test("a grace period counts as soon as the App Store says it", async () => {
-  const expiresDate = Date.now() - DAY;
-  const identifier = "700000000000101";
-  const request = app.device().request({
-    transactionIdentifier: identifier,
-    originalTransactionIdentifier: identifier,
-    purchaseDate: expiresDate - 30 * DAY,
-    expiresDate,
-  });
-  await app.link(request, "grace");
-  expect((await app.read("grace")).body.entitlements).toMatchObject([{ status: "expired" }]);
-  const renewal = {
-    originalTransactionId: identifier,
-    productId: "monthly",
-    autoRenewProductId: "monthly",
-    autoRenewStatus: 1,
-    environment: "Production",
-    signedDate: Date.now() - 500,
-    renewalDate: expiresDate,
-    isInBillingRetryPeriod: true,
-    gracePeriodExpiresDate: Date.now() + DAY,
-  };
-  const signedRenewalInfo = signJws(renewal, service.chain);
-  const [signedTransactionInfo] = request.signedTransactions;
-  const answer = await notify({ signedTransactionInfo, signedRenewalInfo }, "DID_FAIL_TO_RENEW");
-  expect([answer.status, answer.body]).toEqual([200, {}]);
-  expect((await app.read("grace")).body.entitlements).toMatchObject([
-    { status: "grace_period", active: true, willRenew: true },
-  ]);
-});
-
 test("a bundle whose App Store has fallen silent is counted and logged", async () => {
   const silent = await service.application();
   const from = {

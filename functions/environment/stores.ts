@@ -1,5 +1,6 @@
 import { APPLE_ROOTS } from "../../lib/stores/ios-store/signatures/trust.ts";
 import { optionalVariable } from "./configuration.ts";
+import { readSecret } from "./secrets.ts";
 
 const FINGERPRINT = /^[0-9a-f]{64}$/;
 
@@ -17,3 +18,16 @@ export const trustedRoots = (): ReadonlySet<string> => {
     );
   return new Set(roots);
 };
+
+/** Access to the App Store Server API; without a root URL Apple's, in both environments. */
+export const appleAccess = () => ({
+  trustedRoots: trustedRoots(),
+  appStoreServerUrl: optionalVariable("APP_STORE_SERVER_URL"),
+  readSecret,
+});
+
+/** Access to the Android Publisher API; without a root URL Google's. */
+export const googleAccess = () => ({
+  androidPublisherUrl: optionalVariable("ANDROID_PUBLISHER_URL"),
+  readSecret,
+});

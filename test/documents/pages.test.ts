@@ -31,3 +31,15 @@ test.each(FILES)("the links of %s lead somewhere", (file) => {
     .map(([link]) => link);
   expect(broken).toEqual([]);
 });
+
+// macOS's shell, zsh, takes a pasted comment for arguments, and an apostrophe in it for an open quote.
+test("commands to paste have no comments", () => {
+  const commands = FILES.flatMap((file) =>
+    [...readFileSync(file, "utf8").matchAll(/^ *```sh\n(.*?)^ *```$/gms)].map(([, text = ""]) => ({
+      file,
+      text,
+    })),
+  );
+  expect(commands.length).toBeGreaterThan(30);
+  expect(commands.filter(({ text }) => /(?:^|\s)#/m.test(text))).toEqual([]);
+});

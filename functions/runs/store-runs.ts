@@ -3,11 +3,12 @@ import {
   type AskReport,
   type AskRun,
 } from "../../lib/customers/asking/ask-due-purchases.ts";
+import type { SweepReport } from "../../lib/customers/notifications/sweep.ts";
 import type { Store } from "../../lib/contract/schemas.ts";
-import { isoTime } from "../../lib/entitlements/time.ts";
-import { endOf, type Invocation } from "./invocation.ts";
+import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import { logger } from "../observability/logger.ts";
 import { count, time } from "../observability/metrics.ts";
+import { endOf, type Invocation } from "./calls.ts";
 
 const report = (store: Store, { asked, failed, oldest, paused, acknowledgements }: AskReport): void => {
   if (asked + failed > 0 || paused.length > 0)
@@ -33,9 +34,22 @@ const report = (store: Store, { asked, failed, oldest, paused, acknowledgements 
   if (acknowledgements.failed > 0) count("acknowledgementsFailed", {}, acknowledgements.failed);
 };
 
-/** Asks a store about the due purchases of all applications. */
-export const refresh = async (run: AskRun, context: Invocation): Promise<AskReport> => {
-  const done = await askDuePurchases(run, endOf(context));
-  report(run.store, done);
-  return done;
-};
+/** A scheduled handler that asks a store about the due purchases of all applications. */
+export const refreshing =
+  (run: AskRun) =>
+  async (_event: unknown, context: Invocation): Promise<AskReport> => {
+    const done = await askDuePurchases(run, endOf(context));
+    report(run.store, done);
+    return done;
+  };
+
+/** A scheduled handler that reads a store's list. */
+export const sweeping =
+  (store: Store, sweep: (until: Instant) => Promise<SweepReport>) =>
+  async (_event: unknown, context: Invocation): Promise<SweepReport> => {
+    const done = await sweep(endOf(context));
+    if (done.found + done.behind > 0) logger.info("store's list swept", { store, ...done });
+    if (done.behind > 0) count("sweepsBehind", { store }, done.behind);
+    if (done.found > 0) count("swept", { store }, done.found);
+    return done;
+  };
