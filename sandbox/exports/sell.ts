@@ -8,7 +8,7 @@ import type { Person, PlanOptions } from "./persons.ts";
 import { planPersons } from "./plan.ts";
 
 /** Sandbox stores that the persons buy in. Switch their notifications off, unless a service is to hear of the refunds. */
-export interface SellingStores {
+interface SellingStores {
   readonly ios: Pick<IosStoreSandbox, "buy" | "change">;
   readonly android: Pick<AndroidPublisherSandbox, "buy" | "change" | "drop" | "read" | "put">;
 }

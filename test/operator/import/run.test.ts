@@ -1,6 +1,5 @@
 import { parse } from "csv-parse/sync";
-import { FORMATS, type Planted } from "../../../sandbox/exports/exports.ts";
-import { LIE_NAMES } from "../../../sandbox/exports/lies.ts";
+import { FORMATS, LIE_NAMES, type Planted } from "../../../sandbox/exports/exports.ts";
 import { createImportWorld, type ImportWorld } from "./world.ts";
 
 /** Several persons of each lie, and as many without. */

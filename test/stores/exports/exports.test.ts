@@ -35,10 +35,10 @@ beforeAll(async () => {
 });
 
 const textsOf = (format: Format): string[] =>
-  exportOf(persons, format, { at: NOW }).files.map(({ lines }) => [...lines()].join(""));
+  exportOf(persons, format, NOW).files.map(({ lines }) => [...lines()].join(""));
 
 test("exports of states show every cause", () => {
-  const causes = new Set(exportOf(persons, "table", { at: NOW }).planted.map(({ cause }) => cause));
+  const causes = new Set(exportOf(persons, "table", NOW).planted.map(({ cause }) => cause));
   expect(causes).toEqual(new Set(Object.values(LIES).flatMap(({ cause }) => cause ?? [])));
 });
 
