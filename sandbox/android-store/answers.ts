@@ -39,7 +39,6 @@ export const NO_TOKEN = googleError(
   "The purchase token was not found.",
   "token",
 );
-export const OVER_LIMIT = googleError(429, "rateLimitExceeded", "Rate limit exceeded.");
 export const WRONG_PRODUCT = googleError(
   400,
   "purchaseTokenDoesNotMatchProductId",

@@ -1,8 +1,7 @@
 import * as z from "zod";
 import type { Instant } from "../../lib/entitlements/time.ts";
-import { found, refusal, withBody, type Answer, type Route, type Routes } from "../routes.ts";
+import { found, refusal, withBody, type Route, type Routes } from "../routes.ts";
 import { developerNotification } from "./notifications/notifications.ts";
-import type { PushKeys } from "./notifications/push-keys.ts";
 import type { Pushes } from "./notifications/pushes.ts";
 import { androidChange } from "./shop/changes.ts";
 import { sandboxPurchase } from "./shop/purchases.ts";
@@ -37,32 +36,15 @@ export const purchaseRoutes = (shop: ShopKeeping): Routes => {
   };
 };
 
-/** Google's keys for verifying pushes; `POST /certs/rotate` makes a new one. */
-export const certificateRoutes = (keys: PushKeys): Routes => ({
-  "GET /certs": async () => ({
-    status: 200,
-    body: await keys.list(),
-    headers: { "cache-control": "public, max-age=300" },
+/** Google's keys for verifying pushes, their switch, and a test notification. */
+export const notificationRoutes = (pushes: Pushes, time: () => Instant): Routes => ({
+  "POST /notifications": withBody(z.object({ enabled: z.boolean() }), ({ enabled }) => {
+    pushes.enable(enabled);
+    return found({ enabled, nextPushAt: pushes.nextAt() });
   }),
-  "POST /certs/rotate": () => {
-    keys.rotate();
-    return { status: 204 };
-  },
+  "POST /notifications/test": withBody(z.object({ packageName: z.string().min(1) }), ({ packageName }) => {
+    const at = time();
+    pushes.publish([developerNotification(packageName, "", "test", at)], at);
+    return { status: 202, body: {} };
+  }),
 });
-
-/** Switches pushes off and on, and sends a test notification. */
-export const notificationRoutes = (pushes: Pushes, time: () => Instant): Routes => {
-  const presented = (): Answer => found({ enabled: pushes.isEnabled(), nextPushAt: pushes.nextAt() });
-  return {
-    "GET /notifications": presented,
-    "POST /notifications": withBody(z.object({ enabled: z.boolean() }), ({ enabled }) => {
-      pushes.enable(enabled);
-      return presented();
-    }),
-    "POST /notifications/test": withBody(z.object({ packageName: z.string().min(1) }), ({ packageName }) => {
-      const at = time();
-      pushes.publish([developerNotification(packageName, "", "test", at)], at);
-      return { status: 202, body: {} };
-    }),
-  };
-};

@@ -92,7 +92,7 @@ const sellAndroid = (person: Person, android: SellingStores["android"]): void =>
   if (state === "cancelled") android.change(purchaseToken, "cancel");
   else if (state === "ended" && endsAt !== null) endAt(purchaseToken, endsAt, android);
   else if (state === "refunded") android.change(purchaseToken, "refund");
-  else if (state === "grace") android.change(purchaseToken, "grace", "P3D");
+  else if (state === "grace") android.change(purchaseToken, "grace", { period: "P3D" });
   else if (state === "retry") android.change(purchaseToken, "hold");
   else if (state === "unknown") android.drop(purchaseToken);
 };

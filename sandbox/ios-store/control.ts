@@ -1,28 +1,38 @@
-import { createHash } from "node:crypto";
 import * as z from "zod";
 import { found, refusal, withBody, type Answer, type Routes } from "../routes.ts";
-import { changeSchema } from "./shop/change.ts";
-import type { Counter } from "./counter.ts";
-import { APP_NOTIFICATIONS, notifiedApp } from "./notifications/notifications.ts";
-import { bought } from "./shop/purchase.ts";
+import { changeSchema, type IosChange } from "./shop/change.ts";
+import {
+  APP_NOTIFICATIONS,
+  notifiedApp,
+  type AppNotification,
+  type NotifiedApp,
+} from "./notifications/notifications.ts";
 import type { Pushes } from "./notifications/pushes.ts";
-import type { JwsSigner } from "./signing.ts";
-import { serverApiFault, type ServerApiFaults } from "./server-api/faults.ts";
+import { serverApiFault, type ServerApiFault } from "./server-api/faults.ts";
+import type { PersonsPurchases } from "./shop/payloads.ts";
+import { bought, type Bought } from "./shop/purchase.ts";
+import { fingerprintOf, type JwsSigner } from "./signing.ts";
 
 const orNoPurchase = (body: unknown): Answer =>
   body === null ? refusal(404, "There is no such purchase.") : found(body);
 
-/** SHA-256 of the root of a chain. */
-const rootOf = (x5c: readonly string[]): string =>
-  createHash("sha256")
-    .update(Buffer.from(x5c.at(-1) ?? "", "base64"))
-    .digest("hex");
+/** The store as requests use it: before one is answered, everything due has happened, and its notifications were sent. */
+export interface Counter {
+  buy(purchase: Bought): Promise<PersonsPurchases>;
+  /** Null: there is no such purchase. */
+  change(originalTransactionIdentifier: string, change: IosChange): Promise<PersonsPurchases | null>;
+  /** Null: there is no such purchase. */
+  read(originalTransactionIdentifier: string): Promise<PersonsPurchases | null>;
+  readAll(): Promise<readonly PersonsPurchases[]>;
+  /** @param app unset: the store's defaults, in the sandbox environment */
+  notify(notification: AppNotification, app?: NotifiedApp): Promise<void>;
+}
 
 /** Endpoints of the sandbox, for developers: buy, change and read purchases, switch notifications, and make the Server API fail. */
 export const controlRoutes = (
   counter: Counter,
   pushes: Pushes,
-  faults: ServerApiFaults,
+  serverApi: { fail(fault: ServerApiFault | null): void },
   { x5c }: JwsSigner,
 ): Routes => ({
   "POST /purchases": withBody(bought, async (purchase) => found(await counter.buy(purchase))),
@@ -44,9 +54,10 @@ export const controlRoutes = (
       }),
     ]),
   ),
-  "GET /root": () => found({ fingerprint: rootOf(x5c) }),
+  "GET /root": () =>
+    found({ fingerprint: fingerprintOf({ certificate: Buffer.from(x5c.at(-1) ?? "", "base64") }) }),
   "POST /server-api": withBody(z.strictObject({ fails: serverApiFault.nullable() }), ({ fails }) => {
-    faults.set(fails);
+    serverApi.fail(fails);
     return found({ fails });
   }),
 });

@@ -2,7 +2,7 @@ import type { Answer, Routes } from "../../routes.ts";
 import { googleError, NO_APPLICATION, NO_TOKEN, WRONG_PRODUCT } from "../answers.ts";
 import { ACKNOWLEDGED, isPaid, productsOf, type StoredPurchase } from "../shop/purchases.ts";
 import type { ShopKeeping } from "../shop/shop.ts";
-import { batchGetOrders } from "./orders.ts";
+import { batchGetOrders } from "../shop/orders.ts";
 import { listVoidedPurchases } from "./voided-purchases.ts";
 
 type ProductKind = StoredPurchase["productKind"];
@@ -74,10 +74,9 @@ export const publisherRoutes = (shop: ShopKeeping, packageNames: readonly string
     ...routesOf("subscription", "subscriptionsv2", "subscriptions"),
     ...routesOf("one_time_product", "productsv2", "products"),
     [`GET ${OF_APPLICATION}/orders:batchGet`]: ({ query }, packageName = "") =>
-      ofPackage(packageName, () => {
-        const voided = Map.groupBy(shop.voidedOf(packageName), ({ orderId }) => orderId);
-        return batchGetOrders(packageName, query.getAll("orderIds"), shop.order, voided);
-      }),
+      ofPackage(packageName, () =>
+        batchGetOrders(packageName, query.getAll("orderIds"), shop.order, shop.voidedOf(packageName)),
+      ),
     [`GET ${OF_APPLICATION}/purchases/voidedpurchases`]: ({ query }, packageName = "") =>
       ofPackage(packageName, () => listVoidedPurchases(shop.voidedOf(packageName), query, shop.time())),
   };

@@ -1,5 +1,4 @@
 import type { Instant } from "../../../lib/entitlements/time.ts";
-import { revokedOneTimePurchase } from "./one-time-changes.ts";
 import { outcome, type Outcome } from "./outcome.ts";
 import {
   ACKNOWLEDGEMENT_PENDING,
@@ -7,10 +6,12 @@ import {
   endOf,
   isPaid,
   isPrepaid,
+  instantOf,
   type SoldPurchase,
   type SoldSubscription,
+  type SubscriptionTerms,
 } from "./purchases.ts";
-import { revokedSubscription } from "./subscription-refunds.ts";
+import { revoked } from "./refunds.ts";
 import {
   active,
   endedByStore,
@@ -21,7 +22,6 @@ import {
   stateOf,
   tell,
 } from "./subscription-states.ts";
-import type { SubscriptionTerms } from "./terms.ts";
 
 /** Events of purchases that the passing of time causes. */
 
@@ -39,10 +39,8 @@ const stateEnds = (sold: SoldSubscription, { stateUntil }: SubscriptionTerms): I
     case "IN_GRACE_PERIOD":
     case "CANCELED":
       return endOf(sold.answer);
-    case "PAUSED": {
-      const resumes = sold.answer.pausedStateContext?.autoResumeTime;
-      return resumes == null ? null : Date.parse(resumes);
-    }
+    case "PAUSED":
+      return instantOf(sold.answer.pausedStateContext?.autoResumeTime);
     default:
       return stateUntil;
   }
@@ -53,8 +51,8 @@ export const nextEventOf = (sold: SoldPurchase): Instant | null => {
   const due = acknowledgementDue(sold);
   const ends =
     sold.productKind === "one_time_product" || sold.terms === null ? null : stateEnds(sold, sold.terms);
-  if (due === null || ends === null) return due ?? ends;
-  return Math.min(due, ends);
+  const next = Math.min(due ?? Infinity, ends ?? Infinity);
+  return next === Infinity ? null : next;
 };
 
 const afterGrace = (sold: SoldSubscription, { accountHold }: SubscriptionTerms, at: Instant) =>
@@ -65,11 +63,7 @@ const afterSilence = (sold: SoldSubscription, terms: SubscriptionTerms, at: Inst
     ? afterGrace(sold, terms, at)
     : tell(inGracePeriod(sold, after(at, terms.gracePeriod)), "IN_GRACE_PERIOD");
 
-const periodEnds = (
-  sold: SoldSubscription,
-  terms: SubscriptionTerms,
-  at: Instant,
-): Outcome<SoldSubscription> => {
+const periodEnds = (sold: SoldSubscription, terms: SubscriptionTerms, at: Instant): Outcome => {
   if (isPrepaid(sold.answer)) return tell(expired(sold, at), "EXPIRED");
   if (terms.stateUntil !== null) return afterSilence(sold, terms, at);
   if (terms.pause !== null) return tell(paused(sold, after(at, terms.pause), at), "PAUSED");
@@ -90,10 +84,10 @@ const periodEnds = (
  */
 export const afterEvent = (sold: SoldPurchase, at: Instant): Outcome | null => {
   const due = acknowledgementDue(sold);
-  if (sold.productKind === "one_time_product") return revokedOneTimePurchase(sold, at, UNACKNOWLEDGED);
+  if (sold.productKind === "one_time_product") return revoked(sold, at, UNACKNOWLEDGED);
   if (sold.terms === null) return outcome(sold);
   const ends = stateEnds(sold, sold.terms);
-  if (due !== null && (ends === null || due <= ends)) return revokedSubscription(sold, at, UNACKNOWLEDGED);
+  if (due !== null && (ends === null || due <= ends)) return revoked(sold, at, UNACKNOWLEDGED);
   switch (stateOf(sold)) {
     case "ACTIVE":
       return periodEnds(sold, sold.terms, at);

@@ -1,16 +1,15 @@
-import { isoTime, type Instant } from "../../../lib/entitlements/time.ts";
-import type { AndroidChange, ChangeDetails } from "./changes.ts";
+import { isoTime } from "../../../lib/entitlements/time.ts";
 import { ImpossibleChange } from "../../impossible-change.ts";
-import type { Outcome } from "./outcome.ts";
-import { after, endOf, isPrepaid, type SoldSubscription, type SubscriptionLine } from "./purchases.ts";
-import { changeItems } from "./subscription-items.ts";
-import { refundWithoutRevocation, reviewRefund, revoke, voidOrder } from "./subscription-refunds.ts";
+import type { AndroidChange } from "./changes.ts";
+import { acknowledgeBy, after, endOf, isPrepaid, orderId, type SubscriptionLine } from "./purchases.ts";
 import {
   active,
   canceled,
+  currentLinesOf,
   endsWithPeriod,
   expired,
   inGracePeriod,
+  linesOf,
   onHold,
   paused,
   requireState,
@@ -18,19 +17,12 @@ import {
   tell,
   termsOfRenewing,
   withLines,
+  withRenewal,
+  withTerms,
   type SubscriptionStep,
 } from "./subscription-states.ts";
-import { acknowledgeBy, type SubscriptionTerms } from "./terms.ts";
-
-/** Changes of one subscription; the shop makes the others. */
-type OwnChange = Exclude<AndroidChange, "acknowledge" | "replace" | "upgrade" | "top-up">;
 
 const MONTH = "P1M";
-
-const withTerms = (sold: SoldSubscription, terms: Partial<SubscriptionTerms>): SoldSubscription => ({
-  ...sold,
-  terms: sold.terms === null ? null : { ...sold.terms, ...terms },
-});
 
 const complete: SubscriptionStep = (sold, { period }, now) => {
   const length = period ?? sold.terms?.period ?? MONTH;
@@ -60,25 +52,20 @@ const restart: SubscriptionStep = (sold, _, now) => {
   const { canceledStateContext: _context, ...answer } = sold.answer;
   const restored = withLines(
     { ...sold, answer: { ...answer, subscriptionState: "SUBSCRIPTION_STATE_ACTIVE" } },
-    (line) =>
-      line.autoRenewingPlan === undefined || endsWithPeriod(line)
-        ? line
-        : { ...line, autoRenewingPlan: { ...line.autoRenewingPlan, autoRenewEnabled: true } },
+    (line) => (endsWithPeriod(line) ? line : withRenewal(line, true)),
   );
   return tell(restored, "RESTARTED");
 };
 
-const failBilling: SubscriptionStep = (sold, { silentPeriod, gracePeriod, accountHold }) => {
-  termsOfRenewing(sold);
+const failBilling: SubscriptionStep = (sold, details) => {
+  const terms = termsOfRenewing(sold);
   requireState(sold, "ACTIVE", "PAUSED");
-  return tell(
-    withTerms(sold, {
-      paymentFails: true,
-      ...(silentPeriod !== undefined && { silentPeriod }),
-      ...(gracePeriod !== undefined && { gracePeriod }),
-      ...(accountHold !== undefined && { accountHold }),
-    }),
-  );
+  const {
+    silentPeriod = terms.silentPeriod,
+    gracePeriod = terms.gracePeriod,
+    accountHold = terms.accountHold,
+  } = details;
+  return tell(withTerms(sold, { paymentFails: true, silentPeriod, gracePeriod, accountHold }));
 };
 
 const recover: SubscriptionStep = (sold, _, now) => {
@@ -115,14 +102,43 @@ const defer: SubscriptionStep = (sold, { period }, now) => {
   const until = after(end, period ?? sold.terms?.period ?? MONTH);
   const moved = (line: SubscriptionLine): SubscriptionLine =>
     line.expiryTime == null ? line : { ...line, expiryTime: isoTime(until) };
-  return tell(withLines(sold, moved, { paidUntil: until }), "DEFERRED");
+  return tell(withTerms(withLines(sold, moved), { paidUntil: until }), "DEFERRED");
 };
 
-const oneTimeOnly: SubscriptionStep = () => {
-  throw new ImpossibleChange("The change is possible for one-time purchases only.");
+/** Adds an add-on at once, or removes one at the end of the period. */
+const changeItems: SubscriptionStep = (sold, { adds, removes }) => {
+  termsOfRenewing(sold);
+  requireState(sold, "ACTIVE");
+  const current = currentLinesOf(sold);
+  const running = current.filter((line) => !endsWithPeriod(line));
+  const end = endOf(sold.answer);
+  if (adds === undefined && removes === undefined)
+    throw new ImpossibleChange("Name an item that is added (adds) or removed (removes).");
+  if (current.some(({ productId }) => productId === adds))
+    throw new ImpossibleChange("The subscription has that item.");
+  if (removes !== undefined && !running.some(({ productId }) => productId === removes))
+    throw new ImpossibleChange("The subscription has no such item.");
+  if (removes !== undefined && adds === undefined && running.length === 1)
+    throw new ImpossibleChange("The last item cannot be removed: cancel the subscription.");
+  const marked = withLines(sold, (line) =>
+    line.productId === removes && !endsWithPeriod(line)
+      ? { ...withRenewal(line, false), deferredItemRemoval: {} }
+      : line,
+  );
+  // An item that was removed and is over returns in its own place.
+  const lineItems = linesOf(marked).filter(({ productId }) => productId !== adds);
+  if (adds !== undefined && end !== null)
+    lineItems.push({
+      productId: adds,
+      expiryTime: isoTime(end),
+      latestSuccessfulOrderId: orderId(),
+      autoRenewingPlan: { autoRenewEnabled: true },
+    });
+  return tell({ ...marked, answer: { ...marked.answer, lineItems } }, "ITEMS_CHANGED");
 };
 
-const STEPS: Record<OwnChange, SubscriptionStep> = {
+/** Changes that only subscriptions have, or have in their own way. */
+export const SUBSCRIPTION_STEPS: Partial<Record<AndroidChange, SubscriptionStep>> = {
   complete,
   decline: (sold) =>
     tell(
@@ -147,25 +163,4 @@ const STEPS: Record<OwnChange, SubscriptionStep> = {
   expire: (sold, _, now) => tell(expired(sold, now), "EXPIRED"),
   defer,
   "items-changed": changeItems,
-  refund: revoke,
-  revoke,
-  "refund-partly": oneTimeOnly,
-  "refund-without-revocation": refundWithoutRevocation,
-  "void-order": voidOrder,
-  "refund-review": reviewRefund,
-  consume: oneTimeOnly,
-};
-
-/** @throws ImpossibleChange */
-export const changedSubscription = (
-  sold: SoldSubscription,
-  change: OwnChange,
-  details: ChangeDetails,
-  now: Instant,
-): Outcome<SoldSubscription> => {
-  const state = stateOf(sold);
-  if (change === "complete" || change === "decline") requireState(sold, "PENDING");
-  else if (state === "PENDING" || state === "PENDING_PURCHASE_CANCELED")
-    throw new ImpossibleChange("The purchase is not paid: complete or decline it while it is pending.");
-  return STEPS[change](sold, details, now);
 };

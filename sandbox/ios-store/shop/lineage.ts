@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { isInstant, type Instant } from "../../../lib/entitlements/time.ts";
+import { ImpossibleChange } from "../../impossible-change.ts";
 import { PRODUCT_TYPES } from "./app-store.ts";
 
 /** The store's memory of its customers and their purchases. The schemas also read a saved state. */
@@ -78,8 +79,6 @@ const subscription = z
     cadence: z.object({ from: instant, periods: z.int().min(0), period }).readonly(),
     /** Null: the product has no billing grace period. */
     gracePeriod: period.nullable(),
-    /** Whether the store leaves out the end of a grace period, as it has been seen to; undefined: it does not. */
-    hidesGraceEnd: z.boolean().optional(),
     autoRenews: z.boolean(),
     /** Start of service without a lapse of 60 days. */
     servedSince: instant,
@@ -117,11 +116,23 @@ export const lineageSchema = z
   .readonly();
 export type Lineage = z.output<typeof lineageSchema>;
 
-/** Moment of a change, and the source of its transactions' ids. */
-export interface Circumstances {
+/** A lineage before a change, the moment of the change, and the source of its transactions' ids. */
+export interface Current {
+  readonly lineage: Lineage;
   readonly at: Instant;
   readonly newIdentifier: () => string;
 }
+
+/** @throws ImpossibleChange if the purchase is no subscription */
+export const subscriptionOf = ({ subscription }: Lineage): Subscription => {
+  if (subscription === null) throw new ImpossibleChange("The change is possible for subscriptions only.");
+  return subscription;
+};
+
+/** The subscription of a lineage with other fields. */
+export const having = (lineage: Lineage, fields: Partial<Subscription>): Pick<Lineage, "subscription"> => ({
+  subscription: { ...subscriptionOf(lineage), ...fields },
+});
 
 /** The latest transaction of a lineage. */
 export const latestOf = ({ originalTransactionIdentifier, transactions }: Lineage): SoldTransaction => {
@@ -145,11 +156,13 @@ export const after = (lineage: Lineage, at: Instant, change: Partial<Lineage>): 
   changedAt: Math.max(at, lineage.changedAt + 1),
 });
 
-/** Changes the transactions that the predicate selects. */
-export const withTransactions = (
+/** Changes the transactions of one purchase event. */
+export const withEvent = (
   { transactions }: Lineage,
-  selects: (transaction: SoldTransaction) => boolean,
-  change: (transaction: SoldTransaction) => SoldTransaction,
+  event: string,
+  change: Partial<SoldTransaction>,
 ): Pick<Lineage, "transactions"> => ({
-  transactions: transactions.map((transaction) => (selects(transaction) ? change(transaction) : transaction)),
+  transactions: transactions.map((transaction) =>
+    transaction.event === event ? { ...transaction, ...change } : transaction,
+  ),
 });

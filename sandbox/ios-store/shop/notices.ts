@@ -2,30 +2,26 @@ import type { Instant } from "../../../lib/entitlements/time.ts";
 import { after, latestOf, type Lineage } from "./lineage.ts";
 
 /**
- * Notification types, with the subtypes that each may have; null: none.
+ * Notification types, each with its subtype if it has one.
  *
  * @see https://developer.apple.com/documentation/appstoreservernotifications/notificationtype
  */
-export interface NoticeSubtypes {
-  SUBSCRIBED: "INITIAL_BUY" | "RESUBSCRIBE";
-  ONE_TIME_CHARGE: null;
-  DID_RENEW: "BILLING_RECOVERY" | null;
-  DID_FAIL_TO_RENEW: "GRACE_PERIOD" | null;
-  GRACE_PERIOD_EXPIRED: null;
-  EXPIRED: "VOLUNTARY" | "BILLING_RETRY" | "PRICE_INCREASE" | "PRODUCT_NOT_FOR_SALE" | null;
-  DID_CHANGE_RENEWAL_STATUS: "AUTO_RENEW_ENABLED" | "AUTO_RENEW_DISABLED";
-  DID_CHANGE_RENEWAL_PREF: "UPGRADE" | "DOWNGRADE" | null;
-  OFFER_REDEEMED: "UPGRADE" | "DOWNGRADE" | null;
-  PRICE_INCREASE: "PENDING" | "ACCEPTED";
-  REFUND: null;
-  REFUND_DECLINED: null;
-  REFUND_REVERSED: null;
-  REVOKE: null;
-  RENEWAL_EXTENDED: null;
-  RENEWAL_EXTENSION: "FAILURE";
-  CONSUMPTION_REQUEST: null;
-  RESCIND_CONSENT: null;
-}
+export type NoticeName =
+  | `SUBSCRIBED ${"INITIAL_BUY" | "RESUBSCRIBE"}`
+  | "ONE_TIME_CHARGE"
+  | `DID_RENEW${"" | " BILLING_RECOVERY"}`
+  | `DID_FAIL_TO_RENEW${"" | " GRACE_PERIOD"}`
+  | "GRACE_PERIOD_EXPIRED"
+  | `EXPIRED${"" | " VOLUNTARY" | " BILLING_RETRY" | " PRICE_INCREASE" | " PRODUCT_NOT_FOR_SALE"}`
+  | `DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_${"ENABLED" | "DISABLED"}`
+  | `${"DID_CHANGE_RENEWAL_PREF" | "OFFER_REDEEMED"}${"" | " UPGRADE" | " DOWNGRADE"}`
+  | `PRICE_INCREASE ${"PENDING" | "ACCEPTED"}`
+  | `REFUND${"" | "_DECLINED" | "_REVERSED"}`
+  | "REVOKE"
+  | "RENEWAL_EXTENDED"
+  | "RENEWAL_EXTENSION FAILURE"
+  | "CONSUMPTION_REQUEST"
+  | "RESCIND_CONSENT";
 
 /** Why a customer asks for a refund. */
 export const CONSUMPTION_REQUEST_REASONS = [
@@ -38,14 +34,13 @@ export const CONSUMPTION_REQUEST_REASONS = [
 
 /** A notification of one event, before it is signed. */
 export interface Notice {
-  readonly type: keyof NoticeSubtypes;
-  readonly subtype: string | null;
+  readonly name: NoticeName;
   /** As it was when the event happened. */
   readonly lineage: Lineage;
   /** The transaction that the event is about. */
   readonly transactionIdentifier: string;
   /** `CONSUMPTION_REQUEST` only. */
-  readonly consumptionRequestReason: (typeof CONSUMPTION_REQUEST_REASONS)[number] | null;
+  readonly consumptionRequestReason?: (typeof CONSUMPTION_REQUEST_REASONS)[number];
 }
 
 /** A lineage after a change, and the store's notifications about it, in order. */
@@ -56,30 +51,23 @@ export interface Outcome {
 
 type About = Partial<Pick<Notice, "transactionIdentifier" | "consumptionRequestReason">>;
 
-/** A notice about a lineage's latest transaction, unless it names another one. */
-export const noticeOf = <Type extends keyof NoticeSubtypes>(
-  lineage: Lineage,
-  type: Type,
-  subtype: NoticeSubtypes[Type],
-  about: About = {},
-): Notice => ({
-  type,
-  subtype,
-  lineage,
-  transactionIdentifier: latestOf(lineage).transactionIdentifier,
-  consumptionRequestReason: null,
-  ...about,
-});
+/** A lineage, with one notice of it: about its latest transaction, unless another is named. */
+export const told = (lineage: Lineage, name: NoticeName, about: About = {}): Outcome => {
+  const { transactionIdentifier } = latestOf(lineage);
+  return { lineage, notices: [{ name, lineage, transactionIdentifier, ...about }] };
+};
 
 /** A lineage changed at a moment, with one notice of it. */
-export const changed = <Type extends keyof NoticeSubtypes>(
+export const changed = (
   lineage: Lineage,
   at: Instant,
   change: Partial<Lineage>,
-  type: Type,
-  subtype: NoticeSubtypes[Type],
+  name: NoticeName,
   about: About = {},
-): Outcome => {
-  const next = after(lineage, at, change);
-  return { lineage: next, notices: [noticeOf(next, type, subtype, about)] };
-};
+): Outcome => told(after(lineage, at, change), name, about);
+
+/** Two changes, the second of what the first has made. */
+export const both = (first: Outcome, second: Outcome): Outcome => ({
+  lineage: second.lineage,
+  notices: [...first.notices, ...second.notices],
+});

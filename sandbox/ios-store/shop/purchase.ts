@@ -38,8 +38,6 @@ const boughtTransaction = z
     period: period.prefault("P1M"),
     /** Grace period while a failed charge is retried, at most a period; null: the product has none. */
     gracePeriod: period.nullable().prefault("P16D"),
-    /** Whether renewal infos leave out the grace period's end, so that only the status shows it. */
-    hidesGraceEnd: z.boolean().default(false),
     renews: z.boolean().default(true),
     /** Whether the charge for the next period fails. */
     billingFails: z.boolean().default(false),
@@ -88,10 +86,14 @@ export type RequestedPurchase = z.input<typeof bought>;
 export const isLive = (transaction: BoughtTransaction): boolean =>
   transaction.live ?? AS_TOLD.every((field) => transaction[field] === undefined);
 
-/** A purchase that is signed as requested. */
+/**
+ * A purchase that is signed as requested.
+ *
+ * @param newIdentifier for one that names none
+ */
 export const transactionOf = (
   bought: BoughtTransaction,
-  transactionIdentifier: string,
+  newIdentifier: string,
   now: Instant,
 ): SandboxTransaction => {
   const { purchaseDate = now, expiresDate = plusPeriod(purchaseDate, bought.period) } = bought;
@@ -99,7 +101,7 @@ export const transactionOf = (
     ...bought,
     purchaseDate,
     signedDate: now,
-    transactionIdentifier,
+    transactionIdentifier: bought.transactionIdentifier ?? newIdentifier,
     expiresDate: bought.type === "Auto-Renewable Subscription" ? expiresDate : undefined,
   };
 };

@@ -1,12 +1,13 @@
 import { plusPeriod, type Instant } from "../../../lib/entitlements/time.ts";
 import { ImpossibleChange } from "../../impossible-change.ts";
-import type { Circumstances, Lineage, Subscription } from "./lineage.ts";
-import { noticeOf, type Outcome } from "./notices.ts";
+import type { Current, Lineage, Subscription } from "./lineage.ts";
+import { told, type Outcome } from "./notices.ts";
 import type { BoughtTransaction } from "./purchase.ts";
 import { nextEventOf, withNextEvent } from "./renewals.ts";
 
-const subscriptionOf = (goods: BoughtTransaction, purchaseDate: Instant): Subscription => {
-  const { productIdentifier, expiresDate, period, gracePeriod, hidesGraceEnd, renews, billingFails } = goods;
+const subscriptionOf = (goods: BoughtTransaction, purchaseDate: Instant): Subscription | null => {
+  const { type, productIdentifier, expiresDate, period, gracePeriod, renews, billingFails } = goods;
+  if (type !== "Auto-Renewable Subscription") return null;
   return {
     standing: { kind: "active" },
     next: { productIdentifier, period },
@@ -15,7 +16,6 @@ const subscriptionOf = (goods: BoughtTransaction, purchaseDate: Instant): Subscr
         ? { from: purchaseDate, periods: 1, period }
         : { from: expiresDate, periods: 0, period },
     gracePeriod,
-    ...(hidesGraceEnd && { hidesGraceEnd }),
     autoRenews: renews,
     servedSince: purchaseDate,
     billingFails,
@@ -36,47 +36,42 @@ const LONGEST_HISTORY = 1000;
 export const sold = (
   goods: BoughtTransaction,
   account: string,
-  { at, newIdentifier }: Circumstances,
+  { at, newIdentifier }: Omit<Current, "lineage">,
 ): Outcome => {
-  const { purchaseDate = at, type } = goods;
+  const { purchaseDate = at, productIdentifier } = goods;
   if (purchaseDate > at) throw new ImpossibleChange("Nothing is sold in the future.");
   if (goods.expiresDate !== undefined && goods.expiresDate <= purchaseDate)
     throw new ImpossibleChange("A period ends after it begins.");
+  const subscription = subscriptionOf(goods, purchaseDate);
   const transactionIdentifier = goods.transactionIdentifier ?? newIdentifier();
-  const isSubscription = type === "Auto-Renewable Subscription";
-  const first: Lineage = {
+  const { expiresDate = plusPeriod(purchaseDate, goods.period) } = goods;
+  const first = {
+    transactionIdentifier,
+    event: newIdentifier(),
+    productIdentifier,
+    purchaseDate,
+    expiresDate: subscription === null ? null : expiresDate,
+    reason: "PURCHASE",
+    offerIdentifier: null,
+    isUpgraded: false,
+    revocation: null,
+  } as const;
+  let lineage: Lineage = {
     originalTransactionIdentifier: goods.originalTransactionIdentifier ?? transactionIdentifier,
     account,
-    type,
+    type: goods.type,
     quantity: goods.quantity,
     originalPurchaseDate: purchaseDate,
     appAccountToken: goods.appAccountToken ?? null,
     sharedFrom: null,
-    transactions: [
-      {
-        transactionIdentifier,
-        event: newIdentifier(),
-        productIdentifier: goods.productIdentifier,
-        purchaseDate,
-        expiresDate: isSubscription ? (goods.expiresDate ?? plusPeriod(purchaseDate, goods.period)) : null,
-        reason: "PURCHASE",
-        offerIdentifier: null,
-        isUpgraded: false,
-        revocation: null,
-      },
-    ],
-    subscription: isSubscription ? subscriptionOf(goods, purchaseDate) : null,
+    transactions: [first],
+    subscription,
     changedAt: purchaseDate,
   };
-  if (purchaseDate === at) {
-    const notice = isSubscription
-      ? noticeOf(first, "SUBSCRIBED", "INITIAL_BUY")
-      : noticeOf(first, "ONE_TIME_CHARGE", null);
-    return { lineage: first, notices: [notice] };
-  }
-  let lineage = first;
+  if (purchaseDate === at)
+    return told(lineage, subscription === null ? "ONE_TIME_CHARGE" : "SUBSCRIBED INITIAL_BUY");
   for (let dueAt = nextEventOf(lineage); dueAt !== null && dueAt <= at; dueAt = nextEventOf(lineage)) {
-    ({ lineage } = withNextEvent(lineage, { at: dueAt, newIdentifier }));
+    ({ lineage } = withNextEvent({ lineage, at: dueAt, newIdentifier }));
     if (lineage.transactions.length > LONGEST_HISTORY)
       throw new ImpossibleChange(`More than ${LONGEST_HISTORY} periods have passed since the purchase.`);
   }

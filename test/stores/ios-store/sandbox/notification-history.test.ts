@@ -100,13 +100,12 @@ describe("the history of notifications", () => {
     await expect(history({ onlyFailures: true }, paginationToken)).rejects.toMatchObject(invalid);
     await expect(history({}, "abc")).rejects.toMatchObject(invalid);
     under.store.reset();
-    const expired = failure(APIError.PAGINATION_TOKEN_EXPIRED);
-    await expect(history({}, paginationToken)).rejects.toMatchObject(expired);
+    await expect(history({}, paginationToken)).rejects.toMatchObject(invalid);
   });
 
   const TIMES = { startDate: NOW - DAY, endDate: NOW };
   test.each([
-    [{ endDate: NOW }, APIError.INVALID_START_DATE],
+    [{ endDate: NOW }, APIError.GENERAL_BAD_REQUEST],
     [{ startDate: NOW, endDate: NOW }, APIError.START_DATE_AFTER_END_DATE],
     [{ startDate: NOW - 180 * DAY - 1, endDate: NOW }, APIError.START_DATE_TOO_FAR_IN_PAST],
     [{ ...TIMES, notificationType: "TEST" }, APIError.GENERAL_BAD_REQUEST],

@@ -1,9 +1,14 @@
 import { APIError } from "@apple/app-store-server-library";
 import { generateKeyPair } from "jose";
-import { BUNDLE } from "../../../../testing/support/stores/ios-store.ts";
+import { APPLE_ID, BUNDLE } from "../../../../testing/support/stores/ios-store.ts";
 import { DAY, NOW } from "../../../../testing/support/stores/purchases.ts";
 import { failure, servedStoreForEachTest, type TokenChanges } from "./served-store.ts";
-import { decodedRenewalInfos, decodedTransactions } from "./store-under-test.ts";
+import {
+  decodedRenewalInfos,
+  decodedTransactions,
+  verifiers,
+  type StoreEnvironment,
+} from "./store-under-test.ts";
 
 const UNKNOWN = "200000000000001";
 
@@ -68,6 +73,30 @@ describe("the statuses of a person's subscriptions", () => {
     }));
     expect(await lastTransactions(active)).toMatchObject(statuses);
   });
+});
+
+const appTransactionOf = async (identifier: string, environment: StoreEnvironment = "sandbox") => {
+  const { signedAppTransactionInfo = "" } = await under.client.getAppTransactionInfo(identifier);
+  return verifiers[environment].verifyAndDecodeAppTransaction(signedAppTransactionInfo);
+};
+
+test("any identifier of a person names the app transaction, signed now", async () => {
+  const original = await under.buy();
+  await under.store.change(original, { change: "renew" });
+  under.now = NOW + DAY;
+  for (const identifier of [original, "704"]) {
+    const { appTransactionId, receiptCreationDate, bundleId } = await appTransactionOf(identifier);
+    expect({ appTransactionId, receiptCreationDate, bundleId }).toEqual({
+      appTransactionId: "704",
+      receiptCreationDate: NOW + DAY,
+      bundleId: BUNDLE,
+    });
+  }
+});
+
+test("a production app transaction names the app's Apple ID", async () => {
+  const original = await under.buy({}, { environment: "production" });
+  expect(await appTransactionOf(original, "production")).toMatchObject({ appAppleId: APPLE_ID });
 });
 
 describe.each(["getAllSubscriptionStatuses", "getTransactionInfo"] as const)("%s", (ask) => {
