@@ -54,7 +54,6 @@ const sellIos = async (person: Person, at: Instant, ios: SellingStores["ios"]): 
         productIdentifier: person.product,
         originalTransactionIdentifier,
         transactionIdentifier,
-        live: true,
         ...iosTerms(person, at),
         ...(echo !== null && account !== null && { appAccountToken: account }),
       },

@@ -10,14 +10,14 @@ import { createPushes, NO_PUSHES, savedPushes } from "./notifications/pushes.ts"
 import { serverApiFault, type ServerApiFault } from "./server-api/faults.ts";
 import { createServerApi } from "./server-api/server-api.ts";
 import { createServerKey, type ServerKey } from "./server-api/server-key.ts";
-import { newIdentifier, transactionPayload } from "./shop/app-store.ts";
+import { newIdentifier } from "./shop/app-store.ts";
 import { changeSchema, type RequestedChange } from "./shop/change.ts";
 import type { Account, Lineage } from "./shop/lineage.ts";
 import type { Notice } from "./shop/notices.ts";
 import { personsPurchases, type PersonsPurchases } from "./shop/payloads.ts";
-import { bought, isLive, transactionOf, type Bought, type RequestedPurchase } from "./shop/purchase.ts";
+import { bought, type Bought, type RequestedPurchase } from "./shop/purchase.ts";
 import { createShop, savedShop } from "./shop/shop.ts";
-import { signJws, type JwsSigner } from "./signing.ts";
+import type { JwsSigner } from "./signing.ts";
 
 export interface IosStoreOptions {
   /** Mount path without a trailing slash. */
@@ -62,8 +62,7 @@ export type IosStoreSandbox = ReturnType<typeof createIosStoreSandbox>;
 
 /**
  * A sandbox App Store: it sells, renews as time passes, signs and notifies as the App Store does, and has its Server API of
- * both environments. A change is answered once its notifications were. A transaction with its own dates, ids or states is
- * signed as requested and not remembered, unless it is `live`.
+ * both environments. A change is answered once its notifications were.
  *
  * @throws Error if what was saved cannot be read
  */
@@ -142,27 +141,12 @@ export const createIosStoreSandbox = (options: IosStoreOptions) => {
     };
   };
 
-  /** Sells what is live, and signs the rest as requested. */
   const sell = (purchase: Bought, at: Instant): PersonsPurchases => {
     const account = accountOf(purchase);
-    const { live = [], told = [] } = Object.groupBy(purchase.transactions, (transaction) =>
-      isLive(transaction) ? "live" : "told",
-    );
-    const outcomes = shop.sell(account, live, at);
+    const outcomes = shop.sell(account, purchase.transactions, at);
     for (const { notices } of outcomes) tell(notices, at);
     const lineages = outcomes.map(({ lineage }) => lineage);
-    const sold = personsPurchases(account, lineages, at, signer);
-    const signed = told.map((each) =>
-      transactionPayload(account, transactionOf(each, newIdentifier(account.environment), at)),
-    );
-    return {
-      ...sold,
-      signedTransactions: [...sold.signedTransactions, ...signed.map((payload) => signJws(payload, signer))],
-      originalTransactionIdentifiers: [
-        ...sold.originalTransactionIdentifiers,
-        ...signed.map(({ originalTransactionId }) => originalTransactionId),
-      ],
-    };
+    return personsPurchases(account, lineages, at, signer);
   };
 
   const counter: Counter = {

@@ -55,7 +55,7 @@ export const publisherRoutes = (shop: ShopKeeping, packageNames: readonly string
       return googleError(400, "invalid", "The purchase is not in a state that can be acknowledged.");
     if (stored.answer.acknowledgementState === ACKNOWLEDGED)
       return googleError(400, "invalid", "The purchase has been acknowledged already.");
-    shop.acknowledge(purchaseToken);
+    shop.change(purchaseToken, "acknowledge");
     return { status: 200, body: {} };
   };
 

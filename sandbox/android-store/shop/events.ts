@@ -14,6 +14,7 @@ import {
 import { revoked } from "./refunds.ts";
 import {
   active,
+  afterPause,
   endedByStore,
   expired,
   inGracePeriod,
@@ -21,6 +22,7 @@ import {
   paused,
   stateOf,
   tell,
+  withTerms,
 } from "./subscription-states.ts";
 
 /** Events of purchases that the passing of time causes. */
@@ -56,21 +58,21 @@ export const nextEventOf = (sold: SoldPurchase): Instant | null => {
 };
 
 const afterGrace = (sold: SoldSubscription, { accountHold }: SubscriptionTerms, at: Instant) =>
-  accountHold === null ? endedByStore(sold, at) : tell(onHold(sold, at), "ON_HOLD");
+  accountHold === null ? endedByStore(sold, at) : onHold(sold, at);
 
 const afterSilence = (sold: SoldSubscription, terms: SubscriptionTerms, at: Instant) =>
   terms.gracePeriod === null
     ? afterGrace(sold, terms, at)
-    : tell(inGracePeriod(sold, after(at, terms.gracePeriod)), "IN_GRACE_PERIOD");
+    : inGracePeriod(sold, after(at, terms.gracePeriod));
 
 const periodEnds = (sold: SoldSubscription, terms: SubscriptionTerms, at: Instant): Outcome => {
   if (isPrepaid(sold.answer)) return tell(expired(sold, at), "EXPIRED");
   if (terms.stateUntil !== null) return afterSilence(sold, terms, at);
-  if (terms.pause !== null) return tell(paused(sold, after(at, terms.pause), at), "PAUSED");
+  if (terms.pause !== null) return paused(sold, after(at, terms.pause), at);
   if (terms.paymentFails)
     return terms.silentPeriod === null
       ? afterSilence(sold, terms, at)
-      : tell({ ...sold, terms: { ...terms, stateUntil: after(at, terms.silentPeriod) } });
+      : tell(withTerms(sold, { stateUntil: after(at, terms.silentPeriod) }));
   const end = endOf(sold.answer) ?? at;
   const until = after(end, terms.period);
   // At the last possible instant, nothing follows.
@@ -96,9 +98,7 @@ export const afterEvent = (sold: SoldPurchase, at: Instant): Outcome | null => {
     case "ON_HOLD":
       return endedByStore(sold, at);
     case "PAUSED":
-      return sold.terms.paymentFails
-        ? tell(onHold(sold, at), "ON_HOLD")
-        : tell(active(sold, after(at, sold.terms.period), at), "RECOVERED");
+      return afterPause(sold, sold.terms, at);
     case "CANCELED":
       return tell(expired(sold, at), "EXPIRED");
     default:

@@ -170,10 +170,6 @@ export const createShop = (
       return stored;
     },
     change,
-    acknowledge: (purchaseToken: string): void => {
-      const sold = purchases.get(purchaseToken);
-      if (sold !== undefined) store(purchaseToken, acknowledged(sold), time());
-    },
     drop,
     isDropped: (purchaseToken: string): boolean => dropped.has(purchaseToken),
     tokens: (): readonly string[] => [...purchases.keys()],

@@ -1,9 +1,18 @@
 import { isoTime } from "../../../lib/entitlements/time.ts";
 import { ImpossibleChange } from "../../impossible-change.ts";
-import type { AndroidChange } from "./changes.ts";
-import { acknowledgeBy, after, endOf, isPrepaid, orderId, type SubscriptionLine } from "./purchases.ts";
+import type { AndroidChange, ChangeDetails } from "./changes.ts";
+import {
+  acknowledgeBy,
+  after,
+  endOf,
+  isPrepaid,
+  orderId,
+  type SoldSubscription,
+  type SubscriptionLine,
+} from "./purchases.ts";
 import {
   active,
+  afterPause,
   canceled,
   currentLinesOf,
   endsWithPeriod,
@@ -12,6 +21,7 @@ import {
   linesOf,
   onHold,
   paused,
+  recovered,
   requireState,
   stateOf,
   tell,
@@ -24,23 +34,23 @@ import {
 
 const MONTH = "P1M";
 
-const complete: SubscriptionStep = (sold, { period }, now) => {
-  const length = period ?? sold.terms?.period ?? MONTH;
+/** Length of the next period. */
+const lengthOf = ({ terms }: SoldSubscription, { period = terms?.period ?? MONTH }: ChangeDetails): string =>
+  period;
+
+const complete: SubscriptionStep = (sold, details, now) => {
+  const length = lengthOf(sold, details);
   const until = after(now, length);
   const paid = active(sold, until, now);
   const prepaidUntil = isPrepaid(sold.answer) ? until : null;
   const test = sold.answer.testPurchase !== undefined;
-  return tell(
-    withTerms(
-      { ...paid, answer: { ...paid.answer, startTime: isoTime(now) } },
-      { period: length, acknowledgeBy: acknowledgeBy(now, { test, prepaidUntil }) },
-    ),
-    "PURCHASED",
-  );
+  const started = { ...paid, answer: { ...paid.answer, startTime: isoTime(now) } };
+  const terms = { period: length, acknowledgeBy: acknowledgeBy(now, { test, prepaidUntil }) };
+  return tell(withTerms(started, terms), "PURCHASED");
 };
 
-const renew: SubscriptionStep = (sold, { period }, now) => {
-  const until = after(Math.max(endOf(sold.answer) ?? now, now), period ?? sold.terms?.period ?? MONTH);
+const renew: SubscriptionStep = (sold, details, now) => {
+  const until = after(Math.max(endOf(sold.answer) ?? now, now), lengthOf(sold, details));
   const resumed = ["ON_HOLD", "PAUSED"].includes(stateOf(sold));
   return tell(active(sold, until, now), resumed ? "RECOVERED" : "RENEWED");
 };
@@ -69,10 +79,11 @@ const failBilling: SubscriptionStep = (sold, details) => {
 };
 
 const recover: SubscriptionStep = (sold, _, now) => {
-  const { period, paidUntil, paymentFails, stateUntil } = termsOfRenewing(sold);
+  const terms = termsOfRenewing(sold);
+  const { period, paidUntil, paymentFails, stateUntil } = terms;
   requireState(sold, "ACTIVE", "IN_GRACE_PERIOD", "ON_HOLD", "PAUSED");
   if (!paymentFails) throw new ImpossibleChange("No payment fails.");
-  if (stateOf(sold) === "ON_HOLD") return tell(active(sold, after(now, period), now), "RECOVERED");
+  if (stateOf(sold) === "ON_HOLD") return recovered(sold, terms, now);
   const silent = stateOf(sold) === "ACTIVE" && stateUntil !== null;
   if (!silent && stateOf(sold) !== "IN_GRACE_PERIOD") return tell(withTerms(sold, { paymentFails: false }));
   const until = after(paidUntil ?? now, period);
@@ -86,20 +97,17 @@ const schedulePause: SubscriptionStep = (sold, { period = MONTH }) => {
 };
 
 const resume: SubscriptionStep = (sold, _, now) => {
-  const { pause, period, paymentFails } = termsOfRenewing(sold);
-  if (stateOf(sold) === "PAUSED")
-    return paymentFails
-      ? tell(onHold(sold, now), "ON_HOLD")
-      : tell(active(sold, after(now, period), now), "RECOVERED");
-  if (pause === null) throw new ImpossibleChange("No pause is scheduled.");
+  const terms = termsOfRenewing(sold);
+  if (stateOf(sold) === "PAUSED") return afterPause(sold, terms, now);
+  if (terms.pause === null) throw new ImpossibleChange("No pause is scheduled.");
   return tell(withTerms(sold, { pause: null }), "PAUSE_SCHEDULE_CHANGED");
 };
 
-const defer: SubscriptionStep = (sold, { period }, now) => {
+const defer: SubscriptionStep = (sold, details, now) => {
   requireState(sold, "ACTIVE");
   const end = endOf(sold.answer);
   if (end === null || end <= now) throw new ImpossibleChange("The period has ended.");
-  const until = after(end, period ?? sold.terms?.period ?? MONTH);
+  const until = after(end, lengthOf(sold, details));
   const moved = (line: SubscriptionLine): SubscriptionLine =>
     line.expiryTime == null ? line : { ...line, expiryTime: isoTime(until) };
   return tell(withTerms(withLines(sold, moved), { paidUntil: until }), "DEFERRED");
@@ -140,24 +148,19 @@ const changeItems: SubscriptionStep = (sold, { adds, removes }) => {
 /** Changes that only subscriptions have, or have in their own way. */
 export const SUBSCRIPTION_STEPS: Partial<Record<AndroidChange, SubscriptionStep>> = {
   complete,
-  decline: (sold) =>
-    tell(
-      {
-        ...sold,
-        answer: { ...sold.answer, subscriptionState: "SUBSCRIPTION_STATE_PENDING_PURCHASE_CANCELED" },
-      },
-      "PENDING_PURCHASE_CANCELED",
-    ),
+  decline: (sold) => {
+    const subscriptionState = "SUBSCRIPTION_STATE_PENDING_PURCHASE_CANCELED";
+    return tell({ ...sold, answer: { ...sold.answer, subscriptionState } }, "PENDING_PURCHASE_CANCELED");
+  },
   renew,
-  cancel: (sold, _, now) =>
-    tell(canceled(sold, { userInitiatedCancellation: { cancelTime: isoTime(now) } }), "CANCELED"),
+  cancel: (sold, _, now) => canceled(sold, now),
   restart,
   "fail-billing": failBilling,
   recover,
   grace: (sold, { period = MONTH }, now) =>
-    tell(withTerms(inGracePeriod(sold, after(now, period)), { paidUntil: now }), "IN_GRACE_PERIOD"),
-  hold: (sold, _, now) => tell(onHold(sold, now), "ON_HOLD"),
-  pause: (sold, { period = MONTH }, now) => tell(paused(sold, after(now, period), now), "PAUSED"),
+    inGracePeriod(withTerms(sold, { paidUntil: now }), after(now, period)),
+  hold: (sold, _, now) => onHold(sold, now),
+  pause: (sold, { period = MONTH }, now) => paused(sold, after(now, period), now),
   "schedule-pause": schedulePause,
   resume,
   expire: (sold, _, now) => tell(expired(sold, now), "EXPIRED"),

@@ -18,20 +18,7 @@ import {
 
 /** The states of a subscription, and what it takes to get into each. */
 
-export type State =
-  | "ACTIVE"
-  | "CANCELED"
-  | "EXPIRED"
-  | "IN_GRACE_PERIOD"
-  | "ON_HOLD"
-  | "PAUSED"
-  | "PENDING"
-  | "PENDING_PURCHASE_CANCELED";
-
-type Contexts = Pick<
-  SubscriptionPurchase,
-  "canceledStateContext" | "pausedStateContext" | "inGracePeriodStateContext" | "onHoldStateContext"
->;
+type State = "ACTIVE" | "CANCELED" | "EXPIRED" | "IN_GRACE_PERIOD" | "ON_HOLD" | "PAUSED";
 
 const DEFAULT_HOLD = "P30D";
 
@@ -76,7 +63,7 @@ const inState = (
   sold: SoldSubscription,
   state: State,
   lineItems: SubscriptionLine[],
-  contexts: Contexts,
+  contexts: SubscriptionPurchase,
   terms: Partial<SubscriptionTerms>,
 ): SoldSubscription => {
   const {
@@ -150,58 +137,51 @@ export const active = (sold: SoldSubscription, until: Instant, now: Instant): So
 
 const declined = () => ({ renewalDeclined: { pendingOrderId: orderId() } });
 
-export const inGracePeriod = (sold: SoldSubscription, until: Instant): SoldSubscription =>
-  inState(
-    sold,
-    "IN_GRACE_PERIOD",
-    linesUntil(sold, { autoRenews: true }, () => until),
-    { inGracePeriodStateContext: declined() },
-    { paymentFails: true },
-  );
+/** A failed payment, with access until the given end. */
+export const inGracePeriod = (sold: SoldSubscription, until: Instant): Outcome => {
+  const lines = linesUntil(sold, { autoRenews: true }, () => until);
+  const contexts = { inGracePeriodStateContext: declined() };
+  return tell(inState(sold, "IN_GRACE_PERIOD", lines, contexts, { paymentFails: true }), "IN_GRACE_PERIOD");
+};
 
-export const onHold = (sold: SoldSubscription, now: Instant): SoldSubscription =>
-  inState(
-    sold,
-    "ON_HOLD",
-    linesUntil(sold, { autoRenews: true }, (expiry) => Math.min(expiry, now)),
-    { onHoldStateContext: declined() },
-    { paymentFails: true, stateUntil: after(now, sold.terms?.accountHold ?? DEFAULT_HOLD) },
-  );
+/** A failed payment, without access. */
+export const onHold = (sold: SoldSubscription, now: Instant): Outcome => {
+  const lines = linesUntil(sold, { autoRenews: true }, (expiry) => Math.min(expiry, now));
+  const contexts = { onHoldStateContext: declined() };
+  const terms = { paymentFails: true, stateUntil: after(now, sold.terms?.accountHold ?? DEFAULT_HOLD) };
+  return tell(inState(sold, "ON_HOLD", lines, contexts, terms), "ON_HOLD");
+};
 
-export const paused = (sold: SoldSubscription, until: Instant, now: Instant): SoldSubscription =>
-  inState(
-    sold,
-    "PAUSED",
-    linesUntil(sold, { autoRenews: true }, (expiry) => Math.min(expiry, now)),
-    { pausedStateContext: { autoResumeTime: isoTime(until) } },
-    { pause: null },
-  );
+export const paused = (sold: SoldSubscription, until: Instant, now: Instant): Outcome => {
+  const lines = linesUntil(sold, { autoRenews: true }, (expiry) => Math.min(expiry, now));
+  const contexts = { pausedStateContext: { autoResumeTime: isoTime(until) } };
+  return tell(inState(sold, "PAUSED", lines, contexts, { pause: null }), "PAUSED");
+};
 
-export const canceled = (
-  sold: SoldSubscription,
-  canceledStateContext: SubscriptionPurchase["canceledStateContext"] & {},
-): SoldSubscription =>
-  inState(
-    sold,
-    "CANCELED",
-    linesUntil(sold, { autoRenews: false }, (expiry) => expiry),
-    { canceledStateContext },
-    { pause: null },
-  );
+/** Paid again, from now on. */
+export const recovered = (sold: SoldSubscription, { period }: SubscriptionTerms, now: Instant): Outcome =>
+  tell(active(sold, after(now, period), now), "RECOVERED");
+
+export const afterPause = (sold: SoldSubscription, terms: SubscriptionTerms, now: Instant): Outcome =>
+  terms.paymentFails ? onHold(sold, now) : recovered(sold, terms, now);
+
+export const canceled = (sold: SoldSubscription, now: Instant): Outcome => {
+  const lines = linesUntil(sold, { autoRenews: false }, (expiry) => expiry);
+  const canceledStateContext = { userInitiatedCancellation: { cancelTime: isoTime(now) } };
+  return tell(inState(sold, "CANCELED", lines, { canceledStateContext }, { pause: null }), "CANCELED");
+};
 
 /** The cancellation's reason stays in the answer. */
 export const expired = (
   sold: SoldSubscription,
   now: Instant,
   canceledStateContext = sold.answer.canceledStateContext,
-): SoldSubscription =>
-  inState(
-    sold,
-    "EXPIRED",
-    linesUntil(sold, { autoRenews: false }, (expiry) => Math.min(expiry, now)),
-    canceledStateContext === undefined ? {} : { canceledStateContext },
-    { pause: null, stateUntil: after(now, KEPT_AFTER_EXPIRY) },
-  );
+): SoldSubscription => {
+  const lines = linesUntil(sold, { autoRenews: false }, (expiry) => Math.min(expiry, now));
+  const contexts = canceledStateContext === undefined ? {} : { canceledStateContext };
+  const terms = { pause: null, stateUntil: after(now, KEPT_AFTER_EXPIRY) };
+  return inState(sold, "EXPIRED", lines, contexts, terms);
+};
 
 /** The store ends a subscription that nobody paid for, or agreed to pay for. */
 export const endedByStore = (sold: SoldSubscription, now: Instant): Outcome =>

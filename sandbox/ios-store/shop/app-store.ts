@@ -45,8 +45,6 @@ export interface SandboxTransaction {
   readonly appAccountToken?: Optional<string>;
   /** Absent: `PURCHASE` of the first of a lineage, `RENEWAL` of others. */
   readonly reason?: "PURCHASE" | "RENEWAL";
-  /** Offer code that the customer has redeemed. */
-  readonly offerIdentifier?: Optional<string>;
 }
 
 /** One Apple Account's copy of an app. */
@@ -70,9 +68,6 @@ export const newIdentifier = (environment: SandboxEnvironment): string => {
 
 /** Group of all subscriptions. */
 export const SUBSCRIPTION_GROUP = "21454321";
-
-/** Apple's `offerType` of a subscription offer code. */
-export const OFFER_CODE = 3;
 
 /** By what the device proves that a payload is its own. Payloads that the store sends itself have none. */
 export const deviceVerification = () => ({
@@ -119,7 +114,7 @@ export const transactionPayload = (
 ) => {
   const transactionId = transaction.transactionIdentifier ?? newIdentifier(environment);
   const originalTransactionId = transaction.originalTransactionIdentifier ?? transactionId;
-  const { revocationDate, offerIdentifier } = transaction;
+  const { revocationDate } = transaction;
   return {
     transactionId,
     originalTransactionId,
@@ -147,7 +142,6 @@ export const transactionPayload = (
     environment,
     transactionReason:
       transaction.reason ?? (transactionId === originalTransactionId ? "PURCHASE" : "RENEWAL"),
-    ...(offerIdentifier != null && { offerType: OFFER_CODE, offerIdentifier }),
     storefront: "USA",
     storefrontId: "143441",
     price: 4990,

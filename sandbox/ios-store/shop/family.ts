@@ -33,7 +33,6 @@ export const sharedWith = (account: string, { lineage: purchased, at, newIdentif
         event: newIdentifier(),
         purchaseDate: at,
         reason: "PURCHASE",
-        offerIdentifier: null,
       },
     ],
     subscription: subscription === null ? null : { ...subscription, servedSince: at },

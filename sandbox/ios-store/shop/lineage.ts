@@ -44,7 +44,6 @@ const transaction = z
     /** Null: no subscription. */
     expiresDate: instant.nullable(),
     reason: z.enum(["PURCHASE", "RENEWAL"]),
-    offerIdentifier: z.string().nullable(),
     isUpgraded: z.boolean(),
     revocation: revocation.nullable(),
     /** Order in which the store made or last changed its transactions; undefined: not yet kept. */
@@ -88,8 +87,6 @@ const subscription = z
     chargedAheadAt: instant.nullable(),
     /** Whether the customer has agreed to a raised price; null: the price stays. */
     priceIncrease: z.enum(["pending", "agreed"]).nullable(),
-    /** Offer that the next period is charged at; null: none. */
-    offerIdentifier: z.string().nullable(),
   })
   .readonly();
 export type Subscription = z.output<typeof subscription>;

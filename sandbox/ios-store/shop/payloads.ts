@@ -2,7 +2,6 @@ import type { Instant } from "../../../lib/entitlements/time.ts";
 import {
   appTransactionPayload,
   deviceVerification,
-  OFFER_CODE,
   transactionPayload,
   type SandboxTransaction,
 } from "./app-store.ts";
@@ -73,10 +72,6 @@ const renewalInfoPayload = (
   ...troubleOf(subscription),
   ...(subscription.priceIncrease !== null && {
     priceIncreaseStatus: subscription.priceIncrease === "agreed" ? 1 : 0,
-  }),
-  ...(subscription.offerIdentifier !== null && {
-    offerType: OFFER_CODE,
-    offerIdentifier: subscription.offerIdentifier,
   }),
   signedDate,
   environment,

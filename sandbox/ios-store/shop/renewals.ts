@@ -59,7 +59,7 @@ export const withPaidPeriod = (
     readonly keepsCadence: boolean;
   },
 ): Lineage => {
-  const { next, cadence: kept, offerIdentifier } = subscriptionOf(lineage);
+  const { next, cadence: kept } = subscriptionOf(lineage);
   const isSamePeriod =
     next.period.months === kept.period.months && next.period.milliseconds === kept.period.milliseconds;
   const cadence =
@@ -73,7 +73,6 @@ export const withPaidPeriod = (
     purchaseDate: start.from,
     expiresDate: plusPeriod(cadence.from, times(cadence.periods, cadence.period)),
     reason: start.reason,
-    offerIdentifier,
     isUpgraded: false,
     revocation: null,
   };
@@ -86,7 +85,6 @@ export const withPaidPeriod = (
       billingFails: false,
       chargedAheadAt: null,
       priceIncrease: null,
-      offerIdentifier: null,
     }),
   });
 };
@@ -120,7 +118,6 @@ export const expired = (lineage: Lineage, at: Instant, intent: keyof typeof ENDS
     autoRenews: false,
     billingFails: false,
     chargedAheadAt: null,
-    offerIdentifier: null,
   });
   return changed(lineage, at, ended, ENDS[intent]);
 };

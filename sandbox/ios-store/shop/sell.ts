@@ -21,7 +21,6 @@ const subscriptionOf = (goods: BoughtTransaction, purchaseDate: Instant): Subscr
     billingFails,
     chargedAheadAt: null,
     priceIncrease: null,
-    offerIdentifier: null,
   };
 };
 
@@ -52,7 +51,6 @@ export const sold = (
     purchaseDate,
     expiresDate: subscription === null ? null : expiresDate,
     reason: "PURCHASE",
-    offerIdentifier: null,
     isUpgraded: false,
     revocation: null,
   } as const;

@@ -32,7 +32,6 @@ const SUBSCRIPTION_CHANGES = {
   resubscribe: ["expired", "revoked"],
   upgrade: ["active", "grace"],
   downgrade: ["active", "grace"],
-  "redeem-offer": ["active", "grace"],
   "price-increase": ["active"],
   extend: ["active"],
   "fail-extension": ["active", "grace", "retry", "expired", "revoked"],
@@ -67,11 +66,10 @@ const cancelled = ({ lineage, at }: Current): Outcome => {
 const resubscribed: Step<"resubscribe"> = (current, change) => {
   const { lineage, at } = current;
   const { next, servedSince } = subscriptionOf(lineage);
-  const { productIdentifier = next.productIdentifier, period = next.period, offerIdentifier = null } = change;
+  const { productIdentifier = next.productIdentifier, period = next.period } = change;
   const servedUntil = latestOf(lineage).revocation?.at ?? endOf(lineage);
   const wanted = having(lineage, {
     next: { productIdentifier, period },
-    offerIdentifier,
     servedSince: at - servedUntil < LAPSE ? servedSince : at,
   });
   const again = { ...current, lineage: { ...lineage, ...wanted } };
@@ -82,33 +80,28 @@ const resubscribed: Step<"resubscribe"> = (current, change) => {
 const upgraded: Step<"upgrade"> = (current, change) => {
   const { lineage, at } = current;
   const { cadence } = subscriptionOf(lineage);
-  const { productIdentifier, period = cadence.period, offerIdentifier = null } = change;
+  const { productIdentifier, period = cadence.period } = change;
   const { event, purchaseDate } = latestOf(lineage);
   if (purchaseDate > at) throw new ImpossibleChange("The latest period has not begun.");
   const left = {
     ...lineage,
     ...withEvent(lineage, event, { isUpgraded: true }),
-    ...having(lineage, { next: { productIdentifier, period }, offerIdentifier }),
+    ...having(lineage, { next: { productIdentifier, period } }),
   };
   const start = { from: at, reason: "PURCHASE", keepsCadence: false } as const;
-  return told(
-    withPaidPeriod({ ...current, lineage: left }, start),
-    offerIdentifier === null ? "DID_CHANGE_RENEWAL_PREF UPGRADE" : "OFFER_REDEEMED UPGRADE",
-  );
+  return told(withPaidPeriod({ ...current, lineage: left }, start), "DID_CHANGE_RENEWAL_PREF UPGRADE");
 };
 
 const downgraded: Step<"downgrade"> = ({ lineage, at }, change) => {
   const { cadence } = subscriptionOf(lineage);
-  const { productIdentifier, period = cadence.period, offerIdentifier = null } = change;
+  const { productIdentifier, period = cadence.period } = change;
   // Choosing a product for the next period turns the renewal on.
   const planned = having(lineage, {
     next: { productIdentifier, period },
     autoRenews: true,
-    offerIdentifier,
   });
-  const type = offerIdentifier === null ? "DID_CHANGE_RENEWAL_PREF" : "OFFER_REDEEMED";
   const subtype = productIdentifier === latestOf(lineage).productIdentifier ? "" : " DOWNGRADE";
-  return changed(lineage, at, planned, `${type}${subtype}`);
+  return changed(lineage, at, planned, `DID_CHANGE_RENEWAL_PREF${subtype}`);
 };
 
 const ended: Step<"expire"> = ({ lineage, at }, change) => {
@@ -180,8 +173,6 @@ export const changedSubscription = (current: Current, change: SubscriptionChange
       return upgraded(current, change);
     case "downgrade":
       return downgraded(current, change);
-    case "redeem-offer":
-      return notified({ offerIdentifier: change.offerIdentifier }, "OFFER_REDEEMED");
     case "price-increase":
       return notified(
         { priceIncrease: change.consent },

@@ -105,7 +105,7 @@ test("charged a day ahead, the next period begins at the current's end", async (
 
 test("a customer of long standing has all periods, and no repeated notifications", async () => {
   const bought = await under.store.buy({
-    transactions: [{ productIdentifier: MONTHLY, purchaseDate: "2026-01-01T00:00:00Z", live: true }],
+    transactions: [{ productIdentifier: MONTHLY, purchaseDate: "2026-01-01T00:00:00Z" }],
   });
   const transactions = await decodedTransactions(bought.signedTransactions);
   expect(transactions.map(({ expiresDate }) => expiresDate)).toEqual(

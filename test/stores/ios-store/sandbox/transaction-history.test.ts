@@ -42,7 +42,7 @@ test("the history has all that the person bought, the last change first", async 
 });
 
 test("the history comes in pages of twenty", async () => {
-  const original = await buy({ purchaseDate: "2024-10-15T12:00:00Z", live: true });
+  const original = await buy({ purchaseDate: "2024-10-15T12:00:00Z" });
   const first = await history(original);
   const second = await history(original, first.revision);
   const third = await history(original, second.revision);
