@@ -3,10 +3,22 @@ import * as z from "zod";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import type { TimedStore } from "../clock.ts";
 import { parseJson } from "../../lib/bounded-text.ts";
-import { aroundEach, found, serveRoutes, type Call, type Reply, type Routes } from "../routes.ts";
-import { notificationRoutes, purchaseRoutes } from "./control.ts";
+import {
+  aroundEach,
+  found,
+  refusal as refused,
+  serveRoutes,
+  withBody,
+  type Call,
+  type Reply,
+  type Route,
+  type Routes,
+} from "../routes.ts";
+import { developerNotification } from "./notifications/notifications.ts";
 import { publisherRoutes } from "./publisher-api/publisher-api.ts";
 import { createPushes, savedKeys, savedPushes, type PushOptions } from "./notifications/pushes.ts";
+import { androidChange } from "./shop/changes.ts";
+import { sandboxPurchase } from "./shop/purchases.ts";
 import { createShop, savedShop, type ShopKeeping } from "./shop/shop.ts";
 import { createTokenEndpoints } from "./publisher-api/tokens.ts";
 
@@ -20,6 +32,35 @@ type SandboxCall = Pick<Call, "method" | "path"> & { readonly endpoint: SandboxE
 export type Fault = Reply;
 
 const savedStore = z.object({ shop: savedShop, pushes: savedPushes, keys: savedKeys });
+
+/** Developer's endpoints of the sandbox: create, change and inspect purchases. */
+const purchaseRoutes = (shop: ShopKeeping): Routes => {
+  const presented = (purchaseToken: string) => {
+    const { answer, ...stored } = shop.read(purchaseToken) ?? {};
+    return { purchaseToken, ...stored, purchase: answer };
+  };
+  const ofKnown =
+    (route: Route): Route =>
+    (call, token = "") =>
+      shop.read(token) === undefined ? refused(404, "There is no such purchase.") : route(call, token);
+  return {
+    "GET /purchases": () => found({ purchases: shop.tokens().map(presented) }),
+    "POST /purchases": withBody(sandboxPurchase, (purchase) => ({
+      status: 201,
+      body: presented(shop.buy(purchase)),
+    })),
+    "GET /purchases/{purchaseToken}": ofKnown((_, token = "") => found(presented(token))),
+    "POST /purchases/{purchaseToken}": ofKnown(
+      withBody(androidChange, ({ change, ...details }, token = "") =>
+        found(presented(shop.change(token, change, details))),
+      ),
+    ),
+    "DELETE /purchases/{purchaseToken}": ofKnown((_, token = "") => {
+      shop.drop(token);
+      return { status: 204 };
+    }),
+  };
+};
 
 export type AndroidPublisherSandbox = ReturnType<typeof createAndroidPublisherSandbox>;
 
@@ -74,6 +115,19 @@ export const createAndroidPublisherSandbox = (
       return replied;
     });
 
+  /** Switches pushes off and on, and sends a test notification. */
+  const notificationRoutes: Routes = {
+    "POST /notifications": withBody(z.object({ enabled: z.boolean() }), ({ enabled }) => {
+      pushes.enable(enabled);
+      return found({ enabled, nextPushAt: pushes.nextAt() });
+    }),
+    "POST /notifications/test": withBody(z.object({ packageName: z.string().min(1) }), ({ packageName }) => {
+      const at = shop.time();
+      pushes.publish([developerNotification(packageName, "", "test", at)], at);
+      return { status: 202, body: {} };
+    }),
+  };
+
   const nextEventAt = (): Instant | null => {
     const moments = [shop.nextEventAt(), pushes.nextAt()].filter((moment) => moment !== null);
     return moments.length === 0 ? null : Math.min(...moments);
@@ -120,7 +174,7 @@ export const createAndroidPublisherSandbox = (
         ...found(await pushes.keys()),
         headers: { "cache-control": "public, max-age=300" },
       }),
-      ...pushed(notificationRoutes(pushes, shop.time)),
+      ...pushed(notificationRoutes),
     }),
     /** Makes the next requests to an endpoint fail, one per fault. */
     failNext: (endpoint: SandboxEndpoint, ...next: Fault[]): void => {

@@ -3,21 +3,28 @@ import * as z from "zod";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import type { TimedStore } from "../clock.ts";
 import { ImpossibleChange } from "../impossible-change.ts";
-import { serveRoutes } from "../routes.ts";
-import { controlRoutes, type Counter } from "./control.ts";
-import { appNotification, notificationOf, signNotification } from "./notifications/notifications.ts";
+import { found, refusal, serveRoutes, withBody, type Answer, type Routes } from "../routes.ts";
+import {
+  APP_NOTIFICATIONS,
+  appNotification,
+  notificationOf,
+  notifiedApp,
+  signNotification,
+  type AppNotification,
+  type NotifiedApp,
+} from "./notifications/notifications.ts";
 import { createPushes, NO_PUSHES, savedPushes } from "./notifications/pushes.ts";
-import { serverApiFault, type ServerApiFault } from "./server-api/faults.ts";
+import { serverApiFault } from "./server-api/faults.ts";
 import { createServerApi } from "./server-api/server-api.ts";
 import { createServerKey, type ServerKey } from "./server-api/server-key.ts";
 import { newIdentifier } from "./shop/app-store.ts";
-import { changeSchema, type RequestedChange } from "./shop/change.ts";
+import { changeSchema, type IosChange, type RequestedChange } from "./shop/change.ts";
 import type { Account, Lineage } from "./shop/lineage.ts";
 import type { Notice } from "./shop/notices.ts";
 import { personsPurchases, type PersonsPurchases } from "./shop/payloads.ts";
 import { bought, type Bought, type RequestedPurchase } from "./shop/purchase.ts";
 import { createShop, savedShop } from "./shop/shop.ts";
-import type { JwsSigner } from "./signing.ts";
+import { fingerprintOf, type JwsSigner } from "./signing.ts";
 
 export interface IosStoreOptions {
   /** Mount path without a trailing slash. */
@@ -57,6 +64,9 @@ const parseSaved = (saved: string): z.output<typeof savedStore> => {
     throw new Error("What was saved of the sandbox iOS store cannot be read.", { cause });
   }
 };
+
+const orNoPurchase = (body: unknown): Answer =>
+  body === null ? refusal(404, "There is no such purchase.") : found(body);
 
 export type IosStoreSandbox = ReturnType<typeof createIosStoreSandbox>;
 
@@ -149,9 +159,11 @@ export const createIosStoreSandbox = (options: IosStoreOptions) => {
     return personsPurchases(account, lineages, at, signer);
   };
 
-  const counter: Counter = {
-    buy: async (purchase) => upToDate((at) => sell(purchase, at)),
-    change: async (originalTransactionIdentifier, change) => {
+  /** Before a request is answered, everything due has happened, and its notifications were sent. */
+  const counter = {
+    buy: async (purchase: Bought) => upToDate((at) => sell(purchase, at)),
+    /** Null: there is no such purchase. */
+    change: async (originalTransactionIdentifier: string, change: IosChange) => {
       const changed = await upToDate((at) => {
         const lineage = shop.lineage(originalTransactionIdentifier);
         if (lineage === undefined) return undefined;
@@ -161,10 +173,15 @@ export const createIosStoreSandbox = (options: IosStoreOptions) => {
       });
       return presentedOf(changed, now());
     },
-    read: async (originalTransactionIdentifier) =>
+    /** Null: there is no such purchase. */
+    read: async (originalTransactionIdentifier: string) =>
       upToDate((at) => presentedOf(shop.lineage(originalTransactionIdentifier), at)),
     readAll: async () => upToDate((at) => shop.accounts().map((key) => presented(key, at))),
-    notify: async (notification, { environment = "sandbox", ...named } = {}) =>
+    /** @param app unset: the store's defaults, in the sandbox environment */
+    notify: async (
+      notification: AppNotification,
+      { environment = "sandbox", ...named }: NotifiedApp = {},
+    ): Promise<void> =>
       upToDate((at) => {
         const app = {
           bundleIdentifier: named.bundleIdentifier ?? defaults.bundleIdentifier,
@@ -177,12 +194,37 @@ export const createIosStoreSandbox = (options: IosStoreOptions) => {
   };
   const serverKey = options.serverKey ?? createServerKey();
   const serverApi = createServerApi({ shop, pushes, look, signer, serverKey, now });
+  /** Endpoints for developers: buy, change and read purchases, switch notifications, and make the Server API fail. */
+  const controlRoutes: Routes = {
+    "POST /purchases": withBody(bought, async (purchase) => found(await counter.buy(purchase))),
+    "GET /purchases": async () => found({ purchases: await counter.readAll() }),
+    "POST /purchases/{identifier}": withBody(changeSchema, async (change, identifier = "") =>
+      orNoPurchase(await counter.change(identifier, change)),
+    ),
+    "GET /purchases/{identifier}": async (_, identifier = "") => orNoPurchase(await counter.read(identifier)),
+    "POST /notifications": withBody(z.strictObject({ enabled: z.boolean() }), ({ enabled }) => {
+      pushes.enable(enabled);
+      return found({ enabled });
+    }),
+    ...Object.fromEntries(
+      APP_NOTIFICATIONS.map((name) => [
+        `POST /notifications/${name}`,
+        withBody(notifiedApp, async (app) => {
+          await counter.notify(name, app);
+          return found({});
+        }),
+      ]),
+    ),
+    "GET /root": () =>
+      found({ fingerprint: fingerprintOf({ certificate: Buffer.from(signer.x5c.at(-1) ?? "", "base64") }) }),
+    "POST /server-api": withBody(z.strictObject({ fails: serverApiFault.nullable() }), ({ fails }) => {
+      serverApi.fail(fails);
+      return found({ fails });
+    }),
+  };
   return {
     ...counter,
-    handle: serveRoutes(prefix, {
-      ...serverApi.routes,
-      ...controlRoutes(counter, pushes, serverApi, signer),
-    }),
+    handle: serveRoutes(prefix, { ...serverApi.routes, ...controlRoutes }),
     buy: async (purchase: RequestedPurchase) => counter.buy(bought.parse(purchase)),
     /** @throws ImpossibleChange if the purchase does not allow it, or there is none; then nothing has changed */
     change: async (originalTransactionIdentifier: string, change: RequestedChange) => {
@@ -194,8 +236,7 @@ export const createIosStoreSandbox = (options: IosStoreOptions) => {
     /** API key of the Server API's clients, for every bundle. */
     serverKey,
     /** Makes requests of the Server API fail; null: they no longer do. */
-    failServerApi: (fault: ServerApiFault | null): void =>
-      serverApi.fail(fault === null ? null : serverApiFault.parse(fault)),
+    failServerApi: serverApi.fail,
     /** Requests of the Server API, including those that failed. */
     requests: serverApi.requests,
     nextEventAt,

@@ -1,5 +1,5 @@
 import type { Answer, Routes } from "../../routes.ts";
-import { googleError, NO_APPLICATION, NO_TOKEN, WRONG_PRODUCT } from "../answers.ts";
+import { googleError } from "../answers.ts";
 import { ACKNOWLEDGED, isPaid, productsOf, type StoredPurchase } from "../shop/purchases.ts";
 import type { ShopKeeping } from "../shop/shop.ts";
 import { batchGetOrders } from "../shop/orders.ts";
@@ -26,7 +26,14 @@ const OF_APPLICATION = "/androidpublisher/v3/applications/{packageName}";
  */
 export const publisherRoutes = (shop: ShopKeeping, packageNames: readonly string[] | undefined): Routes => {
   const ofPackage = (packageName: string, answer: () => Answer): Answer =>
-    packageNames?.includes(packageName) === false ? NO_APPLICATION : answer();
+    packageNames?.includes(packageName) === false
+      ? googleError(
+          404,
+          "applicationNotFound",
+          "No application was found for the given package name.",
+          "packageName",
+        )
+      : answer();
 
   const ofPurchase = (
     [packageName = "", purchaseToken = ""]: readonly (string | undefined)[],
@@ -36,7 +43,8 @@ export const publisherRoutes = (shop: ShopKeeping, packageNames: readonly string
     ofPackage(packageName, () => {
       if (shop.isDropped(purchaseToken)) return gone(productKind);
       const stored = shop.read(purchaseToken);
-      if (stored === undefined) return NO_TOKEN;
+      if (stored === undefined)
+        return googleError(404, "purchaseTokenNotFound", "The purchase token was not found.", "token");
       if (stored.packageName !== packageName)
         return googleError(
           400,
@@ -50,7 +58,13 @@ export const publisherRoutes = (shop: ShopKeeping, packageNames: readonly string
     });
 
   const acknowledge = (stored: StoredPurchase, purchaseToken: string, product: string): Answer => {
-    if (!productsOf(stored).includes(product)) return WRONG_PRODUCT;
+    if (!productsOf(stored).includes(product))
+      return googleError(
+        400,
+        "purchaseTokenDoesNotMatchProductId",
+        "The purchase token does not match the product ID.",
+        "token",
+      );
     if (!isPaid(stored))
       return googleError(400, "invalid", "The purchase is not in a state that can be acknowledged.");
     if (stored.answer.acknowledgementState === ACKNOWLEDGED)

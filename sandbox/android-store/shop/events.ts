@@ -1,5 +1,4 @@
 import type { Instant } from "../../../lib/entitlements/time.ts";
-import { outcome, type Outcome } from "./outcome.ts";
 import {
   ACKNOWLEDGEMENT_PENDING,
   after,
@@ -10,6 +9,8 @@ import {
   type SoldPurchase,
   type SoldSubscription,
   type SubscriptionTerms,
+  outcome,
+  type Outcome,
 } from "./purchases.ts";
 import { revoked } from "./refunds.ts";
 import {

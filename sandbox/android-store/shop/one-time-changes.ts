@@ -1,6 +1,5 @@
 import { isoTime, type Instant } from "../../../lib/entitlements/time.ts";
 import type { AndroidChange, ChangeDetails } from "./changes.ts";
-import { outcome, type Outcome } from "./outcome.ts";
 import {
   acknowledgeBy,
   ACKNOWLEDGED,
@@ -8,6 +7,8 @@ import {
   withOffer,
   withPurchaseState,
   type SoldOneTimePurchase,
+  outcome,
+  type Outcome,
 } from "./purchases.ts";
 import { refundedPartly } from "./refunds.ts";
 

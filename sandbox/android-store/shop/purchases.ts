@@ -4,6 +4,8 @@ import * as z from "zod";
 import { PRODUCT_KINDS } from "../../../lib/contract/schemas.ts";
 import { DAY, MINUTE } from "../../../lib/duration.ts";
 import { isInstant, parsePeriod, plusPeriod, type Instant } from "../../../lib/entitlements/time.ts";
+import type { Notice } from "../notifications/notifications.ts";
+import type { VoidedOrder } from "../publisher-api/voided-purchases.ts";
 
 /** The store's purchases, in the API's own shapes. */
 
@@ -206,3 +208,17 @@ export const acknowledged = (sold: SoldPurchase): SoldPurchase => {
   const { outOfAppPurchaseContext: _, ...answer } = sold.answer;
   return { ...sold, answer: { ...answer, acknowledgementState: ACKNOWLEDGED } };
 };
+
+/** A purchase after a change or after some time, and the notifications of it. */
+export interface Outcome {
+  readonly sold: SoldPurchase;
+  readonly notices: readonly Notice[];
+  /** Order that is voided; null: none is. */
+  readonly voided: VoidedOrder | null;
+}
+
+export const outcome = (sold: SoldPurchase, ...notices: Notice[]): Outcome => ({
+  sold,
+  notices,
+  voided: null,
+});

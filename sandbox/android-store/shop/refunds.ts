@@ -1,8 +1,15 @@
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { ImpossibleChange } from "../../impossible-change.ts";
 import type { VoidedOrder } from "../publisher-api/voided-purchases.ts";
-import { outcome, type Outcome } from "./outcome.ts";
-import { endOf, instantOf, withOffer, withPurchaseState, type SoldPurchase } from "./purchases.ts";
+import {
+  endOf,
+  instantOf,
+  withOffer,
+  withPurchaseState,
+  type SoldPurchase,
+  outcome,
+  type Outcome,
+} from "./purchases.ts";
 import { expired, linesOf, stateOf, tell } from "./subscription-states.ts";
 
 /** Refunds, revocations and chargebacks of a purchase's orders. */

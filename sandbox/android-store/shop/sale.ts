@@ -1,7 +1,6 @@
 import { isoTime, type Instant } from "../../../lib/entitlements/time.ts";
 import { ImpossibleChange } from "../../impossible-change.ts";
 import type { ChangeDetails } from "./changes.ts";
-import { outcome, type Outcome } from "./outcome.ts";
 import {
   acknowledgeBy,
   ACKNOWLEDGEMENT_PENDING,
@@ -15,6 +14,8 @@ import {
   type SoldSubscription,
   type SubscriptionLine,
   type SubscriptionPurchase,
+  outcome,
+  type Outcome,
 } from "./purchases.ts";
 import { stateOf, tell } from "./subscription-states.ts";
 

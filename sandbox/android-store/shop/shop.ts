@@ -8,7 +8,6 @@ import { developerNotification, type DeveloperNotification } from "../notificati
 import { ONE_TIME_STEPS } from "./one-time-changes.ts";
 import { createOrders, savedOrders } from "./orders.ts";
 import { ImpossibleChange } from "../../impossible-change.ts";
-import type { Outcome } from "./outcome.ts";
 import {
   ACKNOWLEDGED,
   acknowledged,
@@ -19,6 +18,7 @@ import {
   type SoldPurchase,
   type SoldSubscription,
   type StoredPurchase,
+  type Outcome,
 } from "./purchases.ts";
 import { REFUNDS } from "./refunds.ts";
 import { sold, successorOf } from "./sale.ts";

@@ -2,7 +2,6 @@ import { isoTime, type Instant } from "../../../lib/entitlements/time.ts";
 import type { ChangeDetails } from "./changes.ts";
 import type { SubscriptionNotification } from "../notifications/notifications.ts";
 import { ImpossibleChange } from "../../impossible-change.ts";
-import { outcome, type Outcome } from "./outcome.ts";
 import {
   after,
   endOf,
@@ -14,6 +13,8 @@ import {
   type SubscriptionLine,
   type SubscriptionPurchase,
   type SubscriptionTerms,
+  outcome,
+  type Outcome,
 } from "./purchases.ts";
 
 /** The states of a subscription, and what it takes to get into each. */

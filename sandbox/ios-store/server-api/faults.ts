@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Reply } from "../../routes.ts";
+import type { Answer } from "../../routes.ts";
 
 /**
  * Codes of the App Store Server API's errors. The first three digits are the status.
@@ -27,7 +27,7 @@ export class ServerApiError extends Error {
   }
 }
 
-export const errorAnswer = (errorCode: number, errorMessage = "An error occurred.") => ({
+export const errorAnswer = (errorCode: number, errorMessage = "An error occurred."): Answer => ({
   status: Math.floor(errorCode / 10_000),
   body: { errorCode, errorMessage },
 });
@@ -38,30 +38,10 @@ export const UNAUTHENTICATED = { status: 401, body: "Unauthenticated\n" } as con
 /** Failure of the Server API's requests. */
 export const serverApiFault = z.strictObject({
   status: z.int().min(400).max(599),
-  /** Apple's code; unset: the status's own, if it has one. */
-  errorCode: z.int().optional(),
-  /** The `Retry-After` header, in milliseconds since 1970; unset: none. */
-  retryAfter: z.int().min(0).optional(),
   /** Requests that fail; unset: all, until told otherwise. */
   times: z.int().positive().optional(),
 });
 export type ServerApiFault = z.output<typeof serverApiFault>;
 
-/** Codes of statuses that a fault names without a code. */
-const CODES_OF_STATUSES: Readonly<Record<number, number>> = {
-  400: 4_000_000,
-  404: 4_040_010,
-  429: 4_290_000,
-  500: 5_000_000,
-};
-
-export const failed = ({
-  status,
-  errorCode = CODES_OF_STATUSES[status],
-  retryAfter,
-}: ServerApiFault): Reply => {
-  const headers: Record<string, string> =
-    retryAfter === undefined ? {} : { "Retry-After": String(retryAfter) };
-  if (errorCode !== undefined) return { status, body: errorAnswer(errorCode).body, headers };
-  return { status, body: status === 401 ? UNAUTHENTICATED.body : "", headers };
-};
+export const failed = ({ status }: ServerApiFault): Answer =>
+  status === 401 ? UNAUTHENTICATED : errorAnswer(status === 404 ? 4_040_010 : status * 10_000);
