@@ -2,8 +2,7 @@ import { randomUUID } from "node:crypto";
 import * as z from "zod";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { text } from "../shop/fields.ts";
-import { latestOf, type Account } from "../shop/lineage.ts";
-import type { Notice } from "../shop/notices.ts";
+import { latestOf, type Account, type Notice } from "../shop/lineage.ts";
 import { papersOf, statusOf } from "../shop/payloads.ts";
 import { signJws, type JwsSigner } from "../signing.ts";
 

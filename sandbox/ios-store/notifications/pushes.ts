@@ -72,8 +72,8 @@ const deliver = async (url: string, signedPayload: string, timeout: number): Pro
     });
     await response.body?.cancel();
     return response.status >= 200 && response.status <= 206 ? "SUCCESS" : "UNSUCCESSFUL_HTTP_RESPONSE_CODE";
-  } catch (error) {
-    return error instanceof DOMException && error.name === "TimeoutError" ? "TIMED_OUT" : "NO_RESPONSE";
+  } catch {
+    return "NO_RESPONSE";
   }
 };
 

@@ -1,7 +1,6 @@
 import * as z from "zod";
 import { period, text } from "./fields.ts";
-import { INTENTS } from "./lineage.ts";
-import { CONSUMPTION_REQUEST_REASONS } from "./notices.ts";
+import { CONSUMPTION_REQUEST_REASONS, INTENTS } from "./lineage.ts";
 
 const about = { /** Unset: the latest that it can be. */ transactionIdentifier: text.optional() };
 const refund = {

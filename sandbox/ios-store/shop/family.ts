@@ -1,6 +1,14 @@
 import { ImpossibleChange } from "../../impossible-change.ts";
-import { endOf, latestOf, type Current, type Lineage, type Revocation } from "./lineage.ts";
-import { changed, told, type Outcome } from "./notices.ts";
+import {
+  changed,
+  endOf,
+  latestOf,
+  told,
+  type Current,
+  type Lineage,
+  type Outcome,
+  type Revocation,
+} from "./lineage.ts";
 import { withRevocation } from "./refunds.ts";
 
 const SHAREABLE: ReadonlySet<Lineage["type"]> = new Set(["Auto-Renewable Subscription", "Non-Consumable"]);

@@ -2,6 +2,8 @@ import type { Instant } from "../../../lib/entitlements/time.ts";
 import { ImpossibleChange } from "../../impossible-change.ts";
 import type { IosChange } from "./change.ts";
 import {
+  both,
+  changed,
   endOf,
   having,
   INTENTS,
@@ -9,10 +11,10 @@ import {
   withEvent,
   type Current,
   type Lineage,
+  type Outcome,
   type Revocation,
   type SoldTransaction,
 } from "./lineage.ts";
-import { both, changed, type Outcome } from "./notices.ts";
 
 /** Refunds and revocations. They apply to a purchase event, under each of its transaction ids. */
 

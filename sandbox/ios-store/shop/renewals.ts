@@ -2,15 +2,18 @@ import { DAY } from "../../../lib/duration.ts";
 import { isInstant, plusPeriod, times, type Instant } from "../../../lib/entitlements/time.ts";
 import {
   after,
+  changed,
   endOf,
   having,
   INTENTS,
   subscriptionOf,
+  told,
   type Current,
   type Lineage,
+  type NoticeName,
+  type Outcome,
   type Subscription,
 } from "./lineage.ts";
-import { changed, told, type NoticeName, type Outcome } from "./notices.ts";
 
 /** A subscription's own events: its renewals, its grace period, its end. */
 

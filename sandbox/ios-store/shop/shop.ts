@@ -8,17 +8,18 @@ import { revokedFromFamily, sharedWith } from "./family.ts";
 import {
   accountSchema,
   after,
+  changed,
   latestOf,
   lineageSchema,
   type Account,
   type Current,
   type Lineage,
+  type Notice,
+  type Outcome,
 } from "./lineage.ts";
-import { changed, type Notice, type Outcome } from "./notices.ts";
-import type { BoughtTransaction } from "./purchase.ts";
 import { namedTransaction, refunded, refundReversed } from "./refunds.ts";
 import { nextEventOf, withNextEvent } from "./renewals.ts";
-import { sold } from "./sell.ts";
+import { sold, type BoughtTransaction } from "./purchase.ts";
 import { changedSubscription, isSubscriptionChange } from "./subscription-changes.ts";
 
 /** Accounts by key, and lineages, in the order in which they were made. */

@@ -4,16 +4,20 @@ import { ImpossibleChange } from "../../impossible-change.ts";
 import type { IosChange } from "./change.ts";
 import {
   after,
+  both,
+  changed,
   endOf,
   having,
   INTENTS,
   latestOf,
   subscriptionOf,
+  told,
   withEvent,
   type Current,
+  type NoticeName,
+  type Outcome,
   type Subscription,
 } from "./lineage.ts";
-import { both, changed, told, type NoticeName, type Outcome } from "./notices.ts";
 import { AHEAD, expired, LAPSE, recovered, renewed, withPaidPeriod } from "./renewals.ts";
 
 const WEEK = { months: 0, milliseconds: 7 * DAY };
@@ -63,33 +67,31 @@ const cancelled = ({ lineage, at }: Current): Outcome => {
   return both(disabled, expired(disabled.lineage, at, INTENTS.voluntary));
 };
 
+/** A purchase now: a period of a new cadence. */
+const boughtNow = (current: Current, fields: Partial<Subscription>, name: NoticeName): Outcome => {
+  const { lineage, at } = current;
+  const wanted = { ...current, lineage: { ...lineage, ...having(lineage, fields) } };
+  return told(withPaidPeriod(wanted, { from: at, reason: "PURCHASE", keepsCadence: false }), name);
+};
+
 const resubscribed: Step<"resubscribe"> = (current, change) => {
   const { lineage, at } = current;
   const { next, servedSince } = subscriptionOf(lineage);
   const { productIdentifier = next.productIdentifier, period = next.period } = change;
   const servedUntil = latestOf(lineage).revocation?.at ?? endOf(lineage);
-  const wanted = having(lineage, {
-    next: { productIdentifier, period },
-    servedSince: at - servedUntil < LAPSE ? servedSince : at,
-  });
-  const again = { ...current, lineage: { ...lineage, ...wanted } };
-  const start = { from: at, reason: "PURCHASE", keepsCadence: false } as const;
-  return told(withPaidPeriod(again, start), "SUBSCRIBED RESUBSCRIBE");
+  const isLapsed = at - servedUntil >= LAPSE;
+  const fields = { next: { productIdentifier, period }, servedSince: isLapsed ? at : servedSince };
+  return boughtNow(current, fields, "SUBSCRIBED RESUBSCRIBE");
 };
 
 const upgraded: Step<"upgrade"> = (current, change) => {
   const { lineage, at } = current;
-  const { cadence } = subscriptionOf(lineage);
-  const { productIdentifier, period = cadence.period } = change;
+  const { productIdentifier, period = subscriptionOf(lineage).cadence.period } = change;
   const { event, purchaseDate } = latestOf(lineage);
   if (purchaseDate > at) throw new ImpossibleChange("The latest period has not begun.");
-  const left = {
-    ...lineage,
-    ...withEvent(lineage, event, { isUpgraded: true }),
-    ...having(lineage, { next: { productIdentifier, period } }),
-  };
-  const start = { from: at, reason: "PURCHASE", keepsCadence: false } as const;
-  return told(withPaidPeriod({ ...current, lineage: left }, start), "DID_CHANGE_RENEWAL_PREF UPGRADE");
+  const left = { ...lineage, ...withEvent(lineage, event, { isUpgraded: true }) };
+  const fields = { next: { productIdentifier, period } };
+  return boughtNow({ ...current, lineage: left }, fields, "DID_CHANGE_RENEWAL_PREF UPGRADE");
 };
 
 const downgraded: Step<"downgrade"> = ({ lineage, at }, change) => {

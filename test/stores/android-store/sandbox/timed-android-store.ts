@@ -72,20 +72,22 @@ interface GoogleClient {
 const nameOf = (numbers: Readonly<Record<string, number>>, number: unknown): string =>
   Object.keys(numbers).find((name) => numbers[name] === number) ?? `unknown ${String(number)}`;
 
-const typed = z.object({ notificationType: z.number() });
-const voided = z.object({ productType: z.number(), refundType: z.number() });
-
-const named = (notification: Readonly<Record<string, unknown>>): string => {
-  const subscription = typed.safeParse(notification["subscriptionNotification"]);
-  if (subscription.success) return nameOf(SUBSCRIPTION_NOTIFICATIONS, subscription.data.notificationType);
-  const oneTime = typed.safeParse(notification["oneTimeProductNotification"]);
-  if (oneTime.success)
-    return `ONE_TIME ${nameOf(ONE_TIME_PRODUCT_NOTIFICATIONS, oneTime.data.notificationType)}`;
-  const order = voided.safeParse(notification["voidedPurchaseNotification"]);
-  if (order.success)
-    return `VOIDED ${order.data.productType === 1 ? "subscription" : "one-time"} ${order.data.refundType === 1 ? "full" : "partly"}`;
-  return Object.keys(notification).find((key) => key.endsWith("Notification")) ?? "nothing";
-};
+const typed = z.object({ notificationType: z.number() }).optional();
+const named = z
+  .object({
+    subscriptionNotification: typed,
+    oneTimeProductNotification: typed,
+    voidedPurchaseNotification: z.object({ productType: z.number(), refundType: z.number() }).optional(),
+  })
+  .transform(({ subscriptionNotification, oneTimeProductNotification, voidedPurchaseNotification }) => {
+    if (subscriptionNotification !== undefined)
+      return nameOf(SUBSCRIPTION_NOTIFICATIONS, subscriptionNotification.notificationType);
+    if (oneTimeProductNotification !== undefined)
+      return `ONE_TIME ${nameOf(ONE_TIME_PRODUCT_NOTIFICATIONS, oneTimeProductNotification.notificationType)}`;
+    const { productType, refundType } = voidedPurchaseNotification ?? {};
+    const kind = productType === 1 ? "subscription" : "one-time";
+    return productType === undefined ? "another" : `VOIDED ${kind} ${refundType === 1 ? "full" : "partly"}`;
+  });
 
 export const startTimedAndroidStore = async (
   options: Parameters<typeof startAndroidStore>[0] = {},
@@ -134,7 +136,7 @@ export const startTimedAndroidStore = async (
       await sandbox.pushed();
       const fresh = pushes.slice(seen);
       seen = pushes.length;
-      return fresh.map(({ notification }) => named(notification));
+      return fresh.map(({ notification }) => named.parse(notification));
     },
     buy: (purchase) =>
       sandbox.buy({

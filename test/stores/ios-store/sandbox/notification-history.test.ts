@@ -1,7 +1,5 @@
-import { createServer, type RequestListener } from "node:http";
 import { APIError, type NotificationHistoryRequest } from "@apple/app-store-server-library";
 import { decodeJwt } from "jose";
-import { close, listen } from "../../../../local/server.ts";
 import { DAY, NOW } from "../../../../testing/support/stores/purchases.ts";
 import { failure, refusal, servedStoreForEachTest } from "./served-store.ts";
 
@@ -111,19 +109,5 @@ describe("the history of notifications", () => {
     [{ ...TIMES, notificationType: "TEST" }, APIError.GENERAL_BAD_REQUEST],
   ])("%j is refused", async (body, errorCode) => {
     expect(await under.request("POST", "/inApps/v1/notifications/history", body)).toEqual(refusal(errorCode));
-  });
-
-  test.each<[string, RequestListener | null, string]>([
-    ["nobody listens", null, "NO_RESPONSE"],
-    ["the connection is closed", (request) => void request.socket.destroy(), "NO_RESPONSE"],
-    ["the server does not answer in time", () => undefined, "TIMED_OUT"],
-  ])("says why a notification did not arrive: %s", async (_, listener, sendAttemptResult) => {
-    const server = createServer(listener ?? undefined);
-    under.url = `http://127.0.0.1:${await listen(server, 0)}/`;
-    if (listener === null) await close(server);
-    under.store = under.opened({ pushTimeout: 50 });
-    await under.store.notify("test");
-    expect((await history()).attempts).toMatchObject([[{ sendAttemptResult }]]);
-    if (listener !== null) await close(server);
   });
 });
