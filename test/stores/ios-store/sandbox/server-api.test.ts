@@ -94,9 +94,12 @@ test("any identifier of a person names the app transaction, signed now", async (
   }
 });
 
-test("a production app transaction names the app's Apple ID", async () => {
-  const original = await under.buy({}, { environment: "production" });
-  expect(await appTransactionOf(original, "production")).toMatchObject({ appAppleId: APPLE_ID });
+test.each([
+  ["production", APPLE_ID],
+  ["sandbox", undefined],
+] as const)("an app transaction in %s names the Apple ID %p", async (environment, appAppleId) => {
+  const original = await under.buy({}, { environment });
+  expect((await appTransactionOf(original, environment)).appAppleId).toBe(appAppleId);
 });
 
 describe.each(["getAllSubscriptionStatuses", "getTransactionInfo"] as const)("%s", (ask) => {
