@@ -22,7 +22,7 @@ import { APPLE_ID, BUNDLE } from "../../../../testing/support/stores/ios-store.t
 import { NOW } from "../../../../testing/support/stores/purchases.ts";
 
 /** Certificates of the sandbox stores under test. */
-export const chain = makeChain();
+const chain = makeChain();
 
 export const MONTHLY = "com.example.trails.premium.monthly";
 
@@ -46,7 +46,7 @@ export const verifiers = {
 export type StoreEnvironment = keyof typeof verifiers;
 
 /** Verifies and decodes with Apple's own library. */
-export const decoded = async (signedPayload: string, environment: StoreEnvironment): Promise<Pushed> => {
+const decoded = async (signedPayload: string, environment: StoreEnvironment): Promise<Pushed> => {
   const verifier = verifiers[environment];
   const body = await verifier.verifyAndDecodeNotification(signedPayload);
   const { signedTransactionInfo: signed, signedRenewalInfo: renewal } = body.data ?? {};
