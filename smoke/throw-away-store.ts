@@ -5,11 +5,13 @@ import {
   transactionPayload,
   type SandboxCustomer,
   type SandboxTransaction,
-  type SignedPurchases,
 } from "../sandbox/ios-store/shop/app-store.ts";
+import type { PersonsPurchases } from "../sandbox/ios-store/shop/payloads.ts";
 import { fingerprintOf, makeXcodeSigner, signJws, type JwsSigner } from "../sandbox/ios-store/signing.ts";
 
 export const PRODUCT = "smoke.monthly";
+
+type SignedPurchases = Pick<PersonsPurchases, "signedAppTransaction" | "signedTransactions">;
 
 /** One buyer of a store in this process: its key is nowhere else, so nobody can sign with it later. */
 export interface ThrowAwayStore {
@@ -35,7 +37,6 @@ export const createThrowAwayStore = (bundleIdentifier: string, now: () => number
     environment: "Xcode",
     appTransactionIdentifier: null,
     receiptCreationDate: now(),
-    transactions: [],
   };
   const transaction: SandboxTransaction = {
     productIdentifier: PRODUCT,

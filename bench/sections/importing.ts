@@ -51,7 +51,7 @@ const exportLines = function* (rows: number): Generator<string> {
   for (let seed = 1; left > 0; seed += 1) {
     const at = Date.now();
     const persons = planPersons({ count: 10_000, seed, at, catalogs: CATALOGS });
-    const [file] = exportOf(persons, "revenuecat-export", { at }).files;
+    const [file] = exportOf(persons, "revenuecat-export", at).files;
     const [header = "", ...lines] = file?.lines() ?? [];
     if (seed === 1) yield header;
     yield* lines.slice(0, left);
@@ -80,7 +80,7 @@ const withPersons = async <Result>(
     await saveApplication(table, stores.manifest);
     const at = Date.now();
     const persons = await sellPersons(stores, { count, seed: 1, at, catalogs: stores.catalogs });
-    const { paths } = await writeExport(join(folder, identifier), persons, "table", { at });
+    const { paths } = await writeExport(join(folder, identifier), persons, "table", at);
     return await act(paths.join(), identifier, { ...stores.environment, TABLE_NAME: table.name });
   } finally {
     await stores.stop();

@@ -26,23 +26,3 @@ export const tokenError = (error: string, description: string): Answer => ({
   status: 400,
   body: { error, error_description: description },
 });
-
-export const NO_APPLICATION = googleError(
-  404,
-  "applicationNotFound",
-  "No application was found for the given package name.",
-  "packageName",
-);
-export const NO_TOKEN = googleError(
-  404,
-  "purchaseTokenNotFound",
-  "The purchase token was not found.",
-  "token",
-);
-export const OVER_LIMIT = googleError(429, "rateLimitExceeded", "Rate limit exceeded.");
-export const WRONG_PRODUCT = googleError(
-  400,
-  "purchaseTokenDoesNotMatchProductId",
-  "The purchase token does not match the product ID.",
-  "token",
-);

@@ -3,13 +3,22 @@ import * as z from "zod";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import type { TimedStore } from "../clock.ts";
 import { parseJson } from "../../lib/bounded-text.ts";
-import { aroundEach, serveRoutes, type Call, type Reply, type Routes } from "../routes.ts";
-import { OVER_LIMIT } from "./answers.ts";
-import { createRate } from "../rate.ts";
-import { certificateRoutes, notificationRoutes, purchaseRoutes } from "./control.ts";
+import {
+  aroundEach,
+  found,
+  refusal as refused,
+  serveRoutes,
+  withBody,
+  type Call,
+  type Reply,
+  type Route,
+  type Routes,
+} from "../routes.ts";
+import { developerNotification } from "./notifications/notifications.ts";
 import { publisherRoutes } from "./publisher-api/publisher-api.ts";
-import { createPushKeys, savedKeys } from "./notifications/push-keys.ts";
-import { createPushes, savedPushes, type PushOptions } from "./notifications/pushes.ts";
+import { createPushes, savedKeys, savedPushes, type PushOptions } from "./notifications/pushes.ts";
+import { androidChange } from "./shop/changes.ts";
+import { sandboxPurchase } from "./shop/purchases.ts";
 import { createShop, savedShop, type ShopKeeping } from "./shop/shop.ts";
 import { createTokenEndpoints } from "./publisher-api/tokens.ts";
 
@@ -23,6 +32,35 @@ type SandboxCall = Pick<Call, "method" | "path"> & { readonly endpoint: SandboxE
 export type Fault = Reply;
 
 const savedStore = z.object({ shop: savedShop, pushes: savedPushes, keys: savedKeys });
+
+/** Developer's endpoints of the sandbox: create, change and inspect purchases. */
+const purchaseRoutes = (shop: ShopKeeping): Routes => {
+  const presented = (purchaseToken: string) => {
+    const { answer, ...stored } = shop.read(purchaseToken) ?? {};
+    return { purchaseToken, ...stored, purchase: answer };
+  };
+  const ofKnown =
+    (route: Route): Route =>
+    (call, token = "") =>
+      shop.read(token) === undefined ? refused(404, "There is no such purchase.") : route(call, token);
+  return {
+    "GET /purchases": () => found({ purchases: shop.tokens().map(presented) }),
+    "POST /purchases": withBody(sandboxPurchase, (purchase) => ({
+      status: 201,
+      body: presented(shop.buy(purchase)),
+    })),
+    "GET /purchases/{purchaseToken}": ofKnown((_, token = "") => found(presented(token))),
+    "POST /purchases/{purchaseToken}": ofKnown(
+      withBody(androidChange, ({ change, ...details }, token = "") =>
+        found(presented(shop.change(token, change, details))),
+      ),
+    ),
+    "DELETE /purchases/{purchaseToken}": ofKnown((_, token = "") => {
+      shop.drop(token);
+      return { status: 204 };
+    }),
+  };
+};
 
 export type AndroidPublisherSandbox = ReturnType<typeof createAndroidPublisherSandbox>;
 
@@ -45,8 +83,7 @@ export const createAndroidPublisherSandbox = (
 ) => {
   const { now, prefix = "", packageNames } = options;
   const saved = options.saved == null ? null : savedStore.parse(parseJson(options.saved));
-  const keys = createPushKeys(saved?.keys ?? []);
-  const pushes = createPushes(options, keys, () => shop.time(), saved?.pushes ?? []);
+  const pushes = createPushes(options, () => shop.time(), saved ?? { pushes: [], keys: [] });
   const shop: ShopKeeping = createShop(now, pushes.publish, saved?.shop ?? null);
   const { routes: tokenRoutes, refusal, ...accounts } = createTokenEndpoints(now);
   const faults: Record<SandboxEndpoint, Fault[]> = {
@@ -64,14 +101,11 @@ export const createAndroidPublisherSandbox = (
       return faults[endpoint].shift() ?? route(call, ...named);
     });
 
-  const rate = createRate();
   const authorized = aroundEach(
     publisherRoutes(shop, packageNames),
     (route) =>
       (call, ...named) =>
-        rate.countedUntil(now()) === null
-          ? (refusal(call.authorization) ?? route(call, ...named))
-          : OVER_LIMIT,
+        refusal(call.authorization) ?? route(call, ...named),
   );
   /** Other endpoints are called during a push: waiting there would be a deadlock. */
   const pushed = (routes: Routes): Routes =>
@@ -80,6 +114,19 @@ export const createAndroidPublisherSandbox = (
       await pushes.pushed();
       return replied;
     });
+
+  /** Switches pushes off and on, and sends a test notification. */
+  const notificationRoutes: Routes = {
+    "POST /notifications": withBody(z.object({ enabled: z.boolean() }), ({ enabled }) => {
+      pushes.enable(enabled);
+      return found({ enabled, nextPushAt: pushes.nextAt() });
+    }),
+    "POST /notifications/test": withBody(z.object({ packageName: z.string().min(1) }), ({ packageName }) => {
+      const at = shop.time();
+      pushes.publish([developerNotification(packageName, "", "test", at)], at);
+      return { status: 202, body: {} };
+    }),
+  };
 
   const nextEventAt = (): Instant | null => {
     const moments = [shop.nextEventAt(), pushes.nextAt()].filter((moment) => moment !== null);
@@ -90,7 +137,7 @@ export const createAndroidPublisherSandbox = (
     await pushes.pushed();
     for (let next = nextEventAt(); next !== null && next <= moment; next = nextEventAt()) {
       if (shop.nextEventAt() === next) shop.makeNextHappen(next);
-      else await pushes.sendAgain(next);
+      else await pushes.sendDue(next);
       await pushes.pushed();
     }
     shop.passTime(moment);
@@ -107,8 +154,6 @@ export const createAndroidPublisherSandbox = (
     pushed: pushes.pushed,
     pushRequest: pushes.request,
     enableNotifications: pushes.enable,
-    /** The keys that `GET /certs` answers. */
-    certificates: keys.list,
     nextEventAt,
     runUntil: async (moment: Instant): Promise<void> => runs.runExclusive(async () => run(moment)),
     reset: (): void => {
@@ -118,23 +163,23 @@ export const createAndroidPublisherSandbox = (
     save: (): string =>
       JSON.stringify({
         shop: shop.save(),
-        pushes: pushes.save(),
-        keys: keys.save(),
+        ...pushes.save(),
       } satisfies z.input<typeof savedStore>),
     ...accounts,
     handle: serveRoutes(prefix, {
       ...faulty(({ path }) => (path === "/token" ? "token" : "impersonation"), tokenRoutes),
       ...faulty(() => "publisher", authorized),
       ...pushed(purchaseRoutes(shop)),
-      ...certificateRoutes(keys),
-      ...pushed(notificationRoutes(pushes, shop.time)),
+      "GET /certs": async () => ({
+        ...found(await pushes.keys()),
+        headers: { "cache-control": "public, max-age=300" },
+      }),
+      ...pushed(notificationRoutes),
     }),
     /** Makes the next requests to an endpoint fail, one per fault. */
     failNext: (endpoint: SandboxEndpoint, ...next: Fault[]): void => {
       faults[endpoint].push(...next);
     },
-    /** Limits the publisher API's requests a second; null: no limit. */
-    limitPublisher: rate.limit,
     /** Discards the faults that no request has met yet. */
     clearFaults: (): void => {
       for (const waiting of Object.values(faults)) waiting.length = 0;

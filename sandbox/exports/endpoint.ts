@@ -5,53 +5,40 @@ import type { IosStoreSandbox } from "../ios-store/ios-store.ts";
 import type { Mount } from "../mount.ts";
 import { serveRoutes, withBody } from "../routes.ts";
 import { exportOf } from "./exports.ts";
-import type { Catalog, PlanOptions } from "./persons.ts";
+import type { PlanOptions } from "./persons.ts";
 import { sellPersons } from "./sell.ts";
-
-/** Formats of one file. */
-const FORMATS = ["revenuecat-export", "revenuecat-tokens", "table"] as const;
 
 export const exportRequest = z.strictObject({
   /** Bundle and package that the persons buy in. */
   app: z.string().min(1),
   persons: z.int().min(1).max(10_000),
-  format: z.enum(FORMATS).default("revenuecat-export"),
+  /** One of those with one file. */
+  format: z.enum(["revenuecat-export", "revenuecat-tokens", "table"]).default("revenuecat-export"),
   /** The same seed makes the same persons: once in a store. */
   seed: z.int().min(0).max(9999).default(1),
 });
 
 /** Products that the persons buy. */
-const catalogsOf = (app: string): PlanOptions["catalogs"] => {
-  const ios: Catalog = {
+const catalogsOf = (app: string): PlanOptions["catalogs"] => ({
+  "ios-store": {
     app,
     subscription: `${app}.premium.monthly`,
     oneTimeProduct: `${app}.lifetime`,
     notMapped: `${app}.retired`,
-  };
-  const android: Catalog = {
+  },
+  "android-store": {
     app,
     subscription: "premium",
     basePlan: "monthly",
     oneTimeProduct: "lifetime",
     notMapped: "retired",
-  };
-  return { "ios-store": ios, "android-store": android };
-};
+  },
+});
 
 interface ExportStores {
   readonly ios: IosStoreSandbox;
   readonly android: AndroidPublisherSandbox;
 }
-
-const exported = async (
-  { ios, android }: ExportStores,
-  { app, persons: count, format, seed }: z.output<typeof exportRequest>,
-  at: Instant,
-): Promise<string> => {
-  const persons = await sellPersons({ ios, android }, { count, seed, at, catalogs: catalogsOf(app) });
-  const [file] = exportOf(persons, format, { at }).files;
-  return [...(file?.lines() ?? [])].join("");
-};
 
 /**
  * `POST /sandbox/exports { app, persons, format?, seed? }` sells to persons in both stores, and answers what a rented
@@ -63,10 +50,14 @@ export const createExports = (path: string, stores: ExportStores, now: () => Ins
     stores.ios.enableNotifications(enabled);
     stores.android.enableNotifications(enabled);
   };
-  const answer = withBody(exportRequest, async (wanted) => {
+  const answer = withBody(exportRequest, async ({ app, persons: count, format, seed }) => {
     notify(false);
     try {
-      const body = await exported(stores, wanted, now());
+      const at = now();
+      const persons = await sellPersons(stores, { count, seed, at, catalogs: catalogsOf(app) });
+      const body = exportOf(persons, format, at)
+        .files.flatMap((file) => [...file.lines()])
+        .join("");
       return { status: 200, body, headers: { "Content-Type": "text/csv; charset=utf-8" } };
     } finally {
       notify(true);

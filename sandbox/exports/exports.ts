@@ -1,26 +1,21 @@
 import { createWriteStream } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { createGzip } from "node:zlib";
 import type { Instant } from "../../lib/entitlements/time.ts";
-import { csvLines, ndjsonLines, type Delimiter, type Row } from "./delimited.ts";
 import { IMPORT_FILES } from "./imports.ts";
-import { plantOf, type Cause } from "./lies.ts";
-import type { Person } from "./persons.ts";
-import { EXPORT_COLUMNS, exportRows, TOKEN_COLUMNS, tokenRows, type Notation } from "./revenuecat.ts";
+import { LIES, type Cause, type Person } from "./persons.ts";
+import { EXPORT_FILES } from "./revenuecat.ts";
+import { linesOf, type Sheet } from "./sheet.ts";
 
 /**
  * Exports of a rented service about persons who bought in the sandbox stores, with lies whose truth is known. `sellPersons`
  * sells to them, `planPersons` makes the same persons without a sale, `exportOf` gives the lines of the files, and
- * `writeExport` writes them. `planted` holds every account that an import must report as different, with its cause, and
- * none besides. The same options give the same files.
+ * `writeExport` writes them. The same options give the same files.
  */
-export { CAUSES, LIES, type Cause, type Lie, type Store } from "./lies.ts";
-export { type Person, type PlanOptions } from "./persons.ts";
+export { LIES, LIE_NAMES, type Person, type PlanOptions } from "./persons.ts";
 export { planPersons } from "./plan.ts";
-export { sellPersons, type SellingStores } from "./sell.ts";
+export { sellPersons } from "./sell.ts";
 
 export const FORMATS = [
   "revenuecat-export",
@@ -31,27 +26,6 @@ export const FORMATS = [
 ] as const;
 export type Format = (typeof FORMATS)[number];
 
-export interface ExportOptions {
-  /** Time of the export. */
-  readonly at: Instant;
-  /** Booleans and lists of `revenuecat-export`; default: words. */
-  readonly notation?: Notation;
-  /** `table` as NDJSON instead of CSV. */
-  readonly ndjson?: boolean;
-  readonly gzip?: boolean;
-  /** Default: a comma. */
-  readonly delimiter?: Delimiter;
-  /** Whether a CSV file begins with a byte order mark. */
-  readonly bom?: boolean;
-}
-
-export interface ExportFile {
-  /** With `.gz` where the file is to be compressed. */
-  readonly name: string;
-  /** Text of the file, before it is compressed; each call begins anew. */
-  lines(): Iterable<string>;
-}
-
 /** An account that differs. */
 export interface Planted {
   readonly account: string;
@@ -59,13 +33,15 @@ export interface Planted {
 }
 
 export interface Export {
-  readonly format: Format;
-  readonly files: readonly ExportFile[];
-  /** Persons whom the files name. */
-  readonly persons: readonly Person[];
+  /** Each call of `lines` begins anew. */
+  readonly files: readonly { readonly name: string; lines(): Iterable<string> }[];
+  /** Every account that an import must report as different, and none besides. */
   readonly planted: readonly Planted[];
 }
 
+const SHEETS: Readonly<Record<Format, readonly Sheet[]>> = { ...EXPORT_FILES, ...IMPORT_FILES };
+
+/** Formats that claim a state or an end. Only these show that it is wrong. */
 const STATEFUL: ReadonlySet<Format> = new Set(["revenuecat-export", "table"]);
 
 /** Whether the format's files have a row of the person. */
@@ -75,47 +51,24 @@ const isNamed = ({ store, lie, account }: Person, format: Format): boolean => {
   return account !== null && (format === "table" || lie !== "order-id-only");
 };
 
-const plantedOf = ({ lie, account, otherAccount }: Person, format: Format): readonly Planted[] => {
+const plantedOf = ({ lie, state, account, otherAccount }: Person, format: Format): readonly Planted[] => {
   if (lie === null || account === null) return [];
-  const { cause, isOfState = false } = plantOf(lie);
+  const plant = LIES[lie];
+  const isOfState = "state" in plant && state !== "unknown";
+  const { cause } = plant;
   if (cause === null || (isOfState && !STATEFUL.has(format))) return [];
   const accounts = lie === "two-accounts" ? [account, otherAccount ?? account] : [account];
   return accounts.map((each) => ({ account: each, cause }));
 };
 
-interface Content {
-  readonly name: string;
-  readonly columns: readonly string[];
-  readonly rowsOf: (persons: readonly Person[], options: ExportOptions) => Iterable<Row>;
-}
-
-const CONTENTS: Readonly<Record<Format, readonly Content[]>> = {
-  "revenuecat-export": [
-    {
-      name: "transactions",
-      columns: EXPORT_COLUMNS,
-      rowsOf: (persons, { at, notation = "words" }) => exportRows(persons, at, notation),
-    },
-  ],
-  "revenuecat-tokens": [{ name: "google-tokens", columns: TOKEN_COLUMNS, rowsOf: tokenRows }],
-  ...IMPORT_FILES,
-};
-
-export const exportOf = (persons: readonly Person[], format: Format, options: ExportOptions): Export => {
-  const { ndjson = false, gzip = false, delimiter, bom } = options;
-  const notation = { ...(delimiter !== undefined && { delimiter }), ...(bom !== undefined && { bom }) };
-  const isNdjson = ndjson && format === "table";
+/** @param at time of the export */
+export const exportOf = (persons: readonly Person[], format: Format, at: Instant): Export => {
   const named = persons.filter((person) => isNamed(person, format));
   return {
-    format,
-    files: CONTENTS[format].map(({ name, columns, rowsOf }) => ({
-      name: `${name}.${isNdjson ? "ndjson" : "csv"}${gzip ? ".gz" : ""}`,
-      lines: () => {
-        const rows = rowsOf(named, options);
-        return isNdjson ? ndjsonLines(rows) : csvLines(columns, rows, notation);
-      },
+    files: SHEETS[format].map((sheet) => ({
+      name: `${sheet.name}.csv`,
+      lines: () => linesOf(sheet, named, at),
     })),
-    persons: named,
     planted: named.flatMap((person) => plantedOf(person, format)),
   };
 };
@@ -125,15 +78,11 @@ export const writeExport = async (
   folder: string,
   persons: readonly Person[],
   format: Format,
-  options: ExportOptions,
+  at: Instant,
 ): Promise<Export & { readonly paths: readonly string[] }> => {
-  const made = exportOf(persons, format, options);
+  const made = exportOf(persons, format, at);
   await mkdir(folder, { recursive: true });
   const paths = made.files.map(({ name }) => join(folder, name));
-  for (const { name, lines } of made.files) {
-    const text = Readable.from(lines());
-    const file = createWriteStream(join(folder, name));
-    await (name.endsWith(".gz") ? pipeline(text, createGzip(), file) : pipeline(text, file));
-  }
+  for (const { name, lines } of made.files) await pipeline(lines(), createWriteStream(join(folder, name)));
   return { ...made, paths };
 };

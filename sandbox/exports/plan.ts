@@ -1,8 +1,18 @@
 import { createHash } from "node:crypto";
+import type { Store } from "../../lib/contract/schemas.ts";
 import { DAY, SECOND } from "../../lib/duration.ts";
 import { plusPeriod, type Instant } from "../../lib/entitlements/time.ts";
-import { LIE_NAMES, plantOf, type Lie, type Store } from "./lies.ts";
-import type { AndroidIdentifiers, Claim, IosIdentifiers, Person, PlanOptions, State } from "./persons.ts";
+import {
+  LIE_NAMES,
+  LIES,
+  plantOf,
+  type Claim,
+  type IosIdentifiers,
+  type Lie,
+  type Person,
+  type PlanOptions,
+  type State,
+} from "./persons.ts";
 import { randomFrom, type Random } from "./random.ts";
 
 const MONTH = { months: 1, milliseconds: 0 };
@@ -10,18 +20,8 @@ const MONTH = { months: 1, milliseconds: 0 };
 const IOS_GRACE = 16 * DAY;
 const ANDROID_GRACE = 3 * DAY;
 
-const STATES: Partial<Record<Lie, State>> = {
-  "wrong-end": "ended",
-  "renewal-unseen": "renewed",
-  "refund-unseen": "refunded",
-  "grace-unseen": "grace",
-  "retry-unseen": "retry",
-  "dropped-token": "unknown",
-  "forgotten-token": "unknown",
-};
-
 const stateOf = (lie: Lie | null, random: Random): State => {
-  const state = lie === null ? undefined : STATES[lie];
+  const { state } = plantOf(lie);
   if (state !== undefined) return state;
   const share = random.next();
   if (share < 0.65) return "active";
@@ -35,18 +35,19 @@ const moment = (at: Instant, offset: number): Instant => Math.floor((at + offset
 
 /** The store's end of access. */
 const endOf = (state: State, store: Store, at: Instant, random: Random): Instant | null => {
+  const isIos = store === "ios-store";
   switch (state) {
     case "active":
     case "cancelled":
-      return store === "ios-store" ? moment(at, 2 * DAY + random.below(24 * DAY)) : plusPeriod(at, MONTH);
+      return isIos ? moment(at, 2 * DAY + random.below(24 * DAY)) : plusPeriod(at, MONTH);
     case "ended":
       return moment(at, -DAY - random.below(40 * DAY));
     case "renewed":
-      return store === "ios-store" ? plusPeriod(moment(at, -3 * DAY), MONTH) : plusPeriod(at, MONTH);
+      return plusPeriod(isIos ? moment(at, -3 * DAY) : at, MONTH);
     case "grace":
-      return store === "ios-store" ? moment(at, -2 * DAY) + IOS_GRACE : at + ANDROID_GRACE;
+      return isIos ? moment(at, -2 * DAY) + IOS_GRACE : at + ANDROID_GRACE;
     case "retry":
-      return store === "ios-store" ? moment(at, -5 * DAY) : at;
+      return isIos ? moment(at, -5 * DAY) : at;
     case "refunded":
       return at;
     case "lifetime":
@@ -57,54 +58,48 @@ const endOf = (state: State, store: Store, at: Instant, random: Random): Instant
 
 const ACTIVE: ReadonlySet<State> = new Set(["active", "cancelled", "lifetime", "renewed", "grace"]);
 
-const claimOf = (state: State, lie: Lie | null, endsAt: Instant | null, at: Instant): Claim => {
-  const ended = (end: Instant, refundedAt: Instant | null = null): Claim => ({
-    isActive: false,
-    endsAt: end,
-    refundedAt,
-  });
+/** Whether the old service believes in an access that the store has ended. */
+const isOverUnseen = (state: State, lie: Lie | null): boolean =>
+  state === "retry" || state === "unknown" || lie === "refund-unseen" || lie === "wrong-end";
+
+const claimOf = (
+  { state, lie, endsAt, kind }: Pick<Person, "state" | "lie" | "endsAt" | "kind">,
+  at: Instant,
+): Claim => {
   const running = (end: Instant | null): Claim => ({ isActive: true, endsAt: end, refundedAt: null });
+  const ended = (end: Instant): Claim => ({ isActive: false, endsAt: end, refundedAt: null });
+  if (isOverUnseen(state, lie)) return running(kind === "subscription" ? moment(at, 20 * DAY) : null);
   switch (state) {
     case "renewed":
       return ended(moment(at, -3 * DAY));
     case "grace":
       return ended(moment(at, -2 * DAY));
-    case "retry":
-    case "unknown":
-      return running(moment(at, 20 * DAY));
     case "refunded":
-      return lie === "refund-unseen" ? running(moment(at, 20 * DAY)) : ended(moment(at, 0), moment(at, 0));
+      return { ...ended(moment(at, 0)), refundedAt: moment(at, 0) };
     case "ended":
-      return lie === "wrong-end" ? running(moment(at, 20 * DAY)) : ended(endsAt ?? at);
+      return ended(endsAt ?? at);
     default:
       return running(endsAt);
   }
 };
 
-const anonymousAlias = (random: Random): string => `$RCAnonymousID:${random.hex(32)}`;
-
-const aliasesOf = (
-  account: string,
-  lie: Lie | null,
-  random: Random,
-): { readonly original: string; readonly lastSeen: string } => {
-  const isAnonymous = lie === "anonymous";
-  const first = random.chance(0.5) || isAnonymous ? anonymousAlias(random) : account;
+const aliasesOf = (account: string, lie: Lie | null, random: Random): Person["aliases"] => {
+  const anonymous = (): string => `$RCAnonymousID:${random.hex(32)}`;
+  const first = random.chance(0.5) || lie === "anonymous" ? anonymous() : account;
   return {
     original: lie === "alias-chain" ? `visitor-${random.digits(8)}` : first,
-    lastSeen: isAnonymous ? anonymousAlias(random) : account,
+    lastSeen: lie === "anonymous" ? anonymous() : account,
   };
 };
 
-const echoOf = (account: string, store: Store, random: Random): string =>
-  store === "android-store" && random.chance(0.5)
+const echoOf = (account: string, store: Store, lie: Lie | null, random: Random): string | null => {
+  if (lie === "anonymous" || (lie !== "swapped-account" && !random.chance(0.6))) return null;
+  return store === "android-store" && random.chance(0.5)
     ? createHash("sha256").update(account).digest("hex")
     : account;
+};
 
-const iosIdentifiers = (
-  { number, lie, seed }: { readonly number: number; readonly lie: Lie | null; readonly seed: number },
-  random: Random,
-): IosIdentifiers => {
+const iosIdentifiers = (number: number, lie: Lie | null, seed: number, random: Random): IosIdentifiers => {
   const first = lie === "sandbox" ? "20" : "7";
   const identifier = (kind: number): string =>
     `${first}${kind}${String(seed % 10_000).padStart(4, "0")}${String(number).padStart(9, "0")}`;
@@ -116,7 +111,7 @@ const iosIdentifiers = (
   };
 };
 
-const androidIdentifiers = (random: Random): AndroidIdentifiers => ({
+const androidIdentifiers = (random: Random): Person["android"] => ({
   purchaseToken: `${random.hex(24)}.AO-J1O${random.hex(64)}`,
   orderIdentifier: `GPA.${random.digits(4)}-${random.digits(4)}-${random.digits(4)}-${random.digits(5)}`,
 });
@@ -124,7 +119,7 @@ const androidIdentifiers = (random: Random): AndroidIdentifiers => ({
 /** A lie for each of as many persons; the rest have none. */
 const liesOf = ({ count, lies = {} }: PlanOptions, random: Random): readonly (Lie | null)[] => {
   const planted = LIE_NAMES.flatMap((lie) => {
-    const share = lies[lie] ?? plantOf(lie).share;
+    const share = lies[lie] ?? LIES[lie].share;
     const wanted = share === 0 ? 0 : Math.max(1, Math.round(share * count));
     const persons = lie === "swapped-account" ? wanted + (wanted % 2) : wanted;
     return Array.from({ length: persons }, () => lie);
@@ -133,18 +128,11 @@ const liesOf = ({ count, lies = {} }: PlanOptions, random: Random): readonly (Li
   return random.shuffled([...planted, ...honest]).slice(0, count);
 };
 
-/** Claim of a lifetime that the store has refunded. */
-const LIFETIME: Claim = { isActive: true, endsAt: null, refundedAt: null };
-
-/** Lies of a state concern subscriptions; Google shows a refund of a one-time product only. */
-const isLifetime = (state: State, store: Store): boolean =>
-  state === "lifetime" || (state === "refunded" && store === "android-store");
-
 const storeOf = (lie: Lie | null, nth: number, random: Random): Store => {
-  const either = random.pick<Store>(["ios-store", "android-store"]);
+  const either = random.chance(0.5) ? "ios-store" : "android-store";
   // The two of a swap have one store, and so one file.
   if (lie === "swapped-account") return nth % 4 < 2 ? "ios-store" : "android-store";
-  return (lie === null ? undefined : plantOf(lie).store) ?? either;
+  return plantOf(lie).store ?? either;
 };
 
 interface Plan {
@@ -164,7 +152,9 @@ const planned = (
   const state = stateOf(lie, random);
   const catalog = catalogs[store];
   const endsAt = endOf(state, store, at, random);
-  const isOneTime = isLifetime(state, store);
+  // Google shows a refund of a one-time product only.
+  const isOneTime = state === "lifetime" || (state === "refunded" && store === "android-store");
+  const kind = isOneTime ? "one_time_product" : "subscription";
   const product = isOneTime ? catalog.oneTimeProduct : catalog.subscription;
   return {
     number,
@@ -174,20 +164,17 @@ const planned = (
     app: catalog.app,
     product: lie === "product-not-mapped" ? catalog.notMapped : product,
     basePlan: isOneTime ? undefined : catalog.basePlan,
-    kind: isOneTime ? "one_time_product" : "subscription",
+    kind,
     state,
     endsAt,
     isActive: ACTIVE.has(state),
-    echo:
-      lie === "swapped-account" || (lie !== "anonymous" && random.chance(0.6))
-        ? echoOf(account, store, random)
-        : null,
-    ios: store === "ios-store" ? iosIdentifiers({ number, lie, seed }, random) : null,
+    echo: echoOf(account, store, lie, random),
+    ios: store === "ios-store" ? iosIdentifiers(number, lie, seed, random) : null,
     android: store === "android-store" ? androidIdentifiers(random) : null,
     lie,
     otherAccount: lie === "two-accounts" ? random.uuid() : null,
     aliases: aliasesOf(account, lie, random),
-    claim: isOneTime && lie === "refund-unseen" ? LIFETIME : claimOf(state, lie, endsAt, at),
+    claim: claimOf({ state, lie, endsAt, kind }, at),
   };
 };
 

@@ -8,29 +8,19 @@ import {
   Utf8String,
   type BaseBlock,
 } from "asn1js";
+import type { IosIdentifiers, Person } from "./persons.ts";
 
 const SIGNED_DATA = "1.2.840.113549.1.7.2";
 const DATA = "1.2.840.113549.1.7.1";
 
-/** Types of a receipt's attributes. */
-const BUNDLE = 2;
-const IN_APP = 17;
-const PRODUCT = 1702;
-const TRANSACTION = 1703;
-const ORIGINAL_TRANSACTION = 1705;
-
+const sequence = (...value: BaseBlock[]): Sequence => new Sequence({ value });
+const oid = (value: string): ObjectIdentifier => new ObjectIdentifier({ value });
+const octets = (content: BaseBlock): OctetString => new OctetString({ valueHex: content.toBER() });
 const tagged = (value: BaseBlock): Constructed =>
   new Constructed({ idBlock: { tagClass: 3, tagNumber: 0 }, value: [value] });
 
 const attribute = (type: number, value: BaseBlock): Sequence =>
-  new Sequence({
-    value: [
-      new Integer({ value: type }),
-      new Integer({ value: 1 }),
-      new OctetString({ valueHex: value.toBER() }),
-    ],
-  });
-
+  sequence(new Integer({ value: type }), new Integer({ value: 1 }), octets(value));
 const text = (type: number, value: string): Sequence => attribute(type, new Utf8String({ value }));
 
 /**
@@ -39,30 +29,20 @@ const text = (type: number, value: string): Sequence => attribute(type, new Utf8
  *
  * @see https://developer.apple.com/documentation/appstorereceipts
  */
-export const legacyReceipt = (purchase: {
-  readonly bundleIdentifier: string;
-  readonly productIdentifier: string;
-  readonly transactionIdentifier: string;
-  readonly originalTransactionIdentifier: string;
-}): string => {
+export const legacyReceipt = (
+  { app, product }: Pick<Person, "app" | "product">,
+  { transactionIdentifier, originalTransactionIdentifier }: IosIdentifiers,
+): string => {
   const inApp = new SetOf({
     value: [
-      text(PRODUCT, purchase.productIdentifier),
-      text(TRANSACTION, purchase.transactionIdentifier),
-      text(ORIGINAL_TRANSACTION, purchase.originalTransactionIdentifier),
+      text(1702, product),
+      text(1703, transactionIdentifier),
+      text(1705, originalTransactionIdentifier),
     ],
   });
-  const attributes = new SetOf({
-    value: [text(BUNDLE, purchase.bundleIdentifier), attribute(IN_APP, inApp)],
-  });
-  const content = new Sequence({
-    value: [new ObjectIdentifier({ value: DATA }), tagged(new OctetString({ valueHex: attributes.toBER() }))],
-  });
-  const signedData = new Sequence({
-    value: [new Integer({ value: 1 }), new SetOf({ value: [] }), content, new SetOf({ value: [] })],
-  });
-  const receipt = new Sequence({
-    value: [new ObjectIdentifier({ value: SIGNED_DATA }), tagged(signedData)],
-  });
-  return Buffer.from(receipt.toBER()).toString("base64");
+  const attributes = new SetOf({ value: [text(2, app), attribute(17, inApp)] });
+  const none = new SetOf({ value: [] });
+  const content = sequence(oid(DATA), tagged(octets(attributes)));
+  const signedData = sequence(new Integer({ value: 1 }), none, content, none);
+  return Buffer.from(sequence(oid(SIGNED_DATA), tagged(signedData)).toBER()).toString("base64");
 };

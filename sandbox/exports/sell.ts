@@ -8,7 +8,7 @@ import type { Person, PlanOptions } from "./persons.ts";
 import { planPersons } from "./plan.ts";
 
 /** Sandbox stores that the persons buy in. Switch their notifications off, unless a service is to hear of the refunds. */
-export interface SellingStores {
+interface SellingStores {
   readonly ios: Pick<IosStoreSandbox, "buy" | "change">;
   readonly android: Pick<AndroidPublisherSandbox, "buy" | "change" | "drop" | "read" | "put">;
 }
@@ -54,7 +54,6 @@ const sellIos = async (person: Person, at: Instant, ios: SellingStores["ios"]): 
         productIdentifier: person.product,
         originalTransactionIdentifier,
         transactionIdentifier,
-        live: true,
         ...iosTerms(person, at),
         ...(echo !== null && account !== null && { appAccountToken: account }),
       },
@@ -92,7 +91,7 @@ const sellAndroid = (person: Person, android: SellingStores["android"]): void =>
   if (state === "cancelled") android.change(purchaseToken, "cancel");
   else if (state === "ended" && endsAt !== null) endAt(purchaseToken, endsAt, android);
   else if (state === "refunded") android.change(purchaseToken, "refund");
-  else if (state === "grace") android.change(purchaseToken, "grace", "P3D");
+  else if (state === "grace") android.change(purchaseToken, "grace", { period: "P3D" });
   else if (state === "retry") android.change(purchaseToken, "hold");
   else if (state === "unknown") android.drop(purchaseToken);
 };

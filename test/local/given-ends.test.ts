@@ -63,7 +63,6 @@ test("given roots are trusted in addition to the sandbox's own", async () => {
         environment: "Sandbox",
         appTransactionIdentifier: newIdentifier("Sandbox"),
         receiptCreationDate: Date.now() - 1000,
-        transactions: [],
       }),
       signer,
     ),

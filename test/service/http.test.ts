@@ -139,7 +139,6 @@ describe("the main job", () => {
         environment: "Xcode" as const,
         appTransactionIdentifier: "0",
         receiptCreationDate: Date.now() - 1000,
-        transactions: [],
       };
       const transaction = {
         productIdentifier: "monthly",

@@ -201,7 +201,6 @@ export const applicationsOf =
       environment: "Production",
       appTransactionIdentifier: newIdentifier(changes.environment ?? "Production"),
       receiptCreationDate: Date.now() - 1000,
-      transactions: [],
       ...changes,
     });
     const goods = { productIdentifier: "premium", basePlanIdentifier: "monthly" };

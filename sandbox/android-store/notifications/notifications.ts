@@ -53,41 +53,24 @@ export interface DeveloperNotification {
 }
 
 const contentOf = (notice: Notice, purchaseToken: string) => {
-  if (notice === "test") return { testNotification: { version: "1.0" } };
-  if ("subscription" in notice)
-    return {
-      subscriptionNotification: {
-        version: "1.0",
-        notificationType: SUBSCRIPTION_NOTIFICATIONS[notice.subscription],
-        purchaseToken,
-      },
-    };
-  if ("oneTimeProduct" in notice)
-    return {
-      oneTimeProductNotification: {
-        version: "1.0",
-        notificationType: ONE_TIME_PRODUCT_NOTIFICATIONS[notice.oneTimeProduct],
-        purchaseToken,
-        sku: notice.sku,
-      },
-    };
-  if ("voided" in notice)
-    return {
-      voidedPurchaseNotification: {
-        purchaseToken,
-        orderId: notice.orderId,
-        productType: PRODUCT_TYPES[notice.voided],
-        refundType: REFUND_TYPES[notice.refund],
-      },
-    };
-  return {
-    pendingRefundReviewNotification: {
-      version: "1.0",
-      pendingRefundToken: notice.refundReview,
-      orderId: notice.orderId,
-      refundReason: CHARGEBACK,
-    },
-  };
+  const version = "1.0";
+  if (notice === "test") return { testNotification: { version } };
+  if ("subscription" in notice) {
+    const notificationType = SUBSCRIPTION_NOTIFICATIONS[notice.subscription];
+    return { subscriptionNotification: { version, notificationType, purchaseToken } };
+  }
+  if ("oneTimeProduct" in notice) {
+    const notificationType = ONE_TIME_PRODUCT_NOTIFICATIONS[notice.oneTimeProduct];
+    return { oneTimeProductNotification: { version, notificationType, purchaseToken, sku: notice.sku } };
+  }
+  const { orderId } = notice;
+  if ("voided" in notice) {
+    const [productType, refundType] = [PRODUCT_TYPES[notice.voided], REFUND_TYPES[notice.refund]];
+    return { voidedPurchaseNotification: { purchaseToken, orderId, productType, refundType } };
+  }
+  const { refundReview: pendingRefundToken } = notice;
+  const review = { version, pendingRefundToken, orderId, refundReason: CHARGEBACK };
+  return { pendingRefundReviewNotification: review };
 };
 
 export const developerNotification = (

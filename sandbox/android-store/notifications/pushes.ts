@@ -1,20 +1,8 @@
-import { randomInt } from "node:crypto";
-import type { JWTHeaderParameters, JWTPayload } from "jose";
+import { createPrivateKey, createPublicKey, generateKeyPairSync, randomBytes, randomInt } from "node:crypto";
+import { exportJWK, SignJWT, type JSONWebKeySet } from "jose";
 import * as z from "zod";
 import { DAY } from "../../../lib/duration.ts";
 import { isInstant, isoTime, type Instant } from "../../../lib/entitlements/time.ts";
-import type { PushKeys } from "./push-keys.ts";
-
-interface RequestChanges {
-  readonly claims?: JWTPayload;
-  readonly header?: Partial<JWTHeaderParameters>;
-  readonly message?: Readonly<Record<string, unknown>>;
-}
-
-interface PushRequest {
-  readonly headers: Readonly<Record<"authorization" | "content-type", string>>;
-  readonly body: string;
-}
 
 export interface PushOptions {
   /** The endpoint; null: there is none. */
@@ -23,10 +11,9 @@ export interface PushOptions {
   readonly audience?: string;
   /** E-mail of the service account that the subscription pushes as. */
   readonly serviceAccount?: string;
-  /** Milliseconds until a push counts as failed. */
-  readonly pushTimeout?: number;
 }
 
+const instant = z.number().refine(isInstant);
 const message = z.object({
   data: z.string(),
   messageId: z.string(),
@@ -34,13 +21,12 @@ const message = z.object({
   publishTime: z.string(),
   publish_time: z.string(),
 });
-
-const instant = z.number().refine(isInstant);
-
-const waitingPush = z.object({ message, publishedAt: instant, tries: z.int().positive(), nextAt: instant });
+/** @param tries those that failed */
+const waitingPush = z.object({ message, publishedAt: instant, tries: z.int().min(0), nextAt: instant });
 export const savedPushes = z.array(waitingPush);
 
-type Message = Readonly<z.output<typeof message>>;
+/** The first key signs; a state that was saved long ago may have another. */
+export const savedKeys = z.array(z.object({ identifier: z.string(), privateKey: z.string() }));
 
 const SUBSCRIPTION = "projects/sandbox/subscriptions/play-notifications";
 const SERVICE_ACCOUNT = "play-push@sandbox.iam.gserviceaccount.com";
@@ -55,10 +41,10 @@ const ACKNOWLEDGED = new Set([102, 200, 201, 202, 204]);
 const BACKOFF = { first: 10_000, longest: 600_000 };
 const RETENTION = 7 * DAY;
 
-const newMessage = (data: unknown, at: Instant): Message => {
+const newMessage = (data: unknown, at: Instant): z.output<typeof message> => {
   const messageId = String(randomInt(1e14, 2e14));
   return {
-    data: Buffer.from(typeof data === "string" ? data : JSON.stringify(data)).toString("base64"),
+    data: Buffer.from(JSON.stringify(data)).toString("base64"),
     messageId,
     message_id: messageId,
     publishTime: isoTime(at),
@@ -66,45 +52,65 @@ const newMessage = (data: unknown, at: Instant): Message => {
   };
 };
 
+/** Google's key for the tokens of pushes; it is made when it is needed. */
+const createPushKeys = (saved: z.output<typeof savedKeys>) => {
+  let keys = saved;
+  const newest = () => {
+    const [key] = keys;
+    if (key !== undefined) return key;
+    const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+    const made = {
+      identifier: randomBytes(20).toString("hex"),
+      privateKey: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
+    };
+    keys = [made];
+    return made;
+  };
+  return {
+    sign: async (claims: Record<string, unknown>): Promise<string> => {
+      const { identifier, privateKey } = newest();
+      return new SignJWT(claims)
+        .setProtectedHeader({ alg: "RS256", kid: identifier, typ: "JWT" })
+        .sign(createPrivateKey(privateKey));
+    },
+    list: async (): Promise<JSONWebKeySet> => {
+      const { identifier, privateKey } = newest();
+      const key = await exportJWK(createPublicKey(privateKey));
+      return { keys: [{ ...key, kid: identifier, alg: "RS256", use: "sig" }] };
+    },
+    save: (): z.input<typeof savedKeys> => keys,
+  };
+};
+
 export type Pushes = ReturnType<typeof createPushes>;
 
 /** A Pub/Sub topic with one push subscription. */
 export const createPushes = (
-  options: PushOptions,
-  keys: PushKeys,
+  { audience, serviceAccount = SERVICE_ACCOUNT, ...options }: PushOptions,
   time: () => Instant,
-  saved: z.output<typeof savedPushes>,
+  saved: { readonly pushes: z.output<typeof savedPushes>; readonly keys: z.output<typeof savedKeys> },
 ) => {
-  const { serviceAccount = SERVICE_ACCOUNT, pushTimeout = TIMEOUT } = options;
-  let waiting = new Set(saved);
+  const keys = createPushKeys(saved.keys);
+  let waiting = new Set(saved.pushes);
   let isEnabled = true;
   /** Ends with the last push in flight. */
   let last: Promise<void> = Promise.resolve();
-  const inTurn = async (work: () => Promise<void>): Promise<void> => (last = last.then(work));
 
   const pushUrl = (): string | null =>
     typeof options.pushUrl === "function" ? options.pushUrl() : (options.pushUrl ?? null);
 
-  const requestOf = async (
-    message: object,
-    at: Instant,
-    { claims, header }: Omit<RequestChanges, "message">,
-  ): Promise<PushRequest> => {
+  const requestOf = async (message: object, at: Instant) => {
     const issuedAt = Math.floor(Math.max(at, time()) / 1000);
-    const token = await keys.sign(
-      {
-        aud: options.audience ?? pushUrl() ?? "",
-        azp: SUBJECT,
-        email: serviceAccount,
-        email_verified: true,
-        exp: issuedAt + TOKEN_SECONDS,
-        iat: issuedAt,
-        iss: "https://accounts.google.com",
-        sub: SUBJECT,
-        ...claims,
-      },
-      header,
-    );
+    const token = await keys.sign({
+      aud: audience ?? pushUrl() ?? "",
+      azp: SUBJECT,
+      email: serviceAccount,
+      email_verified: true,
+      exp: issuedAt + TOKEN_SECONDS,
+      iat: issuedAt,
+      iss: "https://accounts.google.com",
+      sub: SUBJECT,
+    });
     return {
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
       body: JSON.stringify({ message, subscription: SUBSCRIPTION }),
@@ -112,13 +118,13 @@ export const createPushes = (
   };
 
   /** Whether the endpoint acknowledged the message. */
-  const push = async (url: string, message: Message, at: Instant): Promise<boolean> => {
+  const push = async (url: string, message: object, at: Instant): Promise<boolean> => {
     try {
       const response = await fetch(url, {
         method: "POST",
-        ...(await requestOf(message, at, {})),
+        ...(await requestOf(message, at)),
         redirect: "manual",
-        signal: AbortSignal.timeout(pushTimeout),
+        signal: AbortSignal.timeout(TIMEOUT),
       });
       await response.arrayBuffer();
       return ACKNOWLEDGED.has(response.status);
@@ -128,28 +134,18 @@ export const createPushes = (
   };
 
   /** Pushes that fail wait in the set of this call: `forget` replaces it, so that none of them is resent. */
-  const pushAll = async (url: string, notifications: readonly unknown[], at: Instant): Promise<void> => {
-    const failed = waiting;
-    const waits = notifications.map((data) => ({
-      message: newMessage(data, at),
-      publishedAt: at,
-      tries: 1,
-      nextAt: at + BACKOFF.first,
-    }));
-    for (const wait of waits) if (!(await push(url, wait.message, at))) failed.add(wait);
-  };
-
-  const sendAgain = async (at: Instant): Promise<void> => {
-    const failed = waiting;
+  const pushDue = async (at: Instant): Promise<void> => {
+    const queue = waiting;
     const url = pushUrl();
-    for (const wait of [...failed].filter(({ nextAt }) => nextAt <= at)) {
+    for (const wait of [...queue].filter(({ nextAt }) => nextAt <= at)) {
       const acknowledged = url !== null && (await push(url, wait.message, at));
-      failed.delete(wait);
+      queue.delete(wait);
       const nextAt = at + Math.min(BACKOFF.first * 2 ** wait.tries, BACKOFF.longest);
       if (!acknowledged && nextAt <= wait.publishedAt + RETENTION)
-        failed.add({ ...wait, tries: wait.tries + 1, nextAt });
+        queue.add({ ...wait, tries: wait.tries + 1, nextAt });
     }
   };
+  const sendDue = async (at: Instant): Promise<void> => (last = last.then(async () => pushDue(at)));
 
   const forget = (): void => {
     waiting = new Set();
@@ -158,27 +154,27 @@ export const createPushes = (
   return {
     /** Publishes notifications in order: each is answered or has failed before the next is pushed. */
     publish: (notifications: readonly unknown[], at: Instant): void => {
-      const url = pushUrl();
-      if (!isEnabled || url === null || notifications.length === 0) return;
-      void inTurn(async () => pushAll(url, notifications, at));
+      if (!isEnabled || pushUrl() === null || notifications.length === 0) return;
+      for (const data of notifications)
+        waiting.add({ message: newMessage(data, at), publishedAt: at, tries: 0, nextAt: at });
+      void sendDue(at);
     },
     /** Resolves when every push in flight was answered or has failed. */
     pushed: async (): Promise<void> => last,
-    /** When a push that failed is sent again; null: none is. */
+    /** When a push is sent; null: none is. */
     nextAt: (): Instant | null =>
       waiting.size === 0 ? null : Math.min(...[...waiting].map(({ nextAt }) => nextAt)),
-    /** Resends the pushes that are due by the given time. */
-    sendAgain: async (at: Instant): Promise<void> => inTurn(async () => sendAgain(at)),
-    /** A push request, valid or not; claims and header parameters that are undefined are left out. */
-    request: async (data: unknown, { message, ...changes }: RequestChanges = {}): Promise<PushRequest> =>
-      requestOf({ ...newMessage(data, time()), ...message }, time(), changes),
-    isEnabled: (): boolean => isEnabled,
+    /** Sends the pushes that are due by the given time. */
+    sendDue,
+    /** A push request of a notification. */
+    request: async (data: unknown) => requestOf(newMessage(data, time()), time()),
     /** While switched off, nothing is published, and pending retries are forgotten. */
     enable: (enabled: boolean): void => {
       isEnabled = enabled;
       if (!enabled) forget();
     },
     forget,
-    save: (): z.input<typeof savedPushes> => [...waiting],
+    keys: keys.list,
+    save: () => ({ pushes: [...waiting], keys: keys.save() }),
   };
 };

@@ -1,8 +1,8 @@
 import type { Answer, Routes } from "../../routes.ts";
-import { googleError, NO_APPLICATION, NO_TOKEN, WRONG_PRODUCT } from "../answers.ts";
+import { googleError } from "../answers.ts";
 import { ACKNOWLEDGED, isPaid, productsOf, type StoredPurchase } from "../shop/purchases.ts";
 import type { ShopKeeping } from "../shop/shop.ts";
-import { batchGetOrders } from "./orders.ts";
+import { batchGetOrders } from "../shop/orders.ts";
 import { listVoidedPurchases } from "./voided-purchases.ts";
 
 type ProductKind = StoredPurchase["productKind"];
@@ -26,7 +26,14 @@ const OF_APPLICATION = "/androidpublisher/v3/applications/{packageName}";
  */
 export const publisherRoutes = (shop: ShopKeeping, packageNames: readonly string[] | undefined): Routes => {
   const ofPackage = (packageName: string, answer: () => Answer): Answer =>
-    packageNames?.includes(packageName) === false ? NO_APPLICATION : answer();
+    packageNames?.includes(packageName) === false
+      ? googleError(
+          404,
+          "applicationNotFound",
+          "No application was found for the given package name.",
+          "packageName",
+        )
+      : answer();
 
   const ofPurchase = (
     [packageName = "", purchaseToken = ""]: readonly (string | undefined)[],
@@ -36,7 +43,8 @@ export const publisherRoutes = (shop: ShopKeeping, packageNames: readonly string
     ofPackage(packageName, () => {
       if (shop.isDropped(purchaseToken)) return gone(productKind);
       const stored = shop.read(purchaseToken);
-      if (stored === undefined) return NO_TOKEN;
+      if (stored === undefined)
+        return googleError(404, "purchaseTokenNotFound", "The purchase token was not found.", "token");
       if (stored.packageName !== packageName)
         return googleError(
           400,
@@ -50,12 +58,18 @@ export const publisherRoutes = (shop: ShopKeeping, packageNames: readonly string
     });
 
   const acknowledge = (stored: StoredPurchase, purchaseToken: string, product: string): Answer => {
-    if (!productsOf(stored).includes(product)) return WRONG_PRODUCT;
+    if (!productsOf(stored).includes(product))
+      return googleError(
+        400,
+        "purchaseTokenDoesNotMatchProductId",
+        "The purchase token does not match the product ID.",
+        "token",
+      );
     if (!isPaid(stored))
       return googleError(400, "invalid", "The purchase is not in a state that can be acknowledged.");
     if (stored.answer.acknowledgementState === ACKNOWLEDGED)
       return googleError(400, "invalid", "The purchase has been acknowledged already.");
-    shop.acknowledge(purchaseToken);
+    shop.change(purchaseToken, "acknowledge");
     return { status: 200, body: {} };
   };
 
@@ -74,10 +88,9 @@ export const publisherRoutes = (shop: ShopKeeping, packageNames: readonly string
     ...routesOf("subscription", "subscriptionsv2", "subscriptions"),
     ...routesOf("one_time_product", "productsv2", "products"),
     [`GET ${OF_APPLICATION}/orders:batchGet`]: ({ query }, packageName = "") =>
-      ofPackage(packageName, () => {
-        const voided = Map.groupBy(shop.voidedOf(packageName), ({ orderId }) => orderId);
-        return batchGetOrders(packageName, query.getAll("orderIds"), shop.order, voided);
-      }),
+      ofPackage(packageName, () =>
+        batchGetOrders(packageName, query.getAll("orderIds"), shop.order, shop.voidedOf(packageName)),
+      ),
     [`GET ${OF_APPLICATION}/purchases/voidedpurchases`]: ({ query }, packageName = "") =>
       ofPackage(packageName, () => listVoidedPurchases(shop.voidedOf(packageName), query, shop.time())),
   };

@@ -1,4 +1,5 @@
-import { createPublicKey, generateKeyPairSync, randomBytes, verify, type KeyObject } from "node:crypto";
+import { createPublicKey, generateKeyPairSync, randomBytes, type KeyObject } from "node:crypto";
+import { decodeJwt, jwtVerify } from "jose";
 import * as z from "zod";
 import { isoTime, type Instant } from "../../../lib/entitlements/time.ts";
 import { parseJson } from "../../../lib/bounded-text.ts";
@@ -29,12 +30,6 @@ const subjectToken = z.object({
 });
 
 const impersonationRequest = z.object({ scope: z.array(z.string()).min(1), lifetime: z.string() });
-
-const assertionClaims = z.object({
-  iss: z.string(),
-  aud: z.literal(GOOGLE_TOKEN_URL),
-  scope: z.string().refine((scope) => scope.split(" ").includes(SCOPE)),
-});
 
 /** Google's token endpoints: workload identity federation, service accounts and their impersonation. */
 export const createTokenEndpoints = (now: () => Instant) => {
@@ -71,17 +66,18 @@ export const createTokenEndpoints = (now: () => Instant) => {
     return headers.has("authorization") && headers.get("x-goog-cloud-target-resource") === AUDIENCE;
   };
 
-  const isAssertion = (assertion: string): boolean => {
-    const [header = "", payload = "", signature = ""] = assertion.split(".");
-    const claims = assertionClaims.safeParse(parseJson(Buffer.from(payload, "base64url").toString("utf8")));
-    const key = claims.success ? serviceAccounts.get(claims.data.iss) : undefined;
-    if (key === undefined) return false;
-    return verify(
-      "RSA-SHA256",
-      Buffer.from(`${header}.${payload}`),
-      key,
-      Buffer.from(signature, "base64url"),
-    );
+  /** Whether a service account has signed for the API, at whatever time. */
+  const isAssertion = async (assertion: string): Promise<boolean> => {
+    try {
+      const { iss = "", iat = 0, scope } = decodeJwt(assertion);
+      const key = serviceAccounts.get(iss);
+      const currentDate = new Date(iat * 1000);
+      if (key === undefined) return false;
+      await jwtVerify(assertion, key, { algorithms: ["RS256"], audience: GOOGLE_TOKEN_URL, currentDate });
+      return String(scope).split(" ").includes(SCOPE);
+    } catch {
+      return false;
+    }
   };
 
   /** OAuth token exchange (RFC 8693). */
@@ -97,13 +93,13 @@ export const createTokenEndpoints = (now: () => Instant) => {
   };
 
   /** Token exchange, and the JWT grant of service accounts (RFC 7523). */
-  const answerToken = (body: string | null): Answer => {
+  const answerToken = async (body: string | null): Promise<Answer> => {
     const form = new URLSearchParams(body ?? "");
     switch (form.get("grant_type")) {
       case TOKEN_EXCHANGE:
         return exchanged(form);
       case JWT_GRANT:
-        return isAssertion(form.get("assertion") ?? "")
+        return (await isAssertion(form.get("assertion") ?? ""))
           ? tokenAnswer([SCOPE])
           : tokenError("invalid_grant", "The assertion is not valid.");
       default:
@@ -122,7 +118,7 @@ export const createTokenEndpoints = (now: () => Instant) => {
   };
 
   const routes: Routes = {
-    "POST /token": ({ body }) => answerToken(body),
+    "POST /token": async ({ body }) => answerToken(body),
     "POST /serviceAccounts/{email}:generateAccessToken": ({ body, authorization }) =>
       answerImpersonation(body, authorization),
   };

@@ -1,6 +1,5 @@
 import * as z from "zod";
-import { failedPaymentTerms } from "./purchases.ts";
-import { period } from "./terms.ts";
+import { failedPaymentTerms, period } from "./purchases.ts";
 
 /**
  * Changes of a purchase. A one-time purchase supports only `complete`, `decline`, `acknowledge`, `refund`, `revoke`,

@@ -1,18 +1,21 @@
 import type { Instant } from "../../../lib/entitlements/time.ts";
-import { revokedOneTimePurchase } from "./one-time-changes.ts";
-import { outcome, type Outcome } from "./outcome.ts";
 import {
   ACKNOWLEDGEMENT_PENDING,
   after,
   endOf,
   isPaid,
   isPrepaid,
+  instantOf,
   type SoldPurchase,
   type SoldSubscription,
+  type SubscriptionTerms,
+  outcome,
+  type Outcome,
 } from "./purchases.ts";
-import { revokedSubscription } from "./subscription-refunds.ts";
+import { revoked } from "./refunds.ts";
 import {
   active,
+  afterPause,
   endedByStore,
   expired,
   inGracePeriod,
@@ -20,8 +23,8 @@ import {
   paused,
   stateOf,
   tell,
+  withTerms,
 } from "./subscription-states.ts";
-import type { SubscriptionTerms } from "./terms.ts";
 
 /** Events of purchases that the passing of time causes. */
 
@@ -39,10 +42,8 @@ const stateEnds = (sold: SoldSubscription, { stateUntil }: SubscriptionTerms): I
     case "IN_GRACE_PERIOD":
     case "CANCELED":
       return endOf(sold.answer);
-    case "PAUSED": {
-      const resumes = sold.answer.pausedStateContext?.autoResumeTime;
-      return resumes == null ? null : Date.parse(resumes);
-    }
+    case "PAUSED":
+      return instantOf(sold.answer.pausedStateContext?.autoResumeTime);
     default:
       return stateUntil;
   }
@@ -53,30 +54,26 @@ export const nextEventOf = (sold: SoldPurchase): Instant | null => {
   const due = acknowledgementDue(sold);
   const ends =
     sold.productKind === "one_time_product" || sold.terms === null ? null : stateEnds(sold, sold.terms);
-  if (due === null || ends === null) return due ?? ends;
-  return Math.min(due, ends);
+  const next = Math.min(due ?? Infinity, ends ?? Infinity);
+  return next === Infinity ? null : next;
 };
 
 const afterGrace = (sold: SoldSubscription, { accountHold }: SubscriptionTerms, at: Instant) =>
-  accountHold === null ? endedByStore(sold, at) : tell(onHold(sold, at), "ON_HOLD");
+  accountHold === null ? endedByStore(sold, at) : onHold(sold, at);
 
 const afterSilence = (sold: SoldSubscription, terms: SubscriptionTerms, at: Instant) =>
   terms.gracePeriod === null
     ? afterGrace(sold, terms, at)
-    : tell(inGracePeriod(sold, after(at, terms.gracePeriod)), "IN_GRACE_PERIOD");
+    : inGracePeriod(sold, after(at, terms.gracePeriod));
 
-const periodEnds = (
-  sold: SoldSubscription,
-  terms: SubscriptionTerms,
-  at: Instant,
-): Outcome<SoldSubscription> => {
+const periodEnds = (sold: SoldSubscription, terms: SubscriptionTerms, at: Instant): Outcome => {
   if (isPrepaid(sold.answer)) return tell(expired(sold, at), "EXPIRED");
   if (terms.stateUntil !== null) return afterSilence(sold, terms, at);
-  if (terms.pause !== null) return tell(paused(sold, after(at, terms.pause), at), "PAUSED");
+  if (terms.pause !== null) return paused(sold, after(at, terms.pause), at);
   if (terms.paymentFails)
     return terms.silentPeriod === null
       ? afterSilence(sold, terms, at)
-      : tell({ ...sold, terms: { ...terms, stateUntil: after(at, terms.silentPeriod) } });
+      : tell(withTerms(sold, { stateUntil: after(at, terms.silentPeriod) }));
   const end = endOf(sold.answer) ?? at;
   const until = after(end, terms.period);
   // At the last possible instant, nothing follows.
@@ -90,10 +87,10 @@ const periodEnds = (
  */
 export const afterEvent = (sold: SoldPurchase, at: Instant): Outcome | null => {
   const due = acknowledgementDue(sold);
-  if (sold.productKind === "one_time_product") return revokedOneTimePurchase(sold, at, UNACKNOWLEDGED);
+  if (sold.productKind === "one_time_product") return revoked(sold, at, UNACKNOWLEDGED);
   if (sold.terms === null) return outcome(sold);
   const ends = stateEnds(sold, sold.terms);
-  if (due !== null && (ends === null || due <= ends)) return revokedSubscription(sold, at, UNACKNOWLEDGED);
+  if (due !== null && (ends === null || due <= ends)) return revoked(sold, at, UNACKNOWLEDGED);
   switch (stateOf(sold)) {
     case "ACTIVE":
       return periodEnds(sold, sold.terms, at);
@@ -102,9 +99,7 @@ export const afterEvent = (sold: SoldPurchase, at: Instant): Outcome | null => {
     case "ON_HOLD":
       return endedByStore(sold, at);
     case "PAUSED":
-      return sold.terms.paymentFails
-        ? tell(onHold(sold, at), "ON_HOLD")
-        : tell(active(sold, after(at, sold.terms.period), at), "RECOVERED");
+      return afterPause(sold, sold.terms, at);
     case "CANCELED":
       return tell(expired(sold, at), "EXPIRED");
     default:

@@ -1,7 +1,10 @@
 import type { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/v3.js";
 import * as z from "zod";
 import { isInstant, isoTime, type Instant } from "../../../lib/entitlements/time.ts";
-import type { SoldPurchase, SoldSubscription } from "./purchases.ts";
+import type { Answer } from "../../routes.ts";
+import { googleError } from "../answers.ts";
+import type { VoidedPurchase } from "../publisher-api/voided-purchases.ts";
+import type { SoldPurchase } from "./purchases.ts";
 
 /** The store's orders: one for each payment. An order outlives its purchase, whose token may be dropped. */
 
@@ -17,42 +20,28 @@ const order = z.object({
 export type Order = Readonly<z.output<typeof order>>;
 export const savedOrders = z.array(order);
 
-const linesOfSubscription = (sold: SoldSubscription, at: Instant): readonly (readonly [string, Line])[] =>
-  (sold.answer.lineItems ?? []).flatMap(({ latestSuccessfulOrderId, productId, offerDetails, expiryTime }) =>
-    latestSuccessfulOrderId == null
-      ? []
-      : [
-          [
-            latestSuccessfulOrderId,
-            {
-              productId: productId ?? "",
-              subscriptionDetails: {
-                ...(offerDetails?.basePlanId != null && { basePlanId: offerDetails.basePlanId }),
-                servicePeriodStartTime: isoTime(at),
-                ...(expiryTime != null && { servicePeriodEndTime: expiryTime }),
-              },
-            },
-          ] as const,
-        ],
-  );
-
-const linesOf = (sold: SoldPurchase, at: Instant): readonly (readonly [string, Line])[] => {
-  if (sold.productKind === "subscription") return linesOfSubscription(sold, at);
+/** Lines of a purchase's answer, each with its order. */
+const linesOf = (sold: SoldPurchase, at: Instant): readonly { orderId: string; line: Line }[] => {
+  if (sold.productKind === "subscription")
+    return (sold.answer.lineItems ?? []).flatMap(
+      ({ latestSuccessfulOrderId: orderId, productId = "", offerDetails, expiryTime }) => {
+        const subscriptionDetails = {
+          ...(offerDetails?.basePlanId != null && { basePlanId: offerDetails.basePlanId }),
+          servicePeriodStartTime: isoTime(at),
+          ...(expiryTime != null && { servicePeriodEndTime: expiryTime }),
+        };
+        return orderId == null ? [] : { orderId, line: { productId, subscriptionDetails } };
+      },
+    );
   const { orderId, productLineItem } = sold.answer;
-  return orderId == null
-    ? []
-    : (productLineItem ?? []).map(({ productId, productOfferDetails }) => [
-        orderId,
-        {
-          productId: productId ?? "",
-          oneTimePurchaseDetails: {
-            quantity: productOfferDetails?.quantity ?? 1,
-            ...(productOfferDetails?.purchaseOptionId != null && {
-              purchaseOptionId: productOfferDetails.purchaseOptionId,
-            }),
-          },
-        },
-      ]);
+  if (orderId == null) return [];
+  return (productLineItem ?? []).map(({ productId = "", productOfferDetails: offer }) => {
+    const oneTimePurchaseDetails = {
+      quantity: offer?.quantity ?? 1,
+      ...(offer?.purchaseOptionId != null && { purchaseOptionId: offer.purchaseOptionId }),
+    };
+    return { orderId, line: { productId, oneTimePurchaseDetails } };
+  });
 };
 
 /** @param saved what `save` returned */
@@ -61,18 +50,60 @@ export const createOrders = (saved: z.output<typeof savedOrders>) => {
   return {
     /** Keeps the orders that a purchase's answer names, each once. */
     keep: (purchaseToken: string, sold: SoldPurchase, at: Instant): void => {
-      const lines = linesOf(sold, at).filter(([orderId]) => !orders.has(orderId));
-      for (const [orderId] of lines)
-        orders.set(orderId, {
-          orderId,
-          packageName: sold.packageName,
-          purchaseToken,
-          createdAt: at,
-          lines: lines.flatMap(([of, line]) => (of === orderId ? [line] : [])),
-        });
+      const { packageName } = sold;
+      const fresh = linesOf(sold, at).filter(({ orderId }) => !orders.has(orderId));
+      for (const [orderId, ordered] of Map.groupBy(fresh, ({ orderId }) => orderId)) {
+        const lines = ordered.map(({ line }) => line);
+        orders.set(orderId, { orderId, packageName, purchaseToken, createdAt: at, lines });
+      }
     },
     find: (orderId: string): Order | undefined => orders.get(orderId),
     clear: () => orders.clear(),
     save: (): z.input<typeof savedOrders> => [...orders.values()],
+  };
+};
+
+const MOST_ORDERS = 1000;
+
+const stateOf = (voided: readonly VoidedPurchase[]): string => {
+  if (voided.length === 0) return "PROCESSED";
+  return voided.some(({ quantity }) => quantity === null) ? "REFUNDED" : "PARTIALLY_REFUNDED";
+};
+
+const presented = (
+  { orderId, purchaseToken, createdAt, lines }: Order,
+  voided: readonly VoidedPurchase[],
+): androidpublisher_v3.Schema$Order => ({
+  orderId,
+  purchaseToken,
+  state: stateOf(voided),
+  createTime: isoTime(createdAt),
+  lastEventTime: isoTime(Math.max(createdAt, ...voided.map(({ voidedAt }) => voidedAt))),
+  lineItems: lines,
+});
+
+/**
+ * Answer of `orders.batchGet`, in the order of the request: all of the orders, or none. Google documents that an unknown
+ * order fails the request, and not the error's reason.
+ *
+ * @param voided voided purchases of the package
+ * @see https://developers.google.com/android-publisher/api-ref/rest/v3/orders/batchget
+ */
+export const batchGetOrders = (
+  packageName: string,
+  orderIds: readonly string[],
+  find: (orderId: string) => Order | undefined,
+  voided: readonly VoidedPurchase[],
+): Answer => {
+  const isDistinct = new Set(orderIds).size === orderIds.length;
+  if (orderIds.length === 0 || orderIds.length > MOST_ORDERS || !isDistinct || orderIds.includes(""))
+    return googleError(400, "invalid", "Invalid Value", "orderIds");
+  const found = orderIds.flatMap((orderId) => find(orderId) ?? []);
+  if (found.length < orderIds.length || found.some((order) => order.packageName !== packageName))
+    return googleError(404, "notFound", "An order was not found.", "orderIds");
+  const voids = Map.groupBy(voided, ({ orderId }) => orderId);
+  return {
+    status: 200,
+    body: { orders: found.map((order) => presented(order, voids.get(order.orderId) ?? [])) },
   };
 };

@@ -2,20 +2,49 @@ import { randomBytes } from "node:crypto";
 import type { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/v3.js";
 import * as z from "zod";
 import { PRODUCT_KINDS } from "../../../lib/contract/schemas.ts";
-import {
-  isoTime,
-  parsePeriod,
-  plusPeriod,
-  type Instant,
-  type Period,
-} from "../../../lib/entitlements/time.ts";
-import { acknowledgeBy, oneTimeTerms, period, subscriptionTerms } from "./terms.ts";
+import { DAY, MINUTE } from "../../../lib/duration.ts";
+import { isInstant, parsePeriod, plusPeriod, type Instant } from "../../../lib/entitlements/time.ts";
+import type { Notice } from "../notifications/notifications.ts";
+import type { VoidedOrder } from "../publisher-api/voided-purchases.ts";
 
 /** The store's purchases, in the API's own shapes. */
 
 export type SubscriptionPurchase = androidpublisher_v3.Schema$SubscriptionPurchaseV2;
 export type SubscriptionLine = androidpublisher_v3.Schema$SubscriptionPurchaseLineItem;
 export type OneTimePurchase = androidpublisher_v3.Schema$ProductPurchaseV2;
+
+const instant = z.number().refine(isInstant);
+
+/** An ISO 8601 duration. */
+export const period = z
+  .string()
+  .min(1)
+  .refine((value) => parsePeriod(value) !== null, { message: "must be an ISO 8601 duration" });
+
+/** Terms of a purchase that the API's answer does not show: its events as time passes. */
+const oneTimeTerms = z.object({
+  /** The store refunds the purchase at this time unless it is acknowledged; null: it is not paid yet. */
+  acknowledgeBy: instant.nullable(),
+});
+const subscriptionTerms = oneTimeTerms.extend({
+  /** Length of a paid period. */
+  period,
+  /** After a failed payment, in this order; null: left out. */
+  silentPeriod: period.nullable(),
+  gracePeriod: period.nullable(),
+  accountHold: period.nullable(),
+  /** Whether payments fail from now on. */
+  paymentFails: z.boolean(),
+  /** Length of the pause that begins at the end of the period; null: none is scheduled. */
+  pause: period.nullable(),
+  /** End of the paid period, which a grace period does not move; null: nothing is paid yet. */
+  paidUntil: instant.nullable(),
+  /** End of a state that the answer gives no end for: silent period, hold, expired; null: another state. */
+  stateUntil: instant.nullable(),
+  /** When the latest order was paid; null: none was. */
+  orderedAt: instant.nullable(),
+});
+export type SubscriptionTerms = Readonly<z.output<typeof subscriptionTerms>>;
 
 const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
 
@@ -94,14 +123,16 @@ export type SandboxPurchase = z.input<typeof sandboxPurchase>;
 export const ACKNOWLEDGEMENT_PENDING = "ACKNOWLEDGEMENT_STATE_PENDING";
 export const ACKNOWLEDGED = "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED";
 
-export const periodOf = (duration: string): Period => {
+/** End of a duration that begins at the given time. */
+export const after = (begin: Instant, duration: string): Instant => {
   const parsed = parsePeriod(duration);
   if (parsed === null) throw new Error(`Not an ISO 8601 duration: ${duration}`);
-  return parsed;
+  return plusPeriod(begin, parsed);
 };
 
-/** End of a duration that begins at the given time. */
-export const after = (begin: Instant, duration: string): Instant => plusPeriod(begin, periodOf(duration));
+/** Time in an answer; null: it has none. */
+export const instantOf = (time: string | null | undefined): Instant | null =>
+  time == null ? null : Date.parse(time);
 
 export const orderId = (): string => `GPA.${randomBytes(8).toString("hex")}`;
 
@@ -110,117 +141,35 @@ export const isPrepaid = ({ lineItems }: SubscriptionPurchase): boolean =>
 
 /** Latest end of the lines; null: no line has one. */
 export const endOf = ({ lineItems }: SubscriptionPurchase): Instant | null => {
-  const ends = (lineItems ?? []).flatMap(({ expiryTime }) =>
-    expiryTime == null ? [] : [Date.parse(expiryTime)],
-  );
+  const ends = (lineItems ?? []).flatMap(({ expiryTime }) => instantOf(expiryTime) ?? []);
   return ends.length === 0 ? null : Math.max(...ends);
 };
 
 /**
- * @param follows subscription whose product this one follows at its end; null: the product begins at once
- * @param paidFrom when the paid period begins: now, or the end of the prepaid plan that this one extends
+ * Time within which a purchase must be acknowledged: three days, or three minutes for a licence tester. For test
+ * subscriptions the same page also says five; the shorter one applies here.
+ *
+ * @see https://developer.android.com/google/play/billing/integrate#process
+ * @see https://developer.android.com/google/play/billing/test
  */
-export const newSubscription = (
-  purchase: SandboxPurchase,
-  now: Instant,
-  { follows, paidFrom }: { readonly follows: SubscriptionPurchase | null; readonly paidFrom: Instant },
-): SoldSubscription => {
-  const { pending = false, prepaid = false, period = "P1M", packageName } = purchase;
-  const order = purchase.orderIdentifier ?? orderId();
-  const end = follows === null ? after(paidFrom, period) : (endOf(follows) ?? now);
-  const bought: SubscriptionLine = {
-    productId: purchase.productIdentifier,
-    ...(!pending && follows === null && { expiryTime: isoTime(end), latestSuccessfulOrderId: order }),
-    ...(prepaid ? { prepaidPlan: {} } : { autoRenewingPlan: { autoRenewEnabled: true } }),
-    ...(purchase.basePlanIdentifier !== undefined && {
-      offerDetails: { basePlanId: purchase.basePlanIdentifier },
-    }),
-  };
-  const carriedOver = (follows?.lineItems ?? [])
-    .filter(({ expiryTime }) => expiryTime != null && Date.parse(expiryTime) === end)
-    .map((line) => ({
-      ...line,
-      autoRenewingPlan: { autoRenewEnabled: false },
-      deferredItemReplacement: { productId: purchase.productIdentifier },
-    }));
-  return {
-    packageName,
-    productKind: "subscription",
-    answer: {
-      kind: "androidpublisher#subscriptionPurchaseV2",
-      regionCode: "US",
-      subscriptionState: pending ? "SUBSCRIPTION_STATE_PENDING" : "SUBSCRIPTION_STATE_ACTIVE",
-      acknowledgementState: ACKNOWLEDGEMENT_PENDING,
-      ...(!pending && { startTime: isoTime(now) }),
-      ...(purchase.replaces !== undefined && { linkedPurchaseToken: purchase.replaces }),
-      ...(purchase.resubscribes !== undefined && {
-        outOfAppPurchaseContext: { expiredPurchaseToken: purchase.resubscribes },
-      }),
-      ...(purchase.obfuscatedAccountIdentifier !== undefined && {
-        externalAccountIdentifiers: { obfuscatedExternalAccountId: purchase.obfuscatedAccountIdentifier },
-      }),
-      ...(purchase.test === true && { testPurchase: {} }),
-      lineItems: [...carriedOver, bought],
-    },
-    terms: {
-      period,
-      silentPeriod: purchase.silentPeriod ?? null,
-      gracePeriod: purchase.gracePeriod === undefined ? "P3D" : purchase.gracePeriod,
-      accountHold: purchase.accountHold === undefined ? "P30D" : purchase.accountHold,
-      paymentFails: false,
-      pause: null,
-      paidUntil: pending ? null : end,
-      stateUntil: null,
-      orderedAt: pending ? null : now,
-      acknowledgeBy: pending
-        ? null
-        : acknowledgeBy(now, {
-            test: purchase.test === true,
-            prepaidUntil: prepaid ? after(now, period) : null,
-          }),
-    },
-  };
-};
+const ACKNOWLEDGEMENT = { paid: 3 * DAY, test: 3 * MINUTE };
 
-export const newOneTimePurchase = (purchase: SandboxPurchase, now: Instant): SoldOneTimePurchase => {
-  const { pending = false, quantity = 1, packageName } = purchase;
-  return {
-    packageName,
-    productKind: "one_time_product",
-    answer: {
-      kind: "androidpublisher#productPurchaseV2",
-      regionCode: "US",
-      purchaseStateContext: { purchaseState: pending ? "PENDING" : "PURCHASED" },
-      acknowledgementState: ACKNOWLEDGEMENT_PENDING,
-      ...(!pending && {
-        orderId: purchase.orderIdentifier ?? orderId(),
-        purchaseCompletionTime: isoTime(now),
-      }),
-      ...(purchase.obfuscatedAccountIdentifier !== undefined && {
-        obfuscatedExternalAccountId: purchase.obfuscatedAccountIdentifier,
-      }),
-      ...(purchase.test === true && { testPurchaseContext: { fopType: "TEST" } }),
-      productLineItem: [
-        {
-          productId: purchase.productIdentifier,
-          productOfferDetails: {
-            ...(purchase.purchaseOptionIdentifier !== undefined && {
-              purchaseOptionId: purchase.purchaseOptionIdentifier,
-            }),
-            ...(purchase.rental === true && { rentOfferDetails: {} }),
-            quantity,
-            refundableQuantity: quantity,
-            consumptionState: "CONSUMPTION_STATE_YET_TO_BE_CONSUMED",
-          },
-        },
-      ],
-    },
-    terms: {
-      acknowledgeBy: pending
-        ? null
-        : acknowledgeBy(now, { test: purchase.test === true, prepaidUntil: null }),
-    },
-  };
+/** Prepaid plans shorter than this must be acknowledged within half of the plan. */
+const SHORT_PLAN = 7 * DAY;
+
+/**
+ * Time at which the store refunds an unacknowledged purchase.
+ *
+ * @param prepaidUntil end of what was bought, of a prepaid plan; null: another purchase
+ * @see https://developer.android.com/google/play/billing/lifecycle/subscriptions#prepaid-plans
+ */
+export const acknowledgeBy = (
+  paidAt: Instant,
+  { test, prepaidUntil }: { readonly test: boolean; readonly prepaidUntil: Instant | null },
+): Instant => {
+  const usual = test ? ACKNOWLEDGEMENT.test : ACKNOWLEDGEMENT.paid;
+  const plan = prepaidUntil === null ? Infinity : prepaidUntil - paidAt;
+  return paidAt + (plan < SHORT_PLAN ? Math.min(usual, Math.floor(plan / 2)) : usual);
 };
 
 export const productsOf = (stored: StoredPurchase): (string | null | undefined)[] =>
@@ -233,9 +182,43 @@ export const isPaid = (stored: StoredPurchase): boolean =>
     ? !/PENDING|EXPIRED/.test(stored.answer.subscriptionState ?? "")
     : stored.answer.purchaseStateContext?.purchaseState === "PURCHASED";
 
+export const withPurchaseState = (
+  sold: SoldOneTimePurchase,
+  purchaseState: "PURCHASED" | "CANCELLED",
+): SoldOneTimePurchase => ({
+  ...sold,
+  answer: { ...sold.answer, purchaseStateContext: { purchaseState } },
+});
+
+/** A one-time purchase with other details of what was bought. */
+export const withOffer = (
+  sold: SoldOneTimePurchase,
+  details: androidpublisher_v3.Schema$ProductOfferDetails,
+): SoldOneTimePurchase => {
+  const productLineItem = (sold.answer.productLineItem ?? []).map((line) => ({
+    ...line,
+    productOfferDetails: { ...line.productOfferDetails, ...details },
+  }));
+  return { ...sold, answer: { ...sold.answer, productLineItem } };
+};
+
 export const acknowledged = (sold: SoldPurchase): SoldPurchase => {
   if (sold.productKind === "one_time_product")
     return { ...sold, answer: { ...sold.answer, acknowledgementState: ACKNOWLEDGED } };
   const { outOfAppPurchaseContext: _, ...answer } = sold.answer;
   return { ...sold, answer: { ...answer, acknowledgementState: ACKNOWLEDGED } };
 };
+
+/** A purchase after a change or after some time, and the notifications of it. */
+export interface Outcome {
+  readonly sold: SoldPurchase;
+  readonly notices: readonly Notice[];
+  /** Order that is voided; null: none is. */
+  readonly voided: VoidedOrder | null;
+}
+
+export const outcome = (sold: SoldPurchase, ...notices: Notice[]): Outcome => ({
+  sold,
+  notices,
+  voided: null,
+});

@@ -5,27 +5,24 @@ import { createDue } from "../../due.ts";
 import type { AndroidChange, ChangeDetails } from "./changes.ts";
 import { afterEvent, nextEventOf } from "./events.ts";
 import { developerNotification, type DeveloperNotification } from "../notifications/notifications.ts";
-import { changedOneTimePurchase } from "./one-time-changes.ts";
+import { ONE_TIME_STEPS } from "./one-time-changes.ts";
 import { createOrders, savedOrders } from "./orders.ts";
 import { ImpossibleChange } from "../../impossible-change.ts";
-import type { Outcome } from "./outcome.ts";
 import {
   ACKNOWLEDGED,
   acknowledged,
   after,
-  endOf,
   isPaid,
-  isPrepaid,
-  newOneTimePurchase,
-  newSubscription,
-  periodOf,
   soldPurchase,
   type SandboxPurchase,
   type SoldPurchase,
   type SoldSubscription,
   type StoredPurchase,
+  type Outcome,
 } from "./purchases.ts";
-import { changedSubscription } from "./subscription-changes.ts";
+import { REFUNDS } from "./refunds.ts";
+import { sold, successorOf } from "./sale.ts";
+import { SUBSCRIPTION_STEPS } from "./subscription-changes.ts";
 import { expired, stateOf, tell } from "./subscription-states.ts";
 import { voidedPurchase, type VoidedPurchase } from "../publisher-api/voided-purchases.ts";
 
@@ -39,6 +36,24 @@ export const savedShop = z.object({
 
 const newPurchaseToken = (): string =>
   `${randomBytes(12).toString("hex")}.AO-J1O${randomBytes(48).toString("base64url")}`;
+
+const isRefund = (change: AndroidChange): change is keyof typeof REFUNDS => Object.hasOwn(REFUNDS, change);
+
+/** @throws ImpossibleChange */
+const changed = (sold: SoldPurchase, change: AndroidChange, details: ChangeDetails, at: Instant): Outcome => {
+  const isSubscription = sold.productKind === "subscription";
+  const state = stateOf(sold);
+  const isPaid = isSubscription ? !state.startsWith("PENDING") : state === "PURCHASED";
+  const isAllowed = change === "complete" || change === "decline" ? state === "PENDING" : isPaid;
+  if (!isAllowed)
+    throw new ImpossibleChange(`The change is not possible for a purchase in ${state || "no state"}.`);
+  if (isRefund(change)) return REFUNDS[change](sold, at);
+  const made = isSubscription
+    ? SUBSCRIPTION_STEPS[change]?.(sold, details, at)
+    : ONE_TIME_STEPS[change]?.(sold, details, at);
+  if (made === undefined) throw new ImpossibleChange(`The change is not possible for a ${sold.productKind}.`);
+  return made;
+};
 
 export type ShopKeeping = ReturnType<typeof createShop>;
 
@@ -104,101 +119,31 @@ export const createShop = (
     return sold?.productKind === "subscription" && isPaid(sold) ? sold : null;
   };
 
-  const bought = (purchase: SandboxPurchase, at: Instant): Outcome => {
-    const { productKind, productIdentifier: sku, pending = false } = purchase;
-    if (productKind === "one_time_product") {
-      const sold = newOneTimePurchase(purchase, at);
-      return { sold, notices: pending ? [] : [{ oneTimeProduct: "PURCHASED", sku }], voided: null };
-    }
-    const replaced = running(purchase.replaces);
-    const end = replaced === null ? null : endOf(replaced.answer);
-    if (
-      purchase.deferred === true &&
-      (replaced === null || pending || isPrepaid(replaced.answer) || end === null || end <= at)
-    )
-      throw new ImpossibleChange(
-        "A deferred purchase replaces a subscription that renews, and is not pending.",
-      );
-    const extended = purchase.prepaid === true && replaced !== null && isPrepaid(replaced.answer);
-    const sold = newSubscription(purchase, at, {
-      follows: purchase.deferred === true && replaced !== null ? replaced.answer : null,
-      paidFrom: extended && !pending ? Math.max(end ?? at, at) : at,
-    });
-    return pending ? tell(sold) : tell(sold, "PURCHASED");
-  };
-
   /** Creates a purchase, under a new token unless one is given, and returns its token. */
   const buy = (purchase: SandboxPurchase, purchaseToken = newPurchaseToken()): string => {
     const at = time();
-    const sale = bought(purchase, at);
+    const sale = sold(purchase, at, running(purchase.replaces));
     publish([...keep(purchaseToken, sale, at), ...expireReplaced(sale.sold, at)], at);
     return purchaseToken;
   };
 
-  /** The purchase that takes the place of another. */
-  const successor = (
-    purchaseToken: string,
-    change: "replace" | "upgrade" | "top-up",
-    details: ChangeDetails,
-  ): SandboxPurchase => {
-    const replaced = running(purchaseToken);
-    const terms = replaced?.terms;
-    if (replaced === null || terms == null)
-      throw new ImpossibleChange(
-        "Only a subscription that was sold here, and has not ended, can be replaced.",
-      );
-    const { answer, packageName } = replaced;
-    const line = answer.lineItems?.at(-1);
-    const topUp = change === "top-up";
-    if (topUp && (!isPrepaid(answer) || stateOf(replaced) !== "ACTIVE" || details.pending === true))
-      throw new ImpossibleChange("A top-up extends a prepaid plan that has not ended, and is paid at once.");
-    const { productIdentifier, basePlanIdentifier = line?.offerDetails?.basePlanId } = details;
-    const account = answer.externalAccountIdentifiers?.obfuscatedExternalAccountId;
-    return {
-      packageName,
-      productKind: "subscription",
-      productIdentifier: productIdentifier ?? line?.productId ?? "",
-      replaces: purchaseToken,
-      period: details.period ?? terms.period,
-      silentPeriod: details.silentPeriod === undefined ? terms.silentPeriod : details.silentPeriod,
-      gracePeriod: details.gracePeriod === undefined ? terms.gracePeriod : details.gracePeriod,
-      accountHold: details.accountHold === undefined ? terms.accountHold : details.accountHold,
-      prepaid: topUp,
-      pending: details.pending ?? false,
-      deferred: details.deferred ?? false,
-      test: answer.testPurchase !== undefined,
-      ...(basePlanIdentifier != null && { basePlanIdentifier }),
-      ...(account != null && { obfuscatedAccountIdentifier: account }),
-    };
-  };
-
   /**
-   * @param given what the change needs, or only its period
    * @returns the token of the changed purchase, or of the one that took its place
    * @throws ImpossibleChange
    */
-  const change = (
-    purchaseToken: string,
-    change: AndroidChange,
-    given: string | ChangeDetails = {},
-  ): string => {
-    const details = typeof given === "string" ? { period: given } : given;
-    if (details.period !== undefined) periodOf(details.period);
+  const change = (purchaseToken: string, change: AndroidChange, details: ChangeDetails = {}): string => {
     if (change === "replace" || change === "upgrade" || change === "top-up")
-      return buy(successor(purchaseToken, change, details));
-    const sold = purchases.get(purchaseToken);
-    if (sold === undefined) throw new ImpossibleChange("There is no such purchase.");
+      return buy(successorOf(running(purchaseToken), purchaseToken, change, details));
+    const before = purchases.get(purchaseToken);
+    if (before === undefined) throw new ImpossibleChange("There is no such purchase.");
+    const at = time();
     if (change === "acknowledge") {
-      if (!isPaid(sold) || sold.answer.acknowledgementState === ACKNOWLEDGED)
+      if (!isPaid(before) || before.answer.acknowledgementState === ACKNOWLEDGED)
         throw new ImpossibleChange("The purchase does not wait to be acknowledged.");
-      store(purchaseToken, acknowledged(sold), time());
+      store(purchaseToken, acknowledged(before), at);
       return purchaseToken;
     }
-    const at = time();
-    const made =
-      sold.productKind === "subscription"
-        ? changedSubscription(sold, change, details, at)
-        : changedOneTimePurchase(sold, change, details, at);
+    const made = changed(before, change, details, at);
     const voidedAt = details.voidedAgo === undefined ? at : 2 * at - after(at, details.voidedAgo);
     publish([...keep(purchaseToken, made, at, voidedAt), ...expireReplaced(made.sold, at)], at);
     return purchaseToken;
@@ -225,10 +170,6 @@ export const createShop = (
       return stored;
     },
     change,
-    acknowledge: (purchaseToken: string): void => {
-      const sold = purchases.get(purchaseToken);
-      if (sold !== undefined) store(purchaseToken, acknowledged(sold), time());
-    },
     drop,
     isDropped: (purchaseToken: string): boolean => dropped.has(purchaseToken),
     tokens: (): readonly string[] => [...purchases.keys()],

@@ -1,54 +1,56 @@
-import { isoTime, type Instant } from "../../../lib/entitlements/time.ts";
-import type { AndroidChange, ChangeDetails } from "./changes.ts";
+import { isoTime } from "../../../lib/entitlements/time.ts";
 import { ImpossibleChange } from "../../impossible-change.ts";
-import type { Outcome } from "./outcome.ts";
-import { after, endOf, isPrepaid, type SoldSubscription, type SubscriptionLine } from "./purchases.ts";
-import { changeItems } from "./subscription-items.ts";
-import { refundWithoutRevocation, reviewRefund, revoke, voidOrder } from "./subscription-refunds.ts";
+import type { AndroidChange, ChangeDetails } from "./changes.ts";
+import {
+  acknowledgeBy,
+  after,
+  endOf,
+  isPrepaid,
+  orderId,
+  type SoldSubscription,
+  type SubscriptionLine,
+} from "./purchases.ts";
 import {
   active,
+  afterPause,
   canceled,
+  currentLinesOf,
   endsWithPeriod,
   expired,
   inGracePeriod,
+  linesOf,
   onHold,
   paused,
+  recovered,
   requireState,
   stateOf,
   tell,
   termsOfRenewing,
   withLines,
+  withRenewal,
+  withTerms,
   type SubscriptionStep,
 } from "./subscription-states.ts";
-import { acknowledgeBy, type SubscriptionTerms } from "./terms.ts";
-
-/** Changes of one subscription; the shop makes the others. */
-type OwnChange = Exclude<AndroidChange, "acknowledge" | "replace" | "upgrade" | "top-up">;
 
 const MONTH = "P1M";
 
-const withTerms = (sold: SoldSubscription, terms: Partial<SubscriptionTerms>): SoldSubscription => ({
-  ...sold,
-  terms: sold.terms === null ? null : { ...sold.terms, ...terms },
-});
+/** Length of the next period. */
+const lengthOf = ({ terms }: SoldSubscription, { period = terms?.period ?? MONTH }: ChangeDetails): string =>
+  period;
 
-const complete: SubscriptionStep = (sold, { period }, now) => {
-  const length = period ?? sold.terms?.period ?? MONTH;
+const complete: SubscriptionStep = (sold, details, now) => {
+  const length = lengthOf(sold, details);
   const until = after(now, length);
   const paid = active(sold, until, now);
   const prepaidUntil = isPrepaid(sold.answer) ? until : null;
   const test = sold.answer.testPurchase !== undefined;
-  return tell(
-    withTerms(
-      { ...paid, answer: { ...paid.answer, startTime: isoTime(now) } },
-      { period: length, acknowledgeBy: acknowledgeBy(now, { test, prepaidUntil }) },
-    ),
-    "PURCHASED",
-  );
+  const started = { ...paid, answer: { ...paid.answer, startTime: isoTime(now) } };
+  const terms = { period: length, acknowledgeBy: acknowledgeBy(now, { test, prepaidUntil }) };
+  return tell(withTerms(started, terms), "PURCHASED");
 };
 
-const renew: SubscriptionStep = (sold, { period }, now) => {
-  const until = after(Math.max(endOf(sold.answer) ?? now, now), period ?? sold.terms?.period ?? MONTH);
+const renew: SubscriptionStep = (sold, details, now) => {
+  const until = after(Math.max(endOf(sold.answer) ?? now, now), lengthOf(sold, details));
   const resumed = ["ON_HOLD", "PAUSED"].includes(stateOf(sold));
   return tell(active(sold, until, now), resumed ? "RECOVERED" : "RENEWED");
 };
@@ -60,32 +62,28 @@ const restart: SubscriptionStep = (sold, _, now) => {
   const { canceledStateContext: _context, ...answer } = sold.answer;
   const restored = withLines(
     { ...sold, answer: { ...answer, subscriptionState: "SUBSCRIPTION_STATE_ACTIVE" } },
-    (line) =>
-      line.autoRenewingPlan === undefined || endsWithPeriod(line)
-        ? line
-        : { ...line, autoRenewingPlan: { ...line.autoRenewingPlan, autoRenewEnabled: true } },
+    (line) => (endsWithPeriod(line) ? line : withRenewal(line, true)),
   );
   return tell(restored, "RESTARTED");
 };
 
-const failBilling: SubscriptionStep = (sold, { silentPeriod, gracePeriod, accountHold }) => {
-  termsOfRenewing(sold);
+const failBilling: SubscriptionStep = (sold, details) => {
+  const terms = termsOfRenewing(sold);
   requireState(sold, "ACTIVE", "PAUSED");
-  return tell(
-    withTerms(sold, {
-      paymentFails: true,
-      ...(silentPeriod !== undefined && { silentPeriod }),
-      ...(gracePeriod !== undefined && { gracePeriod }),
-      ...(accountHold !== undefined && { accountHold }),
-    }),
-  );
+  const {
+    silentPeriod = terms.silentPeriod,
+    gracePeriod = terms.gracePeriod,
+    accountHold = terms.accountHold,
+  } = details;
+  return tell(withTerms(sold, { paymentFails: true, silentPeriod, gracePeriod, accountHold }));
 };
 
 const recover: SubscriptionStep = (sold, _, now) => {
-  const { period, paidUntil, paymentFails, stateUntil } = termsOfRenewing(sold);
+  const terms = termsOfRenewing(sold);
+  const { period, paidUntil, paymentFails, stateUntil } = terms;
   requireState(sold, "ACTIVE", "IN_GRACE_PERIOD", "ON_HOLD", "PAUSED");
   if (!paymentFails) throw new ImpossibleChange("No payment fails.");
-  if (stateOf(sold) === "ON_HOLD") return tell(active(sold, after(now, period), now), "RECOVERED");
+  if (stateOf(sold) === "ON_HOLD") return recovered(sold, terms, now);
   const silent = stateOf(sold) === "ACTIVE" && stateUntil !== null;
   if (!silent && stateOf(sold) !== "IN_GRACE_PERIOD") return tell(withTerms(sold, { paymentFails: false }));
   const until = after(paidUntil ?? now, period);
@@ -99,73 +97,73 @@ const schedulePause: SubscriptionStep = (sold, { period = MONTH }) => {
 };
 
 const resume: SubscriptionStep = (sold, _, now) => {
-  const { pause, period, paymentFails } = termsOfRenewing(sold);
-  if (stateOf(sold) === "PAUSED")
-    return paymentFails
-      ? tell(onHold(sold, now), "ON_HOLD")
-      : tell(active(sold, after(now, period), now), "RECOVERED");
-  if (pause === null) throw new ImpossibleChange("No pause is scheduled.");
+  const terms = termsOfRenewing(sold);
+  if (stateOf(sold) === "PAUSED") return afterPause(sold, terms, now);
+  if (terms.pause === null) throw new ImpossibleChange("No pause is scheduled.");
   return tell(withTerms(sold, { pause: null }), "PAUSE_SCHEDULE_CHANGED");
 };
 
-const defer: SubscriptionStep = (sold, { period }, now) => {
+const defer: SubscriptionStep = (sold, details, now) => {
   requireState(sold, "ACTIVE");
   const end = endOf(sold.answer);
   if (end === null || end <= now) throw new ImpossibleChange("The period has ended.");
-  const until = after(end, period ?? sold.terms?.period ?? MONTH);
+  const until = after(end, lengthOf(sold, details));
   const moved = (line: SubscriptionLine): SubscriptionLine =>
     line.expiryTime == null ? line : { ...line, expiryTime: isoTime(until) };
-  return tell(withLines(sold, moved, { paidUntil: until }), "DEFERRED");
+  return tell(withTerms(withLines(sold, moved), { paidUntil: until }), "DEFERRED");
 };
 
-const oneTimeOnly: SubscriptionStep = () => {
-  throw new ImpossibleChange("The change is possible for one-time purchases only.");
+/** Adds an add-on at once, or removes one at the end of the period. */
+const changeItems: SubscriptionStep = (sold, { adds, removes }) => {
+  termsOfRenewing(sold);
+  requireState(sold, "ACTIVE");
+  const current = currentLinesOf(sold);
+  const running = current.filter((line) => !endsWithPeriod(line));
+  const end = endOf(sold.answer);
+  if (adds === undefined && removes === undefined)
+    throw new ImpossibleChange("Name an item that is added (adds) or removed (removes).");
+  if (current.some(({ productId }) => productId === adds))
+    throw new ImpossibleChange("The subscription has that item.");
+  if (removes !== undefined && !running.some(({ productId }) => productId === removes))
+    throw new ImpossibleChange("The subscription has no such item.");
+  if (removes !== undefined && adds === undefined && running.length === 1)
+    throw new ImpossibleChange("The last item cannot be removed: cancel the subscription.");
+  const marked = withLines(sold, (line) =>
+    line.productId === removes && !endsWithPeriod(line)
+      ? { ...withRenewal(line, false), deferredItemRemoval: {} }
+      : line,
+  );
+  // An item that was removed and is over returns in its own place.
+  const lineItems = linesOf(marked).filter(({ productId }) => productId !== adds);
+  if (adds !== undefined && end !== null)
+    lineItems.push({
+      productId: adds,
+      expiryTime: isoTime(end),
+      latestSuccessfulOrderId: orderId(),
+      autoRenewingPlan: { autoRenewEnabled: true },
+    });
+  return tell({ ...marked, answer: { ...marked.answer, lineItems } }, "ITEMS_CHANGED");
 };
 
-const STEPS: Record<OwnChange, SubscriptionStep> = {
+/** Changes that only subscriptions have, or have in their own way. */
+export const SUBSCRIPTION_STEPS: Partial<Record<AndroidChange, SubscriptionStep>> = {
   complete,
-  decline: (sold) =>
-    tell(
-      {
-        ...sold,
-        answer: { ...sold.answer, subscriptionState: "SUBSCRIPTION_STATE_PENDING_PURCHASE_CANCELED" },
-      },
-      "PENDING_PURCHASE_CANCELED",
-    ),
+  decline: (sold) => {
+    const subscriptionState = "SUBSCRIPTION_STATE_PENDING_PURCHASE_CANCELED";
+    return tell({ ...sold, answer: { ...sold.answer, subscriptionState } }, "PENDING_PURCHASE_CANCELED");
+  },
   renew,
-  cancel: (sold, _, now) =>
-    tell(canceled(sold, { userInitiatedCancellation: { cancelTime: isoTime(now) } }), "CANCELED"),
+  cancel: (sold, _, now) => canceled(sold, now),
   restart,
   "fail-billing": failBilling,
   recover,
   grace: (sold, { period = MONTH }, now) =>
-    tell(withTerms(inGracePeriod(sold, after(now, period)), { paidUntil: now }), "IN_GRACE_PERIOD"),
-  hold: (sold, _, now) => tell(onHold(sold, now), "ON_HOLD"),
-  pause: (sold, { period = MONTH }, now) => tell(paused(sold, after(now, period), now), "PAUSED"),
+    inGracePeriod(withTerms(sold, { paidUntil: now }), after(now, period)),
+  hold: (sold, _, now) => onHold(sold, now),
+  pause: (sold, { period = MONTH }, now) => paused(sold, after(now, period), now),
   "schedule-pause": schedulePause,
   resume,
   expire: (sold, _, now) => tell(expired(sold, now), "EXPIRED"),
   defer,
   "items-changed": changeItems,
-  refund: revoke,
-  revoke,
-  "refund-partly": oneTimeOnly,
-  "refund-without-revocation": refundWithoutRevocation,
-  "void-order": voidOrder,
-  "refund-review": reviewRefund,
-  consume: oneTimeOnly,
-};
-
-/** @throws ImpossibleChange */
-export const changedSubscription = (
-  sold: SoldSubscription,
-  change: OwnChange,
-  details: ChangeDetails,
-  now: Instant,
-): Outcome<SoldSubscription> => {
-  const state = stateOf(sold);
-  if (change === "complete" || change === "decline") requireState(sold, "PENDING");
-  else if (state === "PENDING" || state === "PENDING_PURCHASE_CANCELED")
-    throw new ImpossibleChange("The purchase is not paid: complete or decline it while it is pending.");
-  return STEPS[change](sold, details, now);
 };

@@ -2,53 +2,43 @@ import { isoTime, type Instant } from "../../../lib/entitlements/time.ts";
 import type { ChangeDetails } from "./changes.ts";
 import type { SubscriptionNotification } from "../notifications/notifications.ts";
 import { ImpossibleChange } from "../../impossible-change.ts";
-import { outcome, type Outcome } from "./outcome.ts";
 import {
   after,
   endOf,
+  instantOf,
   isPrepaid,
   orderId,
+  type SoldPurchase,
   type SoldSubscription,
   type SubscriptionLine,
   type SubscriptionPurchase,
+  type SubscriptionTerms,
+  outcome,
+  type Outcome,
 } from "./purchases.ts";
-import { KEPT_AFTER_EXPIRY, type SubscriptionTerms } from "./terms.ts";
 
 /** The states of a subscription, and what it takes to get into each. */
 
-export type State =
-  | "ACTIVE"
-  | "CANCELED"
-  | "EXPIRED"
-  | "IN_GRACE_PERIOD"
-  | "ON_HOLD"
-  | "PAUSED"
-  | "PENDING"
-  | "PENDING_PURCHASE_CANCELED";
-
-type Contexts = Pick<
-  SubscriptionPurchase,
-  "canceledStateContext" | "pausedStateContext" | "inGracePeriodStateContext" | "onHoldStateContext"
->;
+type State = "ACTIVE" | "CANCELED" | "EXPIRED" | "IN_GRACE_PERIOD" | "ON_HOLD" | "PAUSED";
 
 const DEFAULT_HOLD = "P30D";
 
-/** A change of one subscription; throws ImpossibleChange. */
-export type SubscriptionStep = (
-  sold: SoldSubscription,
-  details: ChangeDetails,
-  now: Instant,
-) => Outcome<SoldSubscription>;
+/** Time for which the store still answers about an expired subscription, in days, as a duration. */
+const KEPT_AFTER_EXPIRY = "P60D";
 
-export const stateOf = ({ answer }: SoldSubscription): string =>
-  (answer.subscriptionState ?? "").replace("SUBSCRIPTION_STATE_", "");
+/** A change of one subscription; throws ImpossibleChange. */
+export type SubscriptionStep = (sold: SoldSubscription, details: ChangeDetails, now: Instant) => Outcome;
+
+/** State of a purchase, without its prefix. */
+export const stateOf = ({ productKind, answer }: SoldPurchase): string =>
+  productKind === "subscription"
+    ? (answer.subscriptionState ?? "").replace("SUBSCRIPTION_STATE_", "")
+    : (answer.purchaseStateContext?.purchaseState ?? "");
 
 export const linesOf = ({ answer }: SoldSubscription): readonly SubscriptionLine[] => answer.lineItems ?? [];
 
-export const tell = (
-  sold: SoldSubscription,
-  ...notifications: SubscriptionNotification[]
-): Outcome<SoldSubscription> => outcome(sold, ...notifications.map((subscription) => ({ subscription })));
+export const tell = (sold: SoldSubscription, ...notifications: SubscriptionNotification[]): Outcome =>
+  outcome(sold, ...notifications.map((subscription) => ({ subscription })));
 
 /** @throws ImpossibleChange */
 export const requireState = (sold: SoldSubscription, ...allowed: State[]): void => {
@@ -56,6 +46,11 @@ export const requireState = (sold: SoldSubscription, ...allowed: State[]): void 
   if (!allowed.some((one) => one === state))
     throw new ImpossibleChange(`The change is not possible for a subscription in ${state || "no state"}.`);
 };
+
+export const withTerms = (sold: SoldSubscription, terms: Partial<SubscriptionTerms>): SoldSubscription => ({
+  ...sold,
+  terms: sold.terms === null ? null : { ...sold.terms, ...terms },
+});
 
 /** @throws ImpossibleChange if the subscription is prepaid, or was put as a raw answer */
 export const termsOfRenewing = ({ answer, terms }: SoldSubscription): SubscriptionTerms => {
@@ -69,7 +64,7 @@ const inState = (
   sold: SoldSubscription,
   state: State,
   lineItems: SubscriptionLine[],
-  contexts: Contexts,
+  contexts: SubscriptionPurchase,
   terms: Partial<SubscriptionTerms>,
 ): SoldSubscription => {
   const {
@@ -79,22 +74,16 @@ const inState = (
     onHoldStateContext: _hold,
     ...answer
   } = sold.answer;
-  return {
-    ...sold,
-    answer: { ...answer, subscriptionState: `SUBSCRIPTION_STATE_${state}`, ...contexts, lineItems },
-    terms: sold.terms === null ? null : { ...sold.terms, stateUntil: null, ...terms },
-  };
+  const entered = { ...answer, subscriptionState: `SUBSCRIPTION_STATE_${state}`, ...contexts, lineItems };
+  return withTerms({ ...sold, answer: entered }, { stateUntil: null, ...terms });
 };
-
-const timeOf = ({ expiryTime }: SubscriptionLine): Instant | null =>
-  expiryTime == null ? null : Date.parse(expiryTime);
 
 /** Whether a line was removed or replaced, so that it stays in the answer with its past end. */
 const isOver = (line: SubscriptionLine, end: Instant): boolean =>
   line.autoRenewingPlan?.autoRenewEnabled === false &&
   line.deferredItemRemoval === undefined &&
   line.deferredItemReplacement === undefined &&
-  (timeOf(line) ?? end) < end;
+  (instantOf(line.expiryTime) ?? end) < end;
 
 /** Lines that are not over. */
 export const currentLinesOf = (sold: SoldSubscription): readonly SubscriptionLine[] => {
@@ -106,7 +95,7 @@ export const currentLinesOf = (sold: SoldSubscription): readonly SubscriptionLin
 export const endsWithPeriod = ({ deferredItemRemoval, deferredItemReplacement }: SubscriptionLine): boolean =>
   deferredItemRemoval !== undefined || deferredItemReplacement !== undefined;
 
-const withRenewal = (line: SubscriptionLine, autoRenewEnabled: boolean): SubscriptionLine =>
+export const withRenewal = (line: SubscriptionLine, autoRenewEnabled: boolean): SubscriptionLine =>
   line.prepaidPlan === undefined
     ? { ...line, autoRenewingPlan: { ...line.autoRenewingPlan, autoRenewEnabled } }
     : line;
@@ -119,7 +108,7 @@ const linesUntil = (
 ): SubscriptionLine[] => {
   const end = endOf(sold.answer) ?? 0;
   return linesOf(sold).map((line) => {
-    const expiry = timeOf(line);
+    const expiry = instantOf(line.expiryTime);
     if (expiry === null || isOver(line, end)) return line;
     const moved = { ...line, expiryTime: isoTime(expiryOf(expiry)) };
     return endsWithPeriod(line) ? moved : withRenewal(moved, autoRenews);
@@ -135,7 +124,7 @@ export const active = (sold: SoldSubscription, until: Instant, now: Instant): So
     if (isOver(line, end)) return line;
     if (endsWithPeriod(line) && goesOn) {
       const { deferredItemRemoval: _removal, deferredItemReplacement: _replacement, ...over } = line;
-      const expiry = timeOf(line) ?? now;
+      const expiry = instantOf(line.expiryTime) ?? now;
       return withRenewal(
         { ...over, expiryTime: isoTime(Math.min(expiry, sold.terms?.paidUntil ?? expiry)) },
         false,
@@ -143,87 +132,68 @@ export const active = (sold: SoldSubscription, until: Instant, now: Instant): So
     }
     return withRenewal({ ...line, expiryTime: isoTime(until), latestSuccessfulOrderId: order }, true);
   });
-  return inState(
-    sold,
-    "ACTIVE",
-    lines,
-    {},
-    { paidUntil: until, paymentFails: false, pause: null, orderedAt: now },
-  );
+  const terms = { paidUntil: until, paymentFails: false, pause: null, orderedAt: now };
+  return inState(sold, "ACTIVE", lines, {}, terms);
 };
 
 const declined = () => ({ renewalDeclined: { pendingOrderId: orderId() } });
 
-export const inGracePeriod = (sold: SoldSubscription, until: Instant): SoldSubscription =>
-  inState(
-    sold,
-    "IN_GRACE_PERIOD",
-    linesUntil(sold, { autoRenews: true }, () => until),
-    { inGracePeriodStateContext: declined() },
-    { paymentFails: true },
-  );
+/** A failed payment, with access until the given end. */
+export const inGracePeriod = (sold: SoldSubscription, until: Instant): Outcome => {
+  const lines = linesUntil(sold, { autoRenews: true }, () => until);
+  const contexts = { inGracePeriodStateContext: declined() };
+  return tell(inState(sold, "IN_GRACE_PERIOD", lines, contexts, { paymentFails: true }), "IN_GRACE_PERIOD");
+};
 
-export const onHold = (sold: SoldSubscription, now: Instant): SoldSubscription =>
-  inState(
-    sold,
-    "ON_HOLD",
-    linesUntil(sold, { autoRenews: true }, (expiry) => Math.min(expiry, now)),
-    { onHoldStateContext: declined() },
-    { paymentFails: true, stateUntil: after(now, sold.terms?.accountHold ?? DEFAULT_HOLD) },
-  );
+/** A failed payment, without access. */
+export const onHold = (sold: SoldSubscription, now: Instant): Outcome => {
+  const lines = linesUntil(sold, { autoRenews: true }, (expiry) => Math.min(expiry, now));
+  const contexts = { onHoldStateContext: declined() };
+  const terms = { paymentFails: true, stateUntil: after(now, sold.terms?.accountHold ?? DEFAULT_HOLD) };
+  return tell(inState(sold, "ON_HOLD", lines, contexts, terms), "ON_HOLD");
+};
 
-export const paused = (sold: SoldSubscription, until: Instant, now: Instant): SoldSubscription =>
-  inState(
-    sold,
-    "PAUSED",
-    linesUntil(sold, { autoRenews: true }, (expiry) => Math.min(expiry, now)),
-    { pausedStateContext: { autoResumeTime: isoTime(until) } },
-    { pause: null },
-  );
+export const paused = (sold: SoldSubscription, until: Instant, now: Instant): Outcome => {
+  const lines = linesUntil(sold, { autoRenews: true }, (expiry) => Math.min(expiry, now));
+  const contexts = { pausedStateContext: { autoResumeTime: isoTime(until) } };
+  return tell(inState(sold, "PAUSED", lines, contexts, { pause: null }), "PAUSED");
+};
 
-export const canceled = (
-  sold: SoldSubscription,
-  canceledStateContext: SubscriptionPurchase["canceledStateContext"] & {},
-): SoldSubscription =>
-  inState(
-    sold,
-    "CANCELED",
-    linesUntil(sold, { autoRenews: false }, (expiry) => expiry),
-    { canceledStateContext },
-    { pause: null },
-  );
+/** Paid again, from now on. */
+export const recovered = (sold: SoldSubscription, { period }: SubscriptionTerms, now: Instant): Outcome =>
+  tell(active(sold, after(now, period), now), "RECOVERED");
+
+export const afterPause = (sold: SoldSubscription, terms: SubscriptionTerms, now: Instant): Outcome =>
+  terms.paymentFails ? onHold(sold, now) : recovered(sold, terms, now);
+
+export const canceled = (sold: SoldSubscription, now: Instant): Outcome => {
+  const lines = linesUntil(sold, { autoRenews: false }, (expiry) => expiry);
+  const canceledStateContext = { userInitiatedCancellation: { cancelTime: isoTime(now) } };
+  return tell(inState(sold, "CANCELED", lines, { canceledStateContext }, { pause: null }), "CANCELED");
+};
 
 /** The cancellation's reason stays in the answer. */
 export const expired = (
   sold: SoldSubscription,
   now: Instant,
   canceledStateContext = sold.answer.canceledStateContext,
-): SoldSubscription =>
-  inState(
-    sold,
-    "EXPIRED",
-    linesUntil(sold, { autoRenews: false }, (expiry) => Math.min(expiry, now)),
-    canceledStateContext === undefined ? {} : { canceledStateContext },
-    { pause: null, stateUntil: after(now, KEPT_AFTER_EXPIRY) },
-  );
+): SoldSubscription => {
+  const lines = linesUntil(sold, { autoRenews: false }, (expiry) => Math.min(expiry, now));
+  const contexts = canceledStateContext === undefined ? {} : { canceledStateContext };
+  const terms = { pause: null, stateUntil: after(now, KEPT_AFTER_EXPIRY) };
+  return inState(sold, "EXPIRED", lines, contexts, terms);
+};
 
 /** The store ends a subscription that nobody paid for, or agreed to pay for. */
-export const endedByStore = (sold: SoldSubscription, now: Instant): Outcome<SoldSubscription> =>
+export const endedByStore = (sold: SoldSubscription, now: Instant): Outcome =>
   tell(expired(sold, now, { systemInitiatedCancellation: {} }), "CANCELED", "EXPIRED");
 
-/** The subscription with changed lines and the same state. */
+/** The subscription with changed lines, except those that are over, and the same state. */
 export const withLines = (
   sold: SoldSubscription,
   change: (line: SubscriptionLine) => SubscriptionLine,
-  terms: Partial<SubscriptionTerms> = {},
 ): SoldSubscription => {
   const end = endOf(sold.answer) ?? 0;
-  return {
-    ...sold,
-    answer: {
-      ...sold.answer,
-      lineItems: linesOf(sold).map((line) => (isOver(line, end) ? line : change(line))),
-    },
-    terms: sold.terms === null ? null : { ...sold.terms, ...terms },
-  };
+  const lineItems = linesOf(sold).map((line) => (isOver(line, end) ? line : change(line)));
+  return { ...sold, answer: { ...sold.answer, lineItems } };
 };

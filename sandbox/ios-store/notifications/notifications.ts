@@ -1,12 +1,9 @@
 import { randomUUID } from "node:crypto";
 import * as z from "zod";
 import type { Instant } from "../../../lib/entitlements/time.ts";
-import { appFields } from "../server-api/persons.ts";
 import { text } from "../shop/fields.ts";
-import type { Account } from "../shop/lineage.ts";
-import type { Notice } from "../shop/notices.ts";
-import { storeAppTransaction, storeRenewalInfo, storeTransaction } from "../shop/payloads.ts";
-import { STATUSES } from "../shop/renewal-info.ts";
+import { latestOf, type Account, type Notice } from "../shop/lineage.ts";
+import { papersOf, statusOf } from "../shop/payloads.ts";
 import { signJws, type JwsSigner } from "../signing.ts";
 
 /** A notification's fields, in Apple's own names; a field that is undefined is left out. */
@@ -21,33 +18,40 @@ type NotificationFields = Readonly<Record<string, unknown>>;
 export const signNotification = (fields: NotificationFields, signer: JwsSigner): string =>
   signJws({ notificationUUID: randomUUID(), version: "2.0", ...fields }, signer);
 
+/** An app as the Server API and the notifications name it. */
+export const appFields = ({
+  environment,
+  bundleIdentifier,
+  appAppleIdentifier,
+}: Pick<Account, "environment" | "bundleIdentifier" | "appAppleIdentifier">) => ({
+  environment,
+  bundleId: bundleIdentifier,
+  ...(environment === "Production" && { appAppleId: appAppleIdentifier }),
+});
+
 /** The fields of a notice's notification. Its parts are signed at the moment of the event. */
 export const notificationOf = (account: Account, notice: Notice, signer: JwsSigner): NotificationFields => {
-  const { lineage, transactionIdentifier, consumptionRequestReason } = notice;
-  const { subscription, changedAt } = lineage;
-  const envelope = {
-    notificationType: notice.type,
-    ...(notice.subtype !== null && { subtype: notice.subtype }),
-    signedDate: changedAt,
-  };
-  if (notice.type === "RESCIND_CONSENT") {
-    const signedAppTransactionInfo = storeAppTransaction(account, changedAt, signer);
-    return { ...envelope, appData: { ...appFields(account), signedAppTransactionInfo } };
-  }
-  const transaction = lineage.transactions.find(
-    (candidate) => candidate.transactionIdentifier === transactionIdentifier,
-  );
-  if (transaction === undefined) throw new Error(`There is no transaction ${transactionIdentifier}.`);
-  const signedRenewalInfo = storeRenewalInfo(account, lineage, changedAt, signer);
+  const { name, lineage, transactionIdentifier, consumptionRequestReason } = notice;
+  const { subscription, changedAt, transactions } = lineage;
+  const [notificationType, subtype] = name.split(" ");
+  const envelope = { notificationType, subtype, signedDate: changedAt };
+  const papers = papersOf(account, changedAt, signer, "store");
+  if (notificationType === "RESCIND_CONSENT")
+    return {
+      ...envelope,
+      appData: { ...appFields(account), signedAppTransactionInfo: papers.appTransaction() },
+    };
+  const transaction = transactions.find((each) => each.transactionIdentifier === transactionIdentifier);
+  const [signedRenewalInfo] = papers.renewalInfo(lineage);
   return {
     ...envelope,
     data: {
       ...appFields(account),
       bundleVersion: "1",
-      signedTransactionInfo: storeTransaction(account, lineage, transaction, changedAt, signer),
-      ...(signedRenewalInfo !== null && { signedRenewalInfo }),
-      ...(subscription !== null && { status: STATUSES[subscription.standing.kind] }),
-      ...(consumptionRequestReason !== null && { consumptionRequestReason }),
+      signedTransactionInfo: papers.transaction(lineage, transaction ?? latestOf(lineage)),
+      signedRenewalInfo,
+      status: subscription === null ? undefined : statusOf(subscription),
+      consumptionRequestReason,
     },
   };
 };

@@ -1,7 +1,6 @@
 import * as z from "zod";
 import { DAY, HOUR } from "../../../lib/duration.ts";
 import { isInstant, type Instant } from "../../../lib/entitlements/time.ts";
-import { deliver } from "./deliver.ts";
 
 /**
  * Time from one try to the next. Only production is retried.
@@ -20,11 +19,14 @@ export const RETENTION = 180 * DAY;
 const LARGEST_HISTORY = 500;
 
 const instant = z.custom<Instant>(isInstant);
-const unsentPush = z
-  .object({ signedPayload: z.string(), environment: z.enum(["Production", "Sandbox"]), at: instant })
-  .readonly();
+/** A notification that waits for its next try, or for its first. */
 const pendingPush = z
-  .object({ signedPayload: z.string(), failures: z.int().min(1), dueAt: instant })
+  .object({
+    signedPayload: z.string(),
+    environment: z.enum(["Production", "Sandbox"]).default("Production"),
+    failures: z.int().min(0),
+    dueAt: instant,
+  })
   .readonly();
 /** A notification with all tries to send it, in Apple's own names. */
 const sentPush = z
@@ -39,22 +41,41 @@ const sentPush = z
 /** A state that was saved before the store kept a history has none. */
 export const savedPushes = z.object({
   enabled: z.boolean(),
-  unsent: z.array(unsentPush).default([]),
   pending: z.array(pendingPush),
   history: z.array(sentPush).default([]),
 });
 type SavedPushes = z.output<typeof savedPushes>;
-type UnsentPush = z.output<typeof unsentPush>;
 type PendingPush = z.output<typeof pendingPush>;
 export type SentPush = z.output<typeof sentPush>;
 
-export const NO_PUSHES: SavedPushes = { enabled: true, unsent: [], pending: [], history: [] };
+export const NO_PUSHES: SavedPushes = { enabled: true, pending: [], history: [] };
 
 /** Time of the first try. */
 export const sentAt = ({ sendAttempts }: SentPush): Instant => sendAttempts[0]?.attemptDate ?? 0;
 
 export const isTaken = ({ sendAttempts }: SentPush): boolean =>
   sendAttempts.at(-1)?.sendAttemptResult === "SUCCESS";
+
+/**
+ * Sends a notification once. Apple counts 200 to 206 as success.
+ *
+ * @see https://developer.apple.com/documentation/appstoreserverapi/sendattemptresult
+ */
+const deliver = async (url: string, signedPayload: string, timeout: number): Promise<string> => {
+  try {
+    const response = await fetch(url, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ signedPayload }),
+      redirect: "manual",
+      signal: AbortSignal.timeout(timeout),
+    });
+    await response.body?.cancel();
+    return response.status >= 200 && response.status <= 206 ? "SUCCESS" : "UNSUCCESSFUL_HTTP_RESPONSE_CODE";
+  } catch {
+    return "NO_RESPONSE";
+  }
+};
 
 /** Notifications that were sent or failed, by their payloads, in the order of their first tries. */
 type History = Map<string, SentPush>;
@@ -80,74 +101,47 @@ export type Pushes = ReturnType<typeof createPushes>;
  */
 export const createPushes = (urlOf: () => string | null, timeout = TIMEOUT) => {
   let enabled = true;
-  let unsent: UnsentPush[] = [];
   let pending: PendingPush[] = [];
   let history = historyOf([]);
-  let isSending = false;
-
-  /** @param failures before this try */
-  const send = async (
-    signedPayload: string,
-    failures: number,
-    at: Instant,
-    isRetried: boolean,
-  ): Promise<void> => {
-    const url = urlOf();
-    if (!enabled || url === null) return;
-    // A push that is forgotten or switched off meanwhile is not kept.
-    const queue = pending;
-    const noted = history;
-    isSending = true;
-    const sendAttemptResult = await deliver(url, signedPayload, timeout);
-    isSending = false;
-    note(noted, signedPayload, { attemptDate: at, sendAttemptResult });
-    if (sendAttemptResult === "SUCCESS") return;
-    const delay = RETRIES_AFTER[failures];
-    if (isRetried && delay !== undefined)
-      queue.push({ signedPayload, failures: failures + 1, dueAt: at + delay });
-  };
 
   const next = (): PendingPush | undefined => pending.toSorted((one, other) => one.dueAt - other.dueAt)[0];
 
   return {
-    /** Queues a notification. While pushing is off or there is no address, it is dropped. */
-    queue: (push: UnsentPush): void => {
-      if (enabled && urlOf() !== null) unsent.push(push);
+    /** Queues a notification for its first try. While pushing is off or there is no address, it is dropped. */
+    queue: (push: Omit<PendingPush, "failures">): void => {
+      if (enabled && urlOf() !== null) pending.push({ ...push, failures: 0 });
     },
-    hasUnsent: (): boolean => unsent.length > 0,
-    /** Sends the first of the queue; resolves when it is answered or has failed. */
+    /** When the next try is due; null: none is. */
+    nextAt: (): Instant | null => next()?.dueAt ?? null,
+    /** Makes the next try, at its moment; resolves when it is answered or has failed. */
     sendNext: async (): Promise<void> => {
-      const first = unsent.shift();
-      if (first !== undefined)
-        await send(first.signedPayload, 0, first.at, first.environment === "Production");
-    },
-    /**
-     * When the next push is due; null: none is. A running send continues with the queue; only the queue of a restored
-     * store waits for its moment.
-     */
-    nextAt: (): Instant | null => (isSending ? undefined : unsent[0]?.at) ?? next()?.dueAt ?? null,
-    /** Makes the next retry, at its moment. */
-    retryNext: async (): Promise<void> => {
-      const due = next();
-      if (due === undefined) return;
-      pending.splice(pending.indexOf(due), 1);
-      await send(due.signedPayload, due.failures, due.dueAt, true);
+      const push = next();
+      if (push === undefined) return;
+      pending.splice(pending.indexOf(push), 1);
+      const url = urlOf();
+      if (url === null) return;
+      // A push that is forgotten or switched off meanwhile is not kept.
+      const queue = pending;
+      const noted = history;
+      const { signedPayload, environment, failures, dueAt } = push;
+      const sendAttemptResult = await deliver(url, signedPayload, timeout);
+      note(noted, signedPayload, { attemptDate: dueAt, sendAttemptResult });
+      const delay = RETRIES_AFTER[failures];
+      if (sendAttemptResult !== "SUCCESS" && environment === "Production" && delay !== undefined)
+        queue.push({ ...push, failures: failures + 1, dueAt: dueAt + delay });
     },
     /** Off: nothing is sent, now or later. */
     enable: (on: boolean): void => {
       enabled = on;
-      if (on) return;
-      unsent = [];
-      pending = [];
+      if (!on) pending = [];
     },
     /** Notifications of the last 180 days. */
     history: (): readonly SentPush[] => [...history.values()],
     restore: (saved: SavedPushes): void => {
       enabled = saved.enabled;
-      unsent = [...saved.unsent];
       pending = [...saved.pending];
       history = historyOf(saved.history);
     },
-    save: (): SavedPushes => ({ enabled, unsent, pending, history: [...history.values()] }),
+    save: (): SavedPushes => ({ enabled, pending, history: [...history.values()] }),
   };
 };

@@ -1,68 +1,47 @@
 import * as z from "zod";
-import type { Instant } from "../../../lib/entitlements/time.ts";
-import { createRate } from "../../rate.ts";
-import type { Reply } from "../../routes.ts";
-import { errorAnswer } from "./errors.ts";
+import type { Answer } from "../../routes.ts";
 
-/** Failure of the Server API's requests. */
-export const serverApiFault = z
-  .strictObject({
-    status: z.int().min(400).max(599).optional(),
-    /** Apple's code; unset: the status's own, if it has one. */
-    errorCode: z.int().optional(),
-    /** The `Retry-After` header, in milliseconds since 1970; unset: the next second of a `perSecond`, or none. */
-    retryAfter: z.int().min(0).optional(),
-    /** Requests that fail; unset: all, until told otherwise. */
-    times: z.int().positive().optional(),
-    /** Requests of a second that are answered: only the others fail. */
-    perSecond: z.int().positive().optional(),
-    /** No answer comes. */
-    hangs: z.literal(true).optional(),
-  })
-  .refine(({ status, hangs }) => status !== undefined || hangs, "must have a status, or hang");
-export type ServerApiFault = z.input<typeof serverApiFault>;
+/**
+ * Codes of the App Store Server API's errors. The first three digits are the status.
+ *
+ * @see https://developer.apple.com/documentation/appstoreserverapi/error-codes
+ */
+const CODES = {
+  GeneralBadRequestError: 4_000_000,
+  InvalidRequestRevisionError: 4_000_005,
+  InvalidTransactionIdError: 4_000_006,
+  StartDateTooFarInPastError: 4_000_012,
+  StartDateAfterEndDateError: 4_000_013,
+  InvalidPaginationTokenError: 4_000_014,
+  TransactionIdNotFoundError: 4_040_010,
+  AppTransactionDoesNotExistError: 4_040_019,
+} as const;
+
+/** An error answer. */
+export class ServerApiError extends Error {
+  readonly errorCode: number;
+
+  constructor(name: keyof typeof CODES) {
+    super(name);
+    this.errorCode = CODES[name];
+  }
+}
+
+export const errorAnswer = (errorCode: number, errorMessage = "An error occurred."): Answer => ({
+  status: Math.floor(errorCode / 10_000),
+  body: { errorCode, errorMessage },
+});
 
 /** Answer to a refused token. */
 export const UNAUTHENTICATED = { status: 401, body: "Unauthenticated\n" } as const;
 
-/** Codes of statuses that a fault names without a code. */
-const CODES: Readonly<Record<number, number>> = {
-  400: 4_000_000,
-  404: 4_040_010,
-  429: 4_290_000,
-  500: 5_000_000,
-};
+/** Failure of the Server API's requests. */
+export const serverApiFault = z.strictObject({
+  status: z.int().min(400).max(599),
+  /** Requests that fail; unset: all, until told otherwise. */
+  times: z.int().positive().optional(),
+});
+export type ServerApiFault = z.output<typeof serverApiFault>;
 
-const failed = ({ status = 500, errorCode = CODES[status], retryAfter, hangs }: ServerApiFault): Reply => {
-  if (hangs) return "hang";
-  const { body } = errorCode === undefined ? { body: "" } : errorAnswer(errorCode);
-  return {
-    status,
-    body: status === 401 && errorCode === undefined ? UNAUTHENTICATED.body : body,
-    headers: retryAfter === undefined ? {} : { "Retry-After": String(retryAfter) },
-  };
-};
-
-export type ServerApiFaults = ReturnType<typeof createServerApiFaults>;
-
-export const createServerApiFaults = () => {
-  let fault: ServerApiFault | null = null;
-  let left = 0;
-  const rate = createRate();
-  return {
-    /** @param next null: requests no longer fail */
-    set: (next: ServerApiFault | null): void => {
-      rate.limit(next?.perSecond ?? null);
-      fault = next;
-      left = next?.times ?? Infinity;
-    },
-    /** Reply to the next request; null: no fault. */
-    next: (at: Instant): Reply | null => {
-      const retryAfter = rate.countedUntil(at);
-      if (fault === null || left === 0) return null;
-      if (fault.perSecond !== undefined && retryAfter === null) return null;
-      left -= 1;
-      return failed(retryAfter === null ? fault : { retryAfter, ...fault });
-    },
-  };
-};
+export const failed = ({ status }: ServerApiFault): Answer =>
+  status === 401 ? UNAUTHENTICATED : errorAnswer(status === 404 ? 4_040_010 : status * 10_000);

@@ -1,9 +1,9 @@
 import { decodeJwt } from "jose";
 import * as z from "zod";
 import { isInstant, type Instant } from "../../../lib/entitlements/time.ts";
-import { PAGE, pageTokenOf, queryName, readPageToken } from "./page-token.ts";
 import { isTaken, RETENTION, sentAt, type SentPush } from "../notifications/pushes.ts";
-import { ServerApiError } from "./errors.ts";
+import { ServerApiError } from "./faults.ts";
+import { pageOf, pageTokenOf, queryName, readPageToken } from "./pages.ts";
 
 const instant = z.custom<Instant>(isInstant);
 /** Strict: the store does not have Apple's filters by type and by transaction. */
@@ -13,17 +13,10 @@ const wanted = z.strictObject({
   onlyFailures: z.boolean().nullish(),
 });
 
-const INVALID = { startDate: "InvalidStartDateError", endDate: "InvalidEndDateError" } as const;
-
 /** @throws ServerApiError */
 const wantedOf = (body: unknown, at: Instant): z.output<typeof wanted> => {
-  const { data, error } = wanted.safeParse(body);
-  if (data === undefined) {
-    const field = error.issues[0]?.path[0];
-    throw new ServerApiError(
-      field === "startDate" || field === "endDate" ? INVALID[field] : "GeneralBadRequestError",
-    );
-  }
+  const { data } = wanted.safeParse(body);
+  if (data === undefined) throw new ServerApiError("GeneralBadRequestError");
   if (data.startDate >= data.endDate) throw new ServerApiError("StartDateAfterEndDateError");
   if (data.startDate < at - RETENTION) throw new ServerApiError("StartDateTooFarInPastError");
   return data;
@@ -63,9 +56,8 @@ export const notificationHistory = (
   const sent = history.map(opened).filter(({ bundleId }) => bundleId === bundleIdentifier);
   const name = queryName(bundleIdentifier, request);
   const after = paginationToken === null ? null : readPageToken(paginationToken, name);
-  if (paginationToken !== null && after === null) throw new ServerApiError("InvalidPaginationTokenError");
   const before = sent.findIndex(({ notificationUUID }) => notificationUUID === after);
-  if (after !== null && before === -1) throw new ServerApiError("PaginationTokenExpiredError");
+  if (paginationToken !== null && before === -1) throw new ServerApiError("InvalidPaginationTokenError");
   const left = sent
     .slice(before + 1)
     .filter(
@@ -74,9 +66,7 @@ export const notificationHistory = (
         sentAt(push) < request.endDate &&
         !(request.onlyFailures === true && isTaken(push)),
     );
-  const page = left.slice(0, PAGE);
-  const last = page.at(-1);
-  const hasMore = left.length > page.length;
+  const { page, last, hasMore } = pageOf(left);
   return {
     ...(hasMore && last !== undefined && { paginationToken: pageTokenOf(last.notificationUUID, name) }),
     hasMore,

@@ -1,7 +1,6 @@
 import { randomBytes, randomInt, randomUUID } from "node:crypto";
-import { signJws, type JwsSigner } from "../signing.ts";
 
-/** The iOS store's side of a purchase: data in, signed payloads out. */
+/** Payloads of the iOS store, by what they are about. */
 
 export type SandboxEnvironment = "Production" | "Sandbox" | "Xcode";
 
@@ -12,6 +11,9 @@ export const PRODUCT_TYPES = [
   "Consumable",
 ] as const;
 
+/** A field that a payload may lack. */
+type Optional<Value> = Value | null | undefined;
+
 /** One in-app purchase. Times are in milliseconds since 1970. */
 export interface SandboxTransaction {
   readonly productIdentifier: string;
@@ -20,36 +22,32 @@ export interface SandboxTransaction {
   /** When the store signs it. */
   readonly signedDate: number;
   /** Auto-renewable subscriptions only. */
-  readonly expiresDate?: number | undefined;
+  readonly expiresDate?: Optional<number>;
   /** Absent: a new identifier. */
   readonly transactionIdentifier?: string | undefined;
   /** Absent: the transaction is the first of its lineage. */
   readonly originalTransactionIdentifier?: string | undefined;
-  /** Lineage that this one replaced when the subscription was migrated; absent: none. */
-  readonly previousOriginalTransactionIdentifier?: string | undefined;
-  /** Identifies a subscription's period across transaction ids; absent: the transaction's own id. */
-  readonly webOrderLineItemIdentifier?: string | undefined;
+  /** Identifies one purchase event under any number of transaction ids; absent: the transaction's own id. */
+  readonly event?: string;
   /** Purchase date of the original of a restored copy; absent: the purchase date. */
-  readonly originalPurchaseDate?: number | undefined;
+  readonly originalPurchaseDate?: number;
   /** Absent: one. */
-  readonly quantity?: number | undefined;
-  readonly revocationDate?: number | undefined;
+  readonly quantity?: number;
+  readonly revocationDate?: Optional<number>;
   /** 1: because of an issue with the app; absent: 0, for any other reason. */
   readonly revocationReason?: 0 | 1 | undefined;
   readonly revocationType?: "REFUND_FULL" | "REFUND_PRORATED" | "FAMILY_REVOKE" | undefined;
   /** Refunded share, in thousandths of a per cent. */
-  readonly revocationPercentage?: number | undefined;
+  readonly revocationPercentage?: Optional<number>;
   readonly isUpgraded?: boolean | undefined;
   readonly inAppOwnershipType?: "PURCHASED" | "FAMILY_SHARED" | undefined;
   /** UUID that the app chose for its own account. */
-  readonly appAccountToken?: string | undefined;
+  readonly appAccountToken?: Optional<string>;
   /** Absent: `PURCHASE` of the first of a lineage, `RENEWAL` of others. */
-  readonly transactionReason?: "PURCHASE" | "RENEWAL" | undefined;
-  /** Offer code that the customer has redeemed. */
-  readonly offerIdentifier?: string | undefined;
+  readonly reason?: "PURCHASE" | "RENEWAL";
 }
 
-/** One Apple Account's copy of an app, with its purchases. */
+/** One Apple Account's copy of an app. */
 export interface SandboxCustomer {
   readonly bundleIdentifier: string;
   readonly appAppleIdentifier: number;
@@ -58,13 +56,6 @@ export interface SandboxCustomer {
   readonly appTransactionIdentifier: string | null;
   /** When the app transaction is signed; milliseconds since 1970. */
   readonly receiptCreationDate: number;
-  readonly transactions: readonly SandboxTransaction[];
-}
-
-/** The payloads that an app sends, as compact JWS. */
-export interface SignedPurchases {
-  readonly signedAppTransaction: string;
-  readonly signedTransactions: readonly string[];
 }
 
 const ID_DIGITS = 15;
@@ -77,9 +68,6 @@ export const newIdentifier = (environment: SandboxEnvironment): string => {
 
 /** Group of all subscriptions. */
 export const SUBSCRIPTION_GROUP = "21454321";
-
-/** Apple's `offerType` of a subscription offer code. */
-export const OFFER_CODE = 3;
 
 /** By what the device proves that a payload is its own. Payloads that the store sends itself have none. */
 export const deviceVerification = () => ({
@@ -121,24 +109,19 @@ export const appTransactionPayload = ({
  * @see https://developer.apple.com/documentation/appstoreserverapi/jwstransactiondecodedpayload
  */
 export const transactionPayload = (
-  {
-    bundleIdentifier,
-    environment,
-    appTransactionIdentifier,
-  }: Pick<SandboxCustomer, "bundleIdentifier" | "environment" | "appTransactionIdentifier">,
+  { bundleIdentifier, environment, appTransactionIdentifier }: Omit<SandboxCustomer, "receiptCreationDate">,
   transaction: SandboxTransaction,
 ) => {
   const transactionId = transaction.transactionIdentifier ?? newIdentifier(environment);
   const originalTransactionId = transaction.originalTransactionIdentifier ?? transactionId;
+  const { revocationDate } = transaction;
   return {
     transactionId,
     originalTransactionId,
-    previousOriginalTransactionId: transaction.previousOriginalTransactionIdentifier,
     ...(transaction.type === "Auto-Renewable Subscription" && {
-      webOrderLineItemId:
-        environment === "Xcode" ? "0" : (transaction.webOrderLineItemIdentifier ?? transactionId),
+      webOrderLineItemId: environment === "Xcode" ? "0" : (transaction.event ?? transactionId),
       subscriptionGroupIdentifier: SUBSCRIPTION_GROUP,
-      expiresDate: transaction.expiresDate,
+      expiresDate: transaction.expiresDate ?? undefined,
       isUpgraded: transaction.isUpgraded ?? false,
     }),
     bundleId: bundleIdentifier,
@@ -146,23 +129,19 @@ export const transactionPayload = (
     type: transaction.type,
     purchaseDate: transaction.purchaseDate,
     originalPurchaseDate: transaction.originalPurchaseDate ?? transaction.purchaseDate,
-    ...(transaction.revocationDate !== undefined && {
-      revocationDate: transaction.revocationDate,
+    ...(revocationDate != null && {
+      revocationDate,
       revocationReason: transaction.revocationReason ?? 0,
     }),
     revocationType: transaction.revocationType,
-    revocationPercentage: transaction.revocationPercentage,
+    revocationPercentage: transaction.revocationPercentage ?? undefined,
     quantity: transaction.quantity ?? 1,
     inAppOwnershipType: transaction.inAppOwnershipType ?? "PURCHASED",
-    appAccountToken: transaction.appAccountToken,
+    appAccountToken: transaction.appAccountToken ?? undefined,
     signedDate: transaction.signedDate,
     environment,
     transactionReason:
-      transaction.transactionReason ?? (transactionId === originalTransactionId ? "PURCHASE" : "RENEWAL"),
-    ...(transaction.offerIdentifier !== undefined && {
-      offerType: OFFER_CODE,
-      offerIdentifier: transaction.offerIdentifier,
-    }),
+      transaction.reason ?? (transactionId === originalTransactionId ? "PURCHASE" : "RENEWAL"),
     storefront: "USA",
     storefrontId: "143441",
     price: 4990,
@@ -171,11 +150,3 @@ export const transactionPayload = (
     ...deviceVerification(),
   };
 };
-
-/** Signs everything that an app would send for a customer. */
-export const signPurchases = (customer: SandboxCustomer, signer: JwsSigner): SignedPurchases => ({
-  signedAppTransaction: signJws(appTransactionPayload(customer), signer),
-  signedTransactions: customer.transactions.map((transaction) =>
-    signJws(transactionPayload(customer, transaction), signer),
-  ),
-});

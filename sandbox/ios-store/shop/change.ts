@@ -1,7 +1,6 @@
 import * as z from "zod";
 import { period, text } from "./fields.ts";
-import { INTENTS } from "./lineage.ts";
-import { CONSUMPTION_REQUEST_REASONS } from "./notices.ts";
+import { CONSUMPTION_REQUEST_REASONS, INTENTS } from "./lineage.ts";
 
 const about = { /** Unset: the latest that it can be. */ transactionIdentifier: text.optional() };
 const refund = {
@@ -13,8 +12,6 @@ const product = {
   productIdentifier: text,
   /** Unset: as long as the current one. */
   period: period.optional(),
-  /** Offer that the customer redeems with it. */
-  offerIdentifier: text.optional(),
 };
 
 const of = <Name extends string, Fields extends z.ZodRawShape>(name: Name, fields: Fields) =>
@@ -55,8 +52,6 @@ export const changeSchema = z.discriminatedUnion("change", [
   of("upgrade", product),
   /** Another product begins with the next period; choosing the current product cancels a planned change. */
   of("downgrade", product),
-  /** The next period is charged at an offer. */
-  of("redeem-offer", { offerIdentifier: text }),
   /**
    * The customer is asked to agree to a price increase, or agrees. Without consent, the subscription ends with the
    * period.

@@ -1,6 +1,15 @@
 import { ImpossibleChange } from "../../impossible-change.ts";
-import { endOf, latestOf, type Circumstances, type Lineage } from "./lineage.ts";
-import { noticeOf, type Outcome } from "./notices.ts";
+import {
+  changed,
+  endOf,
+  latestOf,
+  told,
+  type Current,
+  type Lineage,
+  type Outcome,
+  type Revocation,
+} from "./lineage.ts";
+import { withRevocation } from "./refunds.ts";
 
 const SHAREABLE: ReadonlySet<Lineage["type"]> = new Set(["Auto-Renewable Subscription", "Non-Consumable"]);
 
@@ -9,16 +18,13 @@ const SHAREABLE: ReadonlySet<Lineage["type"]> = new Set(["Auto-Renewable Subscri
  *
  * @throws ImpossibleChange
  */
-export const sharedWith = (
-  account: string,
-  purchased: Lineage,
-  { at, newIdentifier }: Circumstances,
-): Outcome => {
+export const sharedWith = (account: string, { lineage: purchased, at, newIdentifier }: Current): Outcome => {
   if (!SHAREABLE.has(purchased.type))
     throw new ImpossibleChange("Only subscriptions and non-consumables can be shared with family.");
   const latest = latestOf(purchased);
   if (latest.revocation !== null) throw new ImpossibleChange("The purchase was refunded.");
-  if (purchased.subscription !== null && endOf(purchased) <= at)
+  const { subscription } = purchased;
+  if (subscription !== null && endOf(purchased) <= at)
     throw new ImpossibleChange("The subscription's period has ended.");
   const transactionIdentifier = newIdentifier();
   const shared: Lineage = {
@@ -35,15 +41,16 @@ export const sharedWith = (
         event: newIdentifier(),
         purchaseDate: at,
         reason: "PURCHASE",
-        offerIdentifier: null,
       },
     ],
-    subscription: purchased.subscription === null ? null : { ...purchased.subscription, servedSince: at },
+    subscription: subscription === null ? null : { ...subscription, servedSince: at },
     changedAt: at,
   };
-  const notice =
-    shared.subscription === null
-      ? noticeOf(shared, "ONE_TIME_CHARGE", null)
-      : noticeOf(shared, "SUBSCRIBED", "INITIAL_BUY");
-  return { lineage: shared, notices: [notice] };
+  return told(shared, subscription === null ? "ONE_TIME_CHARGE" : "SUBSCRIBED INITIAL_BUY");
+};
+
+/** Revokes a shared purchase from a family member. */
+export const revokedFromFamily = (lineage: Lineage, reason: Revocation["reason"], at: number): Outcome => {
+  const revocation = { at, reason, type: "FAMILY_REVOKE", percentage: null } as const;
+  return changed(lineage, at, withRevocation(lineage, latestOf(lineage), revocation, at), "REVOKE");
 };

@@ -5,9 +5,104 @@ import {
   transactionPayload,
   type SandboxTransaction,
 } from "./app-store.ts";
-import type { Account, Lineage, SoldTransaction } from "./lineage.ts";
-import { renewalInfoPayload } from "./renewal-info.ts";
+import {
+  endOf,
+  INTENTS,
+  latestOf,
+  type Account,
+  type Lineage,
+  type SoldTransaction,
+  type Subscription,
+} from "./lineage.ts";
 import { signJws, type JwsSigner } from "../signing.ts";
+
+/**
+ * Apple's status of a subscription.
+ *
+ * @see https://developer.apple.com/documentation/appstoreservernotifications/status
+ */
+const STATUSES = { active: 1, expired: 2, retry: 3, grace: 4, revoked: 5 } as const;
+
+export const statusOf = ({ standing }: Subscription): number => STATUSES[standing.kind];
+
+const asSigned = (
+  lineage: Lineage,
+  transaction: SoldTransaction,
+  signedDate: Instant,
+): SandboxTransaction => ({
+  ...lineage,
+  ...transaction,
+  signedDate,
+  inAppOwnershipType: lineage.sharedFrom === null ? "PURCHASED" : "FAMILY_SHARED",
+  revocationDate: transaction.revocation?.at,
+  revocationReason: transaction.revocation?.reason,
+  revocationType: transaction.revocation?.type,
+  revocationPercentage: transaction.revocation?.percentage,
+});
+
+/** Fields that describe a problem with the renewal. If there is none, Apple writes none of them. */
+const troubleOf = ({ standing }: Subscription) => {
+  const failing = { expirationIntent: INTENTS["billing-retry"], isInBillingRetryPeriod: true };
+  switch (standing.kind) {
+    case "active":
+      return {};
+    case "grace":
+      return { ...failing, gracePeriodExpiresDate: standing.endsAt };
+    case "retry":
+      return failing;
+    case "expired":
+      return { expirationIntent: standing.intent, isInBillingRetryPeriod: false };
+    case "revoked":
+      return { isInBillingRetryPeriod: false };
+  }
+};
+
+/** @see https://developer.apple.com/documentation/appstoreserverapi/jwsrenewalinfodecodedpayload */
+const renewalInfoPayload = (
+  { environment, appTransactionIdentifier }: Account,
+  lineage: Lineage,
+  subscription: Subscription,
+  signedDate: Instant,
+) => ({
+  originalTransactionId: lineage.originalTransactionIdentifier,
+  productId: latestOf(lineage).productIdentifier,
+  autoRenewProductId: subscription.next.productIdentifier,
+  autoRenewStatus: subscription.autoRenews ? 1 : 0,
+  ...(subscription.autoRenews && { renewalPrice: 4990, currency: "USD" }),
+  ...troubleOf(subscription),
+  ...(subscription.priceIncrease !== null && {
+    priceIncreaseStatus: subscription.priceIncrease === "agreed" ? 1 : 0,
+  }),
+  signedDate,
+  environment,
+  recentSubscriptionStartDate: subscription.servedSince,
+  renewalDate: endOf(lineage),
+  appAccountToken: lineage.appAccountToken ?? undefined,
+  appTransactionId: appTransactionIdentifier ?? undefined,
+});
+
+/**
+ * What is signed of an account and its purchases at a moment, or as soon as a lineage's last change allows.
+ *
+ * @param sender only a device proves that a payload is its own
+ */
+export const papersOf = (account: Account, at: Instant, signer: JwsSigner, sender: "store" | "device") => {
+  const sign = (payload: Readonly<Record<string, unknown>>): string => {
+    const { deviceVerification: _, deviceVerificationNonce: __, ...own } = payload;
+    return signJws(sender === "device" ? { ...own, ...deviceVerification() } : own, signer);
+  };
+  const signedDateOf = ({ changedAt }: Lineage): Instant => Math.max(at, changedAt);
+  return {
+    appTransaction: (): string => sign(appTransactionPayload({ ...account, receiptCreationDate: at })),
+    transaction: (lineage: Lineage, transaction: SoldTransaction): string =>
+      sign(transactionPayload(account, asSigned(lineage, transaction, signedDateOf(lineage)))),
+    /** None if the purchase is no subscription. */
+    renewalInfo: (lineage: Lineage): readonly string[] =>
+      lineage.subscription === null
+        ? []
+        : [sign(renewalInfoPayload(account, lineage, lineage.subscription, signedDateOf(lineage)))],
+  };
+};
 
 /** A person's purchases as an app sends them: StoreKit's `AppTransaction.shared`, `Transaction.all` and `Status.renewalInfo`, as compact JWS. */
 export interface PersonsPurchases {
@@ -20,105 +115,22 @@ export interface PersonsPurchases {
   readonly applicationAccountIdentifier?: string | null;
 }
 
-const asSigned = (
-  lineage: Lineage,
-  transaction: SoldTransaction,
-  signedDate: Instant,
-): SandboxTransaction => {
-  const { revocation } = transaction;
-  return {
-    productIdentifier: transaction.productIdentifier,
-    type: lineage.type,
-    purchaseDate: transaction.purchaseDate,
-    expiresDate: transaction.expiresDate ?? undefined,
-    signedDate,
-    transactionIdentifier: transaction.transactionIdentifier,
-    originalTransactionIdentifier: lineage.originalTransactionIdentifier,
-    webOrderLineItemIdentifier: transaction.event,
-    originalPurchaseDate: lineage.originalPurchaseDate,
-    quantity: lineage.quantity,
-    isUpgraded: transaction.isUpgraded,
-    inAppOwnershipType: lineage.sharedFrom === null ? "PURCHASED" : "FAMILY_SHARED",
-    transactionReason: transaction.reason,
-    appAccountToken: lineage.appAccountToken ?? undefined,
-    offerIdentifier: transaction.offerIdentifier ?? undefined,
-    revocationDate: revocation?.at,
-    revocationReason: revocation?.reason,
-    revocationType: revocation?.type,
-    revocationPercentage: revocation?.percentage ?? undefined,
-  };
-};
-
-/** A payload as the store itself sends it, not a device. */
-const withoutDevice = <Payload extends Partial<ReturnType<typeof deviceVerification>>>(payload: Payload) => {
-  const { deviceVerification: _, deviceVerificationNonce: __, ...own } = payload;
-  return own;
-};
-
-/** When a lineage's payloads are signed on request: at the moment, or as soon as its last change allows. */
-export const signedDateOf = (lineage: Lineage, at: Instant): Instant => Math.max(at, lineage.changedAt);
-
-/** The app transaction, as the store signs it for its own messages. */
-export const storeAppTransaction = (account: Account, at: Instant, signer: JwsSigner): string =>
-  signJws(
-    withoutDevice(appTransactionPayload({ ...account, receiptCreationDate: at, transactions: [] })),
-    signer,
-  );
-
-/** A transaction, as the store signs it for its own messages. */
-export const storeTransaction = (
-  account: Account,
-  lineage: Lineage,
-  transaction: SoldTransaction,
-  signedDate: Instant,
-  signer: JwsSigner,
-): string =>
-  signJws(withoutDevice(transactionPayload(account, asSigned(lineage, transaction, signedDate))), signer);
-
-/** The renewal info, as the store signs it for its own messages; null: no subscription. */
-export const storeRenewalInfo = (
-  account: Account,
-  lineage: Lineage,
-  signedDate: Instant,
-  signer: JwsSigner,
-): string | null =>
-  lineage.subscription === null
-    ? null
-    : signJws(renewalInfoPayload(account, lineage, lineage.subscription, signedDate), signer);
-
 /** Everything that an app sends about the lineages. */
 export const personsPurchases = (
   account: Account,
   lineages: readonly Lineage[],
   at: Instant,
   signer: JwsSigner,
-): PersonsPurchases => ({
-  signedAppTransaction: signJws(
-    appTransactionPayload({ ...account, receiptCreationDate: at, transactions: [] }),
-    signer,
-  ),
-  signedTransactions: lineages.flatMap((lineage) =>
-    lineage.transactions.map((transaction) =>
-      signJws(transactionPayload(account, asSigned(lineage, transaction, signedDateOf(lineage, at))), signer),
+): PersonsPurchases => {
+  const papers = papersOf(account, at, signer, "device");
+  const { applicationAccountIdentifier } = account;
+  return {
+    signedAppTransaction: papers.appTransaction(),
+    signedTransactions: lineages.flatMap((lineage) =>
+      lineage.transactions.map((transaction) => papers.transaction(lineage, transaction)),
     ),
-  ),
-  signedRenewalInfos: lineages.flatMap((lineage) =>
-    lineage.subscription === null
-      ? []
-      : [
-          signJws(
-            {
-              ...renewalInfoPayload(account, lineage, lineage.subscription, signedDateOf(lineage, at)),
-              ...deviceVerification(),
-            },
-            signer,
-          ),
-        ],
-  ),
-  originalTransactionIdentifiers: lineages.map(
-    ({ originalTransactionIdentifier }) => originalTransactionIdentifier,
-  ),
-  ...(account.applicationAccountIdentifier !== undefined && {
-    applicationAccountIdentifier: account.applicationAccountIdentifier,
-  }),
-});
+    signedRenewalInfos: lineages.flatMap(papers.renewalInfo),
+    originalTransactionIdentifiers: lineages.map((lineage) => lineage.originalTransactionIdentifier),
+    ...(applicationAccountIdentifier !== undefined && { applicationAccountIdentifier }),
+  };
+};

@@ -1,31 +1,12 @@
 import * as z from "zod";
 import { isInstant, plusPeriod, type Instant } from "../../../lib/entitlements/time.ts";
-import { PRODUCT_TYPES, type SandboxTransaction } from "./app-store.ts";
+import { ImpossibleChange } from "../../impossible-change.ts";
+import { PRODUCT_TYPES } from "./app-store.ts";
 import { period, text, time } from "./fields.ts";
+import { told, type Current, type Lineage, type Outcome, type Subscription } from "./lineage.ts";
+import { nextEventOf, withNextEvent } from "./renewals.ts";
 
-/** A purchase to make: the body of `POST /purchases`. */
-
-/**
- * Fields of transactions that were signed elsewhere or long ago. The store signs such a transaction as requested, and
- * does not remember it.
- */
-const AS_TOLD = [
-  "purchaseDate",
-  "expiresDate",
-  "transactionIdentifier",
-  "originalTransactionIdentifier",
-  "revocationDate",
-  "isUpgraded",
-  "inAppOwnershipType",
-] as const;
-
-/** Fields that changes set on what the store remembers. */
-const SET_BY_CHANGES = ["revocationDate", "isUpgraded", "inAppOwnershipType"] as const;
-
-const QUANTITIES: ReadonlySet<SandboxTransaction["type"]> = new Set([
-  "Consumable",
-  "Non-Renewing Subscription",
-]);
+/** A purchase to make, the body of `POST /purchases`, and the lineage that it begins. */
 
 const boughtTransaction = z
   .strictObject({
@@ -38,34 +19,17 @@ const boughtTransaction = z
     period: period.prefault("P1M"),
     /** Grace period while a failed charge is retried, at most a period; null: the product has none. */
     gracePeriod: period.nullable().prefault("P16D"),
-    /** Whether renewal infos leave out the grace period's end, so that only the status shows it. */
-    hidesGraceEnd: z.boolean().default(false),
     renews: z.boolean().default(true),
     /** Whether the charge for the next period fails. */
     billingFails: z.boolean().default(false),
-    /** More than one of consumables and non-renewing subscriptions only. */
     quantity: z.int().positive().default(1),
     appAccountToken: z.uuid().optional(),
     transactionIdentifier: text.optional(),
     originalTransactionIdentifier: text.optional(),
-    revocationDate: time.optional(),
-    isUpgraded: z.boolean().optional(),
-    inAppOwnershipType: z.enum(["PURCHASED", "FAMILY_SHARED"]).optional(),
-    /** Whether the store remembers it; default: unless it has one of the dates, ids and states above. */
-    live: z.boolean().optional(),
   })
-  .check((context) => {
-    const { live, quantity, type } = context.value;
-    const refuse = (field: string, message: string): void => {
-      context.issues.push({ code: "custom", input: context.value, path: [field], message });
-    };
-    const { purchaseDate } = context.value;
-    if (live === true && purchaseDate !== undefined && !isInstant(purchaseDate))
-      refuse("purchaseDate", "must not be before 1970");
-    if (quantity > 1 && !QUANTITIES.has(type)) refuse("quantity", `must be 1 for type ${type}`);
-    for (const field of SET_BY_CHANGES)
-      if (live === true && context.value[field] !== undefined)
-        refuse(field, "must be set by a change of a live purchase");
+  .refine(({ purchaseDate = 0 }) => isInstant(purchaseDate), {
+    path: ["purchaseDate"],
+    message: "must not be before 1970",
   });
 export type BoughtTransaction = z.output<typeof boughtTransaction>;
 
@@ -85,21 +49,73 @@ export type Bought = z.output<typeof bought>;
 /** As a request names it. */
 export type RequestedPurchase = z.input<typeof bought>;
 
-export const isLive = (transaction: BoughtTransaction): boolean =>
-  transaction.live ?? AS_TOLD.every((field) => transaction[field] === undefined);
-
-/** A purchase that is signed as requested. */
-export const transactionOf = (
-  bought: BoughtTransaction,
-  transactionIdentifier: string,
-  now: Instant,
-): SandboxTransaction => {
-  const { purchaseDate = now, expiresDate = plusPeriod(purchaseDate, bought.period) } = bought;
+const subscriptionFrom = (goods: BoughtTransaction, purchaseDate: Instant): Subscription | null => {
+  const { type, productIdentifier, expiresDate, period, gracePeriod, renews, billingFails } = goods;
+  if (type !== "Auto-Renewable Subscription") return null;
   return {
-    ...bought,
-    purchaseDate,
-    signedDate: now,
-    transactionIdentifier,
-    expiresDate: bought.type === "Auto-Renewable Subscription" ? expiresDate : undefined,
+    standing: { kind: "active" },
+    next: { productIdentifier, period },
+    cadence:
+      expiresDate === undefined
+        ? { from: purchaseDate, periods: 1, period }
+        : { from: expiresDate, periods: 0, period },
+    gracePeriod,
+    autoRenews: renews,
+    servedSince: purchaseDate,
+    billingFails,
+    chargedAheadAt: null,
+    priceIncrease: null,
   };
+};
+
+/** Periods that a customer of long standing may have had. */
+const LONGEST_HISTORY = 1000;
+
+/**
+ * A new lineage, as it is now. One that was bought in the past has had all its notifications.
+ *
+ * @throws ImpossibleChange
+ */
+export const sold = (
+  goods: BoughtTransaction,
+  account: string,
+  { at, newIdentifier }: Omit<Current, "lineage">,
+): Outcome => {
+  const { purchaseDate = at, productIdentifier } = goods;
+  if (purchaseDate > at) throw new ImpossibleChange("Nothing is sold in the future.");
+  if (goods.expiresDate !== undefined && goods.expiresDate <= purchaseDate)
+    throw new ImpossibleChange("A period ends after it begins.");
+  const subscription = subscriptionFrom(goods, purchaseDate);
+  const transactionIdentifier = goods.transactionIdentifier ?? newIdentifier();
+  const { expiresDate = plusPeriod(purchaseDate, goods.period) } = goods;
+  const first = {
+    transactionIdentifier,
+    event: newIdentifier(),
+    productIdentifier,
+    purchaseDate,
+    expiresDate: subscription === null ? null : expiresDate,
+    reason: "PURCHASE",
+    isUpgraded: false,
+    revocation: null,
+  } as const;
+  let lineage: Lineage = {
+    originalTransactionIdentifier: goods.originalTransactionIdentifier ?? transactionIdentifier,
+    account,
+    type: goods.type,
+    quantity: goods.quantity,
+    originalPurchaseDate: purchaseDate,
+    appAccountToken: goods.appAccountToken ?? null,
+    sharedFrom: null,
+    transactions: [first],
+    subscription,
+    changedAt: purchaseDate,
+  };
+  if (purchaseDate === at)
+    return told(lineage, subscription === null ? "ONE_TIME_CHARGE" : "SUBSCRIBED INITIAL_BUY");
+  for (let dueAt = nextEventOf(lineage); dueAt !== null && dueAt <= at; dueAt = nextEventOf(lineage)) {
+    ({ lineage } = withNextEvent({ lineage, at: dueAt, newIdentifier }));
+    if (lineage.transactions.length > LONGEST_HISTORY)
+      throw new ImpossibleChange(`More than ${LONGEST_HISTORY} periods have passed since the purchase.`);
+  }
+  return { lineage, notices: [] };
 };

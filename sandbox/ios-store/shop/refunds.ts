@@ -1,16 +1,20 @@
+import type { Instant } from "../../../lib/entitlements/time.ts";
 import { ImpossibleChange } from "../../impossible-change.ts";
 import type { IosChange } from "./change.ts";
 import {
+  both,
+  changed,
   endOf,
+  having,
   INTENTS,
   latestOf,
-  withTransactions,
-  type Circumstances,
+  withEvent,
+  type Current,
   type Lineage,
+  type Outcome,
   type Revocation,
   type SoldTransaction,
 } from "./lineage.ts";
-import { changed, type Outcome } from "./notices.ts";
 
 /** Refunds and revocations. They apply to a purchase event, under each of its transaction ids. */
 
@@ -32,108 +36,71 @@ export const namedTransaction = (
   return found;
 };
 
+const isLatestPeriod = (lineage: Lineage, event: string): boolean =>
+  lineage.subscription !== null && latestOf(lineage).event === event;
+
 /** Sets or lifts the revocation of an event. A subscription's standing follows that of its latest event. */
-const withRevocation = (
+export const withRevocation = (
   lineage: Lineage,
   { event }: SoldTransaction,
   revocation: Revocation | null,
-  at: number,
+  at: Instant,
 ): Partial<Lineage> => {
-  const change = withTransactions(
-    lineage,
-    (transaction) => transaction.event === event,
-    (transaction) => ({ ...transaction, revocation }),
-  );
-  const { subscription } = lineage;
-  if (subscription === null || latestOf(lineage).event !== event) return change;
-  const restored =
-    endOf(lineage) <= at
-      ? ({ kind: "expired", intent: INTENTS.voluntary } as const)
-      : ({ kind: "active" } as const);
+  const change = withEvent(lineage, event, { revocation });
+  if (!isLatestPeriod(lineage, event)) return change;
+  const over = { kind: "expired", intent: INTENTS.voluntary } as const;
+  const restored = endOf(lineage) <= at ? over : ({ kind: "active" } as const);
   const standing = revocation === null ? restored : ({ kind: "revoked" } as const);
-  return { ...change, subscription: { ...subscription, standing, autoRenews: false } };
+  return { ...change, ...having(lineage, { standing, autoRenews: false }) };
 };
 
-/** Refunds a transaction. Before it refunds a subscription's latest, the store turns the renewal off. */
-const refunded = (
-  lineage: Lineage,
-  named: string | undefined,
-  refund: Omit<Revocation, "at">,
-  { at }: Circumstances,
-): Outcome => {
-  const transaction = namedTransaction(
-    lineage,
-    named,
-    ({ revocation }) => revocation === null || revocation.type === "REFUND_PRORATED",
-  );
-  const { subscription } = lineage;
-  const off =
-    subscription?.autoRenews === true && latestOf(lineage).event === transaction.event
-      ? changed(
-          lineage,
-          at,
-          { subscription: { ...subscription, autoRenews: false } },
-          "DID_CHANGE_RENEWAL_STATUS",
-          "AUTO_RENEW_DISABLED",
-        )
-      : { lineage, notices: [] };
-  const { transactionIdentifier } = transaction;
-  const revocation = withRevocation(off.lineage, transaction, { at, ...refund }, at);
-  const over = changed(off.lineage, at, revocation, "REFUND", null, { transactionIdentifier });
-  return { lineage: over.lineage, notices: [...off.notices, ...over.notices] };
-};
+type Refund = Extract<IosChange, { change: "refund" | "refund-partly" }>;
 
-/** @throws ImpossibleChange */
-export const refundedWholly = (
-  lineage: Lineage,
-  { transactionIdentifier, reason }: Extract<IosChange, { change: "refund" }>,
-  circumstances: Circumstances,
-): Outcome =>
-  refunded(lineage, transactionIdentifier, { reason, type: "REFUND_FULL", percentage: WHOLE }, circumstances);
-
-/** @throws ImpossibleChange */
-export const refundedPartly = (
-  lineage: Lineage,
-  change: Extract<IosChange, { change: "refund-partly" }>,
-  circumstances: Circumstances,
-): Outcome => {
-  const { transactionIdentifier, reason, refundedQuantity, percentage } = change;
+const shareOf = (change: Refund, quantity: number): Pick<Revocation, "type" | "percentage"> => {
+  if (change.change === "refund") return { type: "REFUND_FULL", percentage: WHOLE };
+  const { refundedQuantity, percentage } = change;
   if ((refundedQuantity === undefined) === (percentage === undefined))
     throw new ImpossibleChange("A partial refund has a refundedQuantity or a percentage.");
-  if (refundedQuantity !== undefined && refundedQuantity >= lineage.quantity)
-    throw new ImpossibleChange(`The purchase has a quantity of ${lineage.quantity}; fewer can be refunded.`);
-  const share =
-    refundedQuantity === undefined ? (percentage ?? 0) / 100 : refundedQuantity / lineage.quantity;
-  return refunded(
-    lineage,
-    transactionIdentifier,
-    { reason, type: "REFUND_PRORATED", percentage: Math.round(share * WHOLE) },
-    circumstances,
-  );
+  if (refundedQuantity !== undefined && refundedQuantity >= quantity)
+    throw new ImpossibleChange(`The purchase has a quantity of ${quantity}; fewer can be refunded.`);
+  const share = refundedQuantity === undefined ? (percentage ?? 0) / 100 : refundedQuantity / quantity;
+  return { type: "REFUND_PRORATED", percentage: Math.round(share * WHOLE) };
 };
 
-/** @throws ImpossibleChange */
-export const refundReversed = (
-  lineage: Lineage,
-  change: Extract<IosChange, { change: "reverse-refund" }>,
-  { at }: Circumstances,
-): Outcome => {
+/**
+ * Refunds a transaction. Before it refunds a subscription's latest, the store turns the renewal off.
+ *
+ * @throws ImpossibleChange
+ */
+export const refunded = ({ lineage, at }: Current, change: Refund): Outcome => {
+  const share = shareOf(change, lineage.quantity);
   const transaction = namedTransaction(
     lineage,
     change.transactionIdentifier,
+    ({ revocation }) => revocation === null || revocation.type === "REFUND_PRORATED",
+  );
+  const { transactionIdentifier, event } = transaction;
+  const off =
+    lineage.subscription?.autoRenews === true && isLatestPeriod(lineage, event)
+      ? changed(
+          lineage,
+          at,
+          having(lineage, { autoRenews: false }),
+          "DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_DISABLED",
+        )
+      : { lineage, notices: [] };
+  const revocation = withRevocation(off.lineage, transaction, { at, reason: change.reason, ...share }, at);
+  return both(off, changed(off.lineage, at, revocation, "REFUND", { transactionIdentifier }));
+};
+
+/** @throws ImpossibleChange */
+export const refundReversed = ({ lineage, at }: Current, named: string | undefined): Outcome => {
+  const transaction = namedTransaction(
+    lineage,
+    named,
     ({ revocation }) => revocation !== null && revocation.type !== "FAMILY_REVOKE",
   );
   const { transactionIdentifier } = transaction;
   const reversed = withRevocation(lineage, transaction, null, at);
-  return changed(lineage, at, reversed, "REFUND_REVERSED", null, { transactionIdentifier });
-};
-
-/** Revokes a shared purchase from a family member. */
-export const revokedFromFamily = (
-  lineage: Lineage,
-  reason: Revocation["reason"],
-  { at }: Circumstances,
-): Outcome => {
-  const revocation = { at, reason, type: "FAMILY_REVOKE", percentage: null } as const;
-  return changed(lineage, at, withRevocation(lineage, latestOf(lineage), revocation, at), "REVOKE", null);
+  return changed(lineage, at, reversed, "REFUND_REVERSED", { transactionIdentifier });
 };

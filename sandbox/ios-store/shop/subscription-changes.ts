@@ -2,9 +2,23 @@ import { DAY } from "../../../lib/duration.ts";
 import { plusPeriod } from "../../../lib/entitlements/time.ts";
 import { ImpossibleChange } from "../../impossible-change.ts";
 import type { IosChange } from "./change.ts";
-import { after, endOf, INTENTS, latestOf, withTransactions, type Subscription } from "./lineage.ts";
-import { changed, noticeOf, type Outcome } from "./notices.ts";
-import { AHEAD, expired, LAPSE, recovered, renewed, withPaidPeriod, type Current } from "./renewals.ts";
+import {
+  after,
+  both,
+  changed,
+  endOf,
+  having,
+  INTENTS,
+  latestOf,
+  subscriptionOf,
+  told,
+  withEvent,
+  type Current,
+  type NoticeName,
+  type Outcome,
+  type Subscription,
+} from "./lineage.ts";
+import { AHEAD, expired, LAPSE, recovered, renewed, withPaidPeriod } from "./renewals.ts";
 
 const WEEK = { months: 0, milliseconds: 7 * DAY };
 
@@ -22,11 +36,19 @@ const SUBSCRIPTION_CHANGES = {
   resubscribe: ["expired", "revoked"],
   upgrade: ["active", "grace"],
   downgrade: ["active", "grace"],
-  "redeem-offer": ["active", "grace"],
   "price-increase": ["active"],
   extend: ["active"],
+  "fail-extension": ["active", "grace", "retry", "expired", "revoked"],
 } as const satisfies Partial<Record<IosChange["change"], readonly Standing[]>>;
 type SubscriptionChange = Extract<IosChange, { change: keyof typeof SUBSCRIPTION_CHANGES }>;
+
+/** Changes of a renewal, which must be on. */
+const OF_RENEWAL: ReadonlySet<IosChange["change"]> = new Set([
+  "renew",
+  "renew-ahead",
+  "cancel",
+  "fail-billing",
+]);
 
 /** A change of a subscription whose standing allows it. */
 type Step<Name extends SubscriptionChange["change"]> = (
@@ -37,139 +59,112 @@ type Step<Name extends SubscriptionChange["change"]> = (
 export const isSubscriptionChange = (change: IosChange): change is SubscriptionChange =>
   Object.hasOwn(SUBSCRIPTION_CHANGES, change.change);
 
-const requireRenewal = ({ autoRenews }: Subscription): void => {
-  if (!autoRenews) throw new ImpossibleChange("The subscription does not renew.");
+const cancelled = ({ lineage, at }: Current): Outcome => {
+  const off = having(lineage, { autoRenews: false });
+  const disabled = changed(lineage, at, off, "DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_DISABLED");
+  if (subscriptionOf(lineage).standing.kind !== "retry") return disabled;
+  // Ends at once: the store does not retry a charge for a canceled renewal.
+  return both(disabled, expired(disabled.lineage, at, INTENTS.voluntary));
 };
 
-const cancelled: Step<"cancel"> = ({ lineage, subscription, at }) => {
-  requireRenewal(subscription);
-  const off = { ...subscription, autoRenews: false };
-  const disabled = changed(
-    lineage,
-    at,
-    { subscription: off },
-    "DID_CHANGE_RENEWAL_STATUS",
-    "AUTO_RENEW_DISABLED",
-  );
-  if (subscription.standing.kind !== "retry") return disabled;
-  // Ends at once: the store does not retry a charge for a canceled renewal.
-  const over = expired({ lineage: disabled.lineage, subscription: off, at }, INTENTS.voluntary);
-  return { lineage: over.lineage, notices: [...disabled.notices, ...over.notices] };
+/** A purchase now: a period of a new cadence. */
+const boughtNow = (current: Current, fields: Partial<Subscription>, name: NoticeName): Outcome => {
+  const { lineage, at } = current;
+  const wanted = { ...current, lineage: { ...lineage, ...having(lineage, fields) } };
+  return told(withPaidPeriod(wanted, { from: at, reason: "PURCHASE", keepsCadence: false }), name);
 };
 
 const resubscribed: Step<"resubscribe"> = (current, change) => {
-  const { lineage, subscription, at } = current;
-  const { productIdentifier = subscription.next.productIdentifier, period = subscription.next.period } =
-    change;
-  const next = { productIdentifier, period };
+  const { lineage, at } = current;
+  const { next, servedSince } = subscriptionOf(lineage);
+  const { productIdentifier = next.productIdentifier, period = next.period } = change;
   const servedUntil = latestOf(lineage).revocation?.at ?? endOf(lineage);
-  const again = withPaidPeriod(
-    { ...current, subscription: { ...subscription, next, offerIdentifier: change.offerIdentifier ?? null } },
-    {
-      from: at,
-      reason: "PURCHASE",
-      keepsCadence: false,
-      servedSince: at - servedUntil < LAPSE ? subscription.servedSince : at,
-    },
-  );
-  return { lineage: again, notices: [noticeOf(again, "SUBSCRIBED", "RESUBSCRIBE")] };
+  const isLapsed = at - servedUntil >= LAPSE;
+  const fields = { next: { productIdentifier, period }, servedSince: isLapsed ? at : servedSince };
+  return boughtNow(current, fields, "SUBSCRIBED RESUBSCRIBE");
 };
 
 const upgraded: Step<"upgrade"> = (current, change) => {
-  const { lineage, subscription, at } = current;
-  const { productIdentifier, period = subscription.cadence.period, offerIdentifier = null } = change;
+  const { lineage, at } = current;
+  const { productIdentifier, period = subscriptionOf(lineage).cadence.period } = change;
   const { event, purchaseDate } = latestOf(lineage);
   if (purchaseDate > at) throw new ImpossibleChange("The latest period has not begun.");
-  const left = withTransactions(
-    lineage,
-    (transaction) => transaction.event === event,
-    (transaction) => ({ ...transaction, isUpgraded: true }),
-  );
-  const upgrade = withPaidPeriod(
-    {
-      ...current,
-      lineage: { ...lineage, ...left },
-      subscription: { ...subscription, next: { productIdentifier, period }, offerIdentifier },
-    },
-    { from: at, reason: "PURCHASE", keepsCadence: false },
-  );
-  const type = offerIdentifier === null ? "DID_CHANGE_RENEWAL_PREF" : "OFFER_REDEEMED";
-  return { lineage: upgrade, notices: [noticeOf(upgrade, type, "UPGRADE")] };
+  const left = { ...lineage, ...withEvent(lineage, event, { isUpgraded: true }) };
+  const fields = { next: { productIdentifier, period } };
+  return boughtNow({ ...current, lineage: left }, fields, "DID_CHANGE_RENEWAL_PREF UPGRADE");
 };
 
-const downgraded: Step<"downgrade"> = ({ lineage, subscription, at }, change) => {
-  const { productIdentifier, period = subscription.cadence.period, offerIdentifier = null } = change;
+const downgraded: Step<"downgrade"> = ({ lineage, at }, change) => {
+  const { cadence } = subscriptionOf(lineage);
+  const { productIdentifier, period = cadence.period } = change;
   // Choosing a product for the next period turns the renewal on.
-  const planned = { ...subscription, next: { productIdentifier, period }, autoRenews: true, offerIdentifier };
-  const type = offerIdentifier === null ? "DID_CHANGE_RENEWAL_PREF" : "OFFER_REDEEMED";
-  const subtype = productIdentifier === latestOf(lineage).productIdentifier ? null : "DOWNGRADE";
-  return changed(lineage, at, { subscription: planned }, type, subtype);
+  const planned = having(lineage, {
+    next: { productIdentifier, period },
+    autoRenews: true,
+  });
+  const subtype = productIdentifier === latestOf(lineage).productIdentifier ? "" : " DOWNGRADE";
+  return changed(lineage, at, planned, `DID_CHANGE_RENEWAL_PREF${subtype}`);
 };
 
-const ended: Step<"expire"> = (current, change) => {
-  const { lineage, subscription, at } = current;
-  const { reason = subscription.standing.kind === "active" ? "voluntary" : "billing-retry" } = change;
-  const shortened = withTransactions(
-    lineage,
-    ({ expiresDate }) => expiresDate !== null && expiresDate > at,
-    (transaction) => ({ ...transaction, expiresDate: Math.max(at, transaction.purchaseDate) }),
+const ended: Step<"expire"> = ({ lineage, at }, change) => {
+  const { standing } = subscriptionOf(lineage);
+  const { reason = standing.kind === "active" ? "voluntary" : "billing-retry" } = change;
+  const transactions = lineage.transactions.map((transaction) =>
+    transaction.expiresDate !== null && transaction.expiresDate > at
+      ? { ...transaction, expiresDate: Math.max(at, transaction.purchaseDate) }
+      : transaction,
   );
-  return expired(current, INTENTS[reason], shortened);
+  return expired({ ...lineage, transactions }, at, INTENTS[reason]);
 };
 
-const extended: Step<"extend"> = ({ lineage, subscription, at }, change) => {
-  const { event } = latestOf(lineage);
-  const expiresDate = plusPeriod(endOf(lineage), change.period ?? WEEK);
+const extended: Step<"extend"> = ({ lineage, at }, { period = WEEK }) => {
+  const { cadence } = subscriptionOf(lineage);
+  const expiresDate = plusPeriod(endOf(lineage), period);
   const extension = {
-    ...withTransactions(
-      lineage,
-      (transaction) => transaction.event === event,
-      (transaction) => ({ ...transaction, expiresDate }),
-    ),
-    subscription: {
-      ...subscription,
-      cadence: { ...subscription.cadence, from: expiresDate, periods: 0 },
-      chargedAheadAt: null,
-    },
+    ...withEvent(lineage, latestOf(lineage).event, { expiresDate }),
+    ...having(lineage, { cadence: { ...cadence, from: expiresDate, periods: 0 }, chargedAheadAt: null }),
   };
-  return changed(lineage, at, extension, "RENEWAL_EXTENDED", null);
+  return changed(lineage, at, extension, "RENEWAL_EXTENDED");
+};
+
+/** @throws ImpossibleChange */
+const requirePossible = (
+  { standing: { kind }, autoRenews }: Subscription,
+  change: SubscriptionChange,
+): void => {
+  const allowed: readonly Standing[] = SUBSCRIPTION_CHANGES[change.change];
+  if (!allowed.includes(kind))
+    throw new ImpossibleChange(`The change is not possible for a subscription in ${kind}.`);
+  if (OF_RENEWAL.has(change.change) && !autoRenews)
+    throw new ImpossibleChange("The subscription does not renew.");
 };
 
 /** @throws ImpossibleChange */
 export const changedSubscription = (current: Current, change: SubscriptionChange): Outcome => {
-  const { lineage, subscription, at } = current;
-  const { kind } = subscription.standing;
-  const allowed: readonly Standing[] = SUBSCRIPTION_CHANGES[change.change];
-  if (!allowed.includes(kind))
-    throw new ImpossibleChange(`The change is not possible for a subscription in ${kind}.`);
-  const having = (fields: Partial<Subscription>) => ({ subscription: { ...subscription, ...fields } });
+  const { lineage, at } = current;
+  const subscription = subscriptionOf(lineage);
+  requirePossible(subscription, change);
+  const isActive = subscription.standing.kind === "active";
   const silently = (fields: Partial<Subscription>): Outcome => ({
-    lineage: after(lineage, at, having(fields)),
+    lineage: after(lineage, at, having(lineage, fields)),
     notices: [],
   });
+  const notified = (fields: Partial<Subscription>, name: NoticeName): Outcome =>
+    changed(lineage, at, having(lineage, fields), name);
   switch (change.change) {
     case "renew":
-      requireRenewal(subscription);
-      return kind === "active" ? renewed(current) : recovered(current);
+      return isActive ? renewed(current) : recovered(current);
     case "renew-ahead":
-      requireRenewal(subscription);
       return silently({ chargedAheadAt: Math.max(at, endOf(lineage) - AHEAD) });
     case "cancel":
-      return cancelled(current, change);
+      return cancelled(current);
     case "resume":
       if (subscription.autoRenews) throw new ImpossibleChange("The subscription renews already.");
-      return changed(
-        lineage,
-        at,
-        having({ autoRenews: true }),
-        "DID_CHANGE_RENEWAL_STATUS",
-        "AUTO_RENEW_ENABLED",
-      );
+      return notified({ autoRenews: true }, "DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_ENABLED");
     case "fail-billing":
-      requireRenewal(subscription);
       return silently({ billingFails: true });
     case "recover":
-      if (kind !== "active") return recovered(current);
+      if (!isActive) return recovered(current);
       if (!subscription.billingFails) throw new ImpossibleChange("No charge fails.");
       return silently({ billingFails: false });
     case "expire":
@@ -180,16 +175,14 @@ export const changedSubscription = (current: Current, change: SubscriptionChange
       return upgraded(current, change);
     case "downgrade":
       return downgraded(current, change);
-    case "redeem-offer": {
-      const { offerIdentifier } = change;
-      return changed(lineage, at, having({ offerIdentifier }), "OFFER_REDEEMED", null);
-    }
-    case "price-increase": {
-      const { consent } = change;
-      const subtype = consent === "pending" ? "PENDING" : "ACCEPTED";
-      return changed(lineage, at, having({ priceIncrease: consent }), "PRICE_INCREASE", subtype);
-    }
+    case "price-increase":
+      return notified(
+        { priceIncrease: change.consent },
+        `PRICE_INCREASE ${change.consent === "pending" ? "PENDING" : "ACCEPTED"}`,
+      );
     case "extend":
       return extended(current, change);
+    case "fail-extension":
+      return notified({}, "RENEWAL_EXTENSION FAILURE");
   }
 };

@@ -37,7 +37,6 @@ const sellElsewhere = async (): Promise<void> => {
         productIdentifier: "premium",
         originalTransactionIdentifier: FOREIGN_TRANSACTION,
         transactionIdentifier: FOREIGN_TRANSACTION,
-        live: true,
       },
     ],
   });

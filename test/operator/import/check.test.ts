@@ -24,14 +24,14 @@ const persons = planPersons({ count: 400, seed: 3, at: NOW, catalogs: CATALOGS, 
 const isOf = (lie: string) => persons.filter((person) => person.lie === lie).length;
 
 test.each(FORMATS)("%s is recognized by its header", async (format) => {
-  const { paths } = await writeExport(join(folder, format), persons, format, { at: NOW });
+  const { paths } = await writeExport(join(folder, format), persons, format, NOW);
   const checked = await check(...paths);
   expect(checked.json()).toMatchObject({ files: paths.map(() => ({ format })), problems: [] });
   expect(checked.code).toBe(0);
 });
 
 test("a check counts what a run would ask", async () => {
-  const { paths } = await writeExport(join(folder, "counted"), persons, "revenuecat-export", { at: NOW });
+  const { paths } = await writeExport(join(folder, "counted"), persons, "revenuecat-export", NOW);
   const destinations = [{ name: "backend", url: "http://127.0.0.1:4000" }];
   const manifest = file("manifest.yaml", JSON.stringify({ ...MANIFEST, destinations }));
   const checked = (await check(...paths, "--manifest", manifest)).json();

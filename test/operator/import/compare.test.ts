@@ -22,7 +22,7 @@ const rowOf = (account: string, active: boolean): string => `${account},t-${acco
 
 test("an export that says what the service answers agrees, and no store is asked", async () => {
   const honest = world.persons.filter(({ lie, account }) => lie === null && account !== null);
-  const { paths } = await world.export("table", {}, honest);
+  const { paths } = await world.export("table", honest);
   const before = [world.ios.requests(), world.secretsRead()];
   const compared = await compare(paths);
   const accounts = new Set(honest.map(({ account }) => account)).size;

@@ -8,11 +8,10 @@ import { applicationId, purchaseKey } from "../../../lib/identifiers.ts";
 import {
   sellPersons,
   writeExport,
-  type ExportOptions,
   type Format,
   type Person,
+  type PlanOptions,
 } from "../../../sandbox/exports/exports.ts";
-import type { PlanOptions } from "../../../sandbox/exports/persons.ts";
 import { saveApplication } from "../../../testing/application.ts";
 import { serveImportStores } from "../../../testing/support/import/stores.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";
@@ -98,9 +97,9 @@ export const createImportWorld = async (plan: Pick<PlanOptions, "count" | "seed"
       return placeOn(other);
     },
     /** Writes an export of some persons into a folder of its own. */
-    export: async (format: Format, options: Partial<ExportOptions> = {}, of: readonly Person[] = persons) => {
+    export: async (format: Format, of: readonly Person[] = persons) => {
       exports += 1;
-      return writeExport(join(folder, `export-${exports}`), of, format, { at, ...options });
+      return writeExport(join(folder, `export-${exports}`), of, format, at);
     },
     /** Writes a file. */
     write: (name: string, content: string): string => {

@@ -1,6 +1,5 @@
 import { ReceiptUtility } from "@apple/app-store-server-library";
 import { parse } from "csv-parse/sync";
-import { createAndroidPublisherSandbox } from "../../../sandbox/android-store/publisher.ts";
 import {
   exportOf,
   FORMATS,
@@ -10,11 +9,9 @@ import {
   type Format,
   type Person,
 } from "../../../sandbox/exports/exports.ts";
-import { createIosStoreSandbox } from "../../../sandbox/ios-store/ios-store.ts";
+import { createTestStores } from "../../../testing/stores.ts";
 import { CATALOGS } from "../../../testing/support/import/catalogs.ts";
-import { APPLE_ID, BUNDLE } from "../../../testing/support/stores/ios-store.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";
-import { chain } from "../ios-store/sandbox/store-under-test.ts";
 
 // The import's own tests show that each format yields the planted causes.
 
@@ -22,23 +19,19 @@ const PLAN = { count: 1200, seed: 7, at: NOW, catalogs: CATALOGS };
 
 let persons: readonly Person[];
 beforeAll(async () => {
-  const ios = createIosStoreSandbox({
-    prefix: "/store",
-    signer: chain,
-    bundleIdentifier: BUNDLE,
-    appAppleIdentifier: APPLE_ID,
-    now: () => NOW,
-    notificationUrl: null,
-    saved: null,
-  });
-  persons = await sellPersons({ ios, android: createAndroidPublisherSandbox({ now: () => NOW }) }, PLAN);
+  const stores = createTestStores(
+    "http://127.0.0.1",
+    () => NOW,
+    () => false,
+  );
+  persons = await sellPersons(stores, PLAN);
 });
 
 const textsOf = (format: Format): string[] =>
-  exportOf(persons, format, { at: NOW }).files.map(({ lines }) => [...lines()].join(""));
+  exportOf(persons, format, NOW).files.map(({ lines }) => [...lines()].join(""));
 
 test("exports of states show every cause", () => {
-  const causes = new Set(exportOf(persons, "table", { at: NOW }).planted.map(({ cause }) => cause));
+  const causes = new Set(exportOf(persons, "table", NOW).planted.map(({ cause }) => cause));
   expect(causes).toEqual(new Set(Object.values(LIES).flatMap(({ cause }) => cause ?? [])));
 });
 

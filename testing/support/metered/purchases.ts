@@ -24,7 +24,6 @@ export const newDevice = (): SandboxCustomer => ({
   environment: "Production",
   appTransactionIdentifier: newIdentifier("Production"),
   receiptCreationDate: Date.now() - DAY,
-  transactions: [],
 });
 
 /** A monthly subscription, bought ten days ago. */

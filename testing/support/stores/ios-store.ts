@@ -27,7 +27,6 @@ const customer: SandboxCustomer = {
   environment: "Production",
   appTransactionIdentifier: ACCOUNT,
   receiptCreationDate: NOW - 2000,
-  transactions: [],
 };
 
 /** The payload of an active monthly subscription. */

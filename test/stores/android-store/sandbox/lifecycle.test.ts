@@ -14,14 +14,6 @@ beforeEach(async () => {
 });
 afterEach(() => timed.close());
 
-/** A monthly subscription that is acknowledged; its purchase is told already. */
-const subscribe = async (purchase: Parameters<TimedAndroidStore["buy"]>[0] = {}): Promise<string> => {
-  const token = timed.buy(purchase);
-  await timed.acknowledge(token);
-  await timed.told();
-  return token;
-};
-
 const change = (token: string, change: AndroidChange, details?: ChangeDetails): string =>
   timed.sandbox.change(token, change, details);
 
@@ -101,7 +93,7 @@ test.each<
     FEBRUARY + 3 * DAY,
   ],
 ])("a monthly subscription: %s", async (_, steps, until, told, state, end) => {
-  const token = await subscribe();
+  const token = await timed.own();
   for (const step of steps) {
     await timed.advanceTo(step.moment);
     change(token, step.change, step.details);
@@ -111,7 +103,7 @@ test.each<
 });
 
 test("an expired subscription goes 60 days later", async () => {
-  const token = await subscribe();
+  const token = await timed.own();
   change(token, "cancel");
   await timed.advanceTo(FEBRUARY + 60 * DAY - 1);
   expect(await timed.standing(token)).toBe("expired");
@@ -122,7 +114,7 @@ test("an expired subscription goes 60 days later", async () => {
 
 describe("replacements", () => {
   test("at once: the new token names the old one, which is over", async () => {
-    const older = await subscribe();
+    const older = await timed.own();
     const newer = change(older, "replace", { productIdentifier: "pro", period: "P1Y" });
     expect(answerOf(newer)).toMatchObject({ linkedPurchaseToken: older, lineItems: [{ productId: "pro" }] });
     expect(stateOf(older)).toBe("EXPIRED");
@@ -134,7 +126,7 @@ describe("replacements", () => {
   });
 
   test("deferred: the old product stays until its end, then the new renews", async () => {
-    const older = await subscribe();
+    const older = await timed.own();
     await timed.advanceTo(NOW + DAY);
     const newer = change(older, "upgrade", { productIdentifier: "pro", deferred: true });
     expect(await timed.told()).toEqual(["PURCHASED", "EXPIRED"]);
@@ -164,7 +156,7 @@ describe("replacements", () => {
     ["complete", ["PURCHASED", "EXPIRED"], "EXPIRED"],
     ["decline", ["PENDING_PURCHASE_CANCELED"], "ACTIVE"],
   ] as const)("pending: %s is told as %j, and the old one is %s", async (outcome, expected, state) => {
-    const older = await subscribe();
+    const older = await timed.own();
     const newer = change(older, "replace", { basePlanIdentifier: "yearly", pending: true });
     expect([await timed.told(), stateOf(older)]).toEqual([[], "ACTIVE"]);
     change(newer, outcome);
@@ -173,7 +165,7 @@ describe("replacements", () => {
 });
 
 test("prepaid plans end by themselves, and are extended by top-ups under new tokens", async () => {
-  const first = await subscribe({ prepaid: true });
+  const first = await timed.own({ prepaid: true });
   await timed.advanceTo(NOW + 10 * DAY);
   const second = change(first, "top-up", { period: "P2W" });
   expect(endOf(second)).toBe(isoTime(FEBRUARY + 14 * DAY));
@@ -185,7 +177,7 @@ test("prepaid plans end by themselves, and are extended by top-ups under new tok
 });
 
 test("an add-on comes at once, and ends with the period when removed", async () => {
-  const token = await subscribe();
+  const token = await timed.own();
   change(token, "items-changed", { adds: "maps" });
   expect(await timed.standing(token)).toBe("entitled,entitled");
   await timed.advanceTo(FEBRUARY);
@@ -198,29 +190,20 @@ test("an add-on comes at once, and ends with the period when removed", async () 
   expect(() => change(token, "items-changed", { removes: "premium" })).toThrow("last item");
 });
 
-describe("an unacknowledged purchase", () => {
-  test.each([
-    ["a subscription", {}, 3 * DAY],
-    ["of a licence tester", { test: true }, 3 * MINUTE],
-    ["a short prepaid plan", { prepaid: true, period: "P3D" }, 1.5 * DAY],
-  ])("%s %j is refunded and revoked by the store", async (_, purchase, within) => {
-    const token = timed.buy(purchase);
-    await timed.advanceTo(NOW + within - 1);
-    expect(stateOf(token)).toBe("ACTIVE");
-    await timed.advanceTo(NOW + within);
-    expect(await timed.standing(token)).toBe("expired");
-    expect(await timed.told()).toEqual(["PURCHASED", "REVOKED", "VOIDED subscription full"]);
-  });
-
-  test.each([
-    [false, 3 * DAY],
-    [true, 3 * MINUTE],
-  ])("one-time (a tester's: %p) is cancelled by the store", async (test, within) => {
-    const token = timed.buy({ productKind: "one_time_product", test });
-    await timed.advanceTo(NOW + within - 1);
-    expect(await timed.standing(token, "one_time_product")).toBe("entitled");
-    await timed.advanceTo(NOW + within);
-    expect(await timed.standing(token, "one_time_product")).toBe("revoked");
-    expect(await timed.told()).toEqual(["ONE_TIME PURCHASED", "VOIDED one-time full"]);
-  });
+const SUBSCRIPTION_LOST = ["expired", "PURCHASED REVOKED VOIDED subscription full"] as const;
+const ONCE_LOST = ["revoked", "ONE_TIME PURCHASED VOIDED one-time full"] as const;
+const once = { productKind: "one_time_product" } as const;
+test.each<[purchase: Parameters<TimedAndroidStore["buy"]>[0], within: number, string, string]>([
+  [{}, 3 * DAY, ...SUBSCRIPTION_LOST],
+  [{ test: true }, 3 * MINUTE, ...SUBSCRIPTION_LOST],
+  [{ prepaid: true, period: "P3D" }, 1.5 * DAY, ...SUBSCRIPTION_LOST],
+  [once, 3 * DAY, ...ONCE_LOST],
+  [{ ...once, test: true }, 3 * MINUTE, ...ONCE_LOST],
+])("unacknowledged, %j is refunded by the store after %i ms", async (purchase, within, standing, told) => {
+  const token = timed.buy(purchase);
+  await timed.advanceTo(NOW + within - 1);
+  expect(await timed.standing(token, purchase?.productKind)).toBe("entitled");
+  await timed.advanceTo(NOW + within);
+  expect(await timed.standing(token, purchase?.productKind)).toBe(standing);
+  expect((await timed.told()).join(" ")).toBe(told);
 });

@@ -1,5 +1,6 @@
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
+import { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/v3.js";
 import * as z from "zod";
 import {
   ONE_TIME_PRODUCT_NOTIFICATIONS,
@@ -9,9 +10,15 @@ import type { SandboxPurchase } from "../../../../sandbox/android-store/shop/pur
 import type { ProductKind } from "../../../../lib/contract/schemas.ts";
 import type { Instant } from "../../../../lib/entitlements/time.ts";
 import {
+  createAndroidStoreCredentials,
+  type AccessTokens,
+} from "../../../../lib/stores/android-store/credentials.ts";
+import { originOf } from "../../../../lib/stores/android-store/workload-identity.ts";
+import {
   NOW,
   PACKAGE_NAME,
   startAndroidStore,
+  TIMING,
   type LocalAndroidStore,
 } from "../../../../testing/support/stores/android-store.ts";
 
@@ -40,7 +47,6 @@ export interface TimedAndroidStore extends LocalAndroidStore {
   readonly pushes: ReceivedPush[];
   /** Statuses of the next answers to pushes, one each; then 200. Null: none is sent. */
   readonly answers: (number | null)[];
-  readonly endpoint: string;
   /** Moves the clock, stopping at each event on the way. */
   advanceTo(moment: Instant): Promise<void>;
   /** Names of the notifications pushed since the last call: `RENEWED`, `ONE_TIME PURCHASED`, `VOIDED subscription full`. */
@@ -49,25 +55,39 @@ export interface TimedAndroidStore extends LocalAndroidStore {
   /** Standings of a purchase's lines, as the service reads them. */
   standing(purchaseToken: string, productKind?: ProductKind): Promise<string>;
   acknowledge(purchaseToken: string, productKind?: ProductKind): Promise<void>;
+  /** Buys what {@link buy} does and acknowledges it, as told already. */
+  own(purchase?: Partial<SandboxPurchase>): Promise<string>;
+  /** A purchase's latest order. */
+  orderOf(purchaseToken: string): string;
+  /** Google's own client. It asks with an access token of the sandbox, and never again. */
+  google(): Promise<GoogleClient>;
+}
+
+interface GoogleClient {
+  readonly client: androidpublisher_v3.Androidpublisher;
+  readonly auth: AccessTokens;
+  readonly options: { readonly rootUrl: string; readonly retryConfig: { readonly retry: 0 } };
 }
 
 const nameOf = (numbers: Readonly<Record<string, number>>, number: unknown): string =>
   Object.keys(numbers).find((name) => numbers[name] === number) ?? `unknown ${String(number)}`;
 
-const typed = z.object({ notificationType: z.number() });
-const voided = z.object({ productType: z.number(), refundType: z.number() });
-
-const named = (notification: Readonly<Record<string, unknown>>): string => {
-  const subscription = typed.safeParse(notification["subscriptionNotification"]);
-  if (subscription.success) return nameOf(SUBSCRIPTION_NOTIFICATIONS, subscription.data.notificationType);
-  const oneTime = typed.safeParse(notification["oneTimeProductNotification"]);
-  if (oneTime.success)
-    return `ONE_TIME ${nameOf(ONE_TIME_PRODUCT_NOTIFICATIONS, oneTime.data.notificationType)}`;
-  const order = voided.safeParse(notification["voidedPurchaseNotification"]);
-  if (order.success)
-    return `VOIDED ${order.data.productType === 1 ? "subscription" : "one-time"} ${order.data.refundType === 1 ? "full" : "partly"}`;
-  return Object.keys(notification).find((key) => key.endsWith("Notification")) ?? "nothing";
-};
+const typed = z.object({ notificationType: z.number() }).optional();
+const named = z
+  .object({
+    subscriptionNotification: typed,
+    oneTimeProductNotification: typed,
+    voidedPurchaseNotification: z.object({ productType: z.number(), refundType: z.number() }).optional(),
+  })
+  .transform(({ subscriptionNotification, oneTimeProductNotification, voidedPurchaseNotification }) => {
+    if (subscriptionNotification !== undefined)
+      return nameOf(SUBSCRIPTION_NOTIFICATIONS, subscriptionNotification.notificationType);
+    if (oneTimeProductNotification !== undefined)
+      return `ONE_TIME ${nameOf(ONE_TIME_PRODUCT_NOTIFICATIONS, oneTimeProductNotification.notificationType)}`;
+    const { productType, refundType } = voidedPurchaseNotification ?? {};
+    const kind = productType === 1 ? "subscription" : "one-time";
+    return productType === undefined ? "another" : `VOIDED ${kind} ${refundType === 1 ? "full" : "partly"}`;
+  });
 
 export const startTimedAndroidStore = async (
   options: Parameters<typeof startAndroidStore>[0] = {},
@@ -99,12 +119,11 @@ export const startTimedAndroidStore = async (
     local.store().lookUp(local.androidPackage, { purchaseToken, productKind, productIdentifier: null });
 
   let seen = 0;
-  return {
+  const timed: TimedAndroidStore = {
     ...local,
     clock,
     pushes,
     answers,
-    endpoint,
     advanceTo: async (moment) => {
       for (let next = sandbox.nextEventAt(); next !== null && next <= moment; next = sandbox.nextEventAt()) {
         clock.now = Math.max(clock.now, next);
@@ -117,7 +136,7 @@ export const startTimedAndroidStore = async (
       await sandbox.pushed();
       const fresh = pushes.slice(seen);
       seen = pushes.length;
-      return fresh.map(({ notification }) => named(notification));
+      return fresh.map(({ notification }) => named.parse(notification));
     },
     buy: (purchase) =>
       sandbox.buy({
@@ -138,6 +157,33 @@ export const startTimedAndroidStore = async (
         throw new Error("There is nothing to acknowledge.");
       await local.store().acknowledge(local.androidPackage, answer.acknowledgement);
     },
+    own: async (purchase) => {
+      const token = timed.buy(purchase);
+      await timed.acknowledge(token, purchase?.productKind);
+      await timed.told();
+      return token;
+    },
+    orderOf: (purchaseToken) => {
+      const stored = sandbox.read(purchaseToken);
+      const order =
+        stored?.productKind === "subscription"
+          ? stored.answer.lineItems?.[0]?.latestSuccessfulOrderId
+          : stored?.answer.orderId;
+      return order ?? "";
+    },
+    google: async () => {
+      const { tokens } = await createAndroidStoreCredentials({
+        readSecret: () => Promise.resolve(null),
+        now: () => clock.now,
+        limits: { timeout: TIMING.request, retryConfig: { retry: 0 }, fetchImplementation: fetch },
+        trustsOrigin: originOf(local.rootUrl),
+      }).accessTokensOf(local.androidPackage.credential);
+      return {
+        client: new androidpublisher_v3.Androidpublisher({}),
+        auth: tokens,
+        options: { rootUrl: local.rootUrl, retryConfig: { retry: 0 } },
+      };
+    },
     close: async () => {
       const closed = Promise.withResolvers<void>();
       server.close(() => closed.resolve());
@@ -146,4 +192,5 @@ export const startTimedAndroidStore = async (
       await local.close();
     },
   };
+  return timed;
 };

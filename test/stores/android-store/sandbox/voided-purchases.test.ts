@@ -1,7 +1,5 @@
-import { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/v3.js";
+import type { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/v3.js";
 import { createAndroidStore } from "../../../../lib/stores/android-store/android-store.ts";
-import { createAndroidStoreCredentials } from "../../../../lib/stores/android-store/credentials.ts";
-import { originOf } from "../../../../lib/stores/android-store/workload-identity.ts";
 import { DAY, NOW, PACKAGE_NAME, TIMING } from "../../../../testing/support/stores/android-store.ts";
 import { startTimedAndroidStore, type TimedAndroidStore } from "./timed-android-store.ts";
 
@@ -20,43 +18,17 @@ type ListParameters = Omit<
 
 /** Page of the voided list, as Google's client reads it. */
 const list = async (parameters: ListParameters = {}) => {
-  const { tokens } = await createAndroidStoreCredentials({
-    readSecret: () => Promise.resolve(null),
-    now: () => timed.clock.now,
-    limits: { timeout: TIMING.request, retryConfig: { retry: 0 }, fetchImplementation: fetch },
-    trustsOrigin: originOf(timed.rootUrl),
-  }).accessTokensOf(timed.androidPackage.credential);
-  const { purchases } = new androidpublisher_v3.Androidpublisher({});
-  const { data } = await purchases.voidedpurchases.list(
-    { packageName: PACKAGE_NAME, auth: tokens, ...parameters },
-    { rootUrl: timed.rootUrl, retryConfig: { retry: 0 } },
-  );
+  const { client, auth, options } = await timed.google();
+  const wanted = { packageName: PACKAGE_NAME, auth, ...parameters };
+  const { data } = await client.purchases.voidedpurchases.list(wanted, options);
   return data;
 };
 
-const subscribe = async (): Promise<string> => {
-  const token = timed.buy();
-  await timed.acknowledge(token);
-  await timed.told();
-  return token;
-};
-
-const buyOnce = async (quantity = 1): Promise<string> => {
-  const token = timed.buy({ productKind: "one_time_product", productIdentifier: "coins", quantity });
-  await timed.acknowledge(token, "one_time_product");
-  await timed.told();
-  return token;
-};
-
-const orderOf = (token: string): string | null | undefined => {
-  const stored = timed.sandbox.read(token);
-  return stored?.productKind === "subscription"
-    ? stored.answer.lineItems?.[0]?.latestSuccessfulOrderId
-    : stored?.answer.orderId;
-};
+const buyOnce = async (quantity = 1): Promise<string> =>
+  timed.own({ productKind: "one_time_product", productIdentifier: "coins", quantity });
 
 test("a revoked subscription is notified and listed by its latest renewal", async () => {
-  const token = await subscribe();
+  const token = await timed.own();
   await timed.advanceTo(NOW + MONTH);
   timed.clock.now += DAY;
   timed.sandbox.change(token, "revoke");
@@ -69,7 +41,7 @@ test("a revoked subscription is notified and listed by its latest renewal", asyn
         purchaseToken: token,
         purchaseTimeMillis: String(NOW + MONTH),
         voidedTimeMillis: String(NOW + MONTH + DAY),
-        orderId: orderOf(token),
+        orderId: timed.orderOf(token),
         voidedSource: 1,
         voidedReason: 0,
       },

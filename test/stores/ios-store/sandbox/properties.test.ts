@@ -39,7 +39,6 @@ const change: fc.Arbitrary<RequestedChange> = fc.oneof(
   fc.record({ change: fc.constant("downgrade"), productIdentifier: product, period: fc.constant("P1W") }),
   fc.record({ change: fc.constant("price-increase"), consent: fc.constantFrom("pending", "agreed") }),
   fc.record({ change: fc.constant("refund-partly"), percentage: fc.integer({ min: 1, max: 99 }) }),
-  fc.record({ change: fc.constant("redeem-offer"), offerIdentifier: fc.constant("SPRING") }),
 );
 
 /** A change of one of the lineages, or time that passes. */

@@ -5,27 +5,14 @@ import { decodedTransactions, storeForEachTest, type Pushed } from "./store-unde
 
 const under = storeForEachTest();
 
-const buy = async (goods: object = {}): Promise<string> => {
-  const original = await under.buy(goods);
-  await under.pushed();
-  return original;
-};
-
-/** Makes a change an hour later, and returns what is pushed. */
-const change = async (original: string, change: RequestedChange): Promise<Pushed[]> => {
-  under.now += 3_600_000;
-  await under.store.change(original, change);
-  return under.pushed();
-};
-
 const names = (pushed: readonly Pushed[]): string[] => pushed.map(({ name }) => name);
 const transactionsOf = async (original: string) =>
   decodedTransactions((await under.store.read(original))?.signedTransactions ?? []);
 
 describe("a refund", () => {
   test("of the current period ends the subscription", async () => {
-    const original = await buy();
-    const pushed = await change(original, { change: "refund", reason: 1 });
+    const original = await under.buy();
+    const pushed = await under.change(original, { change: "refund", reason: 1 });
     expect(names(pushed)).toEqual(["DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_DISABLED", "REFUND"]);
     const [disabled, refund] = pushed;
     expect(disabled?.transaction).not.toHaveProperty("revocationDate");
@@ -45,9 +32,9 @@ describe("a refund", () => {
   });
 
   test("reversed, the period goes on and is not renewed", async () => {
-    const original = await buy();
-    await change(original, { change: "refund" });
-    const [reversed] = await change(original, { change: "reverse-refund" });
+    const original = await under.buy();
+    await under.change(original, { change: "refund" });
+    const [reversed] = await under.change(original, { change: "reverse-refund" });
     expect(reversed).toMatchObject({
       name: "REFUND_REVERSED",
       body: { data: { status: 1 } },
@@ -68,11 +55,11 @@ describe("a family", () => {
   };
 
   test("renewals and changes of the purchase happen to the members too", async () => {
-    const original = await buy();
+    const original = await under.buy();
     const member = await share(original);
     await under.pushed();
     await under.moveTo(Date.UTC(2026, 6, 15, 12));
-    const pushed = [...(await under.pushed()), ...(await change(original, { change: "cancel" }))];
+    const pushed = [...(await under.pushed()), ...(await under.change(original, { change: "cancel" }))];
     expect(pushed.map(({ name, transaction }) => [name, transaction?.originalTransactionId])).toEqual([
       ["DID_RENEW", original],
       ["DID_RENEW", member],
@@ -83,10 +70,9 @@ describe("a family", () => {
   });
 
   test.each(["purchaser", "member"])("no longer shared by the %s: the member's is revoked", async (who) => {
-    const original = await buy({ type: "Non-Consumable" });
+    const original = await under.buy({ type: "Non-Consumable" });
     const member = await share(original);
-    await under.pushed();
-    const pushed = await change(who === "member" ? member : original, { change: "unshare" });
+    const pushed = await under.change(who === "member" ? member : original, { change: "unshare" });
     expect(pushed).toMatchObject([
       {
         name: "REVOKE",
@@ -104,10 +90,9 @@ describe("a family", () => {
   });
 
   test("the purchaser's refund revokes the members', for the same reason", async () => {
-    const original = await buy();
+    const original = await under.buy();
     const member = await share(original);
-    await under.pushed();
-    const pushed = await change(original, { change: "refund", reason: 1 });
+    const pushed = await under.change(original, { change: "refund", reason: 1 });
     expect(names(pushed).slice(1)).toEqual(["REFUND", "REVOKE"]);
     expect(pushed.at(-1)).toMatchObject({
       body: { data: { status: 5 } },
@@ -117,8 +102,8 @@ describe("a family", () => {
 });
 
 test("a restore makes another transaction id of the same event, untold", async () => {
-  const original = await buy({ type: "Non-Consumable" });
-  expect(await change(original, { change: "restore" })).toEqual([]);
+  const original = await under.buy({ type: "Non-Consumable" });
+  expect(await under.change(original, { change: "restore" })).toEqual([]);
   const [first, copy] = await transactionsOf(original);
   expect(copy?.transactionId).not.toBe(first?.transactionId);
   expect(copy).toMatchObject({
@@ -136,7 +121,7 @@ test.each([
   ["a share of more than there is", [{ change: "refund-partly", refundedQuantity: 1 }]],
   ["an unknown transaction", [{ change: "refund", transactionIdentifier: "1" }]],
 ] satisfies [string, RequestedChange[]][])("%s is impossible, and changes nothing", async (_, changes) => {
-  const original = await buy();
+  const original = await under.buy();
   for (const possible of changes.slice(0, -1)) await under.store.change(original, possible);
   const before = under.store.save();
   const impossible = changes.at(-1) ?? { change: "cancel" };

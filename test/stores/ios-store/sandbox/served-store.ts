@@ -98,11 +98,3 @@ export const refusal = (errorCode: number) => ({
   status: Math.floor(errorCode / 10_000),
   body: { errorCode, errorMessage: expect.any(String) },
 });
-
-/** Resolves once the condition holds; fails after two seconds. */
-export const until = async (condition: () => boolean): Promise<void> => {
-  for (let waits = 0; !condition(); waits++) {
-    if (waits === 400) throw new Error("The condition does not come true.");
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-};

@@ -14,13 +14,15 @@ import {
   type IosStoreOptions,
   type IosStoreSandbox,
 } from "../../../../sandbox/ios-store/ios-store.ts";
+import type { RequestedChange } from "../../../../sandbox/ios-store/shop/change.ts";
 import { makeChain } from "../../../../sandbox/ios-store/signing.ts";
+import { HOUR } from "../../../../lib/duration.ts";
 import type { Instant } from "../../../../lib/entitlements/time.ts";
 import { APPLE_ID, BUNDLE } from "../../../../testing/support/stores/ios-store.ts";
 import { NOW } from "../../../../testing/support/stores/purchases.ts";
 
 /** Certificates of the sandbox stores under test. */
-export const chain = makeChain();
+const chain = makeChain();
 
 export const MONTHLY = "com.example.trails.premium.monthly";
 
@@ -44,7 +46,7 @@ export const verifiers = {
 export type StoreEnvironment = keyof typeof verifiers;
 
 /** Verifies and decodes with Apple's own library. */
-export const decoded = async (signedPayload: string, environment: StoreEnvironment): Promise<Pushed> => {
+const decoded = async (signedPayload: string, environment: StoreEnvironment): Promise<Pushed> => {
   const verifier = verifiers[environment];
   const body = await verifier.verifyAndDecodeNotification(signedPayload);
   const { signedTransactionInfo: signed, signedRenewalInfo: renewal } = body.data ?? {};
@@ -80,6 +82,8 @@ export interface StoreUnderTest {
   received: { readonly at: Instant; readonly signedPayload: string }[];
   /** Sells a monthly subscription, or other goods; resolves with the original transaction id. */
   buy(goods?: object, person?: Person): Promise<string>;
+  /** Makes a change an hour later, and returns what is pushed of it. */
+  change(original: string, change: RequestedChange): Promise<Pushed[]>;
   /** Decodes what was pushed since the last call. */
   pushed(environment?: StoreEnvironment): Promise<Pushed[]>;
   /** Moves time through every event up to the moment, as a clock does. */
@@ -133,6 +137,12 @@ export const storeForEachTest = (): StoreUnderTest => {
         transactions: [{ productIdentifier: MONTHLY, ...goods }],
       });
       return originalTransactionIdentifiers[0] ?? "";
+    },
+    change: async (original, change) => {
+      read = under.received.length;
+      under.now += HOUR;
+      await under.store.change(original, change);
+      return under.pushed();
     },
     pushed: async (environment = "sandbox") => {
       const fresh = under.received.slice(read);

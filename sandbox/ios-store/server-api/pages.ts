@@ -1,7 +1,9 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
 
-const pageToken = z.strictObject({ after: z.string(), query: z.string() });
+const SIZE = 20;
+
+const token = z.strictObject({ after: z.string(), query: z.string() });
 
 /** Short name of a query, which distinguishes its pages from another's. */
 export const queryName = (...parts: readonly unknown[]): string =>
@@ -11,14 +13,18 @@ export const queryName = (...parts: readonly unknown[]): string =>
 export const pageTokenOf = (after: string, query: string): string =>
   Buffer.from(JSON.stringify({ after, query })).toString("base64url");
 
-/** Entry after which the page begins; null: the token belongs to another query. */
-export const readPageToken = (token: string, query: string): string | null => {
+/** Result after which the page begins; null: the token belongs to another query. */
+export const readPageToken = (text: string, query: string): string | null => {
   try {
-    const parsed = pageToken.parse(JSON.parse(Buffer.from(token, "base64url").toString("utf8")));
+    const parsed = token.parse(JSON.parse(Buffer.from(text, "base64url").toString("utf8")));
     return parsed.query === query ? parsed.after : null;
   } catch {
     return null;
   }
 };
 
-export const PAGE = 20;
+/** The next page of the results that are left. */
+export const pageOf = <Result>(left: readonly Result[]) => {
+  const page = left.slice(0, SIZE);
+  return { page, last: page.at(-1), hasMore: left.length > page.length };
+};
