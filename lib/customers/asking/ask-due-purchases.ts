@@ -106,7 +106,6 @@ const resultOf = (answer: AskOutcome, moment: Instant): Asked => {
       return failed("up");
     case "unconfigured":
     case "failed":
-    case "unstored":
     case "unclaimed":
       return failed(null);
     case "credential-rejected":
@@ -199,7 +198,7 @@ const askOne = async (context: QueueContext, due: DueAsk): Promise<Asked> => {
     return resultOf({ outcome: "unclaimed" }, run.now());
   const answer = await run.ask(application, due).catch((error: unknown): AskOutcome => {
     run.onFailure(error);
-    return { outcome: "unstored" };
+    return { outcome: "failed" };
   });
   const result = resultOf(answer, run.now());
   if (result.item === "done") progress.asked += 1;
@@ -240,7 +239,7 @@ const workOn = (context: QueueContext): Work<DueAsk, PauseReason, Asked> => {
     atOnce: isSandbox ? ASKED_PER_SECOND_IN_SANDBOX : ASKED_PER_SECOND,
     pace: SECOND,
     act: eachAlone((due: DueAsk) => askOne(context, due), run.onFailure),
-    postpone: (due, asked) => postpone(context, due, asked?.said ?? "unstored"),
+    postpone: (due, asked) => postpone(context, due, asked?.said ?? "failed"),
     staysFor: MOVES_ON_AFTER,
     pausesOf,
   };
