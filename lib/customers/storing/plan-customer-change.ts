@@ -28,7 +28,7 @@ import { statedPurchases, type VerifiedFacts } from "./verified-facts.ts";
  * Window in which an unchanged answer of the store is a replay: asking twice writes once, and `lastVerifiedAt` lags by
  * no more. An unchanged answer from after an end is not a replay: it says that the store is still retrying the payment.
  */
-export const SAME_ANSWER_MILLISECONDS = MINUTE;
+const SAME_ANSWER_MILLISECONDS = MINUTE;
 
 /** Joins a stored purchase with what the store says now; a replay gives the stored one. */
 export const joinWithStored = (stored: Purchase | undefined, said: Purchase): Purchase => {
