@@ -8,6 +8,11 @@ import { ServiceError } from "../contract/errors.ts";
 import type { Store } from "../contract/schemas.ts";
 import type { ApplicationId } from "../identifiers.ts";
 
+const found = (application: Application | null, because: string): Application => {
+  if (application === null) throw new ServiceError("APPLICATION_NOT_FOUND", { because });
+  return application;
+};
+
 /** @throws ServiceError `APPLICATION_NOT_FOUND` */
 export const applicationOfCredential = async (
   directory: ApplicationDirectory,
@@ -29,47 +34,33 @@ export const applicationOfPackage = async (
 ): Promise<Application> =>
   found(await directory.byPackage(packageName), "no application has the package that it names");
 
-const found = (application: Application | null, because: string): Application => {
-  if (application === null) throw new ServiceError("APPLICATION_NOT_FOUND", { because });
-  return application;
+/** The configuration of a name. `kind`: what the manifest calls such names. */
+const configured = <Configuration>(
+  all: readonly Configuration[],
+  nameOf: (one: Configuration) => string,
+  name: string,
+  kind: "bundles" | "packages",
+): Configuration => {
+  const configuration = all.find((one) => nameOf(one) === name);
+  if (configuration !== undefined) return configuration;
+  throw new ServiceError("STORE_CONFIGURATION_NOT_FOUND", {
+    because:
+      all.length === 0
+        ? `the manifest has no ${kind}`
+        : `the manifest has only the ${kind} ${all.map(nameOf).join(", ")}`,
+  });
 };
 
 /** @throws ServiceError `STORE_CONFIGURATION_NOT_FOUND` */
-export const iosStoreConfigurationOf = (
-  application: Application,
-  bundleIdentifier: string,
-): IosStoreConfiguration =>
-  configured(
-    application.iosStore.find((store) => store.bundleIdentifier === bundleIdentifier),
-    "bundles",
-    application.iosStore.map((store) => store.bundleIdentifier),
-  );
+export const iosStoreConfigurationOf = (application: Application, bundle: string): IosStoreConfiguration =>
+  configured(application.iosStore, ({ bundleIdentifier }) => bundleIdentifier, bundle, "bundles");
 
 /** @throws ServiceError `STORE_CONFIGURATION_NOT_FOUND` */
 export const androidStoreConfigurationOf = (
   application: Application,
-  packageName: string,
+  name: string,
 ): AndroidStoreConfiguration =>
-  configured(
-    application.androidStore.find((store) => store.packageName === packageName),
-    "packages",
-    application.androidStore.map((store) => store.packageName),
-  );
-
-const configured = <Configuration>(
-  configuration: Configuration | undefined,
-  kind: "bundles" | "packages",
-  names: readonly string[],
-): Configuration => {
-  if (configuration === undefined)
-    throw new ServiceError("STORE_CONFIGURATION_NOT_FOUND", {
-      because:
-        names.length === 0
-          ? `the manifest has no ${kind}`
-          : `the manifest has only the ${kind} ${names.join(", ")}`,
-    });
-  return configuration;
-};
+  configured(application.androidStore, ({ packageName }) => packageName, name, "packages");
 
 /** @throws ServiceError `PAYWALL_NOT_FOUND` if the catalog has no product in the store */
 export const requirePaywall = (application: Application, store: Store): void => {

@@ -129,12 +129,20 @@ const passOnQuestion = async (
   return isPassedOn ? "STORED" : "UNUSED";
 };
 
-/** Uses a notification with an authentic token, then notes it: at most now, as a future time would suppress later notes. */
+/**
+ * Uses a notification with an authentic token, then notes it: at most now, as a future time would suppress later notes. A
+ * push without one is unused, and without a package only this route's own address can be its audience.
+ */
 const use = async (
   reception: AndroidStoreReception,
   claims: PushTokenClaims,
-  notification: AndroidStoreNotification,
+  notification: AndroidStoreNotification | null,
+  address: string,
 ): Promise<NotificationUse> => {
+  if (notification === null) {
+    requireSender(reception, claims, { audience: address });
+    return "UNUSED";
+  }
   const { packageName, purchase, sentAt } = notification;
   const application = await applicationOfPackage(reception.directory, packageName);
   const configuration = androidStoreConfigurationOf(application, packageName);
@@ -146,16 +154,6 @@ const use = async (
   const notified = packageInEnvironment(application.identifier, packageName);
   if (sentAt !== null) await reception.note(notified, Math.min(sentAt, reception.now()));
   return outcome;
-};
-
-/** A push without a notification is unused. Without a package, only this route's own address can be its audience. */
-const useNothing = async (
-  reception: AndroidStoreReception,
-  claims: PushTokenClaims,
-  address: string,
-): Promise<NotificationUse> => {
-  requireSender(reception, claims, { audience: address });
-  return "UNUSED";
 };
 
 /**
@@ -173,9 +171,7 @@ export const receiveAndroidStoreNotification = async (
   const claims = await claimsOf(reception, authorization).catch(failed(null));
   const notification = readNotification(request.message.data ?? "");
   const type = notification?.type ?? null;
-  const using =
-    notification === null ? useNothing(reception, claims, address) : use(reception, claims, notification);
-  const outcome = await using.catch(failed(type));
+  const outcome = await use(reception, claims, notification, address).catch(failed(type));
   reception.onReceived({ outcome, type });
   return {};
 };

@@ -34,9 +34,7 @@ export interface Catalog {
 const keyOf = (
   store: Store,
   { productIdentifier, basePlanIdentifier = null, purchaseOptionIdentifier = null }: ProductReference,
-): string =>
-  // The length keeps an identifier that contains a space from matching another identifier with a base plan.
-  `${store} ${productIdentifier.length} ${productIdentifier} ${basePlanIdentifier ?? ""} ${purchaseOptionIdentifier === null ? "" : `option ${purchaseOptionIdentifier}`}`;
+): string => JSON.stringify([store, productIdentifier, basePlanIdentifier, purchaseOptionIdentifier]);
 
 export const catalogOf = (
   displayNames: ReadonlyMap<string, string>,
@@ -47,13 +45,9 @@ export const catalogOf = (
   return {
     displayNames,
     products,
-    productOf: (store, reference) => {
-      const { productIdentifier, basePlanIdentifier = null, purchaseOptionIdentifier = null } = reference;
-      const ofAll = () => index.get(keyOf(store, { productIdentifier }));
-      return basePlanIdentifier === null && purchaseOptionIdentifier === null
-        ? ofAll()
-        : (index.get(keyOf(store, reference)) ?? ofAll());
-    },
+    productOf: (store, reference) =>
+      index.get(keyOf(store, reference)) ??
+      index.get(keyOf(store, { productIdentifier: reference.productIdentifier })),
     sellsIn: (store) => stores.has(store),
   };
 };

@@ -17,23 +17,21 @@ const BYTES_PER_PURCHASE = 48;
 const BYTES_PER_LINE = 136;
 const BYTES_PER_RENEWAL = 96;
 
-const utf8Bytes = (text: string | null): number => (text === null ? 0 : Buffer.byteLength(text));
+const utf8Bytes = (...texts: readonly (string | null)[]): number =>
+  texts.reduce((sum, text) => sum + Buffer.byteLength(text ?? ""), 0);
 
 /** Upper bound of a held purchase's size in DynamoDB: its texts in UTF-8, and a margin for numbers and structure. */
-const bytesOf = ({ key, lines, renewal }: Purchase): number =>
-  lines.reduce(
-    (sum, line) =>
-      sum +
-      BYTES_PER_LINE +
-      utf8Bytes(line.productIdentifier) +
-      utf8Bytes(line.basePlanIdentifier) +
-      utf8Bytes(line.purchaseOptionIdentifier) +
-      utf8Bytes(line.transactionIdentifier) +
-      utf8Bytes(line.event),
-    BYTES_PER_PURCHASE +
-      utf8Bytes(key) +
-      (renewal === null ? 0 : BYTES_PER_RENEWAL + utf8Bytes(renewal.renewsInto)),
-  );
+const bytesOf = ({ key, lines, renewal }: Purchase): number => {
+  const texts = lines.flatMap((line) => [
+    line.productIdentifier,
+    line.basePlanIdentifier,
+    line.purchaseOptionIdentifier,
+    line.transactionIdentifier,
+    line.event,
+  ]);
+  const renewing = renewal === null ? 0 : BYTES_PER_RENEWAL + utf8Bytes(renewal.renewsInto);
+  return BYTES_PER_PURCHASE + BYTES_PER_LINE * lines.length + utf8Bytes(key, ...texts) + renewing;
+};
 
 /** A timeline of one purchase needs no customer. */
 const NOBODY = customerId("");

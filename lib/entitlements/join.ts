@@ -108,7 +108,12 @@ const firstReplacement = (a: Replacement, b: Replacement): Replacement => {
   return order <= 0 ? a : b;
 };
 
-const joinFacts = (first: Purchase, ...others: readonly Purchase[]): Purchase => {
+/**
+ * Joins facts about one purchase. Commutative, associative and idempotent, so facts may arrive in any order, any number
+ * of times. iOS: per transaction id, and of renewal infos, the later signed copy wins. Android: the later answer
+ * replaces the earlier one.
+ */
+export const joinPurchases = (first: Purchase, ...others: readonly Purchase[]): Purchase => {
   // Fast path: most often there is one fact with one line.
   if (others.length === 0 && first.lines.length <= 1 && (first.selectedProducts?.length ?? 0) <= 1)
     return first;
@@ -133,15 +138,8 @@ const joinFacts = (first: Purchase, ...others: readonly Purchase[]): Purchase =>
   };
 };
 
-/**
- * Joins two sets of facts about one purchase. Commutative, associative and idempotent, so facts may arrive in any
- * order, any number of times. iOS: per transaction id, and of renewal infos, the later signed copy wins. Android: the
- * later answer replaces the earlier one.
- */
-export const joinPurchases = (a: Purchase, b: Purchase): Purchase => joinFacts(a, b);
-
 /** Joins facts into one purchase per reference, sorted by reference. */
 export const joinAll = (purchases: Iterable<Purchase>): Purchase[] =>
   [...Map.groupBy(purchases, referenceText)]
     .sort(([a], [b]) => compare(a, b))
-    .flatMap(([, [first, ...others]]) => (first === undefined ? [] : [joinFacts(first, ...others)]));
+    .flatMap(([, [first, ...others]]) => (first === undefined ? [] : [joinPurchases(first, ...others)]));

@@ -45,25 +45,8 @@ const byPurchase = (a: Line, b: Line): number =>
   compare(a.purchasedAt ?? 0, b.purchasedAt ?? 0) ||
   compare(a.transactionIdentifier ?? "", b.transactionIdentifier ?? "");
 
-const isMarked = ({ standing }: Line): boolean => standing === "expired";
-const wasRevoked = ({ revokedSince }: Line): boolean => revokedSince !== null;
-
 const lastSigned = (copies: readonly Line[]): Line | undefined =>
   copies.length === 0 ? undefined : copies.reduce(laterLine);
-
-/**
- * The copies that decide an event: its newest, the earliest, the last signed one that is marked as upgraded, and the
- * last signed one of an id that ever was revoked.
- */
-const rolesIn = (copies: PurchaseEvent) => ({
-  newest:
-    copies[0].nature === "auto_renewable"
-      ? copies.reduce(laterLine)
-      : copies.reduce((a, b) => (byPurchase(a, b) > 0 ? a : b)),
-  earliest: copies.reduce((a, b) => (byPurchase(a, b) <= 0 ? a : b)),
-  marked: lastSigned(copies.filter(isMarked)),
-  revoked: lastSigned(copies.filter(wasRevoked)),
-});
 
 /** Newest copies of an event that are kept beside the earliest. */
 const NEWEST_KEPT = 6;
@@ -84,9 +67,10 @@ export const keptCopies = (copies: PurchaseEvent): readonly Line[] => {
  */
 export const decided = (copies: PurchaseEvent): Line => {
   if (copies.length === 1) return copies[0];
-  const { newest, marked, revoked } = rolesIn(copies);
+  const revoked = lastSigned(copies.filter(({ revokedSince }) => revokedSince !== null));
   const isRefunded = revoked !== undefined && (isRevoked(revoked) || revoked.refundedQuantity > 0);
-  if (newest.nature !== "auto_renewable") {
+  if (copies[0].nature !== "auto_renewable") {
+    const newest = copies.reduce((a, b) => (byPurchase(a, b) > 0 ? a : b));
     const isBoughtAnew =
       newest.nature === "non_consumable" &&
       !isRevoked(newest) &&
@@ -94,9 +78,9 @@ export const decided = (copies: PurchaseEvent): Line => {
     // Where the last word under another id took its refund back, the newest may still carry it.
     return revoked !== undefined && (isRefunded ? !isBoughtAnew : isRevoked(newest)) ? revoked : newest;
   }
-  const line = isRefunded ? revoked : newest;
+  const marked = lastSigned(copies.filter(({ standing }) => standing === "expired"));
   return {
-    ...line,
+    ...(isRefunded ? revoked : copies.reduce(laterLine)),
     startsAt: Math.min(...copies.map(({ startsAt }) => startsAt ?? Infinity)),
     revokedSince: revoked?.revokedSince ?? null,
     ...(marked !== undefined && { standing: marked.standing, verifiedAt: marked.verifiedAt }),

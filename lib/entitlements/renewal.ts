@@ -44,8 +44,8 @@ const infoText = (renewal: Renewal): string =>
     renewal.signedAt,
   ]);
 
-const statusText = (status: RenewalStatus): string =>
-  JSON.stringify([status.isInGrace, status.periodEndsAt, status.signedAt]);
+const statusText = (status: RenewalStatus | null): string =>
+  JSON.stringify(status && [status.isInGrace, status.periodEndsAt, status.signedAt]);
 
 const later = <T extends { readonly signedAt: Instant }>(a: T, b: T, textOf: (one: T) => string): T =>
   (compare(a.signedAt, b.signedAt) || compare(textOf(a), textOf(b))) > 0 ? a : b;
@@ -60,12 +60,7 @@ export const laterRenewal = (a: Renewal | null, b: Renewal | null): Renewal | nu
 
 export const sameRenewal = (a: Renewal | null, b: Renewal | null): boolean =>
   a === b ||
-  (a !== null &&
-    b !== null &&
-    infoText(a) === infoText(b) &&
-    (a.status === null || b.status === null
-      ? a.status === b.status
-      : statusText(a.status) === statusText(b.status)));
+  (a !== null && b !== null && infoText(a) === infoText(b) && statusText(a.status) === statusText(b.status));
 
 /**
  * The App Store's longest billing grace period.

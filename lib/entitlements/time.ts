@@ -1,4 +1,4 @@
-import { DAY, HOUR, SECOND } from "../duration.ts";
+import { DAY, HOUR, MINUTE, SECOND } from "../duration.ts";
 
 /** Integer milliseconds since 1970-01-01T00:00:00Z. */
 export type Instant = number;
@@ -25,20 +25,12 @@ const PERIOD =
 export const parsePeriod = (text: string): Period | null => {
   const match = PERIOD.exec(text);
   if (match === null) return null;
-  const [years, months, weeks, days, hours, minutes, seconds] = match
+  const [years = 0, months = 0, weeks = 0, days = 0, hours = 0, minutes = 0, seconds = 0] = match
     .slice(1)
-    .map((part: string | undefined) => Number(part ?? 0)) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ];
+    .map((part: string | undefined) => Number(part ?? 0));
   const period = {
     months: years * 12 + months,
-    milliseconds: (weeks * 7 + days) * DAY + hours * HOUR + minutes * 60 * SECOND + seconds * SECOND,
+    milliseconds: (weeks * 7 + days) * DAY + hours * HOUR + minutes * MINUTE + seconds * SECOND,
   };
   return period.months === 0 && period.milliseconds === 0 ? null : period;
 };

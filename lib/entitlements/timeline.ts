@@ -49,8 +49,8 @@ export interface Span extends Placed {
   readonly isAssumed: boolean;
 }
 
-/** One status of a line, up to an instant. */
-type Phase = Pick<Span, "to" | "status"> & { readonly isAssumed?: boolean };
+/** One status of a line, up to an instant, and what is particular to it. */
+type Phase = Pick<Span, "to" | "status"> & Partial<Pick<Span, "isAssumed" | "startsAt" | "willRenew">>;
 
 const EXPIRED: Phase = { to: Infinity, status: "expired" };
 
@@ -62,10 +62,10 @@ const spansOf = (
 ): readonly Span[] => {
   const spans: Span[] = [];
   let start = from;
-  for (const { to, status, isAssumed = false } of phases) {
-    if (to <= start) continue;
-    spans.push({ ...shared, from: start, to, status, isAssumed });
-    start = to;
+  for (const phase of phases) {
+    if (phase.to <= start) continue;
+    spans.push({ ...shared, isAssumed: false, ...phase, from: start });
+    start = phase.to;
   }
   return spans;
 };
@@ -89,16 +89,16 @@ const periodSpans = (placed: Placed, period: Period, renewalLeeway: number): rea
   const { line, from, endsAt, cutAt, isRenewed, renewal } = period;
   const revokedAt = line.revokedAt ?? Infinity;
   const end = Math.max(endsAt, renewal === null ? 0 : (graceEndOf(endsAt, renewal) ?? 0));
-  const phases: readonly Phase[] = [
-    { to: endsAt, status: "active" },
-    ...afterEnd(endsAt, renewal, renewalLeeway),
-    EXPIRED,
-  ];
-  const cut = phases.map((phase) =>
-    phase.status === "expired" ? phase : { ...phase, to: Math.min(phase.to, cutAt) },
-  );
-  const upToRevocation = cut.map((phase) => ({ ...phase, to: Math.min(phase.to, revokedAt) }));
+  const upTo = (end: Instant, phases: readonly Phase[]): readonly Phase[] =>
+    phases.map((phase) => ({ ...phase, to: Math.min(phase.to, end) }));
   const startsAt = line.startsAt ?? 0;
+  const running = { status: "active", ...(isRenewed && { willRenew: true }) } as const;
+  const isAhead = from < startsAt && startsAt <= endsAt;
+  const lived: readonly Phase[] = [
+    ...(isAhead ? [{ ...running, to: startsAt, startsAt: null, isAssumed: true }] : []),
+    { ...running, to: endsAt },
+    ...afterEnd(endsAt, renewal, renewalLeeway),
+  ];
   const shared = {
     ...placed,
     line,
@@ -108,14 +108,7 @@ const periodSpans = (placed: Placed, period: Period, renewalLeeway: number): rea
     verifiedAt: Math.max(line.verifiedAt, renewal?.signedAt ?? 0),
   };
   const begins = from - CLOCK_TOLERANCE_MILLISECONDS;
-  const isAhead = from < startsAt && startsAt <= endsAt;
-  const spans = spansOf(begins, upToRevocation, shared).flatMap((span): readonly Span[] => {
-    if (span.to > endsAt) return [span];
-    const running = isRenewed ? { ...span, willRenew: true } : span;
-    if (!isAhead) return [running];
-    const untilStart = { ...running, to: Math.min(span.to, startsAt), startsAt: null, isAssumed: true };
-    return [untilStart, { ...running, from: startsAt }].filter((part) => part.from < part.to);
-  });
+  const spans = spansOf(begins, upTo(revokedAt, [...upTo(cutAt, lived), EXPIRED]), shared);
   const revoked = { ...shared, expiresAt: Math.min(shared.expiresAt, revokedAt) };
   const start = Math.max(revokedAt, begins);
   return [...spans, ...spansOf(start, [{ to: Infinity, status: "revoked" }], revoked)];

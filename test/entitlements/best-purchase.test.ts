@@ -3,22 +3,10 @@ import type { Holding } from "../../lib/entitlements/holding.ts";
 import { type Line } from "../../lib/entitlements/purchase.ts";
 import { timelineOf } from "../../lib/entitlements/timeline.ts";
 import { customerId } from "../../lib/identifiers.ts";
-import { aCatalog, aLine, aProduct, aPurchase, NOW, period } from "../../testing/support/stores/purchases.ts";
-import { at, CUSTOMER, held, MINUTE } from "./history.ts";
+import { aCatalog, aLine, aProduct, aPurchase, NOW } from "../../testing/support/stores/purchases.ts";
+import { at, CUSTOMER, held, termsOf } from "./history.ts";
 
 const OTHER = customerId("00000000-0000-4000-8000-000000000002");
-const LEEWAY = 15 * MINUTE;
-
-const CATALOG = aCatalog([
-  aProduct(),
-  aProduct({ productIdentifier: "yearly" }),
-  aProduct({ productIdentifier: "maps", grants: ["maps"] }),
-  aProduct({ productIdentifier: "pass", accessDuration: period("P1D") }),
-  aProduct({ productIdentifier: "forever" }),
-  aProduct({ store: "android-store" }),
-]);
-const termsOf = (catalog = CATALOG, renewalLeeway = LEEWAY) => ({ catalog, renewalLeeway });
-
 describe("of several purchases that grant an entitlement the best is shown:", () => {
   type By = Holding["assertedBy"];
   const of = (

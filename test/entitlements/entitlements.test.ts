@@ -12,21 +12,8 @@ import {
   aPurchase,
   aRenewal,
   NOW,
-  period,
 } from "../../testing/support/stores/purchases.ts";
-import { at, CUSTOMER, held, MINUTE } from "./history.ts";
-
-const LEEWAY = 15 * MINUTE;
-
-const CATALOG = aCatalog([
-  aProduct(),
-  aProduct({ productIdentifier: "yearly" }),
-  aProduct({ productIdentifier: "maps", grants: ["maps"] }),
-  aProduct({ productIdentifier: "pass", accessDuration: period("P1D") }),
-  aProduct({ productIdentifier: "forever" }),
-  aProduct({ store: "android-store" }),
-]);
-const termsOf = (catalog = CATALOG, renewalLeeway = LEEWAY) => ({ catalog, renewalLeeway });
+import { at, CATALOG, CUSTOMER, held, LEEWAY, MINUTE, termsOf } from "./history.ts";
 
 const answer = (purchases: readonly Purchase[], catalog = CATALOG, moment = NOW): CustomerEntitlement[] =>
   entitlementsAt(moment, held(...purchases), termsOf(catalog));

@@ -2,7 +2,7 @@ import type { Holding } from "../../lib/entitlements/holding.ts";
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { customerId } from "../../lib/identifiers.ts";
-import { aLine, DAY, NOW } from "../../testing/support/stores/purchases.ts";
+import { aCatalog, aLine, aProduct, DAY, NOW, period } from "../../testing/support/stores/purchases.ts";
 
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
@@ -62,3 +62,16 @@ export const CUSTOMER = customerId("00000000-0000-4000-8000-000000000001");
 
 export const held = (...purchases: readonly Purchase[]): readonly Holding[] =>
   purchases.map((purchase) => ({ customerIdentifier: CUSTOMER, assertedBy: null, purchase }));
+
+export const LEEWAY = 15 * MINUTE;
+
+export const CATALOG = aCatalog([
+  aProduct(),
+  aProduct({ productIdentifier: "yearly" }),
+  aProduct({ productIdentifier: "maps", grants: ["maps"] }),
+  aProduct({ productIdentifier: "pass", accessDuration: period("P1D") }),
+  aProduct({ productIdentifier: "forever" }),
+  aProduct({ store: "android-store" }),
+]);
+
+export const termsOf = (catalog = CATALOG, renewalLeeway = LEEWAY) => ({ catalog, renewalLeeway });

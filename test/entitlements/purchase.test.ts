@@ -1,20 +1,15 @@
 import {
-  byReference,
   isOverAt,
   lineName,
   lineOrder,
-  mentionedPurchase,
   productKindOf,
-  renewedPurchase,
   sameLine,
   samePurchase,
-  selectsNothing,
-  verifiedAs,
   type Line,
   type Purchase,
 } from "../../lib/entitlements/purchase.ts";
 import { purchaseKey } from "../../lib/identifiers.ts";
-import { aLine, aPurchase, aRenewal } from "../../testing/support/stores/purchases.ts";
+import { aLine, aPurchase } from "../../testing/support/stores/purchases.ts";
 
 /** Changes of each field that a line's name has. */
 const OTHER_NAMES: readonly Partial<Line>[] = [
@@ -34,25 +29,6 @@ test.each([
   expect(productKindOf(nature)).toBe(kind);
 });
 
-test("a mentioned purchase has no lines and was never verified", () => {
-  const reference = { store: "android-store", environment: "sandbox", key: purchaseKey("a") } as const;
-  expect(mentionedPurchase(reference, purchaseKey("b"))).toEqual({
-    ...reference,
-    lines: [],
-    selectedProducts: [],
-    replacedBy: "b",
-    replacedAt: null,
-    renewal: null,
-    verifiedAt: 0,
-  });
-  expect(mentionedPurchase(reference, purchaseKey("b"), 7).replacedAt).toBe(7);
-  expect(mentionedPurchase(reference, null)).toMatchObject({ replacedBy: null, replacedAt: null });
-  expect(renewedPurchase(reference, aRenewal())).toEqual({
-    ...mentionedPurchase(reference, null),
-    renewal: aRenewal(),
-  });
-});
-
 test.each<[what: string, line: Partial<Line>, isOver: boolean]>([
   ["one that was refunded", { revokedAt: 5 }, true],
   ["one that was revoked", { standing: "revoked" }, true],
@@ -66,12 +42,6 @@ test.each<[what: string, line: Partial<Line>, isOver: boolean]>([
   ["one on hold", { standing: "billing_retry", endsAt: 10, willRenew: false }, false],
 ])("a line is over by the store's word: %s", (_, line, isOver) => {
   expect(isOverAt(aLine({ endsAt: 20, ...line }), 10)).toBe(isOver);
-});
-
-test("a purchase selects nothing where no product of it is selected", () => {
-  expect(selectsNothing(aPurchase({ selectedProducts: [] }))).toBe(true);
-  expect(selectsNothing(aPurchase({ selectedProducts: ["a"] }))).toBe(false);
-  expect(selectsNothing(aPurchase({ selectedProducts: null }))).toBe(false);
 });
 
 test.each(OTHER_NAMES)("a line's name has its %j, and no times", (changes) => {
@@ -124,27 +94,8 @@ test("purchases are the same when all fields are", () => {
   }
 });
 
-test("a purchase that was verified at another time differs in nothing else", () => {
-  const purchase = aPurchase({ lines: [aLine(), aLine({ transactionIdentifier: "2" })] });
-  expect(verifiedAs(purchase, 7)).toEqual({
-    ...purchase,
-    verifiedAt: 7,
-    lines: purchase.lines.map((line) => ({ ...line, verifiedAt: 7 })),
-  });
-});
-
 test.each(Object.keys(aLine()))("two lines that differ in %s are not the same", (field) => {
   const line = aLine();
   expect(sameLine(line, { ...line })).toBe(true);
   expect(sameLine(line, { ...line, [field]: "another" })).toBe(false);
-});
-
-test("the last purchase of a store, environment and key counts", () => {
-  const [first, last] = [aPurchase({ verifiedAt: 1 }), aPurchase({ verifiedAt: 2 })];
-  const others = [aPurchase({ environment: "sandbox" }), aPurchase({ store: "android-store" })];
-  expect([...byReference([first, ...others, last])]).toEqual([
-    ["ios-store production 1", last],
-    ["ios-store sandbox 1", others[0]],
-    ["android-store production 1", others[1]],
-  ]);
 });

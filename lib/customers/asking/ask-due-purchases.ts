@@ -106,7 +106,6 @@ const resultOf = (answer: AskOutcome, moment: Instant): Asked => {
       return failed("up");
     case "unconfigured":
     case "failed":
-    case "unstored":
     case "unclaimed":
       return failed(null);
     case "credential-rejected":
@@ -118,18 +117,19 @@ const resultOf = (answer: AskOutcome, moment: Instant): Asked => {
   }
 };
 
-type Counts<Report> = { -readonly [Field in keyof Report]: Report[Field] };
-
-/** Counts of a run so far. */
-interface Progress extends Counts<Omit<AskReport, "paused" | "acknowledgements">> {
-  readonly paused: PausedQueue[];
-  readonly acknowledgements: Counts<AcknowledgementReport>;
-}
+const nothingYet = () => ({
+  asked: 0,
+  failed: 0,
+  oldest: 0,
+  paused: [] as PausedQueue[],
+  acknowledgements: { made: 0, due: 0, oldest: 0, nearDeadline: 0, failed: 0 },
+});
 
 /** One queue in a run. */
 interface QueueContext {
   readonly run: AskRun;
-  readonly progress: Progress;
+  /** The report of the run so far. */
+  readonly progress: ReturnType<typeof nothingYet>;
   readonly application: Application;
   readonly reference: StoreInEnvironment;
 }
@@ -199,7 +199,7 @@ const askOne = async (context: QueueContext, due: DueAsk): Promise<Asked> => {
     return resultOf({ outcome: "unclaimed" }, run.now());
   const answer = await run.ask(application, due).catch((error: unknown): AskOutcome => {
     run.onFailure(error);
-    return { outcome: "unstored" };
+    return { outcome: "failed" };
   });
   const result = resultOf(answer, run.now());
   if (result.item === "done") progress.asked += 1;
@@ -240,7 +240,7 @@ const workOn = (context: QueueContext): Work<DueAsk, PauseReason, Asked> => {
     atOnce: isSandbox ? ASKED_PER_SECOND_IN_SANDBOX : ASKED_PER_SECOND,
     pace: SECOND,
     act: eachAlone((due: DueAsk) => askOne(context, due), run.onFailure),
-    postpone: (due, asked) => postpone(context, due, asked?.said ?? "unstored"),
+    postpone: (due, asked) => postpone(context, due, asked?.said ?? "failed"),
     staysFor: MOVES_ON_AFTER,
     pausesOf,
   };
@@ -256,14 +256,6 @@ export const askQueuesOf = (application: Application, store: Store): readonly St
       ENVIRONMENTS.map((environment) => ({ application: application.identifier, environment, ...one })),
     );
 
-/** The queues of all applications. */
-const queuesOf = async (run: AskRun, progress: Progress): Promise<readonly QueueContext[]> => {
-  const found = await findApplications(run.directory, await run.applications(), run.onFailure);
-  return found.flatMap((application) =>
-    askQueuesOf(application, run.store).map((reference) => ({ run, progress, application, reference })),
-  );
-};
-
 /**
  * Asks the store about the due purchases of all applications: the queues of all bundles and packages at once, each
  * oldest first. A store that fails, or a rejected credential, pauses its own queue alone.
@@ -271,17 +263,15 @@ const queuesOf = async (run: AskRun, progress: Progress): Promise<readonly Queue
  * @param until no batch starts from this moment on
  */
 export const askDuePurchases = async (run: AskRun, until: Instant): Promise<AskReport> => {
-  const acknowledgements = { made: 0, due: 0, oldest: 0, nearDeadline: 0, failed: 0 };
-  const progress: Progress = { asked: 0, failed: 0, oldest: 0, paused: [], acknowledgements };
-  const queues = new Map(
-    (await queuesOf(run, progress)).map((context) => [
-      JSON.stringify(context.reference),
-      { context, work: workOn(context) },
-    ]),
+  const progress = nothingYet();
+  const applications = await findApplications(run.directory, await run.applications(), run.onFailure);
+  const queues = applications.flatMap((application) =>
+    askQueuesOf(application, run.store).map((reference) => ({ run, progress, application, reference })),
   );
-  const works = new Map([...queues].map(([name, { work }]) => [name, work]));
+  const nameOf = ({ reference }: QueueContext): string => JSON.stringify(reference);
+  const works = new Map(queues.map((queue) => [nameOf(queue), workOn(queue)]));
   const left = await workOffAll(works, run, { atOnce: QUEUES_AT_ONCE, until });
-  const waiting = [...queues].filter(([name]) => left.get(name)?.state === "waiting");
-  await Promise.all(waiting.map(async ([, { context }]) => reportWaiting(context).catch(run.onFailure)));
+  const waiting = queues.filter((queue) => left.get(nameOf(queue))?.state === "waiting");
+  await Promise.all(waiting.map(async (queue) => reportWaiting(queue).catch(run.onFailure)));
   return progress;
 };

@@ -11,7 +11,12 @@ import {
   unsettledSince,
   type NextAsk,
 } from "../../entitlements/next-ask.ts";
-import type { Purchase, PurchaseReference } from "../../entitlements/purchase.ts";
+import {
+  samePurchase,
+  verifiedAs,
+  type Purchase,
+  type PurchaseReference,
+} from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { ApplicationId, PurchaseKey } from "../../identifiers.ts";
 import type { Acknowledgement, StoredPurchase } from "../storing/records.ts";
@@ -57,8 +62,8 @@ export interface DueAsk {
  *   and an Android purchase's token is stored only in its queue, so the purchase is asked about again until it is long over.
  * - `unconfigured`: the application has no configuration, or no key, for it. It may get one again, until the purchase is
  *   long over.
- * - `failed`: the store could not be asked or its answer not used, for a reason specific to this purchase.
- * - `unstored`: this service failed, so the answer is not stored.
+ * - `failed`: the store could not be asked or its answer not used, for a reason specific to this purchase; or this service
+ *   failed, so that the answer is not stored.
  * - `unclaimed`: it was not asked. Only an acknowledgement was due, and nobody has got the purchase yet.
  * - `unavailable`: the store did not answer. `retryAt`: the time that it named; null: none.
  * - `credential-rejected`: the store refuses the application's credential.
@@ -70,8 +75,7 @@ export type AskOutcome =
       readonly isRefunded?: boolean;
     }
   | {
-      readonly outcome:
-        "over" | "unknown" | "unconfigured" | "failed" | "unstored" | "unclaimed" | "credential-rejected";
+      readonly outcome: "over" | "unknown" | "unconfigured" | "failed" | "unclaimed" | "credential-rejected";
     }
   | {
       readonly outcome: "unavailable";
@@ -135,14 +139,19 @@ export interface AskInput {
   readonly origin: FactsOrigin | null;
   readonly purchase: Purchase;
   readonly stored: StoredPurchase | undefined;
-  /** Whether the facts change what is stored, and whether they do so by more than the time of verification. */
-  readonly hasChanged: boolean;
-  readonly isNews: boolean;
   readonly acknowledgement: Acknowledgement | null;
   /** Whether the facts lift an erasure: the device may hold a transaction from before a refund that was forgotten. */
   readonly liftsErasure: boolean;
   readonly moment: Instant;
 }
+
+/** Whether facts change what is stored of their purchase. */
+export const hasChanged = ({ purchase, stored }: Pick<AskInput, "purchase" | "stored">): boolean =>
+  stored === undefined || !samePurchase(stored.purchase, purchase);
+
+/** Whether they change more than the time of verification. */
+const isNews = ({ purchase, stored }: AskInput): boolean =>
+  stored === undefined || !samePurchase(verifiedAs(stored.purchase, 0), verifiedAs(purchase, 0));
 
 /** Whether an origin's facts are the answer to a question about this purchase. */
 const isAnswer = ({ askedAt, askedAbout }: FactsOrigin, { key }: Purchase): boolean =>
@@ -150,7 +159,7 @@ const isAnswer = ({ askedAt, askedAbout }: FactsOrigin, { key }: Purchase): bool
 
 /** Questions that the facts make due. */
 const wantedBy = (origin: FactsOrigin, input: AskInput, heard: Instant): readonly (NextAsk | null)[] => {
-  const { purchase, stored, isNews, acknowledgement, liftsErasure, moment } = input;
+  const { purchase, stored, acknowledgement, liftsErasure, moment } = input;
   const unsettled = unsettledSince(purchase, heard);
   const wasAsked =
     origin.askedAt !== null || (stored !== undefined && unsettledSince(stored.purchase, heard) === unsettled);
@@ -159,7 +168,7 @@ const wantedBy = (origin: FactsOrigin, input: AskInput, heard: Instant): readonl
     // A device may have kept facts for weeks: their question waits behind those that are due already.
     next && { ...next, at: Math.max(next.at, moment) },
     acknowledgement && { at: nextAcknowledgement(acknowledgement, moment), because: "acknowledgement" },
-    origin.isNotified === true && !isNews && origin.canAsk
+    origin.isNotified === true && origin.canAsk && !isNews(input)
       ? { at: moment + ASKED_AGAIN_AFTER, because: "notification" }
       : null,
     liftsErasure && purchase.store === "ios-store"
@@ -173,7 +182,7 @@ const wantedBy = (origin: FactsOrigin, input: AskInput, heard: Instant): readonl
  * later end, sets it anew.
  */
 export const askAfter = (input: AskInput): NextAsk | null => {
-  const { origin, purchase, stored, hasChanged, moment } = input;
+  const { origin, purchase, stored, moment } = input;
   const known = stored?.ask ?? null;
   if (origin === null || purchase.environment === "xcode") return known;
   const isIos = purchase.store === "ios-store";
@@ -184,7 +193,8 @@ export const askAfter = (input: AskInput): NextAsk | null => {
   const waited = stored?.acknowledgement ?? null;
   const isAcknowledged = waited !== null && input.acknowledgement === null;
   const isDue = waited === null && input.acknowledgement !== null;
-  const isTold = hasChanged || answers || origin.isNotified === true || input.liftsErasure;
+  const isChanged = hasChanged(input);
+  const isTold = isChanged || answers || origin.isNotified === true || input.liftsErasure;
   if (!isTold && !isAcknowledged && !isDue && !isExpired) return known;
   const heard = Math.max(lastHeard(purchase), origin.askedAt ?? 0, isExpired ? moment : 0);
   const wanted = earliest(wantedBy(origin, input, heard));
@@ -192,7 +202,7 @@ export const askAfter = (input: AskInput): NextAsk | null => {
     answers ||
     isAcknowledged ||
     stored === undefined ||
-    (isIos ? lastEnd(purchase) > lastEnd(stored.purchase) : hasChanged || !origin.canAsk);
+    (isIos ? lastEnd(purchase) > lastEnd(stored.purchase) : isChanged || !origin.canAsk);
   return setsAnew ? wanted : earliest([queued, wanted]);
 };
 
@@ -203,7 +213,7 @@ const UNANSWERED_LATER_STEP = HOUR;
 const hasEndedWithin = ({ lines }: Purchase, milliseconds: number, moment: Instant): boolean =>
   lines.some(({ endsAt }) => endsAt !== null && endsAt <= moment && moment < endsAt + milliseconds);
 
-const SAYS_NOTHING: ReadonlySet<Said> = new Set(["unavailable", "credential-rejected", "unstored", "failed"]);
+const SAYS_NOTHING: ReadonlySet<Said> = new Set(["unavailable", "credential-rejected", "failed"]);
 
 /** The next question about a purchase whose last one had no answer; null: there is none. */
 export const askAfterFailure = (

@@ -40,7 +40,8 @@ const unownedOf = ({ facts, known }: StateContext): Unowned => ({
 
 /**
  * Groups the purchases of contradicting facts by owner. An unowned purchase goes to the owner of a purchase that it
- * mentions, else to the owner of its app transaction id, else to the owner of one that mentions it, else it is left out.
+ * mentions, else to the owner of its app transaction id; one that is only mentioned to the owner of what mentions it.
+ * Without an owner it is left out.
  */
 const factsByOwner = ({
   facts,
@@ -48,30 +49,22 @@ const factsByOwner = ({
   living,
 }: StateContext): ReadonlyMap<StoredCustomer, readonly Purchase[]> => {
   const [named] = known.identities;
-  const proofs = new Map(facts.purchases.map((proven) => [referenceText(proven.purchase), proven]));
-  const predecessorsOwner = (
-    purchase: Purchase,
-    later: readonly string[] = [],
-  ): StoredCustomer | undefined => {
-    const reference = referenceText(purchase);
-    const stored = known.purchases.get(reference);
-    if (stored !== undefined || later.includes(reference)) return stored && living.get(stored.customer);
-    const { mentioned = [], identity = null } = proofs.get(reference) ?? {};
-    return (
-      mentioned
-        .map((other) => predecessorsOwner(other, [...later, reference]))
-        .find((owner) => owner !== undefined) ??
-      (identity === null || named == null ? undefined : living.get(named.customer))
-    );
-  };
-  const ownerOf = (purchase: Purchase): StoredCustomer | undefined => {
-    const isOf = (other: Purchase): boolean => referenceText(other) === referenceText(purchase);
-    const successor = facts.purchases.find(({ mentioned }) => mentioned.some(isOf));
-    return predecessorsOwner(purchase) ?? (successor && predecessorsOwner(successor.purchase));
-  };
+  const storedFor = (one: Purchase) => known.purchases.get(referenceText(one));
+  const proven = facts.purchases.map(({ purchase, mentioned, identity }) => ({
+    purchase,
+    mentioned,
+    owned:
+      [purchase, ...mentioned].map(storedFor).find((one) => one !== undefined) ??
+      (identity === null ? null : named),
+  }));
+  const owned = new Map([
+    ...proven.flatMap((one) => one.mentioned.map((other) => [referenceText(other), one.owned] as const)),
+    ...proven.map((one) => [referenceText(one.purchase), one.owned] as const),
+  ]);
   const byOwner = new Map<StoredCustomer, Purchase[]>();
   for (const purchase of statedPurchases(facts)) {
-    const owner = ownerOf(purchase);
+    const found = storedFor(purchase) ?? owned.get(referenceText(purchase));
+    const owner = found == null ? undefined : living.get(found.customer);
     if (owner !== undefined) byOwner.set(owner, [...(byOwner.get(owner) ?? []), purchase]);
   }
   return byOwner;
@@ -85,16 +78,11 @@ const plansForOwners = (state: StateContext): readonly Plan[] =>
     return planCustomerChange(state, { ...nothing, purchases, survivor, link, identifier });
   });
 
-interface Refusal {
-  /** Whether customers become one, and identities theirs, as by the same request without an account. */
-  readonly merges: boolean;
-}
-
 /**
  * Plans for a refused link: that of the same request without an account, if it may merge and bind, or, if that is refused
  * too, one per owner.
  */
-const plansWithoutClaim = (state: StateContext, { merges }: Refusal) => {
+const plansWithoutClaim = (state: StateContext, { merges }: { readonly merges: boolean }) => {
   const unclaimed = resolveCustomer(state.owners, null, state.moment);
   if (!merges || unclaimed.outcome === "refused" || unclaimed.survivor === null)
     return { plans: plansForOwners(state), isRound: false };
@@ -120,12 +108,12 @@ export const storeForOwners = (state: StateContext): Promise<"written" | "confli
  */
 export const keepRefusedFacts = async (
   refused: StateContext,
-  refusal: Refusal,
+  how: { readonly merges: boolean },
 ): Promise<{ readonly toAcknowledge: ToAcknowledge | null } | "conflict" | "round"> => {
   const { store, application, known, owners } = refused;
   const facts = withoutErased({ facts: selectingNothing(refused.facts), known });
   const state = { ...refused, facts };
-  const { plans, isRound } = plansWithoutClaim(state, refusal);
+  const { plans, isRound } = plansWithoutClaim(state, how);
   // The reads may have seen half of a transaction, which must refuse nobody. The conditions of a write for a single owner
   // rule that out; otherwise the table is asked.
   const isProvenByWrite = owners.length === 1 && plans.length === 1 && plans[0]?.change !== null;

@@ -1,36 +1,22 @@
 import type { ProvenPurchase } from "../../entitlements/proven-purchase.ts";
 import { referenceText } from "../../entitlements/purchase.ts";
 import type { CustomerId } from "../../identifiers.ts";
-import { customersOf, type FoundCustomers, type KnownFacts } from "./customer-table.ts";
+import type { StateContext } from "./fact-store.ts";
+import type { StoredCustomer } from "./records.ts";
 import type { VerifiedFacts } from "./verified-facts.ts";
 
-/** Stored owners of facts. */
-export interface Owners {
-  readonly known: KnownFacts;
-  readonly living: FoundCustomers["living"];
-}
+type Owners = Pick<StateContext, "known" | "living">;
 
-/** The entries of a map with these keys. */
-const among = <Key, Value>(map: ReadonlyMap<Key, Value>, keys: Iterable<Key>): ReadonlyMap<Key, Value> =>
-  new Map(
-    [...keys].flatMap((key) => {
-      const value = map.get(key);
-      return value === undefined ? [] : [[key, value] as const];
-    }),
-  );
-
-/** Stored owners of one person's facts. */
-export const ownersOf = ({ identities, purchases }: VerifiedFacts, { known, living }: Owners): Owners => {
-  const references = purchases.flatMap(({ purchase, mentioned }) =>
-    [purchase, ...mentioned].map(referenceText),
-  );
-  const own: KnownFacts = {
-    identities: identities.length === 0 ? [] : known.identities,
-    purchases: among(known.purchases, references),
-    erasedPurchases: new Set(references.filter((reference) => known.erasedPurchases.has(reference))),
-    erasedIdentity: identities.length > 0 && known.erasedIdentity,
-  };
-  return { known: own, living: among(living, customersOf(own)) };
+/** Customers that own one person's facts. */
+export const ownersOf = (
+  { identities, purchases }: VerifiedFacts,
+  { known, living }: Owners,
+): readonly StoredCustomer[] => {
+  const stored = purchases
+    .flatMap(({ purchase, mentioned }) => [purchase, ...mentioned])
+    .map((one) => known.purchases.get(referenceText(one)));
+  const named = identities.length === 0 ? [] : known.identities;
+  return [...new Set([...named, ...stored].flatMap((one) => (one && living.get(one.customer)) ?? []))];
 };
 
 interface Person {

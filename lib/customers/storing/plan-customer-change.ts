@@ -16,7 +16,7 @@ import {
 import type { Instant } from "../../entitlements/time.ts";
 import type { CustomerId } from "../../identifiers.ts";
 import type { Asked } from "../asking/ask-queue.ts";
-import { askAfter, bundleOrPackageOf, type FactsOrigin } from "../asking/ask.ts";
+import { askAfter, bundleOrPackageOf, hasChanged, type FactsOrigin } from "../asking/ask.ts";
 import { ABSORBED_PER_TRANSACTION, type CustomerChange } from "./customer-change.ts";
 import type { KnownFacts } from "./customer-table.ts";
 import type { StateContext } from "./fact-store.ts";
@@ -28,13 +28,12 @@ import { statedPurchases, type VerifiedFacts } from "./verified-facts.ts";
  * Window in which an unchanged answer of the store is a replay: asking twice writes once, and `lastVerifiedAt` lags by
  * no more. An unchanged answer from after an end is not a replay: it says that the store is still retrying the payment.
  */
-export const SAME_ANSWER_MILLISECONDS = MINUTE;
+const SAME_ANSWER_MILLISECONDS = MINUTE;
 
 /** Joins a stored purchase with what the store says now; a replay gives the stored one. */
 export const joinWithStored = (stored: Purchase | undefined, said: Purchase): Purchase => {
-  if (stored === undefined) return said;
   // Fast path: a replay of all that is stored.
-  if (samePurchase(stored, said)) return stored;
+  if (stored === undefined || samePurchase(stored, said)) return stored ?? said;
   const joined = joinPurchases(stored, said);
   const isAcrossAnEnd = joined.lines.some(
     ({ endsAt }) => endsAt !== null && stored.verifiedAt < endsAt && endsAt <= joined.verifiedAt,
@@ -161,17 +160,14 @@ const followUp = (state: PlanState, { liftsErasures, identifier }: Merge, joined
   const origin = originOf(state.facts.origin, joined);
   const { ask: before = null, acknowledgement: waited = null } = stored ?? {};
   const acknowledgement = origin === null ? waited : acknowledgementAfter(state, joined);
-  const hasChanged = stored === undefined || !samePurchase(stored.purchase, purchase);
   const liftsErasure = liftsErasures && known.erasedPurchases.has(reference);
-  const isNews =
-    stored === undefined || !samePurchase(verifiedAs(stored.purchase, 0), verifiedAs(purchase, 0));
-  const asking = { origin, purchase, stored, hasChanged, isNews, liftsErasure, moment };
+  const asking = { origin, purchase, stored, liftsErasure, moment };
   const ask = askAfter({ ...asking, acknowledgement });
   const isMoved = ask?.at !== before?.at || ask?.because !== before?.because || acknowledgement !== waited;
   const place = origin === null ? null : bundleOrPackageOf(origin.source);
   return {
     reference,
-    changed: hasChanged || isMoved,
+    changed: hasChanged(joined) || isMoved,
     /** The question once the acknowledgement is made. */
     askOnceAcknowledged: acknowledgement === null ? ask : askAfter({ ...asking, acknowledgement: null }),
     stored: {

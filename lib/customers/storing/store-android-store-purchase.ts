@@ -10,16 +10,11 @@ import type {
 } from "../../stores/android-store/android-store.ts";
 import { isTransient } from "../../stores/android-store/failure.ts";
 import { purchaseKeyOfToken, purchasesOfToken } from "../../stores/android-store/purchase-token.ts";
-import {
-  provenPurchaseOf,
-  type PendingAcknowledgement,
-  type VerifiedPurchase,
-} from "../../stores/android-store/reading.ts";
+import { provenPurchaseOf, type VerifiedPurchase } from "../../stores/android-store/reading.ts";
 import { isOfErased, type AndroidStoreSource, type FactsOrigin } from "../asking/ask.ts";
 import type { AskQueues } from "../asking/ask-queue.ts";
 import type { KnownFacts } from "./customer-table.ts";
 import type { FactStore } from "./fact-store.ts";
-import type { ToAcknowledge } from "./plan-customer-change.ts";
 import type { Claim } from "./resolve-customer.ts";
 import { storeFacts, type LearnOfMentioned, type StoringOutcome } from "./store-facts.ts";
 import type { VerifiedFacts } from "./verified-facts.ts";
@@ -120,16 +115,6 @@ export class UnansweredLookUpError extends ServiceError {
   }
 }
 
-const verifiedFactsOf = (verified: VerifiedPurchase, question: AndroidStoreQuestion): VerifiedFacts => ({
-  environment: verified.purchase.environment,
-  identities: [],
-  purchases: [provenPurchaseOf(verified)],
-  renewals: [],
-  isPending: verified.isPending,
-  acknowledgementDue: verified.acknowledgement,
-  origin: { ...question, canAsk: !verified.isClosed },
-});
-
 type LookingUp = Pick<PackageContext, "configuration"> & {
   readonly ports: { readonly androidStore: Pick<AndroidStore, "lookUp"> };
 };
@@ -171,32 +156,42 @@ export const unknownPredecessor = async (
   return purchaseToken === undefined ? null : lookUpSubscription(context, purchaseToken);
 };
 
-/** The acknowledgement is pending in the table by now, so a failure here loses nothing. */
-const acknowledge = async (
-  { ports: { androidStore, asks }, application, configuration }: PackageContext,
-  pending: PendingAcknowledgement,
-  { asked, askOnceAcknowledged }: ToAcknowledge,
-): Promise<boolean> => {
-  const { outcome } = await androidStore.acknowledge(configuration, pending);
-  if (outcome === "due") return false;
-  const source = sourceOf(configuration, pending);
-  await asks.acknowledged(application.identifier, asked, source, askOnceAcknowledged).catch(() => undefined);
-  return true;
-};
+const questionAbout = (
+  { configuration }: PackageContext,
+  { purchaseToken }: LookedUp,
+): AndroidStoreQuestion => ({
+  source: sourceOf(configuration, { purchaseToken, productKind: "subscription" }),
+  askedAt: null,
+});
 
 /** Stores a verified purchase, and acknowledges it where that is due. */
 const storeAndAcknowledge = async (
-  context: PackageContext,
-  facts: VerifiedFacts,
+  { ports, application, configuration }: PackageContext,
+  verified: VerifiedPurchase,
+  question: AndroidStoreQuestion,
   claim: Claim | null,
   learn: LearnOfMentioned | null,
 ): Promise<Stored> => {
-  const stored = await storeFacts(context.ports, context.application, facts, claim, learn);
-  const { acknowledgementDue: due } = facts;
-  const { toAcknowledge } = stored;
-  const isAcknowledged =
-    due === null || toAcknowledge === null ? null : await acknowledge(context, due, toAcknowledge);
-  return { ...stored, isAcknowledged };
+  const { acknowledgement: due, isPending, isClosed } = verified;
+  const facts: VerifiedFacts = {
+    environment: verified.purchase.environment,
+    identities: [],
+    purchases: [provenPurchaseOf(verified)],
+    renewals: [],
+    isPending,
+    acknowledgementDue: due,
+    origin: { ...question, canAsk: !isClosed },
+  };
+  const stored = await storeFacts(ports, application, facts, claim, learn);
+  if (due === null || stored.toAcknowledge === null) return { ...stored, isAcknowledged: null };
+  const { outcome } = await ports.androidStore.acknowledge(configuration, due);
+  if (outcome === "due") return { ...stored, isAcknowledged: false };
+  // It is pending in the table by now, so a failure here loses nothing.
+  const { asked, askOnceAcknowledged } = stored.toAcknowledge;
+  await ports.asks
+    .acknowledged(application.identifier, asked, sourceOf(configuration, due), askOnceAcknowledged)
+    .catch(() => undefined);
+  return { ...stored, isAcknowledged: true };
 };
 
 /**
@@ -209,24 +204,14 @@ const learnOfPredecessor =
   async (known) => {
     const found = await unknownPredecessor(context, verified, known);
     if (found === null) return false;
-    const source = sourceOf(context.configuration, { ...found, productKind: "subscription" });
-    const facts = verifiedFactsOf(found.verified, { source, askedAt: null });
     const isOwned = known.purchases.has(referenceText(verified.purchase));
-    await storeAndAcknowledge(context, facts, null, null).catch((error: unknown) => {
-      if (!(claim?.assertedBy === "credential" || isOwned) || !isOfErased(error)) throw error;
-    });
+    await storeAndAcknowledge(context, found.verified, questionAbout(context, found), null, null).catch(
+      (error: unknown) => {
+        if (!(claim?.assertedBy === "credential" || isOwned) || !isOfErased(error)) throw error;
+      },
+    );
     return true;
   };
-
-const storeAlone = (
-  context: PackageContext,
-  verified: VerifiedPurchase,
-  question: AndroidStoreQuestion,
-  claim: Claim | null,
-): Promise<Stored> => {
-  const learn = learnOfPredecessor(context, verified, claim);
-  return storeAndAcknowledge(context, verifiedFactsOf(verified, question), claim, learn);
-};
 
 /**
  * Reads the purchase that continues because its replacement was never paid. It adds no identity, and its own question
@@ -235,8 +220,8 @@ const storeAlone = (
 const readWhatGoesOn = async (context: PackageContext, purchaseToken: string): Promise<void> => {
   const found = await lookUpSubscription(context, purchaseToken);
   if (found === null) return;
-  const source = sourceOf(context.configuration, { purchaseToken, productKind: "subscription" });
-  await storeAlone(context, found.verified, { source, askedAt: null }, null);
+  const learn = learnOfPredecessor(context, found.verified, null);
+  await storeAndAcknowledge(context, found.verified, questionAbout(context, found), null, learn);
 };
 
 /**
@@ -252,7 +237,8 @@ export const storeAndroidStorePurchase = async (
   question: AndroidStoreQuestion,
   claim: Claim | null,
 ): Promise<Stored> => {
-  const stored = await storeAlone(context, verified, question, claim);
+  const learn = learnOfPredecessor(context, verified, claim);
+  const stored = await storeAndAcknowledge(context, verified, question, claim, learn);
   if (verified.goesOn !== null) await readWhatGoesOn(context, verified.goesOn).catch(() => undefined);
   return stored;
 };

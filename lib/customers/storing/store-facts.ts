@@ -22,11 +22,10 @@ import {
   mergeOf,
   planCustomerChange,
   standingLink,
-  type Merge,
   type ToAcknowledge,
 } from "./plan-customer-change.ts";
 import { resolveCustomer, type Claim, type LinkRefusal } from "./resolve-customer.ts";
-import { divideFacts, statedPurchases, type VerifiedFacts } from "./verified-facts.ts";
+import { divideFacts, namesNobody, statedPurchases, type VerifiedFacts } from "./verified-facts.ts";
 
 /** The customer that the facts name, as stored. */
 export interface ResolvedCustomer {
@@ -152,6 +151,16 @@ const mayLink = async (
 /** Outcome of a write. `conflict`: a concurrent write came first. `round`: a step is done, and there is more to do. */
 type Written = StoringOutcome | "conflict" | "round";
 
+/** Keeps the facts of a refused link. */
+const refuse = async (
+  state: StateContext,
+  refusal: { readonly outcome: "refused"; readonly code: LinkRefusal },
+  how: { readonly merges: boolean },
+): Promise<Written> => {
+  const kept = await keepRefusedFacts(state, how);
+  return typeof kept === "string" ? kept : { ...refusal, ...kept };
+};
+
 /**
  * Stores facts of which a tombstone reserves some, and whose erasure the request may not lift.
  *
@@ -170,42 +179,14 @@ const storeBesideErased = async (state: StateContext): Promise<Written> => {
   throw new ServiceError("CUSTOMER_NOT_FOUND");
 };
 
-/** Persons without a claim whose facts are written at a time. */
-const AT_ONCE = 10;
-
-/**
- * Stores the facts of each person. The links of their owners agree. The account is claimed for the first few alone, one
- * after the other: there is room for no more without an app transaction id, and each claim costs a read.
- */
-const storePersons = async (persons: readonly VerifiedFacts[], state: StateContext): Promise<Written> => {
-  const { claim } = state;
-  const claimed = persons.slice(0, CLAIMS_WITHOUT_IDENTITY + 1).map((facts) => [{ facts, claim }]);
-  const others = persons.slice(claimed.length).map((facts) => ({ facts, claim: null }));
-  const customers: ResolvedCustomer[] = [];
-  for (const some of [...claimed, ...chunks(others, AT_ONCE)]) {
-    const outcomes = await Promise.all(
-      some.map((own) => {
-        const { known, living } = ownersOf(own.facts, state);
-        return decideAndWrite({ ...state, ...own, known, living, owners: eachOnce(living) });
-      }),
-    );
-    for (const outcome of outcomes) {
-      if (typeof outcome === "string" || outcome.outcome === "refused") return outcome;
-      if (outcome.customer !== null) customers.push(outcome.customer);
-    }
-  }
-  const [customer, ...rest] = customers;
-  return { ...NOBODY, customer: customer === undefined ? null : { ...customer, others: rest } };
-};
-
 /** Writes the facts of one person, for their owner: one transaction, or none if all is known. */
-const writePerson = async (
-  state: StateContext,
-  resolved: Pick<Merge, "survivor" | "absorbed" | "link">,
-  liftsErasures: boolean,
-): Promise<Written> => {
-  const { store, facts } = state;
-  const { isRound, ...merge } = mergeOf(state, resolved);
+const writePerson = async (state: StateContext, liftsErasures: boolean): Promise<Written> => {
+  const { store, facts, claim, owners, moment } = state;
+  const resolved = resolveCustomer(owners, claim, moment, () => mayTransfer(state));
+  if (resolved.outcome === "refused") return refuse(state, resolved, { merges: true });
+  const links = claim === null || (await mayLink(state, claim));
+  const link = links ? resolved.link : standingLink(owners, moment);
+  const { isRound, ...merge } = mergeOf(state, { ...resolved, link });
   const identifier = merge.survivor?.identifier ?? store.newCustomerIdentifier();
   const { change, customer, toAcknowledge } = planCustomerChange(state, {
     ...merge,
@@ -217,34 +198,54 @@ const writePerson = async (
   return isRound ? "round" : { outcome: "stored", customer, toAcknowledge };
 };
 
-/** Resolves the owner of the facts, and writes them person by person. */
+/** Persons without a claim whose facts are written at a time. */
+const AT_ONCE = 10;
+
+/**
+ * Stores the facts of each person. The account is claimed for the first few alone, one after the other: there is room
+ * for no more without an app transaction id, and each claim costs a read.
+ */
+const writePersons = async (
+  persons: readonly VerifiedFacts[],
+  state: StateContext,
+  liftsErasures: boolean,
+): Promise<Written> => {
+  const { claim, owners, moment } = state;
+  const all = resolveCustomer(owners, claim, moment);
+  if (all.outcome === "refused") return refuse(state, all, { merges: false });
+  const claimed = persons.slice(0, CLAIMS_WITHOUT_IDENTITY + 1).map((facts) => [{ facts, claim }]);
+  const others = persons.slice(claimed.length).map((facts) => ({ facts, claim: null }));
+  const customers: ResolvedCustomer[] = [];
+  for (const some of [...claimed, ...chunks(others, AT_ONCE)]) {
+    const outcomes = await Promise.all(
+      some.map((own) =>
+        writePerson(
+          { ...state, ...own, owners: ownersOf(own.facts, state) },
+          liftsErasures && own.facts.identities.length > 0,
+        ),
+      ),
+    );
+    for (const outcome of outcomes) {
+      if (typeof outcome === "string" || outcome.outcome === "refused") return outcome;
+      if (outcome.customer !== null) customers.push(outcome.customer);
+    }
+  }
+  const [customer, ...rest] = customers;
+  return { ...NOBODY, customer: customer === undefined ? null : { ...customer, others: rest } };
+};
+
+/** Resolves the owners of the facts, and writes them person by person. */
 const decideAndWrite = async (state: StateContext): Promise<Written> => {
-  const { facts, claim, known, owners, moment } = state;
+  const { facts, claim, known } = state;
+  if (namesNobody(facts)) return (await storeForOwners(state)) === "conflict" ? "conflict" : NOBODY;
   const liftsErasures =
     claim?.isImported !== true && (claim?.assertedBy === "credential" || isVouchedFor(state));
   if (isErased(known) && !liftsErasures) return storeBesideErased(state);
-
   const persons = personsIn(facts, state);
-  const isOne = persons[0] === facts;
-  const resolution = resolveCustomer(owners, claim, moment, () => mayTransfer(state));
-  if (resolution.outcome === "refused") {
-    const kept = await keepRefusedFacts(state, { merges: isOne });
-    return typeof kept === "string" ? kept : { ...resolution, ...kept };
-  }
-  if (!isOne) return storePersons(persons, state);
-  const links = claim === null || (await mayLink(state, claim));
-  const link = links ? resolution.link : standingLink(owners, moment);
-  return writePerson(state, { ...resolution, link }, liftsErasures);
+  return persons[0] === facts
+    ? writePerson(state, liftsErasures)
+    : writePersons(persons, state, liftsErasures);
 };
-
-/** Stores renewal infos of lineages that a request does not prove, for the lineages' owners; without one, nothing. */
-const storeOthers = async (context: FactContext): Promise<"done" | "conflict"> =>
-  tryAgain(ATTEMPTS, context.store.pause, async (attempt) => {
-    const state = await readState(context, attempt);
-    if (state === "nobody") return "done";
-    if (state === "conflict" || (await storeForOwners(state)) === "conflict") return "conflict";
-    return "done";
-  });
 
 /** Looks up purchases that the facts mention and that are unknown, and stores them. True: something was stored. */
 export type LearnOfMentioned = (known: KnownFacts) => Promise<boolean>;
@@ -283,8 +284,8 @@ export const storeFacts = async (
   const ungranted = ungrantedProducts(purchases, application.catalog);
   if (ungranted.length > 0) store.onUngranted?.(ungranted);
   const { own, others } = divideFacts(facts);
-  const renewed = others && (await storeOthers({ store, application, facts: others, claim: null }));
+  const renewed = others && (await storeOwn({ store, application, facts: others, claim: null }, null));
   const stored = own && (await storeOwn({ store, application, facts: own, claim }, learn));
-  if (renewed === "conflict" || typeof stored === "string") throw new ServiceError("TOO_MANY_REQUESTS");
+  if (renewed === "conflict" || stored === "conflict") throw new ServiceError("TOO_MANY_REQUESTS");
   return stored ?? NOBODY;
 };

@@ -65,6 +65,10 @@ export const statedPurchases = ({ purchases, renewals }: Stated): readonly Purch
   ...renewals,
 ];
 
+/** Whether they are renewal infos alone. */
+export const namesNobody = ({ identities, purchases }: VerifiedFacts): boolean =>
+  identities.length + purchases.length === 0;
+
 /**
  * Divides facts into those that name a person, and renewal infos of lineages that they neither prove nor mention. Null:
  * there are none.
@@ -76,10 +80,7 @@ export const divideFacts = (
   const isProven = (renewal: Purchase): boolean => proven.has(referenceText(renewal));
   const others = facts.renewals.filter((renewal) => !isProven(renewal));
   return {
-    own:
-      facts.identities.length + facts.purchases.length === 0
-        ? null
-        : { ...facts, renewals: facts.renewals.filter(isProven) },
+    own: namesNobody(facts) ? null : { ...facts, renewals: facts.renewals.filter(isProven) },
     others: others.length === 0 ? null : { ...facts, identities: [], purchases: [], renewals: others },
   };
 };

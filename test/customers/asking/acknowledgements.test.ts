@@ -1,8 +1,4 @@
 import { askDuePurchases, type AskReport } from "../../../lib/customers/asking/ask-due-purchases.ts";
-import {
-  sourceOf,
-  storeAndroidStorePurchase,
-} from "../../../lib/customers/storing/store-android-store-purchase.ts";
 import { HOUR, MINUTE } from "../../../lib/duration.ts";
 import { assertInvariants } from "../../../testing/support/table/invariants.ts";
 import { createMemoryTable } from "../../../testing/support/table/memory-table.ts";
@@ -36,15 +32,12 @@ interface Lived {
 /** A purchase whose acknowledgement failed when it was linked. */
 const lived = async ({ sold = {}, isUnclaimed = false, ...faults }: Lived) => {
   const { refusesUntil = 1, downFrom = Infinity, outFrom = Infinity, lasts = 3 * HOUR } = faults;
-  const [questions, tried]: [number[], number[]] = [[], []];
+  const tried: number[] = [];
   const silence = { outcome: "unavailable", status: 503, reason: null, retryAfterSeconds: 5 } as const;
   const isIn = (from: number, at: number): boolean => at >= from && at < from + lasts;
   const asked = await askedGoogle(table, (google, now) => ({
-    lookUp: (...question) => {
-      const at = now() - NOW;
-      questions.push(at);
-      return isIn(downFrom, at) ? Promise.resolve(silence) : google.lookUp(...question);
-    },
+    lookUp: (...question) =>
+      isIn(downFrom, now() - NOW) ? Promise.resolve(silence) : google.lookUp(...question),
     acknowledge: async (...question) => {
       const at = now() - NOW;
       tried.push(at);
@@ -53,18 +46,11 @@ const lived = async ({ sold = {}, isUnclaimed = false, ...faults }: Lived) => {
         : google.acknowledge(...question);
     },
   }));
-  const { clock, sandbox, world, configuration, google, purchases, run, buy } = asked;
+  const { clock, sandbox, world, run, buy } = asked;
   const purchaseToken = buy(sold);
   const productKind = "productKind" in sold ? "one_time_product" : "subscription";
   const link = () => asked.link(purchaseToken, productKind);
-  const hear = async (token = purchaseToken) => {
-    const question = { purchaseToken: token, productKind, productIdentifier: null } as const;
-    const answer = await google.lookUp(configuration, question);
-    if (answer.outcome !== "verified") throw new Error(answer.outcome);
-    const origin = { source: sourceOf(configuration, question), askedAt: null };
-    const context = { ports: purchases, application: world.application, configuration };
-    await storeAndroidStorePurchase(context, answer, origin, null);
-  };
+  const hear = (token = purchaseToken) => asked.hear(token, productKind);
   await (isUnclaimed ? hear() : link());
   return {
     buy,
@@ -74,7 +60,6 @@ const lived = async ({ sold = {}, isUnclaimed = false, ...faults }: Lived) => {
     purchaseToken,
     hear,
     link,
-    asked: questions,
     tried,
     isMade: (token = purchaseToken): boolean =>
       sandbox.read(token)?.answer.acknowledgementState === "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED",

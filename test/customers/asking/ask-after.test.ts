@@ -37,26 +37,27 @@ const GOOGLE: FactsOrigin = {
 const purchase = aPurchase();
 const waiting = (ask: NextAsk | null, changes: Partial<StoredPurchase> = {}): StoredPurchase =>
   stored(purchase, { ask, ...changes });
-const onGoogle = (ask: NextAsk | null, changes: Partial<StoredPurchase> = {}): StoredPurchase =>
-  stored(android(), { ask, ...changes });
+const ofPlay = android();
+/** The same facts are stored, or others. */
+const sameOnGoogle = (ask: NextAsk | null, changes: Partial<StoredPurchase> = {}): StoredPurchase =>
+  stored(ofPlay, { ask, ...changes });
+const onGoogle = (ask: NextAsk): StoredPurchase =>
+  stored(android({ lines: ofPlay.lines.map((line) => ({ ...line, willRenew: true })) }), { ask });
 
-/** The question after facts of the App Store that are news, unless a test says otherwise. */
+/** The question after facts of the App Store. */
 const after = (changes: Partial<AskInput> = {}): NextAsk | null =>
   askAfter({
     origin: APPLE,
     purchase,
     stored: undefined,
-    hasChanged: true,
-    isNews: true,
     acknowledgement: null,
     liftsErasure: false,
     moment: NOW,
     ...changes,
   });
 const ofGoogle = (changes: Partial<AskInput> = {}): NextAsk | null =>
-  after({ origin: GOOGLE, purchase: android(), ...changes });
+  after({ origin: GOOGLE, purchase: ofPlay, ...changes });
 const signedAgain = aPurchase({ lines: [aLine({ verifiedAt: NOW })] });
-const known = { hasChanged: false, isNews: false };
 
 describe("first facts", () => {
   test("give the question that follows from them", () => {
@@ -104,7 +105,7 @@ describe("new facts", () => {
 
 describe("facts that are known already", () => {
   test("move nothing", () => {
-    expect(after({ ...known, stored: waiting(renewal(END + DAY)) })).toEqual(renewal(END + DAY));
+    expect(after({ stored: waiting(renewal(END + DAY)) })).toEqual(renewal(END + DAY));
   });
 });
 
@@ -112,13 +113,13 @@ describe("an answer", () => {
   const askedAt = AHEAD.at;
   test("is followed by the next question, also where it brings no news", () => {
     const origin = { ...APPLE, askedAt };
-    expect(after({ ...known, origin, stored: waiting(AHEAD) })).toEqual(JUST_AFTER);
+    expect(after({ origin, stored: waiting(AHEAD) })).toEqual(JUST_AFTER);
   });
   test("about another purchase is none", () => {
     const origin = { ...APPLE, askedAt, askedAbout: purchaseKey("another") };
-    expect(after({ ...known, origin, stored: waiting(AHEAD) })).toEqual(AHEAD);
+    expect(after({ origin, stored: waiting(AHEAD) })).toEqual(AHEAD);
     const own = { ...origin, askedAbout: purchase.key };
-    expect(after({ ...known, origin: own, stored: waiting(AHEAD) })).toEqual(JUST_AFTER);
+    expect(after({ origin: own, stored: waiting(AHEAD) })).toEqual(JUST_AFTER);
   });
 });
 
@@ -126,14 +127,14 @@ describe("a notification of Google's", () => {
   const origin = { ...GOOGLE, isNotified: true };
   test("that taught nothing is asked about again a minute later", () => {
     const again = { at: NOW + MINUTE, because: "notification" };
-    expect(ofGoogle({ ...known, origin, stored: onGoogle(JUST_AFTER) })).toEqual(again);
+    expect(ofGoogle({ origin, stored: sameOnGoogle(JUST_AFTER) })).toEqual(again);
     const near = renewal(NOW + MINUTE / 2);
-    expect(ofGoogle({ ...known, origin, stored: onGoogle(near) })).toEqual(near);
+    expect(ofGoogle({ origin, stored: sameOnGoogle(near) })).toEqual(near);
   });
   test("that taught something, or closes the purchase, is not", () => {
     expect(ofGoogle({ origin, stored: onGoogle(JUST_AFTER) })).toEqual(JUST_AFTER);
     const closed = { ...origin, canAsk: false };
-    expect(ofGoogle({ ...known, origin: closed, stored: onGoogle(JUST_AFTER) })).toBeNull();
+    expect(ofGoogle({ origin: closed, stored: sameOnGoogle(JUST_AFTER) })).toBeNull();
   });
 });
 
@@ -142,12 +143,11 @@ describe("an acknowledgement", () => {
   const due = { at: NOW + MINUTE, because: "acknowledgement" };
   test("that becomes due is made in a minute, without other news too", () => {
     expect(ofGoogle({ acknowledgement: pending })).toEqual(due);
-    expect(ofGoogle({ ...known, acknowledgement: pending, stored: onGoogle(JUST_AFTER) })).toEqual(due);
+    expect(ofGoogle({ acknowledgement: pending, stored: sameOnGoogle(JUST_AFTER) })).toEqual(due);
   });
   test("that is made gives way to the question of the facts", () => {
-    const acknowledgement = pending;
-    const asked = onGoogle({ ...due, because: "acknowledgement" }, { acknowledgement });
-    expect(ofGoogle({ ...known, stored: asked })).toEqual(JUST_AFTER);
+    const asked = sameOnGoogle({ ...due, because: "acknowledgement" }, { acknowledgement: pending });
+    expect(ofGoogle({ stored: asked })).toEqual(JUST_AFTER);
   });
   test("is tried after a minute, ten, then hourly; oftener near its deadline", () => {
     const tries = (deadline: Instant, count: number) => {

@@ -100,7 +100,6 @@ describe("a question without an answer", () => {
   test.each<[said: Said, daysLater: number, running: number]>([
     ["unavailable", HOUR, HOUR],
     ["credential-rejected", HOUR, HOUR],
-    ["unstored", HOUR, HOUR],
     ["failed", HOUR, HOUR],
     ["unknown", 6 * HOUR, 20 * DAY - HOUR],
   ])("is asked again closely for a day after an end, then rarely: %s", (said, ...steps) => {

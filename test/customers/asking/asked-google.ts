@@ -1,7 +1,12 @@
 import { v7 as uuid } from "uuid";
+import type { Application } from "../../../lib/applications/application.ts";
 import type { AskRun } from "../../../lib/customers/asking/ask-due-purchases.ts";
 import { askGoogle } from "../../../lib/customers/asking/ask-google.ts";
 import { linkAndroidStoreCustomer } from "../../../lib/customers/link-android-store-customer.ts";
+import {
+  sourceOf,
+  storeAndroidStorePurchase,
+} from "../../../lib/customers/storing/store-android-store-purchase.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import type { AndroidStore } from "../../../lib/stores/android-store/android-store.ts";
 import { createAskQueues } from "../../../lib/table/queues/asks.ts";
@@ -13,10 +18,13 @@ import { createWorld } from "../../../testing/support/world.ts";
 
 type Google = Pick<AndroidStore, "lookUp" | "acknowledge">;
 
+type Kind = "subscription" | "one_time_product";
+
 /** An application that sells at Google's sandbox, on one clock; `faulty` stands between it and the real client. */
 export const askedGoogle = async (
   table: TestTable,
   faulty: (google: Google, now: () => Instant) => Google = (google) => google,
+  changes: Partial<Application> = {},
 ) => {
   const clock = { now: NOW };
   const now = () => clock.now;
@@ -26,7 +34,11 @@ export const askedGoogle = async (
   const products = ["premium", "lifetime"].map((productIdentifier) =>
     aProduct({ store: "android-store", productIdentifier }),
   );
-  const application = anApplication({ androidStore: [configuration], catalog: aCatalog(products) });
+  const application = anApplication({
+    androidStore: [configuration],
+    catalog: aCatalog(products),
+    ...changes,
+  });
   const world = createWorld(table, { application, now });
   const { directory, factStore } = world;
   const google = store({ now });
@@ -53,9 +65,6 @@ export const askedGoogle = async (
     clock,
     sandbox,
     world,
-    configuration,
-    google,
-    purchases,
     run,
     buy: (changes: object = {}): string =>
       sandbox.buy({
@@ -65,13 +74,22 @@ export const askedGoogle = async (
         basePlanIdentifier: "monthly",
         ...changes,
       }),
-    link: (purchaseToken: string, productKind: "subscription" | "one_time_product" = "subscription") =>
+    link: (purchaseToken: string, productKind: Kind = "subscription", account = "user-1") =>
       linkAndroidStoreCustomer(purchases, application.identifier, {
         packageName: PACKAGE_NAME,
         purchaseToken,
         productKind,
-        applicationAccountIdentifier: "user-1",
+        applicationAccountIdentifier: account,
       }),
+    /** Stores what Google says of a purchase, as a notification does. */
+    hear: async (purchaseToken: string, productKind: Kind = "subscription") => {
+      const question = { purchaseToken, productKind, productIdentifier: null };
+      const answer = await purchases.androidStore.lookUp(configuration, question);
+      if (answer.outcome !== "verified") throw new Error(answer.outcome);
+      const origin = { source: sourceOf(configuration, question), askedAt: null };
+      const context = { ports: purchases, application, configuration };
+      return storeAndroidStorePurchase(context, answer, origin, null);
+    },
     close,
   };
 };

@@ -114,8 +114,6 @@ describe("a claim's place is free again", () => {
   });
 });
 
-describe("an account's count of claims, whose key names the account,", () => {});
-
 test("concurrent claims never exceed the limit", async () => {
   const world = aWorld(3);
   const keys = Array.from({ length: 12 }, (_, key) => String(key));

@@ -1,9 +1,5 @@
 import type { FactsOrigin } from "../../../lib/customers/asking/ask.ts";
-import {
-  holdingsAfter,
-  joinWithStored,
-  SAME_ANSWER_MILLISECONDS,
-} from "../../../lib/customers/storing/plan-customer-change.ts";
+import { holdingsAfter, joinWithStored } from "../../../lib/customers/storing/plan-customer-change.ts";
 import type { StoredPurchase } from "../../../lib/customers/storing/records.ts";
 import { MINUTE } from "../../../lib/duration.ts";
 import { mentionedPurchase, type Purchase } from "../../../lib/entitlements/purchase.ts";
@@ -12,7 +8,6 @@ import {
   aCatalog,
   aLine,
   anAcknowledgement,
-  aProduct,
   aPurchase,
   DAY,
   NOW,
@@ -31,43 +26,21 @@ import {
   type Given,
 } from "../planning.ts";
 
-describe("a new customer", () => {
-  test("gets an identifier, the purchase and the identity", () => {
-    const purchase = aPurchase();
-    const { customer, change } = plan({
-      facts: { identities: [device("1")], purchases: [purchase] },
-      link: LINK,
-    });
-    expect(customer).toEqual({
-      identifier: NEW,
-      environment: "production",
-      createdAt: NOW,
-      link: LINK,
-      holdings: [purchase],
-      hasPurchased: true,
-    });
-    expect(change).toEqual({
-      application: APPLICATION,
-      before: null,
-      after: customer,
-      holdingsWith: expect.any(Function),
-      absorbed: [],
-      identities: [device("1")],
-      purchases: [
-        {
-          purchase,
-          revision: 0,
-          customer: NEW,
-          acknowledgement: null,
-          ask: null,
-          bundleOrPackage: null,
-          move: null,
-        },
-      ],
-      liftsErasures: false,
-      tellsChanges: false,
-      moment: NOW,
-    });
+test("a new customer gets an identifier, the link, the purchase and the identity", () => {
+  const purchase = aPurchase();
+  const { customer, change } = plan({
+    facts: { identities: [device("1")], purchases: [purchase] },
+    link: LINK,
+  });
+  const made = { identifier: NEW, createdAt: NOW, link: LINK, holdings: [purchase], hasPurchased: true };
+  expect(customer).toEqual({ ...made, environment: "production" });
+  expect(change).toMatchObject({
+    application: APPLICATION,
+    before: null,
+    after: customer,
+    identities: [device("1")],
+    purchases: [{ purchase, revision: 0, customer: NEW, ask: null, move: null }],
+    moment: NOW,
   });
 });
 
@@ -93,7 +66,6 @@ describe("a known customer", () => {
     ["an identity and a purchase", { knownIdentities: [null], known: [] }, { identities: [device("1")] }],
     ["an identity", { knownIdentities: [null] }, { identities: [device("1")], purchases: [] }],
     ["another account", { link: { ...LINK, account: accountId("user-2") } }, { purchases: [] }],
-
     ["no link", { link: null }, { purchases: [] }],
     ["a customer of the same person", { absorbed: [aCustomer({ identifier: customerId("third") })] }, {}],
     ["an unfinished move", { survivor: { ...survivor, unsettled: true } }, { purchases: [] }],
@@ -127,14 +99,6 @@ describe("a known customer", () => {
   ])("is written for %s", (_, changes, expected) => {
     expect(plan({ ...replay, ...changes }).change).toMatchObject(expected);
   });
-  test("takes over the purchases of a customer it absorbs", () => {
-    const other = aPurchase({ key: "2" });
-    const { customer } = plan({
-      survivor: aCustomer({ holdings: [purchase], hasPurchased: false }),
-      absorbed: [aCustomer({ identifier: customerId("third"), holdings: [other] })],
-    });
-    expect(customer).toMatchObject({ identifier: OLD, holdings: [purchase, other], hasPurchased: true });
-  });
 });
 
 test("purchases that will be held are written first", () => {
@@ -146,60 +110,39 @@ test("purchases that will be held are written first", () => {
   expect(change?.purchases.map(({ purchase }) => purchase.key)).toEqual(["2", "4", "1", "3"]);
 });
 
-describe("the holdings that owners would have with a request's purchases", () => {
+test("the holdings that owners would have keep what the store said later", () => {
   const held = aPurchase({ key: "held" });
+  const [said, later] = [NOW - 5000, NOW].map((verifiedAt) =>
+    aPurchase({ key: "said", lines: [aLine({ endsAt: verifiedAt + DAY, verifiedAt })] }),
+  );
+  if (said === undefined || later === undefined) throw new Error("There are two.");
   const owners = [aCustomer({ holdings: [held] })];
-  test("are those that they have, and the purchases that nobody has yet", () => {
-    const said = aPurchase({ key: "said" });
-    expect(holdingsAfter([said], knownFacts([]), owners, aCatalog())).toEqual([held, said]);
-  });
-  test("keep what the store said later of a purchase", () => {
-    const [said, later] = [NOW - 5000, NOW].map((verifiedAt) =>
-      aPurchase({ key: "said", lines: [aLine({ endsAt: verifiedAt + DAY, verifiedAt })] }),
-    );
-    if (said === undefined || later === undefined) throw new Error("There are two.");
-    expect(holdingsAfter([said], knownFacts([stored(later)]), owners, aCatalog())).toEqual([held, later]);
-  });
+  expect(holdingsAfter([said], knownFacts([stored(later)]), owners, aCatalog())).toEqual([held, later]);
 });
 
-describe("a store's answer", () => {
-  const answer = (verifiedAt: number, line: Parameters<typeof aLine>[0] = {}): Purchase =>
-    android({ lines: [aLine({ transactionIdentifier: null, ...line, verifiedAt })] });
-  const before = answer(NOW);
-  const catalog = aCatalog([aProduct({ store: "android-store" })]);
-  const changeOf = (later: Purchase) =>
-    plan({
-      catalog,
-      survivor: aCustomer({ holdings: [before] }),
-      facts: { purchases: [later] },
-      known: [stored(before)],
-    }).change;
-  test("from Android that repeats the last within a minute is a replay", () => {
-    expect(changeOf(answer(NOW + SAME_ANSWER_MILLISECONDS - 1))).toBeNull();
-  });
-
-  test.each([
-    ["one of several lines ends in between", [NOW + 10_000, null, NOW + 90_000], false],
-    ["the line ended before", [NOW - 10_000], true],
-    ["the line ended when the first answer was given", [NOW], true],
-    ["the line never ends", [null], true],
-  ])("that repeats the last one, and %s: ends %j, replay %s", (_, ends, isReplay) => {
-    const answered = (verifiedAt: number): Purchase =>
-      android({
-        lines: ends.map((endsAt, index) =>
-          aLine({ transactionIdentifier: null, productIdentifier: `p${index}`, endsAt, verifiedAt }),
-        ),
-      });
-    const [first, again] = [answered(NOW), answered(NOW + 30_000)];
+describe("an answer of Google's that repeats the last", () => {
+  const answered = (verifiedAt: number, ...ends: readonly (number | null)[]): Purchase =>
+    android({
+      lines: ends.map((endsAt, index) =>
+        aLine({ transactionIdentifier: null, productIdentifier: `p${index}`, endsAt, verifiedAt }),
+      ),
+    });
+  const LATER = NOW + DAY;
+  test.each<[what: string, ends: readonly (number | null)[], after: number, isReplay: boolean]>([
+    ["within a minute is a replay", [LATER], MINUTE - 1, true],
+    ["a minute later is none", [LATER], MINUTE, false],
+    ["is none where a line has ended in between", [NOW + 10_000, null, NOW + 90_000], 30_000, false],
+    ["is one where the line had ended before", [NOW - 10_000], 30_000, true],
+    ["is one where the line ended as it was given first", [NOW], 30_000, true],
+    ["is one where the line never ends", [null], 30_000, true],
+  ])("%s", (_, ends, after, isReplay) => {
+    const [first, again] = [answered(NOW, ...ends), answered(NOW + after, ...ends)];
     expect(joinWithStored(first, again)).toEqual(isReplay ? first : again);
   });
-  test("from Android that repeats the last a minute later is stored", () => {
-    const later = answer(NOW + SAME_ANSWER_MILLISECONDS);
-    expect(changeOf(later)?.purchases.map(({ purchase }) => purchase)).toEqual([later]);
-  });
-  test("from Android that differs is stored at once", () => {
-    const later = answer(NOW + 1, { standing: "grace_period" });
-    expect(changeOf(later)?.purchases.map(({ purchase }) => purchase)).toEqual([later]);
+
+  test("and differs is stored at once", () => {
+    const [first, again] = [answered(NOW, LATER), answered(NOW + 1, LATER + 1)];
+    expect(joinWithStored(first, again)).toEqual(again);
   });
 });
 
@@ -267,11 +210,9 @@ describe("an acknowledgement", () => {
       expect(pendingAfter({ facts: { purchases: [said] } }, waiting).dueSince).toEqual([null]);
   });
 
-  test("stays due after an answer that is older, or has no lines", () => {
-    for (const verifiedAt of [NOW - 120_000, NOW + 120_000]) {
-      const facts = { purchases: [android({ lines: [], verifiedAt })] };
-      expect(pendingAfter({ facts }, waiting).dueSince).toEqual([since]);
-    }
+  test.each([NOW - 120_000, NOW + 120_000])("stays due after an answer without lines: %i", (verifiedAt) => {
+    const facts = { purchases: [android({ lines: [], verifiedAt })] };
+    expect(pendingAfter({ facts }, waiting).dueSince).toEqual([since]);
   });
 
   test("stays due where another purchase's becomes due, or replaces its own", () => {

@@ -198,8 +198,6 @@ describe("Android purchases", () => {
   });
 });
 
-describe("the catalog", () => {});
-
 describe("contention", () => {
   test("concurrent first requests of one person create one customer", async () => {
     const world = aWorld();

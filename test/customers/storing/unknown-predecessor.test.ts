@@ -1,16 +1,7 @@
-import type { TransferPolicy } from "../../../lib/applications/application.ts";
-import { linkAndroidStoreCustomer } from "../../../lib/customers/link-android-store-customer.ts";
-import { askGoogle } from "../../../lib/customers/asking/ask-google.ts";
-import {
-  sourceOf,
-  storeAndroidStorePurchase,
-  type AndroidStorePurchases,
-} from "../../../lib/customers/storing/store-android-store-purchase.ts";
-import { customerId } from "../../../lib/identifiers.ts";
+import type { Application } from "../../../lib/applications/application.ts";
 import { isoTime } from "../../../lib/entitlements/time.ts";
-import type { AndroidStore, AndroidStoreAnswer } from "../../../lib/stores/android-store/android-store.ts";
-import { purchaseKeyOfToken } from "../../../lib/stores/android-store/purchase-token.ts";
-import { readSubscription } from "../../../lib/stores/android-store/subscription.ts";
+import { customerId } from "../../../lib/identifiers.ts";
+import type { AndroidStoreAnswer } from "../../../lib/stores/android-store/android-store.ts";
 import {
   aSubscriptionAnswer,
   aSubscriptionLine,
@@ -20,8 +11,8 @@ import {
 } from "../../../testing/support/stores/android-store.ts";
 import { aCatalog, aProduct } from "../../../testing/support/stores/purchases.ts";
 import { aUseCaseTable } from "../../../testing/support/table/use-case-table.ts";
-import { createWorld, refusal } from "../../../testing/support/world.ts";
-import { anApplication } from "../../../testing/support/application.ts";
+import { refusal } from "../../../testing/support/world.ts";
+import { askedGoogle } from "../asking/asked-google.ts";
 
 const table = await aUseCaseTable();
 
@@ -51,91 +42,56 @@ const Z = aSubscriptionAnswer({
   linkedPurchaseToken: "y",
 });
 
+const catalog = aCatalog(
+  ["premium", "maps", "tiles"].map((name) =>
+    aProduct({ store: "android-store", productIdentifier: name, grants: [name] }),
+  ),
+);
+
+let close = (): Promise<void> => Promise.resolve();
+afterEach(() => close());
+
 /** An application whose Android store answers what the test says. */
-const aWorld = (
-  environments: readonly ("production" | "sandbox")[] = ["production", "sandbox"],
-  transfers: TransferPolicy = "refuse",
-) => {
-  const world = createWorld(table, {
-    application: anApplication({
-      transfers,
-      androidStore: [
-        { packageName: PACKAGE_NAME, credential: { secret: "play" }, environments, notifications: null },
-      ],
-      catalog: aCatalog(
-        ["premium", "maps", "tiles"].map((name) =>
-          aProduct({ store: "android-store", productIdentifier: name, grants: [name] }),
-        ),
-      ),
-    }),
-  });
-  const { application, directory } = world;
-  const answers = new Map<string, Answer>([["x", X]]);
+const aWorld = async (changes: Partial<Application> = {}) => {
+  const failures = new Map<string, AndroidStoreAnswer>();
   const asked: string[] = [];
   const acknowledged: string[] = [];
-  let now = NOW;
-  const lookUp: AndroidStore["lookUp"] = async ({ packageName }, { purchaseToken, productKind }) => {
-    asked.push(purchaseToken);
-    expect(productKind).toBe("subscription");
-    const answer = answers.get(purchaseToken) ?? UNKNOWN;
-    if ("outcome" in answer) return Promise.resolve(answer);
-    const question = { packageName, purchaseToken, productIdentifier: null, answeredAt: now };
-    const reading = readSubscription(answer, question);
-    if (reading === null || reading === "product-not-in-purchase")
-      throw new Error("The answer is malformed.");
-    return { outcome: "verified", ...reading };
-  };
-  const purchases: AndroidStorePurchases = {
-    ...world.factStore,
-    now: () => now,
-    androidStore: {
-      lookUp,
+  await close();
+  const google = await askedGoogle(
+    table,
+    ({ lookUp }) => ({
+      lookUp: async (of, question) => {
+        asked.push(question.purchaseToken);
+        return failures.get(question.purchaseToken) ?? lookUp(of, question);
+      },
       acknowledge: (_, { purchaseToken }) => {
         acknowledged.push(purchaseToken);
         return Promise.resolve({ outcome: "acknowledged" });
       },
-    },
-    asks: { acknowledged: () => Promise.resolve() },
-  };
-  const [configuration] = application.androidStore;
-  if (configuration === undefined) throw new Error("There is no package.");
-  const subscription = (purchaseToken: string) => ({ purchaseToken, productKind: "subscription" }) as const;
-  const link = async (purchaseToken: string, account = "user-1") => {
-    [asked.length, acknowledged.length] = [0, 0];
-    return linkAndroidStoreCustomer({ ...purchases, directory }, application.identifier, {
-      ...subscription(purchaseToken),
-      packageName: PACKAGE_NAME,
-      applicationAccountIdentifier: account,
-    });
-  };
-  const tell = async (purchaseToken: string) => {
-    [asked.length, acknowledged.length] = [0, 0];
-    const answer = await lookUp(configuration, { ...subscription(purchaseToken), productIdentifier: null });
-    if (answer.outcome !== "verified") throw new Error("The test's own purchase has no answer.");
-    const question = { source: sourceOf(configuration, subscription(purchaseToken)), askedAt: null };
-    const context = { ports: purchases, application, configuration };
-    return storeAndroidStorePurchase(context, answer, question, null);
-  };
+    }),
+    { catalog, ...changes },
+  );
+  close = google.close;
+  const { clock, sandbox, world } = google;
+  const fresh = () => ([asked.length, acknowledged.length] = [0, 0]);
   return {
-    world,
-    answers,
     asked,
     acknowledged,
-    link,
-    tell,
-    pass: (milliseconds: number) => (now += milliseconds),
-    refresh: (purchaseToken: string) =>
-      askGoogle(purchases, application, {
-        acknowledgement: null,
-        purchase: {
-          store: "android-store",
-          environment: "production",
-          key: purchaseKeyOfToken(purchaseToken),
-        },
-        source: sourceOf(configuration, subscription(purchaseToken)),
-      }),
-    activeOf: async (account = "user-1") =>
-      (await world.at(now).read(account)).entitlements
+    answer: (token: string, answer: Answer) =>
+      void ("outcome" in answer
+        ? failures.set(token, answer)
+        : sandbox.put(token, { packageName: PACKAGE_NAME, productKind: "subscription", answer })),
+    link: (token: string, account?: string) => {
+      fresh();
+      return google.link(token, "subscription", account);
+    },
+    tell: (token: string) => {
+      fresh();
+      return google.hear(token);
+    },
+    pass: (milliseconds: number) => (clock.now += milliseconds),
+    activeOf: async () =>
+      (await world.at(clock.now).read("user-1")).entitlements
         .filter(({ active }) => active)
         .map(({ identifier }) => identifier),
     /** Erases the customer of a link. */
@@ -144,12 +100,18 @@ const aWorld = (
   };
 };
 
-/** X is linked; of Y, which replaced it, nobody has told; Z replaced Y. */
-const aChain = async (changes: Readonly<Record<string, Answer>> = {}, ...of: Parameters<typeof aWorld>) => {
-  const chain = aWorld(...of);
+const aLink = async (changes: Partial<Application> = {}) => {
+  const chain = await aWorld(changes);
+  chain.answer("x", X);
   await chain.link("x");
+  return chain;
+};
+
+/** X is linked; of Y, which replaced it, nobody has told; Z replaced Y. */
+const aChain = async (changes: Readonly<Record<string, Answer>> = {}) => {
+  const chain = await aLink();
   chain.pass(DAY);
-  for (const [token, answer] of Object.entries({ y: Y, z: Z, ...changes })) chain.answers.set(token, answer);
+  for (const [token, answer] of Object.entries({ y: Y, z: Z, ...changes })) chain.answer(token, answer);
   return chain;
 };
 
@@ -178,34 +140,26 @@ describe("a purchase whose predecessor nobody has told of", () => {
     }
   });
 
-  describe("and that goes on because its replacement was never paid", () => {
-    const neverPaid = (state: string): Answer => ({
-      ...Z,
-      subscriptionState: `SUBSCRIPTION_STATE_PENDING_PURCHASE_${state}`,
-      ...owned("maps", 300),
-      linkedPurchaseToken: "z",
-    });
-    test.each([
-      ["CANCELED", ["n"]],
-      ["EXPIRED", ["n"]],
-    ])("is its predecessor's customer's, and acknowledged: %s, %j is told", async (state, told) => {
-      const chain = await aChain({ n: neverPaid(state) });
-      const acknowledged: string[] = [];
-      for (const token of told) {
-        await chain.tell(token);
-        acknowledged.push(...chain.acknowledged);
-      }
-      expect(new Set(acknowledged)).toEqual(new Set(["z"]));
+  test.each(["CANCELED", "EXPIRED"])(
+    "that goes on, as its replacement was never paid, is acknowledged: %s",
+    async (state) => {
+      const neverPaid = {
+        ...Z,
+        subscriptionState: `SUBSCRIPTION_STATE_PENDING_PURCHASE_${state}`,
+        ...owned("maps", 300),
+        linkedPurchaseToken: "z",
+      };
+      const chain = await aChain({ n: neverPaid });
+      await chain.tell("n");
+      expect(new Set(chain.acknowledged)).toEqual(new Set(["z"]));
       expect(await chain.activeOf()).toEqual(["tiles"]);
       await expect(chain.link("z", "user-2")).rejects.toMatchObject({ code: "CUSTOMER_ALREADY_LINKED" });
-    });
-  });
+    },
+  );
 
   test("of an erased customer is refused, except to a credential", async () => {
-    const chain = aWorld();
+    const chain = await aChain();
     await chain.erase(await chain.link("x"));
-    chain.pass(DAY);
-    chain.answers.set("y", Y).set("z", Z);
     await expect(chain.tell("z")).rejects.toMatchObject({ code: "CUSTOMER_NOT_FOUND" });
     await chain.link("z");
     expect(await chain.activeOf()).toEqual(["tiles"]);
@@ -221,17 +175,16 @@ describe("a purchase whose predecessor nobody has told of", () => {
 
 describe("under when_inactive, a purchase of another account", () => {
   const over = { ...X, subscriptionState: "SUBSCRIPTION_STATE_EXPIRED" };
-  const linkedBy = async (answer: Answer) => {
-    const chain = aWorld(undefined, "when_inactive");
-    await chain.link("x");
+  const ended = async () => {
+    const chain = await aLink({ transfers: "when_inactive" });
     chain.pass(DAY);
-    chain.answers.set("x", answer);
+    chain.answer("x", over);
     return chain;
   };
-  const moved = (chain: ReturnType<typeof aWorld>, token = "x") => refusal(chain.link(token, "user-2"));
 
   test("is moved where it is over", async () => {
-    expect(await moved(await linkedBy(over))).toBe("accepted");
+    const chain = await ended();
+    expect(await refusal(chain.link("x", "user-2"))).toBe("accepted");
   });
 
   test("is not moved by one without a paid item in Play", async () => {
@@ -239,9 +192,9 @@ describe("under when_inactive, a purchase of another account", () => {
       lineItems: [aSubscriptionLine({ productId: "tiles", latestSuccessfulOrderId: null })],
       linkedPurchaseToken: "x",
     });
-    const chain = await linkedBy(over);
+    const chain = await ended();
     await chain.tell("x");
-    chain.answers.set("y", unpaid);
-    expect(await moved(chain, "y")).toBe("CUSTOMER_ALREADY_LINKED");
+    chain.answer("y", unpaid);
+    expect(await refusal(chain.link("y", "user-2"))).toBe("CUSTOMER_ALREADY_LINKED");
   });
 });

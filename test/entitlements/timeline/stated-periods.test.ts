@@ -1,29 +1,10 @@
-import type { Line, Purchase } from "../../../lib/entitlements/purchase.ts";
-import {
-  isSameEnd,
-  periodsOf,
-  unseenEnd,
-  type Period,
-} from "../../../lib/entitlements/subscription-periods.ts";
+import { isSameEnd, periodsOf, unseenEnd } from "../../../lib/entitlements/subscription-periods.ts";
+import type { Line } from "../../../lib/entitlements/purchase.ts";
 import type { Renewal } from "../../../lib/entitlements/renewal.ts";
 import { purchaseKey } from "../../../lib/identifiers.ts";
-import { aLine, aPurchase, aRenewal } from "../../../testing/support/stores/purchases.ts";
+import { aLine, aRenewal } from "../../../testing/support/stores/purchases.ts";
 import { A_MILLISECOND, aPeriod, at, marked, MINUTE, refunded } from "../history.ts";
-
-/** A lineage with another key than its transactions, so that none of them is its first. */
-const lineage = (lines: readonly Line[], more: Partial<Purchase> = {}): Purchase =>
-  aPurchase({ lines, ...more, key: "lineage" });
-
-const periods = (lines: readonly Line[], more: Partial<Purchase> = {}): readonly Period[] => {
-  const found = periodsOf(lineage(lines, more));
-  expect(periodsOf(lineage(lines.toReversed(), more))).toEqual(found);
-  return found;
-};
-
-type Days = readonly [from: number, to: number, more?: Partial<Line>];
-const first = (...days: Days): Line => aPeriod("1", "basic", ...days);
-const basic = (...days: Days): Line => aPeriod("2", "basic", ...days);
-const monthly = first(-30, 0);
+import { basic, first, lineage, monthly, periods } from "./periods.ts";
 
 describe("a renewal info is about", () => {
   const month = first(0, 30);

@@ -1,5 +1,5 @@
 import type { Line, Purchase } from "../../../lib/entitlements/purchase.ts";
-import { periodsOf, type Period } from "../../../lib/entitlements/subscription-periods.ts";
+import { periodsOf } from "../../../lib/entitlements/subscription-periods.ts";
 import type { Renewal } from "../../../lib/entitlements/renewal.ts";
 import { purchaseKey } from "../../../lib/identifiers.ts";
 import { aLine, aPurchase, aRenewal } from "../../../testing/support/stores/purchases.ts";
@@ -14,16 +14,7 @@ import {
   refunded,
   signed,
 } from "../history.ts";
-
-/** A lineage with another key than its transactions, so that none of them is its first. */
-const lineage = (lines: readonly Line[], more: Partial<Purchase> = {}): Purchase =>
-  aPurchase({ lines, ...more, key: "lineage" });
-
-const periods = (lines: readonly Line[], more: Partial<Purchase> = {}): readonly Period[] => {
-  const found = periodsOf(lineage(lines, more));
-  expect(periodsOf(lineage(lines.toReversed(), more))).toEqual(found);
-  return found;
-};
+import { basic, first, monthly, periods, type Days } from "./periods.ts";
 
 /** Each period with its start of access and its end, which is where it is cut. */
 const spans = (lines: readonly Line[], more: Partial<Purchase> = {}) =>
@@ -42,12 +33,7 @@ const runs = (expected: string) =>
 
 type Row = [rule: string, lines: readonly Line[], expected: string];
 
-type Days = readonly [from: number, to: number, more?: Partial<Line>];
-const first = (...days: Days): Line => aPeriod("1", "basic", ...days);
-/** The first one's renewal, or another purchase of its product. */
-const basic = (...days: Days): Line => aPeriod("2", "basic", ...days);
 const plus = (...days: Days): Line => aPeriod("2", "plus", ...days);
-const monthly = first(-30, 0);
 const CHANGED = "1: -30 to -10, 2: -10 to 355";
 describe("a subscription has one period at a time:", () => {
   test.each<Row>([

@@ -170,7 +170,6 @@ describe("a line of Google's", () => {
     ["runs to its end, and the leeway", {}, "active 0 active? 1h expired"],
     ["has no leeway where it is cancelled", CANCELED, "active 0 expired"],
     ["has none where its renewal is not known", { willRenew: null }, "active 0 expired"],
-    ["has none where its renewal is not known", { willRenew: null }, "active 0 expired"],
     ["read at its end is retried silently for 48 hours", signed(0), "active 0 active? 2 expired"],
     ["is not where it is cancelled", { ...CANCELED, ...signed(1) }, "active 0 expired"],
     ["in its grace period has the leeway", GRACE, "grace_period 0 grace_period? 1h expired"],
