@@ -251,21 +251,21 @@ describe("bundle bytes", () => {
   });
 
   test.each([
-    ["AuthorizeCredential", 267],
-    ["ReadAccountEntitlements", 299],
-    ["SynchronizeIosStorePurchases", 381],
-    ["LinkIosStoreCustomer", 382],
-    ["LinkAndroidStoreCustomer", 659],
-    ["ReceiveIosStoreNotification", 385],
-    ["ReceiveAndroidStoreNotification", 686],
-    ["WatchNotifications", 265],
-    ["RefreshAndroidStorePurchases", 658],
-    ["RefreshIosStorePurchases", 412],
-    ["SweepAndroidStoreRefunds", 648],
-    ["SweepIosStoreNotifications", 402],
-    ["ReadChanges", 270],
-    ["TellChanges", 322],
-    ["DeliverMessages", 344],
+    ["AuthorizeCredential", 262],
+    ["ReadAccountEntitlements", 295],
+    ["SynchronizeIosStorePurchases", 363],
+    ["LinkIosStoreCustomer", 363],
+    ["LinkAndroidStoreCustomer", 645],
+    ["ReceiveIosStoreNotification", 370],
+    ["ReceiveAndroidStoreNotification", 670],
+    ["WatchNotifications", 263],
+    ["RefreshAndroidStorePurchases", 639],
+    ["RefreshIosStorePurchases", 390],
+    ["SweepAndroidStoreRefunds", 634],
+    ["SweepIosStoreNotifications", 384],
+    ["ReadChanges", 271],
+    ["TellChanges", 321],
+    ["DeliverMessages", 341],
   ])("%s is not larger than %i KB, and ASCII", async (name, kilobytes) => {
     const assembly = readAssembly(await assemblyFolder(SERVICE_APP));
     const functions = new Template(assembly.document, { region: "us-east-1" }).resourcesOf(

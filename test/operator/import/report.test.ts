@@ -1,5 +1,5 @@
 import { readDifferences, readReport } from "../../../console/pages/import-files.ts";
-import { FORMATS } from "../../../sandbox/exports/exports.ts";
+import { FORMATS, LIE_NAMES } from "../../../sandbox/exports/exports.ts";
 import { createImportWorld, type ImportWorld } from "./world.ts";
 
 /** Several persons of each lie, and as many without. */
