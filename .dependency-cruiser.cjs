@@ -1,5 +1,5 @@
 const SMALL =
-  "lib/(?:account-digest|bounded-text|chunks|duration|identifiers|in-turns|loading-cache|once|once-loaded|order|pause|unanswered|within)\\.ts$";
+  "lib/(?:account-digest|bounded-text|chunks|duration|identifiers|loading-cache|once|order|pause|unanswered)\\.ts$";
 
 const only = (from, allowed) => ({
   name: `${from.replace(/\W+/g, "-")}-imports-one-way`,

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import type { Instant } from "../lib/entitlements/time.ts";
-import { onceLoaded } from "../lib/once-loaded.ts";
+import { onceLoaded } from "../lib/once.ts";
 import { originOf, type TrustsOrigin } from "../lib/stores/android-store/workload-identity.ts";
 import type { Table } from "../lib/table/dynamodb/table.ts";
 import { allowedDestinations, type AllowsDestination } from "../lib/delivery/allowed-destinations.ts";

@@ -1,4 +1,4 @@
-import { onceLoaded } from "../../lib/once-loaded.ts";
+import { onceLoaded } from "../../lib/once.ts";
 import { requiredVariable } from "./configuration.ts";
 import { readSecret } from "./secrets.ts";
 

@@ -2,7 +2,7 @@ import type { ApplicationDirectory } from "../applications/application.ts";
 import { findApplications } from "../applications/find-applications.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
-import { onceLoaded } from "../once-loaded.ts";
+import { onceLoaded } from "../once.ts";
 import { takeTurns, type RunOfAll, type Turn } from "../queues/work-off-all.ts";
 import { workOff } from "../queues/work-off.ts";
 import type { DestinationReference } from "./delivery-queue.ts";

@@ -5,7 +5,7 @@ import {
   type PutEventsRequestEntry,
   type PutEventsResultEntry,
 } from "@aws-sdk/client-eventbridge";
-import { within } from "../within.ts";
+import { within } from "../pause.ts";
 import { SENDER, type Message } from "./message.ts";
 import { ATTEMPT_MILLISECONDS, failedBecause, type FailureReason, type SendOutcome } from "./send-outcome.ts";
 

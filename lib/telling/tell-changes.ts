@@ -3,7 +3,7 @@ import { findApplications } from "../applications/find-applications.ts";
 import { MINUTE } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId } from "../identifiers.ts";
-import { onceLoaded } from "../once-loaded.ts";
+import { onceLoaded } from "../once.ts";
 import { HEALTHY, type Lease } from "../queues/health.ts";
 import type { Outcome, Work } from "../queues/work-off.ts";
 import { workOffAll, type RunOfAll } from "../queues/work-off-all.ts";

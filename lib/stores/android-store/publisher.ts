@@ -1,6 +1,6 @@
 import { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/index.js";
 import type { Instant } from "../../entitlements/time.ts";
-import { within } from "../../within.ts";
+import { within } from "../../pause.ts";
 import { CredentialUnavailableError, UnusableCredentialError } from "../credentials.ts";
 import { STORE_TIMING, withOneRetry, type StoreClientOptions } from "../store-client.ts";
 import {

@@ -10,7 +10,7 @@ import {
   type NotificationParts,
 } from "./notification.ts";
 import { renewalInfoKind, type RenewalInfo } from "./renewal-info.ts";
-import { checkSignature, type SignatureCheck } from "./signatures/signature.ts";
+import { checkSignature, type SignatureCheck } from "./signatures/jws.ts";
 import {
   isKnownSigner,
   verifySignedPayload,

@@ -2,7 +2,7 @@ import {
   checkSignature,
   type CheckKind,
   type SignatureCheck,
-} from "../../../lib/stores/ios-store/signatures/signature.ts";
+} from "../../../lib/stores/ios-store/signatures/jws.ts";
 
 /** The real check, with counters. */
 export interface WatchedChecks {

@@ -1,7 +1,7 @@
 import { boundedText, parseJson } from "../../../bounded-text.ts";
 import type { Environment } from "../../../contract/schemas.ts";
 import type { Instant } from "../../../entitlements/time.ts";
-import { within } from "../../../within.ts";
+import { within } from "../../../pause.ts";
 import { CredentialUnavailableError, UnusableCredentialError } from "../../credentials.ts";
 import { STORE_TIMING, withOneRetry, type StoreClientOptions } from "../../store-client.ts";
 import {

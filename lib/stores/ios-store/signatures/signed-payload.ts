@@ -5,8 +5,7 @@ import type { Instant } from "../../../entitlements/time.ts";
 import { verifyChain, type Chain, type KnownChains } from "./chain.ts";
 import { parseJsonObject, type JsonObject } from "./encoding.ts";
 import { ENVIRONMENTS, TIMES } from "../fields.ts";
-import { certificatesOf, splitJws, type CompactJws } from "./jws.ts";
-import type { SignatureCheck } from "./signature.ts";
+import { certificatesOf, splitJws, type CompactJws, type SignatureCheck } from "./jws.ts";
 import type { Signer, Trust } from "./trust.ts";
 import { rejected, verified, type Verdict } from "./verdict.ts";
 
