@@ -35,4 +35,5 @@ process.exitCode = await runOperator(process.argv.slice(2), {
     await Promise.race((["SIGINT", "SIGTERM", "SIGHUP"] as const).map((signal) => once(process, signal)));
   },
   ask: process.stdin.isTTY ? ask : null,
+  isTerminal: process.stderr.isTTY,
 });

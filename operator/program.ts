@@ -17,6 +17,8 @@ export interface World extends Omit<SessionEffects, "warn"> {
   readonly untilStopped?: () => Promise<void>;
   /** Asks the user a yes/no question; null if nobody can be asked. */
   readonly ask: ((question: string) => Promise<boolean>) | null;
+  /** Whether standard error is a terminal, whose last line can be overwritten; unset: no. */
+  readonly isTerminal?: boolean;
 }
 
 const PROGRAM = "customer-entitlements";
@@ -125,6 +127,7 @@ const createProgram = (
       if (!(await world.ask("Do it? (yes/no) "))) throw new OperatorError("Nothing was done.");
     },
     progress,
+    terminal: isJson || world.isTerminal !== true ? null : world.err,
   });
 
   const groups = new Map(

@@ -7,6 +7,8 @@ import type { Answer } from "../text/answer.ts";
 export interface Dialogue {
   readonly confirm: (what: string) => Promise<void>;
   readonly progress: (line: string) => void;
+  /** A terminal, whose last line is overwritten; null: there is none. */
+  readonly terminal: ((text: string) => void) | null;
 }
 
 export interface Context extends Dialogue {

@@ -49,6 +49,7 @@ export const runAct = async (
       if (question !== confirmed) throw new Unanswered(question);
     },
     progress: (line) => void progress.push(line),
+    terminal: null,
   };
   const command = COMMANDS.find((one) => one.name === name);
   if (command === undefined) throw new Error(`There is no command ${name}.`);

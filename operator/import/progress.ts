@@ -5,7 +5,19 @@ import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import { counted } from "../text/answer.ts";
 import { durationText } from "./text.ts";
 
-const EVERY = 10 * SECOND;
+/** Where progress is shown. */
+export interface ProgressScreen {
+  readonly line: (line: string) => void;
+  /** A terminal, whose last line is overwritten; null: there is none. */
+  readonly terminal: ((text: string) => void) | null;
+}
+
+const BAR = 24;
+/** Milliseconds between two lines, and between two bars. */
+const LINE_EVERY = 10 * SECOND;
+const BAR_EVERY = SECOND / 5;
+/** Returns to the beginning of a terminal's line and clears it. */
+const CLEAR = "\r\u001b[K";
 
 const PHASES: Readonly<Record<Progress["phase"], string>> = {
   reading: "Reading",
@@ -13,29 +25,45 @@ const PHASES: Readonly<Record<Progress["phase"], string>> = {
   linking: "Linking",
 };
 
-const pauses = (gates: Gates): readonly string[] =>
+const pauses = (gates: Pick<Gates, "all">): readonly string[] =>
   [...gates.all()].flatMap(([name, { isStopped, pausedUntil }]) => {
     if (isStopped) return [`${name}: the credential is refused`];
     return pausedUntil === null ? [] : [`${name} is left alone until ${isoTime(pausedUntil)}`];
   });
 
-const textOf = ({ phase, done, all, differences }: Progress, milliseconds: number): string => {
+const bar = (part: number): string => `[${"#".repeat(Math.round(part * BAR)).padEnd(BAR)}] `;
+
+const textOf = (
+  { phase, done, all, differences }: Progress,
+  milliseconds: number,
+  isBar: boolean,
+): string => {
   if (phase === "reading") return `${PHASES[phase]}: ${counted(done, "row")}`;
   const seconds = Math.max(1, milliseconds / SECOND);
   const left = done === 0 ? "" : `, ${durationText(Math.ceil(((all - done) * seconds) / done / 60))} left`;
   const found = phase === "asking" ? `, ${counted(differences, "difference")} so far` : "";
-  return `${PHASES[phase]} ${done} of ${counted(all, "row")}, ${(done / seconds).toFixed(1)} rows a second${left}${found}`;
+  const rate = `${(done / seconds).toFixed(1)} rows a second`;
+  const shown = isBar ? bar(all === 0 ? 1 : done / all) : "";
+  return `${PHASES[phase]} ${shown}${done} of ${counted(all, "row")}, ${rate}${left}${found}`;
 };
 
-/** Shows how far a run is, a line every ten seconds. */
-export const createProgress = (now: () => Instant, line: (line: string) => void, gates: Gates) => {
+/** Shows how far a run is: a bar in a terminal, a line every ten seconds elsewhere. */
+export const createProgress = (
+  now: () => Instant,
+  { line, terminal }: ProgressScreen,
+  gates: Pick<Gates, "all">,
+) => {
   let phase: Progress["phase"] | null = null;
   let [startedAt, shownAt] = [now(), now()];
-  return (progress: Progress): void => {
+  const every = terminal === null ? LINE_EVERY : BAR_EVERY;
+  const show = (progress: Progress): void => {
     const moment = now();
     if (progress.phase !== phase) [phase, startedAt] = [progress.phase, moment];
-    if (moment - shownAt < EVERY) return;
+    if (moment - shownAt < every) return;
     shownAt = moment;
-    line([textOf(progress, moment - startedAt), ...pauses(gates)].join("; "));
+    const text = [textOf(progress, moment - startedAt, terminal !== null), ...pauses(gates)].join("; ");
+    if (terminal === null) line(text);
+    else terminal(`${CLEAR}${text}`);
   };
+  return { show, end: () => terminal?.(CLEAR) };
 };

@@ -101,7 +101,7 @@ export const runFiles = command({
   about: "ask the stores about an export's purchases, store and link what they say, and report",
   takes: { files: FILES },
   options: OPTIONS,
-  run: async ({ session, files, options, progress: line }) => {
+  run: async ({ session, files, options, progress: line, terminal }) => {
     const { dryRun: isDryRun } = options;
     const application = await findApplication(session, options.application);
     const only = readEnvironment(options.environment);
@@ -111,8 +111,8 @@ export const runFiles = command({
     const rate = readNumber("--rate", options.rate, 1000);
     const places = pathsOf(files, options);
     const { gates, parts } = runOn(session, application, { rate, only, isDryRun });
-    const progress = createProgress(Date.now, line, gates);
-    const all = await readClaims({ source, join: parts.join }, progress);
+    const progress = createProgress(Date.now, { line, terminal }, gates);
+    const all = await readClaims({ source, join: parts.join }, progress.show);
     const journal = await openJournal(
       places.journal,
       {
@@ -130,7 +130,14 @@ export const runFiles = command({
       if (journal.isResumed) line(`An interrupted run goes on: ${places.journal}.`);
       if (!isDryRun) await recordRun(session, application, journal.head, source, options);
       const { record } = journal;
-      const run = { ...parts, source, decided, record, onDifference: differences.add, progress };
+      const run = {
+        ...parts,
+        source,
+        decided,
+        record,
+        onDifference: differences.add,
+        progress: progress.show,
+      };
       const report = await runImport(run, all);
       const stopped = [...gates.all()].flatMap(([name, { isStopped }]) => (isStopped ? [name] : []));
       const unfinished = stopped.length > 0 || report.accounts.unanswered > 0;
@@ -140,6 +147,7 @@ export const runFiles = command({
       await writeFile(places.report, `${JSON.stringify(json, null, 2)}\n`, { mode: 0o600 });
       return { json, text: reportText(report, summary), unfinished };
     } finally {
+      progress.end();
       journal.close();
       differences.close();
     }

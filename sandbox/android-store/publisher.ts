@@ -2,6 +2,8 @@ import { Mutex } from "async-mutex";
 import * as z from "zod";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import type { TimedStore } from "../clock.ts";
+import { createRate } from "../rate.ts";
+import { googleError } from "./answers.ts";
 import { parseJson } from "../../lib/bounded-text.ts";
 import {
   aroundEach,
@@ -101,11 +103,14 @@ export const createAndroidPublisherSandbox = (
       return faults[endpoint].shift() ?? route(call, ...named);
     });
 
+  const rate = createRate();
   const authorized = aroundEach(
     publisherRoutes(shop, packageNames),
     (route) =>
       (call, ...named) =>
-        refusal(call.authorization) ?? route(call, ...named),
+        rate.countedUntil(now()) === null
+          ? (refusal(call.authorization) ?? route(call, ...named))
+          : googleError(429, "rateLimitExceeded", "Rate limit exceeded."),
   );
   /** Other endpoints are called during a push: waiting there would be a deadlock. */
   const pushed = (routes: Routes): Routes =>
@@ -184,6 +189,8 @@ export const createAndroidPublisherSandbox = (
     clearFaults: (): void => {
       for (const waiting of Object.values(faults)) waiting.length = 0;
     },
+    /** Requests of a second that are answered; null: all. */
+    limitPublisher: rate.limit,
     calls,
   } satisfies TimedStore & Record<string, unknown>;
 };

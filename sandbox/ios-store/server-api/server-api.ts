@@ -4,7 +4,7 @@ import { found, type Call, type Route, type Routes } from "../../routes.ts";
 import type { Pushes } from "../notifications/pushes.ts";
 import type { Shop } from "../shop/shop.ts";
 import type { JwsSigner } from "../signing.ts";
-import { errorAnswer, failed, ServerApiError, UNAUTHENTICATED, type ServerApiFault } from "./faults.ts";
+import { createFaults, errorAnswer, ServerApiError, UNAUTHENTICATED } from "./faults.ts";
 import { notificationHistory } from "./notification-history.ts";
 import {
   appTransactionInfo,
@@ -47,18 +47,13 @@ export const createServerApi = ({
   readonly now: () => Instant;
 }) => {
   const bundleOfToken = createTokenVerifier(serverKey);
-  let requests = 0;
-  let fault: ServerApiFault | null = null;
-  let failures = 0;
+  const faults = createFaults();
 
   const routeOf =
     (answer: (call: Call, bundleIdentifier: string, identifier: string, at: Instant) => object): Route =>
     async (call, identifier = "") => {
-      requests += 1;
-      if (fault !== null && failures > 0) {
-        failures -= 1;
-        return failed(fault);
-      }
+      const failure = faults.next(now());
+      if (failure !== null) return failure;
       const bundleIdentifier = await bundleOfToken(call.authorization, now());
       if (bundleIdentifier === null) return UNAUTHENTICATED;
       try {
@@ -89,12 +84,7 @@ export const createServerApi = ({
   };
   return {
     routes,
-    /** Makes requests fail; null: they no longer do. */
-    fail: (next: ServerApiFault | null): void => {
-      fault = next;
-      failures = next?.times ?? Infinity;
-    },
-    /** Requests so far, including those that failed. */
-    requests: (): number => requests,
+    fail: faults.set,
+    requests: faults.requests,
   };
 };

@@ -20,7 +20,7 @@ export const meteredRun = async (
   });
   try {
     await runFiles.run(
-      { confirm: async () => undefined, progress: () => undefined },
+      { confirm: async () => undefined, progress: () => undefined, terminal: null },
       { files: paths, application, rate: "1000" },
       (run) => run(session),
     );

@@ -65,4 +65,11 @@ test("orders fail as the API's other requests do", async () => {
   await batchGet("GPA.1");
   timed.sandbox.failNext("publisher", { status: 503 });
   await expect(batchGet("GPA.1")).rejects.toMatchObject({ response: { status: 503 } });
+  timed.sandbox.limitPublisher(1);
+  await batchGet("GPA.1");
+  await expect(batchGet("GPA.1")).rejects.toMatchObject({
+    response: { status: 429, data: { error: { errors: [{ reason: "rateLimitExceeded" }] } } },
+  });
+  timed.clock.now += 1000;
+  expect(await batchGet("GPA.1")).toHaveLength(1);
 });

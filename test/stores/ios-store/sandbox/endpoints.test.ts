@@ -127,3 +127,17 @@ describe("refused with a message, and nothing is sold", () => {
     expect((await call("GET", "/purchases/%ZZ")).status).toBe(404);
   });
 });
+
+test("requests beyond a second's limit wait for the next second", async () => {
+  const original = await under.buy();
+  under.store.failServerApi({ status: 429, perSecond: 2 });
+  const ask = async () =>
+    fetch(`${under.address}/inApps/v1/transactions/appTransactions/${original}`, {
+      headers: { authorization: `Bearer ${await under.token()}` },
+    });
+  const answers = [await ask(), await ask(), await ask()];
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 429]);
+  expect(answers[2]?.headers.get("retry-after")).toBe(String(NOW + 1000));
+  under.now = NOW + 1000;
+  expect((await ask()).status).toBe(200);
+});
