@@ -3,7 +3,6 @@ import { boundedText, parseJson } from "../lib/bounded-text.ts";
 import { ImpossibleChange } from "./impossible-change.ts";
 import { answer, type Mount } from "./mount.ts";
 
-/** A request to a route. */
 export interface Call {
   readonly method: string;
   /** Below the prefix; percent-encoded, as sent. */
@@ -47,7 +46,6 @@ export const withBody =
     return parsed.success ? act(parsed.data, ...named) : refusal(400, z.prettifyError(parsed.error));
   };
 
-/** The same routes, each with something around it. */
 export const aroundEach = (routes: Routes, around: (route: Route) => Route): Routes =>
   Object.fromEntries(Object.entries(routes).map(([name, route]) => [name, around(route)]));
 

@@ -2,7 +2,6 @@ import type { Answer } from "../routes.ts";
 
 /** Responses in the shapes of Google's APIs. */
 
-/** Error response of Google's APIs. */
 export const googleError = (status: number, reason: string, message: string, location?: string): Answer => ({
   status,
   body: {

@@ -57,10 +57,6 @@ const purchaseRoutes = (shop: ShopKeeping): Routes => {
         found(presented(shop.change(token, change, details))),
       ),
     ),
-    "DELETE /purchases/{purchaseToken}": ofKnown((_, token = "") => {
-      shop.drop(token);
-      return { status: 204 };
-    }),
   };
 };
 

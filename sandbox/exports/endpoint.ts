@@ -18,7 +18,6 @@ export const exportRequest = z.strictObject({
   seed: z.int().min(0).max(9999).default(1),
 });
 
-/** Products that the persons buy. */
 const catalogsOf = (app: string): PlanOptions["catalogs"] => ({
   "ios-store": {
     app,

@@ -26,7 +26,6 @@ export const FORMATS = [
 ] as const;
 export type Format = (typeof FORMATS)[number];
 
-/** An account that differs. */
 export interface Planted {
   readonly account: string;
   readonly cause: Cause;
@@ -44,7 +43,6 @@ const SHEETS: Readonly<Record<Format, readonly Sheet[]>> = { ...EXPORT_FILES, ..
 /** Formats that claim a state or an end. Only these show that it is wrong. */
 const STATEFUL: ReadonlySet<Format> = new Set(["revenuecat-export", "table"]);
 
-/** Whether the format's files have a row of the person. */
 const isNamed = ({ store, lie, account }: Person, format: Format): boolean => {
   if (format === "revenuecat-export") return true;
   if (format === "revenuecat-tokens") return store === "android-store" && lie !== "order-id-only";
@@ -73,7 +71,6 @@ export const exportOf = (persons: readonly Person[], format: Format, at: Instant
   };
 };
 
-/** Writes an export's files into a folder, which is made if there is none. */
 export const writeExport = async (
   folder: string,
   persons: readonly Person[],

@@ -33,7 +33,6 @@ const stateOf = (lie: Lie | null, random: Random): State => {
 /** Ends are whole seconds, because some exports know no milliseconds. */
 const moment = (at: Instant, offset: number): Instant => Math.floor((at + offset) / SECOND) * SECOND;
 
-/** The store's end of access. */
 const endOf = (state: State, store: Store, at: Instant, random: Random): Instant | null => {
   const isIos = store === "ios-store";
   switch (state) {
@@ -193,7 +192,6 @@ const swapped = (persons: readonly Person[]): Person[] => {
 /** Every fortieth honest purchase is the second of its account. */
 const SECOND_PURCHASES = 40;
 
-/** Makes persons up, without a store. */
 export const planPersons = (options: PlanOptions): readonly Person[] => {
   const random = randomFrom(options.seed);
   const counts = new Map<Lie | null, number>();

@@ -15,7 +15,6 @@ interface SellingStores {
 
 type IosGoods = NonNullable<RequestedPurchase["transactions"]>[number];
 
-/** A month before an end. */
 const monthBefore = (end: Instant): Instant => plusPeriod(end, { months: -1, milliseconds: 0 });
 
 const iosTerms = ({ state, endsAt, claim }: Person, at: Instant): Partial<IosGoods> => {

@@ -41,7 +41,6 @@ export interface Extension {
   readonly value: Uint8Array;
 }
 
-/** A certificate with its private key. */
 export interface Identity {
   readonly commonName: string;
   /** DER. */
@@ -58,7 +57,6 @@ const tagged = (tagNumber: number, block: BaseBlock): Constructed =>
 
 const ECDSA_WITH_SHA256 = "1.2.840.10045.4.3.2";
 
-/** A name's attribute, by its OID. */
 const attribute = (type: string, value: string): SetOf =>
   new SetOf({ value: [sequence(oid(type), new Utf8String({ value }))] });
 
@@ -129,7 +127,6 @@ const AUTHORITY = {
   privateKey: null,
 } as const;
 
-/** Default attributes of certificates. */
 export const TEMPLATES: Readonly<Record<"root" | "intermediate" | "leaf" | "xcode", CertificateTemplate>> = {
   root: {
     ...AUTHORITY,

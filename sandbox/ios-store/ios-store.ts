@@ -88,7 +88,6 @@ export const createIosStoreSandbox = (options: IosStoreOptions) => {
     pushes.restore(sold.pushes);
   }
 
-  /** Queues the notifications of what happened at a moment, in order. */
   const tell = (notices: readonly Notice[], dueAt: Instant): void => {
     for (const notice of notices) {
       const account = shop.account(notice.lineage.account);
@@ -102,7 +101,6 @@ export const createIosStoreSandbox = (options: IosStoreOptions) => {
     return next === Infinity ? null : next;
   };
 
-  /** Runs everything that is due, and sends its notifications. */
   const runDue = async (moment: Instant): Promise<void> => {
     for (let next = nextEventAt(); next !== null && next <= moment; next = nextEventAt())
       if (pushes.nextAt() === next) await pushes.sendNext();

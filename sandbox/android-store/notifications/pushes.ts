@@ -117,7 +117,6 @@ export const createPushes = (
     };
   };
 
-  /** Whether the endpoint acknowledged the message. */
   const push = async (url: string, message: object, at: Instant): Promise<boolean> => {
     try {
       const response = await fetch(url, {
@@ -166,7 +165,6 @@ export const createPushes = (
       waiting.size === 0 ? null : Math.min(...[...waiting].map(({ nextAt }) => nextAt)),
     /** Sends the pushes that are due by the given time. */
     sendDue,
-    /** A push request of a notification. */
     request: async (data: unknown) => requestOf(newMessage(data, time()), time()),
     /** While switched off, nothing is published, and pending retries are forgotten. */
     enable: (enabled: boolean): void => {

@@ -12,7 +12,6 @@ const AWS_TOKEN_TYPE = "urn:ietf:params:aws:token-type:aws4_request";
 const ACCESS_TOKEN_TYPE = "urn:ietf:params:oauth:token-type:access_token";
 const TOKEN_EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange";
 const JWT_GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer";
-/** Parameters that an exchange must have. */
 const EXCHANGE = {
   subject_token_type: AWS_TOKEN_TYPE,
   requested_token_type: ACCESS_TOKEN_TYPE,
@@ -33,7 +32,6 @@ const impersonationRequest = z.object({ scope: z.array(z.string()).min(1), lifet
 
 /** Google's token endpoints: workload identity federation, service accounts and their impersonation. */
 export const createTokenEndpoints = (now: () => Instant) => {
-  /** Access tokens and their scopes. */
   const accessTokens = new Map<string, readonly string[]>();
   const serviceAccounts = new Map<string, KeyObject>();
 
@@ -92,7 +90,6 @@ export const createTokenEndpoints = (now: () => Instant) => {
     return tokenAnswer(scopes, { issued_token_type: ACCESS_TOKEN_TYPE });
   };
 
-  /** Token exchange, and the JWT grant of service accounts (RFC 7523). */
   const answerToken = async (body: string | null): Promise<Answer> => {
     const form = new URLSearchParams(body ?? "");
     switch (form.get("grant_type")) {
@@ -164,7 +161,6 @@ export const createTokenEndpoints = (now: () => Instant) => {
         token_uri: GOOGLE_TOKEN_URL,
       };
     },
-    /** Revokes all access tokens issued so far. */
     revokeAccessTokens: (): void => accessTokens.clear(),
   };
 };

@@ -27,10 +27,8 @@ export const voidedPurchase = z.object({
   quantity: z.int().nullable(),
 });
 
-/** A voided order with its purchase. */
 export type VoidedPurchase = Readonly<z.output<typeof voidedPurchase>>;
 
-/** An order that was refunded and revoked. */
 export type VoidedOrder = Pick<VoidedPurchase, "orderId" | "orderedAt" | "by" | "for" | "quantity">;
 
 const LISTED = 30 * DAY;

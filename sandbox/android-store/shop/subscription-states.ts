@@ -85,7 +85,6 @@ const isOver = (line: SubscriptionLine, end: Instant): boolean =>
   line.deferredItemReplacement === undefined &&
   (instantOf(line.expiryTime) ?? end) < end;
 
-/** Lines that are not over. */
 export const currentLinesOf = (sold: SoldSubscription): readonly SubscriptionLine[] => {
   const end = endOf(sold.answer) ?? 0;
   return linesOf(sold).filter((line) => !isOver(line, end));

@@ -67,7 +67,6 @@ export type NotifiedApp = z.output<typeof notifiedApp>;
 export const APP_NOTIFICATIONS = ["test", "renewal-extension-summary", "external-purchase-token"] as const;
 export type AppNotification = (typeof APP_NOTIFICATIONS)[number];
 
-/** The fields of a notification about an app that concerns no purchase. */
 export const appNotification = (
   name: AppNotification,
   app: Parameters<typeof appFields>[0],

@@ -50,7 +50,6 @@ export type SentPush = z.output<typeof sentPush>;
 
 export const NO_PUSHES: SavedPushes = { enabled: true, pending: [], history: [] };
 
-/** Time of the first try. */
 export const sentAt = ({ sendAttempts }: SentPush): Instant => sendAttempts[0]?.attemptDate ?? 0;
 
 export const isTaken = ({ sendAttempts }: SentPush): boolean =>

@@ -19,7 +19,6 @@ const CODES = {
   AppTransactionDoesNotExistError: 4_040_019,
 } as const;
 
-/** An error answer. */
 export class ServerApiError extends Error {
   readonly errorCode: number;
 
@@ -34,10 +33,8 @@ export const errorAnswer = (errorCode: number, errorMessage = "An error occurred
   body: { errorCode, errorMessage },
 });
 
-/** Answer to a refused token. */
 export const UNAUTHENTICATED = { status: 401, body: "Unauthenticated\n" } as const;
 
-/** Failure of the Server API's requests. */
 export const serverApiFault = z.strictObject({
   status: z.int().min(400).max(599),
   /** Requests that fail; unset: all, until told otherwise. */

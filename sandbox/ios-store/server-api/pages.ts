@@ -23,7 +23,6 @@ export const readPageToken = (text: string, query: string): string | null => {
   }
 };
 
-/** The next page of the results that are left. */
 export const pageOf = <Result>(left: readonly Result[]) => {
   const page = left.slice(0, SIZE);
   return { page, last: page.at(-1), hasMore: left.length > page.length };

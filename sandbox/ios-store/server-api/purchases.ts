@@ -1,5 +1,6 @@
 import { compare } from "../../../lib/order.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
+import type { Call } from "../../routes.ts";
 import { appFields } from "../notifications/notifications.ts";
 import { SUBSCRIPTION_GROUP } from "../shop/app-store.ts";
 import { latestOf } from "../shop/lineage.ts";
@@ -64,7 +65,7 @@ export const subscriptionStatuses = ({ account, lineages, papers }: Person) => {
  * @throws ServerApiError
  * @see https://developer.apple.com/documentation/appstoreserverapi/get-transaction-history
  */
-export const transactionHistory = ({ identifier, account, sold, papers }: Person, query: URLSearchParams) => {
+export const transactionHistory = ({ identifier, account, sold, papers }: Person, { query }: Call) => {
   const { sort, revision = null, ...others } = Object.fromEntries(query);
   if (sort !== "DESCENDING" || Object.keys(others).length > 0)
     throw new ServerApiError("GeneralBadRequestError");

@@ -16,11 +16,9 @@ import {
 } from "./purchases.ts";
 import { createTokenVerifier, type ServerKey } from "./server-key.ts";
 
-/** Answers about the person whom the path names. */
 const ABOUT_PERSON = {
   "GET /inApps/v1/subscriptions/{transactionId}": subscriptionStatuses,
-  "GET /inApps/v2/history/{transactionId}": (person: Person, { query }: Call) =>
-    transactionHistory(person, query),
+  "GET /inApps/v2/history/{transactionId}": transactionHistory,
   "GET /inApps/v1/transactions/{transactionId}": transactionInfo,
   "GET /inApps/v1/transactions/appTransactions/{transactionId}": appTransactionInfo,
 } as const satisfies Record<string, (person: Person, call: Call) => object>;
@@ -28,36 +26,29 @@ const ABOUT_PERSON = {
 /**
  * The endpoints of the App Store Server API that the service and its import ask. Answers never wait for notifications.
  *
- * @param options.look reads at once, after everything due has happened
  * @see https://developer.apple.com/documentation/appstoreserverapi
  */
-export const createServerApi = ({
-  shop,
-  pushes,
-  look,
-  signer,
-  serverKey,
-  now,
-}: {
+export const createServerApi = (store: {
   readonly shop: Shop;
   readonly pushes: Pushes;
+  /** Reads at once, after everything due has happened. */
   readonly look: <Result>(read: (at: Instant) => Result) => Result;
   readonly signer: JwsSigner;
   readonly serverKey: ServerKey;
   readonly now: () => Instant;
 }) => {
-  const bundleOfToken = createTokenVerifier(serverKey);
+  const bundleOfToken = createTokenVerifier(store.serverKey);
   const faults = createFaults();
 
   const routeOf =
     (answer: (call: Call, bundleIdentifier: string, identifier: string, at: Instant) => object): Route =>
     async (call, identifier = "") => {
-      const failure = faults.next(now());
+      const failure = faults.next(store.now());
       if (failure !== null) return failure;
-      const bundleIdentifier = await bundleOfToken(call.authorization, now());
+      const bundleIdentifier = await bundleOfToken(call.authorization, store.now());
       if (bundleIdentifier === null) return UNAUTHENTICATED;
       try {
-        return found(look((at) => answer(call, bundleIdentifier, identifier, at)));
+        return found(store.look((at) => answer(call, bundleIdentifier, identifier, at)));
       } catch (error) {
         if (error instanceof ServerApiError) return errorAnswer(error.errorCode, error.message);
         throw error;
@@ -67,7 +58,7 @@ export const createServerApi = ({
   const aboutPersons = Object.entries(ABOUT_PERSON).map(([path, answer]) => [
     path,
     routeOf((call, bundleIdentifier, identifier, at) =>
-      answer(personOf(shop, bundleIdentifier, identifier, { at, signer }), call),
+      answer(personOf(store.shop, bundleIdentifier, identifier, { at, signer: store.signer }), call),
     ),
   ]);
   const routes: Routes = {
@@ -77,7 +68,7 @@ export const createServerApi = ({
         parseJson(body),
         query.get("paginationToken"),
         bundleIdentifier,
-        pushes.history(),
+        store.pushes.history(),
         at,
       ),
     ),

@@ -21,7 +21,6 @@ import {
 /** The whole share, in thousandths of a per cent. */
 const WHOLE = 100_000;
 
-/** A transaction that a change names, or else the latest that allows it. */
 export const namedTransaction = (
   { transactions }: Lineage,
   transactionIdentifier: string | undefined,

@@ -59,12 +59,6 @@ test("purchases are listed and read over HTTP in the API's shapes", async () => 
   expect((await request("GET", "purchases")).body?.["purchases"]).toContainEqual(body);
 });
 
-test("a purchase deleted over HTTP is gone", async () => {
-  const token = await buy({ productKind: "subscription", productIdentifier: "premium" });
-  expect(await request("DELETE", `purchases/${token}`)).toMatchObject({ status: 204 });
-  expect(await standing(token, "subscription")).toBe("gone");
-});
-
 test("a change that makes another purchase answers it, over HTTP", async () => {
   const older = await buy({ productKind: "subscription", productIdentifier: "premium" });
   const { status, body } = await request("POST", `purchases/${older}`, {
