@@ -36,10 +36,8 @@ type SignedRequest = Pick<
   "signedAppTransaction" | "signedTransactions" | "signedRenewalInfos"
 >;
 
-/** Finds the application of a request, by its bundle or by its credential. */
 type FindApplication = (bundleIdentifier: string) => Promise<Application>;
 
-/** What a request is verified with. */
 interface Verifying {
   readonly ports: IosStoreCustomers;
   readonly find: FindApplication;
@@ -102,7 +100,6 @@ const verifyAll = async <Payload extends Agreeing>(
   return verdict.payload;
 };
 
-/** The application and bundle of an app transaction that they accept. */
 const acceptingApp = async ({ find }: Verifying, appTransaction: AppTransaction) => {
   const application = await find(appTransaction.bundleIdentifier);
   const configuration = iosStoreConfigurationOf(application, appTransaction.bundleIdentifier);

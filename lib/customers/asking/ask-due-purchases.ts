@@ -19,7 +19,6 @@ export interface AskRun extends RunOfAll {
   readonly directory: Pick<ApplicationDirectory, "byIdentifier">;
   readonly queues: AskQueues;
   readonly table: Pick<CustomerTable, "findFacts" | "findCustomers">;
-  /** All applications of the table. */
   readonly applications: () => Promise<readonly ApplicationId[]>;
   /** Asks the store about a purchase, and stores its answer. Rejects if this service fails. */
   readonly ask: (application: Application, due: DueAsk) => Promise<AskOutcome>;
@@ -31,7 +30,6 @@ export const ASKED_PER_SECOND = 30;
 /** Apple allows a tenth in its sandbox. Google counts test purchases with all others. */
 export const ASKED_PER_SECOND_IN_SANDBOX = 3;
 
-/** A queue that is paused. */
 export interface PausedQueue extends StoreInEnvironment {
   readonly because: PauseReason;
   /** First failure in a row. */
@@ -52,7 +50,6 @@ export interface AcknowledgementReport {
   readonly failed: number;
 }
 
-/** Outcome of a run. */
 export interface AskReport {
   /** Purchases whose store answered. */
   readonly asked: number;
@@ -125,10 +122,8 @@ const nothingYet = () => ({
   acknowledgements: { made: 0, due: 0, oldest: 0, nearDeadline: 0, failed: 0 },
 });
 
-/** One queue in a run. */
 interface QueueContext {
   readonly run: AskRun;
-  /** The report of the run so far. */
   readonly progress: ReturnType<typeof nothingYet>;
   readonly application: Application;
   readonly reference: StoreInEnvironment;
@@ -229,7 +224,6 @@ const reportWaiting = async (context: QueueContext): Promise<void> => {
     if (one.acknowledgement !== null && (await isDelivered(context, one))) countPending(context, one);
 };
 
-/** The work of a queue. */
 const workOn = (context: QueueContext): Work<DueAsk, PauseReason, Asked> => {
   const { run, reference } = context;
   const isSandbox = reference.store === "ios-store" && reference.environment !== "production";

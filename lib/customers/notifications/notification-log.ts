@@ -6,7 +6,6 @@ import type { StoreInEnvironment } from "../asking/store-in-environment.ts";
 const textOf = ({ application, store, environment, bundleOrPackage }: StoreInEnvironment): string =>
   JSON.stringify([application, store, environment, bundleOrPackage]);
 
-/** Whether both are one bundle or package of one application, in one environment. */
 export const isSameNotified = (one: StoreInEnvironment, other: StoreInEnvironment): boolean =>
   textOf(one) === textOf(other);
 

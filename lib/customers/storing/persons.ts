@@ -7,7 +7,6 @@ import type { VerifiedFacts } from "./verified-facts.ts";
 
 type Owners = Pick<StateContext, "known" | "living">;
 
-/** Customers that own one person's facts. */
 export const ownersOf = (
   { identities, purchases }: VerifiedFacts,
   { known, living }: Owners,

@@ -13,7 +13,6 @@ export interface Claim {
   readonly isImported?: true;
 }
 
-/** A customer that owns one of the request's verified identities. */
 export interface Owner {
   readonly identifier: CustomerId;
   readonly createdAt: Instant;

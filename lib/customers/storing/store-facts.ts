@@ -27,7 +27,6 @@ import {
 import { resolveCustomer, type Claim, type LinkRefusal } from "./resolve-customer.ts";
 import { divideFacts, namesNobody, statedPurchases, type VerifiedFacts } from "./verified-facts.ts";
 
-/** The customer that the facts name, as stored. */
 export interface ResolvedCustomer {
   readonly identifier: CustomerId;
   readonly holdings: readonly Purchase[];
@@ -44,7 +43,6 @@ export type StoringOutcome = (
     }
   | { readonly outcome: "refused"; readonly code: LinkRefusal }
 ) & {
-  /** The facts' purchase that is to be acknowledged now; null: none is. */
   readonly toAcknowledge: ToAcknowledge | null;
 };
 
@@ -108,7 +106,6 @@ const isVouchedFor = ({
       identity !== null || ![purchase, ...mentioned].some((one) => erasedPurchases.has(referenceText(one))),
   );
 
-/** Whether the facts are of an erased identity or purchase, and do not just mention one. */
 const statesErased = ({
   facts: { purchases },
   known: { erasedIdentity, erasedPurchases },
@@ -151,7 +148,6 @@ const mayLink = async (
 /** Outcome of a write. `conflict`: a concurrent write came first. `round`: a step is done, and there is more to do. */
 type Written = StoringOutcome | "conflict" | "round";
 
-/** Keeps the facts of a refused link. */
 const refuse = async (
   state: StateContext,
   refusal: { readonly outcome: "refused"; readonly code: LinkRefusal },

@@ -12,7 +12,6 @@ import type { FactsOrigin } from "../asking/ask.ts";
 
 /** Facts about one person that a store has verified in one request. Nothing else reaches the table. */
 export interface VerifiedFacts {
-  /** The environment of all the facts. */
   readonly environment: Environment;
   /** Identities other than purchases: every purchase is an identity of its own. */
   readonly identities: readonly IdentityReference[];
@@ -23,18 +22,15 @@ export interface VerifiedFacts {
   readonly renewals: readonly Purchase[];
   /** Whether the payment of the request's purchase is pending, or unknown where the store did not answer; unset: no. */
   readonly isPending?: boolean;
-  /** The acknowledgement that the store waits for; null: none. */
   readonly acknowledgementDue: PendingAcknowledgement | null;
   /** Null: no store can be asked about these facts, so their questions stay as they are. */
   readonly origin: FactsOrigin | null;
 }
 
-/** Verified payloads of one bundle. */
 interface IosStorePayloads {
   readonly environment: Environment;
   readonly transactions: readonly Transaction[];
   readonly renewalInfos: readonly StatedRenewalInfo[];
-  /** Unset: there is none. */
   readonly appTransaction?: AppTransaction;
   /** Time at which Apple was asked; null: it was not. */
   readonly askedAt: Instant | null;
