@@ -1,4 +1,4 @@
-import type { NotificationWatch } from "../../lib/customers/watch-notifications.ts";
+import type { NotificationWatch } from "../../lib/customers/notifications/notification-log.ts";
 import { createNotificationTimes } from "../../lib/table/queues/notification-times.ts";
 import { directoryOf, type ServiceConfiguration } from "./service.ts";
 

@@ -94,24 +94,15 @@ type Asked = Outcome<PauseReason> & { readonly said: Said };
 
 const resultOf = (answer: AskOutcome, moment: Instant): Asked => {
   const said = answer.outcome;
-  const failed = (end: Asked["end"]): Asked => ({ item: "failed", end, said });
-  switch (answer.outcome) {
-    case "stored":
-    case "over":
-      return { item: "done", end: "up", said };
-    case "unknown":
-      return failed("up");
-    case "unconfigured":
-    case "failed":
-    case "unclaimed":
-      return failed(null);
-    case "credential-rejected":
-      return failed({ because: answer.outcome, retryAt: null, isForAll: false });
-    case "unavailable": {
-      const retryAt = answer.retryAt && Math.min(answer.retryAt, moment + LONGEST_PAUSE);
-      return failed({ because: answer.outcome, retryAt, isForAll: retryAt !== null });
-    }
+  if (answer.outcome === "unavailable") {
+    const retryAt = answer.retryAt && Math.min(answer.retryAt, moment + LONGEST_PAUSE);
+    const end = { because: answer.outcome, retryAt, isForAll: retryAt !== null };
+    return { item: "failed", end, said };
   }
+  if (said === "credential-rejected")
+    return { item: "failed", end: { because: said, retryAt: null, isForAll: false }, said };
+  const isDone = said === "stored" || said === "over";
+  return { item: isDone ? "done" : "failed", end: isDone || said === "unknown" ? "up" : null, said };
 };
 
 const nothingYet = () => ({

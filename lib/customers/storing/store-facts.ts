@@ -15,7 +15,6 @@ import {
   type FactStore,
   type StateContext,
 } from "./fact-store.ts";
-import { ownersOf, personsIn } from "./persons.ts";
 import { keepRefusedFacts, storeForOwners, withoutErased } from "./keep-refused-facts.ts";
 import {
   holdingsAfter,
@@ -25,7 +24,14 @@ import {
   type ToAcknowledge,
 } from "./plan-customer-change.ts";
 import { resolveCustomer, type Claim, type LinkRefusal } from "./resolve-customer.ts";
-import { divideFacts, namesNobody, statedPurchases, type VerifiedFacts } from "./verified-facts.ts";
+import {
+  divideFacts,
+  namesNobody,
+  ownersOf,
+  personsIn,
+  statedPurchases,
+  type VerifiedFacts,
+} from "./verified-facts.ts";
 
 export interface ResolvedCustomer {
   readonly identifier: CustomerId;
