@@ -23,7 +23,7 @@ import {
   standingLink,
   type ToAcknowledge,
 } from "./plan-customer-change.ts";
-import { resolveCustomer, type Claim, type LinkRefusal } from "./resolve-customer.ts";
+import { resolveCustomer, type Claim, type Refused } from "./resolve-customer.ts";
 import {
   divideFacts,
   namesNobody,
@@ -47,7 +47,7 @@ export type StoringOutcome = (
       /** Null: the facts name no customer, or only an unknown one that the request may not create. */
       readonly customer: ResolvedCustomer | null;
     }
-  | { readonly outcome: "refused"; readonly code: LinkRefusal }
+  | Refused
 ) & {
   readonly toAcknowledge: ToAcknowledge | null;
 };
@@ -156,7 +156,7 @@ type Written = StoringOutcome | "conflict" | "round";
 
 const refuse = async (
   state: StateContext,
-  refusal: { readonly outcome: "refused"; readonly code: LinkRefusal },
+  refusal: Refused,
   how: { readonly merges: boolean },
 ): Promise<Written> => {
   const kept = await keepRefusedFacts(state, how);
