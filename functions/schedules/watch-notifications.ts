@@ -1,4 +1,4 @@
-import { watchNotifications } from "../../lib/customers/watch-notifications.ts";
+import { watchNotifications } from "../../lib/customers/notifications/notification-log.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { createNotificationTimes } from "../../lib/table/queues/notification-times.ts";
 import { now } from "../environment/configuration.ts";

@@ -34,7 +34,6 @@ export const applicationOfPackage = async (
 ): Promise<Application> =>
   found(await directory.byPackage(packageName), "no application has the package that it names");
 
-/** The configuration of a name. `kind`: what the manifest calls such names. */
 const configured = <Configuration>(
   all: readonly Configuration[],
   nameOf: (one: Configuration) => string,

@@ -4,7 +4,6 @@ import { entitlementsAt } from "../entitlements/entitlements.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ResolvedCustomer } from "./storing/store-facts.ts";
 
-/** The customer, and the entitlements of the request's purchases at the moment. */
 export const presentCustomer = (
   application: Application,
   customer: ResolvedCustomer | null,

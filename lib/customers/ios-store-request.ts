@@ -35,10 +35,8 @@ type SignedRequest = Pick<
   "signedAppTransaction" | "signedTransactions" | "signedRenewalInfos"
 >;
 
-/** Finds the application of a request, by its bundle or by its credential. */
 type FindApplication = (bundleIdentifier: string) => Promise<Application>;
 
-/** What a request is verified with. */
 interface Verifying {
   readonly ports: IosStoreCustomers;
   readonly find: FindApplication;
@@ -65,34 +63,25 @@ const trustFor = async ({ ports, find }: Verifying, signedAppTransaction: string
   }
 };
 
-const KINDS = {
-  INVALID_TRANSACTION: "transaction",
-  INVALID_RENEWAL_INFO: "renewal info",
-} as const;
-
 const DISAGREEMENTS = {
   bundleIdentifier: "bundle than the app transaction",
   environment: "environment than the app transaction",
   appTransactionIdentifier: "app transaction id than the request's other payloads",
 } as const;
 
-/** Signed payloads of one kind, and the code of the error for a bad one. */
-interface SignedList<Payload> {
-  readonly code: keyof typeof KINDS;
-  readonly verify: VerifyAll<Payload>;
-  readonly compacts: readonly string[];
-}
-
-/** Verifies JWS, each distinct one once. They must agree with `first` (the app transaction) and `before`. */
+/** Verifies JWS, each distinct one once. They must agree with the first of `others` (the app transaction) and the rest. */
 const verifyAll = async <Payload extends Agreeing>(
-  { code, verify, compacts }: SignedList<Payload>,
+  kind: "transaction" | "renewal info",
+  verify: VerifyAll<Payload>,
+  compacts: readonly string[],
   [first, ...before]: readonly [Agreeing, ...Agreeing[]],
   { trust, moment }: { readonly trust: Trust; readonly moment: Instant },
 ): Promise<readonly Payload[]> => {
   const distinct = distinctJws(compacts);
   const invalidAt = (index: number, why: string): ServiceError => {
+    const code = kind === "transaction" ? "INVALID_TRANSACTION" : "INVALID_RENEWAL_INFO";
     const place = compacts.indexOf(distinct[index] ?? "");
-    return new ServiceError(code, { message: `The signed ${KINDS[code]} at index ${place} ${why}.` });
+    return new ServiceError(code, { message: `The signed ${kind} at index ${place} ${why}.` });
   };
   const verdict = await verify(distinct, trust, moment);
   if (verdict.outcome === "rejected") throw invalidAt(verdict.index, "could not be verified");
@@ -101,7 +90,6 @@ const verifyAll = async <Payload extends Agreeing>(
   return verdict.payload;
 };
 
-/** The application and bundle of an app transaction that they accept. */
 const acceptingApp = async ({ find }: Verifying, appTransaction: AppTransaction) => {
   const application = await find(appTransaction.bundleIdentifier);
   const configuration = iosStoreConfigurationOf(application, appTransaction.bundleIdentifier);
@@ -118,25 +106,23 @@ const verifyRequest = async (
   verifying: Verifying,
   { signedAppTransaction, signedTransactions = [], signedRenewalInfos = [] }: SignedRequest,
 ): Promise<{ readonly application: Application; readonly facts: VerifiedFacts }> => {
-  const {
-    ports: { verifier },
-    moment,
-  } = verifying;
+  const { verifier } = verifying.ports;
+  const { moment } = verifying;
   const by = { trust: await trustFor(verifying, signedAppTransaction), moment };
   const verdict = await verifier.verifyAppTransaction(signedAppTransaction, by.trust, moment);
   if (verdict.outcome === "rejected") throw new ServiceError("INVALID_APP_TRANSACTION");
   const appTransaction = verdict.payload;
   const { application, configuration } = await acceptingApp(verifying, appTransaction);
+  const { verifyTransactions, verifyRenewalInfos } = verifier;
   const transactions = await verifyAll(
-    { code: "INVALID_TRANSACTION", verify: verifier.verifyTransactions, compacts: signedTransactions },
+    "transaction",
+    verifyTransactions,
+    signedTransactions,
     [appTransaction],
     by,
   );
-  const renewalInfos = await verifyAll(
-    { code: "INVALID_RENEWAL_INFO", verify: verifier.verifyRenewalInfos, compacts: signedRenewalInfos },
-    [appTransaction, ...transactions],
-    by,
-  );
+  const proven = [appTransaction, ...transactions] as const;
+  const renewalInfos = await verifyAll("renewal info", verifyRenewalInfos, signedRenewalInfos, proven, by);
   requirePaywall(application, "ios-store");
   const { environment } = appTransaction;
   const signed = { environment, transactions, renewalInfos, appTransaction, askedAt: null };

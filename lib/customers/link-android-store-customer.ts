@@ -94,12 +94,7 @@ const verifyPurchase = async (
   }
 };
 
-/**
- * Verifies an Android-store purchase, stores it, links its customer to the account, and acknowledges it if the store
- * waits for that.
- *
- * @throws ServiceError the errors of the endpoint
- */
+/** @throws ServiceError the errors of the endpoint */
 export const linkAndroidStoreCustomer = async (
   ports: AndroidStoreLinking,
   identifier: ApplicationId,

@@ -5,7 +5,7 @@ import { storeIosStoreRequest, type IosStoreCustomers } from "./ios-store-reques
 import { presentLink } from "./customer-answers.ts";
 
 /**
- * Verifies a request, stores its purchases, and links its customer to the account. The credential names the application.
+ * The credential names the application.
  *
  * @throws ServiceError the errors of the endpoint
  */

@@ -7,7 +7,6 @@ import type { Terms } from "../entitlements/timeline.ts";
 import type { AccountId, ApplicationId } from "../identifiers.ts";
 import { accountHoldings, type CustomerTable } from "./storing/customer-table.ts";
 
-/** Terms of an application that no longer exists. */
 const NOTHING_SOLD: Terms = { catalog: catalogOf(new Map(), []), renewalLeeway: 0 };
 
 export interface AccountReading {

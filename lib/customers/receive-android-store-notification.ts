@@ -51,12 +51,10 @@ const ANSWERED: ReadonlySet<ErrorCode> = new Set([
  */
 const UNKNOWN_MILLISECONDS = 6 * HOUR;
 
-/** A push, its credential and its address. */
 export interface AndroidStorePush {
   readonly request: AndroidStoreNotificationRequest;
   /** `Authorization` header; null: there is none. */
   readonly authorization: string | null;
-  /** URL that the push was sent to. */
   readonly address: string;
 }
 

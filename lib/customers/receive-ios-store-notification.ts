@@ -27,7 +27,6 @@ export interface IosStoreReception extends IosStoreCustomers, Reception {
   readonly forward?: (application: ApplicationId, bundleIdentifier: string) => Promise<void>;
 }
 
-/** An authentic notification, and the app that it names. */
 interface NotificationContext {
   readonly ports: IosStoreReception;
   readonly application: Application;
@@ -42,7 +41,6 @@ const ANSWERED: ReadonlySet<ErrorCode> = new Set(["INVALID_NOTIFICATION", "APPLI
 const invalidNotification = (because?: string): ServiceError =>
   new ServiceError("INVALID_NOTIFICATION", because === undefined ? {} : { because });
 
-/** Null: it contains no fact. */
 const factsOf = (
   { configuration, notification: { environment, isInGrace } }: NotificationContext,
   { transaction, renewalInfo }: NotificationParts,

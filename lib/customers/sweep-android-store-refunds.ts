@@ -38,7 +38,6 @@ const UNANSWERED_BEFORE_SILENT = 3;
 /** Whether the store has said that all of a purchase is over: what is voided of it takes nothing more away. */
 const isOver = ({ lines }: Purchase): boolean => lines.every((line) => isOverAt(line, line.verifiedAt));
 
-/** A period of a package's list. No look-up starts, and no page is read, from `until` on. */
 interface PeriodContext {
   readonly sweep: AndroidStoreSweep;
   readonly application: Application;

@@ -4,8 +4,7 @@ import { storeIosStoreRequest, type IosStoreCustomers } from "./ios-store-reques
 import { presentCustomer } from "./customer-answers.ts";
 
 /**
- * Verifies a client's request without a credential, stores its purchases, and answers with the entitlements. The verified
- * bundle names the application. An account is linked as asserted by the client.
+ * The verified bundle names the application. An account is linked as asserted by the client.
  *
  * @throws ServiceError the errors of the endpoint
  */

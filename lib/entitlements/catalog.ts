@@ -1,7 +1,6 @@
 import type { Store } from "../contract/schemas.ts";
 import type { Period } from "./time.ts";
 
-/** A store product and the entitlements it grants. */
 export interface CatalogProduct {
   readonly store: Store;
   readonly productIdentifier: string;
@@ -21,7 +20,6 @@ export interface CatalogProduct {
 export type ProductReference = Pick<CatalogProduct, "productIdentifier"> &
   Partial<Pick<CatalogProduct, "basePlanIdentifier" | "purchaseOptionIdentifier">>;
 
-/** Products that an application sells, and the entitlements they grant. */
 export interface Catalog {
   /** Display name by entitlement identifier. */
   readonly displayNames: ReadonlyMap<string, string>;

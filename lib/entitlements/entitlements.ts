@@ -32,7 +32,6 @@ const spanOrder = (a: Span, b: Span): number =>
   compare(a.line.productIdentifier, b.line.productIdentifier) ||
   lineOrder(a.line, b.line);
 
-/** Best span by entitlement identifier. */
 export const bestSpans = (spans: readonly Span[]): ReadonlyMap<string, Span> => {
   const best = new Map<string, Span>();
   for (const span of spans)

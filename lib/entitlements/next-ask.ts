@@ -23,7 +23,6 @@ export const ASK_REASONS = [
 ] as const;
 export type AskReason = (typeof ASK_REASONS)[number];
 
-/** A question to a store. */
 export interface NextAsk {
   readonly at: Instant;
   readonly because: AskReason;
@@ -39,7 +38,6 @@ const QUARTER = 91 * DAY;
 /** Time before an end: the App Store charges a renewal up to a day before it begins. */
 const BEFORE_END = HOUR;
 
-/** Pause between questions about a payment that is pending. */
 const PAYMENT_STEP = 6 * HOUR;
 
 /** Time after new facts at which the store is asked about what they leave unsettled. */

@@ -9,7 +9,6 @@ export interface IdentityReference {
   readonly value: string;
 }
 
-/** A purchase that a store has vouched for. */
 export interface ProvenPurchase {
   readonly purchase: Purchase;
   /** Purchases that it only mentions: as replaced by it, or as the same person's. */

@@ -48,7 +48,6 @@ export interface Line {
    * transaction id. Android: the first answer that showed it, as Google gives no date. Null: never.
    */
   readonly revokedSince: Instant | null;
-  /** Units bought. */
   readonly quantity: number;
   /** Refunded units of a line whose other units still grant; 0 where none or all were refunded. */
   readonly refundedQuantity: number;
@@ -75,14 +74,12 @@ export const isOverAt = (line: Line, moment: Instant): boolean => {
   return isRevoked(line) || standing === "expired" || hasEnded;
 };
 
-/** Identifies a purchase within an application. */
 export interface PurchaseReference {
   readonly store: Store;
   readonly environment: Environment;
   readonly key: PurchaseKey;
 }
 
-/** Everything known about one store lineage. */
 export interface Purchase extends PurchaseReference {
   readonly lines: readonly Line[];
   /** Products requested from a one-time purchase, sorted; null: all of them. */
@@ -197,7 +194,6 @@ export const lineName = (line: Line): string =>
     line.purchaseOptionIdentifier,
   ]);
 
-/** Compares only references and lines. */
 export const sameLines = (a: Purchase, b: Purchase): boolean =>
   a.store === b.store &&
   a.environment === b.environment &&

@@ -14,7 +14,6 @@ const SAME_END_MILLISECONDS = MINUTE;
 /** A period of an App Store subscription. A subscription has one period at a time. */
 export interface Period {
   readonly line: Line;
-  /** Start of access. */
   readonly from: Instant;
   /** The store's own end. */
   readonly endsAt: Instant;
@@ -28,7 +27,6 @@ export interface Period {
   readonly renewal: Renewal | null;
 }
 
-/** A period before its successor is known. */
 interface Dated {
   readonly line: Line;
   readonly startsAt: Instant;

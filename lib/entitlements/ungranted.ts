@@ -21,7 +21,6 @@ const reasonOf = (store: Store, line: Line, catalog: Catalog): UngrantedProduct[
   return line.rented && product.accessDuration === null ? "no-access-duration" : null;
 };
 
-/** Products of these purchases that grant nothing, each once. */
 export const ungrantedProducts = (
   purchases: readonly Purchase[],
   catalog: Catalog,

@@ -1,22 +1,17 @@
 import { linkIosStoreCustomer } from "../../lib/customers/link-ios-store-customer.ts";
 import { synchronizeIosStorePurchases } from "../../lib/customers/synchronize-ios-store-purchases.ts";
-import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
-import { fingerprintOf, makeChain, signJws } from "../../sandbox/ios-store/signing.ts";
+import { signJws } from "../../sandbox/ios-store/signing.ts";
 import {
-  aBundle,
   ACCOUNT,
   anAppTransaction,
   aTransaction,
   type Payload,
 } from "../../testing/support/stores/ios-store.ts";
-import { aCatalog, aProduct, NOW } from "../../testing/support/stores/purchases.ts";
+import { NOW } from "../../testing/support/stores/purchases.ts";
 import { aUseCaseTable } from "../../testing/support/table/use-case-table.ts";
-import { createWorld } from "../../testing/support/world.ts";
-import { anApplication } from "../../testing/support/application.ts";
+import { chain, notifiedApp } from "./notifications/notified-app.ts";
 
 const OTHER = "704000000000002";
-const PRODUCT = "com.example.trails.premium.monthly";
-const chain = makeChain();
 
 const table = await aUseCaseTable();
 
@@ -31,17 +26,7 @@ interface Sent {
 
 /** An application of one bundle that is sent requests; each answers with the customer, or with the error. */
 const anApp = () => {
-  const application = anApplication({
-    iosStore: [aBundle()],
-    catalog: aCatalog([aProduct({ productIdentifier: PRODUCT })]),
-  });
-  const world = createWorld(table, { application });
-  const customers = {
-    ...world.factStore,
-    directory: world.directory,
-    verifier: createIosStoreVerifier(),
-    trustedRoots: new Set([fingerprintOf(chain.root)]),
-  };
+  const { reception, world } = notifiedApp(table);
   const signed = (payloads: readonly Payload[]): string[] => payloads.map((one) => signJws(one, chain));
   return async ({ id, transactions, renewalInfos = [], account }: Sent) => {
     const request = {
@@ -51,8 +36,8 @@ const anApp = () => {
     };
     const answer =
       account === undefined
-        ? synchronizeIosStorePurchases(customers, request)
-        : linkIosStoreCustomer(customers, application.identifier, {
+        ? synchronizeIosStorePurchases(reception, request)
+        : linkIosStoreCustomer(reception, world.application.identifier, {
             ...request,
             applicationAccountIdentifier: account,
           });
@@ -118,17 +103,14 @@ describe("a stranger's transactions beside one's own app transaction", () => {
   });
 });
 
-describe("without a credential, facts that share no app transaction id", () => {
-  test.each<[by: string, sent: Sent]>([
-    ["the backend's link", { id: ACCOUNT, transactions: [of("2", undefined)], account: "me" }],
-  ])("are one person's with %s", async (_, sent) => {
-    const send = anApp();
-    const first = await send({ id: ACCOUNT, transactions: [of("1", ACCOUNT)], account: "me" });
-    const alone = await send({ transactions: [of("2", undefined)] });
-    expect(alone).not.toEqual(first);
-    expect(await send({ id: ACCOUNT, transactions: [of("2", undefined)] })).toEqual(first);
-    expect(await send({ transactions: [of("2", undefined)] })).toEqual(alone);
-    expect(await send(sent)).toEqual(first);
-    expect(await send({ transactions: [of("2", undefined)] })).toEqual(first);
-  });
+test("without a credential, facts without an app transaction id merge nobody", async () => {
+  const send = anApp();
+  const unnamed = [of("2", undefined)];
+  const first = await send({ id: ACCOUNT, transactions: [of("1", ACCOUNT)], account: "me" });
+  const alone = await send({ transactions: unnamed });
+  expect(alone).not.toEqual(first);
+  expect(await send({ id: ACCOUNT, transactions: unnamed })).toEqual(first);
+  expect(await send({ transactions: unnamed })).toEqual(alone);
+  expect(await send({ id: ACCOUNT, transactions: unnamed, account: "me" })).toEqual(first);
+  expect(await send({ transactions: unnamed })).toEqual(first);
 });

@@ -1,7 +1,5 @@
-import fc from "fast-check";
 import { decided, eventsOf, keptCopies, latestCopies } from "../../lib/entitlements/purchase-events.ts";
 import type { Line } from "../../lib/entitlements/purchase.ts";
-import { cases, TIMEOUT } from "../../testing/support/proof.ts";
 import { aLine, NOW } from "../../testing/support/stores/purchases.ts";
 
 /** A copy of one event under an id of its own; times are milliseconds. */
@@ -168,41 +166,4 @@ describe("the copies that are kept of an event", () => {
       expect(idsOf(keptOf(copies.slice(1)))).toEqual(eight.slice(1));
     }
   });
-
-  test(
-    "decide as all of them do",
-    () => {
-      const time = fc.integer({ min: 1, max: 6 });
-      const anyCopy = fc.record({
-        purchasedAt: time,
-        startsAt: time,
-        verifiedAt: time,
-        standing: fc.constantFrom("entitled" as const, "expired" as const),
-        revokedAt: fc.option(time, { nil: null }),
-        revokedSince: fc.option(time, { nil: null }),
-      });
-      fc.assert(
-        fc.property(
-          fc.array(anyCopy, { minLength: 1, maxLength: 7 }),
-          fc.constantFrom("auto_renewable" as const, "non_consumable" as const),
-          (copies, nature) => {
-            const lines = copies.map((one, index) =>
-              copy(String(index), {
-                ...one,
-                nature,
-                // Of a period the earliest copy begins first.
-                startsAt: nature === "auto_renewable" ? one.purchasedAt : one.startsAt,
-                revokedSince: one.revokedAt ?? one.revokedSince,
-              }),
-            );
-            const kept = keptOf(lines);
-            expect(kept.length).toBeLessThanOrEqual(7);
-            expect(decidedOf(kept)).toEqual(decidedOf(lines));
-          },
-        ),
-        cases(300, 20_000),
-      );
-    },
-    TIMEOUT,
-  );
 });

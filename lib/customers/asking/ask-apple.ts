@@ -24,7 +24,6 @@ export interface AppStoreQuestions extends IosStoreCustomers {
   readonly appStore: AppStoreServer;
 }
 
-/** What an answer about one purchase is verified with. */
 export interface AnswerContext {
   readonly ports: Pick<IosStoreCustomers, "verifier" | "trustedRoots" | "now">;
   readonly configuration: IosStoreConfiguration;
@@ -33,7 +32,6 @@ export interface AnswerContext {
   readonly askedAt: Instant;
 }
 
-/** A question about one purchase, with the key of its app. */
 interface AppleContext extends AnswerContext {
   readonly ports: AppStoreQuestions;
   readonly app: AppStoreApp;
@@ -45,7 +43,6 @@ type Asked = AppStoreAnswer<SignedFacts>;
 /** Time after which a refresh asks nothing more and stores the answers it has. One question takes up to 10 seconds. */
 const ASKING_MILLISECONDS = 15_000;
 
-/** Status of an answer that arrived. */
 const READ = 200;
 
 const isSame = (one: PurchaseReference, other: PurchaseReference): boolean =>
@@ -128,7 +125,6 @@ export const verifiedFactsOf = async (
   return alone === null || alone.purchases.length === 0 ? null : ofLineage(alone, purchase);
 };
 
-/** Whether a purchase stays unsettled with these facts. */
 const isUnsettled = ({ purchase, askedAt }: AppleContext, facts: VerifiedFacts): boolean =>
   joinAll([purchase, ...statedPurchases(facts).filter((one) => isSame(one, purchase))]).some(
     (one) => unsettledSince(one, askedAt) !== null,
@@ -175,7 +171,6 @@ const storeAnswer = async (
     .then(() => ({ outcome: isAbout ? "stored" : "failed" }), failedIfErased);
 };
 
-/** Asks Apple about a purchase with the application's key, verifies the answer, and stores it. */
 export const askApple = async (
   ports: AppStoreQuestions,
   application: Application,

@@ -19,7 +19,6 @@ export interface AskRun extends RunOfAll {
   readonly directory: Pick<ApplicationDirectory, "byIdentifier">;
   readonly queues: AskQueues;
   readonly table: Pick<CustomerTable, "findFacts" | "findCustomers">;
-  /** All applications of the table. */
   readonly applications: () => Promise<readonly ApplicationId[]>;
   /** Asks the store about a purchase, and stores its answer. Rejects if this service fails. */
   readonly ask: (application: Application, due: DueAsk) => Promise<AskOutcome>;
@@ -31,7 +30,6 @@ export const ASKED_PER_SECOND = 30;
 /** Apple allows a tenth in its sandbox. Google counts test purchases with all others. */
 export const ASKED_PER_SECOND_IN_SANDBOX = 3;
 
-/** A queue that is paused. */
 export interface PausedQueue extends StoreInEnvironment {
   readonly because: PauseReason;
   /** First failure in a row. */
@@ -52,7 +50,6 @@ export interface AcknowledgementReport {
   readonly failed: number;
 }
 
-/** Outcome of a run. */
 export interface AskReport {
   /** Purchases whose store answered. */
   readonly asked: number;
@@ -97,24 +94,15 @@ type Asked = Outcome<PauseReason> & { readonly said: Said };
 
 const resultOf = (answer: AskOutcome, moment: Instant): Asked => {
   const said = answer.outcome;
-  const failed = (end: Asked["end"]): Asked => ({ item: "failed", end, said });
-  switch (answer.outcome) {
-    case "stored":
-    case "over":
-      return { item: "done", end: "up", said };
-    case "unknown":
-      return failed("up");
-    case "unconfigured":
-    case "failed":
-    case "unclaimed":
-      return failed(null);
-    case "credential-rejected":
-      return failed({ because: answer.outcome, retryAt: null, isForAll: false });
-    case "unavailable": {
-      const retryAt = answer.retryAt && Math.min(answer.retryAt, moment + LONGEST_PAUSE);
-      return failed({ because: answer.outcome, retryAt, isForAll: retryAt !== null });
-    }
+  if (answer.outcome === "unavailable") {
+    const retryAt = answer.retryAt && Math.min(answer.retryAt, moment + LONGEST_PAUSE);
+    const end = { because: answer.outcome, retryAt, isForAll: retryAt !== null };
+    return { item: "failed", end, said };
   }
+  if (said === "credential-rejected")
+    return { item: "failed", end: { because: said, retryAt: null, isForAll: false }, said };
+  const isDone = said === "stored" || said === "over";
+  return { item: isDone ? "done" : "failed", end: isDone || said === "unknown" ? "up" : null, said };
 };
 
 const nothingYet = () => ({
@@ -125,10 +113,8 @@ const nothingYet = () => ({
   acknowledgements: { made: 0, due: 0, oldest: 0, nearDeadline: 0, failed: 0 },
 });
 
-/** One queue in a run. */
 interface QueueContext {
   readonly run: AskRun;
-  /** The report of the run so far. */
   readonly progress: ReturnType<typeof nothingYet>;
   readonly application: Application;
   readonly reference: StoreInEnvironment;
@@ -229,7 +215,6 @@ const reportWaiting = async (context: QueueContext): Promise<void> => {
     if (one.acknowledgement !== null && (await isDelivered(context, one))) countPending(context, one);
 };
 
-/** The work of a queue. */
 const workOn = (context: QueueContext): Work<DueAsk, PauseReason, Asked> => {
   const { run, reference } = context;
   const isSandbox = reference.store === "ios-store" && reference.environment !== "production";

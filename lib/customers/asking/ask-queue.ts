@@ -18,7 +18,6 @@ export type Asked = Pick<StoredPurchase, "purchase" | "ask" | "bundleOrPackage" 
  * in the transaction that stores its purchase's facts.
  */
 export interface AskQueues {
-  /** The queue of a bundle or package. */
   of(reference: StoreInEnvironment): Queue<DueAsk, PauseReason>;
   /** Health of a queue; one that was never taken is healthy. */
   healthOf(reference: StoreInEnvironment): Promise<QueueHealth<PauseReason>>;

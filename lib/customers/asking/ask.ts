@@ -35,50 +35,43 @@ export interface IosStoreSource {
   readonly bundleIdentifier: string;
 }
 
-/** How the store is asked about a purchase. */
 export type AskSource = AndroidStoreSource | IosStoreSource;
 
 /** Each bundle or package has a credential, a quota and a queue of its own. */
 export const bundleOrPackageOf = (source: AskSource): string =>
   source.store === "ios-store" ? source.bundleIdentifier : source.packageName;
 
-/** A purchase in the queue of its bundle or package. */
 export interface DueAsk {
   readonly application: ApplicationId;
   readonly purchase: PurchaseReference;
   readonly dueAt: Instant;
   readonly because: NextAsk["because"];
   readonly source: AskSource;
-  /** The pending acknowledgement; null: none is. */
   readonly acknowledgement: Acknowledgement | null;
 }
 
-/**
- * Outcome of asking a store about one purchase.
- * - `stored`: its answer is stored, and its next question set with it. `isAcknowledged`: whether its acknowledgement was made;
- *   null: none was to be made. `isRefunded`: the store has refunded it, because it was not acknowledged in time.
- * - `over`: the purchase is not stored any more: it leaves the queue.
- * - `unknown`: the store does not know, or has dropped, the purchase that it once vouched for. Stores have said so by mistake,
- *   and an Android purchase's token is stored only in its queue, so the purchase is asked about again until it is long over.
- * - `unconfigured`: the application has no configuration, or no key, for it. It may get one again, until the purchase is
- *   long over.
- * - `failed`: the store could not be asked or its answer not used, for a reason specific to this purchase; or this service
- *   failed, so that the answer is not stored.
- * - `unclaimed`: it was not asked. Only an acknowledgement was due, and nobody has got the purchase yet.
- * - `unavailable`: the store did not answer. `retryAt`: the time that it named; null: none.
- * - `credential-rejected`: the store refuses the application's credential.
- */
+/** Outcome of asking a store about one purchase. */
 export type AskOutcome =
   | {
+      /** Its answer is stored, and its next question set with it. */
       readonly outcome: "stored";
+      /** Whether its acknowledgement was made; null: none was to be made. */
       readonly isAcknowledged?: boolean | null;
+      /** Whether the store has refunded it, because it was not acknowledged in time. */
       readonly isRefunded?: boolean;
     }
   | {
-      readonly outcome: "over" | "unknown" | "unconfigured" | "failed" | "unclaimed" | "credential-rejected";
+      /**
+       * `unknown`: the store does not know, or has dropped, the purchase. Stores have said so by mistake, and an Android
+       * purchase's token is stored only in its queue, so it is asked about again until it is long over. `unconfigured`: no
+       * configuration or key; it may get one again. `failed`: the store's answer cannot be used, or this service failed.
+       * `over`: it is not stored any more. `unclaimed`: not asked, as nobody has got the purchase to acknowledge yet.
+       */
+      readonly outcome: "unknown" | "unconfigured" | "failed" | "over" | "unclaimed" | "credential-rejected";
     }
   | {
       readonly outcome: "unavailable";
+      /** The time that the store named; null: none. */
       readonly retryAt: Instant | null;
     };
 
@@ -96,7 +89,6 @@ export const failedIfErased = (error: unknown): AskOutcome => {
   throw error;
 };
 
-/** Origin of a request's facts. */
 export interface FactsOrigin {
   readonly source: AskSource;
   /** Whether the store can be asked again and may have news. */
@@ -134,7 +126,6 @@ const ASKED_AGAIN_AFTER = MINUTE;
 /** Time after which the App Store is asked about a purchase whose erasure was lifted. */
 const LIFTED_ASKED_AFTER = 5 * SECOND;
 
-/** A purchase of a request, with what is stored of it. */
 export interface AskInput {
   readonly origin: FactsOrigin | null;
   readonly purchase: Purchase;
@@ -153,11 +144,9 @@ export const hasChanged = ({ purchase, stored }: Pick<AskInput, "purchase" | "st
 const isNews = ({ purchase, stored }: AskInput): boolean =>
   stored === undefined || !samePurchase(verifiedAs(stored.purchase, 0), verifiedAs(purchase, 0));
 
-/** Whether an origin's facts are the answer to a question about this purchase. */
 const isAnswer = ({ askedAt, askedAbout }: FactsOrigin, { key }: Purchase): boolean =>
   askedAt !== null && (askedAbout === undefined || askedAbout === key);
 
-/** Questions that the facts make due. */
 const wantedBy = (origin: FactsOrigin, input: AskInput, heard: Instant): readonly (NextAsk | null)[] => {
   const { purchase, stored, acknowledgement, liftsErasure, moment } = input;
   const unsettled = unsettledSince(purchase, heard);

@@ -2,7 +2,6 @@ import type { Application, StoreReference } from "../../applications/application
 import type { Environment } from "../../contract/schemas.ts";
 import type { ApplicationId } from "../../identifiers.ts";
 
-/** A bundle or package of an application in one environment. */
 export interface StoreInEnvironment extends StoreReference {
   readonly application: ApplicationId;
   readonly environment: Environment;

@@ -26,7 +26,6 @@ export interface Watermarks {
 export interface SweepRun {
   readonly directory: Pick<ApplicationDirectory, "byIdentifier">;
   readonly watermarks: Watermarks;
-  /** All applications of the table. */
   readonly applications: () => Promise<readonly ApplicationId[]>;
   readonly now: () => Instant;
   /** Receives a failure of one bundle's or package's sweep, which the next run repeats. */

@@ -6,7 +6,6 @@ import type { Instant } from "../../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../../identifiers.ts";
 import type { StoredCustomer, StoredIdentity, StoredPurchase } from "./records.ts";
 
-/** Stored owners of a request's identities and purchases. */
 export interface KnownFacts {
   /** One entry for each requested identity, in the same order; null: no owner. */
   readonly identities: readonly (StoredIdentity | null)[];
@@ -29,14 +28,12 @@ export const customersOf = ({ identities, purchases }: KnownFacts): ReadonlySet<
 export const isErased = ({ erasedIdentity, erasedPurchases }: KnownFacts): boolean =>
   erasedIdentity || erasedPurchases.size > 0;
 
-/** A customer of an account, with its holdings. */
 export interface AccountCustomer {
   readonly customer: CustomerId;
   readonly holdings: readonly Purchase[];
   readonly assertedBy: AssertedBy;
 }
 
-/** The holdings of an account's customers. */
 export const accountHoldings = (customers: readonly AccountCustomer[]): readonly Holding[] =>
   customers.flatMap(({ customer, holdings, assertedBy }) =>
     holdings.map((purchase) => ({ customerIdentifier: customer, assertedBy, purchase })),
@@ -53,7 +50,6 @@ export interface FoundCustomers {
   readonly gone: ReadonlyMap<CustomerId, CustomerId>;
 }
 
-/** Identities and purchases that had no owner when they were read. */
 export interface Unowned {
   readonly identities: readonly IdentityReference[];
   readonly purchases: readonly PurchaseReference[];
@@ -73,7 +69,6 @@ export const isBehindIdentity = ({ identities }: KnownFacts, living: FoundCustom
     );
   });
 
-/** The distinct customers. */
 export const eachOnce = (living: FoundCustomers["living"]): readonly StoredCustomer[] => [
   ...new Set(living.values()),
 ];

@@ -22,7 +22,6 @@ export const CLAIMS_PER_ACCOUNT = 20;
  */
 export const CLAIMS_WITHOUT_IDENTITY = 3;
 
-/** Ports and limits for storing verified facts. */
 export interface FactStore {
   readonly table: CustomerTable;
   readonly write: WriteCustomerChange;
@@ -46,7 +45,6 @@ export const claimsLimit = (
     ? claimsPerAccount
     : Math.min(CLAIMS_WITHOUT_IDENTITY, claimsPerAccount);
 
-/** Verified facts to store for an application, and the account that their request claims. */
 export interface FactContext {
   readonly store: FactStore;
   readonly application: Application;
@@ -54,12 +52,9 @@ export interface FactContext {
   readonly claim: Claim | null;
 }
 
-/** The same, with what is stored about the facts at a moment. */
 export interface StateContext extends FactContext {
   readonly moment: Instant;
   readonly known: KnownFacts;
-  /** Customers that the facts name, by identifier. */
   readonly living: FoundCustomers["living"];
-  /** Each of them once. */
   readonly owners: readonly StoredCustomer[];
 }

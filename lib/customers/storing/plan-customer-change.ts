@@ -46,7 +46,6 @@ export const joinWithStored = (stored: Purchase | undefined, said: Purchase): Pu
   return saysTheSame ? stored : joined;
 };
 
-/** The state that a plan is for. */
 export type PlanState = Pick<StateContext, "application" | "known" | "moment"> & {
   readonly facts: Pick<VerifiedFacts, "environment" | "acknowledgementDue" | "origin">;
 };
@@ -58,7 +57,6 @@ export interface Merge {
   readonly survivor: StoredCustomer | null;
   readonly absorbed: readonly StoredCustomer[];
   readonly link: Link | null;
-  /** The survivor's identifier, or a new one. */
   readonly identifier: CustomerId;
   readonly liftsErasures: boolean;
 }
@@ -98,7 +96,6 @@ export const mergeOf = (
 /** A purchase that is stored and waits for its acknowledgement. */
 export interface ToAcknowledge {
   readonly asked: Asked;
-  /** The next question once it is acknowledged. */
   readonly askOnceAcknowledged: NextAsk | null;
 }
 
@@ -113,7 +110,6 @@ export interface Plan {
   readonly change: CustomerChange | null;
 }
 
-/** A purchase of the request, joined with its stored state. */
 interface Joined {
   readonly reference: string;
   readonly said: Purchase;
@@ -150,7 +146,6 @@ const acknowledgementAfter = (
   return isLatest && (said.lines.length > 0 || purchase.lines.length === 0) ? null : before;
 };
 
-/** A purchase as it is to be stored, with its acknowledgement and the next question. */
 type Followed = ReturnType<typeof followUp>;
 
 /** Step 2: what is due of a joined purchase: its acknowledgement, and the next question to its store. */
@@ -168,7 +163,6 @@ const followUp = (state: PlanState, { liftsErasures, identifier }: Merge, joined
   return {
     reference,
     changed: hasChanged(joined) || isMoved,
-    /** The question once the acknowledgement is made. */
     askOnceAcknowledged: acknowledgement === null ? ask : askAfter({ ...asking, acknowledgement: null }),
     stored: {
       purchase,
@@ -185,7 +179,6 @@ const followUp = (state: PlanState, { liftsErasures, identifier }: Merge, joined
   };
 };
 
-/** Holdings of these customers as a function of the purchases to be stored. */
 const projectionOf = (
   before: ReadonlyMap<string, Purchase>,
   catalog: Catalog,

@@ -11,7 +11,6 @@ export interface Acknowledgement {
   readonly deadline: Instant;
 }
 
-/** The one account that a customer belongs to. */
 export interface Link {
   readonly account: AccountId;
   readonly assertedBy: AssertedBy;
@@ -47,7 +46,6 @@ export interface StoredPurchase {
   readonly revision: number;
   readonly purchase: Purchase;
   readonly customer: CustomerId;
-  /** The acknowledgement that Google waits for; null: none is pending. */
   readonly acknowledgement: Acknowledgement | null;
   /** The next question to its store, in the queue of its bundle or package; null: none. */
   readonly ask: NextAsk | null;
@@ -62,7 +60,6 @@ export interface Transfer {
   readonly because: "policy" | "claim-gave-way";
 }
 
-/** A stored identity other than a purchase. */
 export interface StoredIdentity {
   /** Text of the item's key, in the table's form. */
   readonly item: string;

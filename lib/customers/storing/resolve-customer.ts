@@ -13,25 +13,25 @@ export interface Claim {
   readonly isImported?: true;
 }
 
-/** A customer that owns one of the request's verified identities. */
 export interface Owner {
   readonly identifier: CustomerId;
   readonly createdAt: Instant;
   readonly link: Link | null;
 }
 
-export type LinkRefusal = Extract<ErrorCode, "CUSTOMER_ALREADY_LINKED" | "IDENTITY_CONFLICT">;
+interface Resolved<Customer extends Owner> {
+  readonly outcome: "resolved";
+  /** Null: no customer owns these identities yet. */
+  readonly survivor: Customer | null;
+  /** The same person's other customers; they become aliases of the survivor. */
+  readonly absorbed: readonly Customer[];
+  readonly link: Link | null;
+}
 
-export type Resolution<Customer extends Owner> =
-  | {
-      readonly outcome: "resolved";
-      /** Null: no customer owns these identities yet. */
-      readonly survivor: Customer | null;
-      /** The same person's other customers; they become aliases of the survivor. */
-      readonly absorbed: readonly Customer[];
-      readonly link: Link | null;
-    }
-  | { readonly outcome: "refused"; readonly code: LinkRefusal };
+export interface Refused {
+  readonly outcome: "refused";
+  readonly code: Extract<ErrorCode, "CUSTOMER_ALREADY_LINKED" | "IDENTITY_CONFLICT">;
+}
 
 /** Only a client's link to another account yields, and only to a credential. */
 export const yields = (link: Link, claim: Claim | null): boolean =>
@@ -55,7 +55,7 @@ export const resolveCustomer = <Customer extends Owner>(
   claim: Claim | null,
   moment: Instant,
   mayTransfer: () => boolean = () => false,
-): Resolution<Customer> => {
+): Resolved<Customer> | Refused => {
   const firm = owners.flatMap(({ link }) => (link !== null && !yields(link, claim) ? [link] : []));
   const [account, ...others] = new Set(firm.map((link) => link.account));
   if (others.length > 0) return { outcome: "refused", code: "IDENTITY_CONFLICT" };

@@ -119,7 +119,6 @@ type LookingUp = Pick<PackageContext, "configuration"> & {
   readonly ports: { readonly androidStore: Pick<AndroidStore, "lookUp"> };
 };
 
-/** A subscription's verified purchase, and its token. */
 interface LookedUp {
   readonly purchaseToken: string;
   readonly verified: VerifiedPurchase;
@@ -164,7 +163,6 @@ const questionAbout = (
   askedAt: null,
 });
 
-/** Stores a verified purchase, and acknowledges it where that is due. */
 const storeAndAcknowledge = async (
   { ports, application, configuration }: PackageContext,
   verified: VerifiedPurchase,

@@ -15,7 +15,6 @@ import {
   type FactStore,
   type StateContext,
 } from "./fact-store.ts";
-import { ownersOf, personsIn } from "./persons.ts";
 import { keepRefusedFacts, storeForOwners, withoutErased } from "./keep-refused-facts.ts";
 import {
   holdingsAfter,
@@ -24,10 +23,16 @@ import {
   standingLink,
   type ToAcknowledge,
 } from "./plan-customer-change.ts";
-import { resolveCustomer, type Claim, type LinkRefusal } from "./resolve-customer.ts";
-import { divideFacts, namesNobody, statedPurchases, type VerifiedFacts } from "./verified-facts.ts";
+import { resolveCustomer, type Claim, type Refused } from "./resolve-customer.ts";
+import {
+  divideFacts,
+  namesNobody,
+  ownersOf,
+  personsIn,
+  statedPurchases,
+  type VerifiedFacts,
+} from "./verified-facts.ts";
 
-/** The customer that the facts name, as stored. */
 export interface ResolvedCustomer {
   readonly identifier: CustomerId;
   readonly holdings: readonly Purchase[];
@@ -42,9 +47,8 @@ export type StoringOutcome = (
       /** Null: the facts name no customer, or only an unknown one that the request may not create. */
       readonly customer: ResolvedCustomer | null;
     }
-  | { readonly outcome: "refused"; readonly code: LinkRefusal }
+  | Refused
 ) & {
-  /** The facts' purchase that is to be acknowledged now; null: none is. */
   readonly toAcknowledge: ToAcknowledge | null;
 };
 
@@ -108,7 +112,6 @@ const isVouchedFor = ({
       identity !== null || ![purchase, ...mentioned].some((one) => erasedPurchases.has(referenceText(one))),
   );
 
-/** Whether the facts are of an erased identity or purchase, and do not just mention one. */
 const statesErased = ({
   facts: { purchases },
   known: { erasedIdentity, erasedPurchases },
@@ -151,10 +154,9 @@ const mayLink = async (
 /** Outcome of a write. `conflict`: a concurrent write came first. `round`: a step is done, and there is more to do. */
 type Written = StoringOutcome | "conflict" | "round";
 
-/** Keeps the facts of a refused link. */
 const refuse = async (
   state: StateContext,
-  refusal: { readonly outcome: "refused"; readonly code: LinkRefusal },
+  refusal: Refused,
   how: { readonly merges: boolean },
 ): Promise<Written> => {
   const kept = await keepRefusedFacts(state, how);

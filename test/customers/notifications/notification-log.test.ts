@@ -1,24 +1,21 @@
 import { v7 as uuid } from "uuid";
 import type { Application } from "../../../lib/applications/application.ts";
-import { createNotificationLog } from "../../../lib/customers/notifications/notification-log.ts";
 import { type StoreInEnvironment } from "../../../lib/customers/asking/store-in-environment.ts";
 import type { Environment } from "../../../lib/contract/schemas.ts";
-import { watchNotifications } from "../../../lib/customers/watch-notifications.ts";
+import {
+  createNotificationLog,
+  watchNotifications,
+} from "../../../lib/customers/notifications/notification-log.ts";
 import { applicationId } from "../../../lib/identifiers.ts";
 import { createNotificationTimes } from "../../../lib/table/queues/notification-times.ts";
 import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
-import type { TestTable } from "../../../testing/support/table/table.ts";
-import { createUseCaseTable } from "../../../testing/support/table/use-case-table.ts";
+import { aUseCaseTable } from "../../../testing/support/table/use-case-table.ts";
 import { anApplication, directoryOf } from "../../../testing/support/application.ts";
-import { aBundle as anyBundle } from "../../../testing/support/stores/ios-store.ts";
+import { aBundle } from "../../../testing/support/stores/ios-store.ts";
 
 const MINUTE = 60_000;
 
-let table: TestTable;
-beforeAll(async () => {
-  table = await createUseCaseTable();
-});
-afterAll(() => table.remove());
+const table = await aUseCaseTable();
 
 const aStore = (store: StoreInEnvironment["store"] = "ios-store"): StoreInEnvironment => ({
   application: applicationId(uuid()),
@@ -76,19 +73,13 @@ describe("the last notification of a bundle or package", () => {
   });
 });
 
-const aNotifiedApplication = (changes: Partial<Application> = {}): Application =>
-  anApplication({ iosStore: [aBundle(["production", "sandbox"])], ...changes });
-
-const aBundle = (environments: readonly Environment[]) => anyBundle({ environments });
+/** An application whose bundle accepts these environments; without any, it has no bundle. */
+const accepting = (...environments: readonly Environment[]): Application =>
+  anApplication({ iosStore: environments.length === 0 ? [] : [aBundle({ environments })] });
 
 describe("silence", () => {
-  const silentOf = async (
-    silence: number,
-    application: Application,
-    { isThere = true, environment = "production" }: { isThere?: boolean; environment?: Environment } = {},
-  ) => {
-    const signedAt = NOW - silence;
-    const last = { ...aStore(), application: application.identifier, environment, signedAt };
+  const silentOf = async (silence: number, application: Application, isThere = true) => {
+    const last = { ...aStore(), application: application.identifier, signedAt: NOW - silence };
     const directory = isThere ? directoryOf(application) : directoryOf();
     const silent = await watchNotifications({
       // Something else was heard of a moment ago.
@@ -106,12 +97,12 @@ describe("silence", () => {
     ["30 days", 30 * DAY, 1],
     ["longer, so that nobody expects any more", 30 * DAY + 1, 0],
   ])("of %s", async (_, silence, count) => {
-    expect(await silentOf(silence, aNotifiedApplication())).toBe(count);
+    expect(await silentOf(silence, accepting("production", "sandbox"))).toBe(count);
   });
 
   test("of a removed bundle, the sandbox, or a missing application is none", async () => {
-    expect(await silentOf(2 * DAY, aNotifiedApplication({ iosStore: [] }))).toBe(0);
-    expect(await silentOf(2 * DAY, aNotifiedApplication({ iosStore: [aBundle(["sandbox"])] }))).toBe(0);
-    expect(await silentOf(2 * DAY, aNotifiedApplication(), { isThere: false })).toBe(0);
+    expect(await silentOf(2 * DAY, accepting())).toBe(0);
+    expect(await silentOf(2 * DAY, accepting("sandbox"))).toBe(0);
+    expect(await silentOf(2 * DAY, accepting("production"), false)).toBe(0);
   });
 });

@@ -64,6 +64,7 @@ export const notifiedApp = (
   });
   return {
     world,
+    reception,
     received,
     noted,
     send,

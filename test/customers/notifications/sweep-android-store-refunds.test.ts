@@ -1,3 +1,4 @@
+import { reportOf } from "../../../lib/customers/storing/store-android-store-purchase.ts";
 import { sweepAndroidStoreRefunds } from "../../../lib/customers/sweep-android-store-refunds.ts";
 import { DAY, HOUR, MINUTE } from "../../../lib/duration.ts";
 import { verifiedAs, type Line, type Purchase } from "../../../lib/entitlements/purchase.ts";
@@ -66,14 +67,7 @@ const aPackage = async (...pages: readonly VoidedPurchasesAnswer[]) => {
   const owned = new Map<string, Purchase>();
   const verified = (purchase: Purchase): AndroidStoreAnswer => ({
     outcome: "verified",
-    purchase: verifiedAs(purchase, NOW),
-    replaces: null,
-    samePerson: [],
-    predecessors: [],
-    isPending: false,
-    isClosed: false,
-    goesOn: null,
-    acknowledgement: null,
+    ...reportOf(verifiedAs(purchase, NOW)),
   });
   return {
     world,
@@ -174,11 +168,11 @@ describe("a voided purchase", () => {
   const FULL: VoidedPurchase = { purchaseToken: TOKEN, fullyVoidedAt: NOW - HOUR };
   const PARTLY: VoidedPurchase = { purchaseToken: TOKEN, fullyVoidedAt: null };
 
-  test.each<[what: string, answer: AndroidStoreAnswer, voided: readonly VoidedPurchase[]]>([
-    ["a 404", UNKNOWN, [FULL]],
-    ["a 410", DROPPED, [FULL]],
-  ])("is revoked by a full void of a one-time purchase and %s", async (_, answer, voided) => {
-    const swept = await aPackage(page(null, ...voided));
+  test.each([
+    ["a 404", UNKNOWN],
+    ["a 410", DROPPED],
+  ])("is revoked by a full void of a one-time purchase and %s", async (_, answer) => {
+    const swept = await aPackage(page(null, FULL));
     await swept.own(TOKEN, ONE_TIME);
     expect(await swept.sweep({ [TOKEN]: answer })).toEqual({ found: 1, behind: 0 });
     expect((await swept.world.read("user-1")).entitlements).toMatchObject([
@@ -204,15 +198,12 @@ describe("a voided purchase", () => {
 
 describe("where the store does not answer about a purchase, the list", () => {
   const DENIED: AndroidStoreAnswer = { outcome: "credential-rejected", status: 401, reason: null };
-  test.each<[what: string, answer: AndroidStoreAnswer]>([["the store rejects the credential", DENIED]])(
-    "is read again: %s",
-    async (_, answer) => {
-      const swept = await aPackage(page(null, TOKEN));
-      await swept.own(TOKEN);
-      expect(await swept.sweep({ [TOKEN]: answer })).toEqual({ found: 0, behind: 1 });
-      expect(await swept.markOf()).toBe(LAST);
-    },
-  );
+  test("is read again where it rejects the credential", async () => {
+    const swept = await aPackage(page(null, TOKEN));
+    await swept.own(TOKEN);
+    expect(await swept.sweep({ [TOKEN]: DENIED })).toEqual({ found: 0, behind: 1 });
+    expect(await swept.markOf()).toBe(LAST);
+  });
 
   const TWO_DAYS_OLD = NOW - 2 * DAY - 2 * HOUR;
   const OLD = NOW - 20 * DAY;

@@ -5,37 +5,29 @@ import type {
   AppStoreServer,
   AskedNotifications,
 } from "../../../lib/stores/ios-store/server-api/app-store-server.ts";
-import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
-import { createStoreRequestQueue } from "../../../lib/table/telling/store-requests.ts";
 import { createWatermarks } from "../../../lib/table/queues/watermarks.ts";
-import { fingerprintOf, makeChain, signJws } from "../../../sandbox/ios-store/signing.ts";
-import { anApplication } from "../../../testing/support/application.ts";
-import { assertInvariants } from "../../../testing/support/table/invariants.ts";
+import { makeChain, signJws } from "../../../sandbox/ios-store/signing.ts";
 import {
   aBundle,
   aNotification,
   aRenewalInfo,
   aTransaction,
+  BUNDLE,
 } from "../../../testing/support/stores/ios-store.ts";
-import { aCatalog, aProduct, DAY, NOW } from "../../../testing/support/stores/purchases.ts";
+import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
+import { assertInvariants } from "../../../testing/support/table/invariants.ts";
 import { createMemoryTable } from "../../../testing/support/table/memory-table.ts";
-import { createWorld } from "../../../testing/support/world.ts";
+import { aNotifiedApplication, chain, notifiedApp } from "./notified-app.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-const chain = makeChain();
 
-const anApplicationWith = (notifications: IosStoreNotifications | null): Application =>
-  anApplication({
-    iosStore: [
-      aBundle({
-        environments: ["production"],
-        serverApi: { issuerIdentifier: "i", keyIdentifier: "k", secret: "s" },
-        notifications,
-      }),
-    ],
-    catalog: aCatalog([aProduct({ productIdentifier: "com.example.trails.premium.monthly" })]),
+const anApplicationWith = (notifications: IosStoreNotifications | null): Application => {
+  const serverApi = { issuerIdentifier: "i", keyIdentifier: "k", secret: "s" };
+  return aNotifiedApplication({
+    iosStore: [aBundle({ environments: ["production"], serverApi, notifications })],
   });
+};
 
 /** A notification of each lineage's first purchase, as Apple's history has it. */
 const historyOf = (lineages: readonly string[]): readonly string[] =>
@@ -54,41 +46,35 @@ const nothingElse = () => Promise.reject(new Error("Nothing else is asked."));
 /** Sweeps an application whose last sweep ended an hour ago; Apple answers with these pages. */
 const sweepOf = async (application: Application, pages: readonly (readonly string[])[]) => {
   const table = createMemoryTable();
-  const world = createWorld(table, { application, now: () => NOW });
-  const outcomes: string[] = [];
+  const { world, reception, received } = notifiedApp(table, {}, application);
   const asked: AskedNotifications[] = [];
-  const appStore: AppStoreServer = {
-    subscriptionStatuses: nothingElse,
-    transaction: nothingElse,
-    transactionHistory: nothingElse,
-    notificationHistory: (_app, question, page) => {
-      asked.push(question);
-      const index = Number(page ?? 0);
-      const next = index + 1 < pages.length ? String(index + 1) : null;
-      return Promise.resolve({
-        outcome: "answered",
-        content: { signedPayloads: pages[index] ?? [], next },
-      });
-    },
+  const notificationHistory: AppStoreServer["notificationHistory"] = (_app, question, page) => {
+    asked.push(question);
+    const index = Number(page ?? 0);
+    const next = index + 1 < pages.length ? String(index + 1) : null;
+    return Promise.resolve({ outcome: "answered", content: { signedPayloads: pages[index] ?? [], next } });
   };
   const watermarks = createWatermarks(table);
-  const bundleOrPackage = application.iosStore[0]?.bundleIdentifier ?? "";
   await watermarks.raise(
-    { application: application.identifier, store: "ios-store", environment: "production", bundleOrPackage },
+    {
+      application: application.identifier,
+      store: "ios-store",
+      environment: "production",
+      bundleOrPackage: BUNDLE,
+    },
     NOW - HOUR,
   );
   const report = await sweepIosStoreNotifications(
     {
-      ...world.factStore,
-      directory: world.directory,
-      verifier: createIosStoreVerifier(),
-      trustedRoots: new Set([fingerprintOf(chain.root)]),
+      ...reception,
       watermarks,
       applications: () => Promise.resolve([application.identifier]),
-      appStore,
-      note: () => Promise.resolve(),
-      requests: createStoreRequestQueue(table),
-      onReceived: ({ outcome }) => void outcomes.push(outcome),
+      appStore: {
+        subscriptionStatuses: nothingElse,
+        transaction: nothingElse,
+        transactionHistory: nothingElse,
+        notificationHistory,
+      },
       onFailure: (error) => {
         throw error;
       },
@@ -99,7 +85,7 @@ const sweepOf = async (application: Application, pages: readonly (readonly strin
   const items = await world.items();
   const holdings = JSON.stringify(items.find(({ sk }) => sk === "CUSTOMER")?.["holdings"] ?? null);
   const stored = items.filter(({ sk }) => sk === "PURCHASE").map(({ key }) => key);
-  return { asked, report, outcomes, stored, holdings };
+  return { asked, report, outcomes: received.map(({ outcome }) => outcome), stored, holdings };
 };
 
 test.each<[what: string, notifications: IosStoreNotifications | null, onlyFailures: boolean]>([
