@@ -29,7 +29,7 @@ const notify = async (enabled: boolean): Promise<void> => {
 };
 
 /**
- * Accesses that need what this test does not make: a store that does not answer the link (`test/functions/log.test.ts` makes
+ * Accesses that need what this test does not make: a store that does not answer the link (`test/functions/observability/log.test.ts` makes
  * it), another policy of transfers, an answer that names more than was known, or a service that notifications are forwarded to
  * (`test/functions/forwarding.test.ts`).
  */

@@ -1,10 +1,10 @@
 import type { Context } from "aws-lambda";
 import { jest } from "@jest/globals";
-import { endpoints } from "../../lib/contract/endpoints.ts";
-import { applicationId } from "../../lib/identifiers.ts";
-import { endpoint } from "../../functions/http/endpoint.ts";
-import { observe } from "../../functions/observability/observe.ts";
-import { apiGatewayEvent } from "../../testing/index.ts";
+import { endpoints } from "../../../lib/contract/endpoints.ts";
+import { applicationId } from "../../../lib/identifiers.ts";
+import { endpoint } from "../../../functions/http/endpoint.ts";
+import { observe } from "../../../functions/observability/observe.ts";
+import { apiGatewayEvent } from "../../../testing/index.ts";
 
 const APPLICATION = applicationId("0198c0de-0000-7000-8000-000000000001");
 

@@ -1,16 +1,16 @@
 import { PutCommand } from "@aws-sdk/lib-dynamodb";
 import { decodeJwt } from "jose";
-import { endpoints } from "../../lib/contract/endpoints.ts";
-import type { ErrorCode } from "../../lib/contract/errors.ts";
-import { accountId, keyId } from "../../lib/identifiers.ts";
-import { keys, partitions } from "../../lib/table/keys.ts";
-import { logOf, type ServiceLog } from "../../testing/support/service-log.ts";
+import { endpoints } from "../../../lib/contract/endpoints.ts";
+import type { ErrorCode } from "../../../lib/contract/errors.ts";
+import { accountId, keyId } from "../../../lib/identifiers.ts";
+import { keys, partitions } from "../../../lib/table/keys.ts";
+import { logOf, type ServiceLog } from "../../../testing/support/service-log.ts";
 import {
   startTestService,
   type Answer,
   type TestApplication,
   type TestService,
-} from "../../testing/support/service.ts";
+} from "../../../testing/support/service.ts";
 
 const ACCOUNT = "nora.nobody@example.com";
 const OTHER_ACCOUNT = "somebody.else@example.com";

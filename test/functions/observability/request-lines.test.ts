@@ -1,10 +1,10 @@
-import { logOf, type ServiceLog } from "../../testing/support/service-log.ts";
+import { logOf, type ServiceLog } from "../../../testing/support/service-log.ts";
 import {
   startTestService,
   type Answer,
   type TestApplication,
   type TestService,
-} from "../../testing/support/service.ts";
+} from "../../../testing/support/service.ts";
 
 /** The lines that a person reads. */
 

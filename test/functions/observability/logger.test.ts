@@ -1,4 +1,4 @@
-import { safely } from "../../functions/observability/logger.ts";
+import { safely } from "../../../functions/observability/logger.ts";
 
 describe("an error in the log", () => {
   test("has its name, code, place and causes", () => {
