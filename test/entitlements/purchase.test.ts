@@ -5,6 +5,7 @@ import {
   productKindOf,
   sameLine,
   samePurchase,
+  selectsNothing,
   type Line,
   type Purchase,
 } from "../../lib/entitlements/purchase.ts";
@@ -42,6 +43,12 @@ test.each<[what: string, line: Partial<Line>, isOver: boolean]>([
   ["one on hold", { standing: "billing_retry", endsAt: 10, willRenew: false }, false],
 ])("a line is over by the store's word: %s", (_, line, isOver) => {
   expect(isOverAt(aLine({ endsAt: 20, ...line }), 10)).toBe(isOver);
+});
+
+test("a purchase selects nothing where no product of it is selected", () => {
+  const selecting = (selectedProducts: readonly string[] | null) =>
+    selectsNothing(aPurchase({ selectedProducts }));
+  expect([[], ["a"], null].map(selecting)).toEqual([true, false, false]);
 });
 
 test.each(OTHER_NAMES)("a line's name has its %j, and no times", (changes) => {

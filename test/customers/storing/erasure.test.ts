@@ -78,6 +78,14 @@ describe("after the link of an erased app transaction id, without credential", (
     expect((await world.read("a")).entitlements).toMatchObject([{ active: true }]);
   });
 
+  test("stores them beside another person's purchase too", async () => {
+    const { world, made } = await linkedAgain();
+    const shown = { identities: [device("1")], purchases: [named, owned("9")], isChosenByClient: true };
+    expect(await world.store(shown, byClient("a"))).toMatchObject({ identifier: made?.identifier });
+    expect((await world.store({ purchases: [owned("2")] }))?.identifier).toBe(made?.identifier);
+    expect((await world.store({ purchases: [owned("9")] }))?.identifier).not.toBe(made?.identifier);
+  });
+
   test("is refused when only a client has linked that id", async () => {
     const world = createWorld(table);
     await world.erase(await world.store({ purchases: [owned("2")] }, byCredential("a")));

@@ -99,6 +99,14 @@ describe("a known customer", () => {
   ])("is written for %s", (_, changes, expected) => {
     expect(plan({ ...replay, ...changes }).change).toMatchObject(expected);
   });
+  test("takes over the purchases of a customer it absorbs", () => {
+    const other = aPurchase({ key: "2" });
+    const { customer } = plan({
+      survivor: aCustomer({ holdings: [purchase], hasPurchased: false }),
+      absorbed: [aCustomer({ identifier: customerId("third"), holdings: [other] })],
+    });
+    expect(customer).toMatchObject({ identifier: OLD, holdings: [purchase, other], hasPurchased: true });
+  });
 });
 
 test("purchases that will be held are written first", () => {
