@@ -26,7 +26,7 @@ const answered = async (response: Response): Promise<unknown> => {
   return body;
 };
 
-/** What a page says of a failed call. */
+/** Message of a failed call. */
 export const sentenceOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);
 

@@ -28,7 +28,7 @@ export const DEMO = {
 
 const API_KEY_FILE = "demo-api-key";
 
-/** What the demo application's manifest takes from the run. */
+/** Values of a run in the demo application's manifest. */
 export interface DemoEnds {
   /** URL of its webhook. */
   readonly destination: string;

@@ -31,12 +31,11 @@ export interface EntitlementsClient {
   /**
    * Links the signed data of an iOS app, in several requests where needed. Needs a key with `customers:write`.
    *
-   * If a link is refused with 409, the rest is sent without the account: it links nothing, and the service gets to know
-   * every refund. What cannot succeed is then left out. A temporary failure ends the call: send all of it again. What
-   * leads to no account in the rest stays unlinked until a link that is not refused brings it again.
+   * After a 409, the rest is sent without the account: it links nothing, but the service learns of every refund. A
+   * temporary failure ends the call: send all of it again.
    *
-   * @returns the last answer, which covers all of it
-   * @throws EntitlementsError the 409, once the rest was sent; a temporary failure, or any before the 409, at once
+   * @returns the last answer, which covers all requests
+   * @throws EntitlementsError the 409 once the rest was sent; a temporary failure, or any before the 409, at once
    */
   linkIosStoreCustomer(request: IosStoreLinkRequest, options?: CallOptions): Promise<LinkResponse>;
   /** A page of the changes of all accounts. Needs a key with `changes:read`. */

@@ -1,7 +1,7 @@
 import { ArnFormat, type Stack } from "aws-cdk-lib";
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 
-/** What encrypts a table or a secret: a customer's key; null: the service's own. */
+/** Encryption key of a table or a secret; null: the AWS service's own. */
 type KeyArn = string | null;
 
 const DECRYPT = ["kms:Decrypt", "kms:DescribeKey"];

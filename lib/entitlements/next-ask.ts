@@ -98,8 +98,9 @@ const ofRefund = ({ line, endsAt }: Period, boughtAt: Instant, after: Instant): 
   upTo(endsAt - BEFORE_END, rarely(line.revokedAt ?? boughtAt, after), "refund");
 
 /**
- * What is unsettled of an App Store subscription, as the moment from which sparse questions count; null: nothing. An
- * upgrade's mark without the upgrade; an end that only the next period's start tells; a renewal without its transaction.
+ * Time since which an App Store subscription is unsettled, from which sparse questions count; null: it is settled.
+ * Unsettled are an upgrade's mark without the upgrade, an end that only the next period's start tells, and a renewal
+ * without its transaction.
  */
 export const unsettledSince = (
   purchase: Purchase,

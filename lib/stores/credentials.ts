@@ -21,6 +21,7 @@ export class CredentialUnavailableError extends Error {
     this.name = "CredentialUnavailableError";
   }
 }
+
 export interface FromSecret<Made> {
   readonly text: string;
   readonly made: Made;

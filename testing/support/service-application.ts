@@ -101,7 +101,7 @@ const aSandboxTransaction = (
   ...changes,
 });
 
-/** What an application of a test service is made of. */
+/** Parts of a test service from which its applications are made. */
 interface Surroundings {
   readonly table: Table;
   readonly chain: SigningChain;

@@ -39,7 +39,7 @@ export interface ScanPosition {
 }
 
 export interface ScanPage<Position> {
-  /** Where to go on after the page; null: it has nothing. */
+  /** Position after the page; null: it has nothing. */
   readonly position: Position | null;
   /** Items scanned so far, including those before the start position. */
   readonly scanned: number;

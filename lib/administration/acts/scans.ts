@@ -13,7 +13,7 @@ import { withCustomer, type Operations } from "./operations.ts";
 
 /** How far a scan is. */
 export interface Scan<Position> {
-  /** Where to go on after an interruption; null: at the beginning. */
+  /** Position at which an interrupted scan goes on; null: the beginning. */
   readonly position: Position | null;
   /** Fraction of the table read, from 0 to 1; null: its size is not known. */
   readonly part: number | null;

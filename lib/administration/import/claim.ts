@@ -14,7 +14,7 @@ export interface PurchaseName {
 
 export type AskedEnvironment = "production" | "sandbox";
 
-/** What a row says of one purchase; null: the file does not say. */
+/** One purchase, as a row claims it; null fields: the file does not name them. */
 export interface Claim {
   /** Null: nobody's, such as an anonymous identifier's. */
   readonly account: AccountId | null;
@@ -28,7 +28,7 @@ export interface Claim {
   readonly product: ProductReference | null;
   readonly kind: ProductKind | null;
   readonly environment: AskedEnvironment | null;
-  /** What the other service gives for it. */
+  /** Access that the other service gives for it. */
   readonly access: Access | null;
   /** When the other service last changed the row. */
   readonly updatedAt: Instant | null;

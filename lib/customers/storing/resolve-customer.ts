@@ -41,14 +41,13 @@ export const yields = (link: Link, claim: Claim | null): boolean =>
   link.account !== claim.account;
 
 /**
- * Decides which customer a request is about, and which account it is linked to afterwards. Never steals: a customer
- * linked to another account is refused, unless the link yields or the application lets a credential move it. Customers of
- * one person merge if their links agree: linked survives unlinked, then older survives younger.
+ * Decides which customer a request is about, and its account. A customer of another account is refused, unless its link
+ * yields or the application lets a credential move it. Customers whose links agree merge: linked survives unlinked, then
+ * older survives younger.
  *
- * @param owners the distinct customers that own the request's identities, in any order
+ * @param owners the distinct customers that own the request's identities
  * @param claim null: the request names no account
- * @param moment `linkedAt` of a new link
- * @param mayTransfer whether the application lets a credential move these customers from the one account they all have
+ * @param mayTransfer whether a credential may move these customers from the one account they all have
  */
 export const resolveCustomer = <Customer extends Owner>(
   owners: readonly Customer[],

@@ -39,7 +39,7 @@ interface IosStorePayloads {
   readonly askedAt: Instant | null;
 }
 
-/** What verified payloads state. Without a key of the App Store Server API, Apple cannot be asked again. */
+/** Facts that verified payloads state. Without a key of the App Store Server API, Apple cannot be asked again. */
 export const iosStoreFacts = (
   { bundleIdentifier, serverApi }: IosStoreConfiguration,
   { environment, transactions, renewalInfos, appTransaction, askedAt }: IosStorePayloads,

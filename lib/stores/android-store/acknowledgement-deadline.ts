@@ -7,13 +7,11 @@ import type { PendingAcknowledgement, Question } from "./reading.ts";
 const WEEK = 7 * DAY;
 
 /**
- * Acknowledgement deadline, after which the store refunds the purchase: three days after it, three minutes for a
- * licence tester, half the plan for a prepaid plan shorter than a week. While Google still asks for it, the deadline has
- * not passed, whatever start time it gives, so a third of the time is assumed to be left. A top-up's end covers all time bought,
- * so the plan's length is unknown: a day is assumed.
+ * Time at which the store refunds an unacknowledged purchase: after three days, three minutes for a licence tester, half
+ * of a prepaid plan shorter than a week. While Google still asks, a third of that is assumed to be left.
  *
  * @param prepaidUntil end of a prepaid plan; null: the purchase renews, or is not a subscription
- * @param isTopUp whether a prepaid plan continues an older purchase
+ * @param isTopUp whether a prepaid plan continues an older purchase: the end covers all time bought, so a day is assumed
  * @see https://developer.android.com/google/play/billing/integrate#process
  * @see https://developer.android.com/google/play/billing/lifecycle/subscriptions#prepaid-plans
  */
@@ -47,6 +45,7 @@ export const givenUpAt = (
   environment: Environment,
   { deadline, dueSince }: { readonly deadline: Instant; readonly dueSince: Instant },
 ): Instant => (environment === "production" ? Math.max(deadline, dueSince + 3 * DAY) : deadline);
+
 export const pendingAcknowledgement = (
   { store, environment, key }: PurchaseReference,
   { packageName, purchaseToken, answeredAt }: Question,

@@ -9,6 +9,7 @@ import { readOneTimeProduct } from "./one-time-product.ts";
 import { createAndroidPublisher, type Call } from "./publisher.ts";
 import type { PendingAcknowledgement, VerifiedPurchase } from "./reading.ts";
 import { readSubscription } from "./subscription.ts";
+
 export interface AndroidPackage {
   readonly packageName: string;
   readonly credential: AndroidStoreCredential;
@@ -66,6 +67,7 @@ export interface VoidedPurchase {
   /** Null: a part of a quantity is voided, or the time cannot be read. */
   readonly fullyVoidedAt: Instant | null;
 }
+
 export type VoidedPurchasesAnswer =
   | {
       readonly outcome: "answered";

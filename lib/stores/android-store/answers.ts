@@ -163,6 +163,7 @@ const purchaseAnswer = once(() =>
 
 export const saysAcknowledged = (body: unknown): boolean =>
   purchaseAnswer().safeParse(body).data?.acknowledgementState === ACKNOWLEDGED;
+
 export const productsIn = (body: unknown): readonly string[] => {
   const { data } = purchaseAnswer().safeParse(body);
   return [...(data?.lineItems ?? []), ...(data?.productLineItem ?? [])].map(({ productId }) => productId);

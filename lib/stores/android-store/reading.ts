@@ -22,6 +22,7 @@ export interface PendingAcknowledgement {
   /** The store refunds the purchase at this time unless it is acknowledged. */
   readonly deadline: Instant;
 }
+
 export const purchaseReferenceOf = (purchaseToken: string, isTest: boolean): PurchaseReference => ({
   store: "android-store",
   environment: isTest ? "sandbox" : "production",
@@ -43,10 +44,12 @@ const UNTOLD = {
   rented: false,
   willRenew: null,
 } as const satisfies Partial<Line>;
+
 export const lineOf = (told: Omit<Line, keyof typeof UNTOLD> & Partial<Line>): Line => ({
   ...UNTOLD,
   ...told,
 });
+
 export const purchaseOf = (
   reference: PurchaseReference,
   lines: readonly Line[],

@@ -110,11 +110,8 @@ const identity = (trustsOrigin: TrustsOrigin) =>
 export type WorkloadIdentity = Readonly<z.output<ReturnType<typeof identity>>>;
 
 /**
- * Rebuilds a workload identity from the JSON that Google offers for download.
- *
- * To Google's client this JSON is a program: it names files to read, addresses to call, and where to send what was
- * read. So only the fields of an AWS provider are accepted, and any other is refused. All problems are reported
- * together.
+ * Rebuilds a workload identity from the JSON that Google offers for download. That JSON tells Google's client which files
+ * to read and which addresses to call, so only an AWS provider's fields are accepted. All problems are reported together.
  *
  * @param trustsOrigin origins besides Google's that `token_url` and `service_account_impersonation_url` may have
  * @see https://google.aip.dev/auth/4117

@@ -1,4 +1,5 @@
 import type { Signed } from "./signatures/signed-payload.ts";
+
 export interface NamesAppTransaction {
   readonly appTransactionIdentifier: string | null;
   /** Its lineage; an app transaction has none. */

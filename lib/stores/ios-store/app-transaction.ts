@@ -41,6 +41,7 @@ export const appTransactionKind: PayloadKind<AppTransactionFields> = {
   signedAt: "receiptCreationDate",
   schema: { "app-store": schema, xcode: schema },
 };
+
 export interface AcceptedAppTransactions {
   readonly bundleIdentifier: string;
   readonly appAppleIdentifier: number | null;

@@ -3,6 +3,7 @@ import type { Environment } from "../../contract/schemas.ts";
 import { isInstant, type Instant } from "../../entitlements/time.ts";
 import { once } from "../../once.ts";
 import type { Signer } from "./signatures/trust.ts";
+
 export const ENVIRONMENTS: Record<Signer, ReadonlyMap<unknown, Environment>> = {
   "app-store": new Map([
     ["Production", "production"],

@@ -89,6 +89,7 @@ const lineageOf = (info: RenewalInfo, transactions: readonly Transaction[]): Pur
   );
   return of === undefined ? null : lineageKeyOf(of);
 };
+
 export const renewalsOf = (
   infos: readonly StatedRenewalInfo[],
   transactions: readonly Transaction[],

@@ -74,8 +74,9 @@ export const AT_ONCE = 128;
 const SIGNED_AHEAD = 4 * MINUTE;
 
 const withoutXcode = ({ roots }: Trust): Trust => ({ roots, xcodeCertificates: new Set() });
+
 export const createIosStoreVerifier = (check: SignatureCheck = checkSignature): IosStoreVerifier => {
-  const signers: Signers = { known: createKnownChains(), check };
+  const signers: Signers = { chains: createKnownChains(), headers: createKnownChains(), check };
   const verifyAll =
     <Payload>(kind: PayloadKind<Payload>): VerifyAll<Payload & Signed> =>
     async (compacts, trust, moment) => {

@@ -69,13 +69,9 @@ export const absorbedDeletions = (
 const ROOM_PER_TRANSACTION = ITEMS_PER_TRANSACTION - 3;
 
 /**
- * A change's transactions, in the order to send them. Most changes take one. A larger one starts with the customer, its
- * link, its identities and as many purchases as fit, and continues with the other purchases. Each transaction writes
- * the holdings of all purchases stored so far, so that the holdings never lag behind if the change is interrupted;
- * repeating the request completes it.
- *
- * A change that moves a customer removes it from the old account first, and writes its item in the new one in a last
- * transaction, so that no two Queries find it in both accounts. Until then it is `unsettled`.
+ * A change's transactions, in the order to send them; most take one. Each writes the holdings of all purchases stored so
+ * far, and repeating the request completes an interrupted change. A customer that moves leaves its old account first, and
+ * is `unsettled` until the last transaction writes it into the new one: no Query finds it in both.
  *
  * @param ending accounts whose claims reach zero with the change
  * @param audit entry of an operator's change; unset: none, and moves are recorded as transfers

@@ -26,7 +26,7 @@ export const application = () => branded<ApplicationId>(uuid());
 export const customer = () => branded<CustomerId>(uuid());
 export const account = () => branded<AccountId>(text());
 
-/** What a schema parses, in the shape that the domain has. */
+/** A schema whose output is converted to the shape of the domain. */
 export const mapped = <Schema extends z.ZodMiniType, Value>(
   schema: Schema,
   toDomain: (parsed: z.output<Schema>) => Value,

@@ -15,7 +15,7 @@ import { keys } from "../keys.ts";
 const place = once(() => z.object({ day: shape.text(), sequence: shape.integer() }));
 const customers = once(() => z.array(shape.branded<CustomerId>(shape.text())));
 
-/** What an account was last told. */
+/** The version that an account was last told. */
 export const toldItem = once(() =>
   shape.mapped(
     z.object({

@@ -6,8 +6,6 @@ import {
   type TestService,
 } from "../../../testing/support/service.ts";
 
-/** The lines that a person reads. */
-
 const ACCOUNT = "user-1";
 const READ = "/v1/customers/a/entitlements";
 const SYNCHRONIZE = "/v1/customers/ios-store/synchronize";

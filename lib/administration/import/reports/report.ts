@@ -118,7 +118,7 @@ const CAUSE_MASK = BITS.named - 1;
 /** Causes that another run may resolve. */
 const OPEN_MASK = bitOf("unanswered") | bitOf("unverified");
 
-/** What differs of the accounts that the files name. */
+/** Counts the differences of the accounts that the files name. */
 export const createTally = ({ accounts: slots }: Pick<Join, "accounts">) => {
   const bits = createColumn(Uint32Array);
   const raise = (account: AccountId, mask: number): void => {

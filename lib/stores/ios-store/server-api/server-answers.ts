@@ -9,11 +9,13 @@ export interface SignedFacts {
   /** Those with a status that says that a billing grace period runs. */
   readonly signedInGrace?: readonly string[];
 }
+
 export interface TransactionPage {
   readonly signedTransactions: readonly string[];
   /** Revision that asks for the next page; null: this is the last one. */
   readonly next: string | null;
 }
+
 export interface NotificationPage {
   readonly signedPayloads: readonly string[];
   /** Token that asks for the next page; null: this is the last one. */

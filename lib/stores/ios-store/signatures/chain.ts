@@ -98,27 +98,34 @@ export const verifyChain = (x5c: readonly string[], trust: Trust): Verdict<Chain
 /** Far more than the App Store uses at any time; a chain takes about 4 KB. */
 const CHAINS_KEPT = 64;
 
-/**
- * Cache of verified chains by the exact header of a JWS, which holds the certificates. Only a header whose signature was
- * valid is kept: the signature covers it, so no stranger adds one. The oldest goes first.
- */
+/** Cache of verified chains, by certificates or by header. The oldest goes first. */
 export interface KnownChains {
   /** Null also where the chain is not trusted. */
-  find(header: string, trust: Trust): Chain | null;
-  keep(header: string, chain: Chain): void;
+  find(key: string, trust: Trust): Chain | null;
+  keep(key: string, chain: Chain): void;
 }
 
 export const createKnownChains = (): KnownChains => {
-  // A list, because headers are long: comparing one with the few known ones costs less than hashing it.
-  const chains: { readonly header: string; readonly chain: Chain }[] = [];
+  // A list, because keys are long: comparing one with the few known ones costs less than hashing it.
+  const chains: { readonly key: string; readonly chain: Chain }[] = [];
   return {
-    find: (header, trust) => {
-      const known = chains.find((known) => known.header === header)?.chain;
+    find: (key, trust) => {
+      const known = chains.find((known) => known.key === key)?.chain;
       return known !== undefined && trusts(trust, known) ? known : null;
     },
-    keep: (header, chain) => {
-      if (chains.some((known) => known.header === header)) return;
-      if (chains.push({ header, chain }) > CHAINS_KEPT) chains.shift();
+    keep: (key, chain) => {
+      if (chains.some((known) => known.key === key)) return;
+      if (chains.push({ key, chain }) > CHAINS_KEPT) chains.shift();
     },
   };
+};
+
+/** {@link verifyChain}, cached by the exact certificates. */
+export const verifyChainOnce = (x5c: readonly string[], trust: Trust, known: KnownChains): Verdict<Chain> => {
+  const key = JSON.stringify(x5c);
+  const chain = known.find(key, trust);
+  if (chain !== null) return verified(chain);
+  const verdict = verifyChain(x5c, trust);
+  if (verdict.outcome === "verified") known.keep(key, verdict.payload);
+  return verdict;
 };

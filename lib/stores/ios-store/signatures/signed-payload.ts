@@ -2,7 +2,7 @@ import type * as z from "zod/mini";
 import type { Environment } from "../../../contract/schemas.ts";
 import { MINUTE } from "../../../duration.ts";
 import type { Instant } from "../../../entitlements/time.ts";
-import { verifyChain, type Chain, type KnownChains } from "./chain.ts";
+import { verifyChainOnce, type Chain, type KnownChains } from "./chain.ts";
 import { parseJsonObject, type JsonObject } from "./encoding.ts";
 import { ENVIRONMENTS, TIMES } from "../fields.ts";
 import { certificatesOf, splitJws, type CompactJws, type SignatureCheck } from "./jws.ts";
@@ -62,7 +62,10 @@ const readPayload = <Payload>(
 
 /** Signers verified before, so that the next JWS of the same signer costs one signature check. */
 export interface Signers {
-  readonly known: KnownChains;
+  /** By their exact certificates: with a genuine chain under ever new headers, a stranger costs no certificate checks. */
+  readonly chains: KnownChains;
+  /** By the exact header of a JWS whose signature was valid. The signature covers it, so no stranger adds one. */
+  readonly headers: KnownChains;
   readonly check: SignatureCheck;
 }
 
@@ -70,16 +73,16 @@ export interface Signers {
 const verifySigner = async (jws: CompactJws, signers: Signers, trust: Trust): Promise<Verdict<Chain>> => {
   const certificates = certificatesOf(jws);
   if (certificates.outcome === "rejected") return certificates;
-  const chain = verifyChain(certificates.payload, trust);
+  const chain = verifyChainOnce(certificates.payload, trust, signers.chains);
   if (chain.outcome === "rejected") return chain;
   if (!(await signers.check("first", jws, chain.payload.key))) return rejected("signature");
-  signers.known.keep(jws.header, chain.payload);
+  signers.headers.keep(jws.header, chain.payload);
   return chain;
 };
 
 /** Whether the header of a JWS is known, so that it costs only one signature check. */
-export const isKnownSigner = (compact: string, { known }: Signers, trust: Trust): boolean =>
-  known.find(compact.slice(0, Math.max(0, compact.indexOf("."))), trust) !== null;
+export const isKnownSigner = (compact: string, { headers }: Signers, trust: Trust): boolean =>
+  headers.find(compact.slice(0, Math.max(0, compact.indexOf("."))), trust) !== null;
 
 /**
  * Verifies a JWS and parses its payload. Refused input is a verdict, never an error.
@@ -97,7 +100,7 @@ export const verifySignedPayload = async <Payload>(
   if (split.outcome === "rejected") return split;
   const jws = split.payload;
 
-  let chain = signers.known.find(jws.header, trust);
+  let chain = signers.headers.find(jws.header, trust);
   if (chain === null) {
     const signer = await verifySigner(jws, signers, trust);
     if (signer.outcome === "rejected") return signer;

@@ -26,6 +26,16 @@ describe("known chains", () => {
     expect(certificates).toHaveBeenCalledTimes(3);
     certificates.mockRestore();
   });
+  test("cost one signature check and no certificate check under another header", async () => {
+    const { checks, done } = watchChecks();
+    const verifier = createIosStoreVerifier(checks);
+    await verifier.verifyTransaction(jws, trust, NOW);
+    const certificates = spyOn(X509Certificate.prototype, "verify");
+    await verifier.verifyTransaction(signJws(aTransaction(), chain, { typ: "JWT" }), trust, NOW);
+    expect(done).toEqual({ first: 2, known: 0 });
+    expect(certificates).not.toHaveBeenCalled();
+    certificates.mockRestore();
+  });
   test("are not learnt by the header of a refused JWS", async () => {
     const { checks, done } = watchChecks();
     const verifier = createIosStoreVerifier(checks);
