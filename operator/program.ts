@@ -1,5 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { requireTableFormat } from "../lib/table/dynamodb/format.ts";
+import { addConsoleCommand } from "./commands/console.ts";
 import { COMMANDS, GROUPS } from "./commands/all.ts";
 import type { Dialogue } from "./commands/command.ts";
 import { connect, tableName, type Connection, type EnvironmentVariables } from "./connection.ts";
@@ -37,40 +38,6 @@ const optionNames = (): readonly string[] =>
 /** Whether these words ask for JSON. After `--` nothing is an option. */
 const wantsJson = (words: readonly string[]): boolean =>
   words.slice(0, words.includes("--") ? words.indexOf("--") : undefined).includes("--json");
-
-const readPort = (text: string): number => {
-  const port = Number(text);
-  if (!/^\d{1,5}$/.test(text) || port > 65_535)
-    throw new OperatorError("--port must be a number up to 65535; 0 takes any free one.");
-  return port;
-};
-
-const addConsoleCommand = (
-  program: Command,
-  world: World,
-  connected: (act: (connection: Connection) => Promise<void>) => Promise<void>,
-  warn: (line: string) => void,
-): void => {
-  program
-    .command("console")
-    .description("serve a page on this machine: accounts and applications, and what the commands do")
-    .option("--port <number>", "any free one by default", "0")
-    .action(({ port }: { readonly port: string }) =>
-      connected(async (connection) => {
-        // Loaded only here: no other command serves or bundles anything.
-        const { serveConsole } = await import("./console/serve.ts");
-        const served = await serveConsole(connection, world, readPort(port), warn);
-        world.out(
-          `${served.address}\n\nOpen this address: it works once, for one browser. Ctrl-C ends the console.\n`,
-        );
-        try {
-          await world.untilStopped?.();
-        } finally {
-          await served.stop();
-        }
-      }),
-    );
-};
 
 /** Defines the operator's commands. They throw; {@link runOperator} turns errors into a message and an exit code. */
 const createProgram = (

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import * as z from "zod";
 import type { Manifest } from "../lib/administration/manifest/manifest.ts";
 import { endpoints } from "../lib/contract/endpoints.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
@@ -12,7 +13,6 @@ import { fingerprintOf, makeChain, type SigningChain } from "../sandbox/ios-stor
 import type { Mount } from "../sandbox/mount.ts";
 import { androidChange, type RequestedAndroidChange } from "../sandbox/android-store/shop/changes.ts";
 import { changeSchema } from "../sandbox/ios-store/shop/change.ts";
-import * as z from "zod";
 
 const MASTER_SECRET = "master";
 

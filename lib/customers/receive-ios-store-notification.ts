@@ -56,7 +56,7 @@ const passOnQuestion = async (
   { ports, application, notification }: NotificationContext,
   parts: NotificationParts,
 ): Promise<boolean> => {
-  const question = questionIn(notification, parts.transaction);
+  const question = questionIn(notification, parts);
   if (question === null) return false;
   const { transaction, appTransaction } = parts;
   const identity = appTransactionIdentityOf(

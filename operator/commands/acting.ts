@@ -91,9 +91,11 @@ export const record = async (
 
 /** Records an act that spans several transactions, before it begins. */
 export const recordAct = async (
-  recording: Auditing & Parameters<typeof entryOf>[0],
+  session: Auditing & Callers & Pick<Session, "now">,
   application: ApplicationId,
-  ...act: [options: ActingOptions, action: AuditAction, about: Parameters<typeof auditEntry>[3]]
-): Promise<void> => record(recording, application, await entryOf(recording, ...act));
+  options: ActingOptions,
+  action: AuditAction,
+  about: Parameters<typeof auditEntry>[3],
+): Promise<void> => record(session, application, await entryOf(session, options, action, about));
 
 export const TOMBSTONE_DAYS = ERASURE_BLOCKS_MILLISECONDS / DAY;

@@ -6,7 +6,7 @@ import {
   type StoreRegistration,
 } from "../../lib/administration/acts/apply.ts";
 import { changeText, type ApplicationChange } from "../../lib/administration/manifest/difference.ts";
-import { appliedLines } from "../../lib/administration/reports/audit.ts";
+import { appliedLines, auditEntry } from "../../lib/administration/reports/audit.ts";
 import { lostAccess } from "../../lib/administration/reports/lost-access.ts";
 import { problemText, readManifest, type Manifest } from "../../lib/administration/manifest/manifest.ts";
 import { tellsChanges } from "../../lib/applications/application.ts";
@@ -15,20 +15,20 @@ import type { Connection } from "../connection.ts";
 import { OperatorError } from "../operator-error.ts";
 import { counted, indent } from "../text/answer.ts";
 import { readTextFile } from "../text-file.ts";
-import { ACTING, entryOf } from "./acting.ts";
+import { ACTING, actorOf } from "./acting.ts";
 import { text } from "./arguments.ts";
 import { command, flag, type Context } from "./command.ts";
 
-/** @throws OperatorError that names every problem, after the text before them */
+/** @throws OperatorError that names every problem, after the prefix */
 export const readManifestFile = async (
   file: string,
   { trustsOrigin, allowsDestination }: Pick<Connection, "trustsOrigin" | "allowsDestination">,
-  before = "",
+  prefix = "",
 ): Promise<Manifest> => {
   const reading = readManifest(await readTextFile(file), trustsOrigin, allowsDestination);
   if (reading.outcome === "valid") return reading.manifest;
   const problems = indent(reading.problems.map(problemText));
-  throw new OperatorError([`${before}${file} is not a valid manifest.`, ...problems].join("\n"));
+  throw new OperatorError([`${prefix}${file} is not a valid manifest.`, ...problems].join("\n"));
 };
 
 export const named = (registrations: readonly StoreRegistration[]): string =>
@@ -110,6 +110,7 @@ export const applyApplication = command({
   takes: { file: text("<file>", "the manifest, YAML") },
   options: { ...ACTING, yes: flag("--yes", "do not ask, even if customers can lose access") },
   run: async ({ session, file, options, confirm, progress }) => {
+    const actor = await actorOf(session, options);
     const manifest = await readManifestFile(file, session, "Nothing was applied: ");
     let toldBefore = true;
     const approve: Approve = async (before, after) => {
@@ -125,8 +126,10 @@ export const applyApplication = command({
     };
     const outcome = await applyManifest(manifest, applicationId(uuidv7()), session.applications, {
       approve,
-      audit: async (before, after, changes) =>
-        entryOf(session, options, "apply", { what: appliedLines(before, after, changes) }),
+      audit: async (before, after, changes) => ({
+        entryIdentifier: uuidv7(),
+        entry: auditEntry("apply", session.now(), actor, { what: appliedLines(before, after, changes) }),
+      }),
     });
     if (outcome.outcome !== "applied") throw new OperatorError(`Nothing was applied: ${refusal(outcome)}`);
     const { application, created, changes } = outcome;

@@ -125,17 +125,19 @@ export const runFiles = command({
       { run: uuid(), startedAt: session.moment },
       (entry) => applyEntry(parts.join, entry),
     );
-    const differences = openDifferences(places.differences, source.files);
+    let differences: ReturnType<typeof openDifferences> | undefined;
     try {
       if (journal.isResumed) line(`An interrupted run goes on: ${places.journal}.`);
       if (!isDryRun) await recordRun(session, application, journal.head, source, options);
+      // Only now: a run that the audit refuses leaves the list of the run before.
+      const list = (differences = openDifferences(places.differences, source.files));
       const { record } = journal;
       const run = {
         ...parts,
         source,
         decided,
         record,
-        onDifference: differences.add,
+        onDifference: list.add,
         progress: progress.show,
       };
       const report = await runImport(run, all);
@@ -149,7 +151,7 @@ export const runFiles = command({
     } finally {
       progress.end();
       journal.close();
-      differences.close();
+      differences?.close();
     }
   },
 });

@@ -6,11 +6,14 @@ import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import type { Terms } from "../../lib/entitlements/timeline.ts";
 import { askingJson, askingText } from "./asking.ts";
 import { type Answer, columns, indent, timeOrNull } from "./answer.ts";
-import { explain, type ExplainedCustomer, type ExplainedPurchase } from "./explanation.ts";
+import {
+  explain,
+  type ExplainedCustomer,
+  type ExplainedLine,
+  type ExplainedPurchase,
+} from "./explanation.ts";
 import { toldJson, toldText } from "./told.ts";
 import { EVERYTHING, isOnPage, pagesOf, pageText, requirePage, type Page } from "./page.ts";
-
-type ExplainedLine = ExplainedPurchase["lines"][number];
 
 const lineJson = ({ line, status, expiresAt, why }: ExplainedLine) => ({
   transactionIdentifier: line.transactionIdentifier,

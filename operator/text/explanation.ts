@@ -8,7 +8,7 @@ import { lineName, type Line, type Purchase } from "../../lib/entitlements/purch
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import { givesAccess, spansAt, timelineOf, type Span, type Terms } from "../../lib/entitlements/timeline.ts";
 
-interface ExplainedLine {
+export interface ExplainedLine {
   readonly line: Line;
   /** Null if the line grants nothing. */
   readonly status: Status | null;

@@ -120,7 +120,7 @@ export const createAndroidPublisherSandbox = (
   const notificationRoutes: Routes = {
     "POST /notifications": withBody(z.object({ enabled: z.boolean() }), ({ enabled }) => {
       pushes.enable(enabled);
-      return found({ enabled, nextPushAt: pushes.nextAt() });
+      return found({ enabled });
     }),
     "POST /notifications/test": withBody(z.object({ packageName: z.string().min(1) }), ({ packageName }) => {
       const at = shop.time();

@@ -13,7 +13,7 @@ const accountsOf = ({ account, lie, otherAccount }: Person): readonly string[] =
   return lie === "repeated-rows" ? [account, account] : [account];
 };
 
-/** Identifier of the purchase: one in each file, of an iOS purchase a receipt or an id, in turn. */
+/** Identifiers of the purchase. iOS purchases take turns: transaction id, original transaction id, receipt. */
 const identifiersOf = (person: Person): Row => {
   const { ios, android, lie, number } = person;
   if (lie === "no-token") return {};

@@ -23,6 +23,13 @@ const attribute = (type: number, value: BaseBlock): Sequence =>
   sequence(new Integer({ value: type }), new Integer({ value: 1 }), octets(value));
 const text = (type: number, value: string): Sequence => attribute(type, new Utf8String({ value }));
 
+/** Types of a receipt's attributes. */
+const BUNDLE = 2;
+const IN_APP = 17;
+const PRODUCT = 1702;
+const TRANSACTION = 1703;
+const ORIGINAL_TRANSACTION = 1705;
+
 /**
  * A legacy app receipt with one purchase, in base64: PKCS #7 with Apple's attributes, and without signers, as nobody
  * verifies it: a receipt only names a transaction to ask about.
@@ -35,12 +42,12 @@ export const legacyReceipt = (
 ): string => {
   const inApp = new SetOf({
     value: [
-      text(1702, product),
-      text(1703, transactionIdentifier),
-      text(1705, originalTransactionIdentifier),
+      text(PRODUCT, product),
+      text(TRANSACTION, transactionIdentifier),
+      text(ORIGINAL_TRANSACTION, originalTransactionIdentifier),
     ],
   });
-  const attributes = new SetOf({ value: [text(2, app), attribute(17, inApp)] });
+  const attributes = new SetOf({ value: [text(BUNDLE, app), attribute(IN_APP, inApp)] });
   const none = new SetOf({ value: [] });
   const content = sequence(oid(DATA), tagged(octets(attributes)));
   const signedData = sequence(new Integer({ value: 1 }), none, content, none);

@@ -7,6 +7,7 @@ export type Row = Readonly<Record<string, string>>;
 /** Content of a CSV file (RFC 4180). */
 export interface Sheet {
   readonly name: string;
+  /** Names, separated by white space. */
   readonly columns: string;
   readonly rowsOf: (person: Person, at: Instant) => readonly Row[];
 }

@@ -161,14 +161,17 @@ export const createIosStoreSandbox = (options: IosStoreOptions) => {
     buy: async (purchase: Bought) => upToDate((at) => sell(purchase, at)),
     /** Null: there is no such purchase. */
     change: async (originalTransactionIdentifier: string, change: IosChange) => {
-      const changed = await upToDate((at) => {
+      // Presented in the same turn, once the change's notifications were sent.
+      return turns.runExclusive(async () => {
+        await runDue(now());
+        const at = now();
         const lineage = shop.lineage(originalTransactionIdentifier);
-        if (lineage === undefined) return undefined;
+        if (lineage === undefined) return null;
         const outcome = shop.change(lineage, change, at);
         tell(outcome.notices, at);
-        return outcome.lineage;
+        await runDue(at);
+        return presented(outcome.lineage.account, at);
       });
-      return presentedOf(changed, now());
     },
     /** Null: there is no such purchase. */
     read: async (originalTransactionIdentifier: string) =>

@@ -103,7 +103,7 @@ describe("a stranger's transactions beside one's own app transaction", () => {
   });
 });
 
-test("without a credential, facts without an app transaction id merge nobody", async () => {
+test("facts without an app transaction id merge nobody until the backend links them", async () => {
   const send = anApp();
   const unnamed = [of("2", undefined)];
   const first = await send({ id: ACCOUNT, transactions: [of("1", ACCOUNT)], account: "me" });

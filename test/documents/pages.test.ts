@@ -43,3 +43,8 @@ test("commands to paste have no comments", () => {
   expect(commands.length).toBeGreaterThan(30);
   expect(commands.filter(({ text }) => /(?:^|\s)#/m.test(text))).toEqual([]);
 });
+
+test("the example of docs/contributing.md is a test of this run", () => {
+  const [, example] = /```ts\n([^]*?)```/.exec(readFileSync("docs/contributing.md", "utf8")) ?? [];
+  expect(example).toBe(readFileSync("test/testing/example.test.ts", "utf8"));
+});

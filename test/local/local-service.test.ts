@@ -31,7 +31,7 @@ const jsonOf = async (response: Response): Promise<Json> => response.json();
 
 const get = async (path: string): Promise<Response> => fetch(service.address + path);
 
-/** Where an answer of a path is not as its document says; `example` is filled into parameters and body. */
+/** Calls an operation with the examples of its parameters and body. */
 const callExample = async (
   path: string,
   method: string,

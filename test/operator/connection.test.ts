@@ -1,5 +1,5 @@
 import { createServer, type Server } from "node:http";
-import { connect } from "../../operator/connection.ts";
+import { connect, type Connection } from "../../operator/connection.ts";
 import { close, listen } from "../../local/server.ts";
 
 /** What a connection keeps while the console uses it for hours, and by which clock the commands answer. */
@@ -9,6 +9,7 @@ const LATER = Date.UTC(2026, 7, 15);
 const JSON_TYPE = "application/x-amz-json-1.1";
 
 let server: Server;
+let connection: Connection;
 let address: string;
 let asked: string[];
 let answers: { readonly status: number; readonly type?: string; readonly body: string }[];
@@ -23,12 +24,14 @@ beforeEach(async () => {
   });
   address = `http://127.0.0.1:${await listen(server, 0)}`;
 });
-afterEach(() => close(server));
+afterEach(async () => {
+  connection.close();
+  await close(server);
+});
 
 const TABLE = { AWS_ENDPOINT_URL_DYNAMODB: "http://127.0.0.1:1" };
 const connected = async (environment: Record<string, string>) => {
-  const connection = await connect("table", { AWS_REGION: "us-east-1", ...environment });
-  connection.close();
+  connection = await connect("table", { AWS_REGION: "us-east-1", ...environment });
   return connection;
 };
 

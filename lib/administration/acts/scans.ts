@@ -27,7 +27,7 @@ const scan = async <Page extends ScanPage<Position>, Position, Counts>(
   act: (page: Page, before: Counts) => Promise<Counts>,
   progress: (done: Counts & Scan<Position>) => void,
 ): Promise<Counts & Scan<Position>> => {
-  // It may be out of date.
+  // DynamoDB updates the count every six hours.
   const size = await table.size();
   let done = begun;
   for await (const page of pages) {

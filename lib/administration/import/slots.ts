@@ -4,7 +4,7 @@ export const sha256 = (text: string): string => hash("sha256", text, "hex");
 
 /**
  * Numbers for SHA-256, from 0 on: a set and a map's keys in about 15 bytes each, so that millions of rows fit into memory.
- * It compares 64 bits: two of five million identifiers are one with a chance of one in a million.
+ * It compares 64 bits: two of five million identifiers collide with a chance of one in a million.
  */
 export const createSlots = () => {
   const highs = createColumn(Uint32Array);

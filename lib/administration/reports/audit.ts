@@ -39,10 +39,12 @@ const MOST_LINES = 100;
 const LINE = new RegExp(`.{1,${LINE_CHARACTERS - 2}}(?=\\s|$)|.{${LINE_CHARACTERS - 2}}`, "gsu");
 
 /** Splits text into lines of bounded length, without control characters. */
-const linesOf = (text: string): string[] =>
-  (text.replaceAll(/\p{Cc}+/gu, " ").match(LINE) ?? [""]).map((line, index) =>
-    index === 0 ? line : `… ${line.trimStart()}`,
-  );
+const linesOf = (given: string): string[] => {
+  const text = given.replaceAll(/\p{Cc}+/gu, " ").trim();
+  if ([...text].length <= LINE_CHARACTERS) return [text];
+  const parts = (text.match(LINE) ?? []).map((part) => part.trim()).filter((part) => part !== "");
+  return parts.map((part, index) => (index === 0 ? part : `… ${part}`));
+};
 
 const boundedLines = (texts: readonly string[]): readonly string[] => {
   const lines = texts.flatMap(linesOf);

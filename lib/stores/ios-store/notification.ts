@@ -168,16 +168,14 @@ const QUESTIONS: ReadonlyMap<string, number | null> = new Map([
 /** A verified notification's question to the developer; null: none. */
 export const questionIn = (
   { identifier, kind, bundleIdentifier, environment, signedAt, consumptionRequestReason }: Notification,
-  transaction: Transaction | null,
+  { transaction, appTransaction }: NotificationParts,
 ) => {
   const within = QUESTIONS.get(kind);
   if (within === undefined) return null;
+  const subject = transaction?.transactionIdentifier ?? appTransaction?.appTransactionIdentifier ?? "";
+  const unnamed = [kind, bundleIdentifier, String(signedAt), subject];
   return {
-    names: [
-      "ios-store",
-      environment,
-      ...(identifier === null ? [kind, bundleIdentifier, String(signedAt)] : [identifier]),
-    ],
+    names: ["ios-store", environment, ...(identifier === null ? unnamed : [identifier])],
     askedAt: signedAt,
     answerBy: within === null ? null : signedAt + within,
     content: {

@@ -21,8 +21,12 @@ const message = z.object({
   publishTime: z.string(),
   publish_time: z.string(),
 });
-/** @param tries those that failed */
-const waitingPush = z.object({ message, publishedAt: instant, tries: z.int().min(0), nextAt: instant });
+const waitingPush = z.object({
+  message,
+  publishedAt: instant,
+  /** Failed tries. */ tries: z.int().min(0),
+  nextAt: instant,
+});
 export const savedPushes = z.array(waitingPush);
 
 /** The first key signs; a state that was saved long ago may have another. */
@@ -92,6 +96,8 @@ export const createPushes = (
 ) => {
   const keys = createPushKeys(saved.keys);
   let waiting = new Set(saved.pushes);
+  /** First tries, which are sent at once and so are no events to come. */
+  const sentAtOnce = new WeakSet<object>();
   let isEnabled = true;
   /** Ends with the last push in flight. */
   let last: Promise<void> = Promise.resolve();
@@ -132,7 +138,7 @@ export const createPushes = (
     }
   };
 
-  /** Pushes that fail wait in the set of this call: `forget` replaces it, so that none of them is resent. */
+  /** Failed pushes wait in the set of this call. `forget` replaces that set, so that none of them is resent. */
   const pushDue = async (at: Instant): Promise<void> => {
     const queue = waiting;
     const url = pushUrl();
@@ -154,19 +160,24 @@ export const createPushes = (
     /** Publishes notifications in order: each is answered or has failed before the next is pushed. */
     publish: (notifications: readonly unknown[], at: Instant): void => {
       if (!isEnabled || pushUrl() === null || notifications.length === 0) return;
-      for (const data of notifications)
-        waiting.add({ message: newMessage(data, at), publishedAt: at, tries: 0, nextAt: at });
+      for (const data of notifications) {
+        const first = { message: newMessage(data, at), publishedAt: at, tries: 0, nextAt: at };
+        sentAtOnce.add(first);
+        waiting.add(first);
+      }
       void sendDue(at);
     },
     /** Resolves when every push in flight was answered or has failed. */
     pushed: async (): Promise<void> => last,
     /** When a push is sent; null: none is. */
-    nextAt: (): Instant | null =>
-      waiting.size === 0 ? null : Math.min(...[...waiting].map(({ nextAt }) => nextAt)),
+    nextAt: (): Instant | null => {
+      const moments = [...waiting].filter((wait) => !sentAtOnce.has(wait)).map(({ nextAt }) => nextAt);
+      return moments.length === 0 ? null : Math.min(...moments);
+    },
     /** Sends the pushes that are due by the given time. */
     sendDue,
     request: async (data: unknown) => requestOf(newMessage(data, time()), time()),
-    /** While switched off, nothing is published, and pending retries are forgotten. */
+    /** While switched off, nothing is published, and pushes that wait are forgotten. */
     enable: (enabled: boolean): void => {
       isEnabled = enabled;
       if (!enabled) forget();

@@ -2,7 +2,7 @@ import type { Answer, Routes } from "../../routes.ts";
 import { googleError } from "../answers.ts";
 import { ACKNOWLEDGED, isPaid, productsOf, type StoredPurchase } from "../shop/purchases.ts";
 import type { ShopKeeping } from "../shop/shop.ts";
-import { batchGetOrders } from "../shop/orders.ts";
+import { batchGetOrders } from "./orders.ts";
 import { listVoidedPurchases } from "./voided-purchases.ts";
 
 type ProductKind = StoredPurchase["productKind"];

@@ -1,5 +1,5 @@
 import { createPublicKey, generateKeyPairSync, randomBytes, type KeyObject } from "node:crypto";
-import { decodeJwt, jwtVerify } from "jose";
+import { decodeJwt, errors, jwtVerify } from "jose";
 import * as z from "zod";
 import { isoTime, type Instant } from "../../../lib/entitlements/time.ts";
 import { parseJson } from "../../../lib/bounded-text.ts";
@@ -73,8 +73,9 @@ export const createTokenEndpoints = (now: () => Instant) => {
       if (key === undefined) return false;
       await jwtVerify(assertion, key, { algorithms: ["RS256"], audience: GOOGLE_TOKEN_URL, currentDate });
       return String(scope).split(" ").includes(SCOPE);
-    } catch {
-      return false;
+    } catch (error) {
+      if (error instanceof errors.JOSEError) return false;
+      throw error;
     }
   };
 

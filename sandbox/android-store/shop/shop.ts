@@ -40,18 +40,24 @@ const newPurchaseToken = (): string =>
 const isRefund = (change: AndroidChange): change is keyof typeof REFUNDS => Object.hasOwn(REFUNDS, change);
 
 /** @throws ImpossibleChange */
-const changed = (sold: SoldPurchase, change: AndroidChange, details: ChangeDetails, at: Instant): Outcome => {
-  const isSubscription = sold.productKind === "subscription";
-  const state = stateOf(sold);
-  const isPaid = isSubscription ? !state.startsWith("PENDING") : state === "PURCHASED";
-  const isAllowed = change === "complete" || change === "decline" ? state === "PENDING" : isPaid;
+const changed = (
+  before: SoldPurchase,
+  change: AndroidChange,
+  details: ChangeDetails,
+  at: Instant,
+): Outcome => {
+  const isSubscription = before.productKind === "subscription";
+  const state = stateOf(before);
+  const wasPaid = isSubscription ? !state.startsWith("PENDING") : state === "PURCHASED";
+  const isAllowed = change === "complete" || change === "decline" ? state === "PENDING" : wasPaid;
   if (!isAllowed)
     throw new ImpossibleChange(`The change is not possible for a purchase in ${state || "no state"}.`);
-  if (isRefund(change)) return REFUNDS[change](sold, at);
+  if (isRefund(change)) return REFUNDS[change](before, at);
   const made = isSubscription
-    ? SUBSCRIPTION_STEPS[change]?.(sold, details, at)
-    : ONE_TIME_STEPS[change]?.(sold, details, at);
-  if (made === undefined) throw new ImpossibleChange(`The change is not possible for a ${sold.productKind}.`);
+    ? SUBSCRIPTION_STEPS[change]?.(before, details, at)
+    : ONE_TIME_STEPS[change]?.(before, details, at);
+  if (made === undefined)
+    throw new ImpossibleChange(`The change is not possible for a ${before.productKind}.`);
   return made;
 };
 
@@ -158,10 +164,11 @@ export const createShop = (
 
   return {
     buy,
-    /** Stores an API response unchanged. It never changes by itself. */
+    /** Stores an API response unchanged, whatever it is. It never changes by itself, and has no orders. */
     put: (purchaseToken: string, stored: StoredPurchase): void => {
       dropped.delete(purchaseToken);
-      store(purchaseToken, { ...stored, terms: null }, time());
+      purchases.set(purchaseToken, { ...stored, terms: null });
+      due.set(purchaseToken, null);
     },
     read: (purchaseToken: string): StoredPurchase | undefined => {
       const sold = purchases.get(purchaseToken);

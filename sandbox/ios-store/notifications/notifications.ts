@@ -3,7 +3,7 @@ import * as z from "zod";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { text } from "../shop/fields.ts";
 import { latestOf, type Account, type Notice } from "../shop/lineage.ts";
-import { papersOf, statusOf } from "../shop/payloads.ts";
+import { signedPayloadsOf, statusOf } from "../shop/payloads.ts";
 import { signJws, type JwsSigner } from "../signing.ts";
 
 /** A notification's fields, in Apple's own names; a field that is undefined is left out. */
@@ -35,20 +35,24 @@ export const notificationOf = (account: Account, notice: Notice, signer: JwsSign
   const { subscription, changedAt, transactions } = lineage;
   const [notificationType, subtype] = name.split(" ");
   const envelope = { notificationType, subtype, signedDate: changedAt };
-  const papers = papersOf(account, changedAt, signer, "store");
+  const papers = signedPayloadsOf(account, changedAt, signer, "store");
   if (notificationType === "RESCIND_CONSENT")
     return {
       ...envelope,
       appData: { ...appFields(account), signedAppTransactionInfo: papers.appTransaction() },
     };
-  const transaction = transactions.find((each) => each.transactionIdentifier === transactionIdentifier);
+  const transaction =
+    transactionIdentifier === undefined
+      ? latestOf(lineage)
+      : transactions.find((each) => each.transactionIdentifier === transactionIdentifier);
+  if (transaction === undefined) throw new Error(`There is no transaction ${transactionIdentifier}.`);
   const [signedRenewalInfo] = papers.renewalInfo(lineage);
   return {
     ...envelope,
     data: {
       ...appFields(account),
       bundleVersion: "1",
-      signedTransactionInfo: papers.transaction(lineage, transaction ?? latestOf(lineage)),
+      signedTransactionInfo: papers.transaction(lineage, transaction),
       signedRenewalInfo,
       status: subscription === null ? undefined : statusOf(subscription),
       consumptionRequestReason,

@@ -23,7 +23,7 @@ const instant = z.custom<Instant>(isInstant);
 const pendingPush = z
   .object({
     signedPayload: z.string(),
-    environment: z.enum(["Production", "Sandbox"]).default("Production"),
+    environment: z.enum(["Production", "Sandbox"]),
     failures: z.int().min(0),
     dueAt: instant,
   })
@@ -102,6 +102,7 @@ export const createPushes = (urlOf: () => string | null, timeout = TIMEOUT) => {
   let enabled = true;
   let pending: PendingPush[] = [];
   let history = historyOf([]);
+  let isSending = false;
 
   const next = (): PendingPush | undefined => pending.toSorted((one, other) => one.dueAt - other.dueAt)[0];
 
@@ -110,8 +111,11 @@ export const createPushes = (urlOf: () => string | null, timeout = TIMEOUT) => {
     queue: (push: Omit<PendingPush, "failures">): void => {
       if (enabled && urlOf() !== null) pending.push({ ...push, failures: 0 });
     },
-    /** When the next try is due; null: none is. */
-    nextAt: (): Instant | null => next()?.dueAt ?? null,
+    /** When the next try is due; null: none is. First tries follow one that is being sent, without a moment of their own. */
+    nextAt: (): Instant | null => {
+      const due = isSending ? pending.filter(({ failures }) => failures > 0) : pending;
+      return due.length === 0 ? null : Math.min(...due.map(({ dueAt }) => dueAt));
+    },
     /** Makes the next try, at its moment; resolves when it is answered or has failed. */
     sendNext: async (): Promise<void> => {
       const push = next();
@@ -123,7 +127,9 @@ export const createPushes = (urlOf: () => string | null, timeout = TIMEOUT) => {
       const queue = pending;
       const noted = history;
       const { signedPayload, environment, failures, dueAt } = push;
+      isSending = true;
       const sendAttemptResult = await deliver(url, signedPayload, timeout);
+      isSending = false;
       note(noted, signedPayload, { attemptDate: dueAt, sendAttemptResult });
       const delay = RETRIES_AFTER[failures];
       if (sendAttemptResult !== "SUCCESS" && environment === "Production" && delay !== undefined)

@@ -2,39 +2,9 @@ import * as z from "zod";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { createRate } from "../../rate.ts";
 import type { Answer } from "../../routes.ts";
+import { errorAnswer, UNAUTHENTICATED } from "./errors.ts";
 
-/**
- * Codes of the App Store Server API's errors. The first three digits are the status.
- *
- * @see https://developer.apple.com/documentation/appstoreserverapi/error-codes
- */
-const CODES = {
-  GeneralBadRequestError: 4_000_000,
-  InvalidRequestRevisionError: 4_000_005,
-  InvalidTransactionIdError: 4_000_006,
-  StartDateTooFarInPastError: 4_000_012,
-  StartDateAfterEndDateError: 4_000_013,
-  InvalidPaginationTokenError: 4_000_014,
-  TransactionIdNotFoundError: 4_040_010,
-  AppTransactionDoesNotExistError: 4_040_019,
-} as const;
-
-export class ServerApiError extends Error {
-  readonly errorCode: number;
-
-  constructor(name: keyof typeof CODES) {
-    super(name);
-    this.errorCode = CODES[name];
-  }
-}
-
-export const errorAnswer = (errorCode: number, errorMessage = "An error occurred."): Answer => ({
-  status: Math.floor(errorCode / 10_000),
-  body: { errorCode, errorMessage },
-});
-
-export const UNAUTHENTICATED = { status: 401, body: "Unauthenticated\n" } as const;
-
+/** Failure of the Server API's requests. */
 export const serverApiFault = z.strictObject({
   status: z.int().min(400).max(599),
   /** Requests that fail; unset: all, until told otherwise. */
@@ -42,7 +12,7 @@ export const serverApiFault = z.strictObject({
   /** Requests of a second that are answered: only the others fail, with `Retry-After` at the next second. */
   perSecond: z.int().positive().optional(),
 });
-export type ServerApiFault = z.output<typeof serverApiFault>;
+type ServerApiFault = z.output<typeof serverApiFault>;
 
 const failed = ({ status }: ServerApiFault): Answer =>
   status === 401 ? UNAUTHENTICATED : errorAnswer(status === 404 ? 4_040_010 : status * 10_000);

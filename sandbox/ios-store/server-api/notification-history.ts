@@ -2,7 +2,7 @@ import { decodeJwt } from "jose";
 import * as z from "zod";
 import { isInstant, type Instant } from "../../../lib/entitlements/time.ts";
 import { isTaken, RETENTION, sentAt, type SentPush } from "../notifications/pushes.ts";
-import { ServerApiError } from "./faults.ts";
+import { ServerApiError } from "./errors.ts";
 import { pageOf, pageTokenOf, queryName, readPageToken } from "./pages.ts";
 
 const instant = z.custom<Instant>(isInstant);

@@ -4,10 +4,10 @@ import type { Call } from "../../routes.ts";
 import { appFields } from "../notifications/notifications.ts";
 import { SUBSCRIPTION_GROUP } from "../shop/app-store.ts";
 import { latestOf } from "../shop/lineage.ts";
-import { papersOf, statusOf } from "../shop/payloads.ts";
+import { signedPayloadsOf, statusOf } from "../shop/payloads.ts";
 import type { Shop } from "../shop/shop.ts";
 import type { JwsSigner } from "../signing.ts";
-import { ServerApiError } from "./faults.ts";
+import { ServerApiError } from "./errors.ts";
 import { pageOf, pageTokenOf, queryName, readPageToken } from "./pages.ts";
 
 /** Answers about a person's purchases, signed at a moment. */
@@ -39,7 +39,7 @@ export const personOf = (
   const sold = lineages.flatMap((lineage) =>
     lineage.transactions.map((transaction) => ({ lineage, transaction })),
   );
-  return { identifier, account, lineages, sold, papers: papersOf(account, at, signer, "store") };
+  return { identifier, account, lineages, sold, papers: signedPayloadsOf(account, at, signer, "store") };
 };
 
 /** @see https://developer.apple.com/documentation/appstoreserverapi/get-all-subscription-statuses */

@@ -4,7 +4,8 @@ import { found, type Call, type Route, type Routes } from "../../routes.ts";
 import type { Pushes } from "../notifications/pushes.ts";
 import type { Shop } from "../shop/shop.ts";
 import type { JwsSigner } from "../signing.ts";
-import { createFaults, errorAnswer, ServerApiError, UNAUTHENTICATED } from "./faults.ts";
+import { errorAnswer, ServerApiError, UNAUTHENTICATED } from "./errors.ts";
+import { createFaults } from "./faults.ts";
 import { notificationHistory } from "./notification-history.ts";
 import {
   appTransactionInfo,

@@ -2,7 +2,7 @@ import { randomBytes, randomInt, randomUUID } from "node:crypto";
 
 /** Payloads of the iOS store, by what they are about. */
 
-export type SandboxEnvironment = "Production" | "Sandbox" | "Xcode";
+type SandboxEnvironment = "Production" | "Sandbox" | "Xcode";
 
 export const PRODUCT_TYPES = [
   "Auto-Renewable Subscription",

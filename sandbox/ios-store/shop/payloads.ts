@@ -82,11 +82,16 @@ const renewalInfoPayload = (
 });
 
 /**
- * What is signed of an account and its purchases at a moment, or as soon as a lineage's last change allows.
+ * Signed payloads of an account and its purchases at a moment, or as soon as a lineage's last change allows.
  *
  * @param sender only a device proves that a payload is its own
  */
-export const papersOf = (account: Account, at: Instant, signer: JwsSigner, sender: "store" | "device") => {
+export const signedPayloadsOf = (
+  account: Account,
+  at: Instant,
+  signer: JwsSigner,
+  sender: "store" | "device",
+) => {
   const sign = (payload: Readonly<Record<string, unknown>>): string => {
     const { deviceVerification: _, deviceVerificationNonce: __, ...own } = payload;
     return signJws(sender === "device" ? { ...own, ...deviceVerification() } : own, signer);
@@ -122,7 +127,7 @@ export const personsPurchases = (
   at: Instant,
   signer: JwsSigner,
 ): PersonsPurchases => {
-  const papers = papersOf(account, at, signer, "device");
+  const papers = signedPayloadsOf(account, at, signer, "device");
   const { applicationAccountIdentifier } = account;
   return {
     signedAppTransaction: papers.appTransaction(),

@@ -176,6 +176,8 @@ export const createShop = () => {
     members: readonly Lineage[],
     at: Instant,
   ): Outcome[] => {
+    // Apple tells the purchaser alone of a failed extension.
+    if (change.change === "fail-extension") return [];
     if (isSubscriptionChange(change)) return members.map((member) => changedAlone(member, change, at));
     const { revocation } = latestOf(lineage);
     const isRefund = change.change === "refund" || change.change === "refund-partly";
@@ -245,8 +247,10 @@ export const createShop = () => {
       for (const each of [accounts, lineages, bought, shared, named, due]) each.clear();
       revision = 0;
       for (const [key, entering] of saved.accounts) keepAccount(key, entering);
+      const kept = saved.lineages.flatMap(({ transactions }) => transactions.map((one) => one.revision ?? 0));
+      revision = Math.max(0, ...kept);
       for (const lineage of saved.lineages) {
-        for (const { revision: kept = 0 } of lineage.transactions) revision = Math.max(revision, kept);
+        // Known before it is kept, so that its transactions keep their revisions.
         lineages.set(lineage.originalTransactionIdentifier, lineage);
         keepLineage(lineage);
       }

@@ -38,8 +38,11 @@ test("a new customer gets an identifier, the link, the purchase and the identity
     application: APPLICATION,
     before: null,
     after: customer,
+    absorbed: [],
     identities: [device("1")],
-    purchases: [{ purchase, revision: 0, customer: NEW, ask: null, move: null }],
+    purchases: [{ purchase, revision: 0, customer: NEW, acknowledgement: null, ask: null, move: null }],
+    liftsErasures: false,
+    tellsChanges: false,
     moment: NOW,
   });
 });

@@ -244,8 +244,11 @@ describe("addresses", () => {
 });
 
 test("nothing is sent after the deadline", async () => {
-  const { url, connections } = await destination(() => {});
-  const request = { url: new URL(url), headers: {}, text: "{}", agent: new Agent() };
+  const { port, connections } = await destination((socket) => socket.end("HTTP/1.1 204 No Content\r\n\r\n"));
+  const request = { url: new URL(`http://127.0.0.1:${port}/`), headers: {}, text: "{}", agent: new Agent() };
   expect(await post({ ...request, deadline: AbortSignal.abort() })).toMatchObject({ because: "timeout" });
   expect(connections).toEqual([]);
+  const { signal } = new AbortController();
+  expect(await post({ ...request, deadline: signal })).toMatchObject({ status: 204 });
+  expect(connections).toHaveLength(1);
 });

@@ -81,6 +81,7 @@ describe("a subscription has one period at a time:", () => {
 });
 
 test.each([
+  ["that was refunded before its start never ran", -A_MILLISECOND, ""],
   ["that was refunded at its start never ran", 0, ""],
   ["that was refunded a millisecond later ran", A_MILLISECOND, ", 2: 0 to 30"],
 ])("a period %s", (_, refundedOn, expected) => {

@@ -146,6 +146,15 @@ describe("the authorizer", () => {
 });
 
 describe("the event", () => {
+  test("keeps every name as sent, even a built-in property's", async () => {
+    const answer = await send("GET", "/v1/customers/a/entitlements?__proto__=1&__proto__=2", {
+      headers: { Authorization: bearer(), __PROTO__: "x" },
+    });
+    const { headers, multiValueQueryStringParameters } = eventOf(answer);
+    expect(Object.entries(multiValueQueryStringParameters ?? {})).toEqual([["__proto__", ["1", "2"]]]);
+    expect(Object.entries(headers)).toContainEqual(["__PROTO__", "x"]);
+  });
+
   test("equals API Gateway's proxy event, field by field", async () => {
     const before = Date.now();
     const answer = await send("GET", "/v1/customers/a%20b/entitlements?x=1&y=%C3%A9&x=2&z", {

@@ -13,7 +13,13 @@ test.each<[rule: string, asked: Partial<Asked>, within: number]>([
   ["of a prepaid plan of three days, within half of it", { prepaidUntil: NOW + 3 * DAY }, 1.5 * DAY],
   ["of a prepaid plan that ends before it begins, at once", { prepaidUntil: NOW - DAY }, 0],
   ["of a top-up, as of a plan of a day", { prepaidUntil: NOW + 30 * DAY, isTopUp: true }, DAY / 2],
+  ["of a prepaid plan below a week, within three days", { prepaidUntil: NOW + 6.5 * DAY }, 3 * DAY],
   ["by a licence tester within three minutes", { environment: "sandbox" }, 3 * MINUTE],
+  [
+    "of a prepaid plan by a licence tester within three minutes",
+    { environment: "sandbox", prepaidUntil: NOW + DAY },
+    3 * MINUTE,
+  ],
   ["counted from the answer without a start", { madeAt: null, answeredAt: NOW + HOUR }, HOUR + 3 * DAY],
   ["within a day of an answer after two of three days", { answeredAt: NOW + 2 * DAY }, 3 * DAY],
   ["within a day of an answer long past the deadline", { answeredAt: NOW + 9 * DAY }, 10 * DAY],

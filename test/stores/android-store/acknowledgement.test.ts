@@ -90,7 +90,7 @@ describe.each(["subscription", "one_time_product"] as const)("a %s", (productKin
   });
 });
 
-test("with add-ons it is tried by another name each minute", async () => {
+test("an acknowledgement with add-ons is tried by another name each minute", async () => {
   const REFUSED: Fault = google(400, "invalid");
   const lineItems = ["premium", "a", "b", "c", "d", "e"].map((productId) => ({ productId }));
   const acknowledgementState = "ACKNOWLEDGEMENT_STATE_PENDING";

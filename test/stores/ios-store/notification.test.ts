@@ -16,7 +16,7 @@ import {
   word,
   type Payload,
 } from "../../../testing/support/stores/ios-store.ts";
-import { NOW } from "../../../testing/support/stores/purchases.ts";
+import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 import { watchChecks } from "../../../testing/support/stores/signature-checks.ts";
 import { asSigned } from "./as-signed.ts";
 
@@ -115,6 +115,13 @@ describe("a notification", () => {
     ["renewal info with a notification's fields", { ...aRenewalInfo(), ...about() }],
   ])("is not %s", async (_, payload) => {
     expect(await outcome(payload)).toBe("wrong_kind");
+  });
+
+  test("a year old is as good as new", async () => {
+    const then = makeChain({ leaf: { notBefore: NOW - 800 * DAY, notAfter: NOW - 30 * DAY } });
+    const compact = signJws(about({}, { signedDate: NOW - 365 * DAY }), then);
+    const verdict = await verifier.verifyNotification(compact, trusting({ roots: [then.root] }), NOW);
+    expect(word(verdict)).toBe("verified");
   });
 });
 

@@ -36,6 +36,7 @@ describe("a renewal info", () => {
   test.each<[string, unknown, object]>([
     ["autoRenewStatus", 1, { willRenew: true }],
     ["autoRenewStatus", 0, { willRenew: false }],
+    ["autoRenewStatus", 2, { willRenew: false }],
     ["autoRenewProductId", undefined, { renewsInto: null }],
     ["renewalDate", undefined, { periodEndsAt: null }],
     ["gracePeriodExpiresDate", NOW + DAY, { graceEndsAt: NOW + DAY }],

@@ -62,12 +62,11 @@ const questionsOf = async function* (
     else if (claim.name?.kind !== "order") yield [placed];
     else {
       const app = claim.app ?? "";
-      const batch = batches.get(app);
-      if (batch === undefined) batches.set(app, [placed]);
-      else if (batch.push(placed) === ORDERS_AT_ONCE) {
-        batches.delete(app);
-        yield batch;
-      }
+      const batch: [PlacedClaim, ...PlacedClaim[]] = [placed, ...(batches.get(app) ?? [])];
+      batches.set(app, batch);
+      if (batch.length < ORDERS_AT_ONCE) continue;
+      batches.delete(app);
+      yield batch;
     }
   }
   yield* batches.values();

@@ -8,7 +8,7 @@ import { sha256 } from "../slots.ts";
 import type { Asked, Asking } from "./asking.ts";
 import { verdictOf } from "./verdict.ts";
 
-export interface TokenQuestion extends Pick<Claim, "kind" | "product"> {
+interface TokenQuestion extends Pick<Claim, "kind" | "product"> {
   readonly token: string;
   /** SHA-256 of other identifiers of the purchase. */
   readonly also: readonly string[];

@@ -45,8 +45,8 @@ type PushBody = z.output<typeof pushBody>;
 export interface TimedAndroidStore extends LocalAndroidStore {
   readonly clock: { now: Instant };
   readonly pushes: ReceivedPush[];
-  /** Statuses of the next answers to pushes, one each; then 200. Null: none is sent. */
-  readonly answers: (number | null)[];
+  /** Statuses of the next answers to pushes, one each; then 200. */
+  readonly answers: number[];
   /** Moves the clock, stopping at each event on the way. */
   advanceTo(moment: Instant): Promise<void>;
   /** Names of the notifications pushed since the last call: `RENEWED`, `ONE_TIME PURCHASED`, `VOIDED subscription full`. */
@@ -94,7 +94,7 @@ export const startTimedAndroidStore = async (
 ): Promise<TimedAndroidStore> => {
   const clock = { now: NOW };
   const pushes: ReceivedPush[] = [];
-  const answers: (number | null)[] = [];
+  const answers: number[] = [];
   const server = createServer((request, response) => {
     void (async () => {
       const chunks: Buffer[] = [];
@@ -104,8 +104,7 @@ export const startTimedAndroidStore = async (
         .record(z.string(), z.unknown())
         .parse(JSON.parse(Buffer.from(body.message.data, "base64").toString("utf8")));
       pushes.push({ headers: request.headers, body, notification });
-      const status = answers.shift();
-      if (status !== null) response.writeHead(status ?? 200).end();
+      response.writeHead(answers.shift() ?? 200).end();
     })();
   });
   const listening = Promise.withResolvers<void>();

@@ -91,6 +91,12 @@ describe("the history of notifications", () => {
     );
   });
 
+  test("says that a listener did not answer", async () => {
+    under.url = "http://127.0.0.1:1/";
+    await under.store.notify("test");
+    expect((await history()).attempts).toMatchObject([[{ sendAttemptResult: "NO_RESPONSE" }]]);
+  });
+
   test("a page's token is for the same request", async () => {
     for (let sent = 0; sent < 21; sent++) await under.store.notify("test");
     const { paginationToken = "" } = await history();

@@ -1,6 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { spyOn } from "jest-mock";
-import { makeChain, signJws } from "../../../../sandbox/ios-store/signing.ts";
+import { issueCertificate, TEMPLATES } from "../../../../sandbox/ios-store/certificates.ts";
+import { makeChain, signerWith, signJws } from "../../../../sandbox/ios-store/signing.ts";
 import { createKnownChains, verifyChain } from "../../../../lib/stores/ios-store/signatures/chain.ts";
 import { createIosStoreVerifier } from "../../../../lib/stores/ios-store/verifier.ts";
 import { aTransaction, trusting, word } from "../../../../testing/support/stores/ios-store.ts";
@@ -35,6 +36,15 @@ describe("known chains", () => {
     expect(done).toEqual({ first: 2, known: 0 });
     expect(certificates).not.toHaveBeenCalled();
     certificates.mockRestore();
+  });
+  test("are another chain with another leaf of the same intermediate", async () => {
+    const verifier = createIosStoreVerifier();
+    const next = issueCertificate({ ...TEMPLATES.leaf, serialNumber: 100 }, chain.intermediate);
+    const renewed = signerWith(next, chain.intermediate, chain.root);
+    for (const signer of [chain, renewed, chain])
+      expect(word(await verifier.verifyTransaction(signJws(aTransaction(), signer), trust, NOW))).toBe(
+        "verified",
+      );
   });
   test("are not learnt by the header of a refused JWS", async () => {
     const { checks, done } = watchChecks();
