@@ -244,11 +244,14 @@ describe("addresses", () => {
 });
 
 test("nothing is sent after the deadline", async () => {
-  const { port, connections } = await destination((socket) => socket.end("HTTP/1.1 204 No Content\r\n\r\n"));
+  let requests = 0;
+  const { port } = await destination((socket) => {
+    requests += 1;
+    socket.end("HTTP/1.1 204 No Content\r\n\r\n");
+  });
   const request = { url: new URL(`http://127.0.0.1:${port}/`), headers: {}, text: "{}", agent: new Agent() };
   expect(await post({ ...request, deadline: AbortSignal.abort() })).toMatchObject({ because: "timeout" });
-  expect(connections).toEqual([]);
   const { signal } = new AbortController();
   expect(await post({ ...request, deadline: signal })).toMatchObject({ status: 204 });
-  expect(connections).toHaveLength(1);
+  expect(requests).toBe(1);
 });
