@@ -1,7 +1,7 @@
 import type { APIGatewayProxyEvent, Context } from "aws-lambda";
 import { endpoint } from "../../functions/http/endpoint.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
-import { synchronizeIosStorePurchases } from "../../lib/customers/synchronize-ios-store-purchases.ts";
+import { synchronizeIosStorePurchases } from "../../lib/customers/ios-store-customers.ts";
 import { apiGatewayEvent } from "../../testing/index.ts";
 import { hostileBodies } from "../../testing/support/metered/hostile-bodies.ts";
 import { inTurn, ratio, withWorld, type Side } from "../measure.ts";

@@ -1,6 +1,8 @@
 import { v7 as uuid } from "uuid";
-import { linkIosStoreCustomer } from "../../lib/customers/link-ios-store-customer.ts";
-import { synchronizeIosStorePurchases } from "../../lib/customers/synchronize-ios-store-purchases.ts";
+import {
+  linkIosStoreCustomer,
+  synchronizeIosStorePurchases,
+} from "../../lib/customers/ios-store-customers.ts";
 import { median } from "../../testing/support/metered/measuring.ts";
 import {
   newDevice,

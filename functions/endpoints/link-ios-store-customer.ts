@@ -1,5 +1,5 @@
 import { endpoints } from "../../lib/contract/endpoints.ts";
-import { linkIosStoreCustomer } from "../../lib/customers/link-ios-store-customer.ts";
+import { linkIosStoreCustomer } from "../../lib/customers/ios-store-customers.ts";
 import { composeIosStoreCustomers } from "../wiring/ios-store.ts";
 import { service } from "../environment/service.ts";
 import { trustedRoots } from "../environment/stores.ts";

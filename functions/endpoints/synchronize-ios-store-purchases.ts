@@ -1,5 +1,5 @@
 import { endpoints } from "../../lib/contract/endpoints.ts";
-import { synchronizeIosStorePurchases } from "../../lib/customers/synchronize-ios-store-purchases.ts";
+import { synchronizeIosStorePurchases } from "../../lib/customers/ios-store-customers.ts";
 import { composeIosStoreCustomers } from "../wiring/ios-store.ts";
 import { service } from "../environment/service.ts";
 import { trustedRoots } from "../environment/stores.ts";

@@ -1,4 +1,4 @@
-import type { IosStoreCustomers } from "../../lib/customers/ios-store-request.ts";
+import type { IosStoreCustomers } from "../../lib/customers/ios-store-customers.ts";
 import type { IosStoreReception } from "../../lib/customers/receive-ios-store-notification.ts";
 import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 import { observedVerifier } from "../observability/observation.ts";

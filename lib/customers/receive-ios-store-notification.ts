@@ -8,7 +8,7 @@ import { questionIn, type Notification, type NotificationParts } from "../stores
 import { appTransactionIdentityOf, purchasesOf } from "../stores/ios-store/purchases.ts";
 import { isForgery } from "../stores/ios-store/signatures/verdict.ts";
 import { applicationOfBundle, iosStoreConfigurationOf } from "./application-of.ts";
-import { appStoreTrust, type IosStoreCustomers } from "./ios-store-request.ts";
+import { appStoreTrust, type IosStoreCustomers } from "./ios-store-customers.ts";
 import {
   failNotification,
   storeNotified,

@@ -18,9 +18,11 @@ import { sample } from "../../bench/sections/notifications.ts";
 import { COINS, createMeteredWorld, type MeteredWorld } from "../../testing/support/metered/world.ts";
 import { endpoint } from "../../functions/http/endpoint.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
-import { linkIosStoreCustomer } from "../../lib/customers/link-ios-store-customer.ts";
+import {
+  linkIosStoreCustomer,
+  synchronizeIosStorePurchases,
+} from "../../lib/customers/ios-store-customers.ts";
 import { readAccountEntitlements } from "../../lib/customers/read-account-entitlements.ts";
-import { synchronizeIosStorePurchases } from "../../lib/customers/synchronize-ios-store-purchases.ts";
 import { accountId } from "../../lib/identifiers.ts";
 import {
   AT_ONCE,

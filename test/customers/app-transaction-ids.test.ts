@@ -1,5 +1,7 @@
-import { linkIosStoreCustomer } from "../../lib/customers/link-ios-store-customer.ts";
-import { synchronizeIosStorePurchases } from "../../lib/customers/synchronize-ios-store-purchases.ts";
+import {
+  linkIosStoreCustomer,
+  synchronizeIosStorePurchases,
+} from "../../lib/customers/ios-store-customers.ts";
 import { signJws } from "../../sandbox/ios-store/signing.ts";
 import {
   ACCOUNT,

@@ -16,7 +16,7 @@ import type { Transaction } from "../../stores/ios-store/transaction.ts";
 import type { Trust } from "../../stores/ios-store/signatures/trust.ts";
 import type { VerifyAll } from "../../stores/ios-store/verifier.ts";
 import { failedIfErased, isOfErased, type AskOutcome, type DueAsk } from "./ask.ts";
-import { appStoreTrust, type IosStoreCustomers } from "../ios-store-request.ts";
+import { appStoreTrust, type IosStoreCustomers } from "../ios-store-customers.ts";
 import { storeFacts } from "../storing/store-facts.ts";
 import { iosStoreFacts, statedPurchases, type VerifiedFacts } from "../storing/verified-facts.ts";
 

@@ -1,11 +1,13 @@
 import type { Application } from "../../../lib/applications/application.ts";
-import { linkIosStoreCustomer } from "../../../lib/customers/link-ios-store-customer.ts";
+import {
+  linkIosStoreCustomer,
+  synchronizeIosStorePurchases,
+} from "../../../lib/customers/ios-store-customers.ts";
 import type { ReceivedNotification } from "../../../lib/customers/notifications/notification-use.ts";
 import {
   receiveIosStoreNotification,
   type IosStoreReception,
 } from "../../../lib/customers/receive-ios-store-notification.ts";
-import { synchronizeIosStorePurchases } from "../../../lib/customers/synchronize-ios-store-purchases.ts";
 import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
 import { createStoreRequestQueue } from "../../../lib/table/telling/store-requests.ts";
 import { fingerprintOf, makeChain, signJws } from "../../../sandbox/ios-store/signing.ts";

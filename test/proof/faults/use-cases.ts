@@ -14,11 +14,13 @@ import type {
   IosStoreSynchronizeRequest,
 } from "../../../lib/contract/schemas.ts";
 import { linkAndroidStoreCustomer } from "../../../lib/customers/link-android-store-customer.ts";
-import { linkIosStoreCustomer } from "../../../lib/customers/link-ios-store-customer.ts";
+import {
+  linkIosStoreCustomer,
+  synchronizeIosStorePurchases,
+} from "../../../lib/customers/ios-store-customers.ts";
 import { readAccountEntitlements } from "../../../lib/customers/read-account-entitlements.ts";
 import { receiveAndroidStoreNotification } from "../../../lib/customers/receive-android-store-notification.ts";
 import { receiveIosStoreNotification } from "../../../lib/customers/receive-ios-store-notification.ts";
-import { synchronizeIosStorePurchases } from "../../../lib/customers/synchronize-ios-store-purchases.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { accountId, type ApplicationId } from "../../../lib/identifiers.ts";
 import { AUDIENCE } from "../../../testing/support/stores/push-tokens.ts";

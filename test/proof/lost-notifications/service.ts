@@ -14,7 +14,7 @@ import type {
   IosStoreLinkRequest,
 } from "../../../lib/contract/schemas.ts";
 import { linkAndroidStoreCustomer } from "../../../lib/customers/link-android-store-customer.ts";
-import { linkIosStoreCustomer } from "../../../lib/customers/link-ios-store-customer.ts";
+import { linkIosStoreCustomer } from "../../../lib/customers/ios-store-customers.ts";
 import { receiveAndroidStoreNotification } from "../../../lib/customers/receive-android-store-notification.ts";
 import { receiveIosStoreNotification } from "../../../lib/customers/receive-ios-store-notification.ts";
 import { askGoogle } from "../../../lib/customers/asking/ask-google.ts";

@@ -1,6 +1,8 @@
 import fc from "fast-check";
-import { linkIosStoreCustomer } from "../../../lib/customers/link-ios-store-customer.ts";
-import { synchronizeIosStorePurchases } from "../../../lib/customers/synchronize-ios-store-purchases.ts";
+import {
+  linkIosStoreCustomer,
+  synchronizeIosStorePurchases,
+} from "../../../lib/customers/ios-store-customers.ts";
 import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
 import { fingerprintOf, makeChain, signJws } from "../../../sandbox/ios-store/signing.ts";
 import { anApplication } from "../../../testing/support/application.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Application } from "../../../lib/applications/application.ts";
-import type { IosStoreCustomers } from "../../../lib/customers/ios-store-request.ts";
+import type { IosStoreCustomers } from "../../../lib/customers/ios-store-customers.ts";
 import { createIosStoreVerifier, type IosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
 import type { Table } from "../../../lib/table/dynamodb/table.ts";
 import { DEMO } from "../../../local/demo.ts";

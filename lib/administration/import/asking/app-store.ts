@@ -1,6 +1,6 @@
 import type { IosStoreConfiguration } from "../../../applications/application.ts";
 import { verifiedFactsOf } from "../../../customers/asking/ask-apple.ts";
-import { appStoreTrust } from "../../../customers/ios-store-request.ts";
+import { appStoreTrust } from "../../../customers/ios-store-customers.ts";
 import { statedPurchases, type VerifiedFacts } from "../../../customers/storing/verified-facts.ts";
 import type { PurchaseReference } from "../../../entitlements/purchase.ts";
 import { purchaseKey } from "../../../identifiers.ts";

@@ -1,5 +1,5 @@
 import type { Application } from "../../../applications/application.ts";
-import type { IosStoreCustomers } from "../../../customers/ios-store-request.ts";
+import type { IosStoreCustomers } from "../../../customers/ios-store-customers.ts";
 import type { AskedEnvironment, PlacedClaim } from "../claim.ts";
 import type { Join } from "../join.ts";
 import type { AnsweredEntry, JournalEntry, UnansweredOutcome } from "../journal.ts";

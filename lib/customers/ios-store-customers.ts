@@ -1,8 +1,14 @@
 import type { Application, ApplicationDirectory } from "../applications/application.ts";
 import { ServiceError } from "../contract/errors.ts";
-import type { AssertedBy, IosStoreSynchronizeRequest } from "../contract/schemas.ts";
+import type {
+  AssertedBy,
+  IosStoreLinkRequest,
+  IosStoreSynchronizeRequest,
+  LinkResponse,
+  SynchronizeResponse,
+} from "../contract/schemas.ts";
 import type { Instant } from "../entitlements/time.ts";
-import { accountId } from "../identifiers.ts";
+import { accountId, type ApplicationId } from "../identifiers.ts";
 import { disagreement, type Agreeing } from "../stores/ios-store/agreement.ts";
 import {
   checkAppTransactionClaims,
@@ -12,7 +18,13 @@ import {
 import { distinctJws } from "../stores/ios-store/signatures/jws.ts";
 import type { Trust } from "../stores/ios-store/signatures/trust.ts";
 import type { IosStoreVerifier, VerifyAll } from "../stores/ios-store/verifier.ts";
-import { iosStoreConfigurationOf, requirePaywall } from "./application-of.ts";
+import {
+  applicationOfBundle,
+  applicationOfCredential,
+  iosStoreConfigurationOf,
+  requirePaywall,
+} from "./application-of.ts";
+import { presentCustomer, presentLink } from "./customer-answers.ts";
 import type { FactStore } from "./storing/fact-store.ts";
 import { storeFacts, type ResolvedCustomer } from "./storing/store-facts.ts";
 import { iosStoreFacts, type VerifiedFacts } from "./storing/verified-facts.ts";
@@ -130,7 +142,7 @@ const verifyRequest = async (
 };
 
 /** Verifies a request, stores its facts, and links the customer to the account it names, if any. */
-export const storeIosStoreRequest = async (
+const storeRequest = async (
   ports: IosStoreCustomers,
   request: IosStoreSynchronizeRequest,
   assertedBy: AssertedBy,
@@ -143,4 +155,35 @@ export const storeIosStoreRequest = async (
   const stored = await storeFacts(ports, application, chosen, claim);
   if (stored.outcome === "refused") throw new ServiceError(stored.code);
   return { application, customer: stored.customer };
+};
+
+/**
+ * Links a customer of the App Store. The credential names the application.
+ *
+ * @throws ServiceError the errors of the endpoint
+ */
+export const linkIosStoreCustomer = async (
+  ports: IosStoreCustomers,
+  identifier: ApplicationId,
+  request: IosStoreLinkRequest,
+): Promise<LinkResponse> => {
+  const { application, customer } = await storeRequest(ports, request, "credential", () =>
+    applicationOfCredential(ports.directory, identifier),
+  );
+  return presentLink(application, customer, ports.now());
+};
+
+/**
+ * Stores an app's purchases. The verified bundle names the application. An account is linked as asserted by the client.
+ *
+ * @throws ServiceError the errors of the endpoint
+ */
+export const synchronizeIosStorePurchases = async (
+  ports: IosStoreCustomers,
+  request: IosStoreSynchronizeRequest,
+): Promise<SynchronizeResponse> => {
+  const { application, customer } = await storeRequest(ports, request, "client", (bundle) =>
+    applicationOfBundle(ports.directory, bundle),
+  );
+  return presentCustomer(application, customer, ports.now());
 };
