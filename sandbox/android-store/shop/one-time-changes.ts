@@ -10,7 +10,7 @@ import {
   outcome,
   type Outcome,
 } from "./purchases.ts";
-import { refundedPartly } from "./refunds.ts";
+import { REFUNDS, refundedPartly } from "./refunds.ts";
 
 type OneTimeStep = (sold: SoldOneTimePurchase, details: ChangeDetails, now: Instant) => Outcome;
 
@@ -32,11 +32,12 @@ const consume: OneTimeStep = (sold) => {
   return outcome({ ...consumed, answer: { ...consumed.answer, acknowledgementState: ACKNOWLEDGED } });
 };
 
-/** Changes that only one-time purchases have, or have in their own way. */
+/** Changes of a one-time purchase. */
 export const ONE_TIME_STEPS: Partial<Record<AndroidChange, OneTimeStep>> = {
+  ...REFUNDS,
   complete,
   decline: (sold) =>
     outcome(withPurchaseState(sold, "CANCELLED"), { oneTimeProduct: "CANCELED", sku: skuOf(sold) }),
-  "refund-partly": (sold, { quantity = 1 }, now) => refundedPartly(sold, quantity, now),
+  "refund-partly": refundedPartly,
   consume,
 };

@@ -17,7 +17,7 @@ import {
   outcome,
   type Outcome,
 } from "./purchases.ts";
-import { stateOf, tell } from "./subscription-states.ts";
+import { failedPaymentPhases, stateOf, tell } from "./subscription-states.ts";
 
 /** Purchases as the store sells them. */
 
@@ -59,9 +59,6 @@ const newSubscription = (
       acknowledgementState: ACKNOWLEDGEMENT_PENDING,
       ...(!pending && { startTime: isoTime(now) }),
       ...(purchase.replaces !== undefined && { linkedPurchaseToken: purchase.replaces }),
-      ...(purchase.resubscribes !== undefined && {
-        outOfAppPurchaseContext: { expiredPurchaseToken: purchase.resubscribes },
-      }),
       ...(purchase.obfuscatedAccountIdentifier !== undefined && {
         externalAccountIdentifiers: { obfuscatedExternalAccountId: purchase.obfuscatedAccountIdentifier },
       }),
@@ -110,7 +107,6 @@ const newOneTimePurchase = (purchase: SandboxPurchase, now: Instant): SoldOneTim
             ...(purchase.purchaseOptionIdentifier !== undefined && {
               purchaseOptionId: purchase.purchaseOptionIdentifier,
             }),
-            ...(purchase.rental === true && { rentOfferDetails: {} }),
             quantity,
             refundableQuantity: quantity,
             consumptionState: "CONSUMPTION_STATE_YET_TO_BE_CONSUMED",
@@ -174,21 +170,13 @@ export const successorOf = (
   const { productIdentifier = line?.productId ?? "", pending = false, deferred = false } = details;
   const { basePlanIdentifier = line?.offerDetails?.basePlanId } = details;
   const account = answer.externalAccountIdentifiers?.obfuscatedExternalAccountId;
-  const {
-    period = terms.period,
-    silentPeriod = terms.silentPeriod,
-    gracePeriod = terms.gracePeriod,
-    accountHold = terms.accountHold,
-  } = details;
   return {
     packageName,
     productKind: "subscription",
     productIdentifier,
     replaces: purchaseToken,
-    period,
-    silentPeriod,
-    gracePeriod,
-    accountHold,
+    period: details.period ?? terms.period,
+    ...failedPaymentPhases(terms, details),
     prepaid,
     pending,
     deferred,

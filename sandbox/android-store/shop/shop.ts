@@ -1,18 +1,24 @@
 import { randomBytes } from "node:crypto";
 import * as z from "zod";
-import { isInstant, type Instant } from "../../../lib/entitlements/time.ts";
+import type { Instant } from "../../../lib/entitlements/time.ts";
 import { createDue } from "../../due.ts";
+import { instant } from "../../fields.ts";
+import { ImpossibleChange, UnknownPurchase } from "../../impossible-change.ts";
+import {
+  developerNotification,
+  type DeveloperNotification,
+  type Notice,
+} from "../notifications/notifications.ts";
+import { voidedPurchase, type VoidedPurchase } from "../publisher-api/voided-purchases.ts";
 import type { AndroidChange, ChangeDetails } from "./changes.ts";
 import { afterEvent, nextEventOf } from "./events.ts";
-import { developerNotification, type DeveloperNotification } from "../notifications/notifications.ts";
 import { ONE_TIME_STEPS } from "./one-time-changes.ts";
 import { createOrders, savedOrders } from "./orders.ts";
-import { ImpossibleChange } from "../../impossible-change.ts";
 import {
   ACKNOWLEDGED,
-  acknowledged,
   after,
   isPaid,
+  outcome,
   soldPurchase,
   type SandboxPurchase,
   type SoldPurchase,
@@ -20,14 +26,12 @@ import {
   type StoredPurchase,
   type Outcome,
 } from "./purchases.ts";
-import { REFUNDS } from "./refunds.ts";
 import { sold, successorOf } from "./sale.ts";
 import { SUBSCRIPTION_STEPS } from "./subscription-changes.ts";
 import { expired, stateOf, tell } from "./subscription-states.ts";
-import { voidedPurchase, type VoidedPurchase } from "../publisher-api/voided-purchases.ts";
 
 export const savedShop = z.object({
-  time: z.number().refine(isInstant),
+  time: instant,
   purchases: z.array(z.tuple([z.string(), soldPurchase])),
   dropped: z.array(z.string()),
   voided: z.array(voidedPurchase),
@@ -37,7 +41,13 @@ export const savedShop = z.object({
 const newPurchaseToken = (): string =>
   `${randomBytes(12).toString("hex")}.AO-J1O${randomBytes(48).toString("base64url")}`;
 
-const isRefund = (change: AndroidChange): change is keyof typeof REFUNDS => Object.hasOwn(REFUNDS, change);
+/** @throws ImpossibleChange */
+const acknowledged = (sold: SoldPurchase): Outcome => {
+  const answer = { ...sold.answer, acknowledgementState: ACKNOWLEDGED };
+  if (!isPaid(sold) || sold.answer.acknowledgementState === ACKNOWLEDGED)
+    throw new ImpossibleChange("The purchase does not wait to be acknowledged.");
+  return outcome({ ...sold, answer } as SoldPurchase);
+};
 
 /** @throws ImpossibleChange */
 const changed = (
@@ -46,13 +56,13 @@ const changed = (
   details: ChangeDetails,
   at: Instant,
 ): Outcome => {
+  if (change === "acknowledge") return acknowledged(before);
   const isSubscription = before.productKind === "subscription";
   const state = stateOf(before);
   const wasPaid = isSubscription ? !state.startsWith("PENDING") : state === "PURCHASED";
   const isAllowed = change === "complete" || change === "decline" ? state === "PENDING" : wasPaid;
   if (!isAllowed)
     throw new ImpossibleChange(`The change is not possible for a purchase in ${state || "no state"}.`);
-  if (isRefund(change)) return REFUNDS[change](before, at);
   const made = isSubscription
     ? SUBSCRIPTION_STEPS[change]?.(before, details, at)
     : ONE_TIME_STEPS[change]?.(before, details, at);
@@ -89,6 +99,16 @@ export const createShop = (
   };
   for (const [purchaseToken, sold] of saved?.purchases ?? []) store(purchaseToken, sold, latest);
 
+  const soldUnder = (purchaseToken: string): SoldPurchase => {
+    const found = purchases.get(purchaseToken);
+    if (found === undefined) throw new UnknownPurchase();
+    return found;
+  };
+  const running = (purchaseToken: string | null | undefined): SoldSubscription | null => {
+    const found = purchaseToken == null ? undefined : purchases.get(purchaseToken);
+    return found?.productKind === "subscription" && isPaid(found) ? found : null;
+  };
+
   /** Stores an outcome, and returns its notifications. */
   const keep = (
     purchaseToken: string,
@@ -98,31 +118,24 @@ export const createShop = (
   ): DeveloperNotification[] => {
     const { packageName, productKind } = sold;
     store(purchaseToken, sold, at);
-    const told = [...notices];
-    const known = voided.some((one) => one.orderId === order?.orderId && one.quantity === null);
-    if (order !== null && !known) {
+    const voids: Notice[] = [];
+    const isVoided = voided.some((one) => one.orderId === order?.orderId && one.quantity === null);
+    if (order !== null && !isVoided) {
       voided.push({ packageName, purchaseToken, productKind, voidedAt, seenAt: at, ...order });
-      told.push({
-        voided: productKind,
-        orderId: order.orderId,
-        refund: order.quantity === null ? "full" : "quantityBasedPartial",
-      });
+      const refund = order.quantity === null ? "full" : "quantityBasedPartial";
+      voids.push({ voided: productKind, orderId: order.orderId, refund });
     }
-    return told.map((notice) => developerNotification(packageName, purchaseToken, notice, at));
+    return [...notices, ...voids].map((notice) =>
+      developerNotification(packageName, purchaseToken, notice, at),
+    );
   };
 
   /** A paid subscription expires the one that it replaces. */
   const expireReplaced = (sold: SoldPurchase, at: Instant): DeveloperNotification[] => {
-    if (sold.productKind !== "subscription" || !isPaid(sold)) return [];
-    const token = sold.answer.linkedPurchaseToken;
-    const replaced = token == null ? undefined : purchases.get(token);
-    if (token == null || replaced?.productKind !== "subscription" || !isPaid(replaced)) return [];
+    const token = sold.productKind === "subscription" && isPaid(sold) && sold.answer.linkedPurchaseToken;
+    const replaced = running(token || null);
+    if (!token || replaced === null) return [];
     return keep(token, tell(expired(replaced, at, { replacementCancellation: {} }), "EXPIRED"), at);
-  };
-
-  const running = (purchaseToken: string | undefined): SoldSubscription | null => {
-    const sold = purchaseToken === undefined ? undefined : purchases.get(purchaseToken);
-    return sold?.productKind === "subscription" && isPaid(sold) ? sold : null;
   };
 
   /** Creates a purchase, under a new token unless one is given, and returns its token. */
@@ -140,15 +153,8 @@ export const createShop = (
   const change = (purchaseToken: string, change: AndroidChange, details: ChangeDetails = {}): string => {
     if (change === "replace" || change === "upgrade" || change === "top-up")
       return buy(successorOf(running(purchaseToken), purchaseToken, change, details));
-    const before = purchases.get(purchaseToken);
-    if (before === undefined) throw new ImpossibleChange("There is no such purchase.");
+    const before = soldUnder(purchaseToken);
     const at = time();
-    if (change === "acknowledge") {
-      if (!isPaid(before) || before.answer.acknowledgementState === ACKNOWLEDGED)
-        throw new ImpossibleChange("The purchase does not wait to be acknowledged.");
-      store(purchaseToken, acknowledged(before), at);
-      return purchaseToken;
-    }
     const made = changed(before, change, details, at);
     const voidedAt = details.voidedAgo === undefined ? at : 2 * at - after(at, details.voidedAgo);
     publish([...keep(purchaseToken, made, at, voidedAt), ...expireReplaced(made.sold, at)], at);
@@ -170,12 +176,9 @@ export const createShop = (
       purchases.set(purchaseToken, { ...stored, terms: null });
       due.set(purchaseToken, null);
     },
-    read: (purchaseToken: string): StoredPurchase | undefined => {
-      const sold = purchases.get(purchaseToken);
-      if (sold === undefined) return undefined;
-      const { terms: _, ...stored } = sold;
-      return stored;
-    },
+    read: (purchaseToken: string): StoredPurchase | undefined => purchases.get(purchaseToken),
+    /** @throws UnknownPurchase */
+    sold: soldUnder,
     change,
     drop,
     isDropped: (purchaseToken: string): boolean => dropped.has(purchaseToken),
@@ -186,17 +189,12 @@ export const createShop = (
       voided.filter((one) => one.packageName === packageName),
     /** The store's time, never earlier than its last event. */
     time,
-    passTime: (moment: Instant): void => {
-      latest = Math.max(latest, moment);
-    },
     nextEventAt: (): Instant | null => due.first()?.at ?? null,
-    /** Runs the earliest event due by the given time. */
-    makeNextHappen: (moment: Instant): void => {
+    passNextEvent: (): void => {
       const next = due.first();
-      const sold = next === null ? undefined : purchases.get(next.key);
-      if (next === null || sold === undefined || next.at > moment) return;
+      if (next === null) return;
       latest = Math.max(latest, next.at);
-      const made = afterEvent(sold, latest);
+      const made = afterEvent(soldUnder(next.key), latest);
       if (made === null) drop(next.key);
       else publish(keep(next.key, made, latest), latest);
     },

@@ -59,6 +59,16 @@ export const termsOfRenewing = ({ answer, terms }: SoldSubscription): Subscripti
   return terms;
 };
 
+/** Phases after a failed payment: as requested, or by the terms. */
+export const failedPaymentPhases = (
+  terms: SubscriptionTerms,
+  {
+    silentPeriod = terms.silentPeriod,
+    gracePeriod = terms.gracePeriod,
+    accountHold = terms.accountHold,
+  }: ChangeDetails,
+) => ({ silentPeriod, gracePeriod, accountHold });
+
 /** A new state, without the contexts of the one before. */
 const inState = (
   sold: SoldSubscription,

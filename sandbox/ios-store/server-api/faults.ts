@@ -12,7 +12,7 @@ export const serverApiFault = z.strictObject({
   /** Requests of a second that are answered: only the others fail, with `Retry-After` at the next second. */
   perSecond: z.int().positive().optional(),
 });
-type ServerApiFault = z.output<typeof serverApiFault>;
+export type ServerApiFault = z.output<typeof serverApiFault>;
 
 const failed = ({ status }: ServerApiFault): Answer =>
   status === 401 ? UNAUTHENTICATED : errorAnswer(status === 404 ? 4_040_010 : status * 10_000);
