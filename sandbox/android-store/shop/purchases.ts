@@ -47,24 +47,23 @@ export type SubscriptionTerms = Readonly<z.output<typeof subscriptionTerms>>;
 
 const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
 
-const soldAs = <Kind extends string, Purchase, Terms extends z.ZodType>(productKind: Kind, terms: Terms) =>
-  z
-    .object({
-      packageName: z.string(),
-      productKind: z.literal(productKind),
-      answer: z.custom<Purchase>(isObject),
-      /** Null: it was put as a raw answer, and never changes by itself. */
-      terms: terms.nullable(),
-    })
-    .readonly();
-const soldSubscription = soldAs<"subscription", SubscriptionPurchase, typeof subscriptionTerms>(
-  "subscription",
-  subscriptionTerms,
-);
-const soldOneTimePurchase = soldAs<"one_time_product", OneTimePurchase, typeof oneTimeTerms>(
-  "one_time_product",
-  oneTimeTerms,
-);
+const soldSubscription = z
+  .object({
+    packageName: z.string(),
+    productKind: z.literal("subscription"),
+    answer: z.custom<SubscriptionPurchase>(isObject),
+    /** Null: it was put as a raw answer, and never changes by itself. */
+    terms: subscriptionTerms.nullable(),
+  })
+  .readonly();
+const soldOneTimePurchase = soldSubscription
+  .unwrap()
+  .extend({
+    productKind: z.literal("one_time_product"),
+    answer: z.custom<OneTimePurchase>(isObject),
+    terms: oneTimeTerms.nullable(),
+  })
+  .readonly();
 
 /** A purchase as the store and the data folder keep it. */
 export const soldPurchase = z.union([soldSubscription, soldOneTimePurchase]);

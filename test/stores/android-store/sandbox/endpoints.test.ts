@@ -1,17 +1,10 @@
-import {
-  PACKAGE_NAME,
-  startAndroidStore,
-  type LocalAndroidStore,
-} from "../../../../testing/support/stores/android-store.ts";
+import { PACKAGE_NAME } from "../../../../testing/support/stores/android-store.ts";
+import { timedAndroidStoreForEachTest } from "./timed-android-store.ts";
 
-let local: LocalAndroidStore;
-beforeAll(async () => {
-  local = await startAndroidStore();
-});
-afterAll(() => local.close());
+const timed = timedAndroidStoreForEachTest();
 
 const request = async (method: string, path: string, body?: unknown) => {
-  const response = await fetch(`${local.rootUrl}${path}`, {
+  const response = await fetch(`${timed.rootUrl}${path}`, {
     method,
     headers: { "content-type": "application/json" },
     ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -29,21 +22,13 @@ const buy = async (purchase: Record<string, unknown>): Promise<string> => {
   return String(body?.["purchaseToken"]);
 };
 
-const standing = async (purchaseToken: string, productKind: "subscription" | "one_time_product") => {
-  const answer = await local
-    .store()
-    .lookUp(local.androidPackage, { purchaseToken, productKind, productIdentifier: null });
-  if (answer.outcome !== "verified") return answer.outcome;
-  return answer.purchase.lines.map((line) => line.standing).join() || "nothing";
-};
-
 test.each(["subscription", "one_time_product"] as const)(
   "a pending %s grants nothing until it is complete",
   async (productKind) => {
     const token = await buy({ productKind, productIdentifier: "premium", pending: true });
-    expect(await standing(token, productKind)).toBe("nothing");
+    expect(await timed.standing(token, productKind)).toBe("nothing");
     await request("POST", `purchases/${token}`, { change: "complete", period: "P1W" });
-    expect(await standing(token, productKind)).toBe("entitled");
+    expect(await timed.standing(token, productKind)).toBe("entitled");
   },
 );
 
@@ -71,7 +56,7 @@ test("a change that makes another purchase answers it, over HTTP", async () => {
     purchaseToken: expect.not.stringMatching(`^${older}$`),
     purchase: { linkedPurchaseToken: older, lineItems: [{ productId: "pro" }] },
   });
-  expect(await standing(older, "subscription")).toBe("expired");
+  expect(await timed.standing(older, "subscription")).toBe("expired");
 });
 
 test.each([
