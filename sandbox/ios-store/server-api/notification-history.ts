@@ -58,7 +58,7 @@ export const notificationHistory = (
   const after = paginationToken === null ? null : readPageToken(paginationToken, name);
   const before = sent.findIndex(({ notificationUUID }) => notificationUUID === after);
   if (paginationToken !== null && before === -1) throw serverApiRefusal("InvalidPaginationTokenError");
-  const left = sent
+  const remaining = sent
     .slice(before + 1)
     .filter(
       ({ push }) =>
@@ -66,7 +66,7 @@ export const notificationHistory = (
         sentAt(push) < request.endDate &&
         !(request.onlyFailures === true && isTaken(push)),
     );
-  const { page, last, hasMore } = pageOf(left);
+  const { page, last, hasMore } = pageOf(remaining);
   return {
     ...(hasMore && last !== undefined && { paginationToken: pageTokenOf(last.notificationUUID, name) }),
     hasMore,

@@ -72,11 +72,11 @@ export const transactionHistory = ({ identifier, account, sold, signed }: Person
   const name = queryName(identifier);
   const after = revision === null ? "Infinity" : readPageToken(revision, name);
   if (after === null) throw serverApiRefusal("InvalidRequestRevisionError");
-  const left = sold
+  const remaining = sold
     .map((each) => ({ ...each, revision: each.transaction.revision ?? 0 }))
     .filter((each) => each.revision < Number(after))
     .toSorted((one, other) => other.revision - one.revision);
-  const { page, last, hasMore } = pageOf(left);
+  const { page, last, hasMore } = pageOf(remaining);
   return {
     ...appFields(account),
     revision: pageTokenOf(last === undefined ? after : String(last.revision), name),
