@@ -16,12 +16,13 @@ type OneTimeStep = (sold: SoldOneTimePurchase, details: ChangeDetails, now: Inst
 
 const skuOf = ({ answer }: SoldOneTimePurchase): string => answer.productLineItem?.[0]?.productId ?? "";
 
-const complete: OneTimeStep = (sold, _, now) => {
+/** Paid now. */
+export const completed = (sold: SoldOneTimePurchase, now: Instant, orderIdentifier = orderId()): Outcome => {
   const test = sold.answer.testPurchaseContext !== undefined;
   const { answer } = withPurchaseState(sold, "PURCHASED");
   const paid = {
     ...sold,
-    answer: { ...answer, orderId: orderId(), purchaseCompletionTime: isoTime(now) },
+    answer: { ...answer, orderId: orderIdentifier, purchaseCompletionTime: isoTime(now) },
     terms: sold.terms === null ? null : { acknowledgeBy: acknowledgeBy(now, { test, prepaidUntil: null }) },
   };
   return outcome(paid, { oneTimeProduct: "PURCHASED", sku: skuOf(sold) });
@@ -35,7 +36,7 @@ const consume: OneTimeStep = (sold) => {
 /** Changes of a one-time purchase. */
 export const ONE_TIME_STEPS: Partial<Record<AndroidChange, OneTimeStep>> = {
   ...REFUNDS,
-  complete,
+  complete: (sold, _, now) => completed(sold, now),
   decline: (sold) =>
     outcome(withPurchaseState(sold, "CANCELLED"), { oneTimeProduct: "CANCELED", sku: skuOf(sold) }),
   "refund-partly": refundedPartly,

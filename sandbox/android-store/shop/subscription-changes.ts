@@ -40,16 +40,22 @@ const MONTH = "P1M";
 const periodFrom = (begin: Instant, { terms }: SoldSubscription, { period }: ChangeDetails): Instant =>
   after(begin, period ?? terms?.period ?? MONTH);
 
-const complete: SubscriptionStep = (sold, details, now) => {
-  const { period = sold.terms?.period ?? MONTH } = details;
-  const until = after(now, period);
-  const paid = active(sold, until, now);
-  const prepaidUntil = isPrepaid(sold.answer) ? until : null;
+/** Paid now, until the given end. */
+export const completed = (
+  sold: SoldSubscription,
+  until: Instant,
+  now: Instant,
+  orderIdentifier = orderId(),
+): SoldSubscription => {
+  const paid = active(sold, until, now, orderIdentifier);
   const test = sold.answer.testPurchase !== undefined;
+  const prepaidUntil = isPrepaid(sold.answer) ? periodFrom(now, sold, {}) : null;
   const started = { ...paid, answer: { ...paid.answer, startTime: isoTime(now) } };
-  const terms = { period, acknowledgeBy: acknowledgeBy(now, { test, prepaidUntil }) };
-  return tell(withTerms(started, terms), "PURCHASED");
+  return withTerms(started, { acknowledgeBy: acknowledgeBy(now, { test, prepaidUntil }) });
 };
+
+const complete: SubscriptionStep = (sold, { period = sold.terms?.period ?? MONTH }, now) =>
+  tell(completed(withTerms(sold, { period }), after(now, period), now), "PURCHASED");
 
 const renew: SubscriptionStep = (sold, details, now) => {
   const until = periodFrom(Math.max(endOf(sold.answer) ?? now, now), sold, details);
