@@ -26,7 +26,7 @@ const post = async (url: string, sent: RequestInit, timeout: number): Promise<nu
   try {
     const signal = AbortSignal.timeout(timeout);
     const response = await fetch(url, { ...sent, method: "POST", redirect: "manual", signal });
-    await response.body?.cancel();
+    await response.arrayBuffer();
     return response.status;
   } catch {
     return null;

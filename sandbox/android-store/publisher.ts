@@ -10,7 +10,8 @@ import { publisherRoutes } from "./publisher-api/publisher-api.ts";
 import { createTokenEndpoints } from "./publisher-api/tokens.ts";
 import { androidChange } from "./shop/changes.ts";
 import { sandboxPurchase } from "./shop/purchases.ts";
-import { createShop, savedShop, type ShopKeeping } from "./shop/shop.ts";
+import { savedShop } from "./shop/ledger.ts";
+import { createShop, type ShopKeeping } from "./shop/shop.ts";
 
 export type { Fault, SandboxEndpoint } from "./publisher-api/faults.ts";
 

@@ -76,7 +76,9 @@ test("invalid purchases and impossible changes are refused", async () => {
   expect(await request("POST", "purchases", { productKind: "subscription" })).toMatchObject({ status: 400 });
   expect(await request("POST", `purchases/${token}`, { change: "vanish" })).toMatchObject({ status: 400 });
   expect(await request("POST", `purchases/${token}`, { change: "renew" })).toMatchObject({ status: 409 });
-  expect(await request("POST", "purchases/unknown", { change: "renew" })).toMatchObject({ status: 404 });
+  for (const change of ["renew", "replace"])
+    expect(await request("POST", "purchases/unknown", { change })).toMatchObject({ status: 404 });
+  expect(await request("GET", "purchases/unknown")).toMatchObject({ status: 404 });
 });
 
 test("the API needs an access token, and the token endpoint a grant", async () => {

@@ -73,6 +73,20 @@ describe("what is saved", () => {
     await expect(under.store.read(original)).rejects.toThrow("no such purchase");
   });
 
+  test("forgotten while notifications are under way, none is sent again, and no other", async () => {
+    const empty = under.store.save();
+    under.answers = 500;
+    let next: number | null = null;
+    under.arrived = () => {
+      next = under.store.nextEventAt();
+      under.store.reset();
+    };
+    await under.store.buy({ transactions: [1, 2].map(() => ({ productIdentifier: "p" })) });
+    expect(under.store.save()).toBe(empty);
+    expect(under.received).toHaveLength(1);
+    expect(next).toBe(Date.UTC(2026, 6, 15, 12));
+  });
+
   test.each([
     ["no JSON", "{"],
     ["another shape", '{"format":1,"shop":{},"pushes":{}}'],

@@ -92,6 +92,8 @@ export const storeForEachTest = () => {
   const fresh = () => ({
     store: create({}),
     now: NOW,
+    /** Called when a push has arrived, before it is answered. */
+    arrived: (): void => undefined,
     /** Status of the server's answers. */
     answers: 200,
     /** Where the store pushes to. */
@@ -103,6 +105,7 @@ export const storeForEachTest = () => {
   const server = createServer((request, response) => {
     void (async () => {
       under.received.push({ at: under.now, ...received.parse(await json(request)) });
+      under.arrived();
       response.writeHead(under.answers).end();
     })();
   });
