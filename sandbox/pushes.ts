@@ -13,7 +13,7 @@ interface Sender<Push> {
   readonly isTaken: (status: number) => boolean;
   /** Milliseconds until the next try of a push that was not taken; null: it is given up. */
   readonly retryAfter: (push: Push) => number | null;
-  /** Takes note of each try. @param status of the answer; null: there was none */
+  /** Called after each try, with the status of its answer; null: there was none in time. */
   readonly note?: (push: Push, status: number | null) => void;
   /** Milliseconds until a push counts as failed; unset: 10 seconds. */
   readonly timeout?: number | undefined;
@@ -21,7 +21,7 @@ interface Sender<Push> {
 
 const TIMEOUT = 10_000;
 
-/** Status of the answer; null: there was none in time. */
+/** Resolves with the answer's status; null: there was none in time. */
 const post = async (url: string, sent: RequestInit, timeout: number): Promise<number | null> => {
   try {
     const signal = AbortSignal.timeout(timeout);

@@ -71,7 +71,7 @@ export const createCounter = ({
         return presented(lineage.account, at);
       }),
     readAll: async () => inTurn((at) => () => shop.accounts().map((key) => presented(key, at))),
-    /** Sends a test notification. @param named unset: of the default app, in the sandbox environment */
+    /** Sends a test notification; unset: of the default app, in the sandbox environment. */
     notify: async ({ environment = "sandbox", ...named }: NotifiedApp = {}) =>
       inTurn((at) => {
         const app = appOf({ environment, ...named });
