@@ -103,10 +103,14 @@ export const sandboxPurchase = z.object({
   replaces: text.optional(),
   /** The replaced product stays until its end, and this one follows it. */
   deferred: z.boolean().optional(),
+  /** Token of the expired subscription that was bought again outside the app. */
+  resubscribes: text.optional(),
   /** One-time purchases only; default: 1. */
   quantity: z.int().positive().optional(),
   /** One-time purchases only. */
   purchaseOptionIdentifier: text.optional(),
+  /** A one-time purchase that is rented. */
+  rental: z.boolean().optional(),
   /** Subscriptions only; default: no silent period, three days of grace, thirty days on hold. */
   ...failedPaymentTerms.shape,
 });

@@ -25,7 +25,14 @@ const DEFAULT_PERIOD = "P1M";
 
 /** A subscription that awaits its payment. */
 const newSubscription = (purchase: SandboxPurchase): SoldSubscription => {
-  const { packageName, productIdentifier, basePlanIdentifier, replaces, test = false } = purchase;
+  const {
+    packageName,
+    productIdentifier,
+    basePlanIdentifier,
+    replaces,
+    resubscribes,
+    test = false,
+  } = purchase;
   const {
     period = DEFAULT_PERIOD,
     silentPeriod = null,
@@ -47,6 +54,7 @@ const newSubscription = (purchase: SandboxPurchase): SoldSubscription => {
       subscriptionState: "SUBSCRIPTION_STATE_PENDING",
       acknowledgementState: ACKNOWLEDGEMENT_PENDING,
       ...(replaces !== undefined && { linkedPurchaseToken: replaces }),
+      ...(resubscribes !== undefined && { outOfAppPurchaseContext: { expiredPurchaseToken: resubscribes } }),
       ...(account !== undefined && { externalAccountIdentifiers: { obfuscatedExternalAccountId: account } }),
       ...(test && { testPurchase: {} }),
       lineItems: [line],
@@ -68,10 +76,11 @@ const newSubscription = (purchase: SandboxPurchase): SoldSubscription => {
 
 /** A one-time purchase that awaits its payment. */
 const newOneTimePurchase = (purchase: SandboxPurchase): SoldOneTimePurchase => {
-  const { packageName, purchaseOptionIdentifier, test = false, quantity = 1 } = purchase;
+  const { packageName, purchaseOptionIdentifier, rental = false, test = false, quantity = 1 } = purchase;
   const account = purchase.obfuscatedAccountIdentifier;
   const productOfferDetails = {
     ...(purchaseOptionIdentifier !== undefined && { purchaseOptionId: purchaseOptionIdentifier }),
+    ...(rental && { rentOfferDetails: {} }),
     quantity,
     refundableQuantity: quantity,
     consumptionState: "CONSUMPTION_STATE_YET_TO_BE_CONSUMED",

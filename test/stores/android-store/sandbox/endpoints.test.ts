@@ -32,6 +32,21 @@ test.each(["subscription", "one_time_product"] as const)(
   },
 );
 
+test("a rental and a subscription bought again outside the app say so", async () => {
+  const rental = await buy({ productKind: "one_time_product", productIdentifier: "film", rental: true });
+  const again = await buy({
+    productKind: "subscription",
+    productIdentifier: "premium",
+    resubscribes: "expired",
+  });
+  expect((await request("GET", `purchases/${rental}`)).body).toMatchObject({
+    purchase: { productLineItem: [{ productOfferDetails: { rentOfferDetails: {} } }] },
+  });
+  expect((await request("GET", `purchases/${again}`)).body).toMatchObject({
+    purchase: { outOfAppPurchaseContext: { expiredPurchaseToken: "expired" } },
+  });
+});
+
 test("purchases are listed and read over HTTP in the API's shapes", async () => {
   const token = await buy({ productKind: "subscription", productIdentifier: "premium", test: true });
   const { body } = await request("GET", `purchases/${token}`);
