@@ -35,6 +35,16 @@ export const found = (body: unknown): Answer => ({ status: 200, body });
 
 export const refusal = (status: number, message: string): Answer => ({ status, body: { message } });
 
+/** Ends a request with an answer of the store. */
+export class Refused extends Error {
+  readonly answer: Answer;
+
+  constructor(answer: Answer) {
+    super(`Refused with ${answer.status}.`);
+    this.answer = answer;
+  }
+}
+
 /** A route with a JSON body, which refuses one that does not match the schema. */
 export const withBody =
   <Schema extends z.ZodType>(
@@ -61,7 +71,8 @@ const reply = async (route: Route, call: Call, named: readonly string[]): Promis
   try {
     return await route(call, ...named);
   } catch (error) {
-    if (error instanceof ImpossibleChange) return refusal(409, error.message);
+    if (error instanceof Refused) return error.answer;
+    if (error instanceof ImpossibleChange) return refusal(error.status, error.message);
     throw error;
   }
 };
@@ -87,13 +98,9 @@ export const serveRoutes = (prefix: string, routes: Routes): Mount => {
     const replied = await reply(route.route, call, named);
     if (replied === "disconnect") request.socket.destroy();
     if (typeof replied === "string") return true;
-    const isText = typeof replied.body === "string";
-    const text = isText
-      ? String(replied.body)
-      : replied.body === undefined
-        ? ""
-        : JSON.stringify(replied.body);
-    answer(response, replied.status, isText ? "text/plain" : "application/json", text, replied.headers);
+    const { status, body: content, headers } = replied;
+    if (typeof content === "string") answer(response, status, "text/plain", content, headers);
+    else answer(response, status, "application/json", JSON.stringify(content) ?? "", headers);
     return true;
   };
 };

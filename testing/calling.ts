@@ -1,7 +1,7 @@
 import type { APIGatewayProxyEvent, APIGatewayProxyResult } from "aws-lambda";
 import type * as z from "zod/mini";
 import { endpoints, type Endpoint, type EndpointName } from "../lib/contract/endpoints.ts";
-import { errorBody, ServiceError, type ErrorBody, type ErrorCode } from "../lib/contract/errors.ts";
+import { errorBody, ServiceError, type ErrorBody } from "../lib/contract/errors.ts";
 import { allows, policyDocument } from "../local/gateway/policy.ts";
 import { apiGatewayEvent, type EndpointRequest } from "./event.ts";
 import { handlerOf, invocationContext } from "./functions.ts";
@@ -13,7 +13,7 @@ export interface CalledRequest extends EndpointRequest {
 }
 
 /** The members of a success and of an error; `error` distinguishes the two. */
-export type AnswerBody<Name extends EndpointName> = Partial<
+type AnswerBody<Name extends EndpointName> = Partial<
   z.output<ReturnType<(typeof endpoints)[Name]["response"]>>
 > &
   Partial<ErrorBody>;
@@ -44,11 +44,6 @@ const answerOf = <Name extends EndpointName>({
   body: JSON.parse(body) as AnswerBody<Name>,
 });
 
-/** Result of the authorizer: its context, or the code of the refusal. */
-type Authorization =
-  | { readonly outcome: "authorized"; readonly context: Readonly<Record<string, string>> }
-  | { readonly outcome: "refused"; readonly code: ErrorCode };
-
 const API = "arn:aws:execute-api:us-east-1:123456789012:test/test";
 
 /** An `Authorization` header, whatever its case. */
@@ -60,39 +55,35 @@ const isRefusal = (error: unknown): boolean => error instanceof Error && error.m
 /**
  * Calls the authorizer's function, as the gateway does before an endpoint that has a scope. Unlike the gateway, it
  * caches nothing: a revoked key is refused at once.
+ *
+ * @returns the authorizer's context; null: it is not asked
+ * @throws ServiceError with which the gateway refuses
  */
 const authorize = async (
   name: EndpointName,
   path: string,
   headers: Readonly<Record<string, string>>,
-): Promise<Authorization> => {
+): Promise<Readonly<Record<string, string>> | null> => {
   const { method, scope }: Endpoint = endpoints[name];
-  if (scope === null) return { outcome: "authorized", context: {} };
+  if (scope === null) return null;
   const authorizationToken = authorizationOf(headers);
-  if (authorizationToken === undefined) return { outcome: "refused", code: "INVALID_CREDENTIAL" };
+  if (authorizationToken === undefined) throw new ServiceError("INVALID_CREDENTIAL");
   const { handler } = await import("../functions/authorize-credential.ts");
   const methodArn = `${API}/${method}${path}`;
-  try {
-    const result = await handler({ authorizationToken, methodArn });
-    if (!allows(policyDocument.parse(result.policyDocument), methodArn))
-      return { outcome: "refused", code: "INSUFFICIENT_SCOPE" };
-    const context = Object.entries(result.context ?? {}).map(([key, value]) => [key, String(value)]);
-    return { outcome: "authorized", context: Object.fromEntries(context) };
-  } catch (error) {
-    if (isRefusal(error)) return { outcome: "refused", code: "INVALID_CREDENTIAL" };
-    throw error;
-  }
+  const result = await handler({ authorizationToken, methodArn }).catch((error: unknown) => {
+    throw isRefusal(error) ? new ServiceError("INVALID_CREDENTIAL") : error;
+  });
+  if (!allows(policyDocument.parse(result.policyDocument), methodArn))
+    throw new ServiceError("INSUFFICIENT_SCOPE");
+  return Object.fromEntries(Object.entries(result.context ?? {}).map(([key, value]) => [key, String(value)]));
 };
 
 /** The gateway's own answer. */
-const refusal = <Name extends EndpointName>(code: ErrorCode): Answer<Name> => {
-  const error = new ServiceError(code);
-  return {
-    status: error.status,
-    headers: { "Content-Type": "application/json" },
-    body: errorBody(error) as AnswerBody<Name>,
-  };
-};
+const refusal = <Name extends EndpointName>(error: ServiceError): Answer<Name> => ({
+  status: error.status,
+  headers: { "Content-Type": "application/json" },
+  body: errorBody(error) as AnswerBody<Name>,
+});
 
 /**
  * Calls an endpoint: the authorizer's function where it has a scope, then its own.
@@ -107,8 +98,13 @@ export const callEndpoint = async <Name extends EndpointName>(
     throw new Error(`There is no endpoint ${name}; there are: ${Object.keys(endpoints).join(", ")}.`);
   const headers = { ...(key !== undefined && { Authorization: `Bearer ${key}` }), ...request.headers };
   const asked = { ...request, headers };
-  const authorization = await authorize(name, apiGatewayEvent(name, asked).path, headers);
-  if (authorization.outcome === "refused") return refusal(authorization.code);
-  const context = endpoints[name].scope === null ? null : authorization.context;
-  return answerOf(await invokeEndpoint(name, apiGatewayEvent(name, asked, context)));
+  const allowed = await authorize(name, apiGatewayEvent(name, asked).path, headers).catch(
+    (error: unknown) => {
+      if (error instanceof ServiceError) return error;
+      throw error;
+    },
+  );
+  return allowed instanceof ServiceError
+    ? refusal(allowed)
+    : answerOf(await invokeEndpoint(name, apiGatewayEvent(name, asked, allowed)));
 };

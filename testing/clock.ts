@@ -31,20 +31,11 @@ const nextEventOf = (stores: readonly TimedStore[]): Instant =>
   Math.min(...stores.map((store) => store.nextEventAt() ?? Infinity));
 
 /** The kit's side of the clock. */
-export interface KeptTime {
-  readonly clock: TestClock;
-  /** Stores whose events happen as the clock moves. */
-  readonly stores: TimedStore[];
-  /** Called before each invocation. */
-  readonly beginCall: () => void;
-  /** Gives `Date` back. */
-  readonly restore: () => void;
-}
-
-export const keepTime = (start: Instant): KeptTime => {
+export const keepTime = (start: Instant) => {
   let current = start;
   let calledAt: Instant | null = null;
   let isMoving = false;
+  /** Stores whose events happen as the clock moves. */
   const stores: TimedStore[] = [];
 
   const passEvents = async (moment: Instant): Promise<void> => {
@@ -78,10 +69,12 @@ export const keepTime = (start: Instant): KeptTime => {
   return {
     clock,
     stores,
-    beginCall: () => {
+    /** Called before each invocation. */
+    beginCall: (): void => {
       if (current === calledAt && !isMoving) current += 1;
       calledAt = current;
     },
+    /** Gives `Date` back. */
     restore: replaceDate(clock.now),
   };
 };

@@ -12,7 +12,7 @@ import { instantOf, keepTime, type TestClock } from "./clock.ts";
 import { createTable, localAwsVariables, openDynamoDb } from "./dynamodb.ts";
 import { handlerOf, invocationContext } from "./functions.ts";
 import { startTestServer } from "./server.ts";
-import { createTestStores, withAndroidChanges, withIosChanges, type TestAndroidStore } from "./stores.ts";
+import { createTestStores, withAndroidChanges, type TestAndroidStore } from "./stores.ts";
 import { createTestApplication, defaultManifest, type TestApplication } from "./test-application.ts";
 
 export interface KitOptions {
@@ -117,7 +117,7 @@ const start = async ({ at, notifies = false, environment = {} }: KitOptions): Pr
   return {
     clock,
     table,
-    ios: withIosChanges(ios),
+    ios,
     android: withAndroidChanges(android),
     application: async (given = defaultManifest()) =>
       createTestApplication(given, { table, stores, now: clock.now }),

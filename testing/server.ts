@@ -28,16 +28,12 @@ const answerNotification =
     return true;
   };
 
-/** A server on a free port of 127.0.0.1, for what the functions ask the stores and what the stores notify. */
-export interface TestServer {
-  readonly address: string;
-  /** Serves mounts from now on. */
-  serve(mounts: readonly Mount[]): void;
-  stop(): Promise<void>;
-}
-
-/** @param invoke takes the stores' notifications */
-export const startTestServer = async (invoke: typeof invokeEndpoint): Promise<TestServer> => {
+/**
+ * A server on a free port of 127.0.0.1, for what the functions ask the stores and what the stores notify.
+ *
+ * @param invoke takes the stores' notifications
+ */
+export const startTestServer = async (invoke: typeof invokeEndpoint) => {
   const serving: Mount[] = [answerNotification(invoke)];
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     for (const mount of serving) if (await mount(request, response)) return;
@@ -52,7 +48,8 @@ export const startTestServer = async (invoke: typeof invokeEndpoint): Promise<Te
   const port = await listen(server, 0);
   return {
     address: `http://127.0.0.1:${port}`,
-    serve: (mounts) => void serving.push(...mounts),
-    stop: async () => close(server),
+    /** Serves mounts from now on. */
+    serve: (mounts: readonly Mount[]): void => void serving.push(...mounts),
+    stop: async (): Promise<void> => close(server),
   };
 };

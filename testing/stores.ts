@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import * as z from "zod";
 import type { Manifest } from "../lib/administration/manifest/manifest.ts";
 import { endpoints } from "../lib/contract/endpoints.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
@@ -8,11 +7,9 @@ import {
   createAndroidPublisherSandbox,
   type AndroidPublisherSandbox,
 } from "../sandbox/android-store/publisher.ts";
-import { createIosStoreSandbox, type IosStoreSandbox } from "../sandbox/ios-store/ios-store.ts";
-import { fingerprintOf, makeChain, type SigningChain } from "../sandbox/ios-store/signing.ts";
-import type { Mount } from "../sandbox/mount.ts";
+import { createIosStoreSandbox } from "../sandbox/ios-store/ios-store.ts";
+import { fingerprintOf, makeChain } from "../sandbox/ios-store/signing.ts";
 import { androidChange, type RequestedAndroidChange } from "../sandbox/android-store/shop/changes.ts";
-import { changeSchema } from "../sandbox/ios-store/shop/change.ts";
 
 const MASTER_SECRET = "master";
 
@@ -25,28 +22,15 @@ const PUSHES_AS = "play-push@sandbox.iam.gserviceaccount.com";
 /** For purchases that name no bundle. */
 const DEFAULT_APP = { bundleIdentifier: "com.example.trails", appAppleIdentifier: 1_234_567_890 };
 
-/** Both sandbox stores in this process. */
-export interface TestStores {
-  readonly ios: IosStoreSandbox;
-  readonly android: AndroidPublisherSandbox;
-  /** Certificates with which the iOS store signs. */
-  readonly chain: SigningChain;
-  readonly mounts: readonly Mount[];
-  /** Environment by which the functions reach the stores and trust them. */
-  readonly environment: Readonly<Record<string, string>>;
-  /** The manifest with the sandbox's credentials: no test can reach Apple or Google. */
-  withCredentials(manifest: Manifest): Manifest;
-}
+export type TestStores = ReturnType<typeof createTestStores>;
 
 /**
+ * Both sandbox stores in this process.
+ *
  * @param address of the server that serves the mounts
  * @param notifies whether the stores send notifications to that server
  */
-export const createTestStores = (
-  address: string,
-  now: () => Instant,
-  notifies: () => boolean,
-): TestStores => {
+export const createTestStores = (address: string, now: () => Instant, notifies: () => boolean) => {
   const chain = makeChain();
   const addressIf = (path: string) => () => (notifies() ? address + path : null);
   const ios = createIosStoreSandbox({
@@ -77,8 +61,10 @@ export const createTestStores = (
   return {
     ios,
     android,
+    /** Certificates with which the iOS store signs. */
     chain,
     mounts: [ios.handle, android.handle, secretsManager],
+    /** Environment by which the functions reach the stores and trust them. */
     environment: {
       IOS_STORE_TRUSTED_ROOTS: fingerprintOf(chain.root),
       APP_STORE_SERVER_URL: address + IOS_PREFIX,
@@ -86,8 +72,9 @@ export const createTestStores = (
       GOOGLE_CERTIFICATES_URL: `${publisherUrl}/certs`,
       AWS_ENDPOINT_URL_SECRETS_MANAGER: address,
       MASTER_SECRET,
-    },
-    withCredentials: (manifest) => ({
+    } satisfies Record<string, string>,
+    /** The manifest with the sandbox's credentials: no test can reach Apple or Google. */
+    withCredentials: (manifest: Manifest): Manifest => ({
       ...manifest,
       iosStore: manifest.iosStore.map((bundle) => ({
         ...bundle,
@@ -111,27 +98,10 @@ export interface TestAndroidStore extends Omit<AndroidPublisherSandbox, "change"
   change(purchaseToken: string, change: RequestedAndroidChange): string;
 }
 
-const checked = <Schema extends z.ZodType>(schema: Schema, change: unknown): z.output<Schema> => {
-  const { data, error } = schema.safeParse(change);
-  if (error === undefined) return data as z.output<Schema>;
-  throw new Error(
-    `The store has no such change; write { change: "cancel" } or another of its changes.\n${z.prettifyError(error)}`,
-  );
-};
-
-/** The iOS store, which refuses a change that it does not have in a sentence. */
-export const withIosChanges = (store: IosStoreSandbox): IosStoreSandbox => ({
-  ...store,
-  change: async (identifier, change) => {
-    checked(changeSchema, change);
-    return store.change(identifier, change);
-  },
-});
-
 export const withAndroidChanges = (store: AndroidPublisherSandbox): TestAndroidStore => ({
   ...store,
   change: (purchaseToken, requested) => {
-    const { change, ...details } = checked(androidChange, requested);
+    const { change, ...details } = androidChange.parse(requested);
     return store.change(purchaseToken, change, details);
   },
 });

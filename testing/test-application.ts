@@ -85,7 +85,7 @@ export const createTestApplication = async (
   given: GivenManifest,
   { table, stores, now }: Surroundings,
 ): Promise<TestApplication> => {
-  const trustsOrigin = originOf(stores.environment["ANDROID_PUBLISHER_URL"] ?? "");
+  const trustsOrigin = originOf(stores.environment.ANDROID_PUBLISHER_URL);
   const read = (text: GivenManifest) => stores.withCredentials(manifestFrom(text, trustsOrigin));
   const manifest = read(given);
   const { issue, ...applied } = await createApplication(table, manifest, now);

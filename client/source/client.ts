@@ -142,17 +142,16 @@ export const createEntitlementsClient = (options: EntitlementsClientOptions): En
     }
   };
 
-  /** Links parts in turn. After a refusal the rest is synchronized, and the refusal thrown. */
+  /** Links the first part, and then the rest. After a refusal the rest is synchronized, and the refusal thrown. */
   const linkParts = async (
     [part, ...rest]: readonly [IosStoreLinkRequest, ...IosStoreLinkRequest[]],
     call?: CallOptions,
   ): Promise<LinkResponse> => {
-    const answer = await sendPurchases("/v1/customers/ios-store/link", part, call).catch(
-      async (error: unknown) => {
-        if (refusesLink(error)) for (const unsent of rest) await synchronize(unsent, call);
-        throw error;
-      },
-    );
+    const linking = sendPurchases("/v1/customers/ios-store/link", part, call);
+    const answer = await linking.catch(async (error: unknown) => {
+      if (refusesLink(error)) for (const unsent of rest) await synchronize(unsent, call);
+      throw error;
+    });
     const [next, ...others] = rest;
     return next === undefined ? answer : linkParts([next, ...others], call);
   };

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { isoTime, plusPeriod } from "../../lib/entitlements/time.ts";
-import { period, time } from "../../sandbox/ios-store/shop/fields.ts";
+import { period, time } from "../../sandbox/fields.ts";
 import type { Mount } from "../../sandbox/mount.ts";
 import { found, refusal, serveRoutes, withBody, type Answer } from "../../sandbox/routes.ts";
 import type { MovedClock } from "./moved-clock.ts";

@@ -3,7 +3,7 @@ import type { Instant } from "../../lib/entitlements/time.ts";
 import type { AndroidPublisherSandbox } from "../../sandbox/android-store/publisher.ts";
 import { newIdentifier } from "../../sandbox/ios-store/shop/app-store.ts";
 import type { IosStoreSandbox } from "../../sandbox/ios-store/ios-store.ts";
-import { appNotification, signNotification } from "../../sandbox/ios-store/notifications/notifications.ts";
+import { signNotification, testNotification } from "../../sandbox/ios-store/notifications/notifications.ts";
 import type { JwsSigner } from "../../sandbox/ios-store/signing.ts";
 import { DEMO } from "../demo.ts";
 
@@ -57,7 +57,7 @@ export const createLiveExamples = ({
       synchronizeIosStorePurchases: { request: purchases },
       readAccountEntitlements: { request: account },
       receiveIosStoreNotification: {
-        request: { signedPayload: signNotification(appNotification("test", app, now()), signer) },
+        request: { signedPayload: signNotification(testNotification(app, now()), signer) },
       },
       ...(androidPurchaseToken !== null && {
         linkAndroidStoreCustomer: {

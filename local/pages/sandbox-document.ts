@@ -3,7 +3,7 @@ import { changeDetails, CHANGES } from "../../sandbox/android-store/shop/changes
 import { sandboxPurchase } from "../../sandbox/android-store/shop/purchases.ts";
 import { exportRequest } from "../../sandbox/exports/endpoint.ts";
 import { changeSchema } from "../../sandbox/ios-store/shop/change.ts";
-import { APP_NOTIFICATIONS, notifiedApp } from "../../sandbox/ios-store/notifications/notifications.ts";
+import { notifiedApp } from "../../sandbox/ios-store/notifications/notifications.ts";
 import { bought } from "../../sandbox/ios-store/shop/purchase.ts";
 import { serverApiFault } from "../../sandbox/ios-store/server-api/faults.ts";
 import { CLOCK_PATH, moveRequest } from "../clock/clock-endpoint.ts";
@@ -59,8 +59,8 @@ const OPERATIONS: Readonly<Record<string, SandboxOperation>> = {
     request: switched,
     example: { enabled: true },
   },
-  [`post ${IOS_PREFIX}/notifications/{kind}`]: {
-    summary: `Send a notification that concerns no purchase: ${APP_NOTIFICATIONS.join(", ")}`,
+  [`post ${IOS_PREFIX}/notifications/test`]: {
+    summary: "Send a test notification",
     request: notifiedApp,
     example: {},
   },

@@ -1,27 +1,12 @@
-import type { Answer } from "../routes.ts";
+import { Refused, type Answer } from "../routes.ts";
 
 /** Responses in the shapes of Google's APIs. */
 
-export const googleError = (status: number, reason: string, message: string, location?: string): Answer => ({
-  status,
-  body: {
-    error: {
-      code: status,
-      message,
-      errors: [
-        {
-          message,
-          domain: "androidpublisher",
-          reason,
-          ...(location !== undefined && { location, locationType: "parameter" }),
-        },
-      ],
-    },
-  },
-});
+export const googleError = (status: number, reason: string, message: string, location?: string): Answer => {
+  const parameter = location === undefined ? {} : { location, locationType: "parameter" };
+  const errors = [{ message, domain: "androidpublisher", reason, ...parameter }];
+  return { status, body: { error: { code: status, message, errors } } };
+};
 
-/** Error response of token endpoints (RFC 6749, 5.2). */
-export const tokenError = (error: string, description: string): Answer => ({
-  status: 400,
-  body: { error, error_description: description },
-});
+export const googleRefusal = (...error: Parameters<typeof googleError>): Refused =>
+  new Refused(googleError(...error));

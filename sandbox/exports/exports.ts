@@ -17,16 +17,12 @@ export { LIES, LIE_NAMES, type Person, type PlanOptions } from "./persons.ts";
 export { planPersons } from "./plan.ts";
 export { sellPersons } from "./sell.ts";
 
-export const FORMATS = [
-  "revenuecat-export",
-  "revenuecat-tokens",
-  "adapty-import",
-  "qonversion-import",
-  "table",
-] as const;
-export type Format = (typeof FORMATS)[number];
+const FILES = { ...EXPORT_FILES, ...IMPORT_FILES };
+export type Format = keyof typeof FILES;
+const SHEETS: Readonly<Record<Format, readonly Sheet[]>> = FILES;
+export const FORMATS = Object.keys(SHEETS) as Format[];
 
-export interface Planted {
+interface Planted {
   readonly account: string;
   readonly cause: Cause;
 }
@@ -37,8 +33,6 @@ export interface Export {
   /** Every account that an import must report as different, and none besides. */
   readonly planted: readonly Planted[];
 }
-
-const SHEETS: Readonly<Record<Format, readonly Sheet[]>> = { ...EXPORT_FILES, ...IMPORT_FILES };
 
 /** Formats that claim a state or an end. Only these show that it is wrong. */
 const STATEFUL: ReadonlySet<Format> = new Set(["revenuecat-export", "table"]);

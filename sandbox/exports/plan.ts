@@ -61,25 +61,21 @@ const ACTIVE: ReadonlySet<State> = new Set(["active", "cancelled", "lifetime", "
 const isOverUnseen = (state: State, lie: Lie | null): boolean =>
   state === "retry" || state === "unknown" || lie === "refund-unseen" || lie === "wrong-end";
 
+/** When access ended for the old service, after the time of the export; unset: as in the store. */
+const CLAIMED_ENDS: Partial<Record<State, number>> = { renewed: -3 * DAY, grace: -2 * DAY, refunded: 0 };
+
 const claimOf = (
   { state, lie, endsAt, kind }: Pick<Person, "state" | "lie" | "endsAt" | "kind">,
   at: Instant,
 ): Claim => {
-  const running = (end: Instant | null): Claim => ({ isActive: true, endsAt: end, refundedAt: null });
-  const ended = (end: Instant): Claim => ({ isActive: false, endsAt: end, refundedAt: null });
-  if (isOverUnseen(state, lie)) return running(kind === "subscription" ? moment(at, 20 * DAY) : null);
-  switch (state) {
-    case "renewed":
-      return ended(moment(at, -3 * DAY));
-    case "grace":
-      return ended(moment(at, -2 * DAY));
-    case "refunded":
-      return { ...ended(moment(at, 0)), refundedAt: moment(at, 0) };
-    case "ended":
-      return ended(endsAt ?? at);
-    default:
-      return running(endsAt);
+  if (isOverUnseen(state, lie)) {
+    const runsUntil = kind === "subscription" ? moment(at, 20 * DAY) : null;
+    return { isActive: true, endsAt: runsUntil, refundedAt: null };
   }
+  const offset = CLAIMED_ENDS[state];
+  const end = offset === undefined ? endsAt : moment(at, offset);
+  const isActive = offset === undefined && state !== "ended";
+  return { isActive, endsAt: end, refundedAt: state === "refunded" ? end : null };
 };
 
 const aliasesOf = (account: string, lie: Lie | null, random: Random): Person["aliases"] => {

@@ -2,18 +2,14 @@ import { createPublicKey, generateKeyPairSync, sign, type KeyObject } from "node
 import {
   BitString,
   Boolean,
-  Constructed,
   fromBER,
   Integer,
   Null,
-  ObjectIdentifier,
-  OctetString,
-  Sequence,
-  Set as SetOf,
   UTCTime,
-  Utf8String,
-  type BaseBlock,
+  type Sequence,
+  type Set as SetOf,
 } from "asn1js";
+import { der, octets, oid, sequence, setOf, tagged, utf8 } from "../der.ts";
 
 /**
  * Attributes of a certificate. The defaults (`TEMPLATES`) give certificates shaped like Apple's; every attribute can be set,
@@ -48,27 +44,17 @@ export interface Identity {
   readonly privateKey: KeyObject;
 }
 
-const der = (block: BaseBlock): Buffer => Buffer.from(block.toBER());
-const sequence = (...value: BaseBlock[]): Sequence => new Sequence({ value });
-const oid = (value: string): ObjectIdentifier => new ObjectIdentifier({ value });
 const time = (instant: number): UTCTime => new UTCTime({ valueDate: new Date(instant) });
-const tagged = (tagNumber: number, block: BaseBlock): Constructed =>
-  new Constructed({ idBlock: { tagClass: 3, tagNumber }, value: [block] });
 
 const ECDSA_WITH_SHA256 = "1.2.840.10045.4.3.2";
 
-const attribute = (type: string, value: string): SetOf =>
-  new SetOf({ value: [sequence(oid(type), new Utf8String({ value }))] });
+const attribute = (type: string, value: string): SetOf => setOf(sequence(oid(type), utf8(value)));
 
 const nameOf = (commonName: string): Sequence =>
   sequence(attribute("2.5.4.3", commonName), attribute("2.5.4.10", "Local Sandbox"));
 
 const extensionBlock = ({ oid: identifier, critical, value }: Extension): Sequence =>
-  sequence(
-    oid(identifier),
-    ...(critical ? [new Boolean({ value: true })] : []),
-    new OctetString({ valueHex: value }),
-  );
+  sequence(oid(identifier), ...(critical ? [new Boolean({ value: true })] : []), octets(value));
 
 /** Basic constraints: whether a certificate may issue others, and to what depth. */
 export const basicConstraints = (authority: boolean, pathLength: number | null = null): Extension => ({
@@ -105,11 +91,10 @@ const remark: Extension = {
   oid: "2.16.840.1.113730.1.13",
   critical: false,
   value: der(
-    new Utf8String({
-      value:
-        "This certificate was made by a sandbox on this machine. It stands in for the iOS store's in tests and " +
+    utf8(
+      "This certificate was made by a sandbox on this machine. It stands in for the iOS store's in tests and " +
         "local development, and nothing that is deployed trusts it. Whoever holds its key can sign any purchase.",
-    }),
+    ),
   ),
 };
 

@@ -1,37 +1,24 @@
-import { Mutex } from "async-mutex";
 import * as z from "zod";
 import type { Instant } from "../../lib/entitlements/time.ts";
-import type { TimedStore } from "../clock.ts";
-import { ImpossibleChange } from "../impossible-change.ts";
-import { found, refusal, serveRoutes, withBody, type Answer, type Routes } from "../routes.ts";
-import {
-  APP_NOTIFICATIONS,
-  appNotification,
-  notificationOf,
-  notifiedApp,
-  signNotification,
-  type AppNotification,
-  type NotifiedApp,
-} from "./notifications/notifications.ts";
-import { createPushes, NO_PUSHES, savedPushes } from "./notifications/pushes.ts";
-import { serverApiFault } from "./server-api/faults.ts";
+import { createTimeline, type TimedStore } from "../clock.ts";
+import { serveRoutes } from "../routes.ts";
+import { controlRoutes } from "./control-routes.ts";
+import { createCounter, type DefaultApp } from "./counter.ts";
+import { notificationOf, signNotification } from "./notifications/notifications.ts";
+import { createPushes, savedPushes } from "./notifications/pushes.ts";
 import { createServerApi } from "./server-api/server-api.ts";
 import { createServerKey, type ServerKey } from "./server-api/server-key.ts";
-import { newIdentifier } from "./shop/app-store.ts";
-import { changeSchema, type IosChange, type RequestedChange } from "./shop/change.ts";
-import { type Account, type Lineage, type Notice } from "./shop/lineage.ts";
-import { personsPurchases, type PersonsPurchases } from "./shop/payloads.ts";
-import { bought, type Bought, type RequestedPurchase } from "./shop/purchase.ts";
-import { createShop, savedShop } from "./shop/shop.ts";
-import { fingerprintOf, type JwsSigner } from "./signing.ts";
+import { changeSchema, type RequestedChange } from "./shop/change.ts";
+import type { Notice } from "./shop/current.ts";
+import { savedShop } from "./shop/ledger.ts";
+import { bought, type RequestedPurchase } from "./shop/purchase.ts";
+import { createShop, type Shop } from "./shop/shop.ts";
+import type { JwsSigner } from "./signing.ts";
 
-export interface IosStoreOptions {
+export interface IosStoreOptions extends DefaultApp {
   /** Mount path without a trailing slash. */
   readonly prefix: string;
   readonly signer: JwsSigner;
-  /** Defaults for purchases that name no bundle or no Apple ID. */
-  readonly bundleIdentifier: string;
-  readonly appAppleIdentifier: number;
   readonly now: () => Instant;
   /** Address of the notifications; null: none are sent. */
   readonly notificationUrl: string | null | (() => string | null);
@@ -42,8 +29,6 @@ export interface IosStoreOptions {
   /** State as {@link TimedStore.save} wrote it; null: nothing was sold. */
   readonly saved: string | null;
 }
-
-const ENVIRONMENTS = { production: "Production", sandbox: "Sandbox" } as const;
 
 const savedStore = z
   .object({ format: z.literal(1), shop: savedShop, pushes: savedPushes })
@@ -64,9 +49,6 @@ const parseSaved = (saved: string): z.output<typeof savedStore> => {
   }
 };
 
-const orNoPurchase = (body: unknown): Answer =>
-  body === null ? refusal(404, "There is no such purchase.") : found(body);
-
 export type IosStoreSandbox = ReturnType<typeof createIosStoreSandbox>;
 
 /**
@@ -76,162 +58,45 @@ export type IosStoreSandbox = ReturnType<typeof createIosStoreSandbox>;
  * @throws Error if what was saved cannot be read
  */
 export const createIosStoreSandbox = (options: IosStoreOptions) => {
-  const { prefix, signer, now, notificationUrl, saved, ...defaults } = options;
-  const shop = createShop();
+  const { prefix, signer, now, notificationUrl, saved, serverKey = createServerKey() } = options;
   const pushes = createPushes(
     () => (typeof notificationUrl === "function" ? notificationUrl() : notificationUrl),
     options.pushTimeout,
   );
-  if (saved !== null) {
-    const sold = parseSaved(saved);
-    shop.restore(sold.shop);
-    pushes.restore(sold.pushes);
-  }
-
-  const tell = (notices: readonly Notice[], dueAt: Instant): void => {
+  const publish = (notices: readonly Notice[], dueAt: Instant): void => {
     for (const notice of notices) {
       const account = shop.account(notice.lineage.account);
       const signedPayload = signNotification(notificationOf(account, notice, signer), signer);
-      pushes.queue({ signedPayload, environment: account.environment, dueAt });
+      pushes.publish({ signedPayload, environment: account.environment, failures: 0, dueAt });
     }
   };
-
-  const nextEventAt = (): Instant | null => {
-    const next = Math.min(shop.nextEventAt() ?? Infinity, pushes.nextAt() ?? Infinity);
-    return next === Infinity ? null : next;
+  const shop: Shop = createShop(publish);
+  const restore = (state: Omit<z.output<typeof savedStore>, "format">): void => {
+    shop.restore(state.shop);
+    pushes.restore(state.pushes);
   };
+  if (saved !== null) restore(parseSaved(saved));
 
-  const runDue = async (moment: Instant): Promise<void> => {
-    for (let next = nextEventAt(); next !== null && next <= moment; next = nextEventAt())
-      if (pushes.nextAt() === next) await pushes.sendNext();
-      else tell(shop.passNextEvent(), next);
-  };
-
-  /** Tasks run one at a time, so that notifications keep the order of their events. */
-  const turns = new Mutex();
-  const runUntil = async (moment: Instant): Promise<void> => turns.runExclusive(async () => runDue(moment));
-  /** Runs a task once everything due has happened, and then what the task has made due. */
-  const upToDate = async <Result>(task: (at: Instant) => Result): Promise<Result> =>
-    turns.runExclusive(async () => {
-      await runDue(now());
-      const at = now();
-      const result = task(at);
-      await runDue(at);
-      return result;
-    });
-  /**
-   * Reads at once, without waiting for notifications, because a receiver may read before it answers one. Everything due
-   * has happened; its notifications follow.
-   */
-  const look = <Result>(read: (at: Instant) => Result): Result => {
+  const timeline = createTimeline(shop, pushes, now);
+  /** A receiver may read before it answers a notification: so what is due happens, and its notifications follow. */
+  const catchUp = (): Instant => {
     const at = now();
-    for (let due = shop.nextEventAt(); due !== null && due <= at; due = shop.nextEventAt())
-      tell(shop.passNextEvent(), due);
-    if ((pushes.nextAt() ?? Infinity) <= at) void runUntil(at);
-    return read(at);
+    while ((shop.nextEventAt() ?? Infinity) <= at) shop.passNextEvent();
+    if ((pushes.nextAt() ?? Infinity) <= at) void timeline.runUntil(at);
+    return at;
   };
-
-  const presented = (key: string, at: Instant): PersonsPurchases =>
-    personsPurchases(shop.account(key), shop.lineagesOf(key), at, signer);
-  const presentedOf = (lineage: Lineage | undefined, at: Instant): PersonsPurchases | null =>
-    lineage === undefined ? null : presented(lineage.account, at);
-
-  const accountOf = ({ applicationAccountIdentifier, ...customer }: Bought): Account => {
-    const environment = ENVIRONMENTS[customer.environment];
-    const { appTransactionIdentifier = newIdentifier(environment) } = customer;
-    return {
-      bundleIdentifier: customer.bundleIdentifier ?? defaults.bundleIdentifier,
-      appAppleIdentifier: customer.appAppleIdentifier ?? defaults.appAppleIdentifier,
-      environment,
-      appTransactionIdentifier,
-      ...(applicationAccountIdentifier !== undefined && { applicationAccountIdentifier }),
-    };
-  };
-
-  const sell = (purchase: Bought, at: Instant): PersonsPurchases => {
-    const account = accountOf(purchase);
-    const outcomes = shop.sell(account, purchase.transactions, at);
-    for (const { notices } of outcomes) tell(notices, at);
-    const lineages = outcomes.map(({ lineage }) => lineage);
-    return personsPurchases(account, lineages, at, signer);
-  };
-
-  /** Before a request is answered, everything due has happened, and its notifications were sent. */
-  const counter = {
-    buy: async (purchase: Bought) => upToDate((at) => sell(purchase, at)),
-    /** Null: there is no such purchase. */
-    change: async (originalTransactionIdentifier: string, change: IosChange) => {
-      // Presented in the same turn, once the change's notifications were sent.
-      return turns.runExclusive(async () => {
-        await runDue(now());
-        const at = now();
-        const lineage = shop.lineage(originalTransactionIdentifier);
-        if (lineage === undefined) return null;
-        const outcome = shop.change(lineage, change, at);
-        tell(outcome.notices, at);
-        await runDue(at);
-        return presented(outcome.lineage.account, at);
-      });
-    },
-    /** Null: there is no such purchase. */
-    read: async (originalTransactionIdentifier: string) =>
-      upToDate((at) => presentedOf(shop.lineage(originalTransactionIdentifier), at)),
-    readAll: async () => upToDate((at) => shop.accounts().map((key) => presented(key, at))),
-    /** @param app unset: the store's defaults, in the sandbox environment */
-    notify: async (
-      notification: AppNotification,
-      { environment = "sandbox", ...named }: NotifiedApp = {},
-    ): Promise<void> =>
-      upToDate((at) => {
-        const app = {
-          bundleIdentifier: named.bundleIdentifier ?? defaults.bundleIdentifier,
-          appAppleIdentifier: named.appAppleIdentifier ?? defaults.appAppleIdentifier,
-          environment: ENVIRONMENTS[environment],
-        };
-        const signedPayload = signNotification(appNotification(notification, app, at), signer);
-        pushes.queue({ signedPayload, environment: app.environment, dueAt: at });
-      }),
-  };
-  const serverKey = options.serverKey ?? createServerKey();
-  const serverApi = createServerApi({ shop, pushes, look, signer, serverKey, now });
-  /** Endpoints for developers: buy, change and read purchases, switch notifications, and make the Server API fail. */
-  const controlRoutes: Routes = {
-    "POST /purchases": withBody(bought, async (purchase) => found(await counter.buy(purchase))),
-    "GET /purchases": async () => found({ purchases: await counter.readAll() }),
-    "POST /purchases/{identifier}": withBody(changeSchema, async (change, identifier = "") =>
-      orNoPurchase(await counter.change(identifier, change)),
-    ),
-    "GET /purchases/{identifier}": async (_, identifier = "") => orNoPurchase(await counter.read(identifier)),
-    "POST /notifications": withBody(z.strictObject({ enabled: z.boolean() }), ({ enabled }) => {
-      pushes.enable(enabled);
-      return found({ enabled });
-    }),
-    ...Object.fromEntries(
-      APP_NOTIFICATIONS.map((name) => [
-        `POST /notifications/${name}`,
-        withBody(notifiedApp, async (app) => {
-          await counter.notify(name, app);
-          return found({});
-        }),
-      ]),
-    ),
-    "GET /root": () =>
-      found({ fingerprint: fingerprintOf({ certificate: Buffer.from(signer.x5c.at(-1) ?? "", "base64") }) }),
-    "POST /server-api": withBody(z.strictObject({ fails: serverApiFault.nullable() }), ({ fails }) => {
-      serverApi.fail(fails);
-      return found({ fails });
-    }),
-  };
+  const counter = createCounter({ shop, pushes, timeline, signer, defaults: options });
+  const serverApi = createServerApi({ shop, pushes, catchUp, signer, serverKey, now });
   return {
     ...counter,
-    handle: serveRoutes(prefix, { ...serverApi.routes, ...controlRoutes }),
+    handle: serveRoutes(prefix, {
+      ...serverApi.routes,
+      ...controlRoutes({ counter, pushes, serverApi, signer }),
+    }),
     buy: async (purchase: RequestedPurchase) => counter.buy(bought.parse(purchase)),
     /** @throws ImpossibleChange if the purchase does not allow it, or there is none; then nothing has changed */
-    change: async (originalTransactionIdentifier: string, change: RequestedChange) => {
-      const changed = await counter.change(originalTransactionIdentifier, changeSchema.parse(change));
-      if (changed === null) throw new ImpossibleChange("There is no such purchase.");
-      return changed;
-    },
+    change: async (originalTransactionIdentifier: string, change: RequestedChange) =>
+      counter.change(originalTransactionIdentifier, changeSchema.parse(change)),
     enableNotifications: pushes.enable,
     /** API key of the Server API's clients, for every bundle. */
     serverKey,
@@ -239,11 +104,13 @@ export const createIosStoreSandbox = (options: IosStoreOptions) => {
     failServerApi: serverApi.fail,
     /** Requests of the Server API, including those that failed. */
     requests: serverApi.requests,
-    nextEventAt,
-    runUntil,
+    nextEventAt: timeline.nextEventAt,
+    runUntil: timeline.runUntil,
     reset: () => {
-      shop.restore({ accounts: [], lineages: [] });
-      pushes.restore(NO_PUSHES);
+      restore({
+        shop: { accounts: [], lineages: [] },
+        pushes: { enabled: true, pending: [], history: [] },
+      });
       serverApi.fail(null);
     },
     save: () => JSON.stringify({ format: 1, shop: shop.save(), pushes: pushes.save() }),

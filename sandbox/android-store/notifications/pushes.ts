@@ -2,7 +2,9 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, randomBytes, ra
 import { exportJWK, SignJWT, type JSONWebKeySet } from "jose";
 import * as z from "zod";
 import { DAY } from "../../../lib/duration.ts";
-import { isInstant, isoTime, type Instant } from "../../../lib/entitlements/time.ts";
+import { isoTime, type Instant } from "../../../lib/entitlements/time.ts";
+import { instant } from "../../fields.ts";
+import { createPushQueue, waitingPush } from "../../pushes.ts";
 
 export interface PushOptions {
   /** The endpoint; null: there is none. */
@@ -13,7 +15,6 @@ export interface PushOptions {
   readonly serviceAccount?: string;
 }
 
-const instant = z.number().refine(isInstant);
 const message = z.object({
   data: z.string(),
   messageId: z.string(),
@@ -21,13 +22,10 @@ const message = z.object({
   publishTime: z.string(),
   publish_time: z.string(),
 });
-const waitingPush = z.object({
-  message,
-  publishedAt: instant,
-  /** Failed tries. */ tries: z.int().min(0),
-  nextAt: instant,
-});
-export const savedPushes = z.array(waitingPush);
+const pendingPush = waitingPush.unwrap().extend({ message, publishedAt: instant });
+type PendingPush = z.output<typeof pendingPush>;
+/** Pushes that another version saved are dropped: a notification may be lost. */
+export const savedPushes = z.array(pendingPush).catch([]);
 
 /** The first key signs; a state that was saved long ago may have another. */
 export const savedKeys = z.array(z.object({ identifier: z.string(), privateKey: z.string() }));
@@ -37,7 +35,6 @@ const SERVICE_ACCOUNT = "play-push@sandbox.iam.gserviceaccount.com";
 /** The service account's numeric identifier. */
 const SUBJECT = "100000000000000000001";
 const TOKEN_SECONDS = 3600;
-const TIMEOUT = 10_000;
 
 /** @see https://cloud.google.com/pubsub/docs/push#receive_push */
 const ACKNOWLEDGED = new Set([102, 200, 201, 202, 204]);
@@ -56,59 +53,46 @@ const newMessage = (data: unknown, at: Instant): z.output<typeof message> => {
   };
 };
 
+const newKey = () => ({
+  identifier: randomBytes(20).toString("hex"),
+  privateKey: generateKeyPairSync("rsa", { modulusLength: 2048 })
+    .privateKey.export({ type: "pkcs8", format: "pem" })
+    .toString(),
+});
+
 /** Google's key for the tokens of pushes; it is made when it is needed. */
-const createPushKeys = (saved: z.output<typeof savedKeys>) => {
-  let keys = saved;
-  const newest = () => {
-    const [key] = keys;
-    if (key !== undefined) return key;
-    const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
-    const made = {
-      identifier: randomBytes(20).toString("hex"),
-      privateKey: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
-    };
-    keys = [made];
-    return made;
-  };
+const createPushKeys = ([saved]: z.output<typeof savedKeys>) => {
+  let key = saved;
+  const current = () => (key ??= newKey());
   return {
     sign: async (claims: Record<string, unknown>): Promise<string> => {
-      const { identifier, privateKey } = newest();
+      const { identifier, privateKey } = current();
       return new SignJWT(claims)
         .setProtectedHeader({ alg: "RS256", kid: identifier, typ: "JWT" })
         .sign(createPrivateKey(privateKey));
     },
     list: async (): Promise<JSONWebKeySet> => {
-      const { identifier, privateKey } = newest();
-      const key = await exportJWK(createPublicKey(privateKey));
-      return { keys: [{ ...key, kid: identifier, alg: "RS256", use: "sig" }] };
+      const { identifier, privateKey } = current();
+      const jwk = await exportJWK(createPublicKey(privateKey));
+      return { keys: [{ ...jwk, kid: identifier, alg: "RS256", use: "sig" }] };
     },
-    save: (): z.input<typeof savedKeys> => keys,
+    save: (): z.input<typeof savedKeys> => (key === undefined ? [] : [key]),
   };
 };
 
-export type Pushes = ReturnType<typeof createPushes>;
-
 /** A Pub/Sub topic with one push subscription. */
 export const createPushes = (
-  { audience, serviceAccount = SERVICE_ACCOUNT, ...options }: PushOptions,
+  { audience, serviceAccount = SERVICE_ACCOUNT, pushUrl = null }: PushOptions,
   time: () => Instant,
-  saved: { readonly pushes: z.output<typeof savedPushes>; readonly keys: z.output<typeof savedKeys> },
+  saved: { readonly pushes: readonly PendingPush[]; readonly keys: z.output<typeof savedKeys> },
 ) => {
   const keys = createPushKeys(saved.keys);
-  let waiting = new Set(saved.pushes);
-  /** First tries, which are sent at once and so are no events to come. */
-  const sentAtOnce = new WeakSet<object>();
-  let isEnabled = true;
-  /** Ends with the last push in flight. */
-  let last: Promise<void> = Promise.resolve();
-
-  const pushUrl = (): string | null =>
-    typeof options.pushUrl === "function" ? options.pushUrl() : (options.pushUrl ?? null);
+  const url = (): string | null => (typeof pushUrl === "function" ? pushUrl() : pushUrl);
 
   const requestOf = async (message: object, at: Instant) => {
     const issuedAt = Math.floor(Math.max(at, time()) / 1000);
     const token = await keys.sign({
-      aud: audience ?? pushUrl() ?? "",
+      aud: audience ?? url() ?? "",
       azp: SUBJECT,
       email: serviceAccount,
       email_verified: true,
@@ -122,68 +106,30 @@ export const createPushes = (
       body: JSON.stringify({ message, subscription: SUBSCRIPTION }),
     };
   };
-
-  const push = async (url: string, message: object, at: Instant): Promise<boolean> => {
-    try {
-      const response = await fetch(url, {
-        method: "POST",
-        ...(await requestOf(message, at)),
-        redirect: "manual",
-        signal: AbortSignal.timeout(TIMEOUT),
-      });
-      await response.arrayBuffer();
-      return ACKNOWLEDGED.has(response.status);
-    } catch {
-      return false;
-    }
-  };
-
-  /** Failed pushes wait in the set of this call. `forget` replaces that set, so that none of them is resent. */
-  const pushDue = async (at: Instant): Promise<void> => {
-    const queue = waiting;
-    const url = pushUrl();
-    for (const wait of [...queue].filter(({ nextAt }) => nextAt <= at)) {
-      const acknowledged = url !== null && (await push(url, wait.message, at));
-      queue.delete(wait);
-      const nextAt = at + Math.min(BACKOFF.first * 2 ** wait.tries, BACKOFF.longest);
-      if (!acknowledged && nextAt <= wait.publishedAt + RETENTION)
-        queue.add({ ...wait, tries: wait.tries + 1, nextAt });
-    }
-  };
-  const sendDue = async (at: Instant): Promise<void> => (last = last.then(async () => pushDue(at)));
-
-  const forget = (): void => {
-    waiting = new Set();
-  };
+  const queue = createPushQueue<PendingPush>({
+    url,
+    request: async ({ message, dueAt }) => requestOf(message, dueAt),
+    isTaken: (status) => ACKNOWLEDGED.has(status),
+    retryAfter: ({ failures, dueAt, publishedAt }) => {
+      const delay = Math.min(BACKOFF.first * 2 ** failures, BACKOFF.longest);
+      return dueAt + delay <= publishedAt + RETENTION ? delay : null;
+    },
+  });
+  queue.restore(saved.pushes);
 
   return {
-    /** Publishes notifications in order: each is answered or has failed before the next is pushed. */
-    publish: (notifications: readonly unknown[], at: Instant): void => {
-      if (!isEnabled || pushUrl() === null || notifications.length === 0) return;
-      for (const data of notifications) {
-        const first = { message: newMessage(data, at), publishedAt: at, tries: 0, nextAt: at };
-        sentAtOnce.add(first);
-        waiting.add(first);
-      }
-      void sendDue(at);
-    },
-    /** Resolves when every push in flight was answered or has failed. */
-    pushed: async (): Promise<void> => last,
-    /** When a push is sent; null: none is. */
-    nextAt: (): Instant | null => {
-      const moments = [...waiting].filter((wait) => !sentAtOnce.has(wait)).map(({ nextAt }) => nextAt);
-      return moments.length === 0 ? null : Math.min(...moments);
-    },
-    /** Sends the pushes that are due by the given time. */
-    sendDue,
+    ...queue,
+    publish: (notifications: readonly unknown[], at: Instant): void =>
+      queue.publish(
+        ...notifications.map((data) => ({
+          message: newMessage(data, at),
+          publishedAt: at,
+          failures: 0,
+          dueAt: at,
+        })),
+      ),
     request: async (data: unknown) => requestOf(newMessage(data, time()), time()),
-    /** While switched off, nothing is published, and pushes that wait are forgotten. */
-    enable: (enabled: boolean): void => {
-      isEnabled = enabled;
-      if (!enabled) forget();
-    },
-    forget,
     keys: keys.list,
-    save: () => ({ pushes: [...waiting], keys: keys.save() }),
+    save: () => ({ pushes: queue.waiting(), keys: keys.save() }),
   };
 };

@@ -1,6 +1,6 @@
 import type { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/v3.js";
 import { isoTime } from "../../../lib/entitlements/time.ts";
-import type { Answer } from "../../routes.ts";
+import { found, type Answer } from "../../routes.ts";
 import { googleError } from "../answers.ts";
 import type { Order } from "../shop/orders.ts";
 import type { VoidedPurchase } from "./voided-purchases.ts";
@@ -40,12 +40,9 @@ export const batchGetOrders = (
   const isDistinct = new Set(orderIds).size === orderIds.length;
   if (orderIds.length === 0 || orderIds.length > MOST_ORDERS || !isDistinct || orderIds.includes(""))
     return googleError(400, "invalid", "Invalid Value", "orderIds");
-  const found = orderIds.flatMap((orderId) => find(orderId) ?? []);
-  if (found.length < orderIds.length || found.some((order) => order.packageName !== packageName))
+  const orders = orderIds.flatMap((orderId) => find(orderId) ?? []);
+  if (orders.length < orderIds.length || orders.some((order) => order.packageName !== packageName))
     return googleError(404, "notFound", "An order was not found.", "orderIds");
   const voids = Map.groupBy(voided, ({ orderId }) => orderId);
-  return {
-    status: 200,
-    body: { orders: found.map((order) => presented(order, voids.get(order.orderId) ?? [])) },
-  };
+  return found({ orders: orders.map((order) => presented(order, voids.get(order.orderId) ?? [])) });
 };

@@ -3,8 +3,8 @@ import { decodeJwt, errors, jwtVerify } from "jose";
 import * as z from "zod";
 import { isoTime, type Instant } from "../../../lib/entitlements/time.ts";
 import { parseJson } from "../../../lib/bounded-text.ts";
-import { decode, type Answer, type Routes } from "../../routes.ts";
-import { googleError, tokenError } from "../answers.ts";
+import { decode, found, type Answer, type Routes } from "../../routes.ts";
+import { googleError } from "../answers.ts";
 
 const AUDIENCE =
   "//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/sandbox/providers/sandbox";
@@ -30,6 +30,45 @@ const subjectToken = z.object({
 
 const impersonationRequest = z.object({ scope: z.array(z.string()).min(1), lifetime: z.string() });
 
+/** Error response of token endpoints (RFC 6749, 5.2). */
+const tokenError = (error: string, description: string): Answer => ({
+  status: 400,
+  body: { error, error_description: description },
+});
+
+/** Whether a token is an AWS workload's: a signed `GetCallerIdentity`, which Google would send to AWS. */
+const isSubject = (token: string): boolean => {
+  const parsed = subjectToken.safeParse(parseJson(decode(token)));
+  if (!parsed.success) return false;
+  const headers = new Map(parsed.data.headers.map(({ key, value }) => [key.toLowerCase(), value]));
+  return headers.has("authorization") && headers.get("x-goog-cloud-target-resource") === AUDIENCE;
+};
+
+/**
+ * `external_account` JSON for this sandbox at the given root URL. Google's client signs with the AWS credentials of the
+ * environment, and impersonates a service account if one is named.
+ */
+const externalAccount = (
+  rootUrl: string,
+  { impersonate }: { readonly impersonate?: string } = {},
+): Record<string, unknown> => {
+  const root = rootUrl.replace(/\/$/, "");
+  return {
+    type: "external_account",
+    audience: AUDIENCE,
+    subject_token_type: AWS_TOKEN_TYPE,
+    token_url: `${root}/token`,
+    ...(impersonate !== undefined && {
+      service_account_impersonation_url: `${root}/serviceAccounts/${impersonate}:generateAccessToken`,
+    }),
+    credential_source: {
+      environment_id: "aws1",
+      regional_cred_verification_url:
+        "https://sts.{region}.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15",
+    },
+  };
+};
+
 /** Google's token endpoints: workload identity federation, service accounts and their impersonation. */
 export const createTokenEndpoints = (now: () => Instant) => {
   const accessTokens = new Map<string, readonly string[]>();
@@ -41,10 +80,8 @@ export const createTokenEndpoints = (now: () => Instant) => {
     return accessToken;
   };
 
-  const tokenAnswer = (scopes: readonly string[], more: Record<string, string> = {}): Answer => ({
-    status: 200,
-    body: { access_token: issueToken(scopes), token_type: "Bearer", expires_in: TOKEN_SECONDS, ...more },
-  });
+  const tokenAnswer = (scopes: readonly string[], more: Record<string, string> = {}): Answer =>
+    found({ access_token: issueToken(scopes), token_type: "Bearer", expires_in: TOKEN_SECONDS, ...more });
 
   /** Error for the access token of a request; null if the token has the scope. */
   const refusalOf = (authorization: string | undefined, scope: string): Answer | null => {
@@ -54,14 +91,6 @@ export const createTokenEndpoints = (now: () => Instant) => {
     return scopes.includes(scope)
       ? null
       : googleError(403, "insufficientPermissions", "Request had insufficient authentication scopes.");
-  };
-
-  /** Whether a token is an AWS workload's: a signed `GetCallerIdentity`, which Google would send to AWS. */
-  const isSubject = (token: string): boolean => {
-    const parsed = subjectToken.safeParse(parseJson(decode(token)));
-    if (!parsed.success) return false;
-    const headers = new Map(parsed.data.headers.map(({ key, value }) => [key.toLowerCase(), value]));
-    return headers.has("authorization") && headers.get("x-goog-cloud-target-resource") === AUDIENCE;
   };
 
   /** Whether a service account has signed for the API, at whatever time. */
@@ -112,42 +141,18 @@ export const createTokenEndpoints = (now: () => Instant) => {
     if (refused !== null) return refused;
     if (!wanted.success) return googleError(400, "badRequest", "Request contains an invalid argument.");
     const expireTime = isoTime(now() + TOKEN_SECONDS * 1000);
-    return { status: 200, body: { accessToken: issueToken(wanted.data.scope), expireTime } };
+    return found({ accessToken: issueToken(wanted.data.scope), expireTime });
   };
 
-  const routes: Routes = {
-    "POST /token": async ({ body }) => answerToken(body),
-    "POST /serviceAccounts/{email}:generateAccessToken": ({ body, authorization }) =>
-      answerImpersonation(body, authorization),
-  };
   return {
-    routes,
+    tokenRoutes: { "POST /token": async ({ body }) => answerToken(body) } satisfies Routes,
+    impersonationRoutes: {
+      "POST /serviceAccounts/{email}:generateAccessToken": ({ body, authorization }) =>
+        answerImpersonation(body, authorization),
+    } satisfies Routes,
     /** Error for the access token of a request to the API; null if the token has the API's scope. */
     refusal: (authorization: string | undefined) => refusalOf(authorization, SCOPE),
-    /**
-     * `external_account` JSON for this sandbox at the given root URL. Google's client signs with the AWS credentials of the
-     * environment, and impersonates a service account if one is named.
-     */
-    externalAccount: (
-      rootUrl: string,
-      { impersonate }: { readonly impersonate?: string } = {},
-    ): Record<string, unknown> => {
-      const root = rootUrl.replace(/\/$/, "");
-      return {
-        type: "external_account",
-        audience: AUDIENCE,
-        subject_token_type: AWS_TOKEN_TYPE,
-        token_url: `${root}/token`,
-        ...(impersonate !== undefined && {
-          service_account_impersonation_url: `${root}/serviceAccounts/${impersonate}:generateAccessToken`,
-        }),
-        credential_source: {
-          environment_id: "aws1",
-          regional_cred_verification_url:
-            "https://sts.{region}.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15",
-        },
-      };
-    },
+    externalAccount,
     /** Service-account JSON that the JWT grant accepts. Google's client always asks Google, whatever its `token_uri` says. */
     createServiceAccount: (): Record<string, unknown> => {
       const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });

@@ -4,7 +4,7 @@ import { PRODUCT_KINDS } from "../../../lib/contract/schemas.ts";
 import { DAY } from "../../../lib/duration.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { parseJson } from "../../../lib/bounded-text.ts";
-import type { Answer } from "../../routes.ts";
+import { found, type Answer } from "../../routes.ts";
 import { googleError } from "../answers.ts";
 
 /** @see https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.voidedpurchases */
@@ -80,12 +80,10 @@ export const listVoidedPurchases = (
   const parsed = listRequest.safeParse(Object.fromEntries(parameters));
   if (!parsed.success) return invalid(String(parsed.error.issues[0]?.path[0] ?? "token"));
   const { maxResults, type, includeQuantityBasedPartialRefund, token } = parsed.data;
-  const startTime = token?.startTime ?? parsed.data.startTime ?? now - LISTED;
-  const endTime = token?.endTime ?? parsed.data.endTime ?? now;
-  const offset = token?.offset ?? 0;
+  const { startTime: from = now - LISTED, endTime: to = now } = parsed.data;
+  const { startTime, endTime, offset } = token ?? { startTime: from, endTime: to, offset: 0 };
   if (token === undefined && startTime < now - LISTED) return invalid("startTime");
   if (token === undefined && endTime > now) return invalid("endTime");
-
   const listed = all.filter(
     ({ voidedAt, seenAt = voidedAt, productKind, quantity }) =>
       seenAt >= startTime &&
@@ -94,17 +92,11 @@ export const listVoidedPurchases = (
       (includeQuantityBasedPartialRefund === "true" || quantity === null),
   );
   const next = offset + maxResults;
-  return {
-    status: 200,
-    body: {
-      ...(listed.length > offset && { voidedPurchases: listed.slice(offset, next).map(presented) }),
-      ...(listed.length > next && {
-        tokenPagination: {
-          nextPageToken: Buffer.from(JSON.stringify({ startTime, endTime, offset: next })).toString(
-            "base64url",
-          ),
-        },
-      }),
-    },
-  };
+  const nextPageToken = Buffer.from(JSON.stringify({ startTime, endTime, offset: next })).toString(
+    "base64url",
+  );
+  return found({
+    ...(listed.length > offset && { voidedPurchases: listed.slice(offset, next).map(presented) }),
+    ...(listed.length > next && { tokenPagination: { nextPageToken } }),
+  });
 };

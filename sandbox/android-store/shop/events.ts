@@ -1,4 +1,5 @@
 import type { Instant } from "../../../lib/entitlements/time.ts";
+import { earliest } from "../../clock.ts";
 import {
   ACKNOWLEDGEMENT_PENDING,
   after,
@@ -50,13 +51,11 @@ const stateEnds = (sold: SoldSubscription, { stateUntil }: SubscriptionTerms): I
 };
 
 /** Time of the purchase's next own event; null: none. */
-export const nextEventOf = (sold: SoldPurchase): Instant | null => {
-  const due = acknowledgementDue(sold);
-  const ends =
-    sold.productKind === "one_time_product" || sold.terms === null ? null : stateEnds(sold, sold.terms);
-  const next = Math.min(due ?? Infinity, ends ?? Infinity);
-  return next === Infinity ? null : next;
-};
+export const nextEventOf = (sold: SoldPurchase): Instant | null =>
+  earliest(
+    acknowledgementDue(sold),
+    sold.productKind === "one_time_product" || sold.terms === null ? null : stateEnds(sold, sold.terms),
+  );
 
 const afterGrace = (sold: SoldSubscription, { accountHold }: SubscriptionTerms, at: Instant) =>
   accountHold === null ? endedByStore(sold, at) : onHold(sold, at);

@@ -10,18 +10,19 @@ import {
   outcome,
   type Outcome,
 } from "./purchases.ts";
-import { refundedPartly } from "./refunds.ts";
+import { REFUNDS, refundedPartly } from "./refunds.ts";
 
 type OneTimeStep = (sold: SoldOneTimePurchase, details: ChangeDetails, now: Instant) => Outcome;
 
 const skuOf = ({ answer }: SoldOneTimePurchase): string => answer.productLineItem?.[0]?.productId ?? "";
 
-const complete: OneTimeStep = (sold, _, now) => {
+/** Paid now. */
+export const completed = (sold: SoldOneTimePurchase, now: Instant, orderIdentifier = orderId()): Outcome => {
   const test = sold.answer.testPurchaseContext !== undefined;
   const { answer } = withPurchaseState(sold, "PURCHASED");
   const paid = {
     ...sold,
-    answer: { ...answer, orderId: orderId(), purchaseCompletionTime: isoTime(now) },
+    answer: { ...answer, orderId: orderIdentifier, purchaseCompletionTime: isoTime(now) },
     terms: sold.terms === null ? null : { acknowledgeBy: acknowledgeBy(now, { test, prepaidUntil: null }) },
   };
   return outcome(paid, { oneTimeProduct: "PURCHASED", sku: skuOf(sold) });
@@ -32,11 +33,12 @@ const consume: OneTimeStep = (sold) => {
   return outcome({ ...consumed, answer: { ...consumed.answer, acknowledgementState: ACKNOWLEDGED } });
 };
 
-/** Changes that only one-time purchases have, or have in their own way. */
+/** Changes of a one-time purchase. */
 export const ONE_TIME_STEPS: Partial<Record<AndroidChange, OneTimeStep>> = {
-  complete,
+  ...REFUNDS,
+  complete: (sold, _, now) => completed(sold, now),
   decline: (sold) =>
     outcome(withPurchaseState(sold, "CANCELLED"), { oneTimeProduct: "CANCELED", sku: skuOf(sold) }),
-  "refund-partly": (sold, { quantity = 1 }, now) => refundedPartly(sold, quantity, now),
+  "refund-partly": refundedPartly,
   consume,
 };

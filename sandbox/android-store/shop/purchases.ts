@@ -3,7 +3,8 @@ import type { androidpublisher_v3 } from "googleapis/build/src/apis/androidpubli
 import * as z from "zod";
 import { PRODUCT_KINDS } from "../../../lib/contract/schemas.ts";
 import { DAY, MINUTE } from "../../../lib/duration.ts";
-import { isInstant, parsePeriod, plusPeriod, type Instant } from "../../../lib/entitlements/time.ts";
+import { parsePeriod, plusPeriod, type Instant } from "../../../lib/entitlements/time.ts";
+import { instant, text } from "../../fields.ts";
 import type { Notice } from "../notifications/notifications.ts";
 import type { VoidedOrder } from "../publisher-api/voided-purchases.ts";
 
@@ -12,8 +13,6 @@ import type { VoidedOrder } from "../publisher-api/voided-purchases.ts";
 export type SubscriptionPurchase = androidpublisher_v3.Schema$SubscriptionPurchaseV2;
 export type SubscriptionLine = androidpublisher_v3.Schema$SubscriptionPurchaseLineItem;
 export type OneTimePurchase = androidpublisher_v3.Schema$ProductPurchaseV2;
-
-const instant = z.number().refine(isInstant);
 
 /** An ISO 8601 duration. */
 export const period = z
@@ -54,15 +53,15 @@ const soldSubscription = z
     productKind: z.literal("subscription"),
     answer: z.custom<SubscriptionPurchase>(isObject),
     /** Null: it was put as a raw answer, and never changes by itself. */
-    terms: subscriptionTerms.readonly().nullable(),
+    terms: subscriptionTerms.nullable(),
   })
   .readonly();
-const soldOneTimePurchase = z
-  .object({
-    packageName: z.string(),
+const soldOneTimePurchase = soldSubscription
+  .unwrap()
+  .extend({
     productKind: z.literal("one_time_product"),
     answer: z.custom<OneTimePurchase>(isObject),
-    terms: oneTimeTerms.readonly().nullable(),
+    terms: oneTimeTerms.nullable(),
   })
   .readonly();
 
@@ -74,8 +73,6 @@ export type SoldPurchase = SoldSubscription | SoldOneTimePurchase;
 
 /** A purchase without its terms. */
 export type StoredPurchase = Omit<SoldSubscription, "terms"> | Omit<SoldOneTimePurchase, "terms">;
-
-const text = z.string().min(1);
 
 /** Phases after a renewal whose payment fails, in this order. Null: left out. */
 export const failedPaymentTerms = z.object({
@@ -172,10 +169,10 @@ export const acknowledgeBy = (
   return paidAt + (plan < SHORT_PLAN ? Math.min(usual, Math.floor(plan / 2)) : usual);
 };
 
-export const productsOf = (stored: StoredPurchase): (string | null | undefined)[] =>
-  stored.productKind === "subscription"
-    ? (stored.answer.lineItems ?? []).map(({ productId }) => productId)
-    : (stored.answer.productLineItem ?? []).map(({ productId }) => productId);
+export const productsOf = ({ productKind, answer }: StoredPurchase): (string | null | undefined)[] =>
+  ((productKind === "subscription" ? answer.lineItems : answer.productLineItem) ?? []).map(
+    ({ productId }) => productId,
+  );
 
 export const isPaid = (stored: StoredPurchase): boolean =>
   stored.productKind === "subscription"
@@ -200,13 +197,6 @@ export const withOffer = (
     productOfferDetails: { ...line.productOfferDetails, ...details },
   }));
   return { ...sold, answer: { ...sold.answer, productLineItem } };
-};
-
-export const acknowledged = (sold: SoldPurchase): SoldPurchase => {
-  if (sold.productKind === "one_time_product")
-    return { ...sold, answer: { ...sold.answer, acknowledgementState: ACKNOWLEDGED } };
-  const { outOfAppPurchaseContext: _, ...answer } = sold.answer;
-  return { ...sold, answer: { ...answer, acknowledgementState: ACKNOWLEDGED } };
 };
 
 /** A purchase after a change or after some time, and the notifications of it. */

@@ -1,11 +1,13 @@
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { ImpossibleChange } from "../../impossible-change.ts";
+import type { AndroidChange, ChangeDetails } from "./changes.ts";
 import type { VoidedOrder } from "../publisher-api/voided-purchases.ts";
 import {
   endOf,
   instantOf,
   withOffer,
   withPurchaseState,
+  type SoldOneTimePurchase,
   type SoldPurchase,
   outcome,
   type Outcome,
@@ -51,38 +53,39 @@ export const revoked = (
   return { ...over, voided };
 };
 
-const revoke = (sold: SoldPurchase, now: Instant): Outcome =>
-  revoked(sold, now, { by: "developer", for: "other" });
+type RefundStep = (sold: SoldPurchase, details: ChangeDetails, now: Instant) => Outcome;
 
-/** Changes of both kinds of purchase. */
-export const REFUNDS = {
+const revoke: RefundStep = (sold, _, now) => revoked(sold, now, { by: "developer", for: "other" });
+
+/** Refunds of both kinds of purchase. */
+export const REFUNDS: Partial<Record<AndroidChange, RefundStep>> = {
   refund: revoke,
   revoke,
-  // The latest order is refunded. Neither a subscription's answer nor a notification says so.
-  "refund-without-revocation": (sold: SoldPurchase, now: Instant): Outcome => {
+  // Neither a subscription's answer nor a notification says so.
+  "refund-without-revocation": (sold, _, now) => {
     paidOrder(sold, now);
     return outcome(sold.productKind === "subscription" ? sold : withOffer(sold, { refundableQuantity: 0 }));
   },
-  "void-order": (sold: SoldPurchase, now: Instant): Outcome => {
-    const voided = { ...paidOrder(sold, now), quantity: null, by: "user", for: "chargeback" } as const;
-    return { ...outcome(sold), voided };
-  },
-  "refund-review": (sold: SoldPurchase, now: Instant): Outcome => {
+  "void-order": (sold, _, now) => ({
+    ...outcome(sold),
+    voided: { ...paidOrder(sold, now), quantity: null, by: "user", for: "chargeback" },
+  }),
+  "refund-review": (sold, _, now) => {
     const { orderId } = paidOrder(sold, now);
     return outcome(sold, { refundReview: `review.${orderId}`, orderId });
   },
-} as const;
+};
 
-/** Refunds and revokes a part of a quantity, or what is left of it. */
+/** Refunds and revokes a part of a quantity, or what remains of it. */
 export const refundedPartly = (
-  sold: SoldPurchase & { readonly productKind: "one_time_product" },
-  quantity: number,
+  sold: SoldOneTimePurchase,
+  { quantity = 1 }: ChangeDetails,
   now: Instant,
 ): Outcome => {
   const offer = sold.answer.productLineItem?.[0]?.productOfferDetails;
-  const left = (offer?.refundableQuantity ?? offer?.quantity ?? 1) - quantity;
-  if (left < 0) throw new ImpossibleChange("That quantity is not left to be refunded.");
-  if (left === 0) return revoke(sold, now);
+  const refundableQuantity = (offer?.refundableQuantity ?? offer?.quantity ?? 1) - quantity;
+  if (refundableQuantity < 0) throw new ImpossibleChange("That quantity is not left to be refunded.");
+  if (refundableQuantity === 0) return revoke(sold, {}, now);
   const voided = { ...paidOrder(sold, now), quantity, by: "developer", for: "other" } as const;
-  return { ...outcome(withOffer(sold, { refundableQuantity: left })), voided };
+  return { ...outcome(withOffer(sold, { refundableQuantity })), voided };
 };

@@ -1,14 +1,13 @@
-import { isoTime, type Instant } from "../../../lib/entitlements/time.ts";
+import type { Instant } from "../../../lib/entitlements/time.ts";
 import { ImpossibleChange } from "../../impossible-change.ts";
 import type { ChangeDetails } from "./changes.ts";
+import { completed as completedOnce } from "./one-time-changes.ts";
 import {
-  acknowledgeBy,
   ACKNOWLEDGEMENT_PENDING,
   after,
   endOf,
   instantOf,
   isPrepaid,
-  orderId,
   type SandboxPurchase,
   type SoldOneTimePurchase,
   type SoldSubscription,
@@ -17,56 +16,48 @@ import {
   outcome,
   type Outcome,
 } from "./purchases.ts";
-import { stateOf, tell } from "./subscription-states.ts";
+import { completed } from "./subscription-changes.ts";
+import { failedPaymentPhases, stateOf, tell } from "./subscription-states.ts";
 
-/** Purchases as the store sells them. */
+/** Purchases as the store sells them. A paid one is a pending one that was completed. */
 
-/**
- * @param follows subscription whose product this one follows at its end; null: the product begins at once
- * @param paidFrom when the paid period begins: now, or the end of the prepaid plan that this one extends
- */
-const newSubscription = (
-  purchase: SandboxPurchase,
-  now: Instant,
-  { follows, paidFrom }: { readonly follows: SubscriptionPurchase | null; readonly paidFrom: Instant },
-): SoldSubscription => {
-  const { pending = false, prepaid = false, test = false, period = "P1M", packageName } = purchase;
-  const { silentPeriod = null, gracePeriod = "P3D", accountHold = "P30D" } = purchase;
-  const order = purchase.orderIdentifier ?? orderId();
-  const end = follows === null ? after(paidFrom, period) : (endOf(follows) ?? now);
-  const bought: SubscriptionLine = {
-    productId: purchase.productIdentifier,
-    ...(!pending && follows === null && { expiryTime: isoTime(end), latestSuccessfulOrderId: order }),
-    ...(prepaid ? { prepaidPlan: {} } : { autoRenewingPlan: { autoRenewEnabled: true } }),
-    ...(purchase.basePlanIdentifier !== undefined && {
-      offerDetails: { basePlanId: purchase.basePlanIdentifier },
-    }),
+const DEFAULT_PERIOD = "P1M";
+
+/** A subscription that awaits its payment. */
+const newSubscription = (purchase: SandboxPurchase): SoldSubscription => {
+  const {
+    packageName,
+    productIdentifier,
+    basePlanIdentifier,
+    replaces,
+    resubscribes,
+    test = false,
+  } = purchase;
+  const {
+    period = DEFAULT_PERIOD,
+    silentPeriod = null,
+    gracePeriod = "P3D",
+    accountHold = "P30D",
+  } = purchase;
+  const account = purchase.obfuscatedAccountIdentifier;
+  const line: SubscriptionLine = {
+    productId: productIdentifier,
+    ...(purchase.prepaid === true ? { prepaidPlan: {} } : { autoRenewingPlan: { autoRenewEnabled: true } }),
+    ...(basePlanIdentifier !== undefined && { offerDetails: { basePlanId: basePlanIdentifier } }),
   };
-  const carriedOver = (follows?.lineItems ?? [])
-    .filter(({ expiryTime }) => instantOf(expiryTime) === end)
-    .map((line) => ({
-      ...line,
-      autoRenewingPlan: { autoRenewEnabled: false },
-      deferredItemReplacement: { productId: purchase.productIdentifier },
-    }));
   return {
     packageName,
     productKind: "subscription",
     answer: {
       kind: "androidpublisher#subscriptionPurchaseV2",
       regionCode: "US",
-      subscriptionState: pending ? "SUBSCRIPTION_STATE_PENDING" : "SUBSCRIPTION_STATE_ACTIVE",
+      subscriptionState: "SUBSCRIPTION_STATE_PENDING",
       acknowledgementState: ACKNOWLEDGEMENT_PENDING,
-      ...(!pending && { startTime: isoTime(now) }),
-      ...(purchase.replaces !== undefined && { linkedPurchaseToken: purchase.replaces }),
-      ...(purchase.resubscribes !== undefined && {
-        outOfAppPurchaseContext: { expiredPurchaseToken: purchase.resubscribes },
-      }),
-      ...(purchase.obfuscatedAccountIdentifier !== undefined && {
-        externalAccountIdentifiers: { obfuscatedExternalAccountId: purchase.obfuscatedAccountIdentifier },
-      }),
+      ...(replaces !== undefined && { linkedPurchaseToken: replaces }),
+      ...(resubscribes !== undefined && { outOfAppPurchaseContext: { expiredPurchaseToken: resubscribes } }),
+      ...(account !== undefined && { externalAccountIdentifiers: { obfuscatedExternalAccountId: account } }),
       ...(test && { testPurchase: {} }),
-      lineItems: [...carriedOver, bought],
+      lineItems: [line],
     },
     terms: {
       period,
@@ -75,51 +66,56 @@ const newSubscription = (
       accountHold,
       paymentFails: false,
       pause: null,
-      paidUntil: pending ? null : end,
+      paidUntil: null,
       stateUntil: null,
-      orderedAt: pending ? null : now,
-      acknowledgeBy: pending
-        ? null
-        : acknowledgeBy(now, { test, prepaidUntil: prepaid ? after(now, period) : null }),
+      orderedAt: null,
+      acknowledgeBy: null,
     },
   };
 };
 
-const newOneTimePurchase = (purchase: SandboxPurchase, now: Instant): SoldOneTimePurchase => {
-  const { pending = false, test = false, quantity = 1, packageName } = purchase;
+/** A one-time purchase that awaits its payment. */
+const newOneTimePurchase = (purchase: SandboxPurchase): SoldOneTimePurchase => {
+  const { packageName, purchaseOptionIdentifier, rental = false, test = false, quantity = 1 } = purchase;
+  const account = purchase.obfuscatedAccountIdentifier;
+  const productOfferDetails = {
+    ...(purchaseOptionIdentifier !== undefined && { purchaseOptionId: purchaseOptionIdentifier }),
+    ...(rental && { rentOfferDetails: {} }),
+    quantity,
+    refundableQuantity: quantity,
+    consumptionState: "CONSUMPTION_STATE_YET_TO_BE_CONSUMED",
+  };
   return {
     packageName,
     productKind: "one_time_product",
     answer: {
       kind: "androidpublisher#productPurchaseV2",
       regionCode: "US",
-      purchaseStateContext: { purchaseState: pending ? "PENDING" : "PURCHASED" },
+      purchaseStateContext: { purchaseState: "PENDING" },
       acknowledgementState: ACKNOWLEDGEMENT_PENDING,
-      ...(!pending && {
-        orderId: purchase.orderIdentifier ?? orderId(),
-        purchaseCompletionTime: isoTime(now),
-      }),
-      ...(purchase.obfuscatedAccountIdentifier !== undefined && {
-        obfuscatedExternalAccountId: purchase.obfuscatedAccountIdentifier,
-      }),
+      ...(account !== undefined && { obfuscatedExternalAccountId: account }),
       ...(test && { testPurchaseContext: { fopType: "TEST" } }),
-      productLineItem: [
-        {
-          productId: purchase.productIdentifier,
-          productOfferDetails: {
-            ...(purchase.purchaseOptionIdentifier !== undefined && {
-              purchaseOptionId: purchase.purchaseOptionIdentifier,
-            }),
-            ...(purchase.rental === true && { rentOfferDetails: {} }),
-            quantity,
-            refundableQuantity: quantity,
-            consumptionState: "CONSUMPTION_STATE_YET_TO_BE_CONSUMED",
-          },
-        },
-      ],
+      productLineItem: [{ productId: purchase.productIdentifier, productOfferDetails }],
     },
-    terms: { acknowledgeBy: pending ? null : acknowledgeBy(now, { test, prepaidUntil: null }) },
+    terms: { acknowledgeBy: null },
   };
+};
+
+/** The lines of a subscription whose product follows another's at its end. */
+const following = (
+  lines: readonly SubscriptionLine[],
+  replaced: SubscriptionPurchase,
+): SubscriptionLine[] => {
+  const end = endOf(replaced);
+  const productId = lines[0]?.productId ?? "";
+  const carriedOver = (replaced.lineItems ?? [])
+    .filter(({ expiryTime }) => instantOf(expiryTime) === end)
+    .map((line) => ({
+      ...line,
+      autoRenewingPlan: { autoRenewEnabled: false },
+      deferredItemReplacement: { productId },
+    }));
+  return [...carriedOver, ...lines];
 };
 
 /**
@@ -127,29 +123,28 @@ const newOneTimePurchase = (purchase: SandboxPurchase, now: Instant): SoldOneTim
  * @throws ImpossibleChange
  */
 export const sold = (purchase: SandboxPurchase, at: Instant, replaced: SoldSubscription | null): Outcome => {
-  const {
-    productKind,
-    productIdentifier: sku,
-    pending = false,
-    deferred = false,
-    prepaid = false,
-  } = purchase;
+  const { productKind, orderIdentifier, pending = false, deferred = false, prepaid = false } = purchase;
   if (productKind === "one_time_product") {
-    const once = newOneTimePurchase(purchase, at);
-    return pending ? outcome(once) : outcome(once, { oneTimeProduct: "PURCHASED", sku });
+    const once = newOneTimePurchase(purchase);
+    return pending ? outcome(once) : completedOnce(once, at, orderIdentifier);
   }
+  const subscription = newSubscription(purchase);
   const end = replaced === null ? null : endOf(replaced.answer);
-  const renews = replaced !== null && !isPrepaid(replaced.answer) && end !== null && end > at;
-  if (deferred && (!renews || pending))
+  const isFollowed = replaced !== null && !isPrepaid(replaced.answer) && end !== null && end > at;
+  if (deferred && (!isFollowed || pending))
     throw new ImpossibleChange(
       "A deferred purchase replaces a subscription that renews, and is not pending.",
     );
-  const isTopUp = prepaid && !pending && replaced !== null && isPrepaid(replaced.answer);
-  const subscription = newSubscription(purchase, at, {
-    follows: deferred && replaced !== null ? replaced.answer : null,
-    paidFrom: isTopUp ? Math.max(end ?? at, at) : at,
-  });
-  return pending ? tell(subscription) : tell(subscription, "PURCHASED");
+  if (pending) return tell(subscription);
+  const { period = DEFAULT_PERIOD } = purchase;
+  if (deferred && isFollowed) {
+    const paid = completed(subscription, end, at);
+    const lineItems = following(subscription.answer.lineItems ?? [], replaced.answer);
+    return tell({ ...paid, answer: { ...paid.answer, lineItems } }, "PURCHASED");
+  }
+  const isTopUp = prepaid && replaced !== null && isPrepaid(replaced.answer);
+  const from = isTopUp ? Math.max(end ?? at, at) : at;
+  return tell(completed(subscription, after(from, period), at, orderIdentifier), "PURCHASED");
 };
 
 /**
@@ -174,21 +169,13 @@ export const successorOf = (
   const { productIdentifier = line?.productId ?? "", pending = false, deferred = false } = details;
   const { basePlanIdentifier = line?.offerDetails?.basePlanId } = details;
   const account = answer.externalAccountIdentifiers?.obfuscatedExternalAccountId;
-  const {
-    period = terms.period,
-    silentPeriod = terms.silentPeriod,
-    gracePeriod = terms.gracePeriod,
-    accountHold = terms.accountHold,
-  } = details;
   return {
     packageName,
     productKind: "subscription",
     productIdentifier,
     replaces: purchaseToken,
-    period,
-    silentPeriod,
-    gracePeriod,
-    accountHold,
+    period: details.period ?? terms.period,
+    ...failedPaymentPhases(terms, details),
     prepaid,
     pending,
     deferred,

@@ -1,4 +1,4 @@
-import { isoTime } from "../../../lib/entitlements/time.ts";
+import { isoTime, type Instant } from "../../../lib/entitlements/time.ts";
 import { ImpossibleChange } from "../../impossible-change.ts";
 import type { AndroidChange, ChangeDetails } from "./changes.ts";
 import {
@@ -10,6 +10,7 @@ import {
   type SoldSubscription,
   type SubscriptionLine,
 } from "./purchases.ts";
+import { REFUNDS } from "./refunds.ts";
 import {
   active,
   afterPause,
@@ -17,6 +18,7 @@ import {
   currentLinesOf,
   endsWithPeriod,
   expired,
+  failedPaymentPhases,
   inGracePeriod,
   linesOf,
   onHold,
@@ -34,23 +36,29 @@ import {
 
 const MONTH = "P1M";
 
-/** Length of the next period. */
-const lengthOf = ({ terms }: SoldSubscription, { period = terms?.period ?? MONTH }: ChangeDetails): string =>
-  period;
+/** End of a period that begins at the given time: the requested one, or as long as the subscription's own. */
+const periodFrom = (begin: Instant, { terms }: SoldSubscription, { period }: ChangeDetails): Instant =>
+  after(begin, period ?? terms?.period ?? MONTH);
 
-const complete: SubscriptionStep = (sold, details, now) => {
-  const length = lengthOf(sold, details);
-  const until = after(now, length);
-  const paid = active(sold, until, now);
-  const prepaidUntil = isPrepaid(sold.answer) ? until : null;
+/** Paid now, until the given end. */
+export const completed = (
+  sold: SoldSubscription,
+  until: Instant,
+  now: Instant,
+  orderIdentifier = orderId(),
+): SoldSubscription => {
+  const paid = active(sold, until, now, orderIdentifier);
   const test = sold.answer.testPurchase !== undefined;
+  const prepaidUntil = isPrepaid(sold.answer) ? periodFrom(now, sold, {}) : null;
   const started = { ...paid, answer: { ...paid.answer, startTime: isoTime(now) } };
-  const terms = { period: length, acknowledgeBy: acknowledgeBy(now, { test, prepaidUntil }) };
-  return tell(withTerms(started, terms), "PURCHASED");
+  return withTerms(started, { acknowledgeBy: acknowledgeBy(now, { test, prepaidUntil }) });
 };
 
+const complete: SubscriptionStep = (sold, { period = sold.terms?.period ?? MONTH }, now) =>
+  tell(completed(withTerms(sold, { period }), after(now, period), now), "PURCHASED");
+
 const renew: SubscriptionStep = (sold, details, now) => {
-  const until = after(Math.max(endOf(sold.answer) ?? now, now), lengthOf(sold, details));
+  const until = periodFrom(Math.max(endOf(sold.answer) ?? now, now), sold, details);
   const resumed = ["ON_HOLD", "PAUSED"].includes(stateOf(sold));
   return tell(active(sold, until, now), resumed ? "RECOVERED" : "RENEWED");
 };
@@ -70,12 +78,7 @@ const restart: SubscriptionStep = (sold, _, now) => {
 const failBilling: SubscriptionStep = (sold, details) => {
   const terms = termsOfRenewing(sold);
   requireState(sold, "ACTIVE", "PAUSED");
-  const {
-    silentPeriod = terms.silentPeriod,
-    gracePeriod = terms.gracePeriod,
-    accountHold = terms.accountHold,
-  } = details;
-  return tell(withTerms(sold, { paymentFails: true, silentPeriod, gracePeriod, accountHold }));
+  return tell(withTerms(sold, { paymentFails: true, ...failedPaymentPhases(terms, details) }));
 };
 
 const recover: SubscriptionStep = (sold, _, now) => {
@@ -107,7 +110,7 @@ const defer: SubscriptionStep = (sold, details, now) => {
   requireState(sold, "ACTIVE");
   const end = endOf(sold.answer);
   if (end === null || end <= now) throw new ImpossibleChange("The period has ended.");
-  const until = after(end, lengthOf(sold, details));
+  const until = periodFrom(end, sold, details);
   const moved = (line: SubscriptionLine): SubscriptionLine =>
     line.expiryTime == null ? line : { ...line, expiryTime: isoTime(until) };
   return tell(withTerms(withLines(sold, moved), { paidUntil: until }), "DEFERRED");
@@ -145,8 +148,9 @@ const changeItems: SubscriptionStep = (sold, { adds, removes }) => {
   return tell({ ...marked, answer: { ...marked.answer, lineItems } }, "ITEMS_CHANGED");
 };
 
-/** Changes that only subscriptions have, or have in their own way. */
+/** Changes of a subscription. */
 export const SUBSCRIPTION_STEPS: Partial<Record<AndroidChange, SubscriptionStep>> = {
+  ...REFUNDS,
   complete,
   decline: (sold) => {
     const subscriptionState = "SUBSCRIPTION_STATE_PENDING_PURCHASE_CANCELED";

@@ -59,24 +59,15 @@ export const termsOfRenewing = ({ answer, terms }: SoldSubscription): Subscripti
   return terms;
 };
 
-/** A new state, without the contexts of the one before. */
-const inState = (
-  sold: SoldSubscription,
-  state: State,
-  lineItems: SubscriptionLine[],
-  contexts: SubscriptionPurchase,
-  terms: Partial<SubscriptionTerms>,
-): SoldSubscription => {
-  const {
-    canceledStateContext: _canceled,
-    pausedStateContext: _paused,
-    inGracePeriodStateContext: _grace,
-    onHoldStateContext: _hold,
-    ...answer
-  } = sold.answer;
-  const entered = { ...answer, subscriptionState: `SUBSCRIPTION_STATE_${state}`, ...contexts, lineItems };
-  return withTerms({ ...sold, answer: entered }, { stateUntil: null, ...terms });
-};
+/** Phases after a failed payment: as requested, or by the terms. */
+export const failedPaymentPhases = (
+  terms: SubscriptionTerms,
+  {
+    silentPeriod = terms.silentPeriod,
+    gracePeriod = terms.gracePeriod,
+    accountHold = terms.accountHold,
+  }: ChangeDetails,
+) => ({ silentPeriod, gracePeriod, accountHold });
 
 /** Whether a line was removed or replaced, so that it stays in the answer with its past end. */
 const isOver = (line: SubscriptionLine, end: Instant): boolean =>
@@ -99,63 +90,87 @@ export const withRenewal = (line: SubscriptionLine, autoRenewEnabled: boolean): 
     ? { ...line, autoRenewingPlan: { ...line.autoRenewingPlan, autoRenewEnabled } }
     : line;
 
-/** Lines with another end, except those that are over or not owned yet. */
-const linesUntil = (
+/** The subscription with changed lines, except those that are over. */
+export const withLines = (
   sold: SoldSubscription,
-  { autoRenews }: { readonly autoRenews: boolean },
-  expiryOf: (expiry: Instant) => Instant,
-): SubscriptionLine[] => {
+  change: (line: SubscriptionLine) => SubscriptionLine,
+): SoldSubscription => {
   const end = endOf(sold.answer) ?? 0;
-  return linesOf(sold).map((line) => {
-    const expiry = instantOf(line.expiryTime);
-    if (expiry === null || isOver(line, end)) return line;
-    const moved = { ...line, expiryTime: isoTime(expiryOf(expiry)) };
-    return endsWithPeriod(line) ? moved : withRenewal(moved, autoRenews);
-  });
+  const lineItems = linesOf(sold).map((line) => (isOver(line, end) ? line : change(line)));
+  return { ...sold, answer: { ...sold.answer, lineItems } };
 };
 
+const CONTEXTS = [
+  "canceledStateContext",
+  "pausedStateContext",
+  "inGracePeriodStateContext",
+  "onHoldStateContext",
+] as const;
+
+/** A new state, with its own context alone, and changed lines. */
+const inState = (
+  sold: SoldSubscription,
+  state: State,
+  context: Pick<SubscriptionPurchase, (typeof CONTEXTS)[number]>,
+  terms: Partial<SubscriptionTerms>,
+  change: (line: SubscriptionLine) => SubscriptionLine,
+): SoldSubscription => {
+  const answer = { ...sold.answer, subscriptionState: `SUBSCRIPTION_STATE_${state}` };
+  for (const previous of CONTEXTS) delete answer[previous];
+  const entered = withLines({ ...sold, answer: { ...answer, ...context } }, change);
+  return withTerms(entered, { stateUntil: null, ...terms });
+};
+
+/** Gives a line another end, unless it is not owned yet. */
+const ending =
+  (autoRenews: boolean, expiryOf: (expiry: Instant) => Instant) =>
+  (line: SubscriptionLine): SubscriptionLine => {
+    const expiry = instantOf(line.expiryTime);
+    if (expiry === null) return line;
+    const moved = { ...line, expiryTime: isoTime(expiryOf(expiry)) };
+    return endsWithPeriod(line) ? moved : withRenewal(moved, autoRenews);
+  };
+/** Ends a line now, if it has not ended before. */
+const endingAt = (now: Instant, autoRenews: boolean) => ending(autoRenews, (expiry) => Math.min(expiry, now));
+
 /** Paid until the given end: lines that continue get that end and a new order; the others end. */
-export const active = (sold: SoldSubscription, until: Instant, now: Instant): SoldSubscription => {
-  const end = endOf(sold.answer) ?? now;
+export const active = (
+  sold: SoldSubscription,
+  until: Instant,
+  now: Instant,
+  latestSuccessfulOrderId = orderId(),
+): SoldSubscription => {
   const goesOn = currentLinesOf(sold).some((line) => !endsWithPeriod(line));
-  const order = orderId();
-  const lines = linesOf(sold).map((line): SubscriptionLine => {
-    if (isOver(line, end)) return line;
-    if (endsWithPeriod(line) && goesOn) {
-      const { deferredItemRemoval: _removal, deferredItemReplacement: _replacement, ...over } = line;
-      const expiry = instantOf(line.expiryTime) ?? now;
-      return withRenewal(
-        { ...over, expiryTime: isoTime(Math.min(expiry, sold.terms?.paidUntil ?? expiry)) },
-        false,
-      );
-    }
-    return withRenewal({ ...line, expiryTime: isoTime(until), latestSuccessfulOrderId: order }, true);
-  });
   const terms = { paidUntil: until, paymentFails: false, pause: null, orderedAt: now };
-  return inState(sold, "ACTIVE", lines, {}, terms);
+  return inState(sold, "ACTIVE", {}, terms, (line) => {
+    if (!endsWithPeriod(line) || !goesOn)
+      return withRenewal({ ...line, expiryTime: isoTime(until), latestSuccessfulOrderId }, true);
+    const { deferredItemRemoval: _removal, deferredItemReplacement: _replacement, ...over } = line;
+    const expiry = instantOf(line.expiryTime) ?? now;
+    const end = Math.min(expiry, sold.terms?.paidUntil ?? expiry);
+    return withRenewal({ ...over, expiryTime: isoTime(end) }, false);
+  });
 };
 
 const declined = () => ({ renewalDeclined: { pendingOrderId: orderId() } });
 
 /** A failed payment, with access until the given end. */
 export const inGracePeriod = (sold: SoldSubscription, until: Instant): Outcome => {
-  const lines = linesUntil(sold, { autoRenews: true }, () => until);
-  const contexts = { inGracePeriodStateContext: declined() };
-  return tell(inState(sold, "IN_GRACE_PERIOD", lines, contexts, { paymentFails: true }), "IN_GRACE_PERIOD");
+  const context = { inGracePeriodStateContext: declined() };
+  const change = ending(true, () => until);
+  return tell(inState(sold, "IN_GRACE_PERIOD", context, { paymentFails: true }, change), "IN_GRACE_PERIOD");
 };
 
 /** A failed payment, without access. */
 export const onHold = (sold: SoldSubscription, now: Instant): Outcome => {
-  const lines = linesUntil(sold, { autoRenews: true }, (expiry) => Math.min(expiry, now));
-  const contexts = { onHoldStateContext: declined() };
+  const context = { onHoldStateContext: declined() };
   const terms = { paymentFails: true, stateUntil: after(now, sold.terms?.accountHold ?? DEFAULT_HOLD) };
-  return tell(inState(sold, "ON_HOLD", lines, contexts, terms), "ON_HOLD");
+  return tell(inState(sold, "ON_HOLD", context, terms, endingAt(now, true)), "ON_HOLD");
 };
 
 export const paused = (sold: SoldSubscription, until: Instant, now: Instant): Outcome => {
-  const lines = linesUntil(sold, { autoRenews: true }, (expiry) => Math.min(expiry, now));
-  const contexts = { pausedStateContext: { autoResumeTime: isoTime(until) } };
-  return tell(inState(sold, "PAUSED", lines, contexts, { pause: null }), "PAUSED");
+  const context = { pausedStateContext: { autoResumeTime: isoTime(until) } };
+  return tell(inState(sold, "PAUSED", context, { pause: null }, endingAt(now, true)), "PAUSED");
 };
 
 /** Paid again, from now on. */
@@ -166,9 +181,9 @@ export const afterPause = (sold: SoldSubscription, terms: SubscriptionTerms, now
   terms.paymentFails ? onHold(sold, now) : recovered(sold, terms, now);
 
 export const canceled = (sold: SoldSubscription, now: Instant): Outcome => {
-  const lines = linesUntil(sold, { autoRenews: false }, (expiry) => expiry);
-  const canceledStateContext = { userInitiatedCancellation: { cancelTime: isoTime(now) } };
-  return tell(inState(sold, "CANCELED", lines, { canceledStateContext }, { pause: null }), "CANCELED");
+  const context = { canceledStateContext: { userInitiatedCancellation: { cancelTime: isoTime(now) } } };
+  const change = ending(false, (expiry) => expiry);
+  return tell(inState(sold, "CANCELED", context, { pause: null }, change), "CANCELED");
 };
 
 /** The cancellation's reason stays in the answer. */
@@ -177,22 +192,11 @@ export const expired = (
   now: Instant,
   canceledStateContext = sold.answer.canceledStateContext,
 ): SoldSubscription => {
-  const lines = linesUntil(sold, { autoRenews: false }, (expiry) => Math.min(expiry, now));
-  const contexts = canceledStateContext === undefined ? {} : { canceledStateContext };
+  const context = canceledStateContext === undefined ? {} : { canceledStateContext };
   const terms = { pause: null, stateUntil: after(now, KEPT_AFTER_EXPIRY) };
-  return inState(sold, "EXPIRED", lines, contexts, terms);
+  return inState(sold, "EXPIRED", context, terms, endingAt(now, false));
 };
 
 /** The store ends a subscription that nobody paid for, or agreed to pay for. */
 export const endedByStore = (sold: SoldSubscription, now: Instant): Outcome =>
   tell(expired(sold, now, { systemInitiatedCancellation: {} }), "CANCELED", "EXPIRED");
-
-/** The subscription with changed lines, except those that are over, and the same state. */
-export const withLines = (
-  sold: SoldSubscription,
-  change: (line: SubscriptionLine) => SubscriptionLine,
-): SoldSubscription => {
-  const end = endOf(sold.answer) ?? 0;
-  const lineItems = linesOf(sold).map((line) => (isOver(line, end) ? line : change(line)));
-  return { ...sold, answer: { ...sold.answer, lineItems } };
-};

@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import * as z from "zod";
 import type { Instant } from "../../../lib/entitlements/time.ts";
-import { text } from "../shop/fields.ts";
-import { latestOf, type Account, type Notice } from "../shop/lineage.ts";
+import { text } from "../../fields.ts";
+import type { Notice } from "../shop/current.ts";
+import type { Account } from "../shop/lineage.ts";
 import { signedPayloadsOf, statusOf } from "../shop/payloads.ts";
 import { signJws, type JwsSigner } from "../signing.ts";
 
@@ -35,32 +36,26 @@ export const notificationOf = (account: Account, notice: Notice, signer: JwsSign
   const { subscription, changedAt, transactions } = lineage;
   const [notificationType, subtype] = name.split(" ");
   const envelope = { notificationType, subtype, signedDate: changedAt };
-  const papers = signedPayloadsOf(account, changedAt, signer, "store");
+  const app = appFields(account);
+  const signed = signedPayloadsOf(account, changedAt, signer, "store");
   if (notificationType === "RESCIND_CONSENT")
-    return {
-      ...envelope,
-      appData: { ...appFields(account), signedAppTransactionInfo: papers.appTransaction() },
-    };
-  const transaction =
-    transactionIdentifier === undefined
-      ? latestOf(lineage)
-      : transactions.find((each) => each.transactionIdentifier === transactionIdentifier);
+    return { ...envelope, appData: { ...app, signedAppTransactionInfo: signed.appTransaction() } };
+  const transaction = transactions.find((each) => each.transactionIdentifier === transactionIdentifier);
   if (transaction === undefined) throw new Error(`There is no transaction ${transactionIdentifier}.`);
-  const [signedRenewalInfo] = papers.renewalInfo(lineage);
   return {
     ...envelope,
     data: {
-      ...appFields(account),
+      ...app,
       bundleVersion: "1",
-      signedTransactionInfo: papers.transaction(lineage, transaction),
-      signedRenewalInfo,
+      signedTransactionInfo: signed.transaction(lineage, transaction),
+      signedRenewalInfo: signed.renewalInfo(lineage),
       status: subscription === null ? undefined : statusOf(subscription),
       consumptionRequestReason,
     },
   };
 };
 
-/** The app of a notification without a purchase; unset: the store's own, in the sandbox environment. */
+/** The app of a test notification; unset: the store's own, in the sandbox environment. */
 export const notifiedApp = z.strictObject({
   bundleIdentifier: text.optional(),
   appAppleIdentifier: z.int().positive().optional(),
@@ -68,44 +63,8 @@ export const notifiedApp = z.strictObject({
 });
 export type NotifiedApp = z.output<typeof notifiedApp>;
 
-export const APP_NOTIFICATIONS = ["test", "renewal-extension-summary", "external-purchase-token"] as const;
-export type AppNotification = (typeof APP_NOTIFICATIONS)[number];
-
-export const appNotification = (
-  name: AppNotification,
-  app: Parameters<typeof appFields>[0],
-  at: Instant,
-): NotificationFields => {
-  switch (name) {
-    case "test":
-      return { notificationType: "TEST", signedDate: at, data: appFields(app) };
-    // The end of an extension of all subscriptions to a product.
-    case "renewal-extension-summary":
-      return {
-        notificationType: "RENEWAL_EXTENSION",
-        subtype: "SUMMARY",
-        signedDate: at,
-        summary: {
-          requestIdentifier: randomUUID(),
-          ...appFields(app),
-          productId: "com.example.sandbox",
-          storefrontCountryCodes: ["USA"],
-          succeededCount: 1,
-          failedCount: 0,
-        },
-      };
-    // An unreported token of a purchase outside the store.
-    case "external-purchase-token":
-      return {
-        notificationType: "EXTERNAL_PURCHASE_TOKEN",
-        subtype: "UNREPORTED",
-        signedDate: at,
-        externalPurchaseToken: {
-          externalPurchaseId: `${app.environment === "Sandbox" ? "SANDBOX_" : ""}${randomUUID()}`,
-          tokenCreationDate: at,
-          appAppleId: app.appAppleIdentifier,
-          bundleId: app.bundleIdentifier,
-        },
-      };
-  }
-};
+export const testNotification = (app: Parameters<typeof appFields>[0], at: Instant): NotificationFields => ({
+  notificationType: "TEST",
+  signedDate: at,
+  data: appFields(app),
+});

@@ -1,4 +1,4 @@
-import type { Answer } from "../../routes.ts";
+import { Refused, type Answer } from "../../routes.ts";
 
 /**
  * Codes of the App Store Server API's errors. The first three digits are the status.
@@ -16,18 +16,12 @@ const CODES = {
   AppTransactionDoesNotExistError: 4_040_019,
 } as const;
 
-export class ServerApiError extends Error {
-  readonly errorCode: number;
-
-  constructor(name: keyof typeof CODES) {
-    super(name);
-    this.errorCode = CODES[name];
-  }
-}
-
 export const errorAnswer = (errorCode: number, errorMessage = "An error occurred."): Answer => ({
   status: Math.floor(errorCode / 10_000),
   body: { errorCode, errorMessage },
 });
+
+export const serverApiRefusal = (name: keyof typeof CODES): Refused =>
+  new Refused(errorAnswer(CODES[name], name));
 
 export const UNAUTHENTICATED = { status: 401, body: "Unauthenticated\n" } as const;

@@ -1,11 +1,11 @@
 import { decodeJwt } from "jose";
 import * as z from "zod";
-import { isInstant, type Instant } from "../../../lib/entitlements/time.ts";
+import type { Instant } from "../../../lib/entitlements/time.ts";
+import { instant } from "../../fields.ts";
 import { isTaken, RETENTION, sentAt, type SentPush } from "../notifications/pushes.ts";
-import { ServerApiError } from "./errors.ts";
+import { serverApiRefusal } from "./errors.ts";
 import { pageOf, pageTokenOf, queryName, readPageToken } from "./pages.ts";
 
-const instant = z.custom<Instant>(isInstant);
 /** Strict: the store does not have Apple's filters by type and by transaction. */
 const wanted = z.strictObject({
   startDate: instant,
@@ -13,12 +13,12 @@ const wanted = z.strictObject({
   onlyFailures: z.boolean().nullish(),
 });
 
-/** @throws ServerApiError */
+/** @throws Refused */
 const wantedOf = (body: unknown, at: Instant): z.output<typeof wanted> => {
   const { data } = wanted.safeParse(body);
-  if (data === undefined) throw new ServerApiError("GeneralBadRequestError");
-  if (data.startDate >= data.endDate) throw new ServerApiError("StartDateAfterEndDateError");
-  if (data.startDate < at - RETENTION) throw new ServerApiError("StartDateTooFarInPastError");
+  if (data === undefined) throw serverApiRefusal("GeneralBadRequestError");
+  if (data.startDate >= data.endDate) throw serverApiRefusal("StartDateAfterEndDateError");
+  if (data.startDate < at - RETENTION) throw serverApiRefusal("StartDateTooFarInPastError");
   return data;
 };
 
@@ -42,7 +42,7 @@ const opened = (push: SentPush) => {
  * Answers Get Notification History, oldest first.
  *
  * @param paginationToken null: the first page
- * @throws ServerApiError
+ * @throws Refused
  * @see https://developer.apple.com/documentation/appstoreserverapi/get-notification-history
  */
 export const notificationHistory = (
@@ -57,8 +57,8 @@ export const notificationHistory = (
   const name = queryName(bundleIdentifier, request);
   const after = paginationToken === null ? null : readPageToken(paginationToken, name);
   const before = sent.findIndex(({ notificationUUID }) => notificationUUID === after);
-  if (paginationToken !== null && before === -1) throw new ServerApiError("InvalidPaginationTokenError");
-  const left = sent
+  if (paginationToken !== null && before === -1) throw serverApiRefusal("InvalidPaginationTokenError");
+  const remaining = sent
     .slice(before + 1)
     .filter(
       ({ push }) =>
@@ -66,7 +66,7 @@ export const notificationHistory = (
         sentAt(push) < request.endDate &&
         !(request.onlyFailures === true && isTaken(push)),
     );
-  const { page, last, hasMore } = pageOf(left);
+  const { page, last, hasMore } = pageOf(remaining);
   return {
     ...(hasMore && last !== undefined && { paginationToken: pageTokenOf(last.notificationUUID, name) }),
     hasMore,

@@ -23,7 +23,7 @@ export const readPageToken = (text: string, query: string): string | null => {
   }
 };
 
-export const pageOf = <Result>(left: readonly Result[]) => {
-  const page = left.slice(0, SIZE);
-  return { page, last: page.at(-1), hasMore: left.length > page.length };
+export const pageOf = <Result>(remaining: readonly Result[]) => {
+  const page = remaining.slice(0, SIZE);
+  return { page, last: page.at(-1), hasMore: remaining.length > page.length };
 };

@@ -7,7 +7,7 @@ import { latestOf } from "../shop/lineage.ts";
 import { signedPayloadsOf, statusOf } from "../shop/payloads.ts";
 import type { Shop } from "../shop/shop.ts";
 import type { JwsSigner } from "../signing.ts";
-import { ServerApiError } from "./errors.ts";
+import { serverApiRefusal } from "./errors.ts";
 import { pageOf, pageTokenOf, queryName, readPageToken } from "./pages.ts";
 
 /** Answers about a person's purchases, signed at a moment. */
@@ -19,7 +19,7 @@ export type Person = ReturnType<typeof personOf>;
 /**
  * The person whom Apple's `anyTransactionId` names: the id or original id of a transaction, or the id of an app transaction.
  *
- * @throws ServerApiError if the identifier is malformed, unknown or of another app
+ * @throws Refused if the identifier is malformed, unknown or of another app
  */
 export const personOf = (
   shop: Shop,
@@ -27,31 +27,31 @@ export const personOf = (
   identifier: string,
   { at, signer }: { readonly at: Instant; readonly signer: JwsSigner },
 ) => {
-  if (!IDENTIFIER.test(identifier)) throw new ServerApiError("InvalidTransactionIdError");
+  if (!IDENTIFIER.test(identifier)) throw serverApiRefusal("InvalidTransactionIdError");
   const [key] = shop
     .accountsNamed(identifier)
     .filter((each) => shop.account(each).bundleIdentifier === bundleIdentifier)
     // An app transaction's id may be of both environments; clients ask for production first.
     .toSorted((one, other) => compare(shop.account(one).environment, shop.account(other).environment));
-  if (key === undefined) throw new ServerApiError("TransactionIdNotFoundError");
+  if (key === undefined) throw serverApiRefusal("TransactionIdNotFoundError");
   const account = shop.account(key);
   const lineages = shop.lineagesOf(key);
   const sold = lineages.flatMap((lineage) =>
     lineage.transactions.map((transaction) => ({ lineage, transaction })),
   );
-  return { identifier, account, lineages, sold, papers: signedPayloadsOf(account, at, signer, "store") };
+  return { identifier, account, lineages, sold, signed: signedPayloadsOf(account, at, signer, "store") };
 };
 
 /** @see https://developer.apple.com/documentation/appstoreserverapi/get-all-subscription-statuses */
-export const subscriptionStatuses = ({ account, lineages, papers }: Person) => {
+export const subscriptionStatuses = ({ account, lineages, signed }: Person) => {
   const lastTransactions = lineages.flatMap((lineage) =>
     lineage.subscription === null
       ? []
       : {
           originalTransactionId: lineage.originalTransactionIdentifier,
           status: statusOf(lineage.subscription),
-          signedTransactionInfo: papers.transaction(lineage, latestOf(lineage)),
-          signedRenewalInfo: papers.renewalInfo(lineage)[0],
+          signedTransactionInfo: signed.transaction(lineage, latestOf(lineage)),
+          signedRenewalInfo: signed.renewalInfo(lineage),
         },
   );
   const group = { subscriptionGroupIdentifier: SUBSCRIPTION_GROUP, lastTransactions };
@@ -62,45 +62,45 @@ export const subscriptionStatuses = ({ account, lineages, papers }: Person) => {
  * Answers Get Transaction History in the order in which the service asks: the last changes first. The store does not have
  * Apple's other order, nor its filters.
  *
- * @throws ServerApiError
+ * @throws Refused
  * @see https://developer.apple.com/documentation/appstoreserverapi/get-transaction-history
  */
-export const transactionHistory = ({ identifier, account, sold, papers }: Person, { query }: Call) => {
+export const transactionHistory = ({ identifier, account, sold, signed }: Person, { query }: Call) => {
   const { sort, revision = null, ...others } = Object.fromEntries(query);
   if (sort !== "DESCENDING" || Object.keys(others).length > 0)
-    throw new ServerApiError("GeneralBadRequestError");
+    throw serverApiRefusal("GeneralBadRequestError");
   const name = queryName(identifier);
   const after = revision === null ? "Infinity" : readPageToken(revision, name);
-  if (after === null) throw new ServerApiError("InvalidRequestRevisionError");
-  const left = sold
+  if (after === null) throw serverApiRefusal("InvalidRequestRevisionError");
+  const remaining = sold
     .map((each) => ({ ...each, revision: each.transaction.revision ?? 0 }))
     .filter((each) => each.revision < Number(after))
     .toSorted((one, other) => other.revision - one.revision);
-  const { page, last, hasMore } = pageOf(left);
+  const { page, last, hasMore } = pageOf(remaining);
   return {
     ...appFields(account),
     revision: pageTokenOf(last === undefined ? after : String(last.revision), name),
     hasMore,
-    signedTransactions: page.map(({ lineage, transaction }) => papers.transaction(lineage, transaction)),
+    signedTransactions: page.map(({ lineage, transaction }) => signed.transaction(lineage, transaction)),
   };
 };
 
 /**
  * Answers Get Transaction Info. An original id names the transaction with that id, or else the first of its lineage.
  *
- * @throws ServerApiError if the identifier is an app transaction's
+ * @throws Refused if the identifier is an app transaction's
  * @see https://developer.apple.com/documentation/appstoreserverapi/get-transaction-info
  */
-export const transactionInfo = ({ identifier, sold, papers }: Person) => {
+export const transactionInfo = ({ identifier, sold, signed }: Person) => {
   const named =
     sold.find(({ transaction }) => transaction.transactionIdentifier === identifier) ??
     sold.find(({ lineage }) => lineage.originalTransactionIdentifier === identifier);
-  if (named === undefined) throw new ServerApiError("TransactionIdNotFoundError");
-  return { signedTransactionInfo: papers.transaction(named.lineage, named.transaction) };
+  if (named === undefined) throw serverApiRefusal("TransactionIdNotFoundError");
+  return { signedTransactionInfo: signed.transaction(named.lineage, named.transaction) };
 };
 
 /** @see https://developer.apple.com/documentation/appstoreserverapi/get-app-transaction-info */
-export const appTransactionInfo = ({ account, papers }: Person) => {
-  if (account.appTransactionIdentifier === null) throw new ServerApiError("AppTransactionDoesNotExistError");
-  return { signedAppTransactionInfo: papers.appTransaction() };
+export const appTransactionInfo = ({ account, signed }: Person) => {
+  if (account.appTransactionIdentifier === null) throw serverApiRefusal("AppTransactionDoesNotExistError");
+  return { signedAppTransactionInfo: signed.appTransaction() };
 };

@@ -4,7 +4,7 @@ import { found, type Call, type Route, type Routes } from "../../routes.ts";
 import type { Pushes } from "../notifications/pushes.ts";
 import type { Shop } from "../shop/shop.ts";
 import type { JwsSigner } from "../signing.ts";
-import { errorAnswer, ServerApiError, UNAUTHENTICATED } from "./errors.ts";
+import { UNAUTHENTICATED } from "./errors.ts";
 import { createFaults } from "./faults.ts";
 import { notificationHistory } from "./notification-history.ts";
 import {
@@ -17,13 +17,6 @@ import {
 } from "./purchases.ts";
 import { createTokenVerifier, type ServerKey } from "./server-key.ts";
 
-const ABOUT_PERSON = {
-  "GET /inApps/v1/subscriptions/{transactionId}": subscriptionStatuses,
-  "GET /inApps/v2/history/{transactionId}": transactionHistory,
-  "GET /inApps/v1/transactions/{transactionId}": transactionInfo,
-  "GET /inApps/v1/transactions/appTransactions/{transactionId}": appTransactionInfo,
-} as const satisfies Record<string, (person: Person, call: Call) => object>;
-
 /**
  * The endpoints of the App Store Server API that the service and its import ask. Answers never wait for notifications.
  *
@@ -32,51 +25,38 @@ const ABOUT_PERSON = {
 export const createServerApi = (store: {
   readonly shop: Shop;
   readonly pushes: Pushes;
-  /** Reads at once, after everything due has happened. */
-  readonly look: <Result>(read: (at: Instant) => Result) => Result;
+  /** Makes everything due happen, without waiting for its notifications; returns the time. */
+  readonly catchUp: () => Instant;
   readonly signer: JwsSigner;
   readonly serverKey: ServerKey;
   readonly now: () => Instant;
 }) => {
+  const { shop, pushes, catchUp, signer, now } = store;
   const bundleOfToken = createTokenVerifier(store.serverKey);
   const faults = createFaults();
 
   const routeOf =
-    (answer: (call: Call, bundleIdentifier: string, identifier: string, at: Instant) => object): Route =>
+    (answer: (call: Call, bundleIdentifier: string, identifier: string) => object): Route =>
     async (call, identifier = "") => {
-      const failure = faults.next(store.now());
+      const failure = faults.next(now());
       if (failure !== null) return failure;
-      const bundleIdentifier = await bundleOfToken(call.authorization, store.now());
-      if (bundleIdentifier === null) return UNAUTHENTICATED;
-      try {
-        return found(store.look((at) => answer(call, bundleIdentifier, identifier, at)));
-      } catch (error) {
-        if (error instanceof ServerApiError) return errorAnswer(error.errorCode, error.message);
-        throw error;
-      }
+      const bundleIdentifier = await bundleOfToken(call.authorization, now());
+      return bundleIdentifier === null ? UNAUTHENTICATED : found(answer(call, bundleIdentifier, identifier));
     };
-
-  const aboutPersons = Object.entries(ABOUT_PERSON).map(([path, answer]) => [
-    path,
-    routeOf((call, bundleIdentifier, identifier, at) =>
-      answer(personOf(store.shop, bundleIdentifier, identifier, { at, signer: store.signer }), call),
-    ),
-  ]);
+  const aboutPerson = (answer: (person: Person, call: Call) => object): Route =>
+    routeOf((call, bundleIdentifier, identifier) =>
+      answer(personOf(shop, bundleIdentifier, identifier, { at: catchUp(), signer }), call),
+    );
   const routes: Routes = {
-    ...Object.fromEntries(aboutPersons),
-    "POST /inApps/v1/notifications/history": routeOf(({ body, query }, bundleIdentifier, _, at) =>
-      notificationHistory(
-        parseJson(body),
-        query.get("paginationToken"),
-        bundleIdentifier,
-        store.pushes.history(),
-        at,
-      ),
-    ),
+    "GET /inApps/v1/subscriptions/{transactionId}": aboutPerson(subscriptionStatuses),
+    "GET /inApps/v2/history/{transactionId}": aboutPerson(transactionHistory),
+    "GET /inApps/v1/transactions/{transactionId}": aboutPerson(transactionInfo),
+    "GET /inApps/v1/transactions/appTransactions/{transactionId}": aboutPerson(appTransactionInfo),
+    "POST /inApps/v1/notifications/history": routeOf(({ body, query }, bundleIdentifier) => {
+      const at = catchUp();
+      const token = query.get("paginationToken");
+      return notificationHistory(parseJson(body), token, bundleIdentifier, pushes.history(), at);
+    }),
   };
-  return {
-    routes,
-    fail: faults.set,
-    requests: faults.requests,
-  };
+  return { routes, fail: faults.set, requests: faults.requests };
 };

@@ -1,6 +1,7 @@
 import * as z from "zod";
-import { period, text } from "./fields.ts";
-import { CONSUMPTION_REQUEST_REASONS, INTENTS } from "./lineage.ts";
+import { period, text } from "../../fields.ts";
+import { CONSUMPTION_REQUEST_REASONS } from "./current.ts";
+import { INTENTS } from "./lineage.ts";
 
 const about = { /** Unset: the latest that it can be. */ transactionIdentifier: text.optional() };
 const refund = {
@@ -46,7 +47,6 @@ export const changeSchema = z.discriminatedUnion("change", [
     percentage: z.number().positive().lt(100).optional(),
   }),
   of("reverse-refund", about),
-  of("decline-refund", about),
   of("consumption-request", { ...about, reason: z.enum(CONSUMPTION_REQUEST_REASONS).default("OTHER") }),
   /** Another product begins now, and a period with it. */
   of("upgrade", product),
@@ -59,8 +59,6 @@ export const changeSchema = z.discriminatedUnion("change", [
   of("price-increase", { consent: z.enum(["pending", "agreed"]).default("pending") }),
   /** The current period ends later. */
   of("extend", { /** Unset: a week. */ period: period.optional() }),
-  /** The period could not be extended. */
-  of("fail-extension", {}),
   /** A family member gets a lineage of its own. */
   of("share-with-family", {
     /** The member; unset: a new person. */ appTransactionIdentifier: text.optional(),
@@ -76,3 +74,5 @@ export const changeSchema = z.discriminatedUnion("change", [
 /** As a request names it. */
 export type RequestedChange = z.input<typeof changeSchema>;
 export type IosChange = z.output<typeof changeSchema>;
+export type ChangeName = IosChange["change"];
+export type ChangesByName = { readonly [Change in IosChange as Change["change"]]: Change };

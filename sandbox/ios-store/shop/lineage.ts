@@ -1,11 +1,11 @@
 import * as z from "zod";
-import { isInstant, type Instant } from "../../../lib/entitlements/time.ts";
+import type { Instant } from "../../../lib/entitlements/time.ts";
+import { instant } from "../../fields.ts";
 import { ImpossibleChange } from "../../impossible-change.ts";
 import { PRODUCT_TYPES } from "./app-store.ts";
 
-/** The store's memory of its customers and their purchases, and its notices of changes. The schemas also read a saved state. */
+/** The store's memory of its customers and their purchases. The schemas also read a saved state. */
 
-const instant = z.custom<Instant>(isInstant);
 const period = z.object({ months: z.int().min(0), milliseconds: z.int().min(0) }).readonly();
 
 /** One Apple Account's copy of an app. */
@@ -113,23 +113,11 @@ export const lineageSchema = z
   .readonly();
 export type Lineage = z.output<typeof lineageSchema>;
 
-/** A lineage before a change, the moment of the change, and the source of its transactions' ids. */
-export interface Current {
-  readonly lineage: Lineage;
-  readonly at: Instant;
-  readonly newIdentifier: () => string;
-}
-
 /** @throws ImpossibleChange if the purchase is no subscription */
 export const subscriptionOf = ({ subscription }: Lineage): Subscription => {
   if (subscription === null) throw new ImpossibleChange("The change is possible for subscriptions only.");
   return subscription;
 };
-
-/** The subscription of a lineage with other fields. */
-export const having = (lineage: Lineage, fields: Partial<Subscription>): Pick<Lineage, "subscription"> => ({
-  subscription: { ...subscriptionOf(lineage), ...fields },
-});
 
 /** The latest transaction of a lineage. */
 export const latestOf = ({ originalTransactionIdentifier, transactions }: Lineage): SoldTransaction => {
@@ -145,92 +133,3 @@ export const endOf = (lineage: Lineage): Instant => {
     throw new Error(`Lineage ${lineage.originalTransactionIdentifier} is no subscription.`);
   return expiresDate;
 };
-
-/** Applies a change at a moment, later than the change before. */
-export const after = (lineage: Lineage, at: Instant, change: Partial<Lineage>): Lineage => ({
-  ...lineage,
-  ...change,
-  changedAt: Math.max(at, lineage.changedAt + 1),
-});
-
-/** Changes the transactions of one purchase event. */
-export const withEvent = (
-  { transactions }: Lineage,
-  event: string,
-  change: Partial<SoldTransaction>,
-): Pick<Lineage, "transactions"> => ({
-  transactions: transactions.map((transaction) =>
-    transaction.event === event ? { ...transaction, ...change } : transaction,
-  ),
-});
-
-/**
- * Notification types, each with its subtype if it has one.
- *
- * @see https://developer.apple.com/documentation/appstoreservernotifications/notificationtype
- */
-export type NoticeName =
-  | `SUBSCRIBED ${"INITIAL_BUY" | "RESUBSCRIBE"}`
-  | "ONE_TIME_CHARGE"
-  | `DID_RENEW${"" | " BILLING_RECOVERY"}`
-  | `DID_FAIL_TO_RENEW${"" | " GRACE_PERIOD"}`
-  | "GRACE_PERIOD_EXPIRED"
-  | `EXPIRED${"" | " VOLUNTARY" | " BILLING_RETRY" | " PRICE_INCREASE" | " PRODUCT_NOT_FOR_SALE"}`
-  | `DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_${"ENABLED" | "DISABLED"}`
-  | `DID_CHANGE_RENEWAL_PREF${"" | " UPGRADE" | " DOWNGRADE"}`
-  | `PRICE_INCREASE ${"PENDING" | "ACCEPTED"}`
-  | `REFUND${"" | "_DECLINED" | "_REVERSED"}`
-  | "REVOKE"
-  | "RENEWAL_EXTENDED"
-  | "RENEWAL_EXTENSION FAILURE"
-  | "CONSUMPTION_REQUEST"
-  | "RESCIND_CONSENT";
-
-/** Why a customer asks for a refund. */
-export const CONSUMPTION_REQUEST_REASONS = [
-  "UNINTENDED_PURCHASE",
-  "FULFILLMENT_ISSUE",
-  "UNSATISFIED_WITH_PURCHASE",
-  "LEGAL",
-  "OTHER",
-] as const;
-
-/** A notification of one event, before it is signed. */
-export interface Notice {
-  readonly name: NoticeName;
-  /** As it was when the event happened. */
-  readonly lineage: Lineage;
-  /** The transaction that the event is about. */
-  readonly transactionIdentifier: string;
-  /** `CONSUMPTION_REQUEST` only. */
-  readonly consumptionRequestReason?: (typeof CONSUMPTION_REQUEST_REASONS)[number];
-}
-
-/** A lineage after a change, and the store's notifications about it, in order. */
-export interface Outcome {
-  readonly lineage: Lineage;
-  readonly notices: readonly Notice[];
-}
-
-type About = Partial<Pick<Notice, "transactionIdentifier" | "consumptionRequestReason">>;
-
-/** A lineage, with one notice of it: about its latest transaction, unless another is named. */
-export const told = (lineage: Lineage, name: NoticeName, about: About = {}): Outcome => {
-  const { transactionIdentifier } = latestOf(lineage);
-  return { lineage, notices: [{ name, lineage, transactionIdentifier, ...about }] };
-};
-
-/** A lineage changed at a moment, with one notice of it. */
-export const changed = (
-  lineage: Lineage,
-  at: Instant,
-  change: Partial<Lineage>,
-  name: NoticeName,
-  about: About = {},
-): Outcome => told(after(lineage, at, change), name, about);
-
-/** Two changes, the second of what the first has made. */
-export const both = (first: Outcome, second: Outcome): Outcome => ({
-  lineage: second.lineage,
-  notices: [...first.notices, ...second.notices],
-});

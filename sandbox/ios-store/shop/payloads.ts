@@ -27,17 +27,17 @@ export const statusOf = ({ standing }: Subscription): number => STATUSES[standin
 
 const asSigned = (
   lineage: Lineage,
-  transaction: SoldTransaction,
+  { revocation, ...transaction }: SoldTransaction,
   signedDate: Instant,
 ): SandboxTransaction => ({
   ...lineage,
   ...transaction,
   signedDate,
   inAppOwnershipType: lineage.sharedFrom === null ? "PURCHASED" : "FAMILY_SHARED",
-  revocationDate: transaction.revocation?.at,
-  revocationReason: transaction.revocation?.reason,
-  revocationType: transaction.revocation?.type,
-  revocationPercentage: transaction.revocation?.percentage,
+  revocationDate: revocation?.at,
+  revocationReason: revocation?.reason,
+  revocationType: revocation?.type,
+  revocationPercentage: revocation?.percentage,
 });
 
 /** Fields that describe a problem with the renewal. If there is none, Apple writes none of them. */
@@ -92,20 +92,21 @@ export const signedPayloadsOf = (
   signer: JwsSigner,
   sender: "store" | "device",
 ) => {
-  const sign = (payload: Readonly<Record<string, unknown>>): string => {
-    const { deviceVerification: _, deviceVerificationNonce: __, ...own } = payload;
-    return signJws(sender === "device" ? { ...own, ...deviceVerification() } : own, signer);
-  };
+  const ofDevice = () =>
+    sender === "device"
+      ? deviceVerification()
+      : { deviceVerification: undefined, deviceVerificationNonce: undefined };
+  const sign = (payload: object): string => signJws({ ...payload, ...ofDevice() }, signer);
   const signedDateOf = ({ changedAt }: Lineage): Instant => Math.max(at, changedAt);
   return {
     appTransaction: (): string => sign(appTransactionPayload({ ...account, receiptCreationDate: at })),
     transaction: (lineage: Lineage, transaction: SoldTransaction): string =>
       sign(transactionPayload(account, asSigned(lineage, transaction, signedDateOf(lineage)))),
-    /** None if the purchase is no subscription. */
-    renewalInfo: (lineage: Lineage): readonly string[] =>
+    /** Undefined: the purchase is no subscription. */
+    renewalInfo: (lineage: Lineage): string | undefined =>
       lineage.subscription === null
-        ? []
-        : [sign(renewalInfoPayload(account, lineage, lineage.subscription, signedDateOf(lineage)))],
+        ? undefined
+        : sign(renewalInfoPayload(account, lineage, lineage.subscription, signedDateOf(lineage))),
   };
 };
 
@@ -127,14 +128,14 @@ export const personsPurchases = (
   at: Instant,
   signer: JwsSigner,
 ): PersonsPurchases => {
-  const papers = signedPayloadsOf(account, at, signer, "device");
+  const signed = signedPayloadsOf(account, at, signer, "device");
   const { applicationAccountIdentifier } = account;
   return {
-    signedAppTransaction: papers.appTransaction(),
+    signedAppTransaction: signed.appTransaction(),
     signedTransactions: lineages.flatMap((lineage) =>
-      lineage.transactions.map((transaction) => papers.transaction(lineage, transaction)),
+      lineage.transactions.map((transaction) => signed.transaction(lineage, transaction)),
     ),
-    signedRenewalInfos: lineages.flatMap(papers.renewalInfo),
+    signedRenewalInfos: lineages.flatMap((lineage) => signed.renewalInfo(lineage) ?? []),
     originalTransactionIdentifiers: lineages.map((lineage) => lineage.originalTransactionIdentifier),
     ...(applicationAccountIdentifier !== undefined && { applicationAccountIdentifier }),
   };

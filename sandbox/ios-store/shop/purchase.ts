@@ -1,12 +1,9 @@
 import * as z from "zod";
-import { isInstant, plusPeriod, type Instant } from "../../../lib/entitlements/time.ts";
-import { ImpossibleChange } from "../../impossible-change.ts";
+import { isInstant } from "../../../lib/entitlements/time.ts";
+import { period, text, time } from "../../fields.ts";
 import { PRODUCT_TYPES } from "./app-store.ts";
-import { period, text, time } from "./fields.ts";
-import { told, type Current, type Lineage, type Outcome, type Subscription } from "./lineage.ts";
-import { nextEventOf, withNextEvent } from "./renewals.ts";
 
-/** A purchase to make, the body of `POST /purchases`, and the lineage that it begins. */
+/** A purchase to make: the body of `POST /purchases`. */
 
 const boughtTransaction = z
   .strictObject({
@@ -48,74 +45,3 @@ export type Bought = z.output<typeof bought>;
 
 /** As a request names it. */
 export type RequestedPurchase = z.input<typeof bought>;
-
-const subscriptionFrom = (goods: BoughtTransaction, purchaseDate: Instant): Subscription | null => {
-  const { type, productIdentifier, expiresDate, period, gracePeriod, renews, billingFails } = goods;
-  if (type !== "Auto-Renewable Subscription") return null;
-  return {
-    standing: { kind: "active" },
-    next: { productIdentifier, period },
-    cadence:
-      expiresDate === undefined
-        ? { from: purchaseDate, periods: 1, period }
-        : { from: expiresDate, periods: 0, period },
-    gracePeriod,
-    autoRenews: renews,
-    servedSince: purchaseDate,
-    billingFails,
-    chargedAheadAt: null,
-    priceIncrease: null,
-  };
-};
-
-/** Periods that a customer of long standing may have had. */
-const LONGEST_HISTORY = 1000;
-
-/**
- * A new lineage, as it is now. One that was bought in the past has had all its notifications.
- *
- * @throws ImpossibleChange
- */
-export const sold = (
-  goods: BoughtTransaction,
-  account: string,
-  { at, newIdentifier }: Omit<Current, "lineage">,
-): Outcome => {
-  const { purchaseDate = at, productIdentifier } = goods;
-  if (purchaseDate > at) throw new ImpossibleChange("Nothing is sold in the future.");
-  if (goods.expiresDate !== undefined && goods.expiresDate <= purchaseDate)
-    throw new ImpossibleChange("A period ends after it begins.");
-  const subscription = subscriptionFrom(goods, purchaseDate);
-  const transactionIdentifier = goods.transactionIdentifier ?? newIdentifier();
-  const { expiresDate = plusPeriod(purchaseDate, goods.period) } = goods;
-  const first = {
-    transactionIdentifier,
-    event: newIdentifier(),
-    productIdentifier,
-    purchaseDate,
-    expiresDate: subscription === null ? null : expiresDate,
-    reason: "PURCHASE",
-    isUpgraded: false,
-    revocation: null,
-  } as const;
-  let lineage: Lineage = {
-    originalTransactionIdentifier: goods.originalTransactionIdentifier ?? transactionIdentifier,
-    account,
-    type: goods.type,
-    quantity: goods.quantity,
-    originalPurchaseDate: purchaseDate,
-    appAccountToken: goods.appAccountToken ?? null,
-    sharedFrom: null,
-    transactions: [first],
-    subscription,
-    changedAt: purchaseDate,
-  };
-  if (purchaseDate === at)
-    return told(lineage, subscription === null ? "ONE_TIME_CHARGE" : "SUBSCRIBED INITIAL_BUY");
-  for (let dueAt = nextEventOf(lineage); dueAt !== null && dueAt <= at; dueAt = nextEventOf(lineage)) {
-    ({ lineage } = withNextEvent({ lineage, at: dueAt, newIdentifier }));
-    if (lineage.transactions.length > LONGEST_HISTORY)
-      throw new ImpossibleChange(`More than ${LONGEST_HISTORY} periods have passed since the purchase.`);
-  }
-  return { lineage, notices: [] };
-};

@@ -1,19 +1,14 @@
-import type { Instant } from "../../../lib/entitlements/time.ts";
 import { ImpossibleChange } from "../../impossible-change.ts";
-import type { IosChange } from "./change.ts";
+import type { ChangesByName } from "./change.ts";
+import { changed, notified, withEvent, type Current } from "./current.ts";
 import {
-  both,
-  changed,
   endOf,
-  having,
   INTENTS,
   latestOf,
-  withEvent,
-  type Current,
   type Lineage,
-  type Outcome,
   type Revocation,
   type SoldTransaction,
+  type Subscription,
 } from "./lineage.ts";
 
 /** Refunds and revocations. They apply to a purchase event, under each of its transaction ids. */
@@ -24,11 +19,11 @@ const WHOLE = 100_000;
 export const namedTransaction = (
   { transactions }: Lineage,
   transactionIdentifier: string | undefined,
-  allows: (transaction: SoldTransaction) => boolean = () => true,
+  allows: (revocation: Revocation | null) => boolean = () => true,
 ): SoldTransaction => {
   const found = transactions.findLast(
     (transaction) =>
-      allows(transaction) &&
+      allows(transaction.revocation) &&
       (transactionIdentifier === undefined || transaction.transactionIdentifier === transactionIdentifier),
   );
   if (found === undefined) throw new ImpossibleChange("There is no transaction with which that is possible.");
@@ -39,21 +34,21 @@ const isLatestPeriod = (lineage: Lineage, event: string): boolean =>
   lineage.subscription !== null && latestOf(lineage).event === event;
 
 /** Sets or lifts the revocation of an event. A subscription's standing follows that of its latest event. */
-export const withRevocation = (
-  lineage: Lineage,
+const withRevocation = (
+  current: Current,
   { event }: SoldTransaction,
   revocation: Revocation | null,
-  at: Instant,
-): Partial<Lineage> => {
-  const change = withEvent(lineage, event, { revocation });
-  if (!isLatestPeriod(lineage, event)) return change;
+): Current => {
+  const { lineage, at } = current;
+  const transactions = withEvent(lineage, event, { revocation });
+  if (!isLatestPeriod(lineage, event)) return changed(current, { transactions });
   const over = { kind: "expired", intent: INTENTS.voluntary } as const;
-  const restored = endOf(lineage) <= at ? over : ({ kind: "active" } as const);
+  const restored: Subscription["standing"] = endOf(lineage) <= at ? over : { kind: "active" };
   const standing = revocation === null ? restored : ({ kind: "revoked" } as const);
-  return { ...change, ...having(lineage, { standing, autoRenews: false }) };
+  return changed(current, { transactions, subscription: { standing, autoRenews: false } });
 };
 
-type Refund = Extract<IosChange, { change: "refund" | "refund-partly" }>;
+type Refund = ChangesByName["refund" | "refund-partly"];
 
 const shareOf = (change: Refund, quantity: number): Pick<Revocation, "type" | "percentage"> => {
   if (change.change === "refund") return { type: "REFUND_FULL", percentage: WHOLE };
@@ -66,40 +61,46 @@ const shareOf = (change: Refund, quantity: number): Pick<Revocation, "type" | "p
   return { type: "REFUND_PRORATED", percentage: Math.round(share * WHOLE) };
 };
 
+export const renewalDisabled = (current: Current): Current =>
+  notified(
+    changed(current, { subscription: { autoRenews: false } }),
+    "DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_DISABLED",
+  );
+
 /**
  * Refunds a transaction. Before it refunds a subscription's latest, the store turns the renewal off.
  *
  * @throws ImpossibleChange
  */
-export const refunded = ({ lineage, at }: Current, change: Refund): Outcome => {
+export const refunded = (current: Current, change: Refund): Current => {
+  const { lineage, at } = current;
   const share = shareOf(change, lineage.quantity);
   const transaction = namedTransaction(
     lineage,
     change.transactionIdentifier,
-    ({ revocation }) => revocation === null || revocation.type === "REFUND_PRORATED",
+    (revocation) => revocation === null || revocation.type === "REFUND_PRORATED",
   );
   const { transactionIdentifier, event } = transaction;
-  const off =
-    lineage.subscription?.autoRenews === true && isLatestPeriod(lineage, event)
-      ? changed(
-          lineage,
-          at,
-          having(lineage, { autoRenews: false }),
-          "DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_DISABLED",
-        )
-      : { lineage, notices: [] };
-  const revocation = withRevocation(off.lineage, transaction, { at, reason: change.reason, ...share }, at);
-  return both(off, changed(off.lineage, at, revocation, "REFUND", { transactionIdentifier }));
+  const renews = lineage.subscription?.autoRenews === true && isLatestPeriod(lineage, event);
+  const revocation = { at, reason: change.reason, ...share };
+  const revoked = withRevocation(renews ? renewalDisabled(current) : current, transaction, revocation);
+  return notified(revoked, "REFUND", { transactionIdentifier });
 };
 
 /** @throws ImpossibleChange */
-export const refundReversed = ({ lineage, at }: Current, named: string | undefined): Outcome => {
+export const refundReversed = (current: Current, change: ChangesByName["reverse-refund"]): Current => {
   const transaction = namedTransaction(
-    lineage,
-    named,
-    ({ revocation }) => revocation !== null && revocation.type !== "FAMILY_REVOKE",
+    current.lineage,
+    change.transactionIdentifier,
+    (revocation) => revocation !== null && revocation.type !== "FAMILY_REVOKE",
   );
   const { transactionIdentifier } = transaction;
-  const reversed = withRevocation(lineage, transaction, null, at);
-  return changed(lineage, at, reversed, "REFUND_REVERSED", { transactionIdentifier });
+  return notified(withRevocation(current, transaction, null), "REFUND_REVERSED", { transactionIdentifier });
+};
+
+/** Revokes a shared purchase from a family member. */
+export const revokedFromFamily = (current: Current, reason: Revocation["reason"]): Current => {
+  const { lineage, at } = current;
+  const revocation = { at, reason, type: "FAMILY_REVOKE", percentage: null } as const;
+  return notified(withRevocation(current, latestOf(lineage), revocation), "REVOKE");
 };

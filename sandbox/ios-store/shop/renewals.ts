@@ -1,19 +1,7 @@
 import { DAY } from "../../../lib/duration.ts";
 import { isInstant, plusPeriod, times, type Instant } from "../../../lib/entitlements/time.ts";
-import {
-  after,
-  changed,
-  endOf,
-  having,
-  INTENTS,
-  subscriptionOf,
-  told,
-  type Current,
-  type Lineage,
-  type NoticeName,
-  type Outcome,
-  type Subscription,
-} from "./lineage.ts";
+import { changed, notified, type Current, type NoticeName } from "./current.ts";
+import { endOf, INTENTS, subscriptionOf, type Lineage, type Subscription } from "./lineage.ts";
 
 /** A subscription's own events: its renewals, its grace period, its end. */
 
@@ -50,60 +38,69 @@ export const nextEventOf = (lineage: Lineage): Instant | null => {
   return due === null || !isInstant(due + 1) ? null : Math.max(due, lineage.changedAt);
 };
 
-/**
- * Adds a paid period of the next product. It starts at the given moment, with a new cadence from there or as a further
- * period of the same cadence.
- */
-export const withPaidPeriod = (
-  { lineage, at, newIdentifier }: Current,
-  start: {
-    readonly from: Instant;
-    readonly reason: "PURCHASE" | "RENEWAL";
-    readonly keepsCadence: boolean;
-  },
-): Lineage => {
-  const { next, cadence: kept } = subscriptionOf(lineage);
+/** Adds a paid period of the next product. It starts at the given moment, with a new cadence from there unless it keeps its own. */
+const withPaidPeriod = (
+  current: Current,
+  from: Instant,
+  {
+    reason,
+    keepsCadence = false,
+  }: { readonly reason: "PURCHASE" | "RENEWAL"; readonly keepsCadence?: boolean },
+): Current => {
+  const { lineage, newIdentifier } = current;
+  const { next, cadence: previous } = subscriptionOf(lineage);
   const isSamePeriod =
-    next.period.months === kept.period.months && next.period.milliseconds === kept.period.milliseconds;
+    next.period.months === previous.period.months &&
+    next.period.milliseconds === previous.period.milliseconds;
   const cadence =
-    start.keepsCadence && isSamePeriod
-      ? { ...kept, periods: kept.periods + 1 }
-      : { from: start.from, periods: 1, period: next.period };
+    keepsCadence && isSamePeriod
+      ? { ...previous, periods: previous.periods + 1 }
+      : { from, periods: 1, period: next.period };
   const transaction = {
     transactionIdentifier: newIdentifier(),
     event: newIdentifier(),
     productIdentifier: next.productIdentifier,
-    purchaseDate: start.from,
+    purchaseDate: from,
     expiresDate: plusPeriod(cadence.from, times(cadence.periods, cadence.period)),
-    reason: start.reason,
+    reason,
     isUpgraded: false,
     revocation: null,
   };
-  return after(lineage, at, {
+  return changed(current, {
     transactions: [...lineage.transactions, transaction],
-    ...having(lineage, {
+    subscription: {
       cadence,
       standing: { kind: "active" },
       autoRenews: true,
       billingFails: false,
       chargedAheadAt: null,
       priceIncrease: null,
-    }),
+    },
   });
 };
 
-/** The next period, which begins at the end of the latest one, however early it is charged. */
-export const renewed = (current: Current, name: NoticeName = "DID_RENEW"): Outcome => {
-  const from = endOf(current.lineage);
-  return told(withPaidPeriod(current, { from, reason: "RENEWAL", keepsCadence: true }), name);
+/** A purchase now: a period of a new cadence. */
+export const boughtNow = (current: Current, fields: Partial<Subscription>, name: NoticeName): Current => {
+  const { lineage, at } = current;
+  const subscription = { ...subscriptionOf(lineage), ...fields };
+  const wanted = { ...current, lineage: { ...lineage, subscription } };
+  return notified(withPaidPeriod(wanted, at, { reason: "PURCHASE" }), name);
 };
 
-/** A charge that succeeds after failing: within the grace period the cadence is kept, later a new period begins now. */
-export const recovered = (current: Current): Outcome => {
+/** The next period, which begins at the end of the latest one, however early it is charged. */
+const renewed = (current: Current, name: NoticeName = "DID_RENEW"): Current =>
+  notified(withPaidPeriod(current, endOf(current.lineage), { reason: "RENEWAL", keepsCadence: true }), name);
+
+/**
+ * The next charge. One that succeeds after it failed keeps the cadence within the grace period; later a new period begins
+ * now.
+ */
+export const charged = (current: Current): Current => {
+  const { kind } = subscriptionOf(current.lineage).standing;
+  if (kind === "active") return renewed(current);
   const name = "DID_RENEW BILLING_RECOVERY";
-  if (subscriptionOf(current.lineage).standing.kind === "grace") return renewed(current, name);
-  const start = { from: current.at, reason: "RENEWAL", keepsCadence: false } as const;
-  return told(withPaidPeriod(current, start), name);
+  if (kind === "grace") return renewed(current, name);
+  return notified(withPaidPeriod(current, current.at, { reason: "RENEWAL" }), name);
 };
 
 const ENDS = {
@@ -115,38 +112,43 @@ const ENDS = {
 } as const;
 
 /** The end of a subscription, which nothing renews automatically. */
-export const expired = (lineage: Lineage, at: Instant, intent: keyof typeof ENDS): Outcome => {
-  const ended = having(lineage, {
+export const expired = (
+  current: Current,
+  reason: keyof typeof INTENTS,
+  transactions = current.lineage.transactions,
+): Current => {
+  const intent = INTENTS[reason];
+  const subscription = {
     standing: { kind: "expired", intent },
     autoRenews: false,
     billingFails: false,
     chargedAheadAt: null,
-  });
-  return changed(lineage, at, ended, ENDS[intent]);
+  } as const;
+  return notified(changed(current, { transactions, subscription }), ENDS[intent]);
 };
+
+const retrying = (current: Current, name: NoticeName): Current =>
+  notified(changed(current, { subscription: { standing: { kind: "retry" } } }), name);
 
 /**
  * A charge that fails at a period's end. The grace period is never longer than a period, so that a recovered one
  * follows without a gap.
  */
-const failed = (lineage: Lineage, at: Instant): Outcome => {
-  const end = endOf(lineage);
-  const { gracePeriod, cadence } = subscriptionOf(lineage);
-  if (gracePeriod === null)
-    return changed(lineage, at, having(lineage, { standing: { kind: "retry" } }), "DID_FAIL_TO_RENEW");
+const failed = (current: Current): Current => {
+  const end = endOf(current.lineage);
+  const { gracePeriod, cadence } = subscriptionOf(current.lineage);
+  if (gracePeriod === null) return retrying(current, "DID_FAIL_TO_RENEW");
   const endsAt = Math.min(plusPeriod(end, gracePeriod), plusPeriod(end, cadence.period), end + RETRY_PERIOD);
-  const inGrace = having(lineage, { standing: { kind: "grace", endsAt } });
-  return changed(lineage, at, inGrace, "DID_FAIL_TO_RENEW GRACE_PERIOD");
+  const subscription = { standing: { kind: "grace", endsAt } } as const;
+  return notified(changed(current, { subscription }), "DID_FAIL_TO_RENEW GRACE_PERIOD");
 };
 
 /** The subscription's next event ({@link nextEventOf}), at its moment. */
-export const withNextEvent = (current: Current): Outcome => {
-  const { lineage, at } = current;
-  const { standing, autoRenews, priceIncrease, billingFails } = subscriptionOf(lineage);
-  if (standing.kind === "retry") return expired(lineage, at, INTENTS["billing-retry"]);
-  if (!autoRenews) return expired(lineage, at, INTENTS.voluntary);
-  if (standing.kind === "grace")
-    return changed(lineage, at, having(lineage, { standing: { kind: "retry" } }), "GRACE_PERIOD_EXPIRED");
-  if (priceIncrease === "pending") return expired(lineage, at, INTENTS["price-increase"]);
-  return billingFails ? failed(lineage, at) : renewed(current);
+export const withNextEvent = (current: Current): Current => {
+  const { standing, autoRenews, priceIncrease, billingFails } = subscriptionOf(current.lineage);
+  if (standing.kind === "retry") return expired(current, "billing-retry");
+  if (!autoRenews) return expired(current, "voluntary");
+  if (standing.kind === "grace") return retrying(current, "GRACE_PERIOD_EXPIRED");
+  if (priceIncrease === "pending") return expired(current, "price-increase");
+  return billingFails ? failed(current) : renewed(current);
 };

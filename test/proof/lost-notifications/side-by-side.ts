@@ -182,8 +182,8 @@ export const standSideBySide = (
 
   /** The transactions of a lineage, the latest first. */
   const transactionsOf = async ({ lineage }: IosPurchase): Promise<readonly IosTransaction[]> => {
-    const person = await ios.read(lineage);
-    return (person?.signedTransactions ?? [])
+    const { signedTransactions } = await ios.read(lineage);
+    return signedTransactions
       .map((jws) => iosTransaction.parse(decodeJwt(jws)))
       .filter(({ originalTransactionId }) => originalTransactionId === lineage)
       .toReversed();

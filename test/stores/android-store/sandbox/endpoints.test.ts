@@ -1,17 +1,10 @@
-import {
-  PACKAGE_NAME,
-  startAndroidStore,
-  type LocalAndroidStore,
-} from "../../../../testing/support/stores/android-store.ts";
+import { PACKAGE_NAME } from "../../../../testing/support/stores/android-store.ts";
+import { timedAndroidStoreForEachTest } from "./timed-android-store.ts";
 
-let local: LocalAndroidStore;
-beforeAll(async () => {
-  local = await startAndroidStore();
-});
-afterAll(() => local.close());
+const timed = timedAndroidStoreForEachTest();
 
 const request = async (method: string, path: string, body?: unknown) => {
-  const response = await fetch(`${local.rootUrl}${path}`, {
+  const response = await fetch(`${timed.rootUrl}${path}`, {
     method,
     headers: { "content-type": "application/json" },
     ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -29,23 +22,30 @@ const buy = async (purchase: Record<string, unknown>): Promise<string> => {
   return String(body?.["purchaseToken"]);
 };
 
-const standing = async (purchaseToken: string, productKind: "subscription" | "one_time_product") => {
-  const answer = await local
-    .store()
-    .lookUp(local.androidPackage, { purchaseToken, productKind, productIdentifier: null });
-  if (answer.outcome !== "verified") return answer.outcome;
-  return answer.purchase.lines.map((line) => line.standing).join() || "nothing";
-};
-
 test.each(["subscription", "one_time_product"] as const)(
   "a pending %s grants nothing until it is complete",
   async (productKind) => {
     const token = await buy({ productKind, productIdentifier: "premium", pending: true });
-    expect(await standing(token, productKind)).toBe("nothing");
+    expect(await timed.standing(token, productKind)).toBe("nothing");
     await request("POST", `purchases/${token}`, { change: "complete", period: "P1W" });
-    expect(await standing(token, productKind)).toBe("entitled");
+    expect(await timed.standing(token, productKind)).toBe("entitled");
   },
 );
+
+test("a rental and a subscription bought again outside the app say so", async () => {
+  const rental = await buy({ productKind: "one_time_product", productIdentifier: "film", rental: true });
+  const again = await buy({
+    productKind: "subscription",
+    productIdentifier: "premium",
+    resubscribes: "expired",
+  });
+  expect((await request("GET", `purchases/${rental}`)).body).toMatchObject({
+    purchase: { productLineItem: [{ productOfferDetails: { rentOfferDetails: {} } }] },
+  });
+  expect((await request("GET", `purchases/${again}`)).body).toMatchObject({
+    purchase: { outOfAppPurchaseContext: { expiredPurchaseToken: "expired" } },
+  });
+});
 
 test("purchases are listed and read over HTTP in the API's shapes", async () => {
   const token = await buy({ productKind: "subscription", productIdentifier: "premium", test: true });
@@ -71,7 +71,7 @@ test("a change that makes another purchase answers it, over HTTP", async () => {
     purchaseToken: expect.not.stringMatching(`^${older}$`),
     purchase: { linkedPurchaseToken: older, lineItems: [{ productId: "pro" }] },
   });
-  expect(await standing(older, "subscription")).toBe("expired");
+  expect(await timed.standing(older, "subscription")).toBe("expired");
 });
 
 test.each([
@@ -91,7 +91,9 @@ test("invalid purchases and impossible changes are refused", async () => {
   expect(await request("POST", "purchases", { productKind: "subscription" })).toMatchObject({ status: 400 });
   expect(await request("POST", `purchases/${token}`, { change: "vanish" })).toMatchObject({ status: 400 });
   expect(await request("POST", `purchases/${token}`, { change: "renew" })).toMatchObject({ status: 409 });
-  expect(await request("POST", "purchases/unknown", { change: "renew" })).toMatchObject({ status: 404 });
+  for (const change of ["renew", "replace"])
+    expect(await request("POST", "purchases/unknown", { change })).toMatchObject({ status: 404 });
+  expect(await request("GET", "purchases/unknown")).toMatchObject({ status: 404 });
 });
 
 test("the API needs an access token, and the token endpoint a grant", async () => {

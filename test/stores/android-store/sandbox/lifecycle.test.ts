@@ -1,18 +1,14 @@
 import type { AndroidChange, ChangeDetails } from "../../../../sandbox/android-store/shop/changes.ts";
 import { isoTime } from "../../../../lib/entitlements/time.ts";
 import { DAY, NOW } from "../../../../testing/support/stores/android-store.ts";
-import { startTimedAndroidStore, type TimedAndroidStore } from "./timed-android-store.ts";
+import { timedAndroidStoreForEachTest, type TimedAndroidStore } from "./timed-android-store.ts";
 
 const MINUTE = 60_000;
 /** End of the first month. */
 const FEBRUARY = Date.UTC(2026, 1, 15, 12);
 const MARCH = Date.UTC(2026, 2, 15, 12);
 
-let timed: TimedAndroidStore;
-beforeEach(async () => {
-  timed = await startTimedAndroidStore();
-});
-afterEach(() => timed.close());
+const timed = timedAndroidStoreForEachTest();
 
 const change = (token: string, change: AndroidChange, details?: ChangeDetails): string =>
   timed.sandbox.change(token, change, details);

@@ -1,33 +1,23 @@
 import { createServer, type IncomingHttpHeaders } from "node:http";
-import type { AddressInfo } from "node:net";
+import { json } from "node:stream/consumers";
 import { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/v3.js";
 import * as z from "zod";
+import type { ProductKind } from "../../../../lib/contract/schemas.ts";
+import type { Instant } from "../../../../lib/entitlements/time.ts";
+import { createAndroidStoreCredentials } from "../../../../lib/stores/android-store/credentials.ts";
+import { originOf } from "../../../../lib/stores/android-store/workload-identity.ts";
+import { close, listen } from "../../../../local/server.ts";
 import {
   ONE_TIME_PRODUCT_NOTIFICATIONS,
   SUBSCRIPTION_NOTIFICATIONS,
 } from "../../../../sandbox/android-store/notifications/notifications.ts";
 import type { SandboxPurchase } from "../../../../sandbox/android-store/shop/purchases.ts";
-import type { ProductKind } from "../../../../lib/contract/schemas.ts";
-import type { Instant } from "../../../../lib/entitlements/time.ts";
-import {
-  createAndroidStoreCredentials,
-  type AccessTokens,
-} from "../../../../lib/stores/android-store/credentials.ts";
-import { originOf } from "../../../../lib/stores/android-store/workload-identity.ts";
 import {
   NOW,
   PACKAGE_NAME,
   startAndroidStore,
   TIMING,
-  type LocalAndroidStore,
 } from "../../../../testing/support/stores/android-store.ts";
-
-/** A push as it arrived, with what its data holds. */
-export interface ReceivedPush {
-  readonly headers: IncomingHttpHeaders;
-  readonly body: PushBody;
-  readonly notification: Readonly<Record<string, unknown>>;
-}
 
 const pushBody = z.object({
   message: z.object({
@@ -39,91 +29,89 @@ const pushBody = z.object({
   }),
   subscription: z.string(),
 });
-type PushBody = z.output<typeof pushBody>;
 
-/** The sandbox Android store with a clock that only the test moves, and an endpoint that keeps what is pushed. */
-export interface TimedAndroidStore extends LocalAndroidStore {
-  readonly clock: { now: Instant };
-  readonly pushes: ReceivedPush[];
-  /** Statuses of the next answers to pushes, one each; then 200. */
-  readonly answers: number[];
-  /** Moves the clock, stopping at each event on the way. */
-  advanceTo(moment: Instant): Promise<void>;
-  /** Names of the notifications pushed since the last call: `RENEWED`, `ONE_TIME PURCHASED`, `VOIDED subscription full`. */
-  told(): Promise<string[]>;
-  buy(purchase?: Partial<SandboxPurchase>): string;
-  /** Standings of a purchase's lines, as the service reads them. */
-  standing(purchaseToken: string, productKind?: ProductKind): Promise<string>;
-  acknowledge(purchaseToken: string, productKind?: ProductKind): Promise<void>;
-  /** Buys what {@link buy} does and acknowledges it, as told already. */
-  own(purchase?: Partial<SandboxPurchase>): Promise<string>;
-  /** A purchase's latest order. */
-  orderOf(purchaseToken: string): string;
-  /** Google's own client. It asks with an access token of the sandbox, and never again. */
-  google(): Promise<GoogleClient>;
-}
-
-interface GoogleClient {
-  readonly client: androidpublisher_v3.Androidpublisher;
-  readonly auth: AccessTokens;
-  readonly options: { readonly rootUrl: string; readonly retryConfig: { readonly retry: 0 } };
+/** A push as it arrived, with what its data holds. */
+interface ReceivedPush {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: z.output<typeof pushBody>;
+  readonly notification: Readonly<Record<string, unknown>>;
 }
 
 const nameOf = (numbers: Readonly<Record<string, number>>, number: unknown): string =>
   Object.keys(numbers).find((name) => numbers[name] === number) ?? `unknown ${String(number)}`;
 
-const typed = z.object({ notificationType: z.number() }).optional();
-const named = z
-  .object({
-    subscriptionNotification: typed,
-    oneTimeProductNotification: typed,
-    voidedPurchaseNotification: z.object({ productType: z.number(), refundType: z.number() }).optional(),
-  })
-  .transform(({ subscriptionNotification, oneTimeProductNotification, voidedPurchaseNotification }) => {
-    if (subscriptionNotification !== undefined)
-      return nameOf(SUBSCRIPTION_NOTIFICATIONS, subscriptionNotification.notificationType);
-    if (oneTimeProductNotification !== undefined)
-      return `ONE_TIME ${nameOf(ONE_TIME_PRODUCT_NOTIFICATIONS, oneTimeProductNotification.notificationType)}`;
-    const { productType, refundType } = voidedPurchaseNotification ?? {};
-    const kind = productType === 1 ? "subscription" : "one-time";
-    return productType === undefined ? "another" : `VOIDED ${kind} ${refundType === 1 ? "full" : "partly"}`;
-  });
+const typed = z.object({ notificationType: z.number() });
+const named = z.union([
+  z
+    .object({ subscriptionNotification: typed })
+    .transform(({ subscriptionNotification: { notificationType } }) =>
+      nameOf(SUBSCRIPTION_NOTIFICATIONS, notificationType),
+    ),
+  z
+    .object({ oneTimeProductNotification: typed })
+    .transform(
+      ({ oneTimeProductNotification: { notificationType } }) =>
+        `ONE_TIME ${nameOf(ONE_TIME_PRODUCT_NOTIFICATIONS, notificationType)}`,
+    ),
+  z
+    .object({ voidedPurchaseNotification: z.object({ productType: z.number(), refundType: z.number() }) })
+    .transform(({ voidedPurchaseNotification: { productType, refundType } }) => {
+      const kind = productType === 1 ? "subscription" : "one-time";
+      return `VOIDED ${kind} ${refundType === 1 ? "full" : "partly"}`;
+    }),
+]);
 
-export const startTimedAndroidStore = async (
-  options: Parameters<typeof startAndroidStore>[0] = {},
-): Promise<TimedAndroidStore> => {
-  const clock = { now: NOW };
+export type TimedAndroidStore = Awaited<ReturnType<typeof startTimedAndroidStore>>;
+
+/** The sandbox Android store with a clock that only the test moves, and an endpoint that keeps what is pushed. */
+export const startTimedAndroidStore = async (options: Parameters<typeof startAndroidStore>[0] = {}) => {
+  const clock: { now: Instant } = { now: NOW };
   const pushes: ReceivedPush[] = [];
   const answers: number[] = [];
   const server = createServer((request, response) => {
     void (async () => {
-      const chunks: Buffer[] = [];
-      for await (const chunk of request) chunks.push(Buffer.from(chunk));
-      const body = pushBody.parse(JSON.parse(Buffer.concat(chunks).toString("utf8")));
-      const notification = z
-        .record(z.string(), z.unknown())
-        .parse(JSON.parse(Buffer.from(body.message.data, "base64").toString("utf8")));
+      const body = pushBody.parse(await json(request));
+      const notification = JSON.parse(Buffer.from(body.message.data, "base64").toString("utf8"));
       pushes.push({ headers: request.headers, body, notification });
       response.writeHead(answers.shift() ?? 200).end();
     })();
   });
-  const listening = Promise.withResolvers<void>();
-  server.listen(0, "127.0.0.1", listening.resolve);
-  await listening.promise;
-  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}/push`;
-  const local = await startAndroidStore({ now: () => clock.now, pushUrl: endpoint, ...options });
-  const { sandbox } = local;
+  const pushUrl = `http://127.0.0.1:${await listen(server, 0)}/push`;
+  const local = await startAndroidStore({ now: () => clock.now, pushUrl, ...options });
+  const { sandbox, androidPackage, rootUrl } = local;
 
-  const lookUp = async (purchaseToken: string, productKind: ProductKind) =>
-    local.store().lookUp(local.androidPackage, { purchaseToken, productKind, productIdentifier: null });
-
+  const lookUp = async (purchaseToken: string, productKind: ProductKind = "subscription") =>
+    local.store().lookUp(androidPackage, { purchaseToken, productKind, productIdentifier: null });
   let seen = 0;
-  const timed: TimedAndroidStore = {
+  /** Names of the notifications pushed since the last call: `RENEWED`, `ONE_TIME PURCHASED`, `VOIDED subscription full`. */
+  const told = async (): Promise<string[]> => {
+    await sandbox.pushed();
+    const fresh = pushes.slice(seen);
+    seen = pushes.length;
+    return fresh.map(({ notification }) => named.parse(notification));
+  };
+  const buy = (purchase: Partial<SandboxPurchase> = {}): string =>
+    sandbox.buy({
+      packageName: PACKAGE_NAME,
+      productKind: "subscription",
+      productIdentifier: "premium",
+      basePlanIdentifier: "monthly",
+      ...purchase,
+    });
+  const acknowledge = async (purchaseToken: string, productKind?: ProductKind): Promise<void> => {
+    const answer = await lookUp(purchaseToken, productKind);
+    if (answer.outcome !== "verified" || answer.acknowledgement === null)
+      throw new Error("There is nothing to acknowledge.");
+    await local.store().acknowledge(androidPackage, answer.acknowledgement);
+  };
+  return {
     ...local,
     clock,
     pushes,
+    /** Statuses of the next answers to pushes, one each; then 200. */
     answers,
-    advanceTo: async (moment) => {
+    /** Moves the clock, stopping at each event on the way. */
+    advanceTo: async (moment: Instant): Promise<void> => {
       for (let next = sandbox.nextEventAt(); next !== null && next <= moment; next = sandbox.nextEventAt()) {
         clock.now = Math.max(clock.now, next);
         await sandbox.runUntil(next);
@@ -131,38 +119,24 @@ export const startTimedAndroidStore = async (
       clock.now = moment;
       await sandbox.runUntil(moment);
     },
-    told: async () => {
-      await sandbox.pushed();
-      const fresh = pushes.slice(seen);
-      seen = pushes.length;
-      return fresh.map(({ notification }) => named.parse(notification));
-    },
-    buy: (purchase) =>
-      sandbox.buy({
-        packageName: PACKAGE_NAME,
-        productKind: "subscription",
-        productIdentifier: "premium",
-        basePlanIdentifier: "monthly",
-        ...purchase,
-      }),
-    standing: async (purchaseToken, productKind = "subscription") => {
+    told,
+    buy,
+    /** Standings of a purchase's lines, as the service reads them. */
+    standing: async (purchaseToken: string, productKind?: ProductKind): Promise<string> => {
       const answer = await lookUp(purchaseToken, productKind);
       if (answer.outcome !== "verified") return answer.outcome;
       return answer.purchase.lines.map(({ standing }) => standing).join() || "nothing";
     },
-    acknowledge: async (purchaseToken, productKind = "subscription") => {
-      const answer = await lookUp(purchaseToken, productKind);
-      if (answer.outcome !== "verified" || answer.acknowledgement === null)
-        throw new Error("There is nothing to acknowledge.");
-      await local.store().acknowledge(local.androidPackage, answer.acknowledgement);
-    },
-    own: async (purchase) => {
-      const token = timed.buy(purchase);
-      await timed.acknowledge(token, purchase?.productKind);
-      await timed.told();
+    acknowledge,
+    /** Buys, acknowledges, and takes the notifications. */
+    own: async (purchase: Partial<SandboxPurchase> = {}): Promise<string> => {
+      const token = buy(purchase);
+      await acknowledge(token, purchase.productKind);
+      await told();
       return token;
     },
-    orderOf: (purchaseToken) => {
+    /** A purchase's latest order. */
+    orderOf: (purchaseToken: string): string => {
       const stored = sandbox.read(purchaseToken);
       const order =
         stored?.productKind === "subscription"
@@ -170,26 +144,30 @@ export const startTimedAndroidStore = async (
           : stored?.answer.orderId;
       return order ?? "";
     },
+    /** Google's own client. It asks with an access token of the sandbox, and never again. */
     google: async () => {
       const { tokens } = await createAndroidStoreCredentials({
         readSecret: () => Promise.resolve(null),
         now: () => clock.now,
         limits: { timeout: TIMING.request, retryConfig: { retry: 0 }, fetchImplementation: fetch },
-        trustsOrigin: originOf(local.rootUrl),
-      }).accessTokensOf(local.androidPackage.credential);
-      return {
-        client: new androidpublisher_v3.Androidpublisher({}),
-        auth: tokens,
-        options: { rootUrl: local.rootUrl, retryConfig: { retry: 0 } },
-      };
+        trustsOrigin: originOf(rootUrl),
+      }).accessTokensOf(androidPackage.credential);
+      const options = { rootUrl, retryConfig: { retry: 0 } };
+      return { client: new androidpublisher_v3.Androidpublisher({}), auth: tokens, options };
     },
-    close: async () => {
-      const closed = Promise.withResolvers<void>();
-      server.close(() => closed.resolve());
-      server.closeAllConnections();
-      await closed.promise;
+    close: async (): Promise<void> => {
+      await close(server);
       await local.close();
     },
   };
+};
+
+/** A new store before each test of a file. */
+export const timedAndroidStoreForEachTest = (
+  options: Parameters<typeof startAndroidStore>[0] = {},
+): TimedAndroidStore => {
+  const timed = {} as TimedAndroidStore;
+  beforeEach(async () => void Object.assign(timed, await startTimedAndroidStore(options)));
+  afterEach(async () => timed.close());
   return timed;
 };

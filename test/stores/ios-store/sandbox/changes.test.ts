@@ -60,7 +60,6 @@ test.each<[name: string, goods: object, changes: readonly RequestedChange[], pus
     [{ change: "extend", period: "P10D" }],
     { transaction: { expiresDate: EXTENDED }, renewalInfo: { renewalDate: EXTENDED } },
   ],
-  ["RENEWAL_EXTENSION FAILURE", {}, [{ change: "fail-extension" }], { transaction: { expiresDate: JULY } }],
   ["PRICE_INCREASE PENDING", {}, [{ change: "price-increase" }], { renewalInfo: { priceIncreaseStatus: 0 } }],
   [
     "PRICE_INCREASE ACCEPTED",
@@ -104,7 +103,6 @@ test.each<[name: string, goods: object, changes: readonly RequestedChange[], pus
     [{ change: "consumption-request", reason: "LEGAL" }],
     { body: { data: { consumptionRequestReason: "LEGAL" } } },
   ],
-  ["REFUND_DECLINED", PASSES, [{ change: "consumption-request" }, { change: "decline-refund" }], {}],
   [
     "RESCIND_CONSENT",
     {},

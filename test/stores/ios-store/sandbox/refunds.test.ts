@@ -118,6 +118,7 @@ test.each([
   ["a reversal of no refund", [{ change: "reverse-refund" }]],
   ["a renewal of a cancelled subscription", [{ change: "cancel" }, { change: "renew" }]],
   ["a recovery of no failure", [{ change: "recover" }]],
+  ["an extension of what has ended", [{ change: "expire" }, { change: "extend" }]],
   ["a share of more than there is", [{ change: "refund-partly", refundedQuantity: 1 }]],
   ["an unknown transaction", [{ change: "refund", transactionIdentifier: "1" }]],
 ] satisfies [string, RequestedChange[]][])("%s is impossible, and changes nothing", async (_, changes) => {

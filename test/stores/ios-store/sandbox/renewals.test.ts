@@ -1,3 +1,4 @@
+import { HOUR } from "../../../../lib/duration.ts";
 import { DAY, NOW } from "../../../../testing/support/stores/purchases.ts";
 import { decodedRenewalInfos, decodedTransactions, MONTHLY, storeForEachTest } from "./store-under-test.ts";
 
@@ -99,6 +100,17 @@ test("charged a day ahead, the next period begins at the current's end", async (
     expiresDate: months(2),
   });
   expect(under.store.nextEventAt()).toBe(months(2));
+});
+
+test("what is due happens before a change, and what the change makes due with it", async () => {
+  const original = await buy();
+  under.now = months(2) - HOUR;
+  await under.store.change(original, { change: "renew-ahead" });
+  expect((await under.pushed()).map(({ name, body }) => [name, body.signedDate])).toEqual([
+    ["SUBSCRIBED INITIAL_BUY", NOW],
+    ["DID_RENEW", months(1)],
+    ["DID_RENEW", expect.closeTo(under.now, -1)],
+  ]);
 });
 
 test("a customer of long standing has all periods, and no repeated notifications", async () => {

@@ -6,19 +6,6 @@ import { close, listen } from "../../../../local/server.ts";
 import { BUNDLE } from "../../../../testing/support/stores/ios-store.ts";
 import { storeForEachTest, type StoreUnderTest } from "./store-under-test.ts";
 
-/** A store under test that is served, and Apple's own client of its Server API. */
-export interface ServedStore extends StoreUnderTest {
-  /** Base URL of the store. */
-  address: string;
-  client: AppStoreServerAPIClient;
-  /** Apple's client of another app. */
-  clientOf(bundleIdentifier: string): AppStoreServerAPIClient;
-  /** A token, right or wrong. */
-  token(changes?: TokenChanges): Promise<string>;
-  /** Makes a request that Apple's client would not make. */
-  request(method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }>;
-}
-
 /** Differences from a valid token; undefined claims and parameters are left out. */
 export interface TokenChanges {
   readonly claims?: Readonly<Record<string, unknown>>;
@@ -27,17 +14,15 @@ export interface TokenChanges {
   readonly key?: Awaited<ReturnType<typeof importPKCS8>>;
 }
 
-/** A new store before each test of a file, at one address. */
-export const servedStoreForEachTest = (): ServedStore => {
+/** A new store before each test of a file, served at one address, and Apple's own client of its Server API. */
+export const servedStoreForEachTest = () => {
   const under = storeForEachTest();
   const server = createServer((request, response) => {
     void under.store.handle(request, response).then((handled) => handled || response.writeHead(418).end());
   });
-  let address = "";
   let clock: { mockRestore: () => void };
   beforeAll(async () => {
-    address = `http://127.0.0.1:${await listen(server, 0)}/store`;
-    served.address = address;
+    served.address = `http://127.0.0.1:${await listen(server, 0)}/store`;
   });
   afterAll(() => close(server));
   beforeEach(() => {
@@ -47,47 +32,42 @@ export const servedStoreForEachTest = (): ServedStore => {
   });
   afterEach(() => clock.mockRestore());
 
+  /** Apple's client of an app. */
   const clientOf = (bundleIdentifier: string): AppStoreServerAPIClient => {
     const { privateKey, keyIdentifier, issuerIdentifier } = under.store.serverKey;
-    const client = new AppStoreServerAPIClient(
-      privateKey,
-      keyIdentifier,
-      issuerIdentifier,
-      bundleIdentifier,
-      Environment.SANDBOX,
-    );
+    const key = [privateKey, keyIdentifier, issuerIdentifier] as const;
+    const client = new AppStoreServerAPIClient(...key, bundleIdentifier, Environment.SANDBOX);
     // Apple's client has no setting for its base URL.
-    Reflect.set(client, "urlBase", address);
+    Reflect.set(client, "urlBase", served.address);
     return client;
   };
-  const served: ServedStore = Object.assign(under, {
+  /** A token, right or wrong. */
+  const token = async ({ claims, header, key }: TokenChanges = {}): Promise<string> => {
+    const { privateKey, keyIdentifier, issuerIdentifier: iss } = under.store.serverKey;
+    const at = Math.floor(under.now / 1000);
+    const standard = { iss, iat: at, exp: at + 300, aud: "appstoreconnect-v1", bid: BUNDLE };
+    return new SignJWT({ ...standard, ...claims })
+      .setProtectedHeader({ alg: "ES256", kid: keyIdentifier, typ: "JWT", ...header })
+      .sign(key ?? (await importPKCS8(privateKey, "ES256")));
+  };
+  const served: StoreUnderTest & { address: string; client: AppStoreServerAPIClient } = Object.assign(under, {
     address: "",
-    client: clientOf(BUNDLE),
+    client: {} as AppStoreServerAPIClient,
+  });
+  return Object.assign(served, {
     clientOf,
-    token: async ({ claims, header, key }: TokenChanges = {}): Promise<string> => {
-      const { privateKey, keyIdentifier, issuerIdentifier } = under.store.serverKey;
-      const at = Math.floor(under.now / 1000);
-      const standard = {
-        iss: issuerIdentifier,
-        iat: at,
-        exp: at + 300,
-        aud: "appstoreconnect-v1",
-        bid: BUNDLE,
-      };
-      return new SignJWT({ ...standard, ...claims })
-        .setProtectedHeader({ alg: "ES256", kid: keyIdentifier, typ: "JWT", ...header })
-        .sign(key ?? (await importPKCS8(privateKey, "ES256")));
-    },
+    token,
+    /** Makes a request that Apple's client would not make. */
     request: async (method: string, path: string, body?: unknown) => {
       const response = await fetch(served.address + path, {
         method,
-        headers: { authorization: `Bearer ${await served.token()}` },
+        headers: { authorization: `Bearer ${await token()}` },
         ...(body !== undefined && { body: JSON.stringify(body) }),
       });
-      return { status: response.status, body: await response.json() };
+      const answered: unknown = response.status === 418 ? null : await response.json();
+      return { status: response.status, body: answered };
     },
   });
-  return served;
 };
 
 /** Failure of Apple's client, as an expectation. */

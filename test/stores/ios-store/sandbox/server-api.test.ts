@@ -80,6 +80,14 @@ const appTransactionOf = async (identifier: string, environment: StoreEnvironmen
   return verifiers[environment].verifyAndDecodeAppTransaction(signedAppTransactionInfo);
 };
 
+test("what is due has happened before an answer", async () => {
+  const original = await buy();
+  under.now = Date.UTC(2026, 6, 16);
+  const [last] = await lastTransactions(original);
+  const [transaction] = await decodedTransactions([last?.signedTransactionInfo ?? ""]);
+  expect(transaction?.transactionReason).toBe("RENEWAL");
+});
+
 test("any identifier of a person names the app transaction, signed now", async () => {
   const original = await under.buy();
   await under.store.change(original, { change: "renew" });

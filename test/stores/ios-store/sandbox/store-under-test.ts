@@ -70,38 +70,12 @@ interface Person {
   readonly appTransactionIdentifier?: string | null;
 }
 
-/** A store under test, its time, and a server that takes what it pushes. */
-export interface StoreUnderTest {
-  store: IosStoreSandbox;
-  now: Instant;
-  /** Status of the server's answers. */
-  answers: number;
-  /** Where the store pushes to. */
-  url: string | null;
-  /** The moments and the texts of all pushes. */
-  received: { readonly at: Instant; readonly signedPayload: string }[];
-  /** Sells a monthly subscription, or other goods; resolves with the original transaction id. */
-  buy(goods?: object, person?: Person): Promise<string>;
-  /** Makes a change an hour later, and returns what is pushed of it. */
-  change(original: string, change: RequestedChange): Promise<Pushed[]>;
-  /** Decodes what was pushed since the last call. */
-  pushed(environment?: StoreEnvironment): Promise<Pushed[]>;
-  /** Moves time through every event up to the moment, as a clock does. */
-  moveTo(moment: Instant): Promise<void>;
-  /** A store from a saved text; without one, from what the store under test saves. */
-  opened(options?: Partial<IosStoreOptions>): IosStoreSandbox;
-}
-
 const received = z.object({ signedPayload: z.string() });
 
-/** A new store before each test of a file. */
-export const storeForEachTest = (): StoreUnderTest => {
-  const server = createServer((request, response) => {
-    void (async () => {
-      under.received.push({ at: under.now, ...received.parse(await json(request)) });
-      response.writeHead(under.answers).end();
-    })();
-  });
+export type StoreUnderTest = ReturnType<typeof storeForEachTest>;
+
+/** A new store before each test of a file, its time, and a server that takes what it pushes. */
+export const storeForEachTest = () => {
   let address = "";
   let read = 0;
   const create = (options: Partial<IosStoreOptions>): IosStoreSandbox =>
@@ -115,22 +89,48 @@ export const storeForEachTest = (): StoreUnderTest => {
       saved: null,
       ...options,
     });
+  const fresh = () => ({
+    store: create({}),
+    now: NOW,
+    /** Called when a push has arrived, before it is answered. */
+    arrived: (): void => undefined,
+    /** Status of the server's answers. */
+    answers: 200,
+    /** Where the store pushes to. */
+    url: address,
+    /** The moments and the texts of all pushes. */
+    received: [] as { readonly at: Instant; readonly signedPayload: string }[],
+  });
+  const under: ReturnType<typeof fresh> = fresh();
+  const server = createServer((request, response) => {
+    void (async () => {
+      under.received.push({ at: under.now, ...received.parse(await json(request)) });
+      under.arrived();
+      response.writeHead(under.answers).end();
+    })();
+  });
   beforeAll(async () => {
     address = `http://127.0.0.1:${await listen(server, 0)}/`;
   });
   afterAll(() => close(server));
   beforeEach(() => {
     read = 0;
-    Object.assign(under, { store: create({}), now: NOW, answers: 200, url: address, received: [] });
+    Object.assign(under, fresh());
   });
 
-  const under: StoreUnderTest = {
-    store: create({}),
-    now: NOW,
-    answers: 200,
-    url: null,
-    received: [],
-    buy: async (goods = {}, { environment = "sandbox", appTransactionIdentifier = "704" } = {}) => {
+  /** Decodes what was pushed since the last call. */
+  const pushed = async (environment: StoreEnvironment = "sandbox"): Promise<Pushed[]> => {
+    const unread = under.received.slice(read);
+    read = under.received.length;
+    return Promise.all(unread.map(async ({ signedPayload }) => decoded(signedPayload, environment)));
+  };
+  return Object.assign(under, {
+    pushed,
+    /** Sells a monthly subscription, or other goods; resolves with the original transaction id. */
+    buy: async (
+      goods: object = {},
+      { environment = "sandbox", appTransactionIdentifier = "704" }: Person = {},
+    ): Promise<string> => {
       const { originalTransactionIdentifiers } = await under.store.buy({
         environment,
         appTransactionIdentifier,
@@ -138,25 +138,23 @@ export const storeForEachTest = (): StoreUnderTest => {
       });
       return originalTransactionIdentifiers[0] ?? "";
     },
-    change: async (original, change) => {
+    /** Makes a change an hour later, and returns what is pushed of it. */
+    change: async (original: string, change: RequestedChange): Promise<Pushed[]> => {
       read = under.received.length;
       under.now += HOUR;
       await under.store.change(original, change);
-      return under.pushed();
+      return pushed();
     },
-    pushed: async (environment = "sandbox") => {
-      const fresh = under.received.slice(read);
-      read = under.received.length;
-      return Promise.all(fresh.map(async ({ signedPayload }) => decoded(signedPayload, environment)));
-    },
-    moveTo: async (moment) => {
+    /** Moves time through every event up to the moment, as a clock does. */
+    moveTo: async (moment: Instant): Promise<void> => {
       for (let at = under.store.nextEventAt(); at !== null && at <= moment; at = under.store.nextEventAt()) {
         under.now = Math.max(under.now, at);
         await under.store.runUntil(under.now);
       }
       under.now = moment;
     },
-    opened: (options) => create({ saved: under.store.save(), serverKey: under.store.serverKey, ...options }),
-  };
-  return under;
+    /** A store from a saved text; without one, from what the store under test saves. */
+    opened: (options?: Partial<IosStoreOptions>): IosStoreSandbox =>
+      create({ saved: under.store.save(), serverKey: under.store.serverKey, ...options }),
+  });
 };

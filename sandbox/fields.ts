@@ -1,9 +1,11 @@
 import * as z from "zod";
-import { parsePeriod, type Instant } from "../../../lib/entitlements/time.ts";
+import { isInstant, parsePeriod, type Instant } from "../lib/entitlements/time.ts";
 
-/** Fields that the requests of the sandbox iOS store share. */
+/** Fields that the requests and the saved states of the sandbox stores share. */
 
 export const text = z.string().min(1);
+
+export const instant = z.custom<Instant>(isInstant);
 
 export const time = z.iso.datetime({ offset: true }).transform((value): Instant => Date.parse(value));
 

@@ -1,0 +1,84 @@
+import { plusPeriod, type Instant } from "../../../lib/entitlements/time.ts";
+import { ImpossibleChange } from "../../impossible-change.ts";
+import { notified, type Current } from "./current.ts";
+import type { Lineage, Subscription } from "./lineage.ts";
+import type { BoughtTransaction } from "./purchase.ts";
+import { nextEventOf, withNextEvent } from "./renewals.ts";
+
+const subscriptionFrom = (goods: BoughtTransaction, purchaseDate: Instant): Subscription | null => {
+  const { type, productIdentifier, expiresDate, period, gracePeriod, renews, billingFails } = goods;
+  if (type !== "Auto-Renewable Subscription") return null;
+  return {
+    standing: { kind: "active" },
+    next: { productIdentifier, period },
+    cadence:
+      expiresDate === undefined
+        ? { from: purchaseDate, periods: 1, period }
+        : { from: expiresDate, periods: 0, period },
+    gracePeriod,
+    autoRenews: renews,
+    servedSince: purchaseDate,
+    billingFails,
+    chargedAheadAt: null,
+    priceIncrease: null,
+  };
+};
+
+/** Periods that a customer of long standing may have had. */
+const LONGEST_HISTORY = 1000;
+
+/** @throws ImpossibleChange */
+const withPastEvents = (current: Current): Current => {
+  const due = nextEventOf(current.lineage);
+  if (current.lineage.transactions.length > LONGEST_HISTORY)
+    throw new ImpossibleChange(`More than ${LONGEST_HISTORY} periods have passed since the purchase.`);
+  return due === null || due > current.at
+    ? current
+    : withPastEvents({ ...withNextEvent({ ...current, at: due }), at: current.at });
+};
+
+/**
+ * A new lineage, as it is now. One that was bought in the past has had all its notifications.
+ *
+ * @throws ImpossibleChange
+ */
+export const sold = (
+  goods: BoughtTransaction,
+  account: string,
+  its: Pick<Current, "at" | "newIdentifier">,
+): Current => {
+  const { at, newIdentifier } = its;
+  const { purchaseDate = at, productIdentifier } = goods;
+  if (purchaseDate > at) throw new ImpossibleChange("Nothing is sold in the future.");
+  if (goods.expiresDate !== undefined && goods.expiresDate <= purchaseDate)
+    throw new ImpossibleChange("A period ends after it begins.");
+  const subscription = subscriptionFrom(goods, purchaseDate);
+  const transactionIdentifier = goods.transactionIdentifier ?? newIdentifier();
+  const { expiresDate = plusPeriod(purchaseDate, goods.period) } = goods;
+  const first = {
+    transactionIdentifier,
+    event: newIdentifier(),
+    productIdentifier,
+    purchaseDate,
+    expiresDate: subscription === null ? null : expiresDate,
+    reason: "PURCHASE",
+    isUpgraded: false,
+    revocation: null,
+  } as const;
+  const lineage: Lineage = {
+    originalTransactionIdentifier: goods.originalTransactionIdentifier ?? transactionIdentifier,
+    account,
+    type: goods.type,
+    quantity: goods.quantity,
+    originalPurchaseDate: purchaseDate,
+    appAccountToken: goods.appAccountToken ?? null,
+    sharedFrom: null,
+    transactions: [first],
+    subscription,
+    changedAt: purchaseDate,
+  };
+  const current = { ...its, lineage, notices: [] };
+  return purchaseDate === at
+    ? notified(current, subscription === null ? "ONE_TIME_CHARGE" : "SUBSCRIBED INITIAL_BUY")
+    : { ...withPastEvents(current), at, notices: [] };
+};
