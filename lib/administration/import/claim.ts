@@ -1,7 +1,10 @@
+import { hash } from "node:crypto";
 import type { ProductKind, Store } from "../../contract/schemas.ts";
 import type { ProductReference } from "../../entitlements/catalog.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { AccountId } from "../../identifiers.ts";
+
+export const sha256 = (text: string): string => hash("sha256", text, "hex");
 
 /**
  * Name by which a store is asked about a purchase. A `transaction` is an App Store transaction id, the lineage's first or a later one; a

@@ -4,12 +4,12 @@ import { askStore } from "./asking/ask-stores.ts";
 import type { Asking } from "./asking/asking.ts";
 import { causeOf, createTally, type Difference, type Echo, echoOf, type Tally } from "./reports/report.ts";
 import {
-  type Claim,
   claimsOf,
   type ImportSource,
   noteProblems,
   type PlacedClaim,
   type RowProblems,
+  sha256,
 } from "./claim.ts";
 import type { JournalEntry } from "./journal.ts";
 import {
@@ -18,15 +18,15 @@ import {
   decisionsOf,
   idOf,
   isNewest,
-  joinedAt,
   keyOf,
+  lineageOf,
   noteClaim,
   personOf,
-  slotOf,
   type Decisions,
+  type Lineage,
+  type Person,
 } from "./join.ts";
 import { createTurns, sideBySide } from "../side-by-side.ts";
-import { createSlots, sha256 } from "./slots.ts";
 import { givesAccess } from "./asking/verdict.ts";
 
 export interface ImportRun extends Omit<Asking, "onClaim" | "onAsked"> {
@@ -77,8 +77,8 @@ const askAll = async (run: ImportRun, all: number): Promise<void> => {
       report();
     },
     onAsked: ({ claim }) => {
-      const joined = joinedAt(run.join, slotOf(run.join, claim));
-      if (claim.access !== null && claim.access.given !== givesAccess(joined.state)) differences += 1;
+      const { state } = lineageOf(run.join, claim);
+      if (claim.access !== null && claim.access.given !== givesAccess(state)) differences += 1;
       report();
     },
   };
@@ -94,13 +94,11 @@ const linkPerson = async (
   decisions: Decisions,
   { file, row, claim }: PlacedClaim,
 ): Promise<void> => {
-  const slot = slotOf(join, claim);
-  const joined = joinedAt(join, slot);
-  const account = decisions.get(personOf(join, slot)) ?? (joined.isDisputed ? null : claim.account);
-  if (account === null || joined.linked !== null || joined.stored !== "stored") return;
-  const key = keyOf(join, claim, slot);
-  if (key === null) return;
-  const reference = { store: claim.store, environment: joined.environment, key: purchaseKey(key) };
+  const { person: of, stored, environment, key } = lineageOf(join, claim);
+  const person = personOf({ person: of });
+  const account = decisions.get(person) ?? (person.isDisputed ? null : claim.account);
+  if (account === null || person.linked !== null || stored !== "stored" || key === null) return;
+  const reference = { store: claim.store, environment, key: purchaseKey(key) };
   const linked = await storing.link(reference, account);
   const entry: JournalEntry = { file, row, id: sha256(idOf(claim)), linked };
   record(entry);
@@ -109,12 +107,12 @@ const linkPerson = async (
 
 const linkAll = async (run: ImportRun, decisions: Decisions, all: number): Promise<void> => {
   let done = 0;
-  const turns = createTurns<number>();
+  const turns = createTurns<Person>();
   await sideBySide(claimsOf(run.source), run.atOnce, async (placed) => {
     done += 1;
     run.progress({ phase: "linking", done, all, differences: 0 });
     if (!isNewest(run.join, placed.claim)) return;
-    const person = personOf(run.join, slotOf(run.join, placed.claim));
+    const person = personOf(lineageOf(run.join, placed.claim));
     await turns(person, async () => linkPerson(run, decisions, placed));
   });
 };
@@ -124,35 +122,33 @@ const compareAll = async (run: ImportRun, decisions: Decisions, tally: Tally) =>
   const echoes: Record<Echo, number> = { confirms: 0, contradicts: 0, nobody: 0, none: 0 };
   /** `anonymous`: stored, and nobody's until the first link claims them. */
   const counts = { linked: 0, anonymous: 0, anonymousWithAccess: 0 };
-  const seen = createSlots();
-  const isFirst = (slot: number, { account }: Claim): boolean => {
-    const before = seen.count;
-    return seen.slotOf(sha256(`${slot} ${account ?? ""}`)) === before;
-  };
+  const seen = new Map<Lineage, Set<AccountId | null>>();
   for await (const { file, row, claim } of claimsOf(run.source)) {
     if (!isNewest(join, claim)) continue;
-    const slot = slotOf(join, claim);
-    if (!isFirst(slot, claim)) continue;
-    const joined = joinedAt(join, slot);
+    const lineage = lineageOf(join, claim);
+    const accounts = seen.get(lineage) ?? new Set();
+    if (accounts.has(claim.account)) continue;
+    seen.set(lineage, accounts.add(claim.account));
     if (claim.account === null) {
       counts.anonymous += 1;
-      if (givesAccess(joined.state)) counts.anonymousWithAccess += 1;
+      if (givesAccess(lineage.state)) counts.anonymousWithAccess += 1;
       continue;
     }
-    const echo = echoOf(claim, joined, join.accounts, tally.isNamed);
-    const cause = causeOf(claim, joined, echo, decisions.get(personOf(join, slot)) ?? null);
+    const person = personOf(lineage);
+    const echo = echoOf(claim, lineage, tally.isNamed);
+    const cause = causeOf(claim, lineage, echo, decisions.get(person) ?? null);
     echoes[echo] += 1;
-    if (joined.linked === "linked") counts.linked += 1;
-    tally.count(claim.account, joined, cause);
+    if (person.linked === "linked") counts.linked += 1;
+    tally.count(claim.account, lineage, cause);
     if (cause === null) continue;
     run.onDifference({
       account: claim.account,
       cause,
       store: claim.store,
       product: claim.product?.productIdentifier ?? null,
-      purchase: claim.name === null ? null : keyOf(join, claim, slot),
-      claimed: joined.claimsAccess,
-      state: joined.state,
+      purchase: claim.name === null ? null : keyOf(claim, lineage),
+      claimed: lineage.claimsAccess,
+      state: lineage.state,
       file,
       row,
     });
@@ -182,7 +178,7 @@ const countRows = async ({ source, join, now }: ImportRun, tally: Tally) => {
  */
 export const runImport = async (run: ImportRun, all: number) => {
   await askAll(run, all);
-  const tally = createTally(run.join);
+  const tally = createTally();
   const rows = await countRows(run, tally);
   const decisions = decisionsOf(run.join, run.decided);
   await linkAll(run, decisions, all);

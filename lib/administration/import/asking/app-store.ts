@@ -12,9 +12,8 @@ import type {
 import { checkAppTransactionClaims } from "../../../stores/ios-store/app-transaction.ts";
 import { appTransactionIdentityOf } from "../../../stores/ios-store/purchases.ts";
 import { transactionNamesIn, type TransactionNames } from "../../../stores/ios-store/transaction.ts";
-import type { AskedEnvironment, Claim } from "../claim.ts";
+import { sha256, type AskedEnvironment, type Claim } from "../claim.ts";
 import type { AnsweredLineage } from "../journal.ts";
-import { sha256 } from "../slots.ts";
 import type { Asked, Asking } from "./asking.ts";
 import { verdictOf } from "./verdict.ts";
 

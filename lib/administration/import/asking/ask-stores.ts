@@ -1,9 +1,8 @@
 import type { Store } from "../../../contract/schemas.ts";
 import { createTurns, sideBySide } from "../../side-by-side.ts";
-import { type Claim, claimsOf, type ImportSource, type PlacedClaim } from "../claim.ts";
-import { applyEntry, idOf, isNewest, joinedAt, slotOf } from "../join.ts";
+import { type Claim, claimsOf, type ImportSource, type PlacedClaim, sha256 } from "../claim.ts";
+import { applyEntry, idOf, isNewest, lineageOf } from "../join.ts";
 import type { JournalEntry, UnansweredOutcome } from "../journal.ts";
-import { sha256 } from "../slots.ts";
 import { askPerson } from "./app-store.ts";
 import type { Asked, Asking } from "./asking.ts";
 import { askToken, ORDERS_AT_ONCE, packagesOf, resolveOrders } from "./google.ts";
@@ -46,7 +45,7 @@ const askOrders = async (asking: Asking, batch: Question): Promise<void> => {
 };
 
 const isOpen = ({ join }: Asking, claim: Claim): boolean =>
-  claim.name !== null && isNewest(join, claim) && joinedAt(join, slotOf(join, claim)).state === "unasked";
+  claim.name !== null && isNewest(join, claim) && lineageOf(join, claim).state === "unasked";
 
 /** Claims that are to be asked about, one by one; those with an order id, a batch of one bundle or package at a time. */
 const questionsOf = async function* (

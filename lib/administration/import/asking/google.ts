@@ -3,8 +3,7 @@ import type { ProductKind } from "../../../contract/schemas.ts";
 import { sourceOf } from "../../../customers/storing/store-android-store-purchase.ts";
 import type { AndroidOrder, AndroidOrders } from "../../../stores/android-store/orders.ts";
 import { provenPurchaseOf, selecting } from "../../../stores/android-store/reading.ts";
-import type { Claim } from "../claim.ts";
-import { sha256 } from "../slots.ts";
+import { sha256, type Claim } from "../claim.ts";
 import type { Asked, Asking } from "./asking.ts";
 import { verdictOf } from "./verdict.ts";
 

@@ -1,9 +1,9 @@
 import { STORES, type Store } from "../../../contract/schemas.ts";
 import type { Catalog, ProductReference } from "../../../entitlements/catalog.ts";
+import type { AccountId } from "../../../identifiers.ts";
 import { ORDERS_AT_ONCE } from "../asking/google.ts";
 import { type Claim, type ImportSource, noteProblems, type RowProblems } from "../claim.ts";
-import { lineageOf } from "../join.ts";
-import { createSlots, sha256 } from "../slots.ts";
+import { lineageIdOf } from "../join.ts";
 
 /** Get App Transaction Info, a page of the history, and the statuses. */
 const APP_STORE_REQUESTS = 3;
@@ -14,8 +14,8 @@ const productText = ({ productIdentifier, basePlanIdentifier }: ProductReference
   basePlanIdentifier == null ? productIdentifier : `${productIdentifier}:${basePlanIdentifier}`;
 
 const createCounter = (catalog: Catalog | null) => {
-  const accounts = createSlots();
-  const lineages = createSlots();
+  const accounts = new Set<AccountId>();
+  const lineages = new Set<string>();
   const unmapped = new Map<string, number>();
   const asked: Record<Store, number> = { "ios-store": 0, "android-store": 0 };
   const counts = { all: 0, anonymous: 0, sandbox: 0, unaskable: 0, ordersOnly: 0 };
@@ -28,22 +28,23 @@ const createCounter = (catalog: Catalog | null) => {
     const { account, store, environment, name } = claim;
     counts.all += 1;
     if (account === null) counts.anonymous += 1;
-    else accounts.slotOf(sha256(account));
+    else accounts.add(account);
     if (environment === "sandbox") counts.sandbox += 1;
     countProduct(claim);
     if (name === null) {
       counts.unaskable += 1;
       return;
     }
-    const before = lineages.count;
-    if (lineages.slotOf(sha256(lineageOf(claim))) !== before) return;
+    const lineage = lineageIdOf(claim);
+    if (lineages.has(lineage)) return;
+    lineages.add(lineage);
     asked[store] += 1;
     if (name.kind === "order") counts.ordersOnly += 1;
   };
   return { accounts, lineages, unmapped, asked, counts, add };
 };
 
-/** Reads the files and counts. Memory grows with the distinct accounts and purchases alone, about 15 bytes each. */
+/** Reads the files and counts. Memory grows with the distinct accounts and purchases alone. */
 export const checkImport = async (source: ImportSource, catalog: Catalog | null, rate: number) => {
   const counter = createCounter(catalog);
   const problems: RowProblems = new Map();
@@ -60,8 +61,8 @@ export const checkImport = async (source: ImportSource, catalog: Catalog | null,
   };
   return {
     rows,
-    accounts: accounts.count,
-    lineages: lineages.count,
+    accounts: accounts.size,
+    lineages: lineages.size,
     claims: counts,
     unmapped: catalog === null ? null : unmapped,
     problems,
