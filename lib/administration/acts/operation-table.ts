@@ -8,7 +8,7 @@ import type {
 } from "../../customers/storing/records.ts";
 import type { IdentityReference } from "../../entitlements/proven-purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
-import type { ApplicationId, CustomerId } from "../../identifiers.ts";
+import type { AccountId, ApplicationId, CustomerId } from "../../identifiers.ts";
 import type { Audited } from "./audit-entry.ts";
 
 /** Reads and writes of the operator alone; no function may send the writes. */
@@ -38,15 +38,14 @@ export interface ScanPosition {
   readonly scanned: number;
 }
 
-export interface ScanPage<Position> {
+export interface CustomerPage {
+  readonly customers: readonly CustomerId[];
+  /** Accounts that the customers are linked to. */
+  readonly accounts: readonly AccountId[];
   /** Position after the page; null: it has nothing. */
-  readonly position: Position | null;
+  readonly position: ScanPosition | null;
   /** Items scanned so far, including those before the start position. */
   readonly scanned: number;
-}
-
-export interface CustomerPage extends ScanPage<ScanPosition> {
-  readonly customers: readonly CustomerId[];
 }
 
 export interface Ownership {

@@ -26,7 +26,9 @@ import { storedCustomer, storedPurchase } from "./customers.ts";
 import { transferItem } from "./items.ts";
 import { absorbedDeletions, writeCustomerChange } from "./write-customer-change.ts";
 
-const customerOfItem = once(() => z.object({ customer: shape.customer() }));
+const scannedCustomer = once(() =>
+  z.object({ customer: shape.customer(), link: z.nullable(z.object({ account: shape.account() })) }),
+);
 
 /** @param tells whether an application is told of changes */
 export const createOperationTable = (
@@ -84,7 +86,7 @@ export const createOperationTable = (
     customerPages: async function* (application, after) {
       const pages = scanPages(table, {
         FilterExpression: "begins_with(pk, :prefix) AND sk = :sk AND aliasOf = :none",
-        ProjectionExpression: "pk, customer",
+        ProjectionExpression: "pk, customer, link",
         ExpressionAttributeValues: {
           ":prefix": partitions.customer(application, customerId("")),
           ":sk": keys.customer(application, customerId("")).sk,
@@ -94,9 +96,15 @@ export const createOperationTable = (
         scannedBefore: after?.scanned ?? 0,
       });
       for await (const { items, scanned } of pages) {
-        const customers = parseItems(customerOfItem, items).map(({ customer }) => customer);
+        const found = parseItems(scannedCustomer, items);
+        const customers = found.map(({ customer }) => customer);
         const last = customers.at(-1);
-        yield { customers, position: last === undefined ? null : { customer: last, scanned }, scanned };
+        yield {
+          customers,
+          accounts: found.flatMap(({ link }) => link?.account ?? []),
+          position: last === undefined ? null : { customer: last, scanned },
+          scanned,
+        };
       }
     },
 
