@@ -2,10 +2,11 @@ import type { Application } from "../applications/application.ts";
 import type { Destination } from "../applications/destination.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
-import type { Outcome, Queue, Work } from "../queues/work-off.ts";
+import { workOff, type Outcome, type Run, type Work, type WorkedOff } from "../queues/work-off.ts";
 import { ACCOUNT_CHANGED, CHANGES_KEPT_MILLISECONDS } from "../telling/change.ts";
-import type { Delivery, DeliveryQueue, DestinationReference } from "./delivery-queue.ts";
-import { GONE, nextTry, pausesOf } from "./destination-health.ts";
+import type { Delivery, DeliveryQueue, DestinationReference, WaitingItems } from "./delivery-queue.ts";
+import { failingOf, GONE, nextTry, pausesOf, type Failing } from "./destination-health.ts";
+import type { ForwardReference } from "./forward-queue.ts";
 import type { Message } from "./message.ts";
 import type { SendOutcome } from "./send-outcome.ts";
 
@@ -21,6 +22,9 @@ export interface Sending {
   /** Receives an unexpected failure of this service. */
   readonly onFailure: (error: unknown) => void;
 }
+
+/** An end that takes nothing. */
+export type FailingEnd = Failing & (DestinationReference | ForwardReference);
 
 /** Attempts of a run, counted as they end. */
 export interface DeliveryCounts {
@@ -93,21 +97,21 @@ const messagesOf = async (
 const keyOf = (one: Delivery): string =>
   one.kind === "account" ? `account ${one.account} ${one.version}` : one.message.identifier;
 
-/** Items that wait for another end, and the attempts to deliver them. */
-export interface Waiting<Item> extends Pick<Queue<Item>, "take" | "release"> {
+/** An end for which items wait, and the attempts to deliver them. */
+interface Delivering<End, Item> {
+  readonly end: End;
+  readonly queue: WaitingItems<End, Item>;
   /** Items due by the moment; of an end that is back, those that are due later, too. */
   due(moment: Instant, limit: number, isBack: boolean): Promise<readonly Item[]>;
   /** Makes one attempt for each item: their outcomes, in their order. */
   attempt(batch: readonly Item[]): Promise<readonly Delivered[]>;
-  remove(item: Item): Promise<void>;
-  retry(item: Item, tries: number, nextTryAt: Instant): Promise<void>;
   keyOf(item: Item): string;
   dueAtOf(item: Item): Instant;
 }
 
 /** Works off what waits for another end, and counts its attempts. One that is back gets all of it at once. */
-export const deliveringWork = <Item extends { readonly tries: number }>(
-  waiting: Waiting<Item>,
+export const deliveringWork = <End, Item extends { readonly tries: number }>(
+  { end, queue, due, attempt, keyOf, dueAtOf }: Delivering<End, Item>,
   counts: DeliveryCounts,
 ): Work<Item, string, Delivered> => {
   let wasFailing = false;
@@ -117,56 +121,61 @@ export const deliveringWork = <Item extends { readonly tries: number }>(
       isBack ||= wasFailing;
       counts.delivered += 1;
     } else if (result !== DROPPED && result !== FAULTY) counts.failed += 1;
-    if (result.item === "done") await waiting.remove(item);
+    if (result.item === "done") await queue.remove(end, item);
     return result;
   };
   return {
     queue: {
-      due: (moment, limit) => waiting.due(moment, limit, isBack),
+      due: (moment, limit) => due(moment, limit, isBack),
       take: async (lease, moment) => {
-        const health = await waiting.take(lease, moment);
+        const health = await queue.take(end, lease, moment);
         wasFailing = health !== null && health.failures > 0;
         return health;
       },
       release: async (lease, health) => {
         isBack = false;
-        return waiting.release(lease, health);
+        return queue.release(end, lease, health);
       },
     },
-    keyOf: waiting.keyOf,
-    dueAtOf: waiting.dueAtOf,
+    keyOf,
+    dueAtOf,
     atOnce: MESSAGES_AT_ONCE,
     pace: 0,
     act: async (batch) => {
-      const results = await waiting.attempt(batch);
+      const results = await attempt(batch);
       return Promise.all(batch.map(async (item, index) => settle(item, results[index] ?? FAULTY)));
     },
     postpone: async (item, result, moment) => {
       const tries = item.tries + 1;
-      await waiting.retry(item, tries, nextTry(tries, moment, result?.retryAt ?? null));
+      await queue.retry(end, item, tries, nextTry(tries, moment, result?.retryAt ?? null));
     },
     staysFor: 0,
     pausesOf,
   };
 };
 
-/** A destination whose messages a run delivers. */
+/** An end to which a run delivers: a destination, or a service that gets a bundle's notifications. */
 export interface Target {
-  readonly reference: DestinationReference;
-  readonly work: Work<Delivery, string, Delivered>;
-  /** Time of the oldest message that waited when last looked at; null: none. */
-  readonly oldest: () => Instant | null;
+  /** Distinguishes it in a run. */
+  readonly name: string;
+  readonly turn: (until: Instant) => Promise<WorkedOff>;
+  readonly report: () => Promise<{
+    /** Time of the oldest message that waits; null: none, or it is not reported. */
+    readonly oldest: Instant | null;
+    /** Null: it takes what there is. */
+    readonly failing: FailingEnd | null;
+  }>;
 }
 
 /** Delivers to one destination: sends its messages, and stores the outcome of each. */
-export const targetOf = (
-  sending: Sending,
+export const destinationTarget = (
+  sending: Sending & Run,
   { identifier }: Application,
   destination: Destination,
   counts: DeliveryCounts,
 ): Target => {
   const { queue } = sending;
-  const reference = { application: identifier, destination: destination.name };
+  const end = { application: identifier, destination: destination.name };
   let oldest: Instant | null = null;
   /** Not sent again in this run: a teller's transaction may have kept them from being removed. */
   const delivered = new Set<string>();
@@ -177,36 +186,48 @@ export const targetOf = (
           sending.onFailure(error);
           return [];
         });
-  const waiting: Waiting<Delivery> = {
-    keyOf,
-    dueAtOf: ({ since }) => since,
-    due: async (moment, limit, isBack) => {
-      const due: Delivery[] = [];
-      oldest = null;
-      for await (const page of queue.waiting(reference, PER_PAGE)) {
-        for (const one of page) {
-          if (delivered.has(keyOf(one))) continue;
-          oldest = Math.min(oldest ?? one.since, one.since);
-          if (isBack || one.nextTryAt <= moment) due.push(one);
+  const work = deliveringWork<DestinationReference, Delivery>(
+    {
+      end,
+      queue,
+      keyOf,
+      dueAtOf: ({ since }) => since,
+      due: async (moment, limit, isBack) => {
+        const due: Delivery[] = [];
+        oldest = null;
+        for await (const page of queue.waiting(end, PER_PAGE)) {
+          for (const one of page) {
+            if (delivered.has(keyOf(one))) continue;
+            oldest = Math.min(oldest ?? one.since, one.since);
+            if (isBack || one.nextTryAt <= moment) due.push(one);
+          }
+          if (due.length >= limit) break;
         }
-        if (due.length >= limit) break;
-      }
-      return due.slice(0, limit);
+        return due.slice(0, limit);
+      },
+      attempt: async (batch) => {
+        const messages = await messagesOf(sending, identifier, batch);
+        const sent = (await send(messages.flatMap((message) => message ?? []))).values();
+        return messages.map((message, index) => {
+          const result = message === null ? DROPPED : deliveredBy(sent.next().value);
+          const one = batch[index];
+          if (result === DELIVERED && one !== undefined) delivered.add(keyOf(one));
+          return result;
+        });
+      },
     },
-    attempt: async (batch) => {
-      const messages = await messagesOf(sending, identifier, batch);
-      const sent = (await send(messages.flatMap((message) => message ?? []))).values();
-      return messages.map((message, index) => {
-        const result = message === null ? DROPPED : deliveredBy(sent.next().value);
-        const one = batch[index];
-        if (result === DELIVERED && one !== undefined) delivered.add(keyOf(one));
-        return result;
-      });
+    counts,
+  );
+  return {
+    name: `${identifier} ${destination.name}`,
+    turn: async (until) => workOff(work, sending, until),
+    report: async () => {
+      if (oldest === null) return { oldest, failing: null };
+      const failing = failingOf(await queue.healthOf(end));
+      return {
+        oldest: Math.min(oldest, failing?.failingSince ?? oldest),
+        failing: failing && { ...end, ...failing },
+      };
     },
-    take: (lease, moment) => queue.take(reference, lease, moment),
-    release: (lease, health) => queue.release(reference, lease, health),
-    remove: (delivery) => queue.remove(reference, delivery),
-    retry: (delivery, tries, nextTryAt) => queue.retry(reference, delivery, tries, nextTryAt),
   };
-  return { reference, work: deliveringWork(waiting, counts), oldest: () => oldest };
 };
