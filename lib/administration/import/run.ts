@@ -60,18 +60,11 @@ export const readClaims = async (
   return all;
 };
 
-/** Readings of the files while purchases stay unanswered that may be asked about again. */
-const MOST_READINGS = 3;
-
 const askAll = async (run: ImportRun, all: number): Promise<void> => {
-  let [done, differences, unanswered] = [0, 0, 0];
+  let [done, differences] = [0, 0];
   const report = (): void => run.progress({ phase: "asking", done, all, differences });
   const asking: Asking = {
     ...run,
-    record: (entry) => {
-      if ("outcome" in entry && entry.outcome === "unanswered") unanswered += 1;
-      run.record(entry);
-    },
     onClaim: () => {
       done += 1;
       report();
@@ -82,11 +75,7 @@ const askAll = async (run: ImportRun, all: number): Promise<void> => {
       report();
     },
   };
-  for (let reading = 1; reading <= MOST_READINGS; reading += 1) {
-    [done, unanswered] = [0, 0];
-    await Promise.all(STORES.map(async (store) => askStore(run.source, store, asking)));
-    if (unanswered === 0) break;
-  }
+  await Promise.all(STORES.map(async (store) => askStore(run.source, store, asking)));
 };
 
 const linkPerson = async (

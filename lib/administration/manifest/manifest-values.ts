@@ -169,30 +169,27 @@ const notifications = z.strictObject({
   audience: text(512),
 });
 
-const period = z.string().transform((text, context): Period => {
-  const read = parsePeriod(text);
-  if (read !== null) return read;
-  context.addIssue({
-    code: "custom",
-    message: "must be an ISO 8601 duration longer than zero, such as P1D",
+/** A text as `read` understands it; null: it does not. */
+const readAs = <Value>(read: (text: string) => Value | null, message: string) =>
+  z.string().transform((text, context): Value => {
+    const value = read(text);
+    if (value !== null) return value;
+    context.addIssue({ code: "custom", message });
+    return z.NEVER;
   });
-  return z.NEVER;
-});
 
 /** Zero in any ISO 8601 form; `parsePeriod` refuses it. */
 const NO_TIME = /^P(?=\d|T\d)(?:0+[YMWD])*(?:T(?=\d)(?:0+[HMS])*)?$/;
 
 /** A number of milliseconds; in a message, `example` is one that is allowed. */
 const duration = (longest: number, example: number) =>
-  z.string().transform((text, context): number => {
-    const read = NO_TIME.test(text) ? { months: 0, milliseconds: 0 } : parsePeriod(text);
-    if (read !== null && read.months === 0 && read.milliseconds <= longest) return read.milliseconds;
-    context.addIssue({
-      code: "custom",
-      message: `must be an ISO 8601 duration from PT0S to ${durationText(longest)}, such as ${durationText(example)}`,
-    });
-    return z.NEVER;
-  });
+  readAs(
+    (text) => {
+      const read = NO_TIME.test(text) ? { months: 0, milliseconds: 0 } : parsePeriod(text);
+      return read !== null && read.months === 0 && read.milliseconds <= longest ? read.milliseconds : null;
+    },
+    `must be an ISO 8601 duration from PT0S to ${durationText(longest)}, such as ${durationText(example)}`,
+  );
 
 const schemaOf = (field: Field, trustsOrigin: TrustsOrigin): z.ZodType => {
   switch (field.kind) {
@@ -213,7 +210,7 @@ const schemaOf = (field: Field, trustsOrigin: TrustsOrigin): z.ZodType => {
     case "duration":
       return duration(field.longest, field.default ?? field.longest);
     case "period":
-      return period;
+      return readAs(parsePeriod, "must be an ISO 8601 duration longer than zero, such as P1D");
     case "certificates":
       return distinct(certificate).transform((certificates) => [...certificates].sort());
     case "appStoreServerKey":
