@@ -3,14 +3,7 @@ import { purchaseKey, type AccountId } from "../../identifiers.ts";
 import { askStore } from "./asking/ask-stores.ts";
 import type { Asking } from "./asking/asking.ts";
 import { causeOf, createTally, type Difference, type Echo, echoOf, type Tally } from "./reports/report.ts";
-import {
-  claimsOf,
-  type ImportSource,
-  noteProblems,
-  type PlacedClaim,
-  type RowProblems,
-  sha256,
-} from "./claim.ts";
+import { claimsOf, type ImportSource, type PlacedClaim, readRows, sha256 } from "./claim.ts";
 import type { JournalEntry } from "./journal.ts";
 import {
   applyEntry,
@@ -145,22 +138,6 @@ const compareAll = async (run: ImportRun, decisions: Decisions, tally: Tally) =>
   return { purchases: counts, echoes };
 };
 
-const countRows = async ({ source, join, now }: ImportRun, tally: Tally) => {
-  const problems: RowProblems = new Map();
-  const moment = now();
-  let rows = 0;
-  for await (const row of source.rows()) {
-    rows += 1;
-    noteProblems(problems, source, row);
-    for (const claim of row.claims) {
-      if (!isNewest(join, claim)) continue;
-      if (claim.account !== null) tally.name(claim.account);
-      countClaim(join, claim, moment);
-    }
-  }
-  return { rows, problems };
-};
-
 /**
  * Runs an import: asks the stores about what the journal does not answer, stores what they say, links, and compares. Every
  * step may be repeated, and none depends on the order of the rows.
@@ -168,7 +145,12 @@ const countRows = async ({ source, join, now }: ImportRun, tally: Tally) => {
 export const runImport = async (run: ImportRun, all: number) => {
   await askAll(run, all);
   const tally = createTally();
-  const rows = await countRows(run, tally);
+  const moment = run.now();
+  const rows = await readRows(run.source, (claim) => {
+    if (!isNewest(run.join, claim)) return;
+    if (claim.account !== null) tally.name(claim.account);
+    countClaim(run.join, claim, moment);
+  });
   const decisions = decisionsOf(run.join, run.decided);
   await linkAll(run, decisions, all);
   const compared = await compareAll(run, decisions, tally);

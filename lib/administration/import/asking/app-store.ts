@@ -135,7 +135,7 @@ const askIn = async (
       verdictOf(stated.get(purchaseKey(of)) ?? [], asking.application, askedAt),
     ),
     samePerson: [],
-    store: (storing) => storing.appStoreFacts(facts),
+    stored: await asking.storing.appStoreFacts(facts),
   };
 };
 

@@ -35,7 +35,7 @@ const UNANSWERED = {
 
 /** Asks about a token of a package as either kind. Google answers 404 to one of another kind, package or application. */
 const askIn = async (
-  { androidStore, application, only }: Asking,
+  { androidStore, application, only, storing }: Asking,
   configuration: AndroidStoreConfiguration,
   question: TokenQuestion,
 ): Promise<Asked> => {
@@ -63,7 +63,7 @@ const askIn = async (
       outcome: "answered",
       lineages: [lineage],
       samePerson: provenPurchaseOf(verified).mentioned.map((mentioned) => idOfKey(mentioned.key)),
-      store: (storing) => storing.androidPurchase(configuration, verified, source),
+      stored: await storing.androidPurchase(configuration, verified, source),
     };
   }
   return { outcome: "unknown" };
