@@ -4,14 +4,9 @@ import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { onceLoaded } from "../once.ts";
 import { takeTurns, type RunOfAll, type Turn } from "../queues/work-off-all.ts";
-import {
-  destinationTarget,
-  type DeliveryCounts,
-  type FailingEnd,
-  type Sending,
-  type Target,
-} from "./destination-queue.ts";
+import { destinationTarget, type Sending } from "./destination-target.ts";
 import { forwardTargets, type Forwarding } from "./forward-notifications.ts";
+import type { DeliveryCounts, FailingEnd, Target } from "./target.ts";
 
 export interface DeliveryRun extends Sending, RunOfAll {
   readonly directory: Pick<ApplicationDirectory, "byIdentifier">;

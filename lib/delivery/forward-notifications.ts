@@ -2,15 +2,6 @@ import { forwardsTo, type Application } from "../applications/application.ts";
 import { workOff, type Run } from "../queues/work-off.ts";
 import { failingOf } from "./destination-health.ts";
 import {
-  deliveredBy,
-  deliveringWork,
-  DROPPED,
-  FAULTY,
-  type Delivered,
-  type DeliveryCounts,
-  type Target,
-} from "./destination-queue.ts";
-import {
   FORWARDS_KEPT_MILLISECONDS,
   type Forward,
   type ForwardQueue,
@@ -18,6 +9,15 @@ import {
   type SentNotification,
 } from "./forward-queue.ts";
 import type { SendOutcome } from "./send-outcome.ts";
+import {
+  deliveredBy,
+  deliveringWork,
+  DROPPED,
+  FAULTY,
+  type Delivered,
+  type DeliveryCounts,
+  type Target,
+} from "./target.ts";
 
 export interface Forwarding {
   readonly queue: ForwardQueue;

@@ -1,5 +1,4 @@
 import * as z from "zod";
-import type { ScanPosition } from "../../lib/administration/acts/operation-table.ts";
 import {
   reprojectApplication,
   retellApplication,
@@ -7,9 +6,8 @@ import {
   type Scan,
 } from "../../lib/administration/acts/scans.ts";
 import { tellsChanges } from "../../lib/applications/application.ts";
-import { parseJson } from "../../lib/bounded-text.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
-import { customerId } from "../../lib/identifiers.ts";
+import { customerId, type CustomerId } from "../../lib/identifiers.ts";
 import { makeLooksDue } from "../../lib/table/telling/looks.ts";
 import { OperatorError } from "../operator-error.ts";
 import { counted, timeOrNull } from "../text/answer.ts";
@@ -19,29 +17,20 @@ import { command, optional } from "./command.ts";
 
 const AFTER = optional("--after <position>", "go on after the position that an interrupted run has shown");
 
-const positionText = (position: ScanPosition): string =>
-  Buffer.from(JSON.stringify(position)).toString("base64url");
-
-const POSITION = z.object({ customer: z.uuid().transform(customerId), scanned: z.int().min(0) });
-
 /** @throws OperatorError if the text is no position */
-const readAfter = (text: string | undefined): ScanPosition | null => {
+const readAfter = (text: string | undefined): CustomerId | null => {
   if (text === undefined) return null;
-  const position = POSITION.safeParse(parseJson(Buffer.from(text, "base64url").toString()));
+  const position = z.uuid().safeParse(text);
   if (!position.success)
     throw new OperatorError("--after takes the position that an interrupted run has shown.");
-  return position.data;
+  return customerId(position.data);
 };
 
 /** For the audit. */
 const interruptedText = (after: unknown): string => (after === null ? "" : ", after an interruption");
 
-const scanText = (counts: string, { position, part }: Scan): string =>
-  [
-    counts,
-    ...(part === null ? [] : [`about ${Math.floor(part * 100)} % of the table`]),
-    ...(position === null ? [] : [`if this is interrupted, go on with --after ${positionText(position)}`]),
-  ].join("; ");
+const scanText = (counts: string, { after }: Scan): string =>
+  after === null ? counts : `${counts}; if this is interrupted, go on with --after ${after}`;
 
 export const reproject = command({
   name: "application reproject",

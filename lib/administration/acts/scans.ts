@@ -8,42 +8,26 @@ import type { Instant } from "../../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../../identifiers.ts";
 import type { Look } from "../../telling/look.ts";
 import { AT_ONCE, sideBySide } from "../side-by-side.ts";
-import {
-  operatorChange,
-  type CustomerPage,
-  type OperationTable,
-  type ScanPosition,
-} from "./operation-table.ts";
+import { operatorChange, type CustomerPage, type OperationTable } from "./operation-table.ts";
 import { withCustomer, type Operations } from "./operations.ts";
 
-/** How far a scan is. */
+/** Where an interrupted scan goes on; null: at the beginning. */
 export interface Scan {
-  /** Position at which an interrupted scan goes on; null: the beginning. */
-  readonly position: ScanPosition | null;
-  /** Fraction of the table read, from 0 to 1; null: its size is not known. */
-  readonly part: number | null;
+  readonly after: CustomerId | null;
 }
 
-type Scanned = Pick<OperationTable, "customerPages" | "size">;
-
-/** Processes the customers of an application from a position on, and tells after each page how far it is. */
+/** Processes the customers of an application after one, and tells after each page how far it is. */
 const scan = async <Counts>(
-  table: Scanned,
+  table: Pick<OperationTable, "customerPages">,
   application: ApplicationId,
-  after: ScanPosition | null,
+  after: CustomerId | null,
   begun: Counts,
   act: (page: CustomerPage, before: Counts) => Promise<Counts>,
   progress: (done: Counts & Scan) => void,
-): Promise<Counts & Scan> => {
-  // DynamoDB updates the count every six hours.
-  const size = await table.size();
-  let done: Counts & Scan = { ...begun, position: after, part: null };
+): Promise<Counts> => {
+  let done: Counts & Scan = { ...begun, after };
   for await (const page of table.customerPages(application, after)) {
-    done = {
-      ...(await act(page, done)),
-      position: page.position ?? done.position,
-      part: size === null || size === 0 ? null : Math.min(1, page.scanned / size),
-    };
+    done = { ...(await act(page, done)), after: page.customers.at(-1) ?? done.after };
     progress(done);
   }
   return done;
@@ -81,7 +65,7 @@ interface Reprojected {
 export const reprojectApplication = async (
   operations: Operations,
   application: Application,
-  after: ScanPosition | null,
+  after: CustomerId | null,
   progress: (done: Reprojected & Scan) => void,
 ): Promise<Reprojected> => {
   const reproject = async ({ customers }: CustomerPage, before: Reprojected): Promise<Reprojected> => {
@@ -95,7 +79,7 @@ export const reprojectApplication = async (
   return scan(operations.table, application.identifier, after, begun, reproject, progress);
 };
 
-export interface RetellTable extends Scanned {
+export interface RetellTable extends Pick<OperationTable, "customerPages"> {
   makeDue(application: ApplicationId, looks: readonly Look[]): Promise<void>;
 }
 
@@ -120,7 +104,7 @@ const KNOWN_EVERYWHERE_MILLISECONDS = DIRECTORY_AGE_MILLISECONDS + CLOCKS_DIFFER
 export const retellApplication = async (
   table: RetellTable,
   application: ApplicationId,
-  after: ScanPosition | null,
+  after: CustomerId | null,
   now: () => Instant,
   progress: (done: Retold & Scan) => void,
 ): Promise<Retold> => {

@@ -71,7 +71,7 @@ const unite = <One extends Joined<One>>(one: One, other: One): void => {
   if (from !== to) from.into = to;
 };
 
-export const personOf = ({ person }: Pick<Lineage, "person">): Person => endOf(person);
+export const personOf = ({ person }: Lineage): Person => endOf(person);
 
 const newLineage = (id: string): Lineage => ({
   id,

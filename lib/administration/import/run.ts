@@ -11,7 +11,6 @@ import {
   decisionsOf,
   idOf,
   isNewest,
-  keyOf,
   lineageOf,
   noteClaim,
   personOf,
@@ -76,8 +75,9 @@ const linkPerson = async (
   decisions: Decisions,
   { file, row, claim }: PlacedClaim,
 ): Promise<void> => {
-  const { person: of, stored, environment, key } = lineageOf(join, claim);
-  const person = personOf({ person: of });
+  const lineage = lineageOf(join, claim);
+  const { stored, environment, key } = lineage;
+  const person = personOf(lineage);
   const account = decisions.get(person) ?? (person.isDisputed ? null : claim.account);
   if (account === null || person.linked !== null || stored !== "stored" || key === null) return;
   const reference = { store: claim.store, environment, key: purchaseKey(key) };
@@ -105,7 +105,8 @@ const compareAll = async (run: ImportRun, decisions: Decisions, tally: Tally) =>
   /** `anonymous`: stored, and nobody's until the first link claims them. */
   const counts = { linked: 0, anonymous: 0, anonymousWithAccess: 0 };
   const seen = new Map<Lineage, Set<AccountId | null>>();
-  for await (const { file, row, claim } of claimsOf(run.source)) {
+  for await (const placed of claimsOf(run.source)) {
+    const { claim } = placed;
     if (!isNewest(join, claim)) continue;
     const lineage = lineageOf(join, claim);
     const accounts = seen.get(lineage) ?? new Set();
@@ -122,18 +123,7 @@ const compareAll = async (run: ImportRun, decisions: Decisions, tally: Tally) =>
     echoes[echo] += 1;
     if (person.linked === "linked") counts.linked += 1;
     tally.count(claim.account, lineage, cause);
-    if (cause === null) continue;
-    run.onDifference({
-      account: claim.account,
-      cause,
-      store: claim.store,
-      product: claim.product?.productIdentifier ?? null,
-      purchase: claim.name === null ? null : keyOf(claim, lineage),
-      claimed: lineage.claimsAccess,
-      state: lineage.state,
-      file,
-      row,
-    });
+    if (cause !== null) run.onDifference({ ...placed, cause, lineage });
   }
   return { purchases: counts, echoes };
 };

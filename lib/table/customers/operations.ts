@@ -13,7 +13,7 @@ import { compare } from "../../order.ts";
 import { auditWrites } from "../applications/audit.ts";
 import { versionUnchanged } from "../dynamodb/conditions.ts";
 import { keyText, TABLE } from "../dynamodb/key.ts";
-import { queryItems, readItems, scanPages, tableSize } from "../dynamodb/reads.ts";
+import { queryItems, readItems, scanPages } from "../dynamodb/reads.ts";
 import * as shape from "../dynamodb/shapes.ts";
 import { keyIn, knownItems, parseItems, type Item, type Table } from "../dynamodb/table.ts";
 import { ITEMS_PER_TRANSACTION, transact } from "../dynamodb/transactions.ts";
@@ -92,23 +92,16 @@ export const createOperationTable = (
           ":sk": keys.customer(application, customerId("")).sk,
           ":none": null,
         },
-        after: after === null ? null : keys.customer(application, after.customer),
-        scannedBefore: after?.scanned ?? 0,
+        after: after === null ? null : keys.customer(application, after),
       });
-      for await (const { items, scanned } of pages) {
+      for await (const items of pages) {
         const found = parseItems(scannedCustomer, items);
-        const customers = found.map(({ customer }) => customer);
-        const last = customers.at(-1);
         yield {
-          customers,
+          customers: found.map(({ customer }) => customer),
           accounts: found.flatMap(({ link }) => link?.account ?? []),
-          position: last === undefined ? null : { customer: last, scanned },
-          scanned,
         };
       }
     },
-
-    size: () => tableSize(table),
   };
 };
 

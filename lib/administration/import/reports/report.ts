@@ -1,6 +1,5 @@
-import type { Store } from "../../../contract/schemas.ts";
 import type { AccountId } from "../../../identifiers.ts";
-import { sha256, type Claim } from "../claim.ts";
+import { sha256, type Claim, type PlacedClaim } from "../claim.ts";
 import { personOf, type Lineage } from "../join.ts";
 import { givesAccess, type State } from "../asking/verdict.ts";
 
@@ -84,18 +83,10 @@ export const causeOf = (
   return claimsAccess === null || claimsAccess === givesAccess(state) ? null : (BY_STATE[state] ?? null);
 };
 
-export interface Difference {
-  readonly account: AccountId;
+/** A purchase in which the account of a claim differs. */
+export interface Difference extends PlacedClaim {
   readonly cause: Cause;
-  readonly store: Store;
-  readonly product: string | null;
-  /** Key of the purchase in the table; null: it is not stored. */
-  readonly purchase: string | null;
-  /** Whether the other service gives access for it; null: the files do not say. */
-  readonly claimed: boolean | null;
-  readonly state: State;
-  readonly file: number;
-  readonly row: number;
+  readonly lineage: Lineage;
 }
 
 /** An account that the files name. */
