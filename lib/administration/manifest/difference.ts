@@ -28,7 +28,8 @@ const partOf = (
   fields: Object.fromEntries(Object.entries(entry).filter(([field]) => !naming.includes(field))),
 });
 
-const PRODUCT_NAME = ["store", "productIdentifier", "basePlanIdentifier", "purchaseOptionIdentifier"];
+/** Fields that name a product. */
+export const PRODUCT_NAME = ["store", "productIdentifier", "basePlanIdentifier", "purchaseOptionIdentifier"];
 
 const partsOf = (of: Application): ReadonlyMap<string, Part> => {
   const { application, destinations, stores, entitlements, products } = manifestOf(of);
