@@ -3,7 +3,8 @@ import { findApplications } from "../applications/find-applications.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { onceLoaded } from "../once.ts";
-import { takeTurns, type RunOfAll, type Turn } from "../queues/work-off-all.ts";
+import { workOffAll, type RunOfAll } from "../queues/work-off-all.ts";
+import type { Turn } from "../queues/work-off.ts";
 import { destinationTarget, type Sending } from "./destination-target.ts";
 import { forwardTargets, type Forwarding } from "./forward-notifications.ts";
 import type { DeliveryCounts, FailingEnd, Target } from "./target.ts";
@@ -48,11 +49,11 @@ export const deliverMessages = async (
         ...(forwarding === undefined ? [] : forwardTargets(forwarding, run, application, counts)),
       ])
         if (!targets.has(target.name)) targets.set(target.name, target);
-    return new Map([...targets].map(([name, { turn }]) => [name, async () => turn(until)]));
+    return new Map([...targets].map(([name, { turn }]) => [name, turn]));
   };
   const first = await turnsOf(only ?? (await run.applications()));
   const others = onceLoaded(async () => turnsOf(await run.applications()));
-  await takeTurns(first, run, { atOnce: DESTINATIONS_AT_ONCE, until, others });
+  await workOffAll(first, run, { atOnce: DESTINATIONS_AT_ONCE, until, others });
 
   const failing: FailingEnd[] = [];
   let oldest = now();

@@ -2,7 +2,7 @@ import type { Application } from "../applications/application.ts";
 import type { Destination } from "../applications/destination.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
-import { workOff, type Run } from "../queues/work-off.ts";
+import { turnOf, type Run } from "../queues/work-off.ts";
 import { ACCOUNT_CHANGED, CHANGES_KEPT_MILLISECONDS } from "../telling/change.ts";
 import type { Delivery, DeliveryQueue, DestinationReference } from "./delivery-queue.ts";
 import { failingOf } from "./destination-health.ts";
@@ -113,7 +113,7 @@ export const destinationTarget = (
   const work = deliveringWork({ end, queue, keyOf, dueAtOf, ...waiting }, counts);
   return {
     name: `${application} ${destination.name}`,
-    turn: async (until) => workOff(work, run, until),
+    turn: turnOf(work, run),
     report: async () => {
       const oldest = oldestNow();
       if (oldest === null) return { oldest, failing: null };

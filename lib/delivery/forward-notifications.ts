@@ -1,5 +1,5 @@
 import { forwardsTo, type Application } from "../applications/application.ts";
-import { workOff, type Run } from "../queues/work-off.ts";
+import { turnOf, type Run } from "../queues/work-off.ts";
 import { failingOf } from "./destination-health.ts";
 import {
   FORWARDS_KEPT_MILLISECONDS,
@@ -66,7 +66,7 @@ const forwardTarget = (
   );
   return {
     name: `forward ${end.application} ${end.bundleIdentifier}`,
-    turn: async (until) => workOff(work, run, until),
+    turn: turnOf(work, run),
     report: async () => {
       const failing = failingOf(await queue.healthOf(end));
       const isWaiting = failing !== null && (await queue.due(end, ANY_TIME, 1)).length > 0;

@@ -1,5 +1,5 @@
 import type { Instant } from "../entitlements/time.ts";
-import type { Outcome, Work, WorkedOff } from "../queues/work-off.ts";
+import type { Outcome, Turn, Work } from "../queues/work-off.ts";
 import type { DestinationReference, WaitingItems } from "./delivery-queue.ts";
 import { GONE, nextTry, pausesOf, type Failing } from "./destination-health.ts";
 import type { ForwardReference } from "./forward-queue.ts";
@@ -12,7 +12,7 @@ export type FailingEnd = Failing & (DestinationReference | ForwardReference);
 export interface Target {
   /** Distinguishes it in a run. */
   readonly name: string;
-  readonly turn: (until: Instant) => Promise<WorkedOff>;
+  readonly turn: Turn;
   readonly report: () => Promise<{
     /** Time of the oldest message that waits; null: none, or it is not reported. */
     readonly oldest: Instant | null;

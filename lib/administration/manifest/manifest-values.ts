@@ -100,23 +100,27 @@ const secretName = z
     "must be the name or the ARN of a secret in Secrets Manager",
   );
 
-const serverApi = z
-  .unknown()
-  .refine((value) => !holdsSecret(value), {
-    message:
-      "contains a secret, which does not belong in this file: store the text of the .p8 file in Secrets Manager and name it here as secret: <its name>",
-    abort: true,
-  })
-  .pipe(
-    z.strictObject({
-      // Apple's issuer IDs have the form of a UUID, but not always a version and variant of RFC 9562.
-      issuerIdentifier: z.guid("must be a UUID"),
-      keyIdentifier: z
-        .string()
-        .regex(/^[A-Za-z0-9]{1,64}$/, "must be at most 64 letters and digits, such as ABC123DEFG"),
-      secret: secretName,
-    }),
-  );
+/** @param instead what to write in place of a secret */
+const withoutSecret = <Schema extends z.ZodType>(schema: Schema, instead: string) =>
+  z
+    .unknown()
+    .refine((value) => !holdsSecret(value), {
+      message: `contains a secret, which does not belong in this file: ${instead}`,
+      abort: true,
+    })
+    .pipe(schema);
+
+const serverApi = withoutSecret(
+  z.strictObject({
+    // Apple's issuer IDs have the form of a UUID, but not always a version and variant of RFC 9562.
+    issuerIdentifier: z.guid("must be a UUID"),
+    keyIdentifier: z
+      .string()
+      .regex(/^[A-Za-z0-9]{1,64}$/, "must be at most 64 letters and digits, such as ABC123DEFG"),
+    secret: secretName,
+  }),
+  "store the text of the .p8 file in Secrets Manager and name it here as secret: <its name>",
+);
 
 const iosNotifications = z
   .strictObject({ forwardedBy: z.literal(true).optional(), forwardTo: z.string().optional() })
@@ -139,27 +143,20 @@ const workloadIdentity = (trustsOrigin: TrustsOrigin) =>
   });
 
 const androidCredential = (trustsOrigin: TrustsOrigin) =>
-  z
-    .unknown()
-    .refine((value) => !holdsSecret(value), {
-      message:
-        "contains a secret, which does not belong in this file: store the service account's JSON in Secrets Manager and name it here as { secret: <its name> }",
-      abort: true,
-    })
-    .pipe(
-      z.strictObject({
-        secret: secretName.optional(),
-        workloadIdentity: workloadIdentity(trustsOrigin).optional(),
-      }),
-    )
-    .transform(({ secret, workloadIdentity }, context): AndroidStoreCredential =>
-      either(
-        secret === undefined ? undefined : { secret },
-        workloadIdentity && { workloadIdentity },
-        context,
-        "must be either { secret: <name> } or { workloadIdentity: { … } }",
-      ),
-    );
+  withoutSecret(
+    z.strictObject({
+      secret: secretName.optional(),
+      workloadIdentity: workloadIdentity(trustsOrigin).optional(),
+    }),
+    "store the service account's JSON in Secrets Manager and name it here as { secret: <its name> }",
+  ).transform(({ secret, workloadIdentity }, context): AndroidStoreCredential =>
+    either(
+      secret === undefined ? undefined : { secret },
+      workloadIdentity && { workloadIdentity },
+      context,
+      "must be either { secret: <name> } or { workloadIdentity: { … } }",
+    ),
+  );
 
 const notifications = z.strictObject({
   // Google writes the addresses of service accounts in lower case.

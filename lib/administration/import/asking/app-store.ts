@@ -15,7 +15,7 @@ import { appTransactionIdentityOf } from "../../../stores/ios-store/purchases.ts
 import { transactionNamesIn, type TransactionNames } from "../../../stores/ios-store/transaction.ts";
 import { sha256, type AskedEnvironment, type Claim } from "../claim.ts";
 import type { AnsweredLineage } from "../journal.ts";
-import type { Asked, Asking } from "./asking.ts";
+import { UNANSWERED, type Asked, type Asking } from "./asking.ts";
 import { verdictOf } from "./verdict.ts";
 
 /** Time for a person's whole history: far more than any takes, and a bound all the same. */
@@ -81,12 +81,6 @@ const lineagesOf = (
       echo: token === null ? null : sha256(token),
     };
   });
-
-const UNANSWERED = {
-  "credential-rejected": "stopped",
-  unavailable: "unanswered",
-  unknown: "unknown",
-} as const;
 
 const askIn = async (
   asking: Asking,

@@ -22,3 +22,11 @@ export interface Asking extends ImportStores, Pick<IosStoreCustomers, "verifier"
 
 /** A store's answer about a person or a purchase, which is stored; or why there is none. */
 export type Asked = Omit<AnsweredEntry, keyof Place> | { readonly outcome: UnansweredOutcome };
+
+/** Outcomes by the stores' answers that tell nothing of a purchase. */
+export const UNANSWERED = {
+  "credential-rejected": "stopped",
+  unavailable: "unanswered",
+  unknown: "unknown",
+  gone: "unknown",
+} as const;
