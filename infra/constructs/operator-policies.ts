@@ -6,14 +6,7 @@ import { TABLE } from "../../lib/table/dynamodb/key.ts";
 import type { Parameters } from "../parameters.ts";
 import { exactly, secretReading, tableArn, tableKeyUse, type TableReference } from "./permissions.ts";
 
-const READS = [
-  "dynamodb:BatchGetItem",
-  // For the progress of commands that read the whole table.
-  "dynamodb:DescribeTable",
-  "dynamodb:GetItem",
-  "dynamodb:Query",
-  "dynamodb:Scan",
-];
+const READS = ["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Query", "dynamodb:Scan"];
 const CHANGES = [
   "dynamodb:BatchWriteItem",
   "dynamodb:ConditionCheckItem",

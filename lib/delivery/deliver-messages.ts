@@ -3,12 +3,11 @@ import { findApplications } from "../applications/find-applications.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { onceLoaded } from "../once.ts";
-import { takeTurns, type RunOfAll, type Turn } from "../queues/work-off-all.ts";
-import { workOff } from "../queues/work-off.ts";
-import type { DestinationReference } from "./delivery-queue.ts";
-import type { Failing } from "./destination-health.ts";
-import { createForwards, type FailingForward, type Forwarding } from "./forward-notifications.ts";
-import { targetOf, type DeliveryCounts, type Sending, type Target } from "./destination-queue.ts";
+import { workOffAll, type RunOfAll } from "../queues/work-off-all.ts";
+import type { Turn } from "../queues/work-off.ts";
+import { destinationTarget, type Sending } from "./destination-target.ts";
+import { forwardTargets, type Forwarding } from "./forward-notifications.ts";
+import type { DeliveryCounts, FailingEnd, Target } from "./target.ts";
 
 export interface DeliveryRun extends Sending, RunOfAll {
   readonly directory: Pick<ApplicationDirectory, "byIdentifier">;
@@ -18,39 +17,15 @@ export interface DeliveryRun extends Sending, RunOfAll {
   readonly forwarding?: Forwarding;
 }
 
-/** A destination that takes nothing. */
-type FailingDestination = DestinationReference & Failing;
-
 /** Outcome of a run. */
-export interface DeliveryReport {
-  readonly delivered: number;
-  readonly failed: number;
+export interface DeliveryReport extends Readonly<DeliveryCounts> {
   /** Age of the oldest waiting message, in milliseconds; 0: none waits. Forwarded notifications are left out. */
   readonly oldest: number;
-  readonly failing: readonly (FailingDestination | FailingForward)[];
+  readonly failing: readonly FailingEnd[];
 }
 
 /** Destinations processed at the same time. */
 const DESTINATIONS_AT_ONCE = 100;
-
-/** Counts of a run, the oldest waiting message, and the destinations that take nothing. */
-const reportOf = async (
-  { queue, now }: DeliveryRun,
-  targets: readonly Target[],
-  { delivered, failed }: DeliveryCounts,
-): Promise<DeliveryReport> => {
-  const failing: FailingDestination[] = [];
-  let oldest = now();
-  for (const { reference, oldest: oldestOf } of targets) {
-    const waitsSince = oldestOf();
-    if (waitsSince === null) continue;
-    const { failingSince, because, pausedUntil } = await queue.healthOf(reference);
-    oldest = Math.min(oldest, waitsSince, failingSince ?? waitsSince);
-    if (failingSince !== null)
-      failing.push({ ...reference, because: because ?? "", failingSince, until: pausedUntil });
-  }
-  return { delivered, failed, oldest: now() - oldest, failing };
-};
 
 /**
  * Delivers the waiting messages of all applications, all destinations at once. While a slow one holds the run up, the
@@ -64,25 +39,28 @@ export const deliverMessages = async (
   until: Instant,
   only?: readonly ApplicationId[],
 ): Promise<DeliveryReport> => {
+  const { directory, forwarding, now, onFailure } = run;
   const counts: DeliveryCounts = { delivered: 0, failed: 0 };
   const targets = new Map<string, Target>();
-  const forwards = createForwards(run, counts, until);
   const turnsOf = async (identifiers: readonly ApplicationId[]): Promise<ReadonlyMap<string, Turn>> => {
-    for (const application of await findApplications(run.directory, identifiers, run.onFailure)) {
-      forwards.add(application);
-      for (const destination of application.destinations) {
-        const name = `${application.identifier} ${destination.name}`;
-        if (!targets.has(name)) targets.set(name, targetOf(run, application, destination, counts));
-      }
-    }
-    const turns = [...targets].map(
-      ([name, { work }]) => [name, async () => workOff(work, run, until)] as const,
-    );
-    return new Map<string, Turn>([...turns, ...forwards.turns()]);
+    for (const application of await findApplications(directory, identifiers, onFailure))
+      for (const target of [
+        ...application.destinations.map((one) => destinationTarget(run, application, one, counts)),
+        ...(forwarding === undefined ? [] : forwardTargets(forwarding, run, application, counts)),
+      ])
+        if (!targets.has(target.name)) targets.set(target.name, target);
+    return new Map([...targets].map(([name, { turn }]) => [name, turn]));
   };
   const first = await turnsOf(only ?? (await run.applications()));
   const others = onceLoaded(async () => turnsOf(await run.applications()));
-  await takeTurns(first, run, { atOnce: DESTINATIONS_AT_ONCE, until, others });
-  const { failing, ...report } = await reportOf(run, [...targets.values()], counts);
-  return { ...report, failing: [...failing, ...(await forwards.failing())] };
+  await workOffAll(first, run, { atOnce: DESTINATIONS_AT_ONCE, until, others });
+
+  const failing: FailingEnd[] = [];
+  let oldest = now();
+  for (const { report } of targets.values()) {
+    const reported = await report();
+    oldest = Math.min(oldest, reported.oldest ?? oldest);
+    if (reported.failing !== null) failing.push(reported.failing);
+  }
+  return { ...counts, oldest: now() - oldest, failing };
 };

@@ -35,31 +35,25 @@ export type Delivery = (AccountDelivery | RequestDelivery) & {
   readonly nextTryAt: Instant;
 };
 
-/** Deliveries that wait for one destination, and its health. All reads are strongly consistent. */
-export interface DeliveryQueue {
+/** Items that wait for other ends, such as destinations, and whether those take them. All reads are strongly consistent. */
+export interface WaitingItems<End, Item> {
+  /** Health of an end; one that was never tried takes items. */
+  healthOf(end: End): Promise<DestinationHealth>;
+  /** Takes the right to deliver. Null: another worker has it, or the end is paused. */
+  take(end: End, lease: Lease, moment: Instant): Promise<DestinationHealth | null>;
+  /** Ends the right, if it is still the worker's, and stores the end's health. */
+  release(end: End, lease: Pick<Lease, "worker">, health: DestinationHealth): Promise<void>;
+  /** Removes an item, unless a newer version has taken its place. */
+  remove(end: End, item: Item): Promise<void>;
+  /** Moves an item to its next attempt, unless it was taken meanwhile, or a newer version has taken its place. */
+  retry(end: End, item: Item, tries: number, nextTryAt: Instant): Promise<void>;
+}
+
+export interface DeliveryQueue extends WaitingItems<DestinationReference, Delivery> {
   /** Pages of waiting deliveries, not ordered by time. Each account has at most one. */
   waiting(destination: DestinationReference, perPage: number): AsyncIterable<readonly Delivery[]>;
   /** The changes at these places, in their order; null: no longer kept. */
   changesAt(application: ApplicationId, places: readonly ChangePlace[]): Promise<readonly (Change | null)[]>;
-  /** Health of a destination; one that was never tried takes messages. */
-  healthOf(destination: DestinationReference): Promise<DestinationHealth>;
-  /** Takes the right to deliver. Null: another worker has it, or the destination is paused. */
-  take(destination: DestinationReference, lease: Lease, moment: Instant): Promise<DestinationHealth | null>;
-  /** Ends the right, if it is still the worker's, and stores the destination's health. */
-  release(
-    destination: DestinationReference,
-    lease: Pick<Lease, "worker">,
-    health: DestinationHealth,
-  ): Promise<void>;
   /** Ends a pause or a suspension. */
   resume(destination: DestinationReference): Promise<void>;
-  /** Removes a delivery, unless a newer version has taken its place. */
-  remove(destination: DestinationReference, delivery: Delivery): Promise<void>;
-  /** Moves a delivery to its next attempt, unless a newer version has taken its place. */
-  retry(
-    destination: DestinationReference,
-    delivery: Delivery,
-    tries: number,
-    nextTryAt: Instant,
-  ): Promise<void>;
 }

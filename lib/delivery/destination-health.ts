@@ -15,6 +15,10 @@ export interface Failing {
   readonly until: Instant;
 }
 
+/** Null: it takes messages. */
+export const failingOf = ({ because, failingSince, pausedUntil }: DestinationHealth): Failing | null =>
+  failingSince === null ? null : { because: because ?? "", failingSince, until: pausedUntil };
+
 /** A destination that has answered 410: suspended until an operator resumes it. */
 export const GONE: Down<string> = {
   because: "gone",

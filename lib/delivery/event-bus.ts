@@ -5,32 +5,14 @@ import {
   type PutEventsRequestEntry,
   type PutEventsResultEntry,
 } from "@aws-sdk/client-eventbridge";
+import { chunks } from "../chunks.ts";
 import { within } from "../pause.ts";
 import { SENDER, type Message } from "./message.ts";
 import { ATTEMPT_MILLISECONDS, failedBecause, type FailureReason, type SendOutcome } from "./send-outcome.ts";
 
 const MOST_ENTRIES = 10;
-/** EventBridge accepts less than 1 MB per request. */
-const LIMIT_BYTES = 1024 * 1024;
-/** Entries share a request only below EventBridge's earlier limit, so that a large one does not fail others. */
+/** Entries share a request only up to a quarter of what EventBridge takes, so that a large one does not fail others. */
 const SHARED_BYTES = 256 * 1024;
-/** Size of `Time`, in EventBridge's own count. */
-const TIME_BYTES = 14;
-
-export interface EventBusSender {
-  /**
-   * Makes one attempt to put messages on a bus: one outcome for each, in their order. 15 seconds for all of them.
-   *
-   * @param busArn ARN of a bus in the client's region
-   * @throws errors that are not from EventBridge or the network, such as missing credentials
-   */
-  send(busArn: string, messages: readonly Message[]): Promise<readonly SendOutcome[]>;
-}
-
-interface Entry {
-  readonly request: PutEventsRequestEntry;
-  readonly bytes: number;
-}
 
 const DELIVERED: SendOutcome = { outcome: "delivered" };
 const failedWith = (status: number | null): SendOutcome => ({
@@ -39,42 +21,25 @@ const failedWith = (status: number | null): SendOutcome => ({
   status,
   retryAt: null,
 });
-const TOO_LARGE = failedWith(413);
 
-/** @see https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-putevents.html#eb-putevent-size */
-const entryOf = (busArn: string, message: Message): Entry => {
-  const detail = JSON.stringify(message.data);
-  return {
-    request: {
-      EventBusName: busArn,
-      Source: SENDER,
-      DetailType: message.type,
-      Detail: detail,
-      Time: new Date(message.timestamp),
-    },
-    bytes:
-      TIME_BYTES + Buffer.byteLength(SENDER) + Buffer.byteLength(message.type) + Buffer.byteLength(detail),
-  };
-};
+const entryOf = (busArn: string, { type, data, timestamp }: Message): PutEventsRequestEntry => ({
+  EventBusName: busArn,
+  Source: SENDER,
+  DetailType: type,
+  Detail: JSON.stringify(data),
+  Time: new Date(timestamp),
+});
 
-/** Splits entries into requests, in order. An entry too large for a shared request is alone. */
-const batchesOf = (entries: readonly Entry[]): readonly (readonly Entry[])[] => {
-  const batches: Entry[][] = [];
-  let bytes = 0;
-  for (const entry of entries) {
-    const last = batches.at(-1);
-    if (last !== undefined && last.length < MOST_ENTRIES && bytes + entry.bytes <= SHARED_BYTES) {
-      last.push(entry);
-      bytes += entry.bytes;
-    } else {
-      batches.push([entry]);
-      bytes = entry.bytes;
-    }
-  }
-  return batches;
-};
+const bytesOf = (entries: readonly PutEventsRequestEntry[]): number =>
+  Buffer.byteLength(entries.map(({ Detail }) => Detail).join(""));
 
-const isTooLarge = ([first]: readonly Entry[]): boolean => first !== undefined && first.bytes >= LIMIT_BYTES;
+/** Entries of each request, in order: several, or one if they are large. */
+const requestsOf = (
+  entries: readonly PutEventsRequestEntry[],
+): readonly (readonly PutEventsRequestEntry[])[] =>
+  chunks(entries, MOST_ENTRIES).flatMap((some) =>
+    bytesOf(some) <= SHARED_BYTES ? [some] : some.map((entry) => [entry]),
+  );
 
 /** The HTTP status that an EventBridge error stands for; most are answered with 400. */
 const STATUSES: Readonly<Record<string, number>> = {
@@ -121,24 +86,33 @@ const failureOf = (error: unknown, deadline: AbortSignal): SendOutcome => {
 export const createEventBusSender = (
   client: EventBridgeClient,
   attemptMilliseconds: number = ATTEMPT_MILLISECONDS,
-): EventBusSender => {
-  const put = async (batch: readonly Entry[], deadline: AbortSignal): Promise<readonly SendOutcome[]> => {
-    const command = new PutEventsCommand({ Entries: batch.map(({ request }) => request) });
+) => {
+  const put = async (
+    entries: readonly PutEventsRequestEntry[],
+    deadline: AbortSignal,
+  ): Promise<readonly SendOutcome[]> => {
+    const command = new PutEventsCommand({ Entries: [...entries] });
     try {
       const { Entries = [] } = await within(deadline, client.send(command, { abortSignal: deadline }));
-      return batch.map((_entry, index) => outcomeOf(Entries[index]));
+      return entries.map((_, index) => outcomeOf(Entries[index]));
     } catch (error) {
       const failure = failureOf(error, deadline);
-      return batch.map(() => failure);
+      return entries.map(() => failure);
     }
   };
 
   return {
-    send: async (busArn, messages) => {
+    /**
+     * Makes one attempt to put messages on a bus: one outcome for each, in their order. 15 seconds for all of them.
+     *
+     * @param busArn ARN of a bus in the client's region
+     * @throws errors that are not from EventBridge or the network, such as missing credentials
+     */
+    send: async (busArn: string, messages: readonly Message[]): Promise<readonly SendOutcome[]> => {
       const deadline = AbortSignal.timeout(attemptMilliseconds);
       const outcomes: SendOutcome[] = [];
-      for (const batch of batchesOf(messages.map((message) => entryOf(busArn, message))))
-        outcomes.push(...(isTooLarge(batch) ? [TOO_LARGE] : await put(batch, deadline)));
+      for (const entries of requestsOf(messages.map((message) => entryOf(busArn, message))))
+        outcomes.push(...(await put(entries, deadline)));
       return outcomes;
     },
   };

@@ -1,16 +1,6 @@
 import { forwardsTo, type Application } from "../applications/application.ts";
-import type { Instant } from "../entitlements/time.ts";
-import type { Turn } from "../queues/work-off-all.ts";
-import { workOff, type Run, type Work } from "../queues/work-off.ts";
-import type { Failing } from "./destination-health.ts";
-import {
-  deliveredBy,
-  deliveringWork,
-  DROPPED,
-  FAULTY,
-  type Delivered,
-  type DeliveryCounts,
-} from "./destination-queue.ts";
+import { turnOf, type Run } from "../queues/work-off.ts";
+import { failingOf } from "./destination-health.ts";
 import {
   FORWARDS_KEPT_MILLISECONDS,
   type Forward,
@@ -19,6 +9,15 @@ import {
   type SentNotification,
 } from "./forward-queue.ts";
 import type { SendOutcome } from "./send-outcome.ts";
+import {
+  deliveredBy,
+  deliveringWork,
+  DROPPED,
+  FAULTY,
+  type Delivered,
+  type DeliveryCounts,
+  type Target,
+} from "./target.ts";
 
 export interface Forwarding {
   readonly queue: ForwardQueue;
@@ -40,78 +39,51 @@ const forwardedBy = (sent: SendOutcome): Delivered =>
   );
 
 /** Forwards the notifications of one bundle, and stores the outcome of each. */
-const workOf = (
+const forwardTarget = (
   { queue, send }: Forwarding,
-  { now, onFailure }: Pick<Run, "now" | "onFailure">,
-  bundle: ForwardReference,
+  run: Run,
+  end: ForwardReference,
   url: string,
   counts: DeliveryCounts,
-): Work<Forward, string, Delivered> => {
+): Target => {
   const attempt = async ({ since, body, contentType }: Forward): Promise<Delivered> => {
-    if (since + FORWARDS_KEPT_MILLISECONDS <= now()) return DROPPED;
+    if (since + FORWARDS_KEPT_MILLISECONDS <= run.now()) return DROPPED;
     return send(url, { body, contentType }).then(forwardedBy, (error: unknown) => {
-      onFailure(error);
+      run.onFailure(error);
       return FAULTY;
     });
   };
-  return deliveringWork<Forward>(
+  const work = deliveringWork<ForwardReference, Forward>(
     {
+      end,
+      queue,
       keyOf: ({ identifier }) => identifier,
       dueAtOf: ({ nextTryAt }) => nextTryAt,
-      due: (moment, limit, isBack) => queue.due(bundle, isBack ? ANY_TIME : moment, limit),
+      due: (moment, limit, isBack) => queue.due(end, isBack ? ANY_TIME : moment, limit),
       attempt: (batch) => Promise.all(batch.map(attempt)),
-      take: (lease, moment) => queue.take(bundle, lease, moment),
-      release: (lease, health) => queue.release(bundle, lease, health),
-      remove: (forward) => queue.remove(bundle, forward),
-      retry: (forward, tries, nextTryAt) => queue.retry(bundle, forward, tries, nextTryAt),
     },
     counts,
   );
-};
-
-/** A bundle whose other service takes nothing. */
-export type FailingForward = ForwardReference & Failing;
-
-/** The bundles whose notifications a run forwards. */
-export interface Forwards {
-  /** Adds the bundles of an application. */
-  add(application: Application): void;
-  turns(): readonly (readonly [name: string, turn: Turn])[];
-  failing(): Promise<readonly FailingForward[]>;
-}
-
-/** @param until no attempt starts from this moment on */
-export const createForwards = (
-  run: Run & { readonly forwarding?: Forwarding },
-  counts: DeliveryCounts,
-  until: Instant,
-): Forwards => {
-  const { forwarding } = run;
-  const bundles = new Map<string, { readonly bundle: ForwardReference; readonly turn: Turn }>();
-  if (forwarding === undefined)
-    return { add: () => undefined, turns: () => [], failing: () => Promise.resolve([]) };
-  const { queue } = forwarding;
   return {
-    add: ({ identifier: application, iosStore }) => {
-      for (const store of iosStore) {
-        const url = forwardsTo(store);
-        const { bundleIdentifier } = store;
-        const name = `forward ${application} ${bundleIdentifier}`;
-        if (url === null || bundles.has(name)) continue;
-        const bundle = { application, bundleIdentifier };
-        const work = workOf(forwarding, run, bundle, url, counts);
-        bundles.set(name, { bundle, turn: async () => workOff(work, run, until) });
-      }
-    },
-    turns: () => [...bundles].map(([name, { turn }]) => [name, turn]),
-    failing: async () => {
-      const failing: FailingForward[] = [];
-      for (const { bundle } of bundles.values()) {
-        const { failingSince, because, pausedUntil } = await queue.healthOf(bundle);
-        if (failingSince === null || (await queue.due(bundle, ANY_TIME, 1)).length === 0) continue;
-        failing.push({ ...bundle, because: because ?? "", failingSince, until: pausedUntil });
-      }
-      return failing;
+    name: `forward ${end.application} ${end.bundleIdentifier}`,
+    turn: turnOf(work, run),
+    report: async () => {
+      const failing = failingOf(await queue.healthOf(end));
+      const isWaiting = failing !== null && (await queue.due(end, ANY_TIME, 1)).length > 0;
+      return { oldest: null, failing: isWaiting ? { ...end, ...failing } : null };
     },
   };
 };
+
+/** The bundles of an application whose notifications are forwarded. */
+export const forwardTargets = (
+  forwarding: Forwarding,
+  run: Run,
+  { identifier: application, iosStore }: Application,
+  counts: DeliveryCounts,
+): readonly Target[] =>
+  iosStore.flatMap((store) => {
+    const url = forwardsTo(store);
+    const end = { application, bundleIdentifier: store.bundleIdentifier };
+    return url === null ? [] : forwardTarget(forwarding, run, end, url, counts);
+  });

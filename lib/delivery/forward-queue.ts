@@ -1,8 +1,7 @@
 import { DAY } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
-import type { Lease } from "../queues/health.ts";
-import type { DestinationHealth } from "./destination-health.ts";
+import type { WaitingItems } from "./delivery-queue.ts";
 
 /** A bundle whose notifications are forwarded. */
 export interface ForwardReference {
@@ -45,18 +44,10 @@ export interface WaitingForwards {
   readonly since: Instant | null;
 }
 
-/** Notifications that wait to be forwarded, by bundle, and whether the other service takes them. All reads are strongly consistent. */
-export interface ForwardQueue {
+/** Notifications that wait to be forwarded, by bundle. */
+export interface ForwardQueue extends WaitingItems<ForwardReference, Forward> {
   add(bundle: ForwardReference, forward: Forward): Promise<void>;
   /** Those due by the moment, the earliest first. */
   due(bundle: ForwardReference, moment: Instant, limit: number): Promise<readonly Forward[]>;
   waiting(bundle: ForwardReference): Promise<WaitingForwards>;
-  healthOf(bundle: ForwardReference): Promise<DestinationHealth>;
-  /** Takes the right to forward. Null: another worker has it, or the queue is paused. */
-  take(bundle: ForwardReference, lease: Lease, moment: Instant): Promise<DestinationHealth | null>;
-  /** Ends the right, if it is still the worker's, and stores the health. */
-  release(bundle: ForwardReference, lease: Pick<Lease, "worker">, health: DestinationHealth): Promise<void>;
-  remove(bundle: ForwardReference, forward: Forward): Promise<void>;
-  /** Moves a notification to its next attempt, unless it was taken meanwhile. */
-  retry(bundle: ForwardReference, forward: Forward, tries: number, nextTryAt: Instant): Promise<void>;
 }

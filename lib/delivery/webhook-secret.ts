@@ -35,6 +35,16 @@ export const secretOf = (
   epoch: Instant,
 ): Uint8Array => derivedKey(master, ["webhook-secret", application, name, epoch]);
 
+/** Time until which the previous secret signs too; null: it does not. */
+export const overlapEnd = (
+  { secretEpochs: [newest, before] }: Pick<WebhookDestination, "secretEpochs">,
+  moment: Instant,
+): Instant | null => {
+  if (newest === undefined || before === undefined) return null;
+  const end = newest + OVERLAP_MILLISECONDS;
+  return moment < end ? end : null;
+};
+
 /** Secrets that sign a destination's messages at the moment: the newest, and the previous one for a day. */
 export const signingSecrets = (
   master: Uint8Array,
@@ -42,9 +52,9 @@ export const signingSecrets = (
   destination: WebhookDestination,
   moment: Instant,
 ): readonly Uint8Array[] => {
-  const [newest = NEVER_ROTATED, before] = destination.secretEpochs;
-  const isOverlap = before !== undefined && moment < newest + OVERLAP_MILLISECONDS;
-  return [newest, ...(isOverlap ? [before] : [])].map((epoch) =>
+  const { secretEpochs } = destination;
+  const epochs = secretEpochs.slice(0, overlapEnd(destination, moment) === null ? 1 : 2);
+  return (epochs.length === 0 ? [NEVER_ROTATED] : epochs).map((epoch) =>
     secretOf(master, application, destination, epoch),
   );
 };

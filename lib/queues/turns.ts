@@ -2,12 +2,6 @@ import { createHash } from "node:crypto";
 import { HOUR, MINUTE } from "../duration.ts";
 import { compare } from "../order.ts";
 
-/** Rotates a list, so that it begins at a place; a place past its end counts on from its beginning. */
-export const beginningAt = <T>(list: readonly T[], place: number): readonly T[] => {
-  const first = place % Math.max(1, list.length);
-  return [...list.slice(first), ...list.slice(0, first)];
-};
-
 /**
  * Rotates the queues every minute: if one run has no time for all, the next runs start with others.
  *
@@ -17,7 +11,10 @@ export const fromOthersEachMinute = <Queue>(
   queues: readonly Queue[],
   atOnce: number,
   moment: number,
-): readonly Queue[] => beginningAt(queues, Math.floor(moment / MINUTE) * atOnce);
+): readonly Queue[] => {
+  const first = (Math.floor(moment / MINUTE) * atOnce) % Math.max(1, queues.length);
+  return [...queues.slice(first), ...queues.slice(0, first)];
+};
 
 /**
  * The items in an order that changes every hour: whatever a run has no time for, the next ones do not leave the same behind.

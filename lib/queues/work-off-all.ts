@@ -1,5 +1,5 @@
 import { fromOthersEachMinute } from "./turns.ts";
-import { workOff, type Outcome, type Run, type Work, type WorkedOff } from "./work-off.ts";
+import type { Run, Turn, WorkedOff } from "./work-off.ts";
 
 /** A run over several queues. */
 export interface RunOfAll extends Run {
@@ -7,17 +7,14 @@ export interface RunOfAll extends Run {
   readonly untilNextLook?: () => Promise<void>;
 }
 
-export interface Together<Queued> {
+interface Together {
   /** Queues worked off at the same time. */
   readonly atOnce: number;
   /** No batch starts from this moment on. */
   readonly until: number;
   /** Queues that are looked at beside the first while some hold the run up. Unset: none. */
-  readonly others?: () => Promise<ReadonlyMap<string, Queued>>;
+  readonly others?: () => Promise<ReadonlyMap<string, Turn>>;
 }
-
-/** Works off a queue for one turn. */
-export type Turn = () => Promise<WorkedOff>;
 
 const WAITING: WorkedOff = { state: "waiting", oldest: null };
 
@@ -27,10 +24,10 @@ const WAITING: WorkedOff = { state: "waiting", oldest: null };
  *
  * @returns how each queue was left. A failure of one concerns it alone
  */
-export const takeTurns = async (
+export const workOffAll = async (
   first: ReadonlyMap<string, Turn>,
   run: RunOfAll,
-  { atOnce, until, others }: Together<Turn>,
+  { atOnce, until, others }: Together,
 ): Promise<ReadonlyMap<string, WorkedOff>> => {
   const { now, untilNextLook, onFailure } = run;
   const known = new Map(first);
@@ -41,7 +38,7 @@ export const takeTurns = async (
 
   const turnOf = async (turn: Turn): Promise<WorkedOff> => {
     if (now() >= until) return WAITING;
-    return turn().catch((error: unknown) => {
+    return turn(until).catch((error: unknown) => {
       onFailure(error);
       return WAITING;
     });
@@ -78,19 +75,4 @@ export const takeTurns = async (
     if (isHeldUp && now() < until) await lookAgain();
   }
   return left;
-};
-
-/** {@link takeTurns} of queues of one kind. */
-export const workOffAll = async <Item, Reason extends string, Result extends Outcome<Reason>>(
-  first: ReadonlyMap<string, Work<Item, Reason, Result>>,
-  run: RunOfAll,
-  { atOnce, until, others }: Together<Work<Item, Reason, Result>>,
-): Promise<ReadonlyMap<string, WorkedOff>> => {
-  const turnsOf = (queues: typeof first): ReadonlyMap<string, Turn> =>
-    new Map([...queues].map(([name, queue]) => [name, async () => workOff(queue, run, until)]));
-  return takeTurns(turnsOf(first), run, {
-    atOnce,
-    until,
-    ...(others !== undefined && { others: async () => turnsOf(await others()) }),
-  });
 };

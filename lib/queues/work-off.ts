@@ -73,6 +73,9 @@ export interface WorkedOff {
   readonly oldest: number | null;
 }
 
+/** Works off a queue for one turn, in which no batch starts from a moment on. */
+export type Turn = (until: number) => Promise<WorkedOff>;
+
 /** Makes a batch's function of one that acts on a single item. A rejection concerns that item alone. */
 export const eachAlone =
   <Item, Result>(act: (item: Item) => Promise<Result>, onFailure: Run["onFailure"]) =>
@@ -170,33 +173,32 @@ const workBatches = async <Item, Reason extends string, Result extends Outcome<R
 /**
  * Works off a queue for a turn, or until it is empty or paused: under its lease, oldest first, at its pace. In a queue
  * that fails, a single item probes. What failed moves to its next step.
- *
- * @param until no batch starts from this moment on
  */
-export const workOff = async <Item, Reason extends string, Result extends Outcome<Reason>>(
-  work: Work<Item, Reason, Result>,
-  run: Run,
-  until: number,
-): Promise<WorkedOff> => {
-  const { queue, dueAtOf } = work;
-  const { now } = run;
-  const [first] = await queue.due(now(), 1);
-  if (first === undefined) return { state: "empty", oldest: null };
-  const lease = { worker: run.newWorker(), until: now() + LEASE_MILLISECONDS };
-  const taken = await queue.take(lease, now());
-  if (taken === null) return { state: "waiting", oldest: dueAtOf(first) };
-  const turn = createTurn(work, run);
-  const turnEnds = Math.min(until, now() + TURN_MILLISECONDS);
-  const { pausedUntil } = await workBatches(work, turn, run, lease, taken, turnEnds);
-  const pause = pausedUntil - now();
-  if (pause > 0 && pause <= SHORT_PAUSE_MILLISECONDS && now() + pause < until) {
-    await run.wait(pause);
-    return { state: "more", oldest: null };
-  }
-  // Another worker may have left an item, as the lease was this one's.
-  const { due, open } = await turn.look(1);
-  const [oldest] = due;
-  if (oldest === undefined) return { state: "empty", oldest: null };
-  const isOver = open.length === 0 || pausedUntil > now() || now() >= until;
-  return { state: isOver ? "waiting" : "more", oldest: dueAtOf(oldest) };
-};
+export const turnOf =
+  <Item, Reason extends string, Result extends Outcome<Reason>>(
+    work: Work<Item, Reason, Result>,
+    run: Run,
+  ): Turn =>
+  async (until) => {
+    const { queue, dueAtOf } = work;
+    const { now } = run;
+    const [first] = await queue.due(now(), 1);
+    if (first === undefined) return { state: "empty", oldest: null };
+    const lease = { worker: run.newWorker(), until: now() + LEASE_MILLISECONDS };
+    const taken = await queue.take(lease, now());
+    if (taken === null) return { state: "waiting", oldest: dueAtOf(first) };
+    const turn = createTurn(work, run);
+    const turnEnds = Math.min(until, now() + TURN_MILLISECONDS);
+    const { pausedUntil } = await workBatches(work, turn, run, lease, taken, turnEnds);
+    const pause = pausedUntil - now();
+    if (pause > 0 && pause <= SHORT_PAUSE_MILLISECONDS && now() + pause < until) {
+      await run.wait(pause);
+      return { state: "more", oldest: null };
+    }
+    // Another worker may have left an item, as the lease was this one's.
+    const { due, open } = await turn.look(1);
+    const [oldest] = due;
+    if (oldest === undefined) return { state: "empty", oldest: null };
+    const isOver = open.length === 0 || pausedUntil > now() || now() >= until;
+    return { state: isOver ? "waiting" : "more", oldest: dueAtOf(oldest) };
+  };

@@ -1,14 +1,8 @@
 import type { Instant } from "../entitlements/time.ts";
 import type { IdentityReference } from "../entitlements/proven-purchase.ts";
-import { accountId, applicationId, type AccountId, type ApplicationId } from "../identifiers.ts";
+import { applicationId, type ApplicationId } from "../identifiers.ts";
 import type { Key } from "./dynamodb/key.ts";
 import { prefixes } from "./keys.ts";
-
-/** The account whose customer a key names; null for any other key. */
-export const accountOfKey = ({ pk, sk }: Key): AccountId | null => {
-  const [, account] = /^APPLICATION#[^#]+#ACCOUNT#(.*)$/s.exec(pk) ?? [];
-  return account === undefined || !sk.startsWith(prefixes.customer) ? null : accountId(account);
-};
 
 /** The look that a key names; null for any other key. */
 export const lookOfKey = ({

@@ -1,14 +1,7 @@
 import { createHash } from "node:crypto";
 import type { CustomerEntitlement } from "../contract/schemas.ts";
-import type { AccountId, CustomerId } from "../identifiers.ts";
+import type { CustomerId } from "../identifiers.ts";
 import { compare } from "../order.ts";
-
-/** An account as `readAccountEntitlements` would answer it at a moment. */
-export interface AccountState {
-  readonly account: AccountId;
-  readonly customers: readonly CustomerId[];
-  readonly entitlements: readonly CustomerEntitlement[];
-}
 
 /** Digest of a told state, for comparison with later ones. */
 export interface StateDigest {
@@ -27,27 +20,22 @@ const digestOf = (entitlement: CustomerEntitlement): string =>
     .digest("base64url")
     .slice(0, 22);
 
-export const digestsOf = ({ customers, entitlements }: AccountState): StateDigest => ({
+export const digestsOf = (
+  customers: readonly CustomerId[],
+  entitlements: readonly CustomerEntitlement[],
+): StateDigest => ({
   customers,
   entitlements: new Map(entitlements.map((one) => [one.identifier, digestOf(one)])),
 });
 
-/** Difference of two states of an account; null: none. */
-export interface StateDifference {
-  /** Identifiers of the entitlements that differ, sorted; empty where only the customers do. */
-  readonly changed: readonly string[];
-  /** Customers only in the later state. */
-  readonly gained: readonly CustomerId[];
-  /** Customers only in the earlier state. */
-  readonly lost: readonly CustomerId[];
-}
-
-export const stateDifference = (before: StateDigest, after: StateDigest): StateDifference | null => {
+/** Identifiers of the entitlements that differ, sorted; empty where only the customers do; null: nothing differs. */
+export const changedIn = (before: StateDigest, after: StateDigest): readonly string[] | null => {
   const named = new Set([...before.entitlements.keys(), ...after.entitlements.keys()]);
   const changed = [...named]
     .filter((identifier) => before.entitlements.get(identifier) !== after.entitlements.get(identifier))
     .sort(compare);
-  const gained = after.customers.filter((customer) => !before.customers.includes(customer));
-  const lost = before.customers.filter((customer) => !after.customers.includes(customer));
-  return changed.length + gained.length + lost.length === 0 ? null : { changed, gained, lost };
+  const hasSameCustomers =
+    before.customers.length === after.customers.length &&
+    before.customers.every((customer) => after.customers.includes(customer));
+  return changed.length === 0 && hasSameCustomers ? null : changed;
 };

@@ -5,11 +5,10 @@ import {
   type CustomerTable,
 } from "../customers/storing/customer-table.ts";
 import { entitlementsAt, nextChangeAt } from "../entitlements/entitlements.ts";
-import type { Holding } from "../entitlements/holding.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, CustomerId } from "../identifiers.ts";
 import { compare } from "../order.ts";
-import { digestsOf, stateDifference, type AccountState } from "./account-state.ts";
+import { changedIn, digestsOf } from "./account-state.ts";
 import type { AccountTelling, ChangeTable, Told, TellingTurn } from "./change-table.ts";
 import type { Look } from "./look.ts";
 
@@ -122,23 +121,6 @@ const withLosers = async (
   return new Set(owners).size < owners.length ? null : { seen, toldWith };
 };
 
-const stateOf = (
-  { account }: Seen,
-  customers: readonly AccountCustomer[],
-  application: Application,
-  moment: Instant,
-): { readonly state: AccountState; readonly holdings: readonly Holding[] } => {
-  const holdings = accountHoldings(customers);
-  return {
-    holdings,
-    state: {
-      account,
-      customers: customers.map(({ customer }) => customer),
-      entitlements: entitlementsAt(moment, holdings, application),
-    },
-  };
-};
-
 /** The next version of an account; none if nothing differs. While customers wait or are left, its looks stay due. */
 const tellingOf = (
   application: Application,
@@ -148,10 +130,12 @@ const tellingOf = (
 ): AccountTelling => {
   const { told, looks, account } = seen;
   const waiting = waitingIn(seen);
-  const customers = seen.customers.filter(({ customer }) => !waiting.has(customer));
-  const { state, holdings } = stateOf(seen, customers, application, moment);
-  const digest = digestsOf(state);
-  const difference = stateDifference(told.digest, digest);
+  const shown = seen.customers.filter(({ customer }) => !waiting.has(customer));
+  const customers = shown.map(({ customer }) => customer);
+  const holdings = accountHoldings(shown);
+  const entitlements = entitlementsAt(moment, holdings, application);
+  const digest = digestsOf(customers, entitlements);
+  const changed = changedIn(told.digest, digest);
   const gained = new Set(all.flatMap(gainedBy));
   const lost = [...new Set([...told.left, ...lostBy(seen)])].filter(
     (customer) => toldWith.get(customer) === account && !gained.has(customer),
@@ -163,19 +147,19 @@ const tellingOf = (
     looks: isPart ? [] : looks.filter((look) => !isOfErasure(look)),
     digest,
     lookAt: isPart ? told.lookAt : nextChangeAt(moment, holdings, application),
-    gained: difference?.gained ?? [],
+    gained: customers.filter((customer) => !isToldWith(seen, customer)),
     lost: lost.slice(0, CUSTOMERS_AT_ONCE),
     left,
     data:
-      difference === null
+      changed === null
         ? null
         : {
             applicationIdentifier: application.identifier,
             applicationAccountIdentifier: account,
             version: told.version + 1,
-            changed: difference.changed,
-            customerIdentifiers: state.customers,
-            entitlements: state.entitlements,
+            changed,
+            customerIdentifiers: customers,
+            entitlements,
           },
   };
 };

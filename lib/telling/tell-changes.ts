@@ -5,7 +5,7 @@ import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId } from "../identifiers.ts";
 import { onceLoaded } from "../once.ts";
 import { HEALTHY, type Lease } from "../queues/health.ts";
-import type { Outcome, Work } from "../queues/work-off.ts";
+import { turnOf, type Outcome, type Turn, type Work } from "../queues/work-off.ts";
 import { workOffAll, type RunOfAll } from "../queues/work-off-all.ts";
 import type { ChangeTable, TellingTurn } from "./change-table.ts";
 import { tellAccounts, type AccountLooks, type TellingStep } from "./tell-accounts.ts";
@@ -150,13 +150,14 @@ export const tellChanges = async (
   only?: readonly ApplicationId[],
 ): Promise<TellingReport> => {
   let told = 0;
-  const worksOf = async (identifiers: readonly ApplicationId[]) => {
+  const turnsOf = async (identifiers: readonly ApplicationId[]): Promise<ReadonlyMap<string, Turn>> => {
     const found = await findApplications(run.directory, identifiers, run.onFailure);
     const telling = found.filter(tellsChanges).map(({ identifier }) => identifier);
-    return new Map(telling.map((one) => [one, tellingWork(run, one, (versions) => (told += versions))]));
+    const workOf = (one: ApplicationId) => tellingWork(run, one, (versions) => (told += versions));
+    return new Map(telling.map((one) => [one, turnOf(workOf(one), run)]));
   };
-  const first = await worksOf(only ?? (await run.applications()));
-  const others = onceLoaded(async () => worksOf(await run.applications()));
+  const first = await turnsOf(only ?? (await run.applications()));
+  const others = onceLoaded(async () => turnsOf(await run.applications()));
   const left = await workOffAll(first, run, { atOnce: APPLICATIONS_AT_ONCE, until, others });
   const ages = [...left.values()].flatMap(({ oldest }) => (oldest === null ? [] : run.now() - oldest));
   return { told, oldest: Math.max(0, ...ages) };

@@ -1,9 +1,5 @@
-import {
-  overlapEnd,
-  reportDestinations,
-  resume,
-  rotateSecret,
-} from "../../lib/administration/acts/destinations.ts";
+import { reportDestinations, resume, rotateSecret } from "../../lib/administration/acts/destinations.ts";
+import { overlapEnd } from "../../lib/delivery/webhook-secret.ts";
 import { isWebhook } from "../../lib/applications/destination.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { OperatorError } from "../operator-error.ts";

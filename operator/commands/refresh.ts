@@ -2,7 +2,7 @@ import {
   queueApplication,
   type ApplicationRefresh,
 } from "../../lib/administration/acts/refresh-application.ts";
-import { awaitRefreshes, queueCustomer, readRefreshes } from "../../lib/administration/acts/refresh.ts";
+import { awaitRefreshes, queueCustomer } from "../../lib/administration/acts/refresh.ts";
 import { STORES, type Store } from "../../lib/contract/schemas.ts";
 import { SECOND } from "../../lib/duration.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
@@ -38,9 +38,8 @@ export const refreshCustomer = command({
     const count = queued.purchases.filter(({ outcome }) => outcome === "queued").length;
     if (options.wait && count > 0)
       progress(`queued ${counted(count, "purchase")}; waiting for the answers of the stores`);
-    const report = options.wait
-      ? await awaitRefreshes(refreshing, application, queued.purchases, WAIT_MILLISECONDS)
-      : await readRefreshes(refreshing, application, queued.purchases);
+    const longest = options.wait ? WAIT_MILLISECONDS : 0;
+    const report = await awaitRefreshes(refreshing, application, queued.purchases, longest);
     return presentRefresh(application, queued.customer, report, session.now(), options);
   },
 });

@@ -1,10 +1,14 @@
 import * as z from "zod";
-import { reprojectApplication, retellApplication, type Scan } from "../../lib/administration/acts/scans.ts";
+import {
+  reprojectApplication,
+  retellApplication,
+  type RetellTable,
+  type Scan,
+} from "../../lib/administration/acts/scans.ts";
 import { tellsChanges } from "../../lib/applications/application.ts";
-import { parseJson } from "../../lib/bounded-text.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
-import { accountId, customerId } from "../../lib/identifiers.ts";
-import { createRetellTable } from "../../lib/table/telling/looks.ts";
+import { customerId, type CustomerId } from "../../lib/identifiers.ts";
+import { makeLooksDue } from "../../lib/table/telling/looks.ts";
 import { OperatorError } from "../operator-error.ts";
 import { counted, timeOrNull } from "../text/answer.ts";
 import { ACTING, recordAct } from "./acting.ts";
@@ -13,33 +17,20 @@ import { command, optional } from "./command.ts";
 
 const AFTER = optional("--after <position>", "go on after the position that an interrupted run has shown");
 
-/** Encoded, because an account may contain any characters. */
-const positionText = (position: object): string =>
-  Buffer.from(JSON.stringify(position)).toString("base64url");
-
 /** @throws OperatorError if the text is no position */
-const readAfter = <Position>(text: string | undefined, shape: z.ZodType<Position>): Position | null => {
+const readAfter = (text: string | undefined): CustomerId | null => {
   if (text === undefined) return null;
-  const position = shape.safeParse(parseJson(Buffer.from(text, "base64url").toString()));
+  const position = z.uuid().safeParse(text);
   if (!position.success)
     throw new OperatorError("--after takes the position that an interrupted run has shown.");
-  return position.data;
+  return customerId(position.data);
 };
-
-const customer = z.uuid().transform(customerId);
-const scanned = z.int().min(0);
-const customerPosition = z.object({ customer, scanned });
-const accountPosition = z.object({ account: z.string().min(1).transform(accountId), customer, scanned });
 
 /** For the audit. */
 const interruptedText = (after: unknown): string => (after === null ? "" : ", after an interruption");
 
-const scanText = (counts: string, { position, part }: Scan<object>): string =>
-  [
-    counts,
-    ...(part === null ? [] : [`about ${Math.floor(part * 100)} % of the table`]),
-    ...(position === null ? [] : [`if this is interrupted, go on with --after ${positionText(position)}`]),
-  ].join("; ");
+const scanText = (counts: string, { after }: Scan): string =>
+  after === null ? counts : `${counts}; if this is interrupted, go on with --after ${after}`;
 
 export const reproject = command({
   name: "application reproject",
@@ -47,7 +38,7 @@ export const reproject = command({
   takes: { application: APPLICATION },
   options: { ...ACTING, after: AFTER },
   run: async ({ session, application, options, progress }) => {
-    const after = readAfter(options.after, customerPosition);
+    const after = readAfter(options.after);
     await recordAct(session, application.identifier, options, "reproject", {
       what: [`begun: the holdings of every customer are recomputed${interruptedText(after)}`],
     });
@@ -70,7 +61,7 @@ export const retell = command({
   takes: { application: APPLICATION },
   options: { ...ACTING, after: AFTER },
   run: async ({ session, application, options, progress }) => {
-    const after = readAfter(options.after, accountPosition);
+    const after = readAfter(options.after);
     const { identifier, name } = application;
     if (!tellsChanges(application))
       throw new OperatorError(
@@ -79,7 +70,10 @@ export const retell = command({
     await recordAct(session, identifier, options, "retell", {
       what: [`begun: every account is looked at${interruptedText(after)}`],
     });
-    const table = createRetellTable(session.table);
+    const table: RetellTable = {
+      ...session.operations.table,
+      makeDue: (...due) => makeLooksDue(session.table, ...due),
+    };
     const { accounts, until } = await retellApplication(table, identifier, after, session.now, (done) =>
       progress(scanText(counted(done.accounts, "account"), done)),
     );

@@ -54,7 +54,7 @@ export const readApplication = async (session: Session, identifier: string) => {
     moment: isoTime(session.moment),
     identifier: application.identifier,
     name: application.name,
-    iosStore: manifest.stores["ios-store"].map(({ bundleIdentifier, environments, serverApi }) => ({
+    iosStore: application.iosStore.map(({ bundleIdentifier, environments, serverApi }) => ({
       bundleIdentifier,
       environments,
       serverApiKey: serverApi?.keyIdentifier ?? null,

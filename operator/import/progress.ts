@@ -25,8 +25,8 @@ const PHASES: Readonly<Record<Progress["phase"], string>> = {
   linking: "Linking",
 };
 
-const pauses = (gates: Pick<Gates, "all">): readonly string[] =>
-  [...gates.all()].flatMap(([name, { isStopped, pausedUntil }]) => {
+const pauses = (gates: Gates): readonly string[] =>
+  [...gates].flatMap(([name, { isStopped, pausedUntil }]) => {
     if (isStopped) return [`${name}: the credential is refused`];
     return pausedUntil === null ? [] : [`${name} is left alone until ${isoTime(pausedUntil)}`];
   });
@@ -48,11 +48,7 @@ const textOf = (
 };
 
 /** Shows how far a run is: a bar in a terminal, a line every ten seconds elsewhere. */
-export const createProgress = (
-  now: () => Instant,
-  { line, terminal }: ProgressScreen,
-  gates: Pick<Gates, "all">,
-) => {
+export const createProgress = (now: () => Instant, { line, terminal }: ProgressScreen, gates: Gates) => {
   let phase: Progress["phase"] | null = null;
   let [startedAt, shownAt] = [now(), now()];
   const every = terminal === null ? LINE_EVERY : BAR_EVERY;

@@ -141,7 +141,7 @@ export const runFiles = command({
         progress: progress.show,
       };
       const report = await runImport(run, all);
-      const stopped = [...gates.all()].flatMap(([name, { isStopped }]) => (isStopped ? [name] : []));
+      const stopped = [...gates].flatMap(([name, { isStopped }]) => (isStopped ? [name] : []));
       const unfinished = stopped.length > 0 || report.accounts.unanswered > 0;
       if (!unfinished) journal.finish(session.now());
       const summary = { isDryRun, stopped, ...places };

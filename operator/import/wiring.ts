@@ -1,12 +1,8 @@
 import { v7 as uuid } from "uuid";
 import type { AskedEnvironment } from "../../lib/administration/import/claim.ts";
-import {
-  createGates,
-  pacedStores,
-  type ImportStores,
-} from "../../lib/administration/import/asking/stores.ts";
+import { pacedStores, type ImportStores } from "../../lib/administration/import/asking/stores.ts";
 import { previewOf, storingIn } from "../../lib/administration/import/asking/storing.ts";
-import { createJoin } from "../../lib/administration/import/join.ts";
+import type { Join } from "../../lib/administration/import/join.ts";
 import type { Application } from "../../lib/applications/application.ts";
 import type { FactStore } from "../../lib/customers/storing/fact-store.ts";
 import { customerId } from "../../lib/identifiers.ts";
@@ -53,8 +49,7 @@ const atOnceAt = (rate: number): number => Math.min(64, Math.max(16, Math.ceil(r
 /** The parts of a run: the stores at a rate, and the use cases of the service on the session's table. */
 export const runOn = (session: Session, application: Application, { rate, only, isDryRun }: RunTerms) => {
   const { table, now, wait } = session;
-  const gates = createGates({ now, wait }, rate);
-  const stores = pacedStores(storesOn(session), gates, now);
+  const { stores, gates } = pacedStores(storesOn(session), { now, wait }, rate);
   const customers = {
     table: createCustomerTable(table),
     write: (change: Parameters<FactStore["write"]>[0]) => writeCustomerChange(table, change),
@@ -73,7 +68,7 @@ export const runOn = (session: Session, application: Application, { rate, only, 
     application,
     storing: isDryRun ? previewOf(customers.table, application, now) : storingIn(customers, application),
     only,
-    join: createJoin(),
+    join: new Map() as Join,
     atOnce: atOnceAt(rate),
   };
   return { gates, parts };

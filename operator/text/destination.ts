@@ -1,4 +1,5 @@
-import { overlapEnd, type DestinationReport } from "../../lib/administration/acts/destinations.ts";
+import type { DestinationReport } from "../../lib/administration/acts/destinations.ts";
+import { overlapEnd } from "../../lib/delivery/webhook-secret.ts";
 import { isWebhook, type Destination } from "../../lib/applications/destination.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import { isSuspended, type DestinationHealth } from "../../lib/delivery/destination-health.ts";

@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import type { Destination } from "../../lib/applications/destination.ts";
 import type { WaitingRequest } from "../../lib/customers/notifications/store-request.ts";
 import type { DeliveryRun } from "../../lib/delivery/deliver-messages.ts";
-import { MESSAGES_AT_ONCE } from "../../lib/delivery/destination-queue.ts";
+import { MESSAGES_AT_ONCE } from "../../lib/delivery/target.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "../../lib/duration.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { createDeliveryQueue } from "../../lib/table/telling/delivery-queue.ts";

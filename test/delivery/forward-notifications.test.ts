@@ -1,7 +1,7 @@
 import { v7 as uuid } from "uuid";
 import type { Application } from "../../lib/applications/application.ts";
 import type { Destination } from "../../lib/applications/destination.ts";
-import { MESSAGES_AT_ONCE } from "../../lib/delivery/destination-queue.ts";
+import { MESSAGES_AT_ONCE } from "../../lib/delivery/target.ts";
 import type { SentNotification } from "../../lib/delivery/forward-queue.ts";
 import { createTextSender } from "../../lib/delivery/webhook/webhook.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "../../lib/duration.ts";

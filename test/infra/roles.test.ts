@@ -176,7 +176,6 @@ const NEEDED: Readonly<Record<string, readonly string[]>> = {
   BatchGetCommand: ["dynamodb:BatchGetItem"],
   BatchWriteCommand: ["dynamodb:BatchWriteItem"],
   DeleteCommand: ["dynamodb:DeleteItem"],
-  DescribeTableCommand: ["dynamodb:DescribeTable"],
   // IAM asks for no permission.
   GetCallerIdentityCommand: [],
   GetCommand: ["dynamodb:GetItem"],

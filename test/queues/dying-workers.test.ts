@@ -1,5 +1,5 @@
 import { MINUTE } from "../../lib/duration.ts";
-import { workOff } from "../../lib/queues/work-off.ts";
+import { turnOf } from "../../lib/queues/work-off.ts";
 import { NOW } from "../../testing/support/stores/purchases.ts";
 import { aQueue, DONE, due, POISONED, STEP, UNKNOWN } from "./memory-queue.ts";
 
@@ -23,7 +23,7 @@ describe("a worker that dies", () => {
     const work = { ...others, queue: guarded, act: guard(act), postpone: guard(postpone) };
     const { clock, run } = queue;
     return {
-      run: () => clock.during(workOff(work, run, clock.now() + MINUTE).catch(() => undefined)),
+      run: () => clock.during(turnOf(work, run)(clock.now() + MINUTE).catch(() => undefined)),
       calls: () => calls,
     };
   };

@@ -2,7 +2,7 @@ import { HOUR, MINUTE, SECOND } from "../../lib/duration.ts";
 import { HEALTHY, type Lease, type QueueHealth } from "../../lib/queues/health.ts";
 import {
   eachAlone,
-  workOff,
+  turnOf,
   type Outcome,
   type Queue,
   type Run,
@@ -127,7 +127,7 @@ export const aQueue = (
     /** Gives the queue one turn, and counts what became of its items. */
     workOff: async (milliseconds = MINUTE) => {
       const [doneBefore, actedBefore] = [done.length, acted.length];
-      const left = await clock.during(workOff(work, run, clock.now() + milliseconds));
+      const left = await clock.during(turnOf(work, run)(clock.now() + milliseconds));
       const count = done.length - doneBefore;
       return { state: left.state, done: count, failed: acted.length - actedBefore - count };
     },

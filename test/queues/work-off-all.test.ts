@@ -1,14 +1,14 @@
 import { setImmediate } from "node:timers/promises";
 import { MINUTE, SECOND } from "../../lib/duration.ts";
 import { workOffAll, type RunOfAll } from "../../lib/queues/work-off-all.ts";
-import type { Work } from "../../lib/queues/work-off.ts";
+import { turnOf, type Turn } from "../../lib/queues/work-off.ts";
 import { NOW } from "../../testing/support/stores/purchases.ts";
-import { aQueue, BUSY, DONE, DOWN, due, POISONED, type Item } from "./memory-queue.ts";
+import { aQueue, BUSY, DONE, DOWN, due, POISONED } from "./memory-queue.ts";
 import { createVirtualClock } from "./virtual-clock.ts";
 
 type MemoryQueue = ReturnType<typeof aQueue>;
-const worksOf = (queues: Readonly<Record<string, MemoryQueue>>): ReadonlyMap<string, Work<Item>> =>
-  new Map(Object.entries(queues).map(([name, { work }]) => [name, work]));
+const turnsOf = (queues: Readonly<Record<string, MemoryQueue>>, run?: RunOfAll): ReadonlyMap<string, Turn> =>
+  new Map(Object.entries(queues).map(([name, queue]) => [name, turnOf(queue.work, run ?? queue.run)]));
 
 const UNTIL = NOW + 10 * MINUTE;
 
@@ -22,7 +22,7 @@ const workedOff = async (
   const [first] = Object.values(queues);
   if (first === undefined) throw new Error("no queue");
   const run = { ...first.run, ...changes };
-  const left = await first.clock.during(workOffAll(worksOf(queues), run, { atOnce, until }));
+  const left = await first.clock.during(workOffAll(turnsOf(queues, run), run, { atOnce, until }));
   return Object.fromEntries([...left].map(([name, { state }]) => [name, state]));
 };
 
@@ -109,9 +109,9 @@ describe("while one holds the run up", () => {
   test("queues beside the first are looked at, too", async () => {
     const { slow, untilNextLook } = heldUp(2);
     const other = quickOf(due(1), slow);
-    const others = async () => worksOf({ slow, other });
+    const others = async () => turnsOf({ slow, other });
     const run = { ...slow.run, untilNextLook };
-    await slow.clock.during(workOffAll(worksOf({ slow }), run, { atOnce: 5, until: UNTIL, others }));
+    await slow.clock.during(workOffAll(turnsOf({ slow }), run, { atOnce: 5, until: UNTIL, others }));
     expect(other.done).toEqual(["0"]);
   });
   test("those whose items wait are not looked at again", async () => {
@@ -129,6 +129,6 @@ test("a run in which nothing is slow looks at nothing again", async () => {
   const others = () => Promise.reject(POISONED);
   const run = { ...queue.run, untilNextLook: () => Promise.withResolvers<void>().promise };
   const together = { atOnce: 1, until: UNTIL, others };
-  await queue.clock.during(workOffAll(new Map([["queue", queue.work]]), run, together));
+  await queue.clock.during(workOffAll(turnsOf({ queue }), run, together));
   expect([queue.done, queue.failures]).toEqual([["0"], []]);
 });

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { HOUR, MINUTE, SECOND } from "../../lib/duration.ts";
 import { HEALTHY, type QueueHealth } from "../../lib/queues/health.ts";
-import { workOff, type Outcome } from "../../lib/queues/work-off.ts";
+import { turnOf, type Outcome } from "../../lib/queues/work-off.ts";
 import { NOW } from "../../testing/support/stores/purchases.ts";
 import {
   aQueue,
@@ -225,7 +225,7 @@ describe("two workers", () => {
   test("act once on each item", async () => {
     const queue = aQueue(due(9));
     const { clock, work, run } = queue;
-    const both = Promise.all([workOff(work, run, NOW + MINUTE), workOff(work, run, NOW + MINUTE)]);
+    const both = Promise.all([turnOf(work, run)(NOW + MINUTE), turnOf(work, run)(NOW + MINUTE)]);
     expect((await clock.during(both)).map(({ state }) => state).toSorted()).toEqual(["empty", "waiting"]);
     expect([queue.acted.length, queue.done.length]).toEqual([9, 9]);
   });
@@ -235,17 +235,17 @@ describe("two workers", () => {
     const release = work.queue.release.bind(work.queue);
     work.queue.release = async (...given) => {
       queue.items.set("late", NOW);
-      expect(await workOff(work, run, NOW + MINUTE)).toMatchObject({ state: "waiting" });
+      expect(await turnOf(work, run)(NOW + MINUTE)).toMatchObject({ state: "waiting" });
       await release(...given);
     };
-    expect(await clock.during(workOff(work, run, NOW + MINUTE))).toMatchObject({ state: "more" });
+    expect(await clock.during(turnOf(work, run)(NOW + MINUTE))).toMatchObject({ state: "more" });
   });
   test("take turns: one that died gives way when its lease ends", async () => {
     const queue = aQueue(due(1));
     const { clock, work, run } = queue;
     const silent = Promise.withResolvers<Outcome>();
     queue.answering(() => silent.promise);
-    const died = workOff(work, run, NOW + MINUTE);
+    const died = turnOf(work, run)(NOW + MINUTE);
     await clock.during(Promise.resolve());
     queue.answering(() => DONE);
     clock.set(NOW + MINUTE - 1);

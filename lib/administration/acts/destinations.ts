@@ -4,7 +4,7 @@ import type { Instant } from "../../entitlements/time.ts";
 import type { Audited } from "./audit-entry.ts";
 import type { ApplicationId } from "../../identifiers.ts";
 import type { DeliveryQueue, DestinationReference } from "../../delivery/delivery-queue.ts";
-import { OVERLAP_MILLISECONDS, secretOf, secretText } from "../../delivery/webhook-secret.ts";
+import { secretOf, secretText } from "../../delivery/webhook-secret.ts";
 import { AT_ONCE, sideBySide } from "../side-by-side.ts";
 
 const PER_PAGE = 1000;
@@ -37,14 +37,6 @@ export const reportDestinations = async (
 
 export type DestinationReport = Awaited<ReturnType<typeof reportDestinations>>[number];
 
-/** Time until which the previous secret signs too; null: it does not. */
-export const overlapEnd = ({ secretEpochs }: WebhookDestination, moment: Instant): Instant | null => {
-  const [newest, before] = secretEpochs;
-  if (newest === undefined || before === undefined) return null;
-  const end = newest + OVERLAP_MILLISECONDS;
-  return moment < end ? end : null;
-};
-
 export interface DestinationTable {
   /** `conflict`: the destination has changed since it was read. */
   setSecretEpochs(
@@ -58,7 +50,7 @@ export interface DestinationTable {
 }
 
 /**
- * Rotates a webhook's secret. The previous secret also signs for {@link OVERLAP_MILLISECONDS}; older ones do not. The
+ * Rotates a webhook's secret. The previous secret also signs for a day; older ones do not. The
  * new secret is derived before anything is written, so that no secret takes effect without being shown.
  *
  * @returns null: the destination has changed since it was read

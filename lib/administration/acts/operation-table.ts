@@ -8,7 +8,7 @@ import type {
 } from "../../customers/storing/records.ts";
 import type { IdentityReference } from "../../entitlements/proven-purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
-import type { ApplicationId, CustomerId } from "../../identifiers.ts";
+import type { AccountId, ApplicationId, CustomerId } from "../../identifiers.ts";
 import type { Audited } from "./audit-entry.ts";
 
 /** Reads and writes of the operator alone; no function may send the writes. */
@@ -27,26 +27,14 @@ export interface OperationTable {
   end(application: ApplicationId, customer: StoredCustomer, audit: Audited): Promise<"written" | "conflict">;
   forget(application: ApplicationId, aliases: readonly CustomerId[]): Promise<void>;
   transfersOf(application: ApplicationId): Promise<readonly Transfer[]>;
-  /** All customers of an application, without aliases, in pages. Scans the whole table: use it rarely. */
-  customerPages(application: ApplicationId, after: ScanPosition | null): AsyncIterable<CustomerPage>;
-  /** Item count of the table, which DynamoDB updates every six hours; null: unknown. */
-  size(): Promise<number | null>;
+  /** Customers of an application after one, without aliases, in pages; null: all. Scans the whole table: use it rarely. */
+  customerPages(application: ApplicationId, after: CustomerId | null): AsyncIterable<CustomerPage>;
 }
 
-export interface ScanPosition {
-  readonly customer: CustomerId;
-  readonly scanned: number;
-}
-
-export interface ScanPage<Position> {
-  /** Position after the page; null: it has nothing. */
-  readonly position: Position | null;
-  /** Items scanned so far, including those before the start position. */
-  readonly scanned: number;
-}
-
-export interface CustomerPage extends ScanPage<ScanPosition> {
+export interface CustomerPage {
   readonly customers: readonly CustomerId[];
+  /** Accounts that the customers are linked to. */
+  readonly accounts: readonly AccountId[];
 }
 
 export interface Ownership {

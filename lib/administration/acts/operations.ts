@@ -117,20 +117,17 @@ export const unlinkCustomer = async (
       expected === undefined ||
       (expected?.account === link?.account && expected?.assertedBy === link?.assertedBy);
     if (!isExpected && !isThere) return { outcome: "linked_otherwise" };
-    const linked = link === null ? "was linked to no account" : `was linked by a ${link.assertedBy}`;
-    const what = isThere ? "completes an interrupted move" : linked;
-    const act =
-      isThere && begun !== undefined
-        ? begun.audited
-        : await audited(to === null ? "unlink" : "move", stored, what);
-    if (!isThere) begun = { from: link?.account ?? null, audited: act };
-    const { moment: linkedAt } = act.entry;
-    const moving = to === null ? null : ({ account: to, assertedBy: "credential", linkedAt } as const);
-    const moved: Link | null = isThere ? link : moving;
-    const written = await operations.table.relink(application, stored, moved, act);
-    return written === "conflict"
-      ? written
-      : { outcome: "unlinked", account: begun === undefined ? to : begun.from };
+    if (begun === undefined || !isThere) {
+      const linked = link === null ? "was linked to no account" : `was linked by a ${link.assertedBy}`;
+      const what = isThere ? "completes an interrupted move" : linked;
+      const act = await audited(to === null ? "unlink" : "move", stored, what);
+      begun = { from: link?.account ?? null, audited: act };
+    }
+    const { from, audited: act } = begun;
+    const moving: Link | null =
+      to === null ? null : { account: to, assertedBy: "credential", linkedAt: act.entry.moment };
+    const written = await operations.table.relink(application, stored, isThere ? link : moving, act);
+    return written === "conflict" ? written : { outcome: "unlinked", account: from };
   };
   return withCustomer(operations, application, customer, unlink, () => null);
 };

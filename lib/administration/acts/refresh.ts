@@ -35,11 +35,10 @@ export interface Refreshing {
 const ATTEMPTS = 20;
 
 /** Outcome of queueing one purchase. `queued` includes one that was already due by then. */
-type Queueing =
+type QueuedPurchase = { readonly before: StoredPurchase } & (
   | { readonly outcome: "queued"; readonly isNew: boolean; readonly dueAt: Instant }
-  | { readonly outcome: "not-asked"; readonly because: NotAskedReason };
-
-type QueuedPurchase = Queueing & { readonly before: StoredPurchase };
+  | { readonly outcome: "not-asked"; readonly because: NotAskedReason }
+);
 
 const sourceFor = async (
   { queue }: Refreshing,
@@ -177,7 +176,7 @@ const outcomeOf = (
   return { before, after, outcome: isExpected ? "dropped" : "unanswered" };
 };
 
-export const readRefreshes = async (
+const readRefreshes = async (
   refreshing: Refreshing,
   application: Application,
   queued: readonly QueuedPurchase[],
@@ -205,7 +204,7 @@ const BETWEEN_LOOKS = SECOND;
 /**
  * Waits until the queued purchases were asked about.
  *
- * @param milliseconds longest wait; ends early if every queue still waited for is paused for longer
+ * @param milliseconds longest wait, 0: none; ends early if every queue still waited for is paused for longer
  */
 export const awaitRefreshes = async (
   refreshing: Refreshing,

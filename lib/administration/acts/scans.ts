@@ -8,34 +8,26 @@ import type { Instant } from "../../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../../identifiers.ts";
 import type { Look } from "../../telling/look.ts";
 import { AT_ONCE, sideBySide } from "../side-by-side.ts";
-import { operatorChange, type ScanPage, type ScanPosition } from "./operation-table.ts";
+import { operatorChange, type CustomerPage, type OperationTable } from "./operation-table.ts";
 import { withCustomer, type Operations } from "./operations.ts";
 
-/** How far a scan is. */
-export interface Scan<Position> {
-  /** Position at which an interrupted scan goes on; null: the beginning. */
-  readonly position: Position | null;
-  /** Fraction of the table read, from 0 to 1; null: its size is not known. */
-  readonly part: number | null;
+/** Where an interrupted scan goes on; null: at the beginning. */
+export interface Scan {
+  readonly after: CustomerId | null;
 }
 
-/** Processes a scan page by page, and tells after each how far it is. */
-const scan = async <Page extends ScanPage<Position>, Position, Counts>(
-  table: { readonly size: () => Promise<number | null> },
-  pages: AsyncIterable<Page>,
-  begun: Counts & Scan<Position>,
-  act: (page: Page, before: Counts) => Promise<Counts>,
-  progress: (done: Counts & Scan<Position>) => void,
-): Promise<Counts & Scan<Position>> => {
-  // DynamoDB updates the count every six hours.
-  const size = await table.size();
-  let done = begun;
-  for await (const page of pages) {
-    done = {
-      ...(await act(page, done)),
-      position: page.position ?? done.position,
-      part: size === null || size === 0 ? null : Math.min(1, page.scanned / size),
-    };
+/** Processes the customers of an application after one, and tells after each page how far it is. */
+const scan = async <Counts>(
+  table: Pick<OperationTable, "customerPages">,
+  application: ApplicationId,
+  after: CustomerId | null,
+  begun: Counts,
+  act: (page: CustomerPage, before: Counts) => Promise<Counts>,
+  progress: (done: Counts & Scan) => void,
+): Promise<Counts> => {
+  let done: Counts & Scan = { ...begun, after };
+  for await (const page of table.customerPages(application, after)) {
+    done = { ...(await act(page, done)), after: page.customers.at(-1) ?? done.after };
     progress(done);
   }
   return done;
@@ -73,43 +65,22 @@ interface Reprojected {
 export const reprojectApplication = async (
   operations: Operations,
   application: Application,
-  after: ScanPosition | null,
-  progress: (done: Reprojected & Scan<ScanPosition>) => void,
-) => {
-  const { table } = operations;
-  return scan(
-    table,
-    table.customerPages(application.identifier, after),
-    { customers: 0, changed: 0, position: after, part: null },
-    async ({ customers }, before): Promise<Reprojected> => {
-      let { changed } = before;
-      await sideBySide(customers, AT_ONCE, async (customer) => {
-        if ((await reprojectCustomer(operations, application, customer)) === "changed") changed += 1;
-      });
-      return { customers: before.customers + customers.length, changed };
-    },
-    progress,
-  );
+  after: CustomerId | null,
+  progress: (done: Reprojected & Scan) => void,
+): Promise<Reprojected> => {
+  const reproject = async ({ customers }: CustomerPage, before: Reprojected): Promise<Reprojected> => {
+    let { changed } = before;
+    await sideBySide(customers, AT_ONCE, async (customer) => {
+      if ((await reprojectCustomer(operations, application, customer)) === "changed") changed += 1;
+    });
+    return { customers: before.customers + customers.length, changed };
+  };
+  const begun = { customers: 0, changed: 0 };
+  return scan(operations.table, application.identifier, after, begun, reproject, progress);
 };
 
-export interface AccountPosition extends ScanPosition {
-  readonly account: AccountId;
-}
-
-export interface AccountPage extends ScanPage<AccountPosition> {
-  /** Each account once; one with many customers may reappear on the next page. */
-  readonly accounts: readonly AccountId[];
-}
-
-export interface RetellTable {
-  /**
-   * Accounts of an application that have a customer, after a position; null: from the beginning. Scans the whole table: use it
-   * rarely.
-   */
-  accountPages(application: ApplicationId, after: AccountPosition | null): AsyncIterable<AccountPage>;
+export interface RetellTable extends Pick<OperationTable, "customerPages"> {
   makeDue(application: ApplicationId, looks: readonly Look[]): Promise<void>;
-  /** Item count of the table, which DynamoDB updates every six hours; null: unknown. */
-  size(): Promise<number | null>;
 }
 
 interface Retold {
@@ -133,24 +104,23 @@ const KNOWN_EVERYWHERE_MILLISECONDS = DIRECTORY_AGE_MILLISECONDS + CLOCKS_DIFFER
 export const retellApplication = async (
   table: RetellTable,
   application: ApplicationId,
-  after: AccountPosition | null,
+  after: CustomerId | null,
   now: () => Instant,
-  progress: (done: Retold & Scan<AccountPosition>) => void,
-) =>
-  scan(
-    table,
-    table.accountPages(application, after),
-    { accounts: 0, until: null, position: after, part: null },
-    async ({ accounts }, before: Retold): Promise<Retold> => {
-      const looks: Look[] = [];
-      let { until } = before;
-      for (const account of accounts) {
-        const earliest = now() + KNOWN_EVERYWHERE_MILLISECONDS;
-        until = until === null ? earliest : Math.max(earliest, until + SECOND / RETOLD_PER_SECOND);
-        looks.push({ account, dueAt: until, cause: null });
-      }
-      await table.makeDue(application, looks);
-      return { accounts: before.accounts + accounts.length, until };
-    },
-    progress,
-  );
+  progress: (done: Retold & Scan) => void,
+): Promise<Retold> => {
+  const queued = new Set<AccountId>();
+  const queue = async ({ accounts }: CustomerPage, before: Retold): Promise<Retold> => {
+    const looks: Look[] = [];
+    let { until } = before;
+    for (const account of accounts) {
+      if (queued.has(account)) continue;
+      queued.add(account);
+      const earliest = now() + KNOWN_EVERYWHERE_MILLISECONDS;
+      until = until === null ? earliest : Math.max(earliest, until + SECOND / RETOLD_PER_SECOND);
+      looks.push({ account, dueAt: until, cause: null });
+    }
+    await table.makeDue(application, looks);
+    return { accounts: queued.size, until };
+  };
+  return scan(table, application, after, { accounts: 0, until: null }, queue, progress);
+};

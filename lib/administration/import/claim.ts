@@ -1,7 +1,10 @@
+import { hash } from "node:crypto";
 import type { ProductKind, Store } from "../../contract/schemas.ts";
 import type { ProductReference } from "../../entitlements/catalog.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { AccountId } from "../../identifiers.ts";
+
+export const sha256 = (text: string): string => hash("sha256", text, "hex");
 
 /**
  * Name by which a store is asked about a purchase. A `transaction` is an App Store transaction id, the lineage's first or a later one; a
@@ -84,16 +87,21 @@ export const claimsOf = async function* (source: ImportSource): AsyncGenerator<P
     for (const claim of claims) yield { file, row: number, claim };
 };
 
-export type RowProblems = Map<RowProblem, { readonly count: number; readonly firstRow: string }>;
+export type RowProblems = Map<RowProblem, { count: number; readonly firstRow: string }>;
 
-export const noteProblems = (
-  noted: RowProblems,
-  { files }: Pick<ImportSource, "files">,
-  { file, number, problems }: ImportRow,
-): void => {
-  for (const problem of problems) {
-    const known = noted.get(problem);
-    const firstRow = known?.firstRow ?? `${files[file]?.name ?? ""}, row ${number}`;
-    noted.set(problem, { count: (known?.count ?? 0) + 1, firstRow });
+/** Reads all rows: how many there are, and what cannot be used of them. */
+export const readRows = async (source: ImportSource, onClaim: (claim: Claim) => void) => {
+  const problems: RowProblems = new Map();
+  let rows = 0;
+  for await (const row of source.rows()) {
+    rows += 1;
+    row.claims.forEach(onClaim);
+    for (const problem of row.problems) {
+      const firstRow = `${source.files[row.file]?.name ?? ""}, row ${row.number}`;
+      const noted = problems.get(problem) ?? { count: 0, firstRow };
+      noted.count += 1;
+      problems.set(problem, noted);
+    }
   }
+  return { rows, problems };
 };

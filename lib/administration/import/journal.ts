@@ -8,7 +8,9 @@ import { STATES } from "./asking/verdict.ts";
  */
 
 const sha = z.string().regex(/^[0-9a-f]{64}$/);
-const place = { file: z.int(), row: z.int() };
+/** Row of the files, and SHA-256 of what it names. */
+const place = z.object({ file: z.int(), row: z.int(), id: sha });
+export type Place = z.output<typeof place>;
 
 /** First line. A dry run and a run never continue each other. */
 const journalHead = z.object({
@@ -47,8 +49,7 @@ export const LINKED = ["linked", "elsewhere", "erased"] as const;
 export type Linked = (typeof LINKED)[number];
 
 const answered = z.object({
-  ...place,
-  id: sha,
+  ...place.shape,
   outcome: z.literal("answered"),
   stored: z.enum(STORED),
   lineages: z.array(lineage),
@@ -60,13 +61,12 @@ export type AnsweredEntry = z.output<typeof answered>;
 /** Outcomes after which a run that goes on asks again. */
 const OPEN = ["unanswered", "stopped", "unconfigured", "unverified"] as const;
 const unanswered = z.object({
-  ...place,
-  id: sha,
+  ...place.shape,
   outcome: z.enum([...OPEN, "unknown", "dropped", "excluded"]),
 });
 export type UnansweredOutcome = z.output<typeof unanswered>["outcome"];
 
-const linked = z.object({ ...place, id: sha, linked: z.enum(LINKED) });
+const linked = z.object({ ...place.shape, linked: z.enum(LINKED) });
 
 const journalEntry = z.union([answered, unanswered, linked]);
 export type JournalEntry = z.output<typeof journalEntry>;

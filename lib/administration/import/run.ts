@@ -3,14 +3,7 @@ import { purchaseKey, type AccountId } from "../../identifiers.ts";
 import { askStore } from "./asking/ask-stores.ts";
 import type { Asking } from "./asking/asking.ts";
 import { causeOf, createTally, type Difference, type Echo, echoOf, type Tally } from "./reports/report.ts";
-import {
-  type Claim,
-  claimsOf,
-  type ImportSource,
-  noteProblems,
-  type PlacedClaim,
-  type RowProblems,
-} from "./claim.ts";
+import { claimsOf, type ImportSource, type PlacedClaim, readRows, sha256 } from "./claim.ts";
 import type { JournalEntry } from "./journal.ts";
 import {
   applyEntry,
@@ -18,15 +11,14 @@ import {
   decisionsOf,
   idOf,
   isNewest,
-  joinedAt,
-  keyOf,
+  lineageOf,
   noteClaim,
   personOf,
-  slotOf,
   type Decisions,
+  type Lineage,
+  type Person,
 } from "./join.ts";
 import { createTurns, sideBySide } from "../side-by-side.ts";
-import { createSlots, sha256 } from "./slots.ts";
 import { givesAccess } from "./asking/verdict.ts";
 
 export interface ImportRun extends Omit<Asking, "onClaim" | "onAsked"> {
@@ -60,33 +52,22 @@ export const readClaims = async (
   return all;
 };
 
-/** Readings of the files while purchases stay unanswered that may be asked about again. */
-const MOST_READINGS = 3;
-
 const askAll = async (run: ImportRun, all: number): Promise<void> => {
-  let [done, differences, unanswered] = [0, 0, 0];
+  let [done, differences] = [0, 0];
   const report = (): void => run.progress({ phase: "asking", done, all, differences });
   const asking: Asking = {
     ...run,
-    record: (entry) => {
-      if ("outcome" in entry && entry.outcome === "unanswered") unanswered += 1;
-      run.record(entry);
-    },
     onClaim: () => {
       done += 1;
       report();
     },
     onAsked: ({ claim }) => {
-      const joined = joinedAt(run.join, slotOf(run.join, claim));
-      if (claim.access !== null && claim.access.given !== givesAccess(joined.state)) differences += 1;
+      const { state } = lineageOf(run.join, claim);
+      if (claim.access !== null && claim.access.given !== givesAccess(state)) differences += 1;
       report();
     },
   };
-  for (let reading = 1; reading <= MOST_READINGS; reading += 1) {
-    [done, unanswered] = [0, 0];
-    await Promise.all(STORES.map(async (store) => askStore(run.source, store, asking)));
-    if (unanswered === 0) break;
-  }
+  await Promise.all(STORES.map(async (store) => askStore(run.source, store, asking)));
 };
 
 const linkPerson = async (
@@ -94,13 +75,12 @@ const linkPerson = async (
   decisions: Decisions,
   { file, row, claim }: PlacedClaim,
 ): Promise<void> => {
-  const slot = slotOf(join, claim);
-  const joined = joinedAt(join, slot);
-  const account = decisions.get(personOf(join, slot)) ?? (joined.isDisputed ? null : claim.account);
-  if (account === null || joined.linked !== null || joined.stored !== "stored") return;
-  const key = keyOf(join, claim, slot);
-  if (key === null) return;
-  const reference = { store: claim.store, environment: joined.environment, key: purchaseKey(key) };
+  const lineage = lineageOf(join, claim);
+  const { stored, environment, key } = lineage;
+  const person = personOf(lineage);
+  const account = decisions.get(person) ?? (person.isDisputed ? null : claim.account);
+  if (account === null || person.linked !== null || stored !== "stored" || key === null) return;
+  const reference = { store: claim.store, environment, key: purchaseKey(key) };
   const linked = await storing.link(reference, account);
   const entry: JournalEntry = { file, row, id: sha256(idOf(claim)), linked };
   record(entry);
@@ -109,12 +89,12 @@ const linkPerson = async (
 
 const linkAll = async (run: ImportRun, decisions: Decisions, all: number): Promise<void> => {
   let done = 0;
-  const turns = createTurns<number>();
+  const turns = createTurns<Person>();
   await sideBySide(claimsOf(run.source), run.atOnce, async (placed) => {
     done += 1;
     run.progress({ phase: "linking", done, all, differences: 0 });
     if (!isNewest(run.join, placed.claim)) return;
-    const person = personOf(run.join, slotOf(run.join, placed.claim));
+    const person = personOf(lineageOf(run.join, placed.claim));
     await turns(person, async () => linkPerson(run, decisions, placed));
   });
 };
@@ -124,56 +104,28 @@ const compareAll = async (run: ImportRun, decisions: Decisions, tally: Tally) =>
   const echoes: Record<Echo, number> = { confirms: 0, contradicts: 0, nobody: 0, none: 0 };
   /** `anonymous`: stored, and nobody's until the first link claims them. */
   const counts = { linked: 0, anonymous: 0, anonymousWithAccess: 0 };
-  const seen = createSlots();
-  const isFirst = (slot: number, { account }: Claim): boolean => {
-    const before = seen.count;
-    return seen.slotOf(sha256(`${slot} ${account ?? ""}`)) === before;
-  };
-  for await (const { file, row, claim } of claimsOf(run.source)) {
+  const seen = new Map<Lineage, Set<AccountId | null>>();
+  for await (const placed of claimsOf(run.source)) {
+    const { claim } = placed;
     if (!isNewest(join, claim)) continue;
-    const slot = slotOf(join, claim);
-    if (!isFirst(slot, claim)) continue;
-    const joined = joinedAt(join, slot);
+    const lineage = lineageOf(join, claim);
+    const accounts = seen.get(lineage) ?? new Set();
+    if (accounts.has(claim.account)) continue;
+    seen.set(lineage, accounts.add(claim.account));
     if (claim.account === null) {
       counts.anonymous += 1;
-      if (givesAccess(joined.state)) counts.anonymousWithAccess += 1;
+      if (givesAccess(lineage.state)) counts.anonymousWithAccess += 1;
       continue;
     }
-    const echo = echoOf(claim, joined, join.accounts, tally.isNamed);
-    const cause = causeOf(claim, joined, echo, decisions.get(personOf(join, slot)) ?? null);
+    const person = personOf(lineage);
+    const echo = echoOf(claim, lineage, tally.isNamed);
+    const cause = causeOf(claim, lineage, echo, decisions.get(person) ?? null);
     echoes[echo] += 1;
-    if (joined.linked === "linked") counts.linked += 1;
-    tally.count(claim.account, joined, cause);
-    if (cause === null) continue;
-    run.onDifference({
-      account: claim.account,
-      cause,
-      store: claim.store,
-      product: claim.product?.productIdentifier ?? null,
-      purchase: claim.name === null ? null : keyOf(join, claim, slot),
-      claimed: joined.claimsAccess,
-      state: joined.state,
-      file,
-      row,
-    });
+    if (person.linked === "linked") counts.linked += 1;
+    tally.count(claim.account, lineage, cause);
+    if (cause !== null) run.onDifference({ ...placed, cause, lineage });
   }
   return { purchases: counts, echoes };
-};
-
-const countRows = async ({ source, join, now }: ImportRun, tally: Tally) => {
-  const problems: RowProblems = new Map();
-  const moment = now();
-  let rows = 0;
-  for await (const row of source.rows()) {
-    rows += 1;
-    noteProblems(problems, source, row);
-    for (const claim of row.claims) {
-      if (!isNewest(join, claim)) continue;
-      if (claim.account !== null) tally.name(claim.account);
-      countClaim(join, claim, moment);
-    }
-  }
-  return { rows, problems };
 };
 
 /**
@@ -182,8 +134,13 @@ const countRows = async ({ source, join, now }: ImportRun, tally: Tally) => {
  */
 export const runImport = async (run: ImportRun, all: number) => {
   await askAll(run, all);
-  const tally = createTally(run.join);
-  const rows = await countRows(run, tally);
+  const tally = createTally();
+  const moment = run.now();
+  const rows = await readRows(run.source, (claim) => {
+    if (!isNewest(run.join, claim)) return;
+    if (claim.account !== null) tally.name(claim.account);
+    countClaim(run.join, claim, moment);
+  });
   const decisions = decisionsOf(run.join, run.decided);
   await linkAll(run, decisions, all);
   const compared = await compareAll(run, decisions, tally);

@@ -19,27 +19,25 @@ interface Part {
 /** @param naming the fields that name the part, after its store where it is one */
 const partOf = (
   subject: Part["subject"],
-  entry: object,
+  entry: Readonly<Record<string, unknown>>,
   naming: readonly string[],
   store: readonly string[] = [],
-): Part => {
-  const fields = new Map<string, unknown>(Object.entries(entry));
-  const names = naming.map((field) => fields.get(field)).filter((name) => name !== undefined);
-  for (const field of naming) fields.delete(field);
-  return { subject, names: [...store, ...names.map(String)], fields: Object.fromEntries(fields) };
-};
+): Part => ({
+  subject,
+  names: [...store, ...naming.flatMap((field) => (entry[field] === undefined ? [] : String(entry[field])))],
+  fields: Object.fromEntries(Object.entries(entry).filter(([field]) => !naming.includes(field))),
+});
 
-const PRODUCT_NAME = ["store", "productIdentifier", "basePlanIdentifier", "purchaseOptionIdentifier"];
+/** Fields that name a product. */
+export const PRODUCT_NAME = ["store", "productIdentifier", "basePlanIdentifier", "purchaseOptionIdentifier"];
 
 const partsOf = (of: Application): ReadonlyMap<string, Part> => {
   const { application, destinations, stores, entitlements, products } = manifestOf(of);
-  const ios = stores["ios-store"];
-  const android = stores["android-store"];
   const parts = [
     partOf("application", application, ["identifier"]),
     ...destinations.map((one) => partOf("destination", one, ["name"])),
-    ...ios.map((one) => partOf("store", one, ["bundleIdentifier"], ["ios-store"])),
-    ...android.map((one) => partOf("store", one, ["packageName"], ["android-store"])),
+    ...stores["ios-store"].map((one) => partOf("store", one, ["bundleIdentifier"], ["ios-store"])),
+    ...stores["android-store"].map((one) => partOf("store", one, ["packageName"], ["android-store"])),
     ...Object.entries(entitlements).map(([name, one]) => partOf("entitlement", { name, ...one }, ["name"])),
     ...products.map((one) => partOf("product", one, PRODUCT_NAME)),
   ];
@@ -61,21 +59,18 @@ export const differenceOf = (
 ): readonly ApplicationChange[] => {
   const old = before === null ? new Map<string, Part>() : partsOf(before);
   const wanted = partsOf(after);
-  const addedOrChanged = [...wanted].flatMap(([key, part]): ApplicationChange[] => {
+  const changeOf = (
+    kind: ApplicationChange["kind"],
+    { subject, names }: Part,
+    fields: ApplicationChange["fields"],
+  ): ApplicationChange => ({ kind, subject, name: names.join(" "), fields });
+  const addedOrChanged = [...wanted].flatMap(([key, part]) => {
     const known = old.get(key);
     const fields = differingFields(known?.fields ?? {}, part.fields);
-    if (known !== undefined && fields.length === 0) return [];
-    const kind = known === undefined ? "added" : "changed";
-    return [{ kind, subject: part.subject, name: part.names.join(" "), fields }];
+    if (known === undefined) return changeOf("added", part, fields);
+    return fields.length === 0 ? [] : changeOf("changed", part, fields);
   });
-  const removed = [...old]
-    .filter(([key]) => !wanted.has(key))
-    .map(([, { subject, names }]): ApplicationChange => ({
-      kind: "removed",
-      subject,
-      name: names.join(" "),
-      fields: [],
-    }));
+  const removed = [...old].flatMap(([key, part]) => (wanted.has(key) ? [] : changeOf("removed", part, [])));
   return [...addedOrChanged, ...removed];
 };
 

@@ -8,46 +8,18 @@ import {
   PRODUCT_FIELDS,
   type Field,
   type Fields,
-  type ValueOf,
+  type Given,
   type Values,
 } from "../../applications/fields.ts";
 import type { Period } from "../../entitlements/time.ts";
-import type { ApplicationId } from "../../identifiers.ts";
 import { durationText, periodText } from "./manifest-values.ts";
 
-type ShownValue<One extends Field> = One extends { kind: "duration" | "period" } ? string : ValueOf<One>;
-
-/** Whether a manifest may leave the field out. */
-type LeftOut<One extends Field> = One extends { isAlwaysShown: true }
-  ? false
-  : One extends { default: unknown }
-    ? true
-    : false;
-
-/** The fields as a manifest shows them: without defaults, and with times as texts. */
+/** Fields as a manifest shows them: without defaults, and with times as texts. */
 type Shown<Named extends Fields> = {
-  readonly [Name in keyof Named as LeftOut<Named[Name]> extends true ? never : Name]: ShownValue<Named[Name]>;
-} & {
-  readonly [Name in keyof Named as LeftOut<Named[Name]> extends true ? Name : never]?: ShownValue<
-    Named[Name]
-  >;
+  readonly [Name in keyof Given<Named>]: Name extends "renewalLeeway" | "accessDuration"
+    ? string
+    : Given<Named>[Name];
 };
-
-/** A manifest as data. Reading it gives the same application again. */
-export interface ManifestDocument {
-  readonly application: { readonly identifier: ApplicationId } & Shown<typeof APPLICATION_FIELDS>;
-  readonly destinations: readonly {
-    readonly name: string;
-    readonly url?: string;
-    readonly eventBus?: string;
-  }[];
-  readonly stores: {
-    readonly "ios-store": readonly Shown<typeof IOS_STORE_FIELDS>[];
-    readonly "android-store": readonly Shown<typeof ANDROID_STORE_FIELDS>[];
-  };
-  readonly entitlements: Readonly<Record<string, { readonly displayName: string }>>;
-  readonly products: readonly Shown<typeof PRODUCT_FIELDS>[];
-}
 
 const shownValue = ({ kind }: Field, value: unknown): unknown =>
   kind === "duration"
@@ -66,19 +38,25 @@ const shown = <Named extends Fields>(fields: Named, values: Values<Named>): Show
     }),
   ) as Shown<Named>;
 
-export const manifestOf = (application: Application): ManifestDocument => ({
-  application: { identifier: application.identifier, ...shown(APPLICATION_FIELDS, application) },
-  destinations: application.destinations.map((destination) =>
-    isWebhook(destination)
-      ? { name: destination.name, url: destination.url }
-      : { name: destination.name, eventBus: destination.eventBus },
+/** A manifest as data. Reading it gives the same application again. */
+export const manifestOf = ({
+  identifier,
+  destinations,
+  iosStore,
+  androidStore,
+  catalog,
+  ...settings
+}: Application) => ({
+  application: { identifier, ...shown(APPLICATION_FIELDS, settings) },
+  destinations: destinations.map((one) =>
+    isWebhook(one) ? { name: one.name, url: one.url } : { name: one.name, eventBus: one.eventBus },
   ),
   stores: {
-    "ios-store": application.iosStore.map((store) => shown(IOS_STORE_FIELDS, store)),
-    "android-store": application.androidStore.map((store) => shown(ANDROID_STORE_FIELDS, store)),
+    "ios-store": iosStore.map((store) => shown(IOS_STORE_FIELDS, store)),
+    "android-store": androidStore.map((store) => shown(ANDROID_STORE_FIELDS, store)),
   },
   entitlements: Object.fromEntries(
-    [...application.catalog.displayNames].map(([identifier, displayName]) => [identifier, { displayName }]),
+    [...catalog.displayNames].map(([name, displayName]) => [name, { displayName }]),
   ),
-  products: application.catalog.products.map((product) => shown(PRODUCT_FIELDS, product)),
+  products: catalog.products.map((product) => shown(PRODUCT_FIELDS, product)),
 });

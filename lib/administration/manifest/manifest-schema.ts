@@ -102,7 +102,7 @@ const product = z
   .transform((given) => withDefaults(PRODUCT_FIELDS, given));
 
 /** Used in table keys and as an argument of the command line. */
-export const destinationName = z
+const destinationName = z
   .string()
   .regex(/^[A-Za-z0-9_-]{1,64}$/, "must be at most 64 letters, digits, '-' and '_'");
 

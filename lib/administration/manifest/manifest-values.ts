@@ -100,23 +100,27 @@ const secretName = z
     "must be the name or the ARN of a secret in Secrets Manager",
   );
 
-const serverApi = z
-  .unknown()
-  .refine((value) => !holdsSecret(value), {
-    message:
-      "contains a secret, which does not belong in this file: store the text of the .p8 file in Secrets Manager and name it here as secret: <its name>",
-    abort: true,
-  })
-  .pipe(
-    z.strictObject({
-      // Apple's issuer IDs have the form of a UUID, but not always a version and variant of RFC 9562.
-      issuerIdentifier: z.guid("must be a UUID"),
-      keyIdentifier: z
-        .string()
-        .regex(/^[A-Za-z0-9]{1,64}$/, "must be at most 64 letters and digits, such as ABC123DEFG"),
-      secret: secretName,
-    }),
-  );
+/** @param instead what to write in place of a secret */
+const withoutSecret = <Schema extends z.ZodType>(schema: Schema, instead: string) =>
+  z
+    .unknown()
+    .refine((value) => !holdsSecret(value), {
+      message: `contains a secret, which does not belong in this file: ${instead}`,
+      abort: true,
+    })
+    .pipe(schema);
+
+const serverApi = withoutSecret(
+  z.strictObject({
+    // Apple's issuer IDs have the form of a UUID, but not always a version and variant of RFC 9562.
+    issuerIdentifier: z.guid("must be a UUID"),
+    keyIdentifier: z
+      .string()
+      .regex(/^[A-Za-z0-9]{1,64}$/, "must be at most 64 letters and digits, such as ABC123DEFG"),
+    secret: secretName,
+  }),
+  "store the text of the .p8 file in Secrets Manager and name it here as secret: <its name>",
+);
 
 const iosNotifications = z
   .strictObject({ forwardedBy: z.literal(true).optional(), forwardTo: z.string().optional() })
@@ -139,27 +143,20 @@ const workloadIdentity = (trustsOrigin: TrustsOrigin) =>
   });
 
 const androidCredential = (trustsOrigin: TrustsOrigin) =>
-  z
-    .unknown()
-    .refine((value) => !holdsSecret(value), {
-      message:
-        "contains a secret, which does not belong in this file: store the service account's JSON in Secrets Manager and name it here as { secret: <its name> }",
-      abort: true,
-    })
-    .pipe(
-      z.strictObject({
-        secret: secretName.optional(),
-        workloadIdentity: workloadIdentity(trustsOrigin).optional(),
-      }),
-    )
-    .transform(({ secret, workloadIdentity }, context): AndroidStoreCredential =>
-      either(
-        secret === undefined ? undefined : { secret },
-        workloadIdentity && { workloadIdentity },
-        context,
-        "must be either { secret: <name> } or { workloadIdentity: { … } }",
-      ),
-    );
+  withoutSecret(
+    z.strictObject({
+      secret: secretName.optional(),
+      workloadIdentity: workloadIdentity(trustsOrigin).optional(),
+    }),
+    "store the service account's JSON in Secrets Manager and name it here as { secret: <its name> }",
+  ).transform(({ secret, workloadIdentity }, context): AndroidStoreCredential =>
+    either(
+      secret === undefined ? undefined : { secret },
+      workloadIdentity && { workloadIdentity },
+      context,
+      "must be either { secret: <name> } or { workloadIdentity: { … } }",
+    ),
+  );
 
 const notifications = z.strictObject({
   // Google writes the addresses of service accounts in lower case.
@@ -169,30 +166,27 @@ const notifications = z.strictObject({
   audience: text(512),
 });
 
-const period = z.string().transform((text, context): Period => {
-  const read = parsePeriod(text);
-  if (read !== null) return read;
-  context.addIssue({
-    code: "custom",
-    message: "must be an ISO 8601 duration longer than zero, such as P1D",
+/** A text as `read` understands it; null: it does not. */
+const readAs = <Value>(read: (text: string) => Value | null, message: string) =>
+  z.string().transform((text, context): Value => {
+    const value = read(text);
+    if (value !== null) return value;
+    context.addIssue({ code: "custom", message });
+    return z.NEVER;
   });
-  return z.NEVER;
-});
 
 /** Zero in any ISO 8601 form; `parsePeriod` refuses it. */
 const NO_TIME = /^P(?=\d|T\d)(?:0+[YMWD])*(?:T(?=\d)(?:0+[HMS])*)?$/;
 
 /** A number of milliseconds; in a message, `example` is one that is allowed. */
 const duration = (longest: number, example: number) =>
-  z.string().transform((text, context): number => {
-    const read = NO_TIME.test(text) ? { months: 0, milliseconds: 0 } : parsePeriod(text);
-    if (read !== null && read.months === 0 && read.milliseconds <= longest) return read.milliseconds;
-    context.addIssue({
-      code: "custom",
-      message: `must be an ISO 8601 duration from PT0S to ${durationText(longest)}, such as ${durationText(example)}`,
-    });
-    return z.NEVER;
-  });
+  readAs(
+    (text) => {
+      const read = NO_TIME.test(text) ? { months: 0, milliseconds: 0 } : parsePeriod(text);
+      return read !== null && read.months === 0 && read.milliseconds <= longest ? read.milliseconds : null;
+    },
+    `must be an ISO 8601 duration from PT0S to ${durationText(longest)}, such as ${durationText(example)}`,
+  );
 
 const schemaOf = (field: Field, trustsOrigin: TrustsOrigin): z.ZodType => {
   switch (field.kind) {
@@ -213,7 +207,7 @@ const schemaOf = (field: Field, trustsOrigin: TrustsOrigin): z.ZodType => {
     case "duration":
       return duration(field.longest, field.default ?? field.longest);
     case "period":
-      return period;
+      return readAs(parsePeriod, "must be an ISO 8601 duration longer than zero, such as P1D");
     case "certificates":
       return distinct(certificate).transform((certificates) => [...certificates].sort());
     case "appStoreServerKey":

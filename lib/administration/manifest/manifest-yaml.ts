@@ -2,17 +2,24 @@ import { isCollection, isMap, isScalar, isSeq, LineCounter, parseDocument, visit
 
 export type YamlPath = readonly PropertyKey[];
 
-export type YamlReading =
-  | {
-      readonly outcome: "read";
-      readonly data: unknown;
-      /** Line, from 1, of the node at the path, or of its nearest existing ancestor. */
-      readonly lineOf: (path: YamlPath) => number;
-    }
-  | {
-      readonly outcome: "malformed";
-      readonly problems: readonly { readonly line: number; readonly message: string }[];
-    };
+export interface ManifestProblem {
+  /** Line of the YAML text, from 1: of the value, or of the node that lacks it. */
+  readonly line: number;
+  /** Such as `products[2].grants`; empty for the whole file. */
+  readonly path: string;
+  readonly message: string;
+}
+
+export interface Invalid {
+  readonly outcome: "invalid";
+  readonly problems: readonly ManifestProblem[];
+}
+
+/** @param problems in any order */
+export const invalid = (problems: readonly ManifestProblem[]): Invalid => ({
+  outcome: "invalid",
+  problems: problems.toSorted((a, b) => a.line - b.line),
+});
 
 const offsetOf = (yaml: Document.Parsed, path: YamlPath): number => {
   let node: unknown = yaml.contents;
@@ -52,8 +59,8 @@ const unusualNodes = (yaml: Document.Parsed): { readonly offset: number; readonl
   return found;
 };
 
-/** Reads YAML as plain data with line numbers. No message quotes the text. */
-export const readYaml = (text: string): YamlReading => {
+/** Reads YAML as plain data. No message quotes the text. */
+export const readYaml = (text: string) => {
   const lines = new LineCounter();
   const yaml = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const lineAt = (offset: number): number => Math.max(1, lines.linePos(offset).line);
@@ -65,9 +72,11 @@ export const readYaml = (text: string): YamlReading => {
     ...unusualNodes(yaml),
   ];
   if (malformed.length > 0)
-    return {
-      outcome: "malformed",
-      problems: malformed.map(({ offset, message }) => ({ line: lineAt(offset), message })),
-    };
-  return { outcome: "read", data: yaml.toJS(), lineOf: (path) => lineAt(offsetOf(yaml, path)) };
+    return invalid(malformed.map(({ offset, message }) => ({ line: lineAt(offset), path: "", message })));
+  return {
+    outcome: "read" as const,
+    data: yaml.toJS() as unknown,
+    /** Line, from 1, of the node at the path, or of its nearest existing ancestor. */
+    lineOf: (path: YamlPath): number => lineAt(offsetOf(yaml, path)),
+  };
 };

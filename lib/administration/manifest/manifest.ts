@@ -1,30 +1,20 @@
-import * as z from "zod";
+import type * as z from "zod";
 import type { Application } from "../../applications/application.ts";
-import { ANDROID_STORE_FIELDS, IOS_STORE_FIELDS, PRODUCT_FIELDS } from "../../applications/fields.ts";
 import { catalogOf } from "../../entitlements/catalog.ts";
 import type { ApplicationId } from "../../identifiers.ts";
 import type { TrustsOrigin } from "../../stores/android-store/workload-identity.ts";
 import { ALLOWS_NONE, type AllowsDestination } from "../../delivery/allowed-destinations.ts";
-import { destinationName, manifestSchema, messageOf } from "./manifest-schema.ts";
-import { shapeOf } from "./manifest-values.ts";
-import { readYaml, type YamlPath } from "./manifest-yaml.ts";
+import { PRODUCT_NAME } from "./difference.ts";
+import { manifestSchema, messageOf } from "./manifest-schema.ts";
+import { isMapping } from "./manifest-values.ts";
+import { invalid, readYaml, type Invalid, type ManifestProblem, type YamlPath } from "./manifest-yaml.ts";
 
 /** An application as its operator describes it in one file; the identifier is optional. */
 export interface Manifest extends Omit<Application, "identifier"> {
   readonly identifier: ApplicationId | null;
 }
 
-export interface ManifestProblem {
-  /** Line of the YAML text, from 1: of the value, or of the node that lacks it. */
-  readonly line: number;
-  /** Such as `products[2].grants`; empty for the whole file. */
-  readonly path: string;
-  readonly message: string;
-}
-
-export type ManifestReading =
-  | { readonly outcome: "valid"; readonly manifest: Manifest }
-  | { readonly outcome: "invalid"; readonly problems: readonly ManifestProblem[] };
+export type ManifestReading = { readonly outcome: "valid"; readonly manifest: Manifest } | Invalid;
 
 interface Problem {
   readonly path: YamlPath;
@@ -39,78 +29,54 @@ const shapeProblems = (error: z.ZodError): Problem[] =>
   );
 
 const member = (value: unknown, key: string): unknown =>
-  typeof value === "object" && value !== null && Object.hasOwn(value, key)
-    ? Reflect.get(value, key)
-    : undefined;
+  isMapping(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 
-/** Entries of a list in which at least `part` is valid, with their paths. */
-const readableEntries = <Part extends z.ZodType>(
-  list: unknown,
-  path: YamlPath,
-  part: Part,
-): { readonly path: YamlPath; readonly value: z.output<Part> }[] =>
-  !Array.isArray(list)
-    ? []
-    : list.flatMap((entry: unknown, index) => {
-        const read = part.safeParse(entry);
-        return read.success ? [{ path: [...path, index], value: read.data }] : [];
-      });
-
-const repeated = <Value>(
-  entries: readonly { readonly path: YamlPath; readonly value: Value }[],
-  namesOf: (value: Value) => readonly unknown[],
-): Problem[] =>
-  [...Map.groupBy(entries, ({ value }) => JSON.stringify(namesOf(value))).values()].flatMap(([, ...others]) =>
-    others.map(({ path, value }) => ({
-      path,
-      message: `describes ${namesOf(value).join(" ")} a second time`,
-    })),
+/** The mappings in a list, with their paths. */
+const entriesOf = (data: unknown, path: readonly string[]) => {
+  const list = path.reduce(member, data);
+  return (Array.isArray(list) ? list : []).flatMap((entry: unknown, index) =>
+    isMapping(entry) ? [{ path: [...path, index], entry }] : [],
   );
+};
 
-/** Lists of which no two entries may have the same names: path, the fields of a name, and what a message calls it. */
-const UNIQUE: readonly (readonly [path: readonly string[], names: z.ZodType<object>, ...kind: string[]])[] = [
-  [
-    ["stores", "ios-store"],
-    z.object(shapeOf(IOS_STORE_FIELDS)).pick({ bundleIdentifier: true }),
-    "ios-store",
-  ],
-  [
-    ["stores", "android-store"],
-    z.object(shapeOf(ANDROID_STORE_FIELDS)).pick({ packageName: true }),
-    "android-store",
-  ],
-  [["products"], z.object(shapeOf(PRODUCT_FIELDS)).omit({ grants: true, accessDuration: true })],
-  [["destinations"], z.object({ name: destinationName }), "destination"],
+/** Lists of which no two entries may have the same names; an entry without its key has none. */
+const UNIQUE = [
+  {
+    path: ["stores", "ios-store"],
+    key: "bundleIdentifier",
+    names: ["bundleIdentifier"],
+    kind: ["ios-store"],
+  },
+  { path: ["stores", "android-store"], key: "packageName", names: ["packageName"], kind: ["android-store"] },
+  { path: ["products"], key: "productIdentifier", names: PRODUCT_NAME, kind: [] },
+  { path: ["destinations"], key: "name", names: ["name"], kind: ["destination"] },
 ];
 
-/** Problems between entries. Checked on the raw data, to be reported together with schema problems. */
-const crossProblems = (data: unknown): Problem[] => {
-  const entitlements = member(data, "entitlements");
-  const defined = new Set(Object.keys(entitlements ?? {}));
-  const products = member(data, "products");
-  const undefinedGrants = readableEntries(
-    products,
-    ["products"],
-    z.object({ grants: z.array(z.unknown()) }),
-  ).flatMap(({ path, value }) =>
-    value.grants.flatMap((grant, index) =>
-      typeof grant === "string" && !defined.has(grant)
-        ? [
-            {
-              path: [...path, "grants", index],
-              message: `is ${JSON.stringify(grant)}, which is not among the entitlements`,
-            },
-          ]
-        : [],
-    ),
+const duplicatesIn = (data: unknown): Problem[] =>
+  UNIQUE.flatMap(({ path, key, names: fields, kind }) => {
+    const named = entriesOf(data, path)
+      .filter(({ entry }) => typeof entry[key] === "string")
+      .map(({ path, entry }) => ({
+        path,
+        names: fields.map((field) => entry[field]).filter((name) => name !== undefined),
+      }));
+    return [...Map.groupBy(named, ({ names }) => JSON.stringify(names)).values()].flatMap(([, ...others]) =>
+      others.map(({ path, names }) => ({
+        path,
+        message: `describes ${[...kind, ...names].join(" ")} a second time`,
+      })),
+    );
+  });
+
+const undefinedGrantsIn = (data: unknown): Problem[] => {
+  const defined = Object.keys(member(data, "entitlements") ?? {});
+  return entriesOf(data, ["products"]).flatMap(({ path, entry: { grants } }) =>
+    (Array.isArray(grants) ? grants : []).flatMap((grant: unknown, index) => {
+      if (typeof grant !== "string" || defined.includes(grant)) return [];
+      const message = `is ${JSON.stringify(grant)}, which is not among the entitlements`;
+      return [{ path: [...path, "grants", index], message }];
+    }),
   );
-  const duplicates = UNIQUE.flatMap(([path, names, ...kind]) =>
-    repeated(readableEntries(path.reduce(member, data), path, names), (value) => [
-      ...kind,
-      ...Object.values(value).filter((part) => part !== undefined),
-    ]),
-  );
-  return [...duplicates, ...undefinedGrants];
 };
 
 const pathText = (path: YamlPath): string =>
@@ -125,8 +91,6 @@ const pathText = (path: YamlPath): string =>
     )
     .join("");
 
-const byLine = (a: ManifestProblem, b: ManifestProblem): number => a.line - b.line;
-
 /**
  * Reads a manifest from YAML and reports all problems together. No message quotes a credential's value.
  *
@@ -139,22 +103,20 @@ export const readManifest = (
   allowsDestination: AllowsDestination = ALLOWS_NONE,
 ): ManifestReading => {
   const yaml = readYaml(text);
-  if (yaml.outcome === "malformed")
-    return {
-      outcome: "invalid",
-      problems: yaml.problems.map((problem) => ({ ...problem, path: "" })).sort(byLine),
-    };
-  const read = manifestSchema(trustsOrigin, allowsDestination).safeParse(yaml.data, {
-    error: messageOf,
-  });
-  const problems = [...(read.success ? [] : shapeProblems(read.error)), ...crossProblems(yaml.data)];
+  if (yaml.outcome === "invalid") return yaml;
+  const { data, lineOf } = yaml;
+  const schema = manifestSchema(trustsOrigin, allowsDestination);
+  const read = schema.safeParse(data, { error: messageOf });
+  // Those between parts are found in the raw data, to be reported together with those of the schema.
+  const problems = [
+    ...(read.success ? [] : shapeProblems(read.error)),
+    ...duplicatesIn(data),
+    ...undefinedGrantsIn(data),
+  ];
   if (!read.success || problems.length > 0)
-    return {
-      outcome: "invalid",
-      problems: problems
-        .map(({ path, message }) => ({ line: yaml.lineOf(path), path: pathText(path), message }))
-        .sort(byLine),
-    };
+    return invalid(
+      problems.map(({ path, message }) => ({ line: lineOf(path), path: pathText(path), message })),
+    );
   const { application, destinations = [], stores = {}, entitlements = {}, products = [] } = read.data;
   const displayNames = Object.entries(entitlements).map(
     ([identifier, entitlement]) => [identifier, entitlement?.displayName ?? identifier] as const,

@@ -48,17 +48,29 @@ const READ = 200;
 const isSame = (one: PurchaseReference, other: PurchaseReference): boolean =>
   referenceText(one) === referenceText(other);
 
-/** All transactions of a person, including copies of one purchase that restores made. */
-const askHistory = async ({ ports, app, purchase, askedAt }: AppleContext): Promise<Asked> => {
+/**
+ * All transactions of a person, including copies of one purchase that restores made.
+ *
+ * @param until time after which no further page is asked for
+ */
+export const askHistory = async (
+  {
+    appStore,
+    now,
+  }: Pick<IosStoreCustomers, "now"> & { readonly appStore: Pick<AppStoreServer, "transactionHistory"> },
+  app: AppStoreApp,
+  transaction: string,
+  until: Instant,
+): Promise<Asked> => {
   const signedTransactions: string[] = [];
   let revision: string | null = null;
   do {
     const answer: Awaited<ReturnType<AppStoreServer["transactionHistory"]>> =
-      await ports.appStore.transactionHistory(app, purchase.key, revision);
+      await appStore.transactionHistory(app, transaction, revision);
     if (answer.outcome !== "answered") return answer;
     signedTransactions.push(...answer.content.signedTransactions);
     revision = answer.content.next;
-  } while (revision !== null && ports.now() < askedAt + ASKING_MILLISECONDS);
+  } while (revision !== null && now() < until);
   return { outcome: "answered", content: { signedTransactions, signedRenewalInfos: [] } };
 };
 
@@ -136,15 +148,16 @@ const isUnsettled = ({ purchase, askedAt }: AppleContext, facts: VerifiedFacts):
  * alone: what they leave unsettled is asked of the history too, which carries the mark of an upgrade.
  */
 const askAppStore = async (context: AppleContext): Promise<AppStoreAnswer<VerifiedFacts | null>> => {
-  const { ports, app, purchase } = context;
+  const { ports, app, purchase, askedAt } = context;
+  const history = () => askHistory(ports, app, purchase.key, askedAt + ASKING_MILLISECONDS);
   const isSubscription = purchase.lines.some(({ nature }) => nature === "auto_renewable");
   const answer = isSubscription
     ? await ports.appStore.subscriptionStatuses(app, purchase.key)
-    : await askHistory(context);
+    : await history();
   if (answer.outcome !== "answered") return answer;
   const facts = await verifiedFactsOf(context, answer.content);
   const isEnough = !isSubscription || facts === null || !isUnsettled(context, facts);
-  const all = isEnough ? null : await askHistory(context);
+  const all = isEnough ? null : await history();
   // What the statuses tell is not blocked by a history that does not come.
   if (all?.outcome !== "answered") return { outcome: "answered", content: facts };
   const signedTransactions = [...answer.content.signedTransactions, ...all.content.signedTransactions];

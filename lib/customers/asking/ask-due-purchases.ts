@@ -5,7 +5,7 @@ import { DAY, HOUR, MINUTE, SECOND } from "../../duration.ts";
 import { referenceText, selectsNothing } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { ApplicationId } from "../../identifiers.ts";
-import { eachAlone, type Outcome, type Work } from "../../queues/work-off.ts";
+import { eachAlone, turnOf, type Outcome, type Work } from "../../queues/work-off.ts";
 import { workOffAll, type RunOfAll } from "../../queues/work-off-all.ts";
 import { givenUpAt } from "../../stores/android-store/acknowledgement-deadline.ts";
 import { type DueAsk, type AskOutcome, askAfterFailure, type Said } from "./ask.ts";
@@ -254,8 +254,8 @@ export const askDuePurchases = async (run: AskRun, until: Instant): Promise<AskR
     askQueuesOf(application, run.store).map((reference) => ({ run, progress, application, reference })),
   );
   const nameOf = ({ reference }: QueueContext): string => JSON.stringify(reference);
-  const works = new Map(queues.map((queue) => [nameOf(queue), workOn(queue)]));
-  const left = await workOffAll(works, run, { atOnce: QUEUES_AT_ONCE, until });
+  const turns = new Map(queues.map((queue) => [nameOf(queue), turnOf(workOn(queue), run)]));
+  const left = await workOffAll(turns, run, { atOnce: QUEUES_AT_ONCE, until });
   const waiting = queues.filter((queue) => left.get(nameOf(queue))?.state === "waiting");
   await Promise.all(waiting.map(async (queue) => reportWaiting(queue).catch(run.onFailure)));
   return progress;

@@ -23,39 +23,11 @@ export interface WebhookSenderOptions extends AddressRules {
   readonly attemptMilliseconds?: number;
 }
 
-export interface WebhookSender {
-  /**
-   * Makes one attempt to deliver a message. Only a 2xx is a delivery, and redirects are not followed. A failed attempt
-   * is a value.
-   *
-   * @param secrets secrets to sign with; two during a rotation
-   * @throws TypeError where `signedHeaders` does
-   */
-  send(url: string, message: Message, secrets: readonly Uint8Array[]): Promise<SendOutcome>;
-}
-
-export interface TextSender {
-  /**
-   * Makes one attempt to POST a text. Only a 2xx is a delivery, and redirects are not followed. A failed attempt is a
-   * value.
-   */
-  send(url: string, text: string, headers: Readonly<Record<string, string>>): Promise<SendOutcome>;
-}
-
-interface Agents {
-  readonly kept: http.Agent;
-  /** Opens a connection for each request. */
-  readonly fresh: http.Agent;
-}
-
 /**
  * The agents use the checked lookup, so every connection was checked when it was made. No TLS session is resumed: each
  * connection verifies the certificate, whatever the environment says.
  */
-const agentsOf = (
-  { Agent }: typeof http | typeof https,
-  options: Pick<https.AgentOptions, "lookup">,
-): Agents => {
+const agentsOf = ({ Agent }: typeof http | typeof https, options: Pick<https.AgentOptions, "lookup">) => {
   const common = {
     ...options,
     maxSockets: CONNECTIONS_PER_HOST,
@@ -64,6 +36,7 @@ const agentsOf = (
   };
   return {
     kept: new Agent({ ...common, keepAlive: true, timeout: IDLE_MILLISECONDS }),
+    /** Opens a connection for each request. */
     fresh: new Agent({ ...common, keepAlive: false }),
   };
 };
@@ -104,13 +77,21 @@ export const createTextSender = ({
   lookup = lookupName,
   now,
   attemptMilliseconds = ATTEMPT_MILLISECONDS,
-}: WebhookSenderOptions): TextSender => {
+}: WebhookSenderOptions) => {
   const checked = { lookup: createCheckedLookup({ isAnyAddressAllowed, lookup }) };
   const secure = agentsOf(https, checked);
   const plain = agentsOf(http, checked);
 
   return {
-    send: async (target, text, given) => {
+    /**
+     * Makes one attempt to POST a text. Only a 2xx is a delivery, and redirects are not followed. A failed attempt is a
+     * value.
+     */
+    send: async (
+      target: string,
+      text: string,
+      given: Readonly<Record<string, string>>,
+    ): Promise<SendOutcome> => {
       const length = String(Buffer.byteLength(text));
       const headers = { ...given, "content-length": length, "user-agent": SENDER };
       const url = URL.parse(target);
@@ -127,10 +108,16 @@ export const createTextSender = ({
 };
 
 /** Sends webhooks, signed at each attempt. */
-export const createWebhookSender = (options: WebhookSenderOptions): WebhookSender => {
+export const createWebhookSender = (options: WebhookSenderOptions) => {
   const { send } = createTextSender(options);
   return {
-    send: async (url, message, secrets) => {
+    /**
+     * As {@link createTextSender}'s.
+     *
+     * @param secrets secrets to sign with; two during a rotation
+     * @throws TypeError where `signedHeaders` does
+     */
+    send: async (url: string, message: Message, secrets: readonly Uint8Array[]): Promise<SendOutcome> => {
       const text = messageText(message);
       const signed = signedHeaders({ identifier: message.identifier, text }, secrets, options.now());
       return send(url, text, { "content-type": "application/json", ...signed });

@@ -13,7 +13,7 @@ import { compare } from "../../order.ts";
 import { auditWrites } from "../applications/audit.ts";
 import { versionUnchanged } from "../dynamodb/conditions.ts";
 import { keyText, TABLE } from "../dynamodb/key.ts";
-import { queryItems, readItems, scanPages, tableSize } from "../dynamodb/reads.ts";
+import { queryItems, readItems, scanPages } from "../dynamodb/reads.ts";
 import * as shape from "../dynamodb/shapes.ts";
 import { keyIn, knownItems, parseItems, type Item, type Table } from "../dynamodb/table.ts";
 import { ITEMS_PER_TRANSACTION, transact } from "../dynamodb/transactions.ts";
@@ -26,7 +26,9 @@ import { storedCustomer, storedPurchase } from "./customers.ts";
 import { transferItem } from "./items.ts";
 import { absorbedDeletions, writeCustomerChange } from "./write-customer-change.ts";
 
-const customerOfItem = once(() => z.object({ customer: shape.customer() }));
+const scannedCustomer = once(() =>
+  z.object({ customer: shape.customer(), link: z.nullable(z.object({ account: shape.account() })) }),
+);
 
 /** @param tells whether an application is told of changes */
 export const createOperationTable = (
@@ -84,23 +86,22 @@ export const createOperationTable = (
     customerPages: async function* (application, after) {
       const pages = scanPages(table, {
         FilterExpression: "begins_with(pk, :prefix) AND sk = :sk AND aliasOf = :none",
-        ProjectionExpression: "pk, customer",
+        ProjectionExpression: "pk, customer, link",
         ExpressionAttributeValues: {
           ":prefix": partitions.customer(application, customerId("")),
           ":sk": keys.customer(application, customerId("")).sk,
           ":none": null,
         },
-        after: after === null ? null : keys.customer(application, after.customer),
-        scannedBefore: after?.scanned ?? 0,
+        after: after === null ? null : keys.customer(application, after),
       });
-      for await (const { items, scanned } of pages) {
-        const customers = parseItems(customerOfItem, items).map(({ customer }) => customer);
-        const last = customers.at(-1);
-        yield { customers, position: last === undefined ? null : { customer: last, scanned }, scanned };
+      for await (const items of pages) {
+        const found = parseItems(scannedCustomer, items);
+        yield {
+          customers: found.map(({ customer }) => customer),
+          accounts: found.flatMap(({ link }) => link?.account ?? []),
+        };
       }
     },
-
-    size: () => tableSize(table),
   };
 };
 

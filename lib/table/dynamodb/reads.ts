@@ -1,4 +1,3 @@
-import { DescribeTableCommand } from "@aws-sdk/client-dynamodb";
 import {
   BatchGetCommand,
   GetCommand,
@@ -154,36 +153,16 @@ interface TableScan {
   readonly ExpressionAttributeValues: Record<string, unknown>;
   /** The scan goes on after this key; null: it starts at the table's beginning. */
   readonly after: Key | null;
-  /** Items that were scanned up to `after`. */
-  readonly scannedBefore: number;
 }
 
-/**
- * Pages of the items, strongly consistent, and how many were scanned so far, whether or not they match; one request per
- * page. Items of a partition follow each other.
- */
+/** Pages of the items, strongly consistent; one request per page. Items of a partition follow each other. */
 export const scanPages = async function* (
   { client, name }: Table,
-  { after, scannedBefore, ...filter }: TableScan,
-): AsyncGenerator<{ readonly items: readonly Item[]; readonly scanned: number }> {
+  { after, ...filter }: TableScan,
+): AsyncGenerator<readonly Item[]> {
   const pages = paginateScan(
     { client, ...(after !== null && { startingToken: after }) },
     { TableName: name, ConsistentRead: true, ...filter },
   );
-  let scanned = scannedBefore;
-  for await (const { Items = [], ScannedCount = 0 } of pages) {
-    scanned += ScannedCount;
-    yield { items: Items, scanned };
-  }
-};
-
-/** Item count of the table, which DynamoDB updates every six hours; null: unknown. */
-export const tableSize = async ({ client, name: TableName }: Table): Promise<number | null> => {
-  try {
-    const { Table: described } = await client.send(new DescribeTableCommand({ TableName }));
-    return described?.ItemCount ?? null;
-  } catch {
-    // It only serves to show progress, and needs a permission of its own.
-    return null;
-  }
+  for await (const { Items = [] } of pages) yield Items;
 };

@@ -1,4 +1,5 @@
 import { closeSync, openSync, writeSync } from "node:fs";
+import { keyOf } from "../../../lib/administration/import/join.ts";
 import type { Difference } from "../../../lib/administration/import/reports/report.ts";
 
 /** A field that a spreadsheet would run as a formula gets an apostrophe. */
@@ -34,10 +35,17 @@ const COLUMNS = [
 export const openDifferences = (path: string, files: readonly { readonly name: string }[]) => {
   const csv = openCsv(path, COLUMNS);
   return {
-    add: ({ account, cause, store, product, purchase, claimed, state, file, row }: Difference): void => {
-      const access = claimed === null ? "" : String(claimed);
-      const place = [files[file]?.name ?? "", String(row)];
-      csv.add([account, cause, store, product ?? "", purchase ?? "", access, state, ...place]);
+    add: ({ file, row, claim, lineage, cause }: Difference): void => {
+      const { account, store, product } = claim;
+      const purchase = [
+        account ?? "",
+        cause,
+        store,
+        product?.productIdentifier ?? "",
+        keyOf(claim, lineage) ?? "",
+      ];
+      const access = String(lineage.claimsAccess ?? "");
+      csv.add([...purchase, access, lineage.state, files[file]?.name ?? "", String(row)]);
     },
     close: csv.close,
   };

@@ -4,8 +4,7 @@ import { createInterface } from "node:readline";
 import { pipeline, type Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { parse } from "csv-parse";
-import { columnsOf } from "../../../lib/administration/import/formats/formats.ts";
-import type { Profile, Row } from "../../../lib/administration/import/formats/row.ts";
+import type { Row } from "../../../lib/administration/import/formats/row.ts";
 import { cannotRead } from "../../text-file.ts";
 
 export type Layout = { readonly kind: "csv"; readonly delimiter: string } | { readonly kind: "ndjson" };
@@ -63,18 +62,13 @@ const isRow = (value: unknown): value is Row =>
 const csvRows = async function* (
   file: string,
   delimiter: string,
-  wanted: ReadonlySet<string>,
   names: ColumnNames,
 ): AsyncGenerator<Row | null> {
   let skipped = 0;
   const parser = parse({
     delimiter,
     bom: true,
-    columns: (header: string[]) =>
-      header.map((column) => {
-        const name = renamed(column.trim(), names);
-        return wanted.has(name) ? name : false;
-      }),
+    columns: (header: string[]) => header.map((column) => renamed(column.trim(), names)),
     relax_quotes: true,
     relax_column_count: true,
     skip_empty_lines: true,
@@ -124,13 +118,6 @@ const ndjsonRows = async function* (file: string, names: ColumnNames): AsyncGene
   }
 };
 
-/** The rows of a file, a bounded part at a time, with the columns that its format reads; null: it cannot be read. */
-export const readRows = (
-  file: string,
-  layout: Layout,
-  profile: Profile,
-  names: ColumnNames,
-): AsyncGenerator<Row | null> =>
-  layout.kind === "ndjson"
-    ? ndjsonRows(file, names)
-    : csvRows(file, layout.delimiter, columnsOf(profile), names);
+/** The rows of a file, a bounded part at a time; null: it cannot be read. */
+export const readRows = (file: string, layout: Layout, names: ColumnNames): AsyncGenerator<Row | null> =>
+  layout.kind === "ndjson" ? ndjsonRows(file, names) : csvRows(file, layout.delimiter, names);

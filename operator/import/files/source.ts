@@ -122,7 +122,7 @@ export const openSource = async (paths: readonly string[], options: SourceOption
   const rows = async function* (): AsyncGenerator<ImportRow> {
     for (const [file, { path, layout, profile }] of files.entries()) {
       let number = 0;
-      for await (const row of readRows(path, layout, profile, options.names)) {
+      for await (const row of readRows(path, layout, options.names)) {
         number += 1;
         const reading =
           row === null ? UNREADABLE : withoutReceipts(profile.read(row, options), transactionOf);
@@ -134,7 +134,7 @@ export const openSource = async (paths: readonly string[], options: SourceOption
     files: files.map(({ name, profile }) => ({
       name,
       format: profile.name,
-      claimsAccess: profile.takes.includes("active") || profile.needs.includes("effective_end_time"),
+      claimsAccess: profile.claimsAccess,
     })),
     rows,
   };

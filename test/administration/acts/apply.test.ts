@@ -51,44 +51,49 @@ const having = (identifier: ApplicationId, ...bundles: string[]): Application =>
   identifier,
 });
 
-describe("a manifest is applied to", () => {
-  test.each<[string, Manifest, Application[], ApplicationId, boolean]>([
-    ["the application it names", withBundles(A, "a.b"), [having(A)], A, false],
-    ["a new application, whose bundles nobody has", withBundles(null, "a.b"), [having(A, "x.y")], NEW, true],
-    ["the one that has all its bundles", withBundles(null, "a.b"), [having(A, "a.b", "c.d")], A, false],
-    ["the one that has some of its bundles", withBundles(null, "a.b", "c.d"), [having(A, "a.b")], A, false],
-  ])("%s", async (_, manifest, applications, application, created) => {
-    const { store, stored } = inMemory(applications);
-    const outcome = await applyManifest(manifest, NEW, store);
-    expect(outcome).toMatchObject({ outcome: "applied", application, created });
-    expect(stored.get(application)?.application).toEqual({ ...manifest, identifier: application });
-  });
+test.each<[string, Manifest, Application[], ApplicationId, boolean]>([
+  ["the application it names", withBundles(A, "a.b"), [having(A)], A, false],
+  ["a new application, whose bundles nobody has", withBundles(null, "a.b"), [having(A, "x.y")], NEW, true],
+  ["the one that has all its bundles", withBundles(null, "a.b"), [having(A, "a.b", "c.d")], A, false],
+  ["the one that has some of its bundles", withBundles(null, "a.b", "c.d"), [having(A, "a.b")], A, false],
+  [
+    "the one it names, of another name",
+    { ...withBundles(A, "a.b"), name: "B" },
+    [having(A, "a.b")],
+    A,
+    false,
+  ],
+])("a manifest is applied to %s", async (_, manifest, applications, application, created) => {
+  const { store, stored } = inMemory(applications);
+  const outcome = await applyManifest(manifest, NEW, store);
+  expect(outcome).toMatchObject({ outcome: "applied", application, created });
+  expect(stored.get(application)?.application).toEqual({ ...manifest, identifier: application });
 });
 
-describe("a manifest is refused and nothing is written when", () => {
-  test.each<[string, Manifest, Application[], object]>([
-    [
-      "another application has its bundle",
-      withBundles(A, "a.b", "c.d"),
-      [having(B, "c.d")],
-      {
-        outcome: "registered_elsewhere",
-        registrations: [{ store: "ios-store", bundleOrPackage: "c.d", application: B }],
-      },
-    ],
-    [
-      "it names no application and its bundles belong to several",
-      withBundles(null, "a.b", "c.d"),
-      [having(A, "a.b"), having(B, "c.d")],
-      { outcome: "registered_to_several" },
-    ],
-    ["nothing in it identifies an application", withBundles(null), [], { outcome: "nothing_names_it" }],
-  ])("%s", async (_, manifest, applications, refusal) => {
-    const { store, stored } = inMemory(applications);
-    const before = new Map(stored);
-    expect(await applyManifest(manifest, NEW, store)).toMatchObject(refusal);
-    expect(stored).toEqual(before);
-  });
+const taken = (bundleOrPackage: string, application: ApplicationId) => ({
+  outcome: "registered_elsewhere",
+  registrations: [{ store: "ios-store", bundleOrPackage, application }],
+});
+test.each<[string, Manifest, Application[], object]>([
+  ["another application has its bundle", withBundles(A, "a.b", "c.d"), [having(B, "c.d")], taken("c.d", B)],
+  [
+    "it names no application, and the one of its bundle has another name",
+    { ...withBundles(null, "a.b"), name: "Another" },
+    [having(A, "a.b")],
+    taken("a.b", A),
+  ],
+  [
+    "it names no application and its bundles belong to several",
+    withBundles(null, "a.b", "c.d"),
+    [having(A, "a.b"), having(B, "c.d")],
+    { outcome: "registered_to_several" },
+  ],
+  ["nothing in it identifies an application", withBundles(null), [], { outcome: "nothing_names_it" }],
+])("a manifest is refused and nothing is written when %s", async (_, manifest, applications, refusal) => {
+  const { store, stored } = inMemory(applications);
+  const before = new Map(stored);
+  expect(await applyManifest(manifest, NEW, store)).toMatchObject(refusal);
+  expect(stored).toEqual(before);
 });
 
 test("applying a manifest again writes nothing", async () => {
@@ -99,27 +104,15 @@ test("applying a manifest again writes nothing", async () => {
   expect(stored.get(NEW)?.version).toBe(1);
 });
 
-test.each([
-  [4, "applied"],
-  [5, "changed_meanwhile"],
-])("after %d concurrent changes the outcome is %s", async (times, outcome) => {
-  const meanwhile = Array.from({ length: times }, (): SaveOutcome => ({ outcome: "changed_meanwhile" }));
+const CHANGED: SaveOutcome = { outcome: "changed_meanwhile" };
+const TOO_LARGE: SaveOutcome = { outcome: "catalog_too_large", bytes: 2, limit: 1 };
+test.each<[string, string, SaveOutcome[]]>([
+  ["4 concurrent changes", "applied", Array(4).fill(CHANGED)],
+  ["5 concurrent changes", "changed_meanwhile", Array(5).fill(CHANGED)],
+  ["a save that can never succeed, which is not repeated,", "catalog_too_large", [TOO_LARGE]],
+])("after %s the outcome is %s", async (_, outcome, meanwhile) => {
   const { store } = inMemory([], meanwhile);
   expect((await applyManifest(withBundles(A, "a.b"), NEW, store)).outcome).toBe(outcome);
-});
-
-test("a manifest without an identifier cannot take another application's bundle", async () => {
-  const { store, stored } = inMemory([having(A, "a.b")]);
-  const copied = { ...withBundles(null, "a.b"), name: "Another" };
-  expect(await applyManifest(copied, NEW, store)).toMatchObject({ outcome: "registered_elsewhere" });
-  expect(stored.get(A)?.version).toBe(1);
-  expect(await applyManifest({ ...copied, identifier: A }, NEW, store)).toMatchObject({ outcome: "applied" });
-});
-
-test("a save that can never succeed is not retried", async () => {
-  const meanwhile: SaveOutcome[] = [{ outcome: "catalog_too_large", bytes: 2, limit: 1 }];
-  const { store } = inMemory([], meanwhile);
-  expect((await applyManifest(withBundles(A, "a.b"), NEW, store)).outcome).toBe("catalog_too_large");
 });
 
 describe("the difference", () => {

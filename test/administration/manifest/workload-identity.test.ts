@@ -2,6 +2,8 @@ import { problemText, readManifest } from "../../../lib/administration/manifest/
 import { originOf, type TrustsOrigin } from "../../../lib/stores/android-store/workload-identity.ts";
 import { manifest, problems, withAndroidStore } from "./reading.ts";
 
+const CALLER = "?Action=GetCallerIdentity&Version=2011-06-15";
+
 /** As gcloud writes one for an AWS provider. */
 const IDENTITY = {
   type: "external_account",
@@ -13,8 +15,7 @@ const IDENTITY = {
     "https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/play@trails.iam.gserviceaccount.com:generateAccessToken",
   credential_source: {
     environment_id: "aws1",
-    regional_cred_verification_url:
-      "https://sts.{region}.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15",
+    regional_cred_verification_url: `https://sts.{region}.amazonaws.com${CALLER}`,
   },
 };
 const SOURCE = IDENTITY.credential_source;
@@ -58,14 +59,37 @@ describe("a workload identity", () => {
     expect(applied({ token_url }, originOf(address))).toMatchObject({ workloadIdentity: { token_url } });
   });
 
-  test.each([
-    "https://sts.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15",
-    "https://sts.us-gov-west-1.amazonaws.com/?Action=GetCallerIdentity&Version=2011-06-15",
-  ])("may have %s signed", (regional_cred_verification_url) => {
-    const credential_source = { ...SOURCE, regional_cred_verification_url };
-    expect(applied({ credential_source })).toMatchObject({ workloadIdentity: { credential_source } });
-  });
+  test.each([`https://sts.amazonaws.com${CALLER}`, `https://sts.us-gov-west-1.amazonaws.com/${CALLER}`])(
+    "may have %s signed",
+    (regional_cred_verification_url) => {
+      const credential_source = { ...SOURCE, regional_cred_verification_url };
+      expect(applied({ credential_source })).toMatchObject({ workloadIdentity: { credential_source } });
+    },
+  );
 });
+
+/** Ways to write another host, port, user or path into one of Google's addresses. */
+const elsewhere = (address: string): string[] => {
+  const { hostname: host, pathname: path } = new URL(address);
+  return [
+    `//${host}${path}`,
+    `https://stranger.example${path}`,
+    `https://${host}.stranger.example${path}`,
+    `https://${host}@stranger.example${path}`,
+    `https://stranger@${host}${path}`,
+    `https://${host}:8443${path}`,
+    `https://${host.replaceAll(".", "。")}${path}`,
+    `https://${host.toUpperCase()}${path}`,
+    `https://stranger.example\\@${host}${path}`,
+    `https://stranger.example#https://${host}${path}`,
+    `https://${host}${path}#stranger`,
+    `https://${host}${path}\nhttps://stranger.example`,
+    ` https://${host}${path}`,
+    `https://${host}/stranger/..${path}`,
+    "file:///proc/self/environ",
+    "",
+  ];
+};
 
 /** Google's client would read files, run programs, or send the AWS identity elsewhere by these. */
 describe("a workload identity is refused, without repeating any of its values,", () => {
@@ -79,7 +103,21 @@ describe("a workload identity is refused, without repeating any of its values,",
     ["token_url ", "https://sts.googleapis.com/v1/token"],
     ["constructor", "SECRET"],
     ["x", null],
-  ])("for the key %s: %j", (key, value) => {
+    ["type", "authorized_user"],
+    ["audience", "//stranger.example/projects/1/locations/global/workloadIdentityPools/a/providers/b"],
+    ["audience", "//iam.googleapis.com"],
+    ["audience", "//iam.googleapis.com/projects/1\r\nx-stranger: 1"],
+    ["token_url", "https://sts.mtls.googleapis.com/v1/token"],
+    ["token_url", "https://sts.europe-west1.rep.googleapis.com.stranger.example/v1/token"],
+    ["token_url", "https://storage.googleapis.com/stranger/v1/token"],
+    ...elsewhere(IDENTITY.token_url).map((url): [string, string] => ["token_url", url]),
+    ...[
+      ...["a@b.c:signBlob", "a:generateAccessToken", "../a@b.c:generateAccessToken"].map(
+        (path) => `https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/${path}`,
+      ),
+      ...elsewhere(IDENTITY.service_account_impersonation_url),
+    ].map((url): [string, string] => ["service_account_impersonation_url", url]),
+  ])("for its %s: %j", (key, value) => {
     const path = /^\w+$/.test(key) ? key : `[${JSON.stringify(key)}]`;
     expect(problemsOf({ ...IDENTITY, [key]: value })).toEqual([path]);
   });
@@ -96,7 +134,18 @@ describe("a workload identity is refused, without repeating any of its values,",
     ["region_url", "file:///proc/self/environ"],
     ["imdsv2_session_token_url", "http://169.254.169.254:8080/latest"],
     ["imdsv2_session_token_url", 7],
-  ])("for the key %s of its source: %j", (key, value) => {
+    ...[
+      `https://stranger.example${CALLER}`,
+      "https://sts.{region}.amazonaws.com",
+      "https://sts.{region}.amazonaws.com?Action=AssumeRole&Version=2011-06-15",
+      `https://sts.{region}.amazonaws.com${CALLER}&Action=AssumeRole`,
+      `https://sts.{region}.amazonaws.com/stranger${CALLER}`,
+      `https://sts.{region}.amazonaws.com.stranger.example${CALLER}`,
+      `https://stranger@sts.{region}.amazonaws.com${CALLER}`,
+      `https://sts.s3-us-west-2.amazonaws.com${CALLER}`,
+      `http://sts.{region}.amazonaws.com${CALLER}`,
+    ].map((url): [string, string] => ["regional_cred_verification_url", url]),
+  ])("for the %s of its source: %j", (key, value) => {
     const credential_source = { ...SOURCE, [key]: value };
     expect(problemsOf({ ...IDENTITY, credential_source })).toEqual([`credential_source.${key}`]);
   });
@@ -108,71 +157,6 @@ describe("a workload identity is refused, without repeating any of its values,",
         expect(problemsOf({ ...IDENTITY, [key]: value })).toEqual([key]);
     },
   );
-
-  test.each([
-    ["type", "authorized_user"],
-    ["audience", "//stranger.example/projects/1/locations/global/workloadIdentityPools/a/providers/b"],
-    ["audience", "//iam.googleapis.com"],
-    ["audience", "//iam.googleapis.com/projects/1\r\nx-stranger: 1"],
-    ["token_url", "https://sts.mtls.googleapis.com/v1/token"],
-    ["token_url", "https://sts.europe-west1.rep.googleapis.com.stranger.example/v1/token"],
-    ["token_url", "https://storage.googleapis.com/stranger/v1/token"],
-    ...["a@b.c:signBlob", "a:generateAccessToken", "../a@b.c:generateAccessToken"].map((path) => [
-      "service_account_impersonation_url",
-      `https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/${path}`,
-    ]),
-  ])("with the %s %j", (key = "", value) => {
-    expect(problemsOf({ ...IDENTITY, [key]: value })).toEqual([key]);
-  });
-
-  /** Ways to write another host, port, user or path into one of Google's addresses. */
-  const elsewhere = (address: string): string[] => {
-    const { hostname: host, pathname: path } = new URL(address);
-    return [
-      `//${host}${path}`,
-      `https://stranger.example${path}`,
-      `https://${host}.stranger.example${path}`,
-      `https://${host}@stranger.example${path}`,
-      `https://stranger@${host}${path}`,
-      `https://${host}:8443${path}`,
-      `https://${host.replaceAll(".", "。")}${path}`,
-      `https://${host.toUpperCase()}${path}`,
-      `https://stranger.example\\@${host}${path}`,
-      `https://stranger.example#https://${host}${path}`,
-      `https://${host}${path}#stranger`,
-      `https://${host}${path}\nhttps://stranger.example`,
-      ` https://${host}${path}`,
-      `https://${host}/stranger/..${path}`,
-      "file:///proc/self/environ",
-      "",
-    ];
-  };
-  test.each(elsewhere(IDENTITY.token_url))("with the token exchange %j", (token_url) => {
-    expect(problemsOf({ ...IDENTITY, token_url })).toEqual(["token_url"]);
-  });
-  test.each(elsewhere(IDENTITY.service_account_impersonation_url))("with the impersonation %j", (url) => {
-    expect(problemsOf({ ...IDENTITY, service_account_impersonation_url: url })).toEqual([
-      "service_account_impersonation_url",
-    ]);
-  });
-
-  const CALLER = "?Action=GetCallerIdentity&Version=2011-06-15";
-  test.each([
-    `https://stranger.example${CALLER}`,
-    "https://sts.{region}.amazonaws.com",
-    "https://sts.{region}.amazonaws.com?Action=AssumeRole&Version=2011-06-15",
-    `https://sts.{region}.amazonaws.com${CALLER}&Action=AssumeRole`,
-    `https://sts.{region}.amazonaws.com/stranger${CALLER}`,
-    `https://sts.{region}.amazonaws.com.stranger.example${CALLER}`,
-    `https://stranger@sts.{region}.amazonaws.com${CALLER}`,
-    `https://sts.s3-us-west-2.amazonaws.com${CALLER}`,
-    `http://sts.{region}.amazonaws.com${CALLER}`,
-  ])("with the request to sign %j", (regional_cred_verification_url) => {
-    const credential_source = { ...SOURCE, regional_cred_verification_url };
-    expect(problemsOf({ ...IDENTITY, credential_source })).toEqual([
-      "credential_source.regional_cred_verification_url",
-    ]);
-  });
 
   test.each([
     ["http://127.0.0.1:3001/token", "http://127.0.0.1:3000"],

@@ -255,7 +255,7 @@ describe("application reproject", () => {
     expect(await entitled("a")).toEqual([]);
     const done = await run("application", "reproject", identifier, "--json");
     expect(done.json()).toMatchObject({ customers: 2, changed: 1 });
-    expect(done.err).toMatch(/2 customers, 1 changed; .*go on with --after [\w-]+/);
+    expect(done.err).toMatch(/2 customers, 1 changed; if this is interrupted, go on with --after [\w-]+/);
     expect((await (await application.world()).read("a")).entitlements).toMatchObject([
       { productIdentifier: "coins" },
     ]);
@@ -268,13 +268,11 @@ describe("application reproject", () => {
     const all: string[] = [];
     const { customerPages } = createOperationTable(given.table, tellsIn(given.table));
     for await (const { customers } of customerPages(identifier, null)) all.push(...customers);
-    const after = (position: string) =>
+    const after = (position = "") =>
       run("application", "reproject", identifier, "--after", position, "--json");
-    const position = Buffer.from(JSON.stringify({ customer: all[9], scanned: 40 })).toString("base64url");
-    const done = await after(position);
+    const done = await after(all[9]);
     expect(done.json()).toMatchObject({ customers: 20 });
-    const [, last = ""] = /--after ([\w-]+)"/.exec(done.err) ?? [];
-    expect(JSON.parse(Buffer.from(last, "base64url").toString()).scanned).toBeGreaterThanOrEqual(60);
+    expect(done.err).toContain(`--after ${all.at(-1)}`);
     expect(await after("somewhere")).toMatchObject(refusedWith("--after takes the position"));
   });
 });

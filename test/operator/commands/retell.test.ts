@@ -1,9 +1,7 @@
 import { retellApplication } from "../../../lib/administration/acts/scans.ts";
 import { isoTime } from "../../../lib/entitlements/time.ts";
 import { createChangeTable } from "../../../lib/table/telling/changes.ts";
-import { accountOfKey } from "../../../lib/table/named-by-key.ts";
-import { keys } from "../../../lib/table/keys.ts";
-import { accountId, applicationId, customerId } from "../../../lib/identifiers.ts";
+import { accountId, applicationId } from "../../../lib/identifiers.ts";
 import { byCredential, owned } from "../../../testing/support/world.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";
 import { anApplication, BACKEND, PRODUCTS, withOperator, type ToldApplication } from "../telling-world.ts";
@@ -78,19 +76,18 @@ describe("application retell", () => {
     const dueAt: number[] = [];
     const done = await retellApplication(
       {
-        accountPages: async function* () {
-          yield { accounts: accounts.slice(0, 120), position: null, scanned: 120 };
-          yield { accounts: accounts.slice(120), position: null, scanned: 250 };
+        customerPages: async function* () {
+          yield { customers: [], accounts: accounts.slice(0, 120) };
+          yield { customers: [], accounts: accounts.slice(120) };
         },
         makeDue: async (_, looks) => void dueAt.push(...looks.map((look) => look.dueAt)),
-        size: () => Promise.resolve(1000),
       },
       applicationId("a"),
       null,
       () => NOW,
       () => undefined,
     );
-    expect(done).toMatchObject({ accounts: 250, part: 0.25, until: Math.max(...dueAt) });
+    expect(done).toMatchObject({ accounts: 250, until: Math.max(...dueAt) });
     const seconds = Map.groupBy(dueAt, (moment) => Math.floor((moment - NOW) / 1000));
     expect([...seconds.values()].map((some) => some.length)).toEqual([100, 100, 50]);
   });
@@ -99,9 +96,7 @@ describe("application retell", () => {
     const application = await told(["a", "b", "c"]);
     const { err } = await retell(application);
     const { progress } = JSON.parse(err.trimEnd().split("\n").at(-1) ?? "");
-    expect(progress).toMatch(
-      /^3 accounts; about \d+ % of the table; if this is interrupted, go on with --after /,
-    );
+    expect(progress).toMatch(/^3 accounts; if this is interrupted, go on with --after /);
     const [, after = ""] = /--after (\S+)$/.exec(progress) ?? [];
     expect((await retell(application, "--after", after)).json()).toMatchObject({ accounts: 0 });
   });
@@ -114,12 +109,4 @@ describe("application retell", () => {
       refusedWith("--after takes the position"),
     );
   });
-});
-
-test("a key names the account of a customer, whatever characters it has", () => {
-  const [application, customer] = [applicationId("a"), customerId("c")];
-  for (const account of ["a", "#ACCOUNT#x", "a\nb"])
-    expect(accountOfKey(keys.accountCustomer(application, accountId(account), customer))).toBe(account);
-  expect(accountOfKey(keys.accountClaims(application, accountId("a")))).toBeNull();
-  expect(accountOfKey(keys.customer(application, customer))).toBeNull();
 });

@@ -1,4 +1,4 @@
-import { sha256 } from "../../../lib/administration/import/slots.ts";
+import { sha256 } from "../../../lib/administration/import/claim.ts";
 import { operate } from "../run-operator.ts";
 import { createImportWorld, type ImportWorld } from "./world.ts";
 

@@ -1,4 +1,4 @@
-import { createGate } from "../../../lib/administration/import/asking/stores.ts";
+import { createGate, STOPPED } from "../../../lib/administration/import/asking/stores.ts";
 
 const SECOND = 1000;
 const HOUR = 3600 * SECOND;
@@ -88,6 +88,6 @@ test("a refused credential stops all that follows", async () => {
   const refused: Answer = { outcome: "credential-rejected" };
   const { answers, sent, gate } = await ask(50, () => refused);
   expect(sent).toHaveLength(1);
-  expect(answers.filter((answer) => answer === "stopped")).toHaveLength(49);
+  expect(answers.filter((answer) => answer === STOPPED)).toHaveLength(49);
   expect(gate.isStopped).toBe(true);
 });

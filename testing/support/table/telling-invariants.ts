@@ -93,7 +93,7 @@ export const tellingViolations = (items: readonly StoredItem[]): readonly string
     );
     if (change?.data != null) {
       const { customerIdentifiers: customers, entitlements } = change.data;
-      const stated = digestsOf({ account, customers, entitlements });
+      const stated = digestsOf(customers, entitlements);
       check(
         JSON.stringify([stated.customers, [...stated.entitlements].sort()]) ===
           JSON.stringify([digest.customers, [...digest.entitlements].sort()]),

@@ -1,7 +1,8 @@
 import type { IosStoreConfiguration } from "../../../applications/application.ts";
-import { verifiedFactsOf } from "../../../customers/asking/ask-apple.ts";
+import { askHistory, verifiedFactsOf } from "../../../customers/asking/ask-apple.ts";
 import { appStoreTrust } from "../../../customers/ios-store-customers.ts";
 import { statedPurchases, type VerifiedFacts } from "../../../customers/storing/verified-facts.ts";
+import { DAY } from "../../../duration.ts";
 import type { PurchaseReference } from "../../../entitlements/purchase.ts";
 import { purchaseKey } from "../../../identifiers.ts";
 import type {
@@ -12,31 +13,13 @@ import type {
 import { checkAppTransactionClaims } from "../../../stores/ios-store/app-transaction.ts";
 import { appTransactionIdentityOf } from "../../../stores/ios-store/purchases.ts";
 import { transactionNamesIn, type TransactionNames } from "../../../stores/ios-store/transaction.ts";
-import type { AskedEnvironment, Claim } from "../claim.ts";
+import { sha256, type AskedEnvironment, type Claim } from "../claim.ts";
 import type { AnsweredLineage } from "../journal.ts";
-import { sha256 } from "../slots.ts";
-import type { Asked, Asking } from "./asking.ts";
+import { UNANSWERED, type Asked, type Asking } from "./asking.ts";
 import { verdictOf } from "./verdict.ts";
 
-/** Pages of twenty transactions: far above any person's, and a bound all the same. */
-const MOST_PAGES = 500;
-
-const wholeHistory = async (
-  { appStore }: Asking,
-  app: AppStoreApp,
-  transaction: string,
-): Promise<AppStoreAnswer<readonly string[]>> => {
-  const signed: string[] = [];
-  let revision: string | null = null;
-  for (let page = 1; page <= MOST_PAGES; page += 1) {
-    const answer = await appStore.transactionHistory(app, transaction, revision);
-    if (answer.outcome !== "answered") return answer;
-    signed.push(...answer.content.signedTransactions);
-    revision = answer.content.next;
-    if (revision === null) break;
-  }
-  return { outcome: "answered", content: signed };
-};
+/** Time for a person's whole history: far more than any takes, and a bound all the same. */
+const HISTORY_MILLISECONDS = DAY;
 
 /** Signed facts of a person: the app transaction, null in old apps; all transactions; the latest renewal infos. */
 interface SignedPerson extends SignedFacts {
@@ -50,7 +33,7 @@ const askSigned = async (
   app: AppStoreApp,
   transaction: string,
 ): Promise<AppStoreAnswer<SignedPerson>> => {
-  const history = await wholeHistory(asking, app, transaction);
+  const history = await askHistory(asking, app, transaction, asking.now() + HISTORY_MILLISECONDS);
   if (history.outcome !== "answered") return history;
   const statuses = await asking.appStore.subscriptionStatuses(app, transaction);
   if (statuses.outcome !== "answered" && statuses.outcome !== "unknown") return statuses;
@@ -61,7 +44,7 @@ const askSigned = async (
     outcome: "answered",
     content: {
       ...latest,
-      signedTransactions: [...history.content, ...latest.signedTransactions],
+      signedTransactions: [...history.content.signedTransactions, ...latest.signedTransactions],
       signedAppTransaction: own.outcome === "answered" ? own.content : null,
     },
   };
@@ -99,12 +82,6 @@ const lineagesOf = (
     };
   });
 
-const UNANSWERED = {
-  "credential-rejected": "stopped",
-  unavailable: "unanswered",
-  unknown: "unknown",
-} as const;
-
 const askIn = async (
   asking: Asking,
   configuration: IosStoreConfiguration,
@@ -136,7 +113,7 @@ const askIn = async (
       verdictOf(stated.get(purchaseKey(of)) ?? [], asking.application, askedAt),
     ),
     samePerson: [],
-    store: (storing) => storing.appStoreFacts(facts),
+    stored: await asking.storing.appStoreFacts(facts),
   };
 };
 

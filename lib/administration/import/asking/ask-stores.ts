@@ -1,22 +1,16 @@
 import type { Store } from "../../../contract/schemas.ts";
 import { createTurns, sideBySide } from "../../side-by-side.ts";
-import { type Claim, claimsOf, type ImportSource, type PlacedClaim } from "../claim.ts";
-import { applyEntry, idOf, isNewest, joinedAt, slotOf } from "../join.ts";
+import { type Claim, claimsOf, type ImportSource, type PlacedClaim, sha256 } from "../claim.ts";
+import { applyEntry, idOf, isNewest, lineageOf } from "../join.ts";
 import type { JournalEntry, UnansweredOutcome } from "../journal.ts";
-import { sha256 } from "../slots.ts";
 import { askPerson } from "./app-store.ts";
 import type { Asked, Asking } from "./asking.ts";
 import { askToken, ORDERS_AT_ONCE, packagesOf, resolveOrders } from "./google.ts";
 
-/** Stores an answer, and notes the outcome in the journal and in the join. */
-const settle = async (asking: Asking, placed: PlacedClaim, asked: Asked): Promise<void> => {
+/** Notes an outcome in the journal and in the join. */
+const settle = (asking: Asking, placed: PlacedClaim, asked: Asked): void => {
   const { file, row, claim } = placed;
-  const place = { file, row, id: sha256(idOf(claim)) };
-  let entry: JournalEntry;
-  if (asked.outcome === "answered") {
-    const { store, ...answer } = asked;
-    entry = { ...place, ...answer, stored: await store(asking.storing) };
-  } else entry = { ...place, outcome: asked.outcome };
+  const entry: JournalEntry = { file, row, id: sha256(idOf(claim)), ...asked };
   asking.record(entry);
   applyEntry(asking.join, entry);
   asking.onAsked(placed);
@@ -38,15 +32,15 @@ const askOrders = async (asking: Asking, batch: Question): Promise<void> => {
       const { claim } = placed;
       const { purchaseToken: token, productKind: kind } = order;
       const question = { token, kind, product: claim.product, also: [sha256(idOf(claim))] };
-      await settle(asking, placed, await askToken(asking, claim, question));
+      settle(asking, placed, await askToken(asking, claim, question));
     });
     if (waiting.size === 0 || failed !== null) break;
   }
-  for (const placed of waiting.values()) await settle(asking, placed, { outcome });
+  for (const placed of waiting.values()) settle(asking, placed, { outcome });
 };
 
 const isOpen = ({ join }: Asking, claim: Claim): boolean =>
-  claim.name !== null && isNewest(join, claim) && joinedAt(join, slotOf(join, claim)).state === "unasked";
+  claim.name !== null && isNewest(join, claim) && lineageOf(join, claim).state === "unasked";
 
 /** Claims that are to be asked about, one by one; those with an order id, a batch of one bundle or package at a time. */
 const questionsOf = async function* (
@@ -86,7 +80,7 @@ export const askStore = async (source: ImportSource, store: Store, asking: Askin
       store === "ios-store"
         ? await askPerson(asking, claim)
         : await askToken(asking, claim, { token: name?.value ?? "", kind, product, also: [] });
-    await settle(asking, placed, asked);
+    settle(asking, placed, asked);
   };
   await sideBySide(questionsOf(source, store, asking), asking.atOnce, async (question) => {
     const [{ claim }] = question;

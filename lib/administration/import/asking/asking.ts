@@ -2,7 +2,7 @@ import type { Application } from "../../../applications/application.ts";
 import type { IosStoreCustomers } from "../../../customers/ios-store-customers.ts";
 import type { AskedEnvironment, PlacedClaim } from "../claim.ts";
 import type { Join } from "../join.ts";
-import type { AnsweredEntry, JournalEntry, UnansweredOutcome } from "../journal.ts";
+import type { AnsweredEntry, JournalEntry, Place, UnansweredOutcome } from "../journal.ts";
 import type { Storing } from "./storing.ts";
 import type { ImportStores } from "./stores.ts";
 
@@ -20,9 +20,13 @@ export interface Asking extends ImportStores, Pick<IosStoreCustomers, "verifier"
   readonly atOnce: number;
 }
 
-/** A store's answer about a person or a purchase, and how it is stored; or why there is none. */
-export type Asked =
-  | (Pick<AnsweredEntry, "outcome" | "lineages" | "samePerson"> & {
-      readonly store: (storing: Storing) => Promise<AnsweredEntry["stored"]>;
-    })
-  | { readonly outcome: UnansweredOutcome };
+/** A store's answer about a person or a purchase, which is stored; or why there is none. */
+export type Asked = Omit<AnsweredEntry, keyof Place> | { readonly outcome: UnansweredOutcome };
+
+/** Outcomes by the stores' answers that tell nothing of a purchase. */
+export const UNANSWERED = {
+  "credential-rejected": "stopped",
+  unavailable: "unanswered",
+  unknown: "unknown",
+  gone: "unknown",
+} as const;

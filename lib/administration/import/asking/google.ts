@@ -3,9 +3,8 @@ import type { ProductKind } from "../../../contract/schemas.ts";
 import { sourceOf } from "../../../customers/storing/store-android-store-purchase.ts";
 import type { AndroidOrder, AndroidOrders } from "../../../stores/android-store/orders.ts";
 import { provenPurchaseOf, selecting } from "../../../stores/android-store/reading.ts";
-import type { Claim } from "../claim.ts";
-import { sha256 } from "../slots.ts";
-import type { Asked, Asking } from "./asking.ts";
+import { sha256, type Claim } from "../claim.ts";
+import { UNANSWERED, type Asked, type Asking } from "./asking.ts";
 import { verdictOf } from "./verdict.ts";
 
 interface TokenQuestion extends Pick<Claim, "kind" | "product"> {
@@ -28,15 +27,9 @@ const kindsOf = ({ kind, product }: TokenQuestion, { catalog }: Application): re
   return isOneTime ? ["one_time_product", "subscription"] : ["subscription", "one_time_product"];
 };
 
-const UNANSWERED = {
-  gone: "unknown",
-  "credential-rejected": "stopped",
-  unavailable: "unanswered",
-} as const;
-
 /** Asks about a token of a package as either kind. Google answers 404 to one of another kind, package or application. */
 const askIn = async (
-  { androidStore, application, only }: Asking,
+  { androidStore, application, only, storing }: Asking,
   configuration: AndroidStoreConfiguration,
   question: TokenQuestion,
 ): Promise<Asked> => {
@@ -64,7 +57,7 @@ const askIn = async (
       outcome: "answered",
       lineages: [lineage],
       samePerson: provenPurchaseOf(verified).mentioned.map((mentioned) => idOfKey(mentioned.key)),
-      store: (storing) => storing.androidPurchase(configuration, verified, source),
+      stored: await storing.androidPurchase(configuration, verified, source),
     };
   }
   return { outcome: "unknown" };
@@ -101,20 +94,12 @@ export const resolveOrders = async (
   identifiers: readonly string[],
 ): Promise<ResolvedOrders> => {
   const answer = await orders.find(configuration, identifiers);
-  switch (answer.outcome) {
-    case "answered":
-      return { found: answer.orders, failed: null };
-    case "credential-rejected":
-      return { found: [], failed: "stopped" };
-    case "unavailable":
-      return { found: [], failed: "unanswered" };
-    case "gone":
-    case "rejected": {
-      if (identifiers.length === 1) return { found: [], failed: null };
-      const half = Math.ceil(identifiers.length / 2);
-      const first = await resolveOrders(orders, configuration, identifiers.slice(0, half));
-      const second = await resolveOrders(orders, configuration, identifiers.slice(half));
-      return { found: [...first.found, ...second.found], failed: first.failed ?? second.failed };
-    }
-  }
+  if (answer.outcome === "answered") return { found: answer.orders, failed: null };
+  if (answer.outcome === "credential-rejected" || answer.outcome === "unavailable")
+    return { found: [], failed: UNANSWERED[answer.outcome] };
+  if (identifiers.length === 1) return { found: [], failed: null };
+  const half = Math.ceil(identifiers.length / 2);
+  const first = await resolveOrders(orders, configuration, identifiers.slice(0, half));
+  const second = await resolveOrders(orders, configuration, identifiers.slice(half));
+  return { found: [...first.found, ...second.found], failed: first.failed ?? second.failed };
 };

@@ -30,6 +30,9 @@ const PAUSES = [SECOND, 5 * SECOND, 30 * SECOND, MINUTE, 2 * MINUTE, 5 * MINUTE]
 /** Status of an answer that arrived, and cannot be read. */
 const READ = 200;
 
+/** What a request resolves to once the store has refused the credential. */
+export const STOPPED = { outcome: "credential-rejected", status: null, reason: null } as const;
+
 interface Clock {
   readonly now: () => Instant;
   readonly wait: (milliseconds: number) => Promise<void>;
@@ -70,11 +73,11 @@ export const createGate = ({ now, wait }: Clock, perSecond: number) => {
     ask: async <Answer extends Paced>(
       send: () => Promise<Answer>,
       retryAt: (answer: Answer) => Instant | null,
-    ): Promise<Answer | "stopped"> => {
+    ): Promise<Answer | typeof STOPPED> => {
       let [tries, firstFailedAt, seen] = [0, Infinity, successes];
       for (;;) {
         await turn();
-        if (isStopped) return "stopped";
+        if (isStopped) return STOPPED;
         const answer = await send();
         if (answer.outcome === "credential-rejected") isStopped = true;
         if (answer.outcome !== "unavailable") {
@@ -102,66 +105,51 @@ export const createGate = ({ now, wait }: Clock, perSecond: number) => {
 };
 type Gate = ReturnType<typeof createGate>;
 
-const gateNameOf = ({ bundleIdentifier, environment }: AppStoreApp): string =>
-  `ios-store ${bundleIdentifier} ${environment}`;
+/** By bundle or package, and environment. */
+export type Gates = ReadonlyMap<string, Pick<Gate, "isStopped" | "pausedUntil">>;
 
-/** Apple's sandbox takes a tenth of the requests. */
-const rateOf = (gate: string, perSecond: number): number =>
-  /^ios-store .* sandbox$/.test(gate) ? perSecond / 10 : perSecond;
-
-/** The gates of a run, by bundle or package. */
-export const createGates = (clock: Clock, perSecond: number) => {
-  const gates = new Map<string, Gate>();
-  return {
-    of: (name: string): Gate => {
-      const gate = gates.get(name) ?? createGate(clock, rateOf(name, perSecond));
-      gates.set(name, gate);
-      return gate;
-    },
-    all: (): ReadonlyMap<string, Gate> => gates,
-  };
-};
-export type Gates = ReturnType<typeof createGates>;
-
-const STOPPED = { outcome: "credential-rejected", status: null, reason: null } as const;
-
-/** Without a 429, the seconds that a failure names are a default. */
-const googleRetryAt =
-  (now: () => Instant) =>
-  (failed: Paced & { readonly retryAfterSeconds?: number | null }): Instant | null =>
-    failed.status === 429 && failed.retryAfterSeconds != null
-      ? now() + failed.retryAfterSeconds * SECOND
-      : null;
-
-/** The same stores, at the pace of each bundle's and package's gate. */
+/** The same stores, each bundle and package at its own pace. Apple's sandbox takes a tenth of the requests. */
 export const pacedStores = (
   { appStore, androidStore, orders }: ImportStores,
-  gates: Gates,
-  now: () => Instant,
-): ImportStores => {
-  const paced = async <Answer extends Paced>(
-    gate: string,
-    send: () => Promise<Answer>,
-    retryAt: (failed: Answer) => Instant | null,
-  ): Promise<Answer | typeof STOPPED> => {
-    const answer = await gates.of(gate).ask(send, retryAt);
-    return answer === "stopped" ? STOPPED : answer;
+  clock: Clock,
+  perSecond: number,
+): { readonly stores: ImportStores; readonly gates: Gates } => {
+  const gates = new Map<string, Gate>();
+  const gateAt = (name: string, rate: number): Gate => {
+    const gate = gates.get(name) ?? createGate(clock, rate);
+    gates.set(name, gate);
+    return gate;
   };
-  const ofApple = <Content>(app: AppStoreApp, send: () => Promise<AppStoreAnswer<Content>>) =>
-    paced(gateNameOf(app), send, (failed) => (failed.outcome === "unavailable" ? failed.retryAt : null));
-  const ofGoogle = <Answer extends Paced>({ packageName }: AndroidPackage, send: () => Promise<Answer>) =>
-    paced(`android-store ${packageName}`, send, googleRetryAt(now));
+  const ofApple = <Content>(
+    { bundleIdentifier, environment }: AppStoreApp,
+    send: () => Promise<AppStoreAnswer<Content>>,
+  ) =>
+    gateAt(
+      `ios-store ${bundleIdentifier} ${environment}`,
+      environment === "sandbox" ? perSecond / 10 : perSecond,
+    ).ask(send, (failed) => (failed.outcome === "unavailable" ? failed.retryAt : null));
+  const ofGoogle = <Answer extends Paced & { readonly retryAfterSeconds?: number | null }>(
+    { packageName }: AndroidPackage,
+    send: () => Promise<Answer>,
+  ) =>
+    gateAt(`android-store ${packageName}`, perSecond).ask(send, ({ status, retryAfterSeconds }) =>
+      // Without a 429, the seconds that a failure names are a default.
+      status === 429 && retryAfterSeconds != null ? clock.now() + retryAfterSeconds * SECOND : null,
+    );
   return {
-    appStore: {
-      appTransaction: (app, id) => ofApple(app, () => appStore.appTransaction(app, id)),
-      subscriptionStatuses: (app, id) => ofApple(app, () => appStore.subscriptionStatuses(app, id)),
-      transactionHistory: (app, id, revision) =>
-        ofApple(app, () => appStore.transactionHistory(app, id, revision)),
+    gates,
+    stores: {
+      appStore: {
+        appTransaction: (app, id) => ofApple(app, () => appStore.appTransaction(app, id)),
+        subscriptionStatuses: (app, id) => ofApple(app, () => appStore.subscriptionStatuses(app, id)),
+        transactionHistory: (app, id, revision) =>
+          ofApple(app, () => appStore.transactionHistory(app, id, revision)),
+      },
+      androidStore: {
+        lookUp: (of, request) => ofGoogle(of, () => androidStore.lookUp(of, request)),
+        acknowledge: (...asked) => androidStore.acknowledge(...asked),
+      },
+      orders: { find: (of, identifiers) => ofGoogle(of, () => orders.find(of, identifiers)) },
     },
-    androidStore: {
-      lookUp: (of, request) => ofGoogle(of, () => androidStore.lookUp(of, request)),
-      acknowledge: (...asked) => androidStore.acknowledge(...asked),
-    },
-    orders: { find: (of, identifiers) => ofGoogle(of, () => orders.find(of, identifiers)) },
   };
 };

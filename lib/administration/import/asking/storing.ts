@@ -1,7 +1,11 @@
 import type { AndroidStoreConfiguration, Application } from "../../../applications/application.ts";
 import { ServiceError } from "../../../contract/errors.ts";
-import { isErased, type CustomerTable, type KnownFacts } from "../../../customers/storing/customer-table.ts";
-import type { FactStore } from "../../../customers/storing/fact-store.ts";
+import {
+  customersOf,
+  isErased,
+  type CustomerTable,
+  type KnownFacts,
+} from "../../../customers/storing/customer-table.ts";
 import {
   storeAndroidStorePurchase,
   type AndroidStorePurchases,
@@ -9,33 +13,18 @@ import {
 import { storeFacts } from "../../../customers/storing/store-facts.ts";
 import { statedPurchases, type VerifiedFacts } from "../../../customers/storing/verified-facts.ts";
 import type { AndroidStoreSource } from "../../../customers/asking/ask.ts";
+import type { IdentityReference } from "../../../entitlements/proven-purchase.ts";
 import { referenceText, type PurchaseReference } from "../../../entitlements/purchase.ts";
 import type { Instant } from "../../../entitlements/time.ts";
 import type { AccountId } from "../../../identifiers.ts";
 import { provenPurchaseOf, type VerifiedPurchase } from "../../../stores/android-store/reading.ts";
 import type { Linked, Stored } from "../journal.ts";
 
-/**
- * Where an import puts what the stores say: first the purchases, without an account, then the links, once all of a person
- * is known. So the order of the rows decides nothing.
- */
-export interface Storing {
-  appStoreFacts(facts: VerifiedFacts): Promise<Stored>;
-  androidPurchase(
-    configuration: AndroidStoreConfiguration,
-    verified: VerifiedPurchase,
-    source: AndroidStoreSource,
-  ): Promise<Stored>;
-  /** Links the customer of a stored purchase that nobody has. */
-  link(purchase: PurchaseReference, account: AccountId): Promise<Linked>;
-}
-
-const ifErased =
-  <Outcome>(outcome: Outcome) =>
-  (error: unknown): Outcome => {
-    if (error instanceof ServiceError && error.code === "CUSTOMER_NOT_FOUND") return outcome;
-    throw error;
-  };
+/** A failure of the service for an erased customer as an outcome. */
+const ifErased = (error: unknown): "erased" => {
+  if (error instanceof ServiceError && error.code === "CUSTOMER_NOT_FOUND") return "erased";
+  throw error;
+};
 
 const storedAs = ({ outcome }: { readonly outcome: "stored" | "refused" }): Stored =>
   outcome === "refused" ? "conflict" : "stored";
@@ -55,20 +44,26 @@ const restated = (purchase: PurchaseReference, known: KnownFacts): VerifiedFacts
       };
 };
 
-/** Stores and links in the table, by the same use cases as the service. */
-export const storingIn = (store: FactStore & AndroidStorePurchases, application: Application): Storing => ({
-  appStoreFacts: async (facts) =>
-    storeFacts(store, application, facts, null).then(storedAs, ifErased<Stored>("erased")),
-  androidPurchase: async (configuration, verified, source) => {
-    const { verifiedAt: askedAt } = verified.purchase;
-    return storeAndroidStorePurchase(
-      { ports: store, application, configuration },
-      verified,
-      { source, askedAt },
-      null,
-    ).then(storedAs, ifErased<Stored>("erased"));
+/**
+ * Stores and links in the table, by the same use cases as the service: first the purchases, without an account, then the
+ * links, once all of a person is known. So the order of the rows decides nothing.
+ */
+export const storingIn = (store: AndroidStorePurchases, application: Application) => ({
+  appStoreFacts: async (facts: VerifiedFacts): Promise<Stored> =>
+    storeFacts(store, application, facts, null).then(storedAs, ifErased),
+
+  androidPurchase: async (
+    configuration: AndroidStoreConfiguration,
+    verified: VerifiedPurchase,
+    source: AndroidStoreSource,
+  ): Promise<Stored> => {
+    const context = { ports: store, application, configuration };
+    const question = { source, askedAt: verified.purchase.verifiedAt };
+    return storeAndroidStorePurchase(context, verified, question, null).then(storedAs, ifErased);
   },
-  link: async (purchase, account) => {
+
+  /** Links the customer of a stored purchase that nobody has. */
+  link: async (purchase: PurchaseReference, account: AccountId): Promise<Linked> => {
     const known = await store.table.findFacts(application.identifier, [], [purchase], store.now());
     const facts = restated(purchase, known);
     // It was erased since it was stored.
@@ -76,45 +71,39 @@ export const storingIn = (store: FactStore & AndroidStorePurchases, application:
     const claim = { account, assertedBy: "credential", isImported: true } as const;
     return storeFacts(store, application, facts, claim).then(
       ({ outcome }) => (outcome === "refused" ? "elsewhere" : "linked"),
-      ifErased<Linked>("erased"),
+      ifErased,
     );
   },
 });
+export type Storing = ReturnType<typeof storingIn>;
 
 /** Says what {@link storingIn} would do, and writes nothing. */
 export const previewOf = (
   table: Pick<CustomerTable, "findFacts" | "findCustomers">,
-  application: Application,
+  { identifier }: Application,
   now: () => Instant,
 ): Storing => {
-  const accountsOf = async (facts: Pick<VerifiedFacts, "identities" | "purchases" | "renewals">) => {
-    const { identifier } = application;
-    const known = await table.findFacts(identifier, facts.identities, statedPurchases(facts), now());
-    const owners = [
-      ...known.identities.flatMap((identity) => identity?.customer ?? []),
-      ...[...known.purchases.values()].map(({ customer }) => customer),
-    ];
-    const { living } = await table.findCustomers(identifier, owners);
-    return {
-      isErased: isErased(known),
-      accounts: new Set([...living.values()].flatMap(({ link }) => link?.account ?? [])),
-    };
+  /** Accounts of the customers that are known; null: an erasure reserves some of it. */
+  const accountsOf = async (
+    identities: readonly IdentityReference[],
+    purchases: readonly PurchaseReference[],
+  ): Promise<ReadonlySet<AccountId> | null> => {
+    const known = await table.findFacts(identifier, identities, purchases, now());
+    if (isErased(known)) return null;
+    const { living } = await table.findCustomers(identifier, customersOf(known));
+    return new Set([...living.values()].flatMap(({ link }) => link?.account ?? []));
   };
-  const preview = async (facts: Parameters<typeof accountsOf>[0]): Promise<Stored> => {
-    const found = await accountsOf(facts);
-    if (found.isErased) return "erased";
-    return found.accounts.size > 1 ? "conflict" : "stored";
-  };
+  const storedAfter = (accounts: ReadonlySet<AccountId> | null): Stored =>
+    accounts === null ? "erased" : accounts.size > 1 ? "conflict" : "stored";
   return {
-    appStoreFacts: preview,
-    androidPurchase: async (_, verified) =>
-      preview({ identities: [], purchases: [provenPurchaseOf(verified)], renewals: [] }),
+    appStoreFacts: async (facts) => accountsOf(facts.identities, statedPurchases(facts)).then(storedAfter),
+    androidPurchase: async (_, verified) => {
+      const { purchase, mentioned } = provenPurchaseOf(verified);
+      return accountsOf([], [purchase, ...mentioned]).then(storedAfter);
+    },
     link: async (purchase, account) => {
-      const known = await table.findFacts(application.identifier, [], [purchase], now());
-      if (isErased(known)) return "erased";
-      const facts = restated(purchase, known);
-      if (facts === null) return "linked";
-      const { accounts } = await accountsOf(facts);
+      const accounts = await accountsOf([], [purchase]);
+      if (accounts === null) return "erased";
       return [...accounts].every((one) => one === account) ? "linked" : "elsewhere";
     },
   };

@@ -6,7 +6,7 @@ import type { Instant } from "../../../entitlements/time.ts";
 import type { Terms } from "../../../entitlements/timeline.ts";
 import { customerId } from "../../../identifiers.ts";
 
-/** States of a purchase by its store; the order is the journal's and is only added to. */
+/** States of a purchase by its store. The journal names them. */
 export const STATES = [
   /** Nobody has asked yet, or the answer could not be used. */
   "unasked",

@@ -1,6 +1,179 @@
-import type { Profile } from "./row.ts";
-import { adaptyImport, qonversionImport, revenuecatExport, revenuecatTokens } from "./services.ts";
-import { table } from "./table.ts";
+import type { Store } from "../../../contract/schemas.ts";
+import type { Access, AskedEnvironment, Claim, PurchaseName } from "../claim.ts";
+import {
+  booleanOrNull,
+  claimsBy,
+  fieldOf,
+  nameIn,
+  productIn,
+  storeIn,
+  textOrNull,
+  timeOrNull,
+  type Profile,
+  type Row,
+} from "./row.ts";
+
+/** Whether the row grants nothing: its list of entitlements is there, and empty. */
+const grantsNothing = (row: Row): boolean => /^(?:\[\]|\{\})?$/.test(fieldOf(row, "entitlement_identifiers"));
+
+const revenuecatAccessOf = (row: Row): Access | null => {
+  if ("entitlement_identifiers" in row && grantsNothing(row)) return null;
+  if (fieldOf(row, "refunded_at") !== "") return { given: false };
+  return { given: true, until: timeOrNull(row, "effective_end_time") };
+};
+
+/**
+ * RevenueCat's Scheduled Data Export of transactions. Rows of one transaction repeat; the newest `updated_at` counts.
+ *
+ * @see https://www.revenuecat.com/docs/integrations/scheduled-data-exports/transactions
+ */
+const revenuecatExport: Profile = {
+  name: "revenuecat-export",
+  marks: ["rc_original_app_user_id", "rc_last_seen_app_user_id_alias", "store_transaction_id"],
+  needs: [
+    "store",
+    "store_transaction_id",
+    "original_store_transaction_id",
+    "product_identifier",
+    "is_sandbox",
+    "rc_original_app_user_id",
+    "rc_last_seen_app_user_id_alias",
+    "effective_end_time",
+    "refunded_at",
+    "updated_at",
+  ],
+  claimsAccess: true,
+  read: (row, { account }) => {
+    const store = storeIn(row);
+    if (store === undefined) return { claims: [], problems: ["other-store"] };
+    const column = account === "last-seen" ? "rc_last_seen_app_user_id_alias" : "rc_original_app_user_id";
+    const isIos = store === "ios-store";
+    const kind = isIos ? "transaction" : "order";
+    return claimsBy(row, column, {
+      store,
+      name: nameIn(row, kind, "store_transaction_id", "original_store_transaction_id"),
+      lineage: isIos ? textOrNull(row, "original_store_transaction_id") : null,
+      product: productIn(row, "product_identifier", !isIos),
+      kind: booleanOrNull(row, "is_auto_renewable") === true ? "subscription" : null,
+      environment: booleanOrNull(row, "is_sandbox") === true ? "sandbox" : "production",
+      access: revenuecatAccessOf(row),
+      updatedAt: timeOrNull(row, "updated_at"),
+    });
+  },
+};
+
+const revenuecatTokens: Profile = {
+  name: "revenuecat-tokens",
+  marks: [],
+  needs: ["user_id", "google_purchase_token", "google_product_id"],
+  claimsAccess: false,
+  read: (row) =>
+    claimsBy(row, "user_id", {
+      store: "android-store",
+      name: nameIn(row, "token", "google_purchase_token"),
+      product: productIn(row, "google_product_id", true),
+    }),
+};
+
+const APPLE = "apple_original_transaction_id";
+
+const googleClaimOf = (row: Row) => {
+  const isSubscription = booleanOrNull(row, "google_is_subscription");
+  const kind = isSubscription ? "subscription" : "one_time_product";
+  return {
+    store: "android-store",
+    name: nameIn(row, "token", "google_purchase_token"),
+    product: productIn(row, "google_product_id", false),
+    kind: isSubscription === null ? null : kind,
+  } as const;
+};
+
+/**
+ * Adapty's import of historical data. A file has the columns of one store, or of both.
+ *
+ * @see https://adapty.io/docs/importing-historical-data-to-adapty
+ */
+const adaptyImport: Profile = {
+  name: "adapty-import",
+  marks: [APPLE, "google_is_subscription"],
+  needs: ["user_id", [APPLE, "google_purchase_token"]],
+  claimsAccess: false,
+  read: (row) => {
+    const google = googleClaimOf(row);
+    const isOfGoogle = google.name !== null || google.product !== null;
+    // A row without any id is one of Apple's columns.
+    const isOfApple = fieldOf(row, APPLE) !== "" || !isOfGoogle;
+    const apple = { store: "ios-store", name: nameIn(row, "transaction", APPLE) } as const;
+    return claimsBy(row, "user_id", ...(isOfApple ? [apple] : []), ...(isOfGoogle ? [google] : []));
+  },
+};
+
+/** Beside a token, `original_id` is Google's order id. */
+const qonversionNameIn = (row: Row): Pick<Claim, "store" | "name"> => {
+  const isOrder = fieldOf(row, "original_id").startsWith("GPA.");
+  const google =
+    nameIn(row, "token", "purchase_token") ?? (isOrder ? nameIn(row, "order", "original_id") : null);
+  if (google !== null) return { store: "android-store", name: google };
+  const name = nameIn(row, "transaction", "original_id") ?? nameIn(row, "receipt", "receipt");
+  const isOfGoogle = name === null && "purchase_token" in row && !("receipt" in row);
+  return { store: isOfGoogle ? "android-store" : "ios-store", name };
+};
+
+const qonversionImport: Profile = {
+  name: "qonversion-import",
+  marks: ["original_id"],
+  needs: ["user_id", ["receipt", "purchase_token", "original_id"]],
+  claimsAccess: false,
+  read: (row) =>
+    claimsBy(row, "user_id", { ...qonversionNameIn(row), product: productIn(row, "product_id", false) }),
+};
+
+const storeOf = (row: Row): Store | undefined => {
+  if (fieldOf(row, "store") !== "") return storeIn(row);
+  return fieldOf(row, "purchase_token") || fieldOf(row, "order_id") ? "android-store" : "ios-store";
+};
+
+const nameOf = (store: Store, row: Row): PurchaseName | null =>
+  store === "ios-store"
+    ? (nameIn(row, "transaction", "transaction_id", "original_transaction_id") ??
+      nameIn(row, "receipt", "receipt"))
+    : (nameIn(row, "token", "purchase_token") ?? nameIn(row, "order", "order_id"));
+
+/** A row that only has an end says that access runs until then. */
+const accessOf = (row: Row): Access | null => {
+  const active = booleanOrNull(row, "active");
+  const until = timeOrNull(row, "ends_at");
+  if (active === false) return { given: false };
+  return active === null && until === null ? null : { given: true, until };
+};
+
+const environmentOf = (row: Row): AskedEnvironment | null => {
+  const text = fieldOf(row, "environment").toLowerCase();
+  return text === "production" || text === "sandbox" ? text : null;
+};
+
+/** A table of one's own; columns of other names are given to it by `--map`. */
+const table: Profile = {
+  name: "table",
+  marks: ["account"],
+  needs: ["account", ["transaction_id", "original_transaction_id", "receipt", "purchase_token", "order_id"]],
+  claimsAccess: true,
+  read: (row) => {
+    const store = storeOf(row);
+    if (store === undefined) return { claims: [], problems: ["other-store"] };
+    const kind = fieldOf(row, "kind");
+    return claimsBy(row, "account", {
+      store,
+      app: textOrNull(row, "app"),
+      name: nameOf(store, row),
+      lineage: store === "ios-store" ? textOrNull(row, "original_transaction_id") : null,
+      product: productIn(row, "product", true),
+      kind: kind === "subscription" || kind === "one_time_product" ? kind : null,
+      environment: environmentOf(row),
+      access: accessOf(row),
+    });
+  },
+};
 
 const PROFILES: readonly Profile[] = [
   revenuecatExport,
@@ -10,28 +183,17 @@ const PROFILES: readonly Profile[] = [
   table,
 ];
 
-export const columnsOf = ({ needs, needsOneOf, takes }: Profile): ReadonlySet<string> =>
-  new Set([...needs, ...needsOneOf.flat(), ...takes]);
-
-/** Columns that a header lacks; alternatives are joined by "or". */
-const missingIn = ({ needs, needsOneOf }: Profile, header: ReadonlySet<string>): readonly string[] => [
-  ...needs.filter((column) => !header.has(column)),
-  ...needsOneOf.filter((some) => !some.some((column) => header.has(column))).map((some) => some.join(" or ")),
-];
-
-/** A mark outweighs columns that other formats have too. */
-const matched = ({ marks, needs }: Profile, header: ReadonlySet<string>): number =>
-  4 * marks.filter((column) => header.has(column)).length +
-  needs.filter((column) => header.has(column)).length;
-
 /** The format that a header fits best, and its columns that the header lacks; null: it is of no known format. */
 export const readHeader = (columns: readonly string[]) => {
   const header = new Set(columns);
-  const known = PROFILES.map((profile) => ({
-    profile,
-    matches: matched(profile, header),
-    missing: missingIn(profile, header),
-  }))
+  const has = (need: string | readonly string[]): boolean =>
+    [need].flat().some((column) => header.has(column));
+  const known = PROFILES.map((profile) => {
+    const { marks, needs } = profile;
+    const missing = needs.filter((need) => !has(need)).map((need) => [need].flat().join(" or "));
+    // A mark outweighs columns that other formats have too.
+    return { profile, missing, matches: 4 * marks.filter(has).length + needs.filter(has).length };
+  })
     .filter(({ matches }) => matches > 0)
     .sort((a, b) => b.matches - a.matches);
   return known.find(({ missing }) => missing.length === 0) ?? known[0] ?? null;

@@ -19,11 +19,10 @@ export interface Profile {
   readonly name: string;
   /** Columns that no other format has: any of them recognizes this one. */
   readonly marks: readonly string[];
-  readonly needs: readonly string[];
-  /** Lists of columns of which one each is needed. */
-  readonly needsOneOf: readonly (readonly string[])[];
-  /** Columns that are read where they are there. */
-  readonly takes: readonly string[];
+  /** Columns that are needed; of a list, one. */
+  readonly needs: readonly (string | readonly string[])[];
+  /** Whether it says to whom the other service gives access. */
+  readonly claimsAccess: boolean;
   read(row: Row, options: ReadingOptions): RowReading;
 }
 

@@ -3,10 +3,9 @@ import type { Application } from "../../../applications/application.ts";
 import { entitlementsAt } from "../../../entitlements/entitlements.ts";
 import type { Instant } from "../../../entitlements/time.ts";
 import type { AccountId } from "../../../identifiers.ts";
-import { claimsAccessAt, claimsOf, type ImportSource } from "../claim.ts";
-import { createJoin, isNewest, noteClaim } from "../join.ts";
 import { sideBySide } from "../../side-by-side.ts";
-import { createColumn, createSlots, sha256 } from "../slots.ts";
+import { claimsAccessAt, claimsOf, type ImportSource } from "../claim.ts";
+import { isNewest, noteClaim, type Join } from "../join.ts";
 
 /** An account to which the other service and this one give different access. */
 interface AccessDifference {
@@ -25,23 +24,20 @@ interface Comparing {
   readonly onDifference: (difference: AccessDifference) => void;
 }
 
-const SAID = 1;
-const ACCESS = 2;
-const COMPARED = 4;
-
 /** Access of each account by the export: true if any of its purchases gives access. */
-const readAccess = async (source: ImportSource, moment: Instant) => {
-  const join = createJoin();
+const readAccess = async (
+  source: ImportSource,
+  moment: Instant,
+): Promise<ReadonlyMap<AccountId, boolean>> => {
+  const join: Join = new Map();
   for await (const { claim } of claimsOf(source)) noteClaim(join, claim);
-  const slots = createSlots();
-  const bits = createColumn(Uint8Array);
+  const access = new Map<AccountId, boolean>();
   for await (const { claim } of claimsOf(source)) {
-    const access = claimsAccessAt(claim, moment);
-    if (claim.account === null || access === null || !isNewest(join, claim)) continue;
-    const slot = slots.slotOf(sha256(claim.account));
-    bits.set(slot, bits.get(slot) | SAID | (access ? ACCESS : 0));
+    const given = claimsAccessAt(claim, moment);
+    if (claim.account === null || given === null || !isNewest(join, claim)) continue;
+    access.set(claim.account, given || access.get(claim.account) === true);
   }
-  return { slots, bits };
+  return access;
 };
 
 /** Compares a newer export with what this service answers now. Asks no store: one read for each account. */
@@ -50,15 +46,9 @@ export const compareExport = async (
   { table, application, now, atOnce, onDifference }: Comparing,
 ) => {
   const moment = now();
-  const { slots, bits } = await readAccess(source, moment);
   // Access at the other service alone, and here alone.
   const counts = { accounts: 0, agree: 0, onlyThere: 0, onlyHere: 0 };
-  await sideBySide(claimsOf(source), atOnce, async ({ claim: { account } }) => {
-    if (account === null) return;
-    const slot = slots.find(sha256(account));
-    if (slot < 0 || (bits.get(slot) & COMPARED) !== 0) return;
-    bits.set(slot, bits.get(slot) | COMPARED);
-    const claimed = (bits.get(slot) & ACCESS) !== 0;
+  await sideBySide(await readAccess(source, moment), atOnce, async ([account, claimed]) => {
     const holdings = accountHoldings(await table.findAccount(application.identifier, account));
     const entitlements = entitlementsAt(moment, holdings, application);
     const given = entitlements.some(({ active }) => active);

@@ -1,8 +1,6 @@
-import type { Store } from "../../../contract/schemas.ts";
 import type { AccountId } from "../../../identifiers.ts";
-import type { Claim } from "../claim.ts";
-import type { Join, JoinedLineage } from "../join.ts";
-import { createColumn, sha256, type Slots } from "../slots.ts";
+import { sha256, type Claim, type PlacedClaim } from "../claim.ts";
+import { personOf, type Lineage } from "../join.ts";
 import { givesAccess, type State } from "../asking/verdict.ts";
 
 /** Why an account differs, in the order in which causes are looked for: a purchase has one. */
@@ -44,24 +42,21 @@ const BY_STATE: Readonly<Partial<Record<State, Cause>>> = {
 /** Whether the store's echo confirms a link. `nobody`: it names no account of the files. */
 export type Echo = "confirms" | "contradicts" | "nobody" | "none";
 
-/**
- * @param accounts accounts that the files or the stores name
- * @param isNamed whether the files name an account, by its slot
- */
+/** @param isNamed whether the files name an account, by its SHA-256 */
 export const echoOf = (
   { account }: Pick<Claim, "account">,
-  { echo }: Pick<JoinedLineage, "echo">,
-  accounts: Slots,
-  isNamed: (slot: number) => boolean,
+  { echo }: Pick<Lineage, "echo">,
+  isNamed: (account: string) => boolean,
 ): Echo => {
-  if (echo < 0 || account === null) return "none";
+  if (echo === null || account === null) return "none";
   // A token of Apple's is a UUID, which it writes in lower case.
-  if ([account, account.toLowerCase()].some((name) => accounts.find(sha256(name)) === echo)) return "confirms";
+  if ([account, account.toLowerCase()].some((name) => sha256(name) === echo)) return "confirms";
   return isNamed(echo) ? "contradicts" : "nobody";
 };
 
-const causeOfLink = (claim: Claim, joined: JoinedLineage, decided: AccountId | null): Cause | null => {
-  const { isDisputed, linked, stored, state } = joined;
+const causeOfLink = (claim: Claim, lineage: Lineage, decided: AccountId | null): Cause | null => {
+  const { isDisputed, linked } = personOf(lineage);
+  const { stored, state } = lineage;
   if (decided === null ? isDisputed : decided !== claim.account) return "two-accounts";
   if (linked === "elsewhere" || stored === "conflict") return "linked-elsewhere";
   if (linked === "erased" || stored === "erased") return "erased";
@@ -73,13 +68,13 @@ const causeOfLink = (claim: Claim, joined: JoinedLineage, decided: AccountId | n
 /** Why an account differs in a purchase; null: it agrees. */
 export const causeOf = (
   claim: Claim,
-  joined: JoinedLineage,
+  lineage: Lineage,
   echo: Echo,
   decided: AccountId | null,
 ): Cause | null => {
-  const ofLink = causeOfLink(claim, joined, decided);
-  if (ofLink !== null || joined.state === "excluded") return ofLink;
-  const { state, isMapped, claimsAccess } = joined;
+  const { state, isMapped, claimsAccess } = lineage;
+  const ofLink = causeOfLink(claim, lineage, decided);
+  if (ofLink !== null || state === "excluded") return ofLink;
   const isLost = state === "dropped" || state === "unknown";
   // What has ended for the other service too is no difference.
   if (isLost) return claimsAccess === false ? null : (BY_STATE[state] ?? null);
@@ -88,77 +83,66 @@ export const causeOf = (
   return claimsAccess === null || claimsAccess === givesAccess(state) ? null : (BY_STATE[state] ?? null);
 };
 
-export interface Difference {
-  readonly account: AccountId;
+/** A purchase in which the account of a claim differs. */
+export interface Difference extends PlacedClaim {
   readonly cause: Cause;
-  readonly store: Store;
-  readonly product: string | null;
-  /** Key of the purchase in the table; null: it is not stored. */
-  readonly purchase: string | null;
-  /** Whether the other service gives access for it; null: the files do not say. */
-  readonly claimed: boolean | null;
-  readonly state: State;
-  readonly file: number;
-  readonly row: number;
+  readonly lineage: Lineage;
 }
 
-/** Bits of an account, above those of its causes. */
-const FIRST_BIT = CAUSE_NAMES.length;
-const BITS = {
-  named: 1 << FIRST_BIT,
-  claimed: 2 << FIRST_BIT,
+/** An account that the files name. */
+interface Counted {
+  readonly causes: Set<Cause>;
+  /** The other service gives it access. */
+  isClaimed: boolean;
   /** This service will. */
-  served: 4 << FIRST_BIT,
+  isServed: boolean;
   /** It pays: its store says so, or nobody can ask and the other service says so. */
-  pays: 8 << FIRST_BIT,
-} as const;
-const bitOf = (cause: Cause): number => 1 << CAUSE_NAMES.indexOf(cause);
+  pays: boolean;
+}
 
-const CAUSE_MASK = BITS.named - 1;
 /** Causes that another run may resolve. */
-const OPEN_MASK = bitOf("unanswered") | bitOf("unverified");
+const OPEN: ReadonlySet<Cause> = new Set(["unanswered", "unverified"]);
 
 /** Counts the differences of the accounts that the files name. */
-export const createTally = ({ accounts: slots }: Pick<Join, "accounts">) => {
-  const bits = createColumn(Uint32Array);
-  const raise = (account: AccountId, mask: number): void => {
-    const slot = slots.slotOf(sha256(account));
-    bits.set(slot, bits.get(slot) | mask);
+export const createTally = () => {
+  /** By SHA-256 of the account. */
+  const named = new Map<string, Counted>();
+  const counted = (account: AccountId): Counted => {
+    const id = sha256(account);
+    const one = named.get(id) ?? { causes: new Set(), isClaimed: false, isServed: false, pays: false };
+    named.set(id, one);
+    return one;
   };
-  const isNamed = (slot: number): boolean => (bits.get(slot) & BITS.named) !== 0;
   return {
-    name: (account: AccountId): void => raise(account, BITS.named),
-    isNamed,
+    name: (account: AccountId): void => void counted(account),
+    isNamed: (account: string): boolean => named.has(account),
     /** Counts a purchase of an account. */
-    count: (account: AccountId, joined: JoinedLineage, cause: Cause | null): void => {
-      const { state, claimsAccess, isMapped } = joined;
-      const isLinked = joined.linked === "linked" && cause !== "two-accounts";
-      let mask = cause === null ? 0 : bitOf(cause);
-      if (claimsAccess === true) mask |= BITS.claimed;
-      if (givesAccess(state) && isMapped && isLinked) mask |= BITS.served;
-      if (givesAccess(state) || (cause === "no-token" && claimsAccess === true)) mask |= BITS.pays;
-      raise(account, mask);
+    count: (account: AccountId, lineage: Lineage, cause: Cause | null): void => {
+      const { state, claimsAccess, isMapped } = lineage;
+      const isLinked = personOf(lineage).linked === "linked" && cause !== "two-accounts";
+      const one = counted(account);
+      if (cause !== null) one.causes.add(cause);
+      one.isClaimed ||= claimsAccess === true;
+      one.isServed ||= givesAccess(state) && isMapped && isLinked;
+      one.pays ||= givesAccess(state) || (cause === "no-token" && claimsAccess === true);
     },
     summed: () => {
       /** An account with several causes is counted under each. */
       const byCause = Object.fromEntries(CAUSE_NAMES.map((cause) => [cause, 0])) as Record<Cause, number>;
       /** `unanswered`: a store has not answered yet about one of their purchases, or its answer does not verify. */
-      const accounts = { all: 0, agree: 0, differ: 0, unanswered: 0 };
+      const accounts = { all: named.size, agree: 0, differ: 0, unanswered: 0 };
       /** Accounts, if the application asked this service alone from now on: that pay, that no longer do, and unknown ones. */
       const ifSwitched = { payersLose: 0, othersLose: 0, notKnown: 0 };
-      for (let slot = 0; slot < slots.count; slot += 1) {
-        if (!isNamed(slot)) continue;
-        const own = bits.get(slot);
-        const isUnanswered = (own & OPEN_MASK) !== 0;
-        const differs = (own & CAUSE_MASK & ~OPEN_MASK) !== 0;
-        accounts.all += 1;
+      for (const { causes, isClaimed, isServed, pays } of named.values()) {
+        const isUnanswered = [...causes].some((cause) => OPEN.has(cause));
+        const differs = [...causes].some((cause) => !OPEN.has(cause));
         if (isUnanswered) accounts.unanswered += 1;
         if (differs) accounts.differ += 1;
         else if (!isUnanswered) accounts.agree += 1;
-        for (const cause of CAUSE_NAMES) if ((own & bitOf(cause)) !== 0) byCause[cause] += 1;
-        if ((own & BITS.served) !== 0) continue;
-        if ((own & BITS.pays) !== 0) ifSwitched.payersLose += 1;
-        else if ((own & BITS.claimed) !== 0) ifSwitched[isUnanswered ? "notKnown" : "othersLose"] += 1;
+        for (const cause of causes) byCause[cause] += 1;
+        if (isServed) continue;
+        if (pays) ifSwitched.payersLose += 1;
+        else if (isClaimed) ifSwitched[isUnanswered ? "notKnown" : "othersLose"] += 1;
       }
       return { accounts: { ...accounts, byCause }, ifSwitched };
     },

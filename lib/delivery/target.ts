@@ -1,0 +1,122 @@
+import type { Instant } from "../entitlements/time.ts";
+import type { Outcome, Turn, Work } from "../queues/work-off.ts";
+import type { DestinationReference, WaitingItems } from "./delivery-queue.ts";
+import { GONE, nextTry, pausesOf, type Failing } from "./destination-health.ts";
+import type { ForwardReference } from "./forward-queue.ts";
+import type { SendOutcome } from "./send-outcome.ts";
+
+/** An end that takes nothing. */
+export type FailingEnd = Failing & (DestinationReference | ForwardReference);
+
+/** An end to which a run delivers: a destination, or a service that gets a bundle's notifications. */
+export interface Target {
+  /** Distinguishes it in a run. */
+  readonly name: string;
+  readonly turn: Turn;
+  readonly report: () => Promise<{
+    /** Time of the oldest message that waits; null: none, or it is not reported. */
+    readonly oldest: Instant | null;
+    /** Null: it takes what there is. */
+    readonly failing: FailingEnd | null;
+  }>;
+}
+
+/** Attempts of a run, counted as they end. */
+export interface DeliveryCounts {
+  delivered: number;
+  failed: number;
+}
+
+/** Messages sent to one destination at the same time. */
+export const MESSAGES_AT_ONCE = 20;
+
+/** Reason for a destination to which this service could not even try to deliver. */
+const FAULT = "error";
+
+/** Outcome of one delivery. */
+export interface Delivered extends Outcome {
+  /** Time before which the destination wants no further attempt of this message; null: none named. */
+  readonly retryAt: Instant | null;
+}
+
+export const DELIVERED: Delivered = { item: "done", end: "up", retryAt: null };
+/** Nothing is left to deliver. */
+export const DROPPED: Delivered = { item: "done", end: null, retryAt: null };
+export const FAULTY: Delivered = {
+  item: "failed",
+  end: { because: FAULT, retryAt: null, isForAll: false },
+  retryAt: null,
+};
+
+export const deliveredBy = (sent: SendOutcome | undefined): Delivered => {
+  switch (sent?.outcome) {
+    case "delivered":
+      return DELIVERED;
+    case "gone":
+      return { item: "failed", end: GONE, retryAt: null };
+    case "failed": {
+      const { because, status, retryAt } = sent;
+      const reason = status === null ? because : `${because} ${status}`;
+      return { item: "failed", end: { because: reason, retryAt, isForAll: false }, retryAt };
+    }
+    case undefined:
+      return FAULTY;
+  }
+};
+
+/** An end for which items wait, and the attempts to deliver them. */
+interface Delivering<End, Item> {
+  readonly end: End;
+  readonly queue: WaitingItems<End, Item>;
+  /** Items due by the moment; of an end that is back, those that are due later, too. */
+  due(moment: Instant, limit: number, isBack: boolean): Promise<readonly Item[]>;
+  /** Makes one attempt for each item: their outcomes, in their order. */
+  attempt(batch: readonly Item[]): Promise<readonly Delivered[]>;
+  keyOf(item: Item): string;
+  dueAtOf(item: Item): Instant;
+}
+
+/** Works off what waits for another end, and counts its attempts. One that is back gets all of it at once. */
+export const deliveringWork = <End, Item extends { readonly tries: number }>(
+  { end, queue, due, attempt, keyOf, dueAtOf }: Delivering<End, Item>,
+  counts: DeliveryCounts,
+): Work<Item, string, Delivered> => {
+  let wasFailing = false;
+  let isBack = false;
+  const settle = async (item: Item, result: Delivered): Promise<Delivered> => {
+    if (result === DELIVERED) {
+      isBack ||= wasFailing;
+      counts.delivered += 1;
+    } else if (result !== DROPPED && result !== FAULTY) counts.failed += 1;
+    if (result.item === "done") await queue.remove(end, item);
+    return result;
+  };
+  return {
+    queue: {
+      due: (moment, limit) => due(moment, limit, isBack),
+      take: async (lease, moment) => {
+        const health = await queue.take(end, lease, moment);
+        wasFailing = health !== null && health.failures > 0;
+        return health;
+      },
+      release: async (lease, health) => {
+        isBack = false;
+        return queue.release(end, lease, health);
+      },
+    },
+    keyOf,
+    dueAtOf,
+    atOnce: MESSAGES_AT_ONCE,
+    pace: 0,
+    act: async (batch) => {
+      const results = await attempt(batch);
+      return Promise.all(batch.map(async (item, index) => settle(item, results[index] ?? FAULTY)));
+    },
+    postpone: async (item, result, moment) => {
+      const tries = item.tries + 1;
+      await queue.retry(end, item, tries, nextTry(tries, moment, result?.retryAt ?? null));
+    },
+    staysFor: 0,
+    pausesOf,
+  };
+};
