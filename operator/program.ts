@@ -7,7 +7,7 @@ import { connect, tableName, type Connection, type EnvironmentVariables } from "
 import { OperatorError, sentenceOf } from "./operator-error.ts";
 import { openSession, type Session, type SessionEffects } from "./session.ts";
 import { takenByNpm } from "./taken-by-npm.ts";
-import type { Answer } from "./text/answer.ts";
+import { jsonText, linesText, type Answer } from "./text/answer.ts";
 
 export interface World extends Omit<SessionEffects, "warn"> {
   readonly environment: EnvironmentVariables;
@@ -76,9 +76,8 @@ const createProgram = (
 
   const write = (answered: Answer): void => {
     if (answered.unfinished) unfinished();
-    world.out(
-      `${program.opts<{ json?: true }>().json ? JSON.stringify(answered.json, null, 2) : answered.text}\n`,
-    );
+    const { json } = program.opts<{ json?: true }>();
+    world.out(`${json ? jsonText(answered.json, 2) : linesText(answered.text)}\n`);
   };
   const onTable = (act: (session: Session) => Promise<Answer>): Promise<Answer> =>
     connected(async (connection) => {

@@ -5,11 +5,10 @@ import {
   forgetAccountRequests,
   unlinkCustomer,
 } from "../../lib/administration/acts/operations.ts";
-import { isoTime } from "../../lib/entitlements/time.ts";
 import type { CustomerId } from "../../lib/identifiers.ts";
 import { OperatorError } from "../operator-error.ts";
 import { presentAccount } from "../text/account.ts";
-import { counted } from "../text/answer.ts";
+import { counted, jsonText } from "../text/answer.ts";
 import { EVERYTHING, readPage } from "../text/page.ts";
 import { toldJson } from "../text/told.ts";
 import { ACTING, authorityOf, DESTRUCTIVE, recordAct, TOMBSTONE_DAYS } from "./acting.ts";
@@ -41,7 +40,7 @@ export const showAccount = command({
 
 /** An audit entry for the exported person: without the operator's AWS identity, and without hashes. */
 const exportedEntry = ({ moment, action, customer, by, reason, what }: AuditRecord) => ({
-  moment: isoTime(moment),
+  moment,
   action,
   customer,
   by,
@@ -71,13 +70,13 @@ export const exportAccount = command({
     const json = {
       applicationIdentifier: application.identifier,
       applicationAccountIdentifier: account,
-      exportedAt: isoTime(session.moment),
+      exportedAt: session.moment,
       entitlements: report.entitlements,
       told: toldJson(report.told),
       customers: customers.filter((customer) => customer !== null).map(customerReportJson),
       audit: audit.filter((one) => concerns(sought, one) === "account").map(exportedEntry),
     };
-    return { json, text: JSON.stringify(json, null, 2) };
+    return { json, text: jsonText(json, 2) };
   },
 });
 

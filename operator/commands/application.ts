@@ -29,7 +29,7 @@ export const listApplications = command({
       text:
         listed.length === 0
           ? `The table ${table.name} has no application.`
-          : listed.map(({ identifier, name }) => `${identifier}  ${name}`).join("\n"),
+          : listed.map(({ identifier, name }) => `${identifier}  ${name}`),
     };
   },
 });
@@ -40,12 +40,7 @@ const lastNotificationsOf = async ({ notifications }: Session, application: Appl
   return storesInEnvironments(application).map((notified) => {
     const { store, environment, bundleOrPackage } = notified;
     const last = stored.find((one) => isSameNotified(one, notified));
-    return {
-      store,
-      environment,
-      bundleOrPackage,
-      signedAt: last === undefined ? null : isoTime(last.signedAt),
-    };
+    return { store, environment, bundleOrPackage, signedAt: last?.signedAt ?? null };
   });
 };
 
@@ -57,8 +52,7 @@ const queuesOf = async ({ queue, moment }: Session, application: Application) =>
         queue.healthOf(reference),
       ]);
       const { store, environment, bundleOrPackage } = reference;
-      const oldestDueAt = oldest === undefined ? null : isoTime(oldest.dueAt);
-      return { store, environment, bundleOrPackage, oldestDueAt, health };
+      return { store, environment, bundleOrPackage, oldestDueAt: oldest?.dueAt ?? null, health };
     }),
   );
 
@@ -67,8 +61,7 @@ const sweepsOf = async ({ watermarks }: Session, application: Application) =>
   Promise.all(
     sweptStoresOf(application).map(async (swept) => {
       const { store, environment, bundleOrPackage } = swept;
-      const until = await watermarks.read(swept);
-      return { store, environment, bundleOrPackage, sweptUntil: timeOrNull(until) };
+      return { store, environment, bundleOrPackage, sweptUntil: await watermarks.read(swept) };
     }),
   );
 
@@ -78,33 +71,20 @@ const forwardingOf = async ({ forwards }: Session, { identifier: application, io
     iosStore.flatMap((store) => {
       const forwardTo = forwardsTo(store);
       if (forwardTo === null) return [];
-      const { bundleIdentifier } = store;
-      const bundle = { application, bundleIdentifier };
+      const bundle = { application, bundleIdentifier: store.bundleIdentifier };
       return Promise.all([forwards.waiting(bundle), forwards.healthOf(bundle)]).then(([waiting, health]) => ({
-        bundleIdentifier,
+        bundleOrPackage: store.bundleIdentifier,
         forwardTo,
         waiting,
         health,
       }));
     }),
   );
-type ForwardReport = Awaited<ReturnType<typeof forwardingOf>>[number];
-
-const forwardJson = ({ bundleIdentifier, forwardTo, waiting, health }: ForwardReport) => ({
-  store: "ios-store",
-  bundleOrPackage: bundleIdentifier,
-  forwardTo,
-  waiting: { ...waiting, since: timeOrNull(waiting.since) },
-  health: healthJson(health),
-});
 
 const waitingText = ({ count, isMore, since }: WaitingForwards): string =>
   since === null
     ? "nothing waits"
     : `${count}${isMore ? " or more" : ""} ${count === 1 && !isMore ? "waits" : "wait"}, the oldest since ${isoTime(since)}`;
-
-const forwardText = ({ bundleIdentifier, forwardTo, waiting, health }: ForwardReport): string =>
-  `Forwarding of ios-store ${bundleIdentifier} to ${forwardTo}: ${waitingText(waiting)}; ${healthText(health)}`;
 
 const LISTS = {
   "ios-store": "notifications that the App Store could not deliver",
@@ -144,24 +124,33 @@ export const showApplication = command({
         lastNotifications,
         queues: queues.map(({ health, ...queue }) => ({ ...queue, paused: pauseJson(health) })),
         sweeps,
-        ...(forwarding.length > 0 && { forwarding: forwarding.map(forwardJson) }),
+        ...(forwarding.length > 0 && {
+          forwarding: forwarding.map((one) => ({
+            store: "ios-store",
+            ...one,
+            health: healthJson(one.health),
+          })),
+        }),
       },
       text: [
         stringify(manifest, { aliasDuplicateObjects: false }).trimEnd(),
         ...lastNotifications.map(
           ({ store, environment, bundleOrPackage, signedAt }) =>
-            `# Last notification of ${store} ${bundleOrPackage}, ${environment}: ${signedAt ?? "none yet"}`,
+            `# Last notification of ${store} ${bundleOrPackage}, ${environment}: ${timeOrNull(signedAt) ?? "none yet"}`,
         ),
         ...queues.flatMap(({ store, environment, bundleOrPackage, oldestDueAt, health }) => [
-          `# Queue of ${store} ${bundleOrPackage}, ${environment}: ${oldestDueAt === null ? "nothing is due" : `oldest due since ${oldestDueAt}`}`,
+          `# Queue of ${store} ${bundleOrPackage}, ${environment}: ${oldestDueAt === null ? "nothing is due" : `oldest due since ${isoTime(oldestDueAt)}`}`,
           ...pauseText(store, health, session.moment).map((text) => `# ${text}`),
         ]),
         ...sweeps.map(
           ({ store, environment, bundleOrPackage, sweptUntil }) =>
-            `# List of ${listOf(application, store, bundleOrPackage)}, ${bundleOrPackage}, ${environment}: ${sweptUntil === null ? "never read yet" : `read until ${sweptUntil}`}`,
+            `# List of ${listOf(application, store, bundleOrPackage)}, ${bundleOrPackage}, ${environment}: ${sweptUntil === null ? "never read yet" : `read until ${isoTime(sweptUntil)}`}`,
         ),
-        ...forwarding.map((one) => `# ${forwardText(one)}`),
-      ].join("\n"),
+        ...forwarding.map(
+          ({ bundleOrPackage, forwardTo, waiting, health }) =>
+            `# Forwarding of ios-store ${bundleOrPackage} to ${forwardTo}: ${waitingText(waiting)}; ${healthText(health)}`,
+        ),
+      ],
     };
   },
 });

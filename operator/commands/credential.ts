@@ -8,7 +8,7 @@ import { SCOPES, type Scope } from "../../lib/contract/schemas.ts";
 import { isInstant, isoTime, parsePeriod, plusPeriod, type Instant } from "../../lib/entitlements/time.ts";
 import { keyId, type KeyId } from "../../lib/identifiers.ts";
 import { OperatorError } from "../operator-error.ts";
-import { columns, indent, timeOrNull } from "../text/answer.ts";
+import { columns, timeOrNull } from "../text/answer.ts";
 import { ACTING, entryOf, readText } from "./acting.ts";
 import { findApplication, readApplicationIdentifier, readTime, text } from "./arguments.ts";
 import { command, mandatory, optional, repeated, required } from "./command.ts";
@@ -42,14 +42,15 @@ const readKeyIdentifier = (text: string): KeyId => {
   return keyId(text);
 };
 
+/** Named one by one, so that no secret's hash is shown. */
 export const credentialJson = (credential: CredentialSummary, moment: Instant) => ({
   keyIdentifier: credential.keyIdentifier,
   label: credential.label,
   scopes: credential.scopes,
   state: credentialStateAt(moment, credential),
-  createdAt: isoTime(credential.createdAt),
-  expiresAt: timeOrNull(credential.expiresAt),
-  revokedAt: timeOrNull(credential.revokedAt),
+  createdAt: credential.createdAt,
+  expiresAt: credential.expiresAt,
+  revokedAt: credential.revokedAt,
 });
 
 const APPLICATION_OPTION = required("--application <identifier>", "the application's identifier");
@@ -79,25 +80,33 @@ export const issueApiKey = command({
       },
       session.moment,
     );
-    const { keyIdentifier, label, scopes, createdAt, expiresAt } = credentialJson(credential, session.moment);
-    const what = `API key ${keyIdentifier}: ${scopes.join(", ")}, expires ${expiresAt ?? "never"}${label === null ? "" : `, ${label}`}`;
+    const { keyIdentifier, label, scopes, createdAt, expiresAt } = credential;
+    const expires = timeOrNull(expiresAt) ?? "never";
+    const what = `API key ${keyIdentifier}: ${scopes.join(", ")}, expires ${expires}${label === null ? "" : `, ${label}`}`;
     const entry = await entryOf(session, options, "issue", { what: [what] });
     if ((await session.credentials.add(credential, entry)) === "application_not_found")
       throw new OperatorError(`There is no application ${application} in the table ${session.table.name}.`);
-    const applicationIdentifier = application;
     return {
-      json: { apiKey, keyIdentifier, applicationIdentifier, label, scopes, createdAt, expiresAt },
+      json: {
+        apiKey,
+        keyIdentifier,
+        applicationIdentifier: application,
+        label,
+        scopes,
+        createdAt,
+        expiresAt,
+      },
       text: [
         apiKey,
         "",
         "This is the API key. It is shown only once: store it where you keep secrets.",
-        ...indent([
+        [
           `key identifier  ${keyIdentifier}`,
           `application     ${application}`,
           `scopes          ${scopes.join(", ")}`,
-          `expires         ${expiresAt ?? "never"}`,
-        ]),
-      ].join("\n"),
+          `expires         ${expires}`,
+        ],
+      ],
     };
   },
 });
@@ -112,22 +121,21 @@ export const listCredentials = command({
     const credentials = (await session.credentials.list(identifier)).map((credential) =>
       credentialJson(credential, session.moment),
     );
-    const rows = credentials.map((credential) => [
-      credential.keyIdentifier,
-      credential.state,
-      credential.scopes.join(","),
-      credential.createdAt,
-      credential.expiresAt ?? "never",
-      credential.revokedAt ?? "-",
-      credential.label ?? "",
-    ]);
+    const rows = credentials.map(
+      ({ keyIdentifier, state, scopes, createdAt, expiresAt, revokedAt, label }) => [
+        keyIdentifier,
+        state,
+        scopes.join(","),
+        isoTime(createdAt),
+        timeOrNull(expiresAt) ?? "never",
+        timeOrNull(revokedAt) ?? "-",
+        label ?? "",
+      ],
+    );
     const heading = ["KEY IDENTIFIER", "STATE", "SCOPES", "CREATED", "EXPIRES", "REVOKED", "LABEL"];
     return {
       json: { applicationIdentifier: identifier, credentials },
-      text:
-        rows.length === 0
-          ? `Application ${identifier} has no credentials.`
-          : columns([heading, ...rows]).join("\n"),
+      text: rows.length === 0 ? `Application ${identifier} has no credentials.` : columns([heading, ...rows]),
     };
   },
 });
@@ -153,11 +161,10 @@ export const revokeCredential = command({
     const outcome = await session.credentials.revoke(keyIdentifier, session.moment, entry);
     if (outcome.outcome === "not_found") throw notFound;
     const { application, revokedAt } = outcome.credential;
-    const time = timeOrNull(revokedAt);
     return {
-      json: { keyIdentifier, applicationIdentifier: application, revokedAt: time },
+      json: { keyIdentifier, applicationIdentifier: application, revokedAt },
       text: outcome.already
-        ? `Credential ${keyIdentifier} was revoked already, at ${time}.`
+        ? `Credential ${keyIdentifier} was revoked already, at ${timeOrNull(revokedAt)}.`
         : `Credential ${keyIdentifier} is revoked. The gateway may accept it for another ${POLICY_CACHED_SECONDS} seconds.`,
     };
   },

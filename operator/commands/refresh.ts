@@ -8,7 +8,7 @@ import { SECOND } from "../../lib/duration.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import { refreshingOn } from "../composition.ts";
 import { OperatorError } from "../operator-error.ts";
-import { counted, indent, timeOrNull } from "../text/answer.ts";
+import { counted } from "../text/answer.ts";
 import { notAskedText } from "../text/asking.ts";
 import { presentRefresh } from "../text/refresh.ts";
 import { ACTING, recordAct } from "./acting.ts";
@@ -98,19 +98,18 @@ export const refreshApplication = command({
     return {
       json: {
         applicationIdentifier: application.identifier,
-        since: isoTime(since),
+        since,
         ...done,
-        until: timeOrNull(done.until),
       },
       text: [
         `${counted(customers, "customer")} of ${application.name}`,
-        ...indent([
+        [
           queuedText(done),
-          ...(alreadyQueued > 0 ? [`${alreadyQueued} were due already`] : []),
-          ...(recent > 0 ? [`${recent} verified since ${isoTime(since)}`] : []),
+          alreadyQueued > 0 && `${alreadyQueued} were due already`,
+          recent > 0 && `${recent} verified since ${isoTime(since)}`,
           ...notAsked.map(({ store, because, count }) => `${count}: ${notAskedText(store, because)}`),
-        ]),
-      ].join("\n"),
+        ],
+      ],
     };
   },
 });

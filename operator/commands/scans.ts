@@ -6,7 +6,7 @@ import { isoTime } from "../../lib/entitlements/time.ts";
 import { accountId, customerId } from "../../lib/identifiers.ts";
 import { createRetellTable } from "../../lib/table/telling/looks.ts";
 import { OperatorError } from "../operator-error.ts";
-import { counted, timeOrNull } from "../text/answer.ts";
+import { counted } from "../text/answer.ts";
 import { ACTING, recordAct } from "./acting.ts";
 import { APPLICATION } from "./arguments.ts";
 import { command, optional } from "./command.ts";
@@ -84,7 +84,7 @@ export const retell = command({
       progress(scanText(counted(done.accounts, "account"), done)),
     );
     return {
-      json: { applicationIdentifier: identifier, accounts, lookedAtUntil: timeOrNull(until) },
+      json: { applicationIdentifier: identifier, accounts, lookedAtUntil: until },
       text:
         until === null
           ? `No account of ${name} has a customer.`

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { Session } from "../session.ts";
+import type { AsJson } from "../text/answer.ts";
 import { actRequest, runAct } from "./acts.ts";
 import { listApplications, readAccount, readApplication, readCustomer, search } from "./reading.ts";
 
@@ -57,7 +58,8 @@ const CALLS = {
 export type Calls = typeof CALLS;
 export type CallName = keyof Calls;
 export type CallInput<Name extends CallName> = z.input<Calls[Name]["input"]>;
-export type CallOutput<Name extends CallName> = Awaited<ReturnType<Calls[Name]["run"]>>;
+/** As the page reads it. */
+export type CallOutput<Name extends CallName> = AsJson<Awaited<ReturnType<Calls[Name]["run"]>>>;
 
 const isCall = (name: string): name is CallName => Object.hasOwn(CALLS, name);
 

@@ -4,6 +4,7 @@ import { requireTableFormat } from "../../lib/table/dynamodb/format.ts";
 import type { Connection } from "../connection.ts";
 import { sentenceOf } from "../operator-error.ts";
 import { openSession, type SessionEffects } from "../session.ts";
+import { jsonText } from "../text/answer.ts";
 import { assetOf } from "./assets.ts";
 import { runCall, type ConsoleSandbox } from "./calls.ts";
 import { CONSOLE_PATH, type Guard } from "./guard.ts";
@@ -59,7 +60,7 @@ const redirect = (
 ): void => send(response, 303, "text/plain; charset=utf-8", "", { Location: location, ...headers });
 
 const sendJson = (response: ServerResponse, status: number, body: unknown): void =>
-  send(response, status, "application/json", JSON.stringify(body));
+  send(response, status, "application/json", jsonText(body));
 
 /** A body's JSON; undefined: it is not JSON, or too large. */
 const readJson = async (request: IncomingMessage): Promise<unknown> =>

@@ -4,13 +4,12 @@ import { findCustomersKnownAs } from "../../lib/administration/reports/find-cust
 import { reportDestinations } from "../../lib/administration/acts/destinations.ts";
 import { referenceText } from "../../lib/entitlements/purchase.ts";
 import { accountIdentifier, SCOPES } from "../../lib/contract/schemas.ts";
-import { isoTime } from "../../lib/entitlements/time.ts";
 import { accountId } from "../../lib/identifiers.ts";
 import { timelineOf } from "../../lib/entitlements/timeline.ts";
 import { accountJson, countOf } from "../text/account.ts";
 import { reportApplication } from "../commands/application.ts";
 import { askingText } from "../text/asking.ts";
-import { auditEntriesOf, auditEntryJson, isShown, soughtAccount } from "../commands/audit.ts";
+import { auditEntriesOf, isShown, soughtAccount } from "../commands/audit.ts";
 import { credentialJson } from "../commands/credential.ts";
 import { customerReportJson, findReport } from "../commands/customer.ts";
 import { destinationJson } from "../text/destination.ts";
@@ -51,7 +50,7 @@ export const readApplication = async (session: Session, identifier: string) => {
   ]);
   const { manifest, lastNotifications, queues } = report;
   return {
-    moment: isoTime(session.moment),
+    moment: session.moment,
     identifier: application.identifier,
     name: application.name,
     iosStore: manifest.stores["ios-store"].map(({ bundleIdentifier, environments, serverApi }) => ({
@@ -80,12 +79,12 @@ export const readApplication = async (session: Session, identifier: string) => {
       environment,
       oldestDueAt,
       because: health.because,
-      pausedUntil: health.because === null ? null : isoTime(health.pausedUntil),
+      pausedUntil: health.because === null ? null : health.pausedUntil,
     })),
     scopes: SCOPES,
     credentials: credentials.map((credential) => credentialJson(credential, session.moment)),
     destinations: destinations.map((report) => destinationJson(report, session.moment)),
-    audit: audit.toReversed().slice(0, AUDIT_ENTRIES).map(auditEntryJson),
+    audit: audit.toReversed().slice(0, AUDIT_ENTRIES),
     auditEntries: audit.length,
   };
 };
@@ -104,8 +103,7 @@ const auditOfAccount = async (
   return entries
     .filter((entry) => isShown(sought, entry))
     .toReversed()
-    .slice(0, AUDIT_ENTRIES)
-    .map(auditEntryJson);
+    .slice(0, AUDIT_ENTRIES);
 };
 
 export const readAccount = async (
@@ -145,7 +143,7 @@ export const readCustomer = async (
 ) => {
   const application = await findApplication(session, asked.application);
   const customer = await findReport(session, application, readCustomerIdentifier(asked.customer));
-  return { ...customerReportJson(customer), moment: isoTime(session.moment) };
+  return { ...customerReportJson(customer), moment: session.moment };
 };
 
 export const search = async (

@@ -2,17 +2,17 @@ import { checkImport, type ImportCheck } from "../../lib/administration/import/r
 import type { ImportSource } from "../../lib/administration/import/claim.ts";
 import { readManifestFile } from "../commands/apply.ts";
 import { optional, optionsIn, required, type Command } from "../commands/command.ts";
-import { columns, counted, indent, type Answer } from "../text/answer.ts";
+import { columns, counted, type Answer, type Lines } from "../text/answer.ts";
 import { FILES, openFiles, READING, readNumber } from "./options.ts";
 import { durationText, problemLines, problemsJson, shareText } from "./text.ts";
 
-const unmappedLines = ({ unmapped }: ImportCheck): readonly string[] => {
+const unmappedLines = ({ unmapped }: ImportCheck): readonly Lines[] => {
   if (unmapped === null) return ["--manifest <file.yaml> shows the products that it does not map."];
   if (unmapped.size === 0) return ["The manifest maps every product."];
   const rows = [...unmapped]
     .sort(([, a], [, b]) => b - a)
     .map(([product, claims]) => [product, counted(claims, "row")]);
-  return ["Products that the manifest does not map:", ...indent(columns(rows))];
+  return ["Products that the manifest does not map:", columns(rows)];
 };
 
 const presentCheck = ({ files }: ImportSource, check: ImportCheck): Answer => {
@@ -51,7 +51,7 @@ const presentCheck = ({ files }: ImportSource, check: ImportCheck): Answer => {
       "",
       ...unmappedLines(check),
       ...problemLines("Rows that cannot be used as they are:", problems),
-    ].join("\n"),
+    ],
   };
 };
 

@@ -3,7 +3,7 @@ import { compareExport, type Comparison } from "../../lib/administration/import/
 import { findApplication } from "../commands/arguments.ts";
 import { command, required } from "../commands/command.ts";
 import { OperatorError } from "../operator-error.ts";
-import { columns, counted } from "../text/answer.ts";
+import { columns, counted, type Lines } from "../text/answer.ts";
 import { openCsv } from "./files/differences-file.ts";
 import { CSV, FILES, openFiles, READING } from "./options.ts";
 import { shareText } from "./text.ts";
@@ -22,16 +22,15 @@ const textOf = (
   tolerance: number,
   isWithin: boolean,
   csv: string,
-): string =>
-  [
-    `${counted(accounts, "account")}: ${agree} agree (${shareText(agree, accounts)}).`,
-    ...columns([
-      ["  The other service alone gives access", String(onlyThere)],
-      ["  This service alone gives access", String(onlyHere)],
-      ["  Accounts that differ", csv],
-    ]),
-    `${shareText(accounts - agree, accounts)} differ: ${isWithin ? "within" : "above"} the tolerance of ${tolerance} %.`,
-  ].join("\n");
+): Lines => [
+  `${counted(accounts, "account")}: ${agree} agree (${shareText(agree, accounts)}).`,
+  columns([
+    ["The other service alone gives access", String(onlyThere)],
+    ["This service alone gives access", String(onlyHere)],
+    ["Accounts that differ", csv],
+  ]),
+  `${shareText(accounts - agree, accounts)} differ: ${isWithin ? "within" : "above"} the tolerance of ${tolerance} %.`,
+];
 
 export const compareFiles = command({
   name: "import compare",

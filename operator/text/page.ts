@@ -39,12 +39,11 @@ export const requirePage = (page: Page, total: number): void => {
 export const isOnPage = ({ number, size }: Page, index: number): boolean =>
   number === 1 ? index < size : index >= (number - 1) * size && index < number * size;
 
-/** Range of the purchases on the page; empty if it has all. */
-export const pageText = (page: Page, total: number): readonly string[] => {
+/** Range of the purchases on the page; false if it has all. */
+export const pageText = (page: Page, total: number): string | false => {
   const pages = pagesOf(page, total);
-  if (pages === 1) return [];
   const first = (page.number - 1) * page.size + 1;
   const last = Math.min(total, page.number * page.size);
   const next = page.number < pages ? `; the next ones: --page ${page.number + 1}` : "";
-  return [`Purchases ${first} to ${last} of ${total}${next}`];
+  return pages > 1 && `Purchases ${first} to ${last} of ${total}${next}`;
 };

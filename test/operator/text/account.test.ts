@@ -1,5 +1,6 @@
 import { presentAccount } from "../../../operator/text/account.ts";
 import type { ReportedCustomer } from "../../../lib/administration/reports/account-report.ts";
+import { jsonText, linesText } from "../../../operator/text/answer.ts";
 import { explain } from "../../../operator/text/explanation.ts";
 import type { Purchase } from "../../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../../lib/entitlements/time.ts";
@@ -182,7 +183,7 @@ describe("an account is shown", () => {
   test("with its customers, purchases and entitlements", () => {
     const renewal = aRenewal({ signedAt: NOW, graceEndsAt: NOW + 26 * DAY, isInBillingRetry: true });
     const { text, json } = presentAccount(report([aCustomer([aPurchase({ renewal })])]), TERMS, NOW);
-    expect(text.split("\n")).toEqual([
+    expect(linesText(text).split("\n")).toEqual([
       `Account user-1 of Trail Maps (0198c0de-0000-7000-8000-000000000001) at ${isoTime(NOW)}`,
       "Entitlements",
       `  premium  active  until ${isoTime(NOW + 26 * DAY)}  ios-store monthly`,
@@ -194,7 +195,7 @@ describe("an account is shown", () => {
       expect.stringContaining("    monthly  "),
       expect.stringContaining("      grants premium until "),
     ]);
-    expect(json).toMatchObject({
+    expect(JSON.parse(jsonText(json))).toMatchObject({
       applicationAccountIdentifier: "user-1",
       moment: isoTime(NOW),
       customers: [{ assertedBy: "client", purchases: [{ key: "1", verifiedBy: "a renewal info" }] }],
@@ -210,9 +211,9 @@ describe("an account is shown", () => {
     const account = report([aCustomer([...over, aPurchase({ key: "granting" })])]);
     const json = { number: 1, size: Infinity };
     const page = (number: number) => presentAccount(account, TERMS, NOW, { text: { number, size: 4 }, json });
-    expect(page(1).text).toContain("Purchases 1 to 4 of 10; the next ones: --page 2\n");
+    expect(linesText(page(1).text)).toContain("Purchases 1 to 4 of 10; the next ones: --page 2\n");
     const keys = [1, 2, 3].flatMap((number) =>
-      [...page(number).text.matchAll(/ purchase (\S+?),/g)].map(([, key = ""]) => key),
+      [...linesText(page(number).text).matchAll(/ purchase (\S+?),/g)].map(([, key = ""]) => key),
     );
     expect(keys.slice(0, 3)).toEqual(["granting", "over-8", "over-7"]);
     expect(new Set(keys).size).toBe(10);
