@@ -1,4 +1,3 @@
-import type { Application } from "../../lib/applications/application.ts";
 import { loadAccountReport, reportedHoldings } from "../../lib/administration/reports/account-report.ts";
 import { findCustomersKnownAs } from "../../lib/administration/reports/find-customers.ts";
 import { reportDestinations } from "../../lib/administration/acts/destinations.ts";
@@ -27,8 +26,6 @@ const ENDINGS_OF_AN_ENTITLEMENT = 5;
 
 const AUDIT_ENTRIES = 100;
 
-export const listApplications = async ({ applications }: Session) => applications.list();
-
 /** Products without an entitlement, and entitlements that no product grants. */
 const nothingOf = ({ products, entitlements }: Awaited<ReturnType<typeof reportApplication>>["manifest"]) => {
   const granted = new Set(products.flatMap(({ grants }) => grants));
@@ -50,14 +47,9 @@ export const readApplication = async (session: Session, identifier: string) => {
   ]);
   const { manifest, lastNotifications, queues } = report;
   return {
-    moment: session.moment,
     identifier: application.identifier,
     name: application.name,
-    iosStore: manifest.stores["ios-store"].map(({ bundleIdentifier, environments, serverApi }) => ({
-      bundleIdentifier,
-      environments,
-      serverApiKey: serverApi?.keyIdentifier ?? null,
-    })),
+    iosStore: manifest.stores["ios-store"],
     // Only the kind of a credential is shown.
     androidStore: application.androidStore.map(
       ({ packageName, environments, credential, notifications }) => ({
@@ -67,20 +59,10 @@ export const readApplication = async (session: Session, identifier: string) => {
         pushedBy: notifications?.serviceAccount ?? null,
       }),
     ),
-    entitlements: Object.entries(manifest.entitlements).map(([identifier, { displayName }]) => ({
-      identifier,
-      displayName,
-    })),
     products: manifest.products,
     nothing: nothingOf(manifest),
     lastNotifications,
-    queues: queues.map(({ store, environment, oldestDueAt, health }) => ({
-      store,
-      environment,
-      oldestDueAt,
-      because: health.because,
-      pausedUntil: health.because === null ? null : health.pausedUntil,
-    })),
+    queues,
     scopes: SCOPES,
     credentials: credentials.map((credential) => credentialJson(credential, session.moment)),
     destinations: destinations.map((report) => destinationJson(report, session.moment)),
@@ -93,18 +75,6 @@ const fewOf = (endings: readonly Ending[]): readonly Ending[] =>
   [...Map.groupBy(endings, ({ entitlement }) => entitlement).values()].flatMap((ofOne) =>
     ofOne.slice(0, ENDINGS_OF_AN_ENTITLEMENT),
   );
-
-const auditOfAccount = async (
-  session: Session,
-  application: Application,
-  sought: Awaited<ReturnType<typeof soughtAccount>>,
-) => {
-  const entries = await auditEntriesOf(session, application);
-  return entries
-    .filter((entry) => isShown(sought, entry))
-    .toReversed()
-    .slice(0, AUDIT_ENTRIES);
-};
 
 export const readAccount = async (
   session: Session,
@@ -121,6 +91,7 @@ export const readAccount = async (
   const asking = new Map(report.customers.flatMap((customer) => [...customer.asking]));
   const shown = json.customers.flatMap(({ purchases }) => purchases);
   const sought = await soughtAccount(session, application, account, report.customers);
+  const audit = await auditEntriesOf(session, application);
   const timeline = timelineOf(reportedHoldings(report.customers), application);
   return {
     ...json,
@@ -133,7 +104,10 @@ export const readAccount = async (
       key: purchase.key,
       sentences: askingText(purchase, asking.get(referenceText(purchase)), report.healths, moment),
     })),
-    audit: await auditOfAccount(session, application, sought),
+    audit: audit
+      .filter((entry) => isShown(sought, entry))
+      .toReversed()
+      .slice(0, AUDIT_ENTRIES),
   };
 };
 
