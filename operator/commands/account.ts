@@ -9,7 +9,7 @@ import type { CustomerId } from "../../lib/identifiers.ts";
 import { OperatorError } from "../operator-error.ts";
 import { presentAccount } from "../text/account.ts";
 import { counted, jsonText } from "../text/answer.ts";
-import { EVERYTHING, readPage } from "../text/page.ts";
+import { EVERYTHING, readCount } from "../text/page.ts";
 import { toldJson } from "../text/told.ts";
 import { ACTING, authorityOf, DESTRUCTIVE, recordAct, TOMBSTONE_DAYS } from "./acting.ts";
 import { ACCOUNT, APPLICATION } from "./arguments.ts";
@@ -19,21 +19,23 @@ import { customerReportJson } from "./customer.ts";
 
 const takes = { application: APPLICATION, account: ACCOUNT };
 
+const PURCHASES_ON_A_PAGE = 50;
+
 export const showAccount = command({
   name: "account show",
   about: "show an account's entitlements, customers and purchases, and why",
   takes,
   options: {
-    page: optional("--page <number>", "the page of its purchases; 1 by default"),
-    perPage: optional("--per-page <number>", "purchases on a page; 50 by default"),
+    page: optional("--page <number>", "the page of its purchases; 1 by default", readCount),
+    perPage: optional("--per-page <number>", "purchases on a page; 50 by default", readCount),
   },
-  run: async ({ session, application, account, options }) => {
-    const page = readPage(options);
+  run: async ({ session, application, account, options: { page: number, perPage: size } }) => {
+    const page = { number: number ?? 1, size: size ?? PURCHASES_ON_A_PAGE };
     const report = await loadAccountReport(session, application, account, session.moment);
     return presentAccount(report, application, session.moment, {
       text: page,
       // Without a requested page, JSON contains everything.
-      json: options.page === undefined && options.perPage === undefined ? EVERYTHING : page,
+      json: number === null && size === null ? EVERYTHING : page,
     });
   },
 });
@@ -80,17 +82,20 @@ export const exportAccount = command({
   },
 });
 
+const readAsserter = (text: string, name: string): void => {
+  if (text !== "client")
+    throw new OperatorError(
+      `${name} must be client; unlink customers that a credential has linked one by one.`,
+    );
+};
+
 export const unlinkAccount = command({
   name: "account unlink",
   about: "unlink the customers that only clients, without a credential, have claimed for an account",
   takes,
-  options: { ...DESTRUCTIVE, assertedBy: required("--asserted-by <who>", "client") },
+  options: { ...DESTRUCTIVE, assertedBy: required("--asserted-by <who>", "client", readAsserter) },
   run: async ({ session, application, account, options, confirm, progress }) => {
     const authority = await authorityOf(session, options);
-    if (options.assertedBy !== "client")
-      throw new OperatorError(
-        "--asserted-by must be client; unlink customers that a credential has linked one by one.",
-      );
     const report = await loadAccountReport(session, application, account, session.moment);
     const claimed = report.customers.filter(({ assertedBy }) => assertedBy === "client");
     if (claimed.length > 0)

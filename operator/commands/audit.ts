@@ -73,9 +73,10 @@ export const showAudit = command({
   name: "application audit",
   about: "list what operators changed, and transfers: when, by whom, and why",
   takes: { application: APPLICATION },
-  options: { account: optional("--account <account>", "only what can concern this account") },
-  run: async ({ session, application, options }) => {
-    const account = options.account === undefined ? null : readAccountIdentifier(options.account);
+  options: {
+    account: optional("--account <account>", "only what can concern this account", readAccountIdentifier),
+  },
+  run: async ({ session, application, options: { account } }) => {
     const all = await auditEntriesOf(session, application);
     const { identifier, name } = application;
     if (account === null)

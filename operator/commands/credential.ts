@@ -10,8 +10,8 @@ import { keyId, type KeyId } from "../../lib/identifiers.ts";
 import { OperatorError } from "../operator-error.ts";
 import { columns, timeOrNull } from "../text/answer.ts";
 import { ACTING, entryOf, readText } from "./acting.ts";
-import { findApplication, readApplicationIdentifier, readTime, text } from "./arguments.ts";
-import { command, mandatory, optional, repeated, required } from "./command.ts";
+import { findApplication, readApplicationIdentifier, readTime } from "./arguments.ts";
+import { type Argument, asText, command, optional, repeated, required, textOf } from "./command.ts";
 
 const readScopes = (given: readonly string[]): readonly Scope[] => {
   if (given.length === 0) throw new OperatorError("--scope is required.");
@@ -21,8 +21,7 @@ const readScopes = (given: readonly string[]): readonly Scope[] => {
   return SCOPES.filter((scope) => given.includes(scope));
 };
 
-const readExpiry = (text: string | undefined, moment: Instant): Instant | null => {
-  if (text === undefined) return null;
+const readExpiry = (text: string, moment: Instant): Instant => {
   const period = parsePeriod(text);
   const end = period === null ? readTime(text) : plusPeriod(moment, period);
   if (!isInstant(end))
@@ -33,13 +32,18 @@ const readExpiry = (text: string | undefined, moment: Instant): Instant | null =
   return end;
 };
 
-/** @throws OperatorError without the text, which may be a whole API key */
-const readKeyIdentifier = (text: string): KeyId => {
-  if (!/^[0-9a-f]{16}$/.test(text))
-    throw new OperatorError(
-      "A key identifier must be the 16 hexadecimal digits between the underscores of its API key.",
-    );
-  return keyId(text);
+const KEY_IDENTIFIER: Argument<KeyId> = {
+  name: "<keyIdentifier>",
+  about: "the 16 digits between the underscores of the API key",
+  read: (given) => {
+    const text = textOf(given);
+    // The error does not repeat the text, which may be a whole API key.
+    if (!/^[0-9a-f]{16}$/.test(text))
+      throw new OperatorError(
+        "A key identifier must be the 16 hexadecimal digits between the underscores of its API key.",
+      );
+    return keyId(text);
+  },
 };
 
 /** Named one by one, so that no secret's hash is shown. */
@@ -53,7 +57,11 @@ export const credentialJson = (credential: CredentialSummary, moment: Instant) =
   revokedAt: credential.revokedAt,
 });
 
-const APPLICATION_OPTION = required("--application <identifier>", "the application's identifier");
+const APPLICATION_OPTION = required(
+  "--application <identifier>",
+  "the application's identifier",
+  readApplicationIdentifier,
+);
 
 export const issueApiKey = command({
   name: "credential issue",
@@ -62,25 +70,20 @@ export const issueApiKey = command({
   options: {
     ...ACTING,
     application: APPLICATION_OPTION,
-    scope: mandatory(repeated("--scope <scope>", "customers:write, entitlements:read or changes:read")),
+    scope: repeated("--scope <scope>", "customers:write, entitlements:read or changes:read", readScopes),
     expires: optional(
       "--expires <time or duration>",
       "such as 2027-01-31T00:00:00Z or P90D; never by default",
+      asText,
     ),
-    label: optional("--label <text>", "a label of your choice"),
+    label: optional("--label <text>", "a label of your choice", readText),
   },
   run: async ({ session, options }) => {
-    const application = readApplicationIdentifier(options.application);
-    const { apiKey, credential } = issueCredential(
-      {
-        application,
-        label: options.label === undefined ? null : readText("A label", options.label),
-        scopes: readScopes(options.scope),
-        expiresAt: readExpiry(options.expires, session.moment),
-      },
-      session.moment,
-    );
-    const { keyIdentifier, label, scopes, createdAt, expiresAt } = credential;
+    const { moment } = session;
+    const { application, label, scope: scopes, expires: given } = options;
+    const expiresAt = given === null ? null : readExpiry(given, moment);
+    const { apiKey, credential } = issueCredential({ application, label, scopes, expiresAt }, moment);
+    const { keyIdentifier, createdAt } = credential;
     const expires = timeOrNull(expiresAt) ?? "never";
     const what = `API key ${keyIdentifier}: ${scopes.join(", ")}, expires ${expires}${label === null ? "" : `, ${label}`}`;
     const entry = await entryOf(session, options, "issue", { what: [what] });
@@ -143,19 +146,22 @@ export const listCredentials = command({
 export const revokeCredential = command({
   name: "credential revoke",
   about: "revoke an API key permanently",
-  takes: { keyIdentifier: text("<keyIdentifier>", "the 16 digits between the underscores of the API key") },
+  takes: { keyIdentifier: KEY_IDENTIFIER },
   options: {
     ...ACTING,
-    application: optional("--application <identifier>", "revoke it only if it belongs to this application"),
+    application: optional(
+      "--application <identifier>",
+      "revoke it only if it belongs to this application",
+      readApplicationIdentifier,
+    ),
   },
-  run: async ({ session, keyIdentifier: key, options }) => {
-    const keyIdentifier = readKeyIdentifier(key);
+  run: async ({ session, keyIdentifier, options }) => {
     const notFound = new OperatorError(
-      `There is no credential ${keyIdentifier}${options.application === undefined ? "" : " of that application"} in the table ${session.table.name}.`,
+      `There is no credential ${keyIdentifier}${options.application === null ? "" : " of that application"} in the table ${session.table.name}.`,
     );
-    if (options.application !== undefined) {
+    if (options.application !== null) {
       const credential = await session.credentials.find(keyIdentifier);
-      if (credential?.application !== readApplicationIdentifier(options.application)) throw notFound;
+      if (credential?.application !== options.application) throw notFound;
     }
     const entry = await entryOf(session, options, "revoke", { what: [`API key ${keyIdentifier}`] });
     const outcome = await session.credentials.revoke(keyIdentifier, session.moment, entry);

@@ -124,11 +124,11 @@ export const unlinkCustomer = command({
   takes,
   options: {
     ...DESTRUCTIVE,
-    to: optional("--to <account>", "the account to move it to, in the same step"),
+    to: optional("--to <account>", "the account to move it to, in the same step", readAccountIdentifier),
   },
   run: async ({ session, application, customer, options, confirm }) => {
     const authority = await authorityOf(session, options);
-    const to = options.to === undefined ? null : readAccountIdentifier(options.to);
+    const { to } = options;
     const report = await findReport(session, application, customer);
     const { customerIdentifier, link } = report;
     const json = { customerIdentifier, unlinkedFrom: null, linkedTo: null };

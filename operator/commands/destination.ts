@@ -19,7 +19,7 @@ import { counted } from "../text/answer.ts";
 import { destinationJson, destinationText, healthJson, healthText } from "../text/destination.ts";
 import { ACTING, entryOf, recordAct } from "./acting.ts";
 import { APPLICATION, DESTINATION, findDestination, readTime } from "./arguments.ts";
-import { command, flag, required } from "./command.ts";
+import { asText, command, flag, required } from "./command.ts";
 
 export const listDestinations = command({
   name: "destination list",
@@ -146,6 +146,7 @@ export const resend = command({
     since: required(
       "--since <cursor or time>",
       "a cursor of the feed, or a time such as 2027-01-31T00:00:00Z",
+      asText,
     ),
   },
   run: async ({ session, application, name, options, progress }) => {

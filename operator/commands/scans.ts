@@ -11,20 +11,22 @@ import { ACTING, recordAct } from "./acting.ts";
 import { APPLICATION } from "./arguments.ts";
 import { command, optional } from "./command.ts";
 
-const AFTER = optional("--after <position>", "go on after the position that an interrupted run has shown");
-
 /** Encoded, because an account may contain any characters. */
 const positionText = (position: object): string =>
   Buffer.from(JSON.stringify(position)).toString("base64url");
 
-/** @throws OperatorError if the text is no position */
-const readAfter = <Position>(text: string | undefined, shape: z.ZodType<Position>): Position | null => {
-  if (text === undefined) return null;
-  const position = shape.safeParse(parseJson(Buffer.from(text, "base64url").toString()));
-  if (!position.success)
-    throw new OperatorError("--after takes the position that an interrupted run has shown.");
-  return position.data;
-};
+/** Option for the position at which a scan goes on. */
+const afterOf = <Position>(shape: z.ZodType<Position>) =>
+  optional(
+    "--after <position>",
+    "go on after the position that an interrupted run has shown",
+    (text, name) => {
+      const position = shape.safeParse(parseJson(Buffer.from(text, "base64url").toString()));
+      if (!position.success)
+        throw new OperatorError(`${name} takes the position that an interrupted run has shown.`);
+      return position.data;
+    },
+  );
 
 const customer = z.uuid().transform(customerId);
 const scanned = z.int().min(0);
@@ -45,9 +47,9 @@ export const reproject = command({
   name: "application reproject",
   about: "recompute every customer's holdings from its purchases, after the catalog maps more products",
   takes: { application: APPLICATION },
-  options: { ...ACTING, after: AFTER },
+  options: { ...ACTING, after: afterOf(customerPosition) },
   run: async ({ session, application, options, progress }) => {
-    const after = readAfter(options.after, customerPosition);
+    const { after } = options;
     await recordAct(session, application.identifier, options, "reproject", {
       what: [`begun: the holdings of every customer are recomputed${interruptedText(after)}`],
     });
@@ -68,9 +70,9 @@ export const retell = command({
   name: "application retell",
   about: "deliver every account's changes now, after the catalog or the destinations changed",
   takes: { application: APPLICATION },
-  options: { ...ACTING, after: AFTER },
+  options: { ...ACTING, after: afterOf(accountPosition) },
   run: async ({ session, application, options, progress }) => {
-    const after = readAfter(options.after, accountPosition);
+    const { after } = options;
     const { identifier, name } = application;
     if (!tellsChanges(application))
       throw new OperatorError(

@@ -7,25 +7,13 @@ export interface Page {
   readonly size: number;
 }
 
-interface PageOptions {
-  readonly page: string | undefined;
-  readonly perPage: string | undefined;
-}
-
 export const EVERYTHING: Page = { number: 1, size: Infinity };
 
-const DEFAULT_SIZE = "50";
-
-const readCount = (name: string, text: string): number => {
+/** @throws OperatorError */
+export const readCount = (text: string, name: string): number => {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new OperatorError(`${name} must be a number from 1 on.`);
   return Number(text);
 };
-
-/** @throws OperatorError if a number is malformed */
-export const readPage = ({ page = "1", perPage = DEFAULT_SIZE }: PageOptions): Page => ({
-  number: readCount("--page", page),
-  size: readCount("--per-page", perPage),
-});
 
 export const pagesOf = ({ size }: Page, total: number): number => Math.max(1, Math.ceil(total / size));
 

@@ -172,7 +172,7 @@ test("an act that these credentials may not record is not begun", async () => {
     audit: { record: () => Promise.reject(denied) },
   };
   const { identifier } = await anApplication(given);
-  await expect(recordAct(recording, identifier, {}, "export", {})).rejects.toThrow(
+  await expect(recordAct(recording, identifier, { by: null }, "export", {})).rejects.toThrow(
     /^Nothing was changed\. .*OperatorChangesPolicy/,
   );
 });
