@@ -112,7 +112,7 @@ test("--json and --table stand before, between or after the words", async () => 
     ["application", "--table", name, "show", "--json", identifier],
     ["application", "show", identifier, "--json", "--table", name],
   ]) {
-    const shown = await given.operator.run(words, { TABLE_NAME: "elsewhere" });
+    const shown = await given.operator.run(words, { environment: { TABLE_NAME: "elsewhere" } });
     expect(shown.json()).toMatchObject({ applicationIdentifier: identifier });
   }
 });
@@ -138,7 +138,7 @@ test.each([
   ["reason", "true"],
 ])("npm took --%s for itself: nothing is done", async (name, value) => {
   const taken = { [`npm_config_${name.replace("-", "_")}`]: value };
-  const { code, out, err } = await given.operator.run(["application", "list"], taken);
+  const { code, out, err } = await given.operator.run("application list", { environment: taken });
   expect([code, out]).toEqual([1, ""]);
   expect(err).toMatch(new RegExp(`^npm took --${name}.* for itself, so nothing was done\\. `));
 });
@@ -151,7 +151,7 @@ describe("a failure is one sentence, without a stack:", () => {
     ["the table does not exist", { TABLE_NAME: "no-such-table" }, /There is no table no-such-table/],
     ["an endpoint is not a URL", { AWS_ENDPOINT_URL_DYNAMODB: "localhost" }, /AWS_ENDPOINT_URL_DYNAMODB/],
   ])("%s", async (_, environment, problem) => {
-    const { code, err } = await given.operator.run(show, environment);
+    const { code, err } = await given.operator.run(show, { environment });
     expect([code, err.trimEnd()]).toEqual([1, expect.stringMatching(problem)]);
   });
 

@@ -43,16 +43,18 @@ const startOperator = async (table: TestTable) => {
   });
   const endpoint = `http://127.0.0.1:${await listen(server, 0)}`;
   const folder = await mkdtemp(join(tmpdir(), "operator-"));
-  /** @param ask answers the command's question; null: there is no terminal */
+  const own = { TABLE_NAME: table.name, AWS_ENDPOINT_URL_SECRETS_MANAGER: endpoint };
+  /** @param line a command line whose words have no spaces, or its words */
   const run = (
-    words: readonly string[],
-    changes: EnvironmentVariables = {},
-    moment: Instant = NOW,
-    ask: World["ask"] = null,
-  ) => {
-    const own = { TABLE_NAME: table.name, AWS_ENDPOINT_URL_SECRETS_MANAGER: endpoint };
-    return operate(words, { environment: { ...own, ...changes }, now: () => moment, wait: pause, ask });
-  };
+    line: string | readonly string[],
+    { environment, moment = NOW, ...world }: Partial<World> & { readonly moment?: Instant } = {},
+  ) =>
+    operate(typeof line === "string" ? line.split(" ") : line, {
+      environment: { ...own, ...environment },
+      now: () => moment,
+      wait: pause,
+      ...world,
+    });
   return {
     /** Its endpoint. */
     secretsManager: endpoint,
@@ -60,12 +62,12 @@ const startOperator = async (table: TestTable) => {
     /** Applies a manifest: its fields, or its text. */
     apply: async (
       manifest: object | string,
-      changes?: EnvironmentVariables,
+      environment: EnvironmentVariables = {},
       words: readonly string[] = ["--yes"],
     ) => {
       const file = join(folder, `${uuid()}.yaml`);
       await writeFile(file, typeof manifest === "string" ? manifest : JSON.stringify(manifest));
-      return run(["application", "apply", file, ...words], changes);
+      return run(["application", "apply", file, ...words], { environment });
     },
     stop: async () => {
       await close(server);
@@ -103,7 +105,7 @@ export const PRODUCTS = [{ store: "ios-store", productIdentifier: "monthly", gra
 
 /** An application of the table that is told of changes, as an operator has applied it. */
 export const anApplication = async (
-  { operator: { apply }, table }: Given,
+  { operator: { apply, run: operate }, table }: Given,
   destinations: readonly object[] = [BACKEND],
 ) => {
   const identifier = applicationId(uuid());
@@ -129,9 +131,15 @@ export const anApplication = async (
     if (application === null) throw new Error("no application");
     return application;
   };
+  /** Runs a command line, in which APPLICATION stands for its identifier. */
+  const run = (line: string, options: Parameters<typeof operate>[1] = {}) =>
+    operate(line.replaceAll("APPLICATION", identifier), options);
   return {
     identifier,
     configure,
+    run,
+    json: async (line: string, options: Parameters<typeof operate>[1] = {}) =>
+      (await run(`${line} --json`, options)).json(),
     /** With what the table says of it now. */
     world: async () => createWorld(table, { application: await load() }),
     /** Tells what is due at the moment. */
