@@ -17,19 +17,20 @@ import { operationsOn } from "./composition.ts";
 import type { Connection } from "./connection.ts";
 import { OperatorError } from "./operator-error.ts";
 
-export interface SessionEffects {
+export interface Effects {
   readonly now: () => Instant;
   readonly wait: (milliseconds: number) => Promise<void>;
   /** Waits as long as the owner index may lag behind the table. */
   readonly waitForIndex: () => Promise<void>;
-  /** Receives a warning for the operator that stops nothing. */
-  readonly warn: (line: string) => void;
 }
+
+/** Receives a warning for the operator that stops nothing. */
+type Warn = (line: string) => void;
 
 /** Reads at most once what a command can do without: where it cannot be read, warns and has null. */
 const orWarning = <Value>(
   read: () => Promise<Value>,
-  warn: SessionEffects["warn"],
+  warn: Warn,
   consequence = "",
 ): (() => Promise<Value | null>) =>
   once(() =>
@@ -43,7 +44,8 @@ const orWarning = <Value>(
 /** Opens the parts of the table for one command, at the moment at which it begins. */
 export const openSession = (
   { store: table, caller, ...connection }: Connection,
-  { warn, ...effects }: SessionEffects,
+  effects: Effects,
+  warn: Warn,
 ) => {
   const { now, waitForIndex } = effects;
   const masterSecret = orWarning(connection.masterSecret, warn, "The audit cannot name accounts. ");

@@ -4,7 +4,10 @@ import { type Application, forwardsTo, isForwardedHere } from "../../lib/applica
 import { STORES, type Store } from "../../lib/contract/schemas.ts";
 import { askQueuesOf } from "../../lib/customers/asking/ask-due-purchases.ts";
 import { isSameNotified } from "../../lib/customers/notifications/notification-log.ts";
-import { storesInEnvironments } from "../../lib/customers/asking/store-in-environment.ts";
+import {
+  storesInEnvironments,
+  type StoreInEnvironment,
+} from "../../lib/customers/asking/store-in-environment.ts";
 import { sweptStoresOf } from "../../lib/customers/notifications/sweep.ts";
 import type { WaitingForwards } from "../../lib/delivery/forward-queue.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
@@ -34,13 +37,18 @@ export const listApplications = command({
   },
 });
 
+const placeOf = ({ store, environment, bundleOrPackage }: StoreInEnvironment) => ({
+  store,
+  environment,
+  bundleOrPackage,
+});
+
 /** Last notification of each bundle and package of an application, by environment; `signedAt` null: none yet. */
 const lastNotificationsOf = async ({ notifications }: Session, application: Application) => {
   const stored = await notifications.ofApplication(application.identifier);
   return storesInEnvironments(application).map((notified) => {
-    const { store, environment, bundleOrPackage } = notified;
     const last = stored.find((one) => isSameNotified(one, notified));
-    return { store, environment, bundleOrPackage, signedAt: last?.signedAt ?? null };
+    return { ...placeOf(notified), signedAt: last?.signedAt ?? null };
   });
 };
 
@@ -51,18 +59,17 @@ const queuesOf = async ({ queue, moment }: Session, application: Application) =>
         queue.of(reference).due(moment, 1),
         queue.healthOf(reference),
       ]);
-      const { store, environment, bundleOrPackage } = reference;
-      return { store, environment, bundleOrPackage, oldestDueAt: oldest?.dueAt ?? null, health };
+      return { ...placeOf(reference), oldestDueAt: oldest?.dueAt ?? null, health };
     }),
   );
 
 /** Time up to which each list of an application's stores was read; `sweptUntil` null: never yet. */
 const sweepsOf = async ({ watermarks }: Session, application: Application) =>
   Promise.all(
-    sweptStoresOf(application).map(async (swept) => {
-      const { store, environment, bundleOrPackage } = swept;
-      return { store, environment, bundleOrPackage, sweptUntil: await watermarks.read(swept) };
-    }),
+    sweptStoresOf(application).map(async (swept) => ({
+      ...placeOf(swept),
+      sweptUntil: await watermarks.read(swept),
+    })),
   );
 
 /** Forwarding of each bundle whose notifications another service takes after this one. */
