@@ -3,6 +3,8 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { v7 as uuid } from "uuid";
+import { HOUR } from "../../lib/duration.ts";
+import type { DestinationHealth } from "../../lib/delivery/destination-health.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
 import { createApplicationTable } from "../../lib/table/applications/applications.ts";
@@ -134,19 +136,37 @@ export const anApplication = async (
   /** Runs a command line, in which APPLICATION stands for its identifier. */
   const run = (line: string, options: Parameters<typeof operate>[1] = {}) =>
     operate(line.replaceAll("APPLICATION", identifier), options);
+  const tell = async (moment: Instant = NOW): Promise<void> => {
+    const hash = async (of: ApplicationId, account: string) => keyedHash(master, of, account);
+    await tellChanges({ ...tellingOf(table, identifier, load, hash), now: () => moment }, Infinity);
+  };
+  /** With what the table says of it now. */
+  const world = async () => createWorld(table, { application: await load() });
   return {
     identifier,
     configure,
     run,
+    world,
+    /** Tells what is due at the moment. */
+    tell,
+    /** Each account buys a purchase of its name, and is told of it, an hour after the one before. */
+    sellTo: async (...accounts: readonly string[]) => {
+      const selling = await world();
+      for (const [index, account] of accounts.entries()) {
+        await selling.store({ purchases: [owned(account)] }, byCredential(account));
+        await tell(NOW + index * HOUR);
+      }
+      return selling;
+    },
+    /** Stores a destination's health as a deliverer does. */
+    heal: async (destination: string, health: DestinationHealth): Promise<void> => {
+      const queue = createDeliveryQueue(table);
+      const reference = { application: identifier, destination };
+      await queue.take(reference, { worker: "worker", until: NOW + 1 }, NOW);
+      await queue.release(reference, { worker: "worker" }, health);
+    },
     json: async (line: string, options: Parameters<typeof operate>[1] = {}) =>
       (await run(`${line} --json`, options)).json(),
-    /** With what the table says of it now. */
-    world: async () => createWorld(table, { application: await load() }),
-    /** Tells what is due at the moment. */
-    tell: async (moment: Instant = NOW) => {
-      const hash = async (of: ApplicationId, account: string) => keyedHash(master, of, account);
-      await tellChanges({ ...tellingOf(table, identifier, load, hash), now: () => moment }, Infinity);
-    },
     destination: async (name: string) => (await load()).destinations.find((one) => one.name === name),
     /** Items of the application whose partition key contains the text. */
     itemsOf: async (text: string) =>

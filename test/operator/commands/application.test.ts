@@ -9,11 +9,10 @@ import { applicationId } from "../../../lib/identifiers.ts";
 import { afterFailure, HEALTHY } from "../../../lib/queues/health.ts";
 import { write } from "../../../lib/table/dynamodb/transactions.ts";
 import { createNotificationTimes } from "../../../lib/table/queues/notification-times.ts";
-import { createDeliveryQueue, requestDelivery } from "../../../lib/table/telling/delivery-queue.ts";
+import { requestDelivery } from "../../../lib/table/telling/delivery-queue.ts";
 import { createForwardQueue } from "../../../lib/table/telling/forwards.ts";
 import { createAndroidPublisherSandbox } from "../../../sandbox/android-store/publisher.ts";
 import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
-import { byCredential, owned } from "../../../testing/support/world.ts";
 import { refusedWith } from "../run-operator.ts";
 import { anApplication, BACKEND, BUS, waitingAt, withOperator } from "../telling-world.ts";
 
@@ -134,16 +133,11 @@ describe("application apply", () => {
 
   test("drops what waits for a destination that it removes, and says so", async () => {
     const { identifier, ...application } = await anApplication(given, [BACKEND, BUS]);
-    const world = await application.world();
-    for (const account of ["a", "b"])
-      await world.store({ purchases: [owned(account)] }, byCredential(account));
-    await application.tell();
+    await application.sellTo("a", "b");
     const reference = { application: identifier, destination: "backend" };
     const message = { identifier: "request-1", type: "store.request", timestamp: NOW, data: {} };
     await write(given.table, requestDelivery(reference, { message, until: NOW + DAY }));
-    const queue = createDeliveryQueue(given.table);
-    await queue.take(reference, { worker: "worker", until: NOW + 1 }, NOW);
-    await queue.release(reference, { worker: "worker" }, afterFailure(HEALTHY, GONE, pausesOf, NOW));
+    await application.heal("backend", afterFailure(HEALTHY, GONE, pausesOf, NOW));
     const { out } = await application.configure([BUS]);
     expect(out).toContain("- destination backend\n");
     expect(out).toContain("3 messages that waited for backend are dropped.\n");

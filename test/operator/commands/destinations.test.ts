@@ -1,15 +1,14 @@
+import { HOUR } from "../../../lib/duration.ts";
 import { isoTime, type Instant } from "../../../lib/entitlements/time.ts";
 import { createDeliveryQueue } from "../../../lib/table/telling/delivery-queue.ts";
 import { afterFailure, HEALTHY } from "../../../lib/queues/health.ts";
 import { GONE, pausesOf, type DestinationHealth } from "../../../lib/delivery/destination-health.ts";
 import { OVERLAP_MILLISECONDS, secretText, signingSecrets } from "../../../lib/delivery/webhook-secret.ts";
-import { byCredential, owned } from "../../../testing/support/world.ts";
 import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 import { anApplication, BACKEND, BUS, MASTER, withOperator, type ToldApplication } from "../telling-world.ts";
 import { refusedWith } from "../run-operator.ts";
 
 const given = withOperator();
-const HOUR = 3_600_000;
 const UNKNOWN = "0198c0de-0000-7000-8000-00000000ffff";
 
 const suspended = afterFailure(HEALTHY, GONE, pausesOf, NOW);
@@ -20,12 +19,6 @@ const referenceOf = ({ identifier }: ToldApplication) => ({
   application: identifier,
   destination: "backend",
 });
-/** Stores the backend's health as a deliverer does. */
-const heal = async (application: ToldApplication, health: DestinationHealth): Promise<void> => {
-  const queue = createDeliveryQueue(given.table);
-  await queue.take(referenceOf(application), { worker: "worker", until: NOW + 1 }, NOW);
-  await queue.release(referenceOf(application), { worker: "worker" }, health);
-};
 /** Secrets that sign the backend's messages at a moment, as it has them. */
 const signing = async (application: ToldApplication, moment: Instant = NOW): Promise<string[]> => {
   const destination = await application.destination("backend");
@@ -40,11 +33,7 @@ describe("destination list", () => {
 
   test("shows each with its health, what waits, and its secret", async () => {
     const application = await anApplication(given, [BACKEND, BUS]);
-    const world = await application.world();
-    for (const [index, account] of ["a", "b"].entries()) {
-      await world.store({ purchases: [owned(account)] }, byCredential(account));
-      await application.tell(NOW + index * HOUR);
-    }
+    await application.sellTo("a", "b");
     const health = { state: "takes-messages", failingSince: null, because: null, nextTryAt: null };
     const waiting = { accounts: 2, requests: 0, since: isoTime(NOW) };
     const secret = { shownAt: null, previousSignsUntil: null };
@@ -69,7 +58,7 @@ describe("destination list", () => {
     ],
   ])("tells that one is %s", async (_, stored, health, text) => {
     const application = await anApplication(given);
-    await heal(application, stored);
+    await application.heal("backend", stored);
     expect(await list(application)).toMatchObject([{ health }]);
     expect((await application.run("destination list APPLICATION")).out).toContain(text);
   });
@@ -163,7 +152,7 @@ describe("destination resume", () => {
   ])("ends %s", async (_, health) => {
     const application = await anApplication(given);
     const resume = () => application.run("destination resume APPLICATION backend");
-    await heal(application, health);
+    await application.heal("backend", health);
     expect(await resume()).toMatchObject({ code: 0, out: expect.stringContaining("backend is resumed") });
     expect(await createDeliveryQueue(given.table).healthOf(referenceOf(application))).toEqual(HEALTHY);
     expect((await resume()).out).toContain("takes messages already");
@@ -171,10 +160,7 @@ describe("destination resume", () => {
 
   test("makes what it had refused due at once", async () => {
     const application = await anApplication(given);
-    const world = await application.world();
-    for (const account of ["a", "b"])
-      await world.store({ purchases: [owned(account)] }, byCredential(account));
-    await application.tell();
+    await application.sellTo("a", "b");
     const queue = createDeliveryQueue(given.table);
     const waiting = async () => {
       for await (const page of queue.waiting(referenceOf(application), 10)) return page;
@@ -182,7 +168,7 @@ describe("destination resume", () => {
     };
     for (const delivery of await waiting())
       await queue.retry(referenceOf(application), delivery, 7, NOW + DAY);
-    await heal(application, suspended);
+    await application.heal("backend", suspended);
     const { err } = await application.run("destination resume APPLICATION backend");
     expect(err).toContain("made 2 messages due");
     const due = { tries: 7, nextTryAt: 0 };

@@ -46,11 +46,7 @@ const waiting = (application: ToldApplication, name = "backend") =>
 /** An application whose accounts a, b and c were told, each at its own hour, and delivered. */
 const told = async () => {
   const application = await anApplication(given);
-  const world = await application.world();
-  for (const [index, account] of ["a", "b", "c"].entries()) {
-    await world.store({ purchases: [owned(account)] }, byCredential(account));
-    await application.tell(NOW + index * HOUR);
-  }
+  const world = await application.sellTo("a", "b", "c");
   await deliver(application);
   /** Account a loses its access, which is told. */
   const changeA = async (moment = NOW + 5 * HOUR): Promise<void> => {
