@@ -60,12 +60,9 @@ const askTime = async (address: string): Promise<Instant | null> => {
  */
 const serviceClock = async (access: AwsAccess, now: () => Instant): Promise<() => Instant> => {
   const address = localRunOf(access);
-  if (address === null) return now;
   const asked = now();
-  const time = await askTime(address);
-  if (time === null) return now;
-  const ahead = time - asked;
-  return () => now() + ahead;
+  const time = address === null ? null : await askTime(address);
+  return time === null ? now : () => now() + time - asked;
 };
 
 export const tableName = (option: string | undefined, environment: EnvironmentVariables): string => {

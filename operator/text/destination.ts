@@ -4,15 +4,16 @@ import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import { isSuspended, type DestinationHealth } from "../../lib/delivery/destination-health.ts";
 import { counted, type Lines } from "./answer.ts";
 
+const stateOf = (health: DestinationHealth): "suspended" | "failing" | "takes-messages" => {
+  if (isSuspended(health)) return "suspended";
+  return health.failures > 0 ? "failing" : "takes-messages";
+};
+
 export const healthJson = (health: DestinationHealth) => ({
-  state: isSuspended(health)
-    ? ("suspended" as const)
-    : health.failures > 0
-      ? ("failing" as const)
-      : ("takes-messages" as const),
+  state: stateOf(health),
   failingSince: health.failingSince,
   because: health.because,
-  nextTryAt: health.failures === 0 || isSuspended(health) ? null : health.pausedUntil,
+  nextTryAt: stateOf(health) === "failing" ? health.pausedUntil : null,
 });
 
 export const destinationJson = ({ destination, health, waiting }: DestinationReport, moment: Instant) => ({
