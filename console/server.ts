@@ -1,14 +1,6 @@
 import type { CallInput, CallName, CallOutput } from "../operator/console/calls.ts";
 
-type Json<T> = T extends string | number | boolean | null
-  ? T
-  : T extends readonly (infer Item)[]
-    ? readonly Json<Item>[]
-    : T extends object
-      ? { readonly [Key in keyof T]: Json<T[Key]> }
-      : T;
-
-export type Answer<Name extends CallName> = Json<CallOutput<Name>>;
+export type Answer<Name extends CallName> = CallOutput<Name>;
 
 const messageIn = (body: unknown): string | null =>
   typeof body === "object" && body !== null && "message" in body ? String(body.message) : null;

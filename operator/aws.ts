@@ -20,52 +20,38 @@ const endpointOf = ({ environment }: AwsAccess, service: "STS" | "SECRETS_MANAGE
 
 const at = (endpoint: string | undefined): string => (endpoint ? ` at ${endpoint}` : "");
 
-export interface Caller {
-  /** Its ARN; `local` on a table of this machine; null: STS did not name it. */
-  readonly name: string | null;
-  /** Why it has no name, in a sentence; null: it has one. */
-  readonly problem: string | null;
-}
-
 /** Short, because the command continues without an answer. */
 const TIMEOUTS = { connectionTimeout: 2000, requestTimeout: 5000, throwOnRequestTimeout: true } as const;
 const ATTEMPTS = 2;
 
-const unnamed = (because: string): Caller => ({
-  name: null,
-  problem: `The audit does not name the AWS identity of this shell: ${because}.`,
-});
+const unnamed = (because: string): OperatorError =>
+  new OperatorError(`The audit does not name the AWS identity of this shell: ${because}.`);
 
 /**
- * Asks STS whose credentials these are. Never rejects: a failure must not block the command.
+ * Asks STS for the ARN of these credentials; `local` on a table of this machine.
  *
  * @see https://docs.aws.amazon.com/STS/latest/APIReference/API_GetCallerIdentity.html
+ * @throws OperatorError if STS does not name it, which must not block the command
  */
-export const readCaller = async (access: AwsAccess): Promise<Caller> => {
+export const readCaller = async (access: AwsAccess): Promise<string> => {
   const endpoint = endpointOf(access, "STS");
-  if (access.isLocal && !endpoint) return { name: "local", problem: null };
+  if (access.isLocal && !endpoint) return "local";
   const limits = { requestHandler: TIMEOUTS, maxAttempts: ATTEMPTS };
   const client = new STSClient({ ...access.client, ...limits, ...(endpoint && { endpoint }) });
-  try {
-    const { Arn: name } = await client.send(new GetCallerIdentityCommand({}));
-    return name ? { name, problem: null } : unnamed("STS has answered without its name");
-  } catch (error) {
+  const identity = client.send(new GetCallerIdentityCommand({})).finally(() => client.destroy());
+  const { Arn: name } = await identity.catch((error: unknown) => {
     const because = error instanceof Error ? error.name : String(error);
-    return unnamed(`STS does not answer${at(endpoint)} (${because})`);
-  } finally {
-    client.destroy();
-  }
+    throw unnamed(`STS does not answer${at(endpoint)} (${because})`);
+  });
+  if (!name) throw unnamed("STS has answered without its name");
+  return name;
 };
 
 const readSecret = async (access: AwsAccess, name: string): Promise<string | null> => {
   const endpoint = endpointOf(access, "SECRETS_MANAGER");
   const client = new SecretsManagerClient({ ...access.client, ...(endpoint && { endpoint }) });
-  try {
-    const { SecretString = null } = await client.send(new GetSecretValueCommand({ SecretId: name }));
-    return SecretString;
-  } finally {
-    client.destroy();
-  }
+  const read = client.send(new GetSecretValueCommand({ SecretId: name })).finally(() => client.destroy());
+  return (await read).SecretString ?? null;
 };
 
 const FEWEST_BYTES = 32;

@@ -5,29 +5,11 @@ import type { Instant } from "../lib/entitlements/time.ts";
 import { onceLoaded } from "../lib/once.ts";
 import { originOf, type TrustsOrigin } from "../lib/stores/android-store/workload-identity.ts";
 import type { Table } from "../lib/table/dynamodb/table.ts";
-import { allowedDestinations, type AllowsDestination } from "../lib/delivery/allowed-destinations.ts";
-import { readCaller, readMasterSecret, readStoreSecret, type AwsAccess, type Caller } from "./aws.ts";
-import { OperatorError, type Place } from "./operator-error.ts";
+import { allowedDestinations } from "../lib/delivery/allowed-destinations.ts";
+import { readCaller, readMasterSecret, readStoreSecret, type AwsAccess } from "./aws.ts";
+import { OperatorError } from "./operator-error.ts";
 
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
-
-export interface Connection extends Place {
-  readonly environment: EnvironmentVariables;
-  readonly store: Table;
-  /** Origins besides Google's from which this table's workload identities may get tokens. */
-  readonly trustsOrigin: TrustsOrigin;
-  /** Whether a webhook may use plain HTTP or a private address: those that `DESTINATIONS` names. */
-  readonly allowsDestination: AllowsDestination;
-  /** The service's master secret, kept once it is read. */
-  readonly masterSecret: () => Promise<Uint8Array>;
-  /** Text of a store's secret; null where it does not exist or may not be read. */
-  readonly readSecret: (name: string) => Promise<string | null>;
-  /** Asks for the AWS identity of the shell. Never rejects. */
-  readonly caller: () => Promise<Caller>;
-  /** The clock of the table's service: a local run's may be ahead of this machine's. Never rejects. */
-  readonly clock: (now: () => Instant) => Promise<() => Instant>;
-  close(): void;
-}
 
 const LOCAL_HOSTS = new Set(["127.0.0.1", "localhost", "[::1]"]);
 /** DynamoDB Local requires a region and credentials, and accepts any. */
@@ -78,12 +60,9 @@ const askTime = async (address: string): Promise<Instant | null> => {
  */
 const serviceClock = async (access: AwsAccess, now: () => Instant): Promise<() => Instant> => {
   const address = localRunOf(access);
-  if (address === null) return now;
   const asked = now();
-  const time = await askTime(address);
-  if (time === null) return now;
-  const ahead = time - asked;
-  return () => now() + ahead;
+  const time = address === null ? null : await askTime(address);
+  return time === null ? now : () => now() + time - asked;
 };
 
 export const tableName = (option: string | undefined, environment: EnvironmentVariables): string => {
@@ -99,7 +78,7 @@ export const tableName = (option: string | undefined, environment: EnvironmentVa
  * Opens the table with the shell's credentials and region; the SDK reads `AWS_ENDPOINT_URL_DYNAMODB`. A DynamoDB on this
  * machine needs neither, and any http origin on this machine may issue tokens with it, because the sandbox does.
  */
-export const connect = async (table: string, environment: EnvironmentVariables): Promise<Connection> => {
+export const connect = async (table: string, environment: EnvironmentVariables) => {
   const endpoint = environment["AWS_ENDPOINT_URL_DYNAMODB"];
   const isLocal = Boolean(endpoint) && LOCAL_HOSTS.has(hostOf(endpoint ?? ""));
   const givesTokens = originOf(environment["ANDROID_PUBLISHER_URL"]);
@@ -118,18 +97,24 @@ export const connect = async (table: string, environment: EnvironmentVariables):
       "No AWS region is configured: set AWS_REGION, or a region in the profile of this shell. For the service of npm start, export the lines that it prints.",
     );
   });
+  const store: Table = { client: DynamoDBDocumentClient.from(client), name: table };
+  /** Origins besides Google's from which this table's workload identities may get tokens. */
+  const trustsOrigin: TrustsOrigin = (origin) => givesTokens(origin) || (isLocal && isOfThisMachine(origin));
   return {
     environment,
     table,
+    /** The endpoint's URL, or the AWS region. */
     where: endpoint || resolvedRegion,
-    store: { client: DynamoDBDocumentClient.from(client), name: table },
-    trustsOrigin: (origin) => givesTokens(origin) || (isLocal && isOfThisMachine(origin)),
+    store,
+    trustsOrigin,
+    /** Whether a webhook may use plain HTTP or a private address: those that `DESTINATIONS` names. */
     allowsDestination: allowedDestinations(environment["DESTINATIONS"] || undefined),
-    // The console stays connected for hours, so a failed read is repeated.
+    /** Kept once it is read. The console stays connected for hours, so a failed read is repeated. */
     masterSecret: onceLoaded(() => readMasterSecret(access, table)),
-    readSecret: (name) => readStoreSecret(access, name),
+    readSecret: (name: string) => readStoreSecret(access, name),
     caller: () => readCaller(access),
-    clock: (now) => serviceClock(access, now),
+    clock: (now: () => Instant) => serviceClock(access, now),
     close: () => client.destroy(),
   };
 };
+export type Connection = Awaited<ReturnType<typeof connect>>;

@@ -6,12 +6,6 @@ export class OperatorError extends Error {
   override readonly name = "OperatorError";
 }
 
-export interface Place {
-  readonly table: string;
-  /** The endpoint's URL, or the AWS region. */
-  readonly where: string;
-}
-
 const UNREACHABLE = new Set([
   "ECONNREFUSED",
   "ECONNRESET",
@@ -35,7 +29,11 @@ const isUnreachable = (error: Error): boolean =>
   (error instanceof AggregateError &&
     error.errors.some((inner) => inner instanceof Error && isUnreachable(inner)));
 
-export const sentenceOf = (error: unknown, { table, where }: Place): string => {
+/** @param where the table's endpoint or AWS region */
+export const sentenceOf = (
+  error: unknown,
+  { table, where }: { readonly table: string; readonly where: string },
+): string => {
   if (!(error instanceof Error)) return `The command failed: ${String(error)}`;
   if (error instanceof MalformedItemError) return error.toSentence();
   if (error instanceof OperatorError || error instanceof TableFormatError) return error.message;

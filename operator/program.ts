@@ -5,11 +5,11 @@ import { COMMANDS, GROUPS } from "./commands/all.ts";
 import type { Dialogue } from "./commands/command.ts";
 import { connect, tableName, type Connection, type EnvironmentVariables } from "./connection.ts";
 import { OperatorError, sentenceOf } from "./operator-error.ts";
-import { openSession, type Session, type SessionEffects } from "./session.ts";
+import { openSession, type Effects } from "./session.ts";
 import { takenByNpm } from "./taken-by-npm.ts";
-import type { Answer } from "./text/answer.ts";
+import { jsonText, linesText } from "./text/answer.ts";
 
-export interface World extends Omit<SessionEffects, "warn"> {
+export interface World extends Effects {
   readonly environment: EnvironmentVariables;
   /** Standard output: results, and requested help. */
   readonly out: (text: string) => void;
@@ -39,7 +39,50 @@ const optionNames = (): readonly string[] =>
 const wantsJson = (words: readonly string[]): boolean =>
   words.slice(0, words.includes("--") ? words.indexOf("--") : undefined).includes("--json");
 
-/** Defines the operator's commands. They throw; {@link runOperator} turns errors into a message and an exit code. */
+/** Writes a line of progress or a warning. */
+type ErrorLine = (kind: "progress" | "warning", line: string) => void;
+
+const dialogueOf = (
+  { ask, err, isTerminal }: World,
+  { isJson, yes }: { readonly isJson: boolean; readonly yes: boolean },
+  errorLine: ErrorLine,
+): Dialogue => {
+  const progress = (line: string): void => errorLine("progress", line);
+  return {
+    confirm: async (what) => {
+      if (yes) return;
+      if (ask === null) throw new OperatorError(`${what} Nothing was done: add --yes to do it.`);
+      progress(what);
+      if (!(await ask("Do it? (yes/no) "))) throw new OperatorError("Nothing was done.");
+    },
+    progress,
+    terminal: isJson || isTerminal !== true ? null : err,
+  };
+};
+
+type RunCommand = (
+  defined: (typeof COMMANDS)[number],
+  texts: Readonly<Record<string, unknown>>,
+) => Promise<void>;
+
+/** Defines the commands of each group with their arguments and options. */
+const addCommands = (program: Command, run: RunCommand): void => {
+  const groups = new Map(
+    Object.entries(GROUPS).map(([name, about]) => [name, program.command(name).description(about)]),
+  );
+  for (const defined of COMMANDS) {
+    const [group = "", verb = ""] = defined.name.split(" ");
+    const added = (groups.get(group) ?? program).command(verb).description(defined.about);
+    for (const { name, about } of Object.values(defined.takes)) added.argument(name, about);
+    for (const { option } of Object.values(defined.options)) added.addOption(option);
+    added.action(async () => {
+      const taken = Object.keys(defined.takes).map((name, index) => [name, added.processedArgs[index]]);
+      await run(defined, { ...added.opts(), ...Object.fromEntries(taken) });
+    });
+  }
+};
+
+/** Defines the operator's program. Its commands throw; {@link runOperator} turns errors into a message and an exit code. */
 const createProgram = (
   world: World,
   { isJson }: { readonly isJson: boolean },
@@ -56,11 +99,9 @@ const createProgram = (
     .configureOutput({ writeOut: world.out, writeErr: isJson ? () => undefined : world.err })
     .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError();
-
-  const errorLine = (kind: "progress" | "warning", line: string): void =>
+  const errorLine: ErrorLine = (kind, line) =>
     world.err(isJson ? `${JSON.stringify({ [kind]: line })}\n` : `${line}\n`);
   const warn = (line: string): void => errorLine("warning", line);
-
   const connected = async <Done>(act: (connection: Connection) => Promise<Done>): Promise<Done> => {
     const { table } = program.opts<{ table?: string }>();
     const connection = await connect(tableName(table, world.environment), world.environment);
@@ -73,45 +114,16 @@ const createProgram = (
       connection.close();
     }
   };
-
-  const write = (answered: Answer): void => {
-    if (answered.unfinished) unfinished();
-    world.out(
-      `${program.opts<{ json?: true }>().json ? JSON.stringify(answered.json, null, 2) : answered.text}\n`,
+  addCommands(program, async (defined, texts) => {
+    const dialogue = dialogueOf(world, { isJson, yes: texts["yes"] === true }, errorLine);
+    const answer = await defined.run(dialogue, texts, (act) =>
+      connected(async (connection) =>
+        act(openSession(connection, { ...world, now: await connection.clock(world.now) }, warn)),
+      ),
     );
-  };
-  const onTable = (act: (session: Session) => Promise<Answer>): Promise<Answer> =>
-    connected(async (connection) => {
-      const now = await connection.clock(world.now);
-      return act(openSession(connection, { ...world, now, warn }));
-    });
-  const progress = (line: string): void => errorLine("progress", line);
-  const dialogueOf = ({ yes }: { readonly yes?: true }): Dialogue => ({
-    confirm: async (what) => {
-      if (yes) return;
-      if (world.ask === null) throw new OperatorError(`${what} Nothing was done: add --yes to do it.`);
-      progress(what);
-      if (!(await world.ask("Do it? (yes/no) "))) throw new OperatorError("Nothing was done.");
-    },
-    progress,
-    terminal: isJson || world.isTerminal !== true ? null : world.err,
+    if (answer.unfinished) unfinished();
+    world.out(`${isJson ? jsonText(answer.json, 2) : linesText(answer.text)}\n`);
   });
-
-  const groups = new Map(
-    Object.entries(GROUPS).map(([name, about]) => [name, program.command(name).description(about)]),
-  );
-  for (const defined of COMMANDS) {
-    const [group = "", verb = ""] = defined.name.split(" ");
-    const added = (groups.get(group) ?? program).command(verb).description(defined.about);
-    for (const { name, about } of Object.values(defined.takes)) added.argument(name, about);
-    for (const { option } of Object.values(defined.options)) added.addOption(option);
-    added.action(async () => {
-      const given = added.opts();
-      const taken = Object.keys(defined.takes).map((name, index) => [name, added.processedArgs[index]]);
-      const texts = { ...given, ...Object.fromEntries(taken) };
-      write(await defined.run(dialogueOf(given), texts, onTable));
-    });
-  }
   addConsoleCommand(program, world, connected, warn);
   return program;
 };

@@ -17,40 +17,42 @@ import { operationsOn } from "./composition.ts";
 import type { Connection } from "./connection.ts";
 import { OperatorError } from "./operator-error.ts";
 
-export interface SessionEffects {
+export interface Effects {
   readonly now: () => Instant;
   readonly wait: (milliseconds: number) => Promise<void>;
   /** Waits as long as the owner index may lag behind the table. */
   readonly waitForIndex: () => Promise<void>;
-  /** Receives a warning for the operator that stops nothing. */
-  readonly warn: (line: string) => void;
 }
 
-/** Hashes accounts with the master secret; if it cannot be read, warns once. */
-const hashingAccounts = (
-  masterSecret: Connection["masterSecret"],
-  warn: SessionEffects["warn"],
-): HashAccounts => {
-  const secret = once(() =>
-    masterSecret().catch((error: unknown) => {
+/** Receives a warning for the operator that stops nothing. */
+type Warn = (line: string) => void;
+
+/** Reads at most once what a command can do without: where it cannot be read, warns and has null. */
+const orWarning = <Value>(
+  read: () => Promise<Value>,
+  warn: Warn,
+  consequence = "",
+): (() => Promise<Value | null>) =>
+  once(() =>
+    read().catch((error: unknown) => {
       if (!(error instanceof OperatorError)) throw error;
-      warn(`The audit cannot name accounts. ${error.message}`);
+      warn(`${consequence}${error.message}`);
       return null;
     }),
   );
-  return async (application, accounts) => {
-    const master = accounts.length === 0 ? null : await secret();
-    return master === null ? [] : accounts.map((account) => keyedHash(master, application, account));
-  };
-};
 
 /** Opens the parts of the table for one command, at the moment at which it begins. */
 export const openSession = (
   { store: table, caller, ...connection }: Connection,
-  { warn, ...effects }: SessionEffects,
+  effects: Effects,
+  warn: Warn,
 ) => {
   const { now, waitForIndex } = effects;
-  const hashAccounts = hashingAccounts(connection.masterSecret, warn);
+  const masterSecret = orWarning(connection.masterSecret, warn, "The audit cannot name accounts. ");
+  const hashAccounts: HashAccounts = async (application, accounts) => {
+    const master = accounts.length === 0 ? null : await masterSecret();
+    return master === null ? [] : accounts.map((account) => keyedHash(master, application, account));
+  };
   const operations = operationsOn(table, {
     now,
     pause,
@@ -67,11 +69,7 @@ export const openSession = (
     moment: now(),
     table,
     /** The AWS identity of the shell, for the audit; null: unknown, and the operator was warned. */
-    caller: once(async () => {
-      const { name, problem } = await caller();
-      if (problem !== null) warn(problem);
-      return name;
-    }),
+    caller: orWarning(caller, warn),
     hashAccounts,
     operations,
     findOwnership,

@@ -48,13 +48,13 @@ const Stores = ({ application }: { readonly application: Application }) => (
       headings={["Store", "App", "Environments", "Credential"]}
       empty="It has no store."
       rows={[
-        ...application.iosStore.map(({ bundleIdentifier, environments, serverApiKey }) => [
+        ...application.iosStore.map(({ bundleIdentifier, environments, serverApi }) => [
           "ios-store",
           bundleIdentifier,
           environments.join(", "),
-          serverApiKey === null
+          serverApi === undefined
             ? "none: the App Store is not asked"
-            : `App Store Server API key ${serverApiKey}`,
+            : `App Store Server API key ${serverApi.keyIdentifier}`,
         ]),
         ...application.androidStore.map(({ packageName, environments, credential, pushedBy }) => [
           "android-store",
@@ -79,19 +79,21 @@ const Stores = ({ application }: { readonly application: Application }) => (
       caption="Questions to the stores"
       headings={["Store", "Environment", "Oldest due", "State"]}
       empty="No store is asked."
-      rows={application.queues.map(({ store, environment, oldestDueAt, because, pausedUntil }) => [
-        store,
-        environment,
-        <Time at={oldestDueAt} none="nothing is due" />,
-        because === null ? (
-          "● answers"
-        ) : (
-          <>
-            ○ {because === "credential-rejected" ? "rejects the credential" : "does not answer"}, paused until{" "}
-            <Time at={pausedUntil} />
-          </>
-        ),
-      ])}
+      rows={application.queues.map(
+        ({ store, environment, oldestDueAt, health: { because, pausedUntil } }) => [
+          store,
+          environment,
+          <Time at={oldestDueAt} none="nothing is due" />,
+          because === null ? (
+            "● answers"
+          ) : (
+            <>
+              ○ {because === "credential-rejected" ? "rejects the credential" : "does not answer"}, paused
+              until <Time at={pausedUntil} />
+            </>
+          ),
+        ],
+      )}
     />
   </>
 );

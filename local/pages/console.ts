@@ -54,7 +54,7 @@ export const createLocalConsole = (options: LocalConsoleOptions): Mount => {
       masterSecret: () => Promise.resolve(new TextEncoder().encode(masterSecret)),
       // Only an import asks the stores.
       readSecret: () => Promise.resolve(null),
-      caller: () => Promise.resolve({ name: "local", problem: null }),
+      caller: () => Promise.resolve("local"),
       clock: (now) => Promise.resolve(now),
       close: () => undefined,
     },

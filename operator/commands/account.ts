@@ -5,12 +5,11 @@ import {
   forgetAccountRequests,
   unlinkCustomer,
 } from "../../lib/administration/acts/operations.ts";
-import { isoTime } from "../../lib/entitlements/time.ts";
 import type { CustomerId } from "../../lib/identifiers.ts";
 import { OperatorError } from "../operator-error.ts";
 import { presentAccount } from "../text/account.ts";
-import { counted } from "../text/answer.ts";
-import { EVERYTHING, readPage } from "../text/page.ts";
+import { counted, jsonText } from "../text/answer.ts";
+import { EVERYTHING, readCount } from "../text/page.ts";
 import { toldJson } from "../text/told.ts";
 import { ACTING, authorityOf, DESTRUCTIVE, recordAct, TOMBSTONE_DAYS } from "./acting.ts";
 import { ACCOUNT, APPLICATION } from "./arguments.ts";
@@ -20,28 +19,30 @@ import { customerReportJson } from "./customer.ts";
 
 const takes = { application: APPLICATION, account: ACCOUNT };
 
+const PURCHASES_ON_A_PAGE = 50;
+
 export const showAccount = command({
   name: "account show",
   about: "show an account's entitlements, customers and purchases, and why",
   takes,
   options: {
-    page: optional("--page <number>", "the page of its purchases; 1 by default"),
-    perPage: optional("--per-page <number>", "purchases on a page; 50 by default"),
+    page: optional("--page <number>", "the page of its purchases; 1 by default", readCount),
+    perPage: optional("--per-page <number>", "purchases on a page; 50 by default", readCount),
   },
-  run: async ({ session, application, account, options }) => {
-    const page = readPage(options);
+  run: async ({ session, application, account, options: { page: number, perPage: size } }) => {
+    const page = { number: number ?? 1, size: size ?? PURCHASES_ON_A_PAGE };
     const report = await loadAccountReport(session, application, account, session.moment);
     return presentAccount(report, application, session.moment, {
       text: page,
       // Without a requested page, JSON contains everything.
-      json: options.page === undefined && options.perPage === undefined ? EVERYTHING : page,
+      json: number === null && size === null ? EVERYTHING : page,
     });
   },
 });
 
 /** An audit entry for the exported person: without the operator's AWS identity, and without hashes. */
 const exportedEntry = ({ moment, action, customer, by, reason, what }: AuditRecord) => ({
-  moment: isoTime(moment),
+  moment,
   action,
   customer,
   by,
@@ -71,27 +72,30 @@ export const exportAccount = command({
     const json = {
       applicationIdentifier: application.identifier,
       applicationAccountIdentifier: account,
-      exportedAt: isoTime(session.moment),
+      exportedAt: session.moment,
       entitlements: report.entitlements,
       told: toldJson(report.told),
       customers: customers.filter((customer) => customer !== null).map(customerReportJson),
       audit: audit.filter((one) => concerns(sought, one) === "account").map(exportedEntry),
     };
-    return { json, text: JSON.stringify(json, null, 2) };
+    return { json, text: jsonText(json, 2) };
   },
 });
+
+const readAsserter = (text: string, name: string): void => {
+  if (text !== "client")
+    throw new OperatorError(
+      `${name} must be client; unlink customers that a credential has linked one by one.`,
+    );
+};
 
 export const unlinkAccount = command({
   name: "account unlink",
   about: "unlink the customers that only clients, without a credential, have claimed for an account",
   takes,
-  options: { ...DESTRUCTIVE, assertedBy: required("--asserted-by <who>", "client") },
+  options: { ...DESTRUCTIVE, assertedBy: required("--asserted-by <who>", "client", readAsserter) },
   run: async ({ session, application, account, options, confirm, progress }) => {
     const authority = await authorityOf(session, options);
-    if (options.assertedBy !== "client")
-      throw new OperatorError(
-        "--asserted-by must be client; unlink customers that a credential has linked one by one.",
-      );
     const report = await loadAccountReport(session, application, account, session.moment);
     const claimed = report.customers.filter(({ assertedBy }) => assertedBy === "client");
     if (claimed.length > 0)

@@ -7,28 +7,27 @@ import { DAY } from "../../lib/duration.ts";
 import type { ApplicationId } from "../../lib/identifiers.ts";
 import { OperatorError } from "../operator-error.ts";
 import type { Session } from "../session.ts";
-import { flag, optional, required } from "./command.ts";
-
-/** Options of every command that changes something. */
-export const ACTING = { by: optional("--by <name>", "who, for the audit; your user name by default") };
-
-export const DESTRUCTIVE = {
-  ...ACTING,
-  reason: required("--reason <text>", "why, for the audit"),
-  yes: flag("--yes", "do it without asking"),
-};
-
-interface ActingOptions {
-  readonly by?: string | undefined;
-}
+import { flag, optional, required, type ValuesOf } from "./command.ts";
 
 const TEXT_CHARACTERS = 256;
 
 /** A short text for a person. @throws OperatorError */
-export const readText = (name: string, text: string): string => {
+export const readText = (text: string, name: string): string => {
   if (text === "" || [...text].length > TEXT_CHARACTERS || /\p{Cc}/u.test(text))
     throw new OperatorError(`${name} has 1 to ${TEXT_CHARACTERS} characters, and no control characters.`);
   return text;
+};
+
+/** Options of every command that changes something. */
+export const ACTING = {
+  by: optional("--by <name>", "who, for the audit; your user name by default", readText),
+};
+type Acting = ValuesOf<typeof ACTING>;
+
+export const DESTRUCTIVE = {
+  ...ACTING,
+  reason: required("--reason <text>", "why, for the audit", readText),
+  yes: flag("--yes", "do it without asking"),
 };
 
 /** The user's name, or its number if the container has no name for it. */
@@ -42,25 +41,22 @@ const userName = (): string => {
 
 type Callers = Pick<Session, "caller">;
 
-/** Actor of a command, for the audit. @throws OperatorError if the name is not valid */
-export const actorOf = async ({ caller }: Callers, { by }: ActingOptions): Promise<Actor> => ({
-  by: readText("--by", by ?? userName()),
+/** Actor of a command, for the audit. */
+export const actorOf = async ({ caller }: Callers, { by }: Acting): Promise<Actor> => ({
+  by: by ?? userName(),
   caller: await caller(),
 });
 
-/** Actor and reason of a command, for the audit. @throws OperatorError if either is not valid */
+/** Actor and reason of a command, for the audit. */
 export const authorityOf = async (
   callers: Callers,
-  { reason, ...options }: ActingOptions & { readonly reason: string },
-): Promise<Authority> => ({
-  reason: readText("--reason", reason),
-  ...(await actorOf(callers, options)),
-});
+  { reason, ...options }: Acting & { readonly reason: string },
+): Promise<Authority> => ({ reason, ...(await actorOf(callers, options)) });
 
-/** An audit entry of a command. @throws OperatorError if the name is not valid */
+/** An audit entry of a command. */
 export const entryOf = async (
   { now, ...callers }: Callers & Pick<Session, "now">,
-  options: ActingOptions,
+  options: Acting,
   action: AuditAction,
   about: Parameters<typeof auditEntry>[3],
 ): Promise<Audited> => ({
@@ -93,7 +89,7 @@ export const record = async (
 export const recordAct = async (
   session: Auditing & Callers & Pick<Session, "now">,
   application: ApplicationId,
-  options: ActingOptions,
+  options: Acting,
   action: AuditAction,
   about: Parameters<typeof auditEntry>[3],
 ): Promise<void> => record(session, application, await entryOf(session, options, action, about));

@@ -7,9 +7,8 @@ import { applyApplication } from "./apply.ts";
 import { showAudit } from "./audit.ts";
 import { issueApiKey, listCredentials, revokeCredential } from "./credential.ts";
 import { eraseCustomer, findCustomer, showCustomer, unlinkCustomer } from "./customer.ts";
-import { listDestinations, resumeDestination, rotateDestination } from "./destination.ts";
+import { listDestinations, resend, resumeDestination, rotateDestination } from "./destination.ts";
 import { refreshApplication, refreshCustomer } from "./refresh.ts";
-import { resend } from "./resend.ts";
 import { reproject, retell } from "./scans.ts";
 
 export const GROUPS = {

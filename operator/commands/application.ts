@@ -4,7 +4,10 @@ import { type Application, forwardsTo, isForwardedHere } from "../../lib/applica
 import { STORES, type Store } from "../../lib/contract/schemas.ts";
 import { askQueuesOf } from "../../lib/customers/asking/ask-due-purchases.ts";
 import { isSameNotified } from "../../lib/customers/notifications/notification-log.ts";
-import { storesInEnvironments } from "../../lib/customers/asking/store-in-environment.ts";
+import {
+  storesInEnvironments,
+  type StoreInEnvironment,
+} from "../../lib/customers/asking/store-in-environment.ts";
 import { sweptStoresOf } from "../../lib/customers/notifications/sweep.ts";
 import type { WaitingForwards } from "../../lib/delivery/forward-queue.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
@@ -29,23 +32,23 @@ export const listApplications = command({
       text:
         listed.length === 0
           ? `The table ${table.name} has no application.`
-          : listed.map(({ identifier, name }) => `${identifier}  ${name}`).join("\n"),
+          : listed.map(({ identifier, name }) => `${identifier}  ${name}`),
     };
   },
+});
+
+const placeOf = ({ store, environment, bundleOrPackage }: StoreInEnvironment) => ({
+  store,
+  environment,
+  bundleOrPackage,
 });
 
 /** Last notification of each bundle and package of an application, by environment; `signedAt` null: none yet. */
 const lastNotificationsOf = async ({ notifications }: Session, application: Application) => {
   const stored = await notifications.ofApplication(application.identifier);
   return storesInEnvironments(application).map((notified) => {
-    const { store, environment, bundleOrPackage } = notified;
     const last = stored.find((one) => isSameNotified(one, notified));
-    return {
-      store,
-      environment,
-      bundleOrPackage,
-      signedAt: last === undefined ? null : isoTime(last.signedAt),
-    };
+    return { ...placeOf(notified), signedAt: last?.signedAt ?? null };
   });
 };
 
@@ -56,20 +59,17 @@ const queuesOf = async ({ queue, moment }: Session, application: Application) =>
         queue.of(reference).due(moment, 1),
         queue.healthOf(reference),
       ]);
-      const { store, environment, bundleOrPackage } = reference;
-      const oldestDueAt = oldest === undefined ? null : isoTime(oldest.dueAt);
-      return { store, environment, bundleOrPackage, oldestDueAt, health };
+      return { ...placeOf(reference), oldestDueAt: oldest?.dueAt ?? null, health };
     }),
   );
 
 /** Time up to which each list of an application's stores was read; `sweptUntil` null: never yet. */
 const sweepsOf = async ({ watermarks }: Session, application: Application) =>
   Promise.all(
-    sweptStoresOf(application).map(async (swept) => {
-      const { store, environment, bundleOrPackage } = swept;
-      const until = await watermarks.read(swept);
-      return { store, environment, bundleOrPackage, sweptUntil: timeOrNull(until) };
-    }),
+    sweptStoresOf(application).map(async (swept) => ({
+      ...placeOf(swept),
+      sweptUntil: await watermarks.read(swept),
+    })),
   );
 
 /** Forwarding of each bundle whose notifications another service takes after this one. */
@@ -78,33 +78,20 @@ const forwardingOf = async ({ forwards }: Session, { identifier: application, io
     iosStore.flatMap((store) => {
       const forwardTo = forwardsTo(store);
       if (forwardTo === null) return [];
-      const { bundleIdentifier } = store;
-      const bundle = { application, bundleIdentifier };
+      const bundle = { application, bundleIdentifier: store.bundleIdentifier };
       return Promise.all([forwards.waiting(bundle), forwards.healthOf(bundle)]).then(([waiting, health]) => ({
-        bundleIdentifier,
+        bundleOrPackage: store.bundleIdentifier,
         forwardTo,
         waiting,
         health,
       }));
     }),
   );
-type ForwardReport = Awaited<ReturnType<typeof forwardingOf>>[number];
-
-const forwardJson = ({ bundleIdentifier, forwardTo, waiting, health }: ForwardReport) => ({
-  store: "ios-store",
-  bundleOrPackage: bundleIdentifier,
-  forwardTo,
-  waiting: { ...waiting, since: timeOrNull(waiting.since) },
-  health: healthJson(health),
-});
 
 const waitingText = ({ count, isMore, since }: WaitingForwards): string =>
   since === null
     ? "nothing waits"
     : `${count}${isMore ? " or more" : ""} ${count === 1 && !isMore ? "waits" : "wait"}, the oldest since ${isoTime(since)}`;
-
-const forwardText = ({ bundleIdentifier, forwardTo, waiting, health }: ForwardReport): string =>
-  `Forwarding of ios-store ${bundleIdentifier} to ${forwardTo}: ${waitingText(waiting)}; ${healthText(health)}`;
 
 const LISTS = {
   "ios-store": "notifications that the App Store could not deliver",
@@ -144,24 +131,33 @@ export const showApplication = command({
         lastNotifications,
         queues: queues.map(({ health, ...queue }) => ({ ...queue, paused: pauseJson(health) })),
         sweeps,
-        ...(forwarding.length > 0 && { forwarding: forwarding.map(forwardJson) }),
+        ...(forwarding.length > 0 && {
+          forwarding: forwarding.map((one) => ({
+            store: "ios-store",
+            ...one,
+            health: healthJson(one.health),
+          })),
+        }),
       },
       text: [
         stringify(manifest, { aliasDuplicateObjects: false }).trimEnd(),
         ...lastNotifications.map(
           ({ store, environment, bundleOrPackage, signedAt }) =>
-            `# Last notification of ${store} ${bundleOrPackage}, ${environment}: ${signedAt ?? "none yet"}`,
+            `# Last notification of ${store} ${bundleOrPackage}, ${environment}: ${timeOrNull(signedAt) ?? "none yet"}`,
         ),
         ...queues.flatMap(({ store, environment, bundleOrPackage, oldestDueAt, health }) => [
-          `# Queue of ${store} ${bundleOrPackage}, ${environment}: ${oldestDueAt === null ? "nothing is due" : `oldest due since ${oldestDueAt}`}`,
+          `# Queue of ${store} ${bundleOrPackage}, ${environment}: ${oldestDueAt === null ? "nothing is due" : `oldest due since ${isoTime(oldestDueAt)}`}`,
           ...pauseText(store, health, session.moment).map((text) => `# ${text}`),
         ]),
         ...sweeps.map(
           ({ store, environment, bundleOrPackage, sweptUntil }) =>
-            `# List of ${listOf(application, store, bundleOrPackage)}, ${bundleOrPackage}, ${environment}: ${sweptUntil === null ? "never read yet" : `read until ${sweptUntil}`}`,
+            `# List of ${listOf(application, store, bundleOrPackage)}, ${bundleOrPackage}, ${environment}: ${sweptUntil === null ? "never read yet" : `read until ${isoTime(sweptUntil)}`}`,
         ),
-        ...forwarding.map((one) => `# ${forwardText(one)}`),
-      ].join("\n"),
+        ...forwarding.map(
+          ({ bundleOrPackage, forwardTo, waiting, health }) =>
+            `# Forwarding of ios-store ${bundleOrPackage} to ${forwardTo}: ${waitingText(waiting)}; ${healthText(health)}`,
+        ),
+      ],
     };
   },
 });

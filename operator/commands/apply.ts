@@ -13,7 +13,7 @@ import { tellsChanges } from "../../lib/applications/application.ts";
 import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
 import type { Connection } from "../connection.ts";
 import { OperatorError } from "../operator-error.ts";
-import { counted, indent } from "../text/answer.ts";
+import { counted, linesText, type Lines } from "../text/answer.ts";
 import { readTextFile } from "../text-file.ts";
 import { ACTING, actorOf } from "./acting.ts";
 import { text } from "./arguments.ts";
@@ -27,8 +27,9 @@ export const readManifestFile = async (
 ): Promise<Manifest> => {
   const reading = readManifest(await readTextFile(file), trustsOrigin, allowsDestination);
   if (reading.outcome === "valid") return reading.manifest;
-  const problems = indent(reading.problems.map(problemText));
-  throw new OperatorError([`${prefix}${file} is not a valid manifest.`, ...problems].join("\n"));
+  throw new OperatorError(
+    linesText([`${prefix}${file} is not a valid manifest.`, reading.problems.map(problemText)]),
+  );
 };
 
 export const named = (registrations: readonly StoreRegistration[]): string =>
@@ -55,8 +56,6 @@ const refusal = (outcome: Exclude<ApplyOutcome, { outcome: "applied" }>): string
 
 /** Parts whose change may affect every account's entitlements without writing any account. */
 const IN_CATALOG: ReadonlySet<ApplicationChange["subject"]> = new Set(["entitlement", "product"]);
-
-const RETELL_TEXT = "An account's change is delivered when something else changes the account, too.";
 
 /** Names of webhooks that were not webhooks before. */
 const newWebhooks = (changes: readonly ApplicationChange[]): readonly string[] =>
@@ -89,19 +88,19 @@ const appliedText = (
   { application, created, changes }: Extract<ApplyOutcome, { outcome: "applied" }>,
   dropped: Awaited<ReturnType<typeof dropRemoved>>,
   isToRetell: boolean,
-): string =>
-  [
-    `Application ${application}: ${created ? "created" : changes.length === 0 ? "no changes" : "changed"}`,
-    ...indent(changes.map(changeText)),
-    ...dropped.map(
-      ({ destination, messages }) =>
-        `${counted(messages, "message")} that waited for ${destination} ${messages === 1 ? "is" : "are"} dropped.`,
-    ),
-    ...newWebhooks(changes).map(
-      (name) => `destination rotate ${application} ${name} prints the secret that signs what ${name} gets.`,
-    ),
-    ...(isToRetell ? [`${RETELL_TEXT} application retell ${application} delivers all now.`] : []),
-  ].join("\n");
+): readonly Lines[] => [
+  `Application ${application}: ${created ? "created" : changes.length === 0 ? "no changes" : "changed"}`,
+  changes.map(changeText),
+  ...dropped.map(
+    ({ destination, messages }) =>
+      `${counted(messages, "message")} that waited for ${destination} ${messages === 1 ? "is" : "are"} dropped.`,
+  ),
+  ...newWebhooks(changes).map(
+    (name) => `destination rotate ${application} ${name} prints the secret that signs what ${name} gets.`,
+  ),
+  isToRetell &&
+    `An account's change is delivered when something else changes the account, too. application retell ${application} delivers all now.`,
+];
 
 /** Asks first if customers can lose access. */
 export const applyApplication = command({
@@ -119,10 +118,10 @@ export const applyApplication = command({
       if (losses.length === 0) return;
       const what = [
         `With this change, customers of ${before.name} (${before.identifier}) can lose access:`,
-        ...indent(losses),
+        losses,
         "It takes effect within a minute.",
       ];
-      await confirm(what.join("\n"));
+      await confirm(linesText(what));
     };
     const outcome = await applyManifest(manifest, applicationId(uuidv7()), session.applications, {
       approve,

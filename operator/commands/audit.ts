@@ -6,7 +6,7 @@ import { isoTime } from "../../lib/entitlements/time.ts";
 import type { AccountId } from "../../lib/identifiers.ts";
 import { compare } from "../../lib/order.ts";
 import type { Session } from "../session.ts";
-import { columns, counted, indent } from "../text/answer.ts";
+import { columns, counted, type Lines } from "../text/answer.ts";
 import { APPLICATION, readAccountIdentifier } from "./arguments.ts";
 import { command, optional } from "./command.ts";
 
@@ -50,9 +50,7 @@ export const soughtAccount = async (
   ),
 });
 
-export const auditEntryJson = (entry: AuditRecord) => ({ ...entry, moment: isoTime(entry.moment) });
-
-const entriesText = (entries: readonly AuditRecord[]): readonly string[] => {
+const entriesText = (entries: readonly AuditRecord[]): readonly Lines[] => {
   const [heading = "", ...rows] = columns([
     ["MOMENT", "ACTION", "CUSTOMER", "BY", "CALLER", "REASON"],
     ...entries.map(({ moment, action, customer, by, caller, reason }) => [
@@ -64,7 +62,7 @@ const entriesText = (entries: readonly AuditRecord[]): readonly string[] => {
       reason ?? "-",
     ]),
   ]);
-  return [heading, ...rows.flatMap((row, index) => [row, ...indent(entries[index]?.what ?? [])])];
+  return [heading, ...rows.flatMap((row, index) => [row, entries[index]?.what ?? []])];
 };
 
 /** Whether an entry is about an account, or about the whole application. */
@@ -75,37 +73,35 @@ export const showAudit = command({
   name: "application audit",
   about: "list what operators changed, and transfers: when, by whom, and why",
   takes: { application: APPLICATION },
-  options: { account: optional("--account <account>", "only what can concern this account") },
-  run: async ({ session, application, options }) => {
-    const account = options.account === undefined ? null : readAccountIdentifier(options.account);
+  options: {
+    account: optional("--account <account>", "only what can concern this account", readAccountIdentifier),
+  },
+  run: async ({ session, application, options: { account } }) => {
     const all = await auditEntriesOf(session, application);
     const { identifier, name } = application;
     if (account === null)
       return {
-        json: { applicationIdentifier: identifier, audit: all.map(auditEntryJson) },
-        text: all.length === 0 ? `No operator has changed anything of ${name}.` : entriesText(all).join("\n"),
+        json: { applicationIdentifier: identifier, audit: all },
+        text: all.length === 0 ? `No operator has changed anything of ${name}.` : entriesText(all),
       };
     const { customers } = await loadAccountReport(session, application, account, session.moment);
     const sought = await soughtAccount(session, application, account, customers);
     const shown = all.filter((entry) => isShown(sought, entry));
     const unknown = all.filter((entry) => concerns(sought, entry) === "unknown");
+    const more = counted(unknown.length, "more entry has", "more entries have");
     return {
       json: {
         applicationIdentifier: identifier,
         applicationAccountIdentifier: account,
-        audit: shown.map(auditEntryJson),
+        audit: shown,
         entriesOfUnknownAccount: unknown.length,
       },
       text: [
         ...(shown.length === 0
           ? [`The audit of ${name} has no entry about account ${account}.`]
           : entriesText(shown)),
-        ...(unknown.length === 0
-          ? []
-          : [
-              `${counted(unknown.length, "more entry has", "more entries have")} no account: application audit without --account lists all.`,
-            ]),
-      ].join("\n"),
+        unknown.length > 0 && `${more} no account: application audit without --account lists all.`,
+      ],
     };
   },
 });

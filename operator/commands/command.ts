@@ -36,34 +36,62 @@ const isText = (given: unknown): given is string => typeof given === "string";
 /** An absent argument is empty text, which each reader refuses. */
 export const textOf = (given: unknown): string => (isText(given) ? given : "");
 
-export const optional = (flags: string, about: string): Choice<string | undefined> => ({
-  option: new Option(flags, about),
-  read: (given) => (isText(given) ? given : undefined),
-});
+/** Reads an option's text. @throws OperatorError that begins with the option's name */
+type Read<Value> = (text: string, name: string) => Value;
 
-/** @param preset value where none is given; unset: the option must be given */
-export const required = (flags: string, about: string, preset?: string): Choice<string> => {
+export const asText: Read<string> = (text) => text;
+
+export const oneOf =
+  <Word extends string>(words: readonly Word[]): Read<Word> =>
+  (text, name) => {
+    const word = words.find((one) => one === text);
+    if (word === undefined) throw new OperatorError(`${name} must be ${words.join(" or ")}.`);
+    return word;
+  };
+
+/** A number above 0. */
+export const upTo =
+  (most: number): Read<number> =>
+  (text, name) => {
+    const number = Number(text);
+    if (!/^\d+(?:\.\d+)?$/.test(text) || number <= 0 || number > most)
+      throw new OperatorError(`${name} must be a number above 0, up to ${most}.`);
+    return number;
+  };
+
+/** Null where it is not given. */
+export const optional = <Value>(flags: string, about: string, read: Read<Value>): Choice<Value | null> => {
+  const option = new Option(flags, about);
+  return { option, read: (given) => (isText(given) ? read(given, option.long ?? "") : null) };
+};
+
+/** @param preset text where none is given; unset: the option must be given */
+export const required = <Value>(
+  flags: string,
+  about: string,
+  read: Read<Value>,
+  preset?: string,
+): Choice<Value> => {
   const option = new Option(flags, about);
   return {
     option: preset === undefined ? option.makeOptionMandatory() : option.default(preset),
     read: (given) => {
-      if (isText(given)) return given;
-      if (preset !== undefined) return preset;
-      throw new OperatorError(`${option.long} is required.`);
+      const text = isText(given) ? given : preset;
+      if (text === undefined) throw new OperatorError(`${option.long} is required.`);
+      return read(text, option.long ?? "");
     },
   };
 };
 
-export const repeated = (flags: string, about: string): Choice<readonly string[]> => ({
+export const repeated = <Value>(
+  flags: string,
+  about: string,
+  read: (texts: readonly string[]) => Value,
+): Choice<Value> => ({
   option: new Option(flags, `${about}; may be repeated`).argParser(
     (value, values: readonly string[] = []) => [...values, value],
   ),
-  read: (given) => [given].flat().filter(isText),
-});
-
-export const mandatory = <Value>({ option, read }: Choice<Value>): Choice<Value> => ({
-  option: option.makeOptionMandatory(),
-  read,
+  read: (given) => read([given].flat().filter(isText)),
 });
 
 export const flag = (flags: string, about: string): Choice<boolean> => ({

@@ -1,15 +1,11 @@
 import type { Command } from "commander";
 import type { Connection } from "../connection.ts";
 import { OperatorError } from "../operator-error.ts";
-import type { SessionEffects } from "../session.ts";
+import type { Effects } from "../session.ts";
 
-interface ConsoleWorld extends Omit<SessionEffects, "warn"> {
+interface ConsoleWorld extends Effects {
   readonly out: (text: string) => void;
   readonly untilStopped?: () => Promise<void>;
-}
-
-interface ConsoleOptions {
-  readonly port: string;
 }
 
 const readPort = (text: string): number => {
@@ -30,11 +26,11 @@ export const addConsoleCommand = (
     .command("console")
     .description("serve a page on this machine: accounts and applications, and what the commands do")
     .option("--port <number>", "any free one by default", "0")
-    .action((options: ConsoleOptions) =>
+    .action(({ port }: { readonly port: string }) =>
       connected(async (connection) => {
         // Loaded only here: no other command serves or bundles anything.
         const { serveConsole } = await import("../console/serve.ts");
-        const served = await serveConsole(connection, world, readPort(options.port), warn);
+        const served = await serveConsole(connection, world, readPort(port), warn);
         world.out(
           `${served.address}\n\nOpen this address: it works once, for one browser. Ctrl-C ends the console.\n`,
         );

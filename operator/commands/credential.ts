@@ -8,10 +8,10 @@ import { SCOPES, type Scope } from "../../lib/contract/schemas.ts";
 import { isInstant, isoTime, parsePeriod, plusPeriod, type Instant } from "../../lib/entitlements/time.ts";
 import { keyId, type KeyId } from "../../lib/identifiers.ts";
 import { OperatorError } from "../operator-error.ts";
-import { columns, indent, timeOrNull } from "../text/answer.ts";
+import { columns, timeOrNull } from "../text/answer.ts";
 import { ACTING, entryOf, readText } from "./acting.ts";
-import { findApplication, readApplicationIdentifier, readTime, text } from "./arguments.ts";
-import { command, mandatory, optional, repeated, required } from "./command.ts";
+import { findApplication, readApplicationIdentifier, readTime } from "./arguments.ts";
+import { type Argument, asText, command, optional, repeated, required, textOf } from "./command.ts";
 
 const readScopes = (given: readonly string[]): readonly Scope[] => {
   if (given.length === 0) throw new OperatorError("--scope is required.");
@@ -21,8 +21,7 @@ const readScopes = (given: readonly string[]): readonly Scope[] => {
   return SCOPES.filter((scope) => given.includes(scope));
 };
 
-const readExpiry = (text: string | undefined, moment: Instant): Instant | null => {
-  if (text === undefined) return null;
+const readExpiry = (text: string, moment: Instant): Instant => {
   const period = parsePeriod(text);
   const end = period === null ? readTime(text) : plusPeriod(moment, period);
   if (!isInstant(end))
@@ -33,26 +32,36 @@ const readExpiry = (text: string | undefined, moment: Instant): Instant | null =
   return end;
 };
 
-/** @throws OperatorError without the text, which may be a whole API key */
-const readKeyIdentifier = (text: string): KeyId => {
-  if (!/^[0-9a-f]{16}$/.test(text))
-    throw new OperatorError(
-      "A key identifier must be the 16 hexadecimal digits between the underscores of its API key.",
-    );
-  return keyId(text);
+const KEY_IDENTIFIER: Argument<KeyId> = {
+  name: "<keyIdentifier>",
+  about: "the 16 digits between the underscores of the API key",
+  read: (given) => {
+    const text = textOf(given);
+    // The error does not repeat the text, which may be a whole API key.
+    if (!/^[0-9a-f]{16}$/.test(text))
+      throw new OperatorError(
+        "A key identifier must be the 16 hexadecimal digits between the underscores of its API key.",
+      );
+    return keyId(text);
+  },
 };
 
+/** Named one by one, so that no secret's hash is shown. */
 export const credentialJson = (credential: CredentialSummary, moment: Instant) => ({
   keyIdentifier: credential.keyIdentifier,
   label: credential.label,
   scopes: credential.scopes,
   state: credentialStateAt(moment, credential),
-  createdAt: isoTime(credential.createdAt),
-  expiresAt: timeOrNull(credential.expiresAt),
-  revokedAt: timeOrNull(credential.revokedAt),
+  createdAt: credential.createdAt,
+  expiresAt: credential.expiresAt,
+  revokedAt: credential.revokedAt,
 });
 
-const APPLICATION_OPTION = required("--application <identifier>", "the application's identifier");
+const APPLICATION_OPTION = required(
+  "--application <identifier>",
+  "the application's identifier",
+  readApplicationIdentifier,
+);
 
 export const issueApiKey = command({
   name: "credential issue",
@@ -61,43 +70,46 @@ export const issueApiKey = command({
   options: {
     ...ACTING,
     application: APPLICATION_OPTION,
-    scope: mandatory(repeated("--scope <scope>", "customers:write, entitlements:read or changes:read")),
+    scope: repeated("--scope <scope>", "customers:write, entitlements:read or changes:read", readScopes),
     expires: optional(
       "--expires <time or duration>",
       "such as 2027-01-31T00:00:00Z or P90D; never by default",
+      asText,
     ),
-    label: optional("--label <text>", "a label of your choice"),
+    label: optional("--label <text>", "a label of your choice", readText),
   },
   run: async ({ session, options }) => {
-    const application = readApplicationIdentifier(options.application);
-    const { apiKey, credential } = issueCredential(
-      {
-        application,
-        label: options.label === undefined ? null : readText("A label", options.label),
-        scopes: readScopes(options.scope),
-        expiresAt: readExpiry(options.expires, session.moment),
-      },
-      session.moment,
-    );
-    const { keyIdentifier, label, scopes, createdAt, expiresAt } = credentialJson(credential, session.moment);
-    const what = `API key ${keyIdentifier}: ${scopes.join(", ")}, expires ${expiresAt ?? "never"}${label === null ? "" : `, ${label}`}`;
+    const { moment } = session;
+    const { application, label, scope: scopes, expires: given } = options;
+    const expiresAt = given === null ? null : readExpiry(given, moment);
+    const { apiKey, credential } = issueCredential({ application, label, scopes, expiresAt }, moment);
+    const { keyIdentifier, createdAt } = credential;
+    const expires = timeOrNull(expiresAt) ?? "never";
+    const what = `API key ${keyIdentifier}: ${scopes.join(", ")}, expires ${expires}${label === null ? "" : `, ${label}`}`;
     const entry = await entryOf(session, options, "issue", { what: [what] });
     if ((await session.credentials.add(credential, entry)) === "application_not_found")
       throw new OperatorError(`There is no application ${application} in the table ${session.table.name}.`);
-    const applicationIdentifier = application;
     return {
-      json: { apiKey, keyIdentifier, applicationIdentifier, label, scopes, createdAt, expiresAt },
+      json: {
+        apiKey,
+        keyIdentifier,
+        applicationIdentifier: application,
+        label,
+        scopes,
+        createdAt,
+        expiresAt,
+      },
       text: [
         apiKey,
         "",
         "This is the API key. It is shown only once: store it where you keep secrets.",
-        ...indent([
+        [
           `key identifier  ${keyIdentifier}`,
           `application     ${application}`,
           `scopes          ${scopes.join(", ")}`,
-          `expires         ${expiresAt ?? "never"}`,
-        ]),
-      ].join("\n"),
+          `expires         ${expires}`,
+        ],
+      ],
     };
   },
 });
@@ -112,22 +124,21 @@ export const listCredentials = command({
     const credentials = (await session.credentials.list(identifier)).map((credential) =>
       credentialJson(credential, session.moment),
     );
-    const rows = credentials.map((credential) => [
-      credential.keyIdentifier,
-      credential.state,
-      credential.scopes.join(","),
-      credential.createdAt,
-      credential.expiresAt ?? "never",
-      credential.revokedAt ?? "-",
-      credential.label ?? "",
-    ]);
+    const rows = credentials.map(
+      ({ keyIdentifier, state, scopes, createdAt, expiresAt, revokedAt, label }) => [
+        keyIdentifier,
+        state,
+        scopes.join(","),
+        isoTime(createdAt),
+        timeOrNull(expiresAt) ?? "never",
+        timeOrNull(revokedAt) ?? "-",
+        label ?? "",
+      ],
+    );
     const heading = ["KEY IDENTIFIER", "STATE", "SCOPES", "CREATED", "EXPIRES", "REVOKED", "LABEL"];
     return {
       json: { applicationIdentifier: identifier, credentials },
-      text:
-        rows.length === 0
-          ? `Application ${identifier} has no credentials.`
-          : columns([heading, ...rows]).join("\n"),
+      text: rows.length === 0 ? `Application ${identifier} has no credentials.` : columns([heading, ...rows]),
     };
   },
 });
@@ -135,29 +146,31 @@ export const listCredentials = command({
 export const revokeCredential = command({
   name: "credential revoke",
   about: "revoke an API key permanently",
-  takes: { keyIdentifier: text("<keyIdentifier>", "the 16 digits between the underscores of the API key") },
+  takes: { keyIdentifier: KEY_IDENTIFIER },
   options: {
     ...ACTING,
-    application: optional("--application <identifier>", "revoke it only if it belongs to this application"),
+    application: optional(
+      "--application <identifier>",
+      "revoke it only if it belongs to this application",
+      readApplicationIdentifier,
+    ),
   },
-  run: async ({ session, keyIdentifier: key, options }) => {
-    const keyIdentifier = readKeyIdentifier(key);
+  run: async ({ session, keyIdentifier, options }) => {
     const notFound = new OperatorError(
-      `There is no credential ${keyIdentifier}${options.application === undefined ? "" : " of that application"} in the table ${session.table.name}.`,
+      `There is no credential ${keyIdentifier}${options.application === null ? "" : " of that application"} in the table ${session.table.name}.`,
     );
-    if (options.application !== undefined) {
+    if (options.application !== null) {
       const credential = await session.credentials.find(keyIdentifier);
-      if (credential?.application !== readApplicationIdentifier(options.application)) throw notFound;
+      if (credential?.application !== options.application) throw notFound;
     }
     const entry = await entryOf(session, options, "revoke", { what: [`API key ${keyIdentifier}`] });
     const outcome = await session.credentials.revoke(keyIdentifier, session.moment, entry);
     if (outcome.outcome === "not_found") throw notFound;
     const { application, revokedAt } = outcome.credential;
-    const time = timeOrNull(revokedAt);
     return {
-      json: { keyIdentifier, applicationIdentifier: application, revokedAt: time },
+      json: { keyIdentifier, applicationIdentifier: application, revokedAt },
       text: outcome.already
-        ? `Credential ${keyIdentifier} was revoked already, at ${time}.`
+        ? `Credential ${keyIdentifier} was revoked already, at ${timeOrNull(revokedAt)}.`
         : `Credential ${keyIdentifier} is revoked. The gateway may accept it for another ${POLICY_CACHED_SECONDS} seconds.`,
     };
   },

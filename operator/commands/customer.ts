@@ -6,12 +6,12 @@ import {
 import { loadCustomerReport, type CustomerReport } from "../../lib/administration/reports/account-report.ts";
 import { findCustomersKnownAs } from "../../lib/administration/reports/find-customers.ts";
 import type { Application } from "../../lib/applications/application.ts";
-import { referenceText } from "../../lib/entitlements/purchase.ts";
+import { type Purchase, referenceText } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import type { CustomerId } from "../../lib/identifiers.ts";
 import { OperatorError } from "../operator-error.ts";
 import type { Session } from "../session.ts";
-import { counted, indent, timeOrNull } from "../text/answer.ts";
+import { counted, type Lines, timeOrNull } from "../text/answer.ts";
 import { askingJson, askingText } from "../text/asking.ts";
 import { authorityOf, DESTRUCTIVE, TOMBSTONE_DAYS } from "./acting.ts";
 import { APPLICATION, CUSTOMER, readAccountIdentifier, text } from "./arguments.ts";
@@ -19,34 +19,14 @@ import { command, optional } from "./command.ts";
 
 const takes = { application: APPLICATION, customer: CUSTOMER };
 
-export const customerReportJson = ({
-  link,
-  createdAt,
-  purchases,
-  asking,
-  healths,
-  ...report
-}: CustomerReport) => ({
+/** The report with each purchase's next store query. */
+export const customerReportJson = ({ purchases, asking, healths, ...report }: CustomerReport) => ({
   ...report,
-  createdAt: isoTime(createdAt),
-  link: linkJson({ link }),
   purchases: purchases.map((purchase) => ({
     ...purchase,
-    verifiedAt: purchase.verifiedAt === 0 ? null : isoTime(purchase.verifiedAt),
     ...askingJson(asking.get(referenceText(purchase)), healths),
-    lines: purchase.lines.map((line) => ({
-      ...line,
-      startsAt: timeOrNull(line.startsAt),
-      purchasedAt: timeOrNull(line.purchasedAt),
-      endsAt: timeOrNull(line.endsAt),
-      revokedAt: timeOrNull(line.revokedAt),
-      verifiedAt: isoTime(line.verifiedAt),
-    })),
   })),
 });
-
-const linkJson = ({ link }: Pick<CustomerReport, "link">) =>
-  link && { ...link, linkedAt: isoTime(link.linkedAt) };
 
 const linkText = ({ link }: Pick<CustomerReport, "link">): string =>
   link === null
@@ -73,30 +53,30 @@ export const showCustomer = command({
   options: {},
   run: async ({ session, application, customer: identifier }) => {
     const customer = await findReport(session, application, identifier);
-    const { asking, healths, aliases, identities } = customer;
-    const json = customerReportJson(customer);
+    const { asking, healths, aliases, identities, purchases } = customer;
+    const purchaseText = (purchase: Purchase): readonly Lines[] => [
+      `purchase ${referenceText(purchase)}${purchase.replacedBy === null ? "" : `, replaced by ${purchase.replacedBy}`}`,
+      [
+        ...askingText(purchase, asking.get(referenceText(purchase)), healths, session.moment),
+        ...purchase.lines.map(
+          (line) =>
+            `${line.productIdentifier}  ${timeOrNull(line.startsAt) ?? "no start"} to ${timeOrNull(line.endsAt) ?? "no end"}  ${line.standing}`,
+        ),
+      ],
+    ];
     return {
-      json: { applicationIdentifier: application.identifier, ...json },
+      json: { applicationIdentifier: application.identifier, ...customerReportJson(customer) },
       text: [
         `Customer ${customer.customerIdentifier} of ${application.name}`,
-        ...indent([
-          `created ${json.createdAt}, ${linkText(customer)}`,
-          ...(aliases.length > 0 ? [`merged from ${aliases.join(", ")}`] : []),
+        [
+          `created ${isoTime(customer.createdAt)}, ${linkText(customer)}`,
+          aliases.length > 0 && `merged from ${aliases.join(", ")}`,
           ...identities.map(
             ({ store, kind, environment, value }) => `identity ${store} ${environment} ${kind} ${value}`,
           ),
-          ...json.purchases.flatMap((purchase) => [
-            `purchase ${referenceText(purchase)}${purchase.replacedBy === null ? "" : `, replaced by ${purchase.replacedBy}`}`,
-            ...indent([
-              ...askingText(purchase, asking.get(referenceText(purchase)), healths, session.moment),
-              ...purchase.lines.map(
-                (line) =>
-                  `${line.productIdentifier}  ${line.startsAt ?? "no start"} to ${line.endsAt ?? "no end"}  ${line.standing}`,
-              ),
-            ]),
-          ]),
-        ]),
-      ].join("\n"),
+          ...purchases.flatMap(purchaseText),
+        ],
+      ],
     };
   },
 });
@@ -122,10 +102,7 @@ export const findCustomer = command({
     return {
       json: {
         applicationIdentifier: application.identifier,
-        customers: customers.map((customer) => ({
-          customerIdentifier: customer.identifier,
-          link: linkJson(customer),
-        })),
+        customers: customers.map(({ identifier, link }) => ({ customerIdentifier: identifier, link })),
         gone,
       },
       text: [
@@ -136,7 +113,7 @@ export const findCustomer = command({
           (identifier) =>
             `Customer ${identifier} of ${application.name}, whose erasure was interrupted: run customer erase again`,
         ),
-      ].join("\n"),
+      ],
     };
   },
 });
@@ -147,11 +124,11 @@ export const unlinkCustomer = command({
   takes,
   options: {
     ...DESTRUCTIVE,
-    to: optional("--to <account>", "the account to move it to, in the same step"),
+    to: optional("--to <account>", "the account to move it to, in the same step", readAccountIdentifier),
   },
   run: async ({ session, application, customer, options, confirm }) => {
     const authority = await authorityOf(session, options);
-    const to = options.to === undefined ? null : readAccountIdentifier(options.to);
+    const { to } = options;
     const report = await findReport(session, application, customer);
     const { customerIdentifier, link } = report;
     const json = { customerIdentifier, unlinkedFrom: null, linkedTo: null };

@@ -1,13 +1,25 @@
-import { reportDestinations, resume, rotateSecret } from "../../lib/administration/acts/destinations.ts";
-import { overlapEnd } from "../../lib/delivery/webhook-secret.ts";
+import {
+  reportDestinations,
+  resume,
+  rotateSecret,
+} from "../../lib/administration/acts/destinations.ts";
+import {
+  oldestKept,
+  resendChanges,
+  type Resent,
+  type ResendStart,
+} from "../../lib/administration/acts/resend.ts";
 import { isWebhook } from "../../lib/applications/destination.ts";
-import { isoTime } from "../../lib/entitlements/time.ts";
+import { ServiceError } from "../../lib/contract/errors.ts";
+import { overlapEnd } from "../../lib/delivery/webhook-secret.ts";
+import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
+import { resendingOn } from "../composition.ts";
 import { OperatorError } from "../operator-error.ts";
-import { counted, timeOrNull } from "../text/answer.ts";
+import { counted } from "../text/answer.ts";
 import { destinationJson, destinationText, healthJson, healthText } from "../text/destination.ts";
 import { ACTING, entryOf, recordAct } from "./acting.ts";
-import { APPLICATION, DESTINATION, findDestination } from "./arguments.ts";
-import { command, flag } from "./command.ts";
+import { APPLICATION, DESTINATION, findDestination, readTime } from "./arguments.ts";
+import { asText, command, flag, required } from "./command.ts";
 
 export const listDestinations = command({
   name: "destination list",
@@ -24,7 +36,7 @@ export const listDestinations = command({
       text:
         reports.length === 0
           ? `${application.name} has no destinations.`
-          : reports.flatMap((report) => destinationText(report, session.moment)).join("\n"),
+          : reports.flatMap((report) => destinationText(report, session.moment)),
     };
   },
 });
@@ -53,7 +65,7 @@ export const rotateDestination = command({
     if (rotation === null)
       throw new OperatorError(`Nothing was changed: ${name} is being changed by somebody else; try again.`);
     const { secret, destination } = rotation;
-    const end = timeOrNull(overlapEnd(destination, moment));
+    const end = overlapEnd(destination, moment);
     return {
       json: { secret, applicationIdentifier: identifier, destination: name, previousSignsUntil: end },
       text: [
@@ -62,8 +74,8 @@ export const rotateDestination = command({
         "It is shown only once: store it where the receiver keeps its secrets. It signs within a minute.",
         end === null
           ? "It is the first secret that was shown: earlier messages cannot be verified."
-          : `The previous secret signs too until ${end}: change the receiver by then.`,
-      ].join("\n"),
+          : `The previous secret signs too until ${isoTime(end)}: change the receiver by then.`,
+      ],
     };
   },
 });
@@ -92,6 +104,78 @@ export const resumeDestination = command({
           : hastened > 0
             ? `${name} takes messages; ${counted(hastened, "message")} that it had refused ${hastened === 1 ? "is" : "are"} tried again within a minute.`
             : `${name} takes messages already.`,
+    };
+  },
+});
+
+const INSTEAD =
+  "changes are kept for 30 days. If more was missed, read each account once, then resend what has changed since.";
+
+const readStart = (text: string, moment: Instant): ResendStart => {
+  const time = readTime(text);
+  if (time === null) return { cursor: text };
+  if (time < oldestKept(moment))
+    throw new OperatorError(`--since is before ${isoTime(oldestKept(moment))}: ${INSTEAD}`);
+  return { time };
+};
+
+const sentenceOf = (error: unknown): unknown => {
+  if (!(error instanceof ServiceError)) return error;
+  if (error.code === "CURSOR_EXPIRED")
+    return new OperatorError(`The cursor is not kept any more: ${INSTEAD}`);
+  if (error.code === "INVALID_REQUEST")
+    return new OperatorError(
+      "--since takes a cursor that the feed has answered, or a time such as 2027-01-31T00:00:00Z: this is neither.",
+    );
+  return error;
+};
+
+const progressText = ({ accounts, changes, cursor, part }: Resent): string =>
+  [
+    `${counted(accounts, "account")} of ${counted(changes, "change")}`,
+    `${Math.floor(part * 100)} %`,
+    ...(cursor === null ? [] : [`if this is interrupted, go on with --since ${cursor}`]),
+  ].join("; ");
+
+export const resend = command({
+  name: "destination resend",
+  about: "deliver the newest version of each account that has changed since once more",
+  takes: { application: APPLICATION, name: DESTINATION },
+  options: {
+    ...ACTING,
+    since: required(
+      "--since <cursor or time>",
+      "a cursor of the feed, or a time such as 2027-01-31T00:00:00Z",
+      asText,
+    ),
+  },
+  run: async ({ session, application, name, options, progress }) => {
+    const start = readStart(options.since, session.moment);
+    const { identifier } = application;
+    const reference = { application: identifier, destination: findDestination(application, name).name };
+    const begin = (): Promise<void> =>
+      recordAct(session, identifier, options, "resend", {
+        what: [`begun: destination ${name} gets what changed since ${options.since} once more`],
+      });
+    const resending = { ...resendingOn(session.table, session.now), begin };
+    const { accounts, changes, cursor } = await resendChanges(resending, reference, start, (done) =>
+      progress(progressText(done)),
+    ).catch((error: unknown) => {
+      throw sentenceOf(error);
+    });
+    const health = await session.deliveries.healthOf(reference);
+    return {
+      json: {
+        applicationIdentifier: identifier,
+        destination: name,
+        accounts,
+        changes,
+        cursor: cursor ?? ("cursor" in start ? start.cursor : null),
+      },
+      text: [
+        `${counted(accounts, "account")} of ${application.name} ${accounts === 1 ? "is" : "are"} sent to ${name} again, each with its newest version (${counted(changes, "change")}).`,
+        health.failures > 0 && `${name} is ${healthText(health)}; destination resume retries it at once.`,
+      ],
     };
   },
 });

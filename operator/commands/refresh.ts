@@ -2,18 +2,18 @@ import {
   queueApplication,
   type ApplicationRefresh,
 } from "../../lib/administration/acts/refresh-application.ts";
-import { awaitRefreshes, queueCustomer } from "../../lib/administration/acts/refresh.ts";
-import { STORES, type Store } from "../../lib/contract/schemas.ts";
+import { awaitRefreshes, queueCustomer, readRefreshes } from "../../lib/administration/acts/refresh.ts";
+import { STORES } from "../../lib/contract/schemas.ts";
 import { SECOND } from "../../lib/duration.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import { refreshingOn } from "../composition.ts";
 import { OperatorError } from "../operator-error.ts";
-import { counted, indent, timeOrNull } from "../text/answer.ts";
+import { counted } from "../text/answer.ts";
 import { notAskedText } from "../text/asking.ts";
 import { presentRefresh } from "../text/refresh.ts";
 import { ACTING, recordAct } from "./acting.ts";
 import { APPLICATION, CUSTOMER, readTime } from "./arguments.ts";
-import { command, flag, optional } from "./command.ts";
+import { command, flag, oneOf, optional } from "./command.ts";
 import { noCustomer } from "./customer.ts";
 
 /** Longest wait for the answers of the stores: the worker starts within a minute. */
@@ -44,16 +44,9 @@ export const refreshCustomer = command({
   },
 });
 
-const readStore = (text: string | undefined): Store | null => {
-  if (text === undefined) return null;
-  const store = STORES.find((one) => one === text);
-  if (store === undefined) throw new OperatorError(`--store must be ${STORES.join(" or ")}.`);
-  return store;
-};
-
-const readSince = (text: string | undefined, moment: Instant): Instant => {
-  const since = text === undefined ? moment : readTime(text);
-  if (since === null) throw new OperatorError("--since must be a time such as 2027-01-31T00:00:00Z.");
+const readSince = (text: string, name: string): Instant => {
+  const since = readTime(text);
+  if (since === null) throw new OperatorError(`${name} must be a time such as 2027-01-31T00:00:00Z.`);
   return since;
 };
 
@@ -69,15 +62,16 @@ export const refreshApplication = command({
   takes: { application: APPLICATION },
   options: {
     ...ACTING,
-    store: optional("--store <store>", "ask only the ios-store or the android-store"),
+    store: optional("--store <store>", "ask only the ios-store or the android-store", oneOf(STORES)),
     since: optional(
       "--since <time>",
       "leave out purchases verified since then: the time that an interrupted run names; now by default",
+      readSince,
     ),
   },
   run: async ({ session, application, options, progress }) => {
-    const only = readStore(options.store);
-    const since = readSince(options.since, session.moment);
+    const { store: only } = options;
+    const since = options.since ?? session.moment;
     const asked = only === null ? "the stores are" : `the ${only} is`;
     await recordAct(session, application.identifier, options, "refresh", {
       what: [
@@ -97,19 +91,18 @@ export const refreshApplication = command({
     return {
       json: {
         applicationIdentifier: application.identifier,
-        since: isoTime(since),
+        since,
         ...done,
-        until: timeOrNull(done.until),
       },
       text: [
         `${counted(customers, "customer")} of ${application.name}`,
-        ...indent([
+        [
           queuedText(done),
-          ...(alreadyQueued > 0 ? [`${alreadyQueued} were due already`] : []),
-          ...(recent > 0 ? [`${recent} verified since ${isoTime(since)}`] : []),
+          alreadyQueued > 0 && `${alreadyQueued} were due already`,
+          recent > 0 && `${recent} verified since ${isoTime(since)}`,
           ...notAsked.map(({ store, because, count }) => `${count}: ${notAskedText(store, because)}`),
-        ]),
-      ].join("\n"),
+        ],
+      ],
     };
   },
 });

@@ -10,21 +10,22 @@ import { isoTime } from "../../lib/entitlements/time.ts";
 import { customerId, type CustomerId } from "../../lib/identifiers.ts";
 import { makeLooksDue } from "../../lib/table/telling/looks.ts";
 import { OperatorError } from "../operator-error.ts";
-import { counted, timeOrNull } from "../text/answer.ts";
+import { counted } from "../text/answer.ts";
 import { ACTING, recordAct } from "./acting.ts";
 import { APPLICATION } from "./arguments.ts";
 import { command, optional } from "./command.ts";
 
-const AFTER = optional("--after <position>", "go on after the position that an interrupted run has shown");
-
-/** @throws OperatorError if the text is no position */
-const readAfter = (text: string | undefined): CustomerId | null => {
-  if (text === undefined) return null;
-  const position = z.uuid().safeParse(text);
-  if (!position.success)
-    throw new OperatorError("--after takes the position that an interrupted run has shown.");
-  return customerId(position.data);
-};
+/** The customer after whom a scan goes on. */
+const AFTER = optional(
+  "--after <position>",
+  "go on after the position that an interrupted run has shown",
+  (text, name): CustomerId => {
+    const position = z.uuid().safeParse(text);
+    if (!position.success)
+      throw new OperatorError(`${name} takes the position that an interrupted run has shown.`);
+    return customerId(position.data);
+  },
+);
 
 /** For the audit. */
 const interruptedText = (after: unknown): string => (after === null ? "" : ", after an interruption");
@@ -38,7 +39,7 @@ export const reproject = command({
   takes: { application: APPLICATION },
   options: { ...ACTING, after: AFTER },
   run: async ({ session, application, options, progress }) => {
-    const after = readAfter(options.after);
+    const { after } = options;
     await recordAct(session, application.identifier, options, "reproject", {
       what: [`begun: the holdings of every customer are recomputed${interruptedText(after)}`],
     });
@@ -61,7 +62,7 @@ export const retell = command({
   takes: { application: APPLICATION },
   options: { ...ACTING, after: AFTER },
   run: async ({ session, application, options, progress }) => {
-    const after = readAfter(options.after);
+    const { after } = options;
     const { identifier, name } = application;
     if (!tellsChanges(application))
       throw new OperatorError(
@@ -78,7 +79,7 @@ export const retell = command({
       progress(scanText(counted(done.accounts, "account"), done)),
     );
     return {
-      json: { applicationIdentifier: identifier, accounts, lookedAtUntil: timeOrNull(until) },
+      json: { applicationIdentifier: identifier, accounts, lookedAtUntil: until },
       text:
         until === null
           ? `No account of ${name} has a customer.`

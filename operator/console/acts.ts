@@ -2,6 +2,7 @@ import * as z from "zod";
 import { COMMANDS } from "../commands/all.ts";
 import type { Dialogue } from "../commands/command.ts";
 import type { Session } from "../session.ts";
+import { linesText } from "../text/answer.ts";
 
 const text = z.string().max(4096);
 
@@ -55,7 +56,7 @@ export const runAct = async (
   if (command === undefined) throw new Error(`There is no command ${name}.`);
   try {
     const { text } = await command.run(dialogue, texts, (run) => run(session));
-    return { outcome: "done", text, progress };
+    return { outcome: "done", text: linesText(text), progress };
   } catch (error) {
     if (error instanceof Unanswered) return { outcome: "asked", question: error.message };
     throw error;

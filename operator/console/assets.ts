@@ -3,11 +3,6 @@ import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { once } from "../../lib/once.ts";
 
-export interface Asset {
-  readonly contentType: string;
-  readonly body: string;
-}
-
 const PAGE = fileURLToPath(new URL("../../console/", import.meta.url));
 const require = createRequire(import.meta.url);
 
@@ -32,12 +27,12 @@ const bundled = async (): Promise<string> => {
 
 const script = once(bundled);
 
-const file = async (contentType: string, path: string): Promise<Asset> => ({
+const file = async (contentType: string, path: string) => ({
   contentType,
   body: await readFile(path, "utf8"),
 });
 
-const ASSETS: ReadonlyMap<string, () => Promise<Asset>> = new Map([
+const ASSETS: ReadonlyMap<string, () => ReturnType<typeof file>> = new Map([
   ["", () => file("text/html; charset=utf-8", `${PAGE}index.html`)],
   ["main.js", async () => ({ contentType: "text/javascript; charset=utf-8", body: await script() })],
   ["pico.css", () => file("text/css; charset=utf-8", require.resolve("@picocss/pico/css/pico.min.css"))],
@@ -45,4 +40,4 @@ const ASSETS: ReadonlyMap<string, () => Promise<Asset>> = new Map([
 ]);
 
 /** The page's file with this name, empty for the page itself; null: there is none. */
-export const assetOf = async (name: string): Promise<Asset | null> => (await ASSETS.get(name)?.()) ?? null;
+export const assetOf = async (name: string) => (await ASSETS.get(name)?.()) ?? null;

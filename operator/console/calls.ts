@@ -1,7 +1,8 @@
 import * as z from "zod";
 import type { Session } from "../session.ts";
+import type { AsJson } from "../text/answer.ts";
 import { actRequest, runAct } from "./acts.ts";
-import { listApplications, readAccount, readApplication, readCustomer, search } from "./reading.ts";
+import { readAccount, readApplication, readCustomer, search } from "./reading.ts";
 
 export interface ConsoleSession {
   readonly session: Session;
@@ -18,15 +19,10 @@ export interface ConsoleSandbox {
   readonly clockPath: string;
 }
 
-interface Call<Input, Output> {
-  readonly input: z.ZodType<Input>;
-  readonly run: (context: ConsoleSession, input: Input) => Promise<Output>;
-}
-
 const call = <Input, Output>(
   input: z.ZodType<Input>,
-  run: Call<Input, Output>["run"],
-): Call<Input, Output> => ({ input, run });
+  run: (context: ConsoleSession, input: Input) => Promise<Output>,
+) => ({ input, run });
 
 const text = z.string().max(4096);
 const application = { application: text };
@@ -35,7 +31,7 @@ const application = { application: text };
 const CALLS = {
   start: call(z.strictObject({}), async ({ session, sandbox }) => ({
     table: session.table.name,
-    applications: await listApplications(session),
+    applications: await session.applications.list(),
     sandbox,
   })),
   application: call(z.strictObject(application), async ({ session }, asked) =>
@@ -57,23 +53,17 @@ const CALLS = {
 export type Calls = typeof CALLS;
 export type CallName = keyof Calls;
 export type CallInput<Name extends CallName> = z.input<Calls[Name]["input"]>;
-export type CallOutput<Name extends CallName> = Awaited<ReturnType<Calls[Name]["run"]>>;
+/** As the page reads it. */
+export type CallOutput<Name extends CallName> = AsJson<Awaited<ReturnType<Calls[Name]["run"]>>>;
 
 const isCall = (name: string): name is CallName => Object.hasOwn(CALLS, name);
 
 /** Answer of a call; null: there is no such call. */
-export const runCall = async (
-  context: ConsoleSession,
-  name: string,
-  body: unknown,
-): Promise<
-  | { readonly outcome: "answered"; readonly answer: unknown }
-  | { readonly outcome: "refused"; readonly message: string }
-  | null
-> => {
+export const runCall = async (context: ConsoleSession, name: string, body: unknown) => {
   if (!isCall(name)) return null;
-  const { input, run }: Call<unknown, unknown> = CALLS[name] as Call<unknown, unknown>;
+  const { input, run } = CALLS[name] as ReturnType<typeof call<unknown, unknown>>;
   const parsed = input.safeParse(body);
-  if (!parsed.success) return { outcome: "refused", message: z.prettifyError(parsed.error) };
-  return { outcome: "answered", answer: await run(context, parsed.data) };
+  return parsed.success
+    ? { outcome: "answered" as const, answer: await run(context, parsed.data) }
+    : { outcome: "refused" as const, message: z.prettifyError(parsed.error) };
 };

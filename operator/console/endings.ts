@@ -1,13 +1,6 @@
 import { MINUTE } from "../../lib/duration.ts";
 import type { AccountReport } from "../../lib/administration/reports/account-report.ts";
-import type { Holding } from "../../lib/entitlements/holding.ts";
-import {
-  isRevoked,
-  lineName,
-  referenceText,
-  type Line,
-  type Purchase,
-} from "../../lib/entitlements/purchase.ts";
+import { isRevoked, lineName, referenceText, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import { givesAccess, type Span } from "../../lib/entitlements/timeline.ts";
 
@@ -34,45 +27,13 @@ const INTENTS: ReadonlyMap<number | null, Because> = new Map([
   [4, "not_for_sale"],
 ]);
 
-/** Access that one product of one purchase gave to an entitlement, and its end. */
-export interface Ending {
-  readonly entitlement: string;
-  readonly store: Purchase["store"];
-  readonly environment: Purchase["environment"];
-  readonly productIdentifier: string;
-  readonly basePlanIdentifier: string | null;
-  /** End of access, ISO 8601; null: it has no end, or none is known. */
-  readonly until: string | null;
-  readonly because: Because;
-  /** Product that replaced it; null: none is known. */
-  readonly changedTo: string | null;
-}
-
 /** A product that starts within this time after another's end replaces it. */
 const AT_ONCE = MINUTE;
-
-interface LineSpans {
-  readonly holding: Holding;
-  readonly line: Line;
-  readonly spans: readonly Span[];
-}
-
-const byLine = (timeline: readonly Span[]): readonly LineSpans[] =>
-  [
-    ...Map.groupBy(
-      timeline,
-      ({ holding, line }) => `${referenceText(holding.purchase)} ${lineName(line)}`,
-    ).values(),
-  ].flatMap((spans) => {
-    const [first] = spans;
-    return first === undefined ? [] : [{ holding: first.holding, line: first.line, spans }];
-  });
 
 /** Purchases of an account, by `referenceText`. */
 type Purchases = ReadonlyMap<string, Purchase>;
 
-const changedTo = ({ holding, line }: LineSpans, end: Instant, purchases: Purchases): string | null => {
-  const { purchase } = holding;
+const changedTo = ({ holding: { purchase }, line }: Span, end: Instant, purchases: Purchases) => {
   const { replacedBy: key } = purchase;
   const replacing = key === null ? undefined : purchases.get(referenceText({ ...purchase, key }));
   const next = [...purchase.lines, ...(replacing?.lines ?? [])].find(
@@ -84,57 +45,56 @@ const changedTo = ({ holding, line }: LineSpans, end: Instant, purchases: Purcha
   return next?.productIdentifier ?? null;
 };
 
-const becauseOf = (
-  { holding, line, spans }: LineSpans,
-  { isPass, hasNext }: { readonly isPass: boolean; readonly hasNext: boolean },
-): Because => {
-  // An upgrade revokes the rest of the period.
-  if (hasNext || holding.purchase.replacedBy !== null) return "changed";
+const becauseOf = (spans: readonly Span[], { holding: { purchase }, line, product }: Span): Because => {
   if (isRevoked(line)) return "refunded";
   const statuses = new Set(spans.map(({ status }) => status));
   if (statuses.has("paused")) return "paused";
   if (statuses.has("grace_period")) return "grace_over";
   if (statuses.has("billing_retry")) return "payment_failed";
-  const { renewal } = holding.purchase;
+  const { renewal } = purchase;
   const intent =
     renewal?.periodEndsAt === line.endsAt ? INTENTS.get(renewal?.expirationIntent ?? null) : undefined;
-  if (intent !== undefined) return intent;
-  return isPass ? "pass_over" : "not_renewed";
+  return intent ?? (product.accessDuration === null ? "not_renewed" : "pass_over");
 };
 
-const endOf = ({ spans }: LineSpans, now: Instant): Instant | null => {
-  const ends = spans.filter((span) => givesAccess(span) && span.from <= now).map(({ to }) => to);
-  return ends.length === 0 ? null : Math.max(...ends);
-};
-
-interface Ended {
-  readonly end: Instant;
-  readonly ending: Ending;
-}
-
-const endedOf = (period: LineSpans, now: Instant, purchases: Purchases): readonly Ended[] => {
-  const { holding, line, spans } = period;
-  const { store, environment } = holding.purchase;
-  const product = spans[0]?.product;
-  const end = endOf(period, now);
-  if (product === undefined || (end === null && !isRevoked(line))) return [];
-  const lasts = end !== null && end > now;
-  const next = end === null || lasts ? null : changedTo(period, end, purchases);
-  const isPass = product.accessDuration !== null;
+/** For each entitlement, the access that a line of a purchase gave, and its end; -Infinity: it gave none that is known. */
+const endedOf = (spans: readonly Span[], now: Instant, purchases: Purchases) => {
+  const [first] = spans;
+  const begun = spans.filter((span) => givesAccess(span) && span.from <= now);
+  const end = Math.max(-Infinity, ...begun.map(({ to }) => to));
+  if (first === undefined || (begun.length === 0 && !isRevoked(first.line))) return [];
+  const { holding, line, product } = first;
+  const { store, environment, replacedBy } = holding.purchase;
+  const { productIdentifier, basePlanIdentifier } = line;
+  const lasts = end > now;
+  const next = lasts ? null : changedTo(first, end, purchases);
+  // An upgrade revokes the rest of the period.
+  const isChanged = next !== null || replacedBy !== null;
+  const because = lasts ? "lasts" : isChanged ? "changed" : becauseOf(spans, first);
   return product.grants.map((entitlement) => ({
-    end: end ?? Number.NEGATIVE_INFINITY,
+    end,
+    name: JSON.stringify([
+      entitlement,
+      referenceText(holding.purchase),
+      productIdentifier,
+      basePlanIdentifier,
+    ]),
     ending: {
       entitlement,
       store,
       environment,
-      productIdentifier: line.productIdentifier,
-      basePlanIdentifier: line.basePlanIdentifier,
-      until: end === null || end === Number.POSITIVE_INFINITY ? null : isoTime(end),
-      because: lasts ? "lasts" : becauseOf(period, { isPass, hasNext: next !== null }),
+      productIdentifier,
+      basePlanIdentifier,
+      /** End of access, ISO 8601; null: it has no end, or none is known. */
+      until: Number.isFinite(end) ? isoTime(end) : null,
+      because,
+      /** Product that replaced it; null: none is known. */
       changedTo: next,
     },
   }));
 };
+type Ended = ReturnType<typeof endedOf>[number];
+export type Ending = Ended["ending"];
 
 /**
  * When each purchase of an account last gave access and why it ended, one entry per product of a purchase, latest end
@@ -146,22 +106,15 @@ export const endingsOf = (
   moment: Instant,
 ): readonly Ending[] => {
   const purchases = new Map(
-    customers.flatMap((customer) =>
-      customer.purchases.map((purchase) => [referenceText(purchase), purchase]),
-    ),
+    customers.flatMap((customer) => customer.purchases).map((one) => [referenceText(one), one]),
+  );
+  const ofLines = Map.groupBy(
+    timeline,
+    ({ holding, line }) => `${referenceText(holding.purchase)} ${lineName(line)}`,
   );
   const latest = new Map<string, Ended>();
-  for (const period of byLine(timeline))
-    for (const ended of endedOf(period, moment, purchases)) {
-      const { entitlement, productIdentifier, basePlanIdentifier } = ended.ending;
-      const name = JSON.stringify([
-        entitlement,
-        referenceText(period.holding.purchase),
-        productIdentifier,
-        basePlanIdentifier,
-      ]);
-      if (ended.end >= (latest.get(name)?.end ?? Number.NEGATIVE_INFINITY)) latest.set(name, ended);
-    }
+  for (const ended of [...ofLines.values()].flatMap((spans) => endedOf(spans, moment, purchases)))
+    if (ended.end >= (latest.get(ended.name)?.end ?? -Infinity)) latest.set(ended.name, ended);
   // Equal ends may be infinite, whose difference is no number.
   return [...latest.values()]
     .toSorted((a, b) => (a.end === b.end ? 0 : b.end - a.end))

@@ -3,7 +3,8 @@ import { boundedText, parseJson } from "../../lib/bounded-text.ts";
 import { requireTableFormat } from "../../lib/table/dynamodb/format.ts";
 import type { Connection } from "../connection.ts";
 import { sentenceOf } from "../operator-error.ts";
-import { openSession, type SessionEffects } from "../session.ts";
+import { openSession, type Effects } from "../session.ts";
+import { jsonText } from "../text/answer.ts";
 import { assetOf } from "./assets.ts";
 import { runCall, type ConsoleSandbox } from "./calls.ts";
 import { CONSOLE_PATH, type Guard } from "./guard.ts";
@@ -11,7 +12,7 @@ import type { LiveLines } from "./live-lines.ts";
 
 export interface ConsoleOptions {
   readonly connection: Connection;
-  readonly effects: Omit<SessionEffects, "warn">;
+  readonly effects: Effects;
   readonly guard: Guard;
   readonly sandbox: ConsoleSandbox | null;
   /** Requests to a local run; null: the service is deployed. */
@@ -59,7 +60,7 @@ const redirect = (
 ): void => send(response, 303, "text/plain; charset=utf-8", "", { Location: location, ...headers });
 
 const sendJson = (response: ServerResponse, status: number, body: unknown): void =>
-  send(response, status, "application/json", JSON.stringify(body));
+  send(response, status, "application/json", jsonText(body));
 
 /** A body's JSON; undefined: it is not JSON, or too large. */
 const readJson = async (request: IncomingMessage): Promise<unknown> =>
@@ -80,8 +81,7 @@ export const createConsole = (options: ConsoleOptions) => {
     try {
       await requireTableFormat(connection.store);
       const now = await connection.clock(effects.now);
-      const warn = (line: string): void => void warnings.push(line);
-      const session = openSession(connection, { ...effects, now, warn });
+      const session = openSession(connection, { ...effects, now }, (line) => void warnings.push(line));
       const answered = await runCall({ session, sandbox }, name, body);
       if (answered === null) return sendJson(response, 404, { message: "There is no such call." });
       if (answered.outcome === "refused") return sendJson(response, 400, { message: answered.message });

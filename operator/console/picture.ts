@@ -25,14 +25,6 @@ const marksOf = (purchase: Purchase, line: Line, askedAt: Instant | null) => {
   return marks.flatMap(([kind, at]) => (at === null ? [] : [{ at: isoTime(at), kind }]));
 };
 
-/** Times are ISO 8601; `to` null: no end is known. */
-interface Bar {
-  readonly from: string;
-  readonly to: string | null;
-  readonly kind: BarKind;
-  readonly active: boolean;
-}
-
 const kindOf = ({ status, isAssumed, holding, from, expiresAt, verifiedAt }: Span): BarKind | null => {
   if (status === "expired") return null;
   if (status !== "active") return status;
@@ -41,17 +33,17 @@ const kindOf = ({ status, isAssumed, holding, from, expiresAt, verifiedAt }: Spa
   return isAfterEnd ? "silent_retry" : "renewal_leeway";
 };
 
-/** The clock tolerance before a start is not drawn; a refund lasts for ever, but is drawn up to the period's end. */
-const barOf = (span: Span): Bar[] => {
+/** `to` null: no end is known. The clock tolerance before a start is not drawn; a refund lasts for ever, but is drawn up to the period's end. */
+const barOf = (span: Span) => {
   const kind = kindOf(span);
   const from = Math.max(span.from, span.startsAt ?? span.line.startsAt ?? span.line.verifiedAt);
   const to = kind === "revoked" ? (span.line.endsAt ?? Infinity) : span.to;
   if (kind === null || to <= from) return [];
-  return [{ from: isoTime(from), to: to === Infinity ? null : isoTime(to), kind, active: givesAccess(span) }];
+  return [{ from: isoTime(from), to: timeOrNull(to), kind, active: givesAccess(span) }];
 };
 
-const unmapped = ({ startsAt, endsAt, verifiedAt }: Line): Bar[] => [
-  { from: isoTime(startsAt ?? verifiedAt), to: timeOrNull(endsAt), kind: "unmapped", active: false },
+const unmapped = ({ startsAt, endsAt, verifiedAt }: Line) => [
+  { from: isoTime(startsAt ?? verifiedAt), to: timeOrNull(endsAt), kind: "unmapped" as const, active: false },
 ];
 
 /**

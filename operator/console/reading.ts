@@ -1,16 +1,14 @@
-import type { Application } from "../../lib/applications/application.ts";
 import { loadAccountReport, reportedHoldings } from "../../lib/administration/reports/account-report.ts";
 import { findCustomersKnownAs } from "../../lib/administration/reports/find-customers.ts";
 import { reportDestinations } from "../../lib/administration/acts/destinations.ts";
 import { referenceText } from "../../lib/entitlements/purchase.ts";
 import { accountIdentifier, SCOPES } from "../../lib/contract/schemas.ts";
-import { isoTime } from "../../lib/entitlements/time.ts";
 import { accountId } from "../../lib/identifiers.ts";
 import { timelineOf } from "../../lib/entitlements/timeline.ts";
 import { accountJson, countOf } from "../text/account.ts";
 import { reportApplication } from "../commands/application.ts";
 import { askingText } from "../text/asking.ts";
-import { auditEntriesOf, auditEntryJson, isShown, soughtAccount } from "../commands/audit.ts";
+import { auditEntriesOf, isShown, soughtAccount } from "../commands/audit.ts";
 import { credentialJson } from "../commands/credential.ts";
 import { customerReportJson, findReport } from "../commands/customer.ts";
 import { destinationJson } from "../text/destination.ts";
@@ -27,8 +25,6 @@ const PURCHASES_ON_A_PAGE = 25;
 const ENDINGS_OF_AN_ENTITLEMENT = 5;
 
 const AUDIT_ENTRIES = 100;
-
-export const listApplications = async ({ applications }: Session) => applications.list();
 
 /** Products without an entitlement, and entitlements that no product grants. */
 const nothingOf = ({ products, entitlements }: Awaited<ReturnType<typeof reportApplication>>["manifest"]) => {
@@ -51,14 +47,9 @@ export const readApplication = async (session: Session, identifier: string) => {
   ]);
   const { manifest, lastNotifications, queues } = report;
   return {
-    moment: isoTime(session.moment),
     identifier: application.identifier,
     name: application.name,
-    iosStore: application.iosStore.map(({ bundleIdentifier, environments, serverApi }) => ({
-      bundleIdentifier,
-      environments,
-      serverApiKey: serverApi?.keyIdentifier ?? null,
-    })),
+    iosStore: manifest.stores["ios-store"],
     // Only the kind of a credential is shown.
     androidStore: application.androidStore.map(
       ({ packageName, environments, credential, notifications }) => ({
@@ -68,24 +59,14 @@ export const readApplication = async (session: Session, identifier: string) => {
         pushedBy: notifications?.serviceAccount ?? null,
       }),
     ),
-    entitlements: Object.entries(manifest.entitlements).map(([identifier, { displayName }]) => ({
-      identifier,
-      displayName,
-    })),
     products: manifest.products,
     nothing: nothingOf(manifest),
     lastNotifications,
-    queues: queues.map(({ store, environment, oldestDueAt, health }) => ({
-      store,
-      environment,
-      oldestDueAt,
-      because: health.because,
-      pausedUntil: health.because === null ? null : isoTime(health.pausedUntil),
-    })),
+    queues,
     scopes: SCOPES,
     credentials: credentials.map((credential) => credentialJson(credential, session.moment)),
     destinations: destinations.map((report) => destinationJson(report, session.moment)),
-    audit: audit.toReversed().slice(0, AUDIT_ENTRIES).map(auditEntryJson),
+    audit: audit.toReversed().slice(0, AUDIT_ENTRIES),
     auditEntries: audit.length,
   };
 };
@@ -94,19 +75,6 @@ const fewOf = (endings: readonly Ending[]): readonly Ending[] =>
   [...Map.groupBy(endings, ({ entitlement }) => entitlement).values()].flatMap((ofOne) =>
     ofOne.slice(0, ENDINGS_OF_AN_ENTITLEMENT),
   );
-
-const auditOfAccount = async (
-  session: Session,
-  application: Application,
-  sought: Awaited<ReturnType<typeof soughtAccount>>,
-) => {
-  const entries = await auditEntriesOf(session, application);
-  return entries
-    .filter((entry) => isShown(sought, entry))
-    .toReversed()
-    .slice(0, AUDIT_ENTRIES)
-    .map(auditEntryJson);
-};
 
 export const readAccount = async (
   session: Session,
@@ -123,6 +91,7 @@ export const readAccount = async (
   const asking = new Map(report.customers.flatMap((customer) => [...customer.asking]));
   const shown = json.customers.flatMap(({ purchases }) => purchases);
   const sought = await soughtAccount(session, application, account, report.customers);
+  const audit = await auditEntriesOf(session, application);
   const timeline = timelineOf(reportedHoldings(report.customers), application);
   return {
     ...json,
@@ -135,7 +104,10 @@ export const readAccount = async (
       key: purchase.key,
       sentences: askingText(purchase, asking.get(referenceText(purchase)), report.healths, moment),
     })),
-    audit: await auditOfAccount(session, application, sought),
+    audit: audit
+      .filter((entry) => isShown(sought, entry))
+      .toReversed()
+      .slice(0, AUDIT_ENTRIES),
   };
 };
 
@@ -145,7 +117,7 @@ export const readCustomer = async (
 ) => {
   const application = await findApplication(session, asked.application);
   const customer = await findReport(session, application, readCustomerIdentifier(asked.customer));
-  return { ...customerReportJson(customer), moment: isoTime(session.moment) };
+  return { ...customerReportJson(customer), moment: session.moment };
 };
 
 export const search = async (

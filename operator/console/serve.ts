@@ -1,32 +1,20 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Connection } from "../connection.ts";
 import { OperatorError } from "../operator-error.ts";
-import type { SessionEffects } from "../session.ts";
+import type { Effects } from "../session.ts";
 import { CONSOLE_PATH, createTokenGuard } from "./guard.ts";
 import { createConsole } from "./mount.ts";
-
-export interface ServedConsole {
-  readonly address: string;
-  stop(): Promise<void>;
-}
 
 /** Serves the console of a table on 127.0.0.1, to one browser. */
 export const serveConsole = async (
   connection: Connection,
-  effects: Omit<SessionEffects, "warn">,
+  effects: Effects,
   port: number,
   log: (line: string) => void,
-): Promise<ServedConsole> => {
+) => {
   let listening = port;
   const guard = createTokenGuard(() => listening);
-  const handle = createConsole({
-    connection,
-    effects,
-    guard,
-    sandbox: null,
-    requests: null,
-    log,
-  });
+  const handle = createConsole({ connection, effects, guard, sandbox: null, requests: null, log });
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const isAnswered = await handle(request, response);
     if (!isAnswered) response.writeHead(302, { Location: CONSOLE_PATH }).end();
@@ -48,7 +36,7 @@ export const serveConsole = async (
   return {
     address: `http://127.0.0.1:${listening}${CONSOLE_PATH}?token=${guard.token}`,
     stop: async () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
       }),

@@ -1,18 +1,18 @@
 import { checkImport, type ImportCheck } from "../../lib/administration/import/reports/check.ts";
 import type { ImportSource } from "../../lib/administration/import/claim.ts";
 import { readManifestFile } from "../commands/apply.ts";
-import { optional, optionsIn, required, type Command } from "../commands/command.ts";
-import { columns, counted, indent, type Answer } from "../text/answer.ts";
-import { FILES, openFiles, READING, readNumber } from "./options.ts";
+import { asText, optional, optionsIn, type Command } from "../commands/command.ts";
+import { columns, counted, type Answer, type Lines } from "../text/answer.ts";
+import { FILES, openFiles, rate, READING } from "./options.ts";
 import { durationText, problemLines, problemsJson, shareText } from "./text.ts";
 
-const unmappedLines = ({ unmapped }: ImportCheck): readonly string[] => {
+const unmappedLines = ({ unmapped }: ImportCheck): readonly Lines[] => {
   if (unmapped === null) return ["--manifest <file.yaml> shows the products that it does not map."];
   if (unmapped.size === 0) return ["The manifest maps every product."];
   const rows = [...unmapped]
     .sort(([, a], [, b]) => b - a)
     .map(([product, claims]) => [product, counted(claims, "row")]);
-  return ["Products that the manifest does not map:", ...indent(columns(rows))];
+  return ["Products that the manifest does not map:", columns(rows)];
 };
 
 const presentCheck = ({ files }: ImportSource, check: ImportCheck): Answer => {
@@ -51,14 +51,14 @@ const presentCheck = ({ files }: ImportSource, check: ImportCheck): Answer => {
       "",
       ...unmappedLines(check),
       ...problemLines("Rows that cannot be used as they are:", problems),
-    ].join("\n"),
+    ],
   };
 };
 
 const OPTIONS = {
   ...READING,
-  manifest: optional("--manifest <file.yaml>", "show the products that it does not map"),
-  rate: required("--rate <number>", "requests a second of a run", "20"),
+  manifest: optional("--manifest <file.yaml>", "show the products that it does not map", asText),
+  rate: rate("requests a second of a run"),
 };
 
 /** Of a checked manifest only the catalog is used, so it does not matter where its credentials and destinations lead. */
@@ -74,8 +74,7 @@ export const checkFiles: Command = {
     const options = optionsIn(OPTIONS, texts);
     const source = await openFiles(FILES.read(texts["files"]), options);
     const { manifest } = options;
-    const read = manifest === undefined ? null : await readManifestFile(manifest, ANYWHERE);
-    const rate = readNumber("--rate", options.rate, 1000);
-    return presentCheck(source, await checkImport(source, read?.catalog ?? null, rate));
+    const read = manifest === null ? null : await readManifestFile(manifest, ANYWHERE);
+    return presentCheck(source, await checkImport(source, read?.catalog ?? null, options.rate));
   },
 };

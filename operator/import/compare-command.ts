@@ -1,19 +1,19 @@
 import { dirname, join } from "node:path";
 import { compareExport, type Comparison } from "../../lib/administration/import/reports/compare.ts";
-import { findApplication } from "../commands/arguments.ts";
+import { findApplication, readApplicationIdentifier } from "../commands/arguments.ts";
 import { command, required } from "../commands/command.ts";
 import { OperatorError } from "../operator-error.ts";
-import { columns, counted } from "../text/answer.ts";
+import { columns, counted, type Lines } from "../text/answer.ts";
 import { openCsv } from "./files/differences-file.ts";
 import { CSV, FILES, openFiles, READING } from "./options.ts";
 import { shareText } from "./text.ts";
 
 const AT_ONCE = 32;
 
-const readTolerance = (text: string): number => {
+const readTolerance = (text: string, name: string): number => {
   const percent = Number(text);
   if (!/^\d+(?:\.\d+)?$/.test(text) || percent > 100)
-    throw new OperatorError("--tolerance is a percentage, from 0 to 100.");
+    throw new OperatorError(`${name} is a percentage, from 0 to 100.`);
   return percent;
 };
 
@@ -22,16 +22,15 @@ const textOf = (
   tolerance: number,
   isWithin: boolean,
   csv: string,
-): string =>
-  [
-    `${counted(accounts, "account")}: ${agree} agree (${shareText(agree, accounts)}).`,
-    ...columns([
-      ["  The other service alone gives access", String(onlyThere)],
-      ["  This service alone gives access", String(onlyHere)],
-      ["  Accounts that differ", csv],
-    ]),
-    `${shareText(accounts - agree, accounts)} differ: ${isWithin ? "within" : "above"} the tolerance of ${tolerance} %.`,
-  ].join("\n");
+): Lines => [
+  `${counted(accounts, "account")}: ${agree} agree (${shareText(agree, accounts)}).`,
+  columns([
+    ["The other service alone gives access", String(onlyThere)],
+    ["This service alone gives access", String(onlyHere)],
+    ["Accounts that differ", csv],
+  ]),
+  `${shareText(accounts - agree, accounts)} differ: ${isWithin ? "within" : "above"} the tolerance of ${tolerance} %.`,
+];
 
 export const compareFiles = command({
   name: "import compare",
@@ -39,13 +38,18 @@ export const compareFiles = command({
   takes: { files: FILES },
   options: {
     ...READING,
-    application: required("--application <id>", "the application's identifier"),
-    tolerance: required("--tolerance <percent>", "accounts that may differ; more end with exit code 1", "0"),
+    application: required("--application <id>", "the application's identifier", readApplicationIdentifier),
+    tolerance: required(
+      "--tolerance <percent>",
+      "accounts that may differ; more end with exit code 1",
+      readTolerance,
+      "0",
+    ),
     csv: CSV,
   },
   run: async ({ session, files, options }) => {
     const application = await findApplication(session, options.application);
-    const tolerance = readTolerance(options.tolerance);
+    const { tolerance } = options;
     const source = await openFiles(files, options);
     if (!source.files.some(({ claimsAccess }) => claimsAccess))
       throw new OperatorError(

@@ -1,6 +1,15 @@
 import type { AccountChoice } from "../../lib/administration/import/formats/row.ts";
 import type { ImportSource } from "../../lib/administration/import/claim.ts";
-import { optional, repeated, required, type Argument, type ValuesOf } from "../commands/command.ts";
+import {
+  asText,
+  oneOf,
+  optional,
+  repeated,
+  required,
+  upTo,
+  type Argument,
+  type ValuesOf,
+} from "../commands/command.ts";
 import { OperatorError } from "../operator-error.ts";
 import type { ColumnNames } from "./files/rows.ts";
 import { openSource } from "./files/source.ts";
@@ -11,20 +20,6 @@ export const FILES = {
   read: (given: unknown): readonly string[] => [given].flat().map(String),
 } satisfies Argument<readonly string[]>;
 
-export const READING = {
-  map: repeated("--map <column=name>", "the file's name of a table's column"),
-  account: required(
-    "--account <last-seen|original>",
-    "which of RevenueCat's identifiers is the account",
-    "last-seen",
-  ),
-};
-
-export const CSV = optional(
-  "--csv <file>",
-  "where the accounts that differ are listed; beside the first file by default",
-);
-
 const readMap = (maps: readonly string[]): ColumnNames =>
   new Map(
     maps.map((map) => {
@@ -34,20 +29,26 @@ const readMap = (maps: readonly string[]): ColumnNames =>
     }),
   );
 
-const readAccount = (text: string): AccountChoice => {
-  if (text === "last-seen" || text === "original") return text;
-  throw new OperatorError("--account is last-seen or original.");
+export const READING = {
+  map: repeated("--map <column=name>", "the file's name of a table's column", readMap),
+  account: required(
+    "--account <last-seen|original>",
+    "which of RevenueCat's identifiers is the account",
+    oneOf<AccountChoice>(["last-seen", "original"]),
+    "last-seen",
+  ),
 };
+
+export const rate = (about: string) => required("--rate <number>", about, upTo(1000), "20");
+
+export const CSV = optional(
+  "--csv <file>",
+  "where the accounts that differ are listed; beside the first file by default",
+  asText,
+);
 
 /** @throws OperatorError */
 export const openFiles = (
   paths: readonly string[],
-  { map, account }: ValuesOf<typeof READING>,
-): Promise<ImportSource> => openSource(paths, { names: readMap(map), account: readAccount(account) });
-
-export const readNumber = (name: string, text: string, most: number): number => {
-  const number = Number(text);
-  if (!/^\d+(?:\.\d+)?$/.test(text) || number <= 0 || number > most)
-    throw new OperatorError(`${name} must be a number above 0, up to ${most}.`);
-  return number;
-};
+  { map: names, account }: ValuesOf<typeof READING>,
+): Promise<ImportSource> => openSource(paths, { names, account });

@@ -1,6 +1,6 @@
 import { CAUSE_NAMES, CAUSES } from "../../lib/administration/import/reports/report.ts";
 import type { ImportReport } from "../../lib/administration/import/run.ts";
-import { columns, counted, indent } from "../text/answer.ts";
+import { columns, counted, type Lines } from "../text/answer.ts";
 import { problemLines, problemsJson, shareText } from "./text.ts";
 
 export interface RunSummary {
@@ -32,12 +32,11 @@ const causesOf = ({ accounts: { byCause } }: ImportReport) =>
 const causeLines = (report: ImportReport): readonly string[] =>
   columns(causesOf(report).map(({ cause, meaning, accounts }) => [String(accounts), cause, meaning]));
 
-const echoLines = ({ echoes }: ImportReport): readonly string[] => {
-  const said = echoes.confirms + echoes.contradicts + echoes.nobody;
-  if (said === 0) return ["The stores' purchases echo no account."];
-  return [
-    `The stores echo an account with ${counted(said, "purchase")}: ${echoes.confirms} the linked one, ${echoes.contradicts} another one of the files, ${echoes.nobody} none of the files.`,
-  ];
+const echoText = ({ echoes: { confirms, contradicts, nobody } }: ImportReport): string => {
+  const all = confirms + contradicts + nobody;
+  return all === 0
+    ? "The stores' purchases echo no account."
+    : `The stores echo an account with ${counted(all, "purchase")}: ${confirms} the linked one, ${contradicts} another one of the files, ${nobody} none of the files.`;
 };
 
 const anonymousText = ({ purchases: { anonymous, anonymousWithAccess } }: ImportReport): string =>
@@ -45,13 +44,13 @@ const anonymousText = ({ purchases: { anonymous, anonymousWithAccess } }: Import
     ? ""
     : ` Without an account until the first link: ${anonymous}, of which ${anonymousWithAccess} give access.`;
 
-export const reportText = (report: ImportReport, summary: RunSummary): string => {
+export const reportText = (report: ImportReport, summary: RunSummary): readonly Lines[] => {
   const { accounts, purchases, rows } = report;
   return [
     `${counted(rows, "row")}, ${counted(accounts.all, "account")}: ${accounts.agree} agree (${shareText(accounts.agree, accounts.all)}), ${accounts.differ} differ${accounts.unanswered === 0 ? "" : `, ${are(accounts.unanswered, "account")} not answered yet`}.`,
-    ...indent(causeLines(report)),
+    causeLines(report),
     `Linked: ${counted(purchases.linked, "purchase")}.${anonymousText(report)}`,
-    ...echoLines(report),
+    echoText(report),
     ...problemLines("Rows that could not be used as they are:", report.problems),
     ...summary.stopped.map((name) => `The credential of ${name} is refused: nothing more was asked there.`),
     "",
@@ -62,8 +61,8 @@ export const reportText = (report: ImportReport, summary: RunSummary): string =>
       ["Report for the console", summary.report],
       ["Journal", summary.journal],
     ]),
-    ...(summary.isDryRun ? ["Nothing was stored: it was a dry run."] : []),
-  ].join("\n");
+    summary.isDryRun && "Nothing was stored: it was a dry run.",
+  ];
 };
 
 export const reportJson = (report: ImportReport, summary: RunSummary) => ({

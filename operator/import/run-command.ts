@@ -10,14 +10,23 @@ import { readClaims, runImport } from "../../lib/administration/import/run.ts";
 import type { Application } from "../../lib/applications/application.ts";
 import { accountId, type AccountId } from "../../lib/identifiers.ts";
 import { ACTING, actorOf, record } from "../commands/acting.ts";
-import { findApplication } from "../commands/arguments.ts";
-import { command, flag, optional, required, type ValuesOf } from "../commands/command.ts";
+import { findApplication, readApplicationIdentifier } from "../commands/arguments.ts";
+import {
+  asText,
+  command,
+  flag,
+  oneOf,
+  optional,
+  required,
+  upTo,
+  type ValuesOf,
+} from "../commands/command.ts";
 import { OperatorError } from "../operator-error.ts";
 import type { Session } from "../session.ts";
 import { readTextFile } from "../text-file.ts";
 import { openDifferences } from "./files/differences-file.ts";
 import { openJournal } from "./files/journal-file.ts";
-import { CSV, FILES, openFiles, READING, readNumber } from "./options.ts";
+import { CSV, FILES, openFiles, rate as rateOption, READING } from "./options.ts";
 import { createProgress } from "./progress.ts";
 import { reportJson, reportText } from "./report-text.ts";
 import { runOn } from "./wiring.ts";
@@ -25,25 +34,28 @@ import { runOn } from "./wiring.ts";
 const OPTIONS = {
   ...READING,
   ...ACTING,
-  application: required("--application <id>", "the application's identifier"),
+  application: required("--application <id>", "the application's identifier", readApplicationIdentifier),
   dryRun: flag("--dry-run", "ask the stores, and store nothing"),
-  limit: optional("--limit <rows>", "take no more rows"),
-  environment: optional("--environment <production|sandbox>", "take only purchases of it"),
-  rate: required("--rate <number>", "requests a second to each bundle or package", "20"),
-  decide: optional("--decide <file.csv>", "the account of purchases that the files give to several"),
-  journal: optional("--journal <file>", "where the run notes what is done; beside the first file by default"),
+  limit: optional("--limit <rows>", "take no more rows", upTo(1e9)),
+  environment: optional(
+    "--environment <production|sandbox>",
+    "take only purchases of it",
+    oneOf<AskedEnvironment>(["production", "sandbox"]),
+  ),
+  rate: rateOption("requests a second to each bundle or package"),
+  decide: optional("--decide <file.csv>", "the account of purchases that the files give to several", asText),
+  journal: optional(
+    "--journal <file>",
+    "where the run notes what is done; beside the first file by default",
+    asText,
+  ),
   csv: CSV,
 };
 type RunOptions = ValuesOf<typeof OPTIONS>;
 
-const readEnvironment = (text: string | undefined): AskedEnvironment | null => {
-  if (text === undefined || text === "production" || text === "sandbox") return text ?? null;
-  throw new OperatorError("--environment is production or sandbox.");
-};
-
 /** Reads `--decide`: the columns purchase and account, as in the file of the accounts that differ. */
-const readDecisions = async (file: string | undefined): Promise<ReadonlyMap<string, AccountId>> => {
-  if (file === undefined) return new Map();
+const readDecisions = async (file: string | null): Promise<ReadonlyMap<string, AccountId>> => {
+  if (file === null) return new Map();
   const text = await readTextFile(file);
   const rows: Record<string, string>[] = parse(text, { columns: true, bom: true, skip_empty_lines: true });
   return new Map(
@@ -104,11 +116,9 @@ export const runFiles = command({
   run: async ({ session, files, options, progress: line, terminal }) => {
     const { dryRun: isDryRun } = options;
     const application = await findApplication(session, options.application);
-    const only = readEnvironment(options.environment);
+    const { environment: only, rate } = options;
     const decided = await readDecisions(options.decide);
-    const limit = options.limit === undefined ? Infinity : readNumber("--limit", options.limit, 1e9);
-    const source = limited(await openFiles(files, options), only, limit);
-    const rate = readNumber("--rate", options.rate, 1000);
+    const source = limited(await openFiles(files, options), only, options.limit ?? Infinity);
     const places = pathsOf(files, options);
     const { gates, parts } = runOn(session, application, { rate, only, isDryRun });
     const progress = createProgress(Date.now, { line, terminal }, gates);

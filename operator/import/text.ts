@@ -1,5 +1,5 @@
 import { ROW_PROBLEMS, type RowProblems } from "../../lib/administration/import/claim.ts";
-import { counted, indent } from "../text/answer.ts";
+import { counted, type Lines } from "../text/answer.ts";
 
 export const shareText = (part: number, whole: number): string =>
   whole === 0 ? "0 %" : `${((100 * part) / whole).toFixed(1)} %`;
@@ -11,18 +11,12 @@ export const durationText = (minutes: number): string => {
 };
 
 /** Rows that cannot be used as they are, under a heading; none if there are none. */
-export const problemLines = (heading: string, problems: RowProblems): readonly string[] =>
-  problems.size === 0
-    ? []
-    : [
-        heading,
-        ...indent(
-          [...problems].map(
-            ([problem, { count, firstRow }]) =>
-              `${counted(count, "row")}: ${ROW_PROBLEMS[problem]} (${firstRow})`,
-          ),
-        ),
-      ];
+export const problemLines = (heading: string, problems: RowProblems): readonly Lines[] => [
+  problems.size > 0 && heading,
+  [...problems].map(
+    ([problem, { count, firstRow }]) => `${counted(count, "row")}: ${ROW_PROBLEMS[problem]} (${firstRow})`,
+  ),
+];
 
 export const problemsJson = (problems: RowProblems) =>
   [...problems].map(([problem, found]) => ({ problem, ...found }));

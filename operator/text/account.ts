@@ -3,9 +3,10 @@ import type { AccountReport, ReportedCustomer } from "../../lib/administration/r
 import type { QueueHealths } from "../../lib/administration/reports/asking.ts";
 import { referenceText, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
+import type { Renewal } from "../../lib/entitlements/renewal.ts";
 import type { Terms } from "../../lib/entitlements/timeline.ts";
 import { askingJson, askingText } from "./asking.ts";
-import { type Answer, columns, indent, timeOrNull } from "./answer.ts";
+import { type Answer, columns, type Lines, timeOrNull } from "./answer.ts";
 import {
   explain,
   type ExplainedCustomer,
@@ -15,21 +16,7 @@ import {
 import { toldJson, toldText } from "./told.ts";
 import { EVERYTHING, isOnPage, pagesOf, pageText, requirePage, type Page } from "./page.ts";
 
-const lineJson = ({ line, status, expiresAt, why }: ExplainedLine) => ({
-  transactionIdentifier: line.transactionIdentifier,
-  productIdentifier: line.productIdentifier,
-  basePlanIdentifier: line.basePlanIdentifier,
-  nature: line.nature,
-  standing: line.standing,
-  status,
-  startsAt: timeOrNull(line.startsAt),
-  endsAt: timeOrNull(line.endsAt),
-  expiresAt: timeOrNull(expiresAt),
-  revokedAt: timeOrNull(line.revokedAt),
-  willRenew: line.willRenew,
-  verifiedAt: isoTime(line.verifiedAt),
-  why,
-});
+const lineJson = ({ line, ...explained }: ExplainedLine) => ({ ...line, ...explained });
 
 const askingAbout = ({ asking }: ReportedCustomer, purchase: Purchase) => asking.get(referenceText(purchase));
 
@@ -38,22 +25,9 @@ const purchaseJson = (
   { purchase, why, lines }: ExplainedPurchase,
   healths: QueueHealths,
 ) => ({
-  store: purchase.store,
-  environment: purchase.environment,
-  key: purchase.key,
-  selectedProducts: purchase.selectedProducts,
-  replacedBy: purchase.replacedBy,
-  verifiedAt: timeOrNull(verifiedBy(purchase)?.[0] ?? null),
+  ...purchase,
+  verifiedAt: verifiedBy(purchase)?.[0] ?? null,
   verifiedBy: verifiedBy(purchase)?.[1] ?? null,
-  renewal:
-    purchase.renewal === null
-      ? null
-      : {
-          ...purchase.renewal,
-          periodEndsAt: timeOrNull(purchase.renewal.periodEndsAt),
-          graceEndsAt: timeOrNull(purchase.renewal.graceEndsAt),
-          signedAt: isoTime(purchase.renewal.signedAt),
-        },
   ...askingJson(askingAbout(customer, purchase), healths),
   why,
   lines: lines.map(lineJson),
@@ -62,8 +36,8 @@ const purchaseJson = (
 const customerJson = ({ customer, purchases }: ExplainedCustomer, healths: QueueHealths) => ({
   customerIdentifier: customer.customerIdentifier,
   assertedBy: customer.assertedBy,
-  linkedAt: isoTime(customer.linkedAt),
-  createdAt: isoTime(customer.createdAt),
+  linkedAt: customer.linkedAt,
+  createdAt: customer.createdAt,
   aliases: customer.aliases,
   purchases: purchases.map((one) => purchaseJson(customer, one, healths)),
 });
@@ -71,11 +45,10 @@ const customerJson = ({ customer, purchases }: ExplainedCustomer, healths: Queue
 const spanText = ({ line }: ExplainedLine): string =>
   `${timeOrNull(line.startsAt) ?? "no start"} to ${timeOrNull(line.endsAt) ?? "no end"}`;
 
-const lineText = (explained: ExplainedLine): string[] => {
+const lineText = (explained: ExplainedLine): readonly Lines[] => {
   const { productIdentifier, basePlanIdentifier, standing } = explained.line;
-  const product =
-    basePlanIdentifier === null ? productIdentifier : `${productIdentifier} ${basePlanIdentifier}`;
-  return [`${product}  ${spanText(explained)}  ${explained.status ?? standing}`, ...indent(explained.why)];
+  const product = [productIdentifier, basePlanIdentifier].filter((part) => part !== null).join(" ");
+  return [`${product}  ${spanText(explained)}  ${explained.status ?? standing}`, explained.why];
 };
 
 /** Time and source of a purchase's last verification; null: it is only mentioned by another purchase. */
@@ -90,49 +63,44 @@ const verifiedText = (purchase: Purchase): string => {
   return verified === null ? "" : `, verified ${isoTime(verified[0])} by ${verified[1]}`;
 };
 
-const renewalText = ({ renewal }: Purchase): string[] =>
-  renewal === null
-    ? []
-    : [
-        [
-          renewal.willRenew ? "renews" : "does not renew",
-          ...(renewal.renewsInto === null ? [] : [`into ${renewal.renewsInto}`]),
-          ...(renewal.graceEndsAt === null
-            ? []
-            : [`in a grace period until ${isoTime(renewal.graceEndsAt)}`]),
-          ...(renewal.isInBillingRetry ? ["in billing retry"] : []),
-          `(signed ${isoTime(renewal.signedAt)})`,
-        ].join(" "),
-      ];
+const renewalText = ({ willRenew, renewsInto, graceEndsAt, isInBillingRetry, signedAt }: Renewal): string =>
+  [
+    willRenew ? "renews" : "does not renew",
+    renewsInto !== null && `into ${renewsInto}`,
+    graceEndsAt !== null && `in a grace period until ${isoTime(graceEndsAt)}`,
+    isInBillingRetry && "in billing retry",
+    `(signed ${isoTime(signedAt)})`,
+  ]
+    .filter((part) => part !== false)
+    .join(" ");
 
 const purchaseText = (
   customer: ReportedCustomer,
   { purchase, why, lines }: ExplainedPurchase,
   { healths }: AccountReport,
   moment: Instant,
-): string[] => [
+): readonly Lines[] => [
   `${purchase.store} ${purchase.environment} purchase ${purchase.key}${verifiedText(purchase)}`,
-  ...indent([
+  [
     ...why,
-    ...renewalText(purchase),
+    purchase.renewal !== null && renewalText(purchase.renewal),
     ...askingText(purchase, askingAbout(customer, purchase), healths, moment),
     ...lines.flatMap(lineText),
-  ]),
+  ],
 ];
 
 const customerText = (
   { customer, purchases }: ExplainedCustomer,
   report: AccountReport,
   moment: Instant,
-): string[] => [
+): readonly Lines[] => [
   `Customer ${customer.customerIdentifier}`,
-  ...indent([
+  [
     `created ${isoTime(customer.createdAt)}, linked ${isoTime(customer.linkedAt)} by a ${customer.assertedBy}`,
-    ...(customer.aliases.length === 0 ? [] : [`merged from ${customer.aliases.join(", ")}`]),
-    ...(purchases.length === 0
-      ? ["no purchases"]
-      : purchases.flatMap((one) => purchaseText(customer, one, report, moment))),
-  ]),
+    customer.aliases.length > 0 && `merged from ${customer.aliases.join(", ")}`,
+    purchases.length === 0 && "no purchases",
+    ...purchases.flatMap((one) => purchaseText(customer, one, report, moment)),
+  ],
 ];
 
 const entitlementRow = (entitlement: CustomerEntitlement): string[] => [
@@ -204,16 +172,12 @@ export const presentAccount = (
     text: [
       `Account ${account} of ${application.name} (${application.identifier}) at ${isoTime(moment)}`,
       "Entitlements",
-      ...indent(entitlements.length === 0 ? ["none"] : columns(entitlements.map(entitlementRow))),
+      entitlements.length === 0 ? ["none"] : columns(entitlements.map(entitlementRow)),
       ...toldText(report.told),
-      ...(explained.length === 0
-        ? [
-            "No customer is linked to it.",
-            "What operators have changed of it: application audit with --account.",
-          ]
-        : []),
-      ...pageText(pages.text, total),
+      explained.length === 0 && "No customer is linked to it.",
+      explained.length === 0 && "What operators have changed of it: application audit with --account.",
+      pageText(pages.text, total),
       ...onPage(explained, pages.text).flatMap((one) => customerText(one, report, moment)),
-    ].join("\n"),
+    ],
   };
 };

@@ -11,7 +11,6 @@ import type { PurchaseReference } from "../../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import type { PauseReason } from "../../lib/customers/asking/ask-queue.ts";
 import type { QueueHealth } from "../../lib/queues/health.ts";
-import { timeOrNull } from "./answer.ts";
 
 const STORE_NAMES = {
   "ios-store": "the App Store",
@@ -57,8 +56,8 @@ export const pauseJson = (health: QueueHealth<PauseReason> | undefined) =>
     ? null
     : {
         because: health.because,
-        since: timeOrNull(health.failingSince),
-        until: isoTime(health.pausedUntil),
+        since: health.failingSince,
+        until: health.pausedUntil,
       };
 
 export const askingText = (
@@ -80,7 +79,7 @@ export const askingText = (
 };
 
 export const askingJson = (asking: Asking | undefined, healths: QueueHealths) => ({
-  nextRefresh: asking?.outcome === "due" ? { at: isoTime(asking.at), because: asking.because } : null,
+  nextRefresh: asking?.outcome === "due" ? { at: asking.at, because: asking.because } : null,
   notAskedBecause: asking?.outcome === "none" ? asking.because : null,
   queuePaused: asking?.outcome === "due" ? pauseJson(healthFor(healths, asking)) : null,
 });

@@ -3,13 +3,18 @@ import { overlapEnd } from "../../lib/delivery/webhook-secret.ts";
 import { isWebhook, type Destination } from "../../lib/applications/destination.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import { isSuspended, type DestinationHealth } from "../../lib/delivery/destination-health.ts";
-import { counted, indent, timeOrNull } from "./answer.ts";
+import { counted, type Lines } from "./answer.ts";
+
+const stateOf = (health: DestinationHealth): "suspended" | "failing" | "takes-messages" => {
+  if (isSuspended(health)) return "suspended";
+  return health.failures > 0 ? "failing" : "takes-messages";
+};
 
 export const healthJson = (health: DestinationHealth) => ({
-  state: isSuspended(health) ? "suspended" : health.failures > 0 ? "failing" : "takes-messages",
-  failingSince: timeOrNull(health.failingSince),
+  state: stateOf(health),
+  failingSince: health.failingSince,
   because: health.because,
-  nextTryAt: health.failures === 0 || isSuspended(health) ? null : isoTime(health.pausedUntil),
+  nextTryAt: stateOf(health) === "failing" ? health.pausedUntil : null,
 });
 
 export const destinationJson = ({ destination, health, waiting }: DestinationReport, moment: Instant) => ({
@@ -18,21 +23,22 @@ export const destinationJson = ({ destination, health, waiting }: DestinationRep
     ? { kind: "webhook", url: destination.url }
     : { kind: "event-bus", eventBus: destination.eventBus }),
   health: healthJson(health),
-  waiting: { ...waiting, since: timeOrNull(waiting.since) },
+  waiting,
   secret: isWebhook(destination)
     ? {
-        shownAt: timeOrNull(destination.secretEpochs[0] ?? null),
-        previousSignsUntil: timeOrNull(overlapEnd(destination, moment)),
+        shownAt: destination.secretEpochs[0] ?? null,
+        previousSignsUntil: overlapEnd(destination, moment),
       }
     : null,
 });
 
 export const healthText = (health: DestinationHealth): string => {
-  const { state, failingSince, because, nextTryAt } = healthJson(health);
-  if (state === "takes-messages") return "takes messages";
-  return state === "suspended"
-    ? `suspended since ${failingSince}: it answered 410 Gone`
-    : `failing since ${failingSince} (${because}); next try ${nextTryAt}`;
+  const { failures, failingSince, because, pausedUntil } = health;
+  if (failures === 0 || failingSince === null) return "takes messages";
+  const since = isoTime(failingSince);
+  return isSuspended(health)
+    ? `suspended since ${since}: it answered 410 Gone`
+    : `failing since ${since} (${because}); next try ${isoTime(pausedUntil)}`;
 };
 
 const waitingText = ({ waiting: { accounts, requests, since } }: DestinationReport): string =>
@@ -45,27 +51,27 @@ const waitingText = ({ waiting: { accounts, requests, since } }: DestinationRepo
         `since ${isoTime(since)}`,
       ].join(" ");
 
-const secretLine = (destination: Destination, moment: Instant): string[] => {
+const secretLines = (destination: Destination, moment: Instant): readonly Lines[] => {
   if (!isWebhook(destination)) return [];
   const [newest] = destination.secretEpochs;
   if (newest === undefined) return ["its secret was never shown; destination rotate prints a new one"];
   const end = overlapEnd(destination, moment);
   return [
     `its secret was shown at ${isoTime(newest)}`,
-    ...(end === null ? [] : [`the previous secret signs too until ${isoTime(end)}`]),
+    end !== null && `the previous secret signs too until ${isoTime(end)}`,
   ];
 };
 
-export const destinationText = (report: DestinationReport, moment: Instant): string[] => {
+export const destinationText = (report: DestinationReport, moment: Instant): readonly Lines[] => {
   const { destination, health } = report;
   return [
     isWebhook(destination)
       ? `${destination.name}  webhook  ${destination.url}`
       : `${destination.name}  event bus  ${destination.eventBus}`,
-    ...indent([
-      isSuspended(health) ? `${healthText(health)}; destination resume ends that` : healthText(health),
+    [
+      `${healthText(health)}${isSuspended(health) ? "; destination resume ends that" : ""}`,
       waitingText(report),
-      ...secretLine(destination, moment),
-    ]),
+      ...secretLines(destination, moment),
+    ],
   ];
 };

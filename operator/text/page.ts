@@ -7,25 +7,13 @@ export interface Page {
   readonly size: number;
 }
 
-interface PageOptions {
-  readonly page: string | undefined;
-  readonly perPage: string | undefined;
-}
-
 export const EVERYTHING: Page = { number: 1, size: Infinity };
 
-const DEFAULT_SIZE = "50";
-
-const readCount = (name: string, text: string): number => {
+/** @throws OperatorError */
+export const readCount = (text: string, name: string): number => {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new OperatorError(`${name} must be a number from 1 on.`);
   return Number(text);
 };
-
-/** @throws OperatorError if a number is malformed */
-export const readPage = ({ page = "1", perPage = DEFAULT_SIZE }: PageOptions): Page => ({
-  number: readCount("--page", page),
-  size: readCount("--per-page", perPage),
-});
 
 export const pagesOf = ({ size }: Page, total: number): number => Math.max(1, Math.ceil(total / size));
 
@@ -39,12 +27,11 @@ export const requirePage = (page: Page, total: number): void => {
 export const isOnPage = ({ number, size }: Page, index: number): boolean =>
   number === 1 ? index < size : index >= (number - 1) * size && index < number * size;
 
-/** Range of the purchases on the page; empty if it has all. */
-export const pageText = (page: Page, total: number): readonly string[] => {
+/** Range of the purchases on the page; false if it has all. */
+export const pageText = (page: Page, total: number): string | false => {
   const pages = pagesOf(page, total);
-  if (pages === 1) return [];
   const first = (page.number - 1) * page.size + 1;
   const last = Math.min(total, page.number * page.size);
   const next = page.number < pages ? `; the next ones: --page ${page.number + 1}` : "";
-  return [`Purchases ${first} to ${last} of ${total}${next}`];
+  return pages > 1 && `Purchases ${first} to ${last} of ${total}${next}`;
 };

@@ -4,49 +4,40 @@ import type { Application } from "../../lib/applications/application.ts";
 import type { StoredCustomer } from "../../lib/customers/storing/records.ts";
 import { entitlementsAt } from "../../lib/entitlements/entitlements.ts";
 import { lastHeard } from "../../lib/entitlements/next-ask.ts";
-import type { Purchase } from "../../lib/entitlements/purchase.ts";
+import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
-import { type Answer, indent, timeOrNull } from "./answer.ts";
+import { type Answer, timeOrNull } from "./answer.ts";
 import { notAskedText, pauseJson, pauseText } from "./asking.ts";
-
-/** State of what a purchase gives, such as an entitlement's, in words. */
-interface State {
-  readonly name: string;
-  readonly state: string;
-}
 
 const untilText = (end: string | null): string => (end === null ? "for ever" : `until ${end}`);
 
-/** States of the entitlements that a purchase alone grants at the moment, or of its products if they grant none. */
+/** A state in words for each entitlement that a purchase alone grants, or for each product if it grants none. */
+type States = ReadonlyMap<string, string>;
+
 const statesOf = (
   { identifier, link }: StoredCustomer,
   purchase: Purchase,
   application: Application,
   moment: Instant,
-): readonly State[] => {
+): States => {
   const holding = { customerIdentifier: identifier, assertedBy: link?.assertedBy ?? null, purchase };
-  const entitlements = entitlementsAt(moment, [holding], application).map((entitlement) => ({
-    name: entitlement.identifier,
-    state: entitlement.active
-      ? `${entitlement.status} ${untilText(entitlement.expiresAt)}`
-      : entitlement.status,
-  }));
-  if (entitlements.length > 0) return entitlements;
-  return purchase.lines.map(({ productIdentifier, standing, endsAt }) => ({
-    name: productIdentifier,
-    state: `${standing} ${untilText(timeOrNull(endsAt))}`,
-  }));
+  const entitlements = entitlementsAt(moment, [holding], application);
+  if (entitlements.length > 0)
+    return new Map(
+      entitlements.map(({ identifier, active, status, expiresAt }) => [
+        identifier,
+        active ? `${status} ${untilText(expiresAt)}` : status,
+      ]),
+    );
+  const ofProduct = Map.groupBy(purchase.lines, ({ productIdentifier }) => productIdentifier);
+  const textOf = ({ standing, endsAt }: Line): string => `${standing} ${untilText(timeOrNull(endsAt))}`;
+  return new Map([...ofProduct].map(([product, lines]) => [product, lines.map(textOf).join(", ")]));
 };
 
-/** Differences between two states of a purchase. A product may have several lines. */
-const changesOf = (before: readonly State[], after: readonly State[]) => {
-  const stateIn = (states: readonly State[], name: string): string | null =>
-    states.flatMap((one) => (one.name === name ? one.state : [])).join(", ") || null;
-  return [...new Set([...before, ...after].map(({ name }) => name))]
-    .map((name) => ({ name, before: stateIn(before, name), after: stateIn(after, name) }))
+const changesOf = (before: States, after: States) =>
+  [...new Set([...before.keys(), ...after.keys()])]
+    .map((name) => ({ name, before: before.get(name) ?? null, after: after.get(name) ?? null }))
     .filter((change) => change.before !== change.after);
-};
-
 type StateChange = ReturnType<typeof changesOf>[number];
 
 const stateChangeText = ({ name, before, after }: StateChange): string =>
@@ -55,11 +46,6 @@ const stateChangeText = ({ name, before, after }: StateChange): string =>
 const productsOf = ({ lines }: Purchase): readonly string[] => [
   ...new Set(lines.map(({ productIdentifier }) => productIdentifier)),
 ];
-
-const heardText = (purchase: Purchase): string | null => {
-  const heard = lastHeard(purchase);
-  return heard === 0 ? null : isoTime(heard);
-};
 
 const outcomeText = (
   refreshed: RefreshedPurchase,
@@ -120,9 +106,9 @@ export const presentRefresh = (
         productIdentifiers: productsOf(purchase),
         outcome: refreshed.outcome,
         notAskedBecause: refreshed.outcome === "not-asked" ? refreshed.because : null,
-        verifiedAt: heardText(purchase),
+        verifiedAt: lastHeard(purchase),
         changes,
-        refreshAt: timeOrNull(refreshAt),
+        refreshAt,
         queuePaused:
           refreshed.outcome === "waiting"
             ? pauseJson(healthFor(report.healths, askingOf(application, refreshed.after)))
@@ -131,19 +117,18 @@ export const presentRefresh = (
     },
     text: [
       `Customer ${customer.identifier} of ${application.name}`,
-      ...indent(
-        rows.length === 0
-          ? ["no purchases"]
-          : rows.flatMap(({ refreshed, purchase, changes }) => [
-              `${purchase.store} ${purchase.environment} purchase ${purchase.key}  ${productsOf(purchase).join(", ")}`,
-              ...indent([
-                `verified ${heardText(purchase) ?? "never"}`,
-                ...(wait || refreshed.outcome !== "waiting"
-                  ? outcomeText(refreshed, changes, report, application, moment)
-                  : ["queued to be asked about now"]),
-              ]),
-            ]),
-      ),
-    ].join("\n"),
+      [
+        rows.length === 0 && "no purchases",
+        ...rows.flatMap(({ refreshed, purchase, changes }) => [
+          `${purchase.store} ${purchase.environment} purchase ${purchase.key}  ${productsOf(purchase).join(", ")}`,
+          [
+            `verified ${timeOrNull(lastHeard(purchase)) ?? "never"}`,
+            ...(wait || refreshed.outcome !== "waiting"
+              ? outcomeText(refreshed, changes, report, application, moment)
+              : ["queued to be asked about now"]),
+          ],
+        ]),
+      ],
+    ],
   };
 };

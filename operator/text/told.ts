@@ -1,26 +1,22 @@
 import type { ToldReport } from "../../lib/administration/reports/told-report.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
-import { counted, indent, timeOrNull } from "./answer.ts";
+import { counted, type Lines } from "./answer.ts";
 
 /** An account's told report as JSON; null: its application tells no changes. */
 export const toldJson = (told: ToldReport | null) =>
   told && {
     version: told.last?.version ?? 0,
-    toldAt: timeOrNull(told.last?.change?.toldAt ?? null),
+    toldAt: told.last?.change?.toldAt ?? null,
     // Null: the change is not kept any more.
     entitlements: told.last?.change?.data?.entitlements ?? null,
     entitlementIdentifiers: told.last?.entitlements ?? [],
-    lookDueSince: timeOrNull(told.lookDueSince),
-    nextLookAt: timeOrNull(told.nextLookAt),
-    destinations: told.destinations.map(({ name, waiting }) => ({
-      name,
-      waiting: waiting && {
-        version: waiting.version,
-        since: isoTime(waiting.since),
-        tries: waiting.tries,
-        nextTryAt: waiting.nextTryAt === 0 ? null : isoTime(waiting.nextTryAt),
-      },
-    })),
+    lookDueSince: told.lookDueSince,
+    nextLookAt: told.nextLookAt,
+    destinations: told.destinations.map(({ name, waiting }) => {
+      if (waiting === null) return { name, waiting };
+      const { version, since, tries, nextTryAt } = waiting;
+      return { name, waiting: { version, since, tries, nextTryAt } };
+    }),
   };
 
 const lastText = ({ last }: ToldReport): string => {
@@ -46,7 +42,5 @@ const lookText = ({ lookDueSince, nextLookAt }: ToldReport): string =>
       ? "looked at again when something changes it"
       : `looked at again at ${isoTime(nextLookAt)}, or when something changes it`;
 
-export const toldText = (told: ToldReport | null): readonly string[] =>
-  told === null
-    ? []
-    : ["Told", ...indent([lastText(told), ...told.destinations.map(destinationText), lookText(told)])];
+export const toldText = (told: ToldReport | null): readonly Lines[] =>
+  told === null ? [] : ["Told", [lastText(told), ...told.destinations.map(destinationText), lookText(told)]];

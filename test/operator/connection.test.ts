@@ -1,6 +1,7 @@
 import { createServer, type Server } from "node:http";
 import { connect, type Connection } from "../../operator/connection.ts";
 import { close, listen } from "../../local/server.ts";
+import { stsAnswer } from "./sts.ts";
 
 /** What a connection keeps while the console uses it for hours, and by which clock the commands answer. */
 
@@ -35,21 +36,11 @@ const connected = async (environment: Record<string, string>) => {
   return connection;
 };
 
-const refusedBySts = {
-  status: 403,
-  type: "text/xml",
-  body: "<ErrorResponse><Error><Type>Sender</Type><Code>ExpiredToken</Code><Message>No.</Message></Error></ErrorResponse>",
-};
-const namedBySts = (arn: string) => ({
-  status: 200,
-  type: "text/xml",
-  body: `<GetCallerIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><GetCallerIdentityResult><Arn>${arn}</Arn></GetCallerIdentityResult></GetCallerIdentityResponse>`,
-});
-
 test("the AWS identity is asked for each time", async () => {
   const { caller } = await connected({ ...TABLE, AWS_ENDPOINT_URL_STS: address });
-  answers = [refusedBySts, namedBySts("arn:ada"), namedBySts("arn:grace")];
-  for (const name of [null, "arn:ada", "arn:grace"]) expect((await caller()).name).toBe(name);
+  answers = [null, "arn:ada", "arn:grace"].map(stsAnswer);
+  await expect(caller()).rejects.toThrow("STS does not answer");
+  for (const name of ["arn:ada", "arn:grace"]) expect(await caller()).toBe(name);
 });
 
 test("the master secret is read again after a failure, and then kept", async () => {

@@ -22,10 +22,11 @@ const runProgram = async (words: readonly string[], environment: EnvironmentVari
   });
 
 test("a key is issued, shown once, and revoked", async () => {
-  const { identifier } = await anApplication(given);
-  const scopes = ["--scope", "customers:write", "--scope", "entitlements:read"];
-  const terms = ["--label", "backend", "--expires", "P1D"];
-  const issued = await runProgram(["credential", "issue", "--application", identifier, ...scopes, ...terms]);
+  const { identifier, run, json } = await anApplication(given);
+  const scopes = "--scope customers:write --scope entitlements:read";
+  const terms = "--label backend --expires P1D";
+  const issue = `credential issue --application ${identifier} ${scopes} ${terms}`;
+  const issued = await runProgram(issue.split(" "));
   const [apiKey = ""] = /cek_\w+/.exec(issued.out) ?? [];
   const keyIdentifier = apiKey.slice(4, 20);
   const authorized = () =>
@@ -38,48 +39,48 @@ test("a key is issued, shown once, and revoked", async () => {
   });
   const other = await anApplication(given);
   const outputs = [
-    await run("credential", "list", "--application", identifier),
-    await run("application", "show", identifier, "--json"),
-    await run("credential", "revoke", keyIdentifier, "--application", other.identifier),
-    await run("credential", "revoke", apiKey),
-    await run("credential", "revoke", keyIdentifier),
-    await run("credential", "revoke", keyIdentifier),
+    await run("credential list --application APPLICATION"),
+    await run("application show APPLICATION --json"),
+    await run(`credential revoke ${keyIdentifier} --application ${other.identifier}`),
+    await run(`credential revoke ${apiKey}`),
+    await run(`credential revoke ${keyIdentifier}`),
+    await run(`credential revoke ${keyIdentifier}`),
   ];
   expect(outputs.map(({ code }) => code)).toEqual([0, 0, 1, 1, 0, 0]);
   const secret = new RegExp(`${apiKey.slice(21)}|secretHash`);
   for (const { out, err } of outputs) expect(out + err).not.toMatch(secret);
   expect(await authorized()).toEqual({ outcome: "refused", because: "revoked" });
-  const listed = await run("credential", "list", "--application", identifier, "--json");
-  expect(listed.json()["credentials"]).toMatchObject([{ keyIdentifier, label: "backend", state: "revoked" }]);
+  expect(await json("credential list --application APPLICATION")).toMatchObject({
+    credentials: [{ keyIdentifier, label: "backend", state: "revoked" }],
+  });
 });
 
 describe("credential issue", () => {
-  const issue = async (...words: readonly string[]) => {
-    const { identifier } = await anApplication(given);
-    const done = await run("credential", "issue", "--application", identifier, "--json", ...words);
-    const listed = await run("credential", "list", "--application", identifier, "--json");
-    return { ...done, credentials: listed.json()["credentials"] };
+  const issue = async (options: string) => {
+    const { run, json } = await anApplication(given);
+    const done = await run(`credential issue --application APPLICATION --json ${options}`);
+    return { ...done, ...(await json("credential list --application APPLICATION")) };
   };
-
+  const scope = "--scope entitlements:read";
   test.each([
-    [[], null],
-    [["--expires", "P90D"], "2026-09-13T12:00:00.000Z"],
-    [["--expires", "P1M"], "2026-07-15T12:00:00.000Z"],
-    [["--expires", "2027-01-31T00:00:00+02:00"], "2027-01-30T22:00:00.000Z"],
-  ])("with %j ends at %s", async (words, expiresAt) => {
-    const issued = await issue("--scope", "entitlements:read", "--scope", "entitlements:read", ...words);
+    ["", null],
+    [" --expires P90D", "2026-09-13T12:00:00.000Z"],
+    [" --expires P1M", "2026-07-15T12:00:00.000Z"],
+    [" --expires 2027-01-31T00:00:00+02:00", "2027-01-30T22:00:00.000Z"],
+  ])("with%s ends at %s", async (expires, expiresAt) => {
+    const issued = await issue(`${scope} ${scope}${expires}`);
     expect(issued.json()).toMatchObject({ expiresAt, scopes: ["entitlements:read"], label: null });
   });
 
   test.each([
-    ["an unknown scope", ["--scope", "admin"]],
-    ["no scope", []],
-    ["an end in the past", ["--scope", "entitlements:read", "--expires", "2026-06-15T12:00:00Z"]],
-    ["an end that is not a time", ["--scope", "entitlements:read", "--expires", "tomorrow"]],
-    ["an end without a time zone", ["--scope", "entitlements:read", "--expires", "2027-01-31T00:00:00"]],
-    ["an empty label", ["--scope", "entitlements:read", "--label", ""]],
-  ])("is refused with %s", async (_, words) => {
-    expect(await issue(...words)).toMatchObject({ code: 1, out: "", credentials: [] });
+    ["an unknown scope", "--scope admin"],
+    ["no scope", "--label l"],
+    ["an end in the past", `${scope} --expires 2026-06-15T12:00:00Z`],
+    ["an end that is not a time", `${scope} --expires tomorrow`],
+    ["an end without a time zone", `${scope} --expires 2027-01-31T00:00:00`],
+    ["an empty label", `${scope} --label `],
+  ])("is refused with %s", async (_, options) => {
+    expect(await issue(options)).toMatchObject({ code: 1, out: "", credentials: [] });
   });
 });
 
@@ -105,14 +106,14 @@ test.each([[["nothing"]], [["credential", "list"]], [["application", "show", UNK
 );
 
 test("--json and --table stand before, between or after the words", async () => {
-  const { identifier } = await anApplication(given);
-  const { name } = given.table;
-  for (const words of [
-    ["--json", "--table", name, "application", "show", identifier],
-    ["application", "--table", name, "show", "--json", identifier],
-    ["application", "show", identifier, "--json", "--table", name],
+  const { identifier, run } = await anApplication(given);
+  const table = `--table ${given.table.name}`;
+  for (const line of [
+    `--json ${table} application show APPLICATION`,
+    `application ${table} show --json APPLICATION`,
+    `application show APPLICATION --json ${table}`,
   ]) {
-    const shown = await given.operator.run(words, { TABLE_NAME: "elsewhere" });
+    const shown = await run(line, { environment: { TABLE_NAME: "elsewhere" } });
     expect(shown.json()).toMatchObject({ applicationIdentifier: identifier });
   }
 });
@@ -138,7 +139,7 @@ test.each([
   ["reason", "true"],
 ])("npm took --%s for itself: nothing is done", async (name, value) => {
   const taken = { [`npm_config_${name.replace("-", "_")}`]: value };
-  const { code, out, err } = await given.operator.run(["application", "list"], taken);
+  const { code, out, err } = await given.operator.run("application list", { environment: taken });
   expect([code, out]).toEqual([1, ""]);
   expect(err).toMatch(new RegExp(`^npm took --${name}.* for itself, so nothing was done\\. `));
 });
@@ -151,7 +152,7 @@ describe("a failure is one sentence, without a stack:", () => {
     ["the table does not exist", { TABLE_NAME: "no-such-table" }, /There is no table no-such-table/],
     ["an endpoint is not a URL", { AWS_ENDPOINT_URL_DYNAMODB: "localhost" }, /AWS_ENDPOINT_URL_DYNAMODB/],
   ])("%s", async (_, environment, problem) => {
-    const { code, err } = await given.operator.run(show, environment);
+    const { code, err } = await given.operator.run(show, { environment });
     expect([code, err.trimEnd()]).toEqual([1, expect.stringMatching(problem)]);
   });
 

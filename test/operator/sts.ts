@@ -11,23 +11,25 @@ export interface TokenService {
   stop(): Promise<void>;
 }
 
-/**
- * Starts a Security Token Service.
- *
- * @param arn null: it refuses every request
- */
+/** @param arn null: it refuses the request */
+export const stsAnswer = (arn: string | null) => ({
+  status: arn === null ? 403 : 200,
+  type: "text/xml",
+  body:
+    arn === null
+      ? `<ErrorResponse><Error><Type>Sender</Type><Code>InvalidClientTokenId</Code><Message>No.</Message></Error></ErrorResponse>`
+      : `<GetCallerIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><GetCallerIdentityResult><Arn>${arn}</Arn><UserId>AIDA</UserId><Account>123456789012</Account></GetCallerIdentityResult></GetCallerIdentityResponse>`,
+});
+
+/** @param arn null: it refuses every request */
 export const startTokenService = async (arn: string | null = CALLER): Promise<TokenService> => {
   const asked: string[] = [];
+  const { status, type, body } = stsAnswer(arn);
   const server = createServer((request, response) => {
     // A local run is asked for its time too.
     if (request.method === "POST") asked.push(request.headers.authorization ?? "");
     request.resume();
-    response.writeHead(arn === null ? 403 : 200, { "Content-Type": "text/xml" });
-    response.end(
-      arn === null
-        ? `<ErrorResponse><Error><Type>Sender</Type><Code>InvalidClientTokenId</Code><Message>No.</Message></Error></ErrorResponse>`
-        : `<GetCallerIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><GetCallerIdentityResult><Arn>${arn}</Arn><UserId>AIDA</UserId><Account>123456789012</Account></GetCallerIdentityResult></GetCallerIdentityResponse>`,
-    );
+    response.writeHead(status, { "Content-Type": type }).end(body);
   });
   const endpoint = `http://127.0.0.1:${await listen(server, 0)}`;
   return { endpoint, asked, stop: () => close(server) };

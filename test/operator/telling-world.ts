@@ -3,6 +3,8 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { v7 as uuid } from "uuid";
+import { HOUR } from "../../lib/duration.ts";
+import type { DestinationHealth } from "../../lib/delivery/destination-health.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
 import { createApplicationTable } from "../../lib/table/applications/applications.ts";
@@ -43,16 +45,18 @@ const startOperator = async (table: TestTable) => {
   });
   const endpoint = `http://127.0.0.1:${await listen(server, 0)}`;
   const folder = await mkdtemp(join(tmpdir(), "operator-"));
-  /** @param ask answers the command's question; null: there is no terminal */
+  const own = { TABLE_NAME: table.name, AWS_ENDPOINT_URL_SECRETS_MANAGER: endpoint };
+  /** @param line a command line whose words have no spaces, or its words */
   const run = (
-    words: readonly string[],
-    changes: EnvironmentVariables = {},
-    moment: Instant = NOW,
-    ask: World["ask"] = null,
-  ) => {
-    const own = { TABLE_NAME: table.name, AWS_ENDPOINT_URL_SECRETS_MANAGER: endpoint };
-    return operate(words, { environment: { ...own, ...changes }, now: () => moment, wait: pause, ask });
-  };
+    line: string | readonly string[],
+    { environment, moment = NOW, ...world }: Partial<World> & { readonly moment?: Instant } = {},
+  ) =>
+    operate(typeof line === "string" ? line.split(" ") : line, {
+      environment: { ...own, ...environment },
+      now: () => moment,
+      wait: pause,
+      ...world,
+    });
   return {
     /** Its endpoint. */
     secretsManager: endpoint,
@@ -60,12 +64,12 @@ const startOperator = async (table: TestTable) => {
     /** Applies a manifest: its fields, or its text. */
     apply: async (
       manifest: object | string,
-      changes?: EnvironmentVariables,
+      environment: EnvironmentVariables = {},
       words: readonly string[] = ["--yes"],
     ) => {
       const file = join(folder, `${uuid()}.yaml`);
       await writeFile(file, typeof manifest === "string" ? manifest : JSON.stringify(manifest));
-      return run(["application", "apply", file, ...words], changes);
+      return run(["application", "apply", file, ...words], { environment });
     },
     stop: async () => {
       await close(server);
@@ -103,7 +107,7 @@ export const PRODUCTS = [{ store: "ios-store", productIdentifier: "monthly", gra
 
 /** An application of the table that is told of changes, as an operator has applied it. */
 export const anApplication = async (
-  { operator: { apply }, table }: Given,
+  { operator: { apply, run: operate }, table }: Given,
   destinations: readonly object[] = [BACKEND],
 ) => {
   const identifier = applicationId(uuid());
@@ -129,16 +133,40 @@ export const anApplication = async (
     if (application === null) throw new Error("no application");
     return application;
   };
+  /** Runs a command line, in which APPLICATION stands for its identifier. */
+  const run = (line: string, options: Parameters<typeof operate>[1] = {}) =>
+    operate(line.replaceAll("APPLICATION", identifier), options);
+  const tell = async (moment: Instant = NOW): Promise<void> => {
+    const hash = async (of: ApplicationId, account: string) => keyedHash(master, of, account);
+    await tellChanges({ ...tellingOf(table, identifier, load, hash), now: () => moment }, Infinity);
+  };
+  /** With what the table says of it now. */
+  const world = async () => createWorld(table, { application: await load() });
   return {
     identifier,
     configure,
-    /** With what the table says of it now. */
-    world: async () => createWorld(table, { application: await load() }),
+    run,
+    world,
     /** Tells what is due at the moment. */
-    tell: async (moment: Instant = NOW) => {
-      const hash = async (of: ApplicationId, account: string) => keyedHash(master, of, account);
-      await tellChanges({ ...tellingOf(table, identifier, load, hash), now: () => moment }, Infinity);
+    tell,
+    /** Each account buys a purchase of its name, and is told of it, an hour after the one before. */
+    sellTo: async (...accounts: readonly string[]) => {
+      const selling = await world();
+      for (const [index, account] of accounts.entries()) {
+        await selling.store({ purchases: [owned(account)] }, byCredential(account));
+        await tell(NOW + index * HOUR);
+      }
+      return selling;
     },
+    /** Stores a destination's health as a deliverer does. */
+    heal: async (destination: string, health: DestinationHealth): Promise<void> => {
+      const queue = createDeliveryQueue(table);
+      const reference = { application: identifier, destination };
+      await queue.take(reference, { worker: "worker", until: NOW + 1 }, NOW);
+      await queue.release(reference, { worker: "worker" }, health);
+    },
+    json: async (line: string, options: Parameters<typeof operate>[1] = {}) =>
+      (await run(`${line} --json`, options)).json(),
     destination: async (name: string) => (await load()).destinations.find((one) => one.name === name),
     /** Items of the application whose partition key contains the text. */
     itemsOf: async (text: string) =>

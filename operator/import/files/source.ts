@@ -13,10 +13,6 @@ import { parseJson } from "../../../lib/bounded-text.ts";
 import { OperatorError } from "../../operator-error.ts";
 import { beginningOf, readRows, renamed, type ColumnNames, type Layout } from "./rows.ts";
 
-export interface SourceOptions extends ReadingOptions {
-  readonly names: ColumnNames;
-}
-
 const DELIMITERS = [",", ";", "\t", "|"] as const;
 
 const headerBy = (beginning: string, delimiter: string): readonly string[] => {
@@ -41,26 +37,16 @@ const keysOf = (beginning: string): readonly string[] => {
   ];
 };
 
-interface RecognizedFile {
-  readonly layout: Layout;
-  /** Format of the header, and the columns that it lacks; null: it is of no known format. */
-  readonly reading: ReturnType<typeof readHeader>;
-}
-
-/** Recognizes a file by its beginning: the delimiter that gives the best header. */
-const recognize = (beginning: string, names: ColumnNames): RecognizedFile => {
-  const read = (header: readonly string[]) => readHeader(header.map((column) => renamed(column, names)));
-  if (beginning.trimStart().startsWith("{"))
-    return { layout: { kind: "ndjson" }, reading: read(keysOf(beginning)) };
-  const all = DELIMITERS.map((delimiter) => {
-    const reading = read(headerBy(beginning, delimiter));
-    return { layout: { kind: "csv", delimiter } as const, reading };
+/** Recognizes a file by its beginning: the delimiter that gives the best header. Null: it is of no known format. */
+const recognize = (beginning: string, names: ColumnNames) => {
+  const headers: readonly (readonly [Layout, readonly string[]])[] = beginning.trimStart().startsWith("{")
+    ? [[{ kind: "ndjson" }, keysOf(beginning)]]
+    : DELIMITERS.map((delimiter) => [{ kind: "csv", delimiter }, headerBy(beginning, delimiter)]);
+  const known = headers.flatMap(([layout, header]) => {
+    const reading = readHeader(header.map((column) => renamed(column, names)));
+    return reading === null ? [] : [{ layout, ...reading }];
   });
-  const known = all.filter(({ reading }) => reading !== null);
-  return (
-    known.find(({ reading }) => reading?.missing.length === 0) ??
-    known[0] ?? { layout: { kind: "csv", delimiter: "," }, reading: null }
-  );
+  return known.find(({ missing }) => missing.length === 0) ?? known[0] ?? null;
 };
 
 const FORMATS =
@@ -68,9 +54,9 @@ const FORMATS =
 
 /** @throws OperatorError naming the missing columns */
 const open = async (path: string, names: ColumnNames) => {
-  const { layout, reading } = recognize(await beginningOf(path), names);
-  if (reading === null) throw new OperatorError(`The file ${path} is of no known format: ${FORMATS}.`);
-  const { profile, missing } = reading;
+  const recognized = recognize(await beginningOf(path), names);
+  if (recognized === null) throw new OperatorError(`The file ${path} is of no known format: ${FORMATS}.`);
+  const { layout, profile, missing } = recognized;
   if (missing.length > 0)
     throw new OperatorError(`The file ${path} looks like ${profile.name}, and lacks: ${missing.join(", ")}.`);
   return { path, name: basename(path), layout, profile };
@@ -86,17 +72,20 @@ const loadReceiptReader = async (): Promise<(receipt: string) => string | null> 
   // Loading takes a third of a second, and no other command needs it.
   const { ReceiptUtility } = await import("@apple/app-store-server-library");
   const utility = new ReceiptUtility();
-  const tried = (read: () => string | null): string | null => {
-    try {
-      const transaction = read();
-      return transaction !== null && /^\d{1,64}$/.test(transaction) ? transaction : null;
-    } catch {
-      return null;
-    }
+  const kinds = [
+    (receipt: string) => utility.extractTransactionIdFromAppReceipt(receipt),
+    (receipt: string) => utility.extractTransactionIdFromTransactionReceipt(receipt),
+  ];
+  return (receipt) => {
+    for (const read of kinds)
+      try {
+        const transaction = read(receipt);
+        if (transaction !== null && /^\d{1,64}$/.test(transaction)) return transaction;
+      } catch {
+        // It is no receipt of this kind.
+      }
+    return null;
   };
-  return (receipt) =>
-    tried(() => utility.extractTransactionIdFromAppReceipt(receipt)) ??
-    tried(() => utility.extractTransactionIdFromTransactionReceipt(receipt));
 };
 
 const UNREADABLE: RowReading = { claims: [], problems: ["unreadable"] };
@@ -116,7 +105,10 @@ const withoutReceipts = (
   return { claims: named, problems: [...problems, ...bad] };
 };
 
-export const openSource = async (paths: readonly string[], options: SourceOptions): Promise<ImportSource> => {
+export const openSource = async (
+  paths: readonly string[],
+  options: ReadingOptions & { readonly names: ColumnNames },
+): Promise<ImportSource> => {
   const files = await Promise.all(paths.map(async (path) => open(path, options.names)));
   const transactionOf = await loadReceiptReader();
   const rows = async function* (): AsyncGenerator<ImportRow> {

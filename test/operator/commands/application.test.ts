@@ -2,20 +2,24 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { v4 as uuid } from "uuid";
+import { parse } from "yaml";
+import { GONE, pausesOf } from "../../../lib/delivery/destination-health.ts";
 import { isoTime } from "../../../lib/entitlements/time.ts";
 import { applicationId } from "../../../lib/identifiers.ts";
+import { afterFailure, HEALTHY } from "../../../lib/queues/health.ts";
+import { write } from "../../../lib/table/dynamodb/transactions.ts";
 import { createNotificationTimes } from "../../../lib/table/queues/notification-times.ts";
+import { requestDelivery } from "../../../lib/table/telling/delivery-queue.ts";
 import { createForwardQueue } from "../../../lib/table/telling/forwards.ts";
 import { createAndroidPublisherSandbox } from "../../../sandbox/android-store/publisher.ts";
-import { NOW } from "../../../testing/support/stores/purchases.ts";
-import { withOperator } from "../telling-world.ts";
+import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 import { refusedWith } from "../run-operator.ts";
+import { anApplication, BACKEND, BUS, waitingAt, withOperator } from "../telling-world.ts";
 
 const given = withOperator();
-const run = (...words: readonly string[]) => given.operator.run(words);
+const run = (line: string) => given.operator.run(line);
 const apply = (manifest: object | string, ...words: readonly string[]) =>
   given.operator.apply(manifest, {}, words);
-
 const aManifest = (bundleIdentifier: string, changes: object = {}) => ({
   application: { name: "Trail Maps" },
   stores: { "ios-store": [{ bundleIdentifier, appAppleIdentifier: 1 }] },
@@ -25,6 +29,7 @@ const aManifest = (bundleIdentifier: string, changes: object = {}) => ({
 });
 const created = async (manifest: object): Promise<string> =>
   String((await apply(manifest, "--json")).json()["applicationIdentifier"]);
+const OTHER = { ...BACKEND, url: "https://api.example.com/other" };
 
 describe("application apply", () => {
   const [local, named] = ["http://127.0.0.1:3000", "https://sandbox.example"];
@@ -91,8 +96,62 @@ describe("application apply", () => {
       [folder, "is a folder"],
       [binary, "UTF-8"],
     ] as const)
-      expect(await run("application", "apply", file)).toMatchObject(refusedWith(problem));
+      expect(await run(`application apply ${file}`)).toMatchObject(refusedWith(problem));
     rmSync(folder, { recursive: true });
+  });
+
+  test("shows what it adds, changes and removes of destinations and keepsChanges", async () => {
+    const { identifier, configure } = await anApplication(given, []);
+    const added = await configure([BACKEND, BUS], { keepsChanges: true });
+    expect(added.out).toContain(`~ application ${identifier}: keepsChanges null → true\n`);
+    expect(added.out).toContain(`+ destination backend: url ${BACKEND.url}\n`);
+    expect(added.out).toContain(`+ destination bus: eventBus ${BUS.eventBus}\n`);
+    const changed = await configure([OTHER]);
+    expect(changed.out).toContain(`~ destination backend: url ${BACKEND.url} → ${OTHER.url}\n`);
+    expect(changed.out).toContain("- destination bus\n");
+    expect(changed.out).toContain("keepsChanges true → null");
+  });
+
+  test("says how the secret of an added webhook is shown, once", async () => {
+    const { identifier, configure } = await anApplication(given, [BUS]);
+    const { out } = await configure([BUS, BACKEND]);
+    expect(out).toContain(`destination rotate ${identifier} backend prints the secret`);
+    expect(out).not.toContain(`rotate ${identifier} bus`);
+    expect((await configure([BUS, OTHER])).out).not.toContain("rotate");
+  });
+
+  test("takes private and plain addresses only where DESTINATIONS names them", async () => {
+    const destinations = [{ name: "local", url: "http://127.0.0.1:4000/hook" }];
+    const local = aManifest("com.example.private", { destinations });
+    for (const environment of [{}, { DESTINATIONS: "" }, { DESTINATIONS: "http://127.0.0.1:4001" }])
+      expect(await given.operator.apply(local, environment)).toMatchObject(
+        refusedWith("destinations[0].url"),
+      );
+    for (const DESTINATIONS of ["http://127.0.0.1:4000", "any"])
+      expect((await given.operator.apply(local, { DESTINATIONS })).code).toBe(0);
+  });
+
+  test("drops what waits for a destination that it removes, and says so", async () => {
+    const { identifier, ...application } = await anApplication(given, [BACKEND, BUS]);
+    await application.sellTo("a", "b");
+    const reference = { application: identifier, destination: "backend" };
+    const message = { identifier: "request-1", type: "store.request", timestamp: NOW, data: {} };
+    await write(given.table, requestDelivery(reference, { message, until: NOW + DAY }));
+    await application.heal("backend", afterFailure(HEALTHY, GONE, pausesOf, NOW));
+    const { out } = await application.configure([BUS]);
+    expect(out).toContain("- destination backend\n");
+    expect(out).toContain("3 messages that waited for backend are dropped.\n");
+    expect(await application.itemsOf("#DESTINATION#backend")).toEqual([]);
+    expect(await waitingAt(given.table, identifier, "bus")).toEqual({ a: 1, b: 1 });
+  });
+
+  test("says how a changed catalog and a first destination are published", async () => {
+    const { identifier, configure } = await anApplication(given, []);
+    const hint = `application retell ${identifier} delivers all now.`;
+    expect((await configure([], { products: [] })).out).not.toContain(hint);
+    expect((await configure([BACKEND], { products: [] })).out).toContain(hint);
+    expect((await configure([BACKEND, BUS], { products: [] })).out).not.toContain(hint);
+    expect((await configure([BACKEND, BUS])).out).toContain(hint);
   });
 });
 
@@ -103,19 +162,19 @@ test("application find names the application that has a bundle or a package", as
   };
   const identifier = await created(aManifest("", { stores }));
   for (const name of ["com.example.found", "com.example.found.android"])
-    expect((await run("application", "find", name)).out).toBe(`${identifier}\n`);
+    expect((await run(`application find ${name}`)).out).toBe(`${identifier}\n`);
   const other = { application: { identifier: uuid(), name: "Another" } };
   await apply(aManifest("com.example.found.android", other));
-  expect(await run("application", "find", "com.example.found.android")).toMatchObject({
+  expect(await run("application find com.example.found.android")).toMatchObject({
     code: 1,
     err: expect.stringMatching(/Several applications .* android-store .* ios-store /),
   });
-  expect((await run("application", "find", "com.example.nothing")).code).toBe(1);
+  expect((await run("application find com.example.nothing")).code).toBe(1);
 });
 
 describe("application show", () => {
   const show = async (application: string, comment: RegExp) =>
-    (await run("application", "show", application)).out.split("\n").filter((line) => comment.test(line));
+    (await run(`application show ${application}`)).out.split("\n").filter((line) => comment.test(line));
 
   test("tells how each bundle's notifications are forwarded, and what waits", async () => {
     const [forwarding, forwarded] = ["com.example.forwarding", "com.example.forwarded"];
@@ -156,7 +215,7 @@ describe("application show", () => {
       list,
       `${line} 2 wait, the oldest since ${since}; failing since ${since} (status 503); next try ${next}`,
     ]);
-    const shown = await run("application", "show", application, "--json");
+    const shown = await run(`application show ${application} --json`);
     expect(shown.json()["forwarding"]).toMatchObject([
       { waiting: { count: 2, isMore: false, since }, health: { state: "failing", nextTryAt: next } },
     ]);
@@ -172,10 +231,18 @@ describe("application show", () => {
       "# Last notification of ios-store com.example.notified, production: none yet",
       `# Last notification of ios-store com.example.notified, sandbox: ${isoTime(NOW)}`,
     ]);
-    const shown = await run("application", "show", application, "--json");
+    const shown = await run(`application show ${application} --json`);
     expect(shown.json()["lastNotifications"]).toEqual([
       { ...from, environment: "production", signedAt: null },
       { ...from, environment: "sandbox", signedAt: isoTime(NOW) },
     ]);
+  });
+
+  test("has destinations and keepsChanges, so that applying it changes nothing", async () => {
+    const application = await anApplication(given, []);
+    await application.configure([BACKEND, BUS], { keepsChanges: true });
+    const shown = parse((await application.run("application show APPLICATION")).out) as object;
+    expect(shown).toMatchObject({ application: { keepsChanges: true }, destinations: [BACKEND, BUS] });
+    expect((await apply(shown)).out).toContain("no changes");
   });
 });

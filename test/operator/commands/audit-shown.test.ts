@@ -3,37 +3,41 @@ import { userInfo } from "node:os";
 import { createTokenService } from "../../../local/aws/token-service.ts";
 import { close, listen } from "../../../local/server.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";
+import type { Claim } from "../../../lib/customers/storing/resolve-customer.ts";
 import { byClient, byCredential, owned } from "../../../testing/support/world.ts";
 import { CALLER, startTokenService } from "../sts.ts";
 import { anApplication, BACKEND, withOperator, type ToldApplication } from "../telling-world.ts";
 
 const given = withOperator();
+const because = "--reason asked --yes";
 
-const because = ["--reason", "asked by the person", "--yes"];
-const run = (...words: readonly string[]) => given.operator.run(words);
-const audit = async ({ identifier }: ToldApplication) =>
-  (await run("application", "audit", identifier, "--json")).json()["audit"] as readonly object[];
+const audit = async ({ json }: ToldApplication) =>
+  (await json("application audit APPLICATION"))["audit"] as readonly object[];
+
+/** An application with customers of account a. */
+const withCustomers = async (claim: Claim, ...keys: readonly string[]) => {
+  const application = await anApplication(given);
+  const world = await application.world();
+  for (const key of keys) await world.store({ purchases: [owned(key)] }, claim);
+  return application;
+};
 
 test("the audit of an account says why it lost access", async () => {
-  const application = await anApplication(given);
-  const { identifier } = application;
+  const { run, json, ...application } = await anApplication(given);
   const world = await application.world();
-  const store = async (key: string, account?: string) =>
-    (await world.store({ purchases: [owned(key)] }, account === undefined ? null : byCredential(account)))
-      ?.identifier ?? "";
-  const [lost, kept, other, free] = [
-    await store("1", "a"),
-    await store("2", "a"),
-    await store("3", "b"),
-    await store("4"),
-  ];
-  for (const customer of [lost, other]) await run("customer", "unlink", identifier, customer, ...because);
-  for (const customer of [kept, free]) await run("customer", "refresh", identifier, customer, "--no-wait");
-  await run("account", "export", identifier, "b");
+  const store = async (key: string, claim: Claim | null) =>
+    (await world.store({ purchases: [owned(key)] }, claim))?.identifier ?? "";
+  const lost = await store("1", byCredential("a"));
+  const kept = await store("2", byCredential("a"));
+  const other = await store("3", byCredential("b"));
+  const free = await store("4", null);
+  for (const customer of [lost, other]) await run(`customer unlink APPLICATION ${customer} ${because}`);
+  for (const customer of [kept, free]) await run(`customer refresh APPLICATION ${customer} --no-wait`);
+  await run("account export APPLICATION b");
   await application.configure([BACKEND], { products: [] });
-  const words = ["application", "audit", identifier, "--account", "a"];
-  expect((await run(...words, "--json")).json()).toMatchObject({
-    applicationIdentifier: identifier,
+  const line = "application audit APPLICATION --account";
+  expect(await json(`${line} a`)).toMatchObject({
+    applicationIdentifier: application.identifier,
     applicationAccountIdentifier: "a",
     audit: [
       { action: "apply" },
@@ -44,8 +48,8 @@ test("the audit of an account says why it lost access", async () => {
     // The entry of the customer without an account.
     entriesOfUnknownAccount: 1,
   });
-  expect((await run(...words)).out).toContain("1 more entry has no account");
-  expect((await run("application", "audit", identifier, "--account", "z")).out).toContain("apply");
+  expect((await run(`${line} a`)).out).toContain("1 more entry has no account");
+  expect((await run(`${line} z`)).out).toContain("apply");
 });
 
 test("transfers by links are shown among the acts, in the order of time", async () => {
@@ -54,7 +58,7 @@ test("transfers by links are shown among the acts, in the order of time", async 
   const moving = world.with({ application: { ...world.application, transfers: "always" } });
   await moving.at(NOW + 1000).store({ purchases: [owned("1")] }, byCredential("a"));
   const customer = await moving.at(NOW + 2000).store({ purchases: [owned("1")] }, byCredential("b"));
-  await given.operator.run(["application", "refresh", application.identifier], {}, NOW + 3000);
+  await application.run("application refresh APPLICATION", { moment: NOW + 3000 });
   expect(await audit(application)).toMatchObject([
     { action: "apply" },
     { action: "transfer", customer: customer?.identifier, by: "a link", caller: null },
@@ -63,32 +67,29 @@ test("transfers by links are shown among the acts, in the order of time", async 
 });
 
 test("without the master secret a command goes on, with one line", async () => {
-  const application = await anApplication(given);
-  const world = await application.world();
-  for (const number of [1, 2]) await world.store({ purchases: [owned(`${number}`)] }, byClient("a"));
-  const words = ["account", "unlink", application.identifier, "a", "--asserted-by", "client", ...because];
-  const done = await given.operator.run(words, { MASTER_SECRET: "nowhere" });
+  const application = await withCustomers(byClient("a"), "1", "2");
+  const environment = { MASTER_SECRET: "nowhere" };
+  const line = `account unlink APPLICATION a --asserted-by client ${because}`;
+  const done = await application.run(line, { environment });
   expect(done.code).toBe(0);
   expect(done.err.match(/The audit cannot name accounts/g)).toHaveLength(1);
   expect((await audit(application)).slice(1)).toMatchObject([{ accounts: [] }, { accounts: [] }]);
 });
 
 describe("the caller", () => {
-  const issue = async (application: ToldApplication, environment: Record<string, string>) => {
-    const words = ["--application", application.identifier, "--scope", "changes:read", "--json"];
-    const done = await given.operator.run(["credential", "issue", ...words], environment);
+  const issue = async (application: ToldApplication, environment: Record<string, string> = {}) => {
+    const line = "credential issue --application APPLICATION --scope changes:read --json";
+    const done = await application.run(line, { environment });
     return { ...done, entry: (await audit(application)).at(-1) };
   };
 
   test("is asked of STS once for a command that changes something", async () => {
-    const application = await anApplication(given);
-    const world = await application.world();
-    for (const number of [1, 2]) await world.store({ purchases: [owned(`${number}`)] }, byCredential("a"));
+    const application = await withCustomers(byCredential("a"), "1", "2");
     const sts = await startTokenService();
     const environment = { AWS_ENDPOINT_URL_STS: sts.endpoint };
-    await given.operator.run(["application", "show", application.identifier], environment);
+    await application.run("application show APPLICATION", { environment });
     expect(sts.asked).toEqual([]);
-    await given.operator.run(["account", "erase", application.identifier, "a", ...because], environment);
+    await application.run(`account erase APPLICATION a ${because}`, { environment });
     await sts.stop();
     expect(sts.asked).toEqual([expect.stringContaining("/sts/aws4_request")]);
     expect((await audit(application)).slice(1)).toMatchObject([{ caller: CALLER }, { caller: CALLER }]);
@@ -116,7 +117,7 @@ describe("the caller", () => {
     const tokenService = createTokenService();
     const server = createServer((request, response) => void tokenService(request, response));
     const AWS_ENDPOINT_URL_STS = `http://127.0.0.1:${await listen(server, 0)}`;
-    expect(await issue(application, {})).toMatchObject({ err: "", entry: { caller: "local" } });
+    expect(await issue(application)).toMatchObject({ err: "", entry: { caller: "local" } });
     expect(await issue(application, { AWS_ENDPOINT_URL_STS })).toMatchObject({
       err: "",
       entry: { caller: "arn:aws:iam::123456789012:user/local" },

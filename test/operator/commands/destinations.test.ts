@@ -1,67 +1,45 @@
-import type { Destination } from "../../../lib/applications/destination.ts";
+import { HOUR } from "../../../lib/duration.ts";
 import { isoTime, type Instant } from "../../../lib/entitlements/time.ts";
-import { applicationId } from "../../../lib/identifiers.ts";
 import { createDeliveryQueue } from "../../../lib/table/telling/delivery-queue.ts";
 import { afterFailure, HEALTHY } from "../../../lib/queues/health.ts";
 import { GONE, pausesOf, type DestinationHealth } from "../../../lib/delivery/destination-health.ts";
 import { OVERLAP_MILLISECONDS, secretText, signingSecrets } from "../../../lib/delivery/webhook-secret.ts";
-import { byCredential, owned } from "../../../testing/support/world.ts";
 import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
-import { anApplication, BACKEND, BUS, MASTER, withOperator } from "../telling-world.ts";
+import { anApplication, BACKEND, BUS, MASTER, withOperator, type ToldApplication } from "../telling-world.ts";
 import { refusedWith } from "../run-operator.ts";
 
 const given = withOperator();
-
-const HOUR = 3_600_000;
 const UNKNOWN = "0198c0de-0000-7000-8000-00000000ffff";
 
 const suspended = afterFailure(HEALTHY, GONE, pausesOf, NOW);
 const refused = (retryAt: number | null): DestinationHealth =>
   afterFailure<string>(HEALTHY, { because: "status 500", retryAt }, pausesOf, NOW);
 
-/** Stores a destination's health as a deliverer does. */
-const heal = async (application: string, name: string, health: DestinationHealth): Promise<void> => {
-  const queue = createDeliveryQueue(given.table);
-  const reference = { application: applicationId(application), destination: name };
-  await queue.take(reference, { worker: "worker", until: NOW + 1 }, NOW);
-  await queue.release(reference, { worker: "worker" }, health);
-};
-const healthOf = (application: string, name: string): Promise<DestinationHealth> =>
-  createDeliveryQueue(given.table).healthOf({
-    application: applicationId(application),
-    destination: name,
-  });
-
-/** Secrets that sign a destination's messages at a moment, as its receiver has them. */
-const signing = (application: string, destination: Destination | undefined, moment: Instant): string[] => {
+const referenceOf = ({ identifier }: ToldApplication) => ({
+  application: identifier,
+  destination: "backend",
+});
+/** Secrets that sign the backend's messages at a moment, as it has them. */
+const signing = async (application: ToldApplication, moment: Instant = NOW): Promise<string[]> => {
+  const destination = await application.destination("backend");
   if (destination === undefined || !("url" in destination)) throw new Error("no webhook");
   const master = new TextEncoder().encode(MASTER);
-  return signingSecrets(master, applicationId(application), destination, moment).map(secretText);
+  return signingSecrets(master, application.identifier, destination, moment).map(secretText);
 };
 
 describe("destination list", () => {
-  const list = async (application: string) =>
-    (await given.operator.run(["destination", "list", application, "--json"])).json()["destinations"];
+  const list = async ({ json }: ToldApplication) =>
+    (await json("destination list APPLICATION"))["destinations"];
 
   test("shows each with its health, what waits, and its secret", async () => {
     const application = await anApplication(given, [BACKEND, BUS]);
-    const { identifier } = application;
-    const world = await application.world();
-    for (const [index, account] of ["a", "b"].entries()) {
-      await world.store({ purchases: [owned(account)] }, byCredential(account));
-      await application.tell(NOW + index * HOUR);
-    }
-    const taking = { state: "takes-messages", failingSince: null, because: null, nextTryAt: null };
+    await application.sellTo("a", "b");
+    const health = { state: "takes-messages", failingSince: null, because: null, nextTryAt: null };
     const waiting = { accounts: 2, requests: 0, since: isoTime(NOW) };
-    expect(await list(identifier)).toEqual([
-      {
-        ...BACKEND,
-        kind: "webhook",
-        health: taking,
-        waiting,
-        secret: { shownAt: null, previousSignsUntil: null },
-      },
-      { ...BUS, kind: "event-bus", health: taking, waiting, secret: null },
+    const secret = { shownAt: null, previousSignsUntil: null };
+    expect(await list(application)).toEqual([
+      { ...BACKEND, kind: "webhook", health, waiting, secret },
+      { ...BUS, kind: "event-bus", health, waiting, secret: null },
     ]);
   });
 
@@ -79,73 +57,68 @@ describe("destination list", () => {
       "; destination resume ends that",
     ],
   ])("tells that one is %s", async (_, stored, health, text) => {
-    const { identifier } = await anApplication(given);
-    await heal(identifier, "backend", stored);
-    expect(await list(identifier)).toMatchObject([{ health }]);
-    expect((await given.operator.run(["destination", "list", identifier])).out).toContain(text);
+    const application = await anApplication(given);
+    await application.heal("backend", stored);
+    expect(await list(application)).toMatchObject([{ health }]);
+    expect((await application.run("destination list APPLICATION")).out).toContain(text);
   });
 
   test("says that there is none", async () => {
-    const { identifier } = await anApplication(given, []);
-    expect((await given.operator.run(["destination", "list", identifier])).out).toBe(
-      "Trails has no destinations.\n",
-    );
-    expect((await given.operator.run(["destination", "list", UNKNOWN])).code).toBe(1);
+    const { run } = await anApplication(given, []);
+    expect((await run("destination list APPLICATION")).out).toBe("Trails has no destinations.\n");
+    expect((await run(`destination list ${UNKNOWN}`)).code).toBe(1);
   });
 });
 
 describe("destination rotate", () => {
-  const rotate = (application: string, moment = NOW, ...words: string[]) =>
-    given.operator.run(["destination", "rotate", application, "backend", "--json", ...words], {}, moment);
+  const rotate = ({ run }: ToldApplication, moment = NOW, more = "") =>
+    run(`destination rotate APPLICATION backend --json${more}`, { moment });
 
   test("prints the new signing secret in one line, once", async () => {
     const application = await anApplication(given);
-    const { out } = await given.operator.run(["destination", "rotate", application.identifier, "backend"]);
+    const { out } = await application.run("destination rotate APPLICATION backend");
     const [, secret = ""] = /^secret: (whsec_[A-Za-z0-9+/]{43}=)\n/.exec(out) ?? [];
     expect(out.split(secret)).toHaveLength(2);
-    expect(signing(application.identifier, await application.destination("backend"), NOW)).toEqual([secret]);
+    expect(await signing(application)).toEqual([secret]);
     expect(JSON.stringify(await given.table.items())).not.toContain(secret);
   });
 
   test("lets the previous secret sign beside it for a day", async () => {
     const application = await anApplication(given);
-    const first = (await rotate(application.identifier)).json();
+    const first = (await rotate(application)).json();
     expect(first["previousSignsUntil"]).toBeNull();
     const again = NOW + 3 * DAY;
-    const second = (await rotate(application.identifier, again)).json();
-    expect(second["previousSignsUntil"]).toBe(isoTime(again + OVERLAP_MILLISECONDS));
-    const destination = await application.destination("backend");
+    const until = again + OVERLAP_MILLISECONDS;
+    const second = (await rotate(application, again)).json();
+    expect(second["previousSignsUntil"]).toBe(isoTime(until));
     const both = [second["secret"], first["secret"]];
     expect(new Set(both).size).toBe(2);
-    expect(signing(application.identifier, destination, again + OVERLAP_MILLISECONDS - 1)).toEqual(both);
-    expect(signing(application.identifier, destination, again + OVERLAP_MILLISECONDS)).toEqual([
-      second["secret"],
-    ]);
-    const { out } = await given.operator.run(["destination", "list", application.identifier], {}, again);
+    expect(await signing(application, until - 1)).toEqual(both);
+    expect(await signing(application, until)).toEqual([second["secret"]]);
+    const { out } = await application.run("destination list APPLICATION", { moment: again });
     expect(out).toContain(`its secret was shown at ${isoTime(again)}`);
-    expect(out).toContain(`the previous secret signs too until ${isoTime(again + OVERLAP_MILLISECONDS)}`);
+    expect(out).toContain(`the previous secret signs too until ${isoTime(until)}`);
   });
 
   test("ends an earlier secret at once only when it is told to", async () => {
     const application = await anApplication(given);
-    await rotate(application.identifier, NOW);
-    await rotate(application.identifier, NOW + 2 * DAY);
+    const soon = NOW + 2 * DAY + HOUR;
+    await rotate(application);
+    await rotate(application, NOW + 2 * DAY);
     const before = await application.destination("backend");
-    expect(await rotate(application.identifier, NOW + 2 * DAY + HOUR)).toMatchObject(
-      refusedWith("ends the previous secret now"),
-    );
+    expect(await rotate(application, soon)).toMatchObject(refusedWith("ends the previous secret now"));
     expect(await application.destination("backend")).toEqual(before);
-    expect((await rotate(application.identifier, NOW + 2 * DAY + HOUR, "--yes")).code).toBe(0);
+    expect((await rotate(application, soon, " --yes")).code).toBe(0);
     expect(await application.destination("backend")).toMatchObject({
-      secretEpochs: [NOW + 2 * DAY + HOUR, NOW + 2 * DAY],
+      secretEpochs: [soon, NOW + 2 * DAY],
     });
   });
 
   test("survives an apply that changes the URL", async () => {
     const application = await anApplication(given);
-    const { secret } = (await rotate(application.identifier)).json();
+    const { secret } = (await rotate(application)).json();
     await application.configure([{ ...BACKEND, url: "https://api.example.com/other" }]);
-    expect(signing(application.identifier, await application.destination("backend"), NOW)).toEqual([secret]);
+    expect(await signing(application)).toEqual([secret]);
   });
 
   test.each([
@@ -154,59 +127,52 @@ describe("destination rotate", () => {
     [{ AWS_ENDPOINT_URL_SECRETS_MANAGER: "http://127.0.0.1:9" }, "does not answer at http://127.0.0.1:9"],
     // AWS is not asked for the secret of a table on this machine.
     [{ AWS_ENDPOINT_URL_SECRETS_MANAGER: "" }, "Set AWS_ENDPOINT_URL_SECRETS_MANAGER to the address"],
-  ])("without a master secret signs with no secret that nobody has seen: %j", async (changes, problem) => {
-    const application = await anApplication(given);
-    const words = ["destination", "rotate", application.identifier, "backend", "--json"];
-    const { code, out, err } = await given.operator.run(words, changes);
-    expect([code, out, err]).toEqual([1, "", expect.stringContaining(problem)]);
-    expect(await application.destination("backend")).toMatchObject({ secretEpochs: [] });
-  });
+  ])(
+    "without a master secret signs with no secret that nobody has seen: %j",
+    async (environment, problem) => {
+      const application = await anApplication(given);
+      const done = await application.run("destination rotate APPLICATION backend --json", { environment });
+      expect(done).toMatchObject({ ...refusedWith(problem), out: "" });
+      expect(await application.destination("backend")).toMatchObject({ secretEpochs: [] });
+    },
+  );
 
   test("takes the secret that MASTER_SECRET names", async () => {
     const application = await anApplication(given);
-    const words = ["destination", "rotate", application.identifier, "backend", "--json"];
-    const { secret } = (await given.operator.run(words, { MASTER_SECRET: "elsewhere" })).json();
-    expect(signing(application.identifier, await application.destination("backend"), NOW)).not.toContain(
-      secret,
-    );
+    const environment = { MASTER_SECRET: "elsewhere" };
+    const { secret } = await application.json("destination rotate APPLICATION backend", { environment });
+    expect(await signing(application)).not.toContain(secret);
   });
 });
 
 describe("destination resume", () => {
-  const resume = (application: string, name = "backend") =>
-    given.operator.run(["destination", "resume", application, name]);
-
   test.each([
     ["a pause", refused(NOW + DAY)],
     ["a suspension", suspended],
   ])("ends %s", async (_, health) => {
-    const { identifier } = await anApplication(given);
-    await heal(identifier, "backend", health);
-    const { code, out } = await resume(identifier);
-    expect([code, out]).toEqual([0, expect.stringContaining("backend is resumed")]);
-    expect(await healthOf(identifier, "backend")).toEqual(HEALTHY);
-    expect((await resume(identifier)).out).toContain("takes messages already");
+    const application = await anApplication(given);
+    const resume = () => application.run("destination resume APPLICATION backend");
+    await application.heal("backend", health);
+    expect(await resume()).toMatchObject({ code: 0, out: expect.stringContaining("backend is resumed") });
+    expect(await createDeliveryQueue(given.table).healthOf(referenceOf(application))).toEqual(HEALTHY);
+    expect((await resume()).out).toContain("takes messages already");
   });
 
   test("makes what it had refused due at once", async () => {
     const application = await anApplication(given);
-    const world = await application.world();
-    for (const account of ["a", "b"])
-      await world.store({ purchases: [owned(account)] }, byCredential(account));
-    await application.tell();
+    await application.sellTo("a", "b");
     const queue = createDeliveryQueue(given.table);
-    const reference = { application: application.identifier, destination: "backend" };
     const waiting = async () => {
-      for await (const page of queue.waiting(reference, 10)) return page;
+      for await (const page of queue.waiting(referenceOf(application), 10)) return page;
       return [];
     };
-    for (const delivery of await waiting()) await queue.retry(reference, delivery, 7, NOW + DAY);
-    await heal(application.identifier, "backend", suspended);
-    expect((await resume(application.identifier)).err).toContain("made 2 messages due");
-    expect(await waiting()).toMatchObject([
-      { tries: 7, nextTryAt: 0 },
-      { tries: 7, nextTryAt: 0 },
-    ]);
+    for (const delivery of await waiting())
+      await queue.retry(referenceOf(application), delivery, 7, NOW + DAY);
+    await application.heal("backend", suspended);
+    const { err } = await application.run("destination resume APPLICATION backend");
+    expect(err).toContain("made 2 messages due");
+    const due = { tries: 7, nextTryAt: 0 };
+    expect(await waiting()).toMatchObject([due, due]);
   });
 });
 
@@ -215,8 +181,6 @@ test.each([
   ["rotate", "nope", "Trails has no destination nope: it has backend, bus."],
   ["resume", "nope", "Trails has no destination nope"],
 ])("destination %s is refused for %s", async (command, name, problem) => {
-  const { identifier } = await anApplication(given, [BACKEND, BUS]);
-  expect(await given.operator.run(["destination", command, identifier, name])).toMatchObject(
-    refusedWith(problem),
-  );
+  const { run } = await anApplication(given, [BACKEND, BUS]);
+  expect(await run(`destination ${command} APPLICATION ${name}`)).toMatchObject(refusedWith(problem));
 });

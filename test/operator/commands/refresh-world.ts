@@ -1,5 +1,5 @@
 import { v7 as uuid } from "uuid";
-import type { Store } from "../../../lib/contract/schemas.ts";
+import { STORES, type Store } from "../../../lib/contract/schemas.ts";
 import { askDuePurchases, pausesOf, type AskRun } from "../../../lib/customers/asking/ask-due-purchases.ts";
 import type { PauseReason } from "../../../lib/customers/asking/ask-queue.ts";
 import { storeFacts } from "../../../lib/customers/storing/store-facts.ts";
@@ -14,9 +14,8 @@ import { createCustomerTable } from "../../../lib/table/customers/customers.ts";
 import { createAskQueues } from "../../../lib/table/queues/asks.ts";
 import { applied } from "../../../testing/support/application.ts";
 import { aLine, aPurchase, DAY, NOW, proven } from "../../../testing/support/stores/purchases.ts";
-import type { TestTable } from "../../../testing/support/table/table.ts";
 import { createWorld } from "../../../testing/support/world.ts";
-import { operate } from "../run-operator.ts";
+import type { Given } from "../telling-world.ts";
 
 const pause = () => Promise.resolve();
 
@@ -24,31 +23,21 @@ const pause = () => Promise.resolve();
 const environmentOf = (store: Store): "production" | "sandbox" =>
   store === "ios-store" ? "sandbox" : "production";
 
-/** An application with an app in each store, or two at Google; the App Store's has Apple's key unless a test says otherwise. */
-export const anApplication = async (
-  table: TestTable,
-  { hasKey = true, isTwice = false }: { hasKey?: boolean; isTwice?: boolean } = {},
-) => {
+/** An application with an app in each store, or two at Google. */
+export const anApplication = async ({ table }: Given, { isTwice = false }: { isTwice?: boolean } = {}) => {
   const identifier = applicationId(uuid());
   const bundleIdentifier = `com.example.t${identifier.replaceAll("-", "")}`;
   const serverApi = { issuerIdentifier: uuid(), keyIdentifier: "ABC123DEFG", secret: "trails/app-store-key" };
+  const packages = [bundleIdentifier, ...(isTwice ? [`${bundleIdentifier}.lite`] : [])];
+  const credential = { secret: "trails/play" };
   const application = await applied(table, {
     application: { identifier, name: "Trails" },
     stores: {
-      "ios-store": [{ bundleIdentifier, environments: ["sandbox"], ...(hasKey && { serverApi }) }],
-      "android-store": [bundleIdentifier, ...(isTwice ? [`${bundleIdentifier}.lite`] : [])].map(
-        (packageName) => ({
-          packageName,
-          credential: { secret: "trails/play" },
-        }),
-      ),
+      "ios-store": [{ bundleIdentifier, environments: ["sandbox"], serverApi }],
+      "android-store": packages.map((packageName) => ({ packageName, credential })),
     },
     entitlements: { premium: {} },
-    products: (["ios-store", "android-store"] as const).map((ofStore) => ({
-      store: ofStore,
-      productIdentifier: "monthly",
-      grants: ["premium"],
-    })),
+    products: STORES.map((store) => ({ store, productIdentifier: "monthly", grants: ["premium"] })),
   });
 
   const apple: AskSource = { store: "ios-store", bundleIdentifier };
@@ -73,7 +62,7 @@ export const anApplication = async (
         purchases: [proven(purchase)],
         renewals: [],
         acknowledgementDue: null,
-        origin: { source, canAsk: source.store === "android-store" || hasKey, askedAt },
+        origin: { source, canAsk: true, askedAt },
       },
       account === null ? null : { account: accountId(account), assertedBy: "credential" },
     );
@@ -92,7 +81,7 @@ export const anApplication = async (
     (await queueIn(ofStore).due(NOW + DAY, 100)).map(({ dueAt }) => dueAt);
   const asked: DueAsk[] = [];
   const work = async (ask: AskRun["ask"]): Promise<void> => {
-    for (const ofStore of ["ios-store", "android-store"] as const)
+    for (const ofStore of STORES)
       await askDuePurchases(
         {
           store: ofStore,
@@ -130,23 +119,6 @@ export const anApplication = async (
   return { identifier, application, apple, google, store, work, answer, asked, fail, timesIn };
 };
 
-export const run = async (
-  table: TestTable,
-  words: readonly string[],
-  wait: () => Promise<void> = pause,
-  moment = NOW,
-) => {
-  let waits = 0;
-  const done = await operate(words, {
-    environment: { TABLE_NAME: table.name },
-    now: () => moment,
-    wait: async () => {
-      waits += 1;
-      await wait();
-    },
-  });
-  return { ...done, waits };
-};
 export const onIos = (key: string, line: Parameters<typeof aLine>[0] = {}): Purchase =>
   aPurchase({ environment: "sandbox", key, lines: [aLine({ transactionIdentifier: key, ...line })] });
 export const onAndroid = (token: string, line: Parameters<typeof aLine>[0] = {}): Purchase =>

@@ -2,19 +2,26 @@ import { HOUR, MINUTE, SECOND } from "../../../lib/duration.ts";
 import { isoTime, type Instant } from "../../../lib/entitlements/time.ts";
 import { createWatermarks } from "../../../lib/table/queues/watermarks.ts";
 import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
-import { createTestTable, type TestTable } from "../../../testing/support/table/table.ts";
+import { withOperator } from "../telling-world.ts";
 import * as world from "./refresh-world.ts";
 import { onAndroid, onIos } from "./refresh-world.ts";
 
-let table: TestTable;
-beforeAll(async () => {
-  table = await createTestTable();
-});
-afterAll(() => table.remove());
+const given = withOperator();
+const anApplication = (options?: Parameters<typeof world.anApplication>[1]) =>
+  world.anApplication(given, options);
 
-const anApplication = (options: Parameters<typeof world.anApplication>[1] = {}) =>
-  world.anApplication(table, options);
-const run = (words: readonly string[], wait?: () => Promise<void>) => world.run(table, words, wait);
+/** @param wait what happens at each wait for the stores' answers */
+const run = async (line: string, wait = async (): Promise<void> => undefined, moment = NOW) => {
+  let waits = 0;
+  const done = await given.operator.run(line, {
+    moment,
+    wait: async () => {
+      waits += 1;
+      await wait();
+    },
+  });
+  return { ...done, waits };
+};
 
 const END = NOW + 20 * DAY;
 /** So long after its end, the App Store is not asked again by itself. */
@@ -24,7 +31,7 @@ describe("customer refresh", () => {
     const { identifier, apple, store, asked, answer } = await anApplication();
     const customer = await store(onIos("p1"), apple);
     const revoked = onIos("p1", { standing: "revoked", revokedAt: NOW - MINUTE, verifiedAt: NOW });
-    const done = await run(["customer", "refresh", identifier, customer], () => answer(revoked, apple));
+    const done = await run(`customer refresh ${identifier} ${customer}`, () => answer(revoked, apple));
     expect(done.out).toBe(
       [
         `Customer ${customer} of Trails`,
@@ -41,10 +48,10 @@ describe("customer refresh", () => {
   test("says that there is nothing new, as data too", async () => {
     const { identifier, apple, store, answer } = await anApplication();
     const customer = await store(onIos("p1"), apple);
-    const words = ["customer", "refresh", identifier, customer];
+    const line = `customer refresh ${identifier} ${customer}`;
     const heard = (verifiedAt: Instant) => () => answer(onIos("p1", { verifiedAt }), apple);
-    expect((await run(words, heard(NOW - 500))).out).toContain("nothing new");
-    expect((await run([...words, "--json"], heard(NOW))).json()).toMatchObject({
+    expect((await run(line, heard(NOW - 500))).out).toContain("nothing new");
+    expect((await run(`${line} --json`, heard(NOW))).json()).toMatchObject({
       customerIdentifier: customer,
       purchases: [
         {
@@ -63,15 +70,15 @@ describe("customer refresh", () => {
     const { identifier, google, store, work, asked } = await anApplication();
     const source = google("the-secret-token");
     const customer = await store(onAndroid("the-secret-token"), source, { account: "user-1" });
-    const refresh = ["customer", "refresh", identifier, customer];
+    const refresh = `customer refresh ${identifier} ${customer}`;
     const outputs = [
-      await run([...refresh, "--no-wait"]),
-      await run(["account", "show", identifier, "user-1", "--json"]),
-      await run(["account", "show", identifier, "user-1"]),
-      await run(["application", "show", identifier, "--json"]),
-      await run(["application", "refresh", identifier]),
-      await run([...refresh, "--json"], () => work(() => Promise.resolve({ outcome: "over" }))),
-      await run(["account", "export", identifier, "user-1"]),
+      await run(`${refresh} --no-wait`),
+      await run(`account show ${identifier} user-1 --json`),
+      await run(`account show ${identifier} user-1`),
+      await run(`application show ${identifier} --json`),
+      await run(`application refresh ${identifier}`),
+      await run(`${refresh} --json`, () => work(() => Promise.resolve({ outcome: "over" }))),
+      await run(`account export ${identifier} user-1`),
       await run(refresh),
     ];
     expect(asked).toMatchObject([{ source }]);
@@ -85,14 +92,14 @@ describe("customer refresh", () => {
     const { identifier, apple, store, work, asked, fail, answer } = await anApplication();
     const customer = await store(onIos("p1"), apple);
     await fail("ios-store", "credential-rejected", NOW - MINUTE);
-    const words = ["customer", "refresh", identifier, customer];
-    const rejected = await run(words, () => work(() => Promise.resolve({ outcome: "credential-rejected" })));
+    const line = `customer refresh ${identifier} ${customer}`;
+    const rejected = await run(line, () => work(() => Promise.resolve({ outcome: "credential-rejected" })));
     expect(asked).toHaveLength(1);
     expect(rejected).toMatchObject({ code: 1, waits: 1 });
     expect(rejected.out).toContain(
       `still waiting\n    The App Store rejects the application's credential since ${isoTime(NOW - MINUTE)}: the queue is paused until ${isoTime(NOW + 15 * MINUTE)}`,
     );
-    const mended = await run(words, () => answer(onIos("p1", { verifiedAt: NOW }), apple));
+    const mended = await run(line, () => answer(onIos("p1", { verifiedAt: NOW }), apple));
     expect(mended.code).toBe(0);
     expect(mended.out).toContain("nothing new");
   });
@@ -100,7 +107,7 @@ describe("customer refresh", () => {
   test("gives up waiting after 90 seconds", async () => {
     const { identifier, apple, store } = await anApplication();
     const customer = await store(onIos("p1"), apple);
-    const done = await run(["customer", "refresh", identifier, customer]);
+    const done = await run(`customer refresh ${identifier} ${customer}`);
     expect(done).toMatchObject({ code: 1, waits: 90 });
     expect(done.out).toContain("still waiting\n    The service has not asked yet");
   });
@@ -111,7 +118,7 @@ describe("customer refresh", () => {
   ])("says that an answer was of no use: %s", async (_, line, next) => {
     const { identifier, apple, store, work } = await anApplication();
     const customer = await store(onIos("p1", line), apple);
-    const done = await run(["customer", "refresh", identifier, customer], () =>
+    const done = await run(`customer refresh ${identifier} ${customer}`, () =>
       work(() => Promise.resolve({ outcome: "failed" })),
     );
     expect(done).toMatchObject({ code: 1, waits: 1 });
@@ -128,7 +135,7 @@ describe("application refresh", () => {
       await store(onAndroid(`t${index}`), google(`t${index}`, index % 2 === 0 ? undefined : lite));
     }
     await store(onAndroid("coins", { nature: "consumable", endsAt: null }), google("coins"));
-    const done = await run(["application", "refresh", identifier, "--json"]);
+    const done = await run(`application refresh ${identifier} --json`);
     expect(done.json()).toEqual({
       applicationIdentifier: identifier,
       since: isoTime(NOW),
@@ -149,9 +156,9 @@ describe("application refresh", () => {
     const { identifier, apple, google, store, work, timesIn } = await anApplication();
     await store(onIos("p1"), apple);
     await store(onAndroid("t1"), google("t1"));
-    const refresh = async (...more: string[]) =>
-      (await run(["application", "refresh", identifier, "--since", isoTime(NOW), "--json", ...more])).json();
-    expect(await refresh("--store", "ios-store")).toMatchObject({ queued: 1, customers: 2 });
+    const line = `application refresh ${identifier} --since ${isoTime(NOW)}`;
+    const refresh = async (more = "") => (await run(`${line} --json${more}`)).json();
+    expect(await refresh(" --store ios-store")).toMatchObject({ queued: 1, customers: 2 });
     expect(await timesIn("android-store")).toEqual([]);
     expect(await refresh()).toMatchObject({ queued: 1, alreadyQueued: 1, recent: 0 });
     await work(async (_, { purchase, source }) => {
@@ -161,8 +168,7 @@ describe("application refresh", () => {
       return { outcome: "stored" };
     });
     expect(await refresh()).toMatchObject({ queued: 0, alreadyQueued: 0, recent: 2, until: null });
-    const text = await run(["application", "refresh", identifier, "--since", isoTime(NOW)]);
-    expect(text.out).toBe(
+    expect((await run(line)).out).toBe(
       `2 customers of Trails\n  0 purchases queued, worked off in about 0 seconds\n  2 verified since ${isoTime(NOW)}\n`,
     );
   });
@@ -172,16 +178,8 @@ describe("application refresh", () => {
     const line = { startsAt: NOW - 40 * DAY, endsAt: NOW - 10 * DAY, verifiedAt: NOW - 12 * DAY };
     await store(onIos("p1", line), apple);
     const before = await timesIn("ios-store");
-    const later = await world.run(
-      table,
-      ["application", "refresh", identifier, "--json"],
-      undefined,
-      NOW + HOUR,
-    );
-    expect(later.json()).toMatchObject({
-      queued: 0,
-      alreadyQueued: 1,
-    });
+    const later = await run(`application refresh ${identifier} --json`, undefined, NOW + HOUR);
+    expect(later.json()).toMatchObject({ queued: 0, alreadyQueued: 1 });
     expect(await timesIn("ios-store")).toEqual(before);
   });
 
@@ -189,7 +187,7 @@ describe("application refresh", () => {
     const { identifier, apple, store, fail, answer, asked } = await anApplication();
     await store(onIos("p1"), apple);
     await fail("ios-store", "unavailable", NOW);
-    await run(["application", "refresh", identifier]);
+    await run(`application refresh ${identifier}`);
     await answer(onIos("p1", { verifiedAt: NOW }), apple);
     expect(asked).toHaveLength(1);
   });
@@ -199,7 +197,7 @@ describe("application refresh", () => {
     ["--since", "yesterday"],
   ])("refuses %s %s", async (option, value) => {
     const { identifier } = await anApplication();
-    const { code, err } = await run(["application", "refresh", identifier, option, value]);
+    const { code, err } = await run(`application refresh ${identifier} ${option} ${value}`);
     expect([code, err]).toEqual([1, expect.stringContaining(`${option} must be`)]);
   });
 });
@@ -207,16 +205,14 @@ describe("application refresh", () => {
 test("application show tells of each queue and each list of a store", async () => {
   const { identifier, apple, application, store, fail } = await anApplication();
   const comments = async () =>
-    (await run(["application", "show", identifier])).out
-      .split("\n")
-      .filter((line) => /^# (?!Last)/.test(line));
+    (await run(`application show ${identifier}`)).out.split("\n").filter((line) => /^# (?!Last)/.test(line));
   const bundle = application.iosStore[0]?.bundleIdentifier ?? "";
   const ofGoogle = ["production", "sandbox"].map(
     (environment) => `# Queue of android-store ${bundle}, ${environment}: nothing is due`,
   );
-  await run(["customer", "refresh", identifier, await store(onIos("p1"), apple), "--no-wait"]);
+  await run(`customer refresh ${identifier} ${await store(onIos("p1"), apple)} --no-wait`);
   await fail("ios-store", "credential-rejected", NOW);
-  await createWatermarks(table).raise(
+  await createWatermarks(given.table).raise(
     { application: identifier, store: "android-store", environment: "production", bundleOrPackage: bundle },
     NOW,
   );
@@ -228,7 +224,7 @@ test("application show tells of each queue and each list of a store", async () =
     `# List of notifications that the App Store could not deliver, ${bundle}, sandbox: never read yet`,
     `# List of Google's voided purchases, ${bundle}, production: read until ${isoTime(NOW)}`,
   ]);
-  expect((await run(["application", "show", identifier, "--json"])).json()).toMatchObject({
+  expect((await run(`application show ${identifier} --json`)).json()).toMatchObject({
     queues: [
       { store: "android-store", environment: "production", oldestDueAt: null, paused: null },
       { store: "android-store", environment: "sandbox", oldestDueAt: null, paused: null },
@@ -243,20 +239,20 @@ test("account show and customer show tell when a store is asked next, and of a p
   const { identifier, apple, store, fail } = await anApplication();
   const customer = await store(onIos("p1"), apple, { account: "user-1" });
   const expected = `The App Store is asked about it at ${isoTime(END - HOUR)}: it may be renewed, or come back`;
-  const account = ["account", "show", identifier, "user-1"];
-  const shown = [account, ["customer", "show", identifier, customer]];
-  for (const words of shown) expect((await run(words)).out).toContain(expected);
+  const account = `account show ${identifier} user-1`;
+  const shown = [account, `customer show ${identifier} ${customer}`];
+  for (const line of shown) expect((await run(line)).out).toContain(expected);
   await fail("ios-store", "unavailable", NOW);
   const [since, until] = [isoTime(NOW), isoTime(NOW + 30 * SECOND)];
-  for (const words of shown)
-    expect((await run(words)).out).toContain(
+  for (const line of shown)
+    expect((await run(line)).out).toContain(
       `The App Store does not answer since ${since}: the queue is paused until ${until}`,
     );
   const purchase = {
     nextRefresh: { at: isoTime(END - HOUR), because: "renewal" },
     queuePaused: { because: "unavailable", since, until },
   };
-  expect((await run([...account, "--json"])).json()).toMatchObject({
+  expect((await run(`${account} --json`)).json()).toMatchObject({
     customers: [{ purchases: [purchase] }],
   });
 });

@@ -1,8 +1,7 @@
 import { isoTime } from "../../../lib/entitlements/time.ts";
 import { accountId } from "../../../lib/identifiers.ts";
-import { createDeliveryQueue } from "../../../lib/table/telling/delivery-queue.ts";
+import { createDeliveryQueue, createResendTable } from "../../../lib/table/telling/delivery-queue.ts";
 import { createFeedTable } from "../../../lib/table/telling/feed.ts";
-import { createResendTable } from "../../../lib/table/telling/delivery-queue.ts";
 import { readChanges } from "../../../lib/telling/read-changes.ts";
 import { resendChanges, type Resent } from "../../../lib/administration/acts/resend.ts";
 import { resendingOn } from "../../../operator/composition.ts";
@@ -19,14 +18,12 @@ import {
 import { refusedWith } from "../run-operator.ts";
 
 const given = withOperator();
-
 const HOUR = 3_600_000;
 
 const reference = (application: ToldApplication, destination = "backend") => ({
   application: application.identifier,
   destination,
 });
-
 /** Takes what waits, as a receiver does. */
 const deliver = async (application: ToldApplication): Promise<void> => {
   const queue = createDeliveryQueue(given.table);
@@ -35,11 +32,7 @@ const deliver = async (application: ToldApplication): Promise<void> => {
 };
 
 const resend = (application: ToldApplication, since: string, name = "backend", moment = NOW) =>
-  given.operator.run(
-    ["destination", "resend", application.identifier, name, "--since", since, "--json"],
-    {},
-    moment,
-  );
+  application.run(`destination resend APPLICATION ${name} --since ${since} --json`, { moment });
 
 /** Cursors of all changes, the oldest first. */
 const cursorsOf = async ({ identifier }: ToldApplication): Promise<string[]> =>
@@ -51,15 +44,16 @@ const waiting = (application: ToldApplication, name = "backend") =>
   waitingAt(given.table, application.identifier, name);
 
 /** An application whose accounts a, b and c were told, each at its own hour, and delivered. */
-const told = async (destinations: readonly object[] = [BACKEND]) => {
-  const application = await anApplication(given, destinations);
-  const world = await application.world();
-  for (const [index, account] of ["a", "b", "c"].entries()) {
-    await world.store({ purchases: [owned(account)] }, byCredential(account));
-    await application.tell(NOW + index * HOUR);
-  }
+const told = async () => {
+  const application = await anApplication(given);
+  const world = await application.sellTo("a", "b", "c");
   await deliver(application);
-  return { application, world };
+  /** Account a loses its access, which is told. */
+  const changeA = async (moment = NOW + 5 * HOUR): Promise<void> => {
+    await world.store({ purchases: [refunded("a")] });
+    await application.tell(moment);
+  };
+  return { application, world, changeA };
 };
 
 describe("destination resend", () => {
@@ -82,23 +76,18 @@ describe("destination resend", () => {
   });
 
   test("delivers only the newest version of an account", async () => {
-    const { application, world } = await told();
-    await world.store({ purchases: [refunded("a")] });
-    await application.tell(NOW + 5 * HOUR);
+    const { application, changeA } = await told();
+    await changeA();
     await deliver(application);
     expect((await resend(application, isoTime(NOW))).json()).toMatchObject({ accounts: 3, changes: 4 });
     expect(await waiting(application)).toEqual({ a: 2, b: 1, c: 1 });
   });
 
   test("puts no older version in place of one that waits", async () => {
-    const { application, world } = await told();
-    await world.store({ purchases: [refunded("a")] });
-    await application.tell(NOW + 5 * HOUR);
-    const older = {
-      account: accountId("a"),
-      version: 1,
-      place: { day: isoTime(NOW).slice(0, 10), sequence: 1 },
-    };
+    const { application, changeA } = await told();
+    await changeA();
+    const place = { day: isoTime(NOW).slice(0, 10), sequence: 1 };
+    const older = { account: accountId("a"), version: 1, place };
     const { deliverAgain } = createResendTable(given.table);
     expect(await deliverAgain(reference(application), older, NOW)).toBe("newer");
     expect(await waiting(application)).toEqual({ a: 2 });
@@ -159,19 +148,16 @@ describe("destination resend", () => {
   });
 
   test("refuses a cursor or a time older than what is kept", async () => {
-    const { application } = await told();
+    const { application, changeA } = await told();
     const [cursor = ""] = await cursorsOf(application);
     const late = NOW + 40 * DAY;
-    const world = await application.world();
-    await world.store({ purchases: [refunded("a")] });
-    await application.tell(late);
+    await changeA(late);
     await deliver(application);
-    expect(await resend(application, cursor, "backend", late)).toMatchObject(
-      refusedWith("The cursor is not kept"),
-    );
-    expect(await resend(application, isoTime(NOW), "backend", late)).toMatchObject(
-      refusedWith("kept for 30 days"),
-    );
+    for (const [since, problem] of [
+      [cursor, "The cursor is not kept"],
+      [isoTime(NOW), "kept for 30 days"],
+    ] as const)
+      expect(await resend(application, since, "backend", late)).toMatchObject(refusedWith(problem));
     expect(await waiting(application)).toEqual({});
   });
 

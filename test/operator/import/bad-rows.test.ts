@@ -1,17 +1,12 @@
 import { sha256 } from "../../../lib/administration/import/claim.ts";
 import { operate } from "../run-operator.ts";
-import { createImportWorld, type ImportWorld } from "./world.ts";
+import { createImportWorld, type ImportReport, type ImportWorld } from "./world.ts";
 
 let world: ImportWorld;
 beforeEach(async () => {
   world = await createImportWorld({ count: 60, seed: 61 });
 }, 120_000);
 afterEach(async () => world.stop());
-
-interface Report {
-  readonly accounts: { readonly unanswered: number; readonly byCause: Readonly<Record<string, number>> };
-  readonly problems: readonly { readonly problem: string }[];
-}
 
 const tokenOf = (wanted: (person: ImportWorld["persons"][number]) => boolean): string => {
   const found = world.persons.find((person) => person.android !== null && wanted(person));
@@ -69,9 +64,8 @@ test("bad rows each have a cause, and the others are linked", async () => {
       "commas,,android-store,,,,,t1",
     ].join("\n"),
   );
-  const ran = await world.run([path]);
-  const report = ran.json<Report>();
-  expect(ran.code).toBe(0);
+  const { code, report } = await world.run([path]);
+  expect(code).toBe(0);
   expect(report.problems.map(({ problem }) => problem)).toEqual(["no-account", "bad-receipt", "unreadable"]);
   const causes = Object.entries(report.accounts.byCause).filter(([, accounts]) => accounts > 0);
   expect(Object.fromEntries(causes)).toEqual({
@@ -99,18 +93,15 @@ test("an answer that does not verify is named, and asked for again", async () =>
   const untrusting = { ...world.environment, IOS_STORE_TRUSTED_ROOTS: "00".repeat(32) };
   const before = await world.items();
   const ran = await operate(words, { environment: untrusting, now: world.now });
-  const { accounts } = ran.json<Report>();
+  const { accounts } = ran.json<ImportReport>();
   expect(ran.code).toBe(1);
   expect(accounts).toMatchObject({
     unanswered: rows.length,
     byCause: { unverified: rows.length, unanswered: 0 },
   });
-  const added = (await world.items()).length - before.length;
   // The run's entry in the audit.
-  expect(added).toBe(1);
-  const again = await world.run([path]);
-  expect(again.code).toBe(0);
-  expect((await world.state()).map(({ account }) => account).sort()).toEqual(
-    rows.map((_, index) => `a${index}`).sort(),
-  );
+  expect(await world.items()).toHaveLength(before.length + 1);
+  expect(await world.run([path])).toMatchObject({ code: 0 });
+  const linked = (await world.state()).map(({ account }) => account).sort();
+  expect(linked).toEqual(rows.map((_, index) => `a${index}`).sort());
 }, 60_000);

@@ -1,15 +1,3 @@
-import { killedRuns } from "./killed.ts";
-import { createImportWorld, type ImportWorld } from "./world.ts";
+import { testKilledRuns } from "./killed.ts";
 
-let world: ImportWorld;
-beforeAll(async () => {
-  world = await createImportWorld({ count: 60, seed: 31, at: Date.now() });
-}, 120_000);
-afterAll(async () => world.stop());
-
-test("a run that is killed and resumed ends as one that was not", async () => {
-  const { kills, codes, differing, lists, audits } = await killedRuns(world, 1);
-  expect({ kills, codes, audits }).toEqual({ kills: 1, codes: [0, 0], audits: 1 });
-  expect(differing).toEqual([]);
-  expect(lists.killed).toEqual(lists.once);
-}, 300_000);
+testKilledRuns(60, 1, 300_000);

@@ -12,10 +12,9 @@ test.each(FORMATS)(
   "of 4,000 persons, %s yields the planted causes and none besides",
   async (format) => {
     const made = await world.export(format);
-    const ran = await world.run(made.paths, "--dry-run");
-    expect(ran.code).toBe(0);
-    const { differences } = ran.json() as { differences: string };
-    const rows: Record<string, string>[] = parse(world.read(differences), { columns: true });
+    const { code, report } = await world.run(made.paths, "--dry-run");
+    expect(code).toBe(0);
+    const rows: Record<string, string>[] = parse(world.read(report.differences), { columns: true });
     const found = new Set(rows.map(({ account, cause }) => `${cause} ${account}`));
     const planted = new Set(made.planted.map(({ account, cause }) => `${cause} ${account}`));
     expect([...found].filter((each) => !planted.has(each))).toEqual([]);

@@ -11,11 +11,6 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(async () => world.stop());
 
-interface Files {
-  readonly report: string;
-  readonly differences: string;
-}
-
 const textsOf = (all: readonly { readonly account: string; readonly cause: string }[]): string[] =>
   [...new Set(all.map(({ account, cause }) => `${cause} ${account}`))].sort();
 
@@ -24,11 +19,13 @@ test.each(FORMATS)(
   async (format) => {
     const { paths, planted } = await world.export(format);
     const before = await world.items();
-    const ran = await world.run(paths, "--dry-run");
-    expect(ran.code).toBe(0);
-    const { report, differences } = ran.json<Files>();
-    expect(textsOf(readDifferences(world.read(differences)) ?? [])).toEqual(textsOf(planted));
-    const causes = readReport(world.read(report))?.causes.map(({ cause, accounts }) => [cause, accounts]);
+    const { code, report: files } = await world.run(paths, "--dry-run");
+    expect(code).toBe(0);
+    expect(textsOf(readDifferences(world.read(files.differences)) ?? [])).toEqual(textsOf(planted));
+    const causes = readReport(world.read(files.report))?.causes.map(({ cause, accounts }) => [
+      cause,
+      accounts,
+    ]);
     const counted = [...Map.groupBy(planted, ({ cause }) => cause)].map(([cause, all]) => [
       cause,
       new Set(all.map(({ account }) => account)).size,

@@ -9,19 +9,6 @@ beforeEach(async () => {
 }, 120_000);
 afterEach(async () => world.stop());
 
-interface Report {
-  readonly differences: string;
-  readonly journal: string;
-  readonly stopped: readonly string[];
-  readonly accounts: { readonly byCause: Readonly<Record<string, number>> };
-  readonly ifSwitched: { readonly notKnown: number };
-}
-
-const ran = async (...args: Parameters<ImportWorld["run"]>) => {
-  const { code, err, json } = await world.run(...args);
-  return { code, err, report: json<Report>() };
-};
-
 /** The account that has a person's purchase after an import of its export. */
 const expectedAccount = ({ lie, account, otherAccount }: Person): string | null =>
   lie === "two-accounts" ? null : lie === "swapped-account" ? otherAccount : account;
@@ -38,7 +25,7 @@ const reversed = (path: string): string => {
 
 test("purchases are linked as the files say, and anonymous ones to nobody", async () => {
   const { paths } = await world.export("table");
-  const { code, report } = await ran(paths);
+  const { code, report } = await world.run(paths);
   expect(code).toBe(0);
   const state = await world.state();
   const named = world.persons.filter((person) => person.account !== null && isKnown(person));
@@ -53,9 +40,9 @@ test("purchases are linked as the files say, and anonymous ones to nobody", asyn
 
 test("a run twice, and a run of the rows in another order, end as one run", async () => {
   const { paths } = await world.export("table");
-  await ran(paths);
+  await world.run(paths);
   const once = { state: await world.state(), items: (await world.items()).length };
-  await ran(paths);
+  await world.run(paths);
   expect(differing(await world.state(), once.state)).toEqual([]);
   const entries = (await world.items()).filter(({ pk }) => String(pk).endsWith("#AUDIT"));
   expect(entries).toHaveLength(2);
@@ -67,7 +54,7 @@ test("a run twice, and a run of the rows in another order, end as one run", asyn
 });
 test("neither journal nor report nor list holds a token, a key or anything signed", async () => {
   const { paths } = await world.export("table");
-  const { report, err } = await ran(paths);
+  const { report, err } = await world.run(paths);
   const told = [
     world.read(report.journal),
     world.read(report.differences),
@@ -87,14 +74,14 @@ test("a customer of another account is not moved, and an erasure is not lifted",
     "before.csv",
     `account,original_transaction_id\nsomebody-else,${referenceOf(linked)}\nto-erase,${referenceOf(erased)}\n`,
   );
-  expect((await ran([before])).code).toBe(0);
+  expect((await world.run([before])).code).toBe(0);
   const shown = await world.operate("customer", "find", world.identifier, referenceOf(erased), "--json");
   const [customer = ""] = /[0-9a-f-]{36}/.exec(shown.out.replaceAll(world.identifier, "")) ?? [];
   const erase = ["customer", "erase", world.identifier, customer, "--reason", "asked", "--yes"];
   const gone = await world.operate(...erase);
   expect(gone.code).toBe(0);
   const { paths } = await world.export("table");
-  const { report } = await ran(paths);
+  const { report } = await world.run(paths);
   expect(report.accounts.byCause).toMatchObject({ "linked-elsewhere": 1, erased: 1 });
   const state = await world.state();
   const of = (person: Person) => state.find(({ reference }) => reference.endsWith(` ${referenceOf(person)}`));
@@ -108,11 +95,12 @@ test("what its store says between two runs is stored by the second", async () =>
   );
   if (person === undefined) throw new Error("Nobody subscribes.");
   const { paths } = await world.export("table");
-  const before = await ran(paths);
+  const before = await world.run(paths);
   await world.ios.change(referenceOf(person), { change: "refund" });
-  const after = await ran(paths);
-  const refunded = (report: Report): number => report.accounts.byCause["refunded"] ?? 0;
-  expect(refunded(after.report)).toBe(refunded(before.report) + 1);
+  const after = await world.run(paths);
+  const refunded = ({ report }: Awaited<ReturnType<ImportWorld["run"]>>): number =>
+    report.accounts.byCause["refunded"] ?? 0;
+  expect(refunded(after)).toBe(refunded(before) + 1);
   const stored = (await world.state()).find(({ reference }) => reference.endsWith(` ${referenceOf(person)}`));
   expect(stored?.account).toBe(person.account);
   expect(stored?.lines.some(({ revokedAt }) => revokedAt !== null)).toBe(true);
@@ -121,14 +109,14 @@ test("what its store says between two runs is stored by the second", async () =>
 test("a refused credential stops its bundle alone, and the run goes on once it is mended", async () => {
   const { paths } = await world.export("table");
   world.ios.failServerApi({ status: 401 });
-  const stopped = await ran(paths);
+  const stopped = await world.run(paths);
   expect(stopped.code).toBe(1);
   expect(stopped.report.stopped.every((gate) => gate.startsWith(`ios-store ${world.app} `))).toBe(true);
   expect(stopped.report.stopped.length).toBeGreaterThan(0);
   const stores = new Set((await world.state()).map(({ reference }) => reference.split(" ")[0]));
   expect(stores).toEqual(new Set(["android-store"]));
   world.ios.failServerApi(null);
-  const resumed = await ran(paths);
+  const resumed = await world.run(paths);
   expect(resumed.err).toContain("An interrupted run goes on");
   expect(resumed.code).toBe(0);
   const named = world.persons.filter((person) => person.account !== null && isKnown(person));
@@ -137,7 +125,7 @@ test("a refused credential stops its bundle alone, and the run goes on once it i
 test("several files are joined: orders, tokens and transactions of one purchase are one", async () => {
   const exported = await world.export("revenuecat-export");
   const tokens = await world.export("revenuecat-tokens");
-  const { code, report } = await ran([...exported.paths, ...tokens.paths]);
+  const { code, report } = await world.run([...exported.paths, ...tokens.paths]);
   expect(code).toBe(0);
   expect(report.accounts.byCause["two-accounts"]).toBe(
     2 * world.persons.filter(({ lie }) => lie === "two-accounts").length,
@@ -148,13 +136,13 @@ test("what the files give to two accounts is linked as an operator decides", asy
   const disputed = world.persons.find(({ lie }) => lie === "two-accounts");
   if (disputed === undefined) throw new Error("Nobody has two accounts.");
   const { paths } = await world.export("table");
-  const first = await ran(paths);
+  const first = await world.run(paths);
   const rows: Record<string, string>[] = parse(world.read(first.report.differences), { columns: true });
   const own = rows
     .filter(({ cause }) => cause === "two-accounts")
     .find(({ account }) => account === disputed.account);
   const decide = world.write("decide.csv", `purchase,account\n${own?.["purchase"]},${disputed.account}\n`);
-  const { report } = await ran(paths, "--decide", decide);
+  const { report } = await world.run(paths, "--decide", decide);
   expect(report.accounts.byCause["two-accounts"]).toBe(
     (first.report.accounts.byCause["two-accounts"] ?? 0) - 1,
   );
@@ -166,9 +154,9 @@ test("what the files give to two accounts is linked as an operator decides", asy
 
 test("a run takes as many rows as it may, and of one environment", async () => {
   const { paths } = await world.export("table");
-  await ran(paths, "--limit", "10");
+  await world.run(paths, "--limit", "10");
   expect((await world.state()).length).toBeLessThanOrEqual(10);
-  await ran(paths, "--environment", "sandbox");
+  await world.run(paths, "--environment", "sandbox");
   const sandbox = (await world.state()).filter(({ reference }) => reference.includes(" sandbox "));
   const bought = world.persons.filter((person) => person.environment === "sandbox" && isKnown(person));
   expect(sandbox).toHaveLength(bought.filter(({ account }) => account !== null).length);

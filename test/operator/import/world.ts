@@ -51,6 +51,17 @@ const stateOf = async (
   return said.sort((a, b) => (a.reference < b.reference ? -1 : 1));
 };
 
+/** What `import run --json` answers, as far as the tests read it. */
+export interface ImportReport {
+  readonly differences: string;
+  readonly journal: string;
+  readonly report: string;
+  readonly stopped: readonly string[];
+  readonly accounts: { readonly unanswered: number; readonly byCause: Readonly<Record<string, number>> };
+  readonly ifSwitched: { readonly notKnown: number };
+  readonly problems: readonly { readonly problem: string }[];
+}
+
 /** Sandbox stores that persons have bought in, an application that may ask them, and a folder for exports. */
 export const createImportWorld = async (plan: Pick<PlanOptions, "count" | "seed"> & Partial<PlanOptions>) => {
   const { at = NOW } = plan;
@@ -70,11 +81,11 @@ export const createImportWorld = async (plan: Pick<PlanOptions, "count" | "seed"
       environment,
       items: async () => place.items(identifier),
       state: async () => stateOf(place, identifier, persons),
-      run: async (paths: readonly string[], ...words: readonly string[]) =>
-        operate(
-          ["import", "run", ...paths, "--application", identifier, "--rate", "1000", "--json", ...words],
-          { environment, now },
-        ),
+      run: async (paths: readonly string[], ...words: readonly string[]) => {
+        const options = ["--application", identifier, "--rate", "1000", "--json", ...words];
+        const done = await operate(["import", "run", ...paths, ...options], { environment, now });
+        return { ...done, report: done.json<ImportReport>() };
+      },
       operate: async (...words: readonly string[]) => operate(words, { environment, now }),
     };
   };

@@ -12,12 +12,8 @@ export const meteredRun = async (
 ): Promise<Consumption> => {
   const connection = await connect(environment["TABLE_NAME"] ?? "", { ...process.env, ...environment });
   const counted = meter(connection.store.client);
-  const session = openSession(connection, {
-    now: Date.now,
-    wait: pause,
-    waitForIndex: async () => undefined,
-    warn: () => undefined,
-  });
+  const effects = { now: Date.now, wait: pause, waitForIndex: async () => undefined };
+  const session = openSession(connection, effects, () => undefined);
   try {
     await runFiles.run(
       { confirm: async () => undefined, progress: () => undefined, terminal: null },
