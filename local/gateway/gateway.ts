@@ -7,7 +7,7 @@ import { functionsOf, stopAll, type FunctionsOptions } from "../lambda/functions
 import type { InvocationResult } from "../lambda/pool.ts";
 import { ACCOUNT, Template } from "../lambda/template.ts";
 import { LocalError } from "../local-error.ts";
-import { authorizersOf } from "./authorizer.ts";
+import { authorizerOf } from "./authorizer.ts";
 import { compressed, readBody } from "./body.ts";
 import { GatewayError, gatewayResponsesOf, type GatewayAnswer } from "./error.ts";
 import { proxyEvent, type Exchange } from "./proxy-event.ts";
@@ -86,14 +86,12 @@ export const createGateway = (options: GatewayOptions) => {
     output: requests.alsoTo(options.output),
   };
   let functions = functionsOf(template, streams, clock);
-  let authorizers = authorizersOf(template, functions, clock);
+  let authorize = authorizerOf(template, functions, clock);
   const respondTo = gatewayResponsesOf(template);
   const routes = routesOf(template);
 
-  const authorized = async ({ request, method, path }: Exchange, { authorizerId }: Route) => {
-    if (authorizerId === null) return null;
-    const authorize = authorizers.get(authorizerId);
-    if (!authorize) throw new LocalError(`The template has no authorizer ${authorizerId}.`);
+  const authorized = async ({ request, method, path }: Exchange, { isAuthorized }: Route) => {
+    if (!isAuthorized) return null;
     const resource = `${API_ID}/${StageName}/${method}${path}`;
     return authorize(request.headers, `arn:aws:execute-api:${options.region}:${ACCOUNT}:${resource}`);
   };
@@ -114,21 +112,6 @@ export const createGateway = (options: GatewayOptions) => {
     return readProxyResponse(result.payload);
   };
 
-  const refusal = (error: GatewayError, exchange: Exchange): GatewayAnswer => {
-    const { requestId, extendedRequestId, path, stage, apiId } = exchange;
-    const answered = respondTo(error, {
-      requestId,
-      extendedRequestId,
-      httpMethod: exchange.method,
-      path,
-      stage,
-      apiId,
-      "identity.sourceIp": exchange.sourceIp,
-    });
-    if (error.cause !== undefined && answered.status >= 500) options.log(String(error.cause));
-    return answered;
-  };
-
   return {
     handle: async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
       const began = performance.now();
@@ -137,16 +120,12 @@ export const createGateway = (options: GatewayOptions) => {
       let error: GatewayError | null = null;
       const answered = await answer(exchange).catch((thrown: unknown) => {
         error = thrown instanceof GatewayError ? thrown : new GatewayError("DEFAULT_5XX", { cause: thrown });
-        return refusal(error, exchange);
+        const refusal = respondTo(error, requestId);
+        if (error.cause !== undefined && refusal.status >= 500) options.log(String(error.cause));
+        return refusal;
       });
-      requests.answered({
-        method,
-        path,
-        milliseconds: performance.now() - began,
-        requestId,
-        error,
-        answered,
-      });
+      const milliseconds = performance.now() - began;
+      requests.answered({ method, path, milliseconds, requestId, error, answered });
       const { status, headers, body } = await compressed(
         answered,
         request.headers["accept-encoding"],
@@ -178,7 +157,7 @@ export const createGateway = (options: GatewayOptions) => {
     renew: async (): Promise<void> => {
       const before = functions;
       functions = functionsOf(template, streams, clock);
-      authorizers = authorizersOf(template, functions, clock);
+      authorize = authorizerOf(template, functions, clock);
       await stopAll(before);
     },
     /** Stops the functions' environments. */

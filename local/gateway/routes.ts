@@ -38,7 +38,7 @@ export const routesOf = (template: Template) => {
     return found ? `${pathOf(found.ParentId)}/${found.PathPart}` : "";
   };
   return [...template.resourcesOf("AWS::ApiGateway::Method", method).values()]
-    .map(({ HttpMethod, ResourceId, Integration, AuthorizationType, AuthorizerId }) => ({
+    .map(({ HttpMethod, ResourceId, Integration, AuthorizationType }) => ({
       method: HttpMethod,
       resourcePath: pathOf(ResourceId),
       pattern: patternOf(pathOf(ResourceId)),
@@ -46,7 +46,7 @@ export const routesOf = (template: Template) => {
       /** Logical id of the integrated function. */
       functionId: functionIdIn(Integration.Uri),
       integrationTimeoutMilliseconds: Integration.TimeoutInMillis,
-      authorizerId: AuthorizationType === "CUSTOM" ? (AuthorizerId ?? null) : null,
+      isAuthorized: AuthorizationType === "CUSTOM",
     }))
     .toSorted((a, b) => (a.resourcePath < b.resourcePath ? -1 : 1));
 };
