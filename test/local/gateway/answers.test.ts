@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { deflateSync, gunzipSync, gzipSync, inflateSync } from "node:zlib";
-import type { Assembly } from "../../../local/lambda/template.ts";
 import type { Behaviour } from "../functions/behaviour.ts";
 import { FUNCTIONS_APP } from "../functions/modules.ts";
 import {
@@ -14,23 +13,18 @@ import { asking, eventOf, jsonOf, refusal, shownBy, SYNCHRONIZE } from "./asking
 const MEGABYTE = 1024 * 1024;
 const FAILED = refusal(502, "INTERNAL_ERROR");
 
-let assembly: Assembly;
-let gateway: TestGateway;
-const { post, behave } = asking(() => gateway.address);
-
-beforeAll(async () => {
-  ({ assembly } = await synthesizeForTest(FUNCTIONS_APP));
-  gateway = await serveGateway(assembly);
-}, 60_000);
+const assembly = await synthesizeForTest(FUNCTIONS_APP);
+const gateway = await serveGateway(assembly);
+afterAll(gateway.stop);
+const { post, behave } = asking(gateway);
 const others: TestGateway[] = [];
 afterEach(() => Promise.all(others.splice(0).map((other) => other.stop())));
-afterAll(() => gateway?.stop());
 
 /** Another gateway, with other properties of a type. */
 const another = async (changes: Parameters<typeof withProperties>[1] = {}) => {
   const other = await serveGateway(withProperties(assembly, changes));
   others.push(other);
-  return { ...asking(() => other.address), log: other.log };
+  return { ...asking(other), log: other.log };
 };
 
 describe("a request's body", () => {

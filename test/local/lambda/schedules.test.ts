@@ -13,12 +13,9 @@ const failed = (errorMessage: string): InvocationResult => ({
 
 const functionsOf = (assembly: Assembly): string[] => scheduledFunctionsOf(assembly, "us-east-1");
 
-describe("the template's schedules", () => {
-  let assembly: Assembly;
-  beforeAll(async () => {
-    ({ assembly } = await synthesizeForTest(SERVICE_APP));
-  }, 60_000);
+const assembly = await synthesizeForTest(SERVICE_APP);
 
+describe("the template's schedules", () => {
   test("are those of its enabled rules", () => {
     expect(functionsOf(assembly).map((id) => id.replace(/[0-9A-F]{8}$/, ""))).toContain(
       "RefreshAndroidStorePurchasesFunction",

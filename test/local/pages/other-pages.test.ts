@@ -1,19 +1,12 @@
-import {
-  assemblyFolder,
-  startWholeService,
-  type WholeService,
-} from "../../../testing/support/local-gateway.ts";
+import { assemblyFolder, startWholeService } from "../../../testing/support/local-gateway.ts";
 import { FUNCTIONS_APP } from "../functions/modules.ts";
 import { asking } from "../gateway/asking.ts";
 
 /** What a local run tells and does for a page of another server that a browser shows. */
 
-let service: WholeService;
-const { send } = asking(() => service.address);
-beforeAll(async () => {
-  service = await startWholeService({ assemblyFolder: await assemblyFolder(FUNCTIONS_APP) });
-}, 90_000);
-afterAll(() => service?.stop());
+const service = await startWholeService({ assemblyFolder: await assemblyFolder(FUNCTIONS_APP) });
+afterAll(service.stop);
+const { send } = asking(service);
 
 type Headers = Readonly<Record<string, string>>;
 type Request = readonly [method: string, path: string, body?: string, headers?: Headers];
