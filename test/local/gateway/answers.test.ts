@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { deflateSync, gunzipSync, gzipSync, inflateSync } from "node:zlib";
 import type { Behaviour } from "../functions/behaviour.ts";
 import { FUNCTIONS_APP } from "../functions/modules.ts";
@@ -55,7 +54,7 @@ describe("a request's body", () => {
   });
 
   test("of 5 MB is taken, also after a refused one", async () => {
-    const large = JSON.stringify({ do: "count" }) + " ".repeat(5 * MEGABYTE);
+    const large = JSON.stringify({ do: "repeat", length: 1 }) + " ".repeat(5 * MEGABYTE);
     const statuses: number[] = [];
     for (const body of [BLANKS, large, BLANKS, "{}"]) {
       const answer = await fetch(gateway.address + SYNCHRONIZE, { method: "POST", body });
@@ -134,60 +133,16 @@ describe("a function's answer", () => {
   });
 });
 
-describe("an environment of a function", () => {
-  interface Served {
-    readonly environment: string;
-    readonly invocations: number;
-  }
-  const servedBy = async (behaviour: Behaviour, by = behave): Promise<Served> => jsonOf(await by(behaviour));
-
-  test("is reused and keeps its memory", async () => {
-    const { environment, invocations } = await servedBy({ do: "count" });
-    expect(await servedBy({ do: "count" })).toEqual({ environment, invocations: invocations + 1 });
+test("a function has as long as the integration: 504", async () => {
+  const brief = await another({
+    "AWS::ApiGateway::Method": ({ Integration, ...given }) => ({
+      ...given,
+      Integration: { ...Object(Integration), TimeoutInMillis: 500 },
+    }),
   });
-
-  test("serves one request at a time; ten serve a hundred", async () => {
-    const served = await Promise.all(
-      Array.from({ length: 100 }, () => servedBy({ do: "wait", milliseconds: 20 })),
-    );
-    const { size } = new Set(served.map(({ environment }) => environment));
-    expect(size > 1 && size <= 10).toBe(true);
-  });
-
-  test.each([
-    ["throw", true],
-    ["crash", false],
-    ["crash-later", false],
-    ["exit", false],
-  ] as const)("is reused after a %s: %s", async (fault, isReused) => {
-    const lone = await another();
-    const { environment } = await servedBy({ do: "count" }, lone.behave);
-    await lone.behave({ do: fault });
-    // A crash between two requests takes a moment.
-    await sleep(300);
-    const after = await servedBy({ do: "count" }, lone.behave);
-    expect(after.environment === environment).toBe(isReused);
-  });
-
-  test("ends with its timeout, and a new one serves", async () => {
-    const brief = await another({ "AWS::Lambda::Function": (given) => ({ ...given, Timeout: 1 }) });
-    const { environment } = await servedBy({ do: "count" }, brief.behave);
-    expect(shownBy(await brief.behave({ do: "block" }))).toEqual(FAILED);
-    expect((await servedBy({ do: "count" }, brief.behave)).environment).not.toBe(environment);
-    expect(brief.log.join("\n")).toContain("Task timed out after 1.00 seconds");
-  });
-
-  test("has as long as the integration: 504", async () => {
-    const brief = await another({
-      "AWS::ApiGateway::Method": ({ Integration, ...given }) => ({
-        ...given,
-        Integration: { ...Object(Integration), TimeoutInMillis: 500 },
-      }),
-    });
-    await brief.behave({ do: "count" });
-    const late = await brief.behave({ do: "wait", milliseconds: 2000 });
-    expect(shownBy(late)).toEqual(refusal(504, "INTERNAL_ERROR"));
-  });
+  await brief.behave({ do: "echo" });
+  const late = await brief.behave({ do: "wait", milliseconds: 2000 });
+  expect(shownBy(late)).toEqual(refusal(504, "INTERNAL_ERROR"));
 });
 
 test("gateway responses substitute $context, and fall back to DEFAULT_4XX or DEFAULT_5XX", async () => {
