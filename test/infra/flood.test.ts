@@ -63,7 +63,7 @@ class Firewall {
 
   #has(set: string, address: string): boolean {
     const list = new BlockList();
-    for (const block of this.#stage.resources[set]?.Properties.Addresses) {
+    for (const block of this.#stage.resources[set]?.Properties.Addresses ?? []) {
       const [net = "", bits] = block.split("/");
       list.addSubnet(net, Number(bits), isIPv6(net) ? "ipv6" : "ipv4");
     }
