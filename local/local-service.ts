@@ -97,6 +97,7 @@ export const startLocalService = async (options: LocalServiceOptions): Promise<L
     const ground = await openGround(options, resources);
     const stores = composeStores(ground);
     const prepared = await prepareTable(ground, stores);
+    options.signal?.throwIfAborted();
     serve(ground, stores, prepared, resources);
     return {
       address: ground.front.address,
@@ -136,7 +137,6 @@ const openGround = async (options: LocalServiceOptions, resources: AsyncDisposab
     over.abort();
     await Promise.allSettled(either);
   });
-  signal.throwIfAborted();
   const region = database.connection.region ?? ANY_REGION;
   return { options, folder, clock, front, assembly, ...database, region, tableName };
 };

@@ -1,3 +1,4 @@
+import { DynamoDBClient, ListTablesCommand } from "@aws-sdk/client-dynamodb";
 import getPort from "get-port";
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -7,6 +8,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { ANY_CREDENTIALS, ANY_REGION } from "../../local/database/dynamodb-local.ts";
 import { close, listen } from "../../local/server.ts";
 
 const START = fileURLToPath(new URL("../../local/start.ts", import.meta.url));
@@ -196,10 +198,26 @@ test("an exported address is used; a killed run's database is found", async () =
   rmSync(own.TMPDIR, { recursive: true });
 }, 240_000);
 
-test("Ctrl-C before it is ready stops everything it started", async () => {
+const hasTable = async (port: number): Promise<boolean> => {
+  const client = new DynamoDBClient({
+    endpoint: `http://127.0.0.1:${port}`,
+    region: ANY_REGION,
+    credentials: ANY_CREDENTIALS,
+  });
+  const listing = client.send(new ListTablesCommand({})).finally(() => client.destroy());
+  return listing.then(
+    ({ TableNames = [] }) => TableNames.length > 0,
+    () => false,
+  );
+};
+
+test.each([
+  ["database answers", answers],
+  ["table is made", hasTable],
+])("Ctrl-C before it is ready, when its %s, stops everything it started", async (_, isSo) => {
   const environment = await ports();
   const { child, ended } = start(environment);
-  while (!(await answers(Number(environment.DYNAMODB_PORT)))) expect(child.exitCode).toBeNull();
+  while (!(await isSo(Number(environment.DYNAMODB_PORT)))) expect(child.exitCode).toBeNull();
   child.kill("SIGINT");
   expect((await ended).exitCode).toBe(0);
   expect(await leftBy(environment)).toEqual([]);
