@@ -10,7 +10,7 @@ import {
   type DynamoDBClient,
 } from "@aws-sdk/client-dynamodb";
 import * as z from "zod";
-import { Template, type Assembly } from "../lambda/template.ts";
+import type { Assembly } from "../lambda/assembly.ts";
 
 /** In seconds. */
 const WAIT = { maxWaitTime: 30, minDelay: 0.05, maxDelay: 1 } as const;
@@ -38,8 +38,8 @@ const tableDefinition = z.object({
 /** The templates' table, without its name. */
 type TableDefinition = z.infer<typeof tableDefinition>;
 
-export const tableOf = ({ document }: Assembly, region: string): TableDefinition =>
-  new Template(document, { region }).onlyResource("AWS::DynamoDB::GlobalTable", tableDefinition);
+export const tableOf = (assembly: Assembly): TableDefinition =>
+  assembly.onlyResource("AWS::DynamoDB::GlobalTable", tableDefinition);
 
 /** Null: there is no table. */
 const statusOf = async (client: DynamoDBClient, TableName: string) => {

@@ -4,7 +4,7 @@ import * as z from "zod";
 import { createLoadingCache } from "../../lib/loading-cache.ts";
 import type { MovedClock } from "../clock/moved-clock.ts";
 import type { FunctionPool } from "../lambda/pool.ts";
-import { functionIdIn, type Template } from "../lambda/template.ts";
+import { functionIdIn, type Assembly } from "../lambda/assembly.ts";
 import { GatewayError } from "./error.ts";
 import { allows, policyDocument } from "./policy.ts";
 
@@ -45,11 +45,11 @@ const UNAUTHORIZED = "Unauthorized";
  * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-use-lambda-authorizer.html
  */
 export const authorizerOf = (
-  template: Template,
+  assembly: Assembly,
   functions: ReadonlyMap<string, FunctionPool>,
   clock: MovedClock,
 ) => {
-  const properties = template.onlyResource("AWS::ApiGateway::Authorizer", tokenAuthorizer);
+  const properties = assembly.onlyResource("AWS::ApiGateway::Authorizer", tokenAuthorizer);
   const header = properties.IdentitySource.replace("method.request.header.", "");
   const valid = new RegExp(properties.IdentityValidationExpression ?? "");
   const pool = functions.get(functionIdIn(properties.AuthorizerUri));

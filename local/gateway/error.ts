@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Template } from "../lambda/template.ts";
+import type { Assembly } from "../lambda/assembly.ts";
 import { LocalError } from "../local-error.ts";
 
 /**
@@ -68,10 +68,10 @@ const substitute = (text: string, variables: Readonly<Record<string, string>>): 
 
 /** Answers errors with the template's gateway responses, by plain substitution of variables as in API Gateway. */
 export const gatewayResponsesOf = (
-  template: Template,
+  assembly: Assembly,
 ): ((error: GatewayError, requestId: string) => GatewayAnswer) => {
   const responses = new Map(
-    [...template.resourcesOf("AWS::ApiGateway::GatewayResponse", gatewayResponse).values()].map(
+    [...assembly.resourcesOf("AWS::ApiGateway::GatewayResponse", gatewayResponse).values()].map(
       (response) => [response.ResponseType, response],
     ),
   );

@@ -5,7 +5,7 @@ import * as z from "zod";
 import { createMovedClock, type MovedClock } from "../clock/moved-clock.ts";
 import { functionsOf, stopAll, type FunctionsOptions } from "../lambda/functions.ts";
 import type { InvocationResult } from "../lambda/pool.ts";
-import { ACCOUNT, Template } from "../lambda/template.ts";
+import { ACCOUNT } from "../lambda/assembly.ts";
 import { LocalError } from "../local-error.ts";
 import { authorizerOf } from "./authorizer.ts";
 import { compressed, readBody } from "./body.ts";
@@ -74,10 +74,9 @@ export type Gateway = ReturnType<typeof createGateway>;
  * @throws LocalError if the template contains something unsupported
  */
 export const createGateway = (options: GatewayOptions) => {
-  const template = new Template(options.assembly.document, options);
-  const { MinimumCompressionSize } = template.onlyResource("AWS::ApiGateway::RestApi", restApi);
-  const { StageName } = template.onlyResource("AWS::ApiGateway::Stage", stage);
-  const { clock = createMovedClock(), onRequest = () => undefined } = options;
+  const { assembly, clock = createMovedClock(), onRequest = () => undefined } = options;
+  const { MinimumCompressionSize } = assembly.onlyResource("AWS::ApiGateway::RestApi", restApi);
+  const { StageName } = assembly.onlyResource("AWS::ApiGateway::Stage", stage);
   const requests = createRequestLog(onRequest);
   // Lines about failures are on standard error.
   const streams: FunctionsOptions = {
@@ -85,10 +84,10 @@ export const createGateway = (options: GatewayOptions) => {
     log: requests.alsoTo(options.log),
     output: requests.alsoTo(options.output),
   };
-  let functions = functionsOf(template, streams, clock);
-  let authorize = authorizerOf(template, functions, clock);
-  const respondTo = gatewayResponsesOf(template);
-  const routes = routesOf(template);
+  let functions = functionsOf(streams, clock);
+  let authorize = authorizerOf(assembly, functions, clock);
+  const respondTo = gatewayResponsesOf(assembly);
+  const routes = routesOf(assembly);
 
   const authorized = async ({ request, method, path }: Exchange, { isAuthorized }: Route) => {
     if (!isAuthorized) return null;
@@ -156,8 +155,8 @@ export const createGateway = (options: GatewayOptions) => {
     /** Replaces all environments and forgets the cached policies. Running invocations are ended. */
     renew: async (): Promise<void> => {
       const before = functions;
-      functions = functionsOf(template, streams, clock);
-      authorize = authorizerOf(template, functions, clock);
+      functions = functionsOf(streams, clock);
+      authorize = authorizerOf(assembly, functions, clock);
       await stopAll(before);
     },
     /** Stops the functions' environments. */

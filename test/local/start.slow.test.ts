@@ -214,14 +214,18 @@ const hasTable = async (port: number): Promise<boolean> => {
 test.each([
   ["database answers", answers],
   ["table is made", hasTable],
-])("Ctrl-C before it is ready, when its %s, stops everything it started", async (_, isSo) => {
-  const environment = await ports();
-  const { child, ended } = start(environment);
-  while (!(await isSo(Number(environment.DYNAMODB_PORT)))) expect(child.exitCode).toBeNull();
-  child.kill("SIGINT");
-  expect((await ended).exitCode).toBe(0);
-  expect(await leftBy(environment)).toEqual([]);
-}, 60_000);
+])(
+  "Ctrl-C before it is ready, when its %s, stops everything it started",
+  async (_, isSo) => {
+    const environment = await ports();
+    const { child, ended } = start(environment);
+    while (!(await isSo(Number(environment.DYNAMODB_PORT)))) expect(child.exitCode).toBeNull();
+    child.kill("SIGINT");
+    expect((await ended).exitCode).toBe(0);
+    expect(await leftBy(environment)).toEqual([]);
+  },
+  60_000,
+);
 
 /** A server on a free port, until the test ends. */
 const serving = async (server: Server): Promise<number> => {

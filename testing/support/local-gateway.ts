@@ -10,7 +10,7 @@ import { createMovedClock, type MovedClock } from "../../local/clock/moved-clock
 import { createGateway } from "../../local/gateway/gateway.ts";
 import { startLocalService, type LocalService, type LocalServiceOptions } from "../../local/local-service.ts";
 import { synthesize } from "../../local/lambda/synthesize.ts";
-import { readAssembly, type Assembly } from "../../local/lambda/template.ts";
+import { Assembly, readAssembly } from "../../local/lambda/assembly.ts";
 import { startRoleGate, type RoleGate } from "./table/role-gate.ts";
 
 export interface TestGateway {
@@ -159,5 +159,5 @@ export const withProperties = (
     id,
     { Type, Properties: changes[Type]?.(Properties) ?? Properties },
   ]);
-  return { ...assembly, document: { ...rest, Resources: Object.fromEntries(changed) } };
+  return new Assembly({ ...rest, Resources: Object.fromEntries(changed) }, assembly.folder);
 };
