@@ -178,6 +178,10 @@ test.each(LOOKS)(
         expect([name, await seriousIn(page)]).toEqual([name, []]);
         const isWider = await page.evaluate("document.documentElement.scrollWidth > innerWidth");
         expect([name, isWider]).toEqual([name, false]);
+        const identifiers = await page
+          .locator("[id]")
+          .evaluateAll((elements) => elements.map(({ id }) => id));
+        expect([name, identifiers.toSorted()]).toEqual([name, [...new Set(identifiers)].toSorted()]);
       }
       await open(page, PAGES.account);
       await page.getByRole("button", { name: "Unlink …" }).first().click();
