@@ -1,5 +1,4 @@
 import type { FloodLimits } from "../lib/contract/endpoints.ts";
-import { functionName } from "../lib/contract/function-name.ts";
 import type { Store } from "../lib/contract/schemas.ts";
 import { changesFacts, type TableAccess } from "../lib/contract/table-access.ts";
 
@@ -131,8 +130,3 @@ export const SCHEDULED_FUNCTIONS = {
 } as const satisfies Record<string, ScheduledFunction>;
 
 export type ScheduledFunctionName = keyof typeof SCHEDULED_FUNCTIONS;
-
-/** Scheduled functions in logs, metrics and file names. */
-export const SCHEDULED_NAMES: ReadonlySet<string> = new Set(
-  Object.keys(SCHEDULED_FUNCTIONS).map(functionName),
-);

@@ -27,7 +27,7 @@ import { openFront } from "./front.ts";
 import { createGateway, type Gateway } from "./gateway/gateway.ts";
 import { createSchedules, scheduledFunctionsOf } from "./lambda/schedules.ts";
 import { synthesizeForRun } from "./lambda/synthesize.ts";
-import { readAssembly } from "./lambda/template.ts";
+import { readAssembly } from "./lambda/assembly.ts";
 import { LocalError } from "./local-error.ts";
 import { createLocalConsole } from "./pages/console.ts";
 import { createDocumentation } from "./pages/documentation.ts";
@@ -97,6 +97,7 @@ export const startLocalService = async (options: LocalServiceOptions): Promise<L
     const ground = await openGround(options, resources);
     const stores = composeStores(ground);
     const prepared = await prepareTable(ground, stores);
+    options.signal?.throwIfAborted();
     serve(ground, stores, prepared, resources);
     return {
       address: ground.front.address,
@@ -136,7 +137,6 @@ const openGround = async (options: LocalServiceOptions, resources: AsyncDisposab
     over.abort();
     await Promise.allSettled(either);
   });
-  signal.throwIfAborted();
   const region = database.connection.region ?? ANY_REGION;
   return { options, folder, clock, front, assembly, ...database, region, tableName };
 };
@@ -164,10 +164,10 @@ const composeStores = ({ options, folder, clock, front, connection, region }: Gr
 
 /** Step 3: the table, with the demo application and its key. */
 const prepareTable = async (
-  { client, connection, tableName, assembly, region, folder, clock }: Ground,
+  { client, connection, tableName, assembly, folder, clock }: Ground,
   { demoEnds }: Stores,
 ) => {
-  const definition = tableOf(assembly, region);
+  const definition = tableOf(assembly);
   const table = { client: DynamoDBDocumentClient.from(client), name: tableName };
   const demo = await preparingTable(connection.endpoint, async () => {
     await ensureTable(client, tableName, definition);
@@ -262,13 +262,13 @@ const openGateway = (
 
 /** The schedules and the stores' events, which follow the clock, and the reset to the first state. */
 const keepTime = (
-  { options: { log }, folder, clock, front, assembly, region, connection }: Ground,
+  { options: { log }, folder, clock, front, assembly, connection }: Ground,
   stores: Stores,
   { table, demo, empty }: Prepared,
   gateway: Gateway,
 ) => {
   const keep = createKeeper(folder, clock, stores.timed, log);
-  const schedules = createSchedules(scheduledFunctionsOf(assembly, region), {
+  const schedules = createSchedules(scheduledFunctionsOf(assembly), {
     invoke: async (functionId) => gateway.invoke(functionId, { logsFailure: false }),
     log,
   });

@@ -1,15 +1,12 @@
-/** A cause of differences, as a run's report counts it. */
-export interface ReportedCause {
-  readonly cause: string;
-  readonly meaning: string;
-  readonly accounts: number;
-}
+import * as z from "zod/mini";
 
-/** The report of a run: `import-report.json`. */
-export interface RunReport {
-  readonly sentence: string;
-  readonly causes: readonly ReportedCause[];
-}
+/** The report of a run, `import-report.json`, with the causes of differences. */
+const runReport = z.object({
+  sentence: z.string(),
+  causes: z.array(z.object({ cause: z.string(), meaning: z.string(), accounts: z.number() })),
+});
+
+export type RunReport = z.infer<typeof runReport>;
 
 /** A row of the accounts that differ: `import-differences.csv`. */
 export type Difference = Readonly<Record<(typeof COLUMNS)[number], string>>;
@@ -26,26 +23,10 @@ const COLUMNS = [
   "row",
 ] as const;
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null;
-
-const isCause = (value: unknown): value is ReportedCause =>
-  isRecord(value) &&
-  typeof value["cause"] === "string" &&
-  typeof value["meaning"] === "string" &&
-  typeof value["accounts"] === "number";
-
-const isReport = (value: unknown): value is RunReport =>
-  isRecord(value) &&
-  typeof value["sentence"] === "string" &&
-  Array.isArray(value["causes"]) &&
-  value["causes"].every(isCause);
-
 /** Null: it is no report of a run. */
 export const readReport = (text: string): RunReport | null => {
   try {
-    const value: unknown = JSON.parse(text);
-    return isReport(value) ? value : null;
+    return runReport.parse(JSON.parse(text));
   } catch {
     return null;
   }

@@ -1,18 +1,11 @@
 import { useMemo, useState } from "preact/hooks";
-import {
-  readDifferences,
-  readReport,
-  searched,
-  type Difference,
-  type ReportedCause,
-  type RunReport,
-} from "./import-files.ts";
+import { readDifferences, readReport, searched, type Difference, type RunReport } from "./import-files.ts";
 import { accountAddress, type RouteTo } from "../route.ts";
 import { counted, Problem, Sentence, Table, Value } from "../parts/text.tsx";
 
 const MOST_SHOWN = 200;
 
-const Causes = ({ causes }: { readonly causes: readonly ReportedCause[] }) => {
+const Causes = ({ causes }: Pick<RunReport, "causes">) => {
   const most = Math.max(...causes.map(({ accounts }) => accounts));
   return (
     <Table

@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useId, useState } from "preact/hooks";
 import { submitting } from "../parts/form.ts";
 import { accountAddress, go } from "../route.ts";
 import { useRun } from "./run.tsx";
@@ -20,6 +20,7 @@ export const Sold = ({
   readonly changed: () => void;
 }) => {
   const changes = changesOf(purchase.store);
+  const listed = useId();
   const [what, setWhat] = useState(changes[0]?.[0] ?? "");
   const { run, isBusy, outcome } = useRun(changed);
   const submit = submitting((field) =>
@@ -57,7 +58,7 @@ export const Sold = ({
           {needsProduct(what) && (
             <label>
               To product
-              <input name="product" required list="products" autoComplete="off" />
+              <input name="product" required list={listed} autoComplete="off" />
             </label>
           )}
           <div class="buttons">
@@ -71,7 +72,7 @@ export const Sold = ({
         </div>
         {outcome}
       </form>
-      <datalist id="products">
+      <datalist id={listed}>
         {products.map((product) => (
           <option key={product} value={product} />
         ))}

@@ -25,7 +25,16 @@ export const firewallMetric = (serviceName: string, rule: string): string => `${
 export const PERIOD = Duration.minutes(5);
 
 /** DynamoDB operations whose errors are counted. */
-const OPERATIONS = ["BatchGetItem", "GetItem", "Query", "TransactGetItems", "TransactWriteItems"] as const;
+const OPERATIONS = [
+  "BatchGetItem",
+  "DeleteItem",
+  "GetItem",
+  "PutItem",
+  "Query",
+  "TransactGetItems",
+  "TransactWriteItems",
+  "UpdateItem",
+] as const;
 
 /** CloudWatch metrics of one service: its own, and those of its AWS resources. Counts are sums over five minutes. */
 export class ServiceMetrics {

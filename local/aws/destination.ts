@@ -1,10 +1,9 @@
 import * as z from "zod/mini";
 import { accountChange } from "../../lib/contract/schemas.ts";
 import { ACCOUNT_CHANGED } from "../../lib/telling/change.ts";
-import { answer, pathOf, type Mount } from "../../sandbox/mount.ts";
+import type { Mount } from "../../sandbox/mount.ts";
 import { parseJson } from "../../lib/bounded-text.ts";
-import { found } from "../../sandbox/routes.ts";
-import { readText } from "../server.ts";
+import { found, serveRoutes } from "../../sandbox/routes.ts";
 import { createJsonService, refused } from "./json-service.ts";
 
 export const DESTINATION_PATH = "/sandbox/destination";
@@ -31,15 +30,14 @@ const lineOf = (type: string, data: unknown): string => {
 };
 
 /** The demo application's webhook, which prints the messages that it gets. It accepts everything, signed or not. */
-export const createDestination =
-  (tell: (line: string) => void): Mount =>
-  async (request, response) => {
-    if (request.method !== "POST" || pathOf(request) !== DESTINATION_PATH) return false;
-    const told = message.safeParse(parseJson(await readText(request)));
-    if (told.success) tell(lineOf(told.data.type, told.data.data));
-    answer(response, told.success ? 204 : 400, "text/plain", "");
-    return true;
-  };
+export const createDestination = (tell: (line: string) => void): Mount =>
+  serveRoutes("", {
+    [`POST ${DESTINATION_PATH}`]: ({ body }) => {
+      const told = message.safeParse(parseJson(body));
+      if (told.success) tell(lineOf(told.data.type, told.data.data));
+      return { status: told.success ? 204 : 400 };
+    },
+  });
 
 /**
  * A local EventBridge: `PutEvents`, which prints each event.

@@ -3,7 +3,7 @@ import { join, relative, sep } from "node:path";
 import * as z from "zod";
 import type { Mount } from "../../sandbox/mount.ts";
 import { found } from "../../sandbox/routes.ts";
-import { ACCOUNT } from "../lambda/template.ts";
+import { ACCOUNT } from "../lambda/assembly.ts";
 import { LocalError } from "../local-error.ts";
 import { createJsonService, refused } from "./json-service.ts";
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { answer, pathOf, type Mount } from "../../sandbox/mount.ts";
 import { readText } from "../server.ts";
-import { ACCOUNT } from "../lambda/template.ts";
+import { ACCOUNT } from "../lambda/assembly.ts";
 
 const XMLNS = "https://sts.amazonaws.com/doc/2011-06-15/";
 

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import {
   CreateTableCommand,
   DeleteTableCommand,
@@ -9,11 +8,9 @@ import {
   waitUntilTableExists,
   waitUntilTableNotExists,
   type DynamoDBClient,
-  type TableDescription,
 } from "@aws-sdk/client-dynamodb";
 import * as z from "zod";
-import { LocalError } from "../local-error.ts";
-import { Template, type Assembly } from "../lambda/template.ts";
+import type { Assembly } from "../lambda/assembly.ts";
 
 /** In seconds. */
 const WAIT = { maxWaitTime: 30, minDelay: 0.05, maxDelay: 1 } as const;
@@ -41,46 +38,30 @@ const tableDefinition = z.object({
 /** The templates' table, without its name. */
 type TableDefinition = z.infer<typeof tableDefinition>;
 
-export const tableOf = ({ document }: Assembly, region: string): TableDefinition =>
-  new Template(document, { region }).onlyResource("AWS::DynamoDB::GlobalTable", tableDefinition);
+export const tableOf = (assembly: Assembly): TableDefinition =>
+  assembly.onlyResource("AWS::DynamoDB::GlobalTable", tableDefinition);
 
-const describe = async (client: DynamoDBClient, TableName: string) => {
+/** Null: there is no table. */
+const statusOf = async (client: DynamoDBClient, TableName: string) => {
   try {
-    return (await client.send(new DescribeTableCommand({ TableName }))).Table ?? null;
+    return (await client.send(new DescribeTableCommand({ TableName }))).Table?.TableStatus ?? null;
   } catch (error) {
     if (error instanceof ResourceNotFoundException) return null;
     throw error;
   }
 };
 
-/** Keys of a table and of its indexes. */
-const keysOf = ({
-  KeySchema,
-  GlobalSecondaryIndexes = [],
-}: Pick<TableDescription, "KeySchema" | "GlobalSecondaryIndexes">) => ({
-  KeySchema,
-  indexes: Object.fromEntries(GlobalSecondaryIndexes.map((index) => [index.IndexName, index.KeySchema])),
-});
-
-/**
- * Creates the template's table unless it exists.
- *
- * @throws LocalError if a table of that name has other keys or indexes
- */
+/** Creates the template's table unless it exists. */
 export const ensureTable = async (
   client: DynamoDBClient,
   name: string,
   properties: TableDefinition,
 ): Promise<void> => {
-  const found = await describe(client, name);
-  if (found && !isDeepStrictEqual(keysOf(found), keysOf(properties)))
-    throw new LocalError(
-      `The table ${name} does not have the keys of this version: remove it, or use another folder with --data <folder>.`,
-    );
-  if (found?.TableStatus === "ACTIVE") return;
+  const status = await statusOf(client, name);
+  if (status === "ACTIVE") return;
   const { TimeToLiveSpecification, ...definition } = properties;
   try {
-    if (!found) await client.send(new CreateTableCommand({ TableName: name, ...definition }));
+    if (status === null) await client.send(new CreateTableCommand({ TableName: name, ...definition }));
   } catch (error) {
     // Another process has created it in the meantime.
     if (!(error instanceof ResourceInUseException)) throw error;

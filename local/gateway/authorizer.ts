@@ -4,7 +4,7 @@ import * as z from "zod";
 import { createLoadingCache } from "../../lib/loading-cache.ts";
 import type { MovedClock } from "../clock/moved-clock.ts";
 import type { FunctionPool } from "../lambda/pool.ts";
-import { functionIdIn, type Template } from "../lambda/template.ts";
+import { functionIdIn, type Assembly } from "../lambda/assembly.ts";
 import { GatewayError } from "./error.ts";
 import { allows, policyDocument } from "./policy.ts";
 
@@ -39,27 +39,17 @@ const KEPT_POLICIES = 10_000;
 const UNAUTHORIZED = "Unauthorized";
 
 /**
- * The template's token authorizers, by logical id. A policy is cached by token for the template's TTL and applies to every
- * route; a refusal is not cached. Each one rejects with a GatewayError if it does not authorize the request.
+ * The template's token authorizer. A policy is cached by token for the template's TTL and applies to every route; a
+ * refusal is not cached. It rejects with a GatewayError if it does not authorize the request.
  *
  * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-use-lambda-authorizer.html
  */
-export const authorizersOf = (
-  template: Template,
-  functions: ReadonlyMap<string, FunctionPool>,
-  clock: MovedClock,
-) =>
-  new Map(
-    [...template.resourcesOf("AWS::ApiGateway::Authorizer", tokenAuthorizer)].map(
-      ([id, properties]) => [id, authorizerOf(properties, functions, clock)] as const,
-    ),
-  );
-
-const authorizerOf = (
-  properties: z.infer<typeof tokenAuthorizer>,
+export const authorizerOf = (
+  assembly: Assembly,
   functions: ReadonlyMap<string, FunctionPool>,
   clock: MovedClock,
 ) => {
+  const properties = assembly.onlyResource("AWS::ApiGateway::Authorizer", tokenAuthorizer);
   const header = properties.IdentitySource.replace("method.request.header.", "");
   const valid = new RegExp(properties.IdentityValidationExpression ?? "");
   const pool = functions.get(functionIdIn(properties.AuthorizerUri));
@@ -96,13 +86,10 @@ const authorizerOf = (
     const asked = performance.now();
     const result = await results.get({ token, methodArn });
     if (result === null) throw new GatewayError("AUTHORIZER_FAILURE");
-    const { principalId, policyDocument, context } = result;
-    const texts = Object.entries(context).map(([name, value]) => [name, String(value)] as const);
-    if (!allows(policyDocument, methodArn))
-      throw new GatewayError("ACCESS_DENIED", {
-        variables: Object.fromEntries(texts.map(([name, text]) => [`authorizer.${name}`, text])),
-      });
+    const { principalId, policyDocument, context: given } = result;
+    const context = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, String(value)]));
+    if (!allows(policyDocument, methodArn)) throw new GatewayError("ACCESS_DENIED", { context });
     const integrationLatency = Math.round(performance.now() - asked);
-    return { ...Object.fromEntries(texts), principalId, integrationLatency };
+    return { ...context, principalId, integrationLatency };
   };
 };

@@ -1,5 +1,6 @@
 import * as z from "zod";
-import type { Template } from "../lambda/template.ts";
+import type { Assembly } from "../lambda/assembly.ts";
+import { LocalError } from "../local-error.ts";
 
 /**
  * Types of response that API Gateway answers itself, with their default statuses and messages.
@@ -20,31 +21,28 @@ const RESPONSE_TYPES = {
   DEFAULT_5XX: { status: 502, message: "Internal server error" },
 } as const satisfies Record<string, { status: number; message: string | null }>;
 
-/** Variables of gateway responses, as `$context.<name>`. */
-export type ContextVariables = Readonly<Record<string, string>>;
-
 type ResponseType = keyof typeof RESPONSE_TYPES;
+
+interface GatewayErrorOptions {
+  readonly cause?: unknown;
+  /** The authorizer's context. */
+  readonly context?: Readonly<Record<string, string>>;
+  /** Why, for the person who runs the service; unset: the type says it. */
+  readonly because?: string;
+  /** Invocation of a function that decided it, and may have logged why. */
+  readonly invocation?: string;
+}
 
 /** An error that API Gateway answers itself, with the given type of gateway response. */
 export class GatewayError extends Error {
+  override readonly name = "GatewayError";
   readonly type: ResponseType;
-  /** Variables that are known of this error only, such as the authorizer's context. */
-  readonly variables: ContextVariables;
-  /** Why, for the person who runs the service; null: the type says it. */
-  readonly because: string | null;
-  /** Invocation of a function that decided it, and may have logged why; null: none did. */
-  readonly invocation: string | null;
+  readonly options: GatewayErrorOptions;
 
-  constructor(
-    type: ResponseType,
-    options: { cause?: unknown; variables?: ContextVariables; because?: string; invocation?: string } = {},
-  ) {
+  constructor(type: ResponseType, options: GatewayErrorOptions = {}) {
     super(RESPONSE_TYPES[type].message ?? type, options);
-    this.name = "GatewayError";
     this.type = type;
-    this.variables = options.variables ?? {};
-    this.because = options.because ?? null;
-    this.invocation = options.invocation ?? null;
+    this.options = options;
   }
 }
 
@@ -54,51 +52,49 @@ export interface GatewayAnswer {
   readonly body: Buffer;
 }
 
+const CONTENT_TYPE = "application/json";
+const HEADER = "gatewayresponse.header.";
+
+// Strict about what is not supported here: another content type, and a header's value that is not a text.
 const gatewayResponse = z.object({
   ResponseType: z.string(),
   StatusCode: z.coerce.number().int().optional(),
-  ResponseParameters: z.record(z.string(), z.string()).default({}),
-  ResponseTemplates: z.record(z.string(), z.string()).default({}),
+  ResponseParameters: z.record(z.string().startsWith(HEADER), z.string().regex(/^'.*'$/)).default({}),
+  ResponseTemplates: z.strictObject({ [CONTENT_TYPE]: z.string() }),
 });
 
-const CONTENT_TYPE = "application/json";
-const HEADER = "gatewayresponse.header.";
-const DEFAULT_TEMPLATE = '{"message":$context.error.messageString}';
-
-const substitute = (text: string, variables: ContextVariables): string =>
+const substitute = (text: string, variables: Readonly<Record<string, string>>): string =>
   text.replaceAll(/\$context((?:\.[A-Za-z]\w*)+)/g, (_, path: string) => variables[path.slice(1)] ?? "");
-
-const headerValue = (expression: string, variables: ContextVariables): string =>
-  /^'(.*)'$/.exec(expression)?.[1] ?? variables[expression.replace(/^context\./, "")] ?? "";
 
 /** Answers errors with the template's gateway responses, by plain substitution of variables as in API Gateway. */
 export const gatewayResponsesOf = (
-  template: Template,
-): ((error: GatewayError, variables: ContextVariables) => GatewayAnswer) => {
+  assembly: Assembly,
+): ((error: GatewayError, requestId: string) => GatewayAnswer) => {
   const responses = new Map(
-    [...template.resourcesOf("AWS::ApiGateway::GatewayResponse", gatewayResponse).values()].map(
+    [...assembly.resourcesOf("AWS::ApiGateway::GatewayResponse", gatewayResponse).values()].map(
       (response) => [response.ResponseType, response],
     ),
   );
-  return ({ type, variables: known }, variables) => {
+  const [of4xx, of5xx] = [responses.get("DEFAULT_4XX"), responses.get("DEFAULT_5XX")];
+  if (!of4xx || !of5xx)
+    throw new LocalError("The template must have the gateway responses DEFAULT_4XX and 5XX.");
+  return ({ type, options: { context = {} } }, requestId) => {
     const { status, message } = RESPONSE_TYPES[type];
-    const response = responses.get(type) ?? responses.get(status < 500 ? "DEFAULT_4XX" : "DEFAULT_5XX");
-    const all = {
-      ...variables,
-      ...known,
-      "error.message": message ?? "",
+    const response = responses.get(type) ?? (status < 500 ? of4xx : of5xx);
+    const variables = {
+      requestId,
       "error.messageString": JSON.stringify(message),
-      "error.responseType": type,
+      ...Object.fromEntries(Object.entries(context).map(([name, text]) => [`authorizer.${name}`, text])),
     };
     return {
-      status: response?.StatusCode ?? status,
+      status: response.StatusCode ?? status,
       headers: [
         ["Content-Type", CONTENT_TYPE],
-        ...Object.entries(response?.ResponseParameters ?? {})
-          .filter(([name]) => name.startsWith(HEADER))
-          .map(([name, value]) => [name.slice(HEADER.length), headerValue(value, all)] as const),
+        ...Object.entries(response.ResponseParameters).map(
+          ([name, value]) => [name.slice(HEADER.length), value.slice(1, -1)] as const,
+        ),
       ],
-      body: Buffer.from(substitute(response?.ResponseTemplates[CONTENT_TYPE] ?? DEFAULT_TEMPLATE, all)),
+      body: Buffer.from(substitute(response.ResponseTemplates[CONTENT_TYPE], variables)),
     };
   };
 };

@@ -5,9 +5,9 @@ import * as z from "zod";
 import { createMovedClock, type MovedClock } from "../clock/moved-clock.ts";
 import { functionsOf, stopAll, type FunctionsOptions } from "../lambda/functions.ts";
 import type { InvocationResult } from "../lambda/pool.ts";
-import { ACCOUNT, Template } from "../lambda/template.ts";
+import { ACCOUNT } from "../lambda/assembly.ts";
 import { LocalError } from "../local-error.ts";
-import { authorizersOf } from "./authorizer.ts";
+import { authorizerOf } from "./authorizer.ts";
 import { compressed, readBody } from "./body.ts";
 import { GatewayError, gatewayResponsesOf, type GatewayAnswer } from "./error.ts";
 import { proxyEvent, type Exchange } from "./proxy-event.ts";
@@ -74,10 +74,9 @@ export type Gateway = ReturnType<typeof createGateway>;
  * @throws LocalError if the template contains something unsupported
  */
 export const createGateway = (options: GatewayOptions) => {
-  const template = new Template(options.assembly.document, options);
-  const { MinimumCompressionSize } = template.onlyResource("AWS::ApiGateway::RestApi", restApi);
-  const { StageName } = template.onlyResource("AWS::ApiGateway::Stage", stage);
-  const { clock = createMovedClock(), onRequest = () => undefined } = options;
+  const { assembly, clock = createMovedClock(), onRequest = () => undefined } = options;
+  const { MinimumCompressionSize } = assembly.onlyResource("AWS::ApiGateway::RestApi", restApi);
+  const { StageName } = assembly.onlyResource("AWS::ApiGateway::Stage", stage);
   const requests = createRequestLog(onRequest);
   // Lines about failures are on standard error.
   const streams: FunctionsOptions = {
@@ -85,15 +84,13 @@ export const createGateway = (options: GatewayOptions) => {
     log: requests.alsoTo(options.log),
     output: requests.alsoTo(options.output),
   };
-  let functions = functionsOf(template, streams, clock);
-  let authorizers = authorizersOf(template, functions, clock);
-  const respondTo = gatewayResponsesOf(template);
-  const routes = routesOf(template);
+  let functions = functionsOf(streams, clock);
+  let authorize = authorizerOf(assembly, functions, clock);
+  const respondTo = gatewayResponsesOf(assembly);
+  const routes = routesOf(assembly);
 
-  const authorized = async ({ request, method, path }: Exchange, { authorizerId }: Route) => {
-    if (authorizerId === null) return null;
-    const authorize = authorizers.get(authorizerId);
-    if (!authorize) throw new LocalError(`The template has no authorizer ${authorizerId}.`);
+  const authorized = async ({ request, method, path }: Exchange, { isAuthorized }: Route) => {
+    if (!isAuthorized) return null;
     const resource = `${API_ID}/${StageName}/${method}${path}`;
     return authorize(request.headers, `arn:aws:execute-api:${options.region}:${ACCOUNT}:${resource}`);
   };
@@ -114,21 +111,6 @@ export const createGateway = (options: GatewayOptions) => {
     return readProxyResponse(result.payload);
   };
 
-  const refusal = (error: GatewayError, exchange: Exchange): GatewayAnswer => {
-    const { requestId, extendedRequestId, path, stage, apiId } = exchange;
-    const answered = respondTo(error, {
-      requestId,
-      extendedRequestId,
-      httpMethod: exchange.method,
-      path,
-      stage,
-      apiId,
-      "identity.sourceIp": exchange.sourceIp,
-    });
-    if (error.cause !== undefined && answered.status >= 500) options.log(String(error.cause));
-    return answered;
-  };
-
   return {
     handle: async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
       const began = performance.now();
@@ -137,16 +119,12 @@ export const createGateway = (options: GatewayOptions) => {
       let error: GatewayError | null = null;
       const answered = await answer(exchange).catch((thrown: unknown) => {
         error = thrown instanceof GatewayError ? thrown : new GatewayError("DEFAULT_5XX", { cause: thrown });
-        return refusal(error, exchange);
+        const refusal = respondTo(error, requestId);
+        if (error.cause !== undefined && refusal.status >= 500) options.log(String(error.cause));
+        return refusal;
       });
-      requests.answered({
-        method,
-        path,
-        milliseconds: performance.now() - began,
-        requestId,
-        error,
-        answered,
-      });
+      const milliseconds = performance.now() - began;
+      requests.answered({ method, path, milliseconds, requestId, error, answered });
       const { status, headers, body } = await compressed(
         answered,
         request.headers["accept-encoding"],
@@ -177,8 +155,8 @@ export const createGateway = (options: GatewayOptions) => {
     /** Replaces all environments and forgets the cached policies. Running invocations are ended. */
     renew: async (): Promise<void> => {
       const before = functions;
-      functions = functionsOf(template, streams, clock);
-      authorizers = authorizersOf(template, functions, clock);
+      functions = functionsOf(streams, clock);
+      authorize = authorizerOf(assembly, functions, clock);
       await stopAll(before);
     },
     /** Stops the functions' environments. */

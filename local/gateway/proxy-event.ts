@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import type { AuthorizerContext } from "./authorizer.ts";
 import type { Route, RouteMatch } from "./routes.ts";
-import { ACCOUNT } from "../lambda/template.ts";
+import { ACCOUNT } from "../lambda/assembly.ts";
 
 /** Headers that the gateway does not pass on. */
 const NOT_PASSED_ON =

@@ -80,7 +80,7 @@ const reasonText = (
   error: GatewayError | null,
   { message, issues = [] }: z.infer<typeof refusalBody>,
 ): string => {
-  if (error?.because != null) return error.because;
+  if (error?.options.because !== undefined) return error.options.because;
   if (issues.length > 0)
     return issues
       .slice(0, 3)
@@ -124,7 +124,8 @@ export const createRequestLog = (write: (text: string) => void) => {
     if (line === undefined || id === undefined || line.outcome === "ALLOWED") return;
     const settle = waiting.get(id);
     if (settle !== undefined) return settle(line);
-    if (lines.size >= MOST_LINES) lines.clear();
+    const [oldest] = lines.keys();
+    if (lines.size >= MOST_LINES && oldest !== undefined) lines.delete(oldest);
     lines.set(id, line);
   };
 
@@ -138,9 +139,9 @@ export const createRequestLog = (write: (text: string) => void) => {
       },
     answered: (request: AnsweredRequest): void => {
       // Id under which a function may have logged the outcome. A refusal of the gateway's own has none.
-      const id = request.error === null ? request.requestId : request.error.invocation;
-      const known = id === null ? undefined : lines.get(id);
-      if (known !== undefined || id === null) {
+      const id = request.error === null ? request.requestId : request.error.options.invocation;
+      const known = lines.get(id ?? "");
+      if (known !== undefined || id === undefined) {
         lines.delete(id ?? "");
         return write(requestText(request, known ?? null));
       }

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { functionIdIn, type Template } from "../lambda/template.ts";
+import { functionIdIn, type Assembly } from "../lambda/assembly.ts";
 
 const resource = z.object({
   ParentId: z.string(),
@@ -31,14 +31,14 @@ const patternOf = (resourcePath: string): RegExp =>
 export type Route = ReturnType<typeof routesOf>[number];
 
 /** The methods of the API's resources, in the order in which a REST API matches: fixed segments before parameters. */
-export const routesOf = (template: Template) => {
-  const resources = template.resourcesOf("AWS::ApiGateway::Resource", resource);
+export const routesOf = (assembly: Assembly) => {
+  const resources = assembly.resourcesOf("AWS::ApiGateway::Resource", resource);
   const pathOf = (id: string): string => {
     const found = resources.get(id);
     return found ? `${pathOf(found.ParentId)}/${found.PathPart}` : "";
   };
-  return [...template.resourcesOf("AWS::ApiGateway::Method", method).values()]
-    .map(({ HttpMethod, ResourceId, Integration, AuthorizationType, AuthorizerId }) => ({
+  return [...assembly.resourcesOf("AWS::ApiGateway::Method", method).values()]
+    .map(({ HttpMethod, ResourceId, Integration, AuthorizationType }) => ({
       method: HttpMethod,
       resourcePath: pathOf(ResourceId),
       pattern: patternOf(pathOf(ResourceId)),
@@ -46,7 +46,7 @@ export const routesOf = (template: Template) => {
       /** Logical id of the integrated function. */
       functionId: functionIdIn(Integration.Uri),
       integrationTimeoutMilliseconds: Integration.TimeoutInMillis,
-      authorizerId: AuthorizationType === "CUSTOM" ? (AuthorizerId ?? null) : null,
+      isAuthorized: AuthorizationType === "CUSTOM",
     }))
     .toSorted((a, b) => (a.resourcePath < b.resourcePath ? -1 : 1));
 };

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { MovedClock } from "../clock/moved-clock.ts";
 import { FunctionPool } from "./pool.ts";
-import { ACCOUNT, type Assembly, type Template } from "./template.ts";
+import { ACCOUNT, type Assembly } from "./assembly.ts";
 
 export interface FunctionsOptions {
   readonly assembly: Assembly;
@@ -51,15 +51,11 @@ const lambdaVariables = (
   AWS_DEFAULT_REGION: region,
 });
 
-/** The functions of a template, by their logical ids. */
-export const functionsOf = (
-  template: Template,
-  options: FunctionsOptions,
-  clock: MovedClock,
-): Map<string, FunctionPool> =>
-  new Map(
-    [...template.resourcesOf("AWS::Lambda::Function", lambdaFunction)].map(([id, properties]) => {
-      const { assembly, region, tableName, environment, log, output = () => undefined } = options;
+/** The functions of an assembly, by their logical ids. */
+export const functionsOf = (options: FunctionsOptions, clock: MovedClock): Map<string, FunctionPool> => {
+  const { assembly, region, tableName, environment, log, output = () => undefined } = options;
+  return new Map(
+    [...assembly.resourcesOf("AWS::Lambda::Function", lambdaFunction)].map(([id, properties]) => {
       const { Variables } = properties.Environment;
       const definition = {
         codeFolder: assembly.codeFolder(properties.Code.S3Key),
@@ -79,6 +75,7 @@ export const functionsOf = (
       return [id, new FunctionPool(definition, { log, output })];
     }),
   );
+};
 
 export const stopAll = async (functions: ReadonlyMap<string, FunctionPool>): Promise<void> => {
   await Promise.all([...functions.values()].map((pool) => pool.stop()));

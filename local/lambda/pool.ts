@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { createInterface } from "node:readline";
 import { Worker } from "node:worker_threads";
 import { Semaphore } from "async-mutex";
-import type { EnvironmentData, Invocation, Outcome } from "./worker.ts";
+import type { EnvironmentData, FailedOutcome, Invocation, Outcome } from "./worker.ts";
 
 /** A function as the template defines it. */
 export interface FunctionDefinition extends EnvironmentData {
@@ -13,7 +13,7 @@ export interface FunctionDefinition extends EnvironmentData {
 
 export type InvocationResult =
   | { readonly status: "succeeded"; readonly payload: unknown }
-  | { readonly status: "failed"; readonly errorType: string; readonly errorMessage: string }
+  | Pick<FailedOutcome, "status" | "errorType" | "errorMessage">
   /** Lambda refuses the event without invoking the function. */
   | { readonly status: "event-too-large" };
 
@@ -33,8 +33,6 @@ export interface FunctionStreams {
 }
 
 const WORKER = new URL("./worker.ts", import.meta.url);
-
-type FailedOutcome = Extract<Outcome, { status: "failed" }>;
 
 const failed = (errorType: string, errorMessage: string, trace: readonly string[] = []): FailedOutcome => ({
   status: "failed",
@@ -151,8 +149,17 @@ export class FunctionPool {
         ? failed("Sandbox.Stopped", "The local run is stopping.")
         : this.#idleEnvironment().invoke(requestId, json),
     );
-    if (outcome.status === "failed" && logsFailure) this.#log(outcome);
-    return this.#result(outcome);
+    if (outcome.status === "failed") {
+      if (logsFailure) this.#log(outcome);
+      return outcome;
+    }
+    const size = Buffer.byteLength(outcome.payload);
+    return size <= LARGEST_RESULT
+      ? { status: "succeeded", payload: JSON.parse(outcome.payload) }
+      : failed(
+          "Function.ResponseSizeTooLarge",
+          `Response payload size (${size} bytes) exceeded maximum allowed payload size (${LARGEST_RESULT} bytes).`,
+        );
   }
 
   async stop(): Promise<void> {
@@ -171,20 +178,5 @@ export class FunctionPool {
 
   #log({ errorType, errorMessage, trace }: FailedOutcome): void {
     for (const line of trace.length > 0 ? trace : [`${errorType}: ${errorMessage}`]) this.#streams.log(line);
-  }
-
-  #result(outcome: Outcome): InvocationResult {
-    if (outcome.status === "failed") {
-      const { errorType, errorMessage } = outcome;
-      return { status: "failed", errorType, errorMessage };
-    }
-    const size = Buffer.byteLength(outcome.payload);
-    if (size > LARGEST_RESULT)
-      return {
-        status: "failed",
-        errorType: "Function.ResponseSizeTooLarge",
-        errorMessage: `Response payload size (${size} bytes) exceeded maximum allowed payload size (${LARGEST_RESULT} bytes).`,
-      };
-    return { status: "succeeded", payload: JSON.parse(outcome.payload) };
   }
 }

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { InvocationResult } from "./pool.ts";
-import { functionIdIn, Template, type Assembly } from "./template.ts";
+import { functionIdIn, type Assembly } from "./assembly.ts";
 
 const rule = z.object({
   ScheduleExpression: z.string().optional(),
@@ -9,8 +9,8 @@ const rule = z.object({
 });
 
 /** Logical ids of the functions that the template's enabled schedules invoke. */
-export const scheduledFunctionsOf = ({ document }: Assembly, region: string): string[] =>
-  [...new Template(document, { region }).resourcesOf("AWS::Events::Rule", rule).values()]
+export const scheduledFunctionsOf = (assembly: Assembly): string[] =>
+  [...assembly.resourcesOf("AWS::Events::Rule", rule).values()]
     .filter(({ ScheduleExpression, State }) => ScheduleExpression !== undefined && State === "ENABLED")
     .flatMap(({ Targets }) => Targets.map(({ Arn }) => functionIdIn(Arn)));
 

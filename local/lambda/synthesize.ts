@@ -5,7 +5,7 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { LocalError } from "../local-error.ts";
-import { readAssembly, type Assembly } from "./template.ts";
+import { readAssembly, type Assembly } from "./assembly.ts";
 
 const APP = fileURLToPath(new URL("default-app.ts", import.meta.url));
 

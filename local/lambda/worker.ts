@@ -24,16 +24,16 @@ export interface Invocation {
   readonly deadline: number;
 }
 
-/** Outcome of an invocation. `environmentFailed`: the environment can serve no further one. */
-export type Outcome =
-  | { readonly status: "succeeded"; readonly payload: string }
-  | {
-      readonly status: "failed";
-      readonly errorType: string;
-      readonly errorMessage: string;
-      readonly trace: readonly string[];
-      readonly environmentFailed: boolean;
-    };
+export interface FailedOutcome {
+  readonly status: "failed";
+  readonly errorType: string;
+  readonly errorMessage: string;
+  readonly trace: readonly string[];
+  /** The environment can serve no further invocation. */
+  readonly environmentFailed: boolean;
+}
+
+export type Outcome = { readonly status: "succeeded"; readonly payload: string } | FailedOutcome;
 
 type Handler = (event: unknown, context: unknown) => unknown;
 

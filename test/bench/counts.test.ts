@@ -29,7 +29,7 @@ import {
   createIosStoreVerifier,
   type IosStoreVerifier,
 } from "../../lib/stores/ios-store/verifier.ts";
-import { readAssembly, Template } from "../../local/lambda/template.ts";
+import { readAssembly } from "../../local/lambda/assembly.ts";
 import type { SandboxTransaction } from "../../sandbox/ios-store/shop/app-store.ts";
 import { fingerprintOf } from "../../sandbox/ios-store/signing.ts";
 import { apiGatewayEvent } from "../../testing/index.ts";
@@ -270,10 +270,7 @@ describe("bundle bytes", () => {
     ["DeliverMessages", 341],
   ])("%s is not larger than %i KB, and ASCII", async (name, kilobytes) => {
     const assembly = readAssembly(await assemblyFolder(SERVICE_APP));
-    const functions = new Template(assembly.document, { region: "us-east-1" }).resourcesOf(
-      "AWS::Lambda::Function",
-      lambda,
-    );
+    const functions = assembly.resourcesOf("AWS::Lambda::Function", lambda);
     const [, found] = [...functions].find(([id]) => id.startsWith(`${name}Function`)) ?? [];
     if (found === undefined) throw new Error(`The stack has no function ${name}.`);
     const bundle = readFileSync(join(assembly.codeFolder(found.Code.S3Key), "index.cjs"));

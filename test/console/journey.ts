@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
-import { createServer, type Server } from "node:http";
+import { createServer } from "node:http";
 import { createRequire } from "node:module";
-import type { AddressInfo } from "node:net";
-import type { Browser, BrowserContext, Page } from "playwright-core";
+import type { BrowserContext, Page } from "playwright-core";
 import { DEMO } from "../../local/demo.ts";
-import { startWholeService, type WholeService } from "../../testing/support/local-gateway.ts";
+import { close, listen } from "../../local/server.ts";
+import { startWholeService } from "../../testing/support/local-gateway.ts";
 import { startBrowser } from "./browser.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -17,28 +17,22 @@ export interface Look {
 }
 
 /** A local run and a browser for all tests of the file. Where none starts, each journey says so and passes. */
-export const withBrowser = () => {
-  let service: WholeService;
-  let browser: Browser | null;
-  let elsewhere: Server;
+export const withBrowser = async () => {
   const hosts = new Set<string>();
   const problems: string[] = [];
-
-  beforeAll(async () => {
-    browser = await startBrowser();
-    if (browser === null)
-      process.stdout.write("No Chromium starts here: the console's journeys are not made.\n");
-    service = await startWholeService({ tableName: "customer-entitlements-demo" });
-    elsewhere = createServer((_, response) => {
-      response.writeHead(200, { "Content-Type": "text/html" });
-      response.end("<!doctype html><title>Another page</title>");
-    });
-    await new Promise<void>((resolve) => void elsewhere.listen(0, "127.0.0.1", resolve));
-  }, 120_000);
+  const browser = await startBrowser();
+  if (browser === null)
+    process.stdout.write("No Chromium starts here: the console's journeys are not made.\n");
+  const service = await startWholeService({ tableName: "customer-entitlements-demo" });
+  const elsewhere = createServer((_, response) => {
+    response.writeHead(200, { "Content-Type": "text/html" });
+    response.end("<!doctype html><title>Another page</title>");
+  });
+  const port = await listen(elsewhere, 0);
   afterAll(async () => {
     await browser?.close();
-    elsewhere?.close();
-    await service?.stop();
+    await close(elsewhere);
+    await service.stop();
   });
 
   const post = async (path: string, body: object): Promise<ReturnType<typeof JSON.parse>> => {
@@ -53,13 +47,9 @@ export const withBrowser = () => {
     hosts,
     problems,
     post,
-    get service() {
-      return service;
-    },
+    service,
     /** Address of a page of another origin. */
-    get elsewhere() {
-      return `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}`;
-    },
+    elsewhere: `http://127.0.0.1:${port}`,
     /** Makes a journey in a browser's window of its own. */
     inBrowser: async (
       journey: (page: Page, context: BrowserContext) => Promise<void>,

@@ -5,8 +5,7 @@ import { giveReport, seriousIn, SIZES, withBrowser } from "./journey.ts";
 
 /** The console of a local run, in a real browser. */
 
-const given = withBrowser();
-const { inBrowser, open, post, buyAndLink, hosts, problems } = given;
+const { service, elsewhere, inBrowser, open, post, buyAndLink, hosts, problems } = await withBrowser();
 
 const APPLICATION = DEMO.applicationIdentifier;
 const accountAddress = (account: string): string =>
@@ -85,10 +84,7 @@ test("a lost access shows the refund, its time and who unlinked", async () =>
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Account lost-it" }).waitFor();
     const purchase = await page.locator("details code").first().textContent();
-    await fetch(`${given.service.address}/sandbox/ios-store/purchases/${purchase}`, {
-      method: "POST",
-      body: JSON.stringify({ change: "refund" }),
-    });
+    await post(`/sandbox/ios-store/purchases/${purchase}`, { change: "refund" });
     const entitlements = page.getByRole("list", { name: "Entitlements" });
     for (let tries = 0; tries < 50 && !(await entitlements.innerText()).includes("○ revoked"); tries += 1) {
       await page.getByRole("button", { name: "Read again" }).click();
@@ -182,6 +178,10 @@ test.each(LOOKS)(
         expect([name, await seriousIn(page)]).toEqual([name, []]);
         const isWider = await page.evaluate("document.documentElement.scrollWidth > innerWidth");
         expect([name, isWider]).toEqual([name, false]);
+        const identifiers = await page
+          .locator("[id]")
+          .evaluateAll((elements) => elements.map(({ id }) => id));
+        expect([name, identifiers.toSorted()]).toEqual([name, [...new Set(identifiers)].toSorted()]);
       }
       await open(page, PAGES.account);
       await page.getByRole("button", { name: "Unlink …" }).first().click();
@@ -195,7 +195,7 @@ test.each(LOOKS)(
 test("requests to the API appear as they come, with their refusals", async () =>
   inBrowser(async (page) => {
     await open(page, "#/requests");
-    await fetch(`${given.service.address}/v1/customers/seen-live/entitlements`, {
+    await fetch(`${service.address}/v1/customers/seen-live/entitlements`, {
       headers: { Authorization: "Bearer cek_0000000000000000_00" },
     });
     const line = page.getByText(/^GET \/v1\/customers\/seen-live\/entitlements/).first();
@@ -207,7 +207,7 @@ test("requests to the API appear as they come, with their refusals", async () =>
 
 test("a page of another origin can neither read nor do anything", async () =>
   inBrowser(async (page, context) => {
-    await page.goto(given.elsewhere);
+    await page.goto(elsewhere);
     const act = JSON.stringify({ act: { act: "application retell", application: APPLICATION } });
     const tried = await page.evaluate(
       async ([address, body]) => {
@@ -225,23 +225,23 @@ test("a page of another origin can neither read nor do anything", async () =>
           ].map(outcomeOf),
         );
       },
-      [given.service.address, act] as const,
+      [service.address, act] as const,
     );
     expect(tried).toEqual(["refused", "refused", "refused"]);
     // Nothing was done: the audit would tell of it.
     const own = await context.newPage();
-    await own.goto(`${given.service.address}/console#/application/${APPLICATION}`);
+    await own.goto(`${service.address}/console#/application/${APPLICATION}`);
     await own.getByRole("heading", { name: "What was changed" }).waitFor();
     expect(await own.getByText("retell").count()).toBe(0);
     // Nor can it be framed.
-    await page.setContent(`<iframe src="${given.service.address}/console"></iframe>`);
+    await page.setContent(`<iframe src="${service.address}/console"></iframe>`);
     await page.waitForTimeout(300);
     const frame = page.frames().find((one) => one.url().includes("/console"));
     expect(await frame?.locator("h1").count()).not.toBe(1);
   }));
 
 test("the page asks no other host for anything", () => {
-  const own = new Set(["", ...[given.service.address, given.elsewhere].map((one) => new URL(one).host)]);
+  const own = new Set(["", ...[service.address, elsewhere].map((one) => new URL(one).host)]);
   expect([...hosts].filter((host) => !own.has(host))).toEqual([]);
   expect(problems).toEqual([]);
 });

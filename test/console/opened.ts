@@ -14,7 +14,7 @@ export const serve = async ({ table, operator }: Given) => {
   const effects = { now: () => NOW, wait: pause, waitForIndex: pause };
   const served = await serveConsole(await connect(table.name, environment), effects, 0, () => undefined);
   const { host, pathname, search } = new URL(served.address);
-  const { send } = asking(() => served.address);
+  const { send } = asking(served);
   /** Sends what a browser would, `Host` included. */
   const ask = async (
     method: string,

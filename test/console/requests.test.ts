@@ -1,6 +1,7 @@
-import { createServer, type Server } from "node:http";
-import { connect, type AddressInfo, type Socket } from "node:net";
+import { createServer } from "node:http";
+import { connect, type Socket } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
+import { close, listen } from "../../local/server.ts";
 import { connect as connectTable } from "../../operator/connection.ts";
 import { openGuard } from "../../operator/console/guard.ts";
 import { createLiveLines, type LiveLines } from "../../operator/console/live-lines.ts";
@@ -8,47 +9,36 @@ import { createConsole } from "../../operator/console/mount.ts";
 
 /** The requests of a local run, as a page follows them. */
 
-let server: Server;
-let lines: LiveLines;
 /** Pages that follow now. */
-let followers: number;
-
-const port = (): number => (server.address() as AddressInfo).port;
-
-beforeEach(async () => {
-  const live = createLiveLines(3);
-  followers = 0;
-  lines = {
-    ...live,
-    follow: (take) => {
-      followers += 1;
-      const end = live.follow(take);
-      return () => {
-        followers -= 1;
-        end();
-      };
-    },
-  };
-  const pause = () => Promise.resolve();
-  const handle = createConsole({
-    connection: await connectTable("none", { AWS_ENDPOINT_URL_DYNAMODB: "http://127.0.0.1:1" }),
-    effects: { now: Date.now, wait: pause, waitForIndex: pause },
-    guard: openGuard(port),
-    sandbox: null,
-    requests: lines,
-    log: () => undefined,
-  });
-  server = createServer((request, response) => void handle(request, response));
-  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+let followers = 0;
+const live = createLiveLines(3);
+const lines: LiveLines = {
+  ...live,
+  follow: (take) => {
+    followers += 1;
+    const end = live.follow(take);
+    return () => {
+      followers -= 1;
+      end();
+    };
+  },
+};
+const pause = () => Promise.resolve();
+const handle = createConsole({
+  connection: await connectTable("none", { AWS_ENDPOINT_URL_DYNAMODB: "http://127.0.0.1:1" }),
+  effects: { now: Date.now, wait: pause, waitForIndex: pause },
+  guard: openGuard(() => port),
+  sandbox: null,
+  requests: lines,
+  log: () => undefined,
 });
-afterEach(async () => {
-  server.closeAllConnections();
-  await new Promise((resolve) => void server.close(resolve));
-});
+const server = createServer((request, response) => void handle(request, response));
+const port = await listen(server, 0);
+afterAll(() => close(server));
 
 const follow = (): Socket => {
-  const socket = connect(port(), "127.0.0.1");
-  socket.write(`GET /console/api/requests HTTP/1.1\r\nHost: 127.0.0.1:${port()}\r\n\r\n`);
+  const socket = connect(port, "127.0.0.1");
+  socket.write(`GET /console/api/requests HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`);
   return socket;
 };
 

@@ -3,19 +3,14 @@ import { METRICS } from "../../lib/contract/metrics.ts";
 import { DAY, HOUR } from "../../lib/duration.ts";
 import { wordsOf } from "../../tools/words.ts";
 import { alarmState, type MadeUp } from "./alarm-state.ts";
-import { ofType, only, readStages, type Json, type StageName, type Synthesis } from "./synthesis.ts";
+import { ofType, only, stages, type Json } from "./synthesis.ts";
 
-let stages: Readonly<Record<StageName, Synthesis>>;
-let alarms: ReadonlyMap<string, Json>;
-beforeAll(async () => {
-  stages = await readStages();
-  alarms = new Map(
-    ofType("AWS::CloudWatch::Alarm", stages.production).map(([, { Properties }]) => [
-      Properties.AlarmName.replace("customer-entitlements-", ""),
-      Properties,
-    ]),
-  );
-}, 300_000);
+const alarms: ReadonlyMap<string, Json> = new Map(
+  ofType("AWS::CloudWatch::Alarm", stages.production).map(([, { Properties }]) => [
+    Properties.AlarmName.replace("customer-entitlements-", ""),
+    Properties,
+  ]),
+);
 
 interface Case {
   readonly fires: readonly MadeUp[];

@@ -1,13 +1,8 @@
 import { endpoints, type Endpoint } from "../../lib/contract/endpoints.ts";
 import { ERRORS, type ErrorCode } from "../../lib/contract/errors.ts";
-import { ofType, only, readStages, type Json, type StageName, type Synthesis } from "./synthesis.ts";
+import { ofType, only, stages, type Json, type StageName } from "./synthesis.ts";
 
-let stages: Readonly<Record<StageName, Synthesis>>;
-let production: Synthesis;
-beforeAll(async () => {
-  stages = await readStages();
-  ({ production } = stages);
-}, 300_000);
+const { production } = stages;
 
 const API = "AWS::ApiGateway::RestApi";
 const STAGE = "AWS::ApiGateway::Stage";

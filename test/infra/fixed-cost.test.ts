@@ -1,34 +1,23 @@
-import { readFile } from "node:fs/promises";
-import type { Assembly } from "../../local/lambda/template.ts";
-import { synthesizeForTest, synthesizeWith } from "../../testing/support/local-gateway.ts";
-import { FUNCTIONS_APP } from "../local/functions/modules.ts";
-import type { Json } from "./synthesis.ts";
+import { readFileSync } from "node:fs";
+import { ofType, stages, type Json, type Synthesis } from "./synthesis.ts";
 
 /** What AWS bills by the month for a stage that nobody uses, at list prices, in cents. */
-const monthly = ({ document: { Resources } }: Assembly) => {
-  const ofType = (type: string): Json[] => Object.values(Resources).filter(({ Type }) => Type === type);
+const monthly = (stage: Synthesis) => {
+  const propertiesOf = (type: string): Json[] => ofType(type, stage).map(([, { Properties }]) => Properties);
   const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);
   return {
-    firewall: sum(ofType("AWS::WAFv2::WebACL").map(({ Properties }) => 500 + 100 * Properties.Rules.length)),
+    firewall: sum(propertiesOf("AWS::WAFv2::WebACL").map(({ Rules }) => 500 + 100 * Rules.length)),
     alarms: sum(
-      ofType("AWS::CloudWatch::Alarm").map(({ Properties: { Metrics } }) =>
+      propertiesOf("AWS::CloudWatch::Alarm").map(({ Metrics }) =>
         Metrics === undefined ? 10 : 10 * Metrics.filter((one: Json) => one.MetricStat).length,
       ),
     ),
-    dashboards: 300 * ofType("AWS::CloudWatch::Dashboard").length,
-    secrets: 40 * ofType("AWS::SecretsManager::Secret").length,
+    dashboards: 300 * propertiesOf("AWS::CloudWatch::Dashboard").length,
+    secrets: 40 * propertiesOf("AWS::SecretsManager::Secret").length,
   };
 };
 
-let scale: string;
-let stages: readonly Assembly[];
-beforeAll(async () => {
-  scale = await readFile("docs/scale.md", "utf8");
-  stages = [
-    (await synthesizeForTest(FUNCTIONS_APP)).assembly,
-    await synthesizeWith(FUNCTIONS_APP, { stage: "development" }),
-  ];
-}, 120_000);
+const scale = readFileSync("docs/scale.md", "utf8");
 
 /** The cents of a row of docs/scale.md: of production and of development. */
 const row = (name: string): readonly number[] => {
@@ -37,7 +26,7 @@ const row = (name: string): readonly number[] => {
 };
 
 test("docs/scale.md has what an idle stage costs a month", () => {
-  const costs = stages.map(monthly);
+  const costs = [stages.production, stages.development].map(monthly);
   expect(row("AWS WAF, ")).toEqual(costs.map(({ firewall }) => firewall));
   expect(row("Alarms")).toEqual(costs.map(({ alarms }) => alarms));
   expect(costs.map(({ dashboards }) => dashboards)).toEqual([0, 0]);
@@ -56,9 +45,9 @@ test("an idle stage costs at most 12 dollars a month, 3 in development", () => {
   expect(development).toBeLessThanOrEqual(300);
 });
 
-test("the README names the sum", async () => {
+test("the README names the sum", () => {
   const [production = 0] = row("Sum");
-  expect(await readFile("README.md", "utf8")).toContain(
+  expect(readFileSync("README.md", "utf8")).toContain(
     `costs [about ${Math.round(production / 100)} dollars a month](docs/scale.md)`,
   );
   expect(row("Sum")[1]).toBeLessThan(100);

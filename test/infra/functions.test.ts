@@ -5,20 +5,13 @@ import {
   functionOf,
   ofType,
   only,
-  readStages,
   SCHEDULED,
+  stages,
   type Json,
   type StageName,
-  type Synthesis,
 } from "./synthesis.ts";
 
-let stages: Readonly<Record<StageName, Synthesis>>;
-let production: Synthesis;
-let development: Synthesis;
-beforeAll(async () => {
-  stages = await readStages();
-  ({ production, development } = stages);
-}, 300_000);
+const { production, development } = stages;
 
 const MASTER = { MASTER_SECRET: "customer-entitlements-master" };
 /** Variables of a function beside the table's name and the service's name. */
@@ -73,15 +66,9 @@ test("functions have the account's concurrency unless a parameter sets it", () =
   expect(functionOf("LinkIosStoreCustomer", development)[1].Properties.MemorySize).toBe(1769);
   const [[alias = "", { Properties } = {}] = []] = ofType("AWS::Lambda::Alias", development);
   expect(Properties.ProvisionedConcurrencyConfig).toEqual({ ProvisionedConcurrentExecutions: 2 });
-  const method = ofType("AWS::ApiGateway::Method", development).find(
-    ([
-      ,
-      {
-        Properties: { HttpMethod },
-      },
-    ]) => HttpMethod === "GET",
-  );
-  expect(JSON.stringify(method?.[1].Properties.Integration.Uri)).toContain(alias);
+  const methods = ofType("AWS::ApiGateway::Method", development).map(([, method]) => method.Properties);
+  const { Integration } = methods.find(({ HttpMethod }) => HttpMethod === "GET");
+  expect(JSON.stringify(Integration.Uri)).toContain(alias);
 });
 
 test("schedules run once: nothing retries, and a minute's wait drops a run", () => {

@@ -6,16 +6,12 @@ import {
   functionOf,
   ofType,
   only,
-  readStages,
+  stages,
   type Json,
   type Synthesis,
 } from "./synthesis.ts";
 
-let production: Synthesis;
-let development: Synthesis;
-beforeAll(async () => {
-  ({ production, development } = await readStages());
-}, 300_000);
+const { production, development } = stages;
 
 const READS = ["dynamodb:BatchGetItem", "dynamodb:ConditionCheckItem", "dynamodb:GetItem", "dynamodb:Query"];
 const CHANGES = ["dynamodb:DeleteItem", "dynamodb:PutItem", "dynamodb:UpdateItem"];

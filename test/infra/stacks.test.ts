@@ -2,13 +2,13 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { TABLE } from "../../lib/table/dynamodb/key.ts";
 import {
-  checkedFolder,
+  checked,
   DATA,
   DEVELOPMENT,
   FUNCTIONS,
   only,
   ofType,
-  readStages,
+  stages,
   type Json,
   type StageName,
   type Synthesis,
@@ -16,13 +16,6 @@ import {
 
 const { version: VERSION } = JSON.parse(readFileSync("package.json", "utf8"));
 const TABLE_TYPE = "AWS::DynamoDB::GlobalTable";
-
-let stages: Readonly<Record<StageName, Synthesis>>;
-let checked: string;
-beforeAll(async () => {
-  stages = await readStages();
-  checked = await checkedFolder();
-}, 300_000);
 
 /** What the checks have found in an assembly. */
 const reportsOf = (name: string): Json =>

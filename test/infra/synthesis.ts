@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { AUTHORIZER, SCHEDULED_FUNCTIONS, type OtherFunction } from "../../infra/other-functions.ts";
-import { madeOnce, synthesizeForTest } from "../../testing/support/local-gateway.ts";
+import { assemblyFolder, madeOnce } from "../../testing/support/local-gateway.ts";
 import { FUNCTIONS_APP } from "../local/functions/modules.ts";
 
 /** A template is any JSON; reading a path that does not exist fails the test. */
@@ -67,20 +67,19 @@ export type StageName = keyof typeof STAGES;
  * Folder with an assembly for each stage, and `faulty`, synthesized under all checks in a process without this one's
  * environment: no credentials, no region, no home.
  */
-export const checkedFolder = async (): Promise<string> =>
-  madeOnce("checked-stages", async (folder) => {
-    const apps = Object.entries({ ...STAGES, faulty: {} }).map(([name, context]) => ({
-      folder: join(folder, name),
-      context,
-      withFaults: name === "faulty",
-    }));
-    const app = fileURLToPath(new URL("checked-app.ts", import.meta.url));
-    await promisify(execFile)(process.execPath, [app, JSON.stringify(apps)], {
-      env: { TZ: "Asia/Tokyo", USER: "somebody" },
-    });
+export const checked = await madeOnce("checked-stages", async (folder) => {
+  const apps = Object.entries({ ...STAGES, faulty: {} }).map(([name, context]) => ({
+    folder: join(folder, name),
+    context,
+    withFaults: name === "faulty",
+  }));
+  const app = fileURLToPath(new URL("checked-app.ts", import.meta.url));
+  await promisify(execFile)(process.execPath, [app, JSON.stringify(apps)], {
+    env: { TZ: "Asia/Tokyo", USER: "somebody" },
   });
+});
 
-export const readStage = (folder: string, stage: StageName): Synthesis => {
+const readStage = (folder: string, stage: StageName): Synthesis => {
   const name = `customer-entitlements${stage === "production" ? "" : `-${stage}`}`;
   const json = (file: string): Json => JSON.parse(readFileSync(join(folder, file), "utf8"));
   const service = json(`${name}-service.template.json`);
@@ -90,26 +89,23 @@ export const readStage = (folder: string, stage: StageName): Synthesis => {
 };
 
 /** The three stages; production's as every other test has it. */
-export const readStages = async (): Promise<Readonly<Record<StageName, Synthesis>>> => {
-  const [{ folder }, checked] = await Promise.all([synthesizeForTest(FUNCTIONS_APP), checkedFolder()]);
-  return {
-    production: readStage(folder, "production"),
-    development: readStage(join(checked, "development"), "development"),
-    guarded: readStage(join(checked, "guarded"), "guarded"),
-  };
+export const stages: Readonly<Record<StageName, Synthesis>> = {
+  production: readStage(await assemblyFolder(FUNCTIONS_APP), "production"),
+  development: readStage(join(checked, "development"), "development"),
+  guarded: readStage(join(checked, "guarded"), "guarded"),
 };
 
-export const ofType = (type: string, { resources }: Synthesis): [id: string, Resource][] =>
+export const ofType = (type: string, { resources }: Pick<Synthesis, "resources">): [id: string, Resource][] =>
   Object.entries(resources).filter(([, { Type }]) => Type === type);
 
-export const only = (type: string, synthesis: Synthesis): Resource => {
+export const only = (type: string, synthesis: Pick<Synthesis, "resources">): Resource => {
   const [found, ...others] = ofType(type, synthesis);
   if (!found || others.length > 0) throw new Error(`There is not one ${type}.`);
   return found[1];
 };
 
 /** The function whose logical id starts with this name. */
-export const functionOf = (name: string, synthesis: Synthesis): [id: string, Resource] => {
+export const functionOf = (name: string, synthesis: Pick<Synthesis, "resources">): [id: string, Resource] => {
   const found = ofType("AWS::Lambda::Function", synthesis).find(([id]) => id.startsWith(name));
   if (!found) throw new Error(`There is no function ${name}.`);
   return found;

@@ -21,14 +21,10 @@ const SUBSCRIPTION = {
 } as const;
 
 /** Callers of a local run, with the demo application's key unless another is given. */
-export const calling = (serviceOf: () => WholeService) => {
-  const ask = async (
-    path: string,
-    init: RequestInit,
-    apiKey = serviceOf().demo.apiKey,
-  ): Promise<Answered> => {
+export const calling = ({ address, demo }: WholeService) => {
+  const ask = async (path: string, init: RequestInit, apiKey = demo.apiKey): Promise<Answered> => {
     const headers = { Authorization: `Bearer ${apiKey}` };
-    const response = await fetch(serviceOf().address + path, { ...init, headers });
+    const response = await fetch(address + path, { ...init, headers });
     return { status: response.status, body: await response.json() };
   };
   const post = async (path: string, body: unknown, apiKey?: string): Promise<Answered> =>

@@ -8,7 +8,7 @@ import { close, listen } from "../../local/server.ts";
 import { createAndroidPublisherSandbox } from "../../sandbox/android-store/publisher.ts";
 import { fingerprintOf, makeChain, signJws, type SigningChain } from "../../sandbox/ios-store/signing.ts";
 import { appTransactionPayload, newIdentifier } from "../../sandbox/ios-store/shop/app-store.ts";
-import { startWholeService, type WholeService } from "../../testing/support/local-gateway.ts";
+import { startWholeService } from "../../testing/support/local-gateway.ts";
 import { operatorOf } from "../support/local-operator.ts";
 import { calling, keyOfAnApplication } from "./calling.ts";
 
@@ -19,26 +19,23 @@ const chain = makeChain();
 const folder = mkdtempSync(join(tmpdir(), "secrets-"));
 const SECRET = "customer-entitlements/boats";
 
-let service: WholeService;
+mkdirSync(join(folder, "customer-entitlements"));
+writeFileSync(join(folder, SECRET), "not a service account");
 const requests: string[] = [];
-beforeAll(async () => {
-  mkdirSync(join(folder, "customer-entitlements"));
-  writeFileSync(join(folder, SECRET), "not a service account");
-  service = await startWholeService({
-    androidPublisherUrl: `http://127.0.0.1:${await listen(publisher, 0)}/given`,
-    trustedRoots: fingerprintOf(chain.root),
-    secretsFolder: folder,
-    onRequest: (line) => void requests.push(line),
-    runsByItself: false,
-  });
-}, 90_000);
+const service = await startWholeService({
+  androidPublisherUrl: `http://127.0.0.1:${await listen(publisher, 0)}/given`,
+  trustedRoots: fingerprintOf(chain.root),
+  secretsFolder: folder,
+  onRequest: (line) => void requests.push(line),
+  runsByItself: false,
+});
 afterAll(async () => {
-  await service?.stop();
+  await service.stop();
   await close(publisher);
   rmSync(folder, { recursive: true });
 });
 
-const { post, buyOnIos, linkOnAndroid } = calling(() => service);
+const { post, buyOnIos, linkOnAndroid } = calling(service);
 
 test("a given publisher API replaces the sandbox's", async () => {
   expect(service.androidPurchaseToken).toBeNull();

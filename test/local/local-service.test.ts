@@ -3,29 +3,21 @@ import { decodeJwt } from "jose";
 import { endpoints, type Endpoint } from "../../lib/contract/endpoints.ts";
 import { openApiDocument } from "../../lib/contract/openapi.ts";
 import { DEMO } from "../../local/demo.ts";
-import { startWholeService, type WholeService } from "../../testing/support/local-gateway.ts";
+import { startWholeService } from "../../testing/support/local-gateway.ts";
 import { operatorOf } from "../support/local-operator.ts";
 import { BOAT_PRODUCT, calling, keyOfAnApplication, type Json } from "./calling.ts";
-
-let service: WholeService;
 
 /** Lines of what the demo application's destination got. */
 const told: string[] = [];
 const requests: string[] = [];
-
-beforeAll(async () => {
-  service = await startWholeService({
-    tell: (line) => void told.push(line),
-    onRequest: (line) => void requests.push(line),
-    runsByItself: false,
-  });
-}, 90_000);
-
-afterAll(async () => {
-  await service?.stop();
+const service = await startWholeService({
+  tell: (line) => void told.push(line),
+  onRequest: (line) => void requests.push(line),
+  runsByItself: false,
 });
+afterAll(service.stop);
 
-const { post, read, move, buyOnIos, linkOnIos, buyOnAndroid, linkOnAndroid } = calling(() => service);
+const { post, read, move, buyOnIos, linkOnIos, buyOnAndroid, linkOnAndroid } = calling(service);
 
 const jsonOf = async (response: Response): Promise<Json> => response.json();
 

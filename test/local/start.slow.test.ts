@@ -1,12 +1,15 @@
+import { DynamoDBClient, ListTablesCommand } from "@aws-sdk/client-dynamodb";
 import getPort from "get-port";
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { createServer as createHttpServer } from "node:http";
-import { connect, createServer, type AddressInfo } from "node:net";
+import { createServer, type Server } from "node:http";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { ANY_CREDENTIALS, ANY_REGION } from "../../local/database/dynamodb-local.ts";
+import { close, listen } from "../../local/server.ts";
 
 const START = fileURLToPath(new URL("../../local/start.ts", import.meta.url));
 
@@ -85,8 +88,6 @@ const leftBy = async (environment: Readonly<Record<"PORT" | "DYNAMODB_PORT", str
   return [...answering.flat(), ...folders];
 };
 
-const answerOf = async (response: Response): Promise<ReturnType<typeof JSON.parse>> => response.json();
-
 /** The value after a word at the start of a line. */
 const printed = (output: string, word: string): string =>
   new RegExp(`^${word} +(\\S+)`, "m").exec(output)?.[1] ?? "";
@@ -109,25 +110,20 @@ test("it serves, stops with exit code 0, and restarts with its data", async () =
   expect(printed(output, "Table")).toBe("customer-entitlements");
   expect(statSync(join(data, "sandbox-ios-store.json")).mode & 0o077).toBe(0);
   const apiKey = printed(output, "API key");
-  const kept = await (
-    await fetch(`${address}/sandbox/ios-store/purchases`, {
-      method: "POST",
-      body: JSON.stringify({
-        applicationAccountIdentifier: "somebody",
-        transactions: [{ productIdentifier: "com.example.demo.offline_maps", type: "Non-Consumable" }],
-      }),
-    })
-  ).text();
-  const link = async (): Promise<Response> =>
-    fetch(`${address}/v1/customers/ios-store/link`, {
-      method: "POST",
-      headers: { Authorization: `Bearer ${apiKey}` },
-      body: kept,
-    });
-  const linked = await answerOf(await link());
+  const ask = async (path: string, body?: object): Promise<ReturnType<typeof JSON.parse>> => {
+    const headers = { Authorization: `Bearer ${apiKey}` };
+    const sent = body && { method: "POST", body: JSON.stringify(body) };
+    return (await fetch(address + path, { headers, ...sent })).json();
+  };
+  const bought = await ask("/sandbox/ios-store/purchases", {
+    applicationAccountIdentifier: "somebody",
+    transactions: [{ productIdentifier: "com.example.demo.offline_maps", type: "Non-Consumable" }],
+  });
+  const link = async () => ask("/v1/customers/ios-store/link", bought);
+  const linked = await link();
   expect(linked.entitlements).toHaveLength(1);
   const soldOnAndroid = async (): Promise<string[]> => {
-    const { purchases } = await answerOf(await fetch(`${address}/sandbox/android-publisher/purchases`));
+    const { purchases } = await ask("/sandbox/android-publisher/purchases");
     return purchases.map(({ purchaseToken }: { purchaseToken: string }) => purchaseToken);
   };
   const sold = await soldOnAndroid();
@@ -149,11 +145,11 @@ test("it serves, stops with exit code 0, and restarts with its data", async () =
   expect(await answers(Number(third.DYNAMODB_PORT))).toBe(false);
   expect(await soldOnAndroid()).toEqual(expect.arrayContaining(sold));
   expect(statSync(join(data, "sandbox-android-store-purchases.json")).mode & 0o077).toBe(0);
-  expect(await answerOf(await link())).toMatchObject({ customerIdentifier: linked.customerIdentifier });
-  const read = await fetch(`${address}/v1/customers/somebody/entitlements`, {
-    headers: { Authorization: `Bearer ${apiKey}` },
+  const { customerIdentifier } = linked;
+  expect(await link()).toMatchObject({ customerIdentifier });
+  expect(await ask("/v1/customers/somebody/entitlements")).toMatchObject({
+    customerIdentifiers: [customerIdentifier],
   });
-  expect(await read.json()).toMatchObject({ customerIdentifiers: [linked.customerIdentifier] });
   second.child.kill("SIGINT");
   expect(await second.ended).toMatchObject({
     exitCode: 0,
@@ -202,80 +198,92 @@ test("an exported address is used; a killed run's database is found", async () =
   rmSync(own.TMPDIR, { recursive: true });
 }, 240_000);
 
-test("Ctrl-C before it is ready stops everything it started", async () => {
-  const environment = await ports();
-  const { child, ended } = start(environment);
-  while (!(await answers(Number(environment.DYNAMODB_PORT)))) expect(child.exitCode).toBeNull();
-  child.kill("SIGINT");
-  expect((await ended).exitCode).toBe(0);
-  expect(await leftBy(environment)).toEqual([]);
-}, 60_000);
-
-describe("an obstacle ends it with exit code 1 and one sentence:", () => {
-  test.each([["PORT"], ["DYNAMODB_PORT"]] as const)("%s is taken", async (taken) => {
-    const server = createServer();
-    await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
-    const { port } = server.address() as AddressInfo;
-    const environment = { ...(await ports()), [taken]: String(port) };
-    expect(await endOf(start(environment))).toEqual(
-      refusal(
-        new RegExp(
-          `^Port ${port} is taken; stop what uses it(?: \\(.+\\))?, or choose another with ${taken}=<port>\\.`,
-        ),
-      ),
-    );
-    await new Promise((resolve) => void server.close(resolve));
-    expect(await leftBy(environment)).toEqual([]);
+const hasTable = async (port: number): Promise<boolean> => {
+  const client = new DynamoDBClient({
+    endpoint: `http://127.0.0.1:${port}`,
+    region: ANY_REGION,
+    credentials: ANY_CREDENTIALS,
   });
+  const listing = client.send(new ListTablesCommand({})).finally(() => client.destroy());
+  return listing.then(
+    ({ TableNames = [] }) => TableNames.length > 0,
+    () => false,
+  );
+};
 
-  test("the data folder cannot be written", async () => {
-    const file = join(folder, "a-file");
-    writeFileSync(file, "");
+test.each([
+  ["database answers", answers],
+  ["table is made", hasTable],
+])(
+  "Ctrl-C before it is ready, when its %s, stops everything it started",
+  async (_, isSo) => {
     const environment = await ports();
-    expect(await endOf(start(environment, "--data", join(file, "data")))).toEqual(
-      refusal(/^The data folder .+ cannot be written \(ENOTDIR\); choose another with --data <folder>\.$/m),
-    );
+    const { child, ended } = start(environment);
+    while (!(await isSo(Number(environment.DYNAMODB_PORT)))) expect(child.exitCode).toBeNull();
+    child.kill("SIGINT");
+    expect((await ended).exitCode).toBe(0);
     expect(await leftBy(environment)).toEqual([]);
-  });
+  },
+  60_000,
+);
 
-  test("neither Java nor Docker", async () => {
-    const environment = await ports();
-    expect(await endOf(start({ ...environment, PATH: folder }))).toEqual(
-      refusal(
-        /^DynamoDB Local needs Java 17 or later, or a running Docker; neither was found\. Install .+, or set AWS_ENDPOINT_URL_DYNAMODB /,
-      ),
-    );
-    expect(await leftBy(environment)).toEqual([]);
-  });
+/** A server on a free port, until the test ends. */
+const serving = async (server: Server): Promise<number> => {
+  const port = await listen(server, 0);
+  servers.push(server);
+  return port;
+};
+const servers: Server[] = [];
+afterEach(() => Promise.all(servers.splice(0).map(close)));
 
-  test("the given DynamoDB does not answer", async () => {
-    const environment = await ports();
-    const endpoint = `http://127.0.0.1:${await getPort()}`;
-    expect(await endOf(start({ ...environment, AWS_ENDPOINT_URL_DYNAMODB: endpoint }))).toEqual(
-      refusal(new RegExp(`^No DynamoDB answers at ${endpoint} \\(ECONNREFUSED\\); start it, `)),
-    );
-    expect(await leftBy(environment)).toEqual([]);
-  }, 60_000);
+/** A DynamoDB that lists its tables, and denies everything else. */
+const denying = createServer((request, response) => {
+  const isListing = request.headers["x-amz-target"]?.toString().endsWith(".ListTables");
+  const denied = JSON.stringify({ __type: "com.amazon.coral.service#AccessDeniedException" });
+  response.writeHead(isListing ? 200 : 400, { "Content-Type": "application/x-amz-json-1.0" });
+  response.end(isListing ? '{"TableNames":[]}' : denied);
+});
 
-  test("the given DynamoDB does not allow creating a table", async () => {
-    const environment = await ports();
-    const database = createHttpServer((request, response) => {
-      const listing = request.headers["x-amz-target"]?.toString().endsWith(".ListTables");
-      const denied = JSON.stringify({ __type: "com.amazon.coral.service#AccessDeniedException" });
-      response.writeHead(listing ? 200 : 400, { "Content-Type": "application/x-amz-json-1.0" });
-      response.end(listing ? '{"TableNames":[]}' : denied);
-    });
-    await new Promise<void>((resolve) => void database.listen(0, "127.0.0.1", resolve));
-    const endpoint = `http://127.0.0.1:${(database.address() as AddressInfo).port}`;
-    expect(await endOf(start({ ...environment, AWS_ENDPOINT_URL_DYNAMODB: endpoint }))).toEqual(
-      refusal(
-        new RegExp(
-          `^The DynamoDB at ${endpoint} did not let the table be prepared \\(AccessDeniedException\\); `,
-        ),
-      ),
-    );
-    database.closeAllConnections();
-    await new Promise((resolve) => void database.close(resolve));
-    expect(await leftBy(environment)).toEqual([]);
-  }, 60_000);
+const databaseAt = (port: number) => ({ AWS_ENDPOINT_URL_DYNAMODB: `http://127.0.0.1:${port}` });
+const inAFile = join(folder, "a-file", "data");
+
+test.each<[obstacle: string, () => Promise<Record<string, string>>, sentence: RegExp, args?: string[]]>([
+  [
+    "PORT is taken",
+    async () => ({ PORT: String(await serving(createServer())) }),
+    /^Port \d+ is taken; stop what uses it, or choose another with PORT=<port>\./,
+  ],
+  [
+    "DYNAMODB_PORT is taken",
+    async () => ({ DYNAMODB_PORT: String(await serving(createServer())) }),
+    /^Port \d+ is taken; stop what uses it \(.+\), or choose another with DYNAMODB_PORT=<port>\./,
+  ],
+  [
+    "the data folder cannot be written",
+    async () => {
+      writeFileSync(dirname(inAFile), "");
+      return {};
+    },
+    /^The data folder .+ cannot be written \(ENOTDIR\); choose another with --data <folder>\.$/m,
+    ["--data", inAFile],
+  ],
+  [
+    "neither Java nor Docker",
+    async () => ({ PATH: folder }),
+    /^DynamoDB Local needs Java 17 or later, or a running Docker; neither was found\. Install .+, or set AWS_ENDPOINT_URL_DYNAMODB /,
+  ],
+  [
+    "the given DynamoDB does not answer",
+    async () => databaseAt(await getPort()),
+    /^No DynamoDB answers at http:\/\/127\.0\.0\.1:\d+ \(ECONNREFUSED\); start it, /,
+  ],
+  [
+    "the given DynamoDB does not allow creating a table",
+    async () => databaseAt(await serving(denying)),
+    /^The DynamoDB at http:\/\/127\.0\.0\.1:\d+ did not let the table be prepared \(AccessDeniedException\); /,
+  ],
+])("%s: it ends with exit code 1 and one sentence", async (_, obstacle, sentence, args = []) => {
+  const own = await ports();
+  expect(await endOf(start({ ...own, ...(await obstacle()) }, ...args))).toEqual(refusal(sentence));
+  expect(await leftBy(own)).toEqual([]);
 });

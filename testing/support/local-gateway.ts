@@ -10,7 +10,7 @@ import { createMovedClock, type MovedClock } from "../../local/clock/moved-clock
 import { createGateway } from "../../local/gateway/gateway.ts";
 import { startLocalService, type LocalService, type LocalServiceOptions } from "../../local/local-service.ts";
 import { synthesize } from "../../local/lambda/synthesize.ts";
-import { readAssembly, type Assembly } from "../../local/lambda/template.ts";
+import { Assembly, readAssembly } from "../../local/lambda/assembly.ts";
 import { startRoleGate, type RoleGate } from "./table/role-gate.ts";
 
 export interface TestGateway {
@@ -90,18 +90,9 @@ export const madeOnce = async (name: string, make: (folder: string) => Promise<u
 export const assemblyFolder = async (app: string): Promise<string> =>
   madeOnce(app.replaceAll(/\W+/g, "-"), (folder) => synthesize({ folder, app }));
 
-export interface TestAssembly {
-  readonly assembly: Assembly;
-  readonly folder: string;
-  /** Does nothing: the assembly is shared and deleted when the run ends. */
-  remove(): void;
-}
-
 /** The assembly of an application, synthesized once in a test run. */
-export const synthesizeForTest = async (app: string): Promise<TestAssembly> => {
-  const folder = await assemblyFolder(app);
-  return { assembly: readAssembly(folder), folder, remove: () => undefined };
-};
+export const synthesizeForTest = async (app: string): Promise<Assembly> =>
+  readAssembly(await assemblyFolder(app));
 
 /** The templates of an application with parameters, as `-c <name>=<value>` gives them; its code is not kept. */
 export const synthesizeWith = async (
@@ -168,5 +159,5 @@ export const withProperties = (
     id,
     { Type, Properties: changes[Type]?.(Properties) ?? Properties },
   ]);
-  return { ...assembly, document: { ...rest, Resources: Object.fromEntries(changed) } };
+  return new Assembly({ ...rest, Resources: Object.fromEntries(changed) }, assembly.folder);
 };

@@ -1,6 +1,5 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { fileURLToPath } from "node:url";
 import type { InvocationResult } from "../../local/lambda/pool.ts";
 import { createGateway } from "../../local/gateway/gateway.ts";
 import {
@@ -10,7 +9,7 @@ import {
 import { fingerprintOf, makeChain, type SigningChain } from "../../sandbox/ios-store/signing.ts";
 import type { CredentialTable } from "../../lib/table/applications/credentials.ts";
 import { createCredentialTable } from "../../lib/table/applications/credentials.ts";
-import { synthesizeForTest } from "./local-gateway.ts";
+import { SERVICE_APP, synthesizeForTest } from "./local-gateway.ts";
 import { undocumented } from "./openapi.ts";
 import {
   applicationsOf,
@@ -24,7 +23,6 @@ import { createTestTable, type TestTable } from "./table/table.ts";
 
 export { PRODUCTS, type Answer, type TestApplication } from "./service-application.ts";
 
-const APP = fileURLToPath(new URL("../../local/lambda/default-app.ts", import.meta.url));
 const ANDROID_PREFIX = "/sandbox/android-publisher";
 
 /** The whole service on a table of its own, as `npm start` runs it, without the demo. */
@@ -54,7 +52,7 @@ export interface TestService {
 
 export const startTestService = async (environment: Record<string, string> = {}): Promise<TestService> => {
   const table = await createTestTable();
-  const assembly = (await synthesizeForTest(APP)).assembly;
+  const assembly = await synthesizeForTest(SERVICE_APP);
   const roles = await startRoleGate(assembly, process.env["AWS_ENDPOINT_URL_DYNAMODB"] ?? "");
   const chain = makeChain();
   const android = createAndroidPublisherSandbox({ now: Date.now, prefix: ANDROID_PREFIX });

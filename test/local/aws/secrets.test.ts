@@ -1,5 +1,5 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { createServer, type Server } from "node:http";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
@@ -13,29 +13,23 @@ import { close, listen } from "../../../local/server.ts";
 
 const parent = mkdtempSync(join(tmpdir(), "secrets-"));
 const folder = join(parent, "folder");
-let server: Server;
-let address: string;
-
-beforeAll(async () => {
-  mkdirSync(join(folder, "trails"), { recursive: true });
-  writeFileSync(join(folder, "trails", "play"), '{"type":"service_account"}\n');
-  writeFileSync(join(parent, "outside"), "not a secret of the folder");
-  symlinkSync(join(parent, "outside"), join(folder, "link"));
-  const secrets = createSecretsManager(
-    folder,
-    "us-east-1",
-    (name) => (name === "sandbox" ? "of the sandbox" : undefined),
-    (accessKey) => accessKey === "function",
-  );
-  const mounts = [secrets, createTokenService()];
-  server = createServer((request, response) => {
-    void (async () => {
-      for (const mount of mounts) if (await mount(request, response)) return;
-      response.writeHead(404).end();
-    })();
-  });
-  address = `http://127.0.0.1:${await listen(server, 0)}`;
+mkdirSync(join(folder, "trails"), { recursive: true });
+writeFileSync(join(folder, "trails", "play"), '{"type":"service_account"}\n');
+writeFileSync(join(parent, "outside"), "not a secret of the folder");
+symlinkSync(join(parent, "outside"), join(folder, "link"));
+const secrets = createSecretsManager(
+  folder,
+  "us-east-1",
+  (name) => (name === "sandbox" ? "of the sandbox" : undefined),
+  (accessKey) => accessKey === "function",
+);
+const mounts = [secrets, createTokenService()];
+const server = createServer((request, response) => {
+  void (async () => {
+    for (const mount of mounts) if (await mount(request, response)) return;
+  })();
 });
+const address = `http://127.0.0.1:${await listen(server, 0)}`;
 afterAll(async () => {
   await close(server);
   rmSync(parent, { recursive: true, force: true });

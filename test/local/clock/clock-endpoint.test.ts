@@ -27,13 +27,8 @@ const endpoint = createClockEndpoint({
   log: (line) => void logged.push(line),
 });
 
-const server = createServer((request, response) => {
-  void endpoint(request, response);
-});
-let address = "";
-beforeAll(async () => {
-  address = `http://127.0.0.1:${await listen(server, 0)}`;
-});
+const server = createServer((request, response) => void endpoint(request, response));
+const address = `http://127.0.0.1:${await listen(server, 0)}`;
 afterAll(() => close(server));
 beforeEach(() => {
   asked.length = 0;
@@ -41,14 +36,12 @@ beforeEach(() => {
   failure = null;
 });
 
-/** Any JSON. */
-type Json = ReturnType<typeof JSON.parse>;
-
-const send = async (method: string, body: unknown) => {
-  const sent = method === "GET" ? {} : { body: JSON.stringify(body) };
-  const response = await fetch(`${address}/sandbox/clock`, { method, ...sent });
-  const answer: Json = await response.json();
-  return { status: response.status, body: answer };
+/** Moves the clock, or reads it. */
+const send = async (...move: readonly unknown[]) => {
+  const sent = move.length > 0 && { method: "POST", body: JSON.stringify(move[0]) };
+  const response = await fetch(`${address}/sandbox/clock`, { ...sent });
+  const body: ReturnType<typeof JSON.parse> = await response.json();
+  return { status: response.status, body };
 };
 
 test.each<[what: string, body: unknown, message?: RegExp]>([
@@ -60,7 +53,7 @@ test.each<[what: string, body: unknown, message?: RegExp]>([
   ["too much", { advance: "P1D", by: "x".repeat(70_000) }],
 ])("%s: 400 with a message, and the clock stays", async (_, body, message = /./) => {
   const refused = { status: 400, body: { message: expect.stringMatching(message) } };
-  expect(await send("POST", body)).toEqual(refused);
+  expect(await send(body)).toEqual(refused);
   expect(asked).toEqual([]);
 });
 
@@ -69,21 +62,21 @@ test.each([
   ["a time is that time", { at: "2026-07-01T02:00:00+02:00" }, Date.parse("2026-07-01T00:00:00Z")],
   ["a reset is no move", { reset: true }, "reset"],
 ])("%s, and the answer is the clock's time", async (_, body, target) => {
-  expect(await send("POST", body)).toEqual({ status: 200, body: { now: expect.stringMatching(/Z$/) } });
+  expect(await send(body)).toEqual({ status: 200, body: { now: expect.stringMatching(/Z$/) } });
   expect(asked).toEqual([target]);
 });
 
 test("the clock can be read", async () => {
-  const { status, body } = await send("GET", null);
+  const { status, body } = await send();
   expect([status, Math.abs(Date.parse(body.now) - Date.now()) < 60_000]).toEqual([200, true]);
 });
 
 test("an impossible move is 400 with its reason, another failure 500 without", async () => {
   failure = new ImpossibleMove("Only forwards.");
   const refused = { status: 400, body: { message: "Only forwards." } };
-  expect(await send("POST", { advance: "P1D" })).toEqual(refused);
+  expect(await send({ advance: "P1D" })).toEqual(refused);
   expect(logged).toEqual([]);
   failure = new Error("secret");
-  const { status, body } = await send("POST", { advance: "P1D" });
+  const { status, body } = await send({ advance: "P1D" });
   expect([status, body.message.includes("secret"), logged]).toEqual([500, false, ["Error: secret"]]);
 });

@@ -6,10 +6,7 @@ export type Behaviour =
   | { readonly do: "answer"; readonly with: unknown }
   | { readonly do: "repeat"; readonly length: number }
   | { readonly do: "wait"; readonly milliseconds: number }
-  | { readonly do: "count" | "throw" | "crash" | "crash-later" | "exit" | "block" };
-
-let invocations = 0;
-const born = `${process.pid}-${Math.random()}`;
+  | { readonly do: "throw" | "crash" | "exit" };
 
 const json = (body: unknown): APIGatewayProxyResult => ({ statusCode: 200, body: JSON.stringify(body) });
 
@@ -18,7 +15,6 @@ const later = async (milliseconds: number): Promise<void> =>
 
 /** Does what the body says; answers with the event when it says nothing. */
 export const behave = async (event: APIGatewayProxyEvent, context: Context): Promise<unknown> => {
-  invocations += 1;
   const behaviour: Behaviour =
     event.body?.startsWith('{"do":') === true ? JSON.parse(event.body) : { do: "echo" };
   switch (behaviour.do) {
@@ -28,9 +24,7 @@ export const behave = async (event: APIGatewayProxyEvent, context: Context): Pro
       return json("x".repeat(behaviour.length));
     case "wait":
       await later(behaviour.milliseconds);
-      return json({ environment: born, invocations });
-    case "count":
-      return json({ environment: born, invocations });
+      return json("waited");
     case "throw":
       throw new TypeError("a fault of the function");
     case "crash":
@@ -38,15 +32,8 @@ export const behave = async (event: APIGatewayProxyEvent, context: Context): Pro
         throw new Error("nobody catches this");
       });
       return later(10_000);
-    case "crash-later":
-      void later(50).then(() => {
-        throw new Error("nobody catches this either");
-      });
-      return json({ environment: born, invocations });
     case "exit":
       return process.exit(1);
-    case "block":
-      for (;;);
     default:
       return json({
         event,

@@ -1,6 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { deflateSync, gunzipSync, gzipSync, inflateSync } from "node:zlib";
-import type { Assembly } from "../../../local/lambda/template.ts";
 import type { Behaviour } from "../functions/behaviour.ts";
 import { FUNCTIONS_APP } from "../functions/modules.ts";
 import {
@@ -14,23 +12,18 @@ import { asking, eventOf, jsonOf, refusal, shownBy, SYNCHRONIZE } from "./asking
 const MEGABYTE = 1024 * 1024;
 const FAILED = refusal(502, "INTERNAL_ERROR");
 
-let assembly: Assembly;
-let gateway: TestGateway;
-const { post, behave } = asking(() => gateway.address);
-
-beforeAll(async () => {
-  ({ assembly } = await synthesizeForTest(FUNCTIONS_APP));
-  gateway = await serveGateway(assembly);
-}, 60_000);
+const assembly = await synthesizeForTest(FUNCTIONS_APP);
+const gateway = await serveGateway(assembly);
+afterAll(gateway.stop);
+const { post, behave } = asking(gateway);
 const others: TestGateway[] = [];
 afterEach(() => Promise.all(others.splice(0).map((other) => other.stop())));
-afterAll(() => gateway?.stop());
 
 /** Another gateway, with other properties of a type. */
 const another = async (changes: Parameters<typeof withProperties>[1] = {}) => {
   const other = await serveGateway(withProperties(assembly, changes));
   others.push(other);
-  return { ...asking(() => other.address), log: other.log };
+  return { ...asking(other), log: other.log };
 };
 
 describe("a request's body", () => {
@@ -61,7 +54,7 @@ describe("a request's body", () => {
   });
 
   test("of 5 MB is taken, also after a refused one", async () => {
-    const large = JSON.stringify({ do: "count" }) + " ".repeat(5 * MEGABYTE);
+    const large = JSON.stringify({ do: "repeat", length: 1 }) + " ".repeat(5 * MEGABYTE);
     const statuses: number[] = [];
     for (const body of [BLANKS, large, BLANKS, "{}"]) {
       const answer = await fetch(gateway.address + SYNCHRONIZE, { method: "POST", body });
@@ -140,60 +133,16 @@ describe("a function's answer", () => {
   });
 });
 
-describe("an environment of a function", () => {
-  interface Served {
-    readonly environment: string;
-    readonly invocations: number;
-  }
-  const servedBy = async (behaviour: Behaviour, by = behave): Promise<Served> => jsonOf(await by(behaviour));
-
-  test("is reused and keeps its memory", async () => {
-    const { environment, invocations } = await servedBy({ do: "count" });
-    expect(await servedBy({ do: "count" })).toEqual({ environment, invocations: invocations + 1 });
+test("a function has as long as the integration: 504", async () => {
+  const brief = await another({
+    "AWS::ApiGateway::Method": ({ Integration, ...given }) => ({
+      ...given,
+      Integration: { ...Object(Integration), TimeoutInMillis: 500 },
+    }),
   });
-
-  test("serves one request at a time; ten serve a hundred", async () => {
-    const served = await Promise.all(
-      Array.from({ length: 100 }, () => servedBy({ do: "wait", milliseconds: 20 })),
-    );
-    const { size } = new Set(served.map(({ environment }) => environment));
-    expect(size > 1 && size <= 10).toBe(true);
-  });
-
-  test.each([
-    ["throw", true],
-    ["crash", false],
-    ["crash-later", false],
-    ["exit", false],
-  ] as const)("is reused after a %s: %s", async (fault, isReused) => {
-    const lone = await another();
-    const { environment } = await servedBy({ do: "count" }, lone.behave);
-    await lone.behave({ do: fault });
-    // A crash between two requests takes a moment.
-    await sleep(300);
-    const after = await servedBy({ do: "count" }, lone.behave);
-    expect(after.environment === environment).toBe(isReused);
-  });
-
-  test("ends with its timeout, and a new one serves", async () => {
-    const brief = await another({ "AWS::Lambda::Function": (given) => ({ ...given, Timeout: 1 }) });
-    const { environment } = await servedBy({ do: "count" }, brief.behave);
-    expect(shownBy(await brief.behave({ do: "block" }))).toEqual(FAILED);
-    expect((await servedBy({ do: "count" }, brief.behave)).environment).not.toBe(environment);
-    expect(brief.log.join("\n")).toContain("Task timed out after 1.00 seconds");
-  });
-
-  test("has as long as the integration: 504", async () => {
-    const brief = await another({
-      "AWS::ApiGateway::Method": ({ Integration, ...given }) => ({
-        ...given,
-        Integration: { ...Object(Integration), TimeoutInMillis: 500 },
-      }),
-    });
-    await brief.behave({ do: "count" });
-    const late = await brief.behave({ do: "wait", milliseconds: 2000 });
-    expect(shownBy(late)).toEqual(refusal(504, "INTERNAL_ERROR"));
-  });
+  await brief.behave({ do: "echo" });
+  const late = await brief.behave({ do: "wait", milliseconds: 2000 });
+  expect(shownBy(late)).toEqual(refusal(504, "INTERNAL_ERROR"));
 });
 
 test("gateway responses substitute $context, and fall back to DEFAULT_4XX or DEFAULT_5XX", async () => {
@@ -202,20 +151,14 @@ test("gateway responses substitute $context, and fall back to DEFAULT_4XX or DEF
       ...given,
       ResponseType: String(ResponseType).startsWith("DEFAULT") ? ResponseType : "QUOTA_EXCEEDED",
       ResponseTemplates: {
-        "application/json": `{"type":"$context.error.responseType","said":$context.error.messageString,"id":"$context.requestId","path":"$context.path","none":"$context.no.such"}`,
+        "application/json": `{"said":$context.error.messageString,"id":"$context.requestId","none":"$context.no.such"}`,
       },
     }),
   });
   const answer = await other.send("GET", "/nowhere");
   expect([answer.status, jsonOf(answer)]).toEqual([
     403,
-    {
-      type: "MISSING_AUTHENTICATION_TOKEN",
-      said: "Missing Authentication Token",
-      id: answer.headers["x-amzn-requestid"],
-      path: "/nowhere",
-      none: "",
-    },
+    { said: "Missing Authentication Token", id: answer.headers["x-amzn-requestid"], none: "" },
   ]);
   expect((await other.behave({ do: "throw" })).status).toBe(502);
 });

@@ -20,12 +20,12 @@ interface Sent {
 export const jsonOf = ({ body }: Answer) => JSON.parse(body.toString("utf8"));
 export const eventOf = (answer: Answer): APIGatewayProxyEvent => jsonOf(answer).event;
 
-/** Callers of a gateway. */
-export const asking = (addressOf: () => string) => {
+/** Callers of a server. */
+export const asking = ({ address }: { readonly address: string }) => {
   /** Sends the request as it is: adds no header, does not normalize the path. */
   const send = async (method: string, path: string, { headers = {}, body }: Sent = {}): Promise<Answer> =>
     new Promise((resolve, reject) => {
-      const { hostname, port } = new URL(addressOf());
+      const { hostname, port } = new URL(address);
       const options = { hostname, port, method, path, headers, agent: false };
       const request = httpRequest(options, (response) => {
         const { statusCode: status = 0, headers: answered } = response;

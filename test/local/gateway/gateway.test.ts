@@ -1,24 +1,13 @@
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import { createMovedClock } from "../../../local/clock/moved-clock.ts";
-import type { Assembly } from "../../../local/lambda/template.ts";
 import { FUNCTIONS_APP } from "../functions/modules.ts";
-import {
-  serveGateway,
-  synthesizeForTest,
-  withProperties,
-  type TestGateway,
-} from "../../../testing/support/local-gateway.ts";
+import { serveGateway, synthesizeForTest, withProperties } from "../../../testing/support/local-gateway.ts";
 import { asking, eventOf, jsonOf, LINK, refusal, shownBy, SYNCHRONIZE } from "./asking.ts";
 
-let assembly: Assembly;
-let gateway: TestGateway;
-const { send, post, behave, read } = asking(() => gateway.address);
-
-beforeAll(async () => {
-  ({ assembly } = await synthesizeForTest(FUNCTIONS_APP));
-  gateway = await serveGateway(assembly, { AWS_ENDPOINT_URL_DYNAMODB: "http://127.0.0.1:1" });
-}, 60_000);
-afterAll(() => gateway?.stop());
+const assembly = await synthesizeForTest(FUNCTIONS_APP);
+const gateway = await serveGateway(assembly, { AWS_ENDPOINT_URL_DYNAMODB: "http://127.0.0.1:1" });
+afterAll(gateway.stop);
+const { send, post, behave, read } = asking(gateway);
 
 const KEY = `cek_${"a".repeat(16)}_${"0".repeat(72)}`;
 let keys = 0xa000;
@@ -133,7 +122,7 @@ describe("the authorizer", () => {
       "AWS::ApiGateway::Authorizer": (properties) => ({ ...properties, AuthorizerResultTtlInSeconds: 600 }),
     });
     const brief = await serveGateway(changed, {}, clock);
-    const reader = asking(() => brief.address);
+    const reader = asking(brief);
     const authorization = bearer();
     const invocations: unknown[] = [];
     for (let times = 0; times < 3; times += 1) {

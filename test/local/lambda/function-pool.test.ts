@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { DAY } from "../../../lib/duration.ts";
 import { createMovedClock, type MovedClock } from "../../../local/clock/moved-clock.ts";
 import { FunctionPool } from "../../../local/lambda/pool.ts";
@@ -15,6 +16,7 @@ afterEach(async () => {
 afterAll(() => rmSync(codeFolder, { recursive: true, force: true }));
 
 let made = 0;
+const log: string[] = [];
 /** A function with this code. */
 const poolOf = (code: string, clock = createMovedClock(), timeout = TIMEOUT): FunctionPool => {
   const module = `function-${(made += 1)}`;
@@ -30,7 +32,7 @@ const poolOf = (code: string, clock = createMovedClock(), timeout = TIMEOUT): Fu
       environment: {},
       clock: clock.shared,
     },
-    { log: () => undefined, output: () => undefined },
+    { log: (line) => void log.push(line), output: () => undefined },
   );
   pools.push(pool);
   return pool;
@@ -123,4 +125,43 @@ test.each([
   ],
 ])("a function %s", async (_, code, result) => {
   expect(await poolOf(code, undefined, 1_000).invoke({})).toMatchObject(result);
+});
+
+test.each([
+  ["succeeds", "", true],
+  ["throws", 'throw new TypeError("thrown");', true],
+  ["crashes", 'setTimeout(() => { throw new Error("crashed"); }); await new Promise(() => {});', false],
+  ["crashes after its answer", 'setTimeout(() => { throw new Error("crashed late"); }, 50);', false],
+  ["exits", "process.exit(1);", false],
+  ["takes too long", "for (;;);", false],
+])("an environment keeps its memory after an invocation that %s: %s", async (_, fault, isReused) => {
+  const pool = poolOf(
+    `let invocations = 0;
+    exports.handler = async (isFirst) => { invocations += 1; if (isFirst) { ${fault} } return invocations; };`,
+    undefined,
+    1_000,
+  );
+  log.length = 0;
+  const { status } = await pool.invoke(true);
+  // A crash between two invocations takes a moment.
+  await sleep(300);
+  expect(await pool.invoke(false)).toEqual({ status: "succeeded", payload: isReused ? 2 : 1 });
+  const isLogged = /thrown|crashed$|ended with 1|Task timed out after 1.00 seconds/m.test(log.join("\n"));
+  expect(isLogged).toBe(status === "failed");
+});
+
+test("an environment serves one invocation at a time; ten serve a hundred", async () => {
+  const pool = poolOf(`const born = Math.random();
+    let isBusy = false;
+    exports.handler = async () => {
+      if (isBusy) throw new Error("two at a time");
+      isBusy = true;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      isBusy = false;
+      return born;
+    };`);
+  const results = await Promise.all(Array.from({ length: 100 }, () => pool.invoke({})));
+  const { size } = new Set(results.map((result) => result.status === "succeeded" && result.payload));
+  expect(results.filter(({ status }) => status !== "succeeded")).toEqual([]);
+  expect(size > 1 && size <= 10).toBe(true);
 });

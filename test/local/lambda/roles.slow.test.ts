@@ -1,24 +1,10 @@
-import { readAssembly } from "../../../local/lambda/template.ts";
-import { followPurchases, type FollowedPurchases } from "../../support/followed-purchases.ts";
-import {
-  assemblyFolder,
-  SERVICE_APP,
-  startWholeService,
-  type WholeService,
-} from "../../../testing/support/local-gateway.ts";
+import { followPurchases } from "../../support/followed-purchases.ts";
+import { SERVICE_APP, startWholeService, synthesizeForTest } from "../../../testing/support/local-gateway.ts";
 import { grantsOf, type KindAccess } from "../../../testing/support/table/role-gate.ts";
 
-let service: WholeService;
-let followed: FollowedPurchases;
-
-beforeAll(async () => {
-  service = await startWholeService();
-  followed = followPurchases(service);
-}, 90_000);
-
-afterAll(async () => {
-  await service?.stop();
-});
+const service = await startWholeService();
+afterAll(service.stop);
+const followed = followPurchases(service);
 
 const textOf = ({ function: id, action, kind }: KindAccess): string =>
   `${id.replace(/Function\w{8}$/, "")} ${action === "read" ? "reads" : "changes"} ${kind}`;
@@ -70,7 +56,7 @@ test("roles allow what the functions do to items, and nothing else", async () =>
   await followed.read("heard");
   await followed.get("/v1/changes");
 
-  const granted = grantsOf(readAssembly(await assemblyFolder(SERVICE_APP)));
+  const granted = grantsOf(await synthesizeForTest(SERVICE_APP));
   const used = new Set(service.roles.allowed.map((access) => textOf(access)));
   const unused = granted.map((grant) => textOf(grant)).filter((grant) => !used.has(grant));
   expect(unused.filter((grant) => !SELDOM.has(grant))).toEqual([]);

@@ -1,6 +1,5 @@
 import type { InvocationResult } from "../../../local/lambda/pool.ts";
 import { createSchedules, scheduledFunctionsOf } from "../../../local/lambda/schedules.ts";
-import type { Assembly } from "../../../local/lambda/template.ts";
 import { SERVICE_APP, synthesizeForTest, withProperties } from "../../../testing/support/local-gateway.ts";
 
 const RULE = "AWS::Events::Rule";
@@ -11,16 +10,11 @@ const failed = (errorMessage: string): InvocationResult => ({
   errorMessage,
 });
 
-const functionsOf = (assembly: Assembly): string[] => scheduledFunctionsOf(assembly, "us-east-1");
+const assembly = await synthesizeForTest(SERVICE_APP);
 
 describe("the template's schedules", () => {
-  let assembly: Assembly;
-  beforeAll(async () => {
-    ({ assembly } = await synthesizeForTest(SERVICE_APP));
-  }, 60_000);
-
   test("are those of its enabled rules", () => {
-    expect(functionsOf(assembly).map((id) => id.replace(/[0-9A-F]{8}$/, ""))).toContain(
+    expect(scheduledFunctionsOf(assembly).map((id) => id.replace(/[0-9A-F]{8}$/, ""))).toContain(
       "RefreshAndroidStorePurchasesFunction",
     );
   });
@@ -30,13 +24,13 @@ describe("the template's schedules", () => {
     ["of events, not of times", { ScheduleExpression: undefined }],
   ])("leave out a rule that is %s", (_, changes) => {
     const changed = withProperties(assembly, { [RULE]: (properties) => ({ ...properties, ...changes }) });
-    expect(functionsOf(JSON.parse(JSON.stringify(changed)))).toEqual([]);
+    expect(scheduledFunctionsOf(changed)).toEqual([]);
   });
 
   test("of something other than a function are refused", () => {
     const Targets = [{ Id: "1", Arn: "arn:aws:sqs:us-east-1:123456789012:queue" }];
     const changed = withProperties(assembly, { [RULE]: (properties) => ({ ...properties, Targets }) });
-    expect(() => functionsOf(changed)).toThrow("does not support arn:aws:sqs");
+    expect(() => scheduledFunctionsOf(changed)).toThrow("does not support arn:aws:sqs");
   });
 });
 

@@ -1,19 +1,12 @@
-import {
-  assemblyFolder,
-  startWholeService,
-  type WholeService,
-} from "../../../testing/support/local-gateway.ts";
+import { assemblyFolder, startWholeService } from "../../../testing/support/local-gateway.ts";
 import { FUNCTIONS_APP } from "../functions/modules.ts";
 import { asking } from "../gateway/asking.ts";
 
 /** What a local run tells and does for a page of another server that a browser shows. */
 
-let service: WholeService;
-const { send } = asking(() => service.address);
-beforeAll(async () => {
-  service = await startWholeService({ assemblyFolder: await assemblyFolder(FUNCTIONS_APP) });
-}, 90_000);
-afterAll(() => service?.stop());
+const service = await startWholeService({ assemblyFolder: await assemblyFolder(FUNCTIONS_APP) });
+afterAll(service.stop);
+const { send } = asking(service);
 
 type Headers = Readonly<Record<string, string>>;
 type Request = readonly [method: string, path: string, body?: string, headers?: Headers];
@@ -76,16 +69,13 @@ test.each<[string, Headers]>([
   expect((await ask(["POST", "/sandbox/ios-store/purchases", body, form], headers)).status).toBe(200);
 });
 
+const LINK = { "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document" };
+const FOREIGN = { Origin: "https://evil.example.com", Host: "api.example.com" };
+
 test.each([
-  ["a link of another site opens the documentation", "/docs", 200],
-  ["a link of another site opens the console", "/console/", 200],
-  ["the API answers whatever the origin", "/v1/customers/user-1/entitlements", 401],
-])("%s", async (_, path, status) => {
-  const opened = {
-    "Sec-Fetch-Site": "cross-site",
-    "Sec-Fetch-Mode": "navigate",
-    "Sec-Fetch-Dest": "document",
-  };
-  const foreign = { Origin: "https://evil.example.com", Host: "api.example.com" };
-  expect((await ask(["GET", path], status === 401 ? foreign : opened)).status).toBe(status);
+  ["a link of another site opens the documentation", "/docs", LINK, 200],
+  ["a link of another site opens the console", "/console/", LINK, 200],
+  ["the API answers whatever the origin", "/v1/customers/user-1/entitlements", FOREIGN, 401],
+])("%s", async (_, path, headers, status) => {
+  expect((await ask(["GET", path], headers)).status).toBe(status);
 });

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import * as z from "zod";
 import type { ItemKind } from "../../../lib/contract/table-access.ts";
 import { partitionPatterns } from "../../../lib/table/key-patterns.ts";
-import { Template, type Assembly } from "../../../local/lambda/template.ts";
+import type { Assembly } from "../../../local/lambda/assembly.ts";
 
 /** One item's part of a request to DynamoDB, as IAM authorizes it. */
 export interface Access {
@@ -70,8 +70,7 @@ interface Grant {
 
 /** Grants of the assembly's functions on the table, by logical id. */
 const rolesOf = (assembly: Assembly): ReadonlyMap<string, readonly Grant[]> => {
-  const template = new Template(assembly.document, { region: "us-east-1" });
-  const policies = [...template.resourcesOf("AWS::IAM::Policy", policy).values()];
+  const policies = [...assembly.resourcesOf("AWS::IAM::Policy", policy).values()];
   const grantsOfRole = (role: string): Grant[] =>
     policies
       .filter(({ Roles }) => Roles.includes(role))
@@ -86,7 +85,7 @@ const rolesOf = (assembly: Assembly): ReadonlyMap<string, readonly Grant[]> => {
       })
       .filter(({ actions }) => actions.length > 0);
   return new Map(
-    [...template.resourcesOf("AWS::Lambda::Function", lambda)].map(([id, { Role }]) => [
+    [...assembly.resourcesOf("AWS::Lambda::Function", lambda)].map(([id, { Role }]) => [
       id,
       grantsOfRole(Role.split(".")[0] ?? ""),
     ]),

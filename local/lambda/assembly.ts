@@ -13,18 +13,8 @@ const templateDocument = z.object({
   Parameters: z.record(z.string(), z.object({ Default: z.json().optional() })).default({}),
 });
 
-/**
- * The parts of a CloudFormation template that the local run reads. Routes, gateway errors and cached policies are where most
- * faults of a serverless service are, so what runs here is what deploys, not a second description of it.
- */
+/** The parts of a CloudFormation template that the local run reads. */
 type TemplateDocument = z.infer<typeof templateDocument>;
-
-/** Output of `cdk synth`: the stacks' templates merged into one, and their assets' folders. */
-export interface Assembly {
-  readonly document: TemplateDocument;
-  /** Folder of the code that a function's `S3Key` names. */
-  codeFolder(s3Key: string): string;
-}
 
 /** Merges templates. Stacks refer to each other's resources by name only; a logical id in two of them is an error. */
 const together = (documents: readonly TemplateDocument[]): TemplateDocument => {
@@ -38,18 +28,13 @@ const together = (documents: readonly TemplateDocument[]): TemplateDocument => {
 };
 
 /** Reads the assembly in a folder, by the names that the CDK gives its files. */
-export const readAssembly = (folder: string): Assembly => ({
-  document: together(
-    readdirSync(folder)
-      .filter((file) => file.endsWith(".template.json"))
-      .map((file) => templateDocument.parse(JSON.parse(readFileSync(join(folder, file), "utf8")))),
-  ),
-  codeFolder: (s3Key) => {
-    const asset = join(folder, `asset.${s3Key.replace(/\.zip$/, "")}`);
-    if (!existsSync(asset)) throw new LocalError(`The assembly has no asset ${s3Key}.`);
-    return asset;
-  },
-});
+export const readAssembly = (folder: string): Assembly => {
+  const templates = readdirSync(folder).filter((file) => file.endsWith(".template.json"));
+  const documents = templates.map((file) =>
+    templateDocument.parse(JSON.parse(readFileSync(join(folder, file), "utf8"))),
+  );
+  return new Assembly(together(documents), folder);
+};
 
 /** Account id in the resources' ARNs. */
 export const ACCOUNT = "123456789012";
@@ -67,30 +52,43 @@ const isIntrinsic = (value: Record<string, Json>): boolean => {
   return others.length === 0 && name !== undefined && (name === "Ref" || name.startsWith("Fn::"));
 };
 
-/**
- * A template whose references resolve to the logical ids of its resources. A reference that it cannot resolve is an error:
- * a local run must not differ silently from a deployment.
- */
-export class Template {
-  readonly #document: TemplateDocument;
-  readonly #pseudoParameters: Readonly<Record<string, string>>;
+/** What a template learns where it is deployed. Nothing that the local run reads of a template depends on it. */
+const PSEUDO_PARAMETERS: Readonly<Record<string, string>> = {
+  "AWS::AccountId": ACCOUNT,
+  "AWS::Partition": "aws",
+  "AWS::Region": "local",
+  "AWS::StackName": "local",
+  "AWS::StackId": "local",
+  "AWS::URLSuffix": "amazonaws.com",
+};
 
-  constructor(document: TemplateDocument, { region }: { readonly region: string }) {
-    this.#document = document;
-    this.#pseudoParameters = {
-      "AWS::AccountId": ACCOUNT,
-      "AWS::Partition": "aws",
-      "AWS::Region": region,
-      "AWS::StackName": "local",
-      "AWS::StackId": `arn:aws:cloudformation:${region}:${ACCOUNT}:stack/local/local`,
-      "AWS::URLSuffix": "amazonaws.com",
-    };
+/**
+ * Output of `cdk synth`: the stacks' templates merged into one, and their assets' folders. Routes, gateway errors and
+ * cached policies are where most faults of a serverless service are, so what runs here is what deploys.
+ *
+ * References resolve to the logical ids of resources. One that cannot be resolved is an error: a local run must not
+ * differ silently from a deployment.
+ */
+export class Assembly {
+  readonly document: TemplateDocument;
+  readonly folder: string;
+
+  constructor(document: TemplateDocument, folder: string) {
+    this.document = document;
+    this.folder = folder;
+  }
+
+  /** Folder of the code that a function's `S3Key` names. */
+  codeFolder(s3Key: string): string {
+    const asset = join(this.folder, `asset.${s3Key.replace(/\.zip$/, "")}`);
+    if (!existsSync(asset)) throw new LocalError(`The assembly has no asset ${s3Key}.`);
+    return asset;
   }
 
   /** Resources of a type by logical id, their properties resolved and parsed. */
   resourcesOf<Schema extends z.ZodType>(type: string, schema: Schema): Map<string, z.output<Schema>> {
     return new Map(
-      Object.entries(this.#document.Resources)
+      Object.entries(this.document.Resources)
         .filter(([, resource]) => resource.Type === type)
         .map(([id, { Properties }]) => {
           const parsed = schema.safeParse(this.#resolve(Properties));
@@ -149,18 +147,18 @@ export class Template {
   }
 
   #reference(name: string): Json {
-    const parameter = this.#document.Parameters[name];
+    const parameter = this.document.Parameters[name];
     if (parameter) return parameter.Default ?? "";
-    const pseudoParameter = this.#pseudoParameters[name];
+    const pseudoParameter = PSEUDO_PARAMETERS[name];
     if (pseudoParameter !== undefined) return pseudoParameter;
-    if (this.#document.Resources[name]) return name;
+    if (this.document.Resources[name]) return name;
     throw new LocalError(`The template refers to ${name}, which it does not define.`);
   }
 
   #attribute(id: string, attribute: string): string {
     const name = this.#reference(id);
-    return attribute === "Arn" && this.#document.Resources[id]?.Type === "AWS::Lambda::Function"
-      ? `arn:aws:lambda:${this.#pseudoParameters["AWS::Region"]}:${ACCOUNT}:function:${name}`
+    return attribute === "Arn" && this.document.Resources[id]?.Type === "AWS::Lambda::Function"
+      ? `arn:aws:lambda:local:${ACCOUNT}:function:${name}`
       : `${name}.${attribute}`;
   }
 }
