@@ -54,23 +54,21 @@ describe("an API key", () => {
 
 describe("an Authorization header", () => {
   const { apiKey } = issued();
-  test.each([`Bearer ${apiKey}`, `bearer ${apiKey}`, `BEARER ${apiKey}`, `Bearer   ${apiKey}`])(
-    "carries the key: %#",
-    (header) => {
-      expect(bearerToken(header)).toBe(apiKey);
-    },
-  );
   test.each([
-    "",
-    apiKey,
-    `Basic ${apiKey}`,
-    `Bearer${apiKey}`,
-    `Bearer\t${apiKey}`,
-    `Bearer ${apiKey}, Bearer ${apiKey}`,
-    `Bearer ${apiKey}\n`,
-    `Bearer ключ`,
-  ])("carries none: %#", (header) => {
-    expect(bearerToken(header)).toBeNull();
+    [`Bearer ${apiKey}`, apiKey],
+    [`bearer ${apiKey}`, apiKey],
+    [`BEARER ${apiKey}`, apiKey],
+    [`Bearer   ${apiKey}`, apiKey],
+    ["", null],
+    [apiKey, null],
+    [`Basic ${apiKey}`, null],
+    [`Bearer${apiKey}`, null],
+    [`Bearer\t${apiKey}`, null],
+    [`Bearer ${apiKey}, Bearer ${apiKey}`, null],
+    [`Bearer ${apiKey}\n`, null],
+    [`Bearer ключ`, null],
+  ])("carries the key, or none: %#", (header, token) => {
+    expect(bearerToken(header)).toBe(token);
   });
 
   test("is recognized by a pattern that the gateway can use", () => {

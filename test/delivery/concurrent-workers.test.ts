@@ -1,4 +1,4 @@
-import type { SendOutcome } from "../../lib/delivery/send-outcome.ts";
+import type { DeliveryRun } from "../../lib/delivery/deliver-messages.ts";
 import { createChangeTable } from "../../lib/table/telling/changes.ts";
 import { createMemoryTable, type MemoryTable } from "../../testing/support/table/memory-table.ts";
 import { NOW } from "../../testing/support/stores/purchases.ts";
@@ -12,8 +12,7 @@ import {
   type ToldWorld,
 } from "../../testing/support/world.ts";
 import { delivererOf, pause } from "./delivering.ts";
-
-const failed: SendOutcome = { outcome: "failed", because: "status", status: 500, retryAt: null };
+import { DELIVERED, failedWith } from "./sending.ts";
 
 /** An account of which a version waits, while a teller's transaction writes the next one. */
 const whileTelling = async (act: (table: MemoryTable, told: ToldWorld) => Promise<void>): Promise<void> => {
@@ -33,13 +32,12 @@ const whileTelling = async (act: (table: MemoryTable, told: ToldWorld) => Promis
 
 describe("while the next version of an account is written", () => {
   test.each([
-    [{ outcome: "delivered" } as const, { delivered: 1, failed: 0 }],
-    [failed, { delivered: 0, failed: 1 }],
+    [DELIVERED, { delivered: 1, failed: 0 }],
+    [failedWith(500), { delivered: 0, failed: 1 }],
   ])("a deliverer that %j goes on, and the next version waits", (outcome, report) =>
     whileTelling(async (table, told) => {
       const deliver = delivererOf(table, told, NOW + 1);
-      const send = (_application: unknown, _destination: unknown, messages: readonly unknown[]) =>
-        Promise.resolve(messages.map((): SendOutcome => outcome));
+      const send: DeliveryRun["send"] = async (_, __, messages) => messages.map(() => outcome);
       expect(await deliver(NOW, { send, wait: pause, now: () => NOW })).toMatchObject(report);
     }),
   );

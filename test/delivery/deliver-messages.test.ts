@@ -9,24 +9,15 @@ import { createDeliveryQueue } from "../../lib/table/telling/delivery-queue.ts";
 import { createStoreRequestQueue } from "../../lib/table/telling/store-requests.ts";
 import { undocumentedMessage } from "../../testing/support/openapi.ts";
 import { NOW } from "../../testing/support/stores/purchases.ts";
-import { assertInvariants } from "../../testing/support/table/invariants.ts";
-import type { TestTable } from "../../testing/support/table/table.ts";
-import { createUseCaseTable } from "../../testing/support/table/use-case-table.ts";
+import { aUseCaseTable } from "../../testing/support/table/use-case-table.ts";
 import { byCredential, createToldWorld, createWorld, owned, refunded } from "../../testing/support/world.ts";
 import { delivererOf, RETRIES, retriesOf } from "./delivering.ts";
 import { startReceiver, type Receiver } from "./receiver.ts";
 
-let table: TestTable;
+const table = await aUseCaseTable();
 let receivers: Receiver[] = [];
-beforeAll(async () => {
-  table = await createUseCaseTable();
-});
 afterEach(async () => {
   await Promise.all(receivers.splice(0).map(({ close }) => close()));
-});
-afterAll(async () => {
-  await assertInvariants(table);
-  await table.remove();
 });
 
 /** An application with webhooks of this machine, of which so many accounts' messages wait, and its deliverer. */
@@ -38,21 +29,22 @@ const aSetting = async ({ destinations = 1, accounts = 0 } = {}) => {
     secretEpochs: [],
   }));
   const told = createToldWorld(table, createWorld(table), webhooks);
-  /** Stores a purchase of the account, or its refund, and publishes what has changed. */
-  const publish = async (index: number, moment: Instant = NOW) => {
-    await told.world.store({ purchases: [owned(`p${index}`)] }, byCredential(`account-${index}`));
-    await told.tell(moment);
-  };
-  const change = async (index: number, moment: Instant = NOW) => {
-    await told.world.store({ purchases: [refunded(`p${index}`)] });
-    await told.tell(moment);
-  };
-  for (let index = 0; index < accounts; index += 1)
-    await told.world.store({ purchases: [owned(`p${index}`)] }, byCredential(`account-${index}`));
+  const buy = (index: number) =>
+    told.world.store({ purchases: [owned(`p${index}`)] }, byCredential(`account-${index}`));
+  const refund = (index: number) => told.world.store({ purchases: [refunded(`p${index}`)] });
+  /** Publishes what an account has bought, or its refund. */
+  const publishing =
+    (act: (index: number) => Promise<unknown>) =>
+    async (index: number, moment: Instant = NOW) => {
+      await act(index);
+      await told.tell(moment);
+    };
+  for (let index = 0; index < accounts; index += 1) await buy(index);
   await told.tell();
   const waiting = async () => (await told.itemsOf("#DESTINATION#")).filter(({ sk }) => sk !== "HEALTH");
   const [receiver] = receivers;
   if (receiver === undefined) throw new Error("no receiver");
+  const [publish, change] = [publishing(buy), publishing(refund)];
   return { told, deliver: delivererOf(table, told), publish, change, waiting, receiver };
 };
 
@@ -146,11 +138,8 @@ test("a message that is never taken holds up no other account", async () => {
   for (const index of [1, 2, 3]) await publish(index, NOW + DAY);
   await deliver(NOW + DAY);
   await deliver(NOW + DAY + 5 * MINUTE);
-  expect(receiver.got.map(({ account }) => account).toSorted()).toEqual([
-    "account-1",
-    "account-2",
-    "account-3",
-  ]);
+  const taken = receiver.got.map(({ account }) => account);
+  expect(taken.toSorted()).toEqual(["account-1", "account-2", "account-3"]);
 });
 
 test("410 suspends a destination until it is resumed", async () => {
@@ -216,12 +205,8 @@ test.each([
       answerBy: answerBy === null ? null : new Date(answerBy).toISOString(),
     },
   };
-  const ask = () =>
-    createStoreRequestQueue(table).add(
-      identifier,
-      destinations.map(({ name }) => name),
-      request,
-    );
+  const names = destinations.map(({ name }) => name);
+  const ask = () => createStoreRequestQueue(table).add(identifier, names, request);
   await ask();
   for (const receiver of receivers) receiver.answer = () => 500;
   await deliver(NOW);

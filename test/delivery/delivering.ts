@@ -34,10 +34,7 @@ export const delivererOf =
           ),
         newWorker: uuid,
         now,
-        wait: async (milliseconds) => {
-          clock.now += milliseconds;
-          return Promise.resolve();
-        },
+        wait: async (milliseconds) => void (clock.now += milliseconds),
         onFailure: (error) => {
           throw error;
         },

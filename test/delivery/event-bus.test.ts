@@ -1,28 +1,16 @@
-import { createServer, Agent, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, Agent, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
-import { fileURLToPath } from "node:url";
+import type { Server } from "node:net";
 import { EventBridgeClient, type EventBridgeClientConfig } from "@aws-sdk/client-eventbridge";
 import { createEventBusSender } from "../../lib/delivery/event-bus.ts";
 import type { Message } from "../../lib/delivery/message.ts";
-import type { FailureReason, SendOutcome } from "../../lib/delivery/send-outcome.ts";
-import { close, listen } from "../../local/server.ts";
-import { askFork } from "./forked.ts";
+import { failedBecause, type SendOutcome } from "../../lib/delivery/send-outcome.ts";
+import { BUS, closedPort, DELIVERED, failedWith, listening, sendFromProcess } from "./sending.ts";
 import { makeAuthority } from "./webhook/tls-certificates.ts";
-import type { PuttingOrder } from "./putting-process.ts";
 
-const PUTTING_PROCESS = fileURLToPath(new URL("putting-process.ts", import.meta.url));
-
-const BUS = "arn:aws:events:eu-west-1:123456789012:event-bus/entitlements";
+const listen = listening();
 /** Short, for a bus that hangs on purpose. */
 const HASTY = 300;
-
-const DELIVERED: SendOutcome = { outcome: "delivered" };
-const failed = (because: FailureReason, status: number | null = null): SendOutcome => ({
-  outcome: "failed",
-  because,
-  status,
-  retryAt: null,
-});
 
 const aMessage = (name: string, filler = ""): Message => ({
   identifier: `msg_${name}`,
@@ -49,11 +37,6 @@ interface Request {
 
 const nameIn = ({ Detail }: Put): string => (JSON.parse(Detail) as { name: string }).name;
 
-const servers: Server[] = [];
-afterEach(async () => {
-  await Promise.all(servers.splice(0).map(close));
-});
-
 const clientOf = (endpoint: string, configuration: EventBridgeClientConfig = {}): EventBridgeClient =>
   new EventBridgeClient({
     region: "eu-west-1",
@@ -64,9 +47,7 @@ const clientOf = (endpoint: string, configuration: EventBridgeClientConfig = {})
   });
 
 const requestOf = async (request: IncomingMessage): Promise<Request> => {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of request) chunks.push(chunk as Uint8Array);
-  const { Entries } = JSON.parse(Buffer.concat(chunks).toString("utf8")) as { Entries: Put[] };
+  const { Entries } = JSON.parse(Buffer.concat(await request.toArray()).toString()) as { Entries: Put[] };
   return { target: request.headers["x-amz-target"], entries: Entries };
 };
 
@@ -85,8 +66,7 @@ const aBus = async (
       respond(request, response, requests.push(request));
     })();
   });
-  servers.push(server);
-  return { requests, client: clientOf(`http://127.0.0.1:${await listen(server, 0)}`, configuration) };
+  return { requests, client: clientOf(`http://127.0.0.1:${await listen(server)}`, configuration) };
 };
 
 /** Takes every entry whose name has no error. */
@@ -160,10 +140,12 @@ test("each message has the outcome of its own entry", async () => {
     11: "MalformedDetail",
   };
   const { client } = await aBus(taking(errors));
-  const outcomes = await createEventBusSender(client).send(BUS, messages(13));
-  expect(outcomes.slice(0, 3)).toEqual([429, 500, 403].map((status) => failed("status", status)));
-  expect(outcomes.slice(3)).toEqual(
-    messages(10).map((_, index) => (index === 8 ? failed("status", 400) : DELIVERED)),
+  const statuses = new Map([429, 500, 403].entries()).set(11, 400);
+  expect(await createEventBusSender(client).send(BUS, messages(13))).toEqual(
+    messages(13).map((_, index) => {
+      const status = statuses.get(index);
+      return status === undefined ? DELIVERED : failedWith(status);
+    }),
   );
 });
 
@@ -177,7 +159,7 @@ test.each([
     (count === 1 ? refusing(name, answered) : taking())(request, response),
   );
   expect(await createEventBusSender(client).send(BUS, messages(11))).toEqual([
-    ...messages(10).map(() => failed("status", status)),
+    ...messages(10).map(() => failedWith(status)),
     DELIVERED,
   ]);
 });
@@ -186,12 +168,14 @@ test("a bus that hangs is a timeout, and its connection is closed", async () => 
   const { promise: closed, resolve } = Promise.withResolvers<unknown>();
   const { client, requests } = await aBus((_request, response) => response.on("close", resolve));
   expect(await createEventBusSender(client, HASTY).send(BUS, messages(25))).toEqual(
-    messages(25).map(() => failed("timeout")),
+    messages(25).map(() => failedBecause("timeout")),
   );
   await closed;
   expect(requests).toHaveLength(1);
   const waiting = clientOf("http://127.0.0.1:1", { credentials: () => new Promise(() => {}) });
-  expect(await createEventBusSender(waiting, HASTY).send(BUS, messages(1))).toEqual([failed("timeout")]);
+  expect(await createEventBusSender(waiting, HASTY).send(BUS, messages(1))).toEqual([
+    failedBecause("timeout"),
+  ]);
 });
 
 test.each<[string, (response: ServerResponse) => unknown]>([
@@ -200,7 +184,7 @@ test.each<[string, (response: ServerResponse) => unknown]>([
   ["has too few entries", (response) => answer(response, { FailedEntryCount: 0, Entries: [] })],
 ])("an answer that %s", async (_name, respond) => {
   const { client } = await aBus((_request, response) => respond(response));
-  expect(await createEventBusSender(client).send(BUS, messages(1))).toEqual([failed("protocol")]);
+  expect(await createEventBusSender(client).send(BUS, messages(1))).toEqual([failedBecause("protocol")]);
 });
 
 test.each(["ENOTFOUND", "EAI_AGAIN"])("the name does not resolve: %s", async (code) => {
@@ -209,28 +193,24 @@ test.each(["ENOTFOUND", "EAI_AGAIN"])("the name does not resolve: %s", async (co
       process.nextTick(callback, Object.assign(new Error("no such name"), { code }), []),
   });
   const client = clientOf("http://events.example.com", { requestHandler: { httpAgent } });
-  expect(await createEventBusSender(client).send(BUS, messages(1))).toEqual([failed("name")]);
+  expect(await createEventBusSender(client).send(BUS, messages(1))).toEqual([failedBecause("name")]);
 });
 
 test("each failure of the network has its reason", async () => {
-  const served = async (server: Server, protocol = "http"): Promise<string> => {
-    servers.push(server);
-    return `${protocol}://127.0.0.1:${await listen(server, 0)}`;
-  };
-  const closedServer = createServer();
-  const closedPort = `http://127.0.0.1:${await listen(closedServer, 0)}`;
-  await close(closedServer);
+  const served = async (server: Server, protocol = "http"): Promise<string> =>
+    `${protocol}://127.0.0.1:${await listen(server)}`;
   const { issueFor } = makeAuthority();
   const cases: readonly (readonly [string, SendOutcome])[] = [
-    [closedPort, failed("connect")],
-    [await served(createServer(({ socket }) => void socket.resetAndDestroy())), failed("connect")],
-    [await served(createServer(({ socket }) => void socket.end("garbage"))), failed("protocol")],
-    [await served(createServer(() => {})), failed("timeout")],
-    [await served(createHttpsServer(issueFor("events.example.com")), "https"), failed("tls")],
-    [await served(createServer(), "https"), failed("tls")],
+    [`http://127.0.0.1:${await closedPort()}`, failedBecause("connect")],
+    [await served(createServer(({ socket }) => void socket.resetAndDestroy())), failedBecause("connect")],
+    [await served(createServer(({ socket }) => void socket.end("garbage"))), failedBecause("protocol")],
+    [await served(createServer(() => {})), failedBecause("timeout")],
+    [await served(createHttpsServer(issueFor("events.example.com")), "https"), failedBecause("tls")],
+    [await served(createServer(), "https"), failedBecause("tls")],
   ];
-  const order: PuttingOrder = { endpoints: cases.map(([endpoint]) => endpoint), requestTimeout: 1_000 };
-  expect(await askFork(PUTTING_PROCESS, order)).toEqual(cases.map(([, outcome]) => [outcome]));
+  const urls = cases.map(([url]) => url);
+  const outcomes = await sendFromProcess({ to: "bus", urls, attemptMilliseconds: 1_000 });
+  expect(outcomes).toEqual(cases.map(([, outcome]) => outcome));
 });
 
 test("what is no failure of the bus is thrown: missing credentials", async () => {

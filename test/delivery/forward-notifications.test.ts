@@ -1,49 +1,31 @@
+import { setTimeout } from "node:timers/promises";
 import { v7 as uuid } from "uuid";
 import type { Application } from "../../lib/applications/application.ts";
 import type { Destination } from "../../lib/applications/destination.ts";
 import { MESSAGES_AT_ONCE } from "../../lib/delivery/target.ts";
 import type { SentNotification } from "../../lib/delivery/forward-queue.ts";
-import { createTextSender } from "../../lib/delivery/webhook/webhook.ts";
+import { createTextSender, type WebhookSenderOptions } from "../../lib/delivery/webhook/webhook.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "../../lib/duration.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { createForwardQueue } from "../../lib/table/telling/forwards.ts";
 import { anApplication } from "../../testing/support/application.ts";
 import { aBundle, BUNDLE } from "../../testing/support/stores/ios-store.ts";
 import { NOW } from "../../testing/support/stores/purchases.ts";
-import { assertInvariants } from "../../testing/support/table/invariants.ts";
-import type { TestTable } from "../../testing/support/table/table.ts";
-import { createUseCaseTable } from "../../testing/support/table/use-case-table.ts";
+import { aUseCaseTable } from "../../testing/support/table/use-case-table.ts";
 import { byCredential, createToldWorld, createWorld, owned } from "../../testing/support/world.ts";
 import { delivererOf, RETRIES, retriesOf } from "./delivering.ts";
 import { startReceiver, type Receiver } from "./receiver.ts";
 
-let table: TestTable;
+const table = await aUseCaseTable();
 /** The service that takes notifications after this one. */
 let old: Receiver;
-beforeAll(async () => {
-  table = await createUseCaseTable();
-});
 beforeEach(async () => {
   old = await startReceiver();
 });
 afterEach(() => old.close());
-afterAll(async () => {
-  await assertInvariants(table);
-  await table.remove();
-});
-
-interface Changes {
-  readonly destinations?: readonly Destination[];
-  readonly isAnyAddressAllowed?: boolean;
-  readonly attemptMilliseconds?: number;
-}
 
 /** An application whose bundle's notifications are forwarded, and the function that delivers. */
-const aSetting = ({
-  destinations = [],
-  isAnyAddressAllowed = true,
-  attemptMilliseconds = 5 * SECOND,
-}: Changes = {}) => {
+const aSetting = (options: Partial<WebhookSenderOptions> = {}, destinations: readonly Destination[] = []) => {
   const forwarding = anApplication({ iosStore: [aBundle({ notifications: { forwardTo: old.url } })] });
   const told = createToldWorld(table, createWorld(table, { application: forwarding }), destinations);
   const { application } = told.world;
@@ -51,7 +33,7 @@ const aSetting = ({
   const queue = createForwardQueue(table);
   const deliverer = delivererOf(table, told);
   const deliver = async (moment: Instant = NOW, known: Application = application) => {
-    const sender = createTextSender({ isAnyAddressAllowed, now: () => moment, attemptMilliseconds });
+    const sender = createTextSender({ isAnyAddressAllowed: true, now: () => moment, ...options });
     return deliverer(moment, {
       directory: { byIdentifier: () => Promise.resolve(known) },
       forwarding: {
@@ -117,18 +99,16 @@ test.each([
 test("a service that never answers holds up no destination", async () => {
   const receiver = await startReceiver();
   try {
-    const { told, deliver, add, waiting } = aSetting({
-      destinations: [{ name: "hook", url: receiver.url, secretEpochs: [] }],
-      attemptMilliseconds: 1500,
-    });
+    const { told, deliver, add, waiting } = aSetting({ attemptMilliseconds: 1500 }, [
+      { name: "hook", url: receiver.url, secretEpochs: [] },
+    ]);
     old.answer = () => null;
     await add();
     await told.world.store({ purchases: [owned("p")] }, byCredential("account"));
     await told.tell();
     const run = deliver();
     const began = performance.now();
-    while (receiver.got.length === 0 && performance.now() - began < 10_000)
-      await new Promise((resolve) => void setTimeout(resolve, 5));
+    while (receiver.got.length === 0 && performance.now() - began < 10_000) await setTimeout(5);
     // The message arrived while the first attempt to forward was still open.
     expect([receiver.got.length, old.attempts <= 1]).toEqual([1, true]);
     expect((await run).failing).toMatchObject([{ because: "timeout" }]);

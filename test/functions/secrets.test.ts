@@ -33,25 +33,21 @@ afterAll(async () => {
   await close(server);
 });
 
-test("a secret is read as its text", async () => {
-  answers.set("a/text", { status: 200, body: { Name: "a/text", SecretString: "the text" } });
-  expect(await readSecret("a/text")).toBe("the text");
-});
-
-test("a binary secret counts as missing", async () => {
-  answers.set("a/bytes", { status: 200, body: { Name: "a/bytes", SecretBinary: "AAAA" } });
-  expect(await readSecret("a/bytes")).toBeNull();
-});
-
-test.each([
+const secret = (content: object) => ({ status: 200, body: content });
+const missing = [
   "ResourceNotFoundException",
   "AccessDeniedException",
   "DecryptionFailure",
   "InvalidParameterException",
   "InvalidRequestException",
-])("%s: the secret counts as missing, and is not requested again", async (name) => {
-  answers.set(name, failure(400, name));
-  expect(await readSecret(name)).toBeNull();
+];
+test.each<[name: string, answer: { status: number; body: object }, text: string | null]>([
+  ["text", secret({ SecretString: "the text" }), "the text"],
+  ["bytes", secret({ SecretBinary: "AAAA" }), null],
+  ...missing.map((name) => [name, failure(400, name), null] as [string, ReturnType<typeof failure>, null]),
+])("%s: a secret's text, or it counts as missing; it is requested once", async (name, answer, text) => {
+  answers.set(name, answer);
+  expect(await readSecret(name)).toBe(text);
   expect(asked.get(name)).toBe(1);
 });
 
@@ -69,14 +65,14 @@ test("a missing master secret is a named error, and is read again", async () => 
   process.env["MASTER_SECRET"] = "a-master";
   const { masterSecret } = await import("../../functions/environment/master-secret.ts");
   await expect(masterSecret()).rejects.toMatchObject({ name: "MasterSecretError" });
-  answers.set("a-master", { status: 200, body: { Name: "a-master", SecretString: "the text" } });
+  answers.set("a-master", secret({ SecretString: "the text" }));
   expect(await masterSecret()).toEqual(new TextEncoder().encode("the text"));
 });
 
 test.each<[what: string, answer: { status: number; body: object }, code: string]>([
   [
     "is not a service account's key",
-    { status: 200, body: { SecretString: '{"type":"something else"}' } },
+    secret({ SecretString: '{"type":"something else"}' }),
     "STORE_REJECTED_CREDENTIAL",
   ],
   ["cannot be read for now", failure(500, "InternalServiceError"), "STORE_UNAVAILABLE"],

@@ -1,7 +1,7 @@
 import { MINUTE } from "../../lib/duration.ts";
 import { turnOf } from "../../lib/queues/work-off.ts";
 import { NOW } from "../../testing/support/stores/purchases.ts";
-import { aQueue, DONE, due, POISONED, STEP, UNKNOWN } from "./memory-queue.ts";
+import { aQueue, DONE, due, POISONED, STEP, UNKNOWN, type Item } from "./memory-queue.ts";
 
 describe("a worker that dies", () => {
   /** Makes the calls from a place on fail, or that one alone: before they take effect, or after. */
@@ -35,23 +35,23 @@ describe("a worker that dies", () => {
     ["in one call, after it took effect", false, true],
   ])("leaves nothing undone: %s", async (_, isDead, isAfter) => {
     for (let place = 0, calls = 1; place < calls; place += 1) {
-      const queue = aQueue(due(5), 2);
       const tried = new Set<string>();
       // One fails at its first try, and one is poisoned then.
-      queue.answering(({ key }) => {
+      const answer = ({ key }: Item) => {
         const isFirst = !tried.has(key);
         tried.add(key);
         if (isFirst && key === "1") return UNKNOWN;
         if (isFirst && key === "2") throw POISONED;
         return DONE;
-      });
+      };
+      const queue = aQueue(due(5), { answer, atOnce: 2 });
       const dying = failing(queue, place, isDead, isAfter);
       await dying.run();
       calls = dying.calls();
-      queue.clock.set(NOW + 2 * STEP);
-      expect(await queue.workOff()).toMatchObject({ state: "empty" });
-      queue.clock.set(NOW + 4 * STEP);
-      expect(await queue.workOff()).toMatchObject({ state: "empty" });
+      for (const steps of [2, 4]) {
+        queue.clock.set(NOW + steps * STEP);
+        expect(await queue.workOff()).toMatchObject({ state: "empty" });
+      }
       expect(queue.done.toSorted()).toEqual(["0", "1", "2", "3", "4"]);
       expect(place).toBeLessThan(50);
     }

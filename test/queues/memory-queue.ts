@@ -47,11 +47,18 @@ type Clock = ReturnType<typeof createVirtualClock>;
 type Answer = (item: Item) => Outcome | Promise<Outcome>;
 type MutableWork = { -readonly [Name in keyof Work<Item>]: Work<Item>[Name] };
 
+/** What differs from a queue of three items a second, each of which is done. */
+interface Differences {
+  readonly answer?: Answer;
+  readonly atOnce?: number;
+  readonly pace?: number;
+  readonly clock?: Clock;
+}
+
 /** A queue in memory. An item that is done leaves it; one that is postponed is due again after {@link STEP}. */
 export const aQueue = (
   due: Readonly<Record<string, number>>,
-  perSecond = 3,
-  clock: Clock = createVirtualClock(NOW),
+  { answer = () => DONE, atOnce = 3, pace = SECOND, clock = createVirtualClock(NOW) }: Differences = {},
 ) => {
   const items = new Map(Object.entries(due));
   const acted: { readonly key: string; readonly at: number }[] = [];
@@ -60,7 +67,7 @@ export const aQueue = (
   const state: { held: Lease | null; health: QueueHealth; answer: Answer; reads: number } = {
     held: null,
     health: HEALTHY,
-    answer: () => DONE,
+    answer,
     reads: 0,
   };
   const queue: Queue<Item> = {
@@ -96,8 +103,8 @@ export const aQueue = (
     queue,
     keyOf: ({ key }) => key,
     dueAtOf: ({ dueAt }) => dueAt,
-    atOnce: perSecond,
-    pace: SECOND,
+    atOnce,
+    pace,
     act: eachAlone(act, onFailure),
     postpone,
     staysFor: HOUR,

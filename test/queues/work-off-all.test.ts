@@ -28,14 +28,14 @@ const workedOff = async (
 
 test("a queue that has more gets its next turn after all others", async () => {
   const clock = createVirtualClock(NOW);
-  const [hot, quiet] = [aQueue(due(60), 3, clock), aQueue(due(1), 3, clock)];
+  const [hot, quiet] = [aQueue(due(60), { clock }), aQueue(due(1), { clock })];
   expect(await workedOff({ hot, quiet }, 1)).toEqual({ hot: "empty", quiet: "empty" });
   expect(quiet.acted[0]?.at).toBe(NOW + 10 * SECOND);
 });
 
 test("no more queues are worked off at once than asked for", async () => {
   const clock = createVirtualClock(NOW);
-  const queues = Array.from({ length: 5 }, () => aQueue(due(1), 3, clock));
+  const queues = Array.from({ length: 5 }, () => aQueue(due(1), { clock }));
   await workedOff(Object.fromEntries(queues.entries()), 2);
   const starts = queues.map(({ acted }) => acted[0]?.at);
   for (const at of new Set(starts)) expect(starts.filter((one) => one === at).length).toBeLessThanOrEqual(2);
@@ -43,8 +43,8 @@ test("no more queues are worked off at once than asked for", async () => {
 
 test("none waits for one whose other end is silent for seconds", async () => {
   const clock = createVirtualClock(NOW);
-  const [silent, quiet] = [aQueue(due(9), 3, clock), aQueue(due(1), 3, clock)];
-  silent.answering(() => clock.wait(15 * SECOND).then(() => DONE));
+  const answer = () => clock.wait(15 * SECOND).then(() => DONE);
+  const [silent, quiet] = [aQueue(due(9), { answer, clock }), aQueue(due(1), { clock })];
   expect(await workedOff({ silent, quiet }, 2)).toEqual({ silent: "empty", quiet: "empty" });
   expect(quiet.acted[0]?.at).toBe(NOW);
 });
@@ -52,14 +52,12 @@ test("none waits for one whose other end is silent for seconds", async () => {
 test("each is left in its state; a failure concerns one alone", async () => {
   const clock = createVirtualClock(NOW);
   const queues = {
-    down: aQueue(due(1), 3, clock),
-    broken: aQueue(due(1), 3, clock),
-    busy: aQueue(due(1), 3, clock),
-    done: aQueue(due(1), 3, clock),
+    down: aQueue(due(1), { clock, answer: () => DOWN }),
+    broken: aQueue(due(1), { clock }),
+    busy: aQueue(due(1), { clock, answer: () => BUSY }),
+    done: aQueue(due(1), { clock }),
   };
-  queues.down.answering(() => DOWN);
   queues.broken.work.queue.take = () => Promise.reject(POISONED);
-  queues.busy.answering(() => BUSY);
   expect(await workedOff(queues, 5)).toEqual({
     down: "waiting",
     broken: "waiting",
@@ -78,10 +76,8 @@ test("nothing begins once the time is up", async () => {
 describe("while one holds the run up", () => {
   /** A queue that holds the run up until so many looks at the others. */
   const heldUp = (looks: number) => {
-    const slow = aQueue(due(1));
-    slow.work.pace = 0;
     const answered = Promise.withResolvers<typeof DONE>();
-    slow.answering(() => answered.promise);
+    const slow = aQueue(due(1), { answer: () => answered.promise, pace: 0 });
     let count = 0;
     const untilNextLook = async (): Promise<void> => {
       // Others have their turns meanwhile.
@@ -90,15 +86,10 @@ describe("while one holds the run up", () => {
     };
     return { slow, untilNextLook };
   };
-  const quickOf = (items: Record<string, number>, { clock }: MemoryQueue) => {
-    const queue = aQueue(items, 3, clock);
-    queue.work.pace = 0;
-    return queue;
-  };
 
   test("what comes to the others is worked off", async () => {
     const { slow, untilNextLook } = heldUp(2);
-    const quick = quickOf({}, slow);
+    const quick = aQueue({}, { clock: slow.clock, pace: 0 });
     const look = async () => {
       await untilNextLook();
       quick.items.set("new", NOW);
@@ -108,7 +99,7 @@ describe("while one holds the run up", () => {
   });
   test("queues beside the first are looked at, too", async () => {
     const { slow, untilNextLook } = heldUp(2);
-    const other = quickOf(due(1), slow);
+    const other = aQueue(due(1), { clock: slow.clock, pace: 0 });
     const others = async () => turnsOf({ slow, other });
     const run = { ...slow.run, untilNextLook };
     await slow.clock.during(workOffAll(turnsOf({ slow }), run, { atOnce: 5, until: UNTIL, others }));
@@ -116,16 +107,14 @@ describe("while one holds the run up", () => {
   });
   test("those whose items wait are not looked at again", async () => {
     const { slow, untilNextLook } = heldUp(5);
-    const down = quickOf(due(1), slow);
-    down.answering(() => DOWN);
+    const down = aQueue(due(1), { clock: slow.clock, pace: 0, answer: () => DOWN });
     await workedOff({ slow, down }, 5, { untilNextLook });
     expect([down.acted.length, slow.done.length]).toEqual([1, 1]);
   });
 });
 
 test("a run in which nothing is slow looks at nothing again", async () => {
-  const queue = aQueue(due(1));
-  queue.work.pace = 0;
+  const queue = aQueue(due(1), { pace: 0 });
   const others = () => Promise.reject(POISONED);
   const run = { ...queue.run, untilNextLook: () => Promise.withResolvers<void>().promise };
   const together = { atOnce: 1, until: UNTIL, others };

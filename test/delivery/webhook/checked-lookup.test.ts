@@ -46,15 +46,13 @@ test.each([
   expect(await given(answering(...addresses), {})).toMatchObject({ reason: "address" });
 });
 
+const throwing: NameLookup = () => {
+  throw new TypeError("bad name");
+};
 test.each<[string, NameLookup]>([
   ["has no address", answering()],
   ["cannot be resolved", () => Promise.reject(new Error("SERVFAIL"))],
-  [
-    "cannot be looked up",
-    () => {
-      throw new TypeError("bad name");
-    },
-  ],
+  ["cannot be looked up", throwing],
 ])("a name that %s is another failure", async (_name, lookup) => {
   expect(await given(lookup)).toMatchObject({ reason: "name", message: "The lookup failed: name." });
 });
@@ -71,9 +69,7 @@ test("concurrent lookups of one name are shared; the next is another", async () 
     },
   });
   const ask = (name: string): Promise<unknown> =>
-    new Promise((resolve) => {
-      lookup(name, { all: true }, (error, found) => resolve(error ?? found));
-    });
+    new Promise((resolve) => void lookup(name, { all: true }, (error, found) => resolve(error ?? found)));
 
   const found = [{ address: PUBLIC, family: 4 }];
   const first = [ask("api.example.com"), ask("api.example.com")];

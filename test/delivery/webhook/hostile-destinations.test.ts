@@ -1,28 +1,17 @@
-import { once } from "node:events";
 import { Agent } from "node:http";
-import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
+import { createServer, type Socket } from "node:net";
 import type { NameLookup } from "../../../lib/delivery/webhook/checked-lookup.ts";
-import type { Message } from "../../../lib/delivery/message.ts";
-import type { SendOutcome } from "../../../lib/delivery/send-outcome.ts";
+import { failedBecause, type SendOutcome } from "../../../lib/delivery/send-outcome.ts";
 import { post } from "../../../lib/delivery/webhook/post.ts";
 import { CONNECTIONS_PER_HOST, createWebhookSender } from "../../../lib/delivery/webhook/webhook.ts";
+import { closedPort, DELIVERED, failedWith, GONE, listening, MESSAGE, SECRETS } from "../sending.ts";
 
-const SECRETS = [Buffer.alloc(32, 1)];
-const MESSAGE: Message = { identifier: "msg_1", type: "test", timestamp: 0, data: {} };
+const listen = listening();
 
 /** Long enough for a busy machine, so that only deliberate faults time out. */
 const PATIENT = 10_000;
 /** Short, for destinations that hang on purpose. */
 const HASTY = 300;
-
-const DELIVERED: SendOutcome = { outcome: "delivered" };
-const GONE: SendOutcome = { outcome: "gone" };
-const failed = (because: string, status: number | null = null) => ({
-  outcome: "failed",
-  because,
-  status,
-  retryAt: null,
-});
 
 const unresolvable: NameLookup = () => Promise.reject(new Error("ENOTFOUND api.example.com"));
 const resolvingTo =
@@ -30,23 +19,17 @@ const resolvingTo =
   async () =>
     addresses;
 
-const aSender = (attemptMilliseconds = PATIENT, lookup = resolvingTo("127.0.0.1")) =>
-  createWebhookSender({ isAnyAddressAllowed: true, lookup, attemptMilliseconds, now: Date.now });
+const aSender = (
+  attemptMilliseconds = PATIENT,
+  lookup = resolvingTo("127.0.0.1"),
+  isAnyAddressAllowed = true,
+) => createWebhookSender({ isAnyAddressAllowed, lookup, attemptMilliseconds, now: Date.now });
 
 interface Destination {
-  readonly server: Server;
   readonly port: number;
   readonly url: string;
   readonly connections: readonly Socket[];
 }
-
-const destinations: Destination[] = [];
-afterEach(async () => {
-  for (const { server, connections } of destinations.splice(0)) {
-    for (const connection of connections) connection.destroy();
-    await new Promise((resolve) => void server.close(resolve));
-  }
-});
 
 /** A server that does with each connection what it likes, once the request has begun to arrive. */
 const destination = async (behave: (connection: Socket) => unknown): Promise<Destination> => {
@@ -57,12 +40,8 @@ const destination = async (behave: (connection: Socket) => unknown): Promise<Des
     connection.once("data", () => behave(connection));
     connection.resume();
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  const opened = { server, port, connections, url: `http://hooks.example.com:${port}/in?key=secret` };
-  destinations.push(opened);
-  return opened;
+  const port = await listen(server);
+  return { port, connections, url: `http://hooks.example.com:${port}/in?key=secret` };
 };
 
 const saying = (text: string) => destination((connection) => void connection.write(text));
@@ -99,29 +78,29 @@ describe("an answer that does not come in time", () => {
     ["announces another", (connection) => void connection.write("HTTP/1.1 100 Continue\r\n\r\n")],
   ])("%s", async (_name, behave) => {
     const slow = await destination(behave);
-    expect(await send(slow.url, aSender(HASTY))).toEqual(failed("timeout"));
+    expect(await send(slow.url, aSender(HASTY))).toEqual(failedBecause("timeout"));
     await closed(slow);
   });
 
   test("is that of the resolver", async () => {
     const hanging: NameLookup = () => new Promise(() => {});
-    expect(await send("http://hooks.example.com/", aSender(HASTY, hanging))).toEqual(failed("timeout"));
+    expect(await send("http://hooks.example.com/", aSender(HASTY, hanging))).toEqual(
+      failedBecause("timeout"),
+    );
   });
 
   test("counts the wait for a connection too", async () => {
     const slow = await destination(() => {});
     const sender = aSender(HASTY);
-    const outcomes = await Promise.all(
-      Array.from({ length: CONNECTIONS_PER_HOST + 10 }, () => send(slow.url, sender)),
-    );
-    for (const outcome of outcomes) expect(outcome).toEqual(failed("timeout"));
+    const sends = Array.from({ length: CONNECTIONS_PER_HOST + 10 }, () => send(slow.url, sender));
+    for (const outcome of await Promise.all(sends)) expect(outcome).toEqual(failedBecause("timeout"));
   });
 });
 
 describe.each<[head: string, outcome: unknown]>([
   ["HTTP/1.1 200 OK", DELIVERED],
   ["HTTP/1.1 410 Gone", GONE],
-  ["HTTP/1.1 500 Internal Server Error", failed("status", 500)],
+  ["HTTP/1.1 500 Internal Server Error", failedWith(500)],
 ])("once the status has come, it counts: %s", (head, outcome) => {
   const CHUNKED = "transfer-encoding: chunked\r\n\r\n";
   test.each<[body: string, behave: (connection: Socket) => unknown]>([
@@ -162,7 +141,7 @@ describe("what is not an answer", () => {
     const hostile = await destination((connection) =>
       flooding === "" ? connection.write(text) : flood(connection, flooding, text),
     );
-    expect(await send(hostile.url)).toEqual(failed("protocol"));
+    expect(await send(hostile.url)).toEqual(failedBecause("protocol"));
     await closed(hostile);
   });
 
@@ -183,17 +162,18 @@ describe("no connection", () => {
       (connection) => void connection.end("HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n"),
     ],
   ])("it %s", async (_name, behave) => {
-    expect(await send((await destination(behave)).url)).toEqual(failed("connect"));
+    expect(await send((await destination(behave)).url)).toEqual(failedBecause("connect"));
   });
 
   test("the port is closed", async () => {
-    const { url, server } = await destination(() => {});
-    server.close();
-    expect(await send(url)).toEqual(failed("connect"));
+    const url = `http://hooks.example.com:${await closedPort()}/`;
+    expect(await send(url)).toEqual(failedBecause("connect"));
   });
 
   test("the name does not resolve", async () => {
-    expect(await send("http://hooks.example.com/", aSender(PATIENT, unresolvable))).toEqual(failed("name"));
+    expect(await send("http://hooks.example.com/", aSender(PATIENT, unresolvable))).toEqual(
+      failedBecause("name"),
+    );
   });
 });
 
@@ -201,13 +181,12 @@ describe("addresses", () => {
   /** In the unicast space of IPv6, but of nobody: no connection to it reaches anybody. */
   const NOBODY = "2000::1";
 
-  const strict = (lookup: NameLookup, attemptMilliseconds = PATIENT) =>
-    createWebhookSender({ isAnyAddressAllowed: false, lookup, attemptMilliseconds, now: Date.now });
+  const strict = (lookup: NameLookup) => aSender(PATIENT, lookup, false);
 
   test("a name of a private address is refused without a connection", async () => {
     const { port, connections } = await destination(() => {});
     const sender = strict(resolvingTo(NOBODY, "127.0.0.1"));
-    expect(await send(`https://hooks.example.com:${port}/`, sender)).toEqual(failed("address"));
+    expect(await send(`https://hooks.example.com:${port}/`, sender)).toEqual(failedBecause("address"));
     expect(connections).toEqual([]);
   });
 
@@ -231,14 +210,16 @@ describe("addresses", () => {
       const { port, connections } = await destination(() => {});
       let lookups = 0;
       const lookup: NameLookup = async () => [NOBODY, String((lookups += 1))];
-      expect(await send(url.replace("<port>", String(port)), strict(lookup))).toEqual(failed("address"));
+      expect(await send(url.replace("<port>", String(port)), strict(lookup))).toEqual(
+        failedBecause("address"),
+      );
       expect([lookups, connections]).toEqual([0, []]);
     },
   );
 
   test("where any address is allowed, credentials in the URL are still refused", async () => {
     const { port, connections } = await destination(() => {});
-    expect(await send(`http://user:pass@127.0.0.1:${port}/`)).toEqual(failed("address"));
+    expect(await send(`http://user:pass@127.0.0.1:${port}/`)).toEqual(failedBecause("address"));
     expect(connections).toEqual([]);
   });
 });

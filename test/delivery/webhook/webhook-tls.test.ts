@@ -1,57 +1,40 @@
-import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer as createHttpServer } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
-import { createServer, type AddressInfo, type Server } from "node:net";
+import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
-import { fileURLToPath } from "node:url";
-import type { SendOutcome } from "../../../lib/delivery/send-outcome.ts";
-import { askFork } from "../forked.ts";
+import { failedBecause, type SendOutcome } from "../../../lib/delivery/send-outcome.ts";
+import { DAY } from "../../../lib/duration.ts";
+import { DELIVERED, listening, sendFromProcess } from "../sending.ts";
 import { makeAuthority, type ServerCertificate } from "./tls-certificates.ts";
-import type { SendingOrder, SendingReport } from "./sending-process.ts";
 
-const PROCESS = fileURLToPath(new URL("sending-process.ts", import.meta.url));
 const NAME = "hooks.example.com";
-const DAY = 24 * 3600 * 1000;
-
-const DELIVERED: SendOutcome = { outcome: "delivered" };
-const failed = (because: string) => ({ outcome: "failed", because, status: null, retryAt: null });
+const listen = listening();
 
 const trusted = makeAuthority();
 const unknown = makeAuthority();
 const VALID = trusted.issueFor(NAME);
 
 let folder: string;
-const servers: Server[] = [];
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "webhook-tls-"));
   await writeFile(join(folder, "authority.pem"), trusted.pem);
 });
-afterAll(async () => {
-  await rm(folder, { recursive: true });
-});
-afterEach(() => {
-  for (const server of servers.splice(0)) server.close();
-});
+afterAll(() => rm(folder, { recursive: true }));
 
-const urlOf = async (server: Server): Promise<string> => {
-  servers.push(server);
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return `https://${NAME}:${(server.address() as AddressInfo).port}/`;
-};
+const urlOf = async (server: Server): Promise<string> => `https://${NAME}:${await listen(server)}/`;
 
 /** Sends from a process that trusts the authority. */
 const sendTo = async (
   urls: readonly string[],
   { attemptMilliseconds = 10_000, environment = {} as Record<string, string> } = {},
-): Promise<SendingReport> =>
-  (await askFork(PROCESS, { urls, attemptMilliseconds } satisfies SendingOrder, {
-    ...environment,
-    NODE_EXTRA_CA_CERTS: join(folder, "authority.pem"),
-  })) as SendingReport;
+): Promise<readonly SendOutcome[]> =>
+  sendFromProcess(
+    { to: "webhook", urls, attemptMilliseconds },
+    { ...environment, NODE_EXTRA_CA_CERTS: join(folder, "authority.pem") },
+  );
 
 interface Connection {
   readonly serverName: string | false | null;
@@ -103,14 +86,14 @@ test.each([
   const urls = await Promise.all(servings.map(({ server }) => urlOf(server)));
   const outcomes = await sendTo(urls, { environment });
   expect(servings.map(({ kind, requests }, index) => [kind, outcomes[index], requests()])).toEqual(
-    INVALID.map(([kind]) => [kind, failed("tls"), 0]),
+    INVALID.map(([kind]) => [kind, failedBecause("tls"), 0]),
   );
 });
 
 test("what is not TLS is refused", async () => {
   const plain = await urlOf(createHttpServer((_request, response) => void response.end()));
   const broken = await urlOf(createServer((socket) => void socket.once("data", () => socket.destroy())));
-  expect(await sendTo([plain, broken])).toEqual([failed("tls"), failed("tls")]);
+  expect(await sendTo([plain, broken])).toEqual([failedBecause("tls"), failedBecause("tls")]);
 });
 
 test("a failure after the handshake is not one of TLS", async () => {
@@ -121,10 +104,10 @@ test("a failure after the handshake is not one of TLS", async () => {
     });
   const breaking = await urlOf(saying((socket) => socket.destroy()));
   const garbage = await urlOf(saying((socket) => void socket.end("garbage")));
-  expect(await sendTo([breaking, garbage])).toEqual([failed("connect"), failed("protocol")]);
+  expect(await sendTo([breaking, garbage])).toEqual([failedBecause("connect"), failedBecause("protocol")]);
 });
 
 test("a handshake that never ends is cut off", async () => {
   const silent = await urlOf(createServer((socket) => void socket.on("error", () => {}).resume()));
-  expect(await sendTo([silent], { attemptMilliseconds: 300 })).toEqual([failed("timeout")]);
+  expect(await sendTo([silent], { attemptMilliseconds: 300 })).toEqual([failedBecause("timeout")]);
 });

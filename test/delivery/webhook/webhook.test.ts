@@ -1,16 +1,17 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { Webhook } from "standardwebhooks";
-import { close, listen } from "../../../local/server.ts";
 import { messageText, type Message } from "../../../lib/delivery/message.ts";
+import { failedBecause, type SendOutcome } from "../../../lib/delivery/send-outcome.ts";
 import { secretText } from "../../../lib/delivery/webhook-secret.ts";
 import {
   CONNECTIONS_PER_HOST,
   createWebhookSender,
   retryTime,
 } from "../../../lib/delivery/webhook/webhook.ts";
+import { DAY, SECOND } from "../../../lib/duration.ts";
+import { DELIVERED, failedWith, GONE, listening, SECRETS } from "../sending.ts";
 
-const SECRETS = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
-const SECOND = 1000;
+const listen = listening();
 
 /** The specification's library accepts signatures of the last five minutes. */
 const NOW = Date.now();
@@ -22,34 +23,26 @@ const aMessage = (identifier = "msg_1"): Message => ({
   data: { applicationAccountIdentifier: "zoë", version: 7 },
 });
 
-const aSender = () =>
-  createWebhookSender({ isAnyAddressAllowed: true, lookup: async () => ["127.0.0.1"], now: () => NOW });
+const aSender = (lookup = async () => ["127.0.0.1"]) =>
+  createWebhookSender({ isAnyAddressAllowed: true, lookup, now: () => NOW });
 
-interface Received {
-  readonly method: string | undefined;
-  readonly url: string | undefined;
-  readonly headers: IncomingMessage["headers"];
+interface Received extends Pick<IncomingMessage, "method" | "url" | "headers"> {
   readonly text: string;
 }
 
-const servers: Server[] = [];
-afterEach(async () => {
-  await Promise.all(servers.splice(0).map(close));
-});
-
 type Receiver = (request: IncomingMessage, response: ServerResponse) => Promise<unknown>;
 
-const serve = async (receiver: Receiver): Promise<{ server: Server; port: number }> => {
+const serve = async (receiver: Receiver) => {
+  let connections = 0;
   const server = createServer((request, response) => void receiver(request, response));
-  servers.push(server);
-  return { server, port: await listen(server, 0) };
+  server.on("connection", () => (connections += 1));
+  return { port: await listen(server), connections: () => connections };
 };
 
 const receive = async (request: IncomingMessage): Promise<Received> => {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of request) chunks.push(chunk as Uint8Array);
+  const text = Buffer.concat(await request.toArray()).toString();
   const { method, url, headers } = request;
-  return { method, url, headers, text: Buffer.concat(chunks).toString("utf8") };
+  return { method, url, headers, text };
 };
 
 /** Answers every request alike, and keeps what was received. */
@@ -64,12 +57,12 @@ const answering = async (status: number, headers: Record<string, string> = {}, b
 
 test("a message arrives as a signed POST that the library verifies", async () => {
   const { received, port } = await answering(204);
-  expect(await aSender().send(`http://hooks.example.com:${port}/in?key=1`, aMessage(), SECRETS)).toEqual({
-    outcome: "delivered",
-  });
+  const url = `http://hooks.example.com:${port}/in?key=1`;
+  expect(await aSender().send(url, aMessage(), SECRETS)).toEqual(DELIVERED);
   expect(received).toHaveLength(1);
-  const [{ method, url, headers, text } = {} as Received] = received;
-  expect({ method, url, text }).toEqual({ method: "POST", url: "/in?key=1", text: messageText(aMessage()) });
+  const [{ headers, ...rest } = {} as Received] = received;
+  const text = messageText(aMessage());
+  expect(rest).toEqual({ method: "POST", url: "/in?key=1", text });
   expect(headers).toMatchObject({
     host: `hooks.example.com:${port}`,
     "content-type": "application/json",
@@ -84,32 +77,24 @@ test("a message arrives as a signed POST that the library verifies", async () =>
     );
 });
 
-const failed = (status: number, retryAt: number | null = null) => ({
-  outcome: "failed",
-  because: "status",
-  status,
-  retryAt,
-});
-
-test.each<[status: number, retryAfter: string | null, outcome: object]>([
-  [200, null, { outcome: "delivered" }],
-  [299, null, { outcome: "delivered" }],
-  [410, "60", { outcome: "gone" }],
-  [300, null, failed(300)],
-  [400, null, failed(400)],
-  [404, null, failed(404)],
-  [429, null, failed(429)],
-  [599, null, failed(599)],
-  [429, "120", failed(429, NOW + 120 * SECOND)],
-  [503, "120", failed(503, NOW + 120 * SECOND)],
-  [500, "120", failed(500)],
+test.each<[status: number, retryAfter: string | null, outcome: SendOutcome]>([
+  [200, null, DELIVERED],
+  [299, null, DELIVERED],
+  [410, "60", GONE],
+  [300, null, failedWith(300)],
+  [400, null, failedWith(400)],
+  [404, null, failedWith(404)],
+  [429, null, failedWith(429)],
+  [599, null, failedWith(599)],
+  [429, "120", failedWith(429, NOW + 120 * SECOND)],
+  [503, "120", failedWith(503, NOW + 120 * SECOND)],
+  [500, "120", failedWith(500)],
 ])("the outcome of %i with Retry-After %s is %j", async (status, retryAfter, outcome) => {
   const { port } = await answering(status, retryAfter === null ? {} : { "retry-after": retryAfter });
   expect(await aSender().send(`http://127.0.0.1:${port}/`, aMessage(), SECRETS)).toEqual(outcome);
 });
 
 const NOON = Date.UTC(2026, 0, 15, 12);
-const DAY = 24 * 3600 * SECOND;
 
 test.each([
   ["1", NOON + SECOND],
@@ -142,20 +127,18 @@ test.each([
 test.each([301, 302, 303, 307, 308])("%i: a redirect is a failure and is not followed", async (status) => {
   const target = await answering(200);
   const { port } = await answering(status, { location: `http://127.0.0.1:${target.port}/` });
-  expect(await aSender().send(`http://127.0.0.1:${port}/`, aMessage(), SECRETS)).toEqual(failed(status));
+  expect(await aSender().send(`http://127.0.0.1:${port}/`, aMessage(), SECRETS)).toEqual(failedWith(status));
   expect(target.received).toEqual([]);
 });
 
 describe("connections", () => {
   test("many messages share a bounded number of connections", async () => {
     const arrived = new Set<string>();
-    const { server, port } = await serve(async (request, response) => {
+    const { port, connections } = await serve(async (request, response) => {
       const { headers } = await receive(request);
       arrived.add(String(headers["webhook-id"]));
       response.writeHead(200).end("taken");
     });
-    let connections = 0;
-    server.on("connection", () => (connections += 1));
     const sender = aSender();
     const outcomes = await Promise.all(
       Array.from({ length: 2_000 }, (_, index) =>
@@ -164,25 +147,23 @@ describe("connections", () => {
     );
     expect(new Set(outcomes.map(({ outcome }) => outcome))).toEqual(new Set(["delivered"]));
     expect(arrived.size).toBe(2_000);
-    expect(connections).toBeLessThanOrEqual(CONNECTIONS_PER_HOST);
+    expect(connections()).toBeLessThanOrEqual(CONNECTIONS_PER_HOST);
   });
 
   test("messages one after another use one connection, and one lookup", async () => {
-    const { server, port } = await serve(async (request, response) => {
+    const { port, connections } = await serve(async (request, response) => {
       await receive(request);
       response.writeHead(500).end("x".repeat(60_000));
     });
-    let connections = 0;
     let lookups = 0;
-    server.on("connection", () => (connections += 1));
     const lookup = async (): Promise<string[]> => {
       lookups += 1;
       return ["127.0.0.1"];
     };
-    const sender = createWebhookSender({ isAnyAddressAllowed: true, lookup, now: () => NOW });
+    const sender = aSender(lookup);
     for (let index = 0; index < 20; index += 1)
       await sender.send(`http://hooks.example.com:${port}/`, aMessage(`msg_${index}`), SECRETS);
-    expect({ connections, lookups }).toEqual({ connections: 1, lookups: 1 });
+    expect([connections(), lookups]).toEqual([1, 1]);
   });
 
   test("a kept connection that was closed is replaced within the attempt", async () => {
@@ -203,9 +184,7 @@ describe("connections", () => {
     const send = (identifier: string) =>
       sender.send(`http://127.0.0.1:${port}/`, aMessage(identifier), SECRETS);
     const atOnce = await Promise.all([send("msg_1"), send("msg_2")]);
-    expect([...atOnce, await send("msg_3")]).toEqual(
-      Array.from({ length: 3 }, () => ({ outcome: "delivered" })),
-    );
+    expect([...atOnce, await send("msg_3")]).toEqual([DELIVERED, DELIVERED, DELIVERED]);
     expect(arrived.sort()).toEqual(["msg_1", "msg_2", "msg_3"]);
   });
 
@@ -218,10 +197,8 @@ describe("connections", () => {
       return response.writeHead(200).end();
     });
     const sender = aSender();
-    await sender.send(`http://127.0.0.1:${port}/`, aMessage(), SECRETS);
-    expect(await sender.send(`http://127.0.0.1:${port}/`, aMessage(), SECRETS)).toMatchObject({
-      because: "connect",
-    });
+    const send = () => sender.send(`http://127.0.0.1:${port}/`, aMessage(), SECRETS);
+    expect([await send(), await send()]).toEqual([DELIVERED, failedBecause("connect")]);
     expect(requests).toBe(3);
   });
 });

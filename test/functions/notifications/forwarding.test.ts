@@ -1,7 +1,5 @@
-import { createServer, type Server } from "node:http";
 import { UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import { keys } from "../../../lib/table/keys.ts";
-import { close, listen } from "../../../local/server.ts";
 import { makeChain, signJws } from "../../../sandbox/ios-store/signing.ts";
 import { anEnvelope } from "../../../testing/support/stores/ios-store.ts";
 import {
@@ -9,40 +7,28 @@ import {
   type TestApplication,
   type TestService,
 } from "../../../testing/support/service.ts";
+import { startReceiver, type Receiver } from "../../delivery/receiver.ts";
 
 const PATH = "/v1/notifications/ios-store";
 const APPLE_ID = 1_234_567_890;
 const CONTENT_TYPE = "application/json; charset=utf-8";
 
-/** The service that takes notifications after this one. `status` of its answers; null: it hangs. */
-const got: { readonly body: string; readonly contentType: string | undefined }[] = [];
-let attempts = 0;
-let status: number | null = null;
-let old: Server;
+/** The service that takes notifications after this one. */
+let old: Receiver;
 let service: TestService;
 let app: TestApplication;
 
 beforeAll(async () => {
-  old = createServer((request, response) => {
-    attempts += 1;
-    void (async () => {
-      const body = Buffer.concat(await request.toArray()).toString();
-      if (status === null) return;
-      if (status < 300) got.push({ body, contentType: request.headers["content-type"] });
-      response.writeHead(status).end();
-    })();
-  });
-  const port = await listen(old, 0);
+  old = await startReceiver();
   service = await startTestService({ DESTINATIONS: "any" });
-  const forwardTo = `http://127.0.0.1:${port}/apple`;
   app = await service.application({
-    iosStore: { appAppleIdentifier: APPLE_ID, notifications: { forwardTo } },
+    iosStore: { appAppleIdentifier: APPLE_ID, notifications: { forwardTo: old.url } },
   });
 }, 90_000);
 // The service's end expects that no role was exceeded.
 afterAll(async () => {
   await service?.stop();
-  await close(old);
+  await old?.close();
 });
 
 const payloadOf = (chain = service.chain): string =>
@@ -70,20 +56,20 @@ test("a forged notification is refused, and not forwarded", async () => {
 test("a notification is answered at once, and forwarded as it came", async () => {
   const signedPayload = payloadOf();
   const body = `{ "signedPayload" :\n "${signedPayload}", "more": "é" }`;
-  // The other service hangs.
+  old.answer = () => null;
   const began = performance.now();
   expect((await post(body)).status).toBe(200);
   expect(performance.now() - began).toBeLessThan(10_000);
-  expect(attempts).toBe(0);
+  expect(old.attempts).toBe(0);
   expect(await waiting()).toMatchObject([{ body, contentType: CONTENT_TYPE, tries: 0 }]);
 
-  status = 500;
+  old.answer = () => 500;
   const failed = await service.deliverMessages();
-  expect(attempts).toBeGreaterThan(0);
+  expect(old.attempts).toBeGreaterThan(0);
   expect(JSON.stringify(failed)).toContain("status 500");
-  expect(await waiting()).toMatchObject([{ body, tries: attempts }]);
+  expect(await waiting()).toMatchObject([{ body, tries: old.attempts }]);
 
-  status = 204;
+  old.answer = () => 204;
   const bundle = { application: app.identifier, bundleIdentifier: app.bundleIdentifier };
   await service.table.client.send(
     new UpdateCommand({
@@ -97,7 +83,9 @@ test("a notification is answered at once, and forwarded as it came", async () =>
   expect((await post(next)).status).toBe(200);
   const done = await service.deliverMessages();
   // One notification shows that the service is back; then what waits follows.
-  expect(got).toEqual([next, body].map((sent) => ({ body: sent, contentType: CONTENT_TYPE })));
+  expect(old.raw).toEqual(
+    [next, body].map((sent) => ({ body: Buffer.from(sent), contentType: CONTENT_TYPE })),
+  );
   expect(await waiting()).toEqual([]);
 
   const [, content = "", signature = ""] = signedPayload.split(".");

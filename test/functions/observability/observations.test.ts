@@ -8,13 +8,18 @@ import { apiGatewayEvent } from "../../../testing/index.ts";
 
 const APPLICATION = applicationId("0198c0de-0000-7000-8000-000000000001");
 
-/** The lines of requests among what was written. */
-const linesOf = (written: readonly string[]): readonly Record<string, unknown>[] =>
-  written.map((line) => JSON.parse(line)).filter(({ message }) => message === "request");
+const written: Record<string, unknown>[] = [];
+beforeEach(() => {
+  written.length = 0;
+  jest
+    .spyOn(process.stdout, "write")
+    .mockImplementation((line) => written.push(JSON.parse(String(line))) > 0);
+});
+afterEach(() => jest.restoreAllMocks());
+
+const requestLines = () => written.filter(({ message }) => message === "request");
 
 test("concurrent requests of one environment have observations of their own", async () => {
-  const written: string[] = [];
-  jest.spyOn(process.stdout, "write").mockImplementation((line) => written.push(String(line)) > 0);
   const waiting: (() => void)[] = [];
   const handler = endpoint(
     endpoints.receiveAndroidStoreNotification,
@@ -39,24 +44,18 @@ test("concurrent requests of one environment have observations of their own", as
     await new Promise(setImmediate);
   }
   await Promise.all(answers);
-  jest.restoreAllMocks();
-  const [second, first] = linesOf(written);
+  const [second, first] = requestLines();
   expect(first).toMatchObject({ invocation: "first", purchases: 4, transactions: 4, conflicts: 1 });
   expect(second).toMatchObject({ invocation: "second", purchases: 8, transactions: 8 });
   expect(second).not.toHaveProperty("conflicts");
 });
 
 test("an invocation that is no request keeps nothing for the next one", async () => {
-  const written: string[] = [];
-  jest.spyOn(process.stdout, "write").mockImplementation((line) => written.push(String(line)) > 0);
   observe({ kind: "transactions-verified", transactions: 99 });
   const handler = endpoint(endpoints.receiveIosStoreNotification, async () => ({}));
-  await handler(
-    apiGatewayEvent("receiveIosStoreNotification", { body: { signedPayload: "a" } }),
-    {} as Context,
-  );
-  jest.restoreAllMocks();
-  const [line] = linesOf(written);
+  const event = apiGatewayEvent("receiveIosStoreNotification", { body: { signedPayload: "a" } });
+  await handler(event, {} as Context);
+  const [line] = requestLines();
   expect(line).toMatchObject({ outcome: "OK" });
   expect(line).not.toHaveProperty("transactions");
 });

@@ -61,28 +61,33 @@ export const bothTables = () => {
   };
 };
 
+export type Write = NonNullable<TransactWriteCommandInput["TransactItems"]>[number];
+
 /** Requests to one of the tables. */
 export const requestsTo = (table: TestTable) => {
   const { client, name: TableName } = table;
-  type Writes = NonNullable<TransactWriteCommandInput["TransactItems"]>;
-  const put = (item: Item, more: object = {}) =>
-    resultOf(client.send(new PutCommand({ TableName, Item: item, ...more })));
+  const transact = (TransactItems: Write[]) =>
+    resultOf(client.send(new TransactWriteCommand({ TransactItems })));
+  /** Writes an item, and gives the updated one if that is wanted. A check is a transaction of its own. */
+  const alone = async (
+    { Put, Delete, Update, ...check }: Write,
+    returned: Pick<UpdateCommandInput, "ReturnValues"> = {},
+  ) => {
+    if (Put !== undefined) return resultOf(client.send(new PutCommand(Put)));
+    if (Delete !== undefined) return resultOf(client.send(new DeleteCommand(Delete)));
+    if (Update === undefined) return transact([check]);
+    return resultOf(client.send(new UpdateCommand({ ...(Update as UpdateCommandInput), ...returned })));
+  };
+  const put = (Item: Item) => alone({ Put: { TableName, Item } });
   return {
     TableName,
+    alone,
     put,
     putAll: async (items: readonly Item[]) => {
       for (const item of items) expect(await put(item)).toEqual({});
     },
-    update: (Key: Item, UpdateExpression: string, more: Partial<UpdateCommandInput> = {}) => {
-      const names = namesIn(`${UpdateExpression} ${more.ConditionExpression ?? ""}`);
-      return resultOf(
-        client.send(new UpdateCommand({ TableName, Key, UpdateExpression, ...names, ...more })),
-      );
-    },
-    delete: (Key: Item, more: object) =>
-      resultOf(client.send(new DeleteCommand({ TableName, Key, ...more }))),
     read: (Key: Item) => resultOf(client.send(new GetCommand({ TableName, Key, ConsistentRead: true }))),
-    transact: (TransactItems: Writes) => resultOf(client.send(new TransactWriteCommand({ TransactItems }))),
+    transact,
     readTogether: (gets: readonly Item[]) =>
       resultOf(
         client.send(

@@ -1,24 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  DeleteCommand,
-  PutCommand,
-  QueryCommand,
-  ScanCommand,
-  type QueryCommandInput,
-  type ScanCommandOutput,
-  TransactWriteCommand,
-  UpdateCommand,
-  type TransactWriteCommandInput,
-  type UpdateCommandInput,
-} from "@aws-sdk/lib-dynamodb";
+import { ScanCommand, type QueryCommandInput, type ScanCommandOutput } from "@aws-sdk/lib-dynamodb";
 import fc from "fast-check";
 import { TABLE } from "../../../lib/table/dynamodb/key.ts";
 import { cases, TIMEOUT } from "../../../testing/support/proof.ts";
 import type { Item } from "../../../testing/support/table/expressions.ts";
 import type { TestTable } from "../../../testing/support/table/table.ts";
-import { bothTables, namesIn, requestsTo, resultOf } from "./both-tables.ts";
-
-type Write = NonNullable<TransactWriteCommandInput["TransactItems"]>[number];
+import { bothTables, namesIn, requestsTo, type Write } from "./both-tables.ts";
 
 const { aPartition, alike } = bothTables();
 
@@ -53,10 +40,8 @@ describe("a query", () => {
     const given = { ExpressionAttributeValues: { ":v": value } };
     const where =
       condition === null ? {} : { KeyConditionExpression: `#pk = :pk AND ${condition}`, ...given };
-    const [page] = (await pagesOf(
-      SORTED.toReversed().map((sk) => ({ sk })),
-      where,
-    )) as [{ readonly Items: readonly Item[] }];
+    const items = SORTED.toReversed().map((sk) => ({ sk }));
+    const [page] = (await pagesOf(items, where)) as [{ readonly Items: readonly Item[] }];
     expect(page.Items.length).toBeGreaterThan(1);
   });
 
@@ -190,32 +175,20 @@ describe("any requests", () => {
   );
 
   const send = async (
-    { client, name: TableName }: TestTable,
+    table: TestTable,
     pk: string,
     one: typeof request extends fc.Arbitrary<infer One> ? One : never,
   ): Promise<unknown> => {
-    const writes = one.writes.map((each) => writeTo(TableName, pk, each));
-    const [first] = writes;
+    const { alone, query, transact } = requestsTo(table);
     if (one.how === "page")
-      return resultOf(
-        client.send(
-          new QueryCommand({
-            TableName,
-            KeyConditionExpression: "#pk = :pk AND sk > :after",
-            ExpressionAttributeNames: { "#pk": "pk" },
-            ExpressionAttributeValues: { ":pk": `${pk}A`, ":after": one.writes[0].key.sk },
-            Limit: one.limit,
-            ConsistentRead: true,
-          }),
-        ),
-      );
-    if (one.how === "transaction" || first === undefined || first.ConditionCheck !== undefined)
-      return resultOf(client.send(new TransactWriteCommand({ TransactItems: writes })));
-    if (first.Put !== undefined) return resultOf(client.send(new PutCommand(first.Put)));
-    if (first.Delete !== undefined) return resultOf(client.send(new DeleteCommand(first.Delete)));
-    return resultOf(
-      client.send(new UpdateCommand({ ReturnValues: "ALL_NEW", ...(first.Update as UpdateCommandInput) })),
-    );
+      return query(`${pk}A`, {
+        KeyConditionExpression: "#pk = :pk AND sk > :after",
+        ExpressionAttributeValues: { ":after": one.writes[0].key.sk },
+        Limit: one.limit,
+      });
+    const writes = one.writes.map((each) => writeTo(table.name, pk, each));
+    const [first = {}] = writes;
+    return one.how === "transaction" ? transact(writes) : alone(first, { ReturnValues: "ALL_NEW" });
   };
 
   test(

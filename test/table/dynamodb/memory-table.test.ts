@@ -51,32 +51,31 @@ describe("a condition", () => {
   ])("%s holds alike alone, in a transaction and for a deletion: %j %j", async (expression, ...values) => {
     const key = { pk: aPartition(), sk: "S" };
     const given = Object.fromEntries(values.map((value, index) => [`:${"vwx"[index]}`, value]));
-    const condition = {
-      ConditionExpression: expression,
-      ...namesIn(expression),
-      ...(values.length > 0 && { ExpressionAttributeValues: given }),
-    };
+    const Item = { ...key, ...STORED };
     const outcome = await alike(async (table) => {
-      const { put, transact, read, delete: remove, TableName } = requestsTo(table);
-      await put({ ...key, ...STORED });
-      const check = { ConditionCheck: { TableName, Key: key, ...condition } };
+      const { alone, put, read, TableName } = requestsTo(table);
+      const condition = {
+        TableName,
+        ConditionExpression: expression,
+        ...namesIn(expression),
+        ...(values.length > 0 && { ExpressionAttributeValues: given }),
+      };
+      await put(Item);
       return [
-        await put({ ...key, ...STORED }, condition),
-        await transact([check]),
-        await remove(key, condition),
+        await alone({ Put: { ...condition, Item } }),
+        await alone({ ConditionCheck: { ...condition, Key: key } }),
+        await alone({ Delete: { ...condition, Key: key } }),
         await read(key),
       ];
     });
-    expect([
-      [{}, {}, {}, {}],
-      [REFUSED, ["ConditionalCheckFailed"], REFUSED, { Item: { ...key, ...STORED } }],
-    ]).toContainEqual(outcome);
+    const refused = [REFUSED, ["ConditionalCheckFailed"], REFUSED, { Item }];
+    expect([[{}, {}, {}, {}], refused]).toContainEqual(outcome);
   });
 
   test.each([...PLAIN_NAMES])("names %s without a placeholder: it is no reserved word", async (name) => {
-    const key = { pk: aPartition(), sk: "S" };
-    const condition = { ConditionExpression: `attribute_not_exists(${name})` };
-    expect(await alike((table) => requestsTo(table).put(key, condition))).toEqual({});
+    const put = { Item: { pk: aPartition(), sk: "S" }, ConditionExpression: `attribute_not_exists(${name})` };
+    const puts = alike((table) => requestsTo(table).alone({ Put: { TableName: table.name, ...put } }));
+    expect(await puts).toEqual({});
   });
 });
 
@@ -96,27 +95,33 @@ describe("an update", () => {
   ])("of %j leaves the same alone and in a transaction: %s", async (before, UpdateExpression, given) => {
     const keys = ["alone", "together"].map((sk) => ({ pk: aPartition(), sk }));
     const values = given === null ? {} : { ExpressionAttributeValues: given };
-    const left = await alike(async (table) => {
-      const { put, update, transact, read, TableName } = requestsTo(table);
-      const [alone = {}, together = {}] = keys;
+    const updated = await alike(async (table) => {
+      const { put, alone, transact, read, TableName } = requestsTo(table);
       if (before !== null) for (const key of keys) await put({ ...key, ...before });
-      expect(await update(alone, UpdateExpression, values)).toEqual({});
-      const write = { TableName, Key: together, UpdateExpression, ...namesIn(UpdateExpression), ...values };
-      expect(await transact([{ Update: write }])).toEqual({});
-      return [await read(alone), await read(together)];
+      const [one, other] = keys.map((Key) => ({
+        Update: { TableName, Key, UpdateExpression, ...namesIn(UpdateExpression), ...values },
+      }));
+      expect([await alone(one ?? {}), await transact([other ?? {}])]).toEqual([{}, {}]);
+      return Promise.all(keys.map(read));
     });
-    expect(left).toEqual([{ Item: expect.objectContaining(keys[0] ?? {}) }, expect.anything()]);
+    expect(updated).toEqual([{ Item: expect.objectContaining(keys[0] ?? {}) }, expect.anything()]);
   });
 
   test("whose condition fails changes nothing, and can return the item", async () => {
     const key = { pk: aPartition(), sk: "S" };
-    const more = { ConditionExpression: "#a = :old", ExpressionAttributeValues: { ":old": 2, ":a": 3 } };
+    const update = {
+      Key: key,
+      UpdateExpression: "SET #a = :a",
+      ConditionExpression: "#a = :old",
+      ...namesIn("#a"),
+      ExpressionAttributeValues: { ":old": 2, ":a": 3 },
+    };
     const results = await alike(async (table) => {
-      const { put, update, read } = requestsTo(table);
-      const missing = await update(key, "SET #a = :a", { ...more, ...ALL_OLD });
+      const { put, alone, read, TableName } = requestsTo(table);
+      const returning = () => alone({ Update: { TableName, ...update, ...ALL_OLD } });
+      const missing = await returning();
       await put({ ...key, a: 1, text: "t", list: [true, null], map: { b: "c" } });
-      const plain = await update(key, "SET #a = :a", more);
-      return [missing, plain, await update(key, "SET #a = :a", { ...more, ...ALL_OLD }), await read(key)];
+      return [missing, await alone({ Update: { TableName, ...update } }), await returning(), await read(key)];
     });
     const [unchanged, returned] = [expect.objectContaining({ a: 1 }), [REFUSED, expect.anything()]];
     expect(results).toEqual([REFUSED, REFUSED, returned, { Item: unchanged }]);
