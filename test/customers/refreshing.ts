@@ -14,7 +14,7 @@ import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
 import { createCustomerTable } from "../../lib/table/customers/customers.ts";
 import { createAskQueues } from "../../lib/table/queues/asks.ts";
 import type { Table } from "../../lib/table/dynamodb/table.ts";
-import { BUNDLE } from "../../testing/support/stores/ios-store.ts";
+import { aBundle, BUNDLE } from "../../testing/support/stores/ios-store.ts";
 import { DAY, NOW } from "../../testing/support/stores/purchases.ts";
 import type { TestTable } from "../../testing/support/table/table.ts";
 import { createWorld, owned, type World } from "../../testing/support/world.ts";
@@ -26,6 +26,19 @@ export const OTHER_BUNDLE = "com.example.other";
 /** Origin of facts of {@link BUNDLE}, whose application has Apple's key. */
 export const fromApple = (changes: Partial<FactsOrigin> = {}): FactsOrigin => ({
   source: { store: "ios-store", bundleIdentifier: BUNDLE },
+  canAsk: true,
+  askedAt: null,
+  ...changes,
+});
+
+/** Origin of facts about a subscription, which Google is asked about by this token. */
+export const fromGoogle = (purchaseToken = "the-token", changes: Partial<FactsOrigin> = {}): FactsOrigin => ({
+  source: {
+    store: "android-store",
+    packageName: "com.example.trails",
+    purchaseToken,
+    productKind: "subscription",
+  },
   canAsk: true,
   askedAt: null,
   ...changes,
@@ -65,14 +78,13 @@ interface Place {
   readonly environment?: Environment;
 }
 
-const iosStore = [BUNDLE, OTHER_BUNDLE].map((bundleIdentifier) => ({
-  bundleIdentifier,
-  appAppleIdentifier: 1,
-  environments: ["production", "sandbox"] as const,
-  xcodeCertificates: [],
-  serverApi: { issuerIdentifier: "i", keyIdentifier: "k", secret: "s" },
-  notifications: null,
-}));
+const iosStore = [BUNDLE, OTHER_BUNDLE].map((bundleIdentifier) =>
+  aBundle({
+    bundleIdentifier,
+    environments: ["production", "sandbox"],
+    serverApi: { issuerIdentifier: "i", keyIdentifier: "k", secret: "s" },
+  }),
+);
 
 /** Applications with two bundles, whose store answers as a test says, on one clock that waiting moves. */
 export const createRefreshing = (table: TestTable, applications: readonly ApplicationId[] = [aName()]) => {

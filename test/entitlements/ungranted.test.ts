@@ -14,17 +14,7 @@ const android = (...lines: readonly Parameters<typeof aLine>[0][]) =>
 test.each([
   ["a mapped product grants", aPurchase(), null],
   ["an unmapped one does not", aPurchase({ lines: [aLine({ productIdentifier: "other" })] }), "unmapped"],
-  [
-    "nor does a product of the other store",
-    android({ productIdentifier: "monthly", basePlanIdentifier: null }),
-    "unmapped",
-  ],
   ["a mapped base plan grants", android({ productIdentifier: "plan", basePlanIdentifier: "monthly" }), null],
-  [
-    "another base plan does not",
-    android({ productIdentifier: "plan", basePlanIdentifier: "weekly" }),
-    "unmapped",
-  ],
   [
     "a rental without an access duration does not",
     android({ productIdentifier: "film", nature: "consumable", rented: true }),

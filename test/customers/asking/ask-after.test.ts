@@ -1,9 +1,4 @@
-import {
-  askAfter,
-  nextAcknowledgement,
-  type AskInput,
-  type FactsOrigin,
-} from "../../../lib/customers/asking/ask.ts";
+import { askAfter, nextAcknowledgement, type AskInput } from "../../../lib/customers/asking/ask.ts";
 import type { StoredPurchase } from "../../../lib/customers/storing/records.ts";
 import { DAY, HOUR, MINUTE } from "../../../lib/duration.ts";
 import type { NextAsk } from "../../../lib/entitlements/next-ask.ts";
@@ -11,6 +6,7 @@ import type { Instant } from "../../../lib/entitlements/time.ts";
 import { purchaseKey } from "../../../lib/identifiers.ts";
 import { aLine, aPurchase, aRenewal, NOW } from "../../../testing/support/stores/purchases.ts";
 import { android, stored } from "../planning.ts";
+import { fromApple, fromGoogle } from "../refreshing.ts";
 
 const END = NOW + 20 * DAY;
 const renewal = (at: Instant): NextAsk => ({ at, because: "renewal" });
@@ -18,21 +14,7 @@ const requested: NextAsk = { at: NOW, because: "requested" };
 /** Questions of {@link aPurchase}: before its end, and just after it. */
 const [AHEAD, JUST_AFTER] = [renewal(END - HOUR), renewal(END + 5000)];
 
-const APPLE: FactsOrigin = {
-  source: { store: "ios-store", bundleIdentifier: "com.example.trails" },
-  canAsk: true,
-  askedAt: null,
-};
-const GOOGLE: FactsOrigin = {
-  source: {
-    store: "android-store",
-    packageName: "com.example.trails",
-    purchaseToken: "the-token",
-    productKind: "subscription",
-  },
-  canAsk: true,
-  askedAt: null,
-};
+const [APPLE, GOOGLE] = [fromApple(), fromGoogle()];
 
 const purchase = aPurchase();
 const waiting = (ask: NextAsk | null, changes: Partial<StoredPurchase> = {}): StoredPurchase =>
@@ -72,19 +54,12 @@ describe("first facts", () => {
   });
 });
 
-describe("facts with an end of which nothing is told", () => {
-  const untold = (signedAt: Instant) =>
-    aPurchase({ renewal: aRenewal({ periodEndsAt: END + 30 * DAY, signedAt }) });
-  const atOnce = { at: NOW + 5000, because: "unsettled" };
-  const daily = renewal(NOW + DAY / 2);
-
-  test("are asked about at once", () => {
-    expect(after({ purchase: untold(NOW) })).toEqual(atOnce);
-    expect(after({ purchase: untold(NOW), stored: waiting(daily) })).toEqual(atOnce);
-  });
-});
-
 describe("new facts", () => {
+  test("with an end without its transaction are asked about at once", () => {
+    const unseen = aPurchase({ renewal: aRenewal({ periodEndsAt: END + 30 * DAY, signedAt: NOW }) });
+    for (const known of [undefined, waiting(renewal(NOW + DAY / 2))])
+      expect(after({ purchase: unseen, stored: known })).toEqual({ at: NOW + 5000, because: "unsettled" });
+  });
   test("bring a question nearer", () => {
     const shortened = aPurchase({ lines: [aLine({ endsAt: NOW + 10 * DAY, verifiedAt: NOW })] });
     expect(after({ purchase: shortened, stored: waiting(AHEAD) })).toEqual(renewal(NOW + 10 * DAY - HOUR));
@@ -103,23 +78,18 @@ describe("new facts", () => {
   });
 });
 
-describe("facts that are known already", () => {
-  test("move nothing", () => {
-    expect(after({ stored: waiting(renewal(END + DAY)) })).toEqual(renewal(END + DAY));
-  });
+test("facts that are known already move nothing", () => {
+  expect(after({ stored: waiting(renewal(END + DAY)) })).toEqual(renewal(END + DAY));
 });
 
 describe("an answer", () => {
-  const askedAt = AHEAD.at;
-  test("is followed by the next question, also where it brings no news", () => {
-    const origin = { ...APPLE, askedAt };
-    expect(after({ origin, stored: waiting(AHEAD) })).toEqual(JUST_AFTER);
-  });
-  test("about another purchase is none", () => {
-    const origin = { ...APPLE, askedAt, askedAbout: purchaseKey("another") };
-    expect(after({ origin, stored: waiting(AHEAD) })).toEqual(AHEAD);
-    const own = { ...origin, askedAbout: purchase.key };
-    expect(after({ origin: own, stored: waiting(AHEAD) })).toEqual(JUST_AFTER);
+  test.each([
+    ["is followed by the next question, also where it brings no news", {}, JUST_AFTER],
+    ["about the purchase is, too", { askedAbout: purchase.key }, JUST_AFTER],
+    ["about another purchase is none", { askedAbout: purchaseKey("another") }, AHEAD],
+  ])("%s", (_, about, expected) => {
+    const origin = { ...APPLE, askedAt: AHEAD.at, ...about };
+    expect(after({ origin, stored: waiting(AHEAD) })).toEqual(expected);
   });
 });
 
@@ -165,10 +135,8 @@ describe("an acknowledgement", () => {
   });
 });
 
-describe("an erasure that is lifted", () => {
-  test("has the App Store asked at once, after what was signed ahead", () => {
-    expect(after({ liftsErasure: true })).toEqual({ at: NOW + 5000, because: "unsettled" });
-    const ahead = aPurchase({ lines: [aLine({ verifiedAt: NOW + 6000 })] });
-    expect(after({ purchase: ahead, liftsErasure: true })?.at).toBe(NOW + 11_000);
-  });
+test("an erasure that is lifted has the App Store asked at once, after what was signed ahead", () => {
+  expect(after({ liftsErasure: true })).toEqual({ at: NOW + 5000, because: "unsettled" });
+  const ahead = aPurchase({ lines: [aLine({ verifiedAt: NOW + 6000 })] });
+  expect(after({ purchase: ahead, liftsErasure: true })?.at).toBe(NOW + 11_000);
 });
