@@ -174,11 +174,10 @@ describe("a purchase whose predecessor nobody has told of", () => {
 });
 
 describe("under when_inactive, a purchase of another account", () => {
-  const over = { ...X, subscriptionState: "SUBSCRIPTION_STATE_EXPIRED" };
   const ended = async () => {
     const chain = await aLink({ transfers: "when_inactive" });
     chain.pass(DAY);
-    chain.answer("x", over);
+    chain.answer("x", { ...X, subscriptionState: "SUBSCRIPTION_STATE_EXPIRED" });
     return chain;
   };
 
