@@ -77,6 +77,7 @@ test("lines are ordered by start, then what has ended, end, transaction and any 
 test("purchases are the same when all fields are", () => {
   const purchase = aPurchase({ selectedProducts: ["a", "b"], replacedBy: purchaseKey("2") });
   expect(samePurchase(purchase, structuredClone(purchase))).toBe(true);
+  expect(samePurchase(aPurchase(), aPurchase())).toBe(true);
   const changes: readonly Partial<Purchase>[] = [
     { key: purchaseKey("3") },
     { store: "android-store" },

@@ -1,7 +1,6 @@
 import * as z from "zod/mini";
 import { customerEntitlement, type CustomerEntitlement } from "../../lib/contract/schemas.ts";
-import { fingerprintOf, makeXcodeSigner, signJws } from "../../sandbox/ios-store/signing.ts";
-import { appTransactionPayload, transactionPayload } from "../../sandbox/ios-store/shop/app-store.ts";
+import { fingerprintOf, makeXcodeSigner } from "../../sandbox/ios-store/signing.ts";
 import {
   startTestService,
   type Answer,
@@ -88,18 +87,6 @@ describe("the main job", () => {
     },
   );
 
-  test("a failed acknowledgement does not fail the link; the next one acknowledges", async () => {
-    const app = await service.application();
-    const token = app.buyOnAndroid();
-    const answer = service.android.read(token)?.answer;
-    service.android.failNext("publisher", { status: 200, body: answer }, { status: 500 }, { status: 500 });
-    expect((await app.linkAndroid(token, "user-1")).status).toBe(200);
-    service.android.clearFaults();
-    expect(isAcknowledged(token)).toBe(false);
-    expect((await app.linkAndroid(token, "user-1")).status).toBe(200);
-    expect(isAcknowledged(token)).toBe(true);
-  });
-
   test("a failing store is 503; the same request works later", async () => {
     const app = await service.application();
     const token = app.buyOnAndroid();
@@ -132,26 +119,13 @@ describe("the main job", () => {
     const registered = await service.application({
       iosStore: { environments: ["sandbox"], xcodeCertificates: [fingerprintOf(xcode.certificate)] },
     });
-    const requestOf = ({ bundleIdentifier }: TestApplication) => {
+    const requestOf = (app: TestApplication) => {
       const customer = {
-        bundleIdentifier,
         appAppleIdentifier: 0,
-        environment: "Xcode" as const,
+        environment: "Xcode",
         appTransactionIdentifier: "0",
-        receiptCreationDate: Date.now() - 1000,
-      };
-      const transaction = {
-        productIdentifier: "monthly",
-        type: "Auto-Renewable Subscription" as const,
-        transactionIdentifier: "0",
-        purchaseDate: Date.now() - DAY,
-        expiresDate: Date.now() + DAY,
-        signedDate: Date.now() - 1000,
-      };
-      return {
-        signedAppTransaction: signJws(appTransactionPayload(customer), xcode),
-        signedTransactions: [signJws(transactionPayload(customer, transaction), xcode)],
-      };
+      } as const;
+      return app.device(customer, xcode).request({ transactionIdentifier: "0" });
     };
     const { body } = await registered.synchronize(requestOf(registered));
     expect(body.entitlements).toMatchObject([{ environment: "xcode", status: "active" }]);

@@ -15,7 +15,6 @@ import { type World } from "../../../testing/support/world.ts";
 export const chain = makeChain();
 export const END = NOW + 20 * DAY;
 export const LATER = END + 30 * DAY;
-export const HOUR = DAY / 24;
 /** The moment of the refreshes: just after the end. */
 export const ASKED = END + 5000;
 

@@ -1,11 +1,11 @@
-import type { Application } from "../../../lib/applications/application.ts";
+import { HOUR } from "../../../lib/duration.ts";
 import { applicationId } from "../../../lib/identifiers.ts";
 import type {
   AppStoreAnswer,
   AppStoreServer,
   SignedFacts,
 } from "../../../lib/stores/ios-store/server-api/app-store-server.ts";
-import type { Line } from "../../../lib/entitlements/purchase.ts";
+import type { Line, Purchase } from "../../../lib/entitlements/purchase.ts";
 import { makeChain, type JwsSigner } from "../../../sandbox/ios-store/signing.ts";
 import { aBundle, aRenewalInfo, BUNDLE, type Payload } from "../../../testing/support/stores/ios-store.ts";
 import { aCatalog, aLine, aPurchase, aRenewal, DAY, NOW } from "../../../testing/support/stores/purchases.ts";
@@ -17,7 +17,6 @@ import {
   chain,
   END,
   LATER,
-  HOUR,
   ASKED,
   KEY,
   signed,
@@ -36,28 +35,20 @@ import {
 
 const table = await aUseCaseTable();
 
-const aWorld = (): World => {
-  const world = createWorld(table);
-  const application: Application = {
-    ...world.application,
-    identifier: applicationId(aName()),
-    iosStore: [aBundle({ serverApi: KEY })],
-    catalog: aCatalog(),
-  };
-  return world.with({ application });
+/** An application with Apple's key that holds these purchases of one person. */
+const holding = async (...purchases: readonly Purchase[]): Promise<World> => {
+  const { application, ...world } = createWorld(table);
+  const [identifier, iosStore] = [applicationId(aName()), [aBundle({ serverApi: KEY })]];
+  const asked = world.with({ application: { ...application, identifier, iosStore, catalog: aCatalog() } });
+  await asked.store({ purchases, origin: fromApple() });
+  return asked;
 };
 
 /** Subscriptions of one person that end at once. */
-const subscribed = async (...lineages: readonly string[]): Promise<World> => {
-  const world = aWorld();
-  await world.store({
-    purchases: lineages.map((key) =>
-      aPurchase({ key, lines: [aLine({ transactionIdentifier: key, event: key })] }),
-    ),
-    origin: fromApple(),
-  });
-  return world;
-};
+const subscribed = (...lineages: readonly string[]): Promise<World> =>
+  holding(
+    ...lineages.map((key) => aPurchase({ key, lines: [aLine({ transactionIdentifier: key, event: key })] })),
+  );
 
 describe("a subscription", () => {
   test("is asked about by its statuses, whose renewals move each refresh", async () => {
@@ -139,12 +130,8 @@ test.each<[what: string, options: Parameters<typeof refresh>[2], outcome: string
 });
 
 describe("a lifetime purchase", () => {
-  const held = async () => {
-    const world = aWorld();
-    const line = aLine({ transactionIdentifier: "1", nature: "non_consumable", endsAt: null });
-    await world.store({ purchases: [aPurchase({ key: "1", lines: [line] })], origin: fromApple() });
-    return world;
-  };
+  const line = aLine({ transactionIdentifier: "1", nature: "non_consumable", endsAt: null });
+  const held = () => holding(aPurchase({ key: "1", lines: [line] }));
   const bought = { type: "Non-Consumable", transactionId: "1", purchaseDate: NOW - 10 * DAY };
   const lifetime = (fields: Payload = {}): string =>
     signed(renewed("1", { ...bought, expiresDate: undefined, ...fields }));
@@ -192,12 +179,10 @@ describe("a subscription's history", () => {
   const BEGUN = { startsAt: END - 3 * DAY, endsAt: LATER, verifiedAt: END - 3 * DAY };
   const month = aLine({ transactionIdentifier: "19", event: "19", ...BEGUN });
   const upgraded = { ...year, standing: "expired" } as const;
-  const known = async (lines: readonly Line[], periodEndsAt: number | null = null): Promise<World> => {
-    const world = aWorld();
-    const renewal = periodEndsAt === null ? null : aRenewal({ periodEndsAt });
-    await world.store({ purchases: [aPurchase({ key: "1", lines, renewal })], origin: fromApple() });
-    return world;
-  };
+  const known = (lines: readonly Line[], periodEndsAt: number | null = null): Promise<World> =>
+    holding(
+      aPurchase({ key: "1", lines, renewal: periodEndsAt === null ? null : aRenewal({ periodEndsAt }) }),
+    );
   const said = statuses(renewed("1", { transactionId: "19", purchaseDate: END - 3 * DAY }));
 
   test.each<[what: string, asks: boolean, lines: readonly Line[], periodEndsAt: number | null]>([

@@ -91,6 +91,7 @@ describe("an App Store period", () => {
   });
 
   test("shows no start that is later than its end", () => {
+    expectPicture(lineage([aPeriod("1", "basic", 5, 0)]), "0 active 0 expired");
     expect(timeline(lineage([aPeriod("1", "basic", A_MILLISECOND, 0)])).at(-1)?.startsAt).toBeNull();
     expect(timeline(lineage([aPeriod("1", "basic", 0, 0)])).at(-1)?.startsAt).toBe(at(0));
   });
